@@ -1,0 +1,142 @@
+// The event engine: executes timers in a total order made of simulated facts only,
+// (time, phase class, source component, per-source number). No pointer, hash or construction order takes part,
+// and a tie is impossible because the last two numbers name one scheduling call.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/check.h"
+#include "sim/core/ids.h"
+#include "sim/core/time.h"
+
+namespace verbatim {
+
+// Phase classes order the events of one instant. The order is part of the model: what frees a resource comes
+// before what asks for it, and programs run last, after everything the hardware does at that instant.
+enum class EventClass : std::uint8_t { kCredit, kArrival, kTransmitDone, kDma, kStage, kTimeout, kSupervisor, kProgram };
+
+struct EventKey {
+  Instant when{};
+  std::uint64_t order = 0;  // class (4 bits), source (20 bits), per-source number (40 bits)
+  friend constexpr std::strong_ordering operator<=>(const EventKey&, const EventKey&) = default;
+};
+
+class Engine;
+
+// A timer is a member of the component it wakes. Destroying or cancelling it takes it off the queue.
+class Timer {
+ public:
+  using Callback = void (*)(void* owner);
+
+  Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback)
+      : engine_(engine), source_(source), event_class_(event_class), owner_(owner), callback_(callback) {}
+
+  // Timer t = Timer::of<&Port::on_transmit_done>(engine, id, EventClass::kTransmitDone, this);
+  template <auto Method, class Owner>
+  static Timer of(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
+    return Timer(engine, source, event_class, owner, [](void* p) { (static_cast<Owner*>(p)->*Method)(); });
+  }
+
+  ~Timer() { cancel(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  // The timer must be idle; `when` must not lie in the past.
+  void schedule_at(Instant when);
+  void schedule_after(Duration delay);
+  // Like schedule_at, but an already scheduled timer is moved.
+  void reschedule_at(Instant when) {
+    cancel();
+    schedule_at(when);
+  }
+  void cancel();
+  bool scheduled() const { return heap_index_ != kIdle; }
+  Instant when() const {
+    CHECK(scheduled());
+    return key_.when;
+  }
+
+ private:
+  friend class Engine;
+  static constexpr std::uint32_t kIdle = std::numeric_limits<std::uint32_t>::max();
+
+  Engine& engine_;
+  EventKey key_{};
+  ComponentId source_;
+  std::uint32_t heap_index_ = kIdle;
+  EventClass event_class_;
+  void* owner_;
+  Callback callback_;
+};
+
+class Engine {
+ public:
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Instant now() const { return now_; }
+  std::uint64_t events_executed() const { return events_executed_; }
+
+  bool empty() const { return heap_.empty(); }
+  // Time of the next event, kNever when there is none.
+  Instant next_event_time() const { return heap_.empty() ? kNever : heap_.front().key.when; }
+
+  // Executes the next event; false when there is none.
+  bool step();
+  // Executes every event up to and including `end`; afterwards now() == end.
+  void run_until(Instant end);
+  // Executes until no event is left.
+  void run() {
+    while (step()) {
+    }
+  }
+
+ private:
+  friend class Timer;
+  struct Entry {  // the key is kept beside the pointer: comparisons stay within the heap's own cache lines
+    EventKey key;
+    Timer* timer;
+  };
+
+  void insert(Timer& timer, Instant when);
+  void remove(Timer& timer);
+  void sift_up(std::uint32_t index, Entry entry);
+  void sift_down(std::uint32_t index, Entry entry);
+  void place(std::uint32_t index, const Entry& entry) {
+    heap_[index] = entry;
+    entry.timer->heap_index_ = index;
+  }
+
+  Instant now_{};
+  std::uint64_t events_executed_ = 0;
+  std::vector<Entry> heap_;                  // 4-ary heap
+  std::vector<std::uint64_t> next_numbers_;  // per source, so unrelated components never shift each other's keys
+};
+
+inline void Timer::schedule_at(Instant when) { engine_.insert(*this, when); }
+inline void Timer::schedule_after(Duration delay) { engine_.insert(*this, engine_.now() + delay); }
+inline void Timer::cancel() {
+  if (scheduled()) engine_.remove(*this);
+}
+
+// Names of all components, sorted; a component's id is its index. Built once, before the first component.
+class ComponentTable {
+ public:
+  explicit ComponentTable(std::vector<std::string> names);
+
+  // `name` must be in the table.
+  ComponentId id(std::string_view name) const;
+  const std::string& name(ComponentId id) const { return names_.at(id.value); }
+  std::size_t size() const { return names_.size(); }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+}  // namespace verbatim

@@ -1,0 +1,73 @@
+// Virtual time: integer picoseconds. An instant and a span are different types, and the clock has no now():
+// only the Engine knows the time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "sim/core/check.h"
+
+namespace verbatim {
+
+using Duration = std::chrono::duration<std::int64_t, std::pico>;
+
+struct VirtualClock {
+  using rep = std::int64_t;
+  using period = std::pico;
+  using duration = Duration;
+};
+using Instant = std::chrono::time_point<VirtualClock, Duration>;
+
+inline constexpr Instant kNever = Instant::max();
+
+constexpr std::int64_t to_ps(Duration d) { return d.count(); }
+constexpr std::int64_t to_ps(Instant t) { return t.time_since_epoch().count(); }
+constexpr Instant instant_from_ps(std::int64_t ps) { return Instant(Duration(ps)); }
+
+// Picoseconds per byte as an exact ratio: FDR 4x is 440/3. The quotient is rounded up, once, so a link never
+// runs faster than its rate. Bytes of one busy period are added up before they are converted.
+struct ByteTime {
+  std::uint64_t ps_numerator = 0;
+  std::uint64_t denominator = 1;
+
+  constexpr Duration time_for(std::uint64_t bytes) const {
+    const unsigned __int128 ps = static_cast<unsigned __int128>(bytes) * ps_numerator + (denominator - 1);
+    return Duration(static_cast<std::int64_t>(ps / denominator));
+  }
+  friend constexpr bool operator==(ByteTime, ByteTime) = default;
+};
+
+constexpr ByteTime byte_time_of(std::uint64_t bits_per_second) {
+  return ByteTime{8'000'000'000'000ull, bits_per_second};
+}
+
+// A clock whose edge n lies at ceil(n * 10^12 / hz) ps; edges are computed from n, never accumulated.
+class ClockDomain {
+ public:
+  constexpr explicit ClockDomain(std::uint64_t hertz) : hertz_(hertz) { CHECK(hertz > 0); }
+
+  constexpr std::uint64_t hertz() const { return hertz_; }
+
+  // First edge at or after `t`.
+  constexpr std::int64_t next_edge_number(Instant t) const {
+    const __int128 scaled = static_cast<__int128>(to_ps(t)) * hertz_;
+    // The least n with ceil(n * 10^12 / hz) >= t is floor((t - 1) * hz / 10^12) + 1 for t > 0.
+    if (to_ps(t) <= 0) return 0;
+    return static_cast<std::int64_t>((scaled - static_cast<__int128>(hertz_)) / kPsPerSecond) + 1;
+  }
+  constexpr Instant edge(std::int64_t n) const {
+    const __int128 ps = static_cast<__int128>(n) * kPsPerSecond + (hertz_ - 1);
+    return instant_from_ps(static_cast<std::int64_t>(ps / hertz_));
+  }
+  constexpr Instant next_edge(Instant t) const { return edge(next_edge_number(t)); }
+
+  // The edge `cycles` whole cycles after the first edge at or after `t`: work handed over at `t` and taking
+  // `cycles` cycles of this clock is done then.
+  constexpr Instant after(Instant t, std::int64_t cycles) const { return edge(next_edge_number(t) + cycles); }
+
+ private:
+  static constexpr __int128 kPsPerSecond = 1'000'000'000'000;
+  std::uint64_t hertz_;
+};
+
+}  // namespace verbatim

@@ -1,0 +1,98 @@
+// The trace: fixed-layout records of facts, one per event that a person or a digest may care about. Components
+// record, observers (sim/observe) hash, print or count; a component formats nothing. The records and their order
+// are a contract: they go into the digest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/engine.h"
+#include "sim/core/ids.h"
+#include "sim/core/time.h"
+
+namespace verbatim {
+
+// name in traces, then the meaning of the four values ("-" unused).
+// clang-format off
+#define VERBATIM_TRACE_EVENTS(X)                                                                        \
+  /* fabric: identity is the BTH of the packet */                                                       \
+  X(kPacketTransmitted,  "packet-transmitted",   "opcode", "dest_qp", "psn", "wire_bytes")              \
+  X(kPacketReceived,     "packet-received",      "opcode", "dest_qp", "psn", "wire_bytes")              \
+  X(kPacketForwarded,    "packet-forwarded",     "opcode", "dest_qp", "psn", "out_port")                \
+  X(kPacketDropped,      "packet-dropped",       "opcode", "dest_qp", "psn", "reason")                  \
+  X(kCreditsReturned,    "credits-returned",     "vl", "blocks", "-", "-")                              \
+  /* adapter */                                                                                         \
+  X(kDoorbell,           "doorbell",             "kind", "number", "producer", "-")                     \
+  X(kWqeFetched,         "wqe-fetched",          "qpn", "index", "opcode", "length")                    \
+  X(kPayloadGathered,    "payload-gathered",     "qpn", "psn", "length", "-")                           \
+  X(kRetransmission,     "retransmission",       "qpn", "psn", "cause", "tries_left")                   \
+  X(kAckSent,            "ack-sent",             "qpn", "psn", "syndrome", "msn")                       \
+  X(kAckReceived,        "ack-received",         "qpn", "psn", "syndrome", "msn")                       \
+  X(kDuplicate,          "duplicate-request",    "qpn", "psn", "opcode", "-")                           \
+  X(kDmaWrite,           "dma-write",            "process", "va", "length", "-")                        \
+  X(kCompletion,         "completion",           "cqn", "qpn", "wr_id", "status")                       \
+  X(kCompletionEvent,    "completion-event",     "cqn", "channel", "-", "-")                            \
+  X(kAsyncEvent,         "async-event",          "type", "number", "-", "-")                            \
+  X(kQpState,            "qp-state",             "qpn", "from", "to", "-")                              \
+  X(kCommand,            "command",              "type", "handle", "status", "-")                       \
+  /* programs */                                                                                        \
+  X(kProgramStarted,     "program-started",      "pid", "-", "-", "-")                                  \
+  X(kProgramOutput,      "program-output",       "pid", "fd", "length", "-")                            \
+  X(kProgramExited,      "program-exited",       "pid", "exit_code", "signal", "-")                     \
+  X(kSystemCall,         "system-call",          "tid", "number", "result", "-")                        \
+  X(kSocketData,         "socket-data",          "connection", "length", "-", "-")                      \
+  X(kProgramWarning,     "program-warning",      "pid", "kind", "detail", "-")
+// clang-format on
+
+enum class TraceEvent : std::uint32_t {
+#define VERBATIM_TRACE_ENUM(id, name, a, b, c, d) id,
+  VERBATIM_TRACE_EVENTS(VERBATIM_TRACE_ENUM)
+#undef VERBATIM_TRACE_ENUM
+};
+
+struct TraceEventNames {
+  std::string_view name;
+  std::string_view values[4];
+};
+const TraceEventNames& names_of(TraceEvent event);
+
+struct TraceRecord {
+  std::int64_t time_ps;
+  std::uint32_t component;
+  TraceEvent event;
+  std::uint64_t values[4];
+  friend bool operator==(const TraceRecord&, const TraceRecord&) = default;
+};
+static_assert(sizeof(TraceRecord) == 48);
+
+class TraceSink {
+ public:
+  virtual ~TraceSink() = default;
+  // `bytes` belong to the record (payload of a DMA write, program output); empty for most.
+  virtual void on_record(const TraceRecord& record, std::span<const std::byte> bytes) = 0;
+};
+
+class Tracer {
+ public:
+  explicit Tracer(const Engine& engine) : engine_(engine) {}
+
+  // `sink` must outlive the tracer.
+  void add(TraceSink& sink) { sinks_.push_back(&sink); }
+
+  void record(ComponentId component, TraceEvent event, std::uint64_t a = 0, std::uint64_t b = 0,
+              std::uint64_t c = 0, std::uint64_t d = 0, std::span<const std::byte> bytes = {}) {
+    if (sinks_.empty()) return;
+    emit(TraceRecord{to_ps(engine_.now()), component.value, event, {a, b, c, d}}, bytes);
+  }
+
+ private:
+  void emit(const TraceRecord& record, std::span<const std::byte> bytes);
+
+  const Engine& engine_;
+  std::vector<TraceSink*> sinks_;
+};
+
+}  // namespace verbatim

@@ -1,0 +1,88 @@
+// The adapter as its surroundings see it: commands and doorbells from programs on one side, packets on the other.
+// Behind it: key table, queue pairs (requester, responder, completer), completion queues, DMA.
+// The caller (supervisor, or a test) owns programs and tells the adapter about them; the adapter owns every verbs
+// object and reaches programs only by DMA and by the events it raises.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "sim/core/choice.h"
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+#include "sim/fabric/packet_sink.h"
+#include "sim/fabric/port.h"
+#include "sim/hca/hca_profile.h"
+#include "sim/host/program_memory.h"
+#include "verbs_shim/protocol/commands.h"
+#include "verbs_shim/protocol/region.h"
+#include "verbs_shim/protocol/rings.h"
+
+namespace verbatim::hca {
+
+// Where an opened device's notifications go. Calls come at the virtual time at which the program could read them.
+class EventListener {
+ public:
+  virtual ~EventListener() = default;
+  virtual void on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) = 0;
+  virtual void on_async_event(std::uint32_t context, const protocol::AsyncEvent& event) = 0;
+  // A DMA access hit bytes that are no longer mapped; once per memory region.
+  virtual void on_dma_fault(std::uint32_t context, std::uint64_t va, std::uint64_t length) = 0;
+};
+
+// One program's side of the adapter. All three outlive the context, and `arena` (the process region's arena) may
+// change under the adapter's feet at any time.
+struct ProgramPort {
+  std::uint32_t process = 0;  // virtual pid, for traces
+  host::ProgramMemory* memory = nullptr;
+  std::span<std::byte> arena;
+  EventListener* listener = nullptr;
+};
+
+struct PortAddress {
+  ib::Lid lid;
+  ib::Lid sm_lid;
+  ib::Gid gid;  // index 0
+  std::uint64_t node_guid = 0;
+  std::uint32_t active_width = 2;  // ibv_port_attr encoding: 1, 2, 4, 8, 16 are 1x, 4x, 8x, 12x, 2x
+  std::uint32_t active_speed = 32;
+  bool roce = false;
+};
+
+class Hca final : public fabric::PacketSink {
+ public:
+  Hca(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
+      const HcaProfile& profile, const PortAddress& address, std::uint64_t root_seed);
+  ~Hca();
+
+  const std::string& device_name() const;
+  const HcaProfile& profile() const;
+  const PortAddress& address() const;
+
+  // The port packets leave by; set once, before the first event.
+  void attach(fabric::Port& port);
+
+  // Opens a context; handles in commands are valid within it. Never 0.
+  std::uint32_t open(const ProgramPort& program);
+  // Ends a context at once, as the kernel does when a process dies: every object goes, packets in flight are
+  // dropped on arrival, peers find out by timeout.
+  void close(std::uint32_t context);
+
+  // Executes one control-path command at the current time; `mailbox` starts with a CommandHeader and holds
+  // header.size bytes. The answer is written in place. Unknown commands get EOPNOTSUPP, wrong sizes EINVAL.
+  void execute(std::span<std::byte> mailbox);
+
+  // The CPU's MMIO write leaves the processor now; nothing in it is trusted.
+  void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number, std::uint64_t value);
+
+  void receive(ib::PacketPtr packet, fabric::ArrivalTimes times) override;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,27 @@
+// The address space of a simulated program as an adapter sees it. In a run the supervisor implements it with
+// process_vm_readv and process_vm_writev; model tests and benchmarks use plain buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace verbatim::host {
+
+// A virtual address in a simulated process; never dereferenced here.
+using ProgramAddress = std::uint64_t;
+
+class ProgramMemory {
+ public:
+  virtual ~ProgramMemory() = default;
+
+  // Copies bytes from the program; false when any of them is not mapped (then `to` holds zeros for those).
+  virtual bool read(ProgramAddress from, std::span<std::byte> to) = 0;
+  // Copies bytes to the program whatever the protection of its pages; false when any of them is not mapped
+  // (the mapped ones are written).
+  virtual bool write(ProgramAddress to, std::span<const std::byte> from) = 0;
+  // Whether the whole range is mapped, and writable when `writable`. For memory registration.
+  virtual bool is_mapped(ProgramAddress start, std::uint64_t length, bool writable) = 0;
+};
+
+}  // namespace verbatim::host

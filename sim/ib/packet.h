@@ -1,0 +1,114 @@
+// One packet on its way through the fabric: headers as values, payload shared and immutable. Exactly one owner at
+// any time; retransmissions and multicast copies share the payload's bytes. Wire bytes (and the ICRC) are made only
+// for those who look, from these fields.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/core/ids.h"
+#include "sim/core/time.h"
+#include "sim/ib/opcode.h"
+#include "sim/ib/psn.h"
+
+namespace verbatim::ib {
+
+using Lid = Id<struct LidTag, std::uint16_t>;
+using Qpn = Id<struct QpnTag>;      // 24 bits
+using RKey = Id<struct RKeyTag>;
+using LKey = Id<struct LKeyTag>;
+using RemoteVa = Id<struct RemoteVaTag, std::uint64_t>;
+using VirtualLane = Id<struct VirtualLaneTag, std::uint8_t>;
+using ServiceLevel = Id<struct ServiceLevelTag, std::uint8_t>;
+
+struct Gid {
+  std::uint8_t raw[16] = {};
+  friend bool operator==(const Gid&, const Gid&) = default;
+};
+
+struct Lrh {
+  Lid source;
+  Lid destination;
+  ServiceLevel service_level;
+  VirtualLane lane;
+};
+
+struct Grh {
+  Gid source;
+  Gid destination;
+  std::uint32_t flow_label = 0;  // 20 bits
+  std::uint8_t traffic_class = 0;
+  std::uint8_t hop_limit = 64;
+};
+
+struct Bth {
+  Opcode opcode = Opcode::kRcAcknowledge;
+  bool solicited = false;
+  bool mig_request = true;
+  bool ack_request = false;
+  std::uint16_t pkey = 0xffff;
+  Qpn destination;
+  Psn psn;
+};
+
+struct Reth {
+  RemoteVa va;
+  RKey rkey;
+  std::uint32_t length = 0;
+};
+
+struct Deth {
+  std::uint32_t qkey = 0;
+  Qpn source;
+};
+
+struct Aeth {
+  std::uint8_t syndrome = 0;
+  std::uint32_t msn = 0;  // 24 bits
+};
+
+struct AtomicEth {
+  RemoteVa va;
+  RKey rkey;
+  std::uint64_t swap_add = 0;
+  std::uint64_t compare = 0;
+};
+
+// Bytes gathered by one DMA read, held by every packet cut from them.
+using PayloadBuffer = std::shared_ptr<const std::vector<std::byte>>;
+
+struct Payload {
+  PayloadBuffer buffer;
+  std::uint32_t offset = 0;
+  std::uint32_t length = 0;
+  std::span<const std::byte> bytes() const {
+    return length == 0 ? std::span<const std::byte>() : std::span(*buffer).subspan(offset, length);
+  }
+};
+
+struct Packet {
+  Lrh lrh;
+  Bth bth;
+  Reth reth;               // valid when has_reth(bth.opcode); likewise below
+  Aeth aeth;
+  Deth deth;
+  AtomicEth atomic;
+  std::uint64_t atomic_ack = 0;
+  std::uint32_t immediate = 0;        // network byte order
+  std::uint32_t invalidate_rkey = 0;
+  std::uint32_t xrc_srqn = 0;
+  std::optional<Grh> grh;
+  Payload payload;
+  bool corrupted = false;  // a fault flipped a bit: the ICRC does not match
+
+  // Bytes between the first byte of the LRH and the last of the VCRC (IBA 7.7): headers, payload padded to four
+  // bytes, ICRC and VCRC. Framing symbols of the link are the channel's matter.
+  std::uint32_t wire_bytes() const;
+};
+using PacketPtr = std::unique_ptr<Packet>;
+
+}  // namespace verbatim::ib

@@ -1,0 +1,108 @@
+// Runs unmodified programs as Linux processes in virtual time. One token: at any moment either the engine steps or
+// exactly one program thread runs, and whichever has the least virtual time goes next. A thread that may run is a
+// timer of the engine (class kProgram, the thread's own component), so events and threads share one total order.
+// Computation between calls takes no virtual time; each intercepted call takes what the host's profile says.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/choice.h"
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+#include "sim/hca/hca.h"
+#include "verbs_shim/protocol/region.h"
+
+namespace verbatim::supervisor {
+
+struct HostSpec {
+  std::string name;
+  ComponentId component;               // source of the events of this host's programs
+  std::uint32_t address = 0;           // IPv4, host byte order
+  std::vector<hca::Hca*> devices;      // in the order in which programs see them
+  protocol::CallCosts costs;
+  std::uint64_t timestamp_counter_hz = 2'000'000'000;
+};
+
+// The network that TCP between hosts rides on: every pair of hosts is connected, with no loss.
+struct ManagementNetworkSpec {
+  Duration latency{20'000'000};                // one way
+  std::uint64_t bits_per_second = 10'000'000'000;
+};
+
+struct ProgramSpec {
+  std::size_t host = 0;                        // index into the hosts
+  std::vector<std::string> arguments;          // argv; [0] is looked up in PATH unless it has a slash
+  std::map<std::string, std::string> environment;  // beyond the fixed base environment
+  std::string working_directory;               // empty: the caller's
+  Instant start{};
+};
+
+struct Limits {
+  Instant virtual_end = kNever;                // --time-limit
+  std::int64_t stuck_after_ms = 60'000;        // wall time one program may compute or sleep without a call
+};
+
+struct SupervisorOptions {
+  std::uint64_t seed = 1;
+  std::int64_t epoch_ns = 1'700'000'000'000'000'000;  // CLOCK_REALTIME at virtual time 0
+  int core = -1;                               // CPU everything runs on; -1: the first allowed one
+  std::string shim_directory;                  // holds libverbatim_runtime.so, libibverbs.so.1, librdmacm.so.1
+  Limits limits;
+};
+
+// Complete writes of the programs, in virtual-time order.
+class OutputListener {
+ public:
+  virtual ~OutputListener() = default;
+  // `fd` is 1 or 2.
+  virtual void on_output(std::size_t program, int fd, std::string_view bytes) = 0;
+};
+
+enum class Outcome { kFinished, kDeadlock, kTimeLimit, kStuck };
+
+struct ProgramResult {
+  bool started = false;
+  bool exited = false;      // false: still running when the run ended
+  int exit_code = 0;        // 0 … 255 when it exited by itself
+  int signal = 0;           // the signal that ended it, 0 if none
+  Instant ended{};
+};
+
+struct RunResult {
+  Outcome outcome = Outcome::kFinished;
+  std::vector<ProgramResult> programs;         // in the order of the specs
+  std::vector<std::string> findings;           // why the run ended early: one sentence per blocked thread or limit
+  std::vector<std::string> warnings;           // refused calls and the like, in order, each once per program
+  bool exact = true;                           // false: something outside the promise was used
+  std::uint64_t hand_overs = 0;                // times a program got the token
+};
+
+class Supervisor {
+ public:
+  Supervisor(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable& components,
+             std::vector<HostSpec> hosts, const ManagementNetworkSpec& network, const SupervisorOptions& options);
+  ~Supervisor();
+
+  // Finds a program as execve would and tells why it cannot be simulated: not found, not executable, static,
+  // setuid, foreign architecture. Empty when it can. Nothing is started.
+  static std::string reject_reason(const ProgramSpec& program, std::string* resolved_path);
+
+  // Names each facility of this machine or container that a run needs and does not get. Empty: it can run.
+  static std::vector<std::string> check_host();
+
+  // Runs the programs until all have ended, nothing can happen any more, or a limit is reached; no process is
+  // left behind. Called once.
+  RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& output);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,283 @@
+// The control path: one struct per verb, placed in the calling thread's mailbox, answered in place. `status` is
+// 0 or an errno value. Enumerations and bit masks are those of <infiniband/verbs.h>, stored as integers; keys are
+// host byte order; GIDs are 16 raw bytes. Handles are per device and process and never reused within a run.
+#pragma once
+
+#include <cstdint>
+
+namespace verbatim::protocol {
+
+enum class CommandType : std::uint32_t {
+  kListDevices = 1,  // answered by the supervisor, the rest by the HCA it names unless noted
+  kOpenDevice,       // supervisor (descriptors) and HCA (context)
+  kCloseDevice,      // supervisor and HCA
+  kQueryDevice,
+  kQueryPort,
+  kQueryGid,
+  kQueryPkey,
+  kAllocPd,
+  kDeallocPd,
+  kRegMr,
+  kDeregMr,
+  kCreateChannel,    // supervisor
+  kCreateCq,
+  kDestroyCq,
+  kResizeCq,
+  kCreateQp,
+  kQueryQp,
+  kModifyQp,
+  kDestroyQp,
+  kCreateAh,
+  kDestroyAh,
+  kCreateSrq,
+  kModifySrq,
+  kQuerySrq,
+  kDestroySrq,
+  kAttachMulticast,
+  kDetachMulticast,
+  kAllocMw,
+  kDeallocMw,
+  kOpenXrcd,
+  kCloseXrcd,
+};
+
+struct CommandHeader {
+  CommandType type;
+  std::uint32_t size;     // of the whole command, bytes
+  std::int32_t status;    // out: 0 or errno
+  std::uint32_t context;  // handle of the opened device; for kListDevices and kOpenDevice: the device's index
+};
+
+inline constexpr std::uint32_t kNameSize = 64;
+
+struct ListDevices {
+  static constexpr CommandType kType = CommandType::kListDevices;
+  static constexpr std::uint32_t kMaxDevices = 32;
+  struct Device {
+    char name[kNameSize];
+    std::uint64_t node_guid;  // host byte order
+    std::uint32_t port_count;
+    std::uint32_t reserved;
+  };
+  CommandHeader header;
+  std::uint32_t count;  // out
+  std::uint32_t reserved;
+  Device devices[kMaxDevices];
+};
+
+struct OpenDevice {
+  static constexpr CommandType kType = CommandType::kOpenDevice;
+  CommandHeader header;
+  std::uint32_t context;   // out
+  std::int32_t cmd_fd;     // out
+  std::int32_t async_fd;   // out
+  std::uint32_t completion_vectors;  // out
+};
+
+struct CloseDevice {
+  static constexpr CommandType kType = CommandType::kCloseDevice;
+  CommandHeader header;
+};
+
+// Fields of ibv_device_attr and ibv_device_attr_ex that have a meaning here; the rest is zero.
+struct DeviceAttributes {
+  char firmware_version[kNameSize];
+  std::uint64_t node_guid;
+  std::uint64_t sys_image_guid;
+  std::uint64_t max_mr_size;
+  std::uint64_t page_size_cap;
+  std::uint64_t device_cap_flags;
+  std::uint64_t completion_timestamp_mask;
+  std::uint64_t hca_core_clock_khz;
+  std::uint32_t vendor_id;
+  std::uint32_t vendor_part_id;
+  std::uint32_t hw_ver;
+  std::uint32_t max_qp;
+  std::uint32_t max_qp_wr;
+  std::uint32_t max_sge;
+  std::uint32_t max_sge_rd;
+  std::uint32_t max_cq;
+  std::uint32_t max_cqe;
+  std::uint32_t max_mr;
+  std::uint32_t max_pd;
+  std::uint32_t max_qp_rd_atom;
+  std::uint32_t max_res_rd_atom;
+  std::uint32_t max_qp_init_rd_atom;
+  std::uint32_t atomic_cap;  // ibv_atomic_cap
+  std::uint32_t max_mw;
+  std::uint32_t max_mcast_grp;
+  std::uint32_t max_mcast_qp_attach;
+  std::uint32_t max_ah;
+  std::uint32_t max_srq;
+  std::uint32_t max_srq_wr;
+  std::uint32_t max_srq_sge;
+  std::uint32_t max_inline_data;
+  std::uint16_t max_pkeys;
+  std::uint8_t local_ca_ack_delay;
+  std::uint8_t port_count;
+};
+
+struct QueryDevice {
+  static constexpr CommandType kType = CommandType::kQueryDevice;
+  CommandHeader header;
+  DeviceAttributes attributes;  // out
+};
+
+struct QueryPort {
+  static constexpr CommandType kType = CommandType::kQueryPort;
+  CommandHeader header;
+  std::uint32_t port;  // from 1
+  // out, as ibv_port_attr
+  std::uint32_t state, max_mtu, active_mtu;
+  std::int32_t gid_table_length;
+  std::uint32_t port_cap_flags, port_cap_flags2, max_message_size, bad_pkey_counter, qkey_violation_counter;
+  std::uint16_t pkey_table_length, lid, sm_lid;
+  std::uint8_t lmc, max_vl_num, sm_sl, subnet_timeout, init_type_reply, active_width, phys_state, link_layer, flags;
+  std::uint8_t reserved;
+  std::uint32_t active_speed;
+};
+
+struct QueryGid {
+  static constexpr CommandType kType = CommandType::kQueryGid;
+  CommandHeader header;
+  std::uint32_t port, index;
+  std::uint8_t gid[16];    // out
+  std::uint32_t gid_type;  // out: 0 InfiniBand, 1 RoCE v1, 2 RoCE v2
+  std::uint32_t netdev_index;
+};
+
+struct QueryPkey {
+  static constexpr CommandType kType = CommandType::kQueryPkey;
+  CommandHeader header;
+  std::uint32_t port, index;
+  std::uint32_t pkey;  // out, host byte order
+  std::uint32_t reserved;
+};
+
+struct AllocPd {
+  static constexpr CommandType kType = CommandType::kAllocPd;
+  CommandHeader header;
+  std::uint32_t handle;  // out
+  std::uint32_t reserved;
+};
+
+// Destroys one object by handle: kDeallocPd, kDeregMr, kDestroyCq, kDestroyQp, kDestroyAh, kDestroySrq, ….
+struct DestroyObject {
+  CommandHeader header;
+  std::uint32_t handle;
+  std::uint32_t events_reported;        // out: completion events raised for a CQ, async events for the rest
+  std::uint32_t async_events_reported;  // out
+  std::uint32_t reserved;
+};
+
+struct RegMr {
+  static constexpr CommandType kType = CommandType::kRegMr;
+  CommandHeader header;
+  std::uint64_t start, length, iova;
+  std::uint32_t pd;
+  std::uint32_t access;  // ibv_access_flags
+  std::uint32_t handle;  // out
+  std::uint32_t lkey;    // out
+  std::uint32_t rkey;    // out
+  std::uint32_t reserved;
+};
+
+struct CreateChannel {
+  static constexpr CommandType kType = CommandType::kCreateChannel;
+  CommandHeader header;
+  std::int32_t fd;  // out: the channel's descriptor, which also names it in CreateCq
+  std::uint32_t reserved;
+};
+
+struct CreateCq {
+  static constexpr CommandType kType = CommandType::kCreateCq;
+  CommandHeader header;
+  std::uint64_t cookie;      // delivered by events: the program's ibv_cq
+  std::uint32_t cqe;         // in: asked for; out: granted
+  std::int32_t channel_fd;   // -1: none
+  std::uint32_t channel;     // filled by the supervisor: the channel's number for the HCA
+  std::uint32_t completion_vector;
+  std::uint32_t handle;      // out
+  std::uint32_t number;      // out: CQN
+  std::uint64_t ring_offset;    // out: in the arena
+  std::uint64_t record_offset;  // out: CompletionQueueRecord in the arena
+  std::uint32_t ring_entries;   // out: a power of two, at least cqe
+  std::uint32_t reserved;
+};
+
+struct QpCapabilities {
+  std::uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline_data;
+};
+
+struct AddressVector {
+  std::uint8_t dgid[16];
+  std::uint32_t flow_label;
+  std::uint16_t dlid;
+  std::uint8_t sgid_index, hop_limit, traffic_class, service_level, source_path_bits, static_rate, is_global, port;
+};
+
+struct CreateQp {
+  static constexpr CommandType kType = CommandType::kCreateQp;
+  CommandHeader header;
+  std::uint64_t cookie;  // delivered by async events: the program's ibv_qp
+  std::uint32_t pd, send_cq, recv_cq, srq;  // handles; srq 0: none
+  std::uint32_t type;                       // ibv_qp_type
+  std::uint32_t signal_all;
+  QpCapabilities capabilities;  // in: asked for; out: granted
+  std::uint32_t xrcd;
+  std::uint32_t handle;         // out
+  std::uint32_t number;         // out: QPN
+  std::uint32_t send_entries, send_stride;  // out: count (power of two) and bytes of one entry
+  std::uint32_t recv_entries, recv_stride;  // out
+  std::uint64_t send_offset, recv_offset;   // out: in the arena
+  std::uint64_t record_offset;              // out: QueuePairRecord
+};
+
+// Fields of ibv_qp_attr, selected by ibv_qp_attr_mask.
+struct QpAttributes {
+  AddressVector path, alternate_path;
+  QpCapabilities capabilities;
+  std::uint32_t qp_state, cur_qp_state, path_mtu, path_mig_state, qkey, rq_psn, sq_psn, dest_qp_num;
+  std::uint32_t qp_access_flags, rate_limit;
+  std::uint16_t pkey_index, alt_pkey_index;
+  std::uint8_t en_sqd_async_notify, sq_draining, max_rd_atomic, max_dest_rd_atomic, min_rnr_timer, port_num;
+  std::uint8_t timeout, retry_cnt, rnr_retry, alt_port_num, alt_timeout, reserved;
+};
+
+struct ModifyQp {
+  static constexpr CommandType kType = CommandType::kModifyQp;
+  CommandHeader header;
+  std::uint32_t handle;
+  std::uint32_t mask;       // ibv_qp_attr_mask
+  QpAttributes attributes;  // in; qp_state out: the state after the call
+};
+
+struct QueryQp {
+  static constexpr CommandType kType = CommandType::kQueryQp;
+  CommandHeader header;
+  std::uint32_t handle;
+  std::uint32_t mask;
+  QpAttributes attributes;  // out: everything
+  std::uint32_t signal_all;
+  std::uint32_t reserved;
+};
+
+struct CreateAh {
+  static constexpr CommandType kType = CommandType::kCreateAh;
+  CommandHeader header;
+  std::uint32_t pd;
+  std::uint32_t handle;  // out
+  AddressVector address;
+};
+
+// Read from a completion channel's or the async descriptor; the layout of the kernel's own ABI.
+struct CompletionEvent {
+  std::uint64_t cookie;
+};
+struct AsyncEvent {
+  std::uint64_t element;  // cookie of the CQ, QP or SRQ, or the port number
+  std::uint32_t event_type;
+  std::uint32_t reserved;
+};
+
+}  // namespace verbatim::protocol

@@ -1,0 +1,36 @@
+// Where things lie in every simulated process, and the version both sides must agree on. The shim maps the
+// process region (a memfd made by the supervisor) at a fixed address; its images are linked at fixed addresses,
+// so their size never moves the program's own mappings.
+#pragma once
+
+#include <cstdint>
+
+namespace verbatim::protocol {
+
+inline constexpr std::uint32_t kMagic = 0x62726556;  // "Verb"
+inline constexpr std::uint32_t kVersion = 1;
+
+inline constexpr std::uint64_t kRuntimeImage = 0x2000'0000'0000;  // libverbatim_runtime.so
+inline constexpr std::uint64_t kVerbsImage = 0x2001'0000'0000;    // libibverbs.so.1
+inline constexpr std::uint64_t kCmImage = 0x2002'0000'0000;       // librdmacm.so.1
+inline constexpr std::uint64_t kGateAddress = 0x2003'0000'0000;   // one page: the only code that may enter the kernel
+inline constexpr std::uint64_t kRegionAddress = 0x2010'0000'0000;
+inline constexpr std::uint64_t kShimHeapAddress = 0x2020'0000'0000;  // objects the shim hands to the program
+inline constexpr std::uint64_t kShimHeapSize = 1ull << 36;           // reserved, not committed
+inline constexpr std::uint64_t kShimStackAddress = 0x2040'0000'0000; // alternate signal stacks, one per thread
+
+// File descriptors of simulated objects. kRegionFd exists until the constructor has mapped the region; a copy of
+// kPlaceholderFd holds the number of every simulated descriptor in the kernel's table.
+inline constexpr int kVirtualFdFirst = 512;
+inline constexpr int kVirtualFdLast = 1021;
+inline constexpr int kRegionFd = 1022;
+inline constexpr int kPlaceholderFd = 1023;
+inline constexpr int kFdLimit = 1024;
+
+inline constexpr std::uint32_t kMaxThreads = 256;        // slots of one process
+inline constexpr std::uint32_t kMailboxSize = 16384;     // bytes of one thread's mailbox
+inline constexpr std::uint64_t kArenaOffset = 8ull << 20;   // rings and doorbell records, within the region
+inline constexpr std::uint64_t kArenaSize = 4ull << 30;     // sparse
+inline constexpr std::uint64_t kRegionSize = kArenaOffset + kArenaSize;
+
+}  // namespace verbatim::protocol

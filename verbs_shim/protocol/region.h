@@ -1,0 +1,102 @@
+// The process region: what the supervisor and one simulated process share. Everything the supervisor reads from
+// here may have been overwritten by the program, so every value is copied once and checked before use.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "verbs_shim/protocol/layout.h"
+
+namespace verbatim::protocol {
+
+// What a thread asks of the supervisor when it gives its token back.
+enum class Request : std::uint32_t {
+  kNone = 0,
+  kAttach,      // first contact of a process, from the runtime's constructor
+  kSpend,       // arguments[0]: virtual time the call takes, ps; resumed when it has passed
+  kDoorbell,    // arguments: [0] cost ps, [1] DoorbellKind, [2] device handle, [3] object number, [4] value;
+                // the MMIO write leaves the CPU when the cost has passed, and the thread goes on then
+  kCommand,     // mailbox: CommandHeader …; arguments[0]: its size in bytes
+  kSystemCall,  // arguments[0..5]: the call's arguments; number: the call's number
+  kRefused,     // like kSystemCall, for a call that the table refuses: recorded by name, answered in `result`
+  kTimeStamp,   // a read of a clock; arguments[0]: ClockSource. The thread's clock moves on as the profile says
+  kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
+};
+
+enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm = 1 };
+
+enum class ClockSource : std::uint32_t { kClock = 0, kTimestampCounter = 1 };
+
+// What the shim does natively, after the supervisor has answered and before the program goes on.
+enum class Action : std::uint32_t {
+  kReturn = 0,     // return `result`
+  kNative,         // execute the original call through the gate and return what the kernel says
+  kReserveFd,      // let descriptor action_arguments[0] be a copy of the placeholder, then return `result`
+  kReserveTwoFds,  // the same for action_arguments[0] and [1]
+  kReleaseFd,      // close descriptor action_arguments[0] natively, then return `result`
+  kOpenContent,    // make a memfd holding the mailbox's first action_arguments[0] bytes at the lowest free
+                   // descriptor, O_RDONLY semantics, and return it (virtual files)
+  kExit,           // end the process natively with status action_arguments[0]
+};
+
+struct alignas(64) ThreadSlot {
+  std::atomic<std::uint32_t> go;  // futex: 1 hands the token to the thread
+  std::uint32_t native_tid;
+  std::uint32_t virtual_tid;
+  Request request;
+  std::uint32_t number;  // system call number
+  Action action;
+  std::int64_t arguments[6];
+  std::int64_t result;               // what the call returns: -errno on failure, as the kernel does
+  std::int64_t action_arguments[2];
+  std::int64_t clock_ps;    // the thread's own virtual clock, true whenever it holds the token
+  std::int64_t horizon_ps;  // until here the thread may answer calls itself; 0 in call-by-call mode
+  std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
+};
+
+// CPU time of verbs calls, picoseconds, from the host's profile.
+struct CallCosts {
+  std::int64_t post_send_ps;          // per ibv_post_send / wr_complete call
+  std::int64_t post_send_wqe_ps;      // and per work request in it
+  std::int64_t post_recv_ps;          // per ibv_post_recv call
+  std::int64_t post_recv_wqe_ps;      // and per work request in it
+  std::int64_t doorbell_ps;           // MMIO write of the doorbell, CPU side
+  std::int64_t inline_line_ps;        // per started 64 bytes of inline data copied into a WQE
+  std::int64_t poll_empty_ps;         // ibv_poll_cq that finds nothing
+  std::int64_t poll_cqe_ps;           // per work completion returned
+  std::int64_t arm_cq_ps;             // ibv_req_notify_cq
+  std::int64_t system_call_ps;        // any system call that has no cost of its own
+  std::int64_t clock_read_ps;         // first of a row of clock reads
+  std::int64_t timestamp_counter_ps;  // rdtsc
+};
+
+struct RegionHeader {
+  std::uint32_t magic;
+  std::uint32_t version;
+  std::uint32_t region_header_size;  // sizeof(RegionHeader): a mismatch is a broken installation
+  std::uint32_t virtual_pid;
+  std::uint32_t parent_virtual_pid;
+  std::uint32_t thread_count;  // slots ever used
+  alignas(64) std::atomic<std::uint32_t> message;  // futex the supervisor waits on; 1: a slot has a request
+  std::uint32_t message_slot;                      // which
+  alignas(64) std::int64_t epoch_ns;               // CLOCK_REALTIME at virtual time 0, since 1970
+  std::uint64_t timestamp_counter_hz;
+  CallCosts costs;
+  // One bit per descriptor 0 … 1023: calls on it belong to the supervisor.
+  std::atomic<std::uint64_t> virtual_fds[kFdLimit / 64];
+  std::uint64_t random_seed;  // AT_RANDOM and the shim's own draws
+};
+
+struct Mailbox {
+  std::uint8_t bytes[kMailboxSize];
+};
+
+inline constexpr std::uint64_t kSlotsOffset = 4096;
+inline constexpr std::uint64_t kMailboxesOffset = 1ull << 20;
+
+static_assert(sizeof(RegionHeader) <= kSlotsOffset);
+static_assert(kSlotsOffset + kMaxThreads * sizeof(ThreadSlot) <= kMailboxesOffset);
+static_assert(kMailboxesOffset + std::uint64_t{kMaxThreads} * kMailboxSize <= kArenaOffset);
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+
+}  // namespace verbatim::protocol

@@ -1,0 +1,107 @@
+// Work queues and completion queues as the HCA sees them by DMA. All counters are free-running 32-bit producer
+// and consumer numbers; entry n lies at index n mod count, and counts are powers of two.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace verbatim::protocol {
+
+enum class WqeOpcode : std::uint8_t {
+  kSend = 0,
+  kSendWithImm,
+  kSendWithInvalidate,
+  kRdmaWrite,
+  kRdmaWriteWithImm,
+  kRdmaRead,
+  kAtomicCompareSwap,
+  kAtomicFetchAdd,
+  kLocalInvalidate,
+  kBindMemoryWindow,
+};
+
+enum WqeFlags : std::uint8_t {
+  kWqeSignaled = 1 << 0,   // set by the shim for every WQE of a QP made with sq_sig_all
+  kWqeSolicited = 1 << 1,
+  kWqeFence = 1 << 2,
+  kWqeInline = 1 << 3,     // inline_length bytes of data follow the header instead of the SGEs
+};
+
+struct Sge {
+  std::uint64_t va;
+  std::uint32_t length;
+  std::uint32_t lkey;
+};
+static_assert(sizeof(Sge) == 16);
+
+// Header of a send WQE; `sge_count` Sge or `inline_length` bytes follow at once. The ring's stride is the
+// header plus room for the QP's greatest SGE list or inline data, in whole 64-byte units.
+struct SendWqe {
+  std::uint64_t wr_id;
+  std::uint64_t remote_va;
+  std::uint64_t compare_add;
+  std::uint64_t swap;
+  std::uint32_t rkey;              // of the remote side; the key to invalidate for kLocalInvalidate
+  std::uint32_t immediate;         // network byte order, as in ibv_send_wr; rkey for kSendWithInvalidate
+  std::uint32_t inline_length;
+  std::uint32_t address_handle;    // UD
+  std::uint32_t remote_qpn;        // UD
+  std::uint32_t remote_qkey;       // UD
+  WqeOpcode opcode;
+  std::uint8_t flags;
+  std::uint8_t sge_count;
+  std::uint8_t reserved;
+  std::uint32_t remote_srqn;       // XRC
+};
+static_assert(sizeof(SendWqe) == 64);
+
+struct RecvWqe {
+  std::uint64_t wr_id;
+  std::uint32_t sge_count;
+  std::uint32_t reserved;
+};
+static_assert(sizeof(RecvWqe) == 16);
+
+// A completion queue entry. The HCA fills `sequence` last: entry n of a ring of c entries is valid when
+// sequence == n / c + 1 (mod 2^32) and visible_at_ps has passed on the reader's clock.
+struct Cqe {
+  std::uint64_t wr_id;
+  std::int64_t visible_at_ps;
+  std::uint64_t timestamp;      // HCA core clock
+  std::uint32_t qpn;            // local QP number
+  std::uint32_t byte_length;
+  std::uint32_t immediate;      // network byte order; invalidated rkey with kCqeWithInvalidate
+  std::uint32_t source_qp;      // UD
+  std::uint32_t wqe_counter;    // number of the WQE: every send WQE up to it has its slot back
+  std::uint32_t sequence;
+  std::uint16_t source_lid;
+  std::uint16_t pkey_index;
+  std::uint8_t status;          // ibv_wc_status
+  std::uint8_t opcode;          // ibv_wc_opcode
+  std::uint8_t flags;           // ibv_wc_flags
+  std::uint8_t vendor_error;
+  std::uint8_t service_level;
+  std::uint8_t dlid_path_bits;
+  std::uint8_t is_receive;      // the entry belongs to the receive side of the QP (or to its SRQ)
+  std::uint8_t reserved;
+  std::uint32_t srq_number;
+};
+static_assert(sizeof(Cqe) == 64);
+
+// Doorbell records: written by the shim, read by the HCA by DMA.
+struct QueuePairRecord {
+  std::atomic<std::uint32_t> send_producer;
+  std::atomic<std::uint32_t> recv_producer;
+};
+struct SharedReceiveQueueRecord {
+  std::atomic<std::uint32_t> producer;
+};
+struct CompletionQueueRecord {
+  std::atomic<std::uint32_t> consumer;
+};
+
+// Value of a kCompletionQueueArm doorbell.
+inline constexpr std::uint64_t kArmAny = 0;
+inline constexpr std::uint64_t kArmSolicited = 1;
+
+}  // namespace verbatim::protocol

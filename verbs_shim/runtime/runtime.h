@@ -1,0 +1,47 @@
+// What the verbs and cm libraries need of the runtime that lives in every simulated process. C++ without
+// exceptions, RTTI or the C++ library: this code runs inside someone else's program.
+// Every function may be called from any thread; errno is preserved unless stated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "verbs_shim/protocol/commands.h"
+#include "verbs_shim/protocol/region.h"
+
+#define VERBATIM_EXPORT __attribute__((visibility("default")))
+
+namespace verbatim::shim {
+
+// False when the library was loaded outside a simulation: then there are no devices (ENOSYS).
+VERBATIM_EXPORT bool attached();
+
+// The calling thread's virtual clock, picoseconds since the run began. Costs nothing.
+VERBATIM_EXPORT std::int64_t now_ps();
+
+VERBATIM_EXPORT const protocol::CallCosts& costs();
+
+// Lets virtual time pass; other threads and the hardware go on meanwhile.
+VERBATIM_EXPORT void spend(std::int64_t cost_ps);
+
+// Spends `cost_ps`, then lets an MMIO write leave the CPU.
+VERBATIM_EXPORT void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context,
+                                   std::uint32_t number, std::uint64_t value);
+
+// Sends a command and returns its status (0 or errno); `command` holds the answer afterwards. header.type,
+// header.size and header.context are set by the caller. At most protocol::kMailboxSize bytes.
+VERBATIM_EXPORT int command(protocol::CommandHeader* command);
+
+// A system call as if the program had made it, through the same path as a trapped one (virtual descriptors block
+// in virtual time): -errno on failure. Used for read() on completion channels.
+VERBATIM_EXPORT long system_call(long number, long a0 = 0, long a1 = 0, long a2 = 0, long a3 = 0, long a4 = 0,
+                                 long a5 = 0);
+
+// Zeroed memory, 64-byte aligned, from the shim's own heap (never the program's); nullptr when exhausted.
+VERBATIM_EXPORT void* allocate(std::size_t size);
+VERBATIM_EXPORT void release(void* memory);
+
+// Address of an arena offset handed out by a command.
+VERBATIM_EXPORT void* arena(std::uint64_t offset);
+
+}  // namespace verbatim::shim
