@@ -78,7 +78,7 @@ class Hca final : public fabric::PacketSink {
   // The CPU's MMIO write leaves the processor now; nothing in it is trusted.
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number, std::uint64_t value);
 
-  void receive(ib::PacketPtr packet, fabric::ArrivalTimes times) override;
+  void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override;
 
  private:
   class Impl;

@@ -1,0 +1,139 @@
+// One end of a link, as an adapter or a switch owns it: output queues per virtual lane, the credits that the far
+// end has granted, and the size of the input buffer whose space is granted to the far end (IBA 7.9).
+//
+// A packet starts when the channel is free, the packet is ready, and the far end has buffer space for all of it.
+// Credits come back lazily: a release only notes when its flow control packet will arrive, and an event is spent
+// on it only while a packet waits for it. So a packet costs two events per link at the most: start and arrival.
+//
+// The invariant: credits + blocks in flight or in the far end's buffer + credits on their way back = its size.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+#include "sim/fabric/channel.h"
+#include "sim/fabric/packet_sink.h"
+#include "sim/fabric/ring.h"
+#include "sim/fabric/vl_arbiter.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::fabric {
+
+// Credits count blocks of 64 bytes (IBA 7.9.4.4); a packet takes whole blocks.
+inline constexpr std::uint32_t kCreditBlockBytes = 64;
+constexpr std::uint32_t blocks_of(std::uint32_t wire_bytes) {
+  return (wire_bytes + kCreditBlockBytes - 1) / kCreditBlockBytes;
+}
+
+// An input buffer must hold the largest packet: 4096 bytes of payload and at the most 126 of headers and CRCs.
+inline constexpr std::uint32_t kLeastInputBufferBytes = 66 * kCreditBlockBytes;
+
+struct PortParams {
+  std::uint32_t virtual_lanes = 1;              // data lanes, 1 … 15
+  std::uint32_t input_buffer_bytes = 65536;     // per lane, rounded down to blocks; >= kLeastInputBufferBytes
+  std::uint32_t output_queue_bytes = 16384;     // per lane; has_room() is false while as much is queued
+};
+
+class Port {
+ public:
+  using RoomListener = void (*)(void* owner, ib::VirtualLane lane);
+
+  // `id` is the port's own component ("server/mlx5_0/p1"); `owner` gets what arrives and outlives the port.
+  Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, const PortParams& params,
+       PacketSink& owner);
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+
+  ComponentId id() const { return id_; }
+  PortNumber number() const { return number_; }
+  bool connected() const { return channel_ != nullptr; }
+  // Parameters of the cable; the port must be connected.
+  const LinkParams& link() const { return channel_->params(); }
+
+  // Lanes that both ends have; those of this end while it is not connected.
+  std::uint32_t operational_lanes() const { return operational_lanes_; }
+  // The lane on which packets of a service level leave this port (IBA 7.6.6): SL modulo operational lanes.
+  ib::VirtualLane lane_of(ib::ServiceLevel level) const {
+    return ib::VirtualLane{static_cast<std::uint8_t>(level.value % operational_lanes_)};
+  }
+
+  // Queues a packet on its lane, lrh.lane, which must be operational. It may start at once. Never refused: asking
+  // has_room() first is the sender's duty. Without a cable the packet is dropped.
+  void send(ib::PacketPtr packet);
+  bool has_room(ib::VirtualLane lane) const { return lanes_[lane.value].queued_bytes < params_.output_queue_bytes; }
+  // Called when a lane of which has_room() was false has room again, from an event of this port, never from send().
+  void set_room_listener(void* owner, RoomListener listener);
+
+  // For switches: as send(), but the packet does not start before `ready`, and stays in the input buffer of
+  // `buffer`, where it came in on `buffer_lane`, until its last byte has left.
+  void forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant ready, Port& buffer,
+               ib::VirtualLane buffer_lane);
+
+  // A packet that came in by this port leaves the input buffer now, or at `when`. Its lrh.lane and size must be
+  // those with which it arrived. The credits travel back over the link.
+  void release(const ib::Packet& packet);
+  void release(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when);
+
+  // Bytes waiting in the output queue of a lane; blocks the far end grants at this time.
+  std::uint32_t queued_bytes(ib::VirtualLane lane) const { return lanes_[lane.value].queued_bytes; }
+  std::uint32_t credits(ib::VirtualLane lane);
+
+ private:
+  friend void connect(Port& a, Port& b, const LinkParams& params);
+
+  struct Queued {
+    ib::PacketPtr packet;
+    Instant ready;
+    std::uint32_t wire_bytes = 0;
+    ib::VirtualLane buffer_lane;
+    Port* buffer = nullptr;  // null: not in an input buffer
+  };
+  struct CreditReturn {
+    Instant when;
+    std::uint32_t blocks = 0;
+  };
+  struct Lane {
+    Ring<Queued> queue;            // by ready time, then by arrival
+    Ring<CreditReturn> returning;  // by time
+    std::uint32_t queued_bytes = 0;
+    std::uint32_t credits = 0;     // blocks, up to the returns already taken in
+    std::uint32_t capacity = 0;    // blocks of the far end's input buffer
+  };
+
+  void attach(Port& peer, const LinkParams& params);
+  void enqueue(Queued queued, ib::VirtualLane lane);
+  void credits_return(ib::VirtualLane lane, std::uint32_t blocks, Instant when);
+  void take_credits(Lane& lane);
+  // When the first packet of a lane may start as far as it and its credits go; kNever: not known yet.
+  Instant eligible_at(const Lane& lane) const;
+  void start(ib::VirtualLane lane);
+  // Starts what can start now and sets the timer for what cannot yet.
+  void pump();
+  void set_wake();
+  void on_wake();
+
+  Engine& engine_;
+  Tracer& tracer_;
+  const ComponentId id_;
+  const PortNumber number_;
+  const PortParams params_;
+  PacketSink& owner_;
+  std::unique_ptr<Channel> channel_;  // towards the far end
+  Port* peer_ = nullptr;
+  Duration credit_delay_{0};          // from a release here until the far end may use it, without the interval
+  std::uint32_t operational_lanes_;
+  std::uint32_t waiting_ = 0;         // bit n: lane n has a packet queued
+  std::vector<Lane> lanes_;
+  VlArbiter arbiter_;
+  void* room_owner_ = nullptr;
+  RoomListener room_listener_ = nullptr;
+  Timer wake_;
+};
+
+// Joins two ports by a cable, once, before the first packet. Each end learns the other's input buffer.
+void connect(Port& a, Port& b, const LinkParams& params);
+
+}  // namespace verbatim::fabric

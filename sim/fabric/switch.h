@@ -1,0 +1,66 @@
+// A switch: looks up the output by destination LID and cuts through when the output is not faster than the input,
+// else it waits for the whole packet, so that an output never runs dry. A packet stays in the input buffer it
+// came in by until its last byte has left; each output serves its packets in the order in which they became
+// ready, whatever their inputs (virtual output queues, no head of line blocking between outputs). Simultaneous
+// arrivals are ordered by the component of the port they came in by.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/core/engine.h"
+#include "sim/core/time.h"
+#include "sim/core/trace.h"
+#include "sim/fabric/packet_sink.h"
+#include "sim/fabric/port.h"
+
+namespace verbatim::fabric {
+
+// Everything about a switch model that a device profile (JSON) may set.
+struct SwitchProfile {
+  std::string name;
+  std::uint64_t core_clock_hz = 400'000'000;
+  // Header in (store and forward: packet in) to first byte out on an idle output; whole cycles after the next edge.
+  std::uint32_t cut_through_cycles = 36;
+  // An input looks up one packet per so many cycles.
+  std::uint32_t lookup_interval_cycles = 1;
+  std::uint32_t virtual_lanes = 1;           // data lanes of every port, 1 … 15
+  std::uint32_t input_buffer_bytes = 65536;  // per port and lane
+};
+
+class Switch final : public PacketSink {
+ public:
+  // Port n is the component `port_ids[n - 1]`.
+  Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfile& profile,
+         const std::vector<ComponentId>& port_ids);
+
+  std::uint32_t port_count() const { return static_cast<std::uint32_t>(inputs_.size()); }
+  // `number` from 1.
+  Port& port(PortNumber number) { return *inputs_.at(number.value - 1u).port; }
+
+  // Linear forwarding table: element n is the output for LID n, 0 the switch itself, kNoRoute none.
+  static constexpr PortNumber kNoRoute{255};
+  void set_forwarding_table(std::vector<PortNumber> table) { table_ = std::move(table); }
+
+  void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) override;
+
+ private:
+  struct Input {
+    std::unique_ptr<Port> port;
+    std::int64_t next_lookup_edge = 0;  // of the core clock
+  };
+
+  void drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason);
+
+  Engine& engine_;
+  Tracer& tracer_;
+  const ComponentId id_;
+  const SwitchProfile profile_;
+  const ClockDomain clock_;
+  std::vector<PortNumber> table_;
+  std::vector<Input> inputs_;
+};
+
+}  // namespace verbatim::fabric
