@@ -19,13 +19,10 @@ enum class Request : std::uint32_t {
   kCommand,     // mailbox: CommandHeader …; arguments[0]: its size in bytes
   kSystemCall,  // arguments[0..5]: the call's arguments; number: the call's number
   kRefused,     // like kSystemCall, for a call that the table refuses: recorded by name, answered in `result`
-  kTimeStamp,   // a read of a clock; arguments[0]: ClockSource. The thread's clock moves on as the profile says
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
 };
 
 enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm = 1 };
-
-enum class ClockSource : std::uint32_t { kClock = 0, kTimestampCounter = 1 };
 
 // What the shim does natively, after the supervisor has answered and before the program goes on.
 enum class Action : std::uint32_t {
@@ -36,7 +33,7 @@ enum class Action : std::uint32_t {
   kReleaseFd,      // close descriptor action_arguments[0] natively, then return `result`
   kOpenContent,    // make a memfd holding the mailbox's first action_arguments[0] bytes at the lowest free
                    // descriptor, O_RDONLY semantics, and return it (virtual files)
-  kExit,           // end the process natively with status action_arguments[0]
+  kRaise,          // send the process signal action_arguments[0] natively, then return `result`
 };
 
 struct alignas(64) ThreadSlot {
@@ -67,7 +64,8 @@ struct CallCosts {
   std::int64_t arm_cq_ps;             // ibv_req_notify_cq
   std::int64_t system_call_ps;        // any system call that has no cost of its own
   std::int64_t clock_read_ps;         // first of a row of clock reads
-  std::int64_t timestamp_counter_ps;  // rdtsc
+  std::int64_t timestamp_counter_ps;  // first rdtsc of a row
+  std::int64_t wake_up_ps;            // blocked thread: from the cause to running again
 };
 
 struct RegionHeader {

@@ -1,0 +1,423 @@
+// Every x86-64 system call and who answers it. What is not in the table is refused like what it marks kRefused.
+// The seccomp filter, the shim's dispatch and the supervisor's messages are all made from this one table.
+//
+//   kPassing       executed by the kernel; touches only the process itself or the file system. Never trapped.
+//   kLocal         answered by the shim: signal state and process attributes it has to keep its own hands on.
+//   kByDescriptor  the supervisor's when the descriptor in the first argument is virtual, the kernel's otherwise.
+//   kVirtual       always the supervisor's (it may still answer "execute it natively").
+//   kRefused       fails with the errno of the last column and is reported by name.
+#pragma once
+
+#include <errno.h>
+
+#include <cstdint>
+
+namespace verbatim::protocol {
+
+// clang-format off
+#define VERBATIM_SYSTEM_CALLS(X) \
+  X(0, read, kByDescriptor, 0)                       \
+  X(1, write, kByDescriptor, 0)                      \
+  X(2, open, kVirtual, 0)                            \
+  X(3, close, kByDescriptor, 0)                      \
+  X(4, stat, kPassing, 0)                            \
+  X(5, fstat, kByDescriptor, 0)                      \
+  X(6, lstat, kPassing, 0)                           \
+  X(7, poll, kVirtual, 0)                            \
+  X(8, lseek, kByDescriptor, 0)                      \
+  X(9, mmap, kPassing, 0)                            \
+  X(10, mprotect, kPassing, 0)                       \
+  X(11, munmap, kPassing, 0)                         \
+  X(12, brk, kPassing, 0)                            \
+  X(13, rt_sigaction, kLocal, 0)                     \
+  X(14, rt_sigprocmask, kLocal, 0)                   \
+  X(15, rt_sigreturn, kPassing, 0)                   \
+  X(16, ioctl, kByDescriptor, 0)                     \
+  X(17, pread64, kByDescriptor, 0)                   \
+  X(18, pwrite64, kByDescriptor, 0)                  \
+  X(19, readv, kByDescriptor, 0)                     \
+  X(20, writev, kByDescriptor, 0)                    \
+  X(21, access, kPassing, 0)                         \
+  X(22, pipe, kRefused, ENOSYS)                      \
+  X(23, select, kVirtual, 0)                         \
+  X(24, sched_yield, kLocal, 0)                      \
+  X(25, mremap, kPassing, 0)                         \
+  X(26, msync, kPassing, 0)                          \
+  X(27, mincore, kPassing, 0)                        \
+  X(28, madvise, kPassing, 0)                        \
+  X(29, shmget, kRefused, ENOSYS)                    \
+  X(30, shmat, kRefused, ENOSYS)                     \
+  X(31, shmctl, kRefused, ENOSYS)                    \
+  X(32, dup, kVirtual, 0)                            \
+  X(33, dup2, kVirtual, 0)                           \
+  X(34, pause, kVirtual, 0)                          \
+  X(35, nanosleep, kVirtual, 0)                      \
+  X(36, getitimer, kPassing, 0)                      \
+  X(37, alarm, kRefused, ENOSYS)                     \
+  X(38, setitimer, kRefused, ENOSYS)                 \
+  X(39, getpid, kLocal, 0)                           \
+  X(40, sendfile, kRefused, ENOSYS)                  \
+  X(41, socket, kVirtual, 0)                         \
+  X(42, connect, kVirtual, 0)                        \
+  X(43, accept, kVirtual, 0)                         \
+  X(44, sendto, kVirtual, 0)                         \
+  X(45, recvfrom, kVirtual, 0)                       \
+  X(46, sendmsg, kVirtual, 0)                        \
+  X(47, recvmsg, kVirtual, 0)                        \
+  X(48, shutdown, kVirtual, 0)                       \
+  X(49, bind, kVirtual, 0)                           \
+  X(50, listen, kVirtual, 0)                         \
+  X(51, getsockname, kVirtual, 0)                    \
+  X(52, getpeername, kVirtual, 0)                    \
+  X(53, socketpair, kRefused, ENOSYS)                \
+  X(54, setsockopt, kVirtual, 0)                     \
+  X(55, getsockopt, kVirtual, 0)                     \
+  X(56, clone, kRefused, ENOSYS)                     \
+  X(57, fork, kRefused, ENOSYS)                      \
+  X(58, vfork, kRefused, ENOSYS)                     \
+  X(59, execve, kRefused, ENOSYS)                    \
+  X(60, exit, kVirtual, 0)                           \
+  X(61, wait4, kRefused, ENOSYS)                     \
+  X(62, kill, kLocal, 0)                             \
+  X(63, uname, kVirtual, 0)                          \
+  X(64, semget, kRefused, ENOSYS)                    \
+  X(65, semop, kRefused, ENOSYS)                     \
+  X(66, semctl, kRefused, ENOSYS)                    \
+  X(67, shmdt, kRefused, ENOSYS)                     \
+  X(68, msgget, kRefused, ENOSYS)                    \
+  X(69, msgsnd, kRefused, ENOSYS)                    \
+  X(70, msgrcv, kRefused, ENOSYS)                    \
+  X(71, msgctl, kRefused, ENOSYS)                    \
+  X(72, fcntl, kByDescriptor, 0)                     \
+  X(73, flock, kByDescriptor, 0)                     \
+  X(74, fsync, kByDescriptor, 0)                     \
+  X(75, fdatasync, kByDescriptor, 0)                 \
+  X(76, truncate, kPassing, 0)                       \
+  X(77, ftruncate, kByDescriptor, 0)                 \
+  X(78, getdents, kByDescriptor, 0)                  \
+  X(79, getcwd, kPassing, 0)                         \
+  X(80, chdir, kPassing, 0)                          \
+  X(81, fchdir, kByDescriptor, 0)                    \
+  X(82, rename, kPassing, 0)                         \
+  X(83, mkdir, kPassing, 0)                          \
+  X(84, rmdir, kPassing, 0)                          \
+  X(85, creat, kVirtual, 0)                          \
+  X(86, link, kPassing, 0)                           \
+  X(87, unlink, kPassing, 0)                         \
+  X(88, symlink, kPassing, 0)                        \
+  X(89, readlink, kPassing, 0)                       \
+  X(90, chmod, kPassing, 0)                          \
+  X(91, fchmod, kByDescriptor, 0)                    \
+  X(92, chown, kPassing, 0)                          \
+  X(93, fchown, kByDescriptor, 0)                    \
+  X(94, lchown, kPassing, 0)                         \
+  X(95, umask, kPassing, 0)                          \
+  X(96, gettimeofday, kLocal, 0)                     \
+  X(97, getrlimit, kPassing, 0)                      \
+  X(98, getrusage, kLocal, 0)                        \
+  X(99, sysinfo, kVirtual, 0)                        \
+  X(100, times, kLocal, 0)                           \
+  X(101, ptrace, kRefused, EPERM)                    \
+  X(102, getuid, kPassing, 0)                        \
+  X(103, syslog, kRefused, EPERM)                    \
+  X(104, getgid, kPassing, 0)                        \
+  X(105, setuid, kPassing, 0)                        \
+  X(106, setgid, kPassing, 0)                        \
+  X(107, geteuid, kPassing, 0)                       \
+  X(108, getegid, kPassing, 0)                       \
+  X(109, setpgid, kRefused, ENOSYS)                  \
+  X(110, getppid, kLocal, 0)                         \
+  X(111, getpgrp, kVirtual, 0)                       \
+  X(112, setsid, kRefused, ENOSYS)                   \
+  X(113, setreuid, kPassing, 0)                      \
+  X(114, setregid, kPassing, 0)                      \
+  X(115, getgroups, kPassing, 0)                     \
+  X(116, setgroups, kPassing, 0)                     \
+  X(117, setresuid, kPassing, 0)                     \
+  X(118, getresuid, kPassing, 0)                     \
+  X(119, setresgid, kPassing, 0)                     \
+  X(120, getresgid, kPassing, 0)                     \
+  X(121, getpgid, kVirtual, 0)                       \
+  X(122, setfsuid, kPassing, 0)                      \
+  X(123, setfsgid, kPassing, 0)                      \
+  X(124, getsid, kVirtual, 0)                        \
+  X(125, capget, kPassing, 0)                        \
+  X(126, capset, kPassing, 0)                        \
+  X(127, rt_sigpending, kPassing, 0)                 \
+  X(128, rt_sigtimedwait, kRefused, ENOSYS)          \
+  X(129, rt_sigqueueinfo, kRefused, ENOSYS)          \
+  X(130, rt_sigsuspend, kRefused, ENOSYS)            \
+  X(131, sigaltstack, kLocal, 0)                     \
+  X(132, utime, kPassing, 0)                         \
+  X(133, mknod, kPassing, 0)                         \
+  X(134, uselib, kRefused, ENOSYS)                   \
+  X(135, personality, kRefused, ENOSYS)              \
+  X(136, ustat, kRefused, ENOSYS)                    \
+  X(137, statfs, kPassing, 0)                        \
+  X(138, fstatfs, kByDescriptor, 0)                  \
+  X(139, sysfs, kRefused, ENOSYS)                    \
+  X(140, getpriority, kPassing, 0)                   \
+  X(141, setpriority, kLocal, 0)                     \
+  X(142, sched_setparam, kLocal, 0)                  \
+  X(143, sched_getparam, kPassing, 0)                \
+  X(144, sched_setscheduler, kLocal, 0)              \
+  X(145, sched_getscheduler, kPassing, 0)            \
+  X(146, sched_get_priority_max, kPassing, 0)        \
+  X(147, sched_get_priority_min, kPassing, 0)        \
+  X(148, sched_rr_get_interval, kPassing, 0)         \
+  X(149, mlock, kPassing, 0)                         \
+  X(150, munlock, kPassing, 0)                       \
+  X(151, mlockall, kPassing, 0)                      \
+  X(152, munlockall, kPassing, 0)                    \
+  X(153, vhangup, kRefused, EPERM)                   \
+  X(154, modify_ldt, kRefused, ENOSYS)               \
+  X(155, pivot_root, kRefused, EPERM)                \
+  X(156, _sysctl, kRefused, ENOSYS)                  \
+  X(157, prctl, kLocal, 0)                           \
+  X(158, arch_prctl, kPassing, 0)                    \
+  X(159, adjtimex, kRefused, EPERM)                  \
+  X(160, setrlimit, kPassing, 0)                     \
+  X(161, chroot, kRefused, EPERM)                    \
+  X(162, sync, kPassing, 0)                          \
+  X(163, acct, kRefused, EPERM)                      \
+  X(164, settimeofday, kRefused, EPERM)              \
+  X(165, mount, kRefused, EPERM)                     \
+  X(166, umount2, kRefused, EPERM)                   \
+  X(167, swapon, kRefused, EPERM)                    \
+  X(168, swapoff, kRefused, EPERM)                   \
+  X(169, reboot, kRefused, EPERM)                    \
+  X(170, sethostname, kRefused, EPERM)               \
+  X(171, setdomainname, kRefused, EPERM)             \
+  X(172, iopl, kRefused, EPERM)                      \
+  X(173, ioperm, kRefused, EPERM)                    \
+  X(174, create_module, kRefused, ENOSYS)            \
+  X(175, init_module, kRefused, EPERM)               \
+  X(176, delete_module, kRefused, EPERM)             \
+  X(177, get_kernel_syms, kRefused, ENOSYS)          \
+  X(178, query_module, kRefused, ENOSYS)             \
+  X(179, quotactl, kRefused, EPERM)                  \
+  X(180, nfsservctl, kRefused, ENOSYS)               \
+  X(181, getpmsg, kRefused, ENOSYS)                  \
+  X(182, putpmsg, kRefused, ENOSYS)                  \
+  X(183, afs_syscall, kRefused, ENOSYS)              \
+  X(184, tuxcall, kRefused, ENOSYS)                  \
+  X(185, security, kRefused, ENOSYS)                 \
+  X(186, gettid, kLocal, 0)                          \
+  X(187, readahead, kByDescriptor, 0)                \
+  X(188, setxattr, kPassing, 0)                      \
+  X(189, lsetxattr, kPassing, 0)                     \
+  X(190, fsetxattr, kByDescriptor, 0)                \
+  X(191, getxattr, kPassing, 0)                      \
+  X(192, lgetxattr, kPassing, 0)                     \
+  X(193, fgetxattr, kByDescriptor, 0)                \
+  X(194, listxattr, kPassing, 0)                     \
+  X(195, llistxattr, kPassing, 0)                    \
+  X(196, flistxattr, kByDescriptor, 0)               \
+  X(197, removexattr, kPassing, 0)                   \
+  X(198, lremovexattr, kPassing, 0)                  \
+  X(199, fremovexattr, kByDescriptor, 0)             \
+  X(200, tkill, kLocal, 0)                           \
+  X(201, time, kLocal, 0)                            \
+  X(202, futex, kVirtual, 0)                         \
+  X(203, sched_setaffinity, kLocal, 0)               \
+  X(204, sched_getaffinity, kVirtual, 0)             \
+  X(205, set_thread_area, kRefused, ENOSYS)          \
+  X(206, io_setup, kRefused, ENOSYS)                 \
+  X(207, io_destroy, kRefused, ENOSYS)               \
+  X(208, io_getevents, kRefused, ENOSYS)             \
+  X(209, io_submit, kRefused, ENOSYS)                \
+  X(210, io_cancel, kRefused, ENOSYS)                \
+  X(211, get_thread_area, kRefused, ENOSYS)          \
+  X(212, lookup_dcookie, kRefused, EPERM)            \
+  X(213, epoll_create, kVirtual, 0)                  \
+  X(214, epoll_ctl_old, kRefused, ENOSYS)            \
+  X(215, epoll_wait_old, kRefused, ENOSYS)           \
+  X(216, remap_file_pages, kRefused, ENOSYS)         \
+  X(217, getdents64, kByDescriptor, 0)               \
+  X(218, set_tid_address, kPassing, 0)               \
+  X(219, restart_syscall, kRefused, ENOSYS)          \
+  X(220, semtimedop, kRefused, ENOSYS)               \
+  X(221, fadvise64, kByDescriptor, 0)                \
+  X(222, timer_create, kRefused, ENOSYS)             \
+  X(223, timer_settime, kRefused, ENOSYS)            \
+  X(224, timer_gettime, kRefused, ENOSYS)            \
+  X(225, timer_getoverrun, kRefused, ENOSYS)         \
+  X(226, timer_delete, kRefused, ENOSYS)             \
+  X(227, clock_settime, kRefused, EPERM)             \
+  X(228, clock_gettime, kLocal, 0)                   \
+  X(229, clock_getres, kLocal, 0)                    \
+  X(230, clock_nanosleep, kVirtual, 0)               \
+  X(231, exit_group, kVirtual, 0)                    \
+  X(232, epoll_wait, kVirtual, 0)                    \
+  X(233, epoll_ctl, kVirtual, 0)                     \
+  X(234, tgkill, kLocal, 0)                          \
+  X(235, utimes, kPassing, 0)                        \
+  X(236, vserver, kRefused, ENOSYS)                  \
+  X(237, mbind, kPassing, 0)                         \
+  X(238, set_mempolicy, kPassing, 0)                 \
+  X(239, get_mempolicy, kPassing, 0)                 \
+  X(240, mq_open, kRefused, ENOSYS)                  \
+  X(241, mq_unlink, kRefused, ENOSYS)                \
+  X(242, mq_timedsend, kRefused, ENOSYS)             \
+  X(243, mq_timedreceive, kRefused, ENOSYS)          \
+  X(244, mq_notify, kRefused, ENOSYS)                \
+  X(245, mq_getsetattr, kRefused, ENOSYS)            \
+  X(246, kexec_load, kRefused, EPERM)                \
+  X(247, waitid, kRefused, ENOSYS)                   \
+  X(248, add_key, kRefused, EPERM)                   \
+  X(249, request_key, kRefused, EPERM)               \
+  X(250, keyctl, kRefused, EPERM)                    \
+  X(251, ioprio_set, kPassing, 0)                    \
+  X(252, ioprio_get, kPassing, 0)                    \
+  X(253, inotify_init, kRefused, ENOSYS)             \
+  X(254, inotify_add_watch, kRefused, ENOSYS)        \
+  X(255, inotify_rm_watch, kRefused, ENOSYS)         \
+  X(256, migrate_pages, kRefused, EPERM)             \
+  X(257, openat, kVirtual, 0)                        \
+  X(258, mkdirat, kPassing, 0)                       \
+  X(259, mknodat, kPassing, 0)                       \
+  X(260, fchownat, kPassing, 0)                      \
+  X(261, futimesat, kPassing, 0)                     \
+  X(262, newfstatat, kPassing, 0)                    \
+  X(263, unlinkat, kPassing, 0)                      \
+  X(264, renameat, kPassing, 0)                      \
+  X(265, linkat, kPassing, 0)                        \
+  X(266, symlinkat, kPassing, 0)                     \
+  X(267, readlinkat, kPassing, 0)                    \
+  X(268, fchmodat, kPassing, 0)                      \
+  X(269, faccessat, kPassing, 0)                     \
+  X(270, pselect6, kVirtual, 0)                      \
+  X(271, ppoll, kVirtual, 0)                         \
+  X(272, unshare, kRefused, EPERM)                   \
+  X(273, set_robust_list, kPassing, 0)               \
+  X(274, get_robust_list, kPassing, 0)               \
+  X(275, splice, kRefused, ENOSYS)                   \
+  X(276, tee, kRefused, ENOSYS)                      \
+  X(277, sync_file_range, kByDescriptor, 0)          \
+  X(278, vmsplice, kRefused, ENOSYS)                 \
+  X(279, move_pages, kRefused, EPERM)                \
+  X(280, utimensat, kPassing, 0)                     \
+  X(281, epoll_pwait, kVirtual, 0)                   \
+  X(282, signalfd, kRefused, ENOSYS)                 \
+  X(283, timerfd_create, kRefused, ENOSYS)           \
+  X(284, eventfd, kRefused, ENOSYS)                  \
+  X(285, fallocate, kByDescriptor, 0)                \
+  X(286, timerfd_settime, kRefused, ENOSYS)          \
+  X(287, timerfd_gettime, kRefused, ENOSYS)          \
+  X(288, accept4, kVirtual, 0)                       \
+  X(289, signalfd4, kRefused, ENOSYS)                \
+  X(290, eventfd2, kRefused, ENOSYS)                 \
+  X(291, epoll_create1, kVirtual, 0)                 \
+  X(292, dup3, kVirtual, 0)                          \
+  X(293, pipe2, kRefused, ENOSYS)                    \
+  X(294, inotify_init1, kRefused, ENOSYS)            \
+  X(295, preadv, kByDescriptor, 0)                   \
+  X(296, pwritev, kByDescriptor, 0)                  \
+  X(297, rt_tgsigqueueinfo, kRefused, ENOSYS)        \
+  X(298, perf_event_open, kRefused, EPERM)           \
+  X(299, recvmmsg, kVirtual, 0)                      \
+  X(300, fanotify_init, kRefused, ENOSYS)            \
+  X(301, fanotify_mark, kRefused, ENOSYS)            \
+  X(302, prlimit64, kPassing, 0)                     \
+  X(303, name_to_handle_at, kRefused, ENOSYS)        \
+  X(304, open_by_handle_at, kRefused, ENOSYS)        \
+  X(305, clock_adjtime, kRefused, EPERM)             \
+  X(306, syncfs, kByDescriptor, 0)                   \
+  X(307, sendmmsg, kVirtual, 0)                      \
+  X(308, setns, kRefused, EPERM)                     \
+  X(309, getcpu, kLocal, 0)                          \
+  X(310, process_vm_readv, kRefused, EPERM)          \
+  X(311, process_vm_writev, kRefused, EPERM)         \
+  X(312, kcmp, kRefused, ENOSYS)                     \
+  X(313, finit_module, kRefused, EPERM)              \
+  X(314, sched_setattr, kRefused, ENOSYS)            \
+  X(315, sched_getattr, kRefused, ENOSYS)            \
+  X(316, renameat2, kPassing, 0)                     \
+  X(317, seccomp, kRefused, EPERM)                   \
+  X(318, getrandom, kVirtual, 0)                     \
+  X(319, memfd_create, kPassing, 0)                  \
+  X(320, kexec_file_load, kRefused, EPERM)           \
+  X(321, bpf, kRefused, EPERM)                       \
+  X(322, execveat, kRefused, ENOSYS)                 \
+  X(323, userfaultfd, kRefused, EPERM)               \
+  X(324, membarrier, kPassing, 0)                    \
+  X(325, mlock2, kPassing, 0)                        \
+  X(326, copy_file_range, kPassing, 0)               \
+  X(327, preadv2, kByDescriptor, 0)                  \
+  X(328, pwritev2, kByDescriptor, 0)                 \
+  X(329, pkey_mprotect, kPassing, 0)                 \
+  X(330, pkey_alloc, kPassing, 0)                    \
+  X(331, pkey_free, kPassing, 0)                     \
+  X(332, statx, kPassing, 0)                         \
+  X(333, io_pgetevents, kRefused, ENOSYS)            \
+  X(334, rseq, kPassing, 0)                          \
+  X(424, pidfd_send_signal, kRefused, ENOSYS)        \
+  X(425, io_uring_setup, kRefused, ENOSYS)           \
+  X(426, io_uring_enter, kRefused, ENOSYS)           \
+  X(427, io_uring_register, kRefused, ENOSYS)        \
+  X(428, open_tree, kRefused, EPERM)                 \
+  X(429, move_mount, kRefused, EPERM)                \
+  X(430, fsopen, kRefused, EPERM)                    \
+  X(431, fsconfig, kRefused, EPERM)                  \
+  X(432, fsmount, kRefused, EPERM)                   \
+  X(433, fspick, kRefused, EPERM)                    \
+  X(434, pidfd_open, kRefused, ENOSYS)               \
+  X(435, clone3, kRefused, ENOSYS)                   \
+  X(436, close_range, kVirtual, 0)                   \
+  X(437, openat2, kRefused, ENOSYS)                  \
+  X(438, pidfd_getfd, kRefused, EPERM)               \
+  X(439, faccessat2, kPassing, 0)                    \
+  X(440, process_madvise, kRefused, ENOSYS)          \
+  X(441, epoll_pwait2, kRefused, ENOSYS)             \
+  X(442, mount_setattr, kRefused, EPERM)             \
+  X(443, quotactl_fd, kRefused, EPERM)               \
+  X(444, landlock_create_ruleset, kRefused, ENOSYS)  \
+  X(445, landlock_add_rule, kRefused, ENOSYS)        \
+  X(446, landlock_restrict_self, kRefused, ENOSYS)   \
+  X(447, memfd_secret, kRefused, ENOSYS)             \
+  X(448, process_mrelease, kRefused, ENOSYS)         \
+  X(449, futex_waitv, kRefused, ENOSYS)              \
+  X(450, set_mempolicy_home_node, kRefused, ENOSYS)  \
+  X(451, cachestat, kRefused, ENOSYS)                \
+  X(452, fchmodat2, kPassing, 0)                     \
+  X(453, map_shadow_stack, kRefused, ENOSYS)         \
+  X(454, futex_wake, kRefused, ENOSYS)               \
+  X(455, futex_wait, kRefused, ENOSYS)               \
+  X(456, futex_requeue, kRefused, ENOSYS)            \
+  X(457, statmount, kRefused, ENOSYS)                \
+  X(458, listmount, kRefused, ENOSYS)                \
+  X(459, lsm_get_self_attr, kRefused, ENOSYS)        \
+  X(460, lsm_set_self_attr, kRefused, ENOSYS)        \
+  X(461, lsm_list_modules, kRefused, ENOSYS)         \
+  X(462, mseal, kRefused, ENOSYS)
+// clang-format on
+
+enum class CallClass : std::uint8_t { kPassing, kLocal, kByDescriptor, kVirtual, kRefused };
+
+struct SystemCall {
+  const char* name;  // nullptr: no such call
+  CallClass call_class;
+  std::int16_t refusal;  // errno of a refused call
+};
+
+inline constexpr std::uint32_t kSystemCallLimit = 512;
+
+struct SystemCallTable {
+  SystemCall rows[kSystemCallLimit] = {};
+
+  constexpr SystemCallTable() {
+    for (SystemCall& row : rows) row = {nullptr, CallClass::kRefused, ENOSYS};
+#define VERBATIM_SYSTEM_CALL_ROW(number, call_name, call_class, refusal) \
+  rows[number] = {#call_name, CallClass::call_class, refusal};
+    VERBATIM_SYSTEM_CALLS(VERBATIM_SYSTEM_CALL_ROW)
+#undef VERBATIM_SYSTEM_CALL_ROW
+  }
+};
+inline constexpr SystemCallTable kSystemCalls;
+
+constexpr const SystemCall& system_call(std::uint64_t number) {
+  constexpr const SystemCall* kRows = kSystemCalls.rows;
+  return kRows[number < kSystemCallLimit ? number : kSystemCallLimit - 1];
+}
+
+}  // namespace verbatim::protocol

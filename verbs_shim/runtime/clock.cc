@@ -1,0 +1,116 @@
+// Virtual clocks: every clock counts from the run's fixed epoch; CPU-time clocks run with virtual time.
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <time.h>
+
+#include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+// CLOCK_MONOTONIC at virtual time 0: a machine that has been up for a while, so that a difference to zero shows.
+constexpr std::int64_t kUptimeNs = 1000 * kNsPerSecond;
+
+timespec to_timespec(std::int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
+
+bool clock_base(long clock, std::int64_t* base_ns) {
+  switch (clock) {
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE:
+    case CLOCK_TAI:
+      *base_ns = region_header().epoch_ns;
+      return true;
+    case CLOCK_MONOTONIC:
+    case CLOCK_MONOTONIC_RAW:
+    case CLOCK_MONOTONIC_COARSE:
+    case CLOCK_BOOTTIME:
+      *base_ns = kUptimeNs;
+      return true;
+    case CLOCK_PROCESS_CPUTIME_ID:
+    case CLOCK_THREAD_CPUTIME_ID:
+      *base_ns = 0;
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::int64_t read_clock_ns() { return read_clock(costs().clock_read_ps) / 1000; }
+
+}  // namespace
+
+long clock_call(long number, const long (&a)[6]) {
+  switch (number) {
+    case SYS_clock_gettime: {
+      std::int64_t base;
+      if (!clock_base(a[0], &base)) return -EINVAL;
+      *reinterpret_cast<timespec*>(a[1]) = to_timespec(base + read_clock_ns());
+      return 0;
+    }
+    case SYS_clock_getres: {
+      std::int64_t base;
+      if (!clock_base(a[0], &base)) return -EINVAL;
+      if (a[1] != 0) *reinterpret_cast<timespec*>(a[1]) = {0, 1};
+      return 0;
+    }
+    case SYS_gettimeofday: {
+      const std::int64_t ns = region_header().epoch_ns + read_clock_ns();
+      if (a[0] != 0) *reinterpret_cast<timeval*>(a[0]) = {ns / kNsPerSecond, ns % kNsPerSecond / 1000};
+      if (a[1] != 0) memset(reinterpret_cast<void*>(a[1]), 0, sizeof(struct timezone));
+      return 0;
+    }
+    case SYS_time: {
+      const std::int64_t seconds = (region_header().epoch_ns + read_clock_ns()) / kNsPerSecond;
+      if (a[0] != 0) *reinterpret_cast<time_t*>(a[0]) = seconds;
+      return seconds;
+    }
+    case SYS_times: {
+      const long ticks = read_clock_ns() / 10'000'000;  // 100 per second
+      if (a[0] != 0) *reinterpret_cast<tms*>(a[0]) = {ticks, 0, 0, 0};
+      return kUptimeNs / 10'000'000 + ticks;
+    }
+    default: {  // getrusage
+      const std::int64_t ns = read_clock_ns();
+      auto* usage = reinterpret_cast<rusage*>(a[1]);
+      memset(usage, 0, sizeof *usage);
+      usage->ru_utime = {ns / kNsPerSecond, ns % kNsPerSecond / 1000};
+      return 0;
+    }
+  }
+}
+
+}  // namespace verbatim::shim
+
+// The calls that programs make most often are answered without a trap. What libc itself calls is trapped.
+namespace {
+int to_errno(long result) {
+  if (result >= 0) return static_cast<int>(result);
+  errno = static_cast<int>(-result);
+  return -1;
+}
+}  // namespace
+
+extern "C" {
+
+VERBATIM_EXPORT int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const long arguments[6] = {clock, reinterpret_cast<long>(time)};
+  if (!verbatim::shim::is_attached) {
+    return to_errno(syscall(SYS_clock_gettime, clock, time) == 0 ? 0 : -errno);
+  }
+  return to_errno(verbatim::shim::clock_call(SYS_clock_gettime, arguments));
+}
+
+VERBATIM_EXPORT int gettimeofday(timeval* time, void* zone) noexcept {
+  const long arguments[6] = {reinterpret_cast<long>(time), reinterpret_cast<long>(zone)};
+  if (!verbatim::shim::is_attached) return to_errno(syscall(SYS_gettimeofday, time, zone) == 0 ? 0 : -errno);
+  return to_errno(verbatim::shim::clock_call(SYS_gettimeofday, arguments));
+}
+
+}  // extern "C"

@@ -1,0 +1,112 @@
+// One system call, by the class the table gives it.
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/times.h>
+
+#include "verbs_shim/protocol/system_calls.h"
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+using protocol::CallClass;
+using protocol::Request;
+
+bool is_shim_fd(long fd) {
+  return fd == protocol::kPlaceholderFd || fd == protocol::kRegionFd ||
+         (fd >= protocol::kVirtualFdFirst && fd <= protocol::kVirtualFdLast);
+}
+
+long process_control(const long (&a)[6]) {
+  switch (a[0]) {
+    case PR_SET_TSC:
+    case PR_SET_SECCOMP:
+      return -EINVAL;
+    case PR_GET_SECCOMP:
+    case PR_SET_PDEATHSIG:  // the supervisor's own setting stays: a run leaves no process behind
+    case PR_SET_DUMPABLE:   // the adapter's DMA needs the process readable
+      return 0;
+    default:
+      return native(SYS_prctl, a[0], a[1], a[2], a[3], a[4], a[5]);
+  }
+}
+
+// A signal to the thread itself is the kernel's business (abort(), raise()); any other is the supervisor's.
+long send_signal(long number, const long (&a)[6]) {
+  const long pid = region_header().virtual_pid;
+  const long tid = my_slot->virtual_tid;
+  const bool whole_process = number == SYS_kill && (a[0] == pid || a[0] == 0);
+  const bool this_thread =
+      (number == SYS_tgkill && a[0] == pid && a[1] == tid) || (number == SYS_tkill && a[0] == tid);
+  if (!whole_process && !this_thread) return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+  const long signal = number == SYS_tgkill ? a[2] : a[1];
+  spend(costs().system_call_ps);
+  return native(SYS_tgkill, native(SYS_getpid), native(SYS_gettid), signal);
+}
+
+long local_call(long number, const long (&a)[6], void* context) {
+  switch (number) {
+    case SYS_clock_gettime:
+    case SYS_clock_getres:
+    case SYS_gettimeofday:
+    case SYS_time:
+    case SYS_times:
+    case SYS_getrusage:
+      return clock_call(number, a);
+    case SYS_rt_sigaction:
+    case SYS_rt_sigprocmask:
+    case SYS_sigaltstack:
+      return signal_call(number, a, context);
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_tgkill:
+      return send_signal(number, a);
+    case SYS_prctl:
+      return process_control(a);
+    default:
+      break;
+  }
+  spend(costs().system_call_ps);
+  switch (number) {
+    case SYS_getpid:
+      return region_header().virtual_pid;
+    case SYS_gettid:
+      return my_slot->virtual_tid;
+    case SYS_getppid:
+      return region_header().parent_virtual_pid;
+    case SYS_getcpu:
+      if (a[0] != 0) *reinterpret_cast<unsigned*>(a[0]) = 0;
+      if (a[1] != 0) *reinterpret_cast<unsigned*>(a[1]) = 0;
+      return 0;
+    default:  // sched_yield and the scheduling attributes, which have no effect here
+      return 0;
+  }
+}
+
+}  // namespace
+
+long dispatch(long number, const long (&a)[6], void* context) {
+  const protocol::SystemCall& call = protocol::system_call(static_cast<std::uint64_t>(number));
+  switch (call.call_class) {
+    case CallClass::kPassing:
+      return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    case CallClass::kLocal:
+      return local_call(number, a, context);
+    case CallClass::kByDescriptor:
+      if (is_virtual_fd(static_cast<int>(a[0]))) break;
+      if (is_shim_fd(static_cast<int>(a[0]))) return -EBADF;
+      return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    case CallClass::kVirtual:
+      break;
+    case CallClass::kRefused:
+      return exchange(Request::kRefused, static_cast<std::uint32_t>(number), a);
+  }
+  return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+}
+
+}  // namespace verbatim::shim

@@ -1,0 +1,144 @@
+// The token: a request goes into the thread's slot, the supervisor is woken, the thread sleeps until `go`.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/memfd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+bool is_attached = false;
+__thread protocol::ThreadSlot* my_slot = nullptr;
+
+namespace {
+
+using protocol::Action;
+using protocol::Request;
+using protocol::ThreadSlot;
+
+// A row of clock reads, see read_clock().
+constexpr std::int64_t kClockRowMin = 25'000;      // 25 ns
+constexpr std::int64_t kClockRowMax = 50'000'000;  // 50 us
+__thread bool in_clock_row = false;
+__thread std::int64_t clock_row_start_ps = 0;
+
+void hand_over(ThreadSlot& slot) {
+  protocol::RegionHeader& header = region_header();
+  header.message_slot = my_slot_index();
+  header.message.store(1, std::memory_order_release);
+  native(SYS_futex, &header.message, FUTEX_WAKE, 1, 0, 0, 0);
+  while (slot.go.load(std::memory_order_acquire) == 0) native(SYS_futex, &slot.go, FUTEX_WAIT, 0, 0, 0, 0);
+  slot.go.store(0, std::memory_order_relaxed);
+}
+
+// A copy of the placeholder holds the descriptor's number in the kernel's table.
+void reserve_fd(std::int64_t fd) { native(SYS_dup3, protocol::kPlaceholderFd, fd, O_CLOEXEC); }
+
+long open_content(std::int64_t size) {
+  const long fd = native(SYS_memfd_create, "content", MFD_CLOEXEC);
+  if (fd < 0) return fd;
+  const std::uint8_t* bytes = my_mailbox().bytes;
+  for (std::int64_t done = 0; done < size;) {
+    const long n = native(SYS_write, fd, bytes + done, size - done);
+    if (n <= 0) return n;
+    done += n;
+  }
+  native(SYS_lseek, fd, 0, 0);
+  return fd;
+}
+
+long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
+  switch (slot.action) {
+    case Action::kReturn:
+      return slot.result;
+    case Action::kNative:
+      return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    case Action::kReserveTwoFds:
+      reserve_fd(slot.action_arguments[1]);
+      [[fallthrough]];
+    case Action::kReserveFd:
+      reserve_fd(slot.action_arguments[0]);
+      return slot.result;
+    case Action::kReleaseFd:
+      native(SYS_close, slot.action_arguments[0]);
+      return slot.result;
+    case Action::kOpenContent:
+      return open_content(slot.action_arguments[0]);
+    case Action::kRaise:
+      native(SYS_tgkill, native(SYS_getpid), native(SYS_gettid), slot.action_arguments[0]);
+      return slot.result;
+  }
+  return -ENOSYS;
+}
+
+}  // namespace
+
+long exchange(Request request, std::uint32_t number, const long (&arguments)[6]) {
+  ThreadSlot& slot = *my_slot;
+  in_clock_row = false;
+  slot.request = request;
+  slot.number = number;
+  for (int i = 0; i < 6; ++i) slot.arguments[i] = arguments[i];
+  hand_over(slot);
+  return carry_out(slot, number, arguments);
+}
+
+std::int64_t read_clock(std::int64_t first_cost_ps) {
+  const std::int64_t now = my_slot->clock_ps;
+  std::int64_t cost = first_cost_ps;
+  std::int64_t row_start = now;
+  if (in_clock_row) {
+    row_start = clock_row_start_ps;
+    cost = (now - row_start) / 16;
+    if (cost < kClockRowMin) cost = kClockRowMin;
+    if (cost > kClockRowMax) cost = kClockRowMax;
+  }
+  spend(cost);
+  in_clock_row = true;
+  clock_row_start_ps = row_start;
+  return my_slot->clock_ps;
+}
+
+bool attached() { return is_attached; }
+
+std::int64_t now_ps() { return my_slot->clock_ps; }
+
+const protocol::CallCosts& costs() { return region_header().costs; }
+
+void spend(std::int64_t cost_ps) {
+  if (cost_ps <= 0) return;
+  exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
+}
+
+void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context, std::uint32_t number,
+                   std::uint64_t value) {
+  exchange(Request::kDoorbell, 0,
+           {cost_ps, static_cast<long>(kind), static_cast<long>(context), static_cast<long>(number),
+            static_cast<long>(value), 0});
+}
+
+int command(protocol::CommandHeader* command) {
+  const std::uint32_t size = command->size;
+  if (size < sizeof(protocol::CommandHeader) || size > protocol::kMailboxSize) return EINVAL;
+  memcpy(my_mailbox().bytes, command, size);
+  const long transport = exchange(Request::kCommand, 0, {static_cast<long>(size), 0, 0, 0, 0, 0});
+  if (transport < 0) return static_cast<int>(-transport);
+  memcpy(command, my_mailbox().bytes, size);
+  return command->status;
+}
+
+long system_call(long number, long a0, long a1, long a2, long a3, long a4, long a5) {
+  return dispatch(number, {a0, a1, a2, a3, a4, a5}, nullptr);
+}
+
+void* arena(std::uint64_t offset) {
+  return reinterpret_cast<void*>(protocol::kRegionAddress + protocol::kArenaOffset + offset);
+}
+
+}  // namespace verbatim::shim

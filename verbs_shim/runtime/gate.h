@@ -1,0 +1,38 @@
+// The system-call gate: one page at a fixed address in every process, the only code the seccomp filter lets into the
+// kernel with a trapped call. Never goes through the PLT and never touches errno.
+#pragma once
+
+#include "verbs_shim/protocol/layout.h"
+
+namespace verbatim::shim {
+
+using GateFunction = long (*)(long number, long a0, long a1, long a2, long a3, long a4, long a5);
+
+template <class... Arguments>
+inline long native(long number, Arguments... arguments) {
+  const long a[6] = {(long)arguments...};
+  return reinterpret_cast<GateFunction>(protocol::kGateAddress)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+// A system call from the shim's own text; only before the filter is in place.
+inline long raw_system_call(long number, long a0 = 0, long a1 = 0, long a2 = 0, long a3 = 0, long a4 = 0,
+                            long a5 = 0) {
+  long result;
+  register long r10 asm("r10") = a3;
+  register long r8 asm("r8") = a4;
+  register long r9 asm("r9") = a5;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(number), "D"(a0), "S"(a1), "d"(a2), "r"(r10), "r"(r8), "r"(r9)
+               : "rcx", "r11", "memory");
+  return result;
+}
+
+// Writes the gate's code; false when the page is taken.
+bool map_gate();
+
+// Address of the signal-return trampoline on the gate page (a restorer of the shim's own).
+inline constexpr unsigned long kRestorerOffset = 64;
+inline unsigned long restorer() { return protocol::kGateAddress + kRestorerOffset; }
+
+}  // namespace verbatim::shim

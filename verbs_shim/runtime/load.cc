@@ -1,0 +1,82 @@
+// First contact: runs before every other constructor of the process (DF_1_INITFIRST), maps what the process shares
+// with the supervisor, takes the first token, and closes the door: from here on no system call of the program reaches
+// the kernel unseen. Outside a simulation it does nothing.
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+// Ends the process with a sentence for the supervisor to pass on; the exit code is that of a broken simulator.
+[[noreturn]] void give_up(const char* sentence) {
+  raw_system_call(SYS_write, 2, reinterpret_cast<long>(sentence), static_cast<long>(strlen(sentence)));
+  while (true) raw_system_call(SYS_exit_group, 70);
+}
+
+bool map_region() {
+  const long base =
+      raw_system_call(SYS_mmap, protocol::kRegionAddress, protocol::kRegionSize, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, protocol::kRegionFd, 0);
+  if (base != static_cast<long>(protocol::kRegionAddress)) return false;
+  if (region_header().magic == protocol::kMagic) return true;
+  raw_system_call(SYS_munmap, protocol::kRegionAddress, protocol::kRegionSize);
+  return false;
+}
+
+// glibc keeps the thread's id in its descriptor; programs see the virtual one everywhere. The word is found by its
+// value, so another glibc at worst keeps the real id.
+void set_glibc_tid(std::uint32_t native_tid, std::uint32_t virtual_tid) {
+  constexpr unsigned long kTidOffset = 0x2d0;  // struct pthread::tid, glibc 2.34 to 2.40 on x86-64
+  unsigned long self;
+  asm("mov %%fs:0x10, %0" : "=r"(self));
+  auto* word = reinterpret_cast<std::uint32_t*>(self + kTidOffset);
+  if (*word == native_tid) *word = virtual_tid;
+}
+
+// The program sees the environment it was given, not the launcher's additions. The array keeps its length with
+// null pointers at the end, so that code which looks for the auxiliary vector behind it finds AT_NULL.
+void scrub_environment(char** environment) {
+  static constexpr const char* kOwn[] = {"LD_PRELOAD=", "GLIBC_TUNABLES=", "VERBATIM_PAD="};
+  char** kept = environment;
+  char** end = environment;
+  for (; *end != nullptr; ++end) {
+    bool own = false;
+    for (const char* name : kOwn) own |= strncmp(*end, name, strlen(name)) == 0;
+    if (!own) *kept++ = *end;
+  }
+  while (kept != end) *kept++ = nullptr;
+}
+
+__attribute__((constructor)) void attach(int, char**, char** environment) {
+  if (!map_region()) return;
+  protocol::RegionHeader& header = region_header();
+  if (header.version != protocol::kVersion || header.region_header_size != sizeof header) {
+    give_up("verbatim: the simulator and its shim libraries are of different versions; reinstall both\n");
+  }
+  if (!map_gate()) give_up("verbatim: the address of the system-call gate is taken in this program\n");
+  my_slot = &slot_at(0);
+  my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
+  if (!map_heap() || !install_handlers()) give_up("verbatim: the shim's addresses are taken in this program\n");
+  native(SYS_close, protocol::kRegionFd);
+  set_glibc_tid(my_slot->native_tid, my_slot->virtual_tid);
+  scrub_environment(environment);
+  is_attached = true;
+  exchange(protocol::Request::kAttach, 0, {0, 0, 0, 0, 0, 0});
+  if (native(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) != 0) {
+    give_up("verbatim: this kernel does not let the time stamp counter be virtualised (PR_SET_TSC)\n");
+  }
+  if (!install_filter()) give_up("verbatim: this kernel refuses the system-call filter (seccomp)\n");
+}
+
+}  // namespace
+
+}  // namespace verbatim::shim

@@ -1,0 +1,234 @@
+// Signal handling inside the program: SIGSYS carries trapped system calls, SIGSEGV carries rdtsc. Both run on the
+// shim's own alternate stack and change no byte below the program's stack pointer. The program may set handlers and
+// masks for them; it gets to see its own values, and a genuine fault still reaches its handler or kills it.
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include "verbs_shim/protocol/system_calls.h"
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+using protocol::Request;
+
+// The kernel's struct sigaction, which is not libc's.
+struct KernelSigaction {
+  void (*handler)(int, siginfo_t*, void*);
+  unsigned long flags;
+  unsigned long restorer;
+  std::uint64_t mask;
+};
+constexpr unsigned long kSaRestorer = 0x04000000;
+constexpr unsigned long kSaOnStack = 0x08000000;
+constexpr unsigned long kSaNoDefer = 0x40000000;
+constexpr unsigned long kSaSigInfo = 4;
+
+constexpr std::uint64_t signal_bit(int signal) { return 1ull << (signal - 1); }
+constexpr std::uint64_t kReservedSignals = signal_bit(SIGSYS) | signal_bit(SIGSEGV);
+
+constexpr std::size_t kStackSize = 64 * 1024;
+constexpr int kTrappedCall = 1;  // si_code SYS_SECCOMP
+
+// What the program believes it has set.
+KernelSigaction program_action[2];  // SIGSYS, SIGSEGV
+__thread stack_t program_stack;
+__thread bool program_stack_known = false;
+
+KernelSigaction* reserved_action(long signal) {
+  if (signal == SIGSYS) return &program_action[0];
+  if (signal == SIGSEGV) return &program_action[1];
+  return nullptr;
+}
+
+void set_native_action(int signal, const KernelSigaction& action) {
+  native(SYS_rt_sigaction, signal, &action, 0, sizeof(std::uint64_t));
+}
+
+// The fault or signal is the program's own: its handler runs, or it dies of it.
+void forward_to_program(int signal, siginfo_t* info, void* context) {
+  const KernelSigaction action = *reserved_action(signal);
+  const auto handler = reinterpret_cast<unsigned long>(action.handler);
+  const bool sent = info->si_code <= 0;  // by kill() and its like, not by the processor
+  if (handler == reinterpret_cast<unsigned long>(SIG_IGN) && sent) return;
+  if (handler > 1) {
+    if (action.flags & SA_RESETHAND) reserved_action(signal)->handler = nullptr;
+    action.handler(signal, info, context);
+    return;
+  }
+  const long address = reinterpret_cast<long>(info->si_addr);
+  exchange(Request::kFault, 0, {signal, address, 0, 0, 0, 0});
+  const KernelSigaction die = {nullptr, kSaRestorer, restorer(), 0};
+  set_native_action(signal, die);
+  if (sent) native(SYS_tgkill, native(SYS_getpid), native(SYS_gettid), signal);
+  // Otherwise the handler returns to the faulting instruction, which now kills the process as it would have.
+}
+
+void on_sigsys(int signal, siginfo_t* info, void* raw_context) {
+  if (info->si_code != kTrappedCall) {
+    forward_to_program(signal, info, raw_context);
+    return;
+  }
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  greg_t* registers = context->uc_mcontext.gregs;
+  my_slot->context_address = reinterpret_cast<std::uint64_t>(context);
+  const long arguments[6] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
+                             registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
+  const long result = dispatch(registers[REG_RAX], arguments, context);
+  my_slot->context_address = 0;
+  registers[REG_RAX] = result;
+}
+
+// Virtual time as a counter of the frequency that the virtual /proc/cpuinfo states.
+std::uint64_t timestamp_counter() {
+  const std::int64_t now = read_clock(costs().timestamp_counter_ps);
+  const auto hz = region_header().timestamp_counter_hz;
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(now) * hz / 1'000'000'000'000ull);
+}
+
+void on_sigsegv(int signal, siginfo_t* info, void* raw_context) {
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  greg_t* registers = context->uc_mcontext.gregs;
+  if (info->si_code == SI_KERNEL) {
+    const auto* code = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
+    const bool rdtsc = code[0] == 0x0f && code[1] == 0x31;
+    const bool rdtscp = code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9;
+    if (rdtsc || rdtscp) {
+      const std::uint64_t counter = timestamp_counter();
+      registers[REG_RAX] = static_cast<std::uint32_t>(counter);
+      registers[REG_RDX] = static_cast<std::uint32_t>(counter >> 32);
+      if (rdtscp) registers[REG_RCX] = 0;
+      registers[REG_RIP] += rdtscp ? 3 : 2;
+      return;
+    }
+  }
+  forward_to_program(signal, info, raw_context);
+}
+
+long set_action(const long (&a)[6]) {
+  if (a[3] != sizeof(std::uint64_t)) return -EINVAL;
+  const auto* wanted = reinterpret_cast<const KernelSigaction*>(a[1]);
+  auto* old = reinterpret_cast<KernelSigaction*>(a[2]);
+  if (KernelSigaction* mine = reserved_action(a[0])) {
+    const KernelSigaction before = *mine;
+    if (wanted != nullptr) *mine = *wanted;
+    if (old != nullptr) *old = before;
+    return 0;
+  }
+  if (wanted == nullptr) return native(SYS_rt_sigaction, a[0], 0, old, a[3]);
+  KernelSigaction stripped = *wanted;
+  stripped.mask &= ~kReservedSignals;
+  return native(SYS_rt_sigaction, a[0], &stripped, old, a[3]);
+}
+
+// The mask the program sees is the one that returns from the trap, so it is edited in the saved context.
+long set_mask(const long (&a)[6], void* raw_context) {
+  if (a[3] != sizeof(std::uint64_t)) return -EINVAL;
+  if (raw_context == nullptr) return -ENOSYS;
+  auto* mask = reinterpret_cast<std::uint64_t*>(&static_cast<ucontext_t*>(raw_context)->uc_sigmask);
+  const std::uint64_t before = *mask;
+  if (a[1] != 0) {
+    const std::uint64_t wanted = *reinterpret_cast<const std::uint64_t*>(a[1]) & ~kReservedSignals;
+    switch (a[0]) {
+      case SIG_BLOCK:
+        *mask |= wanted;
+        break;
+      case SIG_UNBLOCK:
+        *mask &= ~wanted;
+        break;
+      case SIG_SETMASK:
+        *mask = wanted;
+        break;
+      default:
+        return -EINVAL;
+    }
+  }
+  if (a[2] != 0) *reinterpret_cast<std::uint64_t*>(a[2]) = before;
+  return 0;
+}
+
+long set_stack(const long (&a)[6]) {
+  const auto* wanted = reinterpret_cast<const stack_t*>(a[0]);
+  auto* old = reinterpret_cast<stack_t*>(a[1]);
+  stack_t before = {};
+  before.ss_flags = SS_DISABLE;
+  if (program_stack_known) before = program_stack;
+  if (wanted != nullptr) {
+    if ((wanted->ss_flags & SS_DISABLE) == 0 && wanted->ss_size < static_cast<std::size_t>(MINSIGSTKSZ)) return -ENOMEM;
+    program_stack = *wanted;
+    program_stack_known = true;
+  }
+  if (old != nullptr) *old = before;
+  return 0;
+}
+
+}  // namespace
+
+long signal_call(long number, const long (&a)[6], void* context) {
+  switch (number) {
+    case SYS_rt_sigaction:
+      return set_action(a);
+    case SYS_rt_sigprocmask:
+      return set_mask(a, context);
+    default:
+      return set_stack(a);
+  }
+}
+
+bool install_handlers() {
+  const unsigned long stack = protocol::kShimStackAddress + my_slot_index() * 2 * kStackSize;
+  const long mapped = native(SYS_mmap, stack, kStackSize, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+  if (mapped != static_cast<long>(stack)) return false;
+  stack_t alternate = {};
+  alternate.ss_sp = reinterpret_cast<void*>(stack);
+  alternate.ss_size = kStackSize;
+  if (native(SYS_sigaltstack, &alternate, 0) != 0) return false;
+  const unsigned long flags = kSaSigInfo | kSaOnStack | kSaNoDefer | kSaRestorer;
+  set_native_action(SIGSYS, {on_sigsys, flags, restorer(), 0});
+  set_native_action(SIGSEGV, {on_sigsegv, flags, restorer(), 0});
+  return true;
+}
+
+bool install_filter() {
+  // Program counter on the gate page, or a passing call: allowed. A mapping of a virtual descriptor fails by itself,
+  // because the placeholder cannot be mapped. Everything else, unknown numbers and the 32-bit ABI included, traps.
+  sock_filter filter[protocol::kSystemCallLimit + 16];
+  unsigned short n = 0;
+  constexpr auto kGateHigh = static_cast<std::uint32_t>(protocol::kGateAddress >> 32);
+  constexpr auto kGateLow = static_cast<std::uint32_t>(protocol::kGateAddress);
+  const auto load = [&](std::uint32_t offset) { filter[n++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset); };
+  load(offsetof(seccomp_data, arch));
+  filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+  filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
+  load(offsetof(seccomp_data, instruction_pointer) + 4);
+  filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kGateHigh, 0, 4);
+  load(offsetof(seccomp_data, instruction_pointer));
+  filter[n++] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kGateLow, 0, 2);
+  filter[n++] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kGateLow + 4096, 1, 0);
+  filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  load(offsetof(seccomp_data, nr));
+  for (std::uint32_t number = 0; number < protocol::kSystemCallLimit; ++number) {
+    if (protocol::system_call(number).call_class != protocol::CallClass::kPassing) continue;
+    filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+    filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  }
+  filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
+  const sock_fprog program = {n, filter};
+  if (native(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
+  return native(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) == 0;
+}
+
+}  // namespace verbatim::shim

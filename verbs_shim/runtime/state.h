@@ -1,0 +1,51 @@
+// What the runtime's files share: the region, the calling thread's slot, and the exchange of the token.
+#pragma once
+
+#include <cstdint>
+
+#include "verbs_shim/protocol/region.h"
+
+namespace verbatim::shim {
+
+extern bool is_attached;
+extern __thread protocol::ThreadSlot* my_slot;
+
+inline protocol::RegionHeader& region_header() {
+  return *reinterpret_cast<protocol::RegionHeader*>(protocol::kRegionAddress);
+}
+inline protocol::ThreadSlot& slot_at(std::uint32_t index) {
+  return reinterpret_cast<protocol::ThreadSlot*>(protocol::kRegionAddress + protocol::kSlotsOffset)[index];
+}
+inline std::uint32_t my_slot_index() { return static_cast<std::uint32_t>(my_slot - &slot_at(0)); }
+inline protocol::Mailbox& my_mailbox() {
+  return reinterpret_cast<protocol::Mailbox*>(protocol::kRegionAddress +
+                                              protocol::kMailboxesOffset)[my_slot_index()];
+}
+
+inline bool is_virtual_fd(long fd) {
+  if (fd < 0 || fd >= protocol::kFdLimit) return false;
+  return (region_header().virtual_fds[fd / 64].load(std::memory_order_relaxed) >> (fd % 64)) & 1;
+}
+
+// Gives the token to the supervisor with a request and returns when it is back; carries out the action that the
+// answer names. The result is what the call returns (-errno on failure).
+long exchange(protocol::Request request, std::uint32_t number, const long (&arguments)[6]);
+
+// Answers one trapped or interposed system call. `context` is the trapped thread's ucontext_t, or nullptr.
+long dispatch(long number, const long (&arguments)[6], void* context);
+
+// Reads the virtual clock as a program does: consecutive reads with no other call in between cost more and more, so
+// that polling a clock is a wait. `first_cost_ps` is the cost of the first of a row.
+std::int64_t read_clock(std::int64_t first_cost_ps);
+
+// answers clock_gettime and its relatives; -errno on failure.
+long clock_call(long number, const long (&arguments)[6]);
+
+// Signal state the shim keeps its own hands on.
+long signal_call(long number, const long (&arguments)[6], void* context);
+
+bool install_handlers();
+bool install_filter();
+bool map_heap();
+
+}  // namespace verbatim::shim
