@@ -270,6 +270,69 @@ struct CreateAh {
   AddressVector address;
 };
 
+// The HCA moves the entries not yet consumed to the new ring under the same numbers; `sequence` of each is that of
+// the new count of entries.
+struct ResizeCq {
+  static constexpr CommandType kType = CommandType::kResizeCq;
+  CommandHeader header;
+  std::uint32_t handle;
+  std::uint32_t cqe;          // in: asked for; out: granted
+  std::uint64_t ring_offset;  // out
+  std::uint32_t ring_entries; // out
+  std::uint32_t reserved;
+};
+
+struct CreateSrq {
+  static constexpr CommandType kType = CommandType::kCreateSrq;
+  CommandHeader header;
+  std::uint64_t cookie;  // delivered by async events: the program's ibv_srq
+  std::uint32_t pd;
+  std::uint32_t srq_type;                      // ibv_srq_type
+  std::uint32_t xrcd, cq;                      // XRC
+  std::uint32_t max_wr, max_sge, srq_limit;    // in: asked for; out: granted
+  std::uint32_t handle;                        // out
+  std::uint32_t number;                        // out: SRQN
+  std::uint32_t recv_entries, recv_stride;     // out
+  std::uint32_t reserved;
+  std::uint64_t recv_offset;                   // out: in the arena
+  std::uint64_t record_offset;                 // out: SharedReceiveQueueRecord
+};
+
+// kModifySrq and kQuerySrq.
+struct SrqAttributes {
+  CommandHeader header;
+  std::uint32_t handle;
+  std::uint32_t mask;  // kModifySrq: ibv_srq_attr_mask
+  std::uint32_t max_wr, max_sge, srq_limit;  // in for kModifySrq, out for kQuerySrq
+  std::uint32_t reserved;
+};
+
+// kAttachMulticast and kDetachMulticast.
+struct Multicast {
+  CommandHeader header;
+  std::uint32_t qp;
+  std::uint16_t lid;
+  std::uint16_t reserved;
+  std::uint8_t gid[16];
+};
+
+struct AllocMw {
+  static constexpr CommandType kType = CommandType::kAllocMw;
+  CommandHeader header;
+  std::uint32_t pd;
+  std::uint32_t type;    // ibv_mw_type
+  std::uint32_t handle;  // out
+  std::uint32_t rkey;    // out
+};
+
+struct OpenXrcd {
+  static constexpr CommandType kType = CommandType::kOpenXrcd;
+  CommandHeader header;
+  std::uint64_t inode;   // identity of the file that names the domain; 0: private
+  std::uint32_t flags;   // open flags: O_CREAT, O_EXCL
+  std::uint32_t handle;  // out
+};
+
 // Read from a completion channel's or the async descriptor; the layout of the kernel's own ABI.
 struct CompletionEvent {
   std::uint64_t cookie;
