@@ -8,11 +8,11 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
 #include "sim/ib/opcode.h"
+#include "sim/ib/payload.h"
 #include "sim/ib/psn.h"
 
 namespace verbatim::ib {
@@ -76,18 +76,6 @@ struct AtomicEth {
   RKey rkey;
   std::uint64_t swap_add = 0;
   std::uint64_t compare = 0;
-};
-
-// Bytes gathered by one DMA read, held by every packet cut from them.
-using PayloadBuffer = std::shared_ptr<const std::vector<std::byte>>;
-
-struct Payload {
-  PayloadBuffer buffer;
-  std::uint32_t offset = 0;
-  std::uint32_t length = 0;
-  std::span<const std::byte> bytes() const {
-    return length == 0 ? std::span<const std::byte>() : std::span(*buffer).subspan(offset, length);
-  }
 };
 
 struct Packet {
