@@ -1,0 +1,55 @@
+#include "sim/fabric/channel.h"
+
+#include <utility>
+
+#include "sim/core/check.h"
+
+namespace verbatim::fabric {
+
+namespace {
+constexpr std::uint32_t kLrhBytes = 8;
+}
+
+Channel::Channel(Engine& engine, Tracer& tracer, ComponentId arrival_source, const LinkParams& params,
+                 PortNumber far_port, PacketSink& far_end)
+    : engine_(engine),
+      tracer_(tracer),
+      arrival_source_(arrival_source),
+      params_(params),
+      far_port_(far_port),
+      far_end_(far_end),
+      arrival_(Timer::of<&Channel::on_arrival>(engine, arrival_source, EventClass::kArrival, this)) {
+  CHECK(params.byte_time.ps_numerator > 0 && params.byte_time.denominator > 0);
+  CHECK(params.propagation >= Duration(0) && params.credit_update_interval >= Duration(0));
+}
+
+DepartureTimes Channel::transmit(ib::PacketPtr packet, std::uint32_t wire_bytes) {
+  const Instant now = engine_.now();
+  CHECK(now >= busy_until_);
+  if (now != busy_until_ || busy_bytes_ == 0) {
+    busy_since_ = now;
+    busy_bytes_ = 0;
+  }
+  const auto line_time = [&](std::uint64_t bytes) { return busy_since_ + params_.byte_time.time_for(bytes); };
+  const std::uint64_t start = busy_bytes_ + params_.bytes_before;
+  const Instant head = line_time(start + kLrhBytes);
+  const Instant tail = line_time(start + wire_bytes);
+  busy_bytes_ = start + wire_bytes + params_.bytes_after;
+  busy_until_ = params_.bytes_after == 0 ? tail : line_time(busy_bytes_);
+
+  const ArrivalTimes times{head + params_.propagation, tail + params_.propagation};
+  in_flight_.push_back({std::move(packet), times, wire_bytes});
+  if (!arrival_.scheduled()) arrival_.schedule_at(times.head);
+  return {tail, busy_until_};
+}
+
+void Channel::on_arrival() {
+  InFlight arrived = in_flight_.pop_front();
+  if (!in_flight_.empty()) arrival_.schedule_at(in_flight_.front().times.head);
+  const ib::Bth& bth = arrived.packet->bth;
+  tracer_.record(arrival_source_, TraceEvent::kPacketReceived, static_cast<std::uint64_t>(bth.opcode),
+                 bth.destination.value, bth.psn.value, arrived.wire_bytes);
+  far_end_.receive(far_port_, std::move(arrived.packet), arrived.times);
+}
+
+}  // namespace verbatim::fabric

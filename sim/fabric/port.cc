@@ -1,0 +1,184 @@
+#include "sim/fabric/port.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace verbatim::fabric {
+
+Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, const PortParams& params,
+           PacketSink& owner)
+    : engine_(engine),
+      tracer_(tracer),
+      id_(id),
+      number_(number),
+      params_(params),
+      owner_(owner),
+      operational_lanes_(params.virtual_lanes),
+      lanes_(params.virtual_lanes),
+      wake_(Timer::of<&Port::on_wake>(engine, id, EventClass::kTransmitDone, this)) {
+  CHECK(params.virtual_lanes >= 1 && params.virtual_lanes <= 15);
+  CHECK(params.input_buffer_bytes >= kLeastInputBufferBytes && params.output_queue_bytes > 0);
+}
+
+void connect(Port& a, Port& b, const LinkParams& params) {
+  CHECK(&a != &b && !a.connected() && !b.connected());
+  a.attach(b, params);
+  b.attach(a, params);
+}
+
+void Port::attach(Port& peer, const LinkParams& params) {
+  // Arrivals are events of the receiving port: its name, not the sender's, orders what comes in at one instant.
+  channel_ = std::make_unique<Channel>(engine_, tracer_, peer.id_, params, peer.number_, peer.owner_);
+  peer_ = &peer;
+  credit_delay_ = params.byte_time.time_for(params.credit_update_bytes) + params.propagation;
+  operational_lanes_ = std::min(params_.virtual_lanes, peer.params_.virtual_lanes);
+  for (Lane& lane : lanes_) {
+    lane.capacity = peer.params_.input_buffer_bytes / kCreditBlockBytes;
+    lane.credits = lane.capacity;
+  }
+}
+
+void Port::send(ib::PacketPtr packet) {
+  const ib::VirtualLane lane = packet->lrh.lane;
+  const std::uint32_t wire_bytes = packet->wire_bytes();
+  if (!connected()) {
+    const ib::Bth& bth = packet->bth;
+    tracer_.record(id_, TraceEvent::kPacketDropped, static_cast<std::uint64_t>(bth.opcode), bth.destination.value,
+                   bth.psn.value, static_cast<std::uint64_t>(DropReason::kLinkDown));
+    return;
+  }
+  enqueue({std::move(packet), engine_.now(), wire_bytes, {}, nullptr}, lane);
+}
+
+void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant ready, Port& buffer,
+                   ib::VirtualLane buffer_lane) {
+  CHECK(connected());
+  const ib::VirtualLane lane = packet->lrh.lane;
+  enqueue({std::move(packet), ready, wire_bytes, buffer_lane, &buffer}, lane);
+}
+
+void Port::enqueue(Queued queued, ib::VirtualLane number) {
+  CHECK(number.value < operational_lanes_);
+  Lane& lane = lanes_[number.value];
+  CHECK(blocks_of(queued.wire_bytes) <= lane.capacity);
+  lane.queued_bytes += queued.wire_bytes;
+  const std::size_t place =
+      lane.queue.insert_sorted(std::move(queued), [](const Queued& a, const Queued& b) { return a.ready < b.ready; });
+  const bool alone = waiting_ == 0;
+  waiting_ |= 1u << number.value;
+  // Starting another lane's packet here would free room without telling its listener; that is left to the timer.
+  if (alone) {
+    pump();
+  } else if (place == 0) {  // behind another packet of its lane it changes nothing
+    set_wake();
+  }
+}
+
+void Port::set_room_listener(void* owner, RoomListener listener) {
+  room_owner_ = owner;
+  room_listener_ = listener;
+}
+
+void Port::release(const ib::Packet& packet) { release(packet.lrh.lane, packet.wire_bytes(), engine_.now()); }
+
+void Port::release(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) {
+  CHECK(connected() && when >= engine_.now());
+  const std::int64_t interval = to_ps(link().credit_update_interval);
+  if (interval > 0) when = instant_from_ps((to_ps(when) + interval - 1) / interval * interval);
+  peer_->credits_return(lane, blocks_of(wire_bytes), when + credit_delay_);
+}
+
+void Port::credits_return(ib::VirtualLane number, std::uint32_t blocks, Instant when) {
+  CHECK(number.value < operational_lanes_);
+  Lane& lane = lanes_[number.value];
+  lane.returning.insert_sorted({when, blocks},
+                               [](const CreditReturn& a, const CreditReturn& b) { return a.when < b.when; });
+  // Only a first packet that lacks credits can be concerned.
+  if (!lane.queue.empty() && blocks_of(lane.queue.front().wire_bytes) > lane.credits) set_wake();
+}
+
+void Port::take_credits(Lane& lane) {
+  while (!lane.returning.empty() && lane.returning.front().when <= engine_.now()) {
+    lane.credits += lane.returning.pop_front().blocks;
+  }
+  CHECK(lane.credits <= lane.capacity);
+}
+
+std::uint32_t Port::credits(ib::VirtualLane number) {
+  Lane& lane = lanes_.at(number.value);
+  take_credits(lane);
+  return lane.credits;
+}
+
+Instant Port::eligible_at(const Lane& lane) const {
+  const Queued& first = lane.queue.front();
+  const std::uint32_t needed = blocks_of(first.wire_bytes);
+  std::uint32_t credits = lane.credits;
+  Instant at = first.ready;
+  for (std::size_t i = 0; credits < needed; ++i) {
+    if (i == lane.returning.size()) return kNever;
+    credits += lane.returning[i].blocks;
+    at = std::max(at, lane.returning[i].when);
+  }
+  return at;
+}
+
+void Port::start(ib::VirtualLane number) {
+  Lane& lane = lanes_[number.value];
+  Queued first = lane.queue.pop_front();
+  if (lane.queue.empty()) waiting_ &= ~(1u << number.value);
+  lane.queued_bytes -= first.wire_bytes;
+  lane.credits -= blocks_of(first.wire_bytes);
+  const ib::Bth& bth = first.packet->bth;
+  tracer_.record(id_, TraceEvent::kPacketTransmitted, static_cast<std::uint64_t>(bth.opcode), bth.destination.value,
+                 bth.psn.value, first.wire_bytes);
+  const DepartureTimes times = channel_->transmit(std::move(first.packet), first.wire_bytes);
+  if (first.buffer != nullptr) first.buffer->release(first.buffer_lane, first.wire_bytes, times.tail);
+}
+
+void Port::pump() {
+  const Instant now = engine_.now();
+  if (channel_->busy_until() <= now) {
+    std::uint32_t eligible = 0;
+    for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
+      const int number = std::countr_zero(rest);
+      Lane& lane = lanes_[static_cast<std::size_t>(number)];
+      take_credits(lane);
+      if (eligible_at(lane) <= now) eligible |= 1u << number;
+    }
+    if (eligible != 0) start(arbiter_.pick(eligible));
+  }
+  set_wake();
+}
+
+void Port::set_wake() {
+  Instant at = kNever;
+  for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
+    at = std::min(at, eligible_at(lanes_[static_cast<std::size_t>(std::countr_zero(rest))]));
+  }
+  if (at == kNever) {
+    wake_.cancel();
+    return;
+  }
+  at = std::max({at, channel_->busy_until(), engine_.now()});
+  if (wake_.scheduled() && wake_.when() == at) return;
+  wake_.reschedule_at(at);
+}
+
+void Port::on_wake() {
+  std::uint32_t full = 0;
+  if (room_listener_ != nullptr) {
+    for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
+      const int number = std::countr_zero(rest);
+      if (!has_room(ib::VirtualLane{static_cast<std::uint8_t>(number)})) full |= 1u << number;
+    }
+  }
+  pump();
+  for (; full != 0; full &= full - 1) {
+    const ib::VirtualLane lane{static_cast<std::uint8_t>(std::countr_zero(full))};
+    if (has_room(lane)) room_listener_(room_owner_, lane);
+  }
+}
+
+}  // namespace verbatim::fabric

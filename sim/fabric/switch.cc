@@ -1,0 +1,66 @@
+#include "sim/fabric/switch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/core/check.h"
+
+namespace verbatim::fabric {
+
+namespace {
+
+// Whether bytes leave faster by `out` than they come by `in`: cutting through would let the output run dry.
+bool is_faster(ByteTime out, ByteTime in) {
+  return static_cast<unsigned __int128>(out.ps_numerator) * in.denominator <
+         static_cast<unsigned __int128>(in.ps_numerator) * out.denominator;
+}
+
+}  // namespace
+
+Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfile& profile,
+               const std::vector<ComponentId>& port_ids)
+    : engine_(engine), tracer_(tracer), id_(id), profile_(profile), clock_(profile.core_clock_hz) {
+  CHECK(!port_ids.empty() && port_ids.size() < kNoRoute.value);
+  PortParams params;
+  params.virtual_lanes = profile.virtual_lanes;
+  params.input_buffer_bytes = profile.input_buffer_bytes;
+  inputs_.reserve(port_ids.size());
+  for (std::size_t i = 0; i < port_ids.size(); ++i) {
+    const PortNumber number{static_cast<std::uint8_t>(i + 1)};
+    inputs_.push_back({std::make_unique<Port>(engine, tracer, port_ids[i], number, params, *this), 0});
+  }
+}
+
+void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
+  Input& input = inputs_[in.value - 1u];
+  const std::uint32_t wire_bytes = packet->wire_bytes();
+  const std::int64_t lookup = std::max(clock_.next_edge_number(times.head), input.next_lookup_edge);
+  input.next_lookup_edge = lookup + profile_.lookup_interval_cycles;
+
+  const std::uint16_t lid = packet->lrh.destination.value;
+  const PortNumber number = lid < table_.size() ? table_[lid] : kNoRoute;
+  if (number.value == 0) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kOwnLid);
+  if (number.value > inputs_.size()) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
+  Port& out = *inputs_[number.value - 1u].port;
+  if (!out.connected()) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
+
+  const bool wait_for_tail = is_faster(out.link().byte_time, input.port->link().byte_time);
+  const std::int64_t from = wait_for_tail ? std::max(lookup, clock_.next_edge_number(times.tail)) : lookup;
+  const Instant ready = clock_.edge(from + profile_.cut_through_cycles);
+
+  const ib::Bth& bth = packet->bth;
+  tracer_.record(id_, TraceEvent::kPacketForwarded, static_cast<std::uint64_t>(bth.opcode), bth.destination.value,
+                 bth.psn.value, number.value);
+  const ib::VirtualLane in_lane = packet->lrh.lane;
+  packet->lrh.lane = out.lane_of(packet->lrh.service_level);
+  out.forward(std::move(packet), wire_bytes, ready, *input.port, in_lane);
+}
+
+void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason) {
+  const ib::Bth& bth = packet.bth;
+  tracer_.record(id_, TraceEvent::kPacketDropped, static_cast<std::uint64_t>(bth.opcode), bth.destination.value,
+                 bth.psn.value, static_cast<std::uint64_t>(reason));
+  in.release(packet.lrh.lane, wire_bytes, tail);
+}
+
+}  // namespace verbatim::fabric
