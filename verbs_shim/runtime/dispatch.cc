@@ -18,8 +18,7 @@ using protocol::CallClass;
 using protocol::Request;
 
 bool is_shim_fd(long fd) {
-  return fd == protocol::kPlaceholderFd || fd == protocol::kRegionFd ||
-         (fd >= protocol::kVirtualFdFirst && fd <= protocol::kVirtualFdLast);
+  return fd >= protocol::kVirtualFdFirst && fd < protocol::kFdLimit;
 }
 
 long process_control(const long (&a)[6]) {

@@ -67,6 +67,7 @@ __attribute__((constructor)) void attach(int, char**, char** environment) {
   my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   if (!map_heap() || !install_handlers()) give_up("verbatim: the shim's addresses are taken in this program\n");
   native(SYS_close, protocol::kRegionFd);
+  native(SYS_close, protocol::kShimDirectoryFd);
   set_glibc_tid(my_slot->native_tid, my_slot->virtual_tid);
   scrub_environment(environment);
   is_attached = true;

@@ -1,0 +1,270 @@
+#include "sim/supervisor/launcher.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "verbs_shim/protocol/layout.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::size_t kStringsUnit = 64 * 1024;
+constexpr rlim_t kStackLimit = 8 << 20;
+
+std::string resolve(const std::string& name, const std::string& working_directory) {
+  const auto absolute = [&](std::string path) {
+    if (path.starts_with('/')) return path;
+    std::string base = working_directory;
+    if (base.empty()) {
+      char buffer[PATH_MAX];
+      base = getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
+    }
+    return base + "/" + path;
+  };
+  if (name.find('/') != std::string::npos) return absolute(name);
+  const std::string path = kProgramPath;
+  for (std::size_t start = 0; start <= path.size();) {
+    const std::size_t end = std::min(path.find(':', start), path.size());
+    const std::string candidate = path.substr(start, end - start) + "/" + name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    start = end + 1;
+  }
+  return {};
+}
+
+// Why an ELF image cannot run under the shim, or empty.
+std::string inspect_image(const std::string& path, const std::string& bytes) {
+  Elf64_Ehdr header;
+  if (bytes.size() < sizeof header) return path + " is not a program";
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
+    return path + " is built for another architecture; only 64-bit x86 programs can be simulated";
+  }
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    const std::size_t at = header.e_phoff + i * sizeof segment;
+    if (at + sizeof segment > bytes.size()) break;
+    std::memcpy(&segment, bytes.data() + at, sizeof segment);
+    if (segment.p_type != PT_INTERP || segment.p_offset + segment.p_filesz > bytes.size()) continue;
+    const std::string interpreter(bytes.data() + segment.p_offset);
+    if (interpreter == "/lib64/ld-linux-x86-64.so.2") return {};
+    return path + " uses the loader " + interpreter + "; only programs of the GNU C library can be simulated";
+  }
+  return path + " is statically linked, so the verbs library cannot be put in its place; link it dynamically";
+}
+
+std::string inspect_file(const std::string& path, int depth) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return path + ": " + std::strerror(errno);
+  if (!S_ISREG(status.st_mode)) return path + " is not a file";
+  if (access(path.c_str(), X_OK) != 0) return path + " is not executable";
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(4096, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  if (bytes.starts_with("#!")) {
+    if (depth > 4) return path + ": too many interpreters in a row";
+    const std::size_t start = bytes.find_first_not_of(" \t", 2);
+    const std::size_t end = bytes.find_first_of(" \t\n", start);
+    if (start == std::string::npos || end == std::string::npos) return path + " names no interpreter";
+    return inspect_file(bytes.substr(start, end - start), depth + 1);
+  }
+  if (!bytes.starts_with(ELFMAG)) return path + " is neither a program nor a script that names its interpreter";
+  return inspect_image(path, bytes);
+}
+
+void fix_limits() {
+  const rlimit stack{kStackLimit, RLIM_INFINITY};
+  setrlimit(RLIMIT_STACK, &stack);
+  const rlimit half{kStackLimit, kStackLimit};
+  rlimit now;
+  if (getrlimit(RLIMIT_STACK, &now) == 0 && now.rlim_cur != kStackLimit) setrlimit(RLIMIT_STACK, &half);
+  const rlimit descriptors{protocol::kFdLimit, protocol::kFdLimit};
+  setrlimit(RLIMIT_NOFILE, &descriptors);
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+}
+
+// At the exec stop: the bytes of AT_RANDOM (stack and pointer guards come from them) are replaced and the vDSO is
+// hidden, so that libc reads every clock by a system call.
+bool fix_auxiliary_vector(pid_t pid, const std::array<std::uint8_t, 16>& random_bytes) {
+  user_regs_struct registers;
+  if (ptrace(PTRACE_GETREGS, pid, nullptr, &registers) != 0) return false;
+  const auto peek = [&](unsigned long address) { return ptrace(PTRACE_PEEKDATA, pid, address, nullptr); };
+  unsigned long at = registers.rsp;
+  at += 8 * (static_cast<unsigned long>(peek(at)) + 2);  // argc, argv, null
+  while (peek(at) != 0) at += 8;                          // envp
+  at += 8;
+  for (; peek(at) != AT_NULL; at += 16) {
+    const long type = peek(at);
+    if (type == AT_SYSINFO_EHDR) ptrace(PTRACE_POKEDATA, pid, at, AT_IGNORE);
+    if (type == AT_RANDOM) {
+      const auto address = static_cast<unsigned long>(peek(at + 8));
+      long words[2];
+      std::memcpy(words, random_bytes.data(), sizeof words);
+      ptrace(PTRACE_POKEDATA, pid, address, words[0]);
+      ptrace(PTRACE_POKEDATA, pid, address + 8, words[1]);
+    }
+  }
+  return true;
+}
+
+struct ChildPlan {
+  const LaunchRequest* request;
+  char* const* argv;
+  char* const* envp;
+  int stdin_fd, stdout_fd, stderr_fd, placeholder_fd, directory_fd, error_fd;
+  pid_t parent;
+};
+
+// Runs in the child between fork and exec; reports errno of the first failure through error_fd.
+[[noreturn]] void become(const ChildPlan& plan) {
+  const auto fail = [&] {
+    const int error = errno;
+    [[maybe_unused]] const ssize_t n = write(plan.error_fd, &error, sizeof error);
+    _exit(127);
+  };
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != plan.parent) _exit(127);
+  sigset_t empty;
+  sigemptyset(&empty);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &empty, nullptr);
+  umask(022);
+  fix_limits();
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(plan.request->core, &cores);
+  sched_setaffinity(0, sizeof cores, &cores);
+  if (!plan.request->working_directory.empty() && chdir(plan.request->working_directory.c_str()) != 0) fail();
+  if (personality(ADDR_NO_RANDOMIZE) == -1) fail();
+
+  // The descriptors lie above the numbers they are going to, see open_high().
+  if (dup2(plan.stdin_fd, 0) < 0 || dup2(plan.stdout_fd, 1) < 0 || dup2(plan.stderr_fd, 2) < 0) fail();
+  if (dup2(plan.request->region_fd, protocol::kRegionFd) < 0) fail();
+  if (dup2(plan.placeholder_fd, protocol::kPlaceholderFd) < 0) fail();
+  if (dup2(plan.directory_fd, protocol::kShimDirectoryFd) < 0) fail();
+  if (dup2(plan.error_fd, 3) < 0 || fcntl(3, F_SETFD, FD_CLOEXEC) < 0) fail();
+  syscall(SYS_close_range, 4, protocol::kShimDirectoryFd - 1, 0);
+  syscall(SYS_close_range, protocol::kFdLimit, ~0u, 0);
+  if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0) {
+    execve(plan.request->path.c_str(), plan.argv, plan.envp);
+  }
+  const int error = errno;
+  [[maybe_unused]] const ssize_t n = write(3, &error, sizeof error);
+  _exit(127);
+}
+
+// Strings of argv, envp and the file name together fill a whole number of units, whatever paths they hold.
+std::vector<std::string> padded_environment(const LaunchRequest& request) {
+  const std::string through = "/proc/self/fd/" + std::to_string(protocol::kShimDirectoryFd) + "/";
+  std::vector<std::string> environment;
+  environment.push_back("LD_PRELOAD=" + through + "libverbatim_runtime.so:" + through + "libibverbs.so.1:" + through +
+                        "librdmacm.so.1");
+  environment.push_back("GLIBC_TUNABLES=glibc.pthread.rseq=0");
+  for (const auto& [name, value] : request.environment) environment.push_back(name + "=" + value);
+  std::size_t size = request.path.size() + 1;
+  for (const std::string& text : request.arguments) size += text.size() + 1;
+  for (const std::string& text : environment) size += text.size() + 1;
+  const std::string pad = "VERBATIM_PAD=";
+  size += pad.size() + 1;
+  environment.push_back(pad + std::string((kStringsUnit - size % kStringsUnit) % kStringsUnit, 'x'));
+  return environment;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+}  // namespace
+
+std::string inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved) {
+  const std::string path = resolve(name, working_directory);
+  if (path.empty()) return "there is no program \"" + name + "\" in " + kProgramPath;
+  if (resolved != nullptr) *resolved = path;
+  return inspect_file(path, 0);
+}
+
+LaunchedProcess launch(const LaunchRequest& request) {
+  LaunchedProcess launched;
+  int out[2], err[2], error_pipe[2];
+  const int stdin_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int placeholder_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const int directory_fd = open(request.shim_directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (stdin_fd < 0 || placeholder_fd < 0 || directory_fd < 0 || pipe2(out, O_CLOEXEC) != 0 ||
+      pipe2(err, O_CLOEXEC) != 0 || pipe2(error_pipe, O_CLOEXEC) != 0) {
+    launched.error = std::string("cannot open the descriptors a program needs: ") + std::strerror(errno);
+    return launched;
+  }
+
+  std::vector<std::string> arguments = request.arguments;
+  std::vector<std::string> environment = padded_environment(request);
+  std::vector<char*> argv = pointers(arguments);
+  std::vector<char*> envp = pointers(environment);
+
+  // Every descriptor is moved out of the way of the numbers the child uses.
+  const auto high = [](int fd) {
+    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, protocol::kFdLimit);
+    if (moved < 0) return fd;
+    close(fd);
+    return moved;
+  };
+  ChildPlan plan{&request,       argv.data(),          envp.data(),        high(stdin_fd),      high(out[1]),
+                 high(err[1]),   high(placeholder_fd), high(directory_fd), high(error_pipe[1]), getpid()};
+  LaunchRequest moved = request;
+  moved.region_fd = fcntl(request.region_fd, F_DUPFD_CLOEXEC, protocol::kFdLimit);
+  if (moved.region_fd < 0) moved.region_fd = dup(request.region_fd);
+  plan.request = &moved;
+
+  launched.pid = fork();
+  if (launched.pid == 0) become(plan);
+  for (const int fd : {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.placeholder_fd, plan.directory_fd,
+                       plan.error_fd, moved.region_fd}) {
+    close(fd);
+  }
+  launched.stdout_fd = out[0];
+  launched.stderr_fd = err[0];
+  if (launched.pid < 0) {
+    launched.error = std::string("cannot start a process: ") + std::strerror(errno);
+  } else {
+    int status;
+    waitpid(launched.pid, &status, 0);
+    if (!WIFSTOPPED(status)) {
+      int error = 0;
+      if (read(error_pipe[0], &error, sizeof error) != sizeof error) error = ECHILD;
+      launched.error = "cannot execute " + request.path + ": " + std::strerror(error);
+      launched.pid = -1;
+    } else if (!fix_auxiliary_vector(launched.pid, request.random_bytes) ||
+               ptrace(PTRACE_DETACH, launched.pid, nullptr, nullptr) != 0) {
+      kill(launched.pid, SIGKILL);
+      waitpid(launched.pid, &status, 0);
+      launched.error = "cannot prepare " + request.path + " at its exec stop (ptrace)";
+      launched.pid = -1;
+    }
+  }
+  close(error_pipe[0]);
+  return launched;
+}
+
+}  // namespace verbatim::supervisor

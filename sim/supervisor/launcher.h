@@ -1,0 +1,43 @@
+// Starts a program as a Linux process whose memory layout, environment and resources are the same in every run:
+// absolute path, fixed limits, no address-space randomisation, AT_RANDOM and the vDSO fixed at the exec stop, argument
+// and environment strings padded to a constant size so that no path moves the stack.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace verbatim::supervisor {
+
+// PATH inside a simulation, and where programs are looked up.
+inline constexpr const char* kProgramPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+// Resolves `name` as execvp would. Returns why it cannot be simulated, or an empty string.
+std::string inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved);
+
+struct LaunchRequest {
+  std::string path;  // absolute
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> environment;
+  std::string working_directory;
+  std::string shim_directory;
+  int region_fd = -1;
+  int core = 0;
+  std::array<std::uint8_t, 16> random_bytes{};  // AT_RANDOM
+};
+
+struct LaunchedProcess {
+  pid_t pid = -1;
+  int stdout_fd = -1;  // read ends of pipes: what is written before the shim is in place
+  int stderr_fd = -1;
+  std::string error;   // not empty: nothing runs
+};
+
+// Returns with the process running from its first instruction on (the dynamic loader).
+LaunchedProcess launch(const LaunchRequest& request);
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,103 @@
+#include "sim/supervisor/process_memory.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace verbatim::supervisor {
+
+namespace {
+constexpr std::size_t kPage = 4096;
+
+std::size_t to_page_end(host::ProgramAddress address, std::size_t length) {
+  return std::min<std::size_t>(length, kPage - address % kPage);
+}
+}  // namespace
+
+ProcessMemory::~ProcessMemory() {
+  if (mem_fd_ >= 0) close(mem_fd_);
+}
+
+bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
+  bool complete = true;
+  while (!to.empty()) {
+    const iovec local{to.data(), to.size()};
+    const iovec remote{reinterpret_cast<void*>(from), to.size()};
+    const ssize_t n = process_vm_readv(pid_, &local, 1, &remote, 1, 0);
+    std::size_t done = n > 0 ? static_cast<std::size_t>(n) : 0;
+    if (done == 0) {
+      done = to_page_end(from, to.size());
+      std::memset(to.data(), 0, done);
+      complete = false;
+    }
+    from += done;
+    to = to.subspan(done);
+  }
+  return complete;
+}
+
+bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
+  bool complete = true;
+  while (!from.empty()) {
+    const iovec local{const_cast<std::byte*>(from.data()), from.size()};
+    const iovec remote{reinterpret_cast<void*>(to), from.size()};
+    const ssize_t n = process_vm_writev(pid_, &local, 1, &remote, 1, 0);
+    std::size_t done = n > 0 ? static_cast<std::size_t>(n) : 0;
+    if (done == 0) {
+      done = to_page_end(to, from.size());
+      complete &= write_protected_page(to, from.first(done));
+    }
+    to += done;
+    from = from.subspan(done);
+  }
+  return complete;
+}
+
+bool ProcessMemory::write_protected_page(host::ProgramAddress to, std::span<const std::byte> from) {
+  if (mem_fd_ < 0) {
+    mem_fd_ = open(("/proc/" + std::to_string(pid_) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
+    if (mem_fd_ < 0) return false;
+  }
+  return pwrite(mem_fd_, from.data(), from.size(), static_cast<off_t>(to)) == static_cast<ssize_t>(from.size());
+}
+
+bool ProcessMemory::is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) {
+  std::FILE* maps = std::fopen(("/proc/" + std::to_string(pid_) + "/maps").c_str(), "re");
+  if (maps == nullptr) return false;
+  host::ProgramAddress covered = start;
+  const host::ProgramAddress end = start + length;
+  char line[512];
+  while (covered < end && std::fgets(line, sizeof line, maps) != nullptr) {
+    unsigned long low, high;
+    char protection[5];
+    if (std::sscanf(line, "%lx-%lx %4s", &low, &high, protection) != 3) continue;
+    if (high <= covered) continue;
+    if (low > covered || protection[0] != 'r' || (writable && protection[1] != 'w')) break;
+    covered = high;
+  }
+  std::fclose(maps);
+  return covered >= end && end >= start;
+}
+
+std::optional<std::string> ProcessMemory::load_string(host::ProgramAddress from, std::size_t limit) {
+  std::string text;
+  while (text.size() <= limit) {
+    char chunk[256];
+    const std::size_t size = to_page_end(from, sizeof chunk);
+    if (!read(from, std::as_writable_bytes(std::span(chunk, size)))) return std::nullopt;
+    const void* zero = std::memchr(chunk, 0, size);
+    if (zero != nullptr) {
+      text.append(chunk, static_cast<const char*>(zero));
+      return text.size() <= limit ? std::optional(text) : std::nullopt;
+    }
+    text.append(chunk, size);
+    from += size;
+  }
+  return std::nullopt;
+}
+
+}  // namespace verbatim::supervisor

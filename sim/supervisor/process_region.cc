@@ -1,0 +1,48 @@
+#include "sim/supervisor/process_region.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace verbatim::supervisor {
+
+namespace {
+[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+}  // namespace
+
+ProcessRegion::ProcessRegion() {
+  fd_ = memfd_create("verbatim-region", MFD_CLOEXEC);
+  if (fd_ < 0) fail("cannot make the memory shared with a program (memfd_create)");
+  if (ftruncate(fd_, static_cast<off_t>(protocol::kRegionSize)) != 0) fail("cannot size the shared memory");
+  void* base = mmap(nullptr, protocol::kRegionSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
+  if (base == MAP_FAILED) fail("cannot map the memory shared with a program");
+  base_ = static_cast<std::byte*>(base);
+  protocol::RegionHeader& h = header();
+  h.magic = protocol::kMagic;
+  h.version = protocol::kVersion;
+  h.region_header_size = sizeof(protocol::RegionHeader);
+}
+
+ProcessRegion::~ProcessRegion() {
+  if (base_ != nullptr) munmap(base_, protocol::kRegionSize);
+  close_fd();
+}
+
+void ProcessRegion::close_fd() {
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+}
+
+void ProcessRegion::set_virtual(int fd, bool is_virtual) {
+  auto& word = header().virtual_fds[fd / 64];
+  const std::uint64_t bit = 1ull << (fd % 64);
+  if (is_virtual) {
+    word.fetch_or(bit, std::memory_order_relaxed);
+  } else {
+    word.fetch_and(~bit, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace verbatim::supervisor

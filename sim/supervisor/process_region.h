@@ -1,0 +1,39 @@
+// The supervisor's mapping of one process's region (verbs_shim/protocol/region.h): a memfd without a name in any file
+// system, gone with the last process that maps it. The program can write anything into it at any time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "verbs_shim/protocol/region.h"
+
+namespace verbatim::supervisor {
+
+class ProcessRegion {
+ public:
+  ProcessRegion();  // throws std::system_error when memory or descriptors are exhausted
+  ~ProcessRegion();
+  ProcessRegion(const ProcessRegion&) = delete;
+  ProcessRegion& operator=(const ProcessRegion&) = delete;
+
+  int fd() const { return fd_; }
+  protocol::RegionHeader& header() { return *reinterpret_cast<protocol::RegionHeader*>(base_); }
+  protocol::ThreadSlot& slot(std::uint32_t index) {
+    return reinterpret_cast<protocol::ThreadSlot*>(base_ + protocol::kSlotsOffset)[index];
+  }
+  std::span<std::byte> mailbox(std::uint32_t index) {
+    return {base_ + protocol::kMailboxesOffset + std::size_t{index} * protocol::kMailboxSize, protocol::kMailboxSize};
+  }
+  std::span<std::byte> arena() { return {base_ + protocol::kArenaOffset, protocol::kArenaSize}; }
+
+  void set_virtual(int fd, bool is_virtual);
+  // Gives up the mapping's descriptor; the mapping stays.
+  void close_fd();
+
+ private:
+  int fd_ = -1;
+  std::byte* base_ = nullptr;
+};
+
+}  // namespace verbatim::supervisor
