@@ -1,0 +1,213 @@
+#include "sim/subnet/subnet.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "sim/core/check.h"
+#include "sim/fabric/switch.h"
+
+namespace verbatim::subnet {
+
+namespace {
+
+using fabric::PortNumber;
+
+constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max();
+
+// Locally administered EUI-64 identifiers that spell "VB"; bits 47:40 tell adapters from switches.
+constexpr std::uint64_t kAdapterGuids = 0x0256'4200'0000'0000;
+constexpr std::uint64_t kSwitchGuids = 0x0256'4201'0000'0000;
+
+// The cabling by node and port, and one LID after the other.
+class Planner {
+ public:
+  Planner(const std::vector<Node>& nodes, const std::vector<Cable>& cables) : nodes_(nodes) {
+    neighbours_.resize(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      CHECK(nodes[i].ports >= 1 && nodes[i].ports < fabric::Switch::kNoRoute.value);
+      neighbours_[i].assign(nodes[i].ports, Attachment{kNowhere, {}});
+    }
+    for (const Cable& cable : cables) {
+      join(cable.a, cable.b);
+      join(cable.b, cable.a);
+    }
+    by_name_.resize(nodes.size());
+    std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
+    std::sort(by_name_.begin(), by_name_.end(), [&](std::size_t a, std::size_t b) {
+      if (nodes[a].kind != nodes[b].kind) return nodes[a].kind == NodeKind::kAdapter;
+      return nodes[a].name < nodes[b].name;
+    });
+  }
+
+  Plan run() {
+    assign_addresses();
+    for (const std::size_t node : by_name_) {
+      if (nodes_[node].kind == NodeKind::kSwitch) route_from(node);
+    }
+    find_islands();
+    return std::move(plan_);
+  }
+
+ private:
+  void join(const Attachment& from, const Attachment& to) {
+    CHECK(from.node < nodes_.size() && from.port.value >= 1 && from.port.value <= nodes_[from.node].ports);
+    Attachment& end = neighbours_[from.node][from.port.value - 1u];
+    CHECK(end.node == kNowhere);
+    end = to;
+  }
+
+  // Adapters first, so that they keep their LIDs when a switch is added; ports in order within a node.
+  void assign_addresses() {
+    plan_.nodes.resize(nodes_.size());
+    std::uint64_t index[2] = {0, 0};
+    for (const std::size_t node : by_name_) {
+      const bool is_switch = nodes_[node].kind == NodeKind::kSwitch;
+      NodePlan& target = plan_.nodes[node];
+      target.guid = (is_switch ? kSwitchGuids : kAdapterGuids) | (++index[is_switch] << 8);
+      const std::uint32_t count = is_switch ? 1 : nodes_[node].ports;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        PortPlan port;
+        port.guid = is_switch ? target.guid : target.guid + i + 1;
+        port.gid = link_local_gid(port.guid);
+        if (owners_.size() <= kUnicastLids) {
+          port.lid = ib::Lid{static_cast<std::uint16_t>(owners_.size())};
+          owners_.push_back({node, PortNumber{static_cast<std::uint8_t>(is_switch ? 0 : i + 1)}});
+        } else {
+          plan_.findings.push_back(nodes_[node].name + ": no LID is left; a subnet has at most 49151");
+        }
+        if (plan_.subnet_manager.value == 0 && !is_switch) plan_.subnet_manager = port.lid;
+        target.ports.push_back(port);
+      }
+    }
+  }
+
+  // Hops between switches to `root`, over switches only: adapters do not forward.
+  std::vector<std::uint32_t> distances_to(std::size_t root) const {
+    std::vector<std::uint32_t> distances(nodes_.size(), kFar);
+    std::vector<std::size_t> front{root};
+    distances[root] = 0;
+    for (std::size_t i = 0; i < front.size(); ++i) {
+      for (const Attachment& next : neighbours_[front[i]]) {
+        if (next.node == kNowhere || nodes_[next.node].kind != NodeKind::kSwitch) continue;
+        if (distances[next.node] != kFar) continue;
+        distances[next.node] = distances[front[i]] + 1;
+        front.push_back(next.node);
+      }
+    }
+    return distances;
+  }
+
+  void route_from(std::size_t from) {
+    const std::vector<std::uint32_t> distances = distances_to(from);
+    // The distance is the same in both directions; per port, how far the switch behind it is from each target is
+    // needed, so the neighbours' own distances are computed once.
+    std::vector<std::vector<std::uint32_t>> behind(nodes_[from].ports);
+    for (std::uint32_t i = 0; i < nodes_[from].ports; ++i) {
+      const Attachment& next = neighbours_[from][i];
+      if (next.node == kNowhere || nodes_[next.node].kind != NodeKind::kSwitch) continue;
+      for (std::uint32_t j = 0; j < i && behind[i].empty(); ++j) {
+        if (neighbours_[from][j].node == next.node) behind[i] = behind[j];
+      }
+      if (behind[i].empty()) behind[i] = distances_to(next.node);
+    }
+
+    std::vector<PortNumber>& table = plan_.nodes[from].forwarding_table;
+    table.assign(owners_.size(), fabric::Switch::kNoRoute);
+    std::vector<std::uint32_t> load(nodes_[from].ports, 0);
+    for (std::size_t lid = 1; lid < owners_.size(); ++lid) {
+      const Attachment& owner = owners_[lid];
+      const bool to_switch = nodes_[owner.node].kind == NodeKind::kSwitch;
+      if (owner.node == from) {
+        table[lid] = PortNumber{0};
+        continue;
+      }
+      std::size_t last = owner.node;  // the switch the way ends at
+      if (!to_switch) {
+        const Attachment& end = neighbours_[owner.node][owner.port.value - 1u];
+        if (end.node == kNowhere || nodes_[end.node].kind != NodeKind::kSwitch) continue;
+        if (end.node == from) {
+          table[lid] = end.port;
+          continue;
+        }
+        last = end.node;
+      }
+      if (distances[last] == kFar) continue;
+      std::size_t best = kNowhere;
+      for (std::size_t i = 0; i < behind.size(); ++i) {
+        if (behind[i].empty() || behind[i][last] + 1 != distances[last]) continue;
+        if (best == kNowhere || load[i] < load[best]) best = i;
+      }
+      CHECK(best != kNowhere);
+      if (!to_switch) ++load[best];
+      table[lid] = PortNumber{static_cast<std::uint8_t>(best + 1)};
+    }
+  }
+
+  // Adapter ports reach each other over cables and switches, not through adapters.
+  void find_islands() {
+    std::vector<std::size_t> island_of_switch(nodes_.size(), kNowhere);
+    std::vector<std::vector<std::string>> islands;
+    std::vector<std::vector<bool>> seen(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) seen[i].assign(nodes_[i].ports, false);
+
+    for (const std::size_t node : by_name_) {
+      if (nodes_[node].kind != NodeKind::kAdapter) continue;
+      for (std::uint32_t i = 0; i < nodes_[node].ports; ++i) {
+        const Attachment& end = neighbours_[node][i];
+        if (end.node == kNowhere) {
+          plan_.findings.push_back(port_name(node, i) + " has no cable");
+          continue;
+        }
+        if (seen[node][i]) continue;
+        seen[node][i] = true;
+        if (nodes_[end.node].kind == NodeKind::kAdapter) {
+          seen[end.node][end.port.value - 1u] = true;
+          islands.push_back({port_name(node, i), port_name(end.node, end.port.value - 1u)});
+          continue;
+        }
+        if (island_of_switch[end.node] == kNowhere) {
+          const std::vector<std::uint32_t> distances = distances_to(end.node);
+          for (std::size_t other = 0; other < nodes_.size(); ++other) {
+            if (distances[other] != kFar) island_of_switch[other] = islands.size();
+          }
+          islands.emplace_back();
+        }
+        islands[island_of_switch[end.node]].push_back(port_name(node, i));
+      }
+    }
+    for (std::size_t i = 1; i < islands.size(); ++i) {
+      std::string sentence = "no cable leads from " + islands[0].front() + " to " + islands[i].front();
+      if (islands[i].size() > 1) {
+        const std::size_t more = islands[i].size() - 1;
+        sentence += " and " + std::to_string(more) + (more == 1 ? " other port" : " other ports") + " beside it";
+      }
+      plan_.findings.push_back(std::move(sentence));
+    }
+  }
+
+  std::string port_name(std::size_t node, std::uint32_t index) const {
+    return nodes_[node].name + " port " + std::to_string(index + 1);
+  }
+
+  const std::vector<Node>& nodes_;
+  std::vector<std::vector<Attachment>> neighbours_;  // by node, by port - 1
+  std::vector<std::size_t> by_name_;                 // adapters, then switches
+  std::vector<Attachment> owners_{{kNowhere, {}}};   // by LID
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables) { return Planner(nodes, cables).run(); }
+
+ib::Gid link_local_gid(std::uint64_t port_guid) {
+  ib::Gid gid;
+  gid.raw[0] = 0xfe;
+  gid.raw[1] = 0x80;
+  for (int i = 0; i < 8; ++i) gid.raw[8 + i] = static_cast<std::uint8_t>(port_guid >> (56 - 8 * i));
+  return gid;
+}
+
+}  // namespace verbatim::subnet

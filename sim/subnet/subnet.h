@@ -1,0 +1,61 @@
+// What a subnet manager does before the first packet, as a pure function of the cabling: LIDs, GUIDs and GIDs,
+// and the switches' forwarding tables. Routes have the fewest hops; among equally short ones each switch takes the
+// port that leads to the fewest adapters so far, then the lowest port number, which is what OpenSM's minhop engine
+// does. Everything follows from the names and port numbers, never from the order of the lists.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/fabric/packet_sink.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::subnet {
+
+enum class NodeKind { kAdapter, kSwitch };
+
+struct Node {
+  std::string name;  // unique; "server/mlx5_0", "leaf0"
+  NodeKind kind = NodeKind::kAdapter;
+  std::uint32_t ports = 1;  // numbered from 1, at the most 254
+};
+
+struct Attachment {
+  std::size_t node = 0;  // index into the nodes
+  fabric::PortNumber port;
+};
+
+// Every port has at the most one cable, and a cable joins two different ports; the reader of topologies sees to it.
+struct Cable {
+  Attachment a, b;
+};
+
+struct PortPlan {
+  ib::Lid lid;  // of a switch: the same on every port
+  std::uint64_t guid = 0;
+  ib::Gid gid;  // index 0: the link-local prefix fe80::/64 and the GUID
+};
+
+struct NodePlan {
+  std::uint64_t guid = 0;
+  std::vector<PortPlan> ports;                           // [0] is port 1; of a switch: [0] is port 0 and the only one
+  std::vector<fabric::PortNumber> forwarding_table;      // switches: by LID, as fabric::Switch takes it
+};
+
+struct Plan {
+  std::vector<NodePlan> nodes;  // in the order of the nodes given
+  ib::Lid subnet_manager;       // the first adapter port's
+  // One sentence each on what cannot talk: adapter ports without a cable, parts without a connection.
+  std::vector<std::string> findings;
+};
+
+// Unicast LIDs are 1 … 0xbfff (IBA 4.1.3). Ports beyond them get LID 0 and a finding.
+inline constexpr std::uint32_t kUnicastLids = 0xbfff;
+
+Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables);
+
+// fe80:: and the port GUID.
+ib::Gid link_local_gid(std::uint64_t port_guid);
+
+}  // namespace verbatim::subnet
