@@ -22,7 +22,9 @@ enum class Request : std::uint32_t {
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
 };
 
-enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm = 1 };
+// kSendQueue: number is the QPN, value the new producer number (as in the record). kCompletionQueueArm: the CQN and
+// kArmAny or kArmSolicited. kReceiveQueue: the QPN and the new producer number; only asked for by the record.
+enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm = 1, kReceiveQueue = 2 };
 
 // What the shim does natively, after the supervisor has answered and before the program goes on.
 enum class Action : std::uint32_t {

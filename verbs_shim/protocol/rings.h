@@ -92,6 +92,9 @@ static_assert(sizeof(Cqe) == 64);
 struct QueuePairRecord {
   std::atomic<std::uint32_t> send_producer;
   std::atomic<std::uint32_t> recv_producer;
+  // Written by the HCA: not 0 while it does not look at recv_producer by itself (the QP is in the error state), so
+  // that a change of it must be followed by a kReceiveQueue doorbell, or the new entries are not flushed.
+  std::atomic<std::uint32_t> recv_doorbell_wanted;
 };
 struct SharedReceiveQueueRecord {
   std::atomic<std::uint32_t> producer;
