@@ -1,0 +1,62 @@
+// Items on their way through something that keeps their order: each comes out at a time not before that of the item
+// ahead. One timer serves the whole line, so an item costs one event and, once the line is warm, no allocation.
+#pragma once
+
+#include <utility>
+
+#include "sim/core/engine.h"
+#include "sim/core/ring.h"
+
+namespace verbatim {
+
+template <class T>
+class DelayLine {
+ public:
+  using Deliver = void (*)(void* owner, T item);
+
+  DelayLine(Engine& engine, ComponentId source, EventClass event_class, void* owner, Deliver deliver)
+      : owner_(owner),
+        deliver_(deliver),
+        timer_(Timer::of<&DelayLine::on_timer>(engine, source, event_class, this)) {}
+
+  // DelayLine<T>::of<&Requester::on_decoded>(engine, id, EventClass::kStage, this): the method takes a T.
+  template <auto Method, class Owner>
+  static DelayLine of(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
+    return DelayLine(engine, source, event_class, owner,
+                     [](void* p, T item) { (static_cast<Owner*>(p)->*Method)(std::move(item)); });
+  }
+
+  bool empty() const { return items_.empty(); }
+  std::size_t size() const { return items_.size(); }
+
+  void push(Instant when, T item) {
+    CHECK(when >= last_);
+    last_ = when;
+    items_.push_back({when, std::move(item)});
+    if (items_.size() == 1 && !delivering_) timer_.schedule_at(when);
+  }
+
+ private:
+  struct Entry {
+    Instant when;
+    T item;
+  };
+
+  // One item per event: what it causes at the same instant in a class of higher priority comes before the next.
+  void on_timer() {
+    Entry entry = items_.pop_front();
+    delivering_ = true;
+    deliver_(owner_, std::move(entry.item));
+    delivering_ = false;
+    if (!items_.empty()) timer_.schedule_at(items_.front().when);
+  }
+
+  void* owner_;
+  Deliver deliver_;
+  Ring<Entry> items_;
+  Instant last_{};
+  bool delivering_ = false;
+  Timer timer_;
+};
+
+}  // namespace verbatim

@@ -1,0 +1,69 @@
+// A FIFO in one block of memory that grows to the largest number of elements ever held and stays there, so that
+// a steady flow through it allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "sim/core/check.h"
+
+namespace verbatim {
+
+template <class T>
+class Ring {
+ public:
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+
+  T& front() { return slots_[first_]; }
+  const T& front() const { return slots_[first_]; }
+  // Element `index` from the front.
+  T& operator[](std::size_t index) { return slots_[(first_ + index) & mask()]; }
+  const T& operator[](std::size_t index) const { return slots_[(first_ + index) & mask()]; }
+
+  void push_back(T value) {
+    if (size_ == slots_.size()) grow();
+    slots_[(first_ + size_) & mask()] = std::move(value);
+    ++size_;
+  }
+
+  // Inserts behind every element that `value` is not before. Elements mostly come in order, so this looks from
+  // the back. Returns the place from the front.
+  template <class Before>
+  std::size_t insert_sorted(T value, Before before) {
+    if (size_ == slots_.size()) grow();
+    std::size_t place = size_;
+    while (place > 0 && before(value, (*this)[place - 1])) {
+      slots_[(first_ + place) & mask()] = std::move((*this)[place - 1]);
+      --place;
+    }
+    slots_[(first_ + place) & mask()] = std::move(value);
+    ++size_;
+    return place;
+  }
+
+  T pop_front() {
+    CHECK(size_ > 0);
+    T value = std::move(slots_[first_]);
+    first_ = (first_ + 1) & mask();
+    --size_;
+    return value;
+  }
+
+ private:
+  std::size_t mask() const { return slots_.size() - 1; }
+
+  void grow() {
+    std::vector<T> larger(slots_.empty() ? 8 : slots_.size() * 2);
+    for (std::size_t i = 0; i < size_; ++i) larger[i] = std::move((*this)[i]);
+    slots_ = std::move(larger);
+    first_ = 0;
+  }
+
+  std::vector<T> slots_;  // a power of two
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace verbatim

@@ -1,0 +1,90 @@
+#include "sim/host/dma_engine.h"
+
+#include <algorithm>
+
+namespace verbatim::host {
+
+namespace {
+constexpr std::uint32_t count_of(std::uint32_t bytes, std::uint32_t unit) { return (bytes + unit - 1) / unit; }
+}  // namespace
+
+DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
+    : engine_(engine),
+      profile_(profile),
+      upstream_(pcie_byte_time(profile.generation, profile.lanes)),
+      downstream_(pcie_byte_time(profile.generation, profile.lanes)),
+      tags_(profile.outstanding_reads),
+      tag_timer_(Timer::of<&DmaEngine::issue_reads>(engine, id, EventClass::kDma, this)),
+      read_touches_(DelayLine<Touch>::of<&DmaEngine::on_read_touch>(engine, id, EventClass::kDma, this)),
+      write_touches_(DelayLine<Touch>::of<&DmaEngine::on_write_touch>(engine, id, EventClass::kDma, this)) {
+  CHECK(profile.outstanding_reads > 0);
+  CHECK(profile.max_payload_bytes > 0 && profile.max_read_request_bytes > 0);
+  CHECK(profile.write_header_bytes > 0 && profile.read_header_bytes > 0);
+}
+
+void DmaEngine::read(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie) {
+  CHECK(!pieces.empty());
+  PendingRead pending;
+  pending.client = &client;
+  pending.cookie = cookie;
+  pending.piece_count = static_cast<std::uint32_t>(pieces.size());
+  if (pieces.size() == 1) {
+    pending.first_piece[0] = pieces[0];
+  } else {
+    pending.more.assign(pieces.begin(), pieces.end());
+  }
+  for (const std::uint32_t piece : pieces) CHECK(piece > 0);
+  pending_.push_back(std::move(pending));
+  if (pending_.size() == 1) issue_reads();
+}
+
+void DmaEngine::issue_reads() {
+  while (!pending_.empty()) {
+    PendingRead& read = pending_.front();
+    Instant at_adapter{};
+    Instant touch{};
+    while (read.next_piece < read.piece_count) {
+      const Instant tag_free = tag_free_at(requests_);
+      if (tag_free > engine_.now()) {
+        // Later writes may pass: the request takes its place in the lane only when it has a tag.
+        tag_timer_.schedule_at(tag_free);
+        return;
+      }
+      const std::uint32_t rest = read.pieces()[read.next_piece] - read.next_offset;
+      const std::uint32_t bytes = std::min(rest, profile_.max_read_request_bytes);
+      const Instant request_out = upstream_.reserve(engine_.now(), profile_.read_header_bytes);
+      touch = std::max({request_out + profile_.one_way_latency + profile_.memory_read_latency, last_write_visible_,
+                        last_read_touch_});
+      last_read_touch_ = touch;
+      const std::uint64_t completion_bytes =
+          bytes + std::uint64_t{count_of(bytes, profile_.max_payload_bytes)} * profile_.completion_header_bytes;
+      at_adapter = downstream_.reserve(touch, completion_bytes) + profile_.one_way_latency;
+      tags_[requests_ % tags_.size()] = at_adapter;
+      ++requests_;
+      read.next_offset += bytes;
+      if (bytes == rest) {
+        read.next_offset = 0;
+        ++read.next_piece;
+      }
+    }
+    const PendingRead done = pending_.pop_front();
+    read_touches_.push(touch, {done.client, done.cookie, at_adapter});
+  }
+}
+
+DmaWriteTimes DmaEngine::write(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie) {
+  CHECK(!pieces.empty());
+  std::uint64_t bytes = 0;
+  for (const std::uint32_t piece : pieces) {
+    CHECK(piece > 0);
+    bytes += piece + std::uint64_t{count_of(piece, profile_.max_payload_bytes)} * profile_.write_header_bytes;
+  }
+  DmaWriteTimes times;
+  times.left_adapter = upstream_.reserve(engine_.now(), bytes);
+  times.visible = times.left_adapter + profile_.one_way_latency + profile_.memory_write_latency;
+  last_write_visible_ = times.visible;
+  write_touches_.push(times.visible, {&client, cookie, times.visible});
+  return times;
+}
+
+}  // namespace verbatim::host

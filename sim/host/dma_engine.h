@@ -1,0 +1,99 @@
+// DMA between host memory and an adapter over PCI Express. It models time only: who asked for a transfer is called
+// at the instant at which memory is touched and moves the bytes then, so that what a program does to its memory in
+// the meantime has the effect it would have.
+//
+// A read of n bytes goes out as requests of at most MRRS bytes (header only, upstream), each holding one tag until
+// its last completion byte is back; the root complex answers a request after the memory latency, in completions of
+// at most MPS bytes, in request order (downstream). A write goes out as posted TLPs of at most MPS bytes (upstream)
+// and is visible after the memory latency. All upstream TLPs share one lane in the order in which they are asked
+// for, except that writes pass reads that wait for a tag.
+//
+// Ordering (PCI Express ordering rules, table 2-40): posted writes become visible in order, and a read never
+// touches memory before every write issued ahead of it is visible.
+//
+// Granularity: one transfer touches memory at one instant, a read when its last request reaches memory, a write
+// when its last byte is visible. Callers keep transfers small (one path MTU).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/core/delay_line.h"
+#include "sim/core/engine.h"
+#include "sim/host/pcie_profile.h"
+#include "sim/host/serial_line.h"
+
+namespace verbatim::host {
+
+// Whoever asks for transfers. `cookie` is what the asker gave.
+class DmaClient {
+ public:
+  // Memory is read now; the bytes are in the adapter at `at_adapter`.
+  virtual void on_dma_read(std::uint64_t cookie, Instant at_adapter) = 0;
+  // The bytes become visible in memory now.
+  virtual void on_dma_write(std::uint64_t cookie) = 0;
+
+ protected:
+  ~DmaClient() = default;
+};
+
+struct DmaWriteTimes {
+  Instant left_adapter;  // the last byte has left the adapter
+  Instant visible;
+};
+
+class DmaEngine {
+ public:
+  DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile);
+
+  // Pieces are contiguous runs of bytes in memory; each is cut into requests by itself. None may be empty.
+  void read(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie);
+  void read(std::uint32_t bytes, DmaClient& client, std::uint64_t cookie) { read({&bytes, 1}, client, cookie); }
+
+  DmaWriteTimes write(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie);
+  DmaWriteTimes write(std::uint32_t bytes, DmaClient& client, std::uint64_t cookie) {
+    return write({&bytes, 1}, client, cookie);
+  }
+
+  // What an MMIO write or a doorbell takes from the CPU to the adapter.
+  Duration mmio_latency() const { return profile_.one_way_latency; }
+
+ private:
+  struct Touch {
+    DmaClient* client = nullptr;
+    std::uint64_t cookie = 0;
+    Instant at_adapter;
+  };
+  struct PendingRead {
+    DmaClient* client = nullptr;
+    std::uint64_t cookie = 0;
+    std::uint32_t piece_count = 0;
+    std::uint32_t next_piece = 0;
+    std::uint32_t next_offset = 0;     // within that piece
+    std::uint32_t first_piece[1] = {};  // inline storage of the usual single piece
+    std::vector<std::uint32_t> more;   // all pieces when there are several
+    const std::uint32_t* pieces() const { return more.empty() ? first_piece : more.data(); }
+  };
+
+  // Issues requests of queued reads until they are done or a tag is missing.
+  void issue_reads();
+  Instant tag_free_at(std::uint64_t request) const { return tags_[request % tags_.size()]; }
+  void on_read_touch(Touch touch) { touch.client->on_dma_read(touch.cookie, touch.at_adapter); }
+  void on_write_touch(Touch touch) { touch.client->on_dma_write(touch.cookie); }
+
+  Engine& engine_;
+  const PcieProfile profile_;
+  SerialLine upstream_;
+  SerialLine downstream_;
+  std::uint64_t requests_ = 0;   // read requests issued so far; request n holds tag n mod tags
+  std::vector<Instant> tags_;    // when each tag is free again
+  Instant last_write_visible_{};
+  Instant last_read_touch_{};
+  Ring<PendingRead> pending_;
+  Timer tag_timer_;
+  DelayLine<Touch> read_touches_;
+  DelayLine<Touch> write_touches_;
+};
+
+}  // namespace verbatim::host

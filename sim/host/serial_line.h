@@ -1,0 +1,36 @@
+// A resource that carries bytes one after the other: one direction of a PCI Express link. Reservations are made in
+// the order in which the bytes go; the bytes of a busy period are added up exactly and rounded to time once.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sim/core/time.h"
+
+namespace verbatim::host {
+
+class SerialLine {
+ public:
+  explicit SerialLine(ByteTime byte_time) : byte_time_(byte_time) {}
+
+  Instant free_at() const { return free_at_; }
+
+  // `bytes` that may start at `earliest`; returns when the last of them has passed.
+  Instant reserve(Instant earliest, std::uint64_t bytes) {
+    if (earliest > free_at_) {
+      busy_since_ = earliest;
+      busy_bytes_ = 0;
+    }
+    busy_bytes_ += bytes;
+    free_at_ = busy_since_ + byte_time_.time_for(busy_bytes_);
+    return free_at_;
+  }
+
+ private:
+  ByteTime byte_time_;
+  Instant busy_since_{};
+  std::uint64_t busy_bytes_ = 0;
+  Instant free_at_{};
+};
+
+}  // namespace verbatim::host
