@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <numeric>
 
 #include "sim/core/check.h"
 
@@ -31,6 +32,7 @@ struct ByteTime {
   std::uint64_t denominator = 1;
 
   constexpr Duration time_for(std::uint64_t bytes) const {
+    if (denominator == 1) return Duration(static_cast<std::int64_t>(bytes * ps_numerator));
     const unsigned __int128 ps = static_cast<unsigned __int128>(bytes) * ps_numerator + (denominator - 1);
     return Duration(static_cast<std::int64_t>(ps / denominator));
   }
@@ -38,26 +40,37 @@ struct ByteTime {
 };
 
 constexpr ByteTime byte_time_of(std::uint64_t bits_per_second) {
-  return ByteTime{8'000'000'000'000ull, bits_per_second};
+  const std::uint64_t common = std::gcd<std::uint64_t, std::uint64_t>(8'000'000'000'000ull, bits_per_second);
+  return ByteTime{8'000'000'000'000ull / common, bits_per_second / common};
 }
 
 // A clock whose edge n lies at ceil(n * 10^12 / hz) ps; edges are computed from n, never accumulated.
 class ClockDomain {
  public:
-  constexpr explicit ClockDomain(std::uint64_t hertz) : hertz_(hertz) { CHECK(hertz > 0); }
+  constexpr explicit ClockDomain(std::uint64_t hertz) : hertz_(hertz) {
+    CHECK(hertz > 0);
+    const std::int64_t common = std::gcd(kPsPerSecond, static_cast<std::int64_t>(hertz));
+    ps_ = kPsPerSecond / common;
+    cycles_ = static_cast<std::int64_t>(hertz) / common;
+  }
 
   constexpr std::uint64_t hertz() const { return hertz_; }
 
   // First edge at or after `t`.
   constexpr std::int64_t next_edge_number(Instant t) const {
-    const __int128 scaled = static_cast<__int128>(to_ps(t)) * hertz_;
-    // The least n with ceil(n * 10^12 / hz) >= t is floor((t - 1) * hz / 10^12) + 1 for t > 0.
     if (to_ps(t) <= 0) return 0;
-    return static_cast<std::int64_t>((scaled - static_cast<__int128>(hertz_)) / kPsPerSecond) + 1;
+    // The least n with ceil(n * ps / cycles) >= t is floor((t - 1) * cycles / ps) + 1 for t > 0.
+    std::int64_t scaled = 0;
+    if (!__builtin_mul_overflow(to_ps(t) - 1, cycles_, &scaled)) [[likely]] return scaled / ps_ + 1;
+    return static_cast<std::int64_t>(static_cast<__int128>(to_ps(t) - 1) * cycles_ / ps_) + 1;
   }
   constexpr Instant edge(std::int64_t n) const {
-    const __int128 ps = static_cast<__int128>(n) * kPsPerSecond + (hertz_ - 1);
-    return instant_from_ps(static_cast<std::int64_t>(ps / hertz_));
+    CHECK(n >= 0);
+    std::int64_t scaled = 0;
+    if (!__builtin_mul_overflow(n, ps_, &scaled) && scaled <= INT64_MAX - cycles_) [[likely]] {
+      return instant_from_ps((scaled + cycles_ - 1) / cycles_);
+    }
+    return instant_from_ps(static_cast<std::int64_t>((static_cast<__int128>(n) * ps_ + cycles_ - 1) / cycles_));
   }
   constexpr Instant next_edge(Instant t) const { return edge(next_edge_number(t)); }
 
@@ -66,8 +79,9 @@ class ClockDomain {
   constexpr Instant after(Instant t, std::int64_t cycles) const { return edge(next_edge_number(t) + cycles); }
 
  private:
-  static constexpr __int128 kPsPerSecond = 1'000'000'000'000;
+  static constexpr std::int64_t kPsPerSecond = 1'000'000'000'000;
   std::uint64_t hertz_;
+  std::int64_t ps_ = 0, cycles_ = 0;  // so many cycles take so many picoseconds, in lowest terms
 };
 
 }  // namespace verbatim
