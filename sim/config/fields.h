@@ -1,0 +1,172 @@
+// One table per kind of object in our JSON files: key, kind, range, meaning. The checker (check_object) and the
+// published JSON Schemas (schema.h) are two readings of the same table, and the defaults are those of the C++
+// structs themselves, so none of the three can drift from the others.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "sim/config/diagnostics.h"
+#include "sim/config/json_text.h"
+#include "sim/config/quantity.h"
+
+namespace verbatim::config {
+
+enum class Kind {
+  kInteger,
+  kBoolean,
+  kText,       // any string
+  kName,       // letters, digits, '-', '_', '.'; names a thing
+  kAddress,    // IPv4, dotted
+  kReference,  // a path or the name of a profile
+  kHex,        // 32 hexadecimal digits: a digest
+  kDuration,
+  kFrequency,
+  kSize,
+  kRate,
+  kLength,
+  kDelayPerLength,
+  kLinkRate,
+  kCommand,     // a string, split as a shell splits words, or a list of words
+  kTextMap,     // an object of strings
+  kTextList,    // a list of strings
+  kExpectExit,  // 0 … 255 or "SIGSEGV"
+  kObject,
+  kObjects,  // a list of objects
+  kIgnored,  // "$schema" and the like: any string
+};
+
+// Durations are picoseconds, everything else with a dimension as in quantity.h.
+using Value = std::variant<std::monostate, std::int64_t, bool, std::string, LinkRate, std::vector<std::string>,
+                           std::map<std::string, std::string>>;
+
+struct Object;
+
+struct Field {
+  std::string_view key;
+  Kind kind;
+  bool required = false;
+  std::string_view doc;
+  std::int64_t min = 0;
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::string_view> choices;  // for kText: the only values
+  std::vector<std::int64_t> numbers;      // for kInteger: the only values
+
+  void (*store)(void* object, const Value& value) = nullptr;
+  Value (*load)(const void* object) = nullptr;  // for the default; null: there is none worth printing
+  const Object* object = nullptr;               // kObject, kObjects
+  void* (*member)(void* object) = nullptr;      // kObject: the member; kObjects: a new element
+};
+
+struct Object {
+  std::string_view title;
+  std::string_view doc;
+  bool annotated = false;  // values may be {"value": …, "source": "…"}
+  void* (*make_default)() = nullptr;
+  void (*destroy)(void*) = nullptr;
+  std::vector<Field> fields;
+  void (*note_pointer)(void* object, const std::string& pointer) = nullptr;  // remembers where it was written
+};
+
+// Checks `json` against `object` and fills `target` as far as it can; findings say what could not.
+void check_object(const Json& json, const Object& object, void* target, const std::string& file,
+                  const std::string& pointer, Diagnostics& diagnostics);
+
+bool is_valid_name(std::string_view text);
+
+// --- binding a row to a member -------------------------------------------------------------------------------
+
+namespace detail {
+
+template <auto Member>
+struct MemberTraits;
+template <class Class, class Type, Type Class::* Member>
+struct MemberTraits<Member> {
+  using Owner = Class;
+  using Value = Type;
+};
+
+template <class T>
+void assign(T& member, const Value& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    member = std::get<bool>(value);
+  } else if constexpr (std::is_integral_v<T>) {
+    member = static_cast<T>(std::get<std::int64_t>(value));
+  } else if constexpr (std::is_same_v<T, Duration>) {
+    member = Duration(std::get<std::int64_t>(value));
+  } else {
+    member = std::get<T>(value);
+  }
+}
+
+template <class T>
+Value read(const T& member) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return member;
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::int64_t>(member);
+  } else if constexpr (std::is_same_v<T, Duration>) {
+    return static_cast<std::int64_t>(member.count());
+  } else {
+    return member;
+  }
+}
+
+}  // namespace detail
+
+// The row stores into `Member`; its default is what a default-constructed struct has there.
+template <auto Member>
+Field bind(Field field) {
+  using Owner = typename detail::MemberTraits<Member>::Owner;
+  field.store = [](void* object, const Value& value) { detail::assign(static_cast<Owner*>(object)->*Member, value); };
+  if (!field.required) {
+    field.load = [](const void* object) { return detail::read(static_cast<const Owner*>(object)->*Member); };
+  }
+  // What does not fit the member is out of range, whatever the row says.
+  using Type = typename detail::MemberTraits<Member>::Value;
+  if constexpr (std::is_integral_v<Type> && !std::is_same_v<Type, bool> && sizeof(Type) < 8) {
+    if (field.max == std::numeric_limits<std::int64_t>::max()) field.max = std::numeric_limits<Type>::max();
+  }
+  return field;
+}
+
+template <auto Member>
+Field bind_object(Field field, const Object& object) {
+  using Owner = typename detail::MemberTraits<Member>::Owner;
+  field.object = &object;
+  field.member = [](void* owner) -> void* { return &(static_cast<Owner*>(owner)->*Member); };
+  return field;
+}
+
+template <auto Member>
+Field bind_objects(Field field, const Object& object) {
+  using Owner = typename detail::MemberTraits<Member>::Owner;
+  field.object = &object;
+  field.member = [](void* owner) -> void* { return &(static_cast<Owner*>(owner)->*Member).emplace_back(); };
+  return field;
+}
+
+template <class T>
+Object make_object(std::string_view title, std::string_view doc, std::vector<Field> fields) {
+  Object object;
+  object.title = title;
+  object.doc = doc;
+  object.fields = std::move(fields);
+  object.make_default = []() -> void* { return new T(); };
+  object.destroy = [](void* p) { delete static_cast<T*>(p); };
+  if constexpr (requires(T t) { t.pointer = std::string(); }) {
+    object.note_pointer = [](void* p, const std::string& pointer) { static_cast<T*>(p)->pointer = pointer; };
+  }
+  return object;
+}
+
+Dimension dimension_of(Kind kind);  // of a kind with units
+bool has_dimension(Kind kind);
+
+}  // namespace verbatim::config

@@ -1,0 +1,172 @@
+#include "sim/config/json_text.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <vector>
+
+namespace verbatim::config {
+
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 64u << 20;
+constexpr std::size_t kMaxDepth = 64;
+
+// Walks the text once, keeping only where it is and which keys the open objects already have.
+class Inspector : public nlohmann::json_sax<Json> {
+ public:
+  Inspector(std::string_view text, std::string_view file, Diagnostics& diagnostics)
+      : text_(text), file_(file), diagnostics_(diagnostics) {}
+
+  bool null() override { return value(); }
+  bool boolean(bool) override { return value(); }
+  bool number_integer(number_integer_t) override { return value(); }
+  bool number_unsigned(number_unsigned_t) override { return value(); }
+  bool number_float(number_float_t, const string_t&) override { return value(); }
+  bool string(string_t&) override { return value(); }
+  bool binary(binary_t&) override { return value(); }
+
+  bool start_object(std::size_t) override { return open(false); }
+  bool start_array(std::size_t) override { return open(true); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    Level& level = levels_.back();
+    level.token = name;
+    if (!level.keys.insert(name).second) {
+      diagnostics_.add(file_, pointer(), "the key " + in_quotes(name) + " occurs more than once in this object",
+                       "keep one of them");
+    }
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& last_token, const nlohmann::detail::exception& error) override {
+    // `position` counts the bytes read, so the culprit is the last one of them.
+    std::size_t line = 1, column = 1;
+    const std::size_t end = position == 0 ? 0 : std::min(position - 1, text_.size());
+    for (std::size_t i = 0; i < end; ++i) {
+      if (text_[i] == '\n') {
+        ++line;
+        column = 1;
+      } else if ((static_cast<unsigned char>(text_[i]) & 0xc0) != 0x80) {
+        ++column;
+      }
+    }
+    std::string reason = error.what();
+    // The library's sentence ends in the interesting half: "… while parsing value - unexpected '}'; expected …".
+    if (const auto dash = reason.find(" - "); dash != std::string::npos) reason = reason.substr(dash + 3);
+    if (const auto token = reason.find("; last read: "); token != std::string::npos) reason.erase(token);
+    (void)last_token;
+    diagnostics_.add(file_, "line " + std::to_string(line) + ", column " + std::to_string(column),
+                     "this is not valid JSON: " + on_one_line(reason), hint(end));
+    return false;
+  }
+
+ private:
+  struct Level {
+    bool array = false;
+    std::size_t index = 0;
+    std::string token;
+    std::set<std::string> keys;
+  };
+
+  static std::string on_one_line(std::string_view reason) {
+    std::string result;
+    for (const char c : reason) result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    return result;
+  }
+
+  std::string hint(std::size_t at) const {
+    if (text_.empty()) return "the file is empty";
+    for (std::size_t i = std::min(at, text_.size() - 1) + 1; i-- > 0;) {
+      const char c = text_[i];
+      if (i == at && (c == '/' || c == '#')) return "JSON has no comments; use a \"description\" key";
+      if (i == at && c == '\'') return "JSON strings are written with double quotes";
+      if (i == at || std::isspace(static_cast<unsigned char>(c))) continue;
+      if (c == ',' && at < text_.size() && (text_[at] == '}' || text_[at] == ']')) {
+        return "remove the comma before the closing bracket";
+      }
+      break;
+    }
+    return "";
+  }
+
+  bool value() {
+    if (!levels_.empty() && levels_.back().array) ++levels_.back().index;
+    return true;
+  }
+  bool open(bool array) {
+    if (levels_.size() == kMaxDepth) {
+      diagnostics_.add(file_, "", "the file is nested more than " + std::to_string(kMaxDepth) + " levels deep");
+      return false;
+    }
+    levels_.push_back({array, 0, {}, {}});
+    return true;
+  }
+  bool close() {
+    levels_.pop_back();
+    return value();
+  }
+  std::string pointer() const {
+    std::string result;
+    for (const Level& level : levels_) {
+      result = level.array ? join_pointer(result, level.index) : join_pointer(result, level.token);
+    }
+    return result;
+  }
+
+  std::string_view text_;
+  std::string file_;
+  Diagnostics& diagnostics_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace
+
+std::optional<Json> parse_json(std::string_view text, std::string_view file, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.findings().size();
+  Inspector inspector(text, file, diagnostics);
+  Json::sax_parse(text.begin(), text.end(), &inspector);
+  if (diagnostics.findings().size() != before) return std::nullopt;
+  return Json::parse(text.begin(), text.end());
+}
+
+std::optional<std::string> read_file(const std::string& path, Diagnostics& diagnostics) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    diagnostics.add(path, "", std::string("cannot be read: ") + std::strerror(errno), "check the path");
+    return std::nullopt;
+  }
+  struct stat status {};
+  std::string content;
+  std::string problem;
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    problem = "is not a regular file";
+  } else if (static_cast<std::size_t>(status.st_size) > kMaxFileBytes) {
+    problem = "is larger than 64 MiB";
+  } else {
+    char buffer[65536];
+    ssize_t n;
+    while ((n = ::read(fd, buffer, sizeof buffer)) > 0) content.append(buffer, static_cast<std::size_t>(n));
+    if (n < 0) problem = std::string("cannot be read: ") + std::strerror(errno);
+  }
+  ::close(fd);
+  if (!problem.empty()) {
+    diagnostics.add(path, "", problem, "check the path");
+    return std::nullopt;
+  }
+  return content;
+}
+
+std::optional<Json> read_json(const std::string& path, Diagnostics& diagnostics) {
+  const auto text = read_file(path, diagnostics);
+  if (!text) return std::nullopt;
+  return parse_json(*text, path, diagnostics);
+}
+
+}  // namespace verbatim::config

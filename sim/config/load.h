@@ -1,0 +1,40 @@
+// Files to checked specs: reads, checks against the tables, follows references, and then asks the questions that
+// need more than one value (names, cables, reachability).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/diagnostics.h"
+#include "sim/config/json_text.h"
+#include "sim/config/spec.h"
+
+namespace verbatim::config {
+
+enum class FileKind { kTopology, kScenario, kHcaProfile, kSwitchProfile, kCpuProfile };
+std::string_view name_of(FileKind kind);  // "topology", …
+
+// By content: a profile says what it is, a scenario has programs, a topology has hosts, switches or links.
+std::optional<FileKind> kind_of(const Json& json);
+
+struct LoadOptions {
+  // Folders searched for a profile that is not a file beside the one that names it, in order.
+  std::vector<std::string> profile_folders;
+};
+
+// Each gives a spec only when there was no finding in it.
+std::optional<TopologySpec> load_topology(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics);
+std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics);
+
+// Any of the files; what kind it was found to be.
+std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics);
+
+// Resolves ends, addresses and reachability of a topology whose profiles are loaded. For topologies that are
+// built by programs rather than read.
+void resolve_topology(TopologySpec& topology, Diagnostics& diagnostics);
+
+// Path of `reference`, written in `file`: relative to the folder of `file`.
+std::string beside(const std::string& file, const std::string& reference);
+
+}  // namespace verbatim::config

@@ -1,0 +1,249 @@
+#include "sim/config/quantity.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "sim/config/diagnostics.h"
+
+namespace verbatim::config {
+
+namespace {
+
+using Wide = __int128;
+
+struct DimensionInfo {
+  std::string_view name;
+  std::string_view example;
+  std::vector<Unit> units;  // greatest first; the last one is the base unit
+};
+
+const DimensionInfo& info(Dimension dimension) {
+  static const DimensionInfo kInfos[] = {
+      {"a duration", "90 ns",
+       {{"s", 1'000'000'000'000}, {"ms", 1'000'000'000}, {"us", 1'000'000}, {"ns", 1'000}, {"ps", 1}}},
+      {"a frequency", "400 MHz", {{"GHz", 1'000'000'000}, {"MHz", 1'000'000}, {"kHz", 1'000}, {"Hz", 1}}},
+      {"a size", "64 KiB",
+       {{"TiB", 1ll << 40}, {"GiB", 1ll << 30}, {"MiB", 1ll << 20}, {"KiB", 1ll << 10}, {"B", 1}}},
+      {"a rate", "100 Gbps",
+       {{"Tbps", 1'000'000'000'000}, {"Gbps", 1'000'000'000}, {"Mbps", 1'000'000}, {"kbps", 1'000}, {"bps", 1}}},
+      {"a length", "2 m", {{"km", 1'000'000}, {"m", 1'000}, {"cm", 10}, {"mm", 1}}},
+      {"a delay per length", "4.6 ns/m", {{"ns/m", 1'000}, {"ps/m", 1}}},
+  };
+  return kInfos[static_cast<std::size_t>(dimension)];
+}
+
+struct Decimal {
+  Wide digits = 0;
+  int scale = 0;  // digits / 10^scale
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Reads a leading decimal number; the rest stays in `text`.
+std::optional<Decimal> take_decimal(std::string_view& text) {
+  Decimal result;
+  std::size_t i = 0;
+  bool any = false, point = false;
+  for (; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_digit(c)) {
+      if (result.digits > Wide{1} << 100) return std::nullopt;
+      result.digits = result.digits * 10 + (c - '0');
+      if (point) ++result.scale;
+      any = true;
+    } else if (c == '.' && !point && any && i + 1 < text.size() && is_digit(text[i + 1])) {
+      point = true;
+    } else {
+      break;
+    }
+  }
+  if (!any || result.scale > 18) return std::nullopt;
+  text.remove_prefix(i);
+  return result;
+}
+
+std::string unit_list(Dimension dimension) {
+  std::string list;
+  for (const Unit& unit : info(dimension).units) list += (list.empty() ? "" : ", ") + std::string(unit.name);
+  return list;
+}
+
+struct Speed {
+  std::string_view name;
+  ByteTime lane;  // one byte on one lane
+  std::uint32_t active_speed;
+};
+// Data rates after line coding, facts/timing.md 1.1: per byte on one lane, in ps.
+constexpr Speed kSpeeds[] = {
+    {"SDR", {4000, 1}, 1},  {"DDR", {2000, 1}, 2}, {"QDR", {1000, 1}, 4},  {"FDR10", {800, 1}, 8}, {"FDR", {1760, 3}, 16},
+    {"EDR", {320, 1}, 32},  {"HDR", {160, 1}, 64}, {"NDR", {80, 1}, 128}, {"XDR", {40, 1}, 256},
+};
+struct Width {
+  std::uint32_t lanes;
+  std::uint32_t active_width;
+};
+constexpr Width kWidths[] = {{1, 1}, {2, 16}, {4, 2}, {8, 4}, {12, 8}};
+
+LinkRate make_rate(const Speed& speed, const Width& width) {
+  const std::uint64_t common = std::gcd(speed.lane.ps_numerator, speed.lane.denominator * width.lanes);
+  return LinkRate{speed.name, width.lanes,
+                  ByteTime{speed.lane.ps_numerator / common, speed.lane.denominator * width.lanes / common},
+                  speed.active_speed, width.active_width};
+}
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return result;
+}
+
+}  // namespace
+
+const std::vector<Unit>& units_of(Dimension dimension) { return info(dimension).units; }
+std::string_view name_of(Dimension dimension) { return info(dimension).name; }
+std::string_view example_of(Dimension dimension) { return info(dimension).example; }
+
+std::optional<std::int64_t> parse_quantity(std::string_view text, Dimension dimension, std::string* problem,
+                                           std::string* hint) {
+  const DimensionInfo& which = info(dimension);
+  std::string_view rest = text;
+  const auto number = take_decimal(rest);
+  *problem = "is not " + std::string(which.name);
+  *hint = "write it like \"" + std::string(which.example) + "\"";
+  if (!number) return std::nullopt;
+  const std::string digits(text.substr(0, text.size() - rest.size()));
+  if (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  if (rest == "µs" || rest == "μs") rest = "us";
+  const auto unit = std::find_if(which.units.begin(), which.units.end(), [&](const Unit& u) { return u.name == rest; });
+  if (unit == which.units.end()) {
+    std::vector<std::string> names;
+    for (const Unit& u : which.units) names.emplace_back(u.name);
+    const std::string near = rest.empty() ? "" : nearest(rest, names);
+    if (rest.empty()) {
+      *problem = "has no unit";
+      *hint = "units are " + unit_list(dimension) + ", for example \"" + digits + " " + std::string(which.units.back().name) + "\"";
+    } else if (!near.empty()) {
+      *hint = "did you mean \"" + digits + " " + near + "\"?";
+    } else {
+      *hint = "units are " + unit_list(dimension);
+    }
+    return std::nullopt;
+  }
+  Wide divisor = 1;
+  for (int i = 0; i < number->scale; ++i) divisor *= 10;
+  // digits < 2^104 and the factor may be 2^40: divide what can be divided first, so the product fits.
+  Wide factor = unit->factor;
+  const auto gcd = [](Wide a, Wide b) {
+    while (b != 0) std::swap(a %= b, b);
+    return a;
+  };
+  const Wide common = gcd(factor, divisor);
+  factor /= common;
+  divisor /= common;
+  if (number->digits % divisor != 0) {
+    *problem = "is finer than one " + std::string(which.units.back().name);
+    *hint = "round it to a whole number of " + std::string(which.units.back().name);
+    return std::nullopt;
+  }
+  const Wide whole = number->digits / divisor;
+  if (whole > std::numeric_limits<std::int64_t>::max() / factor) {
+    *problem = "is too large";
+    *hint = "the greatest value is " + format_quantity(std::numeric_limits<std::int64_t>::max(), dimension);
+    return std::nullopt;
+  }
+  problem->clear();
+  hint->clear();
+  return static_cast<std::int64_t>(whole * factor);
+}
+
+std::string format_quantity(std::int64_t value, Dimension dimension) {
+  const auto& units = info(dimension).units;
+  if (value == 0) return "0 " + std::string(units.back().name);
+  // Decimal units may show up to three decimals; binary ones only whole multiples.
+  const bool binary = dimension == Dimension::kSize;
+  for (const Unit& unit : units) {
+    if (value < unit.factor) continue;
+    if (value % unit.factor == 0) return std::to_string(value / unit.factor) + " " + std::string(unit.name);
+    if (!binary && unit.factor >= 1000 && value % (unit.factor / 1000) == 0) {
+      std::string decimals = std::to_string(value % unit.factor / (unit.factor / 1000));
+      decimals.insert(0, 3 - decimals.size(), '0');
+      while (decimals.back() == '0') decimals.pop_back();
+      return std::to_string(value / unit.factor) + "." + decimals + " " + std::string(unit.name);
+    }
+  }
+  return std::to_string(value) + " " + std::string(units.back().name);
+}
+
+std::string pattern_of(Dimension dimension) {
+  std::string alternatives;
+  for (const Unit& unit : info(dimension).units) {
+    alternatives += (alternatives.empty() ? "" : "|") + std::string(unit.name);
+  }
+  if (dimension == Dimension::kDuration) alternatives += "|µs|μs";
+  return "^[0-9]+(\\.[0-9]+)? ?(" + alternatives + ")$";
+}
+
+std::optional<LinkRate> parse_link_rate(std::string_view text, std::string* problem, std::string* hint) {
+  problem->clear();
+  hint->clear();
+  if (!text.empty() && is_digit(text.front())) {
+    const auto bits = parse_quantity(text, Dimension::kRate, problem, hint);
+    if (!bits) return std::nullopt;
+    constexpr std::size_t kPreferred[] = {2, 0, 1, 3, 4};  // 4x first, then the narrowest
+    for (const std::size_t w : kPreferred) {
+      for (const Speed& speed : kSpeeds) {
+        const LinkRate rate = make_rate(speed, kWidths[w]);
+        if (Wide{*bits} * rate.byte_time.ps_numerator == Wide{8'000'000'000'000} * rate.byte_time.denominator) return rate;
+      }
+    }
+    *problem = "is not the data rate of any InfiniBand link";
+    *hint = "name speed and width, for example \"EDR 4x\" (100 Gbps)";
+    return std::nullopt;
+  }
+  const std::size_t space = text.find(' ');
+  const std::string name = upper(text.substr(0, space));
+  const auto speed = std::find_if(std::begin(kSpeeds), std::end(kSpeeds), [&](const Speed& s) { return s.name == name; });
+  if (speed == std::end(kSpeeds)) {
+    std::vector<std::string> names;
+    for (const Speed& s : kSpeeds) names.emplace_back(s.name);
+    const std::string near = nearest(name, names);
+    *problem = "is not a link rate";
+    *hint = near.empty() ? "write speed and width, for example \"EDR 4x\", or a rate, for example \"100 Gbps\""
+                         : "did you mean \"" + near + (space == std::string_view::npos ? "" : std::string(text.substr(space))) + "\"?";
+    return std::nullopt;
+  }
+  std::string_view width_text = space == std::string_view::npos ? "4x" : text.substr(space + 1);
+  for (const Width& width : kWidths) {
+    if (width_text == std::to_string(width.lanes) + "x") return make_rate(*speed, width);
+  }
+  *problem = "has no such width";
+  *hint = "widths are 1x, 2x, 4x, 8x and 12x";
+  return std::nullopt;
+}
+
+std::string format_link_rate(const LinkRate& rate) {
+  return std::string(rate.speed) + " " + std::to_string(rate.width) + "x";
+}
+
+std::string link_rate_pattern() {
+  std::string names;
+  for (const Speed& speed : kSpeeds) {
+    if (!names.empty()) names += "|";
+    for (const char c : speed.name) {
+      if (std::isalpha(static_cast<unsigned char>(c))) {
+        names += std::string("[") + c + static_cast<char>(std::tolower(c)) + "]";
+      } else {
+        names += c;
+      }
+    }
+  }
+  return "^((" + names + ")( (1|2|4|8|12)x)?|[0-9]+(\\.[0-9]+)? ?(Tbps|Gbps|Mbps|kbps|bps))$";
+}
+
+Duration cable_delay(std::int64_t length_mm, std::int64_t fs_per_mm) {
+  const Wide fs = Wide{length_mm} * fs_per_mm;
+  return Duration(static_cast<std::int64_t>((fs + 999) / 1000));
+}
+
+}  // namespace verbatim::config

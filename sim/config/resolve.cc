@@ -1,0 +1,174 @@
+// The questions about a topology that need more than one value: names, addresses, ends of cables, reachability.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "sim/config/load.h"
+#include "sim/config/words.h"
+
+namespace verbatim::config {
+
+std::optional<std::size_t> TopologySpec::host(std::string_view host_name) const {
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (hosts[i].name == host_name) return i;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+struct Node {
+  bool is_switch;
+  std::size_t index;
+  std::string pointer;
+};
+
+class Resolver {
+ public:
+  Resolver(TopologySpec& topology, Diagnostics& diagnostics) : topology_(topology), diagnostics_(diagnostics) {}
+
+  void run() {
+    names();
+    addresses();
+    std::size_t resolved = 0;
+    for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
+    // A misspelt end makes hosts look unconnected; that finding comes first and alone.
+    if (resolved == topology_.links.size()) reachability();
+  }
+
+ private:
+  void add(const std::string& pointer, std::string text, std::string hint) {
+    diagnostics_.add(topology_.file, pointer, std::move(text), std::move(hint));
+  }
+
+  void name(const std::string& name, Node node) {
+    const auto [entry, is_new] = nodes_.try_emplace(name, node);
+    if (is_new) return;
+    add(node.pointer + "/name", "the name " + in_quotes(name) + " is already that of " + entry->second.pointer,
+        "give every host and switch a name of its own");
+  }
+
+  void names() {
+    if (topology_.hosts.empty()) add("/hosts", "there is no host", "add at least one {\"name\": …}");
+    for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
+      name(topology_.hosts[i].name, {false, i, topology_.hosts[i].pointer});
+    }
+    for (std::size_t i = 0; i < topology_.switches.size(); ++i) {
+      name(topology_.switches[i].name, {true, i, topology_.switches[i].pointer});
+    }
+  }
+
+  void addresses() {
+    std::map<std::uint32_t, std::size_t> owners;
+    for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
+      HostSpec& host = topology_.hosts[i];
+      const bool given = !host.address_text.empty();
+      host.address = given ? *parse_ipv4(host.address_text) : (10u << 24) + static_cast<std::uint32_t>(i) + 1;
+      const std::uint32_t first = host.address >> 24;
+      if (given && (first == 0 || first == 127 || first >= 224)) {
+        add(host.pointer + "/address", in_quotes(host.address_text) + " cannot be the address of a host",
+            "choose one such as \"10.0.0.1\"");
+      }
+      const auto [entry, is_new] = owners.try_emplace(host.address, i);
+      if (!is_new) {
+        add(host.pointer + (given ? "/address" : ""),
+            "the address " + format_ipv4(host.address) + " is already that of " + in_quotes(topology_.hosts[entry->second].name),
+            given ? "choose another" : "hosts without an address get 10.0.0.1, 10.0.0.2, … by position; give it one");
+      }
+    }
+  }
+
+  bool end(const std::string& text, const std::string& pointer, Endpoint* end) {
+    const std::size_t colon = text.find(':');
+    const std::string name = text.substr(0, colon);
+    const auto node = nodes_.find(name);
+    if (node == nodes_.end()) {
+      std::vector<std::string> names;
+      for (const auto& [known, unused] : nodes_) names.push_back(known);
+      const std::string near = nearest(name, names);
+      add(pointer, "there is no host or switch " + in_quotes(name),
+          near.empty() ? "name one of \"hosts\" or \"switches\"" : "did you mean \"" + near + "\"?");
+      return false;
+    }
+    end->is_switch = node->second.is_switch;
+    end->node = node->second.index;
+    const std::uint32_t ports = end->is_switch ? topology_.switches[end->node].ports : 1;
+    const std::string range = "its ports are 1 to " + std::to_string(ports);
+    if (colon == std::string::npos) {
+      end->port = 1;
+      if (!end->is_switch) return true;
+      add(pointer, in_quotes(text) + " does not say which port of the switch", "write \"" + name + ":1\"; " + range);
+      return false;
+    }
+    const std::string number = text.substr(colon + 1);
+    const bool numeric = !number.empty() && number.size() <= 3 && number.front() != '0' &&
+                         number.find_first_not_of("0123456789") == std::string::npos;
+    end->port = numeric ? static_cast<std::uint32_t>(std::stoul(number)) : 0;
+    if (end->port >= 1 && end->port <= ports) return true;
+    add(pointer, in_quotes(text) + " names no port of " + in_quotes(name), ports == 1 ? "its only port is 1" : range);
+    return false;
+  }
+
+  bool link(LinkSpec& link) {
+    const bool a = end(link.a, link.pointer + "/a", &link.end_a);
+    const bool b = end(link.b, link.pointer + "/b", &link.end_b);
+    if (a) occupy(link.end_a, link.a, link.pointer + "/a");
+    if (b && !(a && link.end_a == link.end_b)) occupy(link.end_b, link.b, link.pointer + "/b");
+    if (a && b && link.end_a.is_switch == link.end_b.is_switch && link.end_a.node == link.end_b.node) {
+      add(link.pointer, "both ends are " + in_quotes(topology_.node_name(link.end_a)), "a cable joins two devices");
+      return false;
+    }
+    return a && b;
+  }
+
+  void occupy(const Endpoint& end, const std::string& text, const std::string& pointer) {
+    const auto [entry, is_new] = cables_.try_emplace(end, pointer);
+    if (!is_new) {
+      add(pointer, "there is already a cable in " + in_quotes(text) + ", from " + entry->second,
+          end.is_switch ? "use another port" : "an adapter has one port");
+    }
+  }
+
+  // Union-find over nodes: hosts first, then switches.
+  void reachability() {
+    const std::size_t host_count = topology_.hosts.size();
+    std::vector<std::size_t> group(host_count + topology_.switches.size());
+    std::iota(group.begin(), group.end(), std::size_t{0});
+    const auto find = [&](std::size_t n) {
+      while (group[n] != n) n = group[n] = group[group[n]];
+      return n;
+    };
+    std::set<std::size_t> cabled;
+    for (const LinkSpec& link : topology_.links) {
+      const std::size_t a = link.end_a.node + (link.end_a.is_switch ? host_count : 0);
+      const std::size_t b = link.end_b.node + (link.end_b.is_switch ? host_count : 0);
+      cabled.insert({a, b});
+      group[find(a)] = find(b);
+    }
+    std::size_t reference = host_count;
+    for (std::size_t i = 0; i < host_count; ++i) {
+      const HostSpec& host = topology_.hosts[i];
+      if (!cabled.contains(i)) {
+        add(host.pointer, "the host " + in_quotes(host.name) + " has no cable", "add a link with the end \"" + host.name + "\"");
+      } else if (reference == host_count) {
+        reference = i;
+      } else if (find(i) != find(reference)) {
+        add(host.pointer,
+            "no path leads from " + in_quotes(host.name) + " to " + in_quotes(topology_.hosts[reference].name),
+            "join the two parts by a link between switches");
+      }
+    }
+  }
+
+  TopologySpec& topology_;
+  Diagnostics& diagnostics_;
+  std::map<std::string, Node> nodes_;
+  std::map<Endpoint, std::string> cables_;
+};
+
+}  // namespace
+
+void resolve_topology(TopologySpec& topology, Diagnostics& diagnostics) { Resolver(topology, diagnostics).run(); }
+
+}  // namespace verbatim::config

@@ -1,0 +1,122 @@
+// What the JSON files say once they are checked: plain structs, every reference resolved, nothing left to fail.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/quantity.h"
+#include "sim/core/time.h"
+#include "sim/fabric/switch.h"
+#include "sim/hca/hca_profile.h"
+#include "verbs_shim/protocol/region.h"
+
+namespace verbatim::config {
+
+// What a host's processor costs.
+struct CpuProfile {
+  std::string name;
+  std::uint64_t timestamp_counter_hz = 2'000'000'000;
+  protocol::CallCosts costs{};
+};
+
+struct HostSpec {
+  std::string name;
+  std::string hca = "edr_hca";  // reference as written
+  std::string cpu = "cpu";
+  std::string address_text;     // empty: assigned by position
+  std::string pointer;          // where in the file
+
+  // Resolved.
+  std::uint32_t address = 0;  // IPv4, host byte order
+  hca::HcaProfile hca_profile;
+  CpuProfile cpu_profile;
+};
+
+struct SwitchSpec {
+  std::string name;
+  std::string profile = "edr_switch";
+  std::uint32_t ports = 36;
+  std::string pointer;
+
+  fabric::SwitchProfile switch_profile;  // resolved
+};
+
+// One end of a cable.
+struct Endpoint {
+  bool is_switch = false;
+  std::size_t node = 0;      // index into hosts or switches
+  std::uint32_t port = 1;    // from 1
+  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
+};
+
+struct LinkSpec {
+  std::string a, b;  // as written
+  LinkRate rate;
+  std::int64_t length_mm = 2'000;
+  std::int64_t delay_fs_per_mm = 4'600;
+  Duration transceiver_delay{0};  // both ends together, coding and error correction
+  std::uint32_t start_bytes = 0, end_bytes = 0;
+  std::uint32_t credit_update_bytes = 8;
+  Duration credit_update_interval{0};
+  std::string pointer;
+
+  Endpoint end_a, end_b;  // resolved
+  Duration propagation() const { return cable_delay(length_mm, delay_fs_per_mm) + transceiver_delay; }
+};
+
+struct ManagementNetworkSpec {
+  Duration latency{20'000'000};
+  std::int64_t bits_per_second = 10'000'000'000;
+};
+
+struct TopologySpec {
+  std::string file;  // as the user named it
+  std::string name, description;
+  std::string link_layer = "infiniband";
+  std::vector<HostSpec> hosts;
+  std::vector<SwitchSpec> switches;
+  std::vector<LinkSpec> links;
+  ManagementNetworkSpec management_network;
+
+  // Index of a host by name.
+  std::optional<std::size_t> host(std::string_view host_name) const;
+  const std::string& node_name(const Endpoint& end) const {
+    return end.is_switch ? switches[end.node].name : hosts[end.node].name;
+  }
+};
+
+struct ProgramSpec {
+  std::string host;
+  std::vector<std::string> command;
+  Duration start{0};
+  std::map<std::string, std::string> environment;
+  std::string working_directory;
+  std::string expect_exit = "0";  // an exit code or the name of a signal
+  std::vector<std::string> expect_output;
+  std::string pointer;
+
+  std::size_t host_index = 0;  // resolved
+};
+
+struct ExpectSpec {
+  std::string outcome = "finished";  // finished, deadlock, time-limit
+  std::string digest;                // empty: any
+  Duration virtual_time_max{0};      // 0: any
+};
+
+struct ScenarioSpec {
+  std::string file;
+  std::string name, description;
+  std::string topology_reference;
+  std::vector<ProgramSpec> programs;
+  std::int64_t seed = 1;
+  Duration time_limit{0};  // 0: none
+  ExpectSpec expect;
+
+  TopologySpec topology;  // resolved
+};
+
+}  // namespace verbatim::config

@@ -1,0 +1,14 @@
+// The tables of all file types. Reading one tells everything that may stand in such a file.
+#pragma once
+
+#include "sim/config/fields.h"
+
+namespace verbatim::config {
+
+const Object& hca_profile_table();     // -> hca::HcaProfile
+const Object& switch_profile_table();  // -> fabric::SwitchProfile
+const Object& cpu_profile_table();     // -> CpuProfile
+const Object& topology_table();        // -> TopologySpec
+const Object& scenario_table();        // -> ScenarioSpec
+
+}  // namespace verbatim::config

@@ -1,0 +1,28 @@
+// Small readings of text that the command line and the JSON files share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace verbatim::config {
+
+// Splits as a POSIX shell splits words (XCU 2.2, 2.3): blanks separate, '…' "…" and \ quote. What a shell would
+// expand or run ($ ` * ? | & ; < > ( ) and a leading ~ or #) is refused when unquoted, because no shell is there
+// to do it. Nothing, and a sentence, on error.
+std::optional<std::vector<std::string>> split_words(std::string_view text, std::string* problem);
+
+// Host byte order; four decimal numbers without leading zeros.
+std::optional<std::uint32_t> parse_ipv4(std::string_view text);
+std::string format_ipv4(std::uint32_t address);
+
+// 0 when unknown. "SIGSEGV" <-> 11.
+int signal_number(std::string_view name);
+std::string signal_name(int number);
+
+// Joins words so that split_words gives them back.
+std::string join_words(const std::vector<std::string>& words);
+
+}  // namespace verbatim::config
