@@ -1,0 +1,22 @@
+// Which changes of state a queue pair may make, and which attributes each needs and allows: IBA 10.3.1 and tables
+// 91 and 92 as the Linux core applies them to every adapter.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/ib/types.h"
+
+namespace verbatim::ib {
+
+struct QpTransition {
+  bool valid = false;
+  std::uint32_t required = 0;  // QpAttributeMask, without kQpState
+  std::uint32_t optional = 0;
+};
+
+QpTransition qp_transition(QpState from, QpState to, QpType type);
+
+// Whether the change may be asked for with exactly the attributes in `mask`.
+bool is_modify_allowed(QpState from, QpState to, QpType type, std::uint32_t mask);
+
+}  // namespace verbatim::ib

@@ -1,0 +1,114 @@
+// The enumerations of the verbs interface with the values of <infiniband/verbs.h>, which the model does not include;
+// a test compares the two.
+#pragma once
+
+#include <cstdint>
+
+namespace verbatim::ib {
+
+enum class QpType : std::uint32_t { kRc = 2, kUc = 3, kUd = 4, kRawPacket = 8, kXrcSend = 9, kXrcReceive = 10 };
+
+enum class QpState : std::uint32_t { kReset, kInit, kRtr, kRts, kSqd, kSqe, kErr };
+inline constexpr std::uint32_t kQpStateCount = 7;
+
+// ibv_qp_attr_mask
+enum QpAttributeMask : std::uint32_t {
+  kQpState = 1u << 0,
+  kQpCurrentState = 1u << 1,
+  kQpEnSqdAsyncNotify = 1u << 2,
+  kQpAccessFlags = 1u << 3,
+  kQpPkeyIndex = 1u << 4,
+  kQpPort = 1u << 5,
+  kQpQkey = 1u << 6,
+  kQpAv = 1u << 7,
+  kQpPathMtu = 1u << 8,
+  kQpTimeout = 1u << 9,
+  kQpRetryCount = 1u << 10,
+  kQpRnrRetry = 1u << 11,
+  kQpRqPsn = 1u << 12,
+  kQpMaxRdAtomic = 1u << 13,
+  kQpAlternatePath = 1u << 14,
+  kQpMinRnrTimer = 1u << 15,
+  kQpSqPsn = 1u << 16,
+  kQpMaxDestRdAtomic = 1u << 17,
+  kQpPathMigState = 1u << 18,
+  kQpCapabilities = 1u << 19,
+  kQpDestQpn = 1u << 20,
+  kQpRateLimit = 1u << 25,
+};
+
+// ibv_access_flags
+enum AccessFlags : std::uint32_t {
+  kLocalWrite = 1u << 0,
+  kRemoteWrite = 1u << 1,
+  kRemoteRead = 1u << 2,
+  kRemoteAtomic = 1u << 3,
+  kMwBind = 1u << 4,
+  kZeroBased = 1u << 5,
+  kOnDemand = 1u << 6,
+  kHugeTlb = 1u << 7,
+  kRelaxedOrdering = 1u << 20,
+  kOptionalAccess = 0x3ffu << 20,  // hints that an adapter may ignore
+};
+
+enum class WcStatus : std::uint8_t {
+  kSuccess,
+  kLocalLengthError,
+  kLocalQpOperationError,
+  kLocalEecOperationError,
+  kLocalProtectionError,
+  kWorkRequestFlushed,
+  kMwBindError,
+  kBadResponseError,
+  kLocalAccessError,
+  kRemoteInvalidRequestError,
+  kRemoteAccessError,
+  kRemoteOperationError,
+  kRetryExceeded,
+  kRnrRetryExceeded,
+  kLocalRddViolation,
+  kRemoteInvalidRdRequest,
+  kRemoteAborted,
+  kInvalidEecNumber,
+  kInvalidEecState,
+  kFatalError,
+  kResponseTimeout,
+  kGeneralError,
+};
+
+enum class WcOpcode : std::uint8_t {
+  kSend = 0,
+  kRdmaWrite = 1,
+  kRdmaRead = 2,
+  kCompareSwap = 3,
+  kFetchAdd = 4,
+  kBindMw = 5,
+  kLocalInvalidate = 6,
+  kReceive = 128,
+  kReceiveRdmaWithImm = 129,
+};
+
+enum WcFlags : std::uint8_t { kWcGrh = 1 << 0, kWcWithImm = 1 << 1, kWcWithInvalidate = 1 << 3 };
+
+enum class AsyncEventType : std::uint32_t {
+  kCqError = 0,
+  kQpFatal = 1,
+  kQpRequestError = 2,
+  kQpAccessError = 3,
+  kCommunicationEstablished = 4,
+  kSqDrained = 5,
+  kPathMigrated = 6,
+  kPathMigrationError = 7,
+  kDeviceFatal = 8,
+  kPortActive = 9,
+  kPortError = 10,
+  kSrqError = 14,
+  kSrqLimitReached = 15,
+  kQpLastWqeReached = 16,
+};
+
+// ibv_mtu: 1 … 5 are 256 … 4096 bytes.
+constexpr bool is_mtu(std::uint32_t mtu) { return mtu >= 1 && mtu <= 5; }
+constexpr std::uint32_t mtu_bytes(std::uint32_t mtu) { return 128u << mtu; }
+
+}  // namespace verbatim::ib
