@@ -91,7 +91,7 @@ std::optional<std::string> ProcessMemory::load_string(host::ProgramAddress from,
     if (!read(from, std::as_writable_bytes(std::span(chunk, size)))) return std::nullopt;
     const void* zero = std::memchr(chunk, 0, size);
     if (zero != nullptr) {
-      text.append(chunk, static_cast<const char*>(zero));
+      text.append(chunk, static_cast<std::size_t>(static_cast<const char*>(zero) - chunk));
       return text.size() <= limit ? std::optional(text) : std::nullopt;
     }
     text.append(chunk, size);

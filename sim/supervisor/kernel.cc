@@ -1,0 +1,197 @@
+#include "sim/supervisor/kernel.h"
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+#include "sim/supervisor/device_files.h"
+#include "verbs_shim/protocol/system_calls.h"
+
+namespace verbatim::supervisor {
+
+Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts,
+               const ManagementNetworkSpec& network, const SupervisorOptions& options, Output output, Warn warn)
+    : engine_(engine),
+      tracer_(tracer),
+      hosts_(hosts),
+      options_(options),
+      network_(engine, tracer, hosts, network),
+      output_(std::move(output)),
+      warn_(std::move(warn)) {}
+
+Kernel::~Kernel() = default;
+
+Kernel::Handler Kernel::handler_of(std::uint32_t number) {
+  switch (number) {
+    case SYS_read:
+    case SYS_readv:
+      return &Kernel::sys_read;
+    case SYS_write:
+    case SYS_writev:
+      return &Kernel::sys_write;
+    case SYS_close:
+      return &Kernel::sys_close;
+    case SYS_close_range:
+      return &Kernel::sys_close_range;
+    case SYS_fcntl:
+      return &Kernel::sys_fcntl;
+    case SYS_ioctl:
+      return &Kernel::sys_ioctl;
+    case SYS_dup:
+    case SYS_dup2:
+    case SYS_dup3:
+      return &Kernel::sys_dup;
+    case SYS_lseek:
+    case SYS_pread64:
+    case SYS_pwrite64:
+    case SYS_preadv:
+    case SYS_pwritev:
+    case SYS_preadv2:
+    case SYS_pwritev2:
+      return &Kernel::sys_seek;
+    case SYS_open:
+    case SYS_openat:
+    case SYS_creat:
+      return &Kernel::sys_open;
+    case SYS_fstat:
+    case SYS_fsync:
+    case SYS_fdatasync:
+    case SYS_fchmod:
+    case SYS_fchown:
+    case SYS_fstatfs:
+    case SYS_ftruncate:
+    case SYS_getdents:
+    case SYS_getdents64:
+      return &Kernel::native_on_placeholder;
+    case SYS_socket:
+      return &Kernel::sys_socket;
+    case SYS_bind:
+      return &Kernel::sys_bind;
+    case SYS_listen:
+      return &Kernel::sys_listen;
+    case SYS_connect:
+      return &Kernel::sys_connect;
+    case SYS_accept:
+    case SYS_accept4:
+      return &Kernel::sys_accept;
+    case SYS_sendto:
+      return &Kernel::sys_sendto;
+    case SYS_recvfrom:
+      return &Kernel::sys_recvfrom;
+    case SYS_sendmsg:
+    case SYS_recvmsg:
+      return &Kernel::sys_message;
+    case SYS_shutdown:
+      return &Kernel::sys_shutdown;
+    case SYS_getsockname:
+    case SYS_getpeername:
+      return &Kernel::sys_socket_name;
+    case SYS_setsockopt:
+      return &Kernel::sys_setsockopt;
+    case SYS_getsockopt:
+      return &Kernel::sys_getsockopt;
+    case SYS_poll:
+    case SYS_ppoll:
+      return &Kernel::sys_poll;
+    case SYS_select:
+    case SYS_pselect6:
+      return &Kernel::sys_select;
+    case SYS_epoll_create:
+    case SYS_epoll_create1:
+      return &Kernel::sys_epoll_create;
+    case SYS_epoll_ctl:
+      return &Kernel::sys_epoll_ctl;
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+      return &Kernel::sys_epoll_wait;
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+      return &Kernel::sys_sleep;
+    case SYS_pause:
+      return &Kernel::sys_pause;
+    case SYS_futex:
+      return &Kernel::sys_futex;
+    case SYS_exit:
+    case SYS_exit_group:
+      return &Kernel::sys_exit;
+    case SYS_uname:
+      return &Kernel::sys_uname;
+    case SYS_sysinfo:
+      return &Kernel::sys_sysinfo;
+    case SYS_getrandom:
+      return &Kernel::sys_getrandom;
+    case SYS_sched_getaffinity:
+      return &Kernel::sys_affinity;
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_tgkill:
+      return &Kernel::sys_kill;
+    case SYS_getpgid:
+    case SYS_getpgrp:
+    case SYS_getsid:
+      return &Kernel::sys_identity;
+    default:
+      return nullptr;
+  }
+}
+
+Kernel::Outcome Kernel::execute(Thread& thread) {
+  thread.stop_waiting();
+  const PendingCall& call = thread.call();
+  const Handler handler = handler_of(call.number);
+  const Outcome outcome = handler != nullptr ? (this->*handler)(thread) : Outcome(refuse(thread));
+  if (outcome) {
+    thread.finish_call();
+    tracer_.record(thread.process().host().component, TraceEvent::kSystemCall, thread.tid(), call.number,
+                   static_cast<std::uint64_t>(outcome->result));
+  }
+  return outcome;
+}
+
+Answer Kernel::refuse(Thread& thread) {
+  const std::uint32_t number = thread.call().number;
+  const protocol::SystemCall& row = protocol::system_call(number);
+  const int error = row.call_class == protocol::CallClass::kRefused ? row.refusal : ENOSYS;
+  const std::string name = row.name != nullptr ? row.name : fmt::format("system call {}", number);
+  warn_(thread.process(), fmt::format("{} is not simulated; the program got {}", name,
+                                      error == EPERM ? "EPERM" : "ENOSYS"));
+  return {-error};
+}
+
+Duration Kernel::cost(Thread& thread) {
+  const protocol::CallCosts& costs = thread.process().host().costs;
+  if (thread.call().request == protocol::Request::kCommand) {
+    const auto& devices = thread.process().host().devices;
+    return devices.empty() ? Duration(costs.system_call_ps) : devices.front()->profile().command_latency;
+  }
+  return Duration(costs.system_call_ps);
+}
+
+void Kernel::release(Process& process) {
+  for (auto& context : process.contexts()) context->close();
+  process.close_all();
+  for (auto it = futexes_.begin(); it != futexes_.end();) {
+    it = it->first.first == process.pid() ? futexes_.erase(it) : std::next(it);
+  }
+}
+
+Kernel::Outcome Kernel::wait_for(Thread& thread, std::vector<VirtualFilePtr> files, Instant deadline,
+                                 const std::string& call) {
+  std::string what = call;
+  if (files.size() == 1) what += " on " + files.front()->describe();
+  if (files.size() > 1) {
+    what += " on " + files.front()->describe() + fmt::format(" and {} more", files.size() - 1);
+  }
+  thread.block(std::move(files), deadline, std::move(what));
+  return std::nullopt;
+}
+
+Kernel::Outcome Kernel::install(Process& process, VirtualFilePtr file, bool nonblocking) {
+  file->set_nonblocking(nonblocking);
+  const int fd = process.install(std::move(file));
+  if (fd < 0) return Answer{fd};
+  return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
+}
+
+}  // namespace verbatim::supervisor

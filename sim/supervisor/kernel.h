@@ -1,0 +1,133 @@
+// The simulated kernel: answers the system calls that the table gives to the supervisor. A call is tried when its cost
+// has passed; when it has to wait, the thread blocks on the files concerned and the whole call is tried again after
+// one of them has changed or the deadline has come. A try therefore changes nothing unless it succeeds.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/trace.h"
+#include "sim/supervisor/process.h"
+#include "sim/supervisor/supervisor.h"
+#include "sim/supervisor/tcp.h"
+#include "sim/supervisor/thread.h"
+
+namespace verbatim::supervisor {
+
+// Waiting threads of one futex word.
+class FutexQueue;
+
+class Kernel {
+ public:
+  // An answer, or nothing: the thread is blocked.
+  using Outcome = std::optional<Answer>;
+  using Output = std::function<void(Process&, int fd, std::span<const std::byte>)>;
+  using Warn = std::function<void(Process&, const std::string&)>;
+
+  Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts, const ManagementNetworkSpec& network,
+         const SupervisorOptions& options, Output output, Warn warn);
+  ~Kernel();
+
+  Outcome execute(Thread& thread);
+  // A call of class kRefused: recorded by name.
+  Answer refuse(Thread& thread);
+  // A control-path command of the verbs library.
+  Answer command(Thread& thread);
+  // Virtual time one call takes before it has an effect.
+  Duration cost(Thread& thread);
+  // A process has ended: its descriptors and devices go.
+  void release(Process& process);
+
+ private:
+  using Handler = Outcome (Kernel::*)(Thread&);
+  static Handler handler_of(std::uint32_t number);
+
+  // Files (kernel_io.cc)
+  Outcome sys_read(Thread& thread);
+  Outcome sys_write(Thread& thread);
+  Outcome sys_close(Thread& thread);
+  Outcome sys_close_range(Thread& thread);
+  Outcome sys_fcntl(Thread& thread);
+  Outcome sys_ioctl(Thread& thread);
+  Outcome sys_dup(Thread& thread);
+  Outcome sys_seek(Thread& thread);
+  Outcome sys_open(Thread& thread);
+  Outcome native_on_placeholder(Thread& thread);
+  // Sockets (kernel_socket.cc)
+  Outcome sys_socket(Thread& thread);
+  Outcome sys_bind(Thread& thread);
+  Outcome sys_listen(Thread& thread);
+  Outcome sys_connect(Thread& thread);
+  Outcome sys_accept(Thread& thread);
+  Outcome sys_sendto(Thread& thread);
+  Outcome sys_recvfrom(Thread& thread);
+  Outcome sys_message(Thread& thread);
+  Outcome sys_shutdown(Thread& thread);
+  Outcome sys_socket_name(Thread& thread);
+  Outcome sys_setsockopt(Thread& thread);
+  Outcome sys_getsockopt(Thread& thread);
+  // Waiting (kernel_wait.cc)
+  Outcome sys_poll(Thread& thread);
+  Outcome sys_select(Thread& thread);
+  Outcome sys_epoll_create(Thread& thread);
+  Outcome sys_epoll_ctl(Thread& thread);
+  Outcome sys_epoll_wait(Thread& thread);
+  Outcome sys_sleep(Thread& thread);
+  Outcome sys_pause(Thread& thread);
+  Outcome sys_futex(Thread& thread);
+  // The rest (kernel_process.cc)
+  Outcome sys_exit(Thread& thread);
+  Outcome sys_uname(Thread& thread);
+  Outcome sys_sysinfo(Thread& thread);
+  Outcome sys_getrandom(Thread& thread);
+  Outcome sys_affinity(Thread& thread);
+  Outcome sys_kill(Thread& thread);
+  Outcome sys_identity(Thread& thread);
+
+  // Devices (kernel_device.cc)
+  Answer list_devices(Process& process, std::span<std::byte> mailbox);
+  Answer open_device(Process& process, std::span<std::byte> mailbox);
+  Answer close_device(Process& process, std::span<std::byte> mailbox, std::uint32_t context);
+  Answer create_channel(Process& process, std::span<std::byte> mailbox);
+
+  // Transfers of `vector` (addresses and lengths in the program).
+  struct Buffers {
+    struct Part {
+      std::uint64_t address;
+      std::uint64_t length;
+    };
+    std::vector<Part> parts;
+    std::uint64_t length = 0;
+  };
+  static std::optional<Buffers> load_vector(Process& process, std::uint64_t address, std::uint64_t count);
+  static bool gather(Process& process, const Buffers& from, std::uint64_t limit, std::vector<std::byte>& bytes);
+  static bool scatter(Process& process, const Buffers& to, std::span<const std::byte> bytes);
+
+  Outcome read_into(Thread& thread, const VirtualFilePtr& file, const Buffers& to, bool dont_wait);
+  Outcome write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from, bool dont_wait, bool no_signal);
+  Outcome wait_for(Thread& thread, std::vector<VirtualFilePtr> files, Instant deadline, const std::string& call);
+  Outcome install(Process& process, VirtualFilePtr file, bool nonblocking);
+
+  std::optional<Endpoint> load_endpoint(Process& process, std::uint64_t address, std::uint64_t length, int* error);
+  bool store_endpoint(Process& process, const Endpoint& endpoint, std::uint64_t address, std::uint64_t length_address);
+  // nullopt inside: none given. The outer nullopt: EFAULT or EINVAL in `error`.
+  std::optional<Instant> load_deadline(Thread& thread, std::uint64_t timespec_address, int* error);
+  std::uint32_t readiness_of(Process& process, int fd, bool* valid) const;
+
+  Instant now() const { return engine_.now(); }
+
+  Engine& engine_;
+  Tracer& tracer_;
+  const std::vector<HostSpec>& hosts_;
+  const SupervisorOptions& options_;
+  TcpNetwork network_;
+  Output output_;
+  Warn warn_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::shared_ptr<FutexQueue>> futexes_;  // (pid, address)
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,84 @@
+// One Linux process of the simulation: its memory, its descriptors, its threads and its opened devices.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/core/rng.h"
+#include "sim/supervisor/process_memory.h"
+#include "sim/supervisor/process_region.h"
+#include "sim/supervisor/supervisor.h"
+#include "sim/supervisor/thread.h"
+#include "sim/supervisor/virtual_file.h"
+
+namespace verbatim::supervisor {
+
+class DeviceContext;
+
+class Process {
+ public:
+  Process(std::size_t program, std::uint32_t pid, const HostSpec& host, std::size_t host_index, std::string name,
+          Rng random)
+      : program_(program),
+        pid_(pid),
+        host_(host),
+        host_index_(host_index),
+        name_(std::move(name)),
+        random_(random) {}
+  ~Process();
+
+  std::size_t program() const { return program_; }
+  std::uint32_t pid() const { return pid_; }
+  const HostSpec& host() const { return host_; }
+  std::size_t host_index() const { return host_index_; }
+  const std::string& name() const { return name_; }
+  ProcessRegion& region() { return region_; }
+  ProcessMemory& memory() { return *memory_; }
+  Rng& random() { return random_; }
+
+  pid_t native_pid() const { return native_pid_; }
+  void set_native_pid(pid_t pid);
+
+  std::vector<std::unique_ptr<Thread>>& threads() { return threads_; }
+
+  // Virtual descriptors. The kernel's table holds a placeholder under each number; the caller's answer makes it.
+  VirtualFilePtr file(std::int64_t fd) const;
+  // The lowest free number, or -EMFILE.
+  int install(VirtualFilePtr file);
+  void install_at(int fd, VirtualFilePtr file);
+  // False when `fd` is not virtual.
+  bool close(int fd);
+  void close_all();
+  const std::map<int, VirtualFilePtr>& files() const { return files_; }
+
+  std::vector<std::unique_ptr<DeviceContext>>& contexts() { return contexts_; }
+
+  // True the first time `warning` is given for this process.
+  bool first_warning(const std::string& warning) { return warnings_.insert(warning).second; }
+
+  bool alive = true;
+  bool attached = false;
+
+ private:
+  std::size_t program_;
+  std::uint32_t pid_;
+  const HostSpec& host_;
+  std::size_t host_index_;
+  std::string name_;
+  Rng random_;
+  ProcessRegion region_;
+  std::unique_ptr<ProcessMemory> memory_;
+  pid_t native_pid_ = -1;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::map<int, VirtualFilePtr> files_;
+  std::vector<std::unique_ptr<DeviceContext>> contexts_;
+  std::set<std::string> warnings_;
+};
+
+}  // namespace verbatim::supervisor

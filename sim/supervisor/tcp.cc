@@ -1,0 +1,202 @@
+#include "sim/supervisor/tcp.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace verbatim::supervisor {
+
+namespace {
+constexpr Duration kLoopbackLatency{5'000'000};
+constexpr int kSynTries = 6;
+constexpr Duration kSynRetry{1'000'000'000'000};  // first retransmission of a SYN, doubled each time
+constexpr std::uint16_t kFirstEphemeral = 32768;
+constexpr std::uint16_t kLastEphemeral = 60999;
+constexpr std::size_t kSegmentOverhead = 66;  // Ethernet, IPv4 and TCP headers with timestamps
+}  // namespace
+
+std::string to_string(const Endpoint& e) {
+  return fmt::format("{}.{}.{}.{}:{}", e.address >> 24, e.address >> 16 & 255, e.address >> 8 & 255, e.address & 255,
+                     e.port);
+}
+
+int TcpNetwork::host_of(std::uint32_t address, std::size_t from) const {
+  if (address == 0 || address >> 24 == 127) return static_cast<int>(from);
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (hosts_[i].address == address) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool TcpNetwork::port_in_use(std::size_t host, const Endpoint& local, bool reuse) const {
+  const auto it = bound_.find(host);
+  if (it == bound_.end()) return false;
+  return std::any_of(it->second.begin(), it->second.end(), [&](const TcpSocket* other) {
+    if (other->local().port != local.port) return false;
+    if (other->local().address != local.address && other->local().address != 0 && local.address != 0) return false;
+    const bool both_reuse = reuse && other->reuse_address;
+    return !both_reuse || other->state() == TcpSocket::State::kListening;
+  });
+}
+
+std::uint16_t TcpNetwork::ephemeral_port(std::size_t host) {
+  auto [it, fresh] = next_ephemeral_.try_emplace(host, kFirstEphemeral);
+  for (int tries = 0; tries <= kLastEphemeral - kFirstEphemeral; ++tries) {
+    const std::uint16_t port = it->second;
+    it->second = port == kLastEphemeral ? kFirstEphemeral : static_cast<std::uint16_t>(port + 1);
+    if (!port_in_use(host, Endpoint{0, port}, false)) return port;
+  }
+  return 0;
+}
+
+TcpSocket* TcpNetwork::listener(std::size_t host, const Endpoint& local) const {
+  const auto it = bound_.find(host);
+  if (it == bound_.end()) return nullptr;
+  TcpSocket* any = nullptr;
+  for (TcpSocket* socket : it->second) {
+    if (socket->state() != TcpSocket::State::kListening || socket->local().port != local.port) continue;
+    if (socket->local().address == local.address) return socket;
+    if (socket->local().address == 0) any = socket;
+  }
+  return any;
+}
+
+std::shared_ptr<TcpConnection> TcpNetwork::connect(std::size_t from, const Endpoint& local, const Endpoint& remote,
+                                                   TcpSocket& client) {
+  const int to = host_of(remote.address, from);
+  const std::size_t server_host = to < 0 ? from : static_cast<std::size_t>(to);
+  auto connection = std::make_shared<TcpConnection>(*this, from, server_host, local, remote);
+  connection->client_socket = &client;
+  connection->hold();
+  connection->stream(TcpConnection::kToServer).send(TcpStream::Kind::kSyn, {}, to < 0 ? EHOSTUNREACH : 0);
+  return connection;
+}
+
+TcpStream::TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId source)
+    : network_(network),
+      connection_(connection),
+      direction_(direction),
+      arrival_timer_(Timer::of<&TcpStream::on_arrival>(network.engine(), source, EventClass::kSupervisor, this)),
+      credit_timer_(Timer::of<&TcpStream::on_credit>(network.engine(), source, EventClass::kSupervisor, this)) {}
+
+void TcpStream::send(Kind kind, std::vector<std::byte> bytes, int error, Duration extra) {
+  const Instant now = network_.engine().now();
+  const Instant start = std::max(now, free_at_);
+  free_at_ = start + byte_time_of(network_.spec().bits_per_second).time_for(bytes.size() + kSegmentOverhead);
+  outstanding_ += bytes.size();
+  Instant arrival = free_at_ + connection_.latency() + extra;
+  if (!segments_.empty()) arrival = std::max(arrival, segments_.back().arrival);
+  segments_.push_back({arrival, kind, error, std::move(bytes)});
+  ++connection_.segments_in_flight;
+  if (!arrival_timer_.scheduled()) arrival_timer_.schedule_at(arrival);
+}
+
+void TcpStream::on_arrival() {
+  Segment segment = std::move(segments_.front());
+  segments_.pop_front();
+  if (!segments_.empty()) arrival_timer_.schedule_at(segments_.front().arrival);
+  const auto keep = connection_.shared_from_this();
+  keep->deliver(direction_, segment.kind, segment.error, std::move(segment.bytes));
+  --keep->segments_in_flight;
+  keep->release_if_idle();
+}
+
+void TcpStream::consumed(std::size_t bytes) {
+  const Instant arrival = network_.engine().now() + connection_.latency();
+  credits_.push_back({arrival, bytes});
+  ++connection_.segments_in_flight;
+  if (!credit_timer_.scheduled()) credit_timer_.schedule_at(arrival);
+}
+
+void TcpStream::on_credit() {
+  const Credit credit = credits_.front();
+  credits_.pop_front();
+  if (!credits_.empty()) credit_timer_.schedule_at(credits_.front().arrival);
+  const auto keep = connection_.shared_from_this();
+  outstanding_ -= credit.bytes;
+  keep->credit_arrived(direction_);
+  --keep->segments_in_flight;
+  keep->release_if_idle();
+}
+
+TcpConnection::TcpConnection(TcpNetwork& network, std::size_t client_host, std::size_t server_host,
+                             const Endpoint& client, const Endpoint& server)
+    : network_(network),
+      client_host_(client_host),
+      server_host_(server_host),
+      client_(client),
+      server_(server),
+      number_(network.next_connection()),
+      to_server_(network, *this, kToServer, network.host(client_host).component),
+      to_client_(network, *this, kToClient, network.host(server_host).component) {}
+
+Duration TcpConnection::latency() const {
+  return client_host_ == server_host_ ? kLoopbackLatency : network_.spec().latency;
+}
+
+void TcpConnection::release_if_idle() {
+  if (segments_in_flight == 0 && client_socket == nullptr && server_socket == nullptr) self_.reset();
+}
+
+void TcpConnection::on_syn(int error) {
+  TcpSocket* listener = error == 0 ? network_.listener(server_host_, server_) : nullptr;
+  if (listener == nullptr) {
+    to_client_.send(TcpStream::Kind::kReset, {}, error == 0 ? ECONNREFUSED : error);
+  } else if (listener->has_backlog_room()) {
+    listener->add_pending();
+    to_client_.send(TcpStream::Kind::kSynAck);
+  } else if (++syn_tries_ > kSynTries) {
+    to_client_.send(TcpStream::Kind::kReset, {}, ETIMEDOUT);
+  } else {
+    // Dropped: the client sends it again after one second, two, four, ….
+    to_server_.send(TcpStream::Kind::kSyn, {}, 0, kSynRetry * (1 << (syn_tries_ - 1)));
+  }
+}
+
+void TcpConnection::deliver(int direction, TcpStream::Kind kind, int error, std::vector<std::byte> bytes) {
+  TcpSocket* receiver = direction == kToServer ? server_socket : client_socket;
+  switch (kind) {
+    case TcpStream::Kind::kSyn:
+      on_syn(error);
+      return;
+    case TcpStream::Kind::kSynAck:
+      to_server_.send(TcpStream::Kind::kAck);
+      if (receiver != nullptr) {
+        receiver->on_connected();
+      } else {
+        to_server_.send(TcpStream::Kind::kFin);
+      }
+      return;
+    case TcpStream::Kind::kAck:
+      if (TcpSocket* listener = network_.listener(server_host_, server_)) {
+        listener->on_established(std::make_shared<TcpSocket>(network_, server_host_, shared_from_this()));
+      } else {
+        to_client_.send(TcpStream::Kind::kReset, {}, ECONNRESET);
+      }
+      return;
+    case TcpStream::Kind::kData:
+      network_.tracer().record(network_.host(direction == kToServer ? server_host_ : client_host_).component,
+                               TraceEvent::kSocketData, number_, bytes.size(), 0, 0, bytes);
+      if (receiver != nullptr) {
+        receiver->on_data(std::move(bytes));
+      } else {
+        stream(1 - direction).send(TcpStream::Kind::kReset, {}, ECONNRESET);
+      }
+      return;
+    case TcpStream::Kind::kFin:
+      if (receiver != nullptr) receiver->on_fin();
+      return;
+    case TcpStream::Kind::kReset:
+      if (receiver != nullptr) receiver->on_failed(error);
+      return;
+  }
+}
+
+void TcpConnection::credit_arrived(int direction) {
+  TcpSocket* sender = direction == kToServer ? client_socket : server_socket;
+  if (sender != nullptr) sender->on_credit();
+}
+
+}  // namespace verbatim::supervisor

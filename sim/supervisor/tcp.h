@@ -1,0 +1,204 @@
+// TCP between simulated hosts: reliable byte streams over a loss-free management network with one latency and one
+// rate per direction of a connection. Connecting takes the three-way handshake; a closed end is told to its peer by a
+// FIN or, when data was left unread, an RST.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+#include "sim/supervisor/supervisor.h"
+#include "sim/supervisor/virtual_file.h"
+
+namespace verbatim::supervisor {
+
+struct Endpoint {
+  std::uint32_t address = 0;  // IPv4, host byte order; 0: any
+  std::uint16_t port = 0;
+  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
+};
+std::string to_string(const Endpoint& endpoint);
+
+class TcpSocket;
+class TcpConnection;
+
+// Who listens where, and every connection that still has bytes on the way.
+class TcpNetwork {
+ public:
+  TcpNetwork(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts, const ManagementNetworkSpec& spec)
+      : engine_(engine), tracer_(tracer), hosts_(hosts), spec_(spec) {}
+
+  Engine& engine() { return engine_; }
+  Tracer& tracer() { return tracer_; }
+  const ManagementNetworkSpec& spec() const { return spec_; }
+  const HostSpec& host(std::size_t index) const { return hosts_[index]; }
+  // The host that `address` leads to from `from`: itself for loopback addresses; -1: nobody has it.
+  int host_of(std::uint32_t address, std::size_t from) const;
+
+  bool port_in_use(std::size_t host, const Endpoint& local, bool reuse) const;
+  std::uint16_t ephemeral_port(std::size_t host);
+  void bind(std::size_t host, TcpSocket* socket) { bound_[host].push_back(socket); }
+  void unbind(std::size_t host, TcpSocket* socket) { std::erase(bound_[host], socket); }
+  TcpSocket* listener(std::size_t host, const Endpoint& local) const;
+
+  std::shared_ptr<TcpConnection> connect(std::size_t from, const Endpoint& local, const Endpoint& remote,
+                                         TcpSocket& client);
+  std::uint64_t next_connection() { return ++connections_made_; }
+
+ private:
+  Engine& engine_;
+  Tracer& tracer_;
+  const std::vector<HostSpec>& hosts_;
+  ManagementNetworkSpec spec_;
+  std::map<std::size_t, std::vector<TcpSocket*>> bound_;  // per host
+  std::map<std::size_t, std::uint16_t> next_ephemeral_;
+  std::uint64_t connections_made_ = 0;
+};
+
+// One direction of a connection: segments on their way, and the window of bytes not yet read at the far end.
+class TcpStream {
+ public:
+  enum class Kind : std::uint8_t { kSyn, kSynAck, kAck, kData, kFin, kReset };
+  static constexpr std::size_t kWindow = 256 * 1024;
+
+  TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId source);
+
+  // Bytes that may be sent now.
+  std::size_t room() const { return kWindow - std::min(outstanding_, kWindow); }
+  void send(Kind kind, std::vector<std::byte> bytes = {}, int error = 0, Duration extra = Duration::zero());
+  // The receiver has taken `bytes` out of its buffer: the sender learns it one latency later.
+  void consumed(std::size_t bytes);
+
+ private:
+  struct Segment {
+    Instant arrival;
+    Kind kind;
+    int error;
+    std::vector<std::byte> bytes;
+  };
+  struct Credit {
+    Instant arrival;
+    std::size_t bytes;
+  };
+  void on_arrival();
+  void on_credit();
+
+  TcpNetwork& network_;
+  TcpConnection& connection_;
+  int direction_;
+  std::deque<Segment> segments_;
+  std::deque<Credit> credits_;
+  std::size_t outstanding_ = 0;
+  Instant free_at_{};  // the direction's rate is used up until then
+  Timer arrival_timer_;
+  Timer credit_timer_;
+};
+
+// Two streams and up to two sockets. Keeps itself alive while segments are on their way.
+class TcpConnection : public std::enable_shared_from_this<TcpConnection> {
+ public:
+  TcpConnection(TcpNetwork& network, std::size_t client_host, std::size_t server_host, const Endpoint& client,
+                const Endpoint& server);
+
+  static constexpr int kToServer = 0;
+  static constexpr int kToClient = 1;
+
+  TcpStream& stream(int direction) { return direction == kToServer ? to_server_ : to_client_; }
+  const Endpoint& endpoint(bool server) const { return server ? server_ : client_; }
+  std::size_t host(bool server) const { return server ? server_host_ : client_host_; }
+  std::uint64_t number() const { return number_; }
+  Duration latency() const;
+
+  TcpSocket* client_socket = nullptr;
+  TcpSocket* server_socket = nullptr;
+
+  void deliver(int direction, TcpStream::Kind kind, int error, std::vector<std::byte> bytes);
+  void credit_arrived(int direction);
+  void hold() { self_ = shared_from_this(); }
+  void release_if_idle();
+  int segments_in_flight = 0;
+
+ private:
+  void on_syn(int error);
+
+  TcpNetwork& network_;
+  std::size_t client_host_, server_host_;
+  Endpoint client_, server_;
+  std::uint64_t number_;
+  int syn_tries_ = 0;
+  TcpStream to_server_;
+  TcpStream to_client_;
+  std::shared_ptr<TcpConnection> self_;
+};
+
+class TcpSocket final : public VirtualFile {
+ public:
+  enum class State : std::uint8_t { kFresh, kListening, kConnecting, kConnected, kFailed, kClosed };
+
+  TcpSocket(TcpNetwork& network, std::size_t host) : network_(network), host_(host) {}
+  // The server's side of an accepted connection.
+  TcpSocket(TcpNetwork& network, std::size_t host, std::shared_ptr<TcpConnection> connection);
+  ~TcpSocket() override;
+
+  std::uint32_t readiness() const override;
+  std::string describe() const override;
+  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override { return receive(limit, false, bytes); }
+  IoResult receive(std::size_t limit, bool peek, std::vector<std::byte>& bytes);
+  IoResult write(std::span<const std::byte> bytes) override;
+
+  int bind(Endpoint local);
+  int listen(int backlog);
+  // Starts connecting; -EINPROGRESS until the handshake is over.
+  int connect(const Endpoint& remote);
+  // nullptr: nothing to accept yet.
+  std::shared_ptr<TcpSocket> accept();
+  int shutdown(int how);
+
+  State state() const { return state_; }
+  const Endpoint& local() const { return local_; }
+  const Endpoint& remote() const { return remote_; }
+  bool reuse_address = false;
+  // SO_ERROR: reported once.
+  int take_error();
+  std::size_t readable_bytes() const { return received_.size(); }
+
+  // From the connection.
+  void on_connected();
+  void on_failed(int error);
+  void on_data(std::vector<std::byte> bytes);
+  void on_fin();
+  void on_credit() { notify(); }
+  bool has_backlog_room() const { return pending_ < backlog_; }
+  void add_pending() { ++pending_; }
+  void on_established(std::shared_ptr<TcpSocket> socket);
+
+ protected:
+  void on_last_close() override;
+
+ private:
+  TcpStream& outgoing();
+  TcpStream& incoming();
+
+  TcpNetwork& network_;
+  std::size_t host_;
+  State state_ = State::kFresh;
+  Endpoint local_, remote_;
+  bool bound_ = false;
+  bool is_server_ = false;
+  int backlog_ = 0;
+  int pending_ = 0;  // handshakes not yet accepted
+  std::deque<std::shared_ptr<TcpSocket>> accepted_;
+  std::shared_ptr<TcpConnection> connection_;
+  std::deque<std::byte> received_;
+  bool fin_received_ = false;
+  bool read_closed_ = false;
+  bool write_closed_ = false;
+  int error_ = 0;
+};
+
+}  // namespace verbatim::supervisor

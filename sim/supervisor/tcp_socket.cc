@@ -1,0 +1,232 @@
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "sim/supervisor/tcp.h"
+
+namespace verbatim::supervisor {
+
+TcpSocket::TcpSocket(TcpNetwork& network, std::size_t host, std::shared_ptr<TcpConnection> connection)
+    : network_(network),
+      host_(host),
+      state_(State::kConnected),
+      local_(connection->endpoint(true)),
+      remote_(connection->endpoint(false)),
+      is_server_(true),
+      connection_(std::move(connection)) {
+  connection_->server_socket = this;
+}
+
+TcpSocket::~TcpSocket() { on_last_close(); }
+
+TcpStream& TcpSocket::outgoing() {
+  return connection_->stream(is_server_ ? TcpConnection::kToClient : TcpConnection::kToServer);
+}
+TcpStream& TcpSocket::incoming() {
+  return connection_->stream(is_server_ ? TcpConnection::kToServer : TcpConnection::kToClient);
+}
+
+std::uint32_t TcpSocket::readiness() const {
+  std::uint32_t events = 0;
+  switch (state_) {
+    case State::kFresh:
+    case State::kClosed:
+      return POLLOUT | POLLHUP;
+    case State::kListening:
+      return accepted_.empty() ? 0 : POLLIN | POLLRDNORM;
+    case State::kConnecting:
+      return 0;
+    case State::kFailed:
+      return POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM | POLLERR | POLLHUP | POLLRDHUP;
+    case State::kConnected:
+      break;
+  }
+  if (!received_.empty() || fin_received_ || read_closed_) events |= POLLIN | POLLRDNORM;
+  if (fin_received_ || read_closed_) events |= POLLRDHUP;
+  if (fin_received_ && write_closed_) events |= POLLHUP;
+  if (write_closed_ || connection_->stream(is_server_ ? 1 : 0).room() >= TcpStream::kWindow / 3) {
+    events |= POLLOUT | POLLWRNORM;
+  }
+  return events;
+}
+
+std::string TcpSocket::describe() const {
+  switch (state_) {
+    case State::kFresh:
+    case State::kClosed:
+      return "unconnected TCP socket";
+    case State::kListening:
+      return "TCP socket listening on " + to_string(local_);
+    case State::kConnecting:
+      return "TCP socket connecting to " + to_string(remote_);
+    default:
+      return fmt::format("TCP connection {} to {}", to_string(local_), to_string(remote_));
+  }
+}
+
+int TcpSocket::bind(Endpoint local) {
+  if (bound_ || state_ != State::kFresh) return -EINVAL;
+  if (network_.host_of(local.address, host_) != static_cast<int>(host_)) return -EADDRNOTAVAIL;
+  if (local.port == 0) {
+    local.port = network_.ephemeral_port(host_);
+    if (local.port == 0) return -EADDRINUSE;
+  } else if (network_.port_in_use(host_, local, reuse_address)) {
+    return -EADDRINUSE;
+  }
+  local_ = local;
+  bound_ = true;
+  network_.bind(host_, this);
+  return 0;
+}
+
+int TcpSocket::listen(int backlog) {
+  if (state_ != State::kFresh && state_ != State::kListening) return -EINVAL;
+  if (!bound_) {
+    const int error = bind(Endpoint{0, 0});
+    if (error != 0) return error;
+  }
+  if (network_.listener(host_, local_) != nullptr && network_.listener(host_, local_) != this &&
+      network_.listener(host_, local_)->local() == local_) {
+    return -EADDRINUSE;
+  }
+  state_ = State::kListening;
+  backlog_ = std::max(backlog, 0) + 1;  // as Linux counts
+  return 0;
+}
+
+int TcpSocket::connect(const Endpoint& remote) {
+  switch (state_) {
+    case State::kListening:
+      return -EISCONN;
+    case State::kConnecting:
+      return -EALREADY;
+    case State::kConnected:
+      return -EISCONN;
+    case State::kFailed:
+    case State::kClosed:
+      if (const int error = take_error()) return -error;
+      return -ECONNABORTED;
+    case State::kFresh:
+      break;
+  }
+  if (!bound_) {
+    const int error = bind(Endpoint{0, 0});
+    if (error != 0) return error;
+  }
+  const bool to_self = network_.host_of(remote.address, host_) == static_cast<int>(host_);
+  if (local_.address == 0) local_.address = to_self ? remote.address : network_.host(host_).address;
+  if (local_.address == 0) local_.address = 0x7f000001;
+  remote_ = remote;
+  if (remote_.address == 0) remote_.address = local_.address;
+  state_ = State::kConnecting;
+  connection_ = network_.connect(host_, local_, remote_, *this);
+  return -EINPROGRESS;
+}
+
+std::shared_ptr<TcpSocket> TcpSocket::accept() {
+  if (accepted_.empty()) return nullptr;
+  auto socket = std::move(accepted_.front());
+  accepted_.pop_front();
+  --pending_;
+  return socket;
+}
+
+IoResult TcpSocket::receive(std::size_t limit, bool peek, std::vector<std::byte>& bytes) {
+  if (state_ == State::kConnecting) return std::nullopt;
+  if (state_ != State::kConnected && received_.empty()) {
+    if (const int error = take_error()) return -error;
+    return state_ == State::kFailed ? 0 : -ENOTCONN;
+  }
+  if (received_.empty()) {
+    if (fin_received_ || read_closed_) return 0;
+    return std::nullopt;
+  }
+  const std::size_t n = std::min(limit, received_.size());
+  bytes.insert(bytes.end(), received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(n));
+  if (!peek) {
+    received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(n));
+    if (connection_ != nullptr && n > 0) incoming().consumed(n);
+  }
+  return static_cast<std::int64_t>(n);
+}
+
+IoResult TcpSocket::write(std::span<const std::byte> bytes) {
+  if (state_ == State::kConnecting) return std::nullopt;
+  if (error_ != 0) return -take_error();
+  if (state_ == State::kFailed || write_closed_) return -EPIPE;
+  if (state_ != State::kConnected) return state_ == State::kListening ? -ENOTCONN : -EPIPE;
+  const std::size_t n = std::min(bytes.size(), outgoing().room());
+  if (n == 0 && !bytes.empty()) return std::nullopt;
+  if (n > 0) outgoing().send(TcpStream::Kind::kData, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n)});
+  return static_cast<std::int64_t>(n);
+}
+
+int TcpSocket::shutdown(int how) {
+  if (state_ == State::kListening && how != SHUT_WR) {
+    state_ = State::kFresh;
+    notify();
+    return 0;
+  }
+  if (state_ != State::kConnected) return -ENOTCONN;
+  if (how == SHUT_RD || how == SHUT_RDWR) read_closed_ = true;
+  if ((how == SHUT_WR || how == SHUT_RDWR) && !write_closed_) {
+    write_closed_ = true;
+    outgoing().send(TcpStream::Kind::kFin);
+  }
+  notify();
+  return 0;
+}
+
+int TcpSocket::take_error() {
+  const int error = error_;
+  error_ = 0;
+  return error;
+}
+
+void TcpSocket::on_connected() {
+  state_ = State::kConnected;
+  notify();
+}
+
+void TcpSocket::on_failed(int error) {
+  state_ = State::kFailed;
+  error_ = error;
+  notify();
+}
+
+void TcpSocket::on_data(std::vector<std::byte> bytes) {
+  received_.insert(received_.end(), bytes.begin(), bytes.end());
+  notify();
+}
+
+void TcpSocket::on_fin() {
+  fin_received_ = true;
+  notify();
+}
+
+void TcpSocket::on_established(std::shared_ptr<TcpSocket> socket) {
+  accepted_.push_back(std::move(socket));
+  notify();
+}
+
+void TcpSocket::on_last_close() {
+  if (bound_) network_.unbind(host_, this);
+  bound_ = false;
+  accepted_.clear();  // each resets its peer
+  if (connection_ != nullptr) {
+    const std::shared_ptr<TcpConnection> connection = std::move(connection_);
+    (is_server_ ? connection->server_socket : connection->client_socket) = nullptr;
+    TcpStream& out = connection->stream(is_server_ ? TcpConnection::kToClient : TcpConnection::kToServer);
+    if (state_ == State::kConnected && !received_.empty()) {
+      out.send(TcpStream::Kind::kReset, {}, ECONNRESET);
+    } else if (state_ == State::kConnected && !write_closed_) {
+      out.send(TcpStream::Kind::kFin);
+    }
+    connection->release_if_idle();
+  }
+  state_ = State::kClosed;
+}
+
+}  // namespace verbatim::supervisor

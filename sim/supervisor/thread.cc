@@ -1,0 +1,36 @@
+#include "sim/supervisor/thread.h"
+
+#include <utility>
+
+namespace verbatim::supervisor {
+
+void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what) {
+  if (!retried_) blocked_since_ = engine_.now();
+  state_ = State::kBlocked;
+  retried_ = true;
+  deadline_ = deadline;
+  waits_for_ = std::move(what);
+  waiting_on_ = std::move(files);
+  for (const VirtualFilePtr& file : waiting_on_) file->add_waiter(*this);
+  if (deadline != kNever) timer_.reschedule_at(deadline);
+}
+
+void Thread::wake() {
+  if (state_ != State::kBlocked) return;
+  const Instant when = engine_.now() + wake_up_;
+  if (!timer_.scheduled() || timer_.when() > when) timer_.reschedule_at(when);
+}
+
+void Thread::stop_waiting() {
+  for (const VirtualFilePtr& file : waiting_on_) file->remove_waiter(*this);
+  waiting_on_.clear();
+  state_ = State::kPending;
+}
+
+void Thread::die() {
+  stop_waiting();
+  timer_.cancel();
+  state_ = State::kDead;
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,94 @@
+// One thread of a simulated program as the supervisor sees it: who holds it up, until when, and the call it is in.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/core/engine.h"
+#include "sim/supervisor/virtual_file.h"
+#include "verbs_shim/protocol/region.h"
+
+namespace verbatim::supervisor {
+
+class Process;
+
+// A request as it was when the thread gave the token back: copied once from shared memory, never read again.
+struct PendingCall {
+  protocol::Request request = protocol::Request::kNone;
+  std::uint32_t number = 0;
+  std::int64_t arguments[6] = {};
+};
+
+// What the shim is told when the thread goes on.
+struct Answer {
+  std::int64_t result = 0;
+  protocol::Action action = protocol::Action::kReturn;
+  std::int64_t arguments[2] = {0, 0};
+};
+
+class Thread {
+ public:
+  enum class State : std::uint8_t { kPending, kBlocked, kDead };
+
+  // `on_timer` is called with the thread when its time has come.
+  Thread(Engine& engine, ComponentId component, Process& process, std::uint32_t slot, std::uint32_t tid,
+         Duration wake_up, void (*on_timer)(Thread&))
+      : engine_(engine),
+        process_(process),
+        slot_(slot),
+        tid_(tid),
+        wake_up_(wake_up),
+        on_timer_(on_timer),
+        timer_(engine, component, EventClass::kProgram, this, [](void* self) {
+          auto* thread = static_cast<Thread*>(self);
+          thread->on_timer_(*thread);
+        }) {}
+
+  Process& process() { return process_; }
+  std::uint32_t slot() const { return slot_; }
+  std::uint32_t tid() const { return tid_; }
+  State state() const { return state_; }
+  PendingCall& call() { return call_; }
+
+  // The thread's request is looked at (again) when `when` has come.
+  void run_at(Instant when) {
+    state_ = State::kPending;
+    timer_.reschedule_at(when);
+  }
+
+  // The call has to wait for one of `files`, until `deadline` at the latest. `what` completes "waits in …".
+  void block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what);
+  // One of the files has changed: the call is tried again after the wake-up latency.
+  void wake();
+  // Off every waiting list; called before the call is tried again.
+  void stop_waiting();
+  void die();
+
+  // State of a call that was tried before, kept until it is answered.
+  bool retried() const { return retried_; }
+  Instant deadline() const { return deadline_; }
+  void finish_call() { retried_ = false; }
+
+  const std::string& waits_for() const { return waits_for_; }
+  Instant blocked_since() const { return blocked_since_; }
+
+ private:
+  Engine& engine_;
+  Process& process_;
+  std::uint32_t slot_;
+  std::uint32_t tid_;
+  Duration wake_up_;
+  void (*on_timer_)(Thread&);
+  Timer timer_;
+  State state_ = State::kPending;
+  PendingCall call_;
+  std::vector<VirtualFilePtr> waiting_on_;
+  std::string waits_for_;
+  Instant blocked_since_{};
+  Instant deadline_ = kNever;
+  bool retried_ = false;
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,76 @@
+// What a virtual descriptor refers to: an open file description of the simulated kernel. Shared by the descriptors
+// that were duplicated from one another.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace verbatim::supervisor {
+
+class Thread;
+
+// Result of an operation that may have to wait: nothing yet, or a value (-errno on failure).
+using IoResult = std::optional<std::int64_t>;
+
+class VirtualFile {
+ public:
+  virtual ~VirtualFile();
+
+  // POLLIN, POLLOUT, POLLHUP, POLLERR, POLLRDHUP as poll(2) would report now.
+  virtual std::uint32_t readiness() const = 0;
+  // One phrase for messages about blocked threads, for example "completion channel".
+  virtual std::string describe() const = 0;
+
+  // At most `limit` bytes into `bytes`; 0 is end of file.
+  virtual IoResult read(std::size_t limit, std::vector<std::byte>& bytes);
+  virtual IoResult write(std::span<const std::byte> bytes);
+  // A descriptor was duplicated or closed; the last close ends what the file stands for.
+  void add_descriptor() { ++descriptors_; }
+  void drop_descriptor();
+
+  bool nonblocking() const { return nonblocking_; }
+  void set_nonblocking(bool on) { nonblocking_ = on; }
+  // Access mode as fcntl(F_GETFL) tells it.
+  virtual int access_mode() const;
+
+  // Threads blocked on this file, in the order in which they blocked.
+  void add_waiter(Thread& thread);
+  void remove_waiter(Thread& thread);
+  // Changes whenever the file has become more ready; edge-triggered epoll compares it.
+  std::uint64_t generation() const { return generation_; }
+
+ protected:
+  virtual void on_last_close() {}
+  // Something about the file's readiness has changed: waiting threads try again.
+  void notify();
+
+ private:
+  std::vector<Thread*> waiters_;
+  std::uint64_t generation_ = 0;
+  int descriptors_ = 0;
+  bool nonblocking_ = false;
+};
+
+using VirtualFilePtr = std::shared_ptr<VirtualFile>;
+
+// stdout or stderr of a program: every write is complete at once.
+class OutputFile final : public VirtualFile {
+ public:
+  explicit OutputFile(int number) : number_(number) {}
+  int number() const { return number_; }  // 1 or 2
+  std::uint32_t readiness() const override { return POLLOUT; }
+  std::string describe() const override { return number_ == 1 ? "stdout" : "stderr"; }
+  int access_mode() const override;
+
+ private:
+  int number_;
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,60 @@
+#include "sim/supervisor/virtual_paths.h"
+
+#include <fmt/format.h>
+
+namespace verbatim::supervisor {
+
+namespace {
+
+std::string dotted(std::uint32_t address) {
+  return fmt::format("{}.{}.{}.{}", address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
+}
+
+std::string hosts_file(const std::vector<HostSpec>& hosts) {
+  std::string text = "127.0.0.1\tlocalhost\n";
+  for (const HostSpec& host : hosts) text += dotted(host.address) + "\t" + host.name + "\n";
+  return text;
+}
+
+std::string processor(const HostSpec& host) {
+  return fmt::format(
+      "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 106\n"
+      "model name\t: Verbatim virtual processor\nstepping\t: 0\ncpu MHz\t\t: {}.{:03}\ncache size\t: 32768 KB\n"
+      "physical id\t: 0\nsiblings\t: 1\ncore id\t\t: 0\ncpu cores\t: 1\nfpu\t\t: yes\n"
+      "flags\t\t: fpu tsc msr cx8 sse sse2 constant_tsc nonstop_tsc\nbogomips\t: {}.00\n\n",
+      host.timestamp_counter_hz / 1'000'000, host.timestamp_counter_hz / 1'000 % 1'000,
+      host.timestamp_counter_hz / 500'000);
+}
+
+}  // namespace
+
+bool is_random_device(const std::string& path) { return path == "/dev/urandom" || path == "/dev/random"; }
+
+std::optional<std::string> virtual_content(const std::string& path, const Process& process,
+                                           const std::vector<HostSpec>& hosts) {
+  if (path == "/etc/hosts") return hosts_file(hosts);
+  if (path == "/etc/hostname") return process.host().name + "\n";
+  if (path == "/etc/nsswitch.conf") {
+    return "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\nnetworks: files\n";
+  }
+  if (path == "/etc/host.conf") return "multi on\n";
+  if (path == "/etc/resolv.conf" || path == "/etc/gai.conf") return "";
+  if (path == "/proc/cpuinfo") return processor(process.host());
+  if (path == "/proc/sys/kernel/hostname") return process.host().name + "\n";
+  if (path == "/sys/devices/system/cpu/online" || path == "/sys/devices/system/cpu/possible") return "0\n";
+  return std::nullopt;
+}
+
+void fill_random(Rng& random, std::vector<std::byte>& bytes, std::size_t count) {
+  while (count > 0) {
+    std::uint64_t word = random.next();
+    for (int i = 0; i < 8 && count > 0; ++i, --count, word >>= 8) bytes.push_back(static_cast<std::byte>(word & 255));
+  }
+}
+
+IoResult RandomFile::read(std::size_t limit, std::vector<std::byte>& bytes) {
+  fill_random(random_, bytes, limit);
+  return static_cast<std::int64_t>(limit);
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,36 @@
+// Files that differ from host to host or from machine to machine, and so are made up: name resolution, the processor,
+// random devices. Every other path is the real file system's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/rng.h"
+#include "sim/supervisor/process.h"
+#include "sim/supervisor/virtual_file.h"
+
+namespace verbatim::supervisor {
+
+// What a read of `path` on the process's host gives; nullopt: the path is not virtual.
+std::optional<std::string> virtual_content(const std::string& path, const Process& process,
+                                           const std::vector<HostSpec>& hosts);
+
+bool is_random_device(const std::string& path);
+
+// /dev/random and /dev/urandom: bytes of the process's own stream.
+class RandomFile final : public VirtualFile {
+ public:
+  explicit RandomFile(Rng& random) : random_(random) {}
+  std::uint32_t readiness() const override { return POLLIN | POLLOUT; }
+  std::string describe() const override { return "random device"; }
+  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
+  IoResult write(std::span<const std::byte> bytes) override { return static_cast<std::int64_t>(bytes.size()); }
+
+ private:
+  Rng& random_;
+};
+
+void fill_random(Rng& random, std::vector<std::byte>& bytes, std::size_t count);
+
+}  // namespace verbatim::supervisor
