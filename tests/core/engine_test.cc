@@ -1,0 +1,193 @@
+// The engine executes timers by (time, class, source, number) and by nothing else.
+#include "sim/core/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "sim/core/rng.h"
+
+namespace verbatim {
+namespace {
+
+Instant at(std::int64_t ps) { return instant_from_ps(ps); }
+
+// Writes its name down when it fires.
+struct Probe {
+  Probe(Engine& engine, std::vector<std::string>& log, std::string name, std::uint32_t source, EventClass event_class)
+      : log(log), name(std::move(name)), timer(Timer::of<&Probe::fire>(engine, ComponentId{source}, event_class, this)) {}
+  void fire() { log.push_back(name); }
+  std::vector<std::string>& log;
+  std::string name;
+  Timer timer;
+};
+
+TEST(Engine, executes_by_time_then_class_then_source_then_number) {
+  Engine engine;
+  std::vector<std::string> log;
+  Probe late(engine, log, "late", 0, EventClass::kCredit);
+  Probe stage_b(engine, log, "stage b", 2, EventClass::kStage);
+  Probe stage_a(engine, log, "stage a", 1, EventClass::kStage);
+  Probe credit(engine, log, "credit", 9, EventClass::kCredit);
+  Probe second(engine, log, "second", 3, EventClass::kTimeout);
+  Probe first(engine, log, "first", 3, EventClass::kTimeout);
+  late.timer.schedule_at(at(11));
+  stage_b.timer.schedule_at(at(10));
+  stage_a.timer.schedule_at(at(10));
+  credit.timer.schedule_at(at(10));
+  first.timer.schedule_at(at(10));
+  second.timer.schedule_at(at(10));
+  engine.run();
+  EXPECT_EQ(log, (std::vector<std::string>{"credit", "stage a", "stage b", "first", "second", "late"}));
+  EXPECT_EQ(engine.now(), at(11));
+  EXPECT_EQ(engine.events_executed(), 6u);
+}
+
+TEST(Engine, order_of_different_sources_ignores_the_order_of_scheduling) {
+  for (const bool reversed : {false, true}) {
+    Engine engine;
+    std::vector<std::string> log;
+    Probe a(engine, log, "a", 1, EventClass::kArrival), b(engine, log, "b", 2, EventClass::kArrival);
+    (reversed ? b : a).timer.schedule_at(at(5));
+    (reversed ? a : b).timer.schedule_at(at(5));
+    engine.run();
+    EXPECT_EQ(log, (std::vector<std::string>{"a", "b"}));
+  }
+}
+
+TEST(Engine, a_cancelled_timer_does_not_fire_and_a_destroyed_one_leaves_the_queue) {
+  Engine engine;
+  std::vector<std::string> log;
+  Probe kept(engine, log, "kept", 1, EventClass::kStage);
+  kept.timer.schedule_at(at(3));
+  {
+    Probe gone(engine, log, "gone", 2, EventClass::kStage);
+    gone.timer.schedule_at(at(1));
+  }
+  Probe cancelled(engine, log, "cancelled", 3, EventClass::kStage);
+  cancelled.timer.schedule_at(at(2));
+  cancelled.timer.cancel();
+  cancelled.timer.cancel();
+  EXPECT_FALSE(cancelled.timer.scheduled());
+  EXPECT_EQ(engine.next_event_time(), at(3));
+  engine.run();
+  EXPECT_EQ(log, (std::vector<std::string>{"kept"}));
+  EXPECT_EQ(engine.next_event_time(), kNever);
+}
+
+TEST(Engine, run_until_executes_events_at_the_end_and_none_after_it) {
+  Engine engine;
+  std::vector<std::string> log;
+  Probe a(engine, log, "a", 1, EventClass::kStage), b(engine, log, "b", 1, EventClass::kStage);
+  a.timer.schedule_at(at(10));
+  b.timer.schedule_at(at(11));
+  engine.run_until(at(9));
+  EXPECT_TRUE(log.empty());
+  engine.run_until(at(10));
+  EXPECT_EQ(log, (std::vector<std::string>{"a"}));
+  EXPECT_EQ(engine.now(), at(10));
+  engine.run_until(at(500));
+  EXPECT_EQ(engine.now(), at(500));
+  EXPECT_EQ(log.size(), 2u);
+}
+
+TEST(Engine, an_event_may_schedule_at_its_own_instant) {
+  struct Chain {
+    explicit Chain(Engine& engine) : timer(Timer::of<&Chain::fire>(engine, ComponentId{1}, EventClass::kArrival, this)) {}
+    void fire() {
+      if (++count < 5) timer.schedule_after(Duration(0));
+    }
+    int count = 0;
+    Timer timer;
+  };
+  Engine engine;
+  Chain chain(engine);
+  chain.timer.schedule_at(at(7));
+  engine.run();
+  EXPECT_EQ(chain.count, 5);
+  EXPECT_EQ(engine.now(), at(7));
+}
+
+TEST(EngineDeathTest, scheduling_in_the_past_or_twice_is_a_bug_of_ours) {
+  Engine engine;
+  std::vector<std::string> log;
+  Probe a(engine, log, "a", 1, EventClass::kStage);
+  engine.run_until(at(10));
+  EXPECT_EXIT(a.timer.schedule_at(at(9)), testing::ExitedWithCode(70), "CHECK");
+  a.timer.schedule_at(at(10));
+  EXPECT_EXIT(a.timer.schedule_at(at(12)), testing::ExitedWithCode(70), "CHECK");
+}
+
+TEST(ComponentTable, ids_follow_the_sorted_names) {
+  const ComponentTable one({"b", "a", "c"}), other({"c", "b", "a"});
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_EQ(one.id(name), other.id(name));
+    EXPECT_EQ(one.name(one.id(name)), name);
+  }
+  EXPECT_LT(one.id("a"), one.id("b"));
+  EXPECT_EXIT(one.id("d"), testing::ExitedWithCode(70), "CHECK");
+}
+
+// 100,000 random schedules, cancels, moves and steps against a multimap that does the same slowly.
+TEST(Engine, agrees_with_an_ordered_map_on_random_operations) {
+  using Key = std::tuple<std::int64_t, int, std::uint32_t, std::uint64_t>;
+  struct Item {
+    Item(Engine& engine, int index, std::uint32_t source, EventClass event_class, std::vector<int>& fired)
+        : index(index), source(source), event_class(event_class), fired(fired),
+          timer(Timer::of<&Item::fire>(engine, ComponentId{source}, event_class, this)) {}
+    void fire() { fired.push_back(index); }
+    int index;
+    std::uint32_t source;
+    EventClass event_class;
+    std::vector<int>& fired;
+    Key key{};
+    Timer timer;
+  };
+  Engine engine;
+  Rng rng(42, "engine-test");
+  std::vector<int> fired;
+  std::vector<std::unique_ptr<Item>> items;
+  for (int i = 0; i < 200; ++i) {
+    items.push_back(std::make_unique<Item>(engine, i, static_cast<std::uint32_t>(rng.below(7)),
+                                           static_cast<EventClass>(rng.below(8)), fired));
+  }
+  std::multimap<Key, int> oracle;
+  std::map<std::uint32_t, std::uint64_t> numbers;
+  const auto schedule = [&](Item& item) {
+    const std::int64_t when = to_ps(engine.now()) + static_cast<std::int64_t>(rng.below(20));
+    item.timer.reschedule_at(at(when));
+    item.key = {when, static_cast<int>(item.event_class), item.source, ++numbers[item.source]};
+    oracle.emplace(item.key, item.index);
+  };
+  for (int i = 0; i < 100'000; ++i) {
+    Item& item = *items[rng.below(items.size())];
+    switch (rng.below(5)) {
+      case 0:
+        if (item.timer.scheduled()) oracle.erase(item.key);
+        item.timer.cancel();
+        break;
+      case 1:
+      case 2:
+        if (item.timer.scheduled()) oracle.erase(item.key);
+        schedule(item);
+        break;
+      default: {
+        fired.clear();
+        const bool stepped = engine.step();
+        ASSERT_EQ(stepped, !oracle.empty());
+        if (!stepped) break;
+        ASSERT_EQ(fired, std::vector<int>{oracle.begin()->second}) << "operation " << i;
+        ASSERT_EQ(to_ps(engine.now()), std::get<0>(oracle.begin()->first));
+        oracle.erase(oracle.begin());
+      }
+    }
+    ASSERT_EQ(engine.empty(), oracle.empty());
+  }
+}
+
+}  // namespace
+}  // namespace verbatim
