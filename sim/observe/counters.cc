@@ -1,0 +1,21 @@
+#include "sim/observe/counters.h"
+
+namespace verbatim::observe {
+
+void Counters::on_record(const TraceRecord& record, std::span<const std::byte>) {
+  ++records_;
+  CHECK(static_cast<std::size_t>(record.event) < kEvents);
+  ++per_event_[static_cast<std::size_t>(record.event)];
+  Component& component = per_component_.at(record.component);
+  switch (record.event) {
+    case TraceEvent::kPacketTransmitted:
+      ++component.packets_transmitted;
+      component.bytes_transmitted += record.values[3];
+      break;
+    case TraceEvent::kPacketReceived: ++component.packets_received; break;
+    case TraceEvent::kPacketDropped: ++component.packets_dropped; break;
+    default: break;
+  }
+}
+
+}  // namespace verbatim::observe

@@ -1,0 +1,36 @@
+// Counts of facts: per event, and packets per component.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/trace.h"
+
+namespace verbatim::observe {
+
+class Counters final : public TraceSink {
+ public:
+  explicit Counters(std::size_t components) : per_component_(components) {}
+
+  void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
+
+  std::uint64_t records() const { return records_; }
+  std::uint64_t count(TraceEvent event) const { return per_event_[static_cast<std::size_t>(event)]; }
+
+  struct Component {
+    std::uint64_t packets_transmitted = 0;
+    std::uint64_t bytes_transmitted = 0;  // wire bytes
+    std::uint64_t packets_received = 0;
+    std::uint64_t packets_dropped = 0;
+  };
+  const Component& of(ComponentId id) const { return per_component_.at(id.value); }
+
+ private:
+  static constexpr std::size_t kEvents = static_cast<std::size_t>(TraceEvent::kProgramWarning) + 1;
+  std::uint64_t records_ = 0;
+  std::array<std::uint64_t, kEvents> per_event_{};
+  std::vector<Component> per_component_;
+};
+
+}  // namespace verbatim::observe

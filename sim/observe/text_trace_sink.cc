@@ -1,0 +1,71 @@
+#include "sim/observe/text_trace_sink.h"
+
+#include <xxhash.h>
+
+#include "sim/ib/opcode.h"
+
+namespace verbatim::observe {
+
+namespace {
+
+void append_hex(std::string& text, std::uint64_t value, int digits) {
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
+}
+
+// Only where a number says nothing to a reader.
+void append_value(std::string& text, TraceEvent event, int index, std::uint64_t value) {
+  const bool packet = event >= TraceEvent::kPacketTransmitted && event <= TraceEvent::kPacketDropped;
+  if (packet && index == 0) {
+    const auto opcode = static_cast<ib::Opcode>(value & 0xff);
+    const ib::OpcodeInfo& info = ib::info(opcode);
+    if (value <= 0xff && info.defined) {
+      std::string name(info.name);
+      for (char& c : name) c = c == ' ' ? '-' : c;
+      text += name;
+      return;
+    }
+  }
+  if (names_of(event).values[index] == "va" || names_of(event).values[index] == "syndrome") {
+    text += "0x";
+    append_hex(text, value, value > 0xff ? 12 : 2);
+    return;
+  }
+  if (names_of(event).values[index] == "result" || names_of(event).values[index] == "exit_code") {
+    text += std::to_string(static_cast<std::int64_t>(value));
+    return;
+  }
+  text += std::to_string(value);
+}
+
+}  // namespace
+
+std::string to_text(const TraceRecord& record, std::span<const std::byte> bytes, const ComponentTable& components) {
+  std::string text = std::to_string(record.time_ps / 1'000'000) + ".";
+  std::string decimals = std::to_string(record.time_ps % 1'000'000);
+  text.append(6 - decimals.size(), '0');
+  text += decimals + " us  ";
+  text += record.component < components.size() ? components.name(ComponentId{record.component})
+                                               : "component-" + std::to_string(record.component);
+  const TraceEventNames& names = names_of(record.event);
+  text += "  ";
+  text += names.name;
+  for (int i = 0; i < 4; ++i) {
+    if (names.values[i] == "-") continue;
+    text += i == 0 ? "  " : " ";
+    text += names.values[i];
+    text += '=';
+    append_value(text, record.event, i, record.values[i]);
+  }
+  if (!bytes.empty()) {
+    text += " bytes=" + std::to_string(bytes.size()) + ":";
+    append_hex(text, XXH3_64bits(bytes.data(), bytes.size()), 16);
+  }
+  return text;
+}
+
+void TextTraceSink::on_record(const TraceRecord& record, std::span<const std::byte> bytes) {
+  const std::string line = to_text(record, bytes, components_) + "\n";
+  std::fwrite(line.data(), 1, line.size(), file_);
+}
+
+}  // namespace verbatim::observe

@@ -1,0 +1,120 @@
+// The canaries: whatever a run could get wrong must change the digest. A digest that misses one of these is blind.
+#include "sim/observe/digest_sink.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace verbatim::observe {
+namespace {
+
+struct Fact {
+  TraceRecord record;
+  std::string bytes;
+};
+
+std::string digest_of(const std::vector<Fact>& facts) {
+  DigestSink sink;
+  for (const Fact& fact : facts) sink.on_record(fact.record, std::as_bytes(std::span(fact.bytes)));
+  return sink.hex();
+}
+
+std::vector<Fact> some_run() {
+  std::vector<Fact> facts;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    const auto time = static_cast<std::int64_t>(1'000'000 + i / 2 * 320);  // every instant has two records
+    facts.push_back({{time, static_cast<std::uint32_t>(i % 3), TraceEvent::kPacketTransmitted, {4, 17, i, 4122}}, ""});
+  }
+  facts.push_back({{2'000'000, 1, TraceEvent::kDmaWrite, {1, 0x1000, 4096, 0}}, std::string(4096, 'x')});
+  facts.push_back({{3'000'000, 2, TraceEvent::kProgramOutput, {7, 1, 6, 0}}, "line1\n"});
+  facts.push_back({{3'000'000, 2, TraceEvent::kProgramOutput, {7, 1, 6, 0}}, "line2\n"});
+  return facts;
+}
+
+TEST(Digest, same_records_give_the_same_32_hex_digits) {
+  const std::string digest = digest_of(some_run());
+  EXPECT_EQ(digest, digest_of(some_run()));
+  EXPECT_EQ(digest.size(), 32u);
+  EXPECT_EQ(digest.find_first_not_of("0123456789abcdef"), std::string::npos);
+}
+
+// A contract with everyone who wrote a digest down: changing how it is computed is a change of this line.
+TEST(Digest, value_is_pinned) {
+  EXPECT_EQ(digest_of({}), "99aa06d3014798d86001c324468d497f");  // XXH3-128 of nothing
+  EXPECT_NE(digest_of(some_run()), digest_of({}));
+}
+
+TEST(Digest, one_flipped_payload_bit_changes_it) {
+  for (const std::size_t position : {0u, 1u, 63u, 64u, 2048u, 4095u}) {
+    auto facts = some_run();
+    facts[100].bytes[position] ^= 1;
+    EXPECT_NE(digest_of(facts), digest_of(some_run())) << position;
+  }
+}
+
+TEST(Digest, one_picosecond_changes_it) {
+  for (std::size_t i = 0; i < some_run().size(); ++i) {
+    auto facts = some_run();
+    ++facts[i].record.time_ps;
+    EXPECT_NE(digest_of(facts), digest_of(some_run())) << i;
+  }
+}
+
+TEST(Digest, a_swapped_tie_changes_it) {
+  auto facts = some_run();
+  ASSERT_EQ(facts[10].record.time_ps, facts[11].record.time_ps);
+  std::swap(facts[10], facts[11]);
+  EXPECT_NE(digest_of(facts), digest_of(some_run()));
+}
+
+TEST(Digest, a_reordered_output_line_changes_it) {
+  auto facts = some_run();
+  std::swap(facts[101].bytes, facts[102].bytes);
+  EXPECT_NE(digest_of(facts), digest_of(some_run()));
+}
+
+TEST(Digest, every_field_counts) {
+  const auto changed = [](auto change) {
+    auto facts = some_run();
+    change(facts[5].record);
+    return digest_of(facts);
+  };
+  const std::string plain = digest_of(some_run());
+  EXPECT_NE(plain, changed([](TraceRecord& r) { ++r.component; }));
+  EXPECT_NE(plain, changed([](TraceRecord& r) { r.event = TraceEvent::kPacketReceived; }));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_NE(plain, changed([i](TraceRecord& r) { ++r.values[i]; })) << i;
+  }
+}
+
+TEST(Digest, a_missing_and_a_doubled_record_change_it) {
+  auto facts = some_run();
+  facts.pop_back();
+  EXPECT_NE(digest_of(facts), digest_of(some_run()));
+  facts = some_run();
+  facts.push_back(facts.back());
+  EXPECT_NE(digest_of(facts), digest_of(some_run()));
+}
+
+TEST(Digest, bytes_cannot_be_taken_for_records) {
+  const TraceRecord inner{5, 6, TraceEvent::kCommand, {1, 2, 3, 4}};
+  const std::string as_bytes(reinterpret_cast<const char*>(&inner), sizeof inner);
+  const TraceRecord outer{4, 6, TraceEvent::kDmaWrite, {1, 2, 48, 0}};
+  EXPECT_NE(digest_of({{outer, as_bytes}}), digest_of({{outer, ""}, {inner, ""}}));
+  EXPECT_NE(digest_of({{outer, "ab"}, {outer, "c"}}), digest_of({{outer, "a"}, {outer, "bc"}}));
+}
+
+TEST(Digest, asking_does_not_disturb) {
+  DigestSink asked, silent;
+  for (const Fact& fact : some_run()) {
+    asked.on_record(fact.record, std::as_bytes(std::span(fact.bytes)));
+    asked.hex();
+    silent.on_record(fact.record, std::as_bytes(std::span(fact.bytes)));
+  }
+  EXPECT_EQ(asked.hex(), silent.hex());
+}
+
+}  // namespace
+}  // namespace verbatim::observe
