@@ -1,0 +1,250 @@
+// Timing gates of links and ports: bytes over a rate, metres of cable, credits.
+#include "sim/fabric/port.h"
+
+#include "tests/fabric/net.h"
+
+namespace verbatim::fabric {
+namespace {
+
+// head = t0 + ceil((before + 8) * byte time) + propagation; tail = t0 + ceil((before + wire) * byte time) + the same.
+TEST(Link, a_packet_takes_its_bytes_over_the_rate_and_the_propagation) {
+  Simulation simulation;
+  Host a(simulation, 0), b(simulation, 1);
+  LinkParams link{kEdr4x, Duration(23'000)};
+  link.bytes_before = 1;
+  connect(a.port, b.port, link);
+  simulation.engine.run_until(at(1'000));
+  a.port.send(make_packet(2, 4096));
+  expect_arrival_at(simulation, b, 1, at(1'000 + (1 + 8) * 80 + 23'000));
+  EXPECT_EQ(b.arrivals[0].tail, at(1'000 + (1 + 4122) * 80 + 23'000));
+  EXPECT_EQ(simulation.trace.of(TraceEvent::kPacketTransmitted)[0], (TraceRecord{1'000, 0, TraceEvent::kPacketTransmitted, {1, 0, 0, 4122}}));
+  EXPECT_EQ(simulation.trace.of(TraceEvent::kPacketReceived)[0].component, 1u);
+}
+
+// The tail of packet n of a busy period: t0 + ceil(bytes of all n * 440 / 3) + propagation.
+TEST(Link, fdr_rounds_once_per_busy_period) {
+  Simulation simulation;
+  Host a(simulation, 0), b(simulation, 1);
+  connect(a.port, b.port, {kFdr4x, Duration(5'000)});
+  for (std::uint32_t i = 0; i < 10; ++i) a.port.send(make_packet(2, 1024, i));
+  simulation.engine.run();
+  ASSERT_EQ(b.arrivals.size(), 10u);
+  for (std::int64_t n = 0; n < 10; ++n) {
+    EXPECT_EQ(b.arrivals[n].tail, at(((n + 1) * 1050 * 440 + 2) / 3 + 5'000)) << n;
+    EXPECT_EQ(b.arrivals[n].head, at(((n * 1050 + 8) * 440 + 2) / 3 + 5'000)) << n;
+  }
+}
+
+TEST(Link, a_busy_period_starts_anew_after_a_gap) {
+  Simulation simulation;
+  Host a(simulation, 0), b(simulation, 1);
+  connect(a.port, b.port, {kFdr4x, Duration(0)});
+  a.port.send(make_packet(2, 0, 0));  // 26 bytes: 3813.3 ps
+  simulation.engine.run_until(at(3'815));
+  a.port.send(make_packet(2, 0, 1));
+  simulation.engine.run();
+  EXPECT_EQ(b.arrivals[0].tail, at(3'814));
+  EXPECT_EQ(b.arrivals[1].tail, at(3'815 + 3'814));
+}
+
+// The next packet starts behind the gap: t0 + (before + wire + after) * byte time.
+TEST(Link, the_gap_behind_a_packet_delays_the_next_and_not_its_own_tail) {
+  Simulation simulation;
+  Host a(simulation, 0), b(simulation, 1);
+  LinkParams link{kEdr4x, Duration(0)};
+  link.bytes_after = 12;
+  connect(a.port, b.port, link);
+  a.port.send(make_packet(2, 64, 0));
+  a.port.send(make_packet(2, 64, 1));
+  simulation.engine.run();
+  EXPECT_EQ(b.arrivals[0].tail, at(90 * 80));
+  EXPECT_EQ(b.arrivals[1].head, at((90 + 12 + 8) * 80));
+}
+
+// 4122 bytes are 65 blocks; a buffer of 129 blocks holds one. The second packet starts when the credits of the first
+// are back: release + (8 bytes of flow control) * byte time + propagation.
+TEST(Credits, a_packet_waits_until_the_far_end_has_room_for_all_of_it) {
+  for (const std::uint32_t blocks : {129u, 130u}) {
+    Simulation simulation;
+    PortParams params;
+    params.input_buffer_bytes = blocks * 64;
+    Host a(simulation, 0), b(simulation, 1, params);
+    b.release = false;
+    connect(a.port, b.port, {kEdr4x, Duration(23'000)});
+    a.port.send(make_packet(2, 4096, 0));
+    a.port.send(make_packet(2, 4096, 1));
+    if (blocks == 130) {  // no credits missing: back to back
+      expect_arrival_at(simulation, b, 2, at(4122 * 80 + 8 * 80 + 23'000));
+      continue;
+    }
+    simulation.engine.run_until(at(1'000'000));
+    EXPECT_EQ(b.arrivals.size(), 1u);
+    EXPECT_TRUE(simulation.engine.empty()) << "waiting for credits must not keep the engine busy";
+    EXPECT_EQ(a.port.credits(ib::VirtualLane{0}), 64u);
+    b.port.release(*b.kept[0]);
+    const Instant start = at(1'000'000 + 8 * 80 + 23'000);
+    expect_arrival_at(simulation, b, 2, start + Duration(8 * 80 + 23'000));
+  }
+}
+
+TEST(Credits, may_be_promised_for_later_and_come_in_any_order) {
+  Simulation simulation;
+  PortParams params;
+  params.input_buffer_bytes = 130 * 64;
+  Host a(simulation, 0), b(simulation, 1, params);
+  b.release = false;
+  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  for (std::uint32_t i = 0; i < 4; ++i) a.port.send(make_packet(2, 4096, i));
+  simulation.engine.run_until(at(1'000'000));
+  ASSERT_EQ(b.arrivals.size(), 2u);
+  b.port.release(ib::VirtualLane{0}, 4122, at(5'000'000));
+  b.port.release(ib::VirtualLane{0}, 4122, at(3'000'000));
+  expect_arrival_at(simulation, b, 3, at(3'000'000 + 8 * 80 + 8 * 80));
+  expect_arrival_at(simulation, b, 4, at(5'000'000 + 8 * 80 + 8 * 80));
+}
+
+// With an update interval I the release at t is told at ceil(t / I) * I.
+TEST(Credits, updates_leave_at_multiples_of_their_interval) {
+  Simulation simulation;
+  PortParams params;
+  params.input_buffer_bytes = 66 * 64;
+  Host a(simulation, 0), b(simulation, 1, params);
+  LinkParams link{kEdr4x, Duration(0)};
+  link.credit_update_interval = Duration(4'096'000);
+  connect(a.port, b.port, link);
+  a.port.send(make_packet(2, 4096, 0));
+  a.port.send(make_packet(2, 4096, 1));
+  expect_arrival_at(simulation, b, 1, at(8 * 80));
+  expect_arrival_at(simulation, b, 2, at(4'096'000 + 8 * 80 + 8 * 80));
+}
+
+TEST(Credits, of_one_lane_do_not_stop_another) {
+  Simulation simulation;
+  PortParams params;
+  params.virtual_lanes = 2;
+  params.input_buffer_bytes = 66 * 64;
+  Host a(simulation, 0, params), b(simulation, 1, params);
+  b.release = false;
+  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  a.port.send(make_packet(2, 4096, 0, 0));
+  a.port.send(make_packet(2, 4096, 1, 0));
+  a.port.send(make_packet(2, 64, 2, 1));
+  simulation.engine.run();
+  EXPECT_EQ(b.numbers, (std::vector<std::uint32_t>{0, 2}));
+}
+
+TEST(Port, lanes_take_turns) {
+  Simulation simulation;
+  PortParams params;
+  params.virtual_lanes = 3;
+  Host a(simulation, 0, params), b(simulation, 1, params);
+  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  for (std::uint32_t i = 0; i < 9; ++i) a.port.send(make_packet(2, 64, i, static_cast<std::uint8_t>(i / 3)));
+  simulation.engine.run();
+  EXPECT_EQ(b.numbers, (std::vector<std::uint32_t>{0, 3, 6, 1, 4, 7, 2, 5, 8}));
+}
+
+TEST(Port, service_levels_share_the_lanes_that_both_ends_have) {
+  Simulation simulation;
+  PortParams four, two;
+  four.virtual_lanes = 4;
+  two.virtual_lanes = 2;
+  Host a(simulation, 0, four), b(simulation, 1, two);
+  EXPECT_EQ(a.port.lane_of(ib::ServiceLevel{7}).value, 3);
+  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  EXPECT_EQ(a.port.operational_lanes(), 2u);
+  EXPECT_EQ(a.port.lane_of(ib::ServiceLevel{7}).value, 1);
+}
+
+struct RoomLog {
+  std::vector<std::pair<std::int64_t, int>> calls;
+  Engine* engine;
+  static void on_room(void* self, ib::VirtualLane lane) {
+    auto& log = *static_cast<RoomLog*>(self);
+    log.calls.emplace_back(to_ps(log.engine->now()), lane.value);
+  }
+};
+
+TEST(Port, tells_when_a_full_queue_has_room_again) {
+  Simulation simulation;
+  PortParams params;
+  params.output_queue_bytes = 2 * 4122;
+  Host a(simulation, 0, params), b(simulation, 1);
+  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  RoomLog log{{}, &simulation.engine};
+  a.port.set_room_listener(&log, RoomLog::on_room);
+  for (std::uint32_t i = 0; i < 3; ++i) {  // the first one leaves the queue at once
+    EXPECT_TRUE(a.port.has_room(ib::VirtualLane{0}));
+    a.port.send(make_packet(2, 4096, i));
+  }
+  EXPECT_FALSE(a.port.has_room(ib::VirtualLane{0}));
+  EXPECT_TRUE(log.calls.empty()) << "never from send()";
+  simulation.engine.run();
+  EXPECT_EQ(log.calls, (std::vector<std::pair<std::int64_t, int>>{{4122 * 80, 0}}));
+}
+
+// Lane 0 is full and waits for credits that come at t; a packet for lane 1 is sent at t as well. Whichever goes
+// first, the owner hears of lane 0's room.
+TEST(Port, tells_of_room_also_when_another_lane_is_sent_to_at_that_instant) {
+  Simulation simulation;
+  PortParams params;
+  params.virtual_lanes = 2;
+  params.output_queue_bytes = 100;
+  params.input_buffer_bytes = 66 * 64;
+  Host a(simulation, 0, params), b(simulation, 1, params);
+  b.release = false;
+  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  RoomLog log{{}, &simulation.engine};
+  a.port.set_room_listener(&log, RoomLog::on_room);
+  a.port.send(make_packet(2, 4096, 0, 0));
+  a.port.send(make_packet(2, 4096, 1, 0));
+  simulation.engine.run_until(at(1'000'000));
+  b.port.release(*b.kept[0]);
+  const Instant back = at(1'000'000 + 8 * 80);
+  struct Sender {
+    Port& port;
+    void fire() { port.send(make_packet(2, 64, 2, 1)); }
+  } sender{a.port};
+  // Class kCredit: before the port's own timer.
+  Timer timer = Timer::of<&Sender::fire>(simulation.engine, ComponentId{9}, EventClass::kCredit, &sender);
+  timer.schedule_at(back);
+  simulation.engine.run();
+  EXPECT_EQ(b.numbers.size(), 3u);
+  EXPECT_EQ(log.calls.size(), 1u);
+}
+
+TEST(Port, without_a_cable_drops_what_is_sent) {
+  Simulation simulation;
+  Host a(simulation, 0);
+  EXPECT_TRUE(a.port.has_room(ib::VirtualLane{0}));
+  a.port.send(make_packet(2, 64, 5));
+  EXPECT_TRUE(simulation.engine.empty());
+  const auto drops = simulation.trace.of(TraceEvent::kPacketDropped);
+  ASSERT_EQ(drops.size(), 1u);
+  EXPECT_EQ(drops[0].values[3], static_cast<std::uint64_t>(DropReason::kLinkDown));
+}
+
+TEST(PortDeathTest, giving_back_more_than_was_taken_is_a_bug_of_ours) {
+  Simulation simulation;
+  Host a(simulation, 0), b(simulation, 1);
+  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  a.port.send(make_packet(2, 64));
+  simulation.engine.run();
+  b.port.release(*b.kept[0]);
+  simulation.engine.run_until(at(1'000'000));
+  EXPECT_EXIT(a.port.credits(ib::VirtualLane{0}), testing::ExitedWithCode(70), "CHECK");
+}
+
+// An uncontended packet: one event for its arrival, one for each start that had to wait.
+TEST(Port, a_packet_costs_two_events_at_the_most) {
+  Simulation simulation;
+  Host a(simulation, 0), b(simulation, 1);
+  connect(a.port, b.port, {kEdr4x, Duration(10'000)});
+  for (std::uint32_t i = 0; i < 500; ++i) a.port.send(make_packet(2, 1024, i));
+  simulation.engine.run();
+  EXPECT_EQ(b.arrivals.size(), 500u);
+  EXPECT_EQ(simulation.engine.events_executed(), 500u + 499u);
+}
+
+}  // namespace
+}  // namespace verbatim::fabric
