@@ -1,0 +1,95 @@
+// Asynchronous events of an opened device.
+#include <sys/syscall.h>
+
+#include "verbs_shim/verbs/objects.h"
+
+namespace verbatim::verbs {
+namespace {
+
+enum class Affiliation { kPort, kCq, kQp, kSrq };
+
+// What the element of an event is (ibv_get_async_event(3)).
+Affiliation affiliation_of(ibv_event_type type) {
+  switch (type) {
+    case IBV_EVENT_CQ_ERR:
+      return Affiliation::kCq;
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
+    case IBV_EVENT_PATH_MIG:
+    case IBV_EVENT_PATH_MIG_ERR:
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+      return Affiliation::kQp;
+    case IBV_EVENT_SRQ_ERR:
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+      return Affiliation::kSrq;
+    default:
+      return Affiliation::kPort;
+  }
+}
+
+void acknowledge(pthread_mutex_t* mutex, pthread_cond_t* condition, std::uint32_t* acknowledged) {
+  pthread_mutex_lock(mutex);
+  ++*acknowledged;
+  pthread_cond_signal(condition);
+  pthread_mutex_unlock(mutex);
+}
+
+}  // namespace
+}  // namespace verbatim::verbs
+
+using namespace verbatim;
+using verbs::Affiliation;
+
+extern "C" int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+  protocol::AsyncEvent raw{};
+  long got = shim::system_call(SYS_read, context->async_fd, reinterpret_cast<long>(&raw), sizeof(raw));
+  if (got != static_cast<long>(sizeof(raw))) {
+    errno = got < 0 ? static_cast<int>(-got) : EIO;
+    return -1;
+  }
+  event->event_type = static_cast<ibv_event_type>(raw.event_type);
+  switch (verbs::affiliation_of(event->event_type)) {
+    case Affiliation::kCq:
+      event->element.cq = reinterpret_cast<ibv_cq*>(raw.element);
+      if (auto* cq = verbs::object<verbs::Cq>(event->element.cq)) ++cq->async_events;
+      break;
+    case Affiliation::kQp:
+      event->element.qp = reinterpret_cast<ibv_qp*>(raw.element);
+      if (auto* qp = verbs::object<verbs::Qp>(event->element.qp)) ++qp->async_events;
+      break;
+    case Affiliation::kSrq:
+      event->element.srq = reinterpret_cast<ibv_srq*>(raw.element);
+      if (auto* srq = verbs::object<verbs::Srq>(event->element.srq)) ++srq->async_events;
+      break;
+    case Affiliation::kPort:
+      event->element.port_num = static_cast<int>(raw.element);
+      break;
+  }
+  return 0;
+}
+
+extern "C" void ibv_ack_async_event(ibv_async_event* event) {
+  switch (verbs::affiliation_of(event->event_type)) {
+    case Affiliation::kCq:
+      if (auto* cq = verbs::object<verbs::Cq>(event->element.cq)) {
+        verbs::acknowledge(&cq->base.mutex, &cq->base.cond, &cq->base.async_events_completed);
+      }
+      break;
+    case Affiliation::kQp:
+      if (auto* qp = verbs::object<verbs::Qp>(event->element.qp)) {
+        ibv_qp* base = verbs::public_qp(qp);
+        verbs::acknowledge(&base->mutex, &base->cond, &base->events_completed);
+      }
+      break;
+    case Affiliation::kSrq:
+      if (auto* srq = verbs::object<verbs::Srq>(event->element.srq)) {
+        verbs::acknowledge(&srq->base.mutex, &srq->base.cond, &srq->base.events_completed);
+      }
+      break;
+    case Affiliation::kPort:
+      break;
+  }
+}

@@ -1,0 +1,104 @@
+// Opened devices: the tables through which inline functions of <infiniband/verbs.h> reach this library.
+#include <sys/syscall.h>
+
+#include "verbs_shim/verbs/objects.h"
+
+namespace verbatim::verbs {
+namespace {
+
+// The _compat slots have had no caller since 2006; they still answer instead of crashing.
+void* unsupported_compat() { return refuse(EOPNOTSUPP); }
+int unsupported_compat_query_device(ibv_context*, ibv_device_attr*) { return EOPNOTSUPP; }
+int unsupported_compat_query_port(ibv_context*, std::uint8_t, _compat_ibv_port_attr*) { return EOPNOTSUPP; }
+
+void fill_context_ops(ibv_context_ops* ops) {
+  // All slots have the size of a pointer; the typed ones are set after.
+  auto** slots = reinterpret_cast<void* (**)()>(ops);
+  for (std::size_t i = 0; i < sizeof(*ops) / sizeof(*slots); ++i) slots[i] = unsupported_compat;
+  ops->_compat_query_device = unsupported_compat_query_device;
+  ops->_compat_query_port = unsupported_compat_query_port;
+  ops->alloc_mw = alloc_mw;
+  ops->bind_mw = bind_mw;
+  ops->dealloc_mw = dealloc_mw;
+  ops->poll_cq = poll_cq;
+  ops->req_notify_cq = req_notify_cq;
+  ops->post_srq_recv = post_srq_recv;
+  ops->post_send = post_send;
+  ops->post_recv = post_recv;
+}
+
+void fill_verbs_ops(verbs_context* verbs) {
+  fill_unsupported(verbs);
+  verbs->query_port = query_port;
+  verbs->query_device_ex = query_device_ex;
+  verbs->query_rt_values = query_rt_values;
+  verbs->create_cq_ex = create_cq_ex;
+  verbs->create_qp_ex = create_qp_ex;
+  verbs->create_srq_ex = create_srq_ex;
+  verbs->get_srq_num = get_srq_num;
+  verbs->open_xrcd = open_xrcd;
+  verbs->close_xrcd = close_xrcd;
+}
+
+std::uint32_t bucket_of(std::uint32_t number) { return number % Context::kBuckets; }
+
+}  // namespace
+
+Qp* find_qp(Context& context, std::uint32_t number) {
+  Qp* qp = context.qps[bucket_of(number)];
+  while (qp != nullptr && public_qp(qp)->qp_num != number) qp = qp->next_in_bucket;
+  return qp;
+}
+
+void add_qp(Context& context, Qp& qp) {
+  Qp*& head = context.qps[bucket_of(public_qp(&qp)->qp_num)];
+  qp.next_in_bucket = head;
+  head = &qp;
+}
+
+void remove_qp(Context& context, Qp& qp) {
+  Qp** link = &context.qps[bucket_of(public_qp(&qp)->qp_num)];
+  while (*link != nullptr && *link != &qp) link = &(*link)->next_in_bucket;
+  if (*link != nullptr) *link = qp.next_in_bucket;
+}
+
+}  // namespace verbatim::verbs
+
+using namespace verbatim;
+
+extern "C" ibv_context* ibv_open_device(ibv_device* device) {
+  if (!shim::attached()) return verbs::refuse(ENOSYS);
+  protocol::OpenDevice command{};
+  if (int error = verbs::execute(command, reinterpret_cast<verbs::Device*>(device)->index)) {
+    return verbs::refuse(error);
+  }
+  auto* context = verbs::allocate_object<verbs::Context>();
+  if (context == nullptr) {
+    protocol::CloseDevice close{};
+    verbs::execute(close, command.context);
+    return verbs::refuse(ENOMEM);
+  }
+  context->handle = command.context;
+  verbs_context& verbs = context->verbs;
+  verbs::fill_verbs_ops(&verbs);
+  verbs.sz = sizeof(verbs_context);
+  verbs::fill_context_ops(&verbs.context.ops);
+  verbs.context.device = device;
+  verbs.context.cmd_fd = command.cmd_fd;
+  verbs.context.async_fd = command.async_fd;
+  verbs.context.num_comp_vectors = static_cast<int>(command.completion_vectors);
+  verbs.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+  return &verbs.context;
+}
+
+extern "C" int ibv_close_device(ibv_context* handle) {
+  verbs::Context* context = verbs::context_of(handle);
+  if (context == nullptr) return EINVAL;
+  // The command ends the adapter's side and with it the descriptors' meaning; closing frees their numbers.
+  protocol::CloseDevice command{};
+  verbs::execute(command, context->handle);
+  shim::system_call(SYS_close, handle->async_fd);
+  shim::system_call(SYS_close, handle->cmd_fd);
+  verbs::release_object(context);
+  return 0;
+}

@@ -1,0 +1,207 @@
+// Completion queues.
+//
+// Time of a poll: it takes poll_empty_ps, then looks; what it returns is what is visible at that moment. Each
+// completion found takes poll_cqe_ps more, spent before the consumer record tells the adapter that the slots
+// are free and before the call returns. A call that returns n completions thus takes poll_empty_ps + n *
+// poll_cqe_ps.
+#include "verbs_shim/verbs/objects.h"
+
+namespace verbatim::verbs {
+namespace {
+
+void attach_ring(Cq& cq, std::uint64_t offset, std::uint32_t entries) {
+  cq.ring = static_cast<protocol::Cqe*>(shim::arena(offset));
+  cq.entries = entries;
+  cq.entries_log = 0;
+  while ((1u << cq.entries_log) < entries) ++cq.entries_log;
+}
+
+// A completion frees slots of the queue its work request came from. Numbers only ever go forward, so what is
+// left in a CQ of a QP that went through RESET does no harm.
+void advance(std::uint32_t* reclaimed, std::uint32_t producer, std::uint32_t wqe) {
+  std::uint32_t to = wqe + 1;
+  if (to - *reclaimed <= producer - *reclaimed) *reclaimed = to;
+}
+
+Srq* find_srq(Context& context, std::uint32_t number) {
+  Srq* srq = context.srqs;
+  while (srq != nullptr && srq->number != number) srq = srq->next;
+  return srq;
+}
+
+void reclaim(Cq& cq, const protocol::Cqe& cqe) {
+  Context* context = context_of(cq.base.context);
+  if (context == nullptr) return;
+  Qp* qp = find_qp(*context, cqe.qpn);
+  if (cqe.is_receive == 0) {
+    if (qp != nullptr) advance(&qp->send.reclaimed, qp->send.producer, cqe.wqe_counter);
+    return;
+  }
+  Srq* srq = nullptr;
+  if (qp != nullptr && public_qp(qp)->srq != nullptr) {
+    srq = object<Srq>(public_qp(qp)->srq);
+  } else if (cqe.srq_number != 0) {
+    srq = find_srq(*context, cqe.srq_number);
+  }
+  if (srq != nullptr) {
+    if (srq->receive.reclaimed != srq->receive.producer) ++srq->receive.reclaimed;
+  } else if (qp != nullptr) {
+    advance(&qp->receive.reclaimed, qp->receive.producer, cqe.wqe_counter);
+  }
+}
+
+void fill(ibv_wc* out, const protocol::Cqe& cqe) {
+  out->wr_id = cqe.wr_id;
+  out->status = static_cast<ibv_wc_status>(cqe.status);
+  out->opcode = static_cast<ibv_wc_opcode>(cqe.opcode);
+  out->vendor_err = cqe.vendor_error;
+  out->byte_len = cqe.byte_length;
+  out->imm_data = cqe.immediate;
+  out->qp_num = cqe.qpn;
+  out->src_qp = cqe.source_qp;
+  out->wc_flags = cqe.flags;
+  out->pkey_index = cqe.pkey_index;
+  out->slid = cqe.source_lid;
+  out->sl = cqe.service_level;
+  out->dlid_path_bits = cqe.dlid_path_bits;
+}
+
+Cq* create(ibv_context* handle, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
+           std::uint32_t vector) {
+  Context* context = context_of(handle);
+  if (context == nullptr || cqe == 0 || cqe > 0x7fffffff) return refuse(EINVAL);
+  if (vector >= static_cast<std::uint32_t>(handle->num_comp_vectors)) return refuse(EINVAL);
+  if (channel != nullptr && object<Channel>(channel) == nullptr) return refuse(EINVAL);
+  auto* cq = allocate_object<Cq>();
+  if (cq == nullptr) return nullptr;
+  protocol::CreateCq command{};
+  command.cookie = reinterpret_cast<std::uint64_t>(cq);
+  command.cqe = cqe;
+  command.channel_fd = channel == nullptr ? -1 : channel->fd;
+  command.completion_vector = vector;
+  if (int error = execute(command, context->handle)) {
+    release_object(cq);
+    return refuse(error);
+  }
+  attach_ring(*cq, command.ring_offset, command.ring_entries);
+  cq->record = static_cast<protocol::CompletionQueueRecord*>(shim::arena(command.record_offset));
+  cq->number = command.number;
+  cq->base.context = handle;
+  cq->base.channel = channel;
+  cq->base.cq_context = cq_context;
+  cq->base.handle = command.handle;
+  cq->base.cqe = static_cast<int>(command.cqe);
+  if (channel != nullptr) ++channel->refcnt;
+  return cq;
+}
+
+}  // namespace
+
+bool take_completion(Cq& cq, protocol::Cqe* taken) {
+  const protocol::Cqe* slot = &cq.ring[cq.consumer & (cq.entries - 1)];
+  std::uint32_t expected = (cq.consumer >> cq.entries_log) + 1;
+  if (__atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE) != expected) return false;
+  if (slot->visible_at_ps > shim::now_ps()) return false;
+  *taken = *slot;
+  ++cq.consumer;
+  reclaim(cq, *taken);
+  return true;
+}
+
+void publish_consumer(Cq& cq) { cq.record->consumer.store(cq.consumer, std::memory_order_release); }
+
+int poll_cq(ibv_cq* handle, int count, ibv_wc* completions) {
+  auto* cq = object<Cq>(handle);
+  if (cq == nullptr) {
+    errno = EINVAL;
+    return -1;
+  }
+  shim::spend(shim::costs().poll_empty_ps);
+  cq->session.wait();
+  int found = 0;
+  protocol::Cqe cqe;
+  while (found < count && take_completion(*cq, &cqe)) fill(&completions[found++], cqe);
+  if (found > 0) {
+    shim::spend(found * shim::costs().poll_cqe_ps);
+    publish_consumer(*cq);
+  }
+  return found;
+}
+
+int req_notify_cq(ibv_cq* handle, int solicited_only) {
+  auto* cq = object<Cq>(handle);
+  if (cq == nullptr) return EINVAL;
+  shim::ring_doorbell(shim::costs().arm_cq_ps, protocol::DoorbellKind::kCompletionQueueArm,
+                      handle_of(handle->context), cq->number,
+                      solicited_only != 0 ? protocol::kArmSolicited : protocol::kArmAny);
+  return 0;
+}
+
+ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
+  constexpr std::uint64_t kSupported = std::uint64_t{IBV_WC_STANDARD_FLAGS} |
+                                       std::uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP} |
+                                       std::uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
+  if ((attributes->comp_mask & ~(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)) != 0) {
+    return refuse(EINVAL);
+  }
+  if ((attributes->wc_flags & ~kSupported) != 0) return refuse(EOPNOTSUPP);
+  // A single-threaded CQ is one whose user promises something; ignoring overruns and parent domains are
+  // features.
+  if ((attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 &&
+      (attributes->flags & ~static_cast<unsigned>(IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) != 0) {
+    return refuse(EOPNOTSUPP);
+  }
+  if ((attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0) return refuse(EOPNOTSUPP);
+  Cq* cq =
+      create(context, attributes->cqe, attributes->cq_context, attributes->channel, attributes->comp_vector);
+  if (cq == nullptr) return nullptr;
+  fill_readers(&cq->base);
+  // Known before the first completion is read: readers may not ask the adapter.
+  core_clock_khz(*context_of(context));
+  return &cq->base;
+}
+
+}  // namespace verbatim::verbs
+
+using namespace verbatim;
+using verbs::Cq;
+
+extern "C" ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_channel* channel,
+                                 int vector) {
+  if (cqe <= 0 || vector < 0) return verbs::refuse(EINVAL);
+  Cq* cq = verbs::create(context, static_cast<std::uint32_t>(cqe), cq_context, channel,
+                         static_cast<std::uint32_t>(vector));
+  return cq == nullptr ? nullptr : verbs::public_cq(cq);
+}
+
+extern "C" int ibv_resize_cq(ibv_cq* handle, int cqe) {
+  auto* cq = verbs::object<Cq>(handle);
+  if (cq == nullptr || cqe <= 0) return EINVAL;
+  cq->session.acquire();
+  protocol::ResizeCq command{};
+  command.handle = handle->handle;
+  command.cqe = static_cast<std::uint32_t>(cqe);
+  int error = verbs::execute(command, verbs::handle_of(handle->context));
+  if (error == 0) {
+    verbs::attach_ring(*cq, command.ring_offset, command.ring_entries);
+    handle->cqe = static_cast<int>(command.cqe);
+  }
+  cq->session.release();
+  return error;
+}
+
+extern "C" int ibv_destroy_cq(ibv_cq* handle) {
+  auto* cq = verbs::object<Cq>(handle);
+  if (cq == nullptr) return EINVAL;
+  ibv_comp_channel* channel = handle->channel;
+  int error = verbs::destroy(protocol::CommandType::kDestroyCq, handle->context, handle->handle);
+  if (error != 0) return error;
+  // Counted here rather than by the adapter: an event raised but never read by the program needs no answer.
+  verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->comp_events_completed,
+                                   &cq->completion_events);
+  verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->async_events_completed,
+                                   &cq->async_events);
+  if (channel != nullptr) --channel->refcnt;
+  verbs::release_object(cq);
+  return 0;
+}

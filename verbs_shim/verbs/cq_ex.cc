@@ -1,0 +1,91 @@
+// The extended poll: start_poll … next_poll … end_poll, and a reader for every field.
+//
+// start_poll takes poll_empty_ps before it looks, next_poll looks at once; each completion found takes
+// poll_cqe_ps. The slots go back to the adapter at end_poll.
+#include "verbs_shim/protocol/layout.h"
+#include "verbs_shim/protocol/region.h"
+#include "verbs_shim/verbs/objects.h"
+
+namespace verbatim::verbs {
+namespace {
+
+Cq& cq_of(ibv_cq_ex* cq) { return *reinterpret_cast<Cq*>(cq); }
+const protocol::Cqe& current(ibv_cq_ex* cq) { return cq_of(cq).current; }
+
+bool take_current(Cq& cq) {
+  if (!take_completion(cq, &cq.current)) return false;
+  cq.base.wr_id = cq.current.wr_id;
+  cq.base.status = static_cast<ibv_wc_status>(cq.current.status);
+  shim::spend(shim::costs().poll_cqe_ps);
+  return true;
+}
+
+int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attributes) {
+  auto* cq = object<Cq>(handle);
+  if (cq == nullptr || (attributes != nullptr && attributes->comp_mask != 0)) return EINVAL;
+  cq->session.acquire();
+  shim::spend(shim::costs().poll_empty_ps);
+  if (take_current(*cq)) return 0;
+  cq->session.release();
+  return ENOENT;
+}
+
+int next_poll(ibv_cq_ex* cq) { return take_current(cq_of(cq)) ? 0 : ENOENT; }
+
+void end_poll(ibv_cq_ex* cq) {
+  publish_consumer(cq_of(cq));
+  cq_of(cq).session.release();
+}
+
+ibv_wc_opcode read_opcode(ibv_cq_ex* cq) { return static_cast<ibv_wc_opcode>(current(cq).opcode); }
+std::uint32_t read_vendor_err(ibv_cq_ex* cq) { return current(cq).vendor_error; }
+std::uint32_t read_byte_len(ibv_cq_ex* cq) { return current(cq).byte_length; }
+__be32 read_imm_data(ibv_cq_ex* cq) { return current(cq).immediate; }
+std::uint32_t read_qp_num(ibv_cq_ex* cq) { return current(cq).qpn; }
+std::uint32_t read_src_qp(ibv_cq_ex* cq) { return current(cq).source_qp; }
+unsigned read_wc_flags(ibv_cq_ex* cq) { return current(cq).flags; }
+std::uint32_t read_slid(ibv_cq_ex* cq) { return current(cq).source_lid; }
+std::uint8_t read_sl(ibv_cq_ex* cq) { return current(cq).service_level; }
+std::uint8_t read_dlid_path_bits(ibv_cq_ex* cq) { return current(cq).dlid_path_bits; }
+std::uint64_t read_completion_ts(ibv_cq_ex* cq) { return current(cq).timestamp; }
+
+// The adapter's ticks since virtual time 0, on top of the wall clock's value at virtual time 0.
+std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* cq) {
+  Context* context = context_of(cq->context);
+  if (context == nullptr || context->core_clock_khz == 0) return 0;
+  auto* region = reinterpret_cast<const protocol::RegionHeader*>(protocol::kRegionAddress);
+  auto since_start =
+      static_cast<unsigned __int128>(current(cq).timestamp) * 1'000'000u / context->core_clock_khz;
+  return static_cast<std::uint64_t>(region->epoch_ns) + static_cast<std::uint64_t>(since_start);
+}
+
+// Ethernet, flow steering and tag matching: creating a CQ that asks for them fails, so these have nothing to
+// tell.
+std::uint16_t read_cvlan(ibv_cq_ex*) { return 0; }
+std::uint32_t read_flow_tag(ibv_cq_ex*) { return 0; }
+void read_tm_info(ibv_cq_ex*, ibv_wc_tm_info* info) { *info = {}; }
+
+}  // namespace
+
+void fill_readers(ibv_cq_ex* cq) {
+  cq->start_poll = start_poll;
+  cq->next_poll = next_poll;
+  cq->end_poll = end_poll;
+  cq->read_opcode = read_opcode;
+  cq->read_vendor_err = read_vendor_err;
+  cq->read_byte_len = read_byte_len;
+  cq->read_imm_data = read_imm_data;
+  cq->read_qp_num = read_qp_num;
+  cq->read_src_qp = read_src_qp;
+  cq->read_wc_flags = read_wc_flags;
+  cq->read_slid = read_slid;
+  cq->read_sl = read_sl;
+  cq->read_dlid_path_bits = read_dlid_path_bits;
+  cq->read_completion_ts = read_completion_ts;
+  cq->read_cvlan = read_cvlan;
+  cq->read_flow_tag = read_flow_tag;
+  cq->read_tm_info = read_tm_info;
+  cq->read_completion_wallclock_ns = read_completion_wallclock_ns;
+}
+
+}  // namespace verbatim::verbs

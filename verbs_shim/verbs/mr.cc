@@ -1,0 +1,90 @@
+// Memory regions. The adapter checks everything again; what is refused here needs no knowledge of it.
+#include "verbs_shim/verbs/objects.h"
+
+namespace verbatim::verbs {
+namespace {
+
+constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                                  IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
+                                  IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB;
+
+ibv_mr* register_memory(ibv_pd* pd_handle, void* address, std::size_t length, std::uint64_t iova,
+                        unsigned access) {
+  auto* pd = object<Pd>(pd_handle);
+  if (pd == nullptr) return refuse(EINVAL);
+  // Flags of the optional range are wishes: left out where they are not supported (ibv_reg_mr(3)).
+  access &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
+  if ((access & ~kKnownAccess) != 0) return refuse(EINVAL);
+  // IBA 10.6.3.1 and ibv_reg_mr(3): remote write and remote atomic need local write.
+  if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
+      (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
+    return refuse(EINVAL);
+  }
+  auto* mr = allocate_object<Mr>();
+  if (mr == nullptr) return nullptr;
+  protocol::RegMr command{};
+  command.start = reinterpret_cast<std::uint64_t>(address);
+  command.length = length;
+  command.iova = iova;
+  command.pd = pd_handle->handle;
+  command.access = access;
+  if (int error = execute(command, handle_of(pd_handle->context))) {
+    release_object(mr);
+    return refuse(error);
+  }
+  mr->base.context = pd_handle->context;
+  mr->base.pd = pd_handle;
+  mr->base.addr = address;
+  mr->base.length = length;
+  mr->base.handle = command.handle;
+  mr->base.lkey = command.lkey;
+  mr->base.rkey = command.rkey;
+  return &mr->base;
+}
+
+}  // namespace
+}  // namespace verbatim::verbs
+
+using namespace verbatim;
+
+extern "C" ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
+  return verbs::register_memory(pd, address, length, reinterpret_cast<std::uint64_t>(address),
+                                static_cast<unsigned>(access));
+}
+
+extern "C" ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                                   int access) {
+  return verbs::register_memory(pd, address, length, iova, static_cast<unsigned>(access));
+}
+
+extern "C" ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                                    unsigned access) {
+  return verbs::register_memory(pd, address, length, iova, access);
+}
+
+extern "C" ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) {
+  return verbs::refuse(EOPNOTSUPP);
+}
+
+extern "C" int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd*, void* address, std::size_t length,
+                            int access) {
+  auto* mr = verbs::object<verbs::Mr>(handle);
+  bool translation_missing =
+      (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 && (address == nullptr || length == 0);
+  bool access_without_flag = access != 0 && (flags & IBV_REREG_MR_CHANGE_ACCESS) == 0;
+  if (mr == nullptr || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || translation_missing ||
+      access_without_flag) {
+    errno = EINVAL;
+    return IBV_REREG_MR_ERR_INPUT;
+  }
+  errno = EOPNOTSUPP;
+  return IBV_REREG_MR_ERR_CMD;
+}
+
+extern "C" int ibv_dereg_mr(ibv_mr* handle) {
+  auto* mr = verbs::object<verbs::Mr>(handle);
+  if (mr == nullptr) return EINVAL;
+  int error = verbs::destroy(protocol::CommandType::kDeregMr, handle->context, handle->handle);
+  if (error == 0) verbs::release_object(mr);
+  return error;
+}

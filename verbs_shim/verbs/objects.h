@@ -1,0 +1,295 @@
+// The verbs objects as this library keeps them. Each begins with the public struct the program sees, lives in
+// the shim's own heap and carries its kind, so that a handle used after its destruction is refused instead of
+// followed.
+//
+// Locks: in a simulated world one thread runs at a time and the token changes hands only inside runtime calls
+// (spend, ring_doorbell, command, system_call). Code between two runtime calls is therefore atomic and takes
+// no lock. Only what the API stretches over several calls, wr_start … wr_complete and start_poll … end_poll,
+// holds a SessionLock; whoever finds it taken lets virtual time pass, so the holder always gets on.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "verbs_shim/protocol/commands.h"
+#include "verbs_shim/protocol/rings.h"
+#include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/verbs/verbs_api.h"
+
+namespace verbatim::verbs {
+
+enum class Kind : std::uint32_t {
+  kNone = 0,
+  kContext = 0x56000001,
+  kPd,
+  kMr,
+  kChannel,
+  kCq,
+  kQp,
+  kSrq,
+  kAh,
+  kMw,
+  kXrcd,
+};
+
+class SessionLock {
+ public:
+  // Until no other thread is between the calls of a session; what the caller does before its next runtime
+  // call is then outside every session.
+  void wait() {
+    while (held_) shim::spend(kRetryPs);
+  }
+  void acquire() {
+    wait();
+    held_ = true;
+  }
+  void release() { held_ = false; }
+
+ private:
+  // Time between two attempts of a thread that waits for another one's session.
+  static constexpr std::int64_t kRetryPs = 10'000;
+  bool held_;
+};
+
+struct Device {
+  ibv_device base;
+  // Where vendor libraries look for their operations (struct verbs_device::ops): never theirs.
+  const void* foreign_ops;
+  std::uint64_t node_guid;  // host byte order
+  std::uint32_t index;
+  std::uint32_t port_count;
+};
+static_assert(offsetof(Device, foreign_ops) == 664);
+
+struct Qp;
+struct Srq;
+
+struct Context {
+  static constexpr Kind kKind = Kind::kContext;
+  static constexpr std::uint32_t kBuckets = 1024;
+  verbs_context verbs;
+  Kind kind;
+  std::uint32_t handle;
+  std::uint64_t core_clock_khz;  // of the HCA; 0 until asked for
+  Qp* qps[kBuckets];             // by number
+  Srq* srqs;
+};
+static_assert(offsetof(Context, verbs) == 0 && sizeof(verbs_context) == 648);
+
+struct Pd {
+  static constexpr Kind kKind = Kind::kPd;
+  ibv_pd base;
+  Kind kind;
+};
+
+struct Mr {
+  static constexpr Kind kKind = Kind::kMr;
+  ibv_mr base;
+  Kind kind;
+};
+
+struct Channel {
+  static constexpr Kind kKind = Kind::kChannel;
+  ibv_comp_channel base;
+  Kind kind;
+};
+
+struct Cq {
+  static constexpr Kind kKind = Kind::kCq;
+  ibv_cq_ex base;  // an ibv_cq is its first part
+  Kind kind;
+  std::uint32_t number;
+  protocol::Cqe* ring;
+  std::uint32_t entries;      // a power of two
+  std::uint32_t entries_log;  // its logarithm
+  std::uint32_t consumer;     // entries taken; the record follows when the call that took them ends
+  protocol::CompletionQueueRecord* record;
+  SessionLock session;
+  protocol::Cqe current;  // of start_poll and next_poll
+  // Events handed to the program; the destruction of the CQ waits until as many are acknowledged.
+  std::uint32_t completion_events;
+  std::uint32_t async_events;
+};
+
+struct SendQueue {
+  std::byte* ring;
+  std::uint32_t entries, stride;
+  std::uint32_t max_wr, max_sge, max_inline;
+  std::uint32_t producer;   // WQEs written
+  std::uint32_t reclaimed;  // WQEs whose slots are free again
+};
+
+struct ReceiveQueue {
+  std::byte* ring;
+  std::uint32_t entries, stride;
+  std::uint32_t max_wr, max_sge;
+  std::uint32_t producer;
+  std::uint32_t reclaimed;
+};
+
+// What lies between wr_start and wr_complete.
+struct SendSession {
+  std::uint32_t next;          // number of the next WQE; the published ones end at SendQueue::producer
+  protocol::SendWqe* current;  // nullptr: none open, setters have no effect
+  std::int64_t inline_lines;
+  int error;
+};
+
+struct Qp {
+  static constexpr Kind kKind = Kind::kQp;
+  ibv_qp_ex base;  // an ibv_qp is its first part
+  Kind kind;
+  bool extended;  // made with send_ops_flags
+  bool signal_all;
+  protocol::QueuePairRecord* record;
+  SendQueue send;
+  ReceiveQueue receive;
+  SessionLock session_lock;
+  SendSession session;
+  ibv_qp_cap capabilities;
+  std::uint32_t async_events;
+  Qp* next_in_bucket;
+};
+
+struct Srq {
+  static constexpr Kind kKind = Kind::kSrq;
+  ibv_srq base;
+  Kind kind;
+  std::uint32_t number;
+  protocol::SharedReceiveQueueRecord* record;
+  ReceiveQueue
+      receive;  // `reclaimed` counts completions: the HCA fetches in order, so the oldest slots are free
+  std::uint32_t async_events;
+  Srq* next;
+};
+
+struct Ah {
+  static constexpr Kind kKind = Kind::kAh;
+  ibv_ah base;
+  Kind kind;
+};
+
+struct Mw {
+  static constexpr Kind kKind = Kind::kMw;
+  ibv_mw base;
+  Kind kind;
+};
+
+struct Xrcd {
+  static constexpr Kind kKind = Kind::kXrcd;
+  ibv_xrcd base;
+  Kind kind;
+  std::uint32_t handle;
+};
+
+// The object behind a program's handle, or nullptr when it is not (any more) one of the kind.
+template <typename Object, typename Public>
+Object* object(Public* handle) {
+  auto* found = reinterpret_cast<Object*>(handle);
+  return found != nullptr && found->kind == Object::kKind ? found : nullptr;
+}
+
+inline Context* context_of(ibv_context* context) {
+  auto* verbs = reinterpret_cast<std::byte*>(context) - offsetof(verbs_context, context);
+  return context == nullptr ? nullptr : object<Context>(reinterpret_cast<verbs_context*>(verbs));
+}
+
+inline ibv_qp* public_qp(Qp* qp) { return &qp->base.qp_base; }
+inline ibv_cq* public_cq(Cq* cq) { return reinterpret_cast<ibv_cq*>(&cq->base); }
+
+template <typename Object>
+Object* allocate_object() {
+  auto* made = static_cast<Object*>(shim::allocate(sizeof(Object)));
+  if (made == nullptr) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  made->kind = Object::kKind;
+  return made;
+}
+
+template <typename Object>
+void release_object(Object* gone) {
+  gone->kind = Kind::kNone;
+  shim::release(gone);
+}
+
+// For calls that answer with a pointer.
+inline std::nullptr_t refuse(int error) {
+  errno = error;
+  return nullptr;
+}
+
+// Sends a command; 0 or an errno value.
+template <typename Command>
+int execute(Command& command, std::uint32_t context, protocol::CommandType type) {
+  command.header = {type, sizeof(Command), 0, context};
+  return shim::command(&command.header);
+}
+template <typename Command>
+int execute(Command& command, std::uint32_t context) {
+  return execute(command, context, Command::kType);
+}
+// The handle of the context an object belongs to.
+inline std::uint32_t handle_of(ibv_context* context) {
+  Context* found = context_of(context);
+  return found == nullptr ? 0 : found->handle;
+}
+
+inline int destroy(protocol::CommandType type, ibv_context* context, std::uint32_t handle) {
+  protocol::DestroyObject command{};
+  command.handle = handle;
+  return execute(command, handle_of(context), type);
+}
+
+// Blocks until the program has acknowledged as many events as it was handed (ibv_get_cq_event(3),
+// ibv_get_async_event(3)).
+void wait_for_acknowledgements(pthread_mutex_t* mutex, pthread_cond_t* condition,
+                               const std::uint32_t* acknowledged, const std::uint32_t* handed_out);
+
+// Both fill every slot; context.cc assembles them.
+void fill_unsupported(verbs_context* verbs);
+void fill_send_operations(ibv_qp_ex* qp, std::uint64_t send_ops);  // bits of ibv_qp_create_send_ops_flags
+void fill_readers(ibv_cq_ex* cq);
+// The wr_* operations a QP type may have.
+std::uint64_t supported_send_ops(ibv_qp_type type);
+
+// Slots of ibv_context_ops and verbs_context, each in the file of its object.
+int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr);
+int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
+int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
+int poll_cq(ibv_cq* cq, int count, ibv_wc* completions);
+int req_notify_cq(ibv_cq* cq, int solicited_only);
+ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type);
+int dealloc_mw(ibv_mw* mw);
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind);
+int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes, std::size_t size);
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
+                    ibv_device_attr_ex* attributes, std::size_t size);
+int query_rt_values(ibv_context* context, ibv_values_ex* values);
+ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes);
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
+ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes);
+int get_srq_num(ibv_srq* srq, std::uint32_t* number);
+ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes);
+int close_xrcd(ibv_xrcd* xrcd);
+
+// Shared between the poll functions (cq.cc, cq_ex.cc): takes the next entry that is visible now.
+bool take_completion(Cq& cq, protocol::Cqe* taken);
+void publish_consumer(Cq& cq);
+
+Qp* find_qp(Context& context, std::uint32_t number);
+void add_qp(Context& context, Qp& qp);
+void remove_qp(Context& context, Qp& qp);
+
+protocol::AddressVector address_vector(const ibv_ah_attr& attributes);
+ibv_ah_attr ah_attributes(const protocol::AddressVector& address);
+
+// Ticks of the HCA's clock at a virtual time.
+std::uint64_t core_clock_ticks(std::uint64_t khz, std::int64_t now_ps);
+// Asks the device once.
+std::uint64_t core_clock_khz(Context& context);
+
+}  // namespace verbatim::verbs

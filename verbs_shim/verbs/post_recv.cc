@@ -1,0 +1,71 @@
+// Posting of receives, to a QP or an SRQ. There is no doorbell: the adapter reads the producer record when it
+// needs a WQE. A call takes post_recv_ps + n * post_recv_wqe_ps for a list of n, spent before the record
+// changes.
+#include "verbs_shim/verbs/objects.h"
+
+namespace verbatim::verbs {
+namespace {
+
+int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number) {
+  if (number - queue.reclaimed >= queue.max_wr) return ENOMEM;
+  if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sge) return EINVAL;
+  std::byte* slot = queue.ring + std::size_t{number & (queue.entries - 1)} * queue.stride;
+  const protocol::RecvWqe header{wr.wr_id, static_cast<std::uint32_t>(wr.num_sge), 0};
+  std::memcpy(slot, &header, sizeof(header));
+  slot += sizeof(header);
+  for (int i = 0; i < wr.num_sge; ++i, slot += sizeof(protocol::Sge)) {
+    const protocol::Sge sge{wr.sg_list[i].addr, wr.sg_list[i].length, wr.sg_list[i].lkey};
+    std::memcpy(slot, &sge, sizeof(sge));
+  }
+  return 0;
+}
+
+// Time for the list, no longer than the queue is deep: a longer one is refused at that point anyway.
+void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
+  std::int64_t count = 0;
+  while (wr != nullptr && count < queue.max_wr) {
+    ++count;
+    wr = wr->next;
+  }
+  shim::spend(shim::costs().post_recv_ps + count * shim::costs().post_recv_wqe_ps);
+}
+
+int post(ReceiveQueue& queue, std::atomic<std::uint32_t>& record, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  int error = 0;
+  while (wr != nullptr && (error = encode(queue, *wr, queue.producer)) == 0) {
+    ++queue.producer;
+    wr = wr->next;
+  }
+  if (error != 0) *bad_wr = wr;
+  record.store(queue.producer, std::memory_order_release);
+  return error;
+}
+
+}  // namespace
+
+int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  auto* qp = object<Qp>(handle);
+  if (qp == nullptr) {
+    *bad_wr = wr;
+    return EINVAL;
+  }
+  spend_for(qp->receive, wr);
+  // IBA 10.8.3.1: accepted in every state but RESET. A QP with an SRQ has no receive queue of its own.
+  if (handle->state == IBV_QPS_RESET || handle->srq != nullptr) {
+    *bad_wr = wr;
+    return EINVAL;
+  }
+  return post(qp->receive, qp->record->recv_producer, wr, bad_wr);
+}
+
+int post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  auto* srq = object<Srq>(handle);
+  if (srq == nullptr) {
+    *bad_wr = wr;
+    return EINVAL;
+  }
+  spend_for(srq->receive, wr);
+  return post(srq->receive, srq->record->producer, wr, bad_wr);
+}
+
+}  // namespace verbatim::verbs

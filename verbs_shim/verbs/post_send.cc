@@ -1,0 +1,186 @@
+// ibv_post_send. A list costs post_send_ps + n * post_send_wqe_ps + lines of inline data * inline_line_ps +
+// doorbell_ps, for the n work requests that were accepted; one doorbell per call.
+#include "verbs_shim/verbs/send.h"
+
+namespace verbatim::verbs {
+namespace {
+
+using protocol::WqeOpcode;
+
+constexpr std::uint8_t kConnected = kOnRc | kOnXrcSend;
+constexpr SendOperation kAbsent{false, WqeOpcode::kSend, SendBody::kNone, 0, 0};
+
+// Indexed by ibv_wr_opcode.
+constexpr SendOperation kOperations[] = {
+    {true, WqeOpcode::kRdmaWrite, SendBody::kData, kConnected | kOnUc, IBV_QP_EX_WITH_RDMA_WRITE},
+    {true, WqeOpcode::kRdmaWriteWithImm, SendBody::kData, kConnected | kOnUc,
+     IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM},
+    {true, WqeOpcode::kSend, SendBody::kData, kConnected | kOnUc | kOnUd, IBV_QP_EX_WITH_SEND},
+    {true, WqeOpcode::kSendWithImm, SendBody::kData, kConnected | kOnUc | kOnUd,
+     IBV_QP_EX_WITH_SEND_WITH_IMM},
+    {true, WqeOpcode::kRdmaRead, SendBody::kScatter, kConnected, IBV_QP_EX_WITH_RDMA_READ},
+    {true, WqeOpcode::kAtomicCompareSwap, SendBody::kScatter, kConnected, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP},
+    {true, WqeOpcode::kAtomicFetchAdd, SendBody::kScatter, kConnected, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD},
+    {true, WqeOpcode::kLocalInvalidate, SendBody::kNone, kConnected | kOnUc, IBV_QP_EX_WITH_LOCAL_INV},
+    kAbsent,  // BIND_MW: there are no memory windows to bind
+    {true, WqeOpcode::kSendWithInvalidate, SendBody::kData, kConnected | kOnUc, IBV_QP_EX_WITH_SEND_WITH_INV},
+    kAbsent,  // TSO
+    kAbsent,  // DRIVER1
+    kAbsent,
+    kAbsent,
+    kAbsent,
+    kAbsent,  // ATOMIC_WRITE
+};
+static_assert(sizeof(kOperations) / sizeof(kOperations[0]) == IBV_WR_ATOMIC_WRITE + 1);
+static_assert(kOperations[IBV_WR_RDMA_READ].ops_flag == IBV_QP_EX_WITH_RDMA_READ);
+static_assert(kOperations[IBV_WR_SEND_WITH_INV].ops_flag == IBV_QP_EX_WITH_SEND_WITH_INV);
+
+void fill_operands(protocol::SendWqe* wqe, const ibv_send_wr& wr) {
+  switch (wqe->opcode) {
+    case WqeOpcode::kSendWithImm:
+      wqe->immediate = wr.imm_data;
+      break;
+    case WqeOpcode::kSendWithInvalidate:
+      wqe->immediate = wr.invalidate_rkey;
+      break;
+    case WqeOpcode::kRdmaWriteWithImm:
+      wqe->immediate = wr.imm_data;
+      [[fallthrough]];
+    case WqeOpcode::kRdmaWrite:
+    case WqeOpcode::kRdmaRead:
+      wqe->remote_va = wr.wr.rdma.remote_addr;
+      wqe->rkey = wr.wr.rdma.rkey;
+      break;
+    case WqeOpcode::kAtomicCompareSwap:
+      wqe->swap = wr.wr.atomic.swap;
+      [[fallthrough]];
+    case WqeOpcode::kAtomicFetchAdd:
+      wqe->remote_va = wr.wr.atomic.remote_addr;
+      wqe->rkey = wr.wr.atomic.rkey;
+      wqe->compare_add = wr.wr.atomic.compare_add;
+      break;
+    case WqeOpcode::kLocalInvalidate:
+      wqe->rkey = wr.invalidate_rkey;
+      break;
+    case WqeOpcode::kSend:
+    case WqeOpcode::kBindMemoryWindow:
+      break;
+  }
+}
+
+// Everything that can be refused is refused before a byte of the ring changes, except that a full queue comes
+// first.
+int encode(Qp& qp, const ibv_send_wr& wr, std::uint32_t number, std::int64_t* inline_lines) {
+  const SendOperation* operation = send_operation(wr.opcode);
+  if (operation == nullptr) return EINVAL;
+  if (!operation->implemented) return EOPNOTSUPP;
+  if ((operation->types & qp_type_bit(public_qp(&qp)->qp_type)) == 0) return EINVAL;
+  if (number - qp.send.reclaimed >= qp.send.max_wr) return ENOMEM;
+  if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > qp.send.max_sge) return EINVAL;
+  const bool inlined = (wr.send_flags & IBV_SEND_INLINE) != 0;
+  if (inlined && operation->body == SendBody::kScatter) return EINVAL;
+  std::uint64_t inline_length = 0;
+  if (inlined && operation->body == SendBody::kData) {
+    for (int i = 0; i < wr.num_sge; ++i) inline_length += wr.sg_list[i].length;
+    if (inline_length > qp.send.max_inline) return EINVAL;
+  }
+  const bool datagram = public_qp(&qp)->qp_type == IBV_QPT_UD;
+  if (datagram && object<Ah>(wr.wr.ud.ah) == nullptr) return EINVAL;
+
+  protocol::SendWqe* wqe = claim_slot(qp.send, number);
+  wqe->wr_id = wr.wr_id;
+  wqe->opcode = operation->opcode;
+  wqe->flags = wqe_flags(qp, wr.send_flags);
+  fill_operands(wqe, wr);
+  if (datagram) {
+    wqe->address_handle = wr.wr.ud.ah->handle;
+    wqe->remote_qpn = wr.wr.ud.remote_qpn;
+    wqe->remote_qkey = wr.wr.ud.remote_qkey;
+  }
+  if (public_qp(&qp)->qp_type == IBV_QPT_XRC_SEND) wqe->remote_srqn = wr.qp_type.xrc.remote_srqn;
+  if (operation->body == SendBody::kNone) return 0;
+  if (inlined) {
+    wqe->flags |= protocol::kWqeInline;
+    wqe->inline_length = static_cast<std::uint32_t>(inline_length);
+    std::byte* to = body_of(wqe);
+    for (int i = 0; i < wr.num_sge; ++i) {
+      if (wr.sg_list[i].length == 0) continue;
+      std::memcpy(to, reinterpret_cast<const void*>(wr.sg_list[i].addr), wr.sg_list[i].length);
+      to += wr.sg_list[i].length;
+    }
+    *inline_lines += lines_of(inline_length);
+    return 0;
+  }
+  wqe->sge_count = static_cast<std::uint8_t>(wr.num_sge);
+  for (int i = 0; i < wr.num_sge; ++i) {
+    put_sge(wqe, static_cast<std::size_t>(i), wr.sg_list[i].addr, wr.sg_list[i].length, wr.sg_list[i].lkey);
+  }
+  return 0;
+}
+
+}  // namespace
+
+const SendOperation* send_operation(unsigned opcode) {
+  return opcode < sizeof(kOperations) / sizeof(kOperations[0]) ? &kOperations[opcode] : nullptr;
+}
+
+std::uint8_t qp_type_bit(ibv_qp_type type) {
+  switch (type) {
+    case IBV_QPT_RC:
+      return kOnRc;
+    case IBV_QPT_UC:
+      return kOnUc;
+    case IBV_QPT_UD:
+      return kOnUd;
+    case IBV_QPT_XRC_SEND:
+      return kOnXrcSend;
+    default:
+      return 0;
+  }
+}
+
+std::uint64_t supported_send_ops(ibv_qp_type type) {
+  std::uint64_t flags = 0;
+  for (const SendOperation& operation : kOperations) {
+    if (operation.implemented && (operation.types & qp_type_bit(type)) != 0) flags |= operation.ops_flag;
+  }
+  return flags;
+}
+
+void hand_over(Qp& qp, std::uint32_t producer, std::int64_t inline_lines) {
+  const protocol::CallCosts& costs = shim::costs();
+  const std::uint32_t count = producer - qp.send.producer;
+  if (count == 0) {
+    shim::spend(costs.post_send_ps);
+    return;
+  }
+  qp.send.producer = producer;
+  qp.record->send_producer.store(producer, std::memory_order_release);
+  shim::ring_doorbell(costs.post_send_ps + count * costs.post_send_wqe_ps +
+                          inline_lines * costs.inline_line_ps + costs.doorbell_ps,
+                      protocol::DoorbellKind::kSendQueue, handle_of(public_qp(&qp)->context),
+                      public_qp(&qp)->qp_num, producer);
+}
+
+int post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+  auto* qp = object<Qp>(handle);
+  if (qp == nullptr) {
+    *bad_wr = wr;
+    return EINVAL;
+  }
+  qp->session_lock.wait();
+  int error = accepts_sends(*handle) ? 0 : EINVAL;
+  std::uint32_t number = qp->send.producer;
+  std::int64_t inline_lines = 0;
+  while (wr != nullptr && error == 0) {
+    error = encode(*qp, *wr, number, &inline_lines);
+    if (error != 0) break;
+    ++number;
+    wr = wr->next;
+  }
+  if (error != 0) *bad_wr = wr;
+  hand_over(*qp, number, inline_lines);
+  return error;
+}
+
+}  // namespace verbatim::verbs

@@ -1,0 +1,129 @@
+// Shared receive queues.
+#include "verbs_shim/verbs/objects.h"
+
+namespace verbatim::verbs {
+namespace {
+
+Srq* create(ibv_context* handle, ibv_srq_init_attr_ex* attributes, ibv_srq_type type) {
+  Context* context = context_of(handle);
+  if (context == nullptr || object<Pd>(attributes->pd) == nullptr) return refuse(EINVAL);
+  auto* srq = allocate_object<Srq>();
+  if (srq == nullptr) return nullptr;
+  protocol::CreateSrq command{};
+  command.cookie = reinterpret_cast<std::uint64_t>(srq);
+  command.pd = attributes->pd->handle;
+  command.srq_type = type;
+  if (type == IBV_SRQT_XRC) {
+    command.xrcd = reinterpret_cast<Xrcd*>(attributes->xrcd)->handle;
+    command.cq = attributes->cq->handle;
+  }
+  command.max_wr = attributes->attr.max_wr;
+  command.max_sge = attributes->attr.max_sge;
+  command.srq_limit = attributes->attr.srq_limit;
+  if (int error = execute(command, context->handle)) {
+    release_object(srq);
+    return refuse(error);
+  }
+  srq->base.context = handle;
+  srq->base.srq_context = attributes->srq_context;
+  srq->base.pd = attributes->pd;
+  srq->base.handle = command.handle;
+  srq->number = command.number;
+  srq->record = static_cast<protocol::SharedReceiveQueueRecord*>(shim::arena(command.record_offset));
+  srq->receive.ring = static_cast<std::byte*>(shim::arena(command.recv_offset));
+  srq->receive.entries = command.recv_entries;
+  srq->receive.stride = command.recv_stride;
+  srq->receive.max_wr = command.max_wr < command.recv_entries ? command.max_wr : command.recv_entries;
+  srq->receive.max_sge = command.max_sge;
+  attributes->attr.max_wr = command.max_wr;
+  attributes->attr.max_sge = command.max_sge;
+  srq->next = context->srqs;
+  context->srqs = srq;
+  return srq;
+}
+
+}  // namespace
+
+ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
+  constexpr std::uint32_t kKnown = IBV_SRQ_INIT_ATTR_RESERVED - 1;
+  std::uint32_t mask = attributes->comp_mask;
+  if ((mask & ~kKnown) != 0 || (mask & IBV_SRQ_INIT_ATTR_PD) == 0) return refuse(EINVAL);
+  ibv_srq_type type = (mask & IBV_SRQ_INIT_ATTR_TYPE) != 0 ? attributes->srq_type : IBV_SRQT_BASIC;
+  if (type == IBV_SRQT_TM || (mask & IBV_SRQ_INIT_ATTR_TM) != 0) return refuse(EOPNOTSUPP);
+  if (type == IBV_SRQT_XRC) {
+    if ((mask & IBV_SRQ_INIT_ATTR_XRCD) == 0 || (mask & IBV_SRQ_INIT_ATTR_CQ) == 0 ||
+        object<Xrcd>(attributes->xrcd) == nullptr || object<Cq>(attributes->cq) == nullptr) {
+      return refuse(EINVAL);
+    }
+  } else if (type != IBV_SRQT_BASIC) {
+    return refuse(EINVAL);
+  }
+  Srq* srq = create(context, attributes, type);
+  return srq == nullptr ? nullptr : &srq->base;
+}
+
+int get_srq_num(ibv_srq* handle, std::uint32_t* number) {
+  auto* srq = object<Srq>(handle);
+  if (srq == nullptr) return EINVAL;
+  *number = srq->number;
+  return 0;
+}
+
+}  // namespace verbatim::verbs
+
+using namespace verbatim;
+using verbs::Srq;
+
+extern "C" ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
+  ibv_srq_init_attr_ex extended{};
+  extended.srq_context = attributes->srq_context;
+  extended.attr = attributes->attr;
+  extended.pd = pd;
+  Srq* srq = verbs::create(pd->context, &extended, IBV_SRQT_BASIC);
+  if (srq == nullptr) return nullptr;
+  attributes->attr = extended.attr;
+  return &srq->base;
+}
+
+extern "C" int ibv_modify_srq(ibv_srq* handle, ibv_srq_attr* attributes, int mask) {
+  auto* srq = verbs::object<Srq>(handle);
+  if (srq == nullptr) return EINVAL;
+  // The ring was given at creation; limits change, sizes do not.
+  if ((mask & IBV_SRQ_MAX_WR) != 0) return EOPNOTSUPP;
+  protocol::SrqAttributes command{};
+  command.handle = handle->handle;
+  command.mask = static_cast<std::uint32_t>(mask);
+  command.srq_limit = attributes->srq_limit;
+  return verbs::execute(command, verbs::handle_of(handle->context), protocol::CommandType::kModifySrq);
+}
+
+extern "C" int ibv_query_srq(ibv_srq* handle, ibv_srq_attr* attributes) {
+  auto* srq = verbs::object<Srq>(handle);
+  if (srq == nullptr) return EINVAL;
+  protocol::SrqAttributes command{};
+  command.handle = handle->handle;
+  if (int error =
+          verbs::execute(command, verbs::handle_of(handle->context), protocol::CommandType::kQuerySrq)) {
+    return error;
+  }
+  attributes->max_wr = command.max_wr;
+  attributes->max_sge = command.max_sge;
+  attributes->srq_limit = command.srq_limit;
+  return 0;
+}
+
+extern "C" int ibv_destroy_srq(ibv_srq* handle) {
+  auto* srq = verbs::object<Srq>(handle);
+  if (srq == nullptr) return EINVAL;
+  if (int error = verbs::destroy(protocol::CommandType::kDestroySrq, handle->context, handle->handle))
+    return error;
+  if (auto* context = verbs::context_of(handle->context)) {
+    Srq** link = &context->srqs;
+    while (*link != nullptr && *link != srq) link = &(*link)->next;
+    if (*link != nullptr) *link = srq->next;
+  }
+  verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed,
+                                   &srq->async_events);
+  verbs::release_object(srq);
+  return 0;
+}

@@ -1,0 +1,79 @@
+// What this device does not have: every slot is filled and answers EOPNOTSUPP, as a provider without the
+// feature does.
+#include <type_traits>
+
+#include "verbs_shim/verbs/objects.h"
+
+namespace verbatim::verbs {
+namespace {
+
+// A function of any signature that returns a pointer or an errno value.
+template <typename Result, typename... Arguments>
+struct Unsupported {
+  static Result call(Arguments...) {
+    errno = EOPNOTSUPP;
+    if constexpr (std::is_pointer_v<Result>) {
+      return nullptr;
+    } else {
+      return EOPNOTSUPP;
+    }
+  }
+};
+
+template <typename Result, typename... Arguments>
+void fill(Result (**slot)(Arguments...)) {
+  *slot = Unsupported<Result, Arguments...>::call;
+}
+
+int post_srq_ops(ibv_srq*, ibv_ops_wr* op, ibv_ops_wr** bad_op) {
+  *bad_op = op;
+  return EOPNOTSUPP;
+}
+
+void placeholder() {}
+
+}  // namespace
+
+void fill_unsupported(verbs_context* verbs) {
+  fill(&verbs->advise_mr);
+  fill(&verbs->alloc_null_mr);
+  fill(&verbs->read_counters);
+  fill(&verbs->attach_counters_point_flow);
+  fill(&verbs->create_counters);
+  fill(&verbs->destroy_counters);
+  fill(&verbs->reg_dm_mr);
+  fill(&verbs->alloc_dm);
+  fill(&verbs->free_dm);
+  fill(&verbs->modify_flow_action_esp);
+  fill(&verbs->destroy_flow_action);
+  fill(&verbs->create_flow_action_esp);
+  fill(&verbs->modify_qp_rate_limit);
+  fill(&verbs->alloc_parent_domain);
+  fill(&verbs->dealloc_td);
+  fill(&verbs->alloc_td);
+  fill(&verbs->modify_cq);
+  verbs->post_srq_ops = post_srq_ops;
+  fill(&verbs->destroy_rwq_ind_table);
+  fill(&verbs->create_rwq_ind_table);
+  fill(&verbs->destroy_wq);
+  fill(&verbs->modify_wq);
+  fill(&verbs->create_wq);
+  fill(&verbs->ibv_destroy_flow);
+  fill(&verbs->ibv_create_flow);
+  fill(&verbs->open_qp);
+  verbs->ABI_placeholder1 = placeholder;
+  verbs->ABI_placeholder2 = placeholder;
+}
+
+}  // namespace verbatim::verbs
+
+using verbatim::verbs::refuse;
+
+// Objects are not shared between processes.
+extern "C" ibv_context* ibv_import_device(int) { return refuse(EOPNOTSUPP); }
+extern "C" ibv_pd* ibv_import_pd(ibv_context*, std::uint32_t) { return refuse(EOPNOTSUPP); }
+extern "C" void ibv_unimport_pd(ibv_pd*) {}
+extern "C" ibv_mr* ibv_import_mr(ibv_pd*, std::uint32_t) { return refuse(EOPNOTSUPP); }
+extern "C" void ibv_unimport_mr(ibv_mr*) {}
+extern "C" ibv_dm* ibv_import_dm(ibv_context*, std::uint32_t) { return refuse(EOPNOTSUPP); }
+extern "C" void ibv_unimport_dm(ibv_dm*) {}
