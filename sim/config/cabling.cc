@@ -1,0 +1,60 @@
+#include "sim/config/cabling.h"
+
+#include <map>
+
+#include "sim/fabric/switch.h"
+
+namespace verbatim::config {
+
+namespace {
+
+std::size_t node_index(const TopologySpec& topology, const Endpoint& end) {
+  return end.is_switch ? topology.hosts.size() + end.node : end.node;
+}
+
+fabric::PortNumber port_number(const Endpoint& end) { return fabric::PortNumber{static_cast<std::uint8_t>(end.port)}; }
+
+}  // namespace
+
+std::vector<subnet::Node> nodes_of(const TopologySpec& topology) {
+  std::vector<subnet::Node> nodes;
+  for (const HostSpec& host : topology.hosts) nodes.push_back({host.name, subnet::NodeKind::kAdapter, 1});
+  for (const SwitchSpec& s : topology.switches) nodes.push_back({s.name, subnet::NodeKind::kSwitch, s.ports});
+  return nodes;
+}
+
+std::vector<subnet::Cable> cables_of(const TopologySpec& topology) {
+  std::vector<subnet::Cable> cables;
+  for (const LinkSpec& link : topology.links) {
+    cables.push_back({{node_index(topology, link.end_a), port_number(link.end_a)},
+                      {node_index(topology, link.end_b), port_number(link.end_b)}});
+  }
+  return cables;
+}
+
+std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from, std::size_t to) {
+  std::map<Endpoint, Endpoint> far_end;
+  for (const LinkSpec& link : topology.links) {
+    far_end[link.end_a] = link.end_b;
+    far_end[link.end_b] = link.end_a;
+  }
+  const std::uint16_t lid = plan.nodes[to].ports[0].lid.value;
+  const auto name = [&](const Endpoint& end) { return topology.node_name(end) + ":" + std::to_string(end.port); };
+  std::vector<std::string> hops;
+  Endpoint at{false, from, 1};
+  // A route visits a switch at most once.
+  for (std::size_t hop = 0; hop <= topology.switches.size(); ++hop) {
+    const auto next = far_end.find(at);
+    if (next == far_end.end()) return {};
+    at = next->second;
+    hops.push_back(name(at));
+    if (!at.is_switch) return at.node == to ? hops : std::vector<std::string>{};
+    const auto& table = plan.nodes[topology.hosts.size() + at.node].forwarding_table;
+    if (lid >= table.size() || table[lid] == fabric::Switch::kNoRoute) return {};
+    at.port = table[lid].value;
+    hops.push_back(name(at));
+  }
+  return {};
+}
+
+}  // namespace verbatim::config

@@ -1,0 +1,104 @@
+#include "sim/config/simulation.h"
+
+#include "sim/core/rng.h"
+
+namespace verbatim::config {
+
+namespace {
+
+std::string port_name(const std::string& node, std::uint32_t port) {
+  return "port/" + node + ":" + std::to_string(port);
+}
+
+// Visits 0 … n-1 in the given order.
+template <class Visit>
+void in_order(std::size_t n, Simulation::Order order, const Visit& visit) {
+  for (std::size_t i = 0; i < n; ++i) visit(order == Simulation::Order::kForward ? i : n - 1 - i);
+}
+
+}  // namespace
+
+std::vector<std::string> Simulation::component_names(const TopologySpec& topology) {
+  std::vector<std::string> names = {"supervisor"};
+  for (const HostSpec& host : topology.hosts) {
+    names.push_back("host/" + host.name);
+    names.push_back("hca/" + host.name);
+    names.push_back(port_name(host.name, 1));
+  }
+  for (const SwitchSpec& s : topology.switches) {
+    names.push_back("switch/" + s.name);
+    for (std::uint32_t port = 1; port <= s.ports; ++port) names.push_back(port_name(s.name, port));
+  }
+  return names;
+}
+
+Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices& choices, Order order)
+    : topology_(topology),
+      components_(component_names(topology)),
+      tracer_(engine_),
+      plan_(plan_of(topology)),
+      hosts_(topology.hosts.size()),
+      switches_(topology.switches.size()) {
+  set_check_seed(seed);
+  CHECK(plan_.findings.empty());  // the checker has asked the same questions
+  in_order(hosts_.size(), order, [&](std::size_t i) { build_host(i, seed, choices); });
+  in_order(switches_.size(), order, [&](std::size_t i) { build_switch(i); });
+  in_order(topology.links.size(), order, [&](std::size_t i) { build_link(topology.links[i]); });
+}
+
+Simulation::~Simulation() = default;
+
+void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choices) {
+  const HostSpec& spec = topology_.hosts[index];
+  const subnet::NodePlan& plan = plan_.nodes[index];
+  hca::PortAddress address;
+  address.lid = plan.ports[0].lid;
+  address.sm_lid = plan_.subnet_manager;
+  address.gid = plan.ports[0].gid;
+  address.node_guid = plan.guid;
+  for (const LinkSpec& link : topology_.links) {
+    const Endpoint end{false, index, 1};
+    if (link.end_a != end && link.end_b != end) continue;
+    address.active_width = link.rate.active_width;
+    address.active_speed = link.rate.active_speed;
+  }
+  // Adapters of all hosts have the same device name, so each gets a seed of its own, by its component's name.
+  const std::string component = "hca/" + spec.name;
+  const std::uint64_t own_seed = Rng(seed, component).next();
+  Host& host = hosts_[index];
+  host.hca = std::make_unique<hca::Hca>(engine_, tracer_, choices, components_.id(component), kDeviceName,
+                                        spec.hca_profile, address, own_seed);
+  fabric::PortParams params;
+  params.virtual_lanes = spec.hca_profile.virtual_lanes;
+  params.input_buffer_bytes = spec.hca_profile.receive_buffer_bytes;
+  host.port = std::make_unique<fabric::Port>(engine_, tracer_, components_.id(port_name(spec.name, 1)),
+                                             fabric::PortNumber{1}, params, *host.hca);
+  host.hca->attach(*host.port);
+}
+
+void Simulation::build_switch(std::size_t index) {
+  const SwitchSpec& spec = topology_.switches[index];
+  std::vector<ComponentId> ports;
+  for (std::uint32_t port = 1; port <= spec.ports; ++port) ports.push_back(components_.id(port_name(spec.name, port)));
+  switches_[index] = std::make_unique<fabric::Switch>(engine_, tracer_, components_.id("switch/" + spec.name),
+                                                      spec.switch_profile, ports);
+  switches_[index]->set_forwarding_table(plan_.nodes[hosts_.size() + index].forwarding_table);
+}
+
+fabric::Port& Simulation::port_of(const Endpoint& end) {
+  return end.is_switch ? switches_[end.node]->port(fabric::PortNumber{static_cast<std::uint8_t>(end.port)})
+                       : *hosts_[end.node].port;
+}
+
+void Simulation::build_link(const LinkSpec& link) {
+  fabric::LinkParams params;
+  params.byte_time = link.rate.byte_time;
+  params.propagation = link.propagation();
+  params.bytes_before = link.start_bytes;
+  params.bytes_after = link.end_bytes;
+  params.credit_update_bytes = link.credit_update_bytes;
+  params.credit_update_interval = link.credit_update_interval;
+  fabric::connect(port_of(link.end_a), port_of(link.end_b), params);
+}
+
+}  // namespace verbatim::config

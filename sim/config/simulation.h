@@ -1,0 +1,74 @@
+// Specs to objects: the one place that knows every component there is. A simulation owns the engine, the tracer and
+// the model of one fabric; programs come in through the adapters it hands out.
+//
+// Invariant: everything that can influence a result (component ids, LIDs, seeds, addresses) follows from names in
+// the spec, so that the order in which components are built, or stand in the file, changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/config/cabling.h"
+#include "sim/config/spec.h"
+#include "sim/core/choice.h"
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+#include "sim/fabric/port.h"
+#include "sim/fabric/switch.h"
+#include "sim/hca/hca.h"
+
+namespace verbatim::config {
+
+// Name of the adapter on every host, as programs see it.
+inline constexpr char kDeviceName[] = "mlx5_0";
+
+class Simulation {
+ public:
+  enum class Order { kForward, kBackward };
+
+  // `topology` is checked (load.h) and outlives the simulation, as does `choices`. `order` is for the test that
+  // shows that it does not matter.
+  Simulation(const TopologySpec& topology, std::uint64_t seed, Choices& choices, Order order = Order::kForward);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  Engine& engine() { return engine_; }
+  Tracer& tracer() { return tracer_; }
+  const ComponentTable& components() const { return components_; }
+  const TopologySpec& topology() const { return topology_; }
+  const subnet::Plan& plan() const { return plan_; }
+
+  // By index into topology().hosts.
+  hca::Hca& hca(std::size_t host) { return *hosts_.at(host).hca; }
+  fabric::Port& host_port(std::size_t host) { return *hosts_.at(host).port; }
+  ComponentId host_component(std::size_t host) const { return components_.id("host/" + topology_.hosts.at(host).name); }
+  // By index into topology().switches.
+  fabric::Switch& fabric_switch(std::size_t index) { return *switches_.at(index); }
+
+  // Names of all components of a topology: "host/NAME", "hca/NAME", "port/NAME:N", "switch/NAME", "supervisor".
+  static std::vector<std::string> component_names(const TopologySpec& topology);
+
+ private:
+  struct Host {
+    std::unique_ptr<hca::Hca> hca;
+    std::unique_ptr<fabric::Port> port;
+  };
+
+  void build_host(std::size_t index, std::uint64_t seed, Choices& choices);
+  void build_switch(std::size_t index);
+  void build_link(const LinkSpec& link);
+  fabric::Port& port_of(const Endpoint& end);
+
+  const TopologySpec& topology_;
+  ComponentTable components_;
+  Engine engine_;
+  Tracer tracer_;
+  subnet::Plan plan_;
+  std::vector<Host> hosts_;
+  std::vector<std::unique_ptr<fabric::Switch>> switches_;
+};
+
+}  // namespace verbatim::config
