@@ -7,6 +7,15 @@
 
 namespace verbatim::supervisor {
 
+Process::Process(std::size_t program, std::uint32_t pid, const HostSpec& host, std::size_t host_index,
+                 std::string name, Rng random)
+    : program_(program),
+      pid_(pid),
+      host_(host),
+      host_index_(host_index),
+      name_(std::move(name)),
+      random_(random) {}
+
 Process::~Process() = default;
 
 void Process::set_native_pid(pid_t pid) {

@@ -24,13 +24,7 @@ class DeviceContext;
 class Process {
  public:
   Process(std::size_t program, std::uint32_t pid, const HostSpec& host, std::size_t host_index, std::string name,
-          Rng random)
-      : program_(program),
-        pid_(pid),
-        host_(host),
-        host_index_(host_index),
-        name_(std::move(name)),
-        random_(random) {}
+          Rng random);
   ~Process();
 
   std::size_t program() const { return program_; }
@@ -62,6 +56,13 @@ class Process {
   // True the first time `warning` is given for this process.
   bool first_warning(const std::string& warning) { return warnings_.insert(warning).second; }
 
+  // Whoever handles this process's threads.
+  void set_owner(void* owner) { owner_ = owner; }
+  template <class Owner>
+  Owner& owner() const {
+    return *static_cast<Owner*>(owner_);
+  }
+
   bool alive = true;
   bool attached = false;
 
@@ -79,6 +80,7 @@ class Process {
   std::map<int, VirtualFilePtr> files_;
   std::vector<std::unique_ptr<DeviceContext>> contexts_;
   std::set<std::string> warnings_;
+  void* owner_ = nullptr;
 };
 
 }  // namespace verbatim::supervisor

@@ -64,7 +64,13 @@ class OutputListener {
   virtual void on_output(std::size_t program, int fd, std::string_view bytes) = 0;
 };
 
-enum class Outcome { kFinished, kDeadlock, kTimeLimit, kStuck };
+enum class Outcome {
+  kFinished,     // every program has ended by itself
+  kDeadlock,     // no event is left and programs still wait
+  kTimeLimit,    // Limits::virtual_end
+  kStuck,        // a program gives no sign of life; see Limits::stuck_after_ms
+  kInterrupted,  // SIGINT or SIGTERM
+};
 
 struct ProgramResult {
   bool started = false;

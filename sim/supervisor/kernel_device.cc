@@ -1,0 +1,160 @@
+// Commands of the verbs library: what concerns descriptors is answered here, the rest goes to the adapter with the
+// program's context number replaced by the adapter's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "sim/supervisor/device_files.h"
+#include "sim/supervisor/kernel.h"
+#include "verbs_shim/protocol/commands.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+using protocol::CommandHeader;
+using protocol::CommandType;
+
+template <class Command>
+bool load(std::span<const std::byte> mailbox, Command& command) {
+  if (mailbox.size() != sizeof command) return false;
+  std::memcpy(&command, mailbox.data(), sizeof command);
+  return true;
+}
+
+template <class Command>
+Answer finish(std::span<std::byte> mailbox, Command& command, int status) {
+  command.header.status = status;
+  std::memcpy(mailbox.data(), &command, sizeof command);
+  return {0};
+}
+
+Answer fail(std::span<std::byte> mailbox, int status) {
+  CommandHeader header;
+  std::memcpy(&header, mailbox.data(), sizeof header);
+  header.status = status;
+  std::memcpy(mailbox.data(), &header, sizeof header);
+  return {0};
+}
+
+}  // namespace
+
+Answer Kernel::command(Thread& thread) {
+  Process& process = thread.process();
+  const std::span<std::byte> shared = process.region().mailbox(thread.slot());
+  const std::int64_t size = thread.call().arguments[0];
+  if (size < static_cast<std::int64_t>(sizeof(CommandHeader)) || size > static_cast<std::int64_t>(shared.size())) {
+    return {-EINVAL};
+  }
+  std::vector<std::byte> mailbox(shared.begin(), shared.begin() + size);
+  CommandHeader header;
+  std::memcpy(&header, mailbox.data(), sizeof header);
+  Answer answer{0};
+  auto& contexts = process.contexts();
+  switch (header.type) {
+    case CommandType::kListDevices:
+      answer = list_devices(process, mailbox);
+      break;
+    case CommandType::kOpenDevice:
+      answer = open_device(process, mailbox);
+      break;
+    default: {
+      if (header.size != static_cast<std::uint32_t>(size) || header.context == 0 ||
+          header.context > contexts.size() || !contexts[header.context - 1]->open()) {
+        answer = fail(mailbox, EINVAL);
+        break;
+      }
+      if (header.type == CommandType::kCloseDevice) {
+        answer = close_device(process, mailbox, header.context);
+        break;
+      }
+      if (header.type == CommandType::kCreateChannel) {
+        answer = create_channel(process, mailbox);
+        break;
+      }
+      DeviceContext& context = *contexts[header.context - 1];
+      if (header.type == CommandType::kCreateCq) {
+        protocol::CreateCq create;
+        if (!load(mailbox, create)) {
+          answer = fail(mailbox, EINVAL);
+          break;
+        }
+        create.channel = 0;
+        if (create.channel_fd >= 0) {
+          const auto file = std::dynamic_pointer_cast<CompletionChannelFile>(process.file(create.channel_fd));
+          if (file == nullptr) {
+            answer = fail(mailbox, EINVAL);
+            break;
+          }
+          create.channel = context.channel_number(file);
+        }
+        std::memcpy(mailbox.data(), &create, sizeof create);
+      }
+      auto* in_place = reinterpret_cast<CommandHeader*>(mailbox.data());
+      in_place->context = context.handle();
+      context.hca().execute(mailbox);
+      in_place->context = header.context;
+      break;
+    }
+  }
+  std::copy(mailbox.begin(), mailbox.end(), shared.begin());
+  return answer;
+}
+
+Answer Kernel::list_devices(Process& process, std::span<std::byte> mailbox) {
+  protocol::ListDevices list;
+  if (!load(mailbox, list)) return fail(mailbox, EINVAL);
+  const auto& devices = process.host().devices;
+  list.count = static_cast<std::uint32_t>(std::min<std::size_t>(devices.size(), protocol::ListDevices::kMaxDevices));
+  for (std::uint32_t i = 0; i < list.count; ++i) {
+    auto& entry = list.devices[i];
+    entry = {};
+    devices[i]->device_name().copy(entry.name, sizeof entry.name - 1);
+    entry.node_guid = devices[i]->address().node_guid;
+    entry.port_count = 1;
+  }
+  return finish(mailbox, list, 0);
+}
+
+Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
+  protocol::OpenDevice open;
+  if (!load(mailbox, open)) return fail(mailbox, EINVAL);
+  const auto& devices = process.host().devices;
+  if (open.header.context >= devices.size()) return fail(mailbox, ENODEV);
+  hca::Hca& hca = *devices[open.header.context];
+  hca::ProgramPort port;
+  port.process = process.pid();
+  port.memory = &process.memory();
+  port.arena = process.region().arena();
+  auto context = std::make_unique<DeviceContext>(
+      hca, port, [this, &process](const std::string& warning) { warn_(process, warning); });
+  open.cmd_fd = process.install(std::make_shared<DeviceFile>(hca.device_name()));
+  open.async_fd = process.install(context->async_file());
+  open.completion_vectors = 1;
+  if (open.cmd_fd < 0 || open.async_fd < 0) {
+    if (open.cmd_fd >= 0) process.close(open.cmd_fd);
+    return fail(mailbox, EMFILE);
+  }
+  process.contexts().push_back(std::move(context));
+  open.context = static_cast<std::uint32_t>(process.contexts().size());
+  finish(mailbox, open, 0);
+  return {0, protocol::Action::kReserveTwoFds, {open.cmd_fd, open.async_fd}};
+}
+
+Answer Kernel::close_device(Process& process, std::span<std::byte> mailbox, std::uint32_t context) {
+  process.contexts()[context - 1]->close();
+  return fail(mailbox, 0);
+}
+
+Answer Kernel::create_channel(Process& process, std::span<std::byte> mailbox) {
+  protocol::CreateChannel create;
+  if (!load(mailbox, create)) return fail(mailbox, EINVAL);
+  create.fd = process.install(std::make_shared<CompletionChannelFile>("completion channel"));
+  if (create.fd < 0) return fail(mailbox, EMFILE);
+  finish(mailbox, create, 0);
+  return {0, protocol::Action::kReserveFd, {create.fd, 0}};
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,76 @@
+// What a program can ask about itself and its machine.
+#include <linux/sysinfo.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "sim/supervisor/kernel.h"
+#include "sim/supervisor/virtual_paths.h"
+
+namespace verbatim::supervisor {
+
+// The process ends natively; the supervisor reaps it before anything else happens.
+Kernel::Outcome Kernel::sys_exit(Thread&) { return Answer{0, protocol::Action::kNative}; }
+
+Kernel::Outcome Kernel::sys_uname(Thread& thread) {
+  utsname name{};
+  const auto set = [](char (&field)[65], const std::string& text) { text.copy(field, sizeof field - 1); };
+  set(name.sysname, "Linux");
+  set(name.nodename, thread.process().host().name);
+  set(name.release, "6.1.0-verbatim");
+  set(name.version, "#1 SMP PREEMPT_DYNAMIC");
+  set(name.machine, "x86_64");
+  set(name.domainname, "(none)");
+  const bool stored = thread.process().memory().store(static_cast<std::uint64_t>(thread.call().arguments[0]), name);
+  return Answer{stored ? 0 : -EFAULT};
+}
+
+Kernel::Outcome Kernel::sys_sysinfo(Thread& thread) {
+  constexpr unsigned long kMemory = 16ul << 30;
+  struct sysinfo info {};
+  info.uptime = 1000 + to_ps(now()) / 1'000'000'000'000;
+  info.totalram = kMemory;
+  info.freeram = kMemory / 2;
+  info.procs = 1;
+  info.mem_unit = 1;
+  const bool stored = thread.process().memory().store(static_cast<std::uint64_t>(thread.call().arguments[0]), info);
+  return Answer{stored ? 0 : -EFAULT};
+}
+
+Kernel::Outcome Kernel::sys_getrandom(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  if ((a[2] & ~std::int64_t{GRND_NONBLOCK | GRND_RANDOM | 4}) != 0) return Answer{-EINVAL};
+  const std::size_t n = std::min<std::uint64_t>(static_cast<std::uint64_t>(a[1]), 1 << 20);
+  std::vector<std::byte> bytes;
+  fill_random(thread.process().random(), bytes, n);
+  const bool stored = n == 0 || thread.process().memory().write(static_cast<std::uint64_t>(a[0]), bytes);
+  return Answer{stored ? static_cast<std::int64_t>(n) : -EFAULT};
+}
+
+// Every host has one processor.
+Kernel::Outcome Kernel::sys_affinity(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  if (a[1] < 8 || a[1] % 8 != 0) return Answer{-EINVAL};
+  const std::uint64_t mask = 1;
+  const bool stored = thread.process().memory().store(static_cast<std::uint64_t>(a[2]), mask);
+  return Answer{stored ? static_cast<std::int64_t>(sizeof mask) : -EFAULT};
+}
+
+Kernel::Outcome Kernel::sys_kill(Thread& thread) {
+  warn_(thread.process(), "signals to other processes are not simulated; the program got ESRCH");
+  return Answer{-ESRCH};
+}
+
+Kernel::Outcome Kernel::sys_identity(Thread& thread) {
+  const PendingCall& call = thread.call();
+  if (call.number != SYS_getpgrp && call.arguments[0] != 0 && call.arguments[0] != thread.process().pid()) {
+    return Answer{-ESRCH};
+  }
+  return Answer{thread.process().pid()};
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,315 @@
+// Waiting for files, for time and for futex words.
+#include <linux/futex.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "sim/supervisor/epoll_file.h"
+#include "sim/supervisor/kernel.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::int64_t kPsPerMs = 1'000'000'000;
+constexpr std::int64_t kUptimeNs = 1'000'000'000'000;  // as the shim's monotonic clock
+
+Instant add_ns(Instant from, std::int64_t ns) {
+  constexpr std::int64_t kLongest = 4'000'000'000'000'000;  // 46 days: far beyond any run, far below overflow
+  return from + Duration(std::clamp<std::int64_t>(ns, 0, kLongest) * 1000);
+}
+
+bool valid(const timespec& t) { return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < 1'000'000'000; }
+
+std::int64_t to_ns(const timespec& t) {
+  constexpr std::int64_t kMaxSeconds = 4'000'000'000;
+  return std::min<std::int64_t>(t.tv_sec, kMaxSeconds) * 1'000'000'000 + t.tv_nsec;
+}
+
+}  // namespace
+
+// Threads asleep on one futex word, in the order in which they came.
+class FutexQueue final : public VirtualFile {
+ public:
+  struct Sleeper {
+    Thread* thread;
+    std::uint32_t mask;
+    bool woken;
+  };
+  std::uint32_t readiness() const override { return 0; }
+  std::string describe() const override { return "futex"; }
+  int wake(int limit, std::uint32_t mask) {
+    int n = 0;
+    for (Sleeper& sleeper : sleepers) {
+      if (n >= limit) break;
+      if (sleeper.woken || (sleeper.mask & mask) == 0) continue;
+      sleeper.woken = true;
+      sleeper.thread->wake();
+      ++n;
+    }
+    return n;
+  }
+  std::vector<Sleeper> sleepers;
+};
+
+std::optional<Instant> Kernel::load_deadline(Thread& thread, std::uint64_t address, int* error) {
+  *error = 0;
+  if (thread.retried()) return thread.deadline();
+  if (address == 0) return kNever;
+  const auto timeout = thread.process().memory().load<timespec>(address);
+  if (!timeout) *error = -EFAULT;
+  if (timeout && !valid(*timeout)) *error = -EINVAL;
+  if (*error != 0) return std::nullopt;
+  return add_ns(now(), to_ns(*timeout));
+}
+
+std::uint32_t Kernel::readiness_of(Process& process, int fd, bool* valid_fd) const {
+  *valid_fd = true;
+  if (const VirtualFilePtr file = process.file(fd)) return file->readiness();
+  // Real descriptors are files and the empty standard input: always ready.
+  *valid_fd = fd >= 0 && fd < protocol::kVirtualFdFirst;
+  return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
+}
+
+Kernel::Outcome Kernel::sys_poll(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  const auto count = static_cast<std::uint64_t>(a[1]);
+  if (count > protocol::kFdLimit) return Answer{-EINVAL};
+  std::vector<pollfd> set(count);
+  const auto bytes = std::as_writable_bytes(std::span(set));
+  if (count > 0 && !process.memory().read(static_cast<std::uint64_t>(a[0]), bytes)) return Answer{-EFAULT};
+  std::vector<VirtualFilePtr> files;
+  std::int64_t ready = 0;
+  for (pollfd& entry : set) {
+    entry.revents = 0;
+    if (entry.fd < 0) continue;
+    bool valid_fd;
+    const std::uint32_t events = readiness_of(process, entry.fd, &valid_fd);
+    entry.revents = static_cast<short>(
+        valid_fd ? events & (static_cast<std::uint16_t>(entry.events) | POLLERR | POLLHUP) : POLLNVAL);
+    if (entry.revents != 0) ++ready;
+    if (VirtualFilePtr file = process.file(entry.fd)) files.push_back(std::move(file));
+  }
+  Instant deadline = kNever;
+  if (thread.retried()) {
+    deadline = thread.deadline();
+  } else if (call.number == SYS_ppoll) {
+    int error;
+    const auto loaded = load_deadline(thread, static_cast<std::uint64_t>(a[2]), &error);
+    if (!loaded) return Answer{error};
+    deadline = *loaded;
+  } else if (static_cast<int>(a[2]) >= 0) {
+    deadline = now() + Duration(static_cast<int>(a[2]) * kPsPerMs);
+  }
+  if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "poll");
+  if (count > 0 && !process.memory().write(static_cast<std::uint64_t>(a[0]), bytes)) return Answer{-EFAULT};
+  return Answer{ready};
+}
+
+Kernel::Outcome Kernel::sys_select(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  const auto limit = static_cast<int>(a[0]);
+  if (limit < 0 || limit > FD_SETSIZE) return Answer{-EINVAL};
+  constexpr std::uint32_t kMeaning[3] = {POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, POLLPRI};
+  const std::size_t set_bytes = static_cast<std::size_t>((limit + 63) / 64) * 8;
+  fd_set wanted[3], result[3];
+  std::vector<VirtualFilePtr> files;
+  std::int64_t ready = 0;
+  for (int k = 0; k < 3; ++k) {
+    FD_ZERO(&wanted[k]);
+    FD_ZERO(&result[k]);
+    if (a[k + 1] == 0) continue;
+    const auto bytes = std::as_writable_bytes(std::span(&wanted[k], 1)).first(set_bytes);
+    if (!process.memory().read(static_cast<std::uint64_t>(a[k + 1]), bytes)) return Answer{-EFAULT};
+    for (int fd = 0; fd < limit; ++fd) {
+      if (!FD_ISSET(fd, &wanted[k])) continue;
+      bool valid_fd;
+      const std::uint32_t events = readiness_of(process, fd, &valid_fd);
+      if (!valid_fd) return Answer{-EBADF};
+      if ((events & kMeaning[k]) != 0) {
+        FD_SET(fd, &result[k]);
+        ++ready;
+      }
+      if (VirtualFilePtr file = process.file(fd)) files.push_back(std::move(file));
+    }
+  }
+  Instant deadline = kNever;
+  if (thread.retried()) {
+    deadline = thread.deadline();
+  } else if (a[4] != 0 && call.number == SYS_select) {
+    const auto timeout = process.memory().load<timeval>(static_cast<std::uint64_t>(a[4]));
+    if (!timeout) return Answer{-EFAULT};
+    if (timeout->tv_sec < 0 || timeout->tv_usec < 0) return Answer{-EINVAL};
+    deadline = add_ns(now(), to_ns({timeout->tv_sec, 0}) + timeout->tv_usec * 1000);
+  } else if (a[4] != 0) {
+    int error;
+    const auto loaded = load_deadline(thread, static_cast<std::uint64_t>(a[4]), &error);
+    if (!loaded) return Answer{error};
+    deadline = *loaded;
+  }
+  if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "select");
+  for (int k = 0; k < 3; ++k) {
+    if (a[k + 1] == 0) continue;
+    const auto bytes = std::as_bytes(std::span(&result[k], 1)).first(set_bytes);
+    if (!process.memory().write(static_cast<std::uint64_t>(a[k + 1]), bytes)) return Answer{-EFAULT};
+  }
+  if (a[4] != 0 && call.number == SYS_select) {  // Linux tells how much of the timeout is left
+    const std::int64_t left_us = deadline > now() ? to_ps(Duration(deadline - now())) / 1'000'000 : 0;
+    process.memory().store(static_cast<std::uint64_t>(a[4]), timeval{left_us / 1'000'000, left_us % 1'000'000});
+  }
+  return Answer{ready};
+}
+
+Kernel::Outcome Kernel::sys_epoll_create(Thread& thread) {
+  const PendingCall& call = thread.call();
+  if (call.number == SYS_epoll_create && call.arguments[0] <= 0) return Answer{-EINVAL};
+  if (call.number == SYS_epoll_create1 && (call.arguments[0] & ~std::int64_t{EPOLL_CLOEXEC}) != 0) {
+    return Answer{-EINVAL};
+  }
+  return install(thread.process(), std::make_shared<EpollFile>(), false);
+}
+
+Kernel::Outcome Kernel::sys_epoll_ctl(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const VirtualFilePtr own = process.file(a[0]);
+  if (own == nullptr) return Answer{-EBADF};
+  auto* epoll = dynamic_cast<EpollFile*>(own.get());
+  if (epoll == nullptr) return Answer{-EINVAL};
+  const VirtualFilePtr file = process.file(a[2]);
+  if (file == nullptr) return Answer{a[2] >= 0 && a[2] < protocol::kVirtualFdFirst ? -EPERM : -EBADF};
+  if (file == own) return Answer{-EINVAL};
+  epoll_event event{};
+  if (a[1] != EPOLL_CTL_DEL) {
+    const auto loaded = process.memory().load<epoll_event>(static_cast<std::uint64_t>(a[3]));
+    if (!loaded) return Answer{-EFAULT};
+    event = *loaded;
+  }
+  return Answer{epoll->control(static_cast<int>(a[1]), static_cast<int>(a[2]), file, event)};
+}
+
+Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const VirtualFilePtr own = process.file(a[0]);
+  auto* epoll = dynamic_cast<EpollFile*>(own.get());
+  if (epoll == nullptr) return Answer{own == nullptr ? -EBADF : -EINVAL};
+  if (a[2] <= 0 || a[2] > 65536) return Answer{-EINVAL};
+  const std::vector<epoll_event> ready = epoll->take(static_cast<std::size_t>(a[2]));
+  Instant deadline = kNever;
+  if (thread.retried()) {
+    deadline = thread.deadline();
+  } else if (static_cast<int>(a[3]) >= 0) {
+    deadline = now() + Duration(static_cast<int>(a[3]) * kPsPerMs);
+  }
+  if (ready.empty() && now() < deadline) {
+    std::vector<VirtualFilePtr> files = epoll->watched();
+    files.insert(files.begin(), own);
+    return wait_for(thread, std::move(files), deadline, "epoll_wait");
+  }
+  if (!ready.empty() && !process.memory().write(static_cast<std::uint64_t>(a[1]), std::as_bytes(std::span(ready)))) {
+    return Answer{-EFAULT};
+  }
+  return Answer{static_cast<std::int64_t>(ready.size())};
+}
+
+Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  const bool by_clock = call.number == SYS_clock_nanosleep;
+  if (thread.retried()) {
+    if (now() >= thread.deadline()) return Answer{0};
+    return wait_for(thread, {}, thread.deadline(), "sleep");
+  }
+  const auto loaded = thread.process().memory().load<timespec>(static_cast<std::uint64_t>(a[by_clock ? 2 : 0]));
+  if (!loaded) return Answer{-EFAULT};
+  if (!valid(*loaded)) return Answer{-EINVAL};
+  std::int64_t ns = to_ns(*loaded);
+  if (by_clock && (a[1] & TIMER_ABSTIME) != 0) {
+    const bool real = a[0] == CLOCK_REALTIME || a[0] == CLOCK_TAI;
+    ns -= (real ? options_.epoch_ns : kUptimeNs) + to_ps(now()) / 1000;
+  }
+  if (ns <= 0) return Answer{0};
+  return wait_for(thread, {}, add_ns(now(), ns), "sleep");
+}
+
+Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, kNever, "pause"); }
+
+Kernel::Outcome Kernel::sys_futex(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const auto address = static_cast<std::uint64_t>(a[0]);
+  const int operation = static_cast<int>(a[1]) & FUTEX_CMD_MASK;
+  const auto key = std::pair(process.pid(), address);
+  const auto queue_of = [&] {
+    auto& queue = futexes_[key];
+    if (queue == nullptr) queue = std::make_shared<FutexQueue>();
+    return queue;
+  };
+  switch (operation) {
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_BITSET: {
+      const auto it = futexes_.find(key);
+      if (it == futexes_.end()) return Answer{0};
+      const auto mask = operation == FUTEX_WAKE_BITSET ? static_cast<std::uint32_t>(a[5]) : FUTEX_BITSET_MATCH_ANY;
+      if (mask == 0) return Answer{-EINVAL};
+      return Answer{it->second->wake(static_cast<int>(a[2]), static_cast<std::uint32_t>(mask))};
+    }
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET: {
+      const auto queue = queue_of();
+      auto& sleepers = queue->sleepers;
+      const auto self =
+          std::find_if(sleepers.begin(), sleepers.end(), [&](const auto& s) { return s.thread == &thread; });
+      if (self != sleepers.end()) {  // asleep before: woken, or out of time
+        const bool woken = self->woken;
+        if (!woken && now() < thread.deadline()) return wait_for(thread, {queue}, thread.deadline(), "futex");
+        sleepers.erase(self);
+        if (sleepers.empty()) futexes_.erase(key);
+        return Answer{woken ? 0 : -ETIMEDOUT};
+      }
+      const auto word = process.memory().load<std::uint32_t>(address);
+      const bool idle = sleepers.empty();
+      std::int64_t failure = 0;
+      if (!word) failure = -EFAULT;
+      if (word && *word != static_cast<std::uint32_t>(a[2])) failure = -EAGAIN;
+      const auto mask =
+          operation == FUTEX_WAIT_BITSET ? static_cast<std::uint32_t>(a[5]) : std::uint32_t{FUTEX_BITSET_MATCH_ANY};
+      if (mask == 0) failure = -EINVAL;
+      Instant deadline = kNever;
+      if (failure == 0 && a[3] != 0) {
+        const auto timeout = process.memory().load<timespec>(static_cast<std::uint64_t>(a[3]));
+        if (!timeout) failure = -EFAULT;
+        if (timeout && !valid(*timeout)) failure = -EINVAL;
+        if (failure == 0) {
+          std::int64_t ns = to_ns(*timeout);
+          if (operation == FUTEX_WAIT_BITSET) {
+            const bool real = (a[1] & FUTEX_CLOCK_REALTIME) != 0;
+            ns -= (real ? options_.epoch_ns : kUptimeNs) + to_ps(now()) / 1000;
+          }
+          if (ns <= 0) failure = -ETIMEDOUT;
+          deadline = add_ns(now(), ns);
+        }
+      }
+      if (failure != 0) {
+        if (idle) futexes_.erase(key);
+        return Answer{failure};
+      }
+      sleepers.push_back({&thread, mask, false});
+      return wait_for(thread, {queue}, deadline, "futex");
+    }
+    default:
+      return refuse(thread);
+  }
+}
+
+}  // namespace verbatim::supervisor

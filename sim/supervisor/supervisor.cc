@@ -1,0 +1,402 @@
+#include "sim/supervisor/supervisor.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/supervisor/device_files.h"
+#include "sim/supervisor/kernel.h"
+#include "sim/supervisor/launcher.h"
+#include "sim/supervisor/process.h"
+#include "sim/supervisor/token.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::uint32_t kFirstPid = 1000;
+
+int chosen_core(int wanted) {
+  if (wanted >= 0) return wanted;
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &allowed)) return core;
+  }
+  return 0;
+}
+
+std::string seconds(Instant when) {
+  const std::int64_t ns = to_ps(when) / 1000;
+  return fmt::format("{}.{:09} s", ns / 1'000'000'000, ns % 1'000'000'000);
+}
+
+}  // namespace
+
+class Supervisor::Impl {
+ public:
+  Impl(Engine& engine, Tracer& tracer, Choices& choices, std::vector<HostSpec> hosts,
+       const ManagementNetworkSpec& network, const SupervisorOptions& options)
+      : engine_(engine),
+        tracer_(tracer),
+        choices_(choices),
+        hosts_(std::move(hosts)),
+        options_(options),
+        token_(options_.limits.stuck_after_ms),
+        kernel_(
+            engine, tracer, hosts_, network, options_,
+            [this](Process& process, int fd, std::span<const std::byte> bytes) { output(process, fd, bytes); },
+            [this](Process& process, const std::string& text) { warn(process, text); }) {}
+
+  ~Impl() { kill_all(); }
+
+  RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
+
+ private:
+  // The start of one program.
+  struct Start {
+    Start(Impl& owner, std::size_t index, ComponentId component)
+        : impl(owner),
+          program(index),
+          timer(owner.engine_, component, EventClass::kProgram, this, [](void* self) {
+            auto* start = static_cast<Start*>(self);
+            start->impl.start(start->program);
+          }) {}
+    Impl& impl;
+    std::size_t program;
+    Timer timer;
+  };
+
+  void start(std::size_t program);
+  void on_thread(Thread& thread);
+  // The thread's answer is in place: it runs until its next request.
+  void resume(Thread& thread, const Answer& answer);
+  void take_request(Process& process);
+  void end(Process& process);
+  void reap(Process& process);
+  void kill_all();
+  void output(Process& process, int fd, std::span<const std::byte> bytes);
+  void warn(Process& process, const std::string& text);
+  std::string title(const Process& process) const {
+    return fmt::format("{}: {} (pid {})", process.host().name, process.name(), process.pid());
+  }
+  void finish(Outcome outcome, std::string finding) {
+    finished_ = true;
+    result_.outcome = outcome;
+    result_.findings.push_back(std::move(finding));
+  }
+  void report_deadlock();
+  bool any_alive() const {
+    return std::any_of(processes_.begin(), processes_.end(), [](const auto& p) { return p->alive; });
+  }
+
+  Engine& engine_;
+  Tracer& tracer_;
+  Choices& choices_;
+  std::vector<HostSpec> hosts_;
+  SupervisorOptions options_;
+  TokenWait token_;
+  Kernel kernel_;
+  const std::vector<ProgramSpec>* programs_ = nullptr;
+  OutputListener* listener_ = nullptr;
+  std::vector<std::unique_ptr<Start>> starts_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::size_t not_started_ = 0;
+  int core_ = 0;
+  bool finished_ = false;
+  RunResult result_;
+};
+
+RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, OutputListener& listener) {
+  programs_ = &programs;
+  listener_ = &listener;
+  result_.programs.resize(programs.size());
+  not_started_ = programs.size();
+
+  rlimit descriptors;
+  if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
+    descriptors.rlim_cur = descriptors.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &descriptors);
+  }
+  core_ = chosen_core(options_.core);
+  cpu_set_t before, one;
+  sched_getaffinity(0, sizeof before, &before);
+  CPU_ZERO(&one);
+  CPU_SET(core_, &one);
+  sched_setaffinity(0, sizeof one, &one);
+
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    starts_.push_back(std::make_unique<Start>(*this, i, hosts_[programs[i].host].component));
+    starts_.back()->timer.schedule_at(programs[i].start);
+  }
+
+  while (!finished_ && (not_started_ > 0 || any_alive())) {
+    if (engine_.empty()) {
+      report_deadlock();
+    } else if (engine_.next_event_time() > options_.limits.virtual_end) {
+      finish(Outcome::kTimeLimit,
+             fmt::format("the limit of {} virtual time was reached", seconds(options_.limits.virtual_end)));
+    } else {
+      engine_.step();
+      if (token_.interrupted() && !finished_) finish(Outcome::kInterrupted, "the run was interrupted");
+    }
+  }
+  kill_all();
+  sched_setaffinity(0, sizeof before, &before);
+  return std::move(result_);
+}
+
+void Supervisor::Impl::start(std::size_t index) {
+  const ProgramSpec& spec = (*programs_)[index];
+  const HostSpec& host = hosts_[spec.host];
+  --not_started_;
+  LaunchRequest request;
+  const std::string reason = inspect_program(spec.arguments.at(0), spec.working_directory, &request.path);
+  const auto pid = static_cast<std::uint32_t>(kFirstPid + index);
+  const std::string stream = fmt::format("program/{}", index);
+  if (!reason.empty()) {
+    result_.programs[index].exited = true;
+    result_.programs[index].exit_code = 127;
+    result_.findings.push_back(host.name + ": " + reason);
+    return;
+  }
+  const std::string& name = spec.arguments[0];
+  processes_.push_back(std::make_unique<Process>(index, pid, host, spec.host, name.substr(name.rfind('/') + 1),
+                                                 Rng(options_.seed, stream + "/random")));
+  Process& process = *processes_.back();
+  protocol::RegionHeader& header = process.region().header();
+  header.virtual_pid = pid;
+  header.parent_virtual_pid = 1;
+  header.thread_count = 1;
+  header.epoch_ns = options_.epoch_ns;
+  header.timestamp_counter_hz = host.timestamp_counter_hz;
+  header.costs = host.costs;
+  process.region().slot(0).virtual_tid = pid;
+  process.install_at(1, std::make_shared<OutputFile>(1));
+  process.install_at(2, std::make_shared<OutputFile>(2));
+
+  request.arguments = spec.arguments;
+  request.environment = {{"PATH", kProgramPath}, {"HOME", "/"}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
+  for (const auto& [key, value] : spec.environment) request.environment[key] = value;
+  request.working_directory = spec.working_directory;
+  request.shim_directory = options_.shim_directory;
+  request.region_fd = process.region().fd();
+  request.core = core_;
+  Rng auxiliary(options_.seed, stream + "/at_random");
+  const std::uint64_t words[2] = {auxiliary.next(), auxiliary.next()};
+  std::memcpy(request.random_bytes.data(), words, sizeof words);
+
+  const LaunchedProcess launched = launch(request);
+  if (!launched.error.empty()) {
+    process.alive = false;
+    result_.programs[index].exited = true;
+    result_.programs[index].exit_code = 127;
+    result_.findings.push_back(host.name + ": " + launched.error);
+    return;
+  }
+  process.set_native_pid(launched.pid);
+  process.region().close_fd();
+  token_.watch(launched.stdout_fd, [this, &process](std::string_view bytes) {
+    output(process, 1, std::as_bytes(std::span(bytes)));
+  });
+  token_.watch(launched.stderr_fd, [this, &process](std::string_view bytes) {
+    output(process, 2, std::as_bytes(std::span(bytes)));
+  });
+  result_.programs[index].started = true;
+  spdlog::debug("{} started as process {}", title(process), launched.pid);
+  tracer_.record(host.component, TraceEvent::kProgramStarted, pid);
+
+  process.threads().push_back(std::make_unique<Thread>(
+      engine_, host.component, process, 0, pid, Duration(host.costs.wake_up_ps),
+      [](Thread& thread) { thread.process().owner<Impl>().on_thread(thread); }));
+  process.set_owner(this);
+  take_request(process);
+}
+
+void Supervisor::Impl::take_request(Process& process) {
+  switch (token_.wait(process.region(), process.native_pid())) {
+    case TokenWait::Result::kMessage:
+      break;
+    case TokenWait::Result::kDied:
+      end(process);
+      return;
+    case TokenWait::Result::kInterrupted:
+      finish(Outcome::kInterrupted, "the run was interrupted");
+      return;
+    case TokenWait::Result::kStuck:
+      finish(Outcome::kStuck, title(process) + " " + token_.stuck_doing());
+      return;
+  }
+  // Copied once; what the program writes there later does not matter.
+  const std::uint32_t index = process.region().header().message_slot;
+  Thread* thread = nullptr;
+  for (auto& candidate : process.threads()) {
+    if (candidate->slot() == index && candidate->state() != Thread::State::kDead) thread = candidate.get();
+  }
+  if (thread == nullptr) {
+    finish(Outcome::kStuck, title(process) + " overwrote the memory it shares with the simulator; it was stopped");
+    return;
+  }
+  const protocol::ThreadSlot& slot = process.region().slot(index);
+  PendingCall& call = thread->call();
+  call.request = slot.request;
+  call.number = slot.number;
+  for (int i = 0; i < 6; ++i) call.arguments[i] = slot.arguments[i];
+
+  Duration cost = Duration::zero();
+  switch (call.request) {
+    case protocol::Request::kSpend:
+    case protocol::Request::kDoorbell: {
+      constexpr std::int64_t kLongest = 1'000'000'000'000;  // one second: far beyond any modelled cost
+      cost = Duration(std::clamp<std::int64_t>(call.arguments[0], 0, kLongest));
+      break;
+    }
+    case protocol::Request::kAttach:
+    case protocol::Request::kFault:
+      break;
+    default:
+      cost = kernel_.cost(*thread);
+  }
+  thread->run_at(engine_.now() + cost);
+}
+
+void Supervisor::Impl::on_thread(Thread& thread) {
+  Process& process = thread.process();
+  const PendingCall& call = thread.call();
+  switch (call.request) {
+    case protocol::Request::kSpend:
+      resume(thread, {});
+      return;
+    case protocol::Request::kDoorbell: {
+      const auto context = static_cast<std::uint64_t>(call.arguments[2]);
+      auto& contexts = process.contexts();
+      if (context >= 1 && context <= contexts.size() && contexts[context - 1]->open()) {
+        contexts[context - 1]->hca().ring_doorbell(
+            contexts[context - 1]->handle(), static_cast<protocol::DoorbellKind>(call.arguments[1]),
+            static_cast<std::uint32_t>(call.arguments[3]), static_cast<std::uint64_t>(call.arguments[4]));
+      }
+      resume(thread, {});
+      return;
+    }
+    case protocol::Request::kCommand:
+      resume(thread, kernel_.command(thread));
+      return;
+    case protocol::Request::kSystemCall:
+      if (const Kernel::Outcome answer = kernel_.execute(thread)) resume(thread, *answer);
+      return;
+    case protocol::Request::kRefused:
+      resume(thread, kernel_.refuse(thread));
+      return;
+    case protocol::Request::kAttach:
+      process.attached = true;
+      resume(thread, {});
+      return;
+    case protocol::Request::kFault:
+      warn(process, fmt::format("died of signal {} ({}) at address {:#x}", call.arguments[0],
+                                strsignal(static_cast<int>(call.arguments[0])), call.arguments[1]));
+      resume(thread, {});
+      return;
+    case protocol::Request::kNone:
+      break;
+  }
+  finish(Outcome::kStuck, title(process) + " overwrote the memory it shares with the simulator; it was stopped");
+}
+
+void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
+  Process& process = thread.process();
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  slot.result = answer.result;
+  slot.action = answer.action;
+  slot.action_arguments[0] = answer.arguments[0];
+  slot.action_arguments[1] = answer.arguments[1];
+  slot.clock_ps = to_ps(engine_.now());
+  slot.horizon_ps = 0;
+  ++result_.hand_overs;
+  slot.go.store(1, std::memory_order_release);
+  wake_futex(slot.go);
+  take_request(process);
+}
+
+void Supervisor::Impl::end(Process& process) {
+  token_.drain();
+  reap(process);
+  ProgramResult& result = result_.programs[process.program()];
+  tracer_.record(process.host().component, TraceEvent::kProgramExited, process.pid(),
+                 static_cast<std::uint64_t>(result.exit_code), static_cast<std::uint64_t>(result.signal));
+}
+
+void Supervisor::Impl::reap(Process& process) {
+  if (!process.alive) return;
+  process.alive = false;
+  int status = 0;
+  waitpid(process.native_pid(), &status, 0);
+  ProgramResult& result = result_.programs[process.program()];
+  result.exited = !finished_;
+  result.ended = engine_.now();
+  if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  for (auto& thread : process.threads()) thread->die();
+  kernel_.release(process);
+}
+
+void Supervisor::Impl::kill_all() {
+  for (auto& process : processes_) {
+    if (!process->alive) continue;
+    finished_ = true;
+    kill(process->native_pid(), SIGKILL);
+    reap(*process);
+  }
+}
+
+void Supervisor::Impl::output(Process& process, int fd, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  tracer_.record(process.host().component, TraceEvent::kProgramOutput, process.pid(), static_cast<std::uint64_t>(fd),
+                 bytes.size(), 0, bytes);
+  listener_->on_output(process.program(), fd, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+void Supervisor::Impl::warn(Process& process, const std::string& text) {
+  if (!process.first_warning(text)) return;
+  spdlog::warn("{}: {}", title(process), text);
+  result_.warnings.push_back(title(process) + ": " + text);
+}
+
+void Supervisor::Impl::report_deadlock() {
+  finished_ = true;
+  result_.outcome = Outcome::kDeadlock;
+  for (const auto& process : processes_) {
+    if (!process->alive) continue;
+    for (const auto& thread : process->threads()) {
+      if (thread->state() != Thread::State::kBlocked) continue;
+      result_.findings.push_back(fmt::format("{}, thread {} waits in {} since {}", title(*process), thread->tid(),
+                                             thread->waits_for(), seconds(thread->blocked_since())));
+    }
+  }
+}
+
+Supervisor::Supervisor(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable&,
+                       std::vector<HostSpec> hosts, const ManagementNetworkSpec& network,
+                       const SupervisorOptions& options)
+    : impl_(std::make_unique<Impl>(engine, tracer, choices, std::move(hosts), network, options)) {}
+
+Supervisor::~Supervisor() = default;
+
+std::string Supervisor::reject_reason(const ProgramSpec& program, std::string* resolved_path) {
+  if (program.arguments.empty()) return "the command is empty";
+  return inspect_program(program.arguments[0], program.working_directory, resolved_path);
+}
+
+RunResult Supervisor::run(const std::vector<ProgramSpec>& programs, OutputListener& output) {
+  return impl_->run(programs, output);
+}
+
+}  // namespace verbatim::supervisor
