@@ -1,0 +1,48 @@
+// What the verbs of the command line share: exit codes, options, and their entry points, one file each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/diagnostics.h"
+
+namespace verbatim::cli {
+
+enum ExitCode : int {
+  kAsExpected = 0,
+  kProgramFailed = 1,   // or an expectation was not met
+  kUsage = 2,           // usage or file error; nothing was started
+  kDeadlock = 3,
+  kLimit = 4,
+  kInternalError = 70,
+};
+
+struct RunOptions {
+  std::vector<std::string> arguments;  // SCENARIO.json, or HOST=COMMAND …
+  std::string topology;
+  std::string stagger = "100 ms";
+  std::optional<std::int64_t> seed;
+  std::string out;
+  std::string time_limit;
+  std::string trace;
+  std::string log = "warn";
+  int core = -1;
+  bool quiet = false;
+  bool verify = false;
+  int record_fd = -1;       // of `run --verify`: where the run's trace goes
+  std::uint64_t pad = 0;    // of `run --verify`: bytes allocated first, to move everything else
+};
+
+int check(const std::vector<std::string>& files, bool host);
+int describe(const std::string& topology);
+int write_schemas(const std::string& folder);
+int run(const RunOptions& options);
+
+// `verbatim: sentence` on standard error.
+void complain(const std::string& sentence);
+// Every finding on a line of its own; then how many.
+void print(const config::Diagnostics& diagnostics);
+
+}  // namespace verbatim::cli

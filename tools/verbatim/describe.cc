@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "sim/config/cabling.h"
+#include "sim/config/load.h"
+#include "sim/config/words.h"
+#include "tools/verbatim/cli.h"
+#include "tools/verbatim/install_paths.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+using config::Dimension;
+using config::format_quantity;
+
+// Rows of equal columns, two blanks apart and two in front.
+class Table {
+ public:
+  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void print() const {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows_) {
+      widths.resize(std::max(widths.size(), row.size()));
+      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    for (const auto& row : rows_) {
+      std::string line;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        line += "  " + row[i];
+        if (i + 1 < row.size()) line.append(widths[i] - row[i].size(), ' ');
+      }
+      std::printf("%s\n", line.c_str());
+    }
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string counted(std::size_t n, const std::string& thing, const std::string& plural) {
+  return std::to_string(n) + " " + (n == 1 ? thing : plural);
+}
+
+std::string gid_text(const ib::Gid& gid) {
+  std::string text;
+  for (int i = 0; i < 16; ++i) {
+    if (i > 0 && i % 2 == 0) text += ':';
+    text += "0123456789abcdef"[gid.raw[i] >> 4];
+    text += "0123456789abcdef"[gid.raw[i] & 15];
+  }
+  return text;
+}
+
+void print_links(const config::TopologySpec& topology) {
+  std::printf("Links\n");
+  Table table;
+  for (const config::LinkSpec& link : topology.links) {
+    const auto end = [&](const config::Endpoint& e) { return topology.node_name(e) + ":" + std::to_string(e.port); };
+    // byte time is ps/byte as a ratio; 8 bits / (n/d ps) in Mbit/s is exact enough to read.
+    const std::uint64_t mbps = 8'000'000 * link.rate.byte_time.denominator / link.rate.byte_time.ps_numerator;
+    table.row({end(link.end_a), "--", end(link.end_b), config::format_link_rate(link.rate),
+               format_quantity(static_cast<std::int64_t>(mbps) * 1'000'000, Dimension::kRate),
+               format_quantity(link.length_mm, Dimension::kLength),
+               format_quantity(to_ps(link.propagation()), Dimension::kDuration)});
+  }
+  table.print();
+}
+
+void print_routes(const config::TopologySpec& topology, const subnet::Plan& plan) {
+  constexpr std::size_t kShown = 64;
+  std::printf("Routes\n");
+  const std::size_t n = topology.hosts.size();
+  Table table;
+  std::size_t shown = 0;
+  for (std::size_t from = 0; from < n; ++from) {
+    for (std::size_t to = 0; to < n && shown < kShown; ++to) {
+      if (from == to) continue;
+      std::string hops;
+      for (const std::string& hop : config::route(topology, plan, from, to)) hops += (hops.empty() ? "" : " > ") + hop;
+      table.row({topology.hosts[from].name, "->", topology.hosts[to].name, hops.empty() ? "no route" : hops});
+      ++shown;
+    }
+  }
+  table.print();
+  if (n * (n - 1) > shown) std::printf("  … and %zu more\n", n * (n - 1) - shown);
+}
+
+}  // namespace
+
+int describe(const std::string& path) {
+  config::Diagnostics diagnostics;
+  const auto topology = config::load_topology(path, {profile_folders()}, diagnostics);
+  if (!topology) {
+    print(diagnostics);
+    return kUsage;
+  }
+  const subnet::Plan plan = config::plan_of(*topology);
+  std::printf("%s: %s, %s, %s, %s\n", topology->name.c_str(), topology->link_layer.c_str(),
+              counted(topology->hosts.size(), "host", "hosts").c_str(),
+              counted(topology->switches.size(), "switch", "switches").c_str(),
+              counted(topology->links.size(), "link", "links").c_str());
+  if (!topology->description.empty()) std::printf("%s\n", topology->description.c_str());
+
+  std::printf("Hosts\n");
+  Table hosts;
+  for (std::size_t i = 0; i < topology->hosts.size(); ++i) {
+    const config::HostSpec& host = topology->hosts[i];
+    hosts.row({host.name, config::format_ipv4(host.address), "LID " + std::to_string(plan.nodes[i].ports[0].lid.value),
+               "GID " + gid_text(plan.nodes[i].ports[0].gid), "hca " + host.hca_profile.name,
+               "cpu " + host.cpu_profile.name});
+  }
+  hosts.print();
+  if (!topology->switches.empty()) {
+    std::printf("Switches\n");
+    Table switches;
+    for (std::size_t i = 0; i < topology->switches.size(); ++i) {
+      const config::SwitchSpec& s = topology->switches[i];
+      std::size_t used = 0;
+      for (const config::LinkSpec& link : topology->links) {
+        used += (link.end_a.is_switch && link.end_a.node == i) + (link.end_b.is_switch && link.end_b.node == i);
+      }
+      switches.row({s.name, "LID " + std::to_string(plan.nodes[topology->hosts.size() + i].ports[0].lid.value),
+                    counted(s.ports, "port", "ports") + ", " + std::to_string(used) + " in use", s.switch_profile.name});
+    }
+    switches.print();
+  }
+  print_links(*topology);
+  print_routes(*topology, plan);
+  std::printf("Management network\n  %s one way, %s\n",
+              format_quantity(to_ps(topology->management_network.latency), Dimension::kDuration).c_str(),
+              format_quantity(topology->management_network.bits_per_second, Dimension::kRate).c_str());
+  return kAsExpected;
+}
+
+}  // namespace verbatim::cli

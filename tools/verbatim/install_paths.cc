@@ -1,0 +1,44 @@
+#include "tools/verbatim/install_paths.h"
+
+#include <filesystem>
+
+namespace verbatim::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path executable_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path(".") : self.parent_path();
+}
+
+}  // namespace
+
+std::string shim_directory() {
+  const fs::path here = executable_folder();
+  const fs::path libdir = VERBATIM_LIBDIR;  // "lib" or "lib/x86_64-linux-gnu"
+  std::vector<fs::path> candidates = {here / "lib"};
+  if (libdir.is_relative()) candidates.push_back(here.parent_path() / libdir / "verbatim");
+  candidates.push_back(here.parent_path() / "lib" / "verbatim");
+  candidates.push_back(here.parent_path() / "lib64" / "verbatim");
+  std::error_code error;
+  for (const fs::path& folder : candidates) {
+    if (fs::is_regular_file(folder / "libverbatim_runtime.so", error)) return folder.lexically_normal();
+  }
+  return "";
+}
+
+std::vector<std::string> profile_folders() {
+  const fs::path here = executable_folder();
+  std::vector<std::string> folders;
+  std::error_code error;
+  for (const fs::path& folder :
+       {here / "topologies" / "profiles", here.parent_path() / "share" / "verbatim" / "topologies" / "profiles"}) {
+    if (fs::is_directory(folder, error)) folders.push_back(folder.lexically_normal());
+  }
+  return folders;
+}
+
+}  // namespace verbatim::cli

@@ -1,0 +1,121 @@
+// The command line: verbs, options, exit codes. Each verb's work is in a file of its own.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tools/verbatim/cli.h"
+
+namespace verbatim::cli {
+namespace {
+
+constexpr char kFooter[] =
+    "Exit codes: 0 as expected; 1 a program failed or an expectation was not met; 2 usage or file error, nothing\n"
+    "was started; 3 the programs are deadlocked in virtual time; 4 a limit was reached; 70 a bug of verbatim.";
+
+void add_run(CLI::App& app, RunOptions& options) {
+  CLI::App* verb = app.add_subcommand("run", "Run programs on a simulated fabric:\n"
+                                             "  verbatim run [OPTIONS] SCENARIO.json\n"
+                                             "  verbatim run [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
+  verb->footer(kFooter);
+  verb->add_option("what", options.arguments, "a scenario file, or HOST=COMMAND once for each program")->required();
+  verb->add_option("--topology", options.topology, "topology file, for the form HOST=COMMAND");
+  verb->add_option("--stagger", options.stagger, "virtual time between the starts of programs given as HOST=COMMAND")
+      ->capture_default_str();
+  verb->add_option("--seed", options.seed, "root of all random numbers (default: the scenario's, else 1)")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
+  verb->add_option("--out", options.out, "folder for run.json and the programs' output; made if missing");
+  verb->add_option("--time-limit", options.time_limit, "end the run at this virtual time, such as 10s");
+  verb->add_option("--trace", options.trace, "write the trace to this file, one fact a line");
+  verb->add_flag("--verify", options.verify, "run twice and name the first difference");
+  verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");
+  verb->add_option("--log", options.log, "log level: trace, debug, info, warn, error, off")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
+  verb->add_option("--core", options.core, "processor that everything runs on (default: the first allowed one)")
+      ->check(CLI::Range(0, 1 << 16));
+  verb->add_option("--record-fd", options.record_fd)->group("");
+  verb->add_option("--pad", options.pad)->group("");
+}
+
+void set_up_log(const std::string& level) {
+  // A log is for people: it goes to standard error and has no part in any result.
+  auto logger = std::make_shared<spdlog::logger>("verbatim", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern("verbatim [%l] %v");
+  logger->set_level(spdlog::level::from_str(level));
+  spdlog::set_default_logger(logger);
+}
+
+int dispatch(int argc, char** argv) {
+  CLI::App app{"Verbatim runs unmodified RDMA verbs programs on a simulated fabric, in virtual time: the same inputs "
+               "give the same bytes.",
+               "verbatim"};
+  app.set_version_flag("--version", "verbatim " VERBATIM_VERSION);
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  app.get_formatter()->column_width(28);
+
+  RunOptions run_options;
+  add_run(app, run_options);
+
+  std::vector<std::string> files;
+  bool host = false;
+  CLI::App* check_verb = app.add_subcommand("check", "Check topologies, scenarios and profiles, or this machine");
+  check_verb->add_option("file", files, "files to check; what they are is seen from their content");
+  check_verb->add_flag("--host", host, "check whether this machine or container can run simulations");
+
+  std::string topology;
+  CLI::App* describe_verb = app.add_subcommand("describe", "Describe a topology: hosts, LIDs, links, routes");
+  describe_verb->add_option("topology", topology, "topology file")->required();
+
+  std::string schema_folder;
+  CLI::App* schema_verb = app.add_subcommand("schema", "Write the JSON Schemas")->group("");
+  schema_verb->add_option("folder", schema_folder, "folder to write to")->required();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    app.exit(e);
+    return kAsExpected;
+  } catch (const CLI::CallForAllHelp& e) {
+    app.exit(e);
+    return kAsExpected;
+  } catch (const CLI::CallForVersion& e) {
+    app.exit(e);
+    return kAsExpected;
+  } catch (const CLI::ParseError& e) {
+    complain(std::string(e.what()) + "; see `verbatim --help` or `verbatim VERB --help`");
+    return kUsage;
+  }
+  if (check_verb->parsed()) return check(files, host);
+  if (describe_verb->parsed()) return describe(topology);
+  if (schema_verb->parsed()) return write_schemas(schema_folder);
+  set_up_log(run_options.log);
+#ifdef VERBATIM_CAN_RUN
+  return run(run_options);
+#else
+  complain("this build has no supervisor and cannot run simulations");
+  return kUsage;
+#endif
+}
+
+}  // namespace
+}  // namespace verbatim::cli
+
+int main(int argc, char** argv) {
+  try {
+    const int code = verbatim::cli::dispatch(argc, argv);
+    // A full disk or a closed pipe behind standard output must not look like success.
+    if (std::fflush(stdout) != 0 && code == verbatim::cli::kAsExpected) {
+      verbatim::cli::complain("standard output cannot be written");
+      return verbatim::cli::kProgramFailed;
+    }
+    return code;
+  } catch (const std::exception& e) {
+    verbatim::cli::complain(std::string("internal error: ") + e.what());
+    return verbatim::cli::kInternalError;
+  }
+}
