@@ -21,7 +21,7 @@ void add_run(CLI::App& app, RunOptions& options) {
                                              "  verbatim run [OPTIONS] SCENARIO.json\n"
                                              "  verbatim run [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
   verb->footer(kFooter);
-  verb->add_option("what", options.arguments, "a scenario file, or HOST=COMMAND once for each program")->required();
+  verb->add_option("what", options.arguments, "a scenario file, or HOST=COMMAND once for each program");
   verb->add_option("--topology", options.topology, "topology file, for the form HOST=COMMAND");
   verb->add_option("--stagger", options.stagger, "virtual time between the starts of programs given as HOST=COMMAND")
       ->capture_default_str();

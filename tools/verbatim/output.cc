@@ -1,0 +1,82 @@
+#include "tools/verbatim/output.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace verbatim::cli {
+
+namespace {
+// A line longer than this is shown in pieces: a program that never ends its line must not fill the memory.
+constexpr std::size_t kLongestLine = 1 << 20;
+}  // namespace
+
+std::vector<std::string> labels_of(const std::vector<std::string>& hosts) {
+  std::vector<std::string> labels;
+  std::map<std::string, int> seen;
+  for (const std::string& host : hosts) {
+    const int n = ++seen[host];
+    labels.push_back(n == 1 ? host : host + "." + std::to_string(n));
+  }
+  return labels;
+}
+
+ProgramOutput::ProgramOutput(std::vector<std::string> labels, bool to_terminal)
+    : labels_(std::move(labels)), streams_(2 * labels_.size()), to_terminal_(to_terminal) {}
+
+ProgramOutput::~ProgramOutput() { finish(); }
+
+std::string ProgramOutput::open_files(const std::string& folder) {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    const std::string path = folder + "/" + labels_[i / 2] + (i % 2 == 0 ? ".stdout" : ".stderr");
+    streams_[i].file = std::fopen(path.c_str(), "we");
+    if (streams_[i].file == nullptr) return "cannot write " + path + ": " + std::strerror(errno);
+  }
+  return "";
+}
+
+void ProgramOutput::flush_line(std::size_t stream) {
+  std::string& line = streams_[stream].line;
+  if (line.empty()) return;
+  if (to_terminal_) {
+    const std::string text = labels_[stream / 2] + "| " + line + (line.back() == '\n' ? "" : "\n");
+    // The two streams keep their order towards each other where both end in one place.
+    std::FILE* to = stream % 2 == 0 ? stdout : stderr;
+    if (to == stderr) std::fflush(stdout);
+    std::fwrite(text.data(), 1, text.size(), to);
+  }
+  line.clear();
+}
+
+void ProgramOutput::on_output(std::size_t program, int fd, std::string_view bytes) {
+  const std::size_t index = 2 * program + (fd == 2 ? 1 : 0);
+  Stream& stream = streams_.at(index);
+  if (stream.file != nullptr) std::fwrite(bytes.data(), 1, bytes.size(), stream.file);
+  if (keep_ && fd != 2) stream.kept += bytes;
+  while (!bytes.empty()) {
+    const std::size_t newline = bytes.find('\n');
+    const std::size_t n = newline == std::string_view::npos ? bytes.size() : newline + 1;
+    stream.line += bytes.substr(0, n);
+    bytes.remove_prefix(n);
+    if (newline != std::string_view::npos || stream.line.size() >= kLongestLine) flush_line(index);
+  }
+}
+
+void ProgramOutput::on_exit(std::size_t program) {
+  flush_line(2 * program);
+  flush_line(2 * program + 1);
+}
+
+std::string ProgramOutput::finish() {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    flush_line(i);
+    std::FILE*& file = streams_[i].file;
+    if (file == nullptr) continue;
+    const bool bad = std::ferror(file) != 0;
+    if (std::fclose(file) != 0 || bad) failure_ = "the output of " + labels_[i / 2] + " could not be written completely";
+    file = nullptr;
+  }
+  std::fflush(stdout);
+  return failure_;
+}
+
+}  // namespace verbatim::cli

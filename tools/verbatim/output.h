@@ -1,0 +1,55 @@
+// The programs' output: on the terminal line by line as `host| text`, and unprefixed in files.
+#pragma once
+
+#include <cstdio>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/trace.h"
+#include "sim/supervisor/supervisor.h"
+
+namespace verbatim::cli {
+
+// "server", and "server.2" for the second program on it, so that every program has a label of its own.
+std::vector<std::string> labels_of(const std::vector<std::string>& hosts);
+
+// Takes the programs' writes in virtual-time order. Lines appear when they are complete; what a program leaves
+// without a newline appears when it ends.
+class ProgramOutput final : public supervisor::OutputListener {
+ public:
+  // `to_terminal`: false with --quiet.
+  ProgramOutput(std::vector<std::string> labels, bool to_terminal);
+  ~ProgramOutput();
+
+  // Also writes `LABEL.stdout` and `LABEL.stderr` in `folder`. A sentence on failure, else empty.
+  std::string open_files(const std::string& folder);
+
+  void on_output(std::size_t program, int fd, std::string_view bytes) override;
+  void on_exit(std::size_t program) override;
+  // Shows every unfinished line; closes the files. A sentence when something could not be written.
+  std::string finish();
+
+  // Keeps the standard output of programs for comparison with what is expected of it.
+  void keep_output() { keep_ = true; }
+  const std::string& kept(std::size_t program) const { return streams_.at(2 * program).kept; }
+  const std::string& label(std::size_t program) const { return labels_.at(program); }
+
+ private:
+  struct Stream {
+    std::string line;
+    std::string kept;
+    std::FILE* file = nullptr;
+  };
+
+  void flush_line(std::size_t stream);
+
+  std::vector<std::string> labels_;
+  std::vector<Stream> streams_;  // stdout and stderr of program 0, of program 1, …
+  bool to_terminal_;
+  bool keep_ = false;
+  std::string failure_;
+};
+
+}  // namespace verbatim::cli

@@ -1,0 +1,145 @@
+#include "tools/verbatim/report.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "sim/config/words.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+std::string_view name_of(supervisor::Outcome outcome) {
+  switch (outcome) {
+    case supervisor::Outcome::kFinished: return "finished";
+    case supervisor::Outcome::kDeadlock: return "deadlock";
+    case supervisor::Outcome::kTimeLimit: return "time-limit";
+    case supervisor::Outcome::kStuck: return "stuck";
+    case supervisor::Outcome::kInterrupted: return "interrupted";
+  }
+  CHECK(false);
+}
+
+std::string how_it_ended(const supervisor::ProgramResult& result) {
+  if (result.signal != 0) return "was ended by signal " + std::to_string(result.signal) + " (" + config::signal_name(result.signal) + ")";
+  return "ended with exit code " + std::to_string(result.exit_code);
+}
+
+bool as_expected(const supervisor::ProgramResult& result, const std::string& expected) {
+  if (const int signal = config::signal_number(expected); signal != 0) return result.signal == signal;
+  return result.signal == 0 && std::to_string(result.exit_code) == expected;
+}
+
+std::string missing_output(const std::vector<std::string>& expected, const std::string& text) {
+  std::size_t from = 0;
+  for (const std::string& wanted : expected) {
+    const std::size_t at = text.find(wanted, from);
+    if (at == std::string::npos) return wanted;
+    from = at + wanted.size();
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string milliseconds(Instant t) {
+  const std::int64_t ps = to_ps(t);
+  std::string decimals = std::to_string(ps % 1'000'000'000);
+  decimals.insert(0, 9 - decimals.size(), '0');
+  return std::to_string(ps / 1'000'000'000) + "." + decimals + " ms";
+}
+
+Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
+              const ProgramOutput& output) {
+  Verdict verdict;
+  const auto fail = [&](std::string sentence) {
+    verdict.sentences.push_back(std::move(sentence));
+    if (verdict.code == kAsExpected) verdict.code = kProgramFailed;
+  };
+  const config::ExpectSpec& expect = plan.scenario.expect;
+  const std::string_view outcome = name_of(result.outcome);
+  if (outcome != expect.outcome) {
+    switch (result.outcome) {
+      case supervisor::Outcome::kDeadlock:
+        verdict.code = kDeadlock;
+        verdict.sentences.push_back("the programs are deadlocked at " + milliseconds(figures.virtual_end) +
+                                    ": every one waits for something that can no longer happen");
+        break;
+      case supervisor::Outcome::kTimeLimit:
+        verdict.code = kLimit;
+        verdict.sentences.push_back("the time limit was reached at " + milliseconds(figures.virtual_end) +
+                                    "; allow more with --time-limit, or see below what the programs wait for");
+        break;
+      case supervisor::Outcome::kStuck:
+        verdict.code = kLimit;
+        verdict.sentences.push_back("a program did not come back: it computes or sleeps without a call the simulator sees");
+        break;
+      case supervisor::Outcome::kInterrupted: fail("the run was interrupted at " + milliseconds(figures.virtual_end)); break;
+      case supervisor::Outcome::kFinished:
+        fail("the run finished, but the scenario expects \"" + expect.outcome + "\"");
+        break;
+    }
+  }
+  for (std::size_t i = 0; i < result.programs.size(); ++i) {
+    const supervisor::ProgramResult& program = result.programs[i];
+    const config::ProgramSpec& spec = plan.scenario.programs[i];
+    if (program.exited && !as_expected(program, spec.expect_exit)) {
+      fail("on host " + spec.host + ", `" + config::join_words(spec.command) + "` " + how_it_ended(program) + " at " +
+           milliseconds(program.ended) + (spec.expect_exit == "0" ? "" : "; expected is " + spec.expect_exit));
+    } else if (!program.exited && result.outcome == supervisor::Outcome::kFinished) {
+      fail("on host " + spec.host + ", `" + config::join_words(spec.command) + "` never ended");
+    }
+    if (const std::string missing = missing_output(spec.expect_output, output.kept(i)); !missing.empty()) {
+      fail("on host " + spec.host + ", the output of `" + config::join_words(spec.command) + "` has no " +
+           config::in_quotes(missing) + " where it is expected");
+    }
+  }
+  if (!expect.digest.empty() && expect.digest != figures.digest) {
+    fail("the digest is " + figures.digest + ", expected is " + expect.digest);
+  }
+  if (expect.virtual_time_max.count() != 0 && to_ps(figures.virtual_end) > expect.virtual_time_max.count()) {
+    fail("the run took until " + milliseconds(figures.virtual_end) + ", expected is at most " +
+         milliseconds(instant_from_ps(expect.virtual_time_max.count())));
+  }
+  for (const std::string& finding : result.findings) verdict.sentences.push_back(finding);
+  return verdict;
+}
+
+std::string write_run_json(const std::string& folder, const RunPlan& plan, const supervisor::RunResult& result,
+                           const RunFigures& figures, const ProgramOutput& output) {
+  using Json = nlohmann::ordered_json;
+  Json programs = Json::array();
+  for (std::size_t i = 0; i < result.programs.size(); ++i) {
+    const supervisor::ProgramResult& program = result.programs[i];
+    const config::ProgramSpec& spec = plan.scenario.programs[i];
+    Json entry = {{"host", spec.host}, {"argv", spec.command}};
+    entry["exit_code"] = program.exited && program.signal == 0 ? Json(program.exit_code) : Json();
+    entry["signal"] = program.signal != 0 ? Json(program.signal) : Json();
+    entry["ended_ps"] = program.exited ? Json(to_ps(program.ended)) : Json();
+    entry["stdout"] = output.label(i) + ".stdout";
+    entry["stderr"] = output.label(i) + ".stderr";
+    programs.push_back(std::move(entry));
+  }
+  const Json json = {{"version", VERBATIM_VERSION},
+                     {"seed", plan.scenario.seed},
+                     {"digest", figures.digest},
+                     {"determinism", result.exact ? "exact" : "weak"},
+                     {"outcome", name_of(result.outcome)},
+                     {"virtual_time_ps", to_ps(figures.virtual_end)},
+                     {"wall_seconds", figures.wall_seconds},
+                     {"events", figures.events},
+                     {"packets", figures.packets},
+                     {"packet_hops", figures.packet_hops},
+                     {"hand_overs", result.hand_overs},
+                     {"programs", programs},
+                     {"findings", result.findings},
+                     {"warnings", result.warnings}};
+  const std::string path = folder + "/run.json";
+  std::ofstream file(path, std::ios::binary);
+  // Command lines may hold any bytes; JSON holds UTF-8 only.
+  file << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  file.close();
+  return file ? "" : "cannot write " + path;
+}
+
+}  // namespace verbatim::cli

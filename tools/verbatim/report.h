@@ -1,0 +1,36 @@
+// What a run amounts to: the verdict and run.json.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/supervisor/supervisor.h"
+#include "tools/verbatim/output.h"
+#include "tools/verbatim/run_plan.h"
+
+namespace verbatim::cli {
+
+struct RunFigures {
+  std::string digest;
+  Instant virtual_end{};
+  double wall_seconds = 0;
+  std::uint64_t events = 0;
+  std::uint64_t packets = 0;  // handed to the fabric by adapters
+  std::uint64_t packet_hops = 0;  // and over how many links
+};
+
+struct Verdict {
+  ExitCode code = kAsExpected;
+  std::vector<std::string> sentences;  // each says what was not as expected, and where
+};
+
+Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
+              const ProgramOutput& output);
+
+// Empty on success, else a sentence.
+std::string write_run_json(const std::string& folder, const RunPlan& plan, const supervisor::RunResult& result,
+                           const RunFigures& figures, const ProgramOutput& output);
+
+std::string milliseconds(Instant t);  // "101.234567890 ms"
+
+}  // namespace verbatim::cli

@@ -1,0 +1,135 @@
+// `verbatim run`: from arguments to a checked plan. Nothing is started while there is anything to complain about.
+#include <sys/stat.h>
+
+#include "sim/config/load.h"
+#include "sim/config/words.h"
+#include "tools/verbatim/cli.h"
+#include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/run_plan.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+// "server=ibv_rc_pingpong -c": the n-th starts n staggers after the first.
+bool parse_programs(const RunOptions& options, config::ScenarioSpec& scenario, config::Diagnostics& diagnostics) {
+  std::string problem, hint;
+  const auto stagger = config::parse_quantity(options.stagger, config::Dimension::kDuration, &problem, &hint);
+  if (!stagger || *stagger > 1'000'000'000'000'000'000 / static_cast<std::int64_t>(options.arguments.size())) {
+    diagnostics.add("--stagger", "", config::in_quotes(options.stagger) + " " + (stagger ? "is too large" : problem), hint);
+    return false;
+  }
+  for (const std::string& argument : options.arguments) {
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      diagnostics.add("command line", "", config::in_quotes(argument) + " is not of the form HOST=COMMAND",
+                      "write it like \"server=ibv_rc_pingpong -c\"");
+      continue;
+    }
+    config::ProgramSpec program;
+    program.host = argument.substr(0, equals);
+    program.start = Duration(*stagger * static_cast<std::int64_t>(scenario.programs.size()));
+    const auto words = config::split_words(argument.substr(equals + 1), &problem);
+    if (!words) {
+      diagnostics.add("command line", "", config::in_quotes(argument) + ": " + problem, "quote it inside the command");
+    } else if (words->empty() || words->front().empty()) {
+      diagnostics.add("command line", "", config::in_quotes(argument) + " names no command",
+                      "write it like \"server=ibv_rc_pingpong -c\"");
+    } else {
+      program.command = *words;
+    }
+    const auto host = scenario.topology.host(program.host);
+    if (!host) {
+      std::vector<std::string> names;
+      std::string list;
+      for (const config::HostSpec& h : scenario.topology.hosts) {
+        names.push_back(h.name);
+        list += (list.empty() ? "" : ", ") + h.name;
+      }
+      const std::string near = config::nearest(program.host, names);
+      diagnostics.add("command line", "", "the topology has no host " + config::in_quotes(program.host),
+                      near.empty() ? "its hosts are " + list : "did you mean \"" + near + "\"?");
+    } else {
+      program.host_index = *host;
+    }
+    scenario.programs.push_back(std::move(program));
+  }
+  return diagnostics.empty();
+}
+
+bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Diagnostics& diagnostics) {
+  const config::LoadOptions load_options{profile_folders()};
+  if (!options.topology.empty()) {
+    const auto topology = config::load_topology(options.topology, load_options, diagnostics);
+    if (!topology) return false;
+    scenario.topology = *topology;
+    if (!parse_programs(options, scenario, diagnostics)) return false;
+  } else {
+    if (options.arguments.size() != 1 ||
+        (options.arguments[0].find('=') != std::string::npos && options.arguments[0].find(".json") == std::string::npos)) {
+      diagnostics.add("command line", "", "without --topology there must be exactly one argument, a scenario file",
+                      "write `verbatim run SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND …`");
+      return false;
+    }
+    const auto loaded = config::load_scenario(options.arguments[0], load_options, diagnostics);
+    if (!loaded) return false;
+    scenario = *loaded;
+  }
+  if (options.seed) scenario.seed = *options.seed;
+  if (!options.time_limit.empty()) {
+    std::string problem, hint;
+    const auto limit = config::parse_quantity(options.time_limit, config::Dimension::kDuration, &problem, &hint);
+    if (!limit || *limit <= 0) {
+      diagnostics.add("--time-limit", "", config::in_quotes(options.time_limit) + " " + (limit ? "is not above zero" : problem),
+                      hint.empty() ? "write it like \"10 s\"" : hint);
+      return false;
+    }
+    scenario.time_limit = Duration(*limit);
+  }
+  return true;
+}
+
+// Every program is looked at before the first is started.
+bool find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
+  for (const config::ProgramSpec& program : plan.scenario.programs) {
+    supervisor::ProgramSpec spec;
+    spec.host = program.host_index;
+    spec.arguments = program.command;
+    spec.environment = program.environment;
+    spec.working_directory = program.working_directory;
+    spec.start = instant_from_ps(program.start.count());
+    std::string resolved;
+    const std::string reason = supervisor::Supervisor::reject_reason(spec, &resolved);
+    if (!reason.empty()) {
+      const bool from_file = !plan.scenario.file.empty();
+      diagnostics.add(from_file ? plan.scenario.file : "command line", from_file ? program.pointer + "/command" : "",
+                      "on host " + program.host + ": " + reason);
+    }
+    plan.programs.push_back(std::move(spec));
+  }
+  return diagnostics.empty();
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+  if (options.arguments.empty()) {
+    complain("nothing to run; write `verbatim run SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND …`");
+    return kUsage;
+  }
+  RunPlan plan;
+  config::Diagnostics diagnostics;
+  if (!load(options, plan.scenario, diagnostics) || !find_programs(plan, diagnostics)) {
+    print(diagnostics);
+    return kUsage;
+  }
+  plan.shim_directory = shim_directory();
+  if (plan.shim_directory.empty()) {
+    complain("the libraries libverbatim_runtime.so, libibverbs.so.1 and librdmacm.so.1 are not where this installation "
+             "should have them; build or install all of it");
+    return kUsage;
+  }
+  return options.verify ? run_verify(plan, options) : run_once(plan, options);
+}
+
+}  // namespace verbatim::cli

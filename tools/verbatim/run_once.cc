@@ -1,0 +1,172 @@
+#include <spdlog/spdlog.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "sim/config/simulation.h"
+#include "sim/observe/counters.h"
+#include "sim/observe/digest_sink.h"
+#include "sim/observe/recorder.h"
+#include "sim/observe/text_trace_sink.h"
+#include "tools/verbatim/report.h"
+#include "tools/verbatim/run_plan.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
+  std::vector<supervisor::HostSpec> hosts;
+  for (std::size_t i = 0; i < simulation.topology().hosts.size(); ++i) {
+    const config::HostSpec& spec = simulation.topology().hosts[i];
+    supervisor::HostSpec host;
+    host.name = spec.name;
+    host.component = simulation.host_component(i);
+    host.address = spec.address;
+    host.devices = {&simulation.hca(i)};
+    host.costs = spec.cpu_profile.costs;
+    host.timestamp_counter_hz = spec.cpu_profile.timestamp_counter_hz;
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+// Observers of one run. They are added before anything is recorded.
+struct Observers {
+  observe::DigestSink digest;
+  observe::Counters counters;
+  std::FILE* trace_file = nullptr;
+  std::optional<observe::TextTraceSink> text;
+  std::optional<observe::Recorder> recorder;
+
+  explicit Observers(std::size_t components) : counters(components) {}
+  ~Observers() {
+    if (trace_file != nullptr) std::fclose(trace_file);
+  }
+
+  // A sentence when the trace file cannot be opened.
+  std::string add_to(Tracer& tracer, const ComponentTable& components, const RunOptions& options) {
+    tracer.add(digest);
+    tracer.add(counters);
+    if (!options.trace.empty()) {
+      trace_file = std::fopen(options.trace.c_str(), "we");
+      if (trace_file == nullptr) return "cannot write " + options.trace + ": " + std::strerror(errno);
+      tracer.add(text.emplace(trace_file, components));
+    }
+    if (options.record_fd >= 0) tracer.add(recorder.emplace(options.record_fd));
+    return "";
+  }
+
+  // A sentence when something could not be written.
+  std::string finish(const RunOptions& options) {
+    std::string failure;
+    if (recorder && !recorder->flush()) failure = "the record of the run could not be written completely";
+    if (trace_file != nullptr) {
+      const bool bad = std::ferror(trace_file) != 0;
+      if (std::fclose(trace_file) != 0 || bad) failure = options.trace + " could not be written completely";
+      trace_file = nullptr;
+    }
+    return failure;
+  }
+};
+
+void count_packets(config::Simulation& simulation, const observe::Counters& counters, RunFigures& figures) {
+  figures.packet_hops = counters.count(TraceEvent::kPacketTransmitted);
+  for (std::size_t i = 0; i < simulation.topology().hosts.size(); ++i) {
+    figures.packets += counters.of(simulation.host_port(i).id()).packets_transmitted;
+  }
+}
+
+}  // namespace
+
+int run_once(const RunPlan& plan, const RunOptions& options) {
+  const std::vector<char> pad(options.pad);  // moves what is allocated after it; see verify.cc
+  const config::TopologySpec& topology = plan.scenario.topology;
+  std::vector<std::string> hosts;
+  bool keep = false;
+  for (const config::ProgramSpec& program : plan.scenario.programs) {
+    hosts.push_back(program.host);
+    keep = keep || !program.expect_output.empty();
+  }
+  ProgramOutput output(labels_of(hosts), !options.quiet);
+  if (keep) output.keep_output();
+  if (!options.out.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.out, error);
+    std::string failure = error ? "cannot make the folder " + options.out + ": " + error.message() : "";
+    if (failure.empty()) failure = output.open_files(options.out);
+    if (!failure.empty()) {
+      complain(failure + "; nothing was started");
+      return kUsage;
+    }
+  }
+
+  DefaultChoices choices;
+  config::Simulation simulation(topology, static_cast<std::uint64_t>(plan.scenario.seed), choices);
+  Observers observers(simulation.components().size());
+  if (const std::string failure = observers.add_to(simulation.tracer(), simulation.components(), options); !failure.empty()) {
+    complain(failure + "; nothing was started");
+    return kUsage;
+  }
+#ifdef VERBATIM_LEAK_POINTER
+  // The planted fault of tests/cli: an address in the trace, which `run --verify` must find.
+  simulation.tracer().record(simulation.host_component(0), TraceEvent::kProgramWarning, 0, 0,
+                             reinterpret_cast<std::uintptr_t>(pad.data()) ^ reinterpret_cast<std::uintptr_t>(&simulation));
+#endif
+
+  supervisor::SupervisorOptions supervisor_options;
+  supervisor_options.seed = static_cast<std::uint64_t>(plan.scenario.seed);
+  supervisor_options.core = options.core;
+  supervisor_options.shim_directory = plan.shim_directory;
+  if (plan.scenario.time_limit.count() != 0) {
+    supervisor_options.limits.virtual_end = instant_from_ps(plan.scenario.time_limit.count());
+  }
+  supervisor::ManagementNetworkSpec network;
+  network.latency = topology.management_network.latency;
+  network.bits_per_second = static_cast<std::uint64_t>(topology.management_network.bits_per_second);
+
+  const auto wall_start = std::chrono::steady_clock::now();
+  supervisor::RunResult result;
+  {
+    supervisor::Supervisor supervisor(simulation.engine(), simulation.tracer(), choices, simulation.components(),
+                                      host_specs(simulation), network, supervisor_options);
+    result = supervisor.run(plan.programs, output);
+  }
+  RunFigures figures;
+  figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
+  figures.virtual_end = simulation.engine().now();
+  figures.events = simulation.engine().events_executed();
+  figures.digest = observers.digest.hex();
+  count_packets(simulation, observers.counters, figures);
+
+  std::vector<std::string> failures;
+  Verdict verdict = judge(plan, result, figures, output);
+  for (std::string failure : {output.finish(), observers.finish(options)}) {
+    if (!failure.empty()) failures.push_back(std::move(failure));
+  }
+  if (!options.out.empty()) {
+    std::string failure = write_run_json(options.out, plan, result, figures, output);
+    if (!failure.empty()) failures.push_back(std::move(failure));
+  }
+  if (!options.quiet) {
+    for (const std::string& warning : result.warnings) std::fprintf(stderr, "verbatim: warning: %s\n", warning.c_str());
+  }
+  for (const std::string& sentence : verdict.sentences) complain(sentence);
+  for (const std::string& failure : failures) complain(failure);
+  if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
+  if (!options.quiet) {
+    // Wall time differs from run to run, so this line is not part of standard output, which never does.
+    std::fprintf(stderr, "verbatim: virtual time %s, wall time %.3f s, %llu packets, digest %s%s\n",
+                 milliseconds(figures.virtual_end).c_str(), figures.wall_seconds,
+                 static_cast<unsigned long long>(figures.packets), figures.digest.c_str(),
+                 result.exact ? "" : " (weak: something outside the promise was used)");
+  }
+  return verdict.code;
+}
+
+}  // namespace verbatim::cli
