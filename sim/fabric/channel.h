@@ -1,6 +1,6 @@
-// One direction of a link: serialises packets one after the other and delivers each after the propagation delay.
-// Bytes of one busy period are added up exactly and converted to time once, so FDR's 440/3 ps per byte never
-// drift. One event per packet, at the arrival of its head.
+// One direction of a link: serialises packets one after the other and delivers each after the propagation
+// delay. Bytes of one busy period are added up exactly and converted to time once, so FDR's 440/3 ps per byte
+// never drift. One event per packet, at the arrival of its head.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ namespace verbatim::fabric {
 
 // A cable with what both its ends agreed on; the same in both directions.
 struct LinkParams {
-  ByteTime byte_time;               // all lanes together, after line coding
-  Duration propagation{0};          // of the cable and both transceivers, one way
-  std::uint32_t bytes_before = 0;   // line bytes per packet ahead of the LRH (start delimiter)
-  std::uint32_t bytes_after = 0;    // and behind the VCRC (end delimiter, gap)
-  // Flow control packets (IBA 7.9.4): a receiver tells its free space with one of this many bytes, no more often
-  // than every `credit_update_interval` (0: at once). They take time but no bandwidth from the data packets.
+  ByteTime byte_time;              // all lanes together, after line coding
+  Duration propagation{0};         // of the cable and both transceivers, one way
+  std::uint32_t bytes_before = 0;  // line bytes per packet ahead of the LRH (start delimiter)
+  std::uint32_t bytes_after = 0;   // and behind the VCRC (end delimiter, gap)
+  // Flow control packets (IBA 7.9.4): a receiver tells its free space with one of this many bytes, no more
+  // often than every `credit_update_interval` (0: at once). They take time but no bandwidth from the data
+  // packets.
   std::uint32_t credit_update_bytes = 8;
   Duration credit_update_interval{0};
 };
@@ -59,11 +60,11 @@ class Channel {
   const PortNumber far_port_;
   PacketSink& far_end_;
 
-  Instant busy_since_{};           // start of the busy period
-  std::uint64_t busy_bytes_ = 0;   // line bytes sent in it
+  Instant busy_since_{};          // start of the busy period
+  std::uint64_t busy_bytes_ = 0;  // line bytes sent in it
   Instant busy_until_{};
   Ring<InFlight> in_flight_;
-  Timer arrival_;                  // head of in_flight_.front()
+  Timer arrival_;  // head of in_flight_.front()
 };
 
 }  // namespace verbatim::fabric

@@ -21,16 +21,16 @@ struct ArrivalTimes {
 
 // Value `reason` of a packet-dropped record. Adapters continue at kFirstAdapterReason.
 enum class DropReason : std::uint8_t {
-  kNoRoute = 1,        // the switch's forwarding table has no port for the destination LID
-  kOwnLid = 2,         // the packet is addressed to the switch itself, which has no agent
-  kLinkDown = 3,       // the port it should leave by has no cable
+  kNoRoute = 1,   // the switch's forwarding table has no port for the destination LID
+  kOwnLid = 2,    // the packet is addressed to the switch itself, which has no agent
+  kLinkDown = 3,  // the port it should leave by has no cable
   kFirstAdapterReason = 16,
 };
 
 class PacketSink {
  public:
-  // Called at `times.head`, for a packet coming in by port `in`; the rest of it follows until `times.tail`. The
-  // packet occupies the port's input buffer until the device gives the space back with Port::release().
+  // Called at `times.head`, for a packet coming in by port `in`; the rest of it follows until `times.tail`.
+  // The packet occupies the port's input buffer until the device gives the space back with Port::release().
   virtual void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) = 0;
 
  protected:

@@ -28,7 +28,8 @@ void connect(Port& a, Port& b, const LinkParams& params) {
 }
 
 void Port::attach(Port& peer, const LinkParams& params) {
-  // Arrivals are events of the receiving port: its name, not the sender's, orders what comes in at one instant.
+  // Arrivals are events of the receiving port: its name, not the sender's, orders what comes in at one
+  // instant.
   channel_ = std::make_unique<Channel>(engine_, tracer_, peer.id_, params, peer.number_, peer.owner_);
   peer_ = &peer;
   credit_delay_ = params.byte_time.time_for(params.credit_update_bytes) + params.propagation;
@@ -44,8 +45,8 @@ void Port::send(ib::PacketPtr packet) {
   const std::uint32_t wire_bytes = packet->wire_bytes();
   if (!connected()) {
     const ib::Bth& bth = packet->bth;
-    tracer_.record(id_, TraceEvent::kPacketDropped, static_cast<std::uint64_t>(bth.opcode), bth.destination.value,
-                   bth.psn.value, static_cast<std::uint64_t>(DropReason::kLinkDown));
+    tracer_.record(id_, TraceEvent::kPacketDropped, static_cast<std::uint64_t>(bth.opcode),
+                   bth.destination.value, bth.psn.value, static_cast<std::uint64_t>(DropReason::kLinkDown));
     return;
   }
   enqueue({std::move(packet), engine_.now(), wire_bytes, {}, nullptr}, lane);
@@ -63,11 +64,12 @@ void Port::enqueue(Queued queued, ib::VirtualLane number) {
   Lane& lane = lanes_[number.value];
   CHECK(blocks_of(queued.wire_bytes) <= lane.capacity);
   lane.queued_bytes += queued.wire_bytes;
-  const std::size_t place =
-      lane.queue.insert_sorted(std::move(queued), [](const Queued& a, const Queued& b) { return a.ready < b.ready; });
+  const std::size_t place = lane.queue.insert_sorted(
+      std::move(queued), [](const Queued& a, const Queued& b) { return a.ready < b.ready; });
   const bool alone = waiting_ == 0;
   waiting_ |= 1u << number.value;
-  // Starting another lane's packet here would free room without telling its listener; that is left to the timer.
+  // Starting another lane's packet here would free room without telling its listener; that is left to the
+  // timer.
   if (alone) {
     pump();
   } else if (place == 0) {  // behind another packet of its lane it changes nothing
@@ -131,8 +133,8 @@ void Port::start(ib::VirtualLane number) {
   lane.queued_bytes -= first.wire_bytes;
   lane.credits -= blocks_of(first.wire_bytes);
   const ib::Bth& bth = first.packet->bth;
-  tracer_.record(id_, TraceEvent::kPacketTransmitted, static_cast<std::uint64_t>(bth.opcode), bth.destination.value,
-                 bth.psn.value, first.wire_bytes);
+  tracer_.record(id_, TraceEvent::kPacketTransmitted, static_cast<std::uint64_t>(bth.opcode),
+                 bth.destination.value, bth.psn.value, first.wire_bytes);
   const DepartureTimes times = channel_->transmit(std::move(first.packet), first.wire_bytes);
   if (first.buffer != nullptr) first.buffer->release(first.buffer_lane, first.wire_bytes, times.tail);
 }

@@ -1,11 +1,13 @@
-// One end of a link, as an adapter or a switch owns it: output queues per virtual lane, the credits that the far
-// end has granted, and the size of the input buffer whose space is granted to the far end (IBA 7.9).
+// One end of a link, as an adapter or a switch owns it: output queues per virtual lane, the credits that the
+// far end has granted, and the size of the input buffer whose space is granted to the far end (IBA 7.9).
 //
-// A packet starts when the channel is free, the packet is ready, and the far end has buffer space for all of it.
-// Credits come back lazily: a release only notes when its flow control packet will arrive, and an event is spent
-// on it only while a packet waits for it. So a packet costs two events per link at the most: start and arrival.
+// A packet starts when the channel is free, the packet is ready, and the far end has buffer space for all of
+// it. Credits come back lazily: a release only notes when its flow control packet will arrive, and an event
+// is spent on it only while a packet waits for it. So a packet costs two events per link at the most: start
+// and arrival.
 //
-// The invariant: credits + blocks in flight or in the far end's buffer + credits on their way back = its size.
+// The invariant: credits + blocks in flight or in the far end's buffer + credits on their way back = its
+// size.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +30,14 @@ constexpr std::uint32_t blocks_of(std::uint32_t wire_bytes) {
   return (wire_bytes + kCreditBlockBytes - 1) / kCreditBlockBytes;
 }
 
-// An input buffer must hold the largest packet: 4096 bytes of payload and at the most 126 of headers and CRCs.
+// An input buffer must hold the largest packet: 4096 bytes of payload and at the most 126 of headers and
+// CRCs.
 inline constexpr std::uint32_t kLeastInputBufferBytes = 66 * kCreditBlockBytes;
 
 struct PortParams {
-  std::uint32_t virtual_lanes = 1;              // data lanes, 1 … 15
-  std::uint32_t input_buffer_bytes = 65536;     // per lane, rounded down to blocks; >= kLeastInputBufferBytes
-  std::uint32_t output_queue_bytes = 16384;     // per lane; has_room() is false while as much is queued
+  std::uint32_t virtual_lanes = 1;           // data lanes, 1 … 15
+  std::uint32_t input_buffer_bytes = 65536;  // per lane, rounded down to blocks; >= kLeastInputBufferBytes
+  std::uint32_t output_queue_bytes = 16384;  // per lane; has_room() is false while as much is queued
 };
 
 class Port {
@@ -60,11 +63,14 @@ class Port {
     return ib::VirtualLane{static_cast<std::uint8_t>(level.value % operational_lanes_)};
   }
 
-  // Queues a packet on its lane, lrh.lane, which must be operational. It may start at once. Never refused: asking
-  // has_room() first is the sender's duty. Without a cable the packet is dropped.
+  // Queues a packet on its lane, lrh.lane, which must be operational. It may start at once. Never refused:
+  // asking has_room() first is the sender's duty. Without a cable the packet is dropped.
   void send(ib::PacketPtr packet);
-  bool has_room(ib::VirtualLane lane) const { return lanes_[lane.value].queued_bytes < params_.output_queue_bytes; }
-  // Called when a lane of which has_room() was false has room again, from an event of this port, never from send().
+  bool has_room(ib::VirtualLane lane) const {
+    return lanes_[lane.value].queued_bytes < params_.output_queue_bytes;
+  }
+  // Called when a lane of which has_room() was false has room again, from an event of this port, never from
+  // send().
   void set_room_listener(void* owner, RoomListener listener);
 
   // For switches: as send(), but the packet does not start before `ready`, and stays in the input buffer of
@@ -72,8 +78,8 @@ class Port {
   void forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant ready, Port& buffer,
                ib::VirtualLane buffer_lane);
 
-  // A packet that came in by this port leaves the input buffer now, or at `when`. Its lrh.lane and size must be
-  // those with which it arrived. The credits travel back over the link.
+  // A packet that came in by this port leaves the input buffer now, or at `when`. Its lrh.lane and size must
+  // be those with which it arrived. The credits travel back over the link.
   void release(const ib::Packet& packet);
   void release(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when);
 
@@ -99,8 +105,8 @@ class Port {
     Ring<Queued> queue;            // by ready time, then by arrival
     Ring<CreditReturn> returning;  // by time
     std::uint32_t queued_bytes = 0;
-    std::uint32_t credits = 0;     // blocks, up to the returns already taken in
-    std::uint32_t capacity = 0;    // blocks of the far end's input buffer
+    std::uint32_t credits = 0;   // blocks, up to the returns already taken in
+    std::uint32_t capacity = 0;  // blocks of the far end's input buffer
   };
 
   void attach(Port& peer, const LinkParams& params);
@@ -123,9 +129,9 @@ class Port {
   PacketSink& owner_;
   std::unique_ptr<Channel> channel_;  // towards the far end
   Port* peer_ = nullptr;
-  Duration credit_delay_{0};          // from a release here until the far end may use it, without the interval
+  Duration credit_delay_{0};  // from a release here until the far end may use it, without the interval
   std::uint32_t operational_lanes_;
-  std::uint32_t waiting_ = 0;         // bit n: lane n has a packet queued
+  std::uint32_t waiting_ = 0;  // bit n: lane n has a packet queued
   std::vector<Lane> lanes_;
   VlArbiter arbiter_;
   void* room_owner_ = nullptr;

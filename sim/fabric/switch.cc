@@ -40,7 +40,8 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const std::uint16_t lid = packet->lrh.destination.value;
   const PortNumber number = lid < table_.size() ? table_[lid] : kNoRoute;
   if (number.value == 0) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kOwnLid);
-  if (number.value > inputs_.size()) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
+  if (number.value > inputs_.size())
+    return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
   Port& out = *inputs_[number.value - 1u].port;
   if (!out.connected()) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
 
@@ -49,17 +50,18 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const Instant ready = clock_.edge(from + profile_.cut_through_cycles);
 
   const ib::Bth& bth = packet->bth;
-  tracer_.record(id_, TraceEvent::kPacketForwarded, static_cast<std::uint64_t>(bth.opcode), bth.destination.value,
-                 bth.psn.value, number.value);
+  tracer_.record(id_, TraceEvent::kPacketForwarded, static_cast<std::uint64_t>(bth.opcode),
+                 bth.destination.value, bth.psn.value, number.value);
   const ib::VirtualLane in_lane = packet->lrh.lane;
   packet->lrh.lane = out.lane_of(packet->lrh.service_level);
   out.forward(std::move(packet), wire_bytes, ready, *input.port, in_lane);
 }
 
-void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason) {
+void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,
+                  DropReason reason) {
   const ib::Bth& bth = packet.bth;
-  tracer_.record(id_, TraceEvent::kPacketDropped, static_cast<std::uint64_t>(bth.opcode), bth.destination.value,
-                 bth.psn.value, static_cast<std::uint64_t>(reason));
+  tracer_.record(id_, TraceEvent::kPacketDropped, static_cast<std::uint64_t>(bth.opcode),
+                 bth.destination.value, bth.psn.value, static_cast<std::uint64_t>(reason));
   in.release(packet.lrh.lane, wire_bytes, tail);
 }
 

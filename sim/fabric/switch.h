@@ -1,8 +1,8 @@
-// A switch: looks up the output by destination LID and cuts through when the output is not faster than the input,
-// else it waits for the whole packet, so that an output never runs dry. A packet stays in the input buffer it
-// came in by until its last byte has left; each output serves its packets in the order in which they became
-// ready, whatever their inputs (virtual output queues, no head of line blocking between outputs). Simultaneous
-// arrivals are ordered by the component of the port they came in by.
+// A switch: looks up the output by destination LID and cuts through when the output is not faster than the
+// input, else it waits for the whole packet, so that an output never runs dry. A packet stays in the input
+// buffer it came in by until its last byte has left; each output serves its packets in the order in which
+// they became ready, whatever their inputs (virtual output queues, no head of line blocking between outputs).
+// Simultaneous arrivals are ordered by the component of the port they came in by.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ namespace verbatim::fabric {
 struct SwitchProfile {
   std::string name;
   std::uint64_t core_clock_hz = 400'000'000;
-  // Header in (store and forward: packet in) to first byte out on an idle output; whole cycles after the next edge.
+  // Header in (store and forward: packet in) to first byte out on an idle output; whole cycles after the next
+  // edge.
   std::uint32_t cut_through_cycles = 36;
   // An input looks up one packet per so many cycles.
   std::uint32_t lookup_interval_cycles = 1;

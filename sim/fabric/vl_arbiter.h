@@ -1,5 +1,5 @@
-// Which virtual lane of an output may send next (IBA 7.6.9). Round robin over the lanes that have a packet ready
-// and credits for it; the weighted high and low priority tables will replace what is inside pick().
+// Which virtual lane of an output may send next (IBA 7.6.9). Round robin over the lanes that have a packet
+// ready and credits for it; the weighted high and low priority tables will replace what is inside pick().
 #pragma once
 
 #include <bit>
@@ -12,7 +12,8 @@ namespace verbatim::fabric {
 
 class VlArbiter {
  public:
-  // `eligible` has bit n set when lane n may send; not 0. `bytes` of the packet are what a weight will be charged.
+  // `eligible` has bit n set when lane n may send; not 0. `bytes` of the packet are what a weight will be
+  // charged.
   ib::VirtualLane pick(std::uint32_t eligible) {
     CHECK(eligible != 0);
     const std::uint32_t from_next = eligible & (~0u << next_);

@@ -1,5 +1,5 @@
-// The syndrome of an acknowledgement (IBA 9.7.5.2.1, tables 44 to 46): an ACK with a grant of credits, an RNR NAK
-// with a time to wait, or a NAK with a code. Tables, no state.
+// The syndrome of an acknowledgement (IBA 9.7.5.2.1, tables 44 to 46): an ACK with a grant of credits, an RNR
+// NAK with a time to wait, or a NAK with a code. Tables, no state.
 #pragma once
 
 #include <cstdint>

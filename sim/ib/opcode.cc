@@ -101,8 +101,8 @@ constexpr std::array<OpcodeInfo, 256> make_table() {
       table[static_cast<std::uint8_t>(make_opcode(transport, row.operation))] = make_info(transport, row);
     }
   }
-  // Congestion notification: 16 reserved bytes behind the BTH; 0x80 on InfiniBand (IBA A10.3.2), 0x81 on RoCEv2
-  // (A17.9.2).
+  // Congestion notification: 16 reserved bytes behind the BTH; 0x80 on InfiniBand (IBA A10.3.2), 0x81 on
+  // RoCEv2 (A17.9.2).
   for (const std::uint8_t code : {0x80, 0x81}) {
     table[code].name = "CNP";
     table[code].defined = true;

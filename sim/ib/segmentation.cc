@@ -13,7 +13,8 @@ struct KindRow {
 constexpr KindRow kKinds[] = {
     {Operation::kSendFirst, Operation::kSendMiddle, Operation::kSendLast, Operation::kSendOnly},
     {Operation::kSendFirst, Operation::kSendMiddle, Operation::kSendLastImm, Operation::kSendOnlyImm},
-    {Operation::kSendFirst, Operation::kSendMiddle, Operation::kSendLastInvalidate, Operation::kSendOnlyInvalidate},
+    {Operation::kSendFirst, Operation::kSendMiddle, Operation::kSendLastInvalidate,
+     Operation::kSendOnlyInvalidate},
     {Operation::kWriteFirst, Operation::kWriteMiddle, Operation::kWriteLast, Operation::kWriteOnly},
     {Operation::kWriteFirst, Operation::kWriteMiddle, Operation::kWriteLastImm, Operation::kWriteOnlyImm},
     {Operation::kReadResponseFirst, Operation::kReadResponseMiddle, Operation::kReadResponseLast,

@@ -101,8 +101,8 @@ class Planner {
 
   void route_from(std::size_t from) {
     const std::vector<std::uint32_t> distances = distances_to(from);
-    // The distance is the same in both directions; per port, how far the switch behind it is from each target is
-    // needed, so the neighbours' own distances are computed once.
+    // The distance is the same in both directions; per port, how far the switch behind it is from each target
+    // is needed, so the neighbours' own distances are computed once.
     std::vector<std::vector<std::uint32_t>> behind(nodes_[from].ports);
     for (std::uint32_t i = 0; i < nodes_[from].ports; ++i) {
       const Attachment& next = neighbours_[from][i];
@@ -181,7 +181,8 @@ class Planner {
       std::string sentence = "no cable leads from " + islands[0].front() + " to " + islands[i].front();
       if (islands[i].size() > 1) {
         const std::size_t more = islands[i].size() - 1;
-        sentence += " and " + std::to_string(more) + (more == 1 ? " other port" : " other ports") + " beside it";
+        sentence +=
+            " and " + std::to_string(more) + (more == 1 ? " other port" : " other ports") + " beside it";
       }
       plan_.findings.push_back(std::move(sentence));
     }
@@ -200,7 +201,9 @@ class Planner {
 
 }  // namespace
 
-Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables) { return Planner(nodes, cables).run(); }
+Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables) {
+  return Planner(nodes, cables).run();
+}
 
 ib::Gid link_local_gid(std::uint64_t port_guid) {
   ib::Gid gid;

@@ -1,7 +1,8 @@
-// What a subnet manager does before the first packet, as a pure function of the cabling: LIDs, GUIDs and GIDs,
-// and the switches' forwarding tables. Routes have the fewest hops; among equally short ones each switch takes the
-// port that leads to the fewest adapters so far, then the lowest port number, which is what OpenSM's minhop engine
-// does. Everything follows from the names and port numbers, never from the order of the lists.
+// What a subnet manager does before the first packet, as a pure function of the cabling: LIDs, GUIDs and
+// GIDs, and the switches' forwarding tables. Routes have the fewest hops; among equally short ones each
+// switch takes the port that leads to the fewest adapters so far, then the lowest port number, which is what
+// OpenSM's minhop engine does. Everything follows from the names and port numbers, never from the order of
+// the lists.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct Attachment {
   fabric::PortNumber port;
 };
 
-// Every port has at the most one cable, and a cable joins two different ports; the reader of topologies sees to it.
+// Every port has at the most one cable, and a cable joins two different ports; the reader of topologies sees
+// to it.
 struct Cable {
   Attachment a, b;
 };
@@ -39,8 +41,8 @@ struct PortPlan {
 
 struct NodePlan {
   std::uint64_t guid = 0;
-  std::vector<PortPlan> ports;                           // [0] is port 1; of a switch: [0] is port 0 and the only one
-  std::vector<fabric::PortNumber> forwarding_table;      // switches: by LID, as fabric::Switch takes it
+  std::vector<PortPlan> ports;  // [0] is port 1; of a switch: [0] is port 0 and the only one
+  std::vector<fabric::PortNumber> forwarding_table;  // switches: by LID, as fabric::Switch takes it
 };
 
 struct Plan {

@@ -18,8 +18,11 @@ Instant at(std::int64_t ps) { return instant_from_ps(ps); }
 
 // Writes its name down when it fires.
 struct Probe {
-  Probe(Engine& engine, std::vector<std::string>& log, std::string name, std::uint32_t source, EventClass event_class)
-      : log(log), name(std::move(name)), timer(Timer::of<&Probe::fire>(engine, ComponentId{source}, event_class, this)) {}
+  Probe(Engine& engine, std::vector<std::string>& log, std::string name, std::uint32_t source,
+        EventClass event_class)
+      : log(log),
+        name(std::move(name)),
+        timer(Timer::of<&Probe::fire>(engine, ComponentId{source}, event_class, this)) {}
   void fire() { log.push_back(name); }
   std::vector<std::string>& log;
   std::string name;
@@ -97,7 +100,8 @@ TEST(Engine, run_until_executes_events_at_the_end_and_none_after_it) {
 
 TEST(Engine, an_event_may_schedule_at_its_own_instant) {
   struct Chain {
-    explicit Chain(Engine& engine) : timer(Timer::of<&Chain::fire>(engine, ComponentId{1}, EventClass::kArrival, this)) {}
+    explicit Chain(Engine& engine)
+        : timer(Timer::of<&Chain::fire>(engine, ComponentId{1}, EventClass::kArrival, this)) {}
     void fire() {
       if (++count < 5) timer.schedule_after(Duration(0));
     }
@@ -137,7 +141,10 @@ TEST(Engine, agrees_with_an_ordered_map_on_random_operations) {
   using Key = std::tuple<std::int64_t, int, std::uint32_t, std::uint64_t>;
   struct Item {
     Item(Engine& engine, int index, std::uint32_t source, EventClass event_class, std::vector<int>& fired)
-        : index(index), source(source), event_class(event_class), fired(fired),
+        : index(index),
+          source(source),
+          event_class(event_class),
+          fired(fired),
           timer(Timer::of<&Item::fire>(engine, ComponentId{source}, event_class, this)) {}
     void fire() { fired.push_back(index); }
     int index;

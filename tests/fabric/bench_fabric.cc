@@ -1,5 +1,5 @@
-// Packet-hops per CPU-second of links and switches alone: one saturated flow through a chain of switches. A hop is
-// one packet over one link. Printed, not asserted; goal: well under 150 ns per hop.
+// Packet-hops per CPU-second of links and switches alone: one saturated flow through a chain of switches. A
+// hop is one packet over one link. Printed, not asserted; goal: well under 150 ns per hop.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -11,8 +11,8 @@
 namespace verbatim::fabric {
 namespace {
 
-// Keeps its port busy with a fixed stock of packets, which the far end hands back: the packets' own allocation is
-// the adapter's cost, not the fabric's.
+// Keeps its port busy with a fixed stock of packets, which the far end hands back: the packets' own
+// allocation is the adapter's cost, not the fabric's.
 class Source {
  public:
   Source(Port& port, std::vector<ib::PacketPtr>& stock) : port_(port), stock_(stock) {
@@ -91,7 +91,12 @@ void flow_through_switches(benchmark::State& state) {
   state.counters["hops_per_second"] = benchmark::Counter(hops, benchmark::Counter::kIsRate);
   state.counters["events_per_hop"] = static_cast<double>(engine.events_executed() - events_before) / hops;
 }
-BENCHMARK(flow_through_switches)->ArgNames({"switches", "payload"})->Args({0, 4096})->Args({1, 4096})->Args({1, 64})->Args({5, 4096});
+BENCHMARK(flow_through_switches)
+    ->ArgNames({"switches", "payload"})
+    ->Args({0, 4096})
+    ->Args({1, 4096})
+    ->Args({1, 64})
+    ->Args({5, 4096});
 
 }  // namespace
 }  // namespace verbatim::fabric

@@ -36,7 +36,9 @@ inline ib::PacketPtr make_packet(std::uint16_t lid, std::uint32_t payload, std::
 
 struct Keeper final : TraceSink {
   std::vector<TraceRecord> records;
-  void on_record(const TraceRecord& record, std::span<const std::byte>) override { records.push_back(record); }
+  void on_record(const TraceRecord& record, std::span<const std::byte>) override {
+    records.push_back(record);
+  }
   std::vector<TraceRecord> of(TraceEvent event) const {
     std::vector<TraceRecord> some;
     for (const TraceRecord& record : records) {

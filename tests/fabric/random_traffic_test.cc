@@ -1,6 +1,6 @@
-// Random traffic over random trees of switches: every packet arrives exactly once and in order per flow, no input
-// buffer ever holds more than its size, nothing deadlocks; the same seed gives the same trace whatever the order of
-// construction and connection.
+// Random traffic over random trees of switches: every packet arrives exactly once and in order per flow, no
+// input buffer ever holds more than its size, nothing deadlocks; the same seed gives the same trace whatever
+// the order of construction and connection.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -86,7 +86,8 @@ struct RandomHost final : PacketSink {
   }
 
   void receive(PortNumber, ib::PacketPtr packet, ArrivalTimes times) override {
-    const Instant release = times.tail + Duration(static_cast<std::int64_t>(rng.chance(1, 5) ? rng.below(2'000'000) : 0));
+    const Instant release =
+        times.tail + Duration(static_cast<std::int64_t>(rng.chance(1, 5) ? rng.below(2'000'000) : 0));
     port.release(packet->lrh.lane, packet->wire_bytes(), release);
     arrived.push_back({packet->lrh.source.value, packet->lrh.service_level.value, packet->bth.psn.value});
     released[packet->bth.psn.value] = release;
@@ -125,7 +126,8 @@ struct Fabric {
     for (const std::size_t i : order) {
       const subnet::Node& node = shape.nodes[i];
       std::vector<ComponentId> ids;
-      for (std::uint32_t port = 1; port <= node.ports; ++port) ids.push_back(components.id(port_name(node.name, port)));
+      for (std::uint32_t port = 1; port <= node.ports; ++port)
+        ids.push_back(components.id(port_name(node.name, port)));
       if (node.kind == subnet::NodeKind::kAdapter) {
         PortParams params;
         params.virtual_lanes = shape.lanes;
@@ -137,7 +139,8 @@ struct Fabric {
       profile.core_clock_hz = 300'000'000;
       profile.virtual_lanes = shape.lanes;
       profile.input_buffer_bytes = shape.buffer_bytes;
-      switches[i] = std::make_unique<Switch>(simulation.engine, simulation.tracer, components.id(node.name), profile, ids);
+      switches[i] = std::make_unique<Switch>(simulation.engine, simulation.tracer, components.id(node.name),
+                                             profile, ids);
       switches[i]->set_forwarding_table(plan.nodes[i].forwarding_table);
     }
     std::vector<std::size_t> cables(shape.cables.size());
@@ -160,12 +163,15 @@ struct Fabric {
     std::vector<std::vector<ib::PacketPtr>> outgoing(hosts.size());
     for (int i = 0; i < 400; ++i) {
       std::size_t from = 0, to = 0;
-      while (from == to || !hosts[from] || !hosts[to]) from = rng.below(hosts.size()), to = rng.below(hosts.size());
-      ib::PacketPtr packet = make_packet(plan.nodes[to].ports[0].lid.value,
-                                         static_cast<std::uint32_t>(rng.chance(1, 2) ? 4096 : rng.below(4096)), number++);
+      while (from == to || !hosts[from] || !hosts[to])
+        from = rng.below(hosts.size()), to = rng.below(hosts.size());
+      ib::PacketPtr packet =
+          make_packet(plan.nodes[to].ports[0].lid.value,
+                      static_cast<std::uint32_t>(rng.chance(1, 2) ? 4096 : rng.below(4096)), number++);
       packet->lrh.source = plan.nodes[from].ports[0].lid;
       packet->lrh.service_level = ib::ServiceLevel{static_cast<std::uint8_t>(rng.below(16))};
-      expected[{plan.nodes[from].ports[0].lid.value, packet->lrh.destination.value, packet->lrh.service_level.value}]
+      expected[{plan.nodes[from].ports[0].lid.value, packet->lrh.destination.value,
+                packet->lrh.service_level.value}]
           .push_back(packet->bth.psn.value);
       lids[to] = packet->lrh.destination.value;
       blocks[packet->bth.psn.value] = blocks_of(packet->wire_bytes());
@@ -204,13 +210,14 @@ TEST_P(RandomTraffic, arrives_exactly_once_and_in_order_per_flow) {
   std::map<std::tuple<std::uint16_t, std::uint16_t, std::uint8_t>, std::vector<std::uint32_t>> got;
   for (std::size_t i = 0; i < fabric.hosts.size(); ++i) {
     if (!fabric.hosts[i]) continue;
-    for (const RandomHost::Arrival& a : fabric.hosts[i]->arrived) got[{a.from, fabric.lids[i], a.level}].push_back(a.number);
+    for (const RandomHost::Arrival& a : fabric.hosts[i]->arrived)
+      got[{a.from, fabric.lids[i], a.level}].push_back(a.number);
   }
   EXPECT_EQ(got, fabric.expected);
 }
 
-// Follows each packet by the trace: it fills a buffer from the arrival of its head until it has left by the next
-// link, or until the host gave it back.
+// Follows each packet by the trace: it fills a buffer from the arrival of its head until it has left by the
+// next link, or until the host gave it back.
 TEST_P(RandomTraffic, never_overfills_an_input_buffer_and_never_runs_dry) {
   const Shape shape = random_tree(GetParam());
   Fabric fabric(shape, GetParam(), false);
@@ -255,7 +262,8 @@ TEST_P(RandomTraffic, never_overfills_an_input_buffer_and_never_runs_dry) {
       blocks += change.blocks;
       most = std::max(most, blocks);
       ASSERT_GE(blocks, 0);
-      ASSERT_LE(blocks, shape.buffer_bytes / kCreditBlockBytes) << "port " << key.first << " at " << change.time;
+      ASSERT_LE(blocks, shape.buffer_bytes / kCreditBlockBytes)
+          << "port " << key.first << " at " << change.time;
     }
     EXPECT_EQ(blocks, 0) << "everything has left in the end";
   }
@@ -264,7 +272,8 @@ TEST_P(RandomTraffic, never_overfills_an_input_buffer_and_never_runs_dry) {
 
 TEST_P(RandomTraffic, gives_the_same_trace_whatever_the_order_of_construction) {
   const Shape shape = random_tree(GetParam());
-  const Fabric one(shape, GetParam(), false), same(shape, GetParam(), false), reversed(shape, GetParam(), true);
+  const Fabric one(shape, GetParam(), false), same(shape, GetParam(), false),
+      reversed(shape, GetParam(), true);
   EXPECT_EQ(one.simulation.trace.records, same.simulation.trace.records);
   EXPECT_EQ(one.simulation.trace.records, reversed.simulation.trace.records);
   const Fabric other(shape, GetParam() + 1'000'000, false);

@@ -8,7 +8,8 @@ namespace {
 
 // Core clock 400 MHz: edges every 2500 ps. Hosts 1 … n hang on ports 1 … n with LID = port number.
 struct Star {
-  Star(const SwitchProfile& profile, const std::vector<LinkParams>& links, const PortParams& host_params = {}) {
+  Star(const SwitchProfile& profile, const std::vector<LinkParams>& links,
+       const PortParams& host_params = {}) {
     std::vector<ComponentId> ids;
     for (std::uint32_t i = 0; i < links.size(); ++i) ids.push_back(ComponentId{100 + i});
     hub = std::make_unique<Switch>(simulation.engine, simulation.tracer, ComponentId{99}, profile, ids);
@@ -71,8 +72,8 @@ TEST(Switch, stores_and_forwards_to_a_faster_output) {
   expect_arrival_at(star.simulation, star.host(2), 1, at(start + 8 * 80 + 10'000));
 }
 
-// Two packets of 26 bytes come 26 * 80 = 2080 ps apart; with an interval of 4 cycles the second is looked up 4
-// cycles after the first.
+// Two packets of 26 bytes come 26 * 80 = 2080 ps apart; with an interval of 4 cycles the second is looked up
+// 4 cycles after the first.
 TEST(Switch, an_input_looks_up_one_packet_per_interval) {
   for (const std::uint32_t interval : {1u, 4u}) {
     Star star(profile_400mhz(36, interval), {kEdrLink, kEdrLink});
@@ -94,8 +95,8 @@ TEST(Switch, an_interval_of_one_input_does_not_delay_another) {
   EXPECT_EQ(star.host(3).arrivals[0].head, star.host(4).arrivals[0].head);
 }
 
-// The second of two simultaneous packets starts when the first has left: start + wire * byte time. Ties go to the
-// port that comes first by component.
+// The second of two simultaneous packets starts when the first has left: start + wire * byte time. Ties go to
+// the port that comes first by component.
 TEST(Switch, an_output_serves_simultaneous_packets_by_input_and_one_after_the_other) {
   for (const bool reversed : {false, true}) {
     Star star(profile_400mhz(36), {kEdrLink, kEdrLink, kEdrLink});
@@ -118,8 +119,8 @@ TEST(Switch, an_output_serves_packets_in_the_order_in_which_they_become_ready) {
   EXPECT_EQ(star.host(3).numbers, (std::vector<std::uint32_t>{2, 1}));
 }
 
-// Input buffer of one packet: the second enters the switch's cable when the first has left by the output and its
-// credits are back: start + wire * byte time + 8 * 80 + 10000.
+// Input buffer of one packet: the second enters the switch's cable when the first has left by the output and
+// its credits are back: start + wire * byte time + 8 * 80 + 10000.
 TEST(Switch, a_packet_occupies_its_input_buffer_until_its_last_byte_has_left) {
   SwitchProfile profile = profile_400mhz(36);
   profile.input_buffer_bytes = kLeastInputBufferBytes;
@@ -164,7 +165,8 @@ TEST(Switch, a_blocked_output_does_not_stop_packets_for_another) {
   EXPECT_EQ(star.host(3).numbers, std::vector<std::uint32_t>{9});
 }
 
-// Three inputs keep one output busy: while all have packets, none is ever more than one packet behind another.
+// Three inputs keep one output busy: while all have packets, none is ever more than one packet behind
+// another.
 TEST(Switch, saturated_inputs_share_an_output_evenly) {
   SwitchProfile profile = profile_400mhz(36);
   profile.input_buffer_bytes = 4 * 65 * 64;
@@ -185,12 +187,40 @@ TEST(Switch, saturated_inputs_share_an_output_evenly) {
   }
 }
 
+// Host 1 has one lane, host 2 has four, and so has the switch: each packet takes the lane of its service
+// level on the second link, and its space on the first is given back on the lane it came by.
+TEST(Switch, each_link_has_its_own_lane_for_a_service_level) {
+  Simulation simulation;
+  SwitchProfile profile = profile_400mhz(36);
+  profile.virtual_lanes = 4;
+  profile.input_buffer_bytes = kLeastInputBufferBytes;
+  Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile,
+             {ComponentId{10}, ComponentId{11}});
+  hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
+  PortParams four;
+  four.virtual_lanes = 4;
+  Host one(simulation, 0), other(simulation, 1, four);
+  connect(one.port, hub.port(PortNumber{1}), kEdrLink);
+  connect(other.port, hub.port(PortNumber{2}), kEdrLink);
+  for (std::uint8_t level = 0; level < 16; ++level) {
+    ib::PacketPtr packet = make_packet(2, 4096, level);
+    packet->lrh.service_level = ib::ServiceLevel{level};
+    one.port.send(std::move(packet));
+  }
+  simulation.engine.run();
+  ASSERT_EQ(other.kept.size(), 16u);
+  for (std::uint8_t level = 0; level < 16; ++level) EXPECT_EQ(other.kept[level]->lrh.lane.value, level % 4);
+  simulation.engine.run_until(simulation.engine.now() +
+                              Duration(1'000'000));  // the last credits need no event
+  EXPECT_EQ(one.port.credits(ib::VirtualLane{0}), kLeastInputBufferBytes / 64);
+}
+
 TEST(Switch, drops_what_it_cannot_route_and_gives_the_space_back) {
   SwitchProfile profile = profile_400mhz(36);
   profile.input_buffer_bytes = kLeastInputBufferBytes;
   Star star(profile, {kEdrLink, kEdrLink});
-  star.hub->set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}, Switch::kNoRoute, PortNumber{0},
-                                  PortNumber{7}});
+  star.hub->set_forwarding_table(
+      {PortNumber{0}, PortNumber{1}, PortNumber{2}, Switch::kNoRoute, PortNumber{0}, PortNumber{7}});
   const std::uint16_t lids[] = {0, 3, 4, 5, 6, 0xc000, 0xffff};
   for (const std::uint16_t lid : lids) star.send(1, lid, 4096, lid);
   star.send(1, 2, 4096, 2);
@@ -207,7 +237,8 @@ TEST(Switch, drops_what_it_cannot_route_and_gives_the_space_back) {
 
 TEST(Switch, drops_what_should_leave_by_a_port_without_a_cable) {
   Simulation simulation;
-  Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile_400mhz(36), {ComponentId{10}, ComponentId{11}});
+  Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile_400mhz(36),
+             {ComponentId{10}, ComponentId{11}});
   hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
   Host host(simulation, 0);
   connect(host.port, hub.port(PortNumber{1}), kEdrLink);

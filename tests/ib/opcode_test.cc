@@ -48,8 +48,9 @@ TEST(Opcode, flags_agree_with_each_other) {
   for (int code = 0; code < 256; ++code) {
     const OpcodeInfo& row = info(static_cast<Opcode>(code));
     EXPECT_EQ(row.defined, !row.name.empty());
-    const int bytes = 16 * row.has_reth + 4 * row.has_aeth + 28 * row.has_atomic_eth + 8 * row.has_atomic_ack_eth +
-                      4 * row.has_immediate + 4 * row.has_invalidate + 8 * row.has_deth + 4 * row.has_xrc_eth;
+    const int bytes = 16 * row.has_reth + 4 * row.has_aeth + 28 * row.has_atomic_eth +
+                      8 * row.has_atomic_ack_eth + 4 * row.has_immediate + 4 * row.has_invalidate +
+                      8 * row.has_deth + 4 * row.has_xrc_eth;
     if (row.name != "CNP") {
       EXPECT_EQ(row.extended_header_bytes, bytes) << code;
     }
@@ -62,8 +63,10 @@ TEST(Opcode, place_in_the_message_follows_the_name) {
   for (int code = 0; code < 256; ++code) {
     const OpcodeInfo& row = info(static_cast<Opcode>(code));
     if (!row.has_payload) continue;
-    const bool first = row.name.find(" First") != row.name.npos, only = row.name.find(" Only") != row.name.npos;
-    const bool last = row.name.find(" Last") != row.name.npos, middle = row.name.find(" Middle") != row.name.npos;
+    const bool first = row.name.find(" First") != row.name.npos,
+               only = row.name.find(" Only") != row.name.npos;
+    const bool last = row.name.find(" Last") != row.name.npos,
+               middle = row.name.find(" Middle") != row.name.npos;
     EXPECT_EQ(first + only + last + middle, 1) << row.name;
     EXPECT_EQ(row.begins_message, first || only) << row.name;
     EXPECT_EQ(row.ends_message, last || only) << row.name;

@@ -37,7 +37,8 @@ RC_GTEST_PROP(SegmentationProperty, segments_cover_the_message_once_and_in_order
     RC_ASSERT(segment.begins_message == (i == 0) && row.begins_message == (i == 0));
     RC_ASSERT(segment.ends_message == last && row.ends_message == last);
     RC_ASSERT((last ? segment.length <= mtu : segment.length == mtu));
-    RC_ASSERT(row.has_immediate == (last && (kind == MessageKind::kSendImm || kind == MessageKind::kWriteImm)));
+    RC_ASSERT(row.has_immediate ==
+              (last && (kind == MessageKind::kSendImm || kind == MessageKind::kWriteImm)));
     RC_ASSERT(row.has_invalidate == (last && kind == MessageKind::kSendInvalidate));
     RC_ASSERT(row.has_reth == (i == 0 && (kind == MessageKind::kWrite || kind == MessageKind::kWriteImm)));
     offset += segment.length;
@@ -60,9 +61,12 @@ TEST(Segmentation, a_multiple_of_the_mtu_has_a_full_last_packet) {
 }
 
 TEST(SegmentationDeathTest, an_offset_inside_a_packet_or_behind_the_message_is_a_bug_of_ours) {
-  EXPECT_EXIT(next_segment(Transport::kRc, MessageKind::kSend, 8192, 100, 4096), testing::ExitedWithCode(70), "CHECK");
-  EXPECT_EXIT(next_segment(Transport::kRc, MessageKind::kSend, 8192, 8192, 4096), testing::ExitedWithCode(70), "CHECK");
-  EXPECT_EXIT(next_segment(Transport::kUd, MessageKind::kSend, 8192, 0, 4096), testing::ExitedWithCode(70), "CHECK");
+  EXPECT_EXIT(next_segment(Transport::kRc, MessageKind::kSend, 8192, 100, 4096), testing::ExitedWithCode(70),
+              "CHECK");
+  EXPECT_EXIT(next_segment(Transport::kRc, MessageKind::kSend, 8192, 8192, 4096), testing::ExitedWithCode(70),
+              "CHECK");
+  EXPECT_EXIT(next_segment(Transport::kUd, MessageKind::kSend, 8192, 0, 4096), testing::ExitedWithCode(70),
+              "CHECK");
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ TEST(Subnet, two_hosts_and_a_switch) {
 }
 
 TEST(Subnet, a_direct_cable_needs_no_switch) {
-  const Plan result = plan({{"a", NodeKind::kAdapter, 1}, {"b", NodeKind::kAdapter, 1}}, {{end(0, 1), end(1, 1)}});
+  const Plan result =
+      plan({{"a", NodeKind::kAdapter, 1}, {"b", NodeKind::kAdapter, 1}}, {{end(0, 1), end(1, 1)}});
   EXPECT_TRUE(result.findings.empty());
   EXPECT_EQ(result.nodes[1].ports[0].lid, ib::Lid{2});
 }
@@ -71,11 +72,12 @@ TEST(Subnet, what_is_not_connected_is_a_finding) {
   EXPECT_EQ(loose.findings, std::vector<std::string>{"client/mlx5_0 port 1 has no cable"});
   EXPECT_EQ(loose.nodes[1].forwarding_table[1], PortNumber{255});
 
-  const std::vector<Node> nodes = {{"a", NodeKind::kAdapter, 1},  {"b", NodeKind::kAdapter, 1},
-                                   {"c", NodeKind::kAdapter, 1},  {"d", NodeKind::kAdapter, 1},
-                                   {"s0", NodeKind::kSwitch, 2},  {"s1", NodeKind::kSwitch, 2}};
-  const Plan split = plan(nodes, {{end(0, 1), end(4, 1)}, {end(1, 1), end(4, 2)}, {end(2, 1), end(5, 1)},
-                                  {end(3, 1), end(5, 2)}});
+  const std::vector<Node> nodes = {{"a", NodeKind::kAdapter, 1}, {"b", NodeKind::kAdapter, 1},
+                                   {"c", NodeKind::kAdapter, 1}, {"d", NodeKind::kAdapter, 1},
+                                   {"s0", NodeKind::kSwitch, 2}, {"s1", NodeKind::kSwitch, 2}};
+  const Plan split =
+      plan(nodes,
+           {{end(0, 1), end(4, 1)}, {end(1, 1), end(4, 2)}, {end(2, 1), end(5, 1)}, {end(3, 1), end(5, 2)}});
   EXPECT_EQ(split.findings,
             std::vector<std::string>{"no cable leads from a port 1 to c port 1 and 1 other port beside it"});
   EXPECT_EQ(split.nodes[4].forwarding_table[3], PortNumber{255});
@@ -83,11 +85,14 @@ TEST(Subnet, what_is_not_connected_is_a_finding) {
 
 TEST(Subnet, adapters_do_not_forward) {
   // s0 - h - s1: the two-port adapter h is no way from a to b.
-  const std::vector<Node> nodes = {{"a", NodeKind::kAdapter, 1}, {"b", NodeKind::kAdapter, 1},
-                                   {"h", NodeKind::kAdapter, 2}, {"s0", NodeKind::kSwitch, 2},
+  const std::vector<Node> nodes = {{"a", NodeKind::kAdapter, 1},
+                                   {"b", NodeKind::kAdapter, 1},
+                                   {"h", NodeKind::kAdapter, 2},
+                                   {"s0", NodeKind::kSwitch, 2},
                                    {"s1", NodeKind::kSwitch, 2}};
-  const Plan result = plan(nodes, {{end(0, 1), end(3, 1)}, {end(2, 1), end(3, 2)}, {end(2, 2), end(4, 1)},
-                                   {end(1, 1), end(4, 2)}});
+  const Plan result =
+      plan(nodes,
+           {{end(0, 1), end(3, 1)}, {end(2, 1), end(3, 2)}, {end(2, 2), end(4, 1)}, {end(1, 1), end(4, 2)}});
   EXPECT_EQ(result.nodes[3].forwarding_table[result.nodes[1].ports[0].lid.value], PortNumber{255});
   EXPECT_EQ(result.findings.size(), 1u);
 }
@@ -97,7 +102,8 @@ TEST(Subnet, equal_ways_are_shared_evenly) {
   std::vector<Node> nodes;
   std::vector<Cable> cables;
   for (int i = 0; i < 8; ++i) nodes.push_back({"h" + std::to_string(i), NodeKind::kAdapter, 1});
-  for (const char* name : {"leaf0", "leaf1", "spine0", "spine1"}) nodes.push_back({name, NodeKind::kSwitch, 8});
+  for (const char* name : {"leaf0", "leaf1", "spine0", "spine1"})
+    nodes.push_back({name, NodeKind::kSwitch, 8});
   for (std::uint32_t i = 0; i < 8; ++i) cables.push_back({end(i, 1), end(8 + i / 4, 1 + i % 4)});
   for (std::uint32_t leaf = 0; leaf < 2; ++leaf) {
     for (std::uint32_t spine = 0; spine < 2; ++spine) {
@@ -124,7 +130,8 @@ Graph random_graph() {
   const auto switches = *rc::gen::inRange<std::size_t>(1, 7);
   const auto adapters = *rc::gen::inRange<std::size_t>(0, 11);
   std::vector<std::uint32_t> used(switches, 0);
-  for (std::size_t i = 0; i < switches; ++i) graph.nodes.push_back({"s" + std::to_string(i), NodeKind::kSwitch, 40});
+  for (std::size_t i = 0; i < switches; ++i)
+    graph.nodes.push_back({"s" + std::to_string(i), NodeKind::kSwitch, 40});
   const auto free_port = [&](std::size_t node) { return end(node, ++used[node]); };
   for (std::size_t i = 0; i < adapters; ++i) {
     graph.nodes.push_back({"h" + std::to_string(i), NodeKind::kAdapter, 1});
@@ -132,7 +139,8 @@ Graph random_graph() {
   }
   const auto extra = *rc::gen::inRange(0, 12);
   for (int i = 0; i < extra && switches > 1; ++i) {
-    const auto a = *rc::gen::inRange<std::size_t>(0, switches), b = *rc::gen::inRange<std::size_t>(0, switches);
+    const auto a = *rc::gen::inRange<std::size_t>(0, switches),
+               b = *rc::gen::inRange<std::size_t>(0, switches);
     if (a != b) graph.cables.push_back({free_port(a), free_port(b)});
   }
   return graph;
@@ -145,7 +153,8 @@ RC_GTEST_PROP(SubnetProperty, every_way_that_exists_is_found_and_is_shortest, ()
   // Floyd and Warshall: hops, with adapters only at the ends.
   std::vector<std::vector<int>> hops(count, std::vector<int>(count, 1000));
   for (std::size_t i = 0; i < count; ++i) hops[i][i] = 0;
-  for (const Cable& cable : graph.cables) hops[cable.a.node][cable.b.node] = hops[cable.b.node][cable.a.node] = 1;
+  for (const Cable& cable : graph.cables)
+    hops[cable.a.node][cable.b.node] = hops[cable.b.node][cable.a.node] = 1;
   for (std::size_t k = 0; k < count; ++k) {
     if (graph.nodes[k].kind == NodeKind::kAdapter) continue;
     for (std::size_t i = 0; i < count; ++i) {
