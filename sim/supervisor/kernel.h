@@ -18,6 +18,7 @@
 
 namespace verbatim::supervisor {
 
+class DatagramSocket;
 // Waiting threads of one futex word.
 class FutexQueue;
 
@@ -62,6 +63,8 @@ class Kernel {
   Outcome sys_bind(Thread& thread);
   Outcome sys_listen(Thread& thread);
   Outcome sys_connect(Thread& thread);
+  Outcome connect_unix(Process& process, std::uint64_t address, std::uint64_t length);
+  Outcome connect_datagram(Process& process, DatagramSocket& socket, std::uint64_t address, std::uint64_t length);
   Outcome sys_accept(Thread& thread);
   Outcome sys_sendto(Thread& thread);
   Outcome sys_recvfrom(Thread& thread);

@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "sim/supervisor/kernel.h"
+#include "sim/supervisor/plain_sockets.h"
 
 namespace verbatim::supervisor {
 
@@ -20,19 +21,6 @@ std::shared_ptr<TcpSocket> tcp_socket(Process& process, std::int64_t fd, std::in
   auto socket = std::dynamic_pointer_cast<TcpSocket>(file);
   *error = file == nullptr ? -EBADF : -ENOTSOCK;
   return socket;
-}
-
-const char* family_name(int family) {
-  switch (family) {
-    case AF_UNIX:
-      return "AF_UNIX";
-    case AF_INET6:
-      return "AF_INET6";
-    case AF_NETLINK:
-      return "AF_NETLINK";
-    default:
-      return nullptr;
-  }
 }
 
 }  // namespace
@@ -74,16 +62,21 @@ Kernel::Outcome Kernel::sys_socket(Thread& thread) {
   Process& process = thread.process();
   const auto family = static_cast<int>(a[0]);
   const int type = static_cast<int>(a[1]) & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
+  const bool nonblocking = (a[1] & SOCK_NONBLOCK) != 0;
+  if (family == AF_INET6) return Answer{-EAFNOSUPPORT};  // the simulated hosts have no IPv6
+  if (family == AF_UNIX && (type == SOCK_STREAM || type == SOCK_DGRAM || type == SOCK_SEQPACKET)) {
+    return install(process, std::make_shared<UnixSocket>(), nonblocking);
+  }
+  if (family == AF_INET && type == SOCK_DGRAM) {
+    return install(process, std::make_shared<DatagramSocket>(), nonblocking);
+  }
   if (family != AF_INET || type != SOCK_STREAM) {
-    const char* name = family_name(family);
-    warn_(process, name != nullptr ? fmt::format("socket({}) is not simulated; the program got EAFNOSUPPORT", name)
-                                   : fmt::format("socket(family {}, type {}) is not simulated; the program got "
-                                                 "EAFNOSUPPORT",
-                                                 family, type));
+    const std::string name = family == AF_NETLINK ? "AF_NETLINK" : fmt::format("family {}", family);
+    warn_(process, fmt::format("socket({}, type {}) is not simulated; the program got EAFNOSUPPORT", name, type));
     return Answer{-EAFNOSUPPORT};
   }
   if (a[2] != 0 && a[2] != IPPROTO_TCP) return Answer{-EPROTONOSUPPORT};
-  return install(process, std::make_shared<TcpSocket>(network_, process.host_index()), (a[1] & SOCK_NONBLOCK) != 0);
+  return install(process, std::make_shared<TcpSocket>(network_, process.host_index()), nonblocking);
 }
 
 Kernel::Outcome Kernel::sys_bind(Thread& thread) {
@@ -104,15 +97,47 @@ Kernel::Outcome Kernel::sys_listen(Thread& thread) {
   return Answer{socket == nullptr ? bad : socket->listen(static_cast<int>(a[1]))};
 }
 
+// Name services that are not there (nscd) are looked for by every program; any other path is worth a word.
+Kernel::Outcome Kernel::connect_unix(Process& process, std::uint64_t address, std::uint64_t length) {
+  sockaddr_un name{};
+  const auto bytes = std::as_writable_bytes(std::span(&name, 1));
+  if (length > sizeof name || !process.memory().read(address, bytes.first(length))) return Answer{-EINVAL};
+  name.sun_path[sizeof name.sun_path - 1] = '\0';
+  const std::string path = name.sun_path;
+  if (path != "/var/run/nscd/socket") {
+    warn_(process, fmt::format("AF_UNIX sockets are not simulated; connecting to {} got ENOENT", path));
+  }
+  return Answer{-ENOENT};
+}
+
+Kernel::Outcome Kernel::connect_datagram(Process& process, DatagramSocket& socket, std::uint64_t address,
+                                         std::uint64_t length) {
+  int error;
+  const auto remote = load_endpoint(process, address, length, &error);
+  if (!remote) return Answer{error};
+  const int host = network_.host_of(remote->address, process.host_index());
+  if (host < 0) return Answer{-ENETUNREACH};
+  socket.remote = *remote;
+  socket.local.address = remote->address >> 24 == 127 ? 0x7f000001 : process.host().address;
+  if (socket.local.port == 0) socket.local.port = network_.ephemeral_port(process.host_index());
+  return Answer{0};
+}
+
 Kernel::Outcome Kernel::sys_connect(Thread& thread) {
   const auto& a = thread.call().arguments;
+  const auto name = static_cast<std::uint64_t>(a[1]);
+  const auto name_length = static_cast<std::uint64_t>(a[2]);
+  const VirtualFilePtr file = thread.process().file(a[0]);
+  if (dynamic_cast<UnixSocket*>(file.get()) != nullptr) return connect_unix(thread.process(), name, name_length);
+  if (auto* datagram = dynamic_cast<DatagramSocket*>(file.get())) {
+    return connect_datagram(thread.process(), *datagram, name, name_length);
+  }
   std::int64_t bad;
   const auto socket = tcp_socket(thread.process(), a[0], &bad);
   if (socket == nullptr) return Answer{bad};
   if (!thread.retried()) {
     int error;
-    const auto remote = load_endpoint(thread.process(), static_cast<std::uint64_t>(a[1]),
-                                      static_cast<std::uint64_t>(a[2]), &error);
+    const auto remote = load_endpoint(thread.process(), name, name_length, &error);
     if (!remote) return Answer{error};
     const int result = socket->connect(*remote);
     if (result != -EINPROGRESS || socket->nonblocking()) return Answer{result};
@@ -142,6 +167,10 @@ Kernel::Outcome Kernel::sys_accept(Thread& thread) {
 
 Kernel::Outcome Kernel::sys_sendto(Thread& thread) {
   const auto& a = thread.call().arguments;
+  if (dynamic_cast<DatagramSocket*>(thread.process().file(a[0]).get()) != nullptr) {
+    warn_(thread.process(), "sending UDP datagrams is not simulated; the program got EOPNOTSUPP");
+    return Answer{-EOPNOTSUPP};
+  }
   std::int64_t bad;
   const auto socket = tcp_socket(thread.process(), a[0], &bad);
   if (socket == nullptr) return Answer{bad};
@@ -209,10 +238,18 @@ Kernel::Outcome Kernel::sys_shutdown(Thread& thread) {
 
 Kernel::Outcome Kernel::sys_socket_name(Thread& thread) {
   const PendingCall& call = thread.call();
+  const bool peer = call.number == SYS_getpeername;
+  const VirtualFilePtr file = thread.process().file(call.arguments[0]);
+  if (const auto* datagram = dynamic_cast<const DatagramSocket*>(file.get())) {
+    if (peer && datagram->remote.port == 0) return Answer{-ENOTCONN};
+    const bool stored = store_endpoint(thread.process(), peer ? datagram->remote : datagram->local,
+                                       static_cast<std::uint64_t>(call.arguments[1]),
+                                       static_cast<std::uint64_t>(call.arguments[2]));
+    return Answer{stored ? 0 : -EFAULT};
+  }
   std::int64_t bad;
   const auto socket = tcp_socket(thread.process(), call.arguments[0], &bad);
   if (socket == nullptr) return Answer{bad};
-  const bool peer = call.number == SYS_getpeername;
   if (peer && socket->state() != TcpSocket::State::kConnected) return Answer{-ENOTCONN};
   const bool stored = store_endpoint(thread.process(), peer ? socket->remote() : socket->local(),
                                      static_cast<std::uint64_t>(call.arguments[1]),
