@@ -12,8 +12,7 @@ namespace verbatim::fabric {
 
 class VlArbiter {
  public:
-  // `eligible` has bit n set when lane n may send; not 0. `bytes` of the packet are what a weight will be
-  // charged.
+  // `eligible` has bit n set when lane n may send; not 0.
   ib::VirtualLane pick(std::uint32_t eligible) {
     CHECK(eligible != 0);
     const std::uint32_t from_next = eligible & (~0u << next_);
