@@ -37,6 +37,35 @@ void acknowledge(pthread_mutex_t* mutex, pthread_cond_t* condition, std::uint32_
   pthread_mutex_unlock(mutex);
 }
 
+// Fills the program's event and counts it; false when the object it concerns is gone, and the event with it.
+bool deliver(const protocol::AsyncEvent& raw, ibv_async_event* event) {
+  event->event_type = static_cast<ibv_event_type>(raw.event_type);
+  switch (affiliation_of(event->event_type)) {
+    case Affiliation::kCq: {
+      event->element.cq = reinterpret_cast<ibv_cq*>(raw.element);
+      auto* cq = object<Cq>(event->element.cq);
+      if (cq != nullptr) ++cq->async_events;
+      return cq != nullptr;
+    }
+    case Affiliation::kQp: {
+      event->element.qp = reinterpret_cast<ibv_qp*>(raw.element);
+      auto* qp = object<Qp>(event->element.qp);
+      if (qp != nullptr) ++qp->async_events;
+      return qp != nullptr;
+    }
+    case Affiliation::kSrq: {
+      event->element.srq = reinterpret_cast<ibv_srq*>(raw.element);
+      auto* srq = object<Srq>(event->element.srq);
+      if (srq != nullptr) ++srq->async_events;
+      return srq != nullptr;
+    }
+    case Affiliation::kPort:
+      event->element.port_num = static_cast<int>(raw.element);
+      return true;
+  }
+  return true;
+}
+
 }  // namespace
 }  // namespace verbatim::verbs
 
@@ -44,31 +73,16 @@ using namespace verbatim;
 using verbs::Affiliation;
 
 extern "C" int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
-  protocol::AsyncEvent raw{};
-  long got = shim::system_call(SYS_read, context->async_fd, reinterpret_cast<long>(&raw), sizeof(raw));
-  if (got != static_cast<long>(sizeof(raw))) {
-    errno = got < 0 ? static_cast<int>(-got) : EIO;
-    return -1;
+  for (;;) {
+    protocol::AsyncEvent raw{};
+    const long got =
+        shim::system_call(SYS_read, context->async_fd, reinterpret_cast<long>(&raw), sizeof(raw));
+    if (got != static_cast<long>(sizeof(raw))) {
+      errno = got < 0 ? static_cast<int>(-got) : EIO;
+      return -1;
+    }
+    if (verbs::deliver(raw, event)) return 0;
   }
-  event->event_type = static_cast<ibv_event_type>(raw.event_type);
-  switch (verbs::affiliation_of(event->event_type)) {
-    case Affiliation::kCq:
-      event->element.cq = reinterpret_cast<ibv_cq*>(raw.element);
-      if (auto* cq = verbs::object<verbs::Cq>(event->element.cq)) ++cq->async_events;
-      break;
-    case Affiliation::kQp:
-      event->element.qp = reinterpret_cast<ibv_qp*>(raw.element);
-      if (auto* qp = verbs::object<verbs::Qp>(event->element.qp)) ++qp->async_events;
-      break;
-    case Affiliation::kSrq:
-      event->element.srq = reinterpret_cast<ibv_srq*>(raw.element);
-      if (auto* srq = verbs::object<verbs::Srq>(event->element.srq)) ++srq->async_events;
-      break;
-    case Affiliation::kPort:
-      event->element.port_num = static_cast<int>(raw.element);
-      break;
-  }
-  return 0;
 }
 
 extern "C" void ibv_ack_async_event(ibv_async_event* event) {

@@ -42,19 +42,21 @@ extern "C" int ibv_destroy_comp_channel(ibv_comp_channel* handle) {
 }
 
 extern "C" int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq_out, void** cq_context) {
-  protocol::CompletionEvent event{};
-  long got = shim::system_call(SYS_read, channel->fd, reinterpret_cast<long>(&event), sizeof(event));
-  auto* cq = got == static_cast<long>(sizeof(event))
-                 ? verbs::object<Cq>(reinterpret_cast<ibv_cq*>(event.cookie))
-                 : nullptr;
-  if (cq == nullptr) {
-    errno = got < 0 ? static_cast<int>(-got) : EIO;
-    return -1;
+  for (;;) {
+    protocol::CompletionEvent event{};
+    const long got = shim::system_call(SYS_read, channel->fd, reinterpret_cast<long>(&event), sizeof(event));
+    if (got != static_cast<long>(sizeof(event))) {
+      errno = got < 0 ? static_cast<int>(-got) : EIO;
+      return -1;
+    }
+    auto* cq = verbs::object<Cq>(reinterpret_cast<ibv_cq*>(event.cookie));
+    // An event that was on its way when its CQ was destroyed is nobody's.
+    if (cq == nullptr) continue;
+    ++cq->completion_events;
+    *cq_out = verbs::public_cq(cq);
+    *cq_context = cq->base.cq_context;
+    return 0;
   }
-  ++cq->completion_events;
-  *cq_out = verbs::public_cq(cq);
-  *cq_context = cq->base.cq_context;
-  return 0;
 }
 
 extern "C" void ibv_ack_cq_events(ibv_cq* handle, unsigned count) {

@@ -1,0 +1,103 @@
+// The built libraries against the distribution's: names, versions, addresses, dependencies; and that real
+// programs load on top of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace {
+
+const std::string kBuilt = VERBATIM_LIBRARY_DIR;
+const std::string kInstalled = "/lib/x86_64-linux-gnu";
+
+std::string output_of(const std::string& command) {
+  std::string text;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  std::array<char, 4096> buffer;
+  while (std::size_t got = fread(buffer.data(), 1, buffer.size(), pipe)) text.append(buffer.data(), got);
+  pclose(pipe);
+  return text;
+}
+
+std::string quoted(const std::string& path) { return "'" + path + "'"; }
+
+// "symbol@version" of every default definition, without the version nodes themselves.
+std::set<std::string> exports(const std::string& library) {
+  std::set<std::string> found;
+  std::istringstream lines(output_of("objdump -T " + quoted(library)));
+  // address flags section size version name; a version in parentheses is not the default.
+  const std::regex form(R"(^[0-9a-f]+ \S+\s+D[FO]?\s+(\S+)\s+[0-9a-f]+\s+([A-Z][A-Z0-9_.]*)\s+(\S+)$)");
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (std::regex_match(line, match, form) && match[1] != "*UND*" && match[2] != match[3]) {
+      found.insert(match[3].str() + "@" + match[2].str());
+    }
+  }
+  return found;
+}
+
+class Library : public testing::TestWithParam<std::pair<const char*, std::size_t>> {
+ protected:
+  std::string built() const { return kBuilt + "/" + GetParam().first; }
+  std::string installed() const { return kInstalled + "/" + GetParam().first; }
+};
+
+TEST_P(Library, exports_what_the_distribution_s_exports) {
+  const std::set<std::string> ours = exports(built());
+  EXPECT_EQ(ours.size(), GetParam().second);
+  if (!std::filesystem::exists(installed())) GTEST_SKIP() << "rdma-core is not installed";
+  EXPECT_EQ(ours, exports(installed()));
+}
+
+TEST_P(Library, needs_only_libc_and_the_runtime) {
+  const std::string dynamic = output_of("objdump -p " + quoted(built()));
+  std::set<std::string> needed;
+  const std::regex form(R"(NEEDED\s+(\S+))");
+  for (std::sregex_iterator at(dynamic.begin(), dynamic.end(), form), end; at != end; ++at)
+    needed.insert((*at)[1]);
+  EXPECT_THAT(needed, testing::IsSubsetOf({"libc.so.6", "libverbatim_runtime.so"}));
+  EXPECT_THAT(dynamic, testing::ContainsRegex(std::string("SONAME +") + GetParam().first));
+}
+
+TEST_P(Library, runs_no_code_when_loaded) {
+  // crtbegin's frame_dummy is the one entry every library has.
+  EXPECT_THAT(output_of("objdump -h " + quoted(built())), testing::ContainsRegex("\\.init_array +00000008"));
+}
+
+TEST_P(Library, is_mapped_at_its_image_base) {
+  const std::string base =
+      std::string(GetParam().first) == "libibverbs.so.1" ? "200100000000" : "200200000000";
+  const std::string maps = output_of("LD_PRELOAD=" + quoted(built()) + " cat /proc/self/maps");
+  EXPECT_THAT(maps, testing::ContainsRegex(base + "-[0-9a-f]+ r--p 00000000 .*" + GetParam().first));
+}
+
+INSTANTIATE_TEST_SUITE_P(Built, Library,
+                         testing::Values(std::pair<const char*, std::size_t>{"libibverbs.so.1", 146},
+                                         std::pair<const char*, std::size_t>{"librdmacm.so.1", 68}));
+
+// All symbols bound at start, with the vendor libraries that Debian's tools bring along.
+TEST(program, real_tools_load_and_say_there_is_no_device) {
+  const std::string preload =
+      "LD_BIND_NOW=1 LD_PRELOAD='" + kBuilt + "/libibverbs.so.1 " + kBuilt + "/librdmacm.so.1' ";
+  struct Tool {
+    const char* command;
+    const char* answer;
+  };
+  for (const Tool& tool :
+       {Tool{"ib_write_bw --help", "Usage:"}, Tool{"ib_send_lat --help", "Usage:"},
+        Tool{"ibv_devices", "Function not implemented"}, Tool{"ibv_rc_pingpong", "Function not implemented"},
+        Tool{"rping -s", "rdma_create_event_channel: No such device"}, Tool{"ucmatose", "No such device"}}) {
+    const std::string name = std::string(tool.command).substr(0, std::string(tool.command).find(' '));
+    if (!std::filesystem::exists("/usr/bin/" + name)) continue;
+    EXPECT_THAT(output_of(preload + "timeout 20 " + tool.command), testing::HasSubstr(tool.answer))
+        << tool.command;
+  }
+}
+
+}  // namespace
