@@ -11,14 +11,16 @@
 namespace verbatim::supervisor {
 
 Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts,
-               const ManagementNetworkSpec& network, const SupervisorOptions& options, Output output, Warn warn)
+               const ManagementNetworkSpec& network, const SupervisorOptions& options, Output output, Warn warn,
+               MakeThread make_thread)
     : engine_(engine),
       tracer_(tracer),
       hosts_(hosts),
       options_(options),
       network_(engine, tracer, hosts, network),
       output_(std::move(output)),
-      warn_(std::move(warn)) {}
+      warn_(std::move(warn)),
+      make_thread_(std::move(make_thread)) {}
 
 Kernel::~Kernel() = default;
 
@@ -112,6 +114,8 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
       return &Kernel::sys_pause;
     case SYS_futex:
       return &Kernel::sys_futex;
+    case SYS_clone:
+      return &Kernel::sys_clone;
     case SYS_exit:
     case SYS_exit_group:
       return &Kernel::sys_exit;
@@ -153,6 +157,7 @@ Answer Kernel::refuse(Thread& thread) {
   const std::uint32_t number = thread.call().number;
   const protocol::SystemCall& row = protocol::system_call(number);
   const int error = row.call_class == protocol::CallClass::kRefused ? row.refusal : ENOSYS;
+  if (number == SYS_clone3) return {-ENOSYS};  // libc asks once and goes on with clone
   const std::string name = row.name != nullptr ? row.name : fmt::format("system call {}", number);
   warn_(thread.process(), fmt::format("{} is not simulated; the program got {}", name,
                                       error == EPERM ? "EPERM" : "ENOSYS"));

@@ -28,9 +28,11 @@ class Kernel {
   using Outcome = std::optional<Answer>;
   using Output = std::function<void(Process&, int fd, std::span<const std::byte>)>;
   using Warn = std::function<void(Process&, const std::string&)>;
+  // A new thread of the process with a free slot, not yet scheduled; nullptr: no slot is left.
+  using MakeThread = std::function<Thread*(Process&)>;
 
   Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts, const ManagementNetworkSpec& network,
-         const SupervisorOptions& options, Output output, Warn warn);
+         const SupervisorOptions& options, Output output, Warn warn, MakeThread make_thread);
   ~Kernel();
 
   Outcome execute(Thread& thread);
@@ -40,6 +42,8 @@ class Kernel {
   Answer command(Thread& thread);
   // Virtual time one call takes before it has an effect.
   Duration cost(Thread& thread);
+  // A thread has ended: its id word is cleared and whoever waits for it is woken, as the Linux kernel does.
+  void thread_ended(Thread& thread);
   // A process has ended: its descriptors and devices go.
   void release(Process& process);
 
@@ -82,7 +86,9 @@ class Kernel {
   Outcome sys_sleep(Thread& thread);
   Outcome sys_pause(Thread& thread);
   Outcome sys_futex(Thread& thread);
+  void wake_futex_word(Process& process, std::uint64_t address);
   // The rest (kernel_process.cc)
+  Outcome sys_clone(Thread& thread);
   Outcome sys_exit(Thread& thread);
   Outcome sys_uname(Thread& thread);
   Outcome sys_sysinfo(Thread& thread);
@@ -130,6 +136,7 @@ class Kernel {
   TcpNetwork network_;
   Output output_;
   Warn warn_;
+  MakeThread make_thread_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::shared_ptr<FutexQueue>> futexes_;  // (pid, address)
 };
 

@@ -1,4 +1,5 @@
 // What a program can ask about itself and its machine.
+#include <linux/sched.h>
 #include <linux/sysinfo.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -12,6 +13,28 @@
 #include "sim/supervisor/virtual_paths.h"
 
 namespace verbatim::supervisor {
+
+// Threads only: a process that splits needs its own slot and descriptors before its first instruction.
+Kernel::Outcome Kernel::sys_clone(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  constexpr std::int64_t kThreadFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS;
+  if ((a[0] & kThreadFlags) != kThreadFlags || a[1] == 0) {
+    warn_(thread.process(), "starting processes (fork, vfork) is not simulated; the program got ENOSYS");
+    return Answer{-ENOSYS};
+  }
+  Thread* made = make_thread_(thread.process());
+  if (made == nullptr) return Answer{-EAGAIN};
+  if ((a[0] & CLONE_CHILD_CLEARTID) != 0) made->set_clear_tid(static_cast<std::uint64_t>(a[3]));
+  made->call().request = protocol::Request::kAttach;
+  made->run_at(now() + Duration(thread.process().host().costs.wake_up_ps));
+  return Answer{made->tid(), protocol::Action::kCloneThread, {made->slot(), 0}};
+}
+
+void Kernel::thread_ended(Thread& thread) {
+  if (thread.clear_tid() == 0) return;
+  thread.process().memory().store(thread.clear_tid(), std::uint32_t{0});
+  wake_futex_word(thread.process(), thread.clear_tid());
+}
 
 // The process ends natively; the supervisor reaps it before anything else happens.
 Kernel::Outcome Kernel::sys_exit(Thread&) { return Answer{0, protocol::Action::kNative}; }

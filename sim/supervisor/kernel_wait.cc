@@ -244,6 +244,11 @@ Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
 
 Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, kNever, "pause"); }
 
+void Kernel::wake_futex_word(Process& process, std::uint64_t address) {
+  const auto it = futexes_.find({process.pid(), address});
+  if (it != futexes_.end()) it->second->wake(1, FUTEX_BITSET_MATCH_ANY);
+}
+
 Kernel::Outcome Kernel::sys_futex(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();

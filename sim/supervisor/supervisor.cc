@@ -55,7 +55,8 @@ class Supervisor::Impl {
         kernel_(
             engine, tracer, hosts_, network, options_,
             [this](Process& process, int fd, std::span<const std::byte> bytes) { output(process, fd, bytes); },
-            [this](Process& process, const std::string& text) { warn(process, text); }) {}
+            [this](Process& process, const std::string& text) { warn(process, text); },
+            [this](Process& process) { return make_thread(process); }) {}
 
   ~Impl() { kill_all(); }
 
@@ -77,10 +78,12 @@ class Supervisor::Impl {
   };
 
   void start(std::size_t program);
+  Thread* make_thread(Process& process);
   void on_thread(Thread& thread);
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
   void take_request(Process& process);
+  void end_thread(Thread& thread);
   void end(Process& process);
   void reap(Process& process);
   void kill_all();
@@ -111,6 +114,7 @@ class Supervisor::Impl {
   std::vector<std::unique_ptr<Start>> starts_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::size_t not_started_ = 0;
+  std::uint32_t next_tid_ = 0;
   int core_ = 0;
   bool finished_ = false;
   RunResult result_;
@@ -121,6 +125,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   listener_ = &listener;
   result_.programs.resize(programs.size());
   not_started_ = programs.size();
+  next_tid_ = kFirstPid + static_cast<std::uint32_t>(programs.size());
 
   rlimit descriptors;
   if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
@@ -215,11 +220,28 @@ void Supervisor::Impl::start(std::size_t index) {
   spdlog::debug("{} started as process {}", title(process), launched.pid);
   tracer_.record(host.component, TraceEvent::kProgramStarted, pid);
 
-  process.threads().push_back(std::make_unique<Thread>(
-      engine_, host.component, process, 0, pid, Duration(host.costs.wake_up_ps),
-      [](Thread& thread) { thread.process().owner<Impl>().on_thread(thread); }));
   process.set_owner(this);
+  make_thread(process);
   take_request(process);
+}
+
+Thread* Supervisor::Impl::make_thread(Process& process) {
+  auto& threads = process.threads();
+  std::uint32_t slot = 0;
+  const auto taken = [&] {
+    return std::any_of(threads.begin(), threads.end(), [&](const auto& thread) {
+      return thread->state() != Thread::State::kDead && thread->slot() == slot;
+    });
+  };
+  while (taken()) ++slot;
+  if (slot >= protocol::kMaxThreads) return nullptr;
+  std::erase_if(threads, [&](const auto& thread) { return thread->slot() == slot; });
+  const std::uint32_t tid = threads.empty() ? process.pid() : next_tid_++;
+  const HostSpec& host = process.host();
+  threads.push_back(std::make_unique<Thread>(engine_, host.component, process, slot, tid,
+                                             Duration(host.costs.wake_up_ps),
+                                             [](Thread& t) { t.process().owner<Impl>().on_thread(t); }));
+  return threads.back().get();
 }
 
 void Supervisor::Impl::take_request(Process& process) {
@@ -324,7 +346,27 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   ++result_.hand_overs;
   slot.go.store(1, std::memory_order_release);
   wake_futex(slot.go);
-  take_request(process);
+  const bool ends = thread.call().request == protocol::Request::kSystemCall && thread.call().number == SYS_exit &&
+                    std::count_if(process.threads().begin(), process.threads().end(), [](const auto& other) {
+                      return other->state() != Thread::State::kDead;
+                    }) > 1;
+  if (ends) {
+    end_thread(thread);
+  } else {
+    take_request(process);
+  }
+}
+
+// The thread is on its last instructions: nobody else runs before the Linux kernel has forgotten it.
+void Supervisor::Impl::end_thread(Thread& thread) {
+  Process& process = thread.process();
+  const auto native_tid = static_cast<pid_t>(process.region().slot(thread.slot()).native_tid);
+  constexpr int kTries = 100'000;
+  for (int i = 0; i < kTries && syscall(SYS_tgkill, process.native_pid(), native_tid, 0) == 0; ++i) {
+    i < 1000 ? sched_yield() : usleep(100);
+  }
+  thread.die();
+  kernel_.thread_ended(thread);
 }
 
 void Supervisor::Impl::end(Process& process) {

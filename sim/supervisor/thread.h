@@ -52,6 +52,10 @@ class Thread {
   State state() const { return state_; }
   PendingCall& call() { return call_; }
 
+  // Address of the word that is cleared when the thread ends; 0: none.
+  std::uint64_t clear_tid() const { return clear_tid_; }
+  void set_clear_tid(std::uint64_t address) { clear_tid_ = address; }
+
   // The thread's request is looked at (again) when `when` has come.
   void run_at(Instant when) {
     state_ = State::kPending;
@@ -84,6 +88,7 @@ class Thread {
   Timer timer_;
   State state_ = State::kPending;
   PendingCall call_;
+  std::uint64_t clear_tid_ = 0;
   std::vector<VirtualFilePtr> waiting_on_;
   std::string waits_for_;
   Instant blocked_since_{};

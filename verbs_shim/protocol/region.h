@@ -35,6 +35,7 @@ enum class Action : std::uint32_t {
   kReleaseFd,      // close descriptor action_arguments[0] natively, then return `result`
   kOpenContent,    // make a memfd holding the mailbox's first action_arguments[0] bytes at the lowest free
                    // descriptor, O_RDONLY semantics, and return it (virtual files)
+  kCloneThread,    // make the thread natively: its slot is action_arguments[0]; `result` is its virtual id
   kRaise,          // send the process signal action_arguments[0] natively, then return `result`
 };
 

@@ -72,7 +72,7 @@ namespace verbatim::protocol {
   X(53, socketpair, kRefused, ENOSYS)                \
   X(54, setsockopt, kVirtual, 0)                     \
   X(55, getsockopt, kVirtual, 0)                     \
-  X(56, clone, kRefused, ENOSYS)                     \
+  X(56, clone, kVirtual, 0)                          \
   X(57, fork, kRefused, ENOSYS)                      \
   X(58, vfork, kRefused, ENOSYS)                     \
   X(59, execve, kRefused, ENOSYS)                    \

@@ -28,13 +28,12 @@ constexpr std::int64_t kClockRowMax = 50'000'000;  // 50 us
 __thread bool in_clock_row = false;
 __thread std::int64_t clock_row_start_ps = 0;
 
-void hand_over(ThreadSlot& slot) {
+void hand_over() {
   protocol::RegionHeader& header = region_header();
   header.message_slot = my_slot_index();
   header.message.store(1, std::memory_order_release);
   native(SYS_futex, &header.message, FUTEX_WAKE, 1, 0, 0, 0);
-  while (slot.go.load(std::memory_order_acquire) == 0) native(SYS_futex, &slot.go, FUTEX_WAIT, 0, 0, 0, 0);
-  slot.go.store(0, std::memory_order_relaxed);
+  await_token();
 }
 
 // A copy of the placeholder holds the descriptor's number in the kernel's table.
@@ -70,6 +69,9 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
       return slot.result;
     case Action::kOpenContent:
       return open_content(slot.action_arguments[0]);
+    case Action::kCloneThread:
+      return clone_thread(a, reinterpret_cast<void*>(slot.context_address),
+                          static_cast<std::uint32_t>(slot.action_arguments[0]), static_cast<std::uint32_t>(slot.result));
     case Action::kRaise:
       native(SYS_tgkill, native(SYS_getpid), native(SYS_gettid), slot.action_arguments[0]);
       return slot.result;
@@ -79,13 +81,19 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
 
 }  // namespace
 
+void await_token() {
+  ThreadSlot& slot = *my_slot;
+  while (slot.go.load(std::memory_order_acquire) == 0) native(SYS_futex, &slot.go, FUTEX_WAIT, 0, 0, 0, 0);
+  slot.go.store(0, std::memory_order_relaxed);
+}
+
 long exchange(Request request, std::uint32_t number, const long (&arguments)[6]) {
   ThreadSlot& slot = *my_slot;
   in_clock_row = false;
   slot.request = request;
   slot.number = number;
   for (int i = 0; i < 6; ++i) slot.arguments[i] = arguments[i];
-  hand_over(slot);
+  hand_over();
   return carry_out(slot, number, arguments);
 }
 

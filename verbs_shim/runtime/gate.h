@@ -31,6 +31,12 @@ inline long raw_system_call(long number, long a0 = 0, long a1 = 0, long a2 = 0, 
 // Writes the gate's code; false when the page is taken.
 bool map_gate();
 
+// clone(flags, stack, parent_tid, child_tid, tls); the child pops its argument from `stack` and calls `entry` with it.
+inline constexpr unsigned long kCloneOffset = 128;
+using CloneFunction = long (*)(unsigned long flags, void* stack, long parent_tid, long child_tid, unsigned long tls,
+                               void (*entry)(void* argument));
+inline CloneFunction clone_gate() { return reinterpret_cast<CloneFunction>(protocol::kGateAddress + kCloneOffset); }
+
 // Address of the signal-return trampoline on the gate page (a restorer of the shim's own).
 inline constexpr unsigned long kRestorerOffset = 64;
 inline unsigned long restorer() { return protocol::kGateAddress + kRestorerOffset; }

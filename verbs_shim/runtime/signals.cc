@@ -39,7 +39,6 @@ constexpr unsigned long kSaSigInfo = 4;
 constexpr std::uint64_t signal_bit(int signal) { return 1ull << (signal - 1); }
 constexpr std::uint64_t kReservedSignals = signal_bit(SIGSYS) | signal_bit(SIGSEGV);
 
-constexpr std::size_t kStackSize = 64 * 1024;
 constexpr int kTrappedCall = 1;  // si_code SYS_SECCOMP
 
 // What the program believes it has set.
@@ -129,7 +128,7 @@ long set_action(const long (&a)[6]) {
   }
   if (wanted == nullptr) return native(SYS_rt_sigaction, a[0], 0, old, a[3]);
   KernelSigaction stripped = *wanted;
-  stripped.mask &= ~kReservedSignals;
+  stripped.mask = without_reserved(stripped.mask);
   return native(SYS_rt_sigaction, a[0], &stripped, old, a[3]);
 }
 
@@ -140,7 +139,7 @@ long set_mask(const long (&a)[6], void* raw_context) {
   auto* mask = reinterpret_cast<std::uint64_t*>(&static_cast<ucontext_t*>(raw_context)->uc_sigmask);
   const std::uint64_t before = *mask;
   if (a[1] != 0) {
-    const std::uint64_t wanted = *reinterpret_cast<const std::uint64_t*>(a[1]) & ~kReservedSignals;
+    const std::uint64_t wanted = without_reserved(*reinterpret_cast<const std::uint64_t*>(a[1]));
     switch (a[0]) {
       case SIG_BLOCK:
         *mask |= wanted;
@@ -187,15 +186,21 @@ long signal_call(long number, const long (&a)[6], void* context) {
   }
 }
 
-bool install_handlers() {
-  const unsigned long stack = protocol::kShimStackAddress + my_slot_index() * 2 * kStackSize;
-  const long mapped = native(SYS_mmap, stack, kStackSize, PROT_READ | PROT_WRITE,
+std::uint64_t without_reserved(std::uint64_t mask) { return mask & ~kReservedSignals; }
+
+bool install_signal_stack() {
+  const unsigned long stack = protocol::kShimStackAddress + my_slot_index() * 2 * kSignalStackSize;
+  const long mapped = native(SYS_mmap, stack, 2 * kSignalStackSize, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
-  if (mapped != static_cast<long>(stack)) return false;
+  if (mapped != static_cast<long>(stack) && mapped != -EEXIST) return false;
   stack_t alternate = {};
   alternate.ss_sp = reinterpret_cast<void*>(stack);
-  alternate.ss_size = kStackSize;
-  if (native(SYS_sigaltstack, &alternate, 0) != 0) return false;
+  alternate.ss_size = kSignalStackSize;
+  return native(SYS_sigaltstack, &alternate, 0) == 0;
+}
+
+bool install_handlers() {
+  if (!install_signal_stack()) return false;
   const unsigned long flags = kSaSigInfo | kSaOnStack | kSaNoDefer | kSaRestorer;
   set_native_action(SIGSYS, {on_sigsys, flags, restorer(), 0});
   set_native_action(SIGSEGV, {on_sigsegv, flags, restorer(), 0});

@@ -31,6 +31,17 @@ inline bool is_virtual_fd(long fd) {
 // answer names. The result is what the call returns (-errno on failure).
 long exchange(protocol::Request request, std::uint32_t number, const long (&arguments)[6]);
 
+// Sleeps until the supervisor hands the calling thread the token.
+void await_token();
+
+// Makes the thread that the trapped clone() in `context` asks for; `slot` and `tid` are the supervisor's.
+long clone_thread(const long (&arguments)[6], void* context, std::uint32_t slot, std::uint32_t tid);
+
+// The calling thread's alternate stack for the shim's handlers; false when its address is taken.
+bool install_signal_stack();
+// The program's mask without the signals that are the shim's.
+std::uint64_t without_reserved(std::uint64_t mask);
+
 // Answers one trapped or interposed system call. `context` is the trapped thread's ucontext_t, or nullptr.
 long dispatch(long number, const long (&arguments)[6], void* context);
 
@@ -43,6 +54,8 @@ long clock_call(long number, const long (&arguments)[6]);
 
 // Signal state the shim keeps its own hands on.
 long signal_call(long number, const long (&arguments)[6], void* context);
+
+constexpr std::size_t kSignalStackSize = 64 * 1024;  // and as much again for a starting thread
 
 bool install_handlers();
 bool install_filter();
