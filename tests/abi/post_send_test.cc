@@ -192,6 +192,25 @@ TEST_F(PostSend, a_completion_from_before_a_reset_frees_nothing_twice) {
   EXPECT_EQ(ibv_post_send(qp, &wr, &bad), ENOMEM);
 }
 
+TEST_F(PostSend, numbers_start_again_after_a_reset) {
+  ibv_send_wr* bad = nullptr;
+  ibv_send_wr wr = send_wr();
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(ibv_post_send(qp, &wr, &bad), 0);
+  move_to(qp, IBV_QPS_RESET);
+  EXPECT_EQ(send_producer(qp), 0u);
+  move_to(qp, IBV_QPS_RTS);
+  wr.wr_id = 55;
+  ASSERT_EQ(ibv_post_send(qp, &wr, &bad), 0);
+  EXPECT_EQ(send_producer(qp), 1u);
+  EXPECT_EQ(send_wqe(qp, 0).wr_id, 55u);
+  // Completions of the new life count, the first as well.
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(ibv_post_send(qp, &wr, &bad), 0);
+  world().complete(fake_cq(cq), send_cqe(qp, 0));
+  ibv_wc wc;
+  ASSERT_EQ(ibv_poll_cq(cq, 1, &wc), 1);
+  EXPECT_EQ(ibv_post_send(qp, &wr, &bad), 0);
+}
+
 TEST_F(PostSend, opcodes_are_legal_by_queue_pair_type) {
   struct Case {
     ibv_qp_type type;

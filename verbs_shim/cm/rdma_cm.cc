@@ -1,23 +1,31 @@
-// The connection manager, absent: a program learns it where it asks first, as on a machine whose rdma_ucm
-// module is not loaded (ENODEV). Calls that need an identifier cannot have got one; they answer EINVAL.
+// The connection manager, absent: a program learns it where it asks first. Tools take ENODEV for "No RDMA
+// devices were detected", which is true only outside a simulation; inside one, the devices are there and this
+// is not. Calls that need an identifier cannot have got one; they answer EINVAL.
 #include "verbs_shim/cm/cm_api.h"
+#include "verbs_shim/runtime/runtime.h"
 
 using verbatim::cm::fail;
 
+namespace {
+
+int reason() { return verbatim::shim::attached() ? EOPNOTSUPP : ENODEV; }
+
+}  // namespace
+
 // Ways in.
 extern "C" rdma_event_channel* rdma_create_event_channel(void) {
-  errno = ENODEV;
+  errno = reason();
   return nullptr;
 }
 extern "C" int rdma_create_id(rdma_event_channel*, rdma_cm_id**, void*, rdma_port_space) {
-  return fail(ENODEV);
+  return fail(reason());
 }
 extern "C" int rdma_create_ep(rdma_cm_id**, rdma_addrinfo*, ibv_pd*, ibv_qp_init_attr*) {
-  return fail(ENODEV);
+  return fail(reason());
 }
 extern "C" ibv_context** rdma_get_devices(int* count) {
   if (count != nullptr) *count = 0;
-  errno = ENODEV;
+  errno = reason();
   return nullptr;
 }
 

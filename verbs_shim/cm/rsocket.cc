@@ -1,9 +1,10 @@
 // rsockets, absent: none can be made, so every descriptor is a bad one.
 #include "verbs_shim/cm/cm_api.h"
+#include "verbs_shim/runtime/runtime.h"
 
 using verbatim::cm::fail;
 
-extern "C" int rsocket(int, int, int) { return fail(ENODEV); }
+extern "C" int rsocket(int, int, int) { return fail(verbatim::shim::attached() ? EOPNOTSUPP : ENODEV); }
 extern "C" int rbind(int, const sockaddr*, socklen_t) { return fail(EBADF); }
 extern "C" int rlisten(int, int) { return fail(EBADF); }
 extern "C" int raccept(int, sockaddr*, socklen_t*) { return fail(EBADF); }

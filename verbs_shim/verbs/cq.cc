@@ -16,11 +16,15 @@ void attach_ring(Cq& cq, std::uint64_t offset, std::uint32_t entries) {
   while ((1u << cq.entries_log) < entries) ++cq.entries_log;
 }
 
-// A completion frees slots of the queue its work request came from. Numbers only ever go forward, so what is
-// left in a CQ of a QP that went through RESET does no harm.
-void advance(std::uint32_t* reclaimed, std::uint32_t producer, std::uint32_t wqe) {
-  std::uint32_t to = wqe + 1;
-  if (to - *reclaimed <= producer - *reclaimed) *reclaimed = to;
+// A completion frees slots of the queue its work request came from: all up to its own.
+template <typename Queue>
+void advance(Queue& queue, std::uint32_t entry, std::uint32_t wqe) {
+  if (queue.stale.any) {
+    if (static_cast<std::int32_t>(entry - queue.stale.end) < 0) return;
+    queue.stale.any = false;
+  }
+  const std::uint32_t to = wqe + 1;
+  if (to - queue.reclaimed <= queue.producer - queue.reclaimed) queue.reclaimed = to;
 }
 
 Srq* find_srq(Context& context, std::uint32_t number) {
@@ -29,12 +33,13 @@ Srq* find_srq(Context& context, std::uint32_t number) {
   return srq;
 }
 
-void reclaim(Cq& cq, const protocol::Cqe& cqe) {
+// `entry` is the completion's number in its CQ.
+void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe) {
   Context* context = context_of(cq.base.context);
   if (context == nullptr) return;
   Qp* qp = find_qp(*context, cqe.qpn);
   if (cqe.is_receive == 0) {
-    if (qp != nullptr) advance(&qp->send.reclaimed, qp->send.producer, cqe.wqe_counter);
+    if (qp != nullptr) advance(qp->send, entry, cqe.wqe_counter);
     return;
   }
   Srq* srq = nullptr;
@@ -46,7 +51,7 @@ void reclaim(Cq& cq, const protocol::Cqe& cqe) {
   if (srq != nullptr) {
     if (srq->receive.reclaimed != srq->receive.producer) ++srq->receive.reclaimed;
   } else if (qp != nullptr) {
-    advance(&qp->receive.reclaimed, qp->receive.producer, cqe.wqe_counter);
+    advance(qp->receive, entry, cqe.wqe_counter);
   }
 }
 
@@ -97,15 +102,31 @@ Cq* create(ibv_context* handle, std::uint32_t cqe, void* cq_context, ibv_comp_ch
 
 }  // namespace
 
+namespace {
+
+// The entry of that number, or nullptr when the adapter has not written it.
+const protocol::Cqe* written_entry(const Cq& cq, std::uint32_t number) {
+  const protocol::Cqe* slot = &cq.ring[number & (cq.entries - 1)];
+  const std::uint32_t expected = (number >> cq.entries_log) + 1;
+  return __atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE) == expected ? slot : nullptr;
+}
+
+}  // namespace
+
 bool take_completion(Cq& cq, protocol::Cqe* taken) {
-  const protocol::Cqe* slot = &cq.ring[cq.consumer & (cq.entries - 1)];
-  std::uint32_t expected = (cq.consumer >> cq.entries_log) + 1;
-  if (__atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE) != expected) return false;
-  if (slot->visible_at_ps > shim::now_ps()) return false;
+  const protocol::Cqe* slot = written_entry(cq, cq.consumer);
+  if (slot == nullptr || slot->visible_at_ps > shim::now_ps()) return false;
   *taken = *slot;
-  ++cq.consumer;
-  reclaim(cq, *taken);
+  reclaim(cq, cq.consumer++, *taken);
   return true;
+}
+
+StaleCompletions waiting_completions(ibv_cq* handle) {
+  auto* cq = object<Cq>(handle);
+  if (cq == nullptr) return {};
+  std::uint32_t end = cq->consumer;
+  while (end - cq->consumer < cq->entries && written_entry(*cq, end) != nullptr) ++end;
+  return {end != cq->consumer, end};
 }
 
 void publish_consumer(Cq& cq) { cq.record->consumer.store(cq.consumer, std::memory_order_release); }

@@ -113,12 +113,19 @@ struct Cq {
   std::uint32_t async_events;
 };
 
+// Completions of a queue pair from before it went through RESET may still wait in its CQ; they free no slots.
+struct StaleCompletions {
+  bool any;
+  std::uint32_t end;  // number of the first entry of the CQ after them
+};
+
 struct SendQueue {
   std::byte* ring;
   std::uint32_t entries, stride;
   std::uint32_t max_wr, max_sge, max_inline;
   std::uint32_t producer;   // WQEs written
   std::uint32_t reclaimed;  // WQEs whose slots are free again
+  StaleCompletions stale;
 };
 
 struct ReceiveQueue {
@@ -127,6 +134,7 @@ struct ReceiveQueue {
   std::uint32_t max_wr, max_sge;
   std::uint32_t producer;
   std::uint32_t reclaimed;
+  StaleCompletions stale;
 };
 
 // What lies between wr_start and wr_complete.
@@ -279,6 +287,8 @@ int close_xrcd(ibv_xrcd* xrcd);
 // Shared between the poll functions (cq.cc, cq_ex.cc): takes the next entry that is visible now.
 bool take_completion(Cq& cq, protocol::Cqe* taken);
 void publish_consumer(Cq& cq);
+// What waits in the CQ now, seen or not.
+StaleCompletions waiting_completions(ibv_cq* cq);
 
 Qp* find_qp(Context& context, std::uint32_t number);
 void add_qp(Context& context, Qp& qp);

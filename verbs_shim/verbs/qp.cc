@@ -106,6 +106,17 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
   return qp;
 }
 
+// RESET empties both queues: the adapter forgets what was posted and counts from 0 again, and so does this
+// side.
+void restart_queues(Qp& qp) {
+  qp.send.producer = qp.send.reclaimed = 0;
+  qp.send.stale = waiting_completions(public_qp(&qp)->send_cq);
+  qp.receive.producer = qp.receive.reclaimed = 0;
+  qp.receive.stale = waiting_completions(public_qp(&qp)->recv_cq);
+  qp.record->send_producer.store(0, std::memory_order_release);
+  qp.record->recv_producer.store(0, std::memory_order_release);
+}
+
 protocol::QpAttributes to_protocol(const ibv_qp_attr& in, int mask) {
   protocol::QpAttributes out{};
   // What the mask does not name may be uninitialised memory of the program, so it is not passed on.
@@ -243,12 +254,7 @@ extern "C" int ibv_modify_qp(ibv_qp* handle, ibv_qp_attr* attributes, int mask) 
     return error;
   if ((mask & IBV_QP_STATE) == 0) return 0;
   handle->state = attributes->qp_state;
-  if (handle->state == IBV_QPS_RESET) {
-    // The adapter forgets every posted work request and goes on at the producer numbers in the record
-    // (rings.h: numbers are free-running), so all slots are free.
-    qp->send.reclaimed = qp->send.producer;
-    qp->receive.reclaimed = qp->receive.producer;
-  }
+  if (handle->state == IBV_QPS_RESET) verbs::restart_queues(*qp);
   return 0;
 }
 
