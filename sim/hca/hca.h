@@ -40,6 +40,9 @@ struct ProgramPort {
   host::ProgramMemory* memory = nullptr;
   std::span<std::byte> arena;
   EventListener* listener = nullptr;
+  // Where `arena` begins in the process region's arena: added to every offset in an answer, so that several adapters
+  // may each have a part of it. Contexts of one process on one adapter share the part.
+  std::uint64_t arena_offset = 0;
 };
 
 struct PortAddress {

@@ -1,0 +1,53 @@
+// What the parts of one adapter share. Each part is an ordinary class; this struct only says which there are and in
+// which order they are made.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/choice.h"
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+#include "sim/hca/completion_queue.h"
+#include "sim/hca/completion_writer.h"
+#include "sim/hca/context.h"
+#include "sim/hca/hca.h"
+#include "sim/hca/key_table.h"
+#include "sim/hca/notifier.h"
+#include "sim/hca/payload_writer.h"
+#include "sim/hca/receive_pipeline.h"
+#include "sim/hca/send_pipeline.h"
+#include "sim/hca/work_fetcher.h"
+#include "sim/host/dma_engine.h"
+
+namespace verbatim::hca {
+
+struct Adapter {
+  Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, const HcaProfile& profile,
+          const PortAddress& address);
+
+  // Null when no queue pair has this number now.
+  QueuePair* qp_by_number(ib::Qpn number) const {
+    return number.value < qps.size() ? qps[number.value].get() : nullptr;
+  }
+
+  Engine& engine;
+  Tracer& tracer;
+  Choices& choices;
+  const ComponentId id;
+  const HcaProfile profile;
+  const PortAddress address;
+  const ClockDomain clock;
+  host::DmaEngine dma;
+  KeyTable keys;
+  Notifier notifier;
+  CompletionWriter completions;
+  PayloadWriter payloads;
+  WorkFetcher fetcher;
+  SendPipeline sender;
+  ReceivePipeline receiver;
+  std::vector<Ref<QueuePair>> qps;           // by number
+  std::vector<MemoryPiece> scratch_pieces;  // of one packet, while it is being placed
+};
+
+}  // namespace verbatim::hca

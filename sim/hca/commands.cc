@@ -1,0 +1,265 @@
+// Dispatch of commands, and the objects that have no queues. Everything in a mailbox is copied once; the handlers
+// work on the copy. Refusals follow facts/verbs_semantics.md.
+#include <cerrno>
+#include <cstring>
+
+#include "sim/hca/hca_impl.h"
+
+namespace verbatim::hca {
+
+using protocol::CommandType;
+
+namespace {
+
+constexpr std::uint32_t kLinkLayerInfiniBand = 1, kLinkLayerEthernet = 2;
+constexpr std::uint32_t kPortStateActive = 4;
+constexpr std::uint8_t kPhysStateLinkUp = 5;
+constexpr std::uint64_t kPageSizes = 0xfffffffffffff000ull;
+constexpr std::uint64_t kTimestampMask = 0xffffffffffffffffull;
+constexpr std::uint64_t kFullPartition = 0xffff;
+
+// ibv_device_cap_flags: what the model does.
+constexpr std::uint64_t kRcRnrNakGeneration = 1u << 12;
+constexpr std::uint64_t kPortActiveEvent = 1u << 10;
+constexpr std::uint64_t kSysImageGuid = 1u << 11;
+
+bool names_port(std::uint32_t port) { return port == 1; }
+
+}  // namespace
+
+template <class Command, class Handler>
+int Hca::Impl::answer(std::span<std::byte> mailbox, Handler handler) {
+  if (mailbox.size() < sizeof(Command)) return EINVAL;
+  Command command;
+  std::memcpy(&command, mailbox.data(), sizeof(command));
+  if (command.header.size != sizeof(Command)) return EINVAL;
+  Context* context = find_context(command.header.context);
+  if (context == nullptr) return EINVAL;
+  const int status = handler(*context, command);
+  std::memcpy(mailbox.data() + sizeof(command.header), reinterpret_cast<const std::byte*>(&command) + sizeof(command.header),
+              sizeof(command) - sizeof(command.header));
+  return status;
+}
+
+void Hca::Impl::execute(std::span<std::byte> mailbox) {
+  protocol::CommandHeader header;
+  if (mailbox.size() < sizeof(header)) return;
+  std::memcpy(&header, mailbox.data(), sizeof(header));
+  header.status = dispatch(header, mailbox);
+  std::memcpy(mailbox.data(), &header, sizeof(header));
+  adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type), header.context,
+                        static_cast<std::uint64_t>(header.status));
+}
+
+int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox) {
+  const auto run = [&]<class Command>(int (Impl::*method)(Context&, Command&)) {
+    return answer<Command>(mailbox, [&](Context& context, Command& command) { return (this->*method)(context, command); });
+  };
+  switch (header.type) {
+    case CommandType::kCloseDevice:
+      if (find_context(header.context) == nullptr) return EINVAL;
+      close(header.context);
+      return 0;
+    case CommandType::kQueryDevice:
+      return run(&Impl::query_device);
+    case CommandType::kQueryPort:
+      return run(&Impl::query_port);
+    case CommandType::kQueryGid:
+      return run(&Impl::query_gid);
+    case CommandType::kQueryPkey:
+      return run(&Impl::query_pkey);
+    case CommandType::kAllocPd:
+      return run(&Impl::alloc_pd);
+    case CommandType::kDeallocPd:
+      return run(&Impl::dealloc_pd);
+    case CommandType::kRegMr:
+      return run(&Impl::reg_mr);
+    case CommandType::kDeregMr:
+      return run(&Impl::dereg_mr);
+    case CommandType::kCreateCq:
+      return run(&Impl::create_cq);
+    case CommandType::kResizeCq:
+      return run(&Impl::resize_cq);
+    case CommandType::kDestroyCq:
+      return run(&Impl::destroy_cq);
+    case CommandType::kCreateQp:
+      return run(&Impl::create_qp);
+    case CommandType::kModifyQp:
+      return run(&Impl::modify_qp);
+    case CommandType::kQueryQp:
+      return run(&Impl::query_qp);
+    case CommandType::kDestroyQp:
+      return run(&Impl::destroy_qp);
+    case CommandType::kCreateAh:
+      return run(&Impl::create_ah);
+    case CommandType::kDestroyAh:
+      return run(&Impl::destroy_ah);
+    default:
+      return EOPNOTSUPP;
+  }
+}
+
+int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
+  const HcaProfile& profile = adapter.profile;
+  protocol::DeviceAttributes& to = command.attributes;
+  to = {};
+  const std::size_t name = std::min(profile.firmware_version.size(), sizeof(to.firmware_version) - 1);
+  std::memcpy(to.firmware_version, profile.firmware_version.data(), name);
+  to.node_guid = adapter.address.node_guid;
+  to.sys_image_guid = adapter.address.node_guid;
+  to.max_mr_size = profile.max_mr_size;
+  to.page_size_cap = kPageSizes;
+  to.device_cap_flags = kRcRnrNakGeneration | kPortActiveEvent | kSysImageGuid;
+  to.completion_timestamp_mask = kTimestampMask;
+  to.hca_core_clock_khz = profile.core_clock_hz / 1000;
+  to.vendor_id = profile.vendor_id;
+  to.vendor_part_id = profile.vendor_part_id;
+  to.hw_ver = profile.hw_version;
+  to.max_qp = profile.max_qp;
+  to.max_qp_wr = profile.max_qp_wr;
+  to.max_sge = profile.max_sge;
+  to.max_sge_rd = profile.max_sge_rd;
+  to.max_cq = profile.max_cq;
+  to.max_cqe = profile.max_cqe;
+  to.max_mr = profile.max_mr;
+  to.max_pd = profile.max_pd;
+  to.max_qp_rd_atom = profile.max_qp_rd_atom;
+  to.max_res_rd_atom = profile.max_qp_rd_atom * profile.max_qp;
+  to.max_qp_init_rd_atom = profile.max_qp_init_rd_atom;
+  to.max_ah = profile.max_ah;
+  to.max_srq = profile.max_srq;
+  to.max_srq_wr = profile.max_srq_wr;
+  to.max_srq_sge = profile.max_srq_sge;
+  to.max_inline_data = profile.max_inline_data;
+  to.max_pkeys = static_cast<std::uint16_t>(profile.pkey_table_length);
+  to.local_ca_ack_delay = profile.local_ca_ack_delay;
+  to.port_count = 1;
+  return 0;
+}
+
+int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
+  if (!names_port(command.port)) return EINVAL;
+  const HcaProfile& profile = adapter.profile;
+  const PortAddress& address = adapter.address;
+  const protocol::QueryPort asked = command;
+  command = {};
+  command.header = asked.header;
+  command.port = asked.port;
+  command.state = kPortStateActive;
+  command.max_mtu = command.active_mtu = profile.max_mtu;
+  command.gid_table_length = static_cast<std::int32_t>(profile.gid_table_length);
+  command.max_message_size = profile.max_message_bytes;
+  command.pkey_table_length = static_cast<std::uint16_t>(profile.pkey_table_length);
+  command.lid = address.roce ? 0 : address.lid.value;
+  command.sm_lid = address.roce ? 0 : address.sm_lid.value;
+  command.max_vl_num = static_cast<std::uint8_t>(profile.virtual_lanes);
+  command.subnet_timeout = 18;  // OpenSM's default, facts/timing.md 1.5
+  command.active_width = static_cast<std::uint8_t>(address.active_width);
+  command.active_speed = address.active_speed;
+  command.phys_state = kPhysStateLinkUp;
+  command.link_layer = address.roce ? kLinkLayerEthernet : kLinkLayerInfiniBand;
+  return 0;
+}
+
+int Hca::Impl::query_gid(Context&, protocol::QueryGid& command) {
+  if (!names_port(command.port) || command.index >= adapter.profile.gid_table_length) return EINVAL;
+  std::memset(command.gid, 0, sizeof(command.gid));
+  if (command.index == 0) std::memcpy(command.gid, adapter.address.gid.raw, sizeof(command.gid));
+  command.gid_type = adapter.address.roce ? 2 : 0;
+  command.netdev_index = 0;
+  return 0;
+}
+
+int Hca::Impl::query_pkey(Context&, protocol::QueryPkey& command) {
+  if (!names_port(command.port) || command.index >= adapter.profile.pkey_table_length) return EINVAL;
+  command.pkey = command.index == 0 ? kFullPartition : 0;
+  return 0;
+}
+
+int Hca::Impl::alloc_pd(Context& context, protocol::AllocPd& command) {
+  if (pd_count_ >= adapter.profile.max_pd) return ENOMEM;
+  ++pd_count_;
+  command.handle = context.next_handle();
+  context.pds[command.handle] = {};
+  return 0;
+}
+
+int Hca::Impl::dealloc_pd(Context& context, protocol::DestroyObject& command) {
+  const auto it = context.pds.find(command.handle);
+  if (it == context.pds.end()) return EINVAL;
+  if (it->second.users > 0) return EBUSY;
+  context.pds.erase(it);
+  --pd_count_;
+  command.events_reported = command.async_events_reported = 0;
+  return 0;
+}
+
+int Hca::Impl::reg_mr(Context& context, protocol::RegMr& command) {
+  constexpr std::uint32_t kKnown = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic |
+                                   ib::kMwBind | ib::kOptionalAccess;
+  const auto pd = context.pds.find(command.pd);
+  if (pd == context.pds.end()) return EINVAL;
+  if ((command.access & ib::kOnDemand) != 0) return EOPNOTSUPP;
+  if ((command.access & ~kKnown) != 0) return EINVAL;
+  // IBA 11.2.10.1 and the man page: who may write from afar may write locally.
+  const bool writes_remotely = (command.access & (ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;
+  const bool writable = (command.access & ib::kLocalWrite) != 0;
+  if (writes_remotely && !writable) return EINVAL;
+  if (command.length == 0 || command.length > adapter.profile.max_mr_size) return EINVAL;
+  if (command.start + (command.length - 1) < command.start || command.iova + (command.length - 1) < command.iova) {
+    return EINVAL;
+  }
+  if (!context.program.memory->is_mapped(command.start, command.length, writable)) return EFAULT;
+  if (mr_count_ >= adapter.profile.max_mr) return ENOMEM;
+  auto region = std::make_unique<MemoryRegion>();
+  region->pd = command.pd;
+  region->access = command.access;
+  region->start = command.start;
+  region->length = command.length;
+  region->iova = command.iova;
+  region->context = &context;
+  region->key = adapter.keys.add(*region);
+  if (region->key == 0) return ENOMEM;
+  ++mr_count_;
+  ++pd->second.users;
+  command.handle = context.next_handle();
+  command.lkey = command.rkey = region->key;
+  context.mrs[command.handle] = std::move(region);
+  return 0;
+}
+
+int Hca::Impl::dereg_mr(Context& context, protocol::DestroyObject& command) {
+  const auto it = context.mrs.find(command.handle);
+  if (it == context.mrs.end()) return EINVAL;
+  adapter.keys.remove(it->second->key);
+  --context.pds.at(it->second->pd).users;
+  context.mrs.erase(it);
+  --mr_count_;
+  command.events_reported = command.async_events_reported = 0;
+  return 0;
+}
+
+int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
+  const auto pd = context.pds.find(command.pd);
+  const protocol::AddressVector& path = command.address;
+  if (pd == context.pds.end() || path.port != 1 || path.service_level > 15) return EINVAL;
+  if (path.is_global != 0 && path.sgid_index >= adapter.profile.gid_table_length) return EINVAL;
+  if (ah_count_ >= adapter.profile.max_ah) return ENOMEM;
+  ++ah_count_;
+  ++pd->second.users;
+  command.handle = context.next_handle();
+  context.ahs[command.handle] = {command.pd, path};
+  return 0;
+}
+
+int Hca::Impl::destroy_ah(Context& context, protocol::DestroyObject& command) {
+  const auto it = context.ahs.find(command.handle);
+  if (it == context.ahs.end()) return EINVAL;
+  --context.pds.at(it->second.pd).users;
+  context.ahs.erase(it);
+  --ah_count_;
+  command.events_reported = command.async_events_reported = 0;
+  return 0;
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,178 @@
+#include "sim/hca/completer.h"
+
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queue_pair.h"
+#include "sim/ib/aeth.h"
+
+namespace verbatim::hca {
+
+using ib::WcStatus;
+using protocol::WqeOpcode;
+
+namespace {
+
+ib::WcOpcode wc_opcode(WqeOpcode opcode) {
+  switch (opcode) {
+    case WqeOpcode::kSend:
+    case WqeOpcode::kSendWithImm:
+    case WqeOpcode::kSendWithInvalidate:
+      return ib::WcOpcode::kSend;
+    case WqeOpcode::kRdmaWrite:
+    case WqeOpcode::kRdmaWriteWithImm:
+      return ib::WcOpcode::kRdmaWrite;
+    case WqeOpcode::kRdmaRead:
+      return ib::WcOpcode::kRdmaRead;
+    case WqeOpcode::kAtomicCompareSwap:
+      return ib::WcOpcode::kCompareSwap;
+    case WqeOpcode::kAtomicFetchAdd:
+      return ib::WcOpcode::kFetchAdd;
+    case WqeOpcode::kLocalInvalidate:
+      return ib::WcOpcode::kLocalInvalidate;
+    case WqeOpcode::kBindMemoryWindow:
+      return ib::WcOpcode::kBindMw;
+  }
+  return ib::WcOpcode::kSend;
+}
+
+}  // namespace
+
+void Completer::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
+  const ib::Packet& packet = *incoming.packet;
+  if (!operation.has_aeth) return qp_.adapter.receiver.drop(incoming, DropReason::kStale);
+  const ib::Psn psn = packet.bth.psn;
+  qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kAckReceived, qp_.number, psn.value, packet.aeth.syndrome,
+                            packet.aeth.msn);
+  // IBA 9.7.5.1.2: only acknowledgements of outstanding requests count, ghosts and duplicates are ignored.
+  const Requester& requester = qp_.requester;
+  if (distance(requester.unacknowledged_, psn) < 0 || distance(psn, requester.highest_psn_) <= 0) {
+    return qp_.adapter.receiver.drop(incoming, DropReason::kStale);
+  }
+  qp_.adapter.receiver.release(incoming, qp_.adapter.engine.now());
+  const std::uint8_t syndrome = packet.aeth.syndrome;
+  switch (ib::ack_kind(syndrome)) {
+    case ib::AckKind::kAck:
+      return on_ack(psn);
+    case ib::AckKind::kRnrNak:
+      return on_rnr_nak(ib::ack_value(syndrome), psn);
+    case ib::AckKind::kNak:
+      return on_nak(syndrome, psn);
+    case ib::AckKind::kReserved:
+      return;
+  }
+}
+
+void Completer::retire_through(ib::Psn psn) {
+  Requester& requester = qp_.requester;
+  const ib::Psn end = psn + 1;
+  if (distance(requester.unacknowledged_, end) <= 0) return;
+  requester.unacknowledged_ = end;
+  requester.reload_retries();  // IBA 9.7.6.1.3: progress restores the counters
+  while (!requester.works_.empty() && requester.works_.front().begun &&
+         distance(requester.works_.front().end_psn(), end) >= 0) {
+    complete(requester.works_.front(), WcStatus::kSuccess);
+    retire_front();
+  }
+  // Packets about to be sent again may be acknowledged by their first sending.
+  if (distance(requester.next_psn_, end) > 0) requester.seek(end);
+  if (requester.rnr_waiting_) {
+    requester.rnr_waiting_ = false;
+    requester.rnr_timer_.cancel();
+  }
+}
+
+void Completer::on_ack(ib::Psn psn) {
+  retire_through(psn);
+  qp_.requester.restart_ack_timer();
+  qp_.check_drained();
+  qp_.requester.wake();
+}
+
+void Completer::on_nak(std::uint8_t syndrome, ib::Psn psn) {
+  Requester& requester = qp_.requester;
+  const auto code = ib::nak_code(syndrome);
+  if (!code) return;
+  retire_through(psn - 1);  // a NAK acknowledges everything before it
+  switch (*code) {
+    case ib::NakCode::kPsnSequenceError:
+      if (requester.retries_left_ == 0) return fail(WcStatus::kRetryExceeded);
+      --requester.retries_left_;
+      return requester.go_back(psn, RetryCause::kSequenceNak, requester.retries_left_);
+    case ib::NakCode::kInvalidRequest:
+      return fail(WcStatus::kRemoteInvalidRequestError);
+    case ib::NakCode::kRemoteAccessError:
+      return fail(WcStatus::kRemoteAccessError);
+    case ib::NakCode::kRemoteOperationalError:
+      return fail(WcStatus::kRemoteOperationError);
+    case ib::NakCode::kInvalidRdRequest:
+      return fail(WcStatus::kRemoteInvalidRdRequest);
+  }
+}
+
+void Completer::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn) {
+  Requester& requester = qp_.requester;
+  retire_through(psn - 1);
+  if (requester.rnr_waiting_) return;
+  constexpr std::uint8_t kEndless = 7;
+  if (qp_.attributes.rnr_retry != kEndless) {
+    if (requester.rnr_retries_left_ == 0) return fail(WcStatus::kRnrRetryExceeded);
+    --requester.rnr_retries_left_;
+  }
+  requester.rnr_waiting_ = true;
+  requester.rnr_timer_.schedule_after(ib::rnr_timer(timer_code));
+  requester.go_back(psn, RetryCause::kRnrNak, requester.rnr_retries_left_);
+}
+
+void Completer::retire_front() {
+  Requester& requester = qp_.requester;
+  requester.works_.pop_front();
+  qp_.send_queue.retire();
+  if (requester.cursor_ > 0) {
+    --requester.cursor_;
+  } else {
+    requester.cursor_offset_ = 0;
+  }
+}
+
+void Completer::complete(const SendWork& work, WcStatus status) {
+  if (status == WcStatus::kSuccess && !work.is_signaled() && !qp_.params.signal_all) return;
+  protocol::Cqe entry = qp_.make_completion(work.wr_id, status);
+  entry.opcode = static_cast<std::uint8_t>(wc_opcode(work.opcode));
+  entry.byte_length = work.length;
+  entry.wqe_counter = work.number;
+  qp_.adapter.completions.push(qp_.params.send_cq, entry, false);
+}
+
+void Completer::fail(WcStatus status) {
+  Requester& requester = qp_.requester;
+  CHECK(!requester.works_.empty());
+  complete(requester.works_.front(), status);
+  retire_front();
+  qp_.enter_error();
+}
+
+void Completer::fail_front_if_faulty() {
+  const Requester& requester = qp_.requester;
+  if (requester.works_.empty() || requester.works_.front().fault == WcStatus::kSuccess) return;
+  const ib::QpState state = qp_.state();
+  if (state == ib::QpState::kRts) fail(requester.works_.front().fault);
+}
+
+void Completer::flush(const SendWork& work) {
+  complete(work, WcStatus::kWorkRequestFlushed);
+  qp_.send_queue.retire();
+}
+
+void Completer::flush_all() {
+  Requester& requester = qp_.requester;
+  while (!requester.works_.empty()) {
+    flush(requester.works_.front());
+    requester.works_.pop_front();
+  }
+  requester.cursor_ = 0;
+  requester.cursor_offset_ = 0;
+  requester.fetch_more();
+}
+
+}  // namespace verbatim::hca

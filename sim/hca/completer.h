@@ -1,0 +1,40 @@
+// What acknowledgements do to the requester's work (IBA 9.7.7.2): requests complete in order up to the acknowledged
+// PSN; NAKs and silence become retries and, in the end, a completion in error, after which everything is flushed.
+#pragma once
+
+#include "sim/hca/receive_pipeline.h"
+#include "sim/hca/work_request.h"
+#include "sim/ib/opcode.h"
+#include "sim/ib/types.h"
+
+namespace verbatim::hca {
+
+class QueuePair;
+
+class Completer {
+ public:
+  explicit Completer(QueuePair& qp) : qp_(qp) {}
+
+  void receive(Incoming incoming, const ib::OpcodeInfo& operation);
+
+  // The oldest request completes in error and the queue pair with it.
+  void fail(ib::WcStatus status);
+  // A request that cannot be executed fails when everything before it is complete.
+  void fail_front_if_faulty();
+  // Completes a request as flushed; it is the next in order.
+  void flush(const SendWork& work);
+  void flush_all();
+
+ private:
+  void on_ack(ib::Psn psn);
+  // Requests whose last PSN is `psn` or earlier are complete.
+  void retire_through(ib::Psn psn);
+  void on_nak(std::uint8_t syndrome, ib::Psn psn);
+  void on_rnr_nak(std::uint8_t timer_code, ib::Psn psn);
+  void complete(const SendWork& work, ib::WcStatus status);
+  void retire_front();
+
+  QueuePair& qp_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,90 @@
+#include "sim/hca/completion_queue.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+
+#include "sim/hca/adapter.h"
+
+namespace verbatim::hca {
+
+CompletionQueue::CompletionQueue(Ref<CompletionQueue> self, Adapter& adapter, Context& context,
+                                 const CompletionQueueParams& params)
+    : self(self), context(context), adapter_(adapter), params_(params) {}
+
+protocol::Cqe* CompletionQueue::entry_at(std::uint64_t ring_offset, std::uint32_t entries, std::uint32_t number) {
+  const std::uint64_t size = std::uint64_t{entries} * sizeof(protocol::Cqe);
+  return reinterpret_cast<protocol::Cqe*>(context.arena->at(ring_offset, size).data()) + (number & (entries - 1));
+}
+
+std::uint32_t CompletionQueue::read_consumer() const {
+  const auto record = context.arena->at(params_.record_offset, sizeof(protocol::CompletionQueueRecord));
+  return reinterpret_cast<const protocol::CompletionQueueRecord*>(record.data())
+      ->consumer.load(std::memory_order_acquire);
+}
+
+void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
+  adapter_.tracer.record(adapter_.id, TraceEvent::kCompletion, params_.number, entry.qpn, entry.wr_id, entry.status);
+  if (overrun_) return;
+  // The adapter reads the record when it believes the ring to be full; the time of that read is hidden behind the
+  // writes ahead. A number outside the ring is a program's mistake and counts as full.
+  if (producer_ - consumer_ >= params_.entries) consumer_ = read_consumer();
+  if (producer_ - consumer_ >= params_.entries) {
+    overrun_ = true;
+    adapter_.notifier.async_event(*this, ib::AsyncEventType::kCqError);
+    return;
+  }
+  const std::uint32_t number = producer_++;
+  entry.visible_at_ps = to_ps(adapter_.engine.now());
+  entry.timestamp = static_cast<std::uint64_t>(adapter_.clock.next_edge_number(adapter_.engine.now()));
+  protocol::Cqe* slot = entry_at(params_.ring_offset, params_.entries, number);
+  // The reader takes the entry as soon as it sees the sequence, so that is stored last.
+  constexpr std::size_t kSequence = offsetof(protocol::Cqe, sequence);
+  constexpr std::size_t kAfter = kSequence + sizeof(entry.sequence);
+  std::memcpy(slot, &entry, kSequence);
+  std::memcpy(reinterpret_cast<std::byte*>(slot) + kAfter, reinterpret_cast<const std::byte*>(&entry) + kAfter,
+              sizeof(entry) - kAfter);
+  std::atomic_ref(slot->sequence).store(number / params_.entries + 1, std::memory_order_release);
+
+  // IBA 11.4.2.2: an unsuccessful completion counts as solicited.
+  solicited = solicited || entry.status != 0;
+  if (solicited) {
+    solicited_end_ = producer_;
+    has_solicited_ = true;
+  }
+  if (armed_ == Arm::kAny || (armed_ == Arm::kSolicited && solicited)) raise_event();
+}
+
+void CompletionQueue::arm(bool solicited_only) {
+  // A request for any completion is not weakened by a later one for solicited ones (IBA 11.4.2.2).
+  if (armed_ != Arm::kAny) armed_ = solicited_only ? Arm::kSolicited : Arm::kAny;
+  // facts/ordering.md rule 10: this adapter also raises an event for completions that are there already, which
+  // hides lost wake-ups from programs; the specification does not ask for it.
+  consumer_ = read_consumer();
+  const std::uint32_t waiting = producer_ - consumer_;
+  if (waiting == 0 || waiting > params_.entries) return;
+  if (solicited_only && !(has_solicited_ && solicited_end_ - consumer_ - 1 < waiting)) return;
+  if (adapter_.choices.choose("event-on-arm", adapter_.id, 2) == 0) raise_event();
+}
+
+void CompletionQueue::raise_event() {
+  armed_ = Arm::kNone;
+  if (params_.has_channel) adapter_.notifier.completion_event(*this);
+}
+
+bool CompletionQueue::move_to(std::uint64_t ring_offset, std::uint32_t entries) {
+  consumer_ = read_consumer();
+  const std::uint32_t waiting = producer_ - consumer_;
+  if (waiting > params_.entries || waiting > entries) return false;
+  for (std::uint32_t number = consumer_; number != producer_; ++number) {
+    protocol::Cqe entry;
+    std::memcpy(&entry, entry_at(params_.ring_offset, params_.entries, number), sizeof(entry));
+    entry.sequence = number / entries + 1;
+    std::memcpy(entry_at(ring_offset, entries, number), &entry, sizeof(entry));
+  }
+  params_.ring_offset = ring_offset;
+  params_.entries = entries;
+  return true;
+}
+
+}  // namespace verbatim::hca

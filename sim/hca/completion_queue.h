@@ -1,0 +1,65 @@
+// A completion queue (IBA 11.2.8): entries become visible in its ring by DMA, in the order in which they were
+// pushed; notification is requested once and answered once.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/hca/context.h"
+#include "sim/hca/slot.h"
+#include "verbs_shim/protocol/rings.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+
+struct CompletionQueueParams {
+  std::uint32_t handle = 0;
+  std::uint32_t number = 0;
+  std::uint64_t cookie = 0;
+  bool has_channel = false;
+  std::uint32_t channel = 0;
+  std::uint32_t entries = 0;  // a power of two
+  std::uint64_t ring_offset = 0;
+  std::uint64_t record_offset = 0;
+};
+
+class CompletionQueue {
+ public:
+  CompletionQueue(Ref<CompletionQueue> self, Adapter& adapter, Context& context, const CompletionQueueParams& params);
+
+  const Ref<CompletionQueue> self;
+  Context& context;
+  std::uint32_t users = 0;                  // queue pairs
+  std::uint32_t events_reported = 0;        // counted when the program could read them
+  std::uint32_t async_events_reported = 0;
+
+  const CompletionQueueParams& params() const { return params_; }
+  std::uint32_t number() const { return params_.number; }
+
+  // The entry becomes visible now; visible_at_ps, timestamp and sequence are filled in. One too many is lost, and
+  // the queue with it (IBA 11.2.8.1: overrun is an affiliated asynchronous error).
+  void write(protocol::Cqe entry, bool solicited);
+
+  void arm(bool solicited_only);
+
+  // Moves what the program has not consumed to a new ring; false when it does not fit.
+  bool move_to(std::uint64_t ring_offset, std::uint32_t entries);
+
+ private:
+  enum class Arm : std::uint8_t { kNone, kSolicited, kAny };
+
+  protocol::Cqe* entry_at(std::uint64_t ring_offset, std::uint32_t entries, std::uint32_t number);
+  std::uint32_t read_consumer() const;
+  void raise_event();
+
+  Adapter& adapter_;
+  CompletionQueueParams params_;
+  std::uint32_t producer_ = 0;
+  std::uint32_t consumer_ = 0;         // as last read from the record
+  std::uint32_t solicited_end_ = 0;    // one past the newest entry that a solicited-only request waits for
+  bool has_solicited_ = false;
+  bool overrun_ = false;
+  Arm armed_ = Arm::kNone;
+};
+
+}  // namespace verbatim::hca

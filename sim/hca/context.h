@@ -1,0 +1,60 @@
+// One program's opening of the adapter, and the simple objects in it. Handles name objects within their context
+// only, count up and are never used twice.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "sim/hca/arena.h"
+#include "sim/hca/hca.h"
+#include "sim/hca/slot.h"
+
+namespace verbatim::hca {
+
+class CompletionQueue;
+class QueuePair;
+class Context;
+
+struct ProtectionDomain {
+  std::uint32_t users = 0;  // MRs, QPs, AHs …
+};
+
+struct MemoryRegion {
+  std::uint32_t pd = 0;  // handle
+  std::uint32_t access = 0;
+  std::uint32_t key = 0;
+  host::ProgramAddress start = 0;
+  std::uint64_t length = 0;
+  std::uint64_t iova = 0;
+  bool fault_reported = false;
+  Context* context = nullptr;
+};
+
+struct AddressHandle {
+  std::uint32_t pd = 0;
+  protocol::AddressVector address;
+};
+
+class Context {
+ public:
+  Context(Ref<Context> self, std::uint32_t number, const ProgramPort& program, std::shared_ptr<Arena> arena)
+      : self(self), number(number), program(program), arena(std::move(arena)) {}
+
+  std::uint32_t next_handle() { return ++last_handle_; }
+
+  const Ref<Context> self;
+  const std::uint32_t number;
+  const ProgramPort program;
+  const std::shared_ptr<Arena> arena;  // shared by the contexts of one process
+  std::map<std::uint32_t, ProtectionDomain> pds;
+  std::map<std::uint32_t, std::unique_ptr<MemoryRegion>> mrs;
+  std::map<std::uint32_t, AddressHandle> ahs;
+  std::map<std::uint32_t, Ref<CompletionQueue>> cqs;
+  std::map<std::uint32_t, Ref<QueuePair>> qps;
+
+ private:
+  std::uint32_t last_handle_ = 0;
+};
+
+}  // namespace verbatim::hca

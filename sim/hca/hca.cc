@@ -1,0 +1,117 @@
+#include "sim/hca/hca.h"
+
+#include <utility>
+
+#include "sim/hca/hca_impl.h"
+
+namespace verbatim::hca {
+
+namespace {
+// Low numbers are those of special queue pairs and of nobody.
+constexpr std::uint32_t kFirstQpn = 0x48;
+constexpr std::uint32_t kFirstCqn = 0x80;
+constexpr std::uint32_t kNumberLimit = 1u << 24;
+}  // namespace
+
+Hca::Hca(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
+         const HcaProfile& profile, const PortAddress& address, std::uint64_t)
+    : impl_(std::make_unique<Impl>(engine, tracer, choices, id, std::move(device_name), profile, address)) {}
+
+Hca::~Hca() = default;
+
+const std::string& Hca::device_name() const { return impl_->device_name; }
+const HcaProfile& Hca::profile() const { return impl_->adapter.profile; }
+const PortAddress& Hca::address() const { return impl_->adapter.address; }
+
+void Hca::attach(fabric::Port& port) {
+  impl_->adapter.sender.attach(port);
+  impl_->adapter.receiver.attach(port);
+}
+
+std::uint32_t Hca::open(const ProgramPort& program) { return impl_->open(program); }
+void Hca::close(std::uint32_t context) { impl_->close(context); }
+void Hca::execute(std::span<std::byte> mailbox) { impl_->execute(mailbox); }
+
+void Hca::ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
+                        std::uint64_t value) {
+  impl_->ring_doorbell(context, kind, number, value);
+}
+
+void Hca::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes times) {
+  impl_->adapter.receiver.receive(std::move(packet), times);
+}
+
+Hca::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
+                const HcaProfile& profile, const PortAddress& address)
+    : device_name(std::move(device_name)),
+      adapter(engine, tracer, choices, id, profile, address),
+      qp_numbers_(kFirstQpn, kNumberLimit),
+      cq_numbers_(kFirstCqn, kNumberLimit),
+      doorbell_stage_(adapter.clock, profile.doorbell),
+      doorbells_on_the_way_(
+          DelayLine<Doorbell>::of<&Impl::on_doorbell_arrived>(engine, id, EventClass::kArrival, this)),
+      doorbells_(DelayLine<Doorbell>::of<&Impl::on_doorbell>(engine, id, EventClass::kStage, this)) {}
+
+Hca::Impl::~Impl() { adapter.receiver.detach(); }
+
+Context* Hca::Impl::find_context(std::uint32_t number) {
+  const auto it = contexts_.find(number);
+  return it == contexts_.end() ? nullptr : it->second.get();
+}
+
+std::uint32_t Hca::Impl::open(const ProgramPort& program) {
+  CHECK(program.memory != nullptr && program.listener != nullptr);
+  std::shared_ptr<Arena> arena = arenas_[program.process].lock();
+  if (arena == nullptr || arena->memory().data() != program.arena.data()) {
+    arena = std::make_shared<Arena>(program.arena);
+    arenas_[program.process] = arena;
+  }
+  const std::uint32_t number = ++last_context_;
+  contexts_[number] = context_pool_.create(number, program, std::move(arena));
+  return number;
+}
+
+void Hca::Impl::close(std::uint32_t number) {
+  Context* context = find_context(number);
+  if (context == nullptr) return;
+  // Users before what they use; in the order of handles.
+  while (!context->qps.empty()) remove_qp(*context->qps.begin()->second.get());
+  while (!context->cqs.empty()) remove_cq(*context->cqs.begin()->second.get());
+  for (const auto& [handle, region] : context->mrs) adapter.keys.remove(region->key);
+  mr_count_ -= static_cast<std::uint32_t>(context->mrs.size());
+  ah_count_ -= static_cast<std::uint32_t>(context->ahs.size());
+  pd_count_ -= static_cast<std::uint32_t>(context->pds.size());
+  context_pool_.destroy(context->self);
+  contexts_.erase(number);
+}
+
+void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind, std::uint32_t object,
+                              std::uint64_t value) {
+  Context* context = find_context(number);
+  if (context == nullptr) return;  // a program can only ring what it has opened
+  doorbells_on_the_way_.push(adapter.engine.now() + adapter.dma.mmio_latency(), {context->self, kind, object, value});
+}
+
+void Hca::Impl::on_doorbell_arrived(Doorbell doorbell) {
+  doorbells_.push(doorbell_stage_.accept(adapter.engine.now()), doorbell);
+}
+
+void Hca::Impl::on_doorbell(Doorbell doorbell) {
+  const Context* context = doorbell.context.get();
+  if (context == nullptr) return;
+  const std::uint32_t producer = static_cast<std::uint32_t>(doorbell.value);
+  adapter.tracer.record(adapter.id, TraceEvent::kDoorbell, static_cast<std::uint64_t>(doorbell.kind), doorbell.number,
+                        doorbell.value);
+  if (doorbell.kind == protocol::DoorbellKind::kCompletionQueueArm) {
+    const auto it = cqs_.find(doorbell.number);
+    CompletionQueue* cq = it == cqs_.end() ? nullptr : it->second.get();
+    if (cq != nullptr && &cq->context == context) cq->arm(doorbell.value == protocol::kArmSolicited);
+    return;
+  }
+  QueuePair* qp = adapter.qp_by_number(ib::Qpn{doorbell.number});
+  if (qp == nullptr || &qp->context != context) return;
+  if (doorbell.kind == protocol::DoorbellKind::kSendQueue) qp->requester.on_doorbell(producer);
+  if (doorbell.kind == protocol::DoorbellKind::kReceiveQueue) qp->responder.on_doorbell(producer);
+}
+
+}  // namespace verbatim::hca

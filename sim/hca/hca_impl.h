@@ -1,0 +1,112 @@
+// The control path: commands, and the tables of objects they make. The data path is in the adapter's parts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "sim/core/delay_line.h"
+#include "sim/hca/adapter.h"
+#include "sim/hca/completion_queue.h"
+#include "sim/hca/hca.h"
+#include "sim/hca/pipeline.h"
+#include "sim/hca/queue_pair.h"
+#include "sim/hca/slot.h"
+
+namespace verbatim::hca {
+
+// Numbers given out in ascending order; one is given again only when all have been used, the lowest first.
+class NumberSpace {
+ public:
+  NumberSpace(std::uint32_t first, std::uint32_t limit) : first_(first), limit_(limit), next_(first) {}
+
+  // 0 when all are in use. `in_use(n)` tells.
+  template <class InUse>
+  std::uint32_t take(InUse in_use) {
+    if (next_ < limit_) return next_++;
+    for (std::uint32_t number = first_; number < limit_; ++number) {
+      if (!in_use(number)) return number;
+    }
+    return 0;
+  }
+
+ private:
+  std::uint32_t first_;
+  std::uint32_t limit_;
+  std::uint32_t next_;
+};
+
+class Hca::Impl {
+ public:
+  Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
+       const HcaProfile& profile, const PortAddress& address);
+  ~Impl();
+
+  const std::string device_name;
+  Adapter adapter;
+
+  std::uint32_t open(const ProgramPort& program);
+  void close(std::uint32_t context);
+  void execute(std::span<std::byte> mailbox);
+  void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number, std::uint64_t value);
+
+ private:
+  struct Doorbell {
+    Ref<Context> context;
+    protocol::DoorbellKind kind{};
+    std::uint32_t number = 0;
+    std::uint64_t value = 0;
+  };
+
+  // Copies a command out of the mailbox, runs the handler, copies the answer back. The handler returns an errno.
+  template <class Command, class Handler>
+  int answer(std::span<std::byte> mailbox, Handler handler);
+  int dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox);
+  Context* find_context(std::uint32_t number);
+
+  // commands.cc
+  int query_device(Context& context, protocol::QueryDevice& command);
+  int query_port(Context& context, protocol::QueryPort& command);
+  int query_gid(Context& context, protocol::QueryGid& command);
+  int query_pkey(Context& context, protocol::QueryPkey& command);
+  int alloc_pd(Context& context, protocol::AllocPd& command);
+  int dealloc_pd(Context& context, protocol::DestroyObject& command);
+  int reg_mr(Context& context, protocol::RegMr& command);
+  int dereg_mr(Context& context, protocol::DestroyObject& command);
+  int create_ah(Context& context, protocol::CreateAh& command);
+  int destroy_ah(Context& context, protocol::DestroyObject& command);
+
+  // queue_commands.cc
+  int create_cq(Context& context, protocol::CreateCq& command);
+  int resize_cq(Context& context, protocol::ResizeCq& command);
+  int destroy_cq(Context& context, protocol::DestroyObject& command);
+  int create_qp(Context& context, protocol::CreateQp& command);
+  int modify_qp(Context& context, protocol::ModifyQp& command);
+  int query_qp(Context& context, protocol::QueryQp& command);
+  int destroy_qp(Context& context, protocol::DestroyObject& command);
+  QueuePair* find_qp(Context& context, std::uint32_t handle);
+  CompletionQueue* find_cq(Context& context, std::uint32_t handle);
+  void remove_qp(QueuePair& qp);
+  void remove_cq(CompletionQueue& cq);
+
+  void on_doorbell_arrived(Doorbell doorbell);
+  void on_doorbell(Doorbell doorbell);
+
+  Pool<Context> context_pool_;
+  Pool<CompletionQueue> cq_pool_;
+  Pool<QueuePair> qp_pool_;
+  std::map<std::uint32_t, Ref<Context>> contexts_;
+  std::map<std::uint32_t, std::weak_ptr<Arena>> arenas_;  // by process
+  std::map<std::uint32_t, Ref<CompletionQueue>> cqs_;     // by number
+  std::uint32_t last_context_ = 0;
+  NumberSpace qp_numbers_;
+  NumberSpace cq_numbers_;
+  std::uint32_t qp_count_ = 0, mr_count_ = 0, pd_count_ = 0, ah_count_ = 0;
+  Pipeline doorbell_stage_;
+  DelayLine<Doorbell> doorbells_on_the_way_;
+  DelayLine<Doorbell> doorbells_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,60 @@
+#include "sim/hca/notifier.h"
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/completion_queue.h"
+#include "sim/hca/queue_pair.h"
+
+namespace verbatim::hca {
+
+Notifier::Notifier(Adapter& adapter)
+    : adapter_(adapter),
+      due_(DelayLine<Notice>::of<&Notifier::on_due>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
+
+void Notifier::completion_event(CompletionQueue& cq) {
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, {}, true});
+}
+
+void Notifier::async_event(CompletionQueue& cq, ib::AsyncEventType type) {
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, type, false});
+}
+
+void Notifier::async_event(QueuePair& qp, ib::AsyncEventType type) {
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, qp.self, type, false});
+}
+
+void Notifier::on_due(Notice notice) {
+  CompletionQueue* cq = notice.cq.get();
+  QueuePair* qp = notice.qp.get();
+  if (notice.is_completion) {
+    if (cq == nullptr) return;
+    ++cq->events_reported;
+    adapter_.tracer.record(adapter_.id, TraceEvent::kCompletionEvent, cq->number(), cq->params().channel);
+    cq->context.program.listener->on_completion_event(cq->params().channel, {cq->params().cookie});
+    return;
+  }
+  if (cq == nullptr && qp == nullptr) return;
+  const std::uint32_t number = cq != nullptr ? cq->number() : qp->number;
+  adapter_.tracer.record(adapter_.id, TraceEvent::kAsyncEvent, static_cast<std::uint64_t>(notice.type), number);
+  protocol::AsyncEvent event{};
+  event.event_type = static_cast<std::uint32_t>(notice.type);
+  Context* context = nullptr;
+  if (cq != nullptr) {
+    ++cq->async_events_reported;
+    event.element = cq->params().cookie;
+    context = &cq->context;
+  } else {
+    ++qp->async_events_reported;
+    event.element = qp->params.cookie;
+    context = &qp->context;
+  }
+  context->program.listener->on_async_event(context->number, event);
+}
+
+void Notifier::dma_fault(Context& context, std::uint32_t key, std::uint64_t va, std::uint64_t length) {
+  MemoryRegion* region = adapter_.keys.find(key);
+  if (region == nullptr || region->context != &context || region->fault_reported) return;
+  region->fault_reported = true;
+  context.program.listener->on_dma_fault(context.number, va, length);
+}
+
+}  // namespace verbatim::hca

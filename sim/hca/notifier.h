@@ -1,0 +1,38 @@
+// Events on their way to programs: completion events and asynchronous events, each readable one event latency after
+// its cause; and memory faults, told at once.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/core/delay_line.h"
+#include "sim/hca/context.h"
+#include "sim/ib/types.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+
+class Notifier {
+ public:
+  explicit Notifier(Adapter& adapter);
+
+  void completion_event(CompletionQueue& cq);
+  void async_event(CompletionQueue& cq, ib::AsyncEventType type);
+  void async_event(QueuePair& qp, ib::AsyncEventType type);
+  // A DMA access through `key` hit unmapped bytes. Once per region.
+  void dma_fault(Context& context, std::uint32_t key, std::uint64_t va, std::uint64_t length);
+
+ private:
+  struct Notice {
+    Ref<CompletionQueue> cq;
+    Ref<QueuePair> qp;
+    ib::AsyncEventType type{};
+    bool is_completion = false;
+  };
+  void on_due(Notice notice);
+
+  Adapter& adapter_;
+  DelayLine<Notice> due_;
+};
+
+}  // namespace verbatim::hca

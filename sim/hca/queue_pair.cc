@@ -1,0 +1,200 @@
+#include "sim/hca/queue_pair.h"
+
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "sim/hca/adapter.h"
+
+namespace verbatim::hca {
+
+using ib::QpState;
+using ib::WcStatus;
+
+namespace {
+
+// What mlx5 reports beside the status; programs print it.
+std::uint8_t vendor_error(WcStatus status) {
+  switch (status) {
+    case WcStatus::kSuccess:
+      return 0;
+    case WcStatus::kLocalLengthError:
+      return 0x32;
+    case WcStatus::kLocalQpOperationError:
+      return 0x50;
+    case WcStatus::kLocalProtectionError:
+      return 0x52;
+    case WcStatus::kRetryExceeded:
+      return 0x81;
+    case WcStatus::kRnrRetryExceeded:
+      return 0x87;
+    case WcStatus::kRemoteAccessError:
+      return 0x88;
+    case WcStatus::kRemoteOperationError:
+      return 0x89;
+    case WcStatus::kRemoteInvalidRequestError:
+      return 0x8a;
+    default:
+      return 0xff;
+  }
+}
+
+}  // namespace
+
+QueuePair::QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, const QueuePairParams& params,
+                     const WorkQueue& send, const WorkQueue& recv)
+    : self(self),
+      adapter(adapter),
+      context(context),
+      params(params),
+      number(params.number),
+      send_queue(send),
+      recv_queue(recv),
+      requester(*this),
+      completer(*this),
+      responder(*this) {}
+
+QueuePair::~QueuePair() { responder.reset(); }
+
+void QueuePair::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
+  const ib::Packet& packet = *incoming.packet;
+  // IBA 9.6.1.4, 9.6.1.5: transport, state and partition; silently dropped, the peer's timer tells it.
+  if (transport_of(packet.bth.opcode) != ib::Transport::kRc) {
+    return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
+  }
+  const bool receives = operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
+  if (!receives) return adapter.receiver.drop(incoming, DropReason::kWrongState);
+  if ((packet.bth.pkey & 0x7fff) != 0x7fff) return adapter.receiver.drop(incoming, DropReason::kWrongPkey);
+  if (packet.lrh.source.value != attributes.path.dlid) {
+    return adapter.receiver.drop(incoming, DropReason::kWrongSource);
+  }
+  if (operation.is_request) {
+    responder.receive(std::move(incoming), operation);
+  } else {
+    completer.receive(std::move(incoming), operation);
+  }
+}
+
+bool QueuePair::gathers_in_one_piece(const Outgoing& outgoing) const {
+  return requester.work_of(outgoing)->sges.size() == 1;
+}
+
+std::vector<std::uint32_t> QueuePair::gather_pieces(const Outgoing& outgoing) const {
+  std::vector<std::uint32_t> pieces;
+  const SendWork* work = requester.work_of(outgoing);
+  work->sges.visit(outgoing.offset, outgoing.packet->payload.length,
+                   [&](const protocol::Sge&, std::uint32_t, std::uint32_t part) {
+                     pieces.push_back(part);
+                     return true;
+                   });
+  return pieces;
+}
+
+void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
+  const SendWork* work = requester.work_of(outgoing);
+  if (work == nullptr) {  // acknowledged by its first sending meanwhile: the bytes will be a duplicate's
+    std::memset(to.data(), 0, to.size());
+    return;
+  }
+  work->sges.visit(outgoing.offset, static_cast<std::uint32_t>(to.size()),
+                   [&](const protocol::Sge& sge, std::uint32_t offset, std::uint32_t part) {
+                     if (!context.program.memory->read(sge.va + offset, to.first(part))) {
+                       adapter.notifier.dma_fault(context, sge.lkey, sge.va + offset, part);
+                     }
+                     to = to.subspan(part);
+                     return true;
+                   });
+}
+
+void QueuePair::set_state(QpState to) {
+  adapter.tracer.record(adapter.id, TraceEvent::kQpState, number, static_cast<std::uint64_t>(state_),
+                        static_cast<std::uint64_t>(to));
+  state_ = to;
+}
+
+void QueuePair::enter_error() {
+  if (state_ == QpState::kErr) return;
+  set_state(QpState::kErr);
+  requester.abandon();
+  completer.flush_all();
+  responder.flush();
+}
+
+void QueuePair::fail_fatally() {
+  if (state_ == QpState::kErr || state_ == QpState::kReset) return;
+  raise(ib::AsyncEventType::kQpFatal);
+  enter_error();
+}
+
+void QueuePair::reset() {
+  ++ring_epoch;
+  requester.reset();
+  responder.reset();
+  send_queue = WorkQueue(context.arena->at(params.send_offset, send_queue.size_bytes()), send_queue.entries(),
+                         send_queue.stride());
+  recv_queue = WorkQueue(context.arena->at(params.recv_offset, recv_queue.size_bytes()), recv_queue.entries(),
+                         recv_queue.stride());
+  const auto record = context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord));
+  std::memset(record.data(), 0, record.size());
+  drain_pending_ = false;
+  flushed_before_ = false;
+  const protocol::QpCapabilities capabilities = attributes.capabilities;
+  attributes = {};
+  attributes.capabilities = capabilities;
+}
+
+void QueuePair::raise(ib::AsyncEventType type) { adapter.notifier.async_event(*this, type); }
+
+void QueuePair::check_drained() {
+  if (state_ != QpState::kSqd || !drain_pending_ || !requester.is_drained()) return;
+  drain_pending_ = false;
+  attributes.sq_draining = 0;
+  if (attributes.en_sqd_async_notify != 0) raise(ib::AsyncEventType::kSqDrained);
+}
+
+std::uint32_t QueuePair::read_recv_producer() const {
+  const auto record = context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord));
+  return reinterpret_cast<const protocol::QueuePairRecord*>(record.data())
+      ->recv_producer.load(std::memory_order_acquire);
+}
+
+void QueuePair::want_recv_doorbell(bool wanted) {
+  const auto record = context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord));
+  reinterpret_cast<protocol::QueuePairRecord*>(record.data())
+      ->recv_doorbell_wanted.store(wanted ? 1 : 0, std::memory_order_release);
+}
+
+ib::PacketPtr QueuePair::make_packet(ib::Opcode opcode, ib::Psn psn) const {
+  auto packet = std::make_unique<ib::Packet>();
+  packet->lrh.source = adapter.address.lid;
+  packet->lrh.destination = ib::Lid{attributes.path.dlid};
+  packet->lrh.service_level = ib::ServiceLevel{attributes.path.service_level};
+  packet->bth.opcode = opcode;
+  packet->bth.destination = ib::Qpn{attributes.dest_qp_num};
+  packet->bth.psn = psn;
+  if (attributes.path.is_global != 0) {
+    ib::Grh& grh = packet->grh.emplace();
+    grh.source = adapter.address.gid;
+    std::memcpy(grh.destination.raw, attributes.path.dgid, sizeof(grh.destination.raw));
+    grh.flow_label = attributes.path.flow_label;
+    grh.traffic_class = attributes.path.traffic_class;
+    grh.hop_limit = attributes.path.hop_limit;
+  }
+  return packet;
+}
+
+protocol::Cqe QueuePair::make_completion(std::uint64_t wr_id, WcStatus status) {
+  protocol::Cqe entry{};
+  entry.wr_id = wr_id;
+  entry.qpn = number;
+  entry.status = static_cast<std::uint8_t>(status);
+  if (status == WcStatus::kWorkRequestFlushed) {
+    entry.vendor_error = flushed_before_ ? 0xf9 : 0xf5;
+    flushed_before_ = true;
+  } else {
+    entry.vendor_error = vendor_error(status);
+  }
+  return entry;
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,109 @@
+// A queue pair (IBA 10.2.4): requester, completer and responder around one state and one set of attributes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/hca/completer.h"
+#include "sim/hca/context.h"
+#include "sim/hca/requester.h"
+#include "sim/hca/responder.h"
+#include "sim/hca/send_pipeline.h"
+#include "sim/hca/work_queue.h"
+#include "sim/ib/types.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+
+struct QueuePairParams {
+  std::uint32_t handle = 0;
+  std::uint32_t number = 0;
+  std::uint64_t cookie = 0;
+  ib::QpType type = ib::QpType::kRc;
+  std::uint32_t pd = 0;
+  Ref<CompletionQueue> send_cq;
+  Ref<CompletionQueue> recv_cq;
+  bool signal_all = false;
+  std::uint64_t record_offset = 0;  // QueuePairRecord in the arena
+  std::uint64_t send_offset = 0;    // rings in the arena
+  std::uint64_t recv_offset = 0;
+  std::uint64_t block_bytes = 0;    // of both rings and the record, which lie in one block from send_offset
+};
+
+class QueuePair {
+ public:
+  QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, const QueuePairParams& params,
+            const WorkQueue& send, const WorkQueue& recv);
+  ~QueuePair();
+
+  const Ref<QueuePair> self;
+  Adapter& adapter;
+  Context& context;
+  const QueuePairParams params;
+  const std::uint32_t number;
+  WorkQueue send_queue;
+  WorkQueue recv_queue;
+  std::uint32_t ring_epoch = 0;  // counts resets: fetches from before one are void
+  bool is_scheduled = false;     // in the send pipeline's list
+  std::uint32_t async_events_reported = 0;
+  protocol::QpAttributes attributes{};
+
+  Requester requester;
+  Completer completer;
+  Responder responder;
+
+  ib::QpState state() const { return state_; }
+  std::uint32_t path_mtu() const { return path_mtu_; }
+  bool can_receive() const {
+    return state_ == ib::QpState::kRtr || state_ == ib::QpState::kRts || state_ == ib::QpState::kSqd ||
+           state_ == ib::QpState::kSqe;
+  }
+
+  // ibv_modify_qp: 0 or errno; nothing has changed when not 0.
+  int modify(const protocol::QpAttributes& to, std::uint32_t mask);
+
+  void on_send_doorbell(std::uint32_t producer) { requester.on_doorbell(producer); }
+  void receive(Incoming incoming, const ib::OpcodeInfo& operation);
+
+  // The send pipeline's side.
+  bool has_packet() const { return requester.has_packet(); }
+  std::uint32_t next_packet_bytes() const { return requester.next_packet_bytes(); }
+  Outgoing next_packet() { return requester.next_packet(); }
+  bool is_current(const Outgoing& outgoing) const { return requester.is_current(outgoing); }
+  void on_transmit(const Outgoing&) { requester.on_transmit(); }
+  bool gathers_in_one_piece(const Outgoing& outgoing) const;
+  std::vector<std::uint32_t> gather_pieces(const Outgoing& outgoing) const;
+  // Reads the packet's payload from the program now.
+  void gather(const Outgoing& outgoing, std::span<std::byte> to);
+
+  // Error of the connection or of its program: ERR, and everything posted is flushed (IBA 10.3.1.7).
+  void enter_error();
+  // The program wrote nonsense into a ring or record.
+  void fail_fatally();
+  void raise(ib::AsyncEventType type);
+  // In SQD: tells once when nothing begun is outstanding (IBA 10.3.1.5).
+  void check_drained();
+
+  std::uint32_t read_recv_producer() const;
+  void want_recv_doorbell(bool wanted);
+
+  // Headers that every packet of this connection has.
+  ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn) const;
+  // Fields that every completion of this queue pair has.
+  protocol::Cqe make_completion(std::uint64_t wr_id, ib::WcStatus status);
+
+ private:
+  int check_attributes(const protocol::QpAttributes& to, std::uint32_t mask) const;
+  void take_attributes(const protocol::QpAttributes& to, std::uint32_t mask);
+  void set_state(ib::QpState to);
+  void reset();
+
+  ib::QpState state_ = ib::QpState::kReset;
+  std::uint32_t path_mtu_ = 0;  // bytes
+  bool drain_pending_ = false;  // SQ_DRAINED is owed
+  bool flushed_before_ = false;
+};
+
+}  // namespace verbatim::hca

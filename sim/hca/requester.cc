@@ -1,0 +1,255 @@
+#include "sim/hca/requester.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queue_pair.h"
+#include "sim/ib/aeth.h"
+#include "sim/ib/segmentation.h"
+
+namespace verbatim::hca {
+
+using ib::QpState;
+using ib::WcStatus;
+using protocol::WqeOpcode;
+
+namespace {
+
+// IBA 9.7.4.1.2: a requester may have at most 2^23 PSNs outstanding, or serial order would be lost.
+constexpr std::int32_t kPsnWindow = (1 << 23) - 1;
+
+ib::MessageKind kind_of(WqeOpcode opcode) {
+  switch (opcode) {
+    case WqeOpcode::kSendWithImm:
+      return ib::MessageKind::kSendImm;
+    case WqeOpcode::kRdmaWrite:
+      return ib::MessageKind::kWrite;
+    case WqeOpcode::kRdmaWriteWithImm:
+      return ib::MessageKind::kWriteImm;
+    default:
+      return ib::MessageKind::kSend;
+  }
+}
+
+bool is_write(WqeOpcode opcode) { return opcode == WqeOpcode::kRdmaWrite || opcode == WqeOpcode::kRdmaWriteWithImm; }
+
+bool is_built(WqeOpcode opcode) {
+  return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm || is_write(opcode);
+}
+
+}  // namespace
+
+Requester::Requester(QueuePair& qp)
+    : qp_(qp),
+      ack_timer_(Timer::of<&Requester::on_ack_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout, this)),
+      rnr_timer_(Timer::of<&Requester::on_rnr_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout, this)) {
+}
+
+void Requester::on_doorbell(std::uint32_t producer) {
+  switch (qp_.send_queue.announce(producer)) {
+    case WorkQueue::Announcement::kOld:
+      return;
+    case WorkQueue::Announcement::kImpossible:
+      return qp_.fail_fatally();
+    case WorkQueue::Announcement::kNew:
+      break;
+  }
+  fetch_more();
+}
+
+void Requester::wake() {
+  qp_.completer.fail_front_if_faulty();
+  fetch_more();
+  qp_.adapter.sender.activate(qp_);
+}
+
+void Requester::abandon() {
+  stop_timers();
+  ++epoch_;
+}
+
+void Requester::reset() {
+  abandon();
+  works_ = {};
+  fetching_ = 0;
+  cursor_ = 0;
+  cursor_offset_ = 0;
+  packets_since_ack_request_ = 0;
+}
+
+void Requester::start(ib::Psn first) {
+  next_psn_ = unacknowledged_ = highest_psn_ = first;
+  reload_retries();
+}
+
+void Requester::reload_retries() {
+  retries_left_ = qp_.attributes.retry_cnt;
+  rnr_retries_left_ = qp_.attributes.rnr_retry;
+}
+
+void Requester::fetch_more() {
+  const QpState state = qp_.state();
+  if (state != QpState::kRts && state != QpState::kSqd && state != QpState::kErr) return;
+  const std::uint32_t prefetch = qp_.adapter.profile.wqe_prefetch;
+  const std::uint32_t unsent = static_cast<std::uint32_t>(works_.size()) - cursor_ + fetching_;
+  if (unsent >= prefetch || qp_.send_queue.to_fetch() == 0) return;
+  const std::uint32_t count = qp_.send_queue.run_length(prefetch);
+  qp_.adapter.fetcher.fetch_send(qp_, qp_.send_queue.fetched(), count);
+  qp_.send_queue.fetch(count);
+  fetching_ += count;
+}
+
+WcStatus Requester::check(SendWork& work) const {
+  if (work.fault != WcStatus::kSuccess) return work.fault;
+  if (!is_built(work.opcode)) return WcStatus::kLocalQpOperationError;
+  if (work.length > qp_.adapter.profile.max_message_bytes) return WcStatus::kLocalLengthError;
+  if (work.is_inline()) return WcStatus::kSuccess;
+  for (protocol::Sge& sge : work.sges.entries()) {
+    if (sge.length == 0) continue;
+    const KeyCheck key = qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va, sge.length, 0);
+    if (key.region == nullptr) return WcStatus::kLocalProtectionError;
+    sge.va = key.address;
+  }
+  return WcStatus::kSuccess;
+}
+
+void Requester::on_work(SendWork work) {
+  --fetching_;
+  if (qp_.state() == QpState::kErr) {
+    qp_.completer.flush(work);
+  } else {
+    work.fault = check(work);
+    works_.push_back(std::move(work));
+    qp_.completer.fail_front_if_faulty();
+    qp_.adapter.sender.activate(qp_);
+  }
+  fetch_more();
+}
+
+bool Requester::has_packet() const {
+  if (cursor_ >= works_.size() || rnr_waiting_) return false;
+  const SendWork& work = works_[cursor_];
+  if (work.fault != WcStatus::kSuccess) return false;
+  const QpState state = qp_.state();
+  // IBA 10.3.1.5: in SQD what was begun is finished, nothing new begins.
+  if (state != QpState::kRts && !(state == QpState::kSqd && work.begun)) return false;
+  return distance(unacknowledged_, next_psn_) < kPsnWindow;
+}
+
+std::uint32_t Requester::next_packet_bytes() const {
+  return std::min(works_[cursor_].length - cursor_offset_, qp_.path_mtu());
+}
+
+void Requester::begin(SendWork& work) {
+  work.begun = true;
+  work.first_psn = next_psn_;
+  work.packets = ib::packet_count(work.length, qp_.path_mtu());
+}
+
+Outgoing Requester::next_packet() {
+  SendWork& work = works_[cursor_];
+  if (!work.begun) begin(work);
+  const ib::Segment segment =
+      ib::next_segment(ib::Transport::kRc, kind_of(work.opcode), work.length, cursor_offset_, qp_.path_mtu());
+
+  Outgoing outgoing;
+  outgoing.packet = qp_.make_packet(segment.opcode, next_psn_);
+  outgoing.qp = qp_.self;
+  outgoing.epoch = epoch_;
+  outgoing.work = work.number;
+  outgoing.offset = segment.offset;
+  outgoing.needs_gather = segment.length > 0 && !work.is_inline();
+  ib::Packet& packet = *outgoing.packet;
+  packet.payload.length = segment.length;
+  if (work.is_inline() && segment.length > 0) {
+    packet.payload.buffer = work.inline_data;
+    packet.payload.offset = segment.offset;
+  }
+  const ib::OpcodeInfo& info = ib::info(segment.opcode);
+  if (info.has_reth) packet.reth = {ib::RemoteVa{work.remote_va}, ib::RKey{work.rkey}, work.length};
+  if (info.has_immediate) packet.immediate = work.immediate;
+  const bool notifies = !is_write(work.opcode) || info.has_immediate;
+  packet.bth.solicited = segment.ends_message && notifies && (work.flags & protocol::kWqeSolicited) != 0;
+  const std::uint32_t ack_every = qp_.adapter.profile.ack_every_packets;
+  ++packets_since_ack_request_;
+  if (segment.ends_message || (ack_every > 0 && packets_since_ack_request_ >= ack_every)) {
+    packet.bth.ack_request = true;
+    packets_since_ack_request_ = 0;
+  }
+
+  next_psn_ = next_psn_ + 1;
+  if (distance(highest_psn_, next_psn_) > 0) highest_psn_ = next_psn_;
+  cursor_offset_ += segment.length;
+  if (segment.ends_message) {
+    ++cursor_;
+    cursor_offset_ = 0;
+    fetch_more();
+  }
+  return outgoing;
+}
+
+const SendWork* Requester::work_of(const Outgoing& outgoing) const {
+  const std::uint32_t index = outgoing.work - qp_.send_queue.retired();
+  return index < works_.size() ? &works_[index] : nullptr;
+}
+
+void Requester::on_transmit() { restart_ack_timer(); }
+
+void Requester::seek(ib::Psn psn) {
+  next_psn_ = psn;
+  cursor_offset_ = 0;
+  for (cursor_ = 0; cursor_ < works_.size() && works_[cursor_].begun; ++cursor_) {
+    const SendWork& work = works_[cursor_];
+    if (distance(psn, work.end_psn()) > 0) {
+      cursor_offset_ = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * qp_.path_mtu();
+      return;
+    }
+  }
+}
+
+void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left) {
+  qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kRetransmission, qp_.number, psn.value,
+                            static_cast<std::uint64_t>(cause), tries_left);
+  ++epoch_;  // packets made but not yet sent are made again
+  packets_since_ack_request_ = 0;
+  seek(psn);
+  restart_ack_timer();
+  qp_.adapter.sender.activate(qp_);
+}
+
+void Requester::stop_timers() {
+  ack_deadline_ = kNever;
+  ack_timer_.cancel();
+  rnr_timer_.cancel();
+  rnr_waiting_ = false;
+}
+
+void Requester::restart_ack_timer() {
+  // IBA 9.7.6.1.3: timeout 0 disables the timer; it runs only while something is outstanding.
+  if (qp_.attributes.timeout == 0 || rnr_waiting_ || unacknowledged_ == highest_psn_) {
+    ack_deadline_ = kNever;
+    ack_timer_.cancel();
+    return;
+  }
+  ack_deadline_ = qp_.adapter.engine.now() + Duration(std::int64_t{4'096'000} << qp_.attributes.timeout);
+  if (!ack_timer_.scheduled()) ack_timer_.schedule_at(ack_deadline_);
+}
+
+void Requester::on_ack_timeout() {
+  if (ack_deadline_ > qp_.adapter.engine.now()) {
+    ack_timer_.schedule_at(ack_deadline_);
+    return;
+  }
+  if (retries_left_ == 0) return qp_.completer.fail(WcStatus::kRetryExceeded);
+  --retries_left_;
+  go_back(unacknowledged_, RetryCause::kTimeout, retries_left_);
+}
+
+void Requester::on_rnr_timeout() {
+  rnr_waiting_ = false;
+  restart_ack_timer();
+  qp_.adapter.sender.activate(qp_);
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,89 @@
+// The sending half of a queue pair (IBA 9.7.2, 9.7.7.1): takes work requests in order, cuts them into packets with
+// ascending PSNs, and starts again at the oldest unacknowledged packet when it must.
+//
+// Invariants: works_ holds the requests from the oldest not completed to the newest decoded; those before the cursor
+// and the one at it (when begun) have PSNs; unacknowledged <= next <= highest in serial order, where `next` is the
+// PSN the cursor would send and `highest` is one past the highest ever made.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/core/engine.h"
+#include "sim/core/ring.h"
+#include "sim/hca/send_pipeline.h"
+#include "sim/hca/work_request.h"
+#include "sim/ib/psn.h"
+
+namespace verbatim::hca {
+
+class QueuePair;
+
+// Why packets are sent again; value `cause` of retransmission records.
+enum class RetryCause : std::uint8_t { kTimeout = 1, kSequenceNak, kRnrNak, kMissingResponse };
+
+class Requester {
+ public:
+  explicit Requester(QueuePair& qp);
+
+  void on_doorbell(std::uint32_t producer);
+  void on_work(SendWork work);
+  // The queue pair has become able to send: fetch and send what is there.
+  void wake();
+  // To ERR: nothing more is sent, and no timer runs.
+  void abandon();
+  // Forgets everything, as a reset does.
+  void reset();
+  // From RTR to RTS: the PSN of the first packet.
+  void start(ib::Psn first);
+  // Retry counters as modified.
+  void reload_retries();
+  // Nothing that was begun is outstanding.
+  bool is_drained() const { return works_.empty() || !works_.front().begun; }
+
+  // For the send pipeline; see QueuePair.
+  bool has_packet() const;
+  std::uint32_t next_packet_bytes() const;
+  Outgoing next_packet();
+  bool is_current(const Outgoing& outgoing) const { return outgoing.epoch == epoch_; }
+  const SendWork* work_of(const Outgoing& outgoing) const;
+  void on_transmit();
+
+ private:
+  friend class Completer;
+
+  // What is wrong with a request before any packet of it is made; kSuccess when nothing. Turns the addresses of its
+  // scatter list into those of the program.
+  ib::WcStatus check(SendWork& work) const;
+  void fetch_more();
+  void begin(SendWork& work);
+  // Lets the cursor point at the packet with this PSN, which has been made before or is the next.
+  void seek(ib::Psn psn);
+  // Everything from `psn` on is sent again; false when `retries_left` says no more.
+  void go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left);
+  void stop_timers();
+  // Restarts the transport timer, or stops it when nothing is outstanding.
+  void restart_ack_timer();
+  void on_ack_timeout();
+  void on_rnr_timeout();
+
+  QueuePair& qp_;
+  Ring<SendWork> works_;
+  std::uint32_t fetching_ = 0;      // entries on their way
+  std::uint32_t cursor_ = 0;        // index into works_ of the request being sent
+  std::uint32_t cursor_offset_ = 0; // bytes of it already made into packets
+  ib::Psn next_psn_;
+  ib::Psn unacknowledged_;
+  ib::Psn highest_psn_;
+  std::uint32_t epoch_ = 0;
+  std::uint32_t packets_since_ack_request_ = 0;
+  std::uint8_t retries_left_ = 0;
+  std::uint8_t rnr_retries_left_ = 0;
+  bool rnr_waiting_ = false;
+  Instant ack_deadline_ = kNever;   // may be later than the timer, which then only moves on
+  Timer ack_timer_;
+  Timer rnr_timer_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,399 @@
+#include "sim/hca/responder.h"
+
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queue_pair.h"
+
+namespace verbatim::hca {
+
+using ib::NakCode;
+using ib::QpState;
+using ib::WcStatus;
+
+void Responder::start(ib::Psn expected) {
+  expected_ = expected;
+  msn_ = 0;
+  refill();
+}
+
+void Responder::reset() {
+  drop_held();
+  expected_ = {};
+  msn_ = 0;
+  nak_sent_ = established_ = false;
+  message_ = Message::kNone;
+  received_ = 0;
+  current_.reset();
+  cache_ = {};
+  fetching_ = 0;
+  record_fetching_ = false;
+  no_receive_ = false;
+}
+
+void Responder::drop_held() {
+  if (holding_) qp_.adapter.receiver.drop(held_, DropReason::kWrongState);
+  holding_ = false;
+  while (!behind_.empty()) {
+    Incoming incoming = behind_.pop_front();
+    qp_.adapter.receiver.drop(incoming, DropReason::kWrongState);
+  }
+}
+
+void Responder::flush() {
+  drop_held();
+  if (current_) complete_receive(*current_, WcStatus::kWorkRequestFlushed, nullptr, 0);
+  current_.reset();
+  message_ = Message::kNone;
+  while (!cache_.empty()) complete_receive(cache_.pop_front(), WcStatus::kWorkRequestFlushed, nullptr, 0);
+  qp_.want_recv_doorbell(true);
+  refill();
+}
+
+// ---- receive work requests -------------------------------------------------------------------------------------
+
+void Responder::refill() {
+  if (qp_.recv_queue.entries() == 0) return;
+  const std::uint32_t prefetch = qp_.adapter.profile.wqe_prefetch;
+  const std::uint32_t have = static_cast<std::uint32_t>(cache_.size()) + fetching_;
+  if (have < prefetch && qp_.recv_queue.to_fetch() > 0) {
+    const std::uint32_t count = qp_.recv_queue.run_length(prefetch);
+    qp_.adapter.fetcher.fetch_recv(qp_, qp_.recv_queue.fetched(), count);
+    qp_.recv_queue.fetch(count);
+    fetching_ += count;
+  }
+  // No doorbell tells of new receives: the record is read again before the adapter runs out.
+  if (cache_.size() + fetching_ + qp_.recv_queue.to_fetch() < prefetch) fetch_record();
+}
+
+void Responder::fetch_record() {
+  if (record_fetching_ || qp_.recv_queue.entries() == 0) return;
+  record_fetching_ = true;
+  qp_.adapter.fetcher.fetch_recv_record(qp_);
+}
+
+void Responder::on_record(std::uint32_t producer, Instant sampled_at) {
+  record_fetching_ = false;
+  const auto announcement = qp_.recv_queue.announce(producer);
+  if (announcement == WorkQueue::Announcement::kImpossible) return qp_.fail_fatally();
+  if (announcement == WorkQueue::Announcement::kNew) refill();
+  if (!holding_ || !cache_.empty() || fetching_ > 0) return;
+  // A receive posted before the packet came must be found; one posted later need not be.
+  if (sampled_at < held_.checked_at) return fetch_record();
+  no_receive_ = true;
+  resume();
+}
+
+void Responder::on_work(RecvWork work) {
+  --fetching_;
+  if (qp_.state() == QpState::kErr) {
+    complete_receive(work, WcStatus::kWorkRequestFlushed, nullptr, 0);
+    if (fetching_ == 0) refill();
+    return;
+  }
+  cache_.push_back(std::move(work));
+  resume();
+}
+
+void Responder::on_doorbell(std::uint32_t producer) {
+  if (qp_.state() != QpState::kErr) return;
+  if (qp_.recv_queue.announce(producer) == WorkQueue::Announcement::kNew) refill();
+}
+
+void Responder::hold(Incoming incoming) {
+  held_ = std::move(incoming);
+  holding_ = true;
+}
+
+void Responder::resume() {
+  if (!holding_) return;
+  holding_ = false;
+  Incoming incoming = std::move(held_);
+  while (!process(incoming, ib::info(incoming.packet->bth.opcode))) {
+    no_receive_ = false;
+    if (behind_.empty()) return;
+    incoming = behind_.pop_front();
+  }
+  no_receive_ = false;
+  hold(std::move(incoming));
+}
+
+// ---- requests --------------------------------------------------------------------------------------------------
+
+void Responder::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
+  if (holding_) {
+    behind_.push_back(std::move(incoming));
+  } else if (process(incoming, operation)) {
+    hold(std::move(incoming));
+  }
+}
+
+bool Responder::process(Incoming& incoming, const ib::OpcodeInfo& operation) {
+  if (!qp_.can_receive()) {
+    qp_.adapter.receiver.drop(incoming, DropReason::kWrongState);
+    return false;
+  }
+  Request request{incoming, *incoming.packet, operation};
+  Step step = Step::kPsn;
+  while (true) {
+    switch (step) {
+      case Step::kPsn:
+        step = check_psn(request);
+        break;
+      case Step::kSequence:
+        step = check_sequence(request);
+        break;
+      case Step::kRights:
+        step = check_rights(request);
+        break;
+      case Step::kResources:
+        step = check_resources(request);
+        break;
+      case Step::kLength:
+        step = check_length(request);
+        break;
+      case Step::kRemoteKey:
+        step = check_remote_key(request);
+        break;
+      case Step::kExecute:
+        step = execute(request);
+        break;
+      case Step::kAcknowledge:
+        step = acknowledge(request);
+        break;
+      case Step::kDone:
+        qp_.adapter.receiver.release(incoming, qp_.adapter.engine.now());
+        return false;
+      case Step::kWait:
+        return true;
+    }
+  }
+}
+
+Responder::Step Responder::check_psn(Request& request) {
+  const ib::Bth& bth = request.packet.bth;
+  const std::int32_t ahead = distance(expected_, bth.psn);
+  if (ahead == 0) return Step::kSequence;
+  if (ahead > 0) {
+    // IBA 9.7.5.2.8: a gap is reported once, until the missing packet comes.
+    if (!nak_sent_) {
+      nak_sent_ = true;
+      send_ack(ib::nak_syndrome(NakCode::kPsnSequenceError), expected_);
+    }
+    qp_.adapter.receiver.drop(request.incoming, DropReason::kAfterNak);
+    return Step::kDone;
+  }
+  // IBA 9.7.5.1.4: a duplicate is not executed again; the newest acknowledgement answers it.
+  qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kDuplicate, qp_.number, bth.psn.value,
+                            static_cast<std::uint64_t>(bth.opcode));
+  if (bth.ack_request) send_ack(ib::ack_syndrome(ib::kUnlimitedCredits), expected_ - 1);
+  return Step::kDone;
+}
+
+Responder::Step Responder::check_sequence(Request& request) {
+  // IBA 9.7.4.1.5, table 57: FIRST and ONLY only between messages, MIDDLE and LAST only within one of their kind.
+  switch (operation_of(request.packet.bth.opcode)) {
+    case ib::Operation::kSendFirst:
+    case ib::Operation::kSendMiddle:
+    case ib::Operation::kSendLast:
+    case ib::Operation::kSendLastImm:
+    case ib::Operation::kSendOnly:
+    case ib::Operation::kSendOnlyImm:
+      request.kind = Message::kSend;
+      break;
+    case ib::Operation::kWriteFirst:
+    case ib::Operation::kWriteMiddle:
+    case ib::Operation::kWriteLast:
+    case ib::Operation::kWriteLastImm:
+    case ib::Operation::kWriteOnly:
+    case ib::Operation::kWriteOnlyImm:
+      request.kind = Message::kWrite;
+      break;
+    default:
+      return refuse(request, NakCode::kInvalidRequest);
+  }
+  const Message expected = request.operation.begins_message ? Message::kNone : request.kind;
+  if (message_ != expected) return refuse(request, NakCode::kInvalidRequest);
+  return Step::kRights;
+}
+
+Responder::Step Responder::check_rights(Request& request) {
+  // The specification leaves invalid request and remote access error; adapters say the latter.
+  if (request.kind == Message::kWrite && (qp_.attributes.qp_access_flags & ib::kRemoteWrite) == 0) {
+    return refuse(request, NakCode::kRemoteAccessError);
+  }
+  return Step::kResources;
+}
+
+Responder::Step Responder::check_resources(Request& request) {
+  const bool consumes = request.kind == Message::kSend ? request.operation.begins_message
+                                                       : request.operation.ends_message && request.operation.has_immediate;
+  if (!consumes || current_) return Step::kLength;
+  if (!cache_.empty()) {
+    current_ = cache_.pop_front();
+    refill();
+    if (current_->malformed) {
+      return fail_receive(request, WcStatus::kLocalQpOperationError, NakCode::kRemoteOperationalError);
+    }
+    return Step::kLength;
+  }
+  if (!no_receive_ && qp_.recv_queue.entries() > 0) {
+    refill();
+    return Step::kWait;
+  }
+  // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again.
+  if (!nak_sent_) {
+    nak_sent_ = true;
+    send_ack(ib::rnr_nak_syndrome(qp_.attributes.min_rnr_timer), expected_);
+  }
+  qp_.adapter.receiver.drop(request.incoming, DropReason::kAfterNak);
+  return Step::kDone;
+}
+
+Responder::Step Responder::check_length(Request& request) {
+  const std::uint32_t length = request.packet.payload.length;
+  const std::uint32_t mtu = qp_.path_mtu();
+  const ib::OpcodeInfo& operation = request.operation;
+  // IBA 9.7.4.1.6: FIRST and MIDDLE carry exactly one path MTU, LAST 1 to MTU bytes, ONLY 0 to MTU.
+  const bool fits = operation.ends_message ? length <= mtu && (operation.begins_message || length > 0) : length == mtu;
+  if (!fits) return refuse(request, NakCode::kInvalidRequest);
+  if (request.kind == Message::kSend && received_ + std::uint64_t{length} > current_->capacity) {
+    return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
+  }
+  if (request.kind == Message::kWrite) {
+    if (operation.begins_message) {
+      reth_ = request.packet.reth;
+      if (reth_.length > qp_.adapter.profile.max_message_bytes) return refuse(request, NakCode::kInvalidRequest);
+    }
+    // IBA 9.7.4.1.6: the payload of all packets together is what the RETH announced.
+    const std::uint64_t total = received_ + std::uint64_t{length};
+    if (total > reth_.length || (operation.ends_message && total != reth_.length)) {
+      return refuse(request, NakCode::kInvalidRequest);
+    }
+  }
+  return Step::kRemoteKey;
+}
+
+Responder::Step Responder::check_remote_key(Request& request) {
+  // IBA 9.7.4.1.7: a request for no bytes is not checked; the first packet answers for the whole range.
+  if (request.kind != Message::kWrite || reth_.length == 0) return Step::kExecute;
+  const KeyCheck key = qp_.adapter.keys.check(reth_.rkey.value, qp_.context, qp_.params.pd, reth_.va.value,
+                                              reth_.length, ib::kRemoteWrite);
+  if (key.region == nullptr) return refuse(request, NakCode::kRemoteAccessError);
+  request.address = key.address + received_;
+  return Step::kExecute;
+}
+
+void Responder::place_write(Request& request) {
+  const std::uint32_t length = request.packet.payload.length;
+  if (length == 0) return;
+  const MemoryPiece piece{request.address, length, reth_.rkey.value};
+  const auto times = qp_.adapter.payloads.write(qp_.context, request.packet.payload, {&piece, 1});
+  qp_.adapter.receiver.release(request.incoming, times.left_adapter);
+}
+
+bool Responder::place_send(Request& request) {
+  const std::uint32_t length = request.packet.payload.length;
+  if (length == 0) return true;
+  std::vector<MemoryPiece>& pieces = qp_.adapter.scratch_pieces;
+  pieces.clear();
+  const bool allowed = current_->sges.visit(received_, length, [&](const protocol::Sge& sge, std::uint32_t offset,
+                                                                   std::uint32_t part) {
+    const KeyCheck key = qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va + offset, part,
+                                                ib::kLocalWrite);
+    if (key.region == nullptr) return false;
+    pieces.push_back({key.address, part, sge.lkey});
+    return true;
+  });
+  if (!allowed) return false;
+  const auto times = qp_.adapter.payloads.write(qp_.context, request.packet.payload, pieces);
+  qp_.adapter.receiver.release(request.incoming, times.left_adapter);
+  return true;
+}
+
+Responder::Step Responder::execute(Request& request) {
+  if (request.kind == Message::kSend && !place_send(request)) {
+    return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError);
+  }
+  if (request.kind == Message::kWrite) place_write(request);
+  if (!established_) {
+    established_ = true;
+    if (qp_.state() == QpState::kRtr) qp_.raise(ib::AsyncEventType::kCommunicationEstablished);
+  }
+  nak_sent_ = false;
+  expected_ = expected_ + 1;
+  received_ += request.packet.payload.length;
+  message_ = request.kind;
+  if (request.operation.ends_message) {
+    msn_ = (msn_ + 1) & 0xffffff;
+    if (current_) {
+      complete_receive(*current_, WcStatus::kSuccess, &request.packet, received_);
+      current_.reset();
+    }
+    message_ = Message::kNone;
+    received_ = 0;
+  }
+  return Step::kAcknowledge;
+}
+
+Responder::Step Responder::acknowledge(Request& request) {
+  // IBA 9.7.5.1.2: an acknowledgement may cover several requests; this adapter sends one per request for it.
+  if (request.packet.bth.ack_request) {
+    send_ack(ib::ack_syndrome(ib::kUnlimitedCredits), request.packet.bth.psn);
+  }
+  return Step::kDone;
+}
+
+// ---- errors and answers ----------------------------------------------------------------------------------------
+
+Responder::Step Responder::refuse(Request& request, NakCode code) {
+  send_ack(ib::nak_syndrome(code), request.packet.bth.psn);
+  qp_.raise(code == NakCode::kRemoteAccessError ? ib::AsyncEventType::kQpAccessError
+                                                : ib::AsyncEventType::kQpRequestError);
+  qp_.adapter.receiver.release(request.incoming, qp_.adapter.engine.now());
+  qp_.enter_error();
+  return Step::kDone;
+}
+
+Responder::Step Responder::fail_receive(Request& request, WcStatus status, NakCode code) {
+  send_ack(ib::nak_syndrome(code), request.packet.bth.psn);
+  complete_receive(*current_, status, nullptr, 0);
+  current_.reset();
+  qp_.adapter.receiver.release(request.incoming, qp_.adapter.engine.now());
+  qp_.enter_error();
+  return Step::kDone;
+}
+
+void Responder::send_ack(std::uint8_t syndrome, ib::Psn psn) {
+  ib::PacketPtr packet = qp_.make_packet(make_opcode(ib::Transport::kRc, ib::Operation::kAcknowledge), psn);
+  packet->aeth = {syndrome, msn_};
+  qp_.adapter.sender.acknowledge(std::move(packet), qp_.self);
+}
+
+void Responder::complete_receive(const RecvWork& work, WcStatus status, const ib::Packet* packet,
+                                 std::uint32_t bytes) {
+  protocol::Cqe entry = qp_.make_completion(work.wr_id, status);
+  entry.opcode = static_cast<std::uint8_t>(ib::WcOpcode::kReceive);
+  entry.wqe_counter = work.number;
+  entry.is_receive = 1;
+  bool solicited = false;
+  if (packet != nullptr) {
+    const ib::OpcodeInfo& operation = ib::info(packet->bth.opcode);
+    entry.byte_length = bytes;
+    if (operation.has_reth || message_ == Message::kWrite) {
+      entry.opcode = static_cast<std::uint8_t>(ib::WcOpcode::kReceiveRdmaWithImm);
+    }
+    if (operation.has_immediate) {
+      entry.immediate = packet->immediate;
+      entry.flags |= ib::kWcWithImm;
+    }
+    entry.source_qp = qp_.attributes.dest_qp_num;
+    entry.source_lid = packet->lrh.source.value;
+    entry.service_level = packet->lrh.service_level.value;
+    solicited = packet->bth.solicited;
+  }
+  qp_.recv_queue.retire();
+  qp_.adapter.completions.push(qp_.params.recv_cq, entry, solicited);
+}
+
+}  // namespace verbatim::hca

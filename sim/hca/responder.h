@@ -1,0 +1,107 @@
+// The receiving half of a queue pair (IBA 9.7.4, 9.7.5): each request packet passes a row of checks, one function per
+// step, in the order in which the specification gives precedence to their errors, and is then executed and
+// acknowledged. A packet that needs a receive work request that is still being fetched waits, and everything behind
+// it; so does nothing of other queue pairs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/core/ring.h"
+#include "sim/hca/payload_writer.h"
+#include "sim/hca/receive_pipeline.h"
+#include "sim/hca/work_request.h"
+#include "sim/ib/aeth.h"
+#include "sim/ib/opcode.h"
+#include "sim/ib/psn.h"
+#include "sim/ib/types.h"
+
+namespace verbatim::hca {
+
+class QueuePair;
+
+class Responder {
+ public:
+  explicit Responder(QueuePair& qp) : qp_(qp) {}
+
+  // From INIT to RTR: the first PSN expected; receive work requests are fetched ahead.
+  void start(ib::Psn expected);
+  void reset();
+  // To ERR: everything posted is flushed, now and later.
+  void flush();
+
+  void receive(Incoming incoming, const ib::OpcodeInfo& operation);
+
+  // From the fetcher, and from doorbells in ERR.
+  void on_record(std::uint32_t producer, Instant sampled_at);
+  void on_work(RecvWork work);
+  void on_doorbell(std::uint32_t producer);
+
+ private:
+  enum class Step : std::uint8_t {
+    kPsn,
+    kSequence,
+    kRights,
+    kResources,
+    kLength,
+    kRemoteKey,
+    kExecute,
+    kAcknowledge,
+    kDone,
+    kWait,
+  };
+  enum class Message : std::uint8_t { kNone, kSend, kWrite };
+
+  struct Request {
+    Incoming& incoming;
+    const ib::Packet& packet;
+    const ib::OpcodeInfo& operation;
+    Message kind = Message::kNone;
+    host::ProgramAddress address = 0;  // of a WRITE's payload
+  };
+
+  // True when the packet must wait.
+  bool process(Incoming& incoming, const ib::OpcodeInfo& operation);
+  Step check_psn(Request& request);
+  Step check_sequence(Request& request);
+  Step check_rights(Request& request);
+  Step check_resources(Request& request);
+  Step check_length(Request& request);
+  Step check_remote_key(Request& request);
+  Step execute(Request& request);
+  Step acknowledge(Request& request);
+
+  Step refuse(Request& request, ib::NakCode code);
+  Step fail_receive(Request& request, ib::WcStatus status, ib::NakCode code);
+  void send_ack(std::uint8_t syndrome, ib::Psn psn);
+  void complete_receive(const RecvWork& work, ib::WcStatus status, const ib::Packet* packet, std::uint32_t bytes);
+  // Places the packet's payload; false when a key does not allow it.
+  bool place_send(Request& request);
+  void place_write(Request& request);
+  void hold(Incoming incoming);
+  void resume();
+  void refill();
+  void fetch_record();
+  void drop_held();
+
+  QueuePair& qp_;
+  ib::Psn expected_;
+  std::uint32_t msn_ = 0;             // 24 bits: messages completed
+  bool nak_sent_ = false;             // a gap or a missing receive was answered; silence until the PSN comes
+  bool established_ = false;
+  Message message_ = Message::kNone;  // being received
+  std::uint32_t received_ = 0;        // bytes of it
+  ib::Reth reth_;                     // of the WRITE being received
+  std::optional<RecvWork> current_;   // receive work request of the message
+
+  Ring<RecvWork> cache_;              // fetched, unused
+  std::uint32_t fetching_ = 0;        // receive work requests on their way
+  bool record_fetching_ = false;
+  bool no_receive_ = false;           // the record was read after the held packet came, and there was nothing
+
+  bool holding_ = false;
+  Incoming held_;                     // waits for a receive work request
+  Ring<Incoming> behind_;             // and these wait behind it
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,173 @@
+#include "sim/hca/send_pipeline.h"
+
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queue_pair.h"
+
+namespace verbatim::hca {
+
+SendPipeline::SendPipeline(Adapter& adapter)
+    : adapter_(adapter),
+      packetize_(adapter.clock, adapter.profile.packetize),
+      acknowledge_(adapter.clock, adapter.profile.acknowledge),
+      packetized_(
+          DelayLine<Outgoing>::of<&SendPipeline::on_packetized>(adapter.engine, adapter.id, EventClass::kStage, this)),
+      acknowledged_(DelayLine<Acknowledgement>::of<&SendPipeline::on_acknowledged>(adapter.engine, adapter.id,
+                                                                                  EventClass::kStage, this)) {}
+
+void SendPipeline::attach(fabric::Port& port) {
+  CHECK(port_ == nullptr);
+  port_ = &port;
+  port.set_room_listener(this, &SendPipeline::on_room);
+}
+
+void SendPipeline::activate(QueuePair& qp) {
+  if (qp.is_scheduled || !qp.has_packet()) return;
+  qp.is_scheduled = true;
+  active_.push_back(qp.self);
+  pump();
+}
+
+void SendPipeline::pump() {
+  if (pumping_) return;  // a packet that failed on its way out may have activated another queue pair
+  pumping_ = true;
+  while (!active_.empty()) {
+    QueuePair* qp = active_.front().get();
+    if (qp == nullptr || !qp->has_packet()) {
+      if (qp != nullptr) qp->is_scheduled = false;
+      active_.pop_front();
+      continue;
+    }
+    const std::uint32_t bytes = buffer_bytes(qp->next_packet_bytes());
+    if (buffered_ > 0 && buffered_ + bytes > adapter_.profile.gather_buffer_bytes) break;
+    active_.pop_front();
+    Outgoing outgoing = qp->next_packet();
+    if (qp->has_packet()) {
+      active_.push_back(qp->self);
+    } else {
+      qp->is_scheduled = false;
+    }
+    buffered_ += bytes;
+    issue(std::move(outgoing));
+  }
+  pumping_ = false;
+}
+
+void SendPipeline::issue(Outgoing outgoing) {
+  const bool needs_gather = outgoing.needs_gather;
+  if (!needs_gather) {
+    gathering_.push_back({std::move(outgoing), adapter_.engine.now(), true});
+    advance();
+    return;
+  }
+  QueuePair& qp = *outgoing.qp.get();
+  const std::uint64_t number = first_gathering_ + gathering_.size();
+  const std::uint32_t length = outgoing.packet->payload.length;
+  if (qp.gathers_in_one_piece(outgoing)) {
+    gathering_.push_back({std::move(outgoing), {}, false});
+    adapter_.dma.read(length, *this, number);
+  } else {
+    const std::vector<std::uint32_t> pieces = qp.gather_pieces(outgoing);
+    gathering_.push_back({std::move(outgoing), {}, false});
+    adapter_.dma.read(pieces, *this, number);
+  }
+}
+
+void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
+  Gathered& gathered = gathering_[cookie - first_gathering_];
+  gathered.complete = true;
+  gathered.at_adapter = at_adapter;
+  if (is_current(gathered.outgoing)) {
+    QueuePair& qp = *gathered.outgoing.qp.get();
+    ib::Packet& packet = *gathered.outgoing.packet;
+    packet.payload.buffer = ib::PayloadBuffer::allocate(packet.payload.length);
+    qp.gather(gathered.outgoing, packet.payload.buffer.fill());
+    adapter_.tracer.record(adapter_.id, TraceEvent::kPayloadGathered, qp.number, packet.bth.psn.value,
+                           packet.payload.length);
+  }
+  advance();
+}
+
+void SendPipeline::advance() {
+  while (!gathering_.empty() && gathering_.front().complete) {
+    Gathered gathered = gathering_.pop_front();
+    ++first_gathering_;
+    packetized_.push(packetize_.accept(gathered.at_adapter), std::move(gathered.outgoing));
+  }
+}
+
+bool SendPipeline::is_current(const Outgoing& outgoing) const {
+  const QueuePair* qp = outgoing.qp.get();
+  return qp != nullptr && qp->is_current(outgoing);
+}
+
+bool SendPipeline::is_own(const ib::Packet& packet) const {
+  return packet.lrh.destination == adapter_.address.lid;
+}
+
+bool SendPipeline::has_room(const ib::Packet& packet) const {
+  return is_own(packet) || port_->has_room(packet.lrh.lane);
+}
+
+void SendPipeline::on_packetized(Outgoing outgoing) {
+  CHECK(port_ != nullptr);
+  outgoing.packet->lrh.lane = port_->lane_of(outgoing.packet->lrh.service_level);
+  if (!waiting_.empty() || !has_room(*outgoing.packet)) {
+    waiting_.push_back(std::move(outgoing));
+    return;
+  }
+  transmit(std::move(outgoing));
+  pump();
+}
+
+void SendPipeline::acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp) {
+  acknowledged_.push(acknowledge_.accept(adapter_.engine.now()), {std::move(packet), qp});
+}
+
+void SendPipeline::on_acknowledged(Acknowledgement acknowledgement) {
+  CHECK(port_ != nullptr);
+  if (acknowledgement.qp.get() == nullptr) return;
+  acknowledgement.packet->lrh.lane = port_->lane_of(acknowledgement.packet->lrh.service_level);
+  if (!waiting_acknowledgements_.empty() || !has_room(*acknowledgement.packet)) {
+    waiting_acknowledgements_.push_back(std::move(acknowledgement));
+    return;
+  }
+  transmit(std::move(acknowledgement));
+}
+
+void SendPipeline::on_room(void* self, ib::VirtualLane) { static_cast<SendPipeline*>(self)->drain(); }
+
+void SendPipeline::drain() {
+  while (!waiting_acknowledgements_.empty() && has_room(*waiting_acknowledgements_.front().packet)) {
+    transmit(waiting_acknowledgements_.pop_front());
+  }
+  while (!waiting_.empty() && has_room(*waiting_.front().packet)) transmit(waiting_.pop_front());
+  pump();
+}
+
+void SendPipeline::transmit(Outgoing outgoing) {
+  buffered_ -= buffer_bytes(outgoing.packet->payload.length);
+  if (!is_current(outgoing)) return;
+  outgoing.qp.get()->on_transmit(outgoing);
+  hand_over(std::move(outgoing.packet));
+}
+
+void SendPipeline::transmit(Acknowledgement acknowledgement) {
+  QueuePair* qp = acknowledgement.qp.get();
+  if (qp == nullptr) return;
+  const ib::Packet& packet = *acknowledgement.packet;
+  adapter_.tracer.record(adapter_.id, TraceEvent::kAckSent, qp->number, packet.bth.psn.value, packet.aeth.syndrome,
+                         packet.aeth.msn);
+  hand_over(std::move(acknowledgement.packet));
+}
+
+void SendPipeline::hand_over(ib::PacketPtr packet) {
+  if (is_own(*packet)) {
+    adapter_.receiver.loop_back(std::move(packet));
+  } else {
+    port_->send(std::move(packet));
+  }
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,92 @@
+// From queue pairs with something to send to the port: a scheduler that lets them take turns packet by packet, the
+// gather of payload from program memory, the packetize stage, and the wait for room in the port.
+//
+// Packets leave in the order in which their gathers were issued. A packet holds its share of the gather buffer from
+// then until the port has it, so the buffer's size over the time a gather takes bounds the rate. Acknowledgements
+// pass their own stage, need no gather, and go to the port before waiting packets.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/core/delay_line.h"
+#include "sim/core/ring.h"
+#include "sim/fabric/port.h"
+#include "sim/hca/context.h"
+#include "sim/hca/pipeline.h"
+#include "sim/host/dma_engine.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+
+// A packet that a queue pair has decided to send.
+struct Outgoing {
+  ib::PacketPtr packet;
+  Ref<QueuePair> qp;
+  std::uint32_t epoch = 0;  // of the requester or responder that made it: after a retry or reset it is not sent
+  bool is_response = false;
+  bool needs_gather = false;
+  std::uint32_t work = 0;    // number of the work request whose bytes it carries; responses: of the read
+  std::uint32_t offset = 0;  // of its payload in the message
+};
+
+class SendPipeline final : public host::DmaClient {
+ public:
+  explicit SendPipeline(Adapter& adapter);
+
+  void attach(fabric::Port& port);
+
+  // The queue pair may have a packet to send now.
+  void activate(QueuePair& qp);
+  // An acknowledgement decided now.
+  void acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp);
+
+ private:
+  struct Gathered {
+    Outgoing outgoing;
+    Instant at_adapter;
+    bool complete = false;
+  };
+  struct Acknowledgement {
+    ib::PacketPtr packet;
+    Ref<QueuePair> qp;
+  };
+
+  // Gather buffer space a payload takes: whole units, one at the least.
+  static std::uint32_t buffer_bytes(std::uint32_t payload) { return payload == 0 ? 64 : (payload + 63) & ~63u; }
+
+  void pump();
+  void issue(Outgoing outgoing);
+  void advance();
+  void on_packetized(Outgoing outgoing);
+  void on_acknowledged(Acknowledgement acknowledgement);
+  void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
+  void on_dma_write(std::uint64_t) override {}
+  static void on_room(void* self, ib::VirtualLane lane);
+  void drain();
+
+  bool is_current(const Outgoing& outgoing) const;
+  void transmit(Outgoing outgoing);
+  void transmit(Acknowledgement acknowledgement);
+  // To the port, or straight to the receive stage when the packet is addressed to this adapter.
+  void hand_over(ib::PacketPtr packet);
+  bool is_own(const ib::Packet& packet) const;
+  bool has_room(const ib::Packet& packet) const;
+
+  Adapter& adapter_;
+  fabric::Port* port_ = nullptr;
+  Pipeline packetize_;
+  Pipeline acknowledge_;
+  Ring<Ref<QueuePair>> active_;
+  std::uint32_t buffered_ = 0;         // bytes of the gather buffer in use
+  Ring<Gathered> gathering_;           // in order of issue
+  std::uint64_t first_gathering_ = 0;  // number of its front
+  DelayLine<Outgoing> packetized_;
+  DelayLine<Acknowledgement> acknowledged_;
+  Ring<Outgoing> waiting_;             // for room in the port
+  Ring<Acknowledgement> waiting_acknowledgements_;
+  bool pumping_ = false;
+};
+
+}  // namespace verbatim::hca

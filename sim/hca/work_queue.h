@@ -1,0 +1,60 @@
+// One ring of work requests in the arena, as the adapter sees it. All numbers are free-running; the program says
+// how far it has produced, and is believed only as far as the ring is long.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace verbatim::hca {
+
+class WorkQueue {
+ public:
+  WorkQueue() = default;
+  // `entries` is a power of two or 0.
+  WorkQueue(std::span<std::byte> ring, std::uint32_t entries, std::uint32_t stride)
+      : ring_(ring), entries_(entries), stride_(stride) {}
+
+  std::uint32_t entries() const { return entries_; }
+  std::uint32_t stride() const { return stride_; }
+  std::uint64_t size_bytes() const { return std::uint64_t{entries_} * stride_; }
+
+  std::uint32_t producer() const { return producer_; }  // one past the newest entry the adapter knows of
+  std::uint32_t fetched() const { return fetched_; }    // next entry to fetch
+  std::uint32_t retired() const { return retired_; }    // oldest entry not completed
+
+  std::uint32_t to_fetch() const { return producer_ - fetched_; }
+
+  enum class Announcement { kNew, kOld, kImpossible };
+  // A new producer number from the program. One further ahead than the ring is long is impossible; one that is not
+  // ahead of the known is old (doorbells of two threads may overtake each other).
+  Announcement announce(std::uint32_t producer) {
+    const std::uint32_t ahead = producer - producer_;
+    if (ahead == 0 || ahead >= (1u << 31)) return Announcement::kOld;
+    if (producer - retired_ > entries_) return Announcement::kImpossible;
+    producer_ = producer;
+    return Announcement::kNew;
+  }
+
+  // Of at most `count` entries from the next to fetch, how many lie in one piece.
+  std::uint32_t run_length(std::uint32_t count) const {
+    return std::min({count, to_fetch(), entries_ - (fetched_ & (entries_ - 1))});
+  }
+  void fetch(std::uint32_t count) { fetched_ += count; }
+  void retire() { ++retired_; }
+
+  std::span<const std::byte> entry(std::uint32_t number) const {
+    return ring_.subspan(std::size_t{number & (entries_ - 1)} * stride_, stride_);
+  }
+
+ private:
+  std::span<std::byte> ring_;
+  std::uint32_t entries_ = 0;
+  std::uint32_t stride_ = 0;
+  std::uint32_t producer_ = 0;
+  std::uint32_t fetched_ = 0;
+  std::uint32_t retired_ = 0;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,72 @@
+#include "sim/hca/work_request.h"
+
+#include <cstring>
+
+namespace verbatim::hca {
+
+using ib::WcStatus;
+using protocol::WqeOpcode;
+
+SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number) {
+  protocol::SendWqe wqe;
+  std::memcpy(&wqe, entry.data(), sizeof(wqe));
+  const std::span<const std::byte> rest = entry.subspan(sizeof(wqe));
+
+  SendWork work;
+  work.wr_id = wqe.wr_id;
+  work.remote_va = wqe.remote_va;
+  work.compare_add = wqe.compare_add;
+  work.swap = wqe.swap;
+  work.rkey = wqe.rkey;
+  work.immediate = wqe.immediate;
+  work.number = number;
+  work.address_handle = wqe.address_handle;
+  work.remote_qpn = wqe.remote_qpn & 0xffffff;
+  work.remote_qkey = wqe.remote_qkey;
+  work.opcode = wqe.opcode;
+  work.flags = wqe.flags;
+  if (wqe.opcode > WqeOpcode::kBindMemoryWindow) {
+    work.opcode = WqeOpcode::kSend;
+    work.fault = WcStatus::kLocalQpOperationError;
+    return work;
+  }
+  if (work.is_inline()) {
+    if (wqe.inline_length > rest.size()) {
+      work.fault = WcStatus::kLocalQpOperationError;
+      return work;
+    }
+    work.length = wqe.inline_length;
+    if (work.length > 0) work.inline_data = ib::PayloadBuffer::copy_of(rest.first(work.length));
+    return work;
+  }
+  if (wqe.sge_count > rest.size() / sizeof(protocol::Sge)) {
+    work.fault = WcStatus::kLocalQpOperationError;
+    return work;
+  }
+  work.sges = ScatterList(rest.data(), wqe.sge_count);
+  const std::uint64_t total = work.sges.total_bytes();
+  if (total > UINT32_MAX) {
+    work.fault = WcStatus::kLocalLengthError;
+    return work;
+  }
+  work.length = static_cast<std::uint32_t>(total);
+  return work;
+}
+
+RecvWork parse_recv(std::span<const std::byte> entry, std::uint32_t number) {
+  protocol::RecvWqe wqe;
+  std::memcpy(&wqe, entry.data(), sizeof(wqe));
+  const std::span<const std::byte> rest = entry.subspan(sizeof(wqe));
+  RecvWork work;
+  work.wr_id = wqe.wr_id;
+  work.number = number;
+  if (wqe.sge_count > rest.size() / sizeof(protocol::Sge)) {
+    work.malformed = true;
+    return work;
+  }
+  work.sges = ScatterList(rest.data(), wqe.sge_count);
+  work.capacity = work.sges.total_bytes();
+  return work;
+}
+
+}  // namespace verbatim::hca

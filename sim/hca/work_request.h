@@ -1,0 +1,57 @@
+// Work requests as the adapter holds them: copied out of the ring once, checked, and from then on independent of
+// what the program does to the ring.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "sim/hca/scatter_list.h"
+#include "sim/ib/payload.h"
+#include "sim/ib/psn.h"
+#include "sim/ib/types.h"
+#include "verbs_shim/protocol/rings.h"
+
+namespace verbatim::hca {
+
+struct SendWork {
+  std::uint64_t wr_id = 0;
+  std::uint64_t remote_va = 0;
+  std::uint64_t compare_add = 0;
+  std::uint64_t swap = 0;
+  std::uint32_t rkey = 0;
+  std::uint32_t immediate = 0;
+  std::uint32_t length = 0;  // of the message, bytes
+  std::uint32_t number = 0;  // of the ring entry
+  std::uint32_t address_handle = 0;
+  std::uint32_t remote_qpn = 0;
+  std::uint32_t remote_qkey = 0;
+  protocol::WqeOpcode opcode = protocol::WqeOpcode::kSend;
+  std::uint8_t flags = 0;
+  // Not kSuccess: the request cannot be executed and completes with this when its turn comes.
+  ib::WcStatus fault = ib::WcStatus::kSuccess;
+  ScatterList sges;               // addresses in the program once checked
+  ib::PayloadBuffer inline_data;  // instead of sges
+
+  // Set when its first packet is made.
+  bool begun = false;
+  ib::Psn first_psn;
+  std::uint32_t packets = 0;  // PSNs it takes
+
+  bool is_inline() const { return (flags & protocol::kWqeInline) != 0; }
+  bool is_signaled() const { return (flags & protocol::kWqeSignaled) != 0; }
+  ib::Psn end_psn() const { return first_psn + packets; }  // one past its last
+};
+
+struct RecvWork {
+  std::uint64_t wr_id = 0;
+  std::uint32_t number = 0;
+  bool malformed = false;  // names more scatter entries than the ring entry holds
+  ScatterList sges;
+  std::uint64_t capacity = 0;
+};
+
+// `entry` is one ring entry, read once.
+SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number);
+RecvWork parse_recv(std::span<const std::byte> entry, std::uint32_t number);
+
+}  // namespace verbatim::hca

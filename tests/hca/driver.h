@@ -1,0 +1,439 @@
+// Plays the shim's part against adapters of the model: makes objects by commands, writes work requests into the
+// rings, rings doorbells and reads completions, as the program of a simulated host would, without any process.
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/core/choice.h"
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+#include "sim/fabric/port.h"
+#include "sim/fabric/switch.h"
+#include "sim/hca/hca.h"
+#include "sim/host/buffer_memory.h"
+#include "sim/ib/types.h"
+
+namespace verbatim::test {
+
+using protocol::WqeOpcode;
+
+inline hca::HcaProfile test_profile() {
+  hca::HcaProfile profile;
+  profile.name = "test";
+  profile.doorbell = {4, 1};
+  profile.wqe_decode = {10, 2};
+  profile.packetize = {8, 2};
+  profile.receive_check = {12, 2};
+  profile.acknowledge = {6, 1};
+  profile.completion = {5, 2};
+  return profile;
+}
+
+// EDR 4x and two metres of cable.
+inline fabric::LinkParams test_link() {
+  fabric::LinkParams link;
+  link.byte_time = ByteTime{80, 1};
+  link.propagation = Duration{9'200};
+  return link;
+}
+
+struct Recorder final : TraceSink {
+  std::vector<TraceRecord> records;
+  void on_record(const TraceRecord& record, std::span<const std::byte>) override { records.push_back(record); }
+  std::size_t count(TraceEvent event) const {
+    std::size_t n = 0;
+    for (const TraceRecord& record : records) n += record.event == event ? 1 : 0;
+    return n;
+  }
+  std::vector<TraceRecord> all(TraceEvent event) const {
+    std::vector<TraceRecord> found;
+    for (const TraceRecord& record : records) {
+      if (record.event == event) found.push_back(record);
+    }
+    return found;
+  }
+};
+
+struct WorldOptions {
+  hca::HcaProfile profile = test_profile();
+  fabric::LinkParams link = test_link();
+  bool with_switch = false;
+  bool record = true;
+  bool connected = true;
+};
+
+struct PathOptions {
+  std::uint32_t mtu = 5;
+  std::uint8_t timeout = 14, retry_cnt = 7, rnr_retry = 7, min_rnr_timer = 12;
+  std::uint32_t access = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
+  std::uint32_t sq_psn = 1000, rq_psn = 1000;
+  std::uint8_t max_rd_atomic = 16, max_dest_rd_atomic = 16;
+};
+
+struct PairOptions {
+  WorldOptions world;
+  PathOptions path;
+  std::uint64_t buffer_bytes = 1 << 20;
+  std::uint32_t cqe = 256;
+  bool with_channel = false;
+  protocol::QpCapabilities capabilities{64, 64, 4, 4, 64};
+};
+
+// Two adapters ("client" LID 1, "server" LID 2), joined by a cable or by a switch.
+struct World {
+  explicit World(const WorldOptions& options = {})
+      : options(options),
+        components({"client/hca", "client/p1", "server/hca", "server/p1", "switch", "switch/p1", "switch/p2"}) {
+    if (options.record) tracer.add(trace);
+    client = make("client", 1);
+    server = make("server", 2);
+    fabric::PortParams params;
+    params.input_buffer_bytes = options.profile.receive_buffer_bytes;
+    params.virtual_lanes = options.profile.virtual_lanes;
+    const fabric::PortNumber one{1};
+    client_port = std::make_unique<fabric::Port>(engine, tracer, components.id("client/p1"), one, params, *client);
+    server_port = std::make_unique<fabric::Port>(engine, tracer, components.id("server/p1"), one, params, *server);
+    client->attach(*client_port);
+    server->attach(*server_port);
+    if (!options.connected) return;
+    if (options.with_switch) {
+      fabric::SwitchProfile profile;
+      fabric_switch = std::make_unique<fabric::Switch>(
+          engine, tracer, components.id("switch"), profile,
+          std::vector{components.id("switch/p1"), components.id("switch/p2")});
+      connect(*client_port, fabric_switch->port(fabric::PortNumber{1}), options.link);
+      connect(*server_port, fabric_switch->port(fabric::PortNumber{2}), options.link);
+      fabric_switch->set_forwarding_table({fabric::Switch::kNoRoute, fabric::PortNumber{1}, fabric::PortNumber{2}});
+    } else {
+      connect(*client_port, *server_port, options.link);
+    }
+  }
+
+  std::unique_ptr<hca::Hca> make(const std::string& name, std::uint16_t lid) {
+    hca::PortAddress address;
+    address.lid = ib::Lid{lid};
+    address.sm_lid = ib::Lid{1};
+    address.gid.raw[15] = static_cast<std::uint8_t>(lid);
+    address.node_guid = lid;
+    return std::make_unique<hca::Hca>(engine, tracer, choices, components.id(name + "/hca"), "mlx5_0",
+                                      options.profile, address, 1);
+  }
+
+  std::int64_t now_ps() const { return to_ps(engine.now()); }
+  void run() { engine.run(); }
+  void run_for(Duration duration) { engine.run_until(engine.now() + duration); }
+
+  const WorldOptions options;
+  Engine engine;
+  Tracer tracer{engine};
+  DefaultChoices choices;
+  ComponentTable components;
+  Recorder trace;
+  std::unique_ptr<hca::Hca> client, server;
+  std::unique_ptr<fabric::Port> client_port, server_port;
+  std::unique_ptr<fabric::Switch> fabric_switch;
+};
+
+struct Cq {
+  std::uint32_t handle = 0, number = 0, entries = 0;
+  std::uint64_t ring = 0, record = 0;
+  std::uint32_t consumer = 0;
+};
+
+struct Qp {
+  protocol::CreateQp made{};
+  std::uint32_t send_producer = 0, recv_producer = 0;
+};
+
+struct Mr {
+  std::uint32_t handle = 0, lkey = 0, rkey = 0;
+};
+
+struct SendRequest {
+  std::uint64_t wr_id = 0;
+  WqeOpcode opcode = WqeOpcode::kSend;
+  std::uint8_t flags = protocol::kWqeSignaled;
+  std::vector<protocol::Sge> sges;
+  std::vector<std::byte> inline_data;
+  std::uint32_t immediate = 0;
+  std::uint64_t remote_va = 0;
+  std::uint32_t rkey = 0;
+  std::uint64_t compare_add = 0;
+  std::uint64_t swap = 0;
+};
+
+// One simulated program with one context on one adapter.
+class Program final : public hca::EventListener {
+ public:
+  static constexpr std::uint64_t kBuffer = 0x10000;  // address of the buffer every program has
+
+  Program(World& world, hca::Hca& hca, std::uint64_t buffer_bytes = 1 << 20, std::uint64_t arena_bytes = 4 << 20,
+          std::uint32_t process = 100)
+      : world_(world), hca_(hca), arena_(arena_bytes / sizeof(Line)) {
+    memory.map(kBuffer, buffer_bytes);
+    context = hca.open({process, &memory, arena(), this});
+    protocol::AllocPd alloc{};
+    if (command(alloc) == 0) pd = alloc.handle;
+  }
+
+  template <class Command>
+  int command(Command& command, protocol::CommandType type = Command::kType) {
+    command.header = {type, sizeof(Command), -1, context};
+    hca_.execute(std::as_writable_bytes(std::span(&command, 1)));
+    return command.header.status;
+  }
+  int destroy(protocol::CommandType type, std::uint32_t handle) {
+    protocol::DestroyObject object{};
+    object.handle = handle;
+    const int status = command(object, type);
+    last_destroyed = object;
+    return status;
+  }
+
+  Mr reg_mr(std::uint64_t start, std::uint64_t length, std::uint32_t access, int* status = nullptr) {
+    protocol::RegMr reg{};
+    reg.start = reg.iova = start;
+    reg.length = length;
+    reg.pd = pd;
+    reg.access = access;
+    const int result = command(reg);
+    if (status != nullptr) *status = result;
+    return {reg.handle, reg.lkey, reg.rkey};
+  }
+
+  Cq create_cq(std::uint32_t cqe, bool with_channel = false) {
+    protocol::CreateCq create{};
+    create.cookie = 0xc0 + cqe;
+    create.cqe = cqe;
+    create.channel_fd = with_channel ? 5 : -1;
+    create.channel = 7;
+    if (command(create) != 0) return {};
+    return {create.handle, create.number, create.ring_entries, create.ring_offset, create.record_offset, 0};
+  }
+
+  int try_create_qp(Qp& qp, const Cq& send, const Cq& recv, protocol::QpCapabilities capabilities,
+                    ib::QpType type = ib::QpType::kRc) {
+    qp.made.cookie = 0x9000;
+    qp.made.pd = pd;
+    qp.made.send_cq = send.handle;
+    qp.made.recv_cq = recv.handle;
+    qp.made.type = static_cast<std::uint32_t>(type);
+    qp.made.capabilities = capabilities;
+    return command(qp.made);
+  }
+  Qp create_qp(const Cq& send, const Cq& recv, protocol::QpCapabilities capabilities = {64, 64, 4, 4, 64}) {
+    Qp qp;
+    if (try_create_qp(qp, send, recv, capabilities) != 0) qp.made.number = 0;
+    return qp;
+  }
+
+  int modify(const Qp& qp, std::uint32_t mask, const protocol::QpAttributes& attributes) {
+    protocol::ModifyQp modify{};
+    modify.handle = qp.made.handle;
+    modify.mask = mask;
+    modify.attributes = attributes;
+    return command(modify);
+  }
+  int to_state(const Qp& qp, ib::QpState state) {
+    protocol::QpAttributes attributes{};
+    attributes.qp_state = static_cast<std::uint32_t>(state);
+    return modify(qp, ib::kQpState, attributes);
+  }
+  int to_init(const Qp& qp, const PathOptions& path) {
+    protocol::QpAttributes attributes{};
+    attributes.qp_state = static_cast<std::uint32_t>(ib::QpState::kInit);
+    attributes.port_num = 1;
+    attributes.qp_access_flags = path.access;
+    return modify(qp, ib::kQpState | ib::kQpPkeyIndex | ib::kQpPort | ib::kQpAccessFlags, attributes);
+  }
+  int to_rtr(const Qp& qp, std::uint16_t peer_lid, std::uint32_t peer_qpn, const PathOptions& path) {
+    protocol::QpAttributes attributes{};
+    attributes.qp_state = static_cast<std::uint32_t>(ib::QpState::kRtr);
+    attributes.path.dlid = peer_lid;
+    attributes.path.port = 1;
+    attributes.path_mtu = path.mtu;
+    attributes.dest_qp_num = peer_qpn;
+    attributes.rq_psn = path.rq_psn;
+    attributes.max_dest_rd_atomic = path.max_dest_rd_atomic;
+    attributes.min_rnr_timer = path.min_rnr_timer;
+    return modify(qp,
+                  ib::kQpState | ib::kQpAv | ib::kQpPathMtu | ib::kQpDestQpn | ib::kQpRqPsn | ib::kQpMaxDestRdAtomic |
+                      ib::kQpMinRnrTimer,
+                  attributes);
+  }
+  int to_rts(const Qp& qp, const PathOptions& path) {
+    protocol::QpAttributes attributes{};
+    attributes.qp_state = static_cast<std::uint32_t>(ib::QpState::kRts);
+    attributes.sq_psn = path.sq_psn;
+    attributes.timeout = path.timeout;
+    attributes.retry_cnt = path.retry_cnt;
+    attributes.rnr_retry = path.rnr_retry;
+    attributes.max_rd_atomic = path.max_rd_atomic;
+    return modify(qp,
+                  ib::kQpState | ib::kQpSqPsn | ib::kQpTimeout | ib::kQpRetryCount | ib::kQpRnrRetry |
+                      ib::kQpMaxRdAtomic,
+                  attributes);
+  }
+  protocol::QueryQp query(const Qp& qp) {
+    protocol::QueryQp query{};
+    query.handle = qp.made.handle;
+    command(query);
+    return query;
+  }
+  ib::QpState state(const Qp& qp) { return static_cast<ib::QpState>(query(qp).attributes.qp_state); }
+
+  // Writes one request into the send ring without telling the adapter.
+  void write_send(Qp& qp, const SendRequest& request) {
+    std::byte* entry = at(qp.made.send_offset) + std::size_t{qp.send_producer & (qp.made.send_entries - 1)} *
+                                                     qp.made.send_stride;
+    protocol::SendWqe wqe{};
+    wqe.wr_id = request.wr_id;
+    wqe.opcode = request.opcode;
+    wqe.flags = request.flags;
+    wqe.immediate = request.immediate;
+    wqe.remote_va = request.remote_va;
+    wqe.rkey = request.rkey;
+    wqe.compare_add = request.compare_add;
+    wqe.swap = request.swap;
+    wqe.sge_count = static_cast<std::uint8_t>(request.sges.size());
+    if ((request.flags & protocol::kWqeInline) != 0) {
+      wqe.inline_length = static_cast<std::uint32_t>(request.inline_data.size());
+      std::memcpy(entry + sizeof(wqe), request.inline_data.data(), request.inline_data.size());
+    } else if (!request.sges.empty()) {
+      std::memcpy(entry + sizeof(wqe), request.sges.data(), request.sges.size() * sizeof(protocol::Sge));
+    }
+    std::memcpy(entry, &wqe, sizeof(wqe));
+    ++qp.send_producer;
+    reinterpret_cast<protocol::QueuePairRecord*>(at(qp.made.record_offset))->send_producer.store(qp.send_producer);
+  }
+  void ring(const Qp& qp) {
+    hca_.ring_doorbell(context, protocol::DoorbellKind::kSendQueue, qp.made.number, qp.send_producer);
+  }
+  void post_send(Qp& qp, const SendRequest& request) {
+    write_send(qp, request);
+    ring(qp);
+  }
+  void post_recv(Qp& qp, std::uint64_t wr_id, const std::vector<protocol::Sge>& sges) {
+    std::byte* entry = at(qp.made.recv_offset) + std::size_t{qp.recv_producer & (qp.made.recv_entries - 1)} *
+                                                     qp.made.recv_stride;
+    protocol::RecvWqe wqe{wr_id, static_cast<std::uint32_t>(sges.size()), 0};
+    std::memcpy(entry, &wqe, sizeof(wqe));
+    if (!sges.empty()) std::memcpy(entry + sizeof(wqe), sges.data(), sges.size() * sizeof(protocol::Sge));
+    ++qp.recv_producer;
+    auto* record = reinterpret_cast<protocol::QueuePairRecord*>(at(qp.made.record_offset));
+    record->recv_producer.store(qp.recv_producer);
+    if (record->recv_doorbell_wanted.load() != 0) {
+      hca_.ring_doorbell(context, protocol::DoorbellKind::kReceiveQueue, qp.made.number, qp.recv_producer);
+    }
+  }
+
+  void arm(const Cq& cq, bool solicited_only = false) {
+    hca_.ring_doorbell(context, protocol::DoorbellKind::kCompletionQueueArm, cq.number,
+                       solicited_only ? protocol::kArmSolicited : protocol::kArmAny);
+  }
+  // The next completion that is visible now.
+  std::optional<protocol::Cqe> poll(Cq& cq) {
+    const auto* entry = reinterpret_cast<const protocol::Cqe*>(at(cq.ring)) + (cq.consumer & (cq.entries - 1));
+    if (entry->sequence != cq.consumer / cq.entries + 1 || entry->visible_at_ps > world_.now_ps()) return std::nullopt;
+    const protocol::Cqe copy = *entry;
+    ++cq.consumer;
+    reinterpret_cast<protocol::CompletionQueueRecord*>(at(cq.record))->consumer.store(cq.consumer);
+    return copy;
+  }
+  std::vector<protocol::Cqe> drain(Cq& cq) {
+    std::vector<protocol::Cqe> all;
+    while (const auto entry = poll(cq)) all.push_back(*entry);
+    return all;
+  }
+
+  std::byte* at(std::uint64_t offset) { return reinterpret_cast<std::byte*>(arena_.data()) + offset; }
+  std::span<std::byte> arena() { return std::as_writable_bytes(std::span(arena_)); }
+
+  void on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) override {
+    completion_events.push_back({channel, event.cookie, world_.now_ps()});
+  }
+  void on_async_event(std::uint32_t, const protocol::AsyncEvent& event) override { async_events.push_back(event); }
+  void on_dma_fault(std::uint32_t, std::uint64_t va, std::uint64_t length) override {
+    dma_faults.push_back({va, length});
+  }
+
+  struct CompletionEventSeen {
+    std::uint32_t channel;
+    std::uint64_t cookie;
+    std::int64_t time_ps;
+  };
+
+  host::BufferMemory memory;
+  std::uint32_t context = 0, pd = 0;
+  std::vector<CompletionEventSeen> completion_events;
+  std::vector<protocol::AsyncEvent> async_events;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> dma_faults;
+  protocol::DestroyObject last_destroyed{};
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  World& world_;
+  hca::Hca& hca_;
+  std::vector<Line> arena_;
+};
+
+// A program on each side with one connected queue pair, one CQ per direction and the buffer registered.
+struct Pair {
+  struct Side {
+    Side(World& world, hca::Hca& hca, const PairOptions& options)
+        : program(world, hca, options.buffer_bytes),
+          mr(program.reg_mr(Program::kBuffer, options.buffer_bytes,
+                            ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic)),
+          send_cq(program.create_cq(options.cqe, options.with_channel)),
+          recv_cq(program.create_cq(options.cqe, options.with_channel)),
+          qp(program.create_qp(send_cq, recv_cq, options.capabilities)) {}
+
+    protocol::Sge sge(std::uint64_t offset, std::uint32_t length) const {
+      return {Program::kBuffer + offset, length, mr.lkey};
+    }
+    void fill(std::uint64_t offset, std::uint32_t length, std::uint8_t seed) {
+      const auto bytes = program.memory.at(Program::kBuffer + offset, length);
+      for (std::size_t i = 0; i < length; ++i) bytes[i] = static_cast<std::byte>(seed + i * 7 + i / 251);
+    }
+    bool equals(std::uint64_t offset, std::uint32_t length, std::uint8_t seed) {
+      const auto bytes = program.memory.at(Program::kBuffer + offset, length);
+      for (std::size_t i = 0; i < length; ++i) {
+        if (bytes[i] != static_cast<std::byte>(seed + i * 7 + i / 251)) return false;
+      }
+      return true;
+    }
+
+    Program program;
+    Mr mr;
+    Cq send_cq, recv_cq;
+    Qp qp;
+  };
+
+  explicit Pair(const PairOptions& given = {}, bool connect_now = true)
+      : options(given), world(given.world), a(world, *world.client, given), b(world, *world.server, given) {
+    if (connect_now) connect_both();
+  }
+  void connect_both() {
+    ready = a.program.to_init(a.qp, options.path) == 0 && b.program.to_init(b.qp, options.path) == 0 &&
+            a.program.to_rtr(a.qp, 2, b.qp.made.number, options.path) == 0 &&
+            b.program.to_rtr(b.qp, 1, a.qp.made.number, options.path) == 0 &&
+            a.program.to_rts(a.qp, options.path) == 0 && b.program.to_rts(b.qp, options.path) == 0;
+  }
+
+  const PairOptions options;
+  World world;
+  Side a, b;
+  bool ready = false;
+};
+
+}  // namespace verbatim::test
