@@ -211,6 +211,21 @@ TEST_F(PostSend, numbers_start_again_after_a_reset) {
   EXPECT_EQ(ibv_post_send(qp, &wr, &bad), 0);
 }
 
+TEST_F(PostSend, completions_of_a_number_s_former_owner_free_nothing) {
+  const std::uint32_t number = qp->qp_num;
+  world().complete(fake_cq(cq), send_cqe(qp, 3));
+  ASSERT_EQ(ibv_destroy_qp(qp), 0);
+  world().next_handle = number - 0x100;  // the fake adapter's QPN follows the handle
+  qp = make_qp(IBV_QPT_RC);
+  ASSERT_EQ(qp->qp_num, number);
+  ibv_send_wr* bad = nullptr;
+  ibv_send_wr wr = send_wr();
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(ibv_post_send(qp, &wr, &bad), 0);
+  ibv_wc wc;
+  ASSERT_EQ(ibv_poll_cq(cq, 1, &wc), 1);
+  EXPECT_EQ(ibv_post_send(qp, &wr, &bad), ENOMEM);
+}
+
 TEST_F(PostSend, opcodes_are_legal_by_queue_pair_type) {
   struct Case {
     ibv_qp_type type;

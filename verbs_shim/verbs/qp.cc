@@ -88,6 +88,9 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
     return refuse(error);
   }
   attach_queues(*qp, command);
+  // Its number may be that of a destroyed one whose completions were never polled.
+  qp->send.stale = waiting_completions(request.send_cq);
+  qp->receive.stale = waiting_completions(request.recv_cq);
   qp->signal_all = request.signal_all;
   qp->capabilities = public_capabilities(command.capabilities);
   *request.capabilities = qp->capabilities;
