@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -75,6 +76,13 @@ int dispatch(int argc, char** argv) {
   CLI::App* schema_verb = app.add_subcommand("schema", "Write the JSON Schemas")->group("");
   schema_verb->add_option("folder", schema_folder, "folder to write to")->required();
 
+  const std::vector<std::string> verbs = {"run", "check", "describe", "schema"};
+  if (argc > 1 && argv[1][0] != '-' && std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
+    const std::string near = config::nearest(argv[1], verbs);
+    complain("there is no verb " + config::in_quotes(argv[1]) + "; " +
+             (near.empty() ? "verbs are run, check and describe" : "did you mean \"" + near + "\"?"));
+    return kUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {

@@ -1,0 +1,120 @@
+// Exit codes and messages of `verbatim check` and of bad command lines. Nothing here starts a program.
+#include "tests/cli/command.h"
+#include "tests/config/helpers.h"
+
+namespace verbatim::cli {
+namespace {
+
+using config::Folder;
+
+TEST(Check, shipped_files_are_valid) {
+  const Finished run = verbatim({"check", "topologies/two_hosts.json", "topologies/two_hosts_direct.json",
+                                 "scenarios/rc_pingpong.json", "topologies/profiles/edr_hca.json",
+                                 "topologies/profiles/edr_switch.json", "topologies/profiles/cpu.json"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out,
+            "topologies/two_hosts.json: a valid topology\n"
+            "topologies/two_hosts_direct.json: a valid topology\n"
+            "scenarios/rc_pingpong.json: a valid scenario\n"
+            "topologies/profiles/edr_hca.json: a valid hca profile\n"
+            "topologies/profiles/edr_switch.json: a valid switch profile\n"
+            "topologies/profiles/cpu.json: a valid cpu profile\n");
+  EXPECT_EQ(run.err, "");
+}
+
+// Profiles are found beside the program, wherever the topology and the user are.
+TEST(Check, profiles_are_found_from_anywhere) {
+  Folder folder;
+  folder.write("my topology.json", R"({"name": "t", "hosts": [{"name": "a"}, {"name": "b"}],
+                                       "links": [{"a": "a", "b": "b", "rate": "EDR 4x"}]})");
+  const Finished run = verbatim({"check", "my topology.json"}, folder.path());
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out, "my topology.json: a valid topology\n");
+}
+
+TEST(Check, all_findings_of_all_files_at_once) {
+  Folder folder;
+  folder.write("a.json", "{\"name\": \"t\",\n  \"hosts\": [}");
+  folder.write("b.json", R"({"name": "t", "hosts": [{"name": "x", "hcaa": "edr_hca"}],
+                             "links": [{"a": "x", "b": "x", "rate": "200 Gbp"}]})");
+  const Finished run = verbatim({"check", "a.json", "none.json", "b.json"}, folder.path());
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err,
+            "a.json: line 2, column 13: this is not valid JSON: unexpected '}'; expected '[', '{', or a literal\n"
+            "none.json: cannot be read: No such file or directory; check the path\n"
+            "b.json: /hosts/0/hcaa: unknown key; did you mean \"hca\"?\n"
+            "b.json: /links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
+            "verbatim: 4 findings\n");
+}
+
+TEST(Check, one_good_and_one_bad_file) {
+  Folder folder;
+  folder.write("bad.json", "[1]");
+  const Finished run = verbatim({"check", std::string(VERBATIM_SOURCE_DIR) + "/topologies/two_hosts.json", "bad.json"},
+                                folder.path());
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.out.find("two_hosts.json: a valid topology\n"), std::string::npos);
+  EXPECT_EQ(run.err,
+            "bad.json: this is neither a topology, a scenario nor a profile; a topology has \"hosts\" and \"links\", a "
+            "scenario \"topology\" and \"programs\", a profile \"profile\": \"hca\", \"switch\" or \"cpu\"\n"
+            "verbatim: 1 finding\n");
+}
+
+TEST(Check, hostile_files_are_findings_and_nothing_worse) {
+  Folder folder;
+  const std::string texts[] = {"", "null", "\"\"", std::string(100'000, '['), std::string(1000, '\xff'),
+                               std::string("{\"hosts\": \0}", 12), "{\"hosts\": 1e400, \"links\": [null, [], {}]}",
+                               "{\"programs\": {}, \"topology\": \"/\"}", "{\"programs\": [{}], \"topology\": \"s\"}"};
+  for (const std::string& text : texts) {
+    folder.write("s", text);
+    const Finished run = verbatim({"check", "s"}, folder.path());
+    EXPECT_EQ(run.code, 2) << text.substr(0, 50) << run.err;
+    EXPECT_NE(run.err.find("finding"), std::string::npos);
+  }
+}
+
+struct Usage {
+  std::vector<std::string> words;
+  const char* message;
+};
+
+TEST(Usage, mistakes_get_exit_code_2_and_a_sentence) {
+  const Usage kUsages[] = {
+      {{}, "A subcommand is required"},
+      {{"rum"}, "there is no verb \"rum\"; did you mean \"run\"?"},
+      {{"check"}, "nothing to check; name files, or use --host"},
+      {{"check", "--hots"}, "--hots"},
+      {{"describe"}, "topology is required"},
+      {{"describe", "none.json"}, "none.json: cannot be read: No such file or directory"},
+      {{"run", "--seed", "x", "s.json"}, "--seed"},
+      {{"run", "--seed", "-1", "s.json"}, "--seed"},
+      {{"run", "--log", "loud", "s.json"}, "--log"},
+      {{"run", "--core", "-2", "s.json"}, "--core"},
+  };
+  for (const Usage& usage : kUsages) {
+    const Finished run = verbatim(usage.words);
+    EXPECT_EQ(run.code, 2) << usage.message;
+    EXPECT_NE(run.err.find(usage.message), std::string::npos) << run.err;
+    EXPECT_EQ(run.out, "");
+  }
+}
+
+TEST(Usage, version_and_help_go_to_standard_output) {
+  const Finished version = verbatim({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.out, "verbatim 0.1.0\n");
+  const Finished help = verbatim({"--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_NE(help.out.find("describe"), std::string::npos);
+  EXPECT_EQ(help.err, "");
+}
+
+TEST(Usage, a_full_disk_behind_standard_output_is_not_success) {
+  const Finished run = run_command({"sh", "-c", "\"$0\" describe topologies/two_hosts.json >/dev/full", VERBATIM_PROGRAM});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(run.err, "verbatim: standard output cannot be written\n");
+}
+
+}  // namespace
+}  // namespace verbatim::cli

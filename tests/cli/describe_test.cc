@@ -1,0 +1,49 @@
+#include "tests/cli/command.h"
+#include "tests/config/helpers.h"
+
+namespace verbatim::cli {
+namespace {
+
+TEST(Describe, golden_two_hosts) {
+  const Finished run = verbatim({"describe", "topologies/two_hosts.json"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out,
+            R"(two_hosts: infiniband, 2 hosts, 1 switch, 2 links
+Two hosts at EDR 4x (100 Gbps), joined by one switch
+Hosts
+  server  10.0.0.1  LID 2  GID fe80:0000:0000:0000:0256:4200:0000:0201  hca connectx-6-like  cpu server-class
+  client  10.0.0.2  LID 1  GID fe80:0000:0000:0000:0256:4200:0000:0101  hca connectx-6-like  cpu server-class
+Switches
+  leaf0  LID 3  36 ports, 2 in use  edr-switch
+Links
+  server:1  --  leaf0:1  EDR 4x  100 Gbps  2 m  9.2 ns
+  client:1  --  leaf0:2  EDR 4x  100 Gbps  2 m  9.2 ns
+Routes
+  server  ->  client  leaf0:1 > leaf0:2 > client:1
+  client  ->  server  leaf0:2 > leaf0:1 > server:1
+Management network
+  20 us one way, 10 Gbps
+)");
+}
+
+TEST(Describe, golden_direct) {
+  const Finished run = verbatim({"describe", "topologies/two_hosts_direct.json"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("two_hosts_direct: infiniband, 2 hosts, 0 switches, 1 link\n"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("  server  ->  client  client:1\n"), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("Switches"), std::string::npos);
+}
+
+TEST(Describe, a_bad_topology_is_not_described) {
+  config::Folder folder;
+  folder.write("t.json", R"({"name": "t", "hosts": [{"name": "a"}], "links": []})");
+  const Finished run = verbatim({"describe", "t.json"}, folder.path());
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err,
+            "t.json: /hosts/0: the host \"a\" has no cable; add a link with the end \"a\"\n"
+            "verbatim: 1 finding; nothing was started\n");
+}
+
+}  // namespace
+}  // namespace verbatim::cli
