@@ -33,6 +33,10 @@ struct ByteTime {
 
   constexpr Duration time_for(std::uint64_t bytes) const {
     if (denominator == 1) return Duration(static_cast<std::int64_t>(bytes * ps_numerator));
+    std::uint64_t scaled = 0;
+    if (!__builtin_mul_overflow(bytes, ps_numerator, &scaled) && scaled <= UINT64_MAX - denominator) [[likely]] {
+      return Duration(static_cast<std::int64_t>((scaled + denominator - 1) / denominator));
+    }
     const unsigned __int128 ps = static_cast<unsigned __int128>(bytes) * ps_numerator + (denominator - 1);
     return Duration(static_cast<std::int64_t>(ps / denominator));
   }

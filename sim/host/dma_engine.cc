@@ -14,6 +14,7 @@ DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
       upstream_(pcie_byte_time(profile.generation, profile.lanes)),
       downstream_(pcie_byte_time(profile.generation, profile.lanes)),
       tags_(profile.outstanding_reads),
+      completions_outlast_requests_(profile.max_read_request_bytes >= 2 * profile.read_header_bytes),
       tag_timer_(Timer::of<&DmaEngine::issue_reads>(engine, id, EventClass::kDma, this)),
       read_touches_(DelayLine<Touch>::of<&DmaEngine::on_read_touch>(engine, id, EventClass::kDma, this)),
       write_touches_(DelayLine<Touch>::of<&DmaEngine::on_write_touch>(engine, id, EventClass::kDma, this)) {
@@ -24,6 +25,11 @@ DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
 
 void DmaEngine::read(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie) {
   CHECK(!pieces.empty());
+  for (const std::uint32_t piece : pieces) CHECK(piece > 0);
+  if (pieces.size() == 1 && pending_.empty()) {
+    const std::uint32_t requests = count_of(pieces[0], profile_.max_read_request_bytes);
+    if (tags_free(requests)) return issue_at_once(pieces[0], requests, client, cookie);
+  }
   PendingRead pending;
   pending.client = &client;
   pending.cookie = cookie;
@@ -33,9 +39,39 @@ void DmaEngine::read(std::span<const std::uint32_t> pieces, DmaClient& client, s
   } else {
     pending.more.assign(pieces.begin(), pieces.end());
   }
-  for (const std::uint32_t piece : pieces) CHECK(piece > 0);
   pending_.push_back(std::move(pending));
   if (pending_.size() == 1) issue_reads();
+}
+
+bool DmaEngine::tags_free(std::uint32_t requests) const {
+  // Completions come in request order, so the tag of the last request is the last to be free.
+  return requests > 0 && requests <= tags_.size() && completions_outlast_requests_ &&
+         tag_free_at(requests_ + requests - 1) <= engine_.now();
+}
+
+void DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client, std::uint64_t cookie) {
+  const Duration latency = profile_.one_way_latency + profile_.memory_read_latency;
+  const Instant earliest = std::max(last_write_visible_, last_read_touch_);
+  const Instant first_out = upstream_.reserve(engine_.now(), profile_.read_header_bytes);
+  const Instant first_touch = std::max(first_out + latency, earliest);
+  const Instant last_out =
+      requests == 1 ? first_out : upstream_.reserve(engine_.now(), std::uint64_t{requests - 1} * profile_.read_header_bytes);
+  last_read_touch_ = std::max(last_out + latency, earliest);
+  // Every completion but the last is as long as several request headers, so once the first is on its way the lane
+  // back is busy until the last has passed.
+  const auto completion = [&](std::uint32_t length) {
+    return length + std::uint64_t{count_of(length, profile_.max_payload_bytes)} * profile_.completion_header_bytes;
+  };
+  const std::uint32_t full = profile_.max_read_request_bytes;
+  const std::uint64_t full_bytes = completion(full);
+  const std::uint64_t last_bytes = completion(bytes - (requests - 1) * full);
+  const Instant end = downstream_.reserve(first_touch, (requests - 1) * full_bytes + last_bytes);
+  for (std::uint32_t i = 1; i <= requests; ++i) {
+    const std::uint64_t behind = i == requests ? 0 : last_bytes + (requests - 1 - i) * full_bytes;
+    tags_[requests_ % tags_.size()] = downstream_.mark(behind);
+    ++requests_;
+  }
+  read_touches_.push(last_read_touch_, {&client, cookie, end + profile_.one_way_latency});
 }
 
 void DmaEngine::issue_reads() {
@@ -59,7 +95,7 @@ void DmaEngine::issue_reads() {
       const std::uint64_t completion_bytes =
           bytes + std::uint64_t{count_of(bytes, profile_.max_payload_bytes)} * profile_.completion_header_bytes;
       at_adapter = downstream_.reserve(touch, completion_bytes) + profile_.one_way_latency;
-      tags_[requests_ % tags_.size()] = at_adapter;
+      tags_[requests_ % tags_.size()] = downstream_.mark(0);
       ++requests_;
       read.next_offset += bytes;
       if (bytes == rest) {

@@ -78,7 +78,14 @@ class DmaEngine {
 
   // Issues requests of queued reads until they are done or a tag is missing.
   void issue_reads();
-  Instant tag_free_at(std::uint64_t request) const { return tags_[request % tags_.size()]; }
+  // A read of one piece for which all tags are free: the same times as request by request, with few divisions.
+  void issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client, std::uint64_t cookie);
+  bool tags_free(std::uint32_t requests) const;
+  // When request number `request` of all may have its tag.
+  Instant tag_free_at(std::uint64_t request) const {
+    const SerialLine::Mark& mark = tags_[request % tags_.size()];
+    return mark.busy_bytes == 0 ? Instant{} : downstream_.time_of(mark) + profile_.one_way_latency;
+  }
   void on_read_touch(Touch touch) { touch.client->on_dma_read(touch.cookie, touch.at_adapter); }
   void on_write_touch(Touch touch) { touch.client->on_dma_write(touch.cookie); }
 
@@ -87,7 +94,8 @@ class DmaEngine {
   SerialLine upstream_;
   SerialLine downstream_;
   std::uint64_t requests_ = 0;   // read requests issued so far; request n holds tag n mod tags
-  std::vector<Instant> tags_;    // when each tag is free again
+  std::vector<SerialLine::Mark> tags_;  // last byte of the completion that frees each tag, as it enters the lane
+  bool completions_outlast_requests_;   // the lane back never runs dry within one read
   Instant last_write_visible_{};
   Instant last_read_touch_{};
   Ring<PendingRead> pending_;

@@ -13,7 +13,16 @@ class SerialLine {
  public:
   explicit SerialLine(ByteTime byte_time) : byte_time_(byte_time) {}
 
+  // A place in the sequence of bytes; its time is computed only when someone asks.
+  struct Mark {
+    Instant busy_since{};
+    std::uint64_t busy_bytes = 0;
+  };
+
   Instant free_at() const { return free_at_; }
+  // `behind` bytes before the end of all reserved so far; they must lie within the last reservation.
+  Mark mark(std::uint64_t behind) const { return {busy_since_, busy_bytes_ - behind}; }
+  Instant time_of(const Mark& mark) const { return mark.busy_since + byte_time_.time_for(mark.busy_bytes); }
 
   // `bytes` that may start at `earliest`; returns when the last of them has passed.
   Instant reserve(Instant earliest, std::uint64_t bytes) {
