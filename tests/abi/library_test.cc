@@ -27,6 +27,11 @@ std::string output_of(const std::string& command) {
 
 std::string quoted(const std::string& path) { return "'" + path + "'"; }
 
+// By name and not by path: LD_PRELOAD cannot hold a path with a space.
+std::string preload(const std::string& names) {
+  return "LD_LIBRARY_PATH=" + quoted(kBuilt) + " LD_PRELOAD=" + names + " ";
+}
+
 // "symbol@version" of every default definition, without the version nodes themselves.
 std::set<std::string> exports(const std::string& library) {
   std::set<std::string> found;
@@ -73,7 +78,7 @@ TEST_P(Library, runs_no_code_when_loaded) {
 TEST_P(Library, is_mapped_at_its_image_base) {
   const std::string base =
       std::string(GetParam().first) == "libibverbs.so.1" ? "200100000000" : "200200000000";
-  const std::string maps = output_of("LD_PRELOAD=" + quoted(built()) + " cat /proc/self/maps");
+  const std::string maps = output_of(preload(GetParam().first) + "cat /proc/self/maps");
   EXPECT_THAT(maps, testing::ContainsRegex(base + "-[0-9a-f]+ r--p 00000000 .*" + GetParam().first));
 }
 
@@ -83,8 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Built, Library,
 
 // All symbols bound at start, with the vendor libraries that Debian's tools bring along.
 TEST(program, real_tools_load_and_say_there_is_no_device) {
-  const std::string preload =
-      "LD_BIND_NOW=1 LD_PRELOAD='" + kBuilt + "/libibverbs.so.1 " + kBuilt + "/librdmacm.so.1' ";
+  const std::string environment = "LD_BIND_NOW=1 " + preload("libibverbs.so.1:librdmacm.so.1");
   struct Tool {
     const char* command;
     const char* answer;
@@ -96,7 +100,7 @@ TEST(program, real_tools_load_and_say_there_is_no_device) {
         Tool{"ucmatose", "No RDMA devices were detected"}}) {
     const std::string name = std::string(tool.command).substr(0, std::string(tool.command).find(' '));
     if (!std::filesystem::exists("/usr/bin/" + name)) continue;
-    EXPECT_THAT(output_of(preload + "timeout 20 " + tool.command), testing::HasSubstr(tool.answer))
+    EXPECT_THAT(output_of(environment + "timeout 20 " + tool.command), testing::HasSubstr(tool.answer))
         << tool.command;
   }
 }
