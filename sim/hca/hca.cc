@@ -19,6 +19,7 @@ Hca::Hca(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::
 
 Hca::~Hca() = default;
 
+ComponentId Hca::component() const { return impl_->adapter.id; }
 const std::string& Hca::device_name() const { return impl_->device_name; }
 const HcaProfile& Hca::profile() const { return impl_->adapter.profile; }
 const PortAddress& Hca::address() const { return impl_->adapter.address; }
@@ -36,6 +37,8 @@ void Hca::ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std:
                         std::uint64_t value) {
   impl_->ring_doorbell(context, kind, number, value);
 }
+
+std::size_t Hca::queue_pair_bytes() { return Pool<QueuePair>::bytes_each(); }
 
 void Hca::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes times) {
   impl_->adapter.receiver.receive(std::move(packet), times);

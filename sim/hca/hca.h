@@ -61,6 +61,8 @@ class Hca final : public fabric::PacketSink {
       const HcaProfile& profile, const PortAddress& address, std::uint64_t root_seed);
   ~Hca();
 
+  // Source of the adapter's own events.
+  ComponentId component() const;
   const std::string& device_name() const;
   const HcaProfile& profile() const;
   const PortAddress& address() const;
@@ -80,6 +82,9 @@ class Hca final : public fabric::PacketSink {
 
   // The CPU's MMIO write leaves the processor now; nothing in it is trusted.
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number, std::uint64_t value);
+
+  // Memory an idle queue pair takes in the simulator, its rings aside.
+  static std::size_t queue_pair_bytes();
 
   void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override;
 

@@ -1,0 +1,188 @@
+// Protection domains, memory regions, queues: what is granted, what is refused and with which errno.
+#include <gtest/gtest.h>
+
+#include "tests/hca/driver.h"
+
+namespace verbatim::test {
+namespace {
+
+using protocol::CommandType;
+
+struct ObjectTest : ::testing::Test {
+  World world;
+  Program program{world, *world.client};
+};
+
+TEST_F(ObjectTest, objects_in_use_are_busy_and_unknown_handles_invalid) {
+  const Mr mr = program.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite);
+  EXPECT_EQ(program.destroy(CommandType::kDeallocPd, program.pd), EBUSY);
+  EXPECT_EQ(program.destroy(CommandType::kDeregMr, mr.handle), 0);
+  EXPECT_EQ(program.destroy(CommandType::kDeregMr, mr.handle), EINVAL);
+  const Cq cq = program.create_cq(4);
+  Qp qp = program.create_qp(cq, cq);
+  ASSERT_NE(qp.made.number, 0u);
+  EXPECT_EQ(program.destroy(CommandType::kDeallocPd, program.pd), EBUSY);
+  EXPECT_EQ(program.destroy(CommandType::kDestroyCq, cq.handle), EBUSY);
+  EXPECT_EQ(program.destroy(CommandType::kDestroyQp, qp.made.handle + 1), EINVAL);
+  EXPECT_EQ(program.destroy(CommandType::kDestroyQp, qp.made.handle), 0);
+  EXPECT_EQ(program.destroy(CommandType::kDestroyCq, cq.handle), 0);
+  EXPECT_EQ(program.destroy(CommandType::kDeallocPd, program.pd), 0);
+  EXPECT_EQ(program.destroy(CommandType::kDeallocPd, program.pd), EINVAL);
+}
+
+TEST_F(ObjectTest, memory_registration_checks_rights_and_mapping) {
+  program.memory.map(0x900000, 4096, false);
+  const auto status = [&](std::uint64_t start, std::uint64_t length, std::uint32_t access) {
+    int result = -1;
+    program.reg_mr(start, length, access, &result);
+    return result;
+  };
+  EXPECT_EQ(status(Program::kBuffer, 0, 0), EINVAL);
+  EXPECT_EQ(status(Program::kBuffer, 4096, ib::kRemoteWrite), EINVAL);
+  EXPECT_EQ(status(Program::kBuffer, 4096, ib::kRemoteAtomic), EINVAL);
+  EXPECT_EQ(status(Program::kBuffer, 4096, 1u << 8), EINVAL);
+  EXPECT_EQ(status(Program::kBuffer, 4096, ib::kZeroBased), EINVAL);
+  EXPECT_EQ(status(Program::kBuffer, 4096, ib::kHugeTlb), EINVAL);
+  EXPECT_EQ(status(Program::kBuffer, 4096, ib::kOnDemand), EOPNOTSUPP);
+  EXPECT_EQ(status(0x500, 4096, 0), EFAULT);
+  EXPECT_EQ(status(Program::kBuffer, (1 << 20) + 1, 0), EFAULT);
+  EXPECT_EQ(status(0x900000, 4096, ib::kLocalWrite), EFAULT);
+  EXPECT_EQ(status(~0ull - 10, 4096, 0), EINVAL);
+  EXPECT_EQ(status(0x900000, 4096, 0), 0);
+  EXPECT_EQ(status(Program::kBuffer, 1 << 20, ib::kLocalWrite | ib::kRelaxedOrdering), 0);
+}
+
+TEST_F(ObjectTest, keys_are_used_again_with_another_low_byte) {
+  const Mr first = program.reg_mr(Program::kBuffer, 4096, 0);
+  const Mr second = program.reg_mr(Program::kBuffer, 4096, 0);
+  EXPECT_NE(first.lkey >> 8, second.lkey >> 8);
+  ASSERT_EQ(program.destroy(CommandType::kDeregMr, first.handle), 0);
+  const Mr third = program.reg_mr(Program::kBuffer, 4096, 0);
+  EXPECT_EQ(third.lkey >> 8, first.lkey >> 8);
+  EXPECT_NE(third.lkey, first.lkey);
+  EXPECT_NE(third.handle, first.handle);
+}
+
+TEST_F(ObjectTest, queues_are_rounded_up_and_limits_refused) {
+  Qp qp;
+  const Cq cq = program.create_cq(5);
+  EXPECT_EQ(cq.entries, 8u);
+  ASSERT_EQ(program.try_create_qp(qp, cq, cq, {5, 3, 3, 2, 10}), 0);
+  EXPECT_EQ(qp.made.send_entries, 8u);
+  EXPECT_EQ(qp.made.recv_entries, 4u);
+  EXPECT_EQ(qp.made.send_stride, 128u);
+  EXPECT_EQ(qp.made.recv_stride, 64u);
+  EXPECT_EQ(qp.made.capabilities.max_send_wr, 8u);
+  EXPECT_EQ(qp.made.capabilities.max_recv_wr, 4u);
+  EXPECT_EQ(qp.made.capabilities.max_send_sge, 4u);
+  EXPECT_EQ(qp.made.capabilities.max_recv_sge, 3u);
+  EXPECT_EQ(qp.made.capabilities.max_inline_data, 64u);
+  EXPECT_EQ(qp.made.send_offset % 64, 0u);
+  EXPECT_EQ(qp.made.recv_offset % 64, 0u);
+  EXPECT_EQ(qp.made.record_offset % 64, 0u);
+  EXPECT_EQ(program.try_create_qp(qp, cq, cq, {16385, 1, 1, 1, 0}), EINVAL);
+  EXPECT_EQ(program.try_create_qp(qp, cq, cq, {1, 16385, 1, 1, 0}), EINVAL);
+  EXPECT_EQ(program.try_create_qp(qp, cq, cq, {1, 1, 31, 1, 0}), EINVAL);
+  EXPECT_EQ(program.try_create_qp(qp, cq, cq, {1, 1, 1, 31, 0}), EINVAL);
+  EXPECT_EQ(program.try_create_qp(qp, cq, cq, {1, 1, 1, 1, 925}), EINVAL);
+  EXPECT_EQ(program.try_create_qp(qp, cq, cq, {16384, 1, 30, 1, 0}), ENOMEM);  // the arena of this test is small
+  EXPECT_EQ(program.try_create_qp(qp, cq, cq, {1, 1, 1, 1, 0}, ib::QpType::kRawPacket), EOPNOTSUPP);
+  EXPECT_EQ(program.try_create_qp(qp, cq, cq, {1, 1, 1, 1, 0}, static_cast<ib::QpType>(99)), EINVAL);
+  EXPECT_EQ(program.try_create_qp(qp, Cq{}, cq, {1, 1, 1, 1, 0}), EINVAL);
+  EXPECT_EQ(program.create_cq(0).handle, 0u);
+  EXPECT_EQ(program.create_cq(4194304).handle, 0u);
+  EXPECT_EQ(program.try_create_qp(qp, cq, cq, {0, 0, 0, 0, 0}), 0);
+}
+
+TEST_F(ObjectTest, arena_memory_is_used_again_and_numbers_are_not) {
+  const Cq first = program.create_cq(16);
+  ASSERT_EQ(program.destroy(CommandType::kDestroyCq, first.handle), 0);
+  program.at(first.ring)[48] = std::byte{1};
+  const Cq second = program.create_cq(16);
+  EXPECT_EQ(second.ring, first.ring);
+  EXPECT_NE(second.number, first.number);
+  EXPECT_EQ(program.at(second.ring)[48], std::byte{0}) << "an old completion looks new";
+}
+
+TEST_F(ObjectTest, a_thousand_idle_queue_pairs_cost_less_than_four_kilobytes_each) {
+  // Beside the slot: an entry in the context's map, one in the table of numbers, nothing on the heap.
+  EXPECT_LE(hca::Hca::queue_pair_bytes() + 64 + 32, 4096u);
+}
+
+TEST_F(ObjectTest, contexts_do_not_reach_each_other) {
+  Program other(world, *world.client, 1 << 20, 1 << 20, 101);
+  const Cq cq = program.create_cq(4);
+  Qp qp = program.create_qp(cq, cq);
+  EXPECT_EQ(other.destroy(CommandType::kDestroyQp, qp.made.handle), EINVAL);
+  ASSERT_EQ(program.to_init(qp, {}), 0);
+  ASSERT_EQ(program.to_rtr(qp, 2, 1, {}), 0);
+  ASSERT_EQ(program.to_rts(qp, {}), 0);
+  world.client->ring_doorbell(other.context, protocol::DoorbellKind::kSendQueue, qp.made.number, 1000);
+  world.run();
+  EXPECT_EQ(program.state(qp), ib::QpState::kRts);
+  // Another program's key is no key.
+  const Mr mr = other.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite);
+  Cq mine = cq;
+  program.post_send(qp, {.sges = {{Program::kBuffer, 8, mr.lkey}}});
+  world.run();
+  const auto entry = program.poll(mine);
+  ASSERT_TRUE(entry.has_value());
+  EXPECT_EQ(entry->status, static_cast<std::uint8_t>(ib::WcStatus::kLocalProtectionError));
+}
+
+TEST_F(ObjectTest, commands_of_wrong_size_or_kind_are_refused) {
+  protocol::AllocPd alloc{};
+  alloc.header = {CommandType::kAllocPd, sizeof(alloc) - 1, 0, program.context};
+  world.client->execute(std::as_writable_bytes(std::span(&alloc, 1)));
+  EXPECT_EQ(alloc.header.status, EINVAL);
+  alloc.header = {CommandType::kAllocPd, sizeof(alloc), 0, program.context + 5};
+  world.client->execute(std::as_writable_bytes(std::span(&alloc, 1)));
+  EXPECT_EQ(alloc.header.status, EINVAL);
+  alloc.header = {static_cast<CommandType>(1000), sizeof(alloc), 0, program.context};
+  world.client->execute(std::as_writable_bytes(std::span(&alloc, 1)));
+  EXPECT_EQ(alloc.header.status, EOPNOTSUPP);
+}
+
+TEST_F(ObjectTest, queries_answer_from_the_profile) {
+  protocol::QueryDevice device{};
+  ASSERT_EQ(program.command(device), 0);
+  EXPECT_EQ(device.attributes.max_qp_wr, 16384u);
+  EXPECT_EQ(device.attributes.port_count, 1u);
+  protocol::QueryPort port{};
+  port.port = 1;
+  ASSERT_EQ(program.command(port), 0);
+  EXPECT_EQ(port.lid, 1u);
+  EXPECT_EQ(port.state, 4u);
+  EXPECT_EQ(port.active_mtu, 5u);
+  port.port = 2;
+  EXPECT_EQ(program.command(port), EINVAL);
+  protocol::QueryGid gid{};
+  gid.port = 1;
+  ASSERT_EQ(program.command(gid), 0);
+  EXPECT_EQ(gid.gid[15], 1u);
+  gid.index = 8;
+  EXPECT_EQ(program.command(gid), EINVAL);
+  protocol::QueryPkey pkey{};
+  pkey.port = 1;
+  ASSERT_EQ(program.command(pkey), 0);
+  EXPECT_EQ(pkey.pkey, 0xffffu);
+}
+
+TEST_F(ObjectTest, closing_a_context_in_the_middle_of_traffic_leaves_nothing_behind) {
+  for (int steps = 0; steps < 60; ++steps) {
+    Pair pair;
+    pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 20000)});
+    pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 20000)}});
+    for (int i = 0; i < steps; ++i) pair.world.engine.step();
+    pair.world.server->close(pair.b.program.context);
+    pair.world.run();
+    const auto sent = pair.a.program.drain(pair.a.send_cq);
+    ASSERT_EQ(sent.size(), 1u);
+    const auto status = static_cast<ib::WcStatus>(sent[0].status);
+    EXPECT_TRUE(status == ib::WcStatus::kRetryExceeded || status == ib::WcStatus::kSuccess);
+    EXPECT_EQ(pair.world.client_port->credits(ib::VirtualLane{0}), 65536u / 64);
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::test
