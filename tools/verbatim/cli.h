@@ -35,6 +35,9 @@ struct RunOptions {
   std::uint64_t pad = 0;    // of `run --verify`: bytes allocated first, to move everything else
 };
 
+// main(), with every exit code it can have.
+int start(int argc, char** argv);
+
 int check(const std::vector<std::string>& files, bool host);
 int describe(const std::string& topology);
 int write_schemas(const std::string& folder);

@@ -101,7 +101,8 @@ int dispatch(int argc, char** argv) {
   if (check_verb->parsed()) return check(files, host);
   if (describe_verb->parsed()) return describe(topology);
   if (schema_verb->parsed()) return write_schemas(schema_folder);
-  set_up_log(run_options.log);
+  // Warnings of a run are logged when they arise; --quiet leaves only errors unless a level was asked for.
+  set_up_log(run_options.quiet && run_options.log == "warn" ? "error" : run_options.log);
 #ifdef VERBATIM_CAN_RUN
   return run(run_options);
 #else
@@ -111,19 +112,20 @@ int dispatch(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace verbatim::cli
 
-int main(int argc, char** argv) {
+int start(int argc, char** argv) {
   try {
-    const int code = verbatim::cli::dispatch(argc, argv);
+    const int code = dispatch(argc, argv);
     // A full disk or a closed pipe behind standard output must not look like success.
-    if (std::fflush(stdout) != 0 && code == verbatim::cli::kAsExpected) {
-      verbatim::cli::complain("standard output cannot be written");
-      return verbatim::cli::kProgramFailed;
+    if (std::fflush(stdout) != 0 && code == kAsExpected) {
+      complain("standard output cannot be written");
+      return kProgramFailed;
     }
     return code;
   } catch (const std::exception& e) {
-    verbatim::cli::complain(std::string("internal error: ") + e.what());
-    return verbatim::cli::kInternalError;
+    complain(std::string("internal error: ") + e.what());
+    return kInternalError;
   }
 }
+
+}  // namespace verbatim::cli

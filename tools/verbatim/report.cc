@@ -67,8 +67,8 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
         break;
       case supervisor::Outcome::kTimeLimit:
         verdict.code = kLimit;
-        verdict.sentences.push_back("the time limit was reached at " + milliseconds(figures.virtual_end) +
-                                    "; allow more with --time-limit, or see below what the programs wait for");
+        verdict.sentences.push_back("the time limit of " + milliseconds(figures.virtual_end) +
+                                    " was reached; allow more with --time-limit, or see what the programs wait for");
         break;
       case supervisor::Outcome::kStuck:
         verdict.code = kLimit;

@@ -12,12 +12,12 @@ namespace verbatim::cli {
 namespace {
 
 // "server=ibv_rc_pingpong -c": the n-th starts n staggers after the first.
-bool parse_programs(const RunOptions& options, config::ScenarioSpec& scenario, config::Diagnostics& diagnostics) {
+void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario, config::Diagnostics& diagnostics) {
   std::string problem, hint;
   const auto stagger = config::parse_quantity(options.stagger, config::Dimension::kDuration, &problem, &hint);
   if (!stagger || *stagger > 1'000'000'000'000'000'000 / static_cast<std::int64_t>(options.arguments.size())) {
     diagnostics.add("--stagger", "", config::in_quotes(options.stagger) + " " + (stagger ? "is too large" : problem), hint);
-    return false;
+    return;
   }
   for (const std::string& argument : options.arguments) {
     const std::size_t equals = argument.find('=');
@@ -54,16 +54,16 @@ bool parse_programs(const RunOptions& options, config::ScenarioSpec& scenario, c
     }
     scenario.programs.push_back(std::move(program));
   }
-  return diagnostics.empty();
 }
 
+// False when there is nothing to go on with; findings may have been added all the same.
 bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Diagnostics& diagnostics) {
   const config::LoadOptions load_options{profile_folders()};
   if (!options.topology.empty()) {
     const auto topology = config::load_topology(options.topology, load_options, diagnostics);
     if (!topology) return false;
     scenario.topology = *topology;
-    if (!parse_programs(options, scenario, diagnostics)) return false;
+    parse_programs(options, scenario, diagnostics);
   } else {
     if (options.arguments.size() != 1 ||
         (options.arguments[0].find('=') != std::string::npos && options.arguments[0].find(".json") == std::string::npos)) {
@@ -82,16 +82,17 @@ bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Dia
     if (!limit || *limit <= 0) {
       diagnostics.add("--time-limit", "", config::in_quotes(options.time_limit) + " " + (limit ? "is not above zero" : problem),
                       hint.empty() ? "write it like \"10 s\"" : hint);
-      return false;
+    } else {
+      scenario.time_limit = Duration(*limit);
     }
-    scenario.time_limit = Duration(*limit);
   }
   return true;
 }
 
 // Every program is looked at before the first is started.
-bool find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
+void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
   for (const config::ProgramSpec& program : plan.scenario.programs) {
+    if (program.command.empty()) continue;  // already a finding
     supervisor::ProgramSpec spec;
     spec.host = program.host_index;
     spec.arguments = program.command;
@@ -107,7 +108,6 @@ bool find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
     }
     plan.programs.push_back(std::move(spec));
   }
-  return diagnostics.empty();
 }
 
 }  // namespace
@@ -119,7 +119,8 @@ int run(const RunOptions& options) {
   }
   RunPlan plan;
   config::Diagnostics diagnostics;
-  if (!load(options, plan.scenario, diagnostics) || !find_programs(plan, diagnostics)) {
+  if (load(options, plan.scenario, diagnostics)) find_programs(plan, diagnostics);
+  if (!diagnostics.empty()) {
     print(diagnostics);
     return kUsage;
   }

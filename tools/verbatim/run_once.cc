@@ -1,5 +1,3 @@
-#include <spdlog/spdlog.h>
-
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -139,7 +137,9 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   }
   RunFigures figures;
   figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
-  figures.virtual_end = simulation.engine().now();
+  // The engine's clock stands at the last event; a run that was cut off lasted until the limit.
+  figures.virtual_end = result.outcome == supervisor::Outcome::kTimeLimit ? supervisor_options.limits.virtual_end
+                                                                          : simulation.engine().now();
   figures.events = simulation.engine().events_executed();
   figures.digest = observers.digest.hex();
   count_packets(simulation, observers.counters, figures);
@@ -152,9 +152,6 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   if (!options.out.empty()) {
     std::string failure = write_run_json(options.out, plan, result, figures, output);
     if (!failure.empty()) failures.push_back(std::move(failure));
-  }
-  if (!options.quiet) {
-    for (const std::string& warning : result.warnings) std::fprintf(stderr, "verbatim: warning: %s\n", warning.c_str());
   }
   for (const std::string& sentence : verdict.sentences) complain(sentence);
   for (const std::string& failure : failures) complain(failure);

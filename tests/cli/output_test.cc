@@ -1,0 +1,53 @@
+// Marked lines on the terminal, unmarked bytes in files.
+#include "tools/verbatim/output.h"
+
+#include "tests/config/helpers.h"
+
+namespace verbatim::cli {
+namespace {
+
+TEST(Labels, second_program_of_a_host_has_a_number) {
+  EXPECT_EQ(labels_of({"a", "b", "a", "a"}), (std::vector<std::string>{"a", "b", "a.2", "a.3"}));
+}
+
+TEST(ProgramOutput, lines_appear_when_complete_and_rests_at_the_end) {
+  ::testing::internal::CaptureStdout();
+  {
+    ProgramOutput output({"a", "b"}, true);
+    output.on_output(0, 1, "one ");
+    output.on_output(1, 1, "first\nunfinished");
+    output.on_output(0, 1, "line\n\n");
+    output.on_exit(1);
+    output.on_output(0, 1, "rest");
+    EXPECT_EQ(output.finish(), "");
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "b| first\na| one line\na| \nb| unfinished\na| rest\n");
+}
+
+TEST(ProgramOutput, files_hold_the_bytes_as_written) {
+  config::Folder folder;
+  {
+    ProgramOutput output({"a"}, false);
+    ASSERT_EQ(output.open_files(folder.path()), "");
+    output.on_output(0, 1, std::string_view("x\0y", 3));
+    output.on_output(0, 2, "e");
+    output.on_output(0, 1, "\nz");
+  }
+  config::Diagnostics diagnostics;
+  EXPECT_EQ(config::read_file(folder.path() + "/a.stdout", diagnostics), std::string("x\0y\nz", 5));
+  EXPECT_EQ(config::read_file(folder.path() + "/a.stderr", diagnostics), "e");
+}
+
+TEST(ProgramOutput, an_endless_line_does_not_fill_the_memory) {
+  ::testing::internal::CaptureStdout();
+  {
+    ProgramOutput output({"a"}, true);
+    const std::string piece(65'536, 'x');
+    for (int i = 0; i < 40; ++i) output.on_output(0, 1, piece);
+  }
+  const std::string text = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(text.size(), 40 * 65'536 + 3 * 4u);
+}
+
+}  // namespace
+}  // namespace verbatim::cli

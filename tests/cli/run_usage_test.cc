@@ -1,0 +1,71 @@
+// Bad input to `verbatim run`: exit code 2, a sentence for each mistake, and nothing started.
+#include "tests/cli/command.h"
+#include "tests/config/helpers.h"
+
+namespace verbatim::cli {
+namespace {
+
+const char kTopology[] = "topologies/two_hosts.json";
+
+TEST(RunUsage, no_or_wrong_arguments) {
+  EXPECT_EQ(verbatim({"run"}).code, 2);
+  EXPECT_EQ(verbatim({"run", "--topology", kTopology}).code, 2);
+  const Finished run = verbatim({"run", "server=true"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.err,
+            "command line: without --topology there must be exactly one argument, a scenario file; write `verbatim run "
+            "SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND …`\n"
+            "verbatim: 1 finding; nothing was started\n");
+}
+
+TEST(RunUsage, all_mistakes_at_once) {
+  config::Folder folder;
+  const Finished run = verbatim({"run", "--topology", kTopology, "--time-limit", "10 parsecs", "sever=true", "client",
+                                 "server=a|b", "client=no-such-program", "client=", "server=true"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.out, "");
+  for (const char* message : {"command line: the topology has no host \"sever\"; did you mean \"server\"?\n",
+                              "command line: \"client\" is not of the form HOST=COMMAND; write it like",
+                              "command line: \"server=a|b\": the character | has a meaning only to a shell",
+                              "command line: \"client=\" names no command;",
+                              "--time-limit: \"10 parsecs\" is not a duration; units are s, ms, us, ns, ps\n",
+                              "no-such-program", "verbatim: 6 findings; nothing was started\n"}) {
+    EXPECT_NE(run.err.find(message), std::string::npos) << message << " in:\n" << run.err;
+  }
+}
+
+TEST(RunUsage, programs_that_cannot_be_simulated_are_refused_before_anything_starts) {
+  config::Folder folder;
+  const std::string text = folder.write("text", "not a program\n");
+  const std::string mark = folder.path() + "/mark";
+  const Finished run = verbatim({"run", "--topology", kTopology, "server=touch " + mark, "client=no-such-program",
+                                 "client=" + text, "client=/"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_FALSE(std::filesystem::exists(mark)) << "something was started";
+  EXPECT_NE(run.err.find("verbatim: 3 findings; nothing was started\n"), std::string::npos) << run.err;
+}
+
+TEST(RunUsage, scenario_findings_name_the_pointer) {
+  config::Folder folder;
+  folder.write("s.json", R"({"topology": ")" VERBATIM_SOURCE_DIR R"(/topologies/two_hosts.json",
+                             "programs": [{"host": "server", "command": "true"}, {"host": "client", "command": "no-such-program"}]})");
+  const Finished run = verbatim({"run", "s.json"}, folder.path());
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.err.substr(0, 48), "s.json: /programs/1/command: on host client: no-") << run.err;
+}
+
+TEST(RunUsage, unwritable_results_are_found_before_the_start) {
+  config::Folder folder;
+  const std::string mark = folder.path() + "/mark";
+  const std::string file = folder.write("file", "");
+  Finished run = verbatim({"run", "--topology", kTopology, "--out", file + "/out", "server=touch " + mark});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("nothing was started"), std::string::npos) << run.err;
+  run = verbatim({"run", "--topology", kTopology, "--trace", folder.path() + "/none/trace", "server=touch " + mark});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("nothing was started"), std::string::npos) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(mark));
+}
+
+}  // namespace
+}  // namespace verbatim::cli
