@@ -241,11 +241,10 @@ Responder::Step Responder::check_resources(Request& request) {
     refill();
     return Step::kWait;
   }
-  // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again.
-  if (!nak_sent_) {
-    nak_sent_ = true;
-    send_ack(ib::rnr_nak_syndrome(qp_.attributes.min_rnr_timer), expected_);
-  }
+  // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again. What it has sent behind it
+  // is not reported as a gap.
+  nak_sent_ = true;
+  send_ack(ib::rnr_nak_syndrome(qp_.attributes.min_rnr_timer), expected_);
   qp_.adapter.receiver.drop(request.incoming, DropReason::kAfterNak);
   return Step::kDone;
 }

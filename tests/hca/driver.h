@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -87,6 +87,20 @@ struct PairOptions {
   protocol::QpCapabilities capabilities{64, 64, 4, 4, 64};
 };
 
+// Stands before an adapter and takes packets away, or changes them, before it sees them.
+struct Filter final : fabric::PacketSink {
+  hca::Hca* hca = nullptr;
+  fabric::Port* port = nullptr;
+  std::function<bool(ib::Packet&)> keep;  // empty: everything passes
+  void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override {
+    if (keep && !keep(*packet)) {
+      port->release(packet->lrh.lane, packet->wire_bytes(), times.tail);
+      return;
+    }
+    hca->receive(in, std::move(packet), times);
+  }
+};
+
 // Two adapters ("client" LID 1, "server" LID 2), joined by a cable or by a switch.
 struct World {
   explicit World(const WorldOptions& options = {})
@@ -99,8 +113,12 @@ struct World {
     params.input_buffer_bytes = options.profile.receive_buffer_bytes;
     params.virtual_lanes = options.profile.virtual_lanes;
     const fabric::PortNumber one{1};
-    client_port = std::make_unique<fabric::Port>(engine, tracer, components.id("client/p1"), one, params, *client);
-    server_port = std::make_unique<fabric::Port>(engine, tracer, components.id("server/p1"), one, params, *server);
+    client_port = std::make_unique<fabric::Port>(engine, tracer, components.id("client/p1"), one, params, to_client);
+    server_port = std::make_unique<fabric::Port>(engine, tracer, components.id("server/p1"), one, params, to_server);
+    to_client.hca = client.get();
+    to_client.port = client_port.get();
+    to_server.hca = server.get();
+    to_server.port = server_port.get();
     client->attach(*client_port);
     server->attach(*server_port);
     if (!options.connected) return;
@@ -137,6 +155,7 @@ struct World {
   DefaultChoices choices;
   ComponentTable components;
   Recorder trace;
+  Filter to_client, to_server;
   std::unique_ptr<hca::Hca> client, server;
   std::unique_ptr<fabric::Port> client_port, server_port;
   std::unique_ptr<fabric::Switch> fabric_switch;
