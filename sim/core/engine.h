@@ -87,6 +87,13 @@ class Engine {
   // Time of the next event, kNever when there is none.
   Instant next_event_time() const { return heap_.empty() ? kNever : heap_.front().key.when; }
 
+  // Calls visit(when, event_class, source) for every scheduled event, in no particular order: for questions about the
+  // future whose answer does not depend on the order, such as a minimum.
+  template <class Visit>
+  void for_each_scheduled(Visit visit) const {
+    for (const Entry& entry : heap_) visit(entry.key.when, entry.timer->event_class_, entry.timer->source_);
+  }
+
   // Executes the next event; false when there is none.
   bool step();
   // Executes every event up to and including `end`; afterwards now() == end.

@@ -70,9 +70,10 @@ Kernel::Outcome Kernel::sys_socket(Thread& thread) {
   if (family == AF_INET && type == SOCK_DGRAM) {
     return install(process, std::make_shared<DatagramSocket>(), nonblocking);
   }
+  // Libraries that look for address changes do without netlink.
+  if (family == AF_NETLINK) return Answer{-EAFNOSUPPORT};
   if (family != AF_INET || type != SOCK_STREAM) {
-    const std::string name = family == AF_NETLINK ? "AF_NETLINK" : fmt::format("family {}", family);
-    warn_(process, fmt::format("socket({}, type {}) is not simulated; the program got EAFNOSUPPORT", name, type));
+    warn_(process, fmt::format("socket(family {}, type {}) is not simulated; the program got EAFNOSUPPORT", family, type));
     return Answer{-EAFNOSUPPORT};
   }
   if (a[2] != 0 && a[2] != IPPROTO_TCP) return Answer{-EPROTONOSUPPORT};

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "sim/supervisor/device_files.h"
+#include "sim/supervisor/horizon.h"
 #include "sim/supervisor/kernel.h"
 #include "sim/supervisor/launcher.h"
 #include "sim/supervisor/process.h"
@@ -44,13 +45,15 @@ std::string seconds(Instant when) {
 
 class Supervisor::Impl {
  public:
-  Impl(Engine& engine, Tracer& tracer, Choices& choices, std::vector<HostSpec> hosts,
+  Impl(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable& components,
+       std::vector<HostSpec> hosts,
        const ManagementNetworkSpec& network, const SupervisorOptions& options)
       : engine_(engine),
         tracer_(tracer),
         choices_(choices),
         hosts_(std::move(hosts)),
         options_(options),
+        horizon_(engine, hosts_, static_cast<std::uint32_t>(components.size())),
         token_(options_.limits.stuck_after_ms),
         kernel_(
             engine, tracer, hosts_, network, options_,
@@ -83,6 +86,9 @@ class Supervisor::Impl {
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
   void take_request(Process& process);
+  bool take_slice(Thread& thread);
+  void ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context, std::uint32_t number,
+            std::uint64_t value);
   void end_thread(Thread& thread);
   void end(Process& process);
   void reap(Process& process);
@@ -107,6 +113,7 @@ class Supervisor::Impl {
   Choices& choices_;
   std::vector<HostSpec> hosts_;
   SupervisorOptions options_;
+  Horizon horizon_;
   TokenWait token_;
   Kernel kernel_;
   const std::vector<ProgramSpec>* programs_ = nullptr;
@@ -116,6 +123,10 @@ class Supervisor::Impl {
   std::size_t not_started_ = 0;
   std::uint32_t next_tid_ = 0;
   int core_ = 0;
+  Thread* running_ = nullptr;  // whoever got the token last
+  Thread* died_ = nullptr;     // its process has ended while it held the token
+  Instant granted_{};          // horizon of the current slice
+  Instant slice_end_{};        // clock of the thread that gave the token back
   bool finished_ = false;
   RunResult result_;
 };
@@ -185,7 +196,9 @@ void Supervisor::Impl::start(std::size_t index) {
   header.epoch_ns = options_.epoch_ns;
   header.timestamp_counter_hz = host.timestamp_counter_hz;
   header.costs = host.costs;
+  header.own_effect_ps = to_ps(horizon_.own_effect(spec.host));
   process.region().slot(0).virtual_tid = pid;
+  process.region().slot(0).clock_ps = to_ps(engine_.now());
   process.install_at(1, std::make_shared<OutputFile>(1));
   process.install_at(2, std::make_shared<OutputFile>(2));
 
@@ -221,6 +234,7 @@ void Supervisor::Impl::start(std::size_t index) {
   tracer_.record(host.component, TraceEvent::kProgramStarted, pid);
 
   process.set_owner(this);
+  running_ = nullptr;
   make_thread(process);
   take_request(process);
 }
@@ -238,7 +252,7 @@ Thread* Supervisor::Impl::make_thread(Process& process) {
   std::erase_if(threads, [&](const auto& thread) { return thread->slot() == slot; });
   const std::uint32_t tid = threads.empty() ? process.pid() : next_tid_++;
   const HostSpec& host = process.host();
-  threads.push_back(std::make_unique<Thread>(engine_, host.component, process, slot, tid,
+  threads.push_back(std::make_unique<Thread>(engine_, horizon_.add_thread(process.host_index()), process, slot, tid,
                                              Duration(host.costs.wake_up_ps),
                                              [](Thread& t) { t.process().owner<Impl>().on_thread(t); }));
   return threads.back().get();
@@ -249,7 +263,13 @@ void Supervisor::Impl::take_request(Process& process) {
     case TokenWait::Result::kMessage:
       break;
     case TokenWait::Result::kDied:
-      end(process);
+      if (running_ == nullptr) {
+        end(process);
+      } else if (take_slice(*running_)) {
+        running_->call().request = protocol::Request::kNone;
+        died_ = running_;
+        running_->run_at(slice_end_);
+      }
       return;
     case TokenWait::Result::kInterrupted:
       finish(Outcome::kInterrupted, "the run was interrupted");
@@ -268,6 +288,7 @@ void Supervisor::Impl::take_request(Process& process) {
     finish(Outcome::kStuck, title(process) + " overwrote the memory it shares with the simulator; it was stopped");
     return;
   }
+  if (!take_slice(*thread)) return;
   const protocol::ThreadSlot& slot = process.region().slot(index);
   PendingCall& call = thread->call();
   call.request = slot.request;
@@ -288,27 +309,60 @@ void Supervisor::Impl::take_request(Process& process) {
     default:
       cost = kernel_.cost(*thread);
   }
-  thread->run_at(engine_.now() + cost);
+  thread->run_at(slice_end_ + cost);
+}
+
+// What the thread did on its own: its clock has moved on, and its doorbells are to ring at their own times.
+bool Supervisor::Impl::take_slice(Thread& thread) {
+  Process& process = thread.process();
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  const Instant clock = instant_from_ps(slot.clock_ps);
+  const std::uint32_t count = slot.doorbell_count;
+  std::vector<protocol::QueuedDoorbell> doorbells;
+  bool sound = clock >= engine_.now() && clock <= std::max(engine_.now(), granted_) &&
+               count <= protocol::kMaxQueuedDoorbells;
+  for (std::uint32_t i = 0; sound && i < count; ++i) {
+    doorbells.push_back(slot.doorbells[i]);
+    const std::int64_t earliest = i == 0 ? to_ps(engine_.now()) : doorbells[i - 1].time_ps;
+    sound = doorbells[i].time_ps >= earliest && doorbells[i].time_ps <= to_ps(clock);
+  }
+  if (!sound) {
+    finish(Outcome::kStuck, title(process) + " overwrote the memory it shares with the simulator; it was stopped");
+    return false;
+  }
+  slot.doorbell_count = 0;
+  slice_end_ = clock;
+  thread.queue_doorbells(doorbells, [](Thread& ringing, const protocol::QueuedDoorbell& doorbell) {
+    ringing.process().owner<Impl>().ring(ringing, doorbell.kind, doorbell.context, doorbell.number, doorbell.value);
+  });
+  return true;
+}
+
+void Supervisor::Impl::ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context, std::uint32_t number,
+                            std::uint64_t value) {
+  auto& contexts = thread.process().contexts();
+  if (context < 1 || context > contexts.size() || !contexts[context - 1]->open()) return;
+  contexts[context - 1]->hca().ring_doorbell(contexts[context - 1]->handle(), kind, number, value);
 }
 
 void Supervisor::Impl::on_thread(Thread& thread) {
   Process& process = thread.process();
+  if (died_ == &thread) {
+    died_ = nullptr;
+    end(process);
+    return;
+  }
   const PendingCall& call = thread.call();
   switch (call.request) {
     case protocol::Request::kSpend:
       resume(thread, {});
       return;
-    case protocol::Request::kDoorbell: {
-      const auto context = static_cast<std::uint64_t>(call.arguments[2]);
-      auto& contexts = process.contexts();
-      if (context >= 1 && context <= contexts.size() && contexts[context - 1]->open()) {
-        contexts[context - 1]->hca().ring_doorbell(
-            contexts[context - 1]->handle(), static_cast<protocol::DoorbellKind>(call.arguments[1]),
-            static_cast<std::uint32_t>(call.arguments[3]), static_cast<std::uint64_t>(call.arguments[4]));
-      }
+    case protocol::Request::kDoorbell:
+      ring(thread, static_cast<protocol::DoorbellKind>(call.arguments[1]),
+           static_cast<std::uint64_t>(call.arguments[2]), static_cast<std::uint32_t>(call.arguments[3]),
+           static_cast<std::uint64_t>(call.arguments[4]));
       resume(thread, {});
       return;
-    }
     case protocol::Request::kCommand:
       resume(thread, kernel_.command(thread));
       return;
@@ -342,8 +396,14 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   slot.action_arguments[0] = answer.arguments[0];
   slot.action_arguments[1] = answer.arguments[1];
   slot.clock_ps = to_ps(engine_.now());
-  slot.horizon_ps = 0;
+  slot.doorbell_count = 0;
+  granted_ = engine_.now();
+  if (options_.mode == Mode::kSlices) {
+    granted_ = std::min(horizon_.of(process.host_index()), options_.limits.virtual_end);
+  }
+  slot.horizon_ps = options_.mode == Mode::kSlices ? to_ps(granted_) : 0;
   ++result_.hand_overs;
+  running_ = &thread;
   slot.go.store(1, std::memory_order_release);
   wake_futex(slot.go);
   const bool ends = thread.call().request == protocol::Request::kSystemCall && thread.call().number == SYS_exit &&
@@ -426,10 +486,10 @@ void Supervisor::Impl::report_deadlock() {
   }
 }
 
-Supervisor::Supervisor(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable&,
+Supervisor::Supervisor(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable& components,
                        std::vector<HostSpec> hosts, const ManagementNetworkSpec& network,
                        const SupervisorOptions& options)
-    : impl_(std::make_unique<Impl>(engine, tracer, choices, std::move(hosts), network, options)) {}
+    : impl_(std::make_unique<Impl>(engine, tracer, choices, components, std::move(hosts), network, options)) {}
 
 Supervisor::~Supervisor() = default;
 

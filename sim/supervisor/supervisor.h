@@ -48,7 +48,12 @@ struct Limits {
   std::int64_t stuck_after_ms = 60'000;        // wall time one program may compute or sleep without a call
 };
 
+// Two ways to run, one result. Call by call is the oracle: every intercepted call hands the token over. In slices a
+// thread answers its calls itself up to a horizon before which nothing outside can notice or change anything.
+enum class Mode { kSlices, kCallByCall };
+
 struct SupervisorOptions {
+  Mode mode = Mode::kSlices;
   std::uint64_t seed = 1;
   std::int64_t epoch_ns = 1'700'000'000'000'000'000;  // CLOCK_REALTIME at virtual time 0
   int core = -1;                               // CPU everything runs on; -1: the first allowed one

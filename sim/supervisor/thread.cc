@@ -15,6 +15,22 @@ void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::str
   if (deadline != kNever) timer_.reschedule_at(deadline);
 }
 
+void Thread::queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
+                             void (*ring)(Thread&, const protocol::QueuedDoorbell&)) {
+  ring_ = ring;
+  doorbells_.insert(doorbells_.end(), doorbells.begin(), doorbells.end());
+  if (!doorbells_.empty() && !doorbell_timer_.scheduled()) {
+    doorbell_timer_.schedule_at(instant_from_ps(doorbells_.front().time_ps));
+  }
+}
+
+void Thread::on_doorbell() {
+  const protocol::QueuedDoorbell doorbell = doorbells_.front();
+  doorbells_.pop_front();
+  if (!doorbells_.empty()) doorbell_timer_.schedule_at(instant_from_ps(doorbells_.front().time_ps));
+  ring_(*this, doorbell);
+}
+
 void Thread::wake() {
   if (state_ != State::kBlocked) return;
   const Instant when = engine_.now() + wake_up_;
@@ -30,6 +46,8 @@ void Thread::stop_waiting() {
 void Thread::die() {
   stop_waiting();
   timer_.cancel();
+  doorbell_timer_.cancel();
+  doorbells_.clear();
   state_ = State::kDead;
 }
 

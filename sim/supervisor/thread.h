@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,8 +34,9 @@ class Thread {
  public:
   enum class State : std::uint8_t { kPending, kBlocked, kDead };
 
-  // `on_timer` is called with the thread when its time has come.
-  Thread(Engine& engine, ComponentId component, Process& process, std::uint32_t slot, std::uint32_t tid,
+  // `source` is the thread's own place in the event order: ties between threads must not depend on who was scheduled
+  // first. `on_timer` is called with the thread when its time has come.
+  Thread(Engine& engine, ComponentId source, Process& process, std::uint32_t slot, std::uint32_t tid,
          Duration wake_up, void (*on_timer)(Thread&))
       : engine_(engine),
         process_(process),
@@ -41,12 +44,14 @@ class Thread {
         tid_(tid),
         wake_up_(wake_up),
         on_timer_(on_timer),
-        timer_(engine, component, EventClass::kProgram, this, [](void* self) {
+        source_(source),
+        timer_(engine, source, EventClass::kProgram, this, [](void* self) {
           auto* thread = static_cast<Thread*>(self);
           thread->on_timer_(*thread);
         }) {}
 
   Process& process() { return process_; }
+  ComponentId source() const { return source_; }
   std::uint32_t slot() const { return slot_; }
   std::uint32_t tid() const { return tid_; }
   State state() const { return state_; }
@@ -61,6 +66,10 @@ class Thread {
     state_ = State::kPending;
     timer_.reschedule_at(when);
   }
+
+  // Doorbells of the last slice ring at their own times; `ring` is called with the thread for each.
+  void queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
+                       void (*ring)(Thread&, const protocol::QueuedDoorbell&));
 
   // The call has to wait for one of `files`, until `deadline` at the latest. `what` completes "waits in …".
   void block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what);
@@ -79,13 +88,19 @@ class Thread {
   Instant blocked_since() const { return blocked_since_; }
 
  private:
+  void on_doorbell();
+
   Engine& engine_;
   Process& process_;
   std::uint32_t slot_;
   std::uint32_t tid_;
   Duration wake_up_;
   void (*on_timer_)(Thread&);
+  ComponentId source_;
   Timer timer_;
+  Timer doorbell_timer_ = Timer::of<&Thread::on_doorbell>(engine_, source_, EventClass::kProgram, this);
+  std::deque<protocol::QueuedDoorbell> doorbells_;
+  void (*ring_)(Thread&, const protocol::QueuedDoorbell&) = nullptr;
   State state_ = State::kPending;
   PendingCall call_;
   std::uint64_t clear_tid_ = 0;

@@ -39,6 +39,17 @@ enum class Action : std::uint32_t {
   kRaise,          // send the process signal action_arguments[0] natively, then return `result`
 };
 
+// A doorbell rung while the thread answered its calls itself: it leaves the CPU at `time_ps`.
+struct QueuedDoorbell {
+  std::int64_t time_ps;
+  DoorbellKind kind;
+  std::uint32_t context;
+  std::uint32_t number;
+  std::uint32_t reserved;
+  std::uint64_t value;
+};
+inline constexpr std::uint32_t kMaxQueuedDoorbells = 32;
+
 struct alignas(64) ThreadSlot {
   std::atomic<std::uint32_t> go;  // futex: 1 hands the token to the thread
   std::uint32_t native_tid;
@@ -50,7 +61,9 @@ struct alignas(64) ThreadSlot {
   std::int64_t result;               // what the call returns: -errno on failure, as the kernel does
   std::int64_t action_arguments[2];
   std::int64_t clock_ps;    // the thread's own virtual clock, true whenever it holds the token
-  std::int64_t horizon_ps;  // until here the thread may answer calls itself; 0 in call-by-call mode
+  std::int64_t horizon_ps;  // before this time the thread may answer calls itself; 0 in call-by-call mode
+  std::uint32_t doorbell_count;
+  QueuedDoorbell doorbells[kMaxQueuedDoorbells];
   std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
 };
 
@@ -82,6 +95,7 @@ struct RegionHeader {
   std::uint32_t message_slot;                      // which
   alignas(64) std::int64_t epoch_ns;               // CLOCK_REALTIME at virtual time 0, since 1970
   std::uint64_t timestamp_counter_hz;
+  std::int64_t own_effect_ps;  // least time from a doorbell leaving the CPU to an effect on the process's own memory
   CallCosts costs;
   // One bit per descriptor 0 … 1023: calls on it belong to the supervisor.
   std::atomic<std::uint64_t> virtual_fds[kFdLimit / 64];

@@ -79,6 +79,16 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
   return -ENOSYS;
 }
 
+// Nothing outside can notice or change anything before the horizon: the thread lets the time pass by itself.
+bool passes_locally(std::int64_t cost_ps) {
+  ThreadSlot& slot = *my_slot;
+  const std::int64_t after = slot.clock_ps + cost_ps;
+  if (after >= slot.horizon_ps) return false;
+  in_clock_row = false;
+  slot.clock_ps = after;
+  return true;
+}
+
 }  // namespace
 
 void await_token() {
@@ -121,11 +131,19 @@ const protocol::CallCosts& costs() { return region_header().costs; }
 
 void spend(std::int64_t cost_ps) {
   if (cost_ps <= 0) return;
+  if (passes_locally(cost_ps)) return;
   exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
 
 void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context, std::uint32_t number,
                    std::uint64_t value) {
+  ThreadSlot& slot = *my_slot;
+  if (slot.doorbell_count < protocol::kMaxQueuedDoorbells && passes_locally(cost_ps)) {
+    slot.doorbells[slot.doorbell_count++] = {slot.clock_ps, kind, context, number, 0, value};
+    const std::int64_t effect = slot.clock_ps + region_header().own_effect_ps;
+    if (effect < slot.horizon_ps) slot.horizon_ps = effect;
+    return;
+  }
   exchange(Request::kDoorbell, 0,
            {cost_ps, static_cast<long>(kind), static_cast<long>(context), static_cast<long>(number),
             static_cast<long>(value), 0});
