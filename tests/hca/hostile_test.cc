@@ -1,0 +1,214 @@
+// A program that writes nonsense wherever it can: the adapter survives, and other programs do not notice.
+#include <gtest/gtest.h>
+
+#include "sim/core/rng.h"
+#include "tests/hca/driver.h"
+
+namespace verbatim::test {
+namespace {
+
+struct Hostile {
+  explicit Hostile(std::uint64_t seed) : rng(seed, "test/hostile") {}
+
+  std::uint64_t number() {
+    switch (rng.below(5)) {
+      case 0:
+        return rng.below(8);
+      case 1:
+        return rng.next();
+      case 2:
+        return ~rng.below(4);
+      case 3:
+        return rng.below(1 << 16);
+      default:
+        return 0x40 + rng.below(0x60);
+    }
+  }
+  void scribble(std::span<std::byte> bytes, std::size_t count) {
+    for (std::size_t i = 0; i < count && !bytes.empty(); ++i) {
+      const std::size_t at = rng.below(bytes.size() < 60000 ? bytes.size() : 60000);
+      if (rng.chance(1, 2)) {
+        bytes[at] = static_cast<std::byte>(rng.next());
+      } else {
+        const std::uint32_t word = static_cast<std::uint32_t>(number());
+        std::memcpy(bytes.data() + (at & ~std::size_t{3}) % (bytes.size() - 4), &word, sizeof(word));
+      }
+    }
+  }
+  // A mailbox with a plausible head and random contents.
+  void command(World& world, Program& program) {
+    alignas(8) std::byte mailbox[1024];
+    for (std::byte& byte : mailbox) byte = rng.chance(1, 3) ? static_cast<std::byte>(rng.next()) : std::byte{0};
+    for (int i = 0; i < 24; ++i) {
+      const std::uint32_t word = static_cast<std::uint32_t>(rng.below(12));
+      std::memcpy(mailbox + 16 + rng.below(60) * 4, &word, sizeof(word));
+    }
+    static constexpr std::uint32_t kSizes[] = {sizeof(protocol::QueryDevice), sizeof(protocol::QueryPort),
+                                               sizeof(protocol::AllocPd),     sizeof(protocol::DestroyObject),
+                                               sizeof(protocol::RegMr),       sizeof(protocol::CreateCq),
+                                               sizeof(protocol::ResizeCq),    sizeof(protocol::CreateQp),
+                                               sizeof(protocol::ModifyQp),    sizeof(protocol::QueryQp),
+                                               sizeof(protocol::CreateAh),    sizeof(protocol::QueryGid)};
+    protocol::CommandHeader header{};
+    do {
+      header.type = static_cast<protocol::CommandType>(rng.below(40));
+    } while (header.type == protocol::CommandType::kCloseDevice);
+    // Destroying everything at once would leave nothing to attack.
+    if (header.type == protocol::CommandType::kDestroyQp && !rng.chance(1, 8)) header.type = protocol::CommandType::kQueryQp;
+    header.size = size_of(header.type, kSizes[rng.below(std::size(kSizes))]);
+    header.context = rng.chance(9, 10) ? program.context : static_cast<std::uint32_t>(number());
+    if (rng.chance(1, 20)) header.size = static_cast<std::uint32_t>(number());
+    std::memcpy(mailbox, &header, sizeof(header));
+    world.client->execute(std::span(mailbox).first(rng.chance(1, 20) ? rng.below(sizeof(mailbox)) : sizeof(mailbox)));
+  }
+  static std::uint32_t size_of(protocol::CommandType type, std::uint32_t otherwise) {
+    switch (type) {
+      case protocol::CommandType::kAllocPd:
+        return sizeof(protocol::AllocPd);
+      case protocol::CommandType::kRegMr:
+        return sizeof(protocol::RegMr);
+      case protocol::CommandType::kCreateCq:
+        return sizeof(protocol::CreateCq);
+      case protocol::CommandType::kResizeCq:
+        return sizeof(protocol::ResizeCq);
+      case protocol::CommandType::kCreateQp:
+        return sizeof(protocol::CreateQp);
+      case protocol::CommandType::kModifyQp:
+        return sizeof(protocol::ModifyQp);
+      case protocol::CommandType::kQueryQp:
+        return sizeof(protocol::QueryQp);
+      case protocol::CommandType::kCreateAh:
+        return sizeof(protocol::CreateAh);
+      case protocol::CommandType::kDeallocPd:
+      case protocol::CommandType::kDeregMr:
+      case protocol::CommandType::kDestroyCq:
+      case protocol::CommandType::kDestroyQp:
+      case protocol::CommandType::kDestroyAh:
+        return sizeof(protocol::DestroyObject);
+      default:
+        return otherwise;
+    }
+  }
+  Rng rng;
+};
+
+// The attacker shares the adapter with a well-behaved program that talks to the other host all the while.
+TEST(HostileTest, random_bytes_in_rings_records_doorbells_and_mailboxes) {
+  PairOptions options;
+  options.world.record = false;
+  options.path.timeout = 6;
+  Pair pair(options);
+  ASSERT_TRUE(pair.ready);
+  Program attacker(pair.world, *pair.world.client, 1 << 16, 1 << 20, 666);
+  const Mr mr = attacker.reg_mr(Program::kBuffer, 1 << 16, ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead);
+  Cq cq = attacker.create_cq(16, true);
+  Hostile hostile(7);
+  std::vector<Qp> qps;
+  const auto revive = [&](std::size_t i) {
+    Qp& qp = qps[i];
+    const Qp& peer = qps[i ^ 1];
+    attacker.to_state(qp, ib::QpState::kReset);
+    qp.send_producer = qp.recv_producer = 0;
+    PathOptions path;
+    path.mtu = 1;
+    path.timeout = 4;
+    path.retry_cnt = 1;
+    path.min_rnr_timer = 1;
+    attacker.to_init(qp, path);
+    attacker.to_rtr(qp, 1, peer.made.number, path);
+    attacker.to_rts(qp, path);
+  };
+  for (int i = 0; i < 6; ++i) qps.push_back(attacker.create_qp(cq, cq, {8, 8, 4, 4, 64}));
+  for (std::size_t i = 0; i < qps.size(); ++i) revive(i);
+
+  std::uint64_t good = 0;
+  constexpr int kRounds = 100'000;
+  for (int round = 0; round < kRounds; ++round) {
+    switch (hostile.rng.below(8)) {
+      case 0:
+        hostile.scribble(attacker.arena(), 1 + hostile.rng.below(20));
+        break;
+      case 1:
+        hostile.command(pair.world, attacker);
+        break;
+      case 2:
+        pair.world.client->ring_doorbell(
+            hostile.rng.chance(9, 10) ? attacker.context : static_cast<std::uint32_t>(hostile.number()),
+            static_cast<protocol::DoorbellKind>(hostile.rng.below(5)), static_cast<std::uint32_t>(hostile.number()),
+            hostile.number());
+        break;
+      case 3:
+      case 4: {  // something that looks like work, with a detail or two wrong
+        Qp& qp = qps[hostile.rng.below(qps.size())];
+        SendRequest request{.wr_id = hostile.rng.next()};
+        request.opcode = static_cast<WqeOpcode>(hostile.rng.below(12));
+        request.flags = static_cast<std::uint8_t>(hostile.rng.below(16));
+        request.remote_va = Program::kBuffer + hostile.rng.below(1 << 16);
+        request.rkey = mr.rkey + static_cast<std::uint32_t>(hostile.rng.chance(1, 4) ? hostile.number() : 0);
+        for (std::uint64_t i = hostile.rng.below(4); i > 0; --i) {
+          request.sges.push_back({Program::kBuffer + hostile.rng.below(1 << 16),
+                                  static_cast<std::uint32_t>(hostile.rng.below(3000)), mr.lkey});
+        }
+        for (std::uint64_t i = hostile.rng.below(40); i > 0; --i) request.inline_data.push_back(std::byte{1});
+        attacker.post_send(qp, request);
+        break;
+      }
+      case 5: {
+        Qp& qp = qps[hostile.rng.below(qps.size())];
+        attacker.post_recv(qp, 1, {{Program::kBuffer, static_cast<std::uint32_t>(hostile.rng.below(5000)), mr.lkey}});
+        break;
+      }
+      case 6:
+        if (hostile.rng.chance(1, 4)) revive(hostile.rng.below(qps.size()));
+        break;
+      default:
+        pair.world.run_for(Duration{static_cast<std::int64_t>(hostile.rng.below(3'000'000))});
+        break;
+    }
+    if (round % 1000 == 0) {
+      pair.a.fill(0, 5000, static_cast<std::uint8_t>(round / 1000));
+      pair.b.program.post_recv(pair.b.qp, good, {pair.b.sge(0, 5000)});
+      pair.a.program.post_send(pair.a.qp, {.wr_id = good, .sges = {pair.a.sge(0, 5000)}});
+      pair.world.run_for(Duration{300'000'000});
+      const auto received = pair.b.program.drain(pair.b.recv_cq);
+      const auto sent = pair.a.program.drain(pair.a.send_cq);
+      ASSERT_EQ(received.size(), 1u) << round;
+      ASSERT_EQ(sent.size(), 1u) << round;
+      ASSERT_EQ(received[0].wr_id, good);
+      ASSERT_EQ(received[0].status, 0u);
+      ASSERT_TRUE(pair.b.equals(0, 5000, static_cast<std::uint8_t>(round / 1000)));
+      ++good;
+    }
+    attacker.completion_events.clear();
+    attacker.async_events.clear();
+  }
+  pair.world.client->close(attacker.context);
+  pair.world.run_for(Duration{1'000'000'000});
+}
+
+TEST(HostileTest, a_producer_beyond_the_ring_kills_the_queue_pair_only) {
+  Pair pair;
+  pair.world.client->ring_doorbell(pair.a.program.context, protocol::DoorbellKind::kSendQueue, pair.a.qp.made.number, 65);
+  pair.world.run();
+  EXPECT_EQ(pair.a.program.state(pair.a.qp), ib::QpState::kErr);
+  ASSERT_EQ(pair.a.program.async_events.size(), 1u);
+  EXPECT_EQ(pair.a.program.async_events[0].event_type, static_cast<std::uint32_t>(ib::AsyncEventType::kQpFatal));
+  reinterpret_cast<protocol::QueuePairRecord*>(pair.b.program.at(pair.b.qp.made.record_offset))->recv_producer.store(1u << 20);
+  pair.world.run();
+  EXPECT_EQ(pair.b.program.state(pair.b.qp), ib::QpState::kRts) << "nobody has looked yet";
+}
+
+TEST(HostileTest, an_old_doorbell_is_ignored) {
+  Pair pair;
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 8)});
+  pair.b.program.post_recv(pair.b.qp, 2, {pair.b.sge(0, 8)});
+  pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+  pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+  pair.world.client->ring_doorbell(pair.a.program.context, protocol::DoorbellKind::kSendQueue, pair.a.qp.made.number, 1);
+  pair.world.run();
+  EXPECT_EQ(pair.a.program.state(pair.a.qp), ib::QpState::kRts);
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 2u);
+}
+
+}  // namespace
+}  // namespace verbatim::test

@@ -1,0 +1,270 @@
+// Timing gates of the adapter: every stage's latency and initiation interval, the gather buffer, and the hand
+// computed way of one 8-byte SEND, all exact to the picosecond.
+#include <gtest/gtest.h>
+
+#include "tests/hca/driver.h"
+
+namespace verbatim::test {
+namespace {
+
+// What a formula is made of.
+struct Terms {
+  hca::HcaProfile profile;
+  fabric::LinkParams link;
+  fabric::SwitchProfile switch_profile;
+
+  std::int64_t pcie(std::uint64_t bytes) const {
+    return to_ps(host::pcie_byte_time(profile.pcie.generation, profile.pcie.lanes).time_for(bytes));
+  }
+  std::int64_t one_way() const { return to_ps(profile.pcie.one_way_latency); }
+  // A DMA read of fewer bytes than a completion on an idle connection: request out, memory, completion back.
+  std::int64_t dma_read(std::uint64_t bytes) const {
+    return pcie(profile.pcie.read_header_bytes) + one_way() + to_ps(profile.pcie.memory_read_latency) +
+           pcie(bytes + profile.pcie.completion_header_bytes) + one_way();
+  }
+  std::int64_t dma_write(std::uint64_t bytes) const {
+    return pcie(bytes + profile.pcie.write_header_bytes) + one_way() + to_ps(profile.pcie.memory_write_latency);
+  }
+  // Work that is there at `t` leaves a stage after the next edge and the stage's cycles.
+  std::int64_t stage(std::int64_t t, const hca::Stage& stage) const { return after(t, profile.core_clock_hz, stage.latency_cycles); }
+  static std::int64_t after(std::int64_t t, std::uint64_t hertz, std::int64_t cycles) {
+    const std::int64_t period = 1'000'000'000'000 / static_cast<std::int64_t>(hertz);
+    return ((t + period - 1) / period + cycles) * period;
+  }
+  std::int64_t wire(std::uint64_t bytes) const { return to_ps(link.byte_time.time_for(bytes)); }
+};
+
+// From the doorbell leaving the CPU to the receive completion visible to the other CPU, over one switch.
+std::int64_t one_way_time(const Terms& x, std::int64_t posted) {
+  constexpr std::uint64_t kSendEntry = 128;           // 64 bytes of header, room for four scatter entries
+  constexpr std::uint64_t kLrh = 8;
+  constexpr std::uint64_t kPacket = 8 + 12 + 8 + 4 + 2;  // LRH, BTH, payload, ICRC, VCRC
+  constexpr std::uint64_t kCqe = 64;
+  std::int64_t t = posted;
+  t += x.one_way();                                   // MMIO write reaches the adapter
+  t = x.stage(t, x.profile.doorbell);
+  t += x.dma_read(kSendEntry);                        // work request
+  t = x.stage(t, x.profile.wqe_decode);
+  t += x.dma_read(8);                                 // payload
+  t = x.stage(t, x.profile.packetize);
+  t += x.wire(x.link.bytes_before + kLrh) + to_ps(x.link.propagation);  // head at the switch
+  t = Terms::after(t, x.switch_profile.core_clock_hz, x.switch_profile.cut_through_cycles);
+  t += x.wire(x.link.bytes_before + kPacket) + to_ps(x.link.propagation);  // tail at the adapter
+  // At the end of the checks a read of the receive record and the payload write enter the lane to the host; the
+  // completion follows them at once when the lane is still busy (posted writes keep their order).
+  t = x.stage(t, x.profile.receive_check);
+  const std::uint64_t ahead = x.profile.pcie.read_header_bytes + 8 + x.profile.pcie.write_header_bytes;
+  const std::int64_t completed = x.stage(t, x.profile.completion);
+  if (completed >= t + x.pcie(ahead)) return completed + x.dma_write(kCqe);
+  return t + x.pcie(ahead + kCqe + x.profile.pcie.write_header_bytes) + x.one_way() +
+         to_ps(x.profile.pcie.memory_write_latency);
+}
+
+std::int64_t measured_one_way(const Terms& x) {
+  PairOptions options;
+  options.world.profile = x.profile;
+  options.world.link = x.link;
+  options.world.with_switch = true;
+  Pair pair(options);
+  EXPECT_TRUE(pair.ready);
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 64)});
+  pair.world.run_for(Duration{10'000'000});  // receives are fetched ahead
+  EXPECT_EQ(pair.world.now_ps(), 10'000'000);
+  pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+  const std::int64_t expected = one_way_time(x, 10'000'000);
+  // Not at t - 1, at t.
+  pair.world.engine.run_until(instant_from_ps(expected - 1));
+  EXPECT_FALSE(pair.b.program.poll(pair.b.recv_cq).has_value());
+  pair.world.engine.run_until(instant_from_ps(expected));
+  const auto entry = pair.b.program.poll(pair.b.recv_cq);
+  EXPECT_TRUE(entry.has_value());
+  return entry ? entry->visible_at_ps : 0;
+}
+
+TEST(TimingTest, one_way_of_an_eight_byte_send_to_the_picosecond) {
+  Terms x{test_profile(), test_link(), {}};
+  EXPECT_EQ(measured_one_way(x), one_way_time(x, 10'000'000));
+  // The default profile, in numbers: a change of any of them must be explained here.
+  EXPECT_EQ(one_way_time(x, 10'000'000) - 10'000'000, 1'298'076);
+}
+
+TEST(TimingTest, every_latency_on_the_way_counts) {
+  const auto vary = [](auto change) {
+    Terms x{test_profile(), test_link(), {}};
+    change(x);
+    EXPECT_EQ(measured_one_way(x), one_way_time(x, 10'000'000));
+    return one_way_time(x, 10'000'000);
+  };
+  const std::int64_t base = vary([](Terms&) {});
+  EXPECT_EQ(vary([](Terms& x) { x.profile.doorbell.latency_cycles += 3; }), base + 7'500);
+  EXPECT_EQ(vary([](Terms& x) { x.profile.wqe_decode.latency_cycles += 3; }), base + 7'500);
+  EXPECT_EQ(vary([](Terms& x) { x.profile.packetize.latency_cycles += 3; }), base + 7'500);
+  EXPECT_EQ(vary([](Terms& x) { x.profile.receive_check.latency_cycles += 3; }), base + 7'500);
+  EXPECT_EQ(vary([](Terms& x) { x.profile.completion.latency_cycles += 3; }), base + 7'500);
+  EXPECT_NE(vary([](Terms& x) { x.profile.pcie.one_way_latency += Duration{50'000}; }), base);
+  EXPECT_NE(vary([](Terms& x) { x.profile.pcie.memory_read_latency += Duration{50'000}; }), base);
+  EXPECT_EQ(vary([](Terms& x) { x.profile.pcie.memory_write_latency += Duration{1}; }), base + 1);
+  EXPECT_NE(vary([](Terms& x) { x.profile.pcie.lanes = 1; }), base);
+  EXPECT_NE(vary([](Terms& x) { x.profile.pcie.generation = 2; }), base);
+  EXPECT_NE(vary([](Terms& x) { x.profile.pcie.write_header_bytes += 16; }), base);
+  EXPECT_NE(vary([](Terms& x) { x.profile.pcie.read_header_bytes += 64; }), base);
+  EXPECT_NE(vary([](Terms& x) { x.profile.pcie.completion_header_bytes += 64; }), base);
+  EXPECT_NE(vary([](Terms& x) { x.profile.core_clock_hz = 200'000'000; }), base);
+  EXPECT_NE(vary([](Terms& x) { x.link.propagation += Duration{9'200}; }), base);
+}
+
+TEST(TimingTest, the_acknowledgement_comes_back_and_completes_the_send) {
+  const auto measure = [](const hca::HcaProfile& profile) {
+    PairOptions options;
+    options.world.profile = profile;
+    Pair pair(options);
+    pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 64)});
+    pair.world.run_for(Duration{10'000'000});
+    pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+    pair.world.run();
+    return pair.a.program.poll(pair.a.send_cq)->visible_at_ps;
+  };
+  // Formula: the request at the check stage's end, then acknowledge stage, wire, check stage, completion, CQE write.
+  Terms x{test_profile(), test_link(), {}};
+  std::int64_t t = 10'000'000 + x.one_way();
+  t = x.stage(t, x.profile.doorbell) + x.dma_read(128);
+  t = x.stage(t, x.profile.wqe_decode) + x.dma_read(8);
+  t = x.stage(t, x.profile.packetize) + x.wire(34) + to_ps(x.link.propagation);
+  t = x.stage(t, x.profile.receive_check);
+  t = x.stage(t, x.profile.acknowledge) + x.wire(30) + to_ps(x.link.propagation);
+  t = x.stage(t, x.profile.receive_check);
+  t = x.stage(t, x.profile.completion) + x.dma_write(64);
+  EXPECT_EQ(measure(x.profile), t);
+  hca::HcaProfile slower = x.profile;
+  slower.acknowledge.latency_cycles += 2;
+  EXPECT_EQ(measure(slower), t + 5'000);
+}
+
+// Ten 8-byte messages at once through a profile in which one stage takes one item per 4 us.
+std::vector<std::int64_t> spacing(const hca::HcaProfile& profile, bool of_sends) {
+  PairOptions options;
+  options.world.profile = profile;
+  Pair pair(options);
+  for (int i = 0; i < 10; ++i) pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 8)});
+  pair.world.run();
+  for (int i = 0; i < 10; ++i) pair.a.program.write_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+  pair.a.program.ring(pair.a.qp);
+  pair.world.run();
+  std::vector<std::int64_t> times, result;
+  for (const auto& entry : of_sends ? pair.a.program.drain(pair.a.send_cq) : pair.b.program.drain(pair.b.recv_cq)) {
+    times.push_back(entry.visible_at_ps);
+  }
+  EXPECT_EQ(times.size(), 10u);
+  for (std::size_t i = 1; i < times.size(); ++i) result.push_back(times[i] - times[i - 1]);
+  return result;
+}
+
+TEST(TimingTest, every_stage_takes_one_item_per_initiation_interval) {
+  constexpr std::uint32_t kCycles = 1600;
+  constexpr std::int64_t kInterval = 1600 * 2'500;
+  const auto check = [&](auto member, bool of_sends) {
+    hca::HcaProfile profile = test_profile();
+    profile.wqe_prefetch = 16;
+    (profile.*member).interval_cycles = kCycles;
+    for (const std::int64_t gap : spacing(profile, of_sends)) EXPECT_EQ(gap, kInterval);
+  };
+  check(&hca::HcaProfile::wqe_decode, false);
+  check(&hca::HcaProfile::packetize, false);
+  check(&hca::HcaProfile::receive_check, false);
+  check(&hca::HcaProfile::completion, false);
+  check(&hca::HcaProfile::acknowledge, true);
+}
+
+TEST(TimingTest, the_doorbell_stage_has_an_interval_too) {
+  WorldOptions options;
+  options.profile.doorbell.interval_cycles = 1600;
+  World world(options);
+  Program program(world, *world.client);
+  const Cq cq = program.create_cq(4);
+  for (int i = 0; i < 5; ++i) program.arm(cq);
+  world.run();
+  const auto doorbells = world.trace.all(TraceEvent::kDoorbell);
+  ASSERT_EQ(doorbells.size(), 5u);
+  for (int i = 1; i < 5; ++i) EXPECT_EQ(doorbells[i].time_ps - doorbells[i - 1].time_ps, 1600 * 2'500);
+}
+
+TEST(TimingTest, the_gather_buffer_bounds_what_is_read_ahead) {
+  PairOptions options;
+  options.world.profile.gather_buffer_bytes = 4096;
+  Pair pair(options);
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 40960)});
+  pair.world.run();
+  pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 40960)}});
+  pair.world.run();
+  const Terms x{options.world.profile, test_link(), {}};
+  // Formula: one packet is in the buffer from its gather to the port: 8 requests of 512 bytes in completions of 256.
+  const std::int64_t gather = x.pcie(24) + 2 * x.one_way() + to_ps(x.profile.pcie.memory_read_latency) +
+                              x.pcie(4096 + 16 * x.profile.pcie.completion_header_bytes);
+  std::vector<std::int64_t> times;
+  for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kPacketTransmitted)) {
+    if (record.component == pair.world.components.id("client/p1").value) times.push_back(record.time_ps);
+  }
+  ASSERT_EQ(times.size(), 10u);
+  for (std::size_t i = 1; i < times.size(); ++i) {
+    EXPECT_EQ(times[i], x.stage(times[i - 1] + gather, x.profile.packetize));
+  }
+}
+
+TEST(TimingTest, a_long_flow_runs_at_the_rate_of_the_wire) {
+  PairOptions options;
+  options.buffer_bytes = 4 << 20;
+  Pair pair(options);
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 4 << 20)});
+  pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 4 << 20)}});
+  pair.world.run();
+  std::vector<std::int64_t> times;
+  for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kPacketTransmitted)) {
+    if (record.component == pair.world.components.id("client/p1").value) times.push_back(record.time_ps);
+  }
+  ASSERT_EQ(times.size(), 1024u);
+  // 26 bytes of headers and checks, 80 ps a byte: back to back once the pipeline is filled.
+  EXPECT_EQ(times[1000] - times[100], 900 * (4096 + 26) * 80);
+}
+
+TEST(TimingTest, queue_pairs_take_turns_packet_by_packet) {
+  Pair pair;
+  Cq cq = pair.b.program.create_cq(64);
+  Qp mine = pair.a.program.create_qp(pair.a.send_cq, pair.a.recv_cq), theirs = pair.b.program.create_qp(cq, cq);
+  ASSERT_EQ(pair.a.program.to_init(mine, {}), 0);
+  ASSERT_EQ(pair.b.program.to_init(theirs, {}), 0);
+  ASSERT_EQ(pair.a.program.to_rtr(mine, 2, theirs.made.number, {}), 0);
+  ASSERT_EQ(pair.b.program.to_rtr(theirs, 1, mine.made.number, {}), 0);
+  ASSERT_EQ(pair.a.program.to_rts(mine, {}), 0);
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 400000)});
+  pair.b.program.post_recv(theirs, 1, {pair.b.sge(500000, 400000)});
+  pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 400000)}});
+  pair.a.program.post_send(mine, {.sges = {pair.a.sge(0, 400000)}});
+  pair.world.run();
+  std::vector<std::uint64_t> order;
+  for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kPayloadGathered)) order.push_back(record.values[0]);
+  ASSERT_EQ(order.size(), 196u);
+  for (std::size_t i = 40; i < 150; ++i) EXPECT_NE(order[i], order[i + 1]);
+}
+
+TEST(TimingTest, data_is_visible_before_its_completion_and_events_follow_by_their_latency) {
+  PairOptions options;
+  options.with_channel = true;
+  Pair pair(options);
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 20000)});
+  pair.b.program.arm(pair.b.recv_cq);
+  pair.world.run();
+  pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 20000)}});
+  pair.world.run();
+  const std::int64_t last_write = pair.world.trace.all(TraceEvent::kDmaWrite).back().time_ps;
+  const auto entry = pair.b.program.poll(pair.b.recv_cq);
+  ASSERT_TRUE(entry.has_value());
+  EXPECT_LT(last_write, entry->visible_at_ps);
+  ASSERT_EQ(pair.b.program.completion_events.size(), 1u);
+  EXPECT_EQ(pair.b.program.completion_events[0].time_ps,
+            entry->visible_at_ps + to_ps(options.world.profile.event_latency));
+  EXPECT_EQ(pair.b.program.completion_events[0].channel, 7u);
+  EXPECT_EQ(pair.b.program.completion_events[0].cookie, 0xc0u + 256);
+}
+
+}  // namespace
+}  // namespace verbatim::test
