@@ -12,7 +12,9 @@ std::size_t node_index(const TopologySpec& topology, const Endpoint& end) {
   return end.is_switch ? topology.hosts.size() + end.node : end.node;
 }
 
-fabric::PortNumber port_number(const Endpoint& end) { return fabric::PortNumber{static_cast<std::uint8_t>(end.port)}; }
+fabric::PortNumber port_number(const Endpoint& end) {
+  return fabric::PortNumber{static_cast<std::uint8_t>(end.port)};
+}
 
 }  // namespace
 
@@ -32,14 +34,17 @@ std::vector<subnet::Cable> cables_of(const TopologySpec& topology) {
   return cables;
 }
 
-std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from, std::size_t to) {
+std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from,
+                               std::size_t to) {
   std::map<Endpoint, Endpoint> far_end;
   for (const LinkSpec& link : topology.links) {
     far_end[link.end_a] = link.end_b;
     far_end[link.end_b] = link.end_a;
   }
   const std::uint16_t lid = plan.nodes[to].ports[0].lid.value;
-  const auto name = [&](const Endpoint& end) { return topology.node_name(end) + ":" + std::to_string(end.port); };
+  const auto name = [&](const Endpoint& end) {
+    return topology.node_name(end) + ":" + std::to_string(end.port);
+  };
   std::vector<std::string> hops;
   Endpoint at{false, from, 1};
   // A route visits a switch at most once.

@@ -1,4 +1,5 @@
-// What is wrong with the user's files: collected, never thrown, so that one run of the checker tells everything.
+// What is wrong with the user's files: collected, never thrown, so that one run of the checker tells
+// everything.
 #pragma once
 
 #include <string>
@@ -8,10 +9,11 @@
 namespace verbatim::config {
 
 struct Finding {
-  std::string file;     // as the user named it
-  std::string pointer;  // JSON pointer (RFC 6901), "" for the whole file; "line 3, column 7" for a syntax error
-  std::string text;     // what is wrong
-  std::string hint;     // what to do about it; may be empty
+  std::string file;  // as the user named it
+  std::string
+      pointer;       // JSON pointer (RFC 6901), "" for the whole file; "line 3, column 7" for a syntax error
+  std::string text;  // what is wrong
+  std::string hint;  // what to do about it; may be empty
 };
 
 // `file: /json/pointer: finding; hint`

@@ -83,11 +83,14 @@ class Checker {
     }
     const std::string near = nearest(key, keys);
     add(join_pointer(pointer, key), "unknown key",
-        near.empty() ? std::string(object.title) + " has the keys " + list : "did you mean \"" + near + "\"?");
+        near.empty() ? std::string(object.title) + " has the keys " + list
+                     : "did you mean \"" + near + "\"?");
   }
 
-  // A list of objects makes one element for each entry, so that indices agree with the file even after a finding.
-  void field(const Json& json, const Field& field, const Object& object, void* target, const std::string& pointer) {
+  // A list of objects makes one element for each entry, so that indices agree with the file even after a
+  // finding.
+  void field(const Json& json, const Field& field, const Object& object, void* target,
+             const std::string& pointer) {
     if (field.kind == Kind::kObject) {
       this->object(json, *field.object, field.member(target), pointer);
       return;
@@ -121,12 +124,15 @@ class Checker {
       if (key == "value") {
         value = &entry;
       } else if (key == "source") {
-        if (!entry.is_string()) add(pointer + "/source", shown(entry) + " is not a string", "say where the value is from");
+        if (!entry.is_string())
+          add(pointer + "/source", shown(entry) + " is not a string", "say where the value is from");
       } else {
-        add(join_pointer(pointer, key), "unknown key", "a value with its source has the keys value and source");
+        add(join_pointer(pointer, key), "unknown key",
+            "a value with its source has the keys value and source");
       }
     }
-    if (value == nullptr) add(pointer, "the key \"value\" is missing", "write {\"value\": …, \"source\": \"…\"}");
+    if (value == nullptr)
+      add(pointer, "the key \"value\" is missing", "write {\"value\": …, \"source\": \"…\"}");
     return value;
   }
 
@@ -150,7 +156,8 @@ class Checker {
       return {};
     }
     if (value >= field.min && value <= field.max) return value;
-    add(pointer, shown(json) + " is out of range", "allowed is " + print(field.min) + " to " + print(field.max));
+    add(pointer, shown(json) + " is out of range",
+        "allowed is " + print(field.min) + " to " + print(field.max));
     return {};
   }
 
@@ -160,7 +167,8 @@ class Checker {
       case Kind::kInteger:
         if (!json.is_number_integer()) return wrong_type(json, field, pointer, "a whole number", "");
         if (json.is_number_unsigned() &&
-            json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+            json.get<std::uint64_t>() >
+                static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
           add(pointer, shown(json) + " is out of range",
               "allowed is " + std::to_string(field.min) + " to " + std::to_string(field.max));
           return {};
@@ -169,11 +177,16 @@ class Checker {
       case Kind::kBoolean:
         if (!json.is_boolean()) return wrong_type(json, field, pointer, "true or false", "");
         return json.get<bool>();
-      case Kind::kCommand: return command(json, field, pointer);
-      case Kind::kTextMap: return text_map(json, field, pointer);
-      case Kind::kTextList: return text_list(json, field, pointer);
-      case Kind::kExpectExit: return expect_exit(json, field, pointer);
-      default: break;
+      case Kind::kCommand:
+        return command(json, field, pointer);
+      case Kind::kTextMap:
+        return text_map(json, field, pointer);
+      case Kind::kTextList:
+        return text_list(json, field, pointer);
+      case Kind::kExpectExit:
+        return expect_exit(json, field, pointer);
+      default:
+        break;
     }
     if (!json.is_string()) return wrong_type(json, field, pointer, "a string", example_for(field.kind));
     return text(json.get<std::string>(), field, pointer);
@@ -181,9 +194,12 @@ class Checker {
 
   static std::string_view example_for(Kind kind) {
     switch (kind) {
-      case Kind::kLinkRate: return "\"EDR 4x\"";
-      case Kind::kAddress: return "\"10.0.0.1\"";
-      default: return "";
+      case Kind::kLinkRate:
+        return "\"EDR 4x\"";
+      case Kind::kAddress:
+        return "\"10.0.0.1\"";
+      default:
+        return "";
     }
   }
 
@@ -195,7 +211,8 @@ class Checker {
             "write it like \"" + shown(json) + " " + std::string(units_of(dimension).back().name) + "\"");
         return {};
       }
-      return wrong_type(json, field, pointer, name_of(dimension), "\"" + std::string(example_of(dimension)) + "\"");
+      return wrong_type(json, field, pointer, name_of(dimension),
+                        "\"" + std::string(example_of(dimension)) + "\"");
     }
     std::string problem, hint;
     const auto value = parse_quantity(json.get_ref<const std::string&>(), dimension, &problem, &hint);
@@ -227,7 +244,8 @@ class Checker {
         return {};
       case Kind::kHex:
         if (text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos) return text;
-        add(pointer, in_quotes(text) + " is not a digest", "a digest has 32 digits 0-9a-f, as `verbatim run` prints it");
+        add(pointer, in_quotes(text) + " is not a digest",
+            "a digest has 32 digits 0-9a-f, as `verbatim run` prints it");
         return {};
       case Kind::kLinkRate: {
         std::string problem, hint;
@@ -236,13 +254,16 @@ class Checker {
         add(pointer, in_quotes(text) + " " + problem, hint);
         return {};
       }
-      case Kind::kText: return choice(std::move(text), field, pointer);
-      default: return text;
+      case Kind::kText:
+        return choice(std::move(text), field, pointer);
+      default:
+        return text;
     }
   }
 
   Value choice(std::string text, const Field& field, const std::string& pointer) {
-    if (field.choices.empty() || std::find(field.choices.begin(), field.choices.end(), text) != field.choices.end()) {
+    if (field.choices.empty() ||
+        std::find(field.choices.begin(), field.choices.end(), text) != field.choices.end()) {
       return text;
     }
     std::vector<std::string> choices(field.choices.begin(), field.choices.end());
@@ -297,7 +318,8 @@ class Checker {
   }
 
   Value text_map(const Json& json, const Field& field, const std::string& pointer) {
-    if (!json.is_object()) return wrong_type(json, field, pointer, "an object of strings", "{\"NAME\": \"value\"}");
+    if (!json.is_object())
+      return wrong_type(json, field, pointer, "an object of strings", "{\"NAME\": \"value\"}");
     std::map<std::string, std::string> map;
     bool good = true;
     for (const auto& [key, value] : json.items()) {
@@ -307,7 +329,9 @@ class Checker {
         good = false;
       } else if (key.empty() || key.find_first_of(std::string("=\0", 2)) != std::string::npos ||
                  value.get_ref<const std::string&>().find('\0') != std::string::npos) {
-        add(at, in_quotes(key) + " is not the name of an environment variable or its value has a zero character", "");
+        add(at,
+            in_quotes(key) + " is not the name of an environment variable or its value has a zero character",
+            "");
         good = false;
       } else {
         map[key] = value.get<std::string>();
@@ -329,8 +353,10 @@ class Checker {
       if (std::holds_alternative<std::monostate>(value)) return {};
       return std::to_string(std::get<std::int64_t>(value));
     }
-    if (json.is_string() && signal_number(json.get_ref<const std::string&>()) != 0) return json.get<std::string>();
-    add(pointer, shown(json) + " is neither an exit code nor a signal", "write 0 to 255, or a name such as \"SIGSEGV\"");
+    if (json.is_string() && signal_number(json.get_ref<const std::string&>()) != 0)
+      return json.get<std::string>();
+    add(pointer, shown(json) + " is neither an exit code nor a signal",
+        "write 0 to 255, or a name such as \"SIGSEGV\"");
     return {};
   }
 

@@ -1,6 +1,6 @@
-// One table per kind of object in our JSON files: key, kind, range, meaning. The checker (check_object) and the
-// published JSON Schemas (schema.h) are two readings of the same table, and the defaults are those of the C++
-// structs themselves, so none of the three can drift from the others.
+// One table per kind of object in our JSON files: key, kind, range, meaning. The checker (check_object) and
+// the published JSON Schemas (schema.h) are two readings of the same table, and the defaults are those of the
+// C++ structs themselves, so none of the three can drift from the others.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ enum class Kind {
 };
 
 // Durations are picoseconds, everything else with a dimension as in quantity.h.
-using Value = std::variant<std::monostate, std::int64_t, bool, std::string, LinkRate, std::vector<std::string>,
-                           std::map<std::string, std::string>>;
+using Value = std::variant<std::monostate, std::int64_t, bool, std::string, LinkRate,
+                           std::vector<std::string>, std::map<std::string, std::string>>;
 
 struct Object;
 
@@ -80,13 +80,14 @@ void check_object(const Json& json, const Object& object, void* target, const st
 
 bool is_valid_name(std::string_view text);
 
-// --- binding a row to a member -------------------------------------------------------------------------------
+// --- binding a row to a member
+// -------------------------------------------------------------------------------
 
 namespace detail {
 
 template <auto Member>
 struct MemberTraits;
-template <class Class, class Type, Type Class::* Member>
+template <class Class, class Type, Type Class::*Member>
 struct MemberTraits<Member> {
   using Owner = Class;
   using Value = Type;
@@ -124,7 +125,9 @@ Value read(const T& member) {
 template <auto Member>
 Field bind(Field field) {
   using Owner = typename detail::MemberTraits<Member>::Owner;
-  field.store = [](void* object, const Value& value) { detail::assign(static_cast<Owner*>(object)->*Member, value); };
+  field.store = [](void* object, const Value& value) {
+    detail::assign(static_cast<Owner*>(object)->*Member, value);
+  };
   if (!field.required) {
     field.load = [](const void* object) { return detail::read(static_cast<const Owner*>(object)->*Member); };
   }

@@ -16,12 +16,16 @@ const Object& host_table() {
   static const Object table = make_object<H>(
       "a host", "a computer with one adapter",
       {for_people("description", "for people"),
-       bind<&H::name>({.key = "name", .kind = Kind::kName, .required = true, .doc = "host name, as programs see it"}),
-       bind<&H::hca>({.key = "hca", .kind = Kind::kReference,
+       bind<&H::name>(
+           {.key = "name", .kind = Kind::kName, .required = true, .doc = "host name, as programs see it"}),
+       bind<&H::hca>({.key = "hca",
+                      .kind = Kind::kReference,
                       .doc = "adapter profile: a file beside this one, or a name from the profiles folder"}),
        bind<&H::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile, found likewise"}),
-       bind<&H::address_text>({.key = "address", .kind = Kind::kAddress,
-                               .doc = "IPv4 address on the management network; default 10.0.0.1, 10.0.0.2, … by position"})});
+       bind<&H::address_text>(
+           {.key = "address",
+            .kind = Kind::kAddress,
+            .doc = "IPv4 address on the management network; default 10.0.0.1, 10.0.0.2, … by position"})});
   return table;
 }
 
@@ -31,9 +35,12 @@ const Object& switch_table() {
       "a switch", "a switch",
       {for_people("description", "for people"),
        bind<&S::name>({.key = "name", .kind = Kind::kName, .required = true, .doc = "name of the switch"}),
-       bind<&S::profile>({.key = "profile", .kind = Kind::kReference,
-                          .doc = "switch profile: a file beside this one, or a name from the profiles folder"}),
-       bind<&S::ports>({.key = "ports", .kind = Kind::kInteger, .doc = "number of ports", .min = 1, .max = 254})});
+       bind<&S::profile>(
+           {.key = "profile",
+            .kind = Kind::kReference,
+            .doc = "switch profile: a file beside this one, or a name from the profiles folder"}),
+       bind<&S::ports>(
+           {.key = "ports", .kind = Kind::kInteger, .doc = "number of ports", .min = 1, .max = 254})});
   return table;
 }
 
@@ -42,23 +49,40 @@ const Object& link_table() {
   static const Object table = make_object<L>(
       "a link", "a cable between two ports",
       {for_people("description", "for people"),
-       bind<&L::a>({.key = "a", .kind = Kind::kText, .required = true,
+       bind<&L::a>({.key = "a",
+                    .kind = Kind::kText,
+                    .required = true,
                     .doc = "one end: \"host\" or \"host:1\", or \"switch:port\""}),
        bind<&L::b>({.key = "b", .kind = Kind::kText, .required = true, .doc = "the other end"}),
-       bind<&L::rate>({.key = "rate", .kind = Kind::kLinkRate, .required = true,
+       bind<&L::rate>({.key = "rate",
+                       .kind = Kind::kLinkRate,
+                       .required = true,
                        .doc = "speed and width, such as \"EDR 4x\", or a data rate, such as \"100 Gbps\""}),
-       bind<&L::length_mm>({.key = "length", .kind = Kind::kLength, .doc = "of the cable", .min = 0, .max = 100'000'000}),
-       bind<&L::delay_fs_per_mm>({.key = "delay_per_length", .kind = Kind::kDelayPerLength,
-                                  .doc = "of the cable; copper 4.6 ns/m, fibre 4.96 ns/m", .min = 0, .max = 100'000}),
-       bind<&L::transceiver_delay>({.key = "transceiver_delay", .kind = Kind::kDuration,
-                                    .doc = "coding and error correction of both ends together", .max = kSecondPs}),
-       bind<&L::start_bytes>({.key = "start_bytes", .kind = Kind::kInteger,
-                              .doc = "line bytes per packet ahead of the LRH (start delimiter)", .max = 64}),
-       bind<&L::end_bytes>({.key = "end_bytes", .kind = Kind::kInteger,
-                            .doc = "line bytes per packet behind the VCRC (end delimiter, gap)", .max = 64}),
-       bind<&L::credit_update_bytes>({.key = "credit_update_bytes", .kind = Kind::kInteger,
-                                      .doc = "line bytes of a flow control packet (IBA 7.9.4)", .max = 64}),
-       bind<&L::credit_update_interval>({.key = "credit_update_interval", .kind = Kind::kDuration,
+       bind<&L::length_mm>(
+           {.key = "length", .kind = Kind::kLength, .doc = "of the cable", .min = 0, .max = 100'000'000}),
+       bind<&L::delay_fs_per_mm>({.key = "delay_per_length",
+                                  .kind = Kind::kDelayPerLength,
+                                  .doc = "of the cable; copper 4.6 ns/m, fibre 4.96 ns/m",
+                                  .min = 0,
+                                  .max = 100'000}),
+       bind<&L::transceiver_delay>({.key = "transceiver_delay",
+                                    .kind = Kind::kDuration,
+                                    .doc = "coding and error correction of both ends together",
+                                    .max = kSecondPs}),
+       bind<&L::start_bytes>({.key = "start_bytes",
+                              .kind = Kind::kInteger,
+                              .doc = "line bytes per packet ahead of the LRH (start delimiter)",
+                              .max = 64}),
+       bind<&L::end_bytes>({.key = "end_bytes",
+                            .kind = Kind::kInteger,
+                            .doc = "line bytes per packet behind the VCRC (end delimiter, gap)",
+                            .max = 64}),
+       bind<&L::credit_update_bytes>({.key = "credit_update_bytes",
+                                      .kind = Kind::kInteger,
+                                      .doc = "line bytes of a flow control packet (IBA 7.9.4)",
+                                      .max = 64}),
+       bind<&L::credit_update_interval>({.key = "credit_update_interval",
+                                         .kind = Kind::kDuration,
                                          .doc = "least time between two flow control packets; 0: at once",
                                          .max = kSecondPs})});
   return table;
@@ -68,9 +92,16 @@ const Object& management_network_table() {
   using M = ManagementNetworkSpec;
   static const Object table = make_object<M>(
       "the management network", "what TCP between hosts runs over; every pair is connected, nothing is lost",
-      {bind<&M::latency>({.key = "latency", .kind = Kind::kDuration, .doc = "one way", .min = 1'000, .max = 10 * kSecondPs}),
-       bind<&M::bits_per_second>({.key = "bandwidth", .kind = Kind::kRate, .doc = "per connection and direction",
-                                  .min = 1'000, .max = 10'000'000'000'000})});
+      {bind<&M::latency>({.key = "latency",
+                          .kind = Kind::kDuration,
+                          .doc = "one way",
+                          .min = 1'000,
+                          .max = 10 * kSecondPs}),
+       bind<&M::bits_per_second>({.key = "bandwidth",
+                                  .kind = Kind::kRate,
+                                  .doc = "per connection and direction",
+                                  .min = 1'000,
+                                  .max = 10'000'000'000'000})});
   return table;
 }
 
@@ -79,19 +110,30 @@ const Object& program_table() {
   static const Object table = make_object<P>(
       "a program", "a Linux program on a simulated host",
       {for_people("description", "for people"),
-       bind<&P::host>({.key = "host", .kind = Kind::kName, .required = true, .doc = "a host of the topology"}),
-       bind<&P::command>({.key = "command", .kind = Kind::kCommand, .required = true,
-                          .doc = "the program and its arguments: a string, split as a shell splits words but without "
-                                 "a shell, or a list of words"}),
-       bind<&P::start>({.key = "start", .kind = Kind::kDuration, .doc = "virtual time at which it starts",
+       bind<&P::host>(
+           {.key = "host", .kind = Kind::kName, .required = true, .doc = "a host of the topology"}),
+       bind<&P::command>(
+           {.key = "command",
+            .kind = Kind::kCommand,
+            .required = true,
+            .doc = "the program and its arguments: a string, split as a shell splits words but without "
+                   "a shell, or a list of words"}),
+       bind<&P::start>({.key = "start",
+                        .kind = Kind::kDuration,
+                        .doc = "virtual time at which it starts",
                         .max = 1'000'000 * kSecondPs}),
-       bind<&P::environment>({.key = "env", .kind = Kind::kTextMap,
+       bind<&P::environment>({.key = "env",
+                              .kind = Kind::kTextMap,
                               .doc = "environment variables beyond the fixed base environment"}),
-       bind<&P::working_directory>({.key = "cwd", .kind = Kind::kReference,
-                                    .doc = "working directory, relative to this file; default: the caller's"}),
-       bind<&P::expect_exit>({.key = "expect_exit", .kind = Kind::kExpectExit,
+       bind<&P::working_directory>(
+           {.key = "cwd",
+            .kind = Kind::kReference,
+            .doc = "working directory, relative to this file; default: the caller's"}),
+       bind<&P::expect_exit>({.key = "expect_exit",
+                              .kind = Kind::kExpectExit,
                               .doc = "exit code, or the signal that ends it, such as \"SIGSEGV\""}),
-       bind<&P::expect_output>({.key = "expect_output", .kind = Kind::kTextList,
+       bind<&P::expect_output>({.key = "expect_output",
+                                .kind = Kind::kTextList,
                                 .doc = "strings that must occur in its standard output, in this order"})});
   return table;
 }
@@ -100,10 +142,13 @@ const Object& expect_table() {
   using E = ExpectSpec;
   static const Object table = make_object<E>(
       "expectations", "of the run as a whole",
-      {bind<&E::outcome>({.key = "outcome", .kind = Kind::kText, .doc = "how the run ends",
+      {bind<&E::outcome>({.key = "outcome",
+                          .kind = Kind::kText,
+                          .doc = "how the run ends",
                           .choices = {"finished", "deadlock", "time-limit"}}),
        bind<&E::digest>({.key = "digest", .kind = Kind::kHex, .doc = "digest of the run"}),
-       bind<&E::virtual_time_max>({.key = "virtual_time_max", .kind = Kind::kDuration,
+       bind<&E::virtual_time_max>({.key = "virtual_time_max",
+                                   .kind = Kind::kDuration,
                                    .doc = "the run ends at this virtual time at the latest; 0: any",
                                    .max = 1'000'000 * kSecondPs})});
   return table;
@@ -118,16 +163,20 @@ const Object& topology_table() {
       {for_people("$schema", "the JSON Schema, for editors"),
        bind<&T::name>({.key = "name", .kind = Kind::kName, .required = true, .doc = "name of the topology"}),
        bind<&T::description>({.key = "description", .kind = Kind::kText, .doc = "for people"}),
-       bind<&T::link_layer>({.key = "link_layer", .kind = Kind::kText,
-                             .doc = "link layer of all links (RoCE is not modelled yet)", .choices = {"infiniband"}}),
-       bind_objects<&T::hosts>({.key = "hosts", .kind = Kind::kObjects, .required = true, .doc = "the hosts, in order"},
-                               host_table()),
-       bind_objects<&T::switches>({.key = "switches", .kind = Kind::kObjects, .doc = "the switches"}, switch_table()),
-       bind_objects<&T::links>({.key = "links", .kind = Kind::kObjects, .required = true, .doc = "the cables"},
-                               link_table()),
-       bind_object<&T::management_network>({.key = "management_network", .kind = Kind::kObject,
-                                            .doc = "the network of TCP connections"},
-                                           management_network_table())});
+       bind<&T::link_layer>({.key = "link_layer",
+                             .kind = Kind::kText,
+                             .doc = "link layer of all links (RoCE is not modelled yet)",
+                             .choices = {"infiniband"}}),
+       bind_objects<&T::hosts>(
+           {.key = "hosts", .kind = Kind::kObjects, .required = true, .doc = "the hosts, in order"},
+           host_table()),
+       bind_objects<&T::switches>({.key = "switches", .kind = Kind::kObjects, .doc = "the switches"},
+                                  switch_table()),
+       bind_objects<&T::links>(
+           {.key = "links", .kind = Kind::kObjects, .required = true, .doc = "the cables"}, link_table()),
+       bind_object<&T::management_network>(
+           {.key = "management_network", .kind = Kind::kObject, .doc = "the network of TCP connections"},
+           management_network_table())});
   return table;
 }
 
@@ -138,12 +187,16 @@ const Object& scenario_table() {
       {for_people("$schema", "the JSON Schema, for editors"),
        bind<&S::name>({.key = "name", .kind = Kind::kName, .doc = "name of the scenario"}),
        bind<&S::description>({.key = "description", .kind = Kind::kText, .doc = "for people"}),
-       bind<&S::topology_reference>({.key = "topology", .kind = Kind::kReference, .required = true,
+       bind<&S::topology_reference>({.key = "topology",
+                                     .kind = Kind::kReference,
+                                     .required = true,
                                      .doc = "topology file, relative to this one"}),
-       bind_objects<&S::programs>({.key = "programs", .kind = Kind::kObjects, .required = true, .doc = "the programs"},
-                                  program_table()),
+       bind_objects<&S::programs>(
+           {.key = "programs", .kind = Kind::kObjects, .required = true, .doc = "the programs"},
+           program_table()),
        bind<&S::seed>({.key = "seed", .kind = Kind::kInteger, .doc = "root of all random numbers"}),
-       bind<&S::time_limit>({.key = "time_limit", .kind = Kind::kDuration,
+       bind<&S::time_limit>({.key = "time_limit",
+                             .kind = Kind::kDuration,
                              .doc = "virtual time after which the run is ended; 0: none",
                              .max = 1'000'000 * kSecondPs}),
        bind_object<&S::expect>({.key = "expect", .kind = Kind::kObject, .doc = "of the run as a whole"},

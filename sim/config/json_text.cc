@@ -39,13 +39,15 @@ class Inspector : public nlohmann::json_sax<Json> {
     Level& level = levels_.back();
     level.token = name;
     if (!level.keys.insert(name).second) {
-      diagnostics_.add(file_, pointer(), "the key " + in_quotes(name) + " occurs more than once in this object",
+      diagnostics_.add(file_, pointer(),
+                       "the key " + in_quotes(name) + " occurs more than once in this object",
                        "keep one of them");
     }
     return true;
   }
 
-  bool parse_error(std::size_t position, const std::string& last_token, const nlohmann::detail::exception& error) override {
+  bool parse_error(std::size_t position, const std::string& last_token,
+                   const nlohmann::detail::exception& error) override {
     // `position` counts the bytes read, so the culprit is the last one of them.
     std::size_t line = 1, column = 1;
     const std::size_t end = position == 0 ? 0 : std::min(position - 1, text_.size());
@@ -58,7 +60,8 @@ class Inspector : public nlohmann::json_sax<Json> {
       }
     }
     std::string reason = error.what();
-    // The library's sentence ends in the interesting half: "… while parsing value - unexpected '}'; expected …".
+    // The library's sentence ends in the interesting half: "… while parsing value - unexpected '}'; expected
+    // …".
     if (const auto dash = reason.find(" - "); dash != std::string::npos) reason = reason.substr(dash + 3);
     if (const auto token = reason.find("; last read: "); token != std::string::npos) reason.erase(token);
     (void)last_token;
@@ -102,7 +105,8 @@ class Inspector : public nlohmann::json_sax<Json> {
   }
   bool open(bool array) {
     if (levels_.size() == kMaxDepth) {
-      diagnostics_.add(file_, "", "the file is nested more than " + std::to_string(kMaxDepth) + " levels deep");
+      diagnostics_.add(file_, "",
+                       "the file is nested more than " + std::to_string(kMaxDepth) + " levels deep");
       return false;
     }
     levels_.push_back({array, 0, {}, {}});

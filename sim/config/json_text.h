@@ -1,5 +1,5 @@
-// Text to JSON tree, stricter than the parser it rests on: a repeated key is refused, a syntax error has a line and
-// a column.
+// Text to JSON tree, stricter than the parser it rests on: a repeated key is refused, a syntax error has a
+// line and a column.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -25,8 +25,8 @@ class ProfileReader {
       : options_(options), file_(file), diagnostics_(diagnostics) {}
 
   template <class Profile>
-  void resolve(const std::string& reference, const Object& table, std::string_view kind, const std::string& pointer,
-               Profile* target) {
+  void resolve(const std::string& reference, const Object& table, std::string_view kind,
+               const std::string& pointer, Profile* target) {
     const std::string path = find(reference, kind, pointer);
     if (path.empty()) return;
     auto [entry, is_new] = cache_.try_emplace({std::string(kind), path});
@@ -52,8 +52,9 @@ class ProfileReader {
     for (const std::string& candidate : candidates) {
       if (is_file(candidate)) return candidate;
     }
-    diagnostics_.add(file_, pointer, "there is no profile " + in_quotes(reference),
-                     "name a " + std::string(kind) + " profile file beside this file, or one of the profiles folder");
+    diagnostics_.add(
+        file_, pointer, "there is no profile " + in_quotes(reference),
+        "name a " + std::string(kind) + " profile file beside this file, or one of the profiles folder");
     return "";
   }
 
@@ -87,7 +88,8 @@ TopologySpec read_topology(const Json& json, const std::string& path, const Load
 
 void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
   if (scenario.programs.empty()) {
-    diagnostics.add(scenario.file, "/programs", "there is no program", "add at least one {\"host\": …, \"command\": …}");
+    diagnostics.add(scenario.file, "/programs", "there is no program",
+                    "add at least one {\"host\": …, \"command\": …}");
   }
   std::vector<std::string> names;
   for (const HostSpec& host : scenario.topology.hosts) names.push_back(host.name);
@@ -99,7 +101,8 @@ void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
       std::string list;
       for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
       const std::string near = nearest(program.host, names);
-      diagnostics.add(scenario.file, program.pointer + "/host", "the topology has no host " + in_quotes(program.host),
+      diagnostics.add(scenario.file, program.pointer + "/host",
+                      "the topology has no host " + in_quotes(program.host),
                       near.empty() ? "its hosts are " + list : "did you mean \"" + near + "\"?");
     }
     if (!program.working_directory.empty()) {
@@ -107,7 +110,8 @@ void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
       struct stat status {};
       if (::stat(program.working_directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
         diagnostics.add(scenario.file, program.pointer + "/cwd",
-                        in_quotes(program.working_directory) + " is not a directory", "make it, or leave the key out");
+                        in_quotes(program.working_directory) + " is not a directory",
+                        "make it, or leave the key out");
       }
     }
   }
@@ -158,11 +162,16 @@ std::string beside(const std::string& file, const std::string& reference) {
 
 std::string_view name_of(FileKind kind) {
   switch (kind) {
-    case FileKind::kTopology: return "topology";
-    case FileKind::kScenario: return "scenario";
-    case FileKind::kHcaProfile: return "hca profile";
-    case FileKind::kSwitchProfile: return "switch profile";
-    case FileKind::kCpuProfile: return "cpu profile";
+    case FileKind::kTopology:
+      return "topology";
+    case FileKind::kScenario:
+      return "scenario";
+    case FileKind::kHcaProfile:
+      return "hca profile";
+    case FileKind::kSwitchProfile:
+      return "switch profile";
+    case FileKind::kCpuProfile:
+      return "cpu profile";
   }
   CHECK(false);
 }
@@ -176,11 +185,13 @@ std::optional<FileKind> kind_of(const Json& json) {
     return std::nullopt;
   }
   if (json.contains("programs") || json.contains("topology")) return FileKind::kScenario;
-  if (json.contains("hosts") || json.contains("switches") || json.contains("links")) return FileKind::kTopology;
+  if (json.contains("hosts") || json.contains("switches") || json.contains("links"))
+    return FileKind::kTopology;
   return std::nullopt;
 }
 
-std::optional<TopologySpec> load_topology(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics) {
+std::optional<TopologySpec> load_topology(const std::string& path, const LoadOptions& options,
+                                          Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.findings().size();
   const auto json = read_json(path, diagnostics);
   if (!json) return std::nullopt;
@@ -189,12 +200,14 @@ std::optional<TopologySpec> load_topology(const std::string& path, const LoadOpt
   return topology;
 }
 
-std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics) {
+std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOptions& options,
+                                          Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.findings().size();
   const auto json = read_json(path, diagnostics);
   if (!json) return std::nullopt;
   if (kind_of(*json) == FileKind::kTopology) {
-    diagnostics.add(path, "", "this is a topology, not a scenario", "use `verbatim run --topology FILE HOST=COMMAND …`");
+    diagnostics.add(path, "", "this is a topology, not a scenario",
+                    "use `verbatim run --topology FILE HOST=COMMAND …`");
     return std::nullopt;
   }
   ScenarioSpec scenario = read_scenario(*json, path, options, diagnostics);
@@ -202,26 +215,34 @@ std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOpt
   return scenario;
 }
 
-std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics) {
+std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options,
+                                   Diagnostics& diagnostics) {
   const auto json = read_json(path, diagnostics);
   if (!json) return std::nullopt;
   const auto kind = kind_of(*json);
   if (!kind) {
-    diagnostics.add(path, "", "this is neither a topology, a scenario nor a profile",
-                    "a topology has \"hosts\" and \"links\", a scenario \"topology\" and \"programs\", a profile "
-                    "\"profile\": \"hca\", \"switch\" or \"cpu\"");
+    diagnostics.add(
+        path, "", "this is neither a topology, a scenario nor a profile",
+        "a topology has \"hosts\" and \"links\", a scenario \"topology\" and \"programs\", a profile "
+        "\"profile\": \"hca\", \"switch\" or \"cpu\"");
     return std::nullopt;
   }
   switch (*kind) {
-    case FileKind::kTopology: read_topology(*json, path, options, diagnostics); break;
-    case FileKind::kScenario: read_scenario(*json, path, options, diagnostics); break;
+    case FileKind::kTopology:
+      read_topology(*json, path, options, diagnostics);
+      break;
+    case FileKind::kScenario:
+      read_scenario(*json, path, options, diagnostics);
+      break;
     case FileKind::kHcaProfile:
       check_profile<hca::HcaProfile>(*json, hca_profile_table(), path, diagnostics);
       break;
     case FileKind::kSwitchProfile:
       check_profile<fabric::SwitchProfile>(*json, switch_profile_table(), path, diagnostics);
       break;
-    case FileKind::kCpuProfile: check_profile<CpuProfile>(*json, cpu_profile_table(), path, diagnostics); break;
+    case FileKind::kCpuProfile:
+      check_profile<CpuProfile>(*json, cpu_profile_table(), path, diagnostics);
+      break;
   }
   return kind;
 }

@@ -1,5 +1,5 @@
-// Files to checked specs: reads, checks against the tables, follows references, and then asks the questions that
-// need more than one value (names, cables, reachability).
+// Files to checked specs: reads, checks against the tables, follows references, and then asks the questions
+// that need more than one value (names, cables, reachability).
 #pragma once
 
 #include <optional>
@@ -24,11 +24,14 @@ struct LoadOptions {
 };
 
 // Each gives a spec only when there was no finding in it.
-std::optional<TopologySpec> load_topology(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics);
-std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics);
+std::optional<TopologySpec> load_topology(const std::string& path, const LoadOptions& options,
+                                          Diagnostics& diagnostics);
+std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOptions& options,
+                                          Diagnostics& diagnostics);
 
 // Any of the files; what kind it was found to be.
-std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics);
+std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options,
+                                   Diagnostics& diagnostics);
 
 // Resolves ends, addresses and reachability of a topology whose profiles are loaded. For topologies that are
 // built by programs rather than read.

@@ -5,21 +5,26 @@ namespace verbatim::config {
 
 namespace {
 
+using fabric::SwitchProfile;
 using hca::HcaProfile;
 using hca::Stage;
 using host::PcieProfile;
-using fabric::SwitchProfile;
 using protocol::CallCosts;
 
 constexpr std::int64_t kSecondPs = 1'000'000'000'000;
 
-Field schema_row() { return {.key = "$schema", .kind = Kind::kIgnored, .doc = "the JSON Schema, for editors"}; }
+Field schema_row() {
+  return {.key = "$schema", .kind = Kind::kIgnored, .doc = "the JSON Schema, for editors"};
+}
 Field source_row() {
   return {.key = "source", .kind = Kind::kIgnored, .doc = "where the values are from, for people"};
 }
 Field description_row() { return {.key = "description", .kind = Kind::kIgnored, .doc = "for people"}; }
 Field profile_row(std::string_view value) {
-  return {.key = "profile", .kind = Kind::kText, .required = true, .doc = "what kind of profile this is",
+  return {.key = "profile",
+          .kind = Kind::kText,
+          .required = true,
+          .doc = "what kind of profile this is",
           .choices = {value}};
 }
 
@@ -41,14 +46,16 @@ Field size(std::string_view key, std::string_view doc, std::int64_t min, std::in
 }
 template <auto Member>
 Field clock(std::string_view key, std::string_view doc) {
-  return bind<Member>({.key = key, .kind = Kind::kFrequency, .doc = doc, .min = 1'000'000, .max = 10'000'000'000});
+  return bind<Member>(
+      {.key = key, .kind = Kind::kFrequency, .doc = doc, .min = 1'000'000, .max = 10'000'000'000});
 }
 
 const Object& stage_table() {
   static const Object table = [] {
     Object object = make_object<Stage>(
         "a stage", "a pipeline stage, in whole cycles of the adapter's core clock",
-        {source_row(), count<&Stage::latency_cycles>("latency_cycles", "from entering to leaving", 0, 1'000'000),
+        {source_row(),
+         count<&Stage::latency_cycles>("latency_cycles", "from entering to leaving", 0, 1'000'000),
          count<&Stage::interval_cycles>("interval_cycles", "from one entering to the next", 1, 1'000'000)});
     object.annotated = true;
     return object;
@@ -63,17 +70,22 @@ const Object& pcie_table() {
         "a PCI Express connection", "between host memory and the adapter",
         {source_row(), choice_of<&P::generation>("generation", "line rate and coding", {2, 3, 4, 5}),
          choice_of<&P::lanes>("lanes", "lanes in use", {1, 2, 4, 8, 16}),
-         choice_of<&P::max_payload_bytes>("max_payload_bytes", "payload of one write or completion TLP, bytes",
+         choice_of<&P::max_payload_bytes>("max_payload_bytes",
+                                          "payload of one write or completion TLP, bytes",
                                           {128, 256, 512, 1024, 2048, 4096}),
          choice_of<&P::max_read_request_bytes>("max_read_request_bytes", "bytes asked for by one read TLP",
                                                {128, 256, 512, 1024, 2048, 4096}),
-         count<&P::write_header_bytes>("write_header_bytes", "of a memory write TLP with framing and LCRC", 0, 64),
-         count<&P::read_header_bytes>("read_header_bytes", "of a memory read TLP with framing and LCRC", 1, 64),
-         count<&P::completion_header_bytes>("completion_header_bytes", "of a completion TLP with framing and LCRC", 0,
-                                            64),
-         count<&P::outstanding_reads>("outstanding_reads", "read requests in flight at the most (tags)", 1, 1024),
+         count<&P::write_header_bytes>("write_header_bytes", "of a memory write TLP with framing and LCRC", 0,
+                                       64),
+         count<&P::read_header_bytes>("read_header_bytes", "of a memory read TLP with framing and LCRC", 1,
+                                      64),
+         count<&P::completion_header_bytes>("completion_header_bytes",
+                                            "of a completion TLP with framing and LCRC", 0, 64),
+         count<&P::outstanding_reads>("outstanding_reads", "read requests in flight at the most (tags)", 1,
+                                      1024),
          duration<&P::one_way_latency>("one_way_latency", "adapter to root complex, or back"),
-         duration<&P::memory_read_latency>("memory_read_latency", "root complex: request in to first completion out"),
+         duration<&P::memory_read_latency>("memory_read_latency",
+                                           "root complex: request in to first completion out"),
          duration<&P::memory_write_latency>("memory_write_latency",
                                             "root complex: last byte in to visible to the processor")});
     object.annotated = true;
@@ -97,7 +109,8 @@ const Object& call_costs_table() {
          cost.operator()<&C::post_recv_ps>("post_recv", "ibv_post_recv, per call"),
          cost.operator()<&C::post_recv_wqe_ps>("post_recv_wqe", "and per work request in it"),
          cost.operator()<&C::doorbell_ps>("doorbell", "MMIO write of the doorbell, on the processor's side"),
-         cost.operator()<&C::inline_line_ps>("inline_line", "per started 64 bytes of inline data copied into a WQE"),
+         cost.operator()<&C::inline_line_ps>("inline_line",
+                                             "per started 64 bytes of inline data copied into a WQE"),
          cost.operator()<&C::poll_empty_ps>("poll_empty", "ibv_poll_cq that finds nothing"),
          cost.operator()<&C::poll_cqe_ps>("poll_cqe", "per work completion that ibv_poll_cq returns"),
          cost.operator()<&C::arm_cq_ps>("arm_cq", "ibv_req_notify_cq"),
@@ -130,12 +143,16 @@ const Object& hca_profile_table() {
     constexpr std::int64_t kMany = 1 << 24;
     Object object = make_object<P>(
         "an adapter profile", "Timing, capacities and attributes of an adapter (HCA)",
-        {schema_row(), profile_row("hca"),
+        {schema_row(),
+         profile_row("hca"),
          bind<&P::name>({.key = "name", .kind = Kind::kText, .required = true, .doc = "name of the model"}),
-         description_row(), source_row(),
-         bind<&P::firmware_version>({.key = "firmware_version", .kind = Kind::kText, .doc = "as ibv_devinfo shows it"}),
+         description_row(),
+         source_row(),
+         bind<&P::firmware_version>(
+             {.key = "firmware_version", .kind = Kind::kText, .doc = "as ibv_devinfo shows it"}),
          count<&P::vendor_id>("vendor_id", "IEEE OUI of the maker", 0, 0xffffff),
-         count<&P::vendor_part_id>("vendor_part_id", "PCI device id; some programs change their path on it", 0, 0xffff),
+         count<&P::vendor_part_id>("vendor_part_id", "PCI device id; some programs change their path on it",
+                                   0, 0xffff),
          count<&P::hw_version>("hw_version", "hardware revision", 0, 0xffff),
          clock<&P::core_clock_hz>("core_clock", "clock of the adapter's stages"),
          bind_object<&P::pcie>({.key = "pcie", .kind = Kind::kObject, .doc = "connection to host memory"},
@@ -147,24 +164,32 @@ const Object& hca_profile_table() {
          stage<&P::acknowledge>("acknowledge", "checks done to acknowledgement handed to the port; one each"),
          stage<&P::completion>("completion", "acknowledged or received to CQE write issued; one per CQE"),
          size<&P::gather_buffer_bytes>("gather_buffer", "payload gathered ahead of the port", 4096, 1 << 30),
-         size<&P::receive_buffer_bytes>("receive_buffer", "input buffer of the port per lane, granted as credits",
+         size<&P::receive_buffer_bytes>("receive_buffer",
+                                        "input buffer of the port per lane, granted as credits",
                                         fabric::kLeastInputBufferBytes, 1 << 24),
          count<&P::wqe_prefetch>("wqe_prefetch", "send WQEs fetched by one DMA read at the most", 1, 256),
          count<&P::virtual_lanes>("virtual_lanes", "data lanes of the port", 1, 15),
          duration<&P::event_latency>("event_latency", "CQE written to completion event readable"),
-         duration<&P::command_latency>("command_latency", "a control-path verb, processor time of the caller"),
+         duration<&P::command_latency>("command_latency",
+                                       "a control-path verb, processor time of the caller"),
          count<&P::ack_every_packets>("ack_every_packets",
-                                      "AckReq also on every n-th packet inside a message; 0: only at its end", 0,
-                                      kMany),
-         count<&P::local_ca_ack_delay>("local_ca_ack_delay", "attribute: 4.096 us times 2 to this power", 0, 31),
-         count<&P::max_qp>("max_qp", "attribute", 1, kMany - 2), count<&P::max_qp_wr>("max_qp_wr", "attribute", 1, 1 << 20),
-         count<&P::max_sge>("max_sge", "attribute", 1, 255), count<&P::max_sge_rd>("max_sge_rd", "attribute", 1, 255),
-         count<&P::max_cq>("max_cq", "attribute", 1, kMany), count<&P::max_cqe>("max_cqe", "attribute", 1, kMany),
-         count<&P::max_mr>("max_mr", "attribute", 1, kMany), count<&P::max_pd>("max_pd", "attribute", 1, kMany),
+                                      "AckReq also on every n-th packet inside a message; 0: only at its end",
+                                      0, kMany),
+         count<&P::local_ca_ack_delay>("local_ca_ack_delay", "attribute: 4.096 us times 2 to this power", 0,
+                                       31),
+         count<&P::max_qp>("max_qp", "attribute", 1, kMany - 2),
+         count<&P::max_qp_wr>("max_qp_wr", "attribute", 1, 1 << 20),
+         count<&P::max_sge>("max_sge", "attribute", 1, 255),
+         count<&P::max_sge_rd>("max_sge_rd", "attribute", 1, 255),
+         count<&P::max_cq>("max_cq", "attribute", 1, kMany),
+         count<&P::max_cqe>("max_cqe", "attribute", 1, kMany),
+         count<&P::max_mr>("max_mr", "attribute", 1, kMany),
+         count<&P::max_pd>("max_pd", "attribute", 1, kMany),
          count<&P::max_inline_data>("max_inline_data", "attribute, bytes", 0, 4096),
          count<&P::max_qp_rd_atom>("max_qp_rd_atom", "attribute", 0, 255),
          count<&P::max_qp_init_rd_atom>("max_qp_init_rd_atom", "attribute", 0, 255),
-         count<&P::max_ah>("max_ah", "attribute", 0, kMany), count<&P::max_srq>("max_srq", "attribute", 0, kMany),
+         count<&P::max_ah>("max_ah", "attribute", 0, kMany),
+         count<&P::max_srq>("max_srq", "attribute", 0, kMany),
          count<&P::max_srq_wr>("max_srq_wr", "attribute", 0, 1 << 20),
          count<&P::max_srq_sge>("max_srq_sge", "attribute", 0, 255),
          size<&P::max_mr_size>("max_mr_size", "attribute", 4096, 1ll << 47),
@@ -186,12 +211,13 @@ const Object& switch_profile_table() {
         {schema_row(), profile_row("switch"),
          bind<&P::name>({.key = "name", .kind = Kind::kText, .required = true, .doc = "name of the model"}),
          description_row(), source_row(), clock<&P::core_clock_hz>("core_clock", "clock of the crossbar"),
-         count<&P::cut_through_cycles>("cut_through_cycles", "header in to first byte out on an idle output", 0,
-                                       1'000'000),
-         count<&P::lookup_interval_cycles>("lookup_interval_cycles", "an input looks up one packet per so many cycles",
-                                           1, 1'000'000),
+         count<&P::cut_through_cycles>("cut_through_cycles", "header in to first byte out on an idle output",
+                                       0, 1'000'000),
+         count<&P::lookup_interval_cycles>("lookup_interval_cycles",
+                                           "an input looks up one packet per so many cycles", 1, 1'000'000),
          count<&P::virtual_lanes>("virtual_lanes", "data lanes of every port", 1, 15),
-         size<&P::input_buffer_bytes>("input_buffer", "per port and lane", fabric::kLeastInputBufferBytes, 1 << 24)});
+         size<&P::input_buffer_bytes>("input_buffer", "per port and lane", fabric::kLeastInputBufferBytes,
+                                      1 << 24)});
     object.annotated = true;
     return object;
   }();
@@ -207,9 +233,9 @@ const Object& cpu_profile_table() {
          bind<&P::name>({.key = "name", .kind = Kind::kText, .required = true, .doc = "name of the model"}),
          description_row(), source_row(),
          clock<&P::timestamp_counter_hz>("timestamp_counter_clock", "rate of rdtsc"),
-         bind_object<&P::costs>({.key = "call_costs", .kind = Kind::kObject, .required = true,
-                                 .doc = "processor time of calls"},
-                                call_costs_table())});
+         bind_object<&P::costs>(
+             {.key = "call_costs", .kind = Kind::kObject, .required = true, .doc = "processor time of calls"},
+             call_costs_table())});
     object.annotated = true;
     return object;
   }();

@@ -20,13 +20,20 @@ struct DimensionInfo {
 
 const DimensionInfo& info(Dimension dimension) {
   static const DimensionInfo kInfos[] = {
-      {"a duration", "90 ns",
+      {"a duration",
+       "90 ns",
        {{"s", 1'000'000'000'000}, {"ms", 1'000'000'000}, {"us", 1'000'000}, {"ns", 1'000}, {"ps", 1}}},
       {"a frequency", "400 MHz", {{"GHz", 1'000'000'000}, {"MHz", 1'000'000}, {"kHz", 1'000}, {"Hz", 1}}},
-      {"a size", "64 KiB",
+      {"a size",
+       "64 KiB",
        {{"TiB", 1ll << 40}, {"GiB", 1ll << 30}, {"MiB", 1ll << 20}, {"KiB", 1ll << 10}, {"B", 1}}},
-      {"a rate", "100 Gbps",
-       {{"Tbps", 1'000'000'000'000}, {"Gbps", 1'000'000'000}, {"Mbps", 1'000'000}, {"kbps", 1'000}, {"bps", 1}}},
+      {"a rate",
+       "100 Gbps",
+       {{"Tbps", 1'000'000'000'000},
+        {"Gbps", 1'000'000'000},
+        {"Mbps", 1'000'000},
+        {"kbps", 1'000},
+        {"bps", 1}}},
       {"a length", "2 m", {{"km", 1'000'000}, {"m", 1'000}, {"cm", 10}, {"mm", 1}}},
       {"a delay per length", "4.6 ns/m", {{"ns/m", 1'000}, {"ps/m", 1}}},
   };
@@ -76,8 +83,9 @@ struct Speed {
 };
 // Data rates after line coding, facts/timing.md 1.1: per byte on one lane, in ps.
 constexpr Speed kSpeeds[] = {
-    {"SDR", {4000, 1}, 1},  {"DDR", {2000, 1}, 2}, {"QDR", {1000, 1}, 4},  {"FDR10", {800, 1}, 8}, {"FDR", {1760, 3}, 16},
-    {"EDR", {320, 1}, 32},  {"HDR", {160, 1}, 64}, {"NDR", {80, 1}, 128}, {"XDR", {40, 1}, 256},
+    {"SDR", {4000, 1}, 1},  {"DDR", {2000, 1}, 2},  {"QDR", {1000, 1}, 4},
+    {"FDR10", {800, 1}, 8}, {"FDR", {1760, 3}, 16}, {"EDR", {320, 1}, 32},
+    {"HDR", {160, 1}, 64},  {"NDR", {80, 1}, 128},  {"XDR", {40, 1}, 256},
 };
 struct Width {
   std::uint32_t lanes;
@@ -115,14 +123,16 @@ std::optional<std::int64_t> parse_quantity(std::string_view text, Dimension dime
   const std::string digits(text.substr(0, text.size() - rest.size()));
   if (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
   if (rest == "µs" || rest == "μs") rest = "us";
-  const auto unit = std::find_if(which.units.begin(), which.units.end(), [&](const Unit& u) { return u.name == rest; });
+  const auto unit =
+      std::find_if(which.units.begin(), which.units.end(), [&](const Unit& u) { return u.name == rest; });
   if (unit == which.units.end()) {
     std::vector<std::string> names;
     for (const Unit& u : which.units) names.emplace_back(u.name);
     const std::string near = rest.empty() ? "" : nearest(rest, names);
     if (rest.empty()) {
       *problem = "has no unit";
-      *hint = "units are " + unit_list(dimension) + ", for example \"" + digits + " " + std::string(which.units.back().name) + "\"";
+      *hint = "units are " + unit_list(dimension) + ", for example \"" + digits + " " +
+              std::string(which.units.back().name) + "\"";
     } else if (!near.empty()) {
       *hint = "did you mean \"" + digits + " " + near + "\"?";
     } else {
@@ -194,7 +204,8 @@ std::optional<LinkRate> parse_link_rate(std::string_view text, std::string* prob
     for (const std::size_t w : kPreferred) {
       for (const Speed& speed : kSpeeds) {
         const LinkRate rate = make_rate(speed, kWidths[w]);
-        if (Wide{*bits} * rate.byte_time.ps_numerator == Wide{8'000'000'000'000} * rate.byte_time.denominator) return rate;
+        if (Wide{*bits} * rate.byte_time.ps_numerator == Wide{8'000'000'000'000} * rate.byte_time.denominator)
+          return rate;
       }
     }
     *problem = "is not the data rate of any InfiniBand link";
@@ -203,14 +214,17 @@ std::optional<LinkRate> parse_link_rate(std::string_view text, std::string* prob
   }
   const std::size_t space = text.find(' ');
   const std::string name = upper(text.substr(0, space));
-  const auto speed = std::find_if(std::begin(kSpeeds), std::end(kSpeeds), [&](const Speed& s) { return s.name == name; });
+  const auto speed =
+      std::find_if(std::begin(kSpeeds), std::end(kSpeeds), [&](const Speed& s) { return s.name == name; });
   if (speed == std::end(kSpeeds)) {
     std::vector<std::string> names;
     for (const Speed& s : kSpeeds) names.emplace_back(s.name);
     const std::string near = nearest(name, names);
     *problem = "is not a link rate";
-    *hint = near.empty() ? "write speed and width, for example \"EDR 4x\", or a rate, for example \"100 Gbps\""
-                         : "did you mean \"" + near + (space == std::string_view::npos ? "" : std::string(text.substr(space))) + "\"?";
+    *hint = near.empty()
+                ? "write speed and width, for example \"EDR 4x\", or a rate, for example \"100 Gbps\""
+                : "did you mean \"" + near +
+                      (space == std::string_view::npos ? "" : std::string(text.substr(space))) + "\"?";
     return std::nullopt;
   }
   std::string_view width_text = space == std::string_view::npos ? "4x" : text.substr(space + 1);

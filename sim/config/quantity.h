@@ -24,7 +24,8 @@ const std::vector<Unit>& units_of(Dimension dimension);
 std::string_view name_of(Dimension dimension);     // "a duration"
 std::string_view example_of(Dimension dimension);  // "90 ns"
 
-// In base units. On failure nothing, `problem` says what is wrong (without the text itself) and `hint` what to do.
+// In base units. On failure nothing, `problem` says what is wrong (without the text itself) and `hint` what
+// to do.
 std::optional<std::int64_t> parse_quantity(std::string_view text, Dimension dimension, std::string* problem,
                                            std::string* hint);
 
@@ -44,7 +45,8 @@ struct LinkRate {
   friend bool operator==(const LinkRate&, const LinkRate&) = default;
 };
 
-// "EDR 4x", "EDR" (4x is meant), or a data rate such as "100 Gbps": the 4x link of that rate, else the narrowest.
+// "EDR 4x", "EDR" (4x is meant), or a data rate such as "100 Gbps": the 4x link of that rate, else the
+// narrowest.
 std::optional<LinkRate> parse_link_rate(std::string_view text, std::string* problem, std::string* hint);
 std::string format_link_rate(const LinkRate& rate);
 std::string link_rate_pattern();

@@ -1,4 +1,5 @@
-// The questions about a topology that need more than one value: names, addresses, ends of cables, reachability.
+// The questions about a topology that need more than one value: names, addresses, ends of cables,
+// reachability.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -26,7 +27,8 @@ struct Node {
 
 class Resolver {
  public:
-  Resolver(TopologySpec& topology, Diagnostics& diagnostics) : topology_(topology), diagnostics_(diagnostics) {}
+  Resolver(TopologySpec& topology, Diagnostics& diagnostics)
+      : topology_(topology), diagnostics_(diagnostics) {}
 
   void run() {
     names();
@@ -45,7 +47,8 @@ class Resolver {
   void name(const std::string& name, Node node) {
     const auto [entry, is_new] = nodes_.try_emplace(name, node);
     if (is_new) return;
-    add(node.pointer + "/name", "the name " + in_quotes(name) + " is already that of " + entry->second.pointer,
+    add(node.pointer + "/name",
+        "the name " + in_quotes(name) + " is already that of " + entry->second.pointer,
         "give every host and switch a name of its own");
   }
 
@@ -73,8 +76,10 @@ class Resolver {
       const auto [entry, is_new] = owners.try_emplace(host.address, i);
       if (!is_new) {
         add(host.pointer + (given ? "/address" : ""),
-            "the address " + format_ipv4(host.address) + " is already that of " + in_quotes(topology_.hosts[entry->second].name),
-            given ? "choose another" : "hosts without an address get 10.0.0.1, 10.0.0.2, … by position; give it one");
+            "the address " + format_ipv4(host.address) + " is already that of " +
+                in_quotes(topology_.hosts[entry->second].name),
+            given ? "choose another"
+                  : "hosts without an address get 10.0.0.1, 10.0.0.2, … by position; give it one");
       }
     }
   }
@@ -98,7 +103,8 @@ class Resolver {
     if (colon == std::string::npos) {
       end->port = 1;
       if (!end->is_switch) return true;
-      add(pointer, in_quotes(text) + " does not say which port of the switch", "write \"" + name + ":1\"; " + range);
+      add(pointer, in_quotes(text) + " does not say which port of the switch",
+          "write \"" + name + ":1\"; " + range);
       return false;
     }
     const std::string number = text.substr(colon + 1);
@@ -106,7 +112,8 @@ class Resolver {
                          number.find_first_not_of("0123456789") == std::string::npos;
     end->port = numeric ? static_cast<std::uint32_t>(std::stoul(number)) : 0;
     if (end->port >= 1 && end->port <= ports) return true;
-    add(pointer, in_quotes(text) + " names no port of " + in_quotes(name), ports == 1 ? "its only port is 1" : range);
+    add(pointer, in_quotes(text) + " names no port of " + in_quotes(name),
+        ports == 1 ? "its only port is 1" : range);
     return false;
   }
 
@@ -116,7 +123,8 @@ class Resolver {
     if (a) occupy(link.end_a, link.a, link.pointer + "/a");
     if (b && !(a && link.end_a == link.end_b)) occupy(link.end_b, link.b, link.pointer + "/b");
     if (a && b && link.end_a.is_switch == link.end_b.is_switch && link.end_a.node == link.end_b.node) {
-      add(link.pointer, "both ends are " + in_quotes(topology_.node_name(link.end_a)), "a cable joins two devices");
+      add(link.pointer, "both ends are " + in_quotes(topology_.node_name(link.end_a)),
+          "a cable joins two devices");
       return false;
     }
     return a && b;
@@ -150,12 +158,14 @@ class Resolver {
     for (std::size_t i = 0; i < host_count; ++i) {
       const HostSpec& host = topology_.hosts[i];
       if (!cabled.contains(i)) {
-        add(host.pointer, "the host " + in_quotes(host.name) + " has no cable", "add a link with the end \"" + host.name + "\"");
+        add(host.pointer, "the host " + in_quotes(host.name) + " has no cable",
+            "add a link with the end \"" + host.name + "\"");
       } else if (reference == host_count) {
         reference = i;
       } else if (find(i) != find(reference)) {
         add(host.pointer,
-            "no path leads from " + in_quotes(host.name) + " to " + in_quotes(topology_.hosts[reference].name),
+            "no path leads from " + in_quotes(host.name) + " to " +
+                in_quotes(topology_.hosts[reference].name),
             "join the two parts by a link between switches");
       }
     }
@@ -169,6 +179,8 @@ class Resolver {
 
 }  // namespace
 
-void resolve_topology(TopologySpec& topology, Diagnostics& diagnostics) { Resolver(topology, diagnostics).run(); }
+void resolve_topology(TopologySpec& topology, Diagnostics& diagnostics) {
+  Resolver(topology, diagnostics).run();
+}
 
 }  // namespace verbatim::config

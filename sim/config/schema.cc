@@ -36,26 +36,35 @@ Json bounds(const Field& field) {
 }
 
 Json scalar_schema(const Field& field) {
-  if (has_dimension(field.kind)) return {{"type", "string"}, {"pattern", pattern_of(dimension_of(field.kind))}};
+  if (has_dimension(field.kind))
+    return {{"type", "string"}, {"pattern", pattern_of(dimension_of(field.kind))}};
   const Json words = {{"type", "array"}, {"items", {{"type", "string"}}}};
   switch (field.kind) {
-    case Kind::kInteger: return bounds(field);
-    case Kind::kBoolean: return {{"type", "boolean"}};
-    case Kind::kName: return {{"type", "string"}, {"pattern", "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"}};
+    case Kind::kInteger:
+      return bounds(field);
+    case Kind::kBoolean:
+      return {{"type", "boolean"}};
+    case Kind::kName:
+      return {{"type", "string"}, {"pattern", "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"}};
     case Kind::kAddress: {
       const std::string part = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
       return {{"type", "string"}, {"pattern", "^(" + part + "\\.){3}" + part + "$"}};
     }
-    case Kind::kReference: return {{"type", "string"}, {"minLength", 1}};
-    case Kind::kHex: return {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}};
-    case Kind::kLinkRate: return {{"type", "string"}, {"pattern", link_rate_pattern()}};
+    case Kind::kReference:
+      return {{"type", "string"}, {"minLength", 1}};
+    case Kind::kHex:
+      return {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}};
+    case Kind::kLinkRate:
+      return {{"type", "string"}, {"pattern", link_rate_pattern()}};
     case Kind::kCommand: {
       Json list = words;
       list["minItems"] = 1;
       return {{"anyOf", {{{"type", "string"}, {"minLength", 1}}, list}}};
     }
-    case Kind::kTextMap: return {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
-    case Kind::kTextList: return words;
+    case Kind::kTextMap:
+      return {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
+    case Kind::kTextList:
+      return words;
     case Kind::kExpectExit:
       return {{"anyOf",
                {{{"type", "integer"}, {"minimum", 0}, {"maximum", 255}},
@@ -63,7 +72,8 @@ Json scalar_schema(const Field& field) {
     case Kind::kText:
       if (!field.choices.empty()) return {{"type", "string"}, {"enum", field.choices}};
       return {{"type", "string"}};
-    default: return {{"type", "string"}};
+    default:
+      return {{"type", "string"}};
   }
 }
 
@@ -118,7 +128,8 @@ std::vector<std::pair<std::string, std::string>> published_schemas() {
                                                               {"cpu_profile", &cpu_profile_table()}};
   std::vector<std::pair<std::string, std::string>> files;
   for (const auto& [name, table] : kPublished) {
-    Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "Verbatim " + std::string(name)}};
+    Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                   {"title", "Verbatim " + std::string(name)}};
     schema.update(schema_of(*table));
     files.emplace_back(std::string(name) + ".schema.json", schema.dump(2) + "\n");
   }

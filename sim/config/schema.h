@@ -1,5 +1,5 @@
-// JSON Schemas (draft 7) from the tables of the checker, for editors and other programs. What needs more than one
-// value (names that must exist, cables, reachability) is beyond a schema.
+// JSON Schemas (draft 7) from the tables of the checker, for editors and other programs. What needs more than
+// one value (names that must exist, cables, reachability) is beyond a schema.
 #pragma once
 
 #include <string>

@@ -79,7 +79,8 @@ void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choi
 void Simulation::build_switch(std::size_t index) {
   const SwitchSpec& spec = topology_.switches[index];
   std::vector<ComponentId> ports;
-  for (std::uint32_t port = 1; port <= spec.ports; ++port) ports.push_back(components_.id(port_name(spec.name, port)));
+  for (std::uint32_t port = 1; port <= spec.ports; ++port)
+    ports.push_back(components_.id(port_name(spec.name, port)));
   switches_[index] = std::make_unique<fabric::Switch>(engine_, tracer_, components_.id("switch/" + spec.name),
                                                       spec.switch_profile, ports);
   switches_[index]->set_forwarding_table(plan_.nodes[hosts_.size() + index].forwarding_table);

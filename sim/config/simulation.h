@@ -1,8 +1,8 @@
-// Specs to objects: the one place that knows every component there is. A simulation owns the engine, the tracer and
-// the model of one fabric; programs come in through the adapters it hands out.
+// Specs to objects: the one place that knows every component there is. A simulation owns the engine, the
+// tracer and the model of one fabric; programs come in through the adapters it hands out.
 //
-// Invariant: everything that can influence a result (component ids, LIDs, seeds, addresses) follows from names in
-// the spec, so that the order in which components are built, or stand in the file, changes nothing.
+// Invariant: everything that can influence a result (component ids, LIDs, seeds, addresses) follows from
+// names in the spec, so that the order in which components are built, or stand in the file, changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,10 @@ class Simulation {
  public:
   enum class Order { kForward, kBackward };
 
-  // `topology` is checked (load.h) and outlives the simulation, as does `choices`. `order` is for the test that
-  // shows that it does not matter.
-  Simulation(const TopologySpec& topology, std::uint64_t seed, Choices& choices, Order order = Order::kForward);
+  // `topology` is checked (load.h) and outlives the simulation, as does `choices`. `order` is for the test
+  // that shows that it does not matter.
+  Simulation(const TopologySpec& topology, std::uint64_t seed, Choices& choices,
+             Order order = Order::kForward);
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
@@ -44,11 +45,14 @@ class Simulation {
   // By index into topology().hosts.
   hca::Hca& hca(std::size_t host) { return *hosts_.at(host).hca; }
   fabric::Port& host_port(std::size_t host) { return *hosts_.at(host).port; }
-  ComponentId host_component(std::size_t host) const { return components_.id("host/" + topology_.hosts.at(host).name); }
+  ComponentId host_component(std::size_t host) const {
+    return components_.id("host/" + topology_.hosts.at(host).name);
+  }
   // By index into topology().switches.
   fabric::Switch& fabric_switch(std::size_t index) { return *switches_.at(index); }
 
-  // Names of all components of a topology: "host/NAME", "hca/NAME", "port/NAME:N", "switch/NAME", "supervisor".
+  // Names of all components of a topology: "host/NAME", "hca/NAME", "port/NAME:N", "switch/NAME",
+  // "supervisor".
   static std::vector<std::string> component_names(const TopologySpec& topology);
 
  private:

@@ -1,4 +1,5 @@
-// What the JSON files say once they are checked: plain structs, every reference resolved, nothing left to fail.
+// What the JSON files say once they are checked: plain structs, every reference resolved, nothing left to
+// fail.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ struct HostSpec {
   std::string name;
   std::string hca = "edr_hca";  // reference as written
   std::string cpu = "cpu";
-  std::string address_text;     // empty: assigned by position
-  std::string pointer;          // where in the file
+  std::string address_text;  // empty: assigned by position
+  std::string pointer;       // where in the file
 
   // Resolved.
   std::uint32_t address = 0;  // IPv4, host byte order
@@ -47,8 +48,8 @@ struct SwitchSpec {
 // One end of a cable.
 struct Endpoint {
   bool is_switch = false;
-  std::size_t node = 0;      // index into hosts or switches
-  std::uint32_t port = 1;    // from 1
+  std::size_t node = 0;    // index into hosts or switches
+  std::uint32_t port = 1;  // from 1
   friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
 };
 

@@ -10,7 +10,8 @@ std::optional<std::vector<std::string>> split_words(std::string_view text, std::
   std::string word;
   bool in_word = false;
   const auto refuse = [&](char c) {
-    *problem = std::string("the character ") + c + " has a meaning only to a shell, and commands run without one";
+    *problem =
+        std::string("the character ") + c + " has a meaning only to a shell, and commands run without one";
     return std::nullopt;
   };
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -69,8 +70,9 @@ std::string join_words(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
     if (!text.empty()) text += ' ';
-    const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                               "0123456789_-+=./:,@%") == std::string::npos;
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-+=./:,@%") == std::string::npos;
     if (plain) {
       text += word;
       continue;
@@ -91,7 +93,8 @@ std::optional<std::uint32_t> parse_ipv4(std::string_view text) {
     }
     std::size_t n = 0;
     std::uint32_t value = 0;
-    while (n < text.size() && n < 4 && text[n] >= '0' && text[n] <= '9') value = value * 10 + (text[n++] - '0');
+    while (n < text.size() && n < 4 && text[n] >= '0' && text[n] <= '9')
+      value = value * 10 + (text[n++] - '0');
     if (n == 0 || n > 3 || value > 255 || (n > 1 && text.front() == '0')) return std::nullopt;
     address = address << 8 | value;
     text.remove_prefix(n);
@@ -111,10 +114,11 @@ struct NamedSignal {
   std::string_view name;
 };
 constexpr NamedSignal kSignals[] = {
-    {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},   {SIGTRAP, "SIGTRAP"},
-    {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},   {SIGKILL, "SIGKILL"}, {SIGUSR1, "SIGUSR1"},
-    {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"}, {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"},
-    {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"},
+    {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},
+    {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
+    {SIGKILL, "SIGKILL"}, {SIGUSR1, "SIGUSR1"}, {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"},
+    {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"}, {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"},
+    {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"},
 };
 }  // namespace
 

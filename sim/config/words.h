@@ -9,9 +9,9 @@
 
 namespace verbatim::config {
 
-// Splits as a POSIX shell splits words (XCU 2.2, 2.3): blanks separate, '…' "…" and \ quote. What a shell would
-// expand or run ($ ` * ? | & ; < > ( ) and a leading ~ or #) is refused when unquoted, because no shell is there
-// to do it. Nothing, and a sentence, on error.
+// Splits as a POSIX shell splits words (XCU 2.2, 2.3): blanks separate, '…' "…" and \ quote. What a shell
+// would expand or run ($ ` * ? | & ; < > ( ) and a leading ~ or #) is refused when unquoted, because no shell
+// is there to do it. Nothing, and a sentence, on error.
 std::optional<std::vector<std::string>> split_words(std::string_view text, std::string* problem);
 
 // Host byte order; four decimal numbers without leading zeros.

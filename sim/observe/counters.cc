@@ -12,9 +12,14 @@ void Counters::on_record(const TraceRecord& record, std::span<const std::byte>) 
       ++component.packets_transmitted;
       component.bytes_transmitted += record.values[3];
       break;
-    case TraceEvent::kPacketReceived: ++component.packets_received; break;
-    case TraceEvent::kPacketDropped: ++component.packets_dropped; break;
-    default: break;
+    case TraceEvent::kPacketReceived:
+      ++component.packets_received;
+      break;
+    case TraceEvent::kPacketDropped:
+      ++component.packets_dropped;
+      break;
+    default:
+      break;
   }
 }
 

@@ -1,5 +1,5 @@
-// The digest of a run: XXH3-128 over every trace record and the bytes that belong to it, in order. Two runs are
-// the same if and only if (but for a collision of 128 bits) their digests are.
+// The digest of a run: XXH3-128 over every trace record and the bytes that belong to it, in order. Two runs
+// are the same if and only if (but for a collision of 128 bits) their digests are.
 #pragma once
 
 #include <memory>

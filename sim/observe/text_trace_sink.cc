@@ -39,7 +39,8 @@ void append_value(std::string& text, TraceEvent event, int index, std::uint64_t 
 
 }  // namespace
 
-std::string to_text(const TraceRecord& record, std::span<const std::byte> bytes, const ComponentTable& components) {
+std::string to_text(const TraceRecord& record, std::span<const std::byte> bytes,
+                    const ComponentTable& components) {
   std::string text = std::to_string(record.time_ps / 1'000'000) + ".";
   std::string decimals = std::to_string(record.time_ps % 1'000'000);
   text.append(6 - decimals.size(), '0');

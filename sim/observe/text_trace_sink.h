@@ -10,7 +10,8 @@ namespace verbatim::observe {
 
 // `101.234567890 ms  port/server:1  packet-transmitted  opcode=SEND Only …` without the newline. Times are
 // microseconds with all six decimals, so that columns line up and nothing is rounded.
-std::string to_text(const TraceRecord& record, std::span<const std::byte> bytes, const ComponentTable& components);
+std::string to_text(const TraceRecord& record, std::span<const std::byte> bytes,
+                    const ComponentTable& components);
 
 class TextTraceSink final : public TraceSink {
  public:

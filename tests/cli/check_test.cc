@@ -40,32 +40,40 @@ TEST(Check, all_findings_of_all_files_at_once) {
   const Finished run = verbatim({"check", "a.json", "none.json", "b.json"}, folder.path());
   EXPECT_EQ(run.code, 2);
   EXPECT_EQ(run.out, "");
-  EXPECT_EQ(run.err,
-            "a.json: line 2, column 13: this is not valid JSON: unexpected '}'; expected '[', '{', or a literal\n"
-            "none.json: cannot be read: No such file or directory; check the path\n"
-            "b.json: /hosts/0/hcaa: unknown key; did you mean \"hca\"?\n"
-            "b.json: /links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
-            "verbatim: 4 findings\n");
+  EXPECT_EQ(
+      run.err,
+      "a.json: line 2, column 13: this is not valid JSON: unexpected '}'; expected '[', '{', or a literal\n"
+      "none.json: cannot be read: No such file or directory; check the path\n"
+      "b.json: /hosts/0/hcaa: unknown key; did you mean \"hca\"?\n"
+      "b.json: /links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
+      "verbatim: 4 findings\n");
 }
 
 TEST(Check, one_good_and_one_bad_file) {
   Folder folder;
   folder.write("bad.json", "[1]");
-  const Finished run = verbatim({"check", std::string(VERBATIM_SOURCE_DIR) + "/topologies/two_hosts.json", "bad.json"},
-                                folder.path());
+  const Finished run = verbatim(
+      {"check", std::string(VERBATIM_SOURCE_DIR) + "/topologies/two_hosts.json", "bad.json"}, folder.path());
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.out.find("two_hosts.json: a valid topology\n"), std::string::npos);
   EXPECT_EQ(run.err,
-            "bad.json: this is neither a topology, a scenario nor a profile; a topology has \"hosts\" and \"links\", a "
+            "bad.json: this is neither a topology, a scenario nor a profile; a topology has \"hosts\" and "
+            "\"links\", a "
             "scenario \"topology\" and \"programs\", a profile \"profile\": \"hca\", \"switch\" or \"cpu\"\n"
             "verbatim: 1 finding\n");
 }
 
 TEST(Check, hostile_files_are_findings_and_nothing_worse) {
   Folder folder;
-  const std::string texts[] = {"", "null", "\"\"", std::string(100'000, '['), std::string(1000, '\xff'),
-                               std::string("{\"hosts\": \0}", 12), "{\"hosts\": 1e400, \"links\": [null, [], {}]}",
-                               "{\"programs\": {}, \"topology\": \"/\"}", "{\"programs\": [{}], \"topology\": \"s\"}"};
+  const std::string texts[] = {"",
+                               "null",
+                               "\"\"",
+                               std::string(100'000, '['),
+                               std::string(1000, '\xff'),
+                               std::string("{\"hosts\": \0}", 12),
+                               "{\"hosts\": 1e400, \"links\": [null, [], {}]}",
+                               "{\"programs\": {}, \"topology\": \"/\"}",
+                               "{\"programs\": [{}], \"topology\": \"s\"}"};
   for (const std::string& text : texts) {
     folder.write("s", text);
     const Finished run = verbatim({"check", "s"}, folder.path());
@@ -111,7 +119,8 @@ TEST(Usage, version_and_help_go_to_standard_output) {
 }
 
 TEST(Usage, a_full_disk_behind_standard_output_is_not_success) {
-  const Finished run = run_command({"sh", "-c", "\"$0\" describe topologies/two_hosts.json >/dev/full", VERBATIM_PROGRAM});
+  const Finished run =
+      run_command({"sh", "-c", "\"$0\" describe topologies/two_hosts.json >/dev/full", VERBATIM_PROGRAM});
   EXPECT_EQ(run.code, 1);
   EXPECT_EQ(run.err, "verbatim: standard output cannot be written\n");
 }

@@ -21,7 +21,8 @@ inline std::string content_of(int fd) {
   std::string text;
   char buffer[65536];
   off_t at = 0;
-  for (ssize_t n; (n = ::pread(fd, buffer, sizeof buffer, at)) > 0; at += n) text.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n; (n = ::pread(fd, buffer, sizeof buffer, at)) > 0; at += n)
+    text.append(buffer, static_cast<std::size_t>(n));
   ::close(fd);
   return text;
 }

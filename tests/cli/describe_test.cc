@@ -29,7 +29,8 @@ Management network
 TEST(Describe, golden_direct) {
   const Finished run = verbatim({"describe", "topologies/two_hosts_direct.json"});
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_NE(run.out.find("two_hosts_direct: infiniband, 2 hosts, 0 switches, 1 link\n"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("two_hosts_direct: infiniband, 2 hosts, 0 switches, 1 link\n"), std::string::npos)
+      << run.out;
   EXPECT_NE(run.out.find("  server  ->  client  client:1\n"), std::string::npos) << run.out;
   EXPECT_EQ(run.out.find("Switches"), std::string::npos);
 }

@@ -19,7 +19,8 @@ TEST(Manual, has_every_option_of_help) {
     const Finished run = verbatim(words);
     EXPECT_EQ(run.code, 0);
     const std::regex option("--[a-z][a-z-]*");
-    for (std::sregex_iterator it(run.out.begin(), run.out.end(), option), end; it != end; ++it) options.insert(it->str());
+    for (std::sregex_iterator it(run.out.begin(), run.out.end(), option), end; it != end; ++it)
+      options.insert(it->str());
   }
   EXPECT_GE(options.size(), 12u);
   for (const std::string& option : options) {

@@ -42,12 +42,13 @@ TEST(Run, ping_pong_ends_as_expected_and_twice_the_same) {
 
 TEST(Run, run_json_has_every_promised_key) {
   Folder folder;
-  const Finished run = verbatim({"run", "--seed", "7", "--out", folder.path() + "/out", "--topology", kTopology,
-                                 "server=sh -c 'echo to out; echo to err >&2; exit 3'", "client=echo 'two words'"});
+  const Finished run =
+      verbatim({"run", "--seed", "7", "--out", folder.path() + "/out", "--topology", kTopology,
+                "server=sh -c 'echo to out; echo to err >&2; exit 3'", "client=echo 'two words'"});
   EXPECT_EQ(run.code, 1);
   const auto json = run_json(folder.path() + "/out");
-  for (const char* key : {"digest", "virtual_time_ps", "wall_seconds", "events", "packets", "determinism", "programs",
-                          "warnings", "seed", "version"}) {
+  for (const char* key : {"digest", "virtual_time_ps", "wall_seconds", "events", "packets", "determinism",
+                          "programs", "warnings", "seed", "version"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
   EXPECT_EQ(json["seed"], 7);
@@ -63,8 +64,9 @@ TEST(Run, run_json_has_every_promised_key) {
 }
 
 TEST(Run, output_is_marked_and_kept_apart) {
-  const Finished run = verbatim({"run", "--topology", kTopology, "server=sh -c 'echo a; echo b >&2; printf c'",
-                                 "server=echo second", "client=printf 'x\\ny'"});
+  const Finished run =
+      verbatim({"run", "--topology", kTopology, "server=sh -c 'echo a; echo b >&2; printf c'",
+                "server=echo second", "client=printf 'x\\ny'"});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out, "server| a\nserver| c\nserver.2| second\nclient| x\nclient| y\n");
   EXPECT_NE(run.err.find("server| b\n"), std::string::npos);
@@ -87,7 +89,8 @@ TEST(Run, a_signal_is_named) {
 }
 
 TEST(Run, two_servers_deadlock) {
-  const Finished run = verbatim({"run", "--topology", kTopology, "server=ibv_rc_pingpong", "client=ibv_rc_pingpong"});
+  const Finished run =
+      verbatim({"run", "--topology", kTopology, "server=ibv_rc_pingpong", "client=ibv_rc_pingpong"});
   EXPECT_EQ(run.code, 3);
   for (const char* host : {"verbatim: server: ", "verbatim: client: "}) {
     EXPECT_NE(run.err.find(host), std::string::npos) << run.err;
@@ -102,8 +105,8 @@ TEST(Run, a_time_limit_is_a_limit) {
 
 TEST(Run, stagger_and_start_are_virtual_and_free) {
   Folder folder;
-  const Finished run = verbatim({"run", "--stagger", "1000s", "--out", folder.path() + "/out", "--topology", kTopology,
-                                 "server=true", "client=true"});
+  const Finished run = verbatim({"run", "--stagger", "1000s", "--out", folder.path() + "/out", "--topology",
+                                 kTopology, "server=true", "client=true"});
   EXPECT_EQ(run.code, 0);
   const auto json = run_json(folder.path() + "/out");
   EXPECT_LT(json["programs"][0]["ended_ps"], 1'000'000'000'000);
@@ -114,7 +117,8 @@ TEST(Run, stagger_and_start_are_virtual_and_free) {
 TEST(Run, expectations_decide) {
   Folder folder;
   const auto run = [&](const std::string& program, const std::string& more) {
-    folder.write("s.json", R"({"topology": ")" VERBATIM_SOURCE_DIR R"(/topologies/two_hosts.json", "programs": [{"host": "server", )" +
+    folder.write("s.json", R"({"topology": ")" VERBATIM_SOURCE_DIR
+                           R"(/topologies/two_hosts.json", "programs": [{"host": "server", )" +
                                program + "}]" + more + "}");
     return verbatim({"run", "s.json"}, folder.path());
   };
@@ -127,9 +131,14 @@ TEST(Run, expectations_decide) {
   EXPECT_NE(missing.err.find("has no \"two\" where it is expected"), std::string::npos) << missing.err;
   EXPECT_EQ(run(R"("command": "ibv_rc_pingpong")", R"(, "expect": {"outcome": "deadlock"})").code, 0);
   EXPECT_EQ(run(R"("command": "true")", R"(, "expect": {"outcome": "deadlock"})").code, 1);
-  EXPECT_EQ(run(R"("command": "true")", R"(, "expect": {"digest": "00000000000000000000000000000000"})").code, 1);
+  EXPECT_EQ(run(R"("command": "true")", R"(, "expect": {"digest": "00000000000000000000000000000000"})").code,
+            1);
   EXPECT_EQ(run(R"("command": "sleep 2")", R"(, "expect": {"virtual_time_max": "1 s"})").code, 1);
-  EXPECT_EQ(run(R"("command": "pwd", "cwd": ".", "env": {"A": "b"}, "expect_output": [")" + folder.path() + "\"]", "").code, 0);
+  EXPECT_EQ(
+      run(R"("command": "pwd", "cwd": ".", "env": {"A": "b"}, "expect_output": [")" + folder.path() + "\"]",
+          "")
+          .code,
+      0);
 }
 
 TEST(Run, trace_is_one_fact_a_line_in_time_order) {
@@ -167,7 +176,8 @@ TEST(Run, verify_keeps_the_exit_code) {
 }
 
 TEST(Run, verify_names_a_planted_difference) {
-  const Finished run = run_command({VERBATIM_LEAKY, "run", "--verify", "--topology", kTopology, "server=true"});
+  const Finished run =
+      run_command({VERBATIM_LEAKY, "run", "--verify", "--topology", kTopology, "server=true"});
   EXPECT_EQ(run.code, 1);
   EXPECT_NE(run.err.find("verbatim: verify: the runs differ first in record 0:\n"
                          "  first run:  0.000000 us  host/server  program-warning  pid=0 kind=0 detail="),

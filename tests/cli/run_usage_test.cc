@@ -13,15 +13,16 @@ TEST(RunUsage, no_or_wrong_arguments) {
   const Finished run = verbatim({"run", "server=true"});
   EXPECT_EQ(run.code, 2);
   EXPECT_EQ(run.err,
-            "command line: without --topology there must be exactly one argument, a scenario file; write `verbatim run "
+            "command line: without --topology there must be exactly one argument, a scenario file; write "
+            "`verbatim run "
             "SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND …`\n"
             "verbatim: 1 finding; nothing was started\n");
 }
 
 TEST(RunUsage, all_mistakes_at_once) {
   config::Folder folder;
-  const Finished run = verbatim({"run", "--topology", kTopology, "--time-limit", "10 parsecs", "sever=true", "client",
-                                 "server=a|b", "client=no-such-program", "client=", "server=true"});
+  const Finished run = verbatim({"run", "--topology", kTopology, "--time-limit", "10 parsecs", "sever=true",
+                                 "client", "server=a|b", "client=no-such-program", "client=", "server=true"});
   EXPECT_EQ(run.code, 2);
   EXPECT_EQ(run.out, "");
   for (const char* message : {"command line: the topology has no host \"sever\"; did you mean \"server\"?\n",
@@ -38,8 +39,8 @@ TEST(RunUsage, programs_that_cannot_be_simulated_are_refused_before_anything_sta
   config::Folder folder;
   const std::string text = folder.write("text", "not a program\n");
   const std::string mark = folder.path() + "/mark";
-  const Finished run = verbatim({"run", "--topology", kTopology, "server=touch " + mark, "client=no-such-program",
-                                 "client=" + text, "client=/"});
+  const Finished run = verbatim({"run", "--topology", kTopology, "server=touch " + mark,
+                                 "client=no-such-program", "client=" + text, "client=/"});
   EXPECT_EQ(run.code, 2);
   EXPECT_FALSE(std::filesystem::exists(mark)) << "something was started";
   EXPECT_NE(run.err.find("verbatim: 3 findings; nothing was started\n"), std::string::npos) << run.err;
@@ -51,7 +52,7 @@ TEST(RunUsage, scenario_findings_name_the_pointer) {
                              "programs": [{"host": "server", "command": "true"}, {"host": "client", "command": "no-such-program"}]})");
   const Finished run = verbatim({"run", "s.json"}, folder.path());
   EXPECT_EQ(run.code, 2);
-  EXPECT_EQ(run.err.substr(0, 48), "s.json: /programs/1/command: on host client: no-") << run.err;
+  EXPECT_EQ(run.err.find("s.json: /programs/1/command: on host client: there is no program \"no-such-program\""), 0u) << run.err;
 }
 
 TEST(RunUsage, unwritable_results_are_found_before_the_start) {
@@ -61,7 +62,8 @@ TEST(RunUsage, unwritable_results_are_found_before_the_start) {
   Finished run = verbatim({"run", "--topology", kTopology, "--out", file + "/out", "server=touch " + mark});
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.err.find("nothing was started"), std::string::npos) << run.err;
-  run = verbatim({"run", "--topology", kTopology, "--trace", folder.path() + "/none/trace", "server=touch " + mark});
+  run = verbatim(
+      {"run", "--topology", kTopology, "--trace", folder.path() + "/none/trace", "server=touch " + mark});
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.err.find("nothing was started"), std::string::npos) << run.err;
   EXPECT_FALSE(std::filesystem::exists(mark));

@@ -15,8 +15,8 @@ std::string findings(const std::string& text) {
   return text_of(diagnostics);
 }
 
-// "every latency, capacity and size a documented parameter": a shipped profile leaves nothing to a default, and says
-// of each value where it is from.
+// "every latency, capacity and size a documented parameter": a shipped profile leaves nothing to a default,
+// and says of each value where it is from.
 void expect_complete(const Json& json, const Object& object, bool has_source, const std::string& where) {
   for (const Field& field : object.fields) {
     const std::string key(field.key);
@@ -32,8 +32,9 @@ void expect_complete(const Json& json, const Object& object, bool has_source, co
 }
 
 TEST(Profile, shipped_ones_set_every_parameter_and_name_its_source) {
-  const std::pair<const char*, const Object*> kShipped[] = {
-      {"edr_hca", &hca_profile_table()}, {"edr_switch", &switch_profile_table()}, {"cpu", &cpu_profile_table()}};
+  const std::pair<const char*, const Object*> kShipped[] = {{"edr_hca", &hca_profile_table()},
+                                                            {"edr_switch", &switch_profile_table()},
+                                                            {"cpu", &cpu_profile_table()}};
   for (const auto& [name, table] : kShipped) {
     Diagnostics diagnostics;
     const std::string path = std::string(VERBATIM_SOURCE_DIR "/topologies/profiles/") + name + ".json";
@@ -46,8 +47,8 @@ TEST(Profile, shipped_ones_set_every_parameter_and_name_its_source) {
 }
 
 TEST(Profile, every_row_of_every_table_has_a_meaning_and_a_place) {
-  for (const Object* table : {&hca_profile_table(), &switch_profile_table(), &cpu_profile_table(), &topology_table(),
-                              &scenario_table()}) {
+  for (const Object* table : {&hca_profile_table(), &switch_profile_table(), &cpu_profile_table(),
+                              &topology_table(), &scenario_table()}) {
     std::set<std::string_view> keys;
     for (const Field& field : table->fields) {
       EXPECT_FALSE(field.doc.empty()) << field.key;
@@ -61,9 +62,11 @@ TEST(Profile, every_row_of_every_table_has_a_meaning_and_a_place) {
 
 TEST(Profile, values_arrive_in_base_units) {
   Diagnostics diagnostics;
-  const auto json = parse_json(R"({"profile": "hca", "name": "x", "core_clock": "250 MHz", "event_latency": "2 us",
+  const auto json =
+      parse_json(R"({"profile": "hca", "name": "x", "core_clock": "250 MHz", "event_latency": "2 us",
       "pcie": {"lanes": 8, "one_way_latency": {"value": "100 ns", "source": "s"}},
-      "doorbell": {"latency_cycles": 7, "interval_cycles": 3}, "max_mr_size": "1 GiB"})", "p", diagnostics);
+      "doorbell": {"latency_cycles": 7, "interval_cycles": 3}, "max_mr_size": "1 GiB"})",
+                 "p", diagnostics);
   hca::HcaProfile profile;
   check_object(*json, hca_profile_table(), &profile, "p", "", diagnostics);
   EXPECT_TRUE(diagnostics.empty()) << text_of(diagnostics);
@@ -78,27 +81,33 @@ TEST(Profile, values_arrive_in_base_units) {
 }
 
 TEST(Profile, findings) {
-  EXPECT_EQ(findings(R"({"profile": "hca", "name": "x", "pcie": {"lanes": 3, "mps": 1}, "virtual_lanes": 16,
+  EXPECT_EQ(
+      findings(R"({"profile": "hca", "name": "x", "pcie": {"lanes": 3, "mps": 1}, "virtual_lanes": 16,
                          "receive_buffer": "4 KiB", "max_mtu": {"value": 6, "source": 7, "unit": "x"}, "max_qp": {}})"),
-            "/pcie/lanes: 3 is not allowed here; allowed are 1, 2, 4, 8, 16\n"
-            "/pcie/mps: unknown key; a PCI Express connection has the keys generation, lanes, max_payload_bytes, "
-            "max_read_request_bytes, write_header_bytes, read_header_bytes, completion_header_bytes, outstanding_reads, "
-            "one_way_latency, memory_read_latency, memory_write_latency\n"
-            "/virtual_lanes: 16 is out of range; allowed is 1 to 15\n"
-            "/receive_buffer: \"4 KiB\" is out of range; allowed is 4224 B to 16 MiB\n"
-            "/max_mtu/source: 7 is not a string; say where the value is from\n"
-            "/max_mtu/unit: unknown key; a value with its source has the keys value and source\n"
-            "/max_mtu/value: 6 is out of range; allowed is 1 to 5\n"
-            "/max_qp: the key \"value\" is missing; write {\"value\": …, \"source\": \"…\"}\n");
+      "/pcie/lanes: 3 is not allowed here; allowed are 1, 2, 4, 8, 16\n"
+      "/pcie/mps: unknown key; a PCI Express connection has the keys generation, lanes, max_payload_bytes, "
+      "max_read_request_bytes, write_header_bytes, read_header_bytes, completion_header_bytes, "
+      "outstanding_reads, "
+      "one_way_latency, memory_read_latency, memory_write_latency\n"
+      "/virtual_lanes: 16 is out of range; allowed is 1 to 15\n"
+      "/receive_buffer: \"4 KiB\" is out of range; allowed is 4224 B to 16 MiB\n"
+      "/max_mtu/source: 7 is not a string; say where the value is from\n"
+      "/max_mtu/unit: unknown key; a value with its source has the keys value and source\n"
+      "/max_mtu/value: 6 is out of range; allowed is 1 to 5\n"
+      "/max_qp: the key \"value\" is missing; write {\"value\": …, \"source\": \"…\"}\n");
   EXPECT_EQ(findings(R"({"profile": "gpu"})"),
-            "this is neither a topology, a scenario nor a profile; a topology has \"hosts\" and \"links\", a scenario "
+            "this is neither a topology, a scenario nor a profile; a topology has \"hosts\" and \"links\", a "
+            "scenario "
             "\"topology\" and \"programs\", a profile \"profile\": \"hca\", \"switch\" or \"cpu\"\n");
 }
 
 // A loop that waits by polling must advance the clock, or it waits for ever at one instant.
 TEST(Profile, polling_cannot_be_free) {
-  const std::string text = findings(R"({"profile": "cpu", "name": "x", "call_costs": {"poll_empty": "0 s"}})");
-  EXPECT_NE(text.find("/call_costs/poll_empty: \"0 s\" is out of range; allowed is 1 ns to 1 s\n"), std::string::npos) << text;
+  const std::string text =
+      findings(R"({"profile": "cpu", "name": "x", "call_costs": {"poll_empty": "0 s"}})");
+  EXPECT_NE(text.find("/call_costs/poll_empty: \"0 s\" is out of range; allowed is 1 ns to 1 s\n"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("the key \"post_send\" is missing"), std::string::npos);
 }
 

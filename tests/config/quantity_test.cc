@@ -46,21 +46,24 @@ TEST(Quantity, what_floating_point_would_blur_stays_exact) {
 }
 
 TEST(Quantity, refusals_say_what_to_write) {
-  EXPECT_EQ(refusal("90", Dimension::kDuration), "has no unit; units are s, ms, us, ns, ps, for example \"90 ps\"");
+  EXPECT_EQ(refusal("90", Dimension::kDuration),
+            "has no unit; units are s, ms, us, ns, ps, for example \"90 ps\"");
   EXPECT_EQ(refusal("200 Gbp", Dimension::kRate), "is not a rate; did you mean \"200 Gbps\"?");
   EXPECT_EQ(refusal("1 parsec", Dimension::kLength), "is not a length; units are km, m, cm, mm");
-  EXPECT_EQ(refusal("0.5 ps", Dimension::kDuration), "is finer than one ps; round it to a whole number of ps");
+  EXPECT_EQ(refusal("0.5 ps", Dimension::kDuration),
+            "is finer than one ps; round it to a whole number of ps");
   EXPECT_EQ(refusal("9223373 s", Dimension::kDuration),
             "is too large; the greatest value is 9223372036854775.807 ns");
-  for (const char* text : {"", " ", "ns", "-1 ns", "+1 ns", "1e3 ns", "1. ns", ".5 ns", "1  ns", "1 ns ", " 1 ns",
-                           "1,5 ns", "0x10 ns", "1 NS", "nan ns",
+  for (const char* text : {"", " ", "ns", "-1 ns", "+1 ns", "1e3 ns", "1. ns", ".5 ns", "1  ns", "1 ns ",
+                           " 1 ns", "1,5 ns", "0x10 ns", "1 NS", "nan ns",
                            "99999999999999999999999999999999999999999999 ns", "0.0000000000000000000001 s"}) {
     refusal(text, Dimension::kDuration);
   }
 }
 
 TEST(Quantity, formatting_is_the_inverse_of_parsing) {
-  for (const std::int64_t value : {0ll, 1ll, 999ll, 1'000ll, 1'500ll, 137'490ll, 1'234'567ll, 60'000'000'000'000ll}) {
+  for (const std::int64_t value :
+       {0ll, 1ll, 999ll, 1'000ll, 1'500ll, 137'490ll, 1'234'567ll, 60'000'000'000'000ll}) {
     EXPECT_EQ(parsed(format_quantity(value, Dimension::kDuration), Dimension::kDuration), value);
   }
   EXPECT_EQ(format_quantity(1'500'000, Dimension::kDuration), "1.5 us");

@@ -6,7 +6,8 @@ namespace verbatim::config {
 namespace {
 
 std::string with(const std::string& programs, const std::string& more = "") {
-  return R"({"topology": ")" VERBATIM_SOURCE_DIR R"(/topologies/two_hosts.json", "programs": [)" + programs + "]" + more + "}";
+  return R"({"topology": ")" VERBATIM_SOURCE_DIR R"(/topologies/two_hosts.json", "programs": [)" + programs +
+         "]" + more + "}";
 }
 
 std::string findings(const std::string& text) {
@@ -37,10 +38,11 @@ TEST(Scenario, every_key_arrives) {
   Folder folder;
   Diagnostics diagnostics;
   const auto spec = load_scenario(
-      folder.write("s.json", with(R"({"host": "client", "command": ["a", "b c"], "start": "1 us", "env": {"X": "1=2"},
+      folder.write("s.json",
+                   with(R"({"host": "client", "command": ["a", "b c"], "start": "1 us", "env": {"X": "1=2"},
                                       "cwd": ".", "expect_exit": 3, "expect_output": ["x", "y"]},
                                      {"host": "server", "command": "a 'b c'", "expect_exit": "SIGSEGV"})",
-                                  R"(, "seed": 9, "time_limit": "2 s", "name": "n", "description": "d",
+                        R"(, "seed": 9, "time_limit": "2 s", "name": "n", "description": "d",
                                      "expect": {"outcome": "deadlock", "digest": "0123456789abcdef0123456789abcdef",
                                                 "virtual_time_max": "3 s"})")),
       with_profiles(), diagnostics);
@@ -61,11 +63,14 @@ TEST(Scenario, every_key_arrives) {
 }
 
 TEST(Scenario, findings_of_programs) {
-  EXPECT_EQ(findings(with("")), "/programs: there is no program; add at least one {\"host\": …, \"command\": …}\n");
-  EXPECT_EQ(findings(with(R"({"host": "sever", "command": "a"}, {"host": "x.y", "command": ""}, {"command": "a | b"},
+  EXPECT_EQ(findings(with("")),
+            "/programs: there is no program; add at least one {\"host\": …, \"command\": …}\n");
+  EXPECT_EQ(findings(with(
+                R"({"host": "sever", "command": "a"}, {"host": "x.y", "command": ""}, {"command": "a | b"},
                              {"host": "client", "command": ["a", 7], "expect_exit": 256, "cwd": "nowhere"})")),
             "/programs/1/command: the command is empty; write it like \"ibv_rc_pingpong server\"\n"
-            "/programs/2/command: the character | has a meaning only to a shell, and commands run without one; or write "
+            "/programs/2/command: the character | has a meaning only to a shell, and commands run without "
+            "one; or write "
             "the command as a list of words\n"
             "/programs/2: the key \"host\" is missing; a host of the topology\n"
             "/programs/3/command/1: 7 is a number where a string is expected\n"
@@ -78,24 +83,28 @@ TEST(Scenario, findings_of_programs) {
 TEST(Scenario, findings_of_expectations) {
   EXPECT_EQ(findings(with(R"({"host": "client", "command": "a", "expect_exit": "SIGFOO"})",
                           R"(, "seed": -1, "expect": {"outcome": "dead-lock", "digest": "XYZ"})")),
-            "/programs/0/expect_exit: \"SIGFOO\" is neither an exit code nor a signal; write 0 to 255, or a name such as "
+            "/programs/0/expect_exit: \"SIGFOO\" is neither an exit code nor a signal; write 0 to 255, or a "
+            "name such as "
             "\"SIGSEGV\"\n"
             "/seed: -1 is out of range; allowed is 0 to 9223372036854775807\n"
             "/expect/outcome: \"dead-lock\" is not allowed here; did you mean \"deadlock\"?\n"
-            "/expect/digest: \"XYZ\" is not a digest; a digest has 32 digits 0-9a-f, as `verbatim run` prints it\n");
+            "/expect/digest: \"XYZ\" is not a digest; a digest has 32 digits 0-9a-f, as `verbatim run` "
+            "prints it\n");
 }
 
 TEST(Scenario, topology_is_beside_the_scenario) {
   Folder folder;
   Diagnostics diagnostics;
-  load_scenario(folder.write("deep/s.json", R"({"topology": "../t.json", "programs": [{"host": "a", "command": "x"}]})"),
+  load_scenario(folder.write("deep/s.json",
+                             R"({"topology": "../t.json", "programs": [{"host": "a", "command": "x"}]})"),
                 with_profiles(), diagnostics);
   ASSERT_EQ(diagnostics.findings().size(), 1u);
   EXPECT_EQ(diagnostics.findings()[0].text, "there is no file \"" + folder.path() + "/t.json\"");
   folder.write("t.json", "{\"hosts\": 1}");
   Diagnostics second;
   load_scenario(folder.path() + "/deep/s.json", with_profiles(), second);
-  EXPECT_EQ(second.findings().at(0).file, folder.path() + "/t.json") << "findings name the file they are about";
+  EXPECT_EQ(second.findings().at(0).file, folder.path() + "/t.json")
+      << "findings name the file they are about";
 }
 
 TEST(Scenario, a_topology_instead_of_a_scenario_is_explained) {

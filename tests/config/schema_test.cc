@@ -1,4 +1,5 @@
-// The published schemas are up to date, and they accept and refuse what the checker does, as far as a schema can.
+// The published schemas are up to date, and they accept and refuse what the checker does, as far as a schema
+// can.
 #include "sim/config/schema.h"
 
 #include <gtest/gtest.h>
@@ -57,17 +58,22 @@ bool table_accepts(const std::string& name, const std::string& text) {
 TEST(Schema, committed_files_are_up_to_date) {
   for (const auto& [name, text] : published_schemas()) {
     Diagnostics diagnostics;
-    const auto committed = read_file(std::string(VERBATIM_SOURCE_DIR "/topologies/schema/") + name, diagnostics);
+    const auto committed =
+        read_file(std::string(VERBATIM_SOURCE_DIR "/topologies/schema/") + name, diagnostics);
     ASSERT_TRUE(committed.has_value()) << name;
-    EXPECT_TRUE(*committed == text) << name << " is out of date; run: build/verbatim schema topologies/schema";
+    EXPECT_TRUE(*committed == text) << name
+                                    << " is out of date; run: build/verbatim schema topologies/schema";
   }
 }
 
 TEST(Schema, accepts_the_shipped_files) {
   const std::pair<const char*, const char*> kFiles[] = {
-      {"topology", "topologies/two_hosts.json"},         {"topology", "topologies/two_hosts_direct.json"},
-      {"scenario", "scenarios/rc_pingpong.json"},        {"hca_profile", "topologies/profiles/edr_hca.json"},
-      {"cpu_profile", "topologies/profiles/cpu.json"},   {"switch_profile", "topologies/profiles/edr_switch.json"}};
+      {"topology", "topologies/two_hosts.json"},
+      {"topology", "topologies/two_hosts_direct.json"},
+      {"scenario", "scenarios/rc_pingpong.json"},
+      {"hca_profile", "topologies/profiles/edr_hca.json"},
+      {"cpu_profile", "topologies/profiles/cpu.json"},
+      {"switch_profile", "topologies/profiles/edr_switch.json"}};
   for (const auto& [name, path] : kFiles) {
     Diagnostics diagnostics;
     const auto text = read_file(std::string(VERBATIM_SOURCE_DIR "/") + path, diagnostics);
@@ -85,7 +91,8 @@ struct Case {
 const Case kCases[] = {
     {"switch_profile", true, R"({"profile": "switch", "name": "s"})"},
     {"switch_profile", true, R"({"profile": "switch", "name": "s", "core_clock": "0.4 GHz"})"},
-    {"switch_profile", true, R"({"profile": "switch", "name": "s", "core_clock": {"value": "400MHz", "source": "x"}})"},
+    {"switch_profile", true,
+     R"({"profile": "switch", "name": "s", "core_clock": {"value": "400MHz", "source": "x"}})"},
     {"switch_profile", true, R"({"profile": "switch", "name": {"value": "s"}, "virtual_lanes": 15})"},
     {"switch_profile", false, R"({"profile": "hca", "name": "s"})"},
     {"switch_profile", false, R"({"profile": "switch"})"},
@@ -94,12 +101,14 @@ const Case kCases[] = {
     {"switch_profile", false, R"({"profile": "switch", "name": "s", "core_clock": "400"})"},
     {"switch_profile", false, R"({"profile": "switch", "name": "s", "core_clock": 400})"},
     {"switch_profile", false, R"({"profile": "switch", "name": "s", "core_clock": {"source": "x"}})"},
-    {"switch_profile", false, R"({"profile": "switch", "name": "s", "core_clock": {"value": "1 MHz", "unit": "x"}})"},
+    {"switch_profile", false,
+     R"({"profile": "switch", "name": "s", "core_clock": {"value": "1 MHz", "unit": "x"}})"},
     {"switch_profile", false, R"({"profile": "switch", "name": "s", "virtual_lanes": 0})"},
     {"switch_profile", false, R"({"profile": "switch", "name": "s", "virtual_lanes": 16})"},
     {"switch_profile", false, R"({"profile": "switch", "name": "s", "virtual_lanes": 1.5})"},
     {"switch_profile", false, R"([])"},
-    {"hca_profile", true, R"({"profile": "hca", "name": "h", "pcie": {"lanes": 8}, "doorbell": {"source": "x"}})"},
+    {"hca_profile", true,
+     R"({"profile": "hca", "name": "h", "pcie": {"lanes": 8}, "doorbell": {"source": "x"}})"},
     {"hca_profile", false, R"({"profile": "hca", "name": "h", "pcie": {"lanes": 7}})"},
     {"hca_profile", false, R"({"profile": "hca", "name": "h", "pcie": []})"},
     {"hca_profile", false, R"({"profile": "hca", "name": "h", "doorbell": {"latency_cycles": -1}})"},
@@ -107,7 +116,8 @@ const Case kCases[] = {
     {"hca_profile", false, R"({"profile": "hca", "name": "h", "receive_buffer": "64 kB"})"},
     {"cpu_profile", false, R"({"profile": "cpu", "name": "c", "call_costs": {}})"},
     {"topology", true, R"({"name": "t", "hosts": [{"name": "a"}], "links": []})"},
-    {"topology", true, R"({"name": "t", "hosts": [], "links": [{"a": "x", "b": "y", "rate": "100 Gbps", "length": "3 cm"}]})"},
+    {"topology", true,
+     R"({"name": "t", "hosts": [], "links": [{"a": "x", "b": "y", "rate": "100 Gbps", "length": "3 cm"}]})"},
     {"topology", true, R"({"name": "t", "hosts": [], "links": [{"a": "x", "b": "y", "rate": "hdr 2x"}]})"},
     {"topology", false, R"({"name": "t", "hosts": [], "links": [{"a": "x", "b": "y", "rate": "EDR 3x"}]})"},
     {"topology", false, R"({"name": "t", "hosts": [], "links": [{"a": "x", "b": "y", "rate": "EDR4x"}]})"},
@@ -122,14 +132,18 @@ const Case kCases[] = {
     {"topology", false, R"({"name": "t", "hosts": [{"name": "a", "hca": ""}], "links": []})"},
     {"topology", false, R"({"name": {"value": "t"}, "hosts": [], "links": []})"},
     {"scenario", true, R"({"topology": "t", "programs": [{"host": "a", "command": "x y"}]})"},
-    {"scenario", true, R"({"topology": "t", "programs": [{"host": "a", "command": ["x", "y"], "expect_exit": "SIGSEGV"}]})"},
-    {"scenario", true, R"({"topology": "t", "programs": [{"host": "a", "command": "x", "env": {"A": "b"}, "start": "1 µs"}]})"},
+    {"scenario", true,
+     R"({"topology": "t", "programs": [{"host": "a", "command": ["x", "y"], "expect_exit": "SIGSEGV"}]})"},
+    {"scenario", true,
+     R"({"topology": "t", "programs": [{"host": "a", "command": "x", "env": {"A": "b"}, "start": "1 µs"}]})"},
     {"scenario", false, R"({"topology": "t", "programs": [{"host": "a", "command": []}]})"},
     {"scenario", false, R"({"topology": "t", "programs": [{"host": "a", "command": ""}]})"},
     {"scenario", false, R"({"topology": "t", "programs": [{"host": "a", "command": ["x", 1]}]})"},
     {"scenario", false, R"({"topology": "t", "programs": [{"host": "a", "command": "x", "env": {"A": 1}}]})"},
-    {"scenario", false, R"({"topology": "t", "programs": [{"host": "a", "command": "x", "expect_exit": 256}]})"},
-    {"scenario", false, R"({"topology": "t", "programs": [{"host": "a", "command": "x", "expect_exit": -1}]})"},
+    {"scenario", false,
+     R"({"topology": "t", "programs": [{"host": "a", "command": "x", "expect_exit": 256}]})"},
+    {"scenario", false,
+     R"({"topology": "t", "programs": [{"host": "a", "command": "x", "expect_exit": -1}]})"},
     {"scenario", false, R"({"topology": "t", "programs": [{"host": "a", "command": "x", "start": 5}]})"},
     {"scenario", false, R"({"topology": "t", "programs": [], "seed": -1})"},
     {"scenario", false, R"({"topology": "t", "programs": [], "expect": {"digest": "0"}})"},
@@ -155,11 +169,13 @@ TEST(Schema, agrees_with_the_checker_on_mutations_of_the_shipped_files) {
     ASSERT_TRUE(original.has_value());
     const Json flat = original->flatten();
     for (const auto& [pointer, value] : flat.items()) {
-      for (const Json& other : {Json(7), Json("x"), Json(true), Json::object(), Json::array(), Json("7 ns")}) {
+      for (const Json& other :
+           {Json(7), Json("x"), Json(true), Json::object(), Json::array(), Json("7 ns")}) {
         Json mutant = *original;
         mutant[Json::json_pointer(pointer)] = other;
         const std::string text = mutant.dump();
-        EXPECT_EQ(schema_accepts(name, text), table_accepts(name, text)) << path << " " << pointer << " = " << other;
+        EXPECT_EQ(schema_accepts(name, text), table_accepts(name, text))
+            << path << " " << pointer << " = " << other;
       }
     }
   }

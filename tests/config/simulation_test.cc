@@ -30,7 +30,8 @@ const char kShuffled[] = R"({"name": "t", "hosts": [{"name": "c"}, {"name": "a"}
               {"a": "r:8", "b": "s:9", "rate": "FDR"}, {"a": "a", "b": "s:1", "rate": "EDR"}]})";
 
 // Every host sends to every other at the same instant, so that ties abound; what arrives has no queue pair.
-std::string digest_of_traffic(const TopologySpec& topology, Simulation::Order order, std::uint64_t* delivered) {
+std::string digest_of_traffic(const TopologySpec& topology, Simulation::Order order,
+                              std::uint64_t* delivered) {
   DefaultChoices choices;
   Simulation simulation(topology, 1, choices, order);
   observe::DigestSink digest;

@@ -8,12 +8,13 @@ namespace {
 // `hosts`, `switches`, `links` are the insides of the lists.
 std::string topology(const std::string& hosts, const std::string& switches, const std::string& links,
                      const std::string& more = "") {
-  return "{\"name\": \"t\", \"hosts\": [" + hosts + "], \"switches\": [" + switches + "], \"links\": [" + links + "]" +
-         more + "}";
+  return "{\"name\": \"t\", \"hosts\": [" + hosts + "], \"switches\": [" + switches + "], \"links\": [" +
+         links + "]" + more + "}";
 }
 const std::string kHosts = R"({"name": "a"}, {"name": "b"})";
 const std::string kSwitch = R"({"name": "s", "ports": 4})";
-const std::string kLinks = R"({"a": "a", "b": "s:1", "rate": "EDR 4x"}, {"a": "b", "b": "s:2", "rate": "EDR 4x"})";
+const std::string kLinks =
+    R"({"a": "a", "b": "s:1", "rate": "EDR 4x"}, {"a": "b", "b": "s:2", "rate": "EDR 4x"})";
 
 std::string findings(const std::string& text) {
   Folder folder;
@@ -26,7 +27,8 @@ std::string findings(const std::string& text) {
 TEST(Topology, shipped_ones_have_no_finding) {
   for (const char* name : {"two_hosts", "two_hosts_direct"}) {
     Diagnostics diagnostics;
-    const auto spec = load_topology(std::string(VERBATIM_SOURCE_DIR "/topologies/") + name + ".json", {}, diagnostics);
+    const auto spec =
+        load_topology(std::string(VERBATIM_SOURCE_DIR "/topologies/") + name + ".json", {}, diagnostics);
     ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
     EXPECT_EQ(spec->hosts.at(0).name, "server");
     EXPECT_EQ(spec->hosts.at(1).name, "client");
@@ -40,29 +42,33 @@ TEST(Topology, shipped_ones_have_no_finding) {
 TEST(Topology, least_valid_one) { EXPECT_EQ(findings(topology(kHosts, kSwitch, kLinks)), ""); }
 
 TEST(Topology, all_findings_come_at_once_in_file_order) {
-  EXPECT_EQ(findings(R"({"name": 7, "hosts": [{"nam": "a"}], "links": [{"a": "a", "b": "b", "rate": "200 Gbp"}],
+  EXPECT_EQ(
+      findings(R"({"name": 7, "hosts": [{"nam": "a"}], "links": [{"a": "a", "b": "b", "rate": "200 Gbp"}],
                          "link_layer": "roce", "colour": "red"})"),
-            "/name: 7 is a number where a string is expected\n"
-            "/hosts/0/nam: unknown key; did you mean \"name\"?\n"
-            "/hosts/0: the key \"name\" is missing; host name, as programs see it\n"
-            "/links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
-            "/link_layer: \"roce\" is not allowed here; allowed is \"infiniband\"\n"
-            "/colour: unknown key; a topology has the keys name, description, link_layer, hosts, switches, links, "
-            "management_network\n");
+      "/name: 7 is a number where a string is expected\n"
+      "/hosts/0/nam: unknown key; did you mean \"name\"?\n"
+      "/hosts/0: the key \"name\" is missing; host name, as programs see it\n"
+      "/links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
+      "/link_layer: \"roce\" is not allowed here; allowed is \"infiniband\"\n"
+      "/colour: unknown key; a topology has the keys name, description, link_layer, hosts, switches, links, "
+      "management_network\n");
 }
 
 TEST(Topology, names_are_unique_among_hosts_and_switches) {
-  EXPECT_EQ(findings(topology(R"({"name": "a"}, {"name": "a"})", kSwitch,
-                              R"({"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "s:2", "b": "s:3", "rate": "EDR"})")),
-            "/hosts/1/name: the name \"a\" is already that of /hosts/0; give every host and switch a name of its own\n"
-            "/links/1: both ends are \"s\"; a cable joins two devices\n");
+  EXPECT_EQ(
+      findings(topology(R"({"name": "a"}, {"name": "a"})", kSwitch,
+                        R"({"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "s:2", "b": "s:3", "rate": "EDR"})")),
+      "/hosts/1/name: the name \"a\" is already that of /hosts/0; give every host and switch a name of its "
+      "own\n"
+      "/links/1: both ends are \"s\"; a cable joins two devices\n");
   EXPECT_NE(findings(topology(kHosts, R"({"name": "a"})", "")).find("/switches/0/name: the name \"a\""),
             std::string::npos);
 }
 
 TEST(Topology, ends_of_links_must_exist) {
-  EXPECT_EQ(findings(topology(R"({"name": "server"}, {"name": "client"})", kSwitch,
-                              R"({"a": "sevrer", "b": "s:1", "rate": "EDR"}, {"a": "client:2", "b": "s:5", "rate": "EDR"},
+  EXPECT_EQ(findings(topology(
+                R"({"name": "server"}, {"name": "client"})", kSwitch,
+                R"({"a": "sevrer", "b": "s:1", "rate": "EDR"}, {"a": "client:2", "b": "s:5", "rate": "EDR"},
                                  {"a": "client", "b": "s", "rate": "EDR"}, {"a": "x:1", "b": "s:0", "rate": "EDR"})")),
             "/links/0/a: there is no host or switch \"sevrer\"; did you mean \"server\"?\n"
             "/links/1/a: \"client:2\" names no port of \"client\"; its only port is 1\n"
@@ -81,20 +87,24 @@ TEST(Topology, one_cable_in_one_port) {
 TEST(Topology, every_host_has_a_cable_and_a_path_to_every_other) {
   EXPECT_EQ(findings(topology(kHosts, kSwitch, R"({"a": "a", "b": "s:1", "rate": "EDR"})")),
             "/hosts/1: the host \"b\" has no cable; add a link with the end \"b\"\n");
-  EXPECT_EQ(findings(topology(kHosts, kSwitch + R"(, {"name": "r"})",
-                              R"({"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "b", "b": "r:1", "rate": "EDR"})")),
-            "/hosts/1: no path leads from \"b\" to \"a\"; join the two parts by a link between switches\n");
+  EXPECT_EQ(
+      findings(topology(kHosts, kSwitch + R"(, {"name": "r"})",
+                        R"({"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "b", "b": "r:1", "rate": "EDR"})")),
+      "/hosts/1: no path leads from \"b\" to \"a\"; join the two parts by a link between switches\n");
   EXPECT_EQ(findings(topology("", "", "")), "/hosts: there is no host; add at least one {\"name\": …}\n");
 }
 
 TEST(Topology, addresses_are_hosts_and_unique) {
   EXPECT_EQ(findings(topology(R"({"name": "a", "address": "10.0.0.2"}, {"name": "b"})", kSwitch, kLinks)),
-            "/hosts/1: the address 10.0.0.2 is already that of \"a\"; hosts without an address get 10.0.0.1, 10.0.0.2, "
+            "/hosts/1: the address 10.0.0.2 is already that of \"a\"; hosts without an address get 10.0.0.1, "
+            "10.0.0.2, "
             "… by position; give it one\n");
-  EXPECT_EQ(findings(topology(R"({"name": "a", "address": "127.0.0.1"}, {"name": "b", "address": "1.2.3"})", kSwitch, kLinks)),
+  EXPECT_EQ(findings(topology(R"({"name": "a", "address": "127.0.0.1"}, {"name": "b", "address": "1.2.3"})",
+                              kSwitch, kLinks)),
             "/hosts/1/address: \"1.2.3\" is not an IPv4 address; write it like \"10.0.0.1\"\n");
-  EXPECT_EQ(findings(topology(R"({"name": "a", "address": "127.0.0.1"}, {"name": "b"})", kSwitch, kLinks)),
-            "/hosts/0/address: \"127.0.0.1\" cannot be the address of a host; choose one such as \"10.0.0.1\"\n");
+  EXPECT_EQ(
+      findings(topology(R"({"name": "a", "address": "127.0.0.1"}, {"name": "b"})", kSwitch, kLinks)),
+      "/hosts/0/address: \"127.0.0.1\" cannot be the address of a host; choose one such as \"10.0.0.1\"\n");
 }
 
 TEST(Topology, ranges_and_types) {
@@ -104,33 +114,37 @@ TEST(Topology, ranges_and_types) {
             "/switches/0/ports: 4.0 is a number with decimals where a whole number is expected\n");
   EXPECT_EQ(findings(topology(kHosts, R"({"name": "s", "ports": 18446744073709551615})", kLinks)),
             "/switches/0/ports: 18446744073709551615 is out of range; allowed is 1 to 254\n");
-  EXPECT_EQ(findings(topology(kHosts, kSwitch, kLinks, R"(, "management_network": {"latency": "0 s", "bandwidth": 10})")),
+  EXPECT_EQ(findings(topology(kHosts, kSwitch, kLinks,
+                              R"(, "management_network": {"latency": "0 s", "bandwidth": 10})")),
             "/management_network/latency: \"0 s\" is out of range; allowed is 1 ns to 10 s\n"
             "/management_network/bandwidth: 10 has no unit; write it like \"10 bps\"\n");
-  EXPECT_EQ(findings(topology(R"({"name": "a b"}, 7)", kSwitch, kLinks)),
-            "/hosts/0/name: \"a b\" is not a name; a name has 1 to 63 letters, digits, '-', '_' or '.', and begins "
-            "with a letter or digit\n"
-            "/hosts/1: 7 is not an object; write a host as { … }\n");
+  EXPECT_EQ(
+      findings(topology(R"({"name": "a b"}, 7)", kSwitch, kLinks)),
+      "/hosts/0/name: \"a b\" is not a name; a name has 1 to 63 letters, digits, '-', '_' or '.', and begins "
+      "with a letter or digit\n"
+      "/hosts/1: 7 is not an object; write a host as { … }\n");
 }
 
 TEST(Topology, profiles_must_exist_and_are_read_once) {
   EXPECT_EQ(findings(topology(R"({"name": "a", "hca": "edr"}, {"name": "b"})", kSwitch, kLinks)),
-            "/hosts/0/hca: there is no profile \"edr\"; name a hca profile file beside this file, or one of the profiles "
+            "/hosts/0/hca: there is no profile \"edr\"; name a hca profile file beside this file, or one of "
+            "the profiles "
             "folder\n");
   Folder folder;
   folder.write("slow.json", R"({"profile": "hca", "name": "slow", "core_clock": "4 MH"})");
   Diagnostics diagnostics;
-  load_topology(folder.write("t.json", topology(R"({"name": "a", "hca": "slow"}, {"name": "b", "hca": "slow.json"})",
-                                                kSwitch, kLinks)),
-                with_profiles(), diagnostics);
+  load_topology(
+      folder.write("t.json", topology(R"({"name": "a", "hca": "slow"}, {"name": "b", "hca": "slow.json"})",
+                                      kSwitch, kLinks)),
+      with_profiles(), diagnostics);
   ASSERT_EQ(diagnostics.findings().size(), 1u) << text_of(diagnostics);
   EXPECT_EQ(to_string(diagnostics.findings()[0]),
             folder.path() + "/slow.json: /core_clock: \"4 MH\" is not a frequency; did you mean \"4 MHz\"?");
 }
 
 TEST(Topology, a_profile_of_another_kind_is_refused) {
-  EXPECT_NE(findings(topology(R"({"name": "a", "hca": "cpu"}, {"name": "b"})", kSwitch, kLinks)).find(
-                "/profile: \"cpu\" is not allowed here; allowed is \"hca\""),
+  EXPECT_NE(findings(topology(R"({"name": "a", "hca": "cpu"}, {"name": "b"})", kSwitch, kLinks))
+                .find("/profile: \"cpu\" is not allowed here; allowed is \"hca\""),
             std::string::npos);
 }
 

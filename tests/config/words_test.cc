@@ -37,7 +37,8 @@ TEST(SplitWords, as_a_shell_splits_them) {
 }
 
 TEST(SplitWords, what_only_a_shell_could_do_is_refused) {
-  for (const char* text : {"a $b", "a `b`", "a *", "a | b", "a > b", "a & b", "a ; b", "\"$x\"", "~/a", "# a", "(a)"}) {
+  for (const char* text :
+       {"a $b", "a `b`", "a *", "a | b", "a > b", "a & b", "a ; b", "\"$x\"", "~/a", "# a", "(a)"}) {
     EXPECT_NE(refusal(text).find("only to a shell"), std::string::npos) << text;
   }
   EXPECT_EQ(refusal("a 'b"), "the command has a single quote that is never closed");
@@ -46,7 +47,8 @@ TEST(SplitWords, what_only_a_shell_could_do_is_refused) {
 }
 
 TEST(JoinWords, split_gives_the_words_back) {
-  for (const Words& words : {Words{"a", "b"}, Words{"", "a b", "it's", "$x", "\n", "\\"}, Words{"-s=1,2:3"}}) {
+  for (const Words& words :
+       {Words{"a", "b"}, Words{"", "a b", "it's", "$x", "\n", "\\"}, Words{"-s=1,2:3"}}) {
     EXPECT_EQ(split(join_words(words)), words);
   }
   EXPECT_EQ(join_words({"ibv_rc_pingpong", "-s", "64"}), "ibv_rc_pingpong -s 64");
@@ -55,7 +57,8 @@ TEST(JoinWords, split_gives_the_words_back) {
 TEST(Ipv4, only_four_plain_decimal_numbers) {
   EXPECT_EQ(parse_ipv4("10.0.0.1"), 0x0a000001u);
   EXPECT_EQ(format_ipv4(0x0a0000feu), "10.0.0.254");
-  for (const char* text : {"", "10.0.0", "10.0.0.1.2", "10.0.0.256", "10.0.0.01", "10.0.0.-1", " 10.0.0.1", "10..0.1"}) {
+  for (const char* text :
+       {"", "10.0.0", "10.0.0.1.2", "10.0.0.256", "10.0.0.01", "10.0.0.-1", " 10.0.0.1", "10..0.1"}) {
     EXPECT_FALSE(parse_ipv4(text).has_value()) << text;
   }
 }

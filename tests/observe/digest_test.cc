@@ -1,11 +1,12 @@
-// The canaries: whatever a run could get wrong must change the digest. A digest that misses one of these is blind.
-#include "sim/observe/digest_sink.h"
-
+// The canaries: whatever a run could get wrong must change the digest. A digest that misses one of these is
+// blind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
+
+#include "sim/observe/digest_sink.h"
 
 namespace verbatim::observe {
 namespace {
@@ -25,7 +26,8 @@ std::vector<Fact> some_run() {
   std::vector<Fact> facts;
   for (std::uint64_t i = 0; i < 100; ++i) {
     const auto time = static_cast<std::int64_t>(1'000'000 + i / 2 * 320);  // every instant has two records
-    facts.push_back({{time, static_cast<std::uint32_t>(i % 3), TraceEvent::kPacketTransmitted, {4, 17, i, 4122}}, ""});
+    facts.push_back(
+        {{time, static_cast<std::uint32_t>(i % 3), TraceEvent::kPacketTransmitted, {4, 17, i, 4122}}, ""});
   }
   facts.push_back({{2'000'000, 1, TraceEvent::kDmaWrite, {1, 0x1000, 4096, 0}}, std::string(4096, 'x')});
   facts.push_back({{3'000'000, 2, TraceEvent::kProgramOutput, {7, 1, 6, 0}}, "line1\n"});

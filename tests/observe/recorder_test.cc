@@ -1,7 +1,7 @@
 #include "sim/observe/recorder.h"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -67,8 +67,9 @@ TEST(Recorder, differing_bytes_are_found_beyond_the_kept_head) {
   Log b([&](Recorder& r) { add(r, 1, 7, other); });
   const auto divergence = compare(a.fd(), b.fd());
   ASSERT_TRUE(divergence.has_value());
-  EXPECT_NE(to_text(*divergence, components()).find("the records agree; the bytes that belong to them do not"),
-            std::string::npos);
+  EXPECT_NE(
+      to_text(*divergence, components()).find("the records agree; the bytes that belong to them do not"),
+      std::string::npos);
 }
 
 TEST(Recorder, a_shorter_run_diverges_at_its_end) {

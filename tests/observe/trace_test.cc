@@ -20,8 +20,10 @@ TraceRecord record(std::int64_t time_ps, const char* component, TraceEvent event
 }
 
 TEST(TextTrace, line_has_time_component_event_and_named_values) {
-  EXPECT_EQ(to_text(record(1'234'567, "port/server:1", TraceEvent::kPacketTransmitted, 4, 17, 9, 30), {}, components()),
-            "1.234567 us  port/server:1  packet-transmitted  opcode=Send-Only dest_qp=17 psn=9 wire_bytes=30");
+  EXPECT_EQ(
+      to_text(record(1'234'567, "port/server:1", TraceEvent::kPacketTransmitted, 4, 17, 9, 30), {},
+              components()),
+      "1.234567 us  port/server:1  packet-transmitted  opcode=Send-Only dest_qp=17 psn=9 wire_bytes=30");
 }
 
 TEST(TextTrace, times_are_exact_to_the_picosecond) {

@@ -25,8 +25,9 @@ int check_this_machine() {
 #ifdef VERBATIM_CAN_RUN
   std::vector<std::string> findings = supervisor::Supervisor::check_host();
   if (shim_directory().empty()) {
-    findings.push_back("the libraries libverbatim_runtime.so, libibverbs.so.1 and librdmacm.so.1 are not where this "
-                       "installation should have them; build or install all of it");
+    findings.push_back(
+        "the libraries libverbatim_runtime.so, libibverbs.so.1 and librdmacm.so.1 are not where this "
+        "installation should have them; build or install all of it");
   }
   for (const std::string& finding : findings) std::fprintf(stderr, "host: %s\n", finding.c_str());
   if (!findings.empty()) {

@@ -12,8 +12,8 @@ namespace verbatim::cli {
 
 enum ExitCode : int {
   kAsExpected = 0,
-  kProgramFailed = 1,   // or an expectation was not met
-  kUsage = 2,           // usage or file error; nothing was started
+  kProgramFailed = 1,  // or an expectation was not met
+  kUsage = 2,          // usage or file error; nothing was started
   kDeadlock = 3,
   kLimit = 4,
   kInternalError = 70,
@@ -29,10 +29,11 @@ struct RunOptions {
   std::string trace;
   std::string log = "warn";
   int core = -1;
+  bool call_by_call = false;
   bool quiet = false;
   bool verify = false;
-  int record_fd = -1;       // of `run --verify`: where the run's trace goes
-  std::uint64_t pad = 0;    // of `run --verify`: bytes allocated first, to move everything else
+  int record_fd = -1;     // of `run --verify`: where the run's trace goes
+  std::uint64_t pad = 0;  // of `run --verify`: bytes allocated first, to move everything else
 };
 
 // main(), with every exit code it can have.

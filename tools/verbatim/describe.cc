@@ -58,7 +58,9 @@ void print_links(const config::TopologySpec& topology) {
   std::printf("Links\n");
   Table table;
   for (const config::LinkSpec& link : topology.links) {
-    const auto end = [&](const config::Endpoint& e) { return topology.node_name(e) + ":" + std::to_string(e.port); };
+    const auto end = [&](const config::Endpoint& e) {
+      return topology.node_name(e) + ":" + std::to_string(e.port);
+    };
     // byte time is ps/byte as a ratio; 8 bits / (n/d ps) in Mbit/s is exact enough to read.
     const std::uint64_t mbps = 8'000'000 * link.rate.byte_time.denominator / link.rate.byte_time.ps_numerator;
     table.row({end(link.end_a), "--", end(link.end_b), config::format_link_rate(link.rate),
@@ -79,7 +81,8 @@ void print_routes(const config::TopologySpec& topology, const subnet::Plan& plan
     for (std::size_t to = 0; to < n && shown < kShown; ++to) {
       if (from == to) continue;
       std::string hops;
-      for (const std::string& hop : config::route(topology, plan, from, to)) hops += (hops.empty() ? "" : " > ") + hop;
+      for (const std::string& hop : config::route(topology, plan, from, to))
+        hops += (hops.empty() ? "" : " > ") + hop;
       table.row({topology.hosts[from].name, "->", topology.hosts[to].name, hops.empty() ? "no route" : hops});
       ++shown;
     }
@@ -108,7 +111,8 @@ int describe(const std::string& path) {
   Table hosts;
   for (std::size_t i = 0; i < topology->hosts.size(); ++i) {
     const config::HostSpec& host = topology->hosts[i];
-    hosts.row({host.name, config::format_ipv4(host.address), "LID " + std::to_string(plan.nodes[i].ports[0].lid.value),
+    hosts.row({host.name, config::format_ipv4(host.address),
+               "LID " + std::to_string(plan.nodes[i].ports[0].lid.value),
                "GID " + gid_text(plan.nodes[i].ports[0].gid), "hca " + host.hca_profile.name,
                "cpu " + host.cpu_profile.name});
   }
@@ -120,10 +124,13 @@ int describe(const std::string& path) {
       const config::SwitchSpec& s = topology->switches[i];
       std::size_t used = 0;
       for (const config::LinkSpec& link : topology->links) {
-        used += (link.end_a.is_switch && link.end_a.node == i) + (link.end_b.is_switch && link.end_b.node == i);
+        used +=
+            (link.end_a.is_switch && link.end_a.node == i) + (link.end_b.is_switch && link.end_b.node == i);
       }
-      switches.row({s.name, "LID " + std::to_string(plan.nodes[topology->hosts.size() + i].ports[0].lid.value),
-                    counted(s.ports, "port", "ports") + ", " + std::to_string(used) + " in use", s.switch_profile.name});
+      switches.row({s.name,
+                    "LID " + std::to_string(plan.nodes[topology->hosts.size() + i].ports[0].lid.value),
+                    counted(s.ports, "port", "ports") + ", " + std::to_string(used) + " in use",
+                    s.switch_profile.name});
     }
     switches.print();
   }

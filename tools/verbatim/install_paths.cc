@@ -34,8 +34,8 @@ std::vector<std::string> profile_folders() {
   const fs::path here = executable_folder();
   std::vector<std::string> folders;
   std::error_code error;
-  for (const fs::path& folder :
-       {here / "topologies" / "profiles", here.parent_path() / "share" / "verbatim" / "topologies" / "profiles"}) {
+  for (const fs::path& folder : {here / "topologies" / "profiles",
+                                 here.parent_path() / "share" / "verbatim" / "topologies" / "profiles"}) {
     if (fs::is_directory(folder, error)) folders.push_back(folder.lexically_normal());
   }
   return folders;

@@ -14,17 +14,21 @@ namespace verbatim::cli {
 namespace {
 
 constexpr char kFooter[] =
-    "Exit codes: 0 as expected; 1 a program failed or an expectation was not met; 2 usage or file error, nothing\n"
-    "was started; 3 the programs are deadlocked in virtual time; 4 a limit was reached; 70 a bug of verbatim.";
+    "Exit codes: 0 as expected; 1 a program failed or an expectation was not met; 2 usage or file error, "
+    "nothing\n"
+    "was started; 3 the programs are deadlocked in virtual time; 4 a limit was reached; 70 a bug of "
+    "verbatim.";
 
 void add_run(CLI::App& app, RunOptions& options) {
-  CLI::App* verb = app.add_subcommand("run", "Run programs on a simulated fabric:\n"
-                                             "  verbatim run [OPTIONS] SCENARIO.json\n"
-                                             "  verbatim run [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
+  CLI::App* verb = app.add_subcommand("run",
+                                      "Run programs on a simulated fabric:\n"
+                                      "  verbatim run [OPTIONS] SCENARIO.json\n"
+                                      "  verbatim run [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
   verb->footer(kFooter);
   verb->add_option("what", options.arguments, "a scenario file, or HOST=COMMAND once for each program");
   verb->add_option("--topology", options.topology, "topology file, for the form HOST=COMMAND");
-  verb->add_option("--stagger", options.stagger, "virtual time between the starts of programs given as HOST=COMMAND")
+  verb->add_option("--stagger", options.stagger,
+                   "virtual time between the starts of programs given as HOST=COMMAND")
       ->capture_default_str();
   verb->add_option("--seed", options.seed, "root of all random numbers (default: the scenario's, else 1)")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
@@ -36,7 +40,10 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_option("--log", options.log, "log level: trace, debug, info, warn, error, off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
-  verb->add_option("--core", options.core, "processor that everything runs on (default: the first allowed one)")
+  verb->add_flag("--call-by-call", options.call_by_call,
+                 "hand every intercepted call over: slow, the oracle that the default must agree with");
+  verb->add_option("--core", options.core,
+                   "processor that everything runs on (default: the first allowed one)")
       ->check(CLI::Range(0, 1 << 16));
   verb->add_option("--record-fd", options.record_fd)->group("");
   verb->add_option("--pad", options.pad)->group("");
@@ -44,16 +51,18 @@ void add_run(CLI::App& app, RunOptions& options) {
 
 void set_up_log(const std::string& level) {
   // A log is for people: it goes to standard error and has no part in any result.
-  auto logger = std::make_shared<spdlog::logger>("verbatim", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  auto logger =
+      std::make_shared<spdlog::logger>("verbatim", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_pattern("verbatim [%l] %v");
   logger->set_level(spdlog::level::from_str(level));
   spdlog::set_default_logger(logger);
 }
 
 int dispatch(int argc, char** argv) {
-  CLI::App app{"Verbatim runs unmodified RDMA verbs programs on a simulated fabric, in virtual time: the same inputs "
-               "give the same bytes.",
-               "verbatim"};
+  CLI::App app{
+      "Verbatim runs unmodified RDMA verbs programs on a simulated fabric, in virtual time: the same inputs "
+      "give the same bytes.",
+      "verbatim"};
   app.set_version_flag("--version", "verbatim " VERBATIM_VERSION);
   app.require_subcommand(1);
   app.footer(kFooter);
@@ -64,7 +73,8 @@ int dispatch(int argc, char** argv) {
 
   std::vector<std::string> files;
   bool host = false;
-  CLI::App* check_verb = app.add_subcommand("check", "Check topologies, scenarios and profiles, or this machine");
+  CLI::App* check_verb =
+      app.add_subcommand("check", "Check topologies, scenarios and profiles, or this machine");
   check_verb->add_option("file", files, "files to check; what they are is seen from their content");
   check_verb->add_flag("--host", host, "check whether this machine or container can run simulations");
 

@@ -72,7 +72,8 @@ std::string ProgramOutput::finish() {
     std::FILE*& file = streams_[i].file;
     if (file == nullptr) continue;
     const bool bad = std::ferror(file) != 0;
-    if (std::fclose(file) != 0 || bad) failure_ = "the output of " + labels_[i / 2] + " could not be written completely";
+    if (std::fclose(file) != 0 || bad)
+      failure_ = "the output of " + labels_[i / 2] + " could not be written completely";
     file = nullptr;
   }
   std::fflush(stdout);

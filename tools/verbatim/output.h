@@ -15,8 +15,8 @@ namespace verbatim::cli {
 // "server", and "server.2" for the second program on it, so that every program has a label of its own.
 std::vector<std::string> labels_of(const std::vector<std::string>& hosts);
 
-// Takes the programs' writes in virtual-time order. Lines appear when they are complete; what a program leaves
-// without a newline appears when it ends.
+// Takes the programs' writes in virtual-time order. Lines appear when they are complete; what a program
+// leaves without a newline appears when it ends.
 class ProgramOutput final : public supervisor::OutputListener {
  public:
   // `to_terminal`: false with --quiet.

@@ -11,17 +11,24 @@ namespace {
 
 std::string_view name_of(supervisor::Outcome outcome) {
   switch (outcome) {
-    case supervisor::Outcome::kFinished: return "finished";
-    case supervisor::Outcome::kDeadlock: return "deadlock";
-    case supervisor::Outcome::kTimeLimit: return "time-limit";
-    case supervisor::Outcome::kStuck: return "stuck";
-    case supervisor::Outcome::kInterrupted: return "interrupted";
+    case supervisor::Outcome::kFinished:
+      return "finished";
+    case supervisor::Outcome::kDeadlock:
+      return "deadlock";
+    case supervisor::Outcome::kTimeLimit:
+      return "time-limit";
+    case supervisor::Outcome::kStuck:
+      return "stuck";
+    case supervisor::Outcome::kInterrupted:
+      return "interrupted";
   }
   CHECK(false);
 }
 
 std::string how_it_ended(const supervisor::ProgramResult& result) {
-  if (result.signal != 0) return "was ended by signal " + std::to_string(result.signal) + " (" + config::signal_name(result.signal) + ")";
+  if (result.signal != 0)
+    return "was ended by signal " + std::to_string(result.signal) + " (" +
+           config::signal_name(result.signal) + ")";
   return "ended with exit code " + std::to_string(result.exit_code);
 }
 
@@ -67,14 +74,18 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
         break;
       case supervisor::Outcome::kTimeLimit:
         verdict.code = kLimit;
-        verdict.sentences.push_back("the time limit of " + milliseconds(figures.virtual_end) +
-                                    " was reached; allow more with --time-limit, or see what the programs wait for");
+        verdict.sentences.push_back(
+            "the time limit of " + milliseconds(figures.virtual_end) +
+            " was reached; allow more with --time-limit, or see what the programs wait for");
         break;
       case supervisor::Outcome::kStuck:
         verdict.code = kLimit;
-        verdict.sentences.push_back("a program did not come back: it computes or sleeps without a call the simulator sees");
+        verdict.sentences.push_back(
+            "a program did not come back: it computes or sleeps without a call the simulator sees");
         break;
-      case supervisor::Outcome::kInterrupted: fail("the run was interrupted at " + milliseconds(figures.virtual_end)); break;
+      case supervisor::Outcome::kInterrupted:
+        fail("the run was interrupted at " + milliseconds(figures.virtual_end));
+        break;
       case supervisor::Outcome::kFinished:
         fail("the run finished, but the scenario expects \"" + expect.outcome + "\"");
         break;
@@ -84,8 +95,9 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     const supervisor::ProgramResult& program = result.programs[i];
     const config::ProgramSpec& spec = plan.scenario.programs[i];
     if (program.exited && !as_expected(program, spec.expect_exit)) {
-      fail("on host " + spec.host + ", `" + config::join_words(spec.command) + "` " + how_it_ended(program) + " at " +
-           milliseconds(program.ended) + (spec.expect_exit == "0" ? "" : "; expected is " + spec.expect_exit));
+      fail("on host " + spec.host + ", `" + config::join_words(spec.command) + "` " + how_it_ended(program) +
+           " at " + milliseconds(program.ended) +
+           (spec.expect_exit == "0" ? "" : "; expected is " + spec.expect_exit));
     } else if (!program.exited && result.outcome == supervisor::Outcome::kFinished) {
       fail("on host " + spec.host + ", `" + config::join_words(spec.command) + "` never ended");
     }
@@ -105,8 +117,9 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
   return verdict;
 }
 
-std::string write_run_json(const std::string& folder, const RunPlan& plan, const supervisor::RunResult& result,
-                           const RunFigures& figures, const ProgramOutput& output) {
+std::string write_run_json(const std::string& folder, const RunPlan& plan,
+                           const supervisor::RunResult& result, const RunFigures& figures,
+                           const ProgramOutput& output) {
   using Json = nlohmann::ordered_json;
   Json programs = Json::array();
   for (std::size_t i = 0; i < result.programs.size(); ++i) {

@@ -15,7 +15,7 @@ struct RunFigures {
   Instant virtual_end{};
   double wall_seconds = 0;
   std::uint64_t events = 0;
-  std::uint64_t packets = 0;  // handed to the fabric by adapters
+  std::uint64_t packets = 0;      // handed to the fabric by adapters
   std::uint64_t packet_hops = 0;  // and over how many links
 };
 
@@ -28,8 +28,9 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
               const ProgramOutput& output);
 
 // Empty on success, else a sentence.
-std::string write_run_json(const std::string& folder, const RunPlan& plan, const supervisor::RunResult& result,
-                           const RunFigures& figures, const ProgramOutput& output);
+std::string write_run_json(const std::string& folder, const RunPlan& plan,
+                           const supervisor::RunResult& result, const RunFigures& figures,
+                           const ProgramOutput& output);
 
 std::string milliseconds(Instant t);  // "101.234567890 ms"
 

@@ -1,4 +1,5 @@
-// `verbatim run`: from arguments to a checked plan. Nothing is started while there is anything to complain about.
+// `verbatim run`: from arguments to a checked plan. Nothing is started while there is anything to complain
+// about.
 #include <sys/stat.h>
 
 #include "sim/config/load.h"
@@ -12,11 +13,14 @@ namespace verbatim::cli {
 namespace {
 
 // "server=ibv_rc_pingpong -c": the n-th starts n staggers after the first.
-void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario, config::Diagnostics& diagnostics) {
+void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
+                    config::Diagnostics& diagnostics) {
   std::string problem, hint;
   const auto stagger = config::parse_quantity(options.stagger, config::Dimension::kDuration, &problem, &hint);
-  if (!stagger || *stagger > 1'000'000'000'000'000'000 / static_cast<std::int64_t>(options.arguments.size())) {
-    diagnostics.add("--stagger", "", config::in_quotes(options.stagger) + " " + (stagger ? "is too large" : problem), hint);
+  if (!stagger ||
+      *stagger > 1'000'000'000'000'000'000 / static_cast<std::int64_t>(options.arguments.size())) {
+    diagnostics.add("--stagger", "",
+                    config::in_quotes(options.stagger) + " " + (stagger ? "is too large" : problem), hint);
     return;
   }
   for (const std::string& argument : options.arguments) {
@@ -31,7 +35,8 @@ void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario, c
     program.start = Duration(*stagger * static_cast<std::int64_t>(scenario.programs.size()));
     const auto words = config::split_words(argument.substr(equals + 1), &problem);
     if (!words) {
-      diagnostics.add("command line", "", config::in_quotes(argument) + ": " + problem, "quote it inside the command");
+      diagnostics.add("command line", "", config::in_quotes(argument) + ": " + problem,
+                      "quote it inside the command");
     } else if (words->empty() || words->front().empty()) {
       diagnostics.add("command line", "", config::in_quotes(argument) + " names no command",
                       "write it like \"server=ibv_rc_pingpong -c\"");
@@ -65,10 +70,11 @@ bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Dia
     scenario.topology = *topology;
     parse_programs(options, scenario, diagnostics);
   } else {
-    if (options.arguments.size() != 1 ||
-        (options.arguments[0].find('=') != std::string::npos && options.arguments[0].find(".json") == std::string::npos)) {
-      diagnostics.add("command line", "", "without --topology there must be exactly one argument, a scenario file",
-                      "write `verbatim run SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND …`");
+    if (options.arguments.size() != 1 || (options.arguments[0].find('=') != std::string::npos &&
+                                          options.arguments[0].find(".json") == std::string::npos)) {
+      diagnostics.add(
+          "command line", "", "without --topology there must be exactly one argument, a scenario file",
+          "write `verbatim run SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND …`");
       return false;
     }
     const auto loaded = config::load_scenario(options.arguments[0], load_options, diagnostics);
@@ -78,9 +84,11 @@ bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Dia
   if (options.seed) scenario.seed = *options.seed;
   if (!options.time_limit.empty()) {
     std::string problem, hint;
-    const auto limit = config::parse_quantity(options.time_limit, config::Dimension::kDuration, &problem, &hint);
+    const auto limit =
+        config::parse_quantity(options.time_limit, config::Dimension::kDuration, &problem, &hint);
     if (!limit || *limit <= 0) {
-      diagnostics.add("--time-limit", "", config::in_quotes(options.time_limit) + " " + (limit ? "is not above zero" : problem),
+      diagnostics.add("--time-limit", "",
+                      config::in_quotes(options.time_limit) + " " + (limit ? "is not above zero" : problem),
                       hint.empty() ? "write it like \"10 s\"" : hint);
     } else {
       scenario.time_limit = Duration(*limit);
@@ -103,7 +111,8 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
     const std::string reason = supervisor::Supervisor::reject_reason(spec, &resolved);
     if (!reason.empty()) {
       const bool from_file = !plan.scenario.file.empty();
-      diagnostics.add(from_file ? plan.scenario.file : "command line", from_file ? program.pointer + "/command" : "",
+      diagnostics.add(from_file ? plan.scenario.file : "command line",
+                      from_file ? program.pointer + "/command" : "",
                       "on host " + program.host + ": " + reason);
     }
     plan.programs.push_back(std::move(spec));
@@ -114,7 +123,9 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
 
 int run(const RunOptions& options) {
   if (options.arguments.empty()) {
-    complain("nothing to run; write `verbatim run SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND …`");
+    complain(
+        "nothing to run; write `verbatim run SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND "
+        "…`");
     return kUsage;
   }
   RunPlan plan;
@@ -126,8 +137,10 @@ int run(const RunOptions& options) {
   }
   plan.shim_directory = shim_directory();
   if (plan.shim_directory.empty()) {
-    complain("the libraries libverbatim_runtime.so, libibverbs.so.1 and librdmacm.so.1 are not where this installation "
-             "should have them; build or install all of it");
+    complain(
+        "the libraries libverbatim_runtime.so, libibverbs.so.1 and librdmacm.so.1 are not where this "
+        "installation "
+        "should have them; build or install all of it");
     return kUsage;
   }
   return options.verify ? run_verify(plan, options) : run_once(plan, options);

@@ -107,19 +107,22 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   DefaultChoices choices;
   config::Simulation simulation(topology, static_cast<std::uint64_t>(plan.scenario.seed), choices);
   Observers observers(simulation.components().size());
-  if (const std::string failure = observers.add_to(simulation.tracer(), simulation.components(), options); !failure.empty()) {
+  if (const std::string failure = observers.add_to(simulation.tracer(), simulation.components(), options);
+      !failure.empty()) {
     complain(failure + "; nothing was started");
     return kUsage;
   }
 #ifdef VERBATIM_LEAK_POINTER
   // The planted fault of tests/cli: an address in the trace, which `run --verify` must find.
-  simulation.tracer().record(simulation.host_component(0), TraceEvent::kProgramWarning, 0, 0,
-                             reinterpret_cast<std::uintptr_t>(pad.data()) ^ reinterpret_cast<std::uintptr_t>(&simulation));
+  simulation.tracer().record(
+      simulation.host_component(0), TraceEvent::kProgramWarning, 0, 0,
+      reinterpret_cast<std::uintptr_t>(pad.data()) ^ reinterpret_cast<std::uintptr_t>(&simulation));
 #endif
 
   supervisor::SupervisorOptions supervisor_options;
   supervisor_options.seed = static_cast<std::uint64_t>(plan.scenario.seed);
   supervisor_options.core = options.core;
+  if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   if (plan.scenario.time_limit.count() != 0) {
     supervisor_options.limits.virtual_end = instant_from_ps(plan.scenario.time_limit.count());
@@ -131,15 +134,17 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   const auto wall_start = std::chrono::steady_clock::now();
   supervisor::RunResult result;
   {
-    supervisor::Supervisor supervisor(simulation.engine(), simulation.tracer(), choices, simulation.components(),
-                                      host_specs(simulation), network, supervisor_options);
+    supervisor::Supervisor supervisor(simulation.engine(), simulation.tracer(), choices,
+                                      simulation.components(), host_specs(simulation), network,
+                                      supervisor_options);
     result = supervisor.run(plan.programs, output);
   }
   RunFigures figures;
   figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
   // The engine's clock stands at the last event; a run that was cut off lasted until the limit.
-  figures.virtual_end = result.outcome == supervisor::Outcome::kTimeLimit ? supervisor_options.limits.virtual_end
-                                                                          : simulation.engine().now();
+  figures.virtual_end = result.outcome == supervisor::Outcome::kTimeLimit
+                            ? supervisor_options.limits.virtual_end
+                            : simulation.engine().now();
   figures.events = simulation.engine().events_executed();
   figures.digest = observers.digest.hex();
   count_packets(simulation, observers.counters, figures);

@@ -11,7 +11,7 @@
 namespace verbatim::cli {
 
 struct RunPlan {
-  config::ScenarioSpec scenario;                  // topology and programs, options of the command line applied
+  config::ScenarioSpec scenario;  // topology and programs, options of the command line applied
   std::vector<supervisor::ProgramSpec> programs;  // in the order of the scenario's
   std::string shim_directory;
 };

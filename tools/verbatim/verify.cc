@@ -1,5 +1,5 @@
-// `run --verify`: the run twice, each in a process of its own whose addresses lie elsewhere, and the first record in
-// which the two traces differ.
+// `run --verify`: the run twice, each in a process of its own whose addresses lie elsewhere, and the first
+// record in which the two traces differ.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -27,7 +27,8 @@ int open_record() {
 }
 
 std::vector<std::string> arguments_of(const RunOptions& options, int record_fd, bool first) {
-  std::vector<std::string> words = {"verbatim", "run", "--record-fd", std::to_string(record_fd), "--log", options.log};
+  std::vector<std::string> words = {"verbatim", "run",      "--record-fd", std::to_string(record_fd),
+                                    "--log",    options.log};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {name, value});
   };
@@ -35,6 +36,7 @@ std::vector<std::string> arguments_of(const RunOptions& options, int record_fd, 
   add("--stagger", options.stagger);
   add("--time-limit", options.time_limit);
   if (options.seed) add("--seed", std::to_string(*options.seed));
+  if (options.call_by_call) words.push_back("--call-by-call");
   if (options.core >= 0) add("--core", std::to_string(options.core));
   if (first) {
     add("--out", options.out);
@@ -81,7 +83,8 @@ int run_verify(const RunPlan& plan, const RunOptions& options) {
   const int first = open_record();
   const int second = open_record();
   if (first < 0 || second < 0) {
-    complain(std::string("cannot make a temporary file: ") + std::strerror(errno) + "; set TMPDIR; nothing was started");
+    complain(std::string("cannot make a temporary file: ") + std::strerror(errno) +
+             "; set TMPDIR; nothing was started");
     return kUsage;
   }
   const int code = run_in_process(options, first, true);
@@ -98,8 +101,8 @@ int run_verify(const RunPlan& plan, const RunOptions& options) {
     return kProgramFailed;
   }
   if (code != second_code) {
-    complain("verify: the traces are the same, but the first run ended with exit code " + std::to_string(code) +
-             " and the second with " + std::to_string(second_code));
+    complain("verify: the traces are the same, but the first run ended with exit code " +
+             std::to_string(code) + " and the second with " + std::to_string(second_code));
     return kProgramFailed;
   }
   if (!options.quiet) std::fprintf(stderr, "verbatim: verify: two runs, one trace\n");

@@ -1,0 +1,222 @@
+// Rules of the project that a machine can check: who may include whom, guides, file lengths, nothing of one
+// machine in the sources. Every test names the file and the rule.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = VERBATIM_SOURCE_DIR;
+
+// Files of the project, relative, sorted; without build folders and what git keeps for itself.
+std::vector<std::string> project_files() {
+  std::vector<std::string> files;
+  const auto skipped = [](const std::string& name) {
+    return name == ".git" || name == "out" || name == "build" || name.rfind("build-", 0) == 0;
+  };
+  for (auto it = fs::recursive_directory_iterator(kRoot); it != fs::recursive_directory_iterator(); ++it) {
+    if (it->is_directory() && skipped(it->path().filename().string()) && it.depth() == 0) {
+      it.disable_recursion_pending();
+    } else if (it->is_regular_file()) {
+      files.push_back(fs::relative(it->path(), kRoot).string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool is_source(const std::string& file) {
+  const std::string extension = fs::path(file).extension().string();
+  return extension == ".h" || extension == ".cc" || extension == ".c" || extension == ".cpp";
+}
+
+std::vector<std::string> lines_of(const std::string& file) {
+  std::ifstream stream(kRoot / file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// "sim/hca" of "sim/hca/hca.h".
+std::string folder_of(const std::string& path) {
+  const std::size_t first = path.find('/');
+  const std::size_t second = first == std::string::npos ? first : path.find('/', first + 1);
+  return second == std::string::npos ? path.substr(0, first) : path.substr(0, second);
+}
+
+// The table of the design: a folder includes itself and what its row names.
+const std::map<std::string, std::set<std::string>>& include_table() {
+  static const std::map<std::string, std::set<std::string>> table = {
+      {"verbs_shim/protocol", {}},
+      {"sim/core", {}},
+      {"sim/ib", {"sim/core"}},
+      {"sim/fabric", {"sim/core", "sim/ib"}},
+      {"sim/host", {"sim/core"}},
+      {"sim/hca", {"sim/core", "sim/ib", "sim/host", "sim/fabric", "verbs_shim/protocol"}},
+      {"sim/subnet", {"sim/core", "sim/ib", "sim/fabric"}},
+      {"sim/faults", {"sim/core", "sim/ib", "sim/fabric", "sim/host", "sim/hca"}},
+      {"sim/observe", {"sim/core", "sim/ib"}},
+      {"sim/config",
+       {"sim/core", "sim/ib", "sim/fabric", "sim/host", "sim/hca", "sim/subnet", "sim/faults", "sim/observe",
+        "verbs_shim/protocol"}},
+      {"sim/supervisor", {"sim/core", "sim/ib", "sim/host", "sim/hca", "verbs_shim/protocol"}},
+      {"verbs_shim/runtime", {"verbs_shim/protocol"}},
+      {"verbs_shim/abi", {"verbs_shim/protocol", "verbs_shim/runtime"}},
+      {"verbs_shim/verbs", {"verbs_shim/protocol", "verbs_shim/runtime", "verbs_shim/abi"}},
+      {"verbs_shim/cm", {"verbs_shim/protocol", "verbs_shim/runtime", "verbs_shim/abi", "verbs_shim/verbs"}},
+  };
+  return table;
+}
+
+TEST(Style, folders_include_only_what_their_row_names) {
+  const std::regex include("^\\s*#\\s*include\\s+\"([^\"]+)\"");
+  std::size_t seen = 0;
+  for (const std::string& file : project_files()) {
+    if (!is_source(file)) continue;
+    const std::string from = folder_of(file);
+    const auto row = include_table().find(from);
+    if (row == include_table().end()) {
+      EXPECT_NE(from.substr(0, 4), "sim/") << file << ": the include table has no row for " << from;
+      continue;
+    }
+    for (const std::string& line : lines_of(file)) {
+      std::smatch match;
+      if (!std::regex_search(line, match, include)) continue;
+      ++seen;
+      const std::string to = folder_of(match[1]);
+      EXPECT_TRUE(to == from || row->second.contains(to))
+          << file << " includes " << match[1] << "; " << from << " may not";
+    }
+  }
+  EXPECT_GT(seen, 100u);
+}
+
+TEST(Style, project_includes_are_written_from_the_root) {
+  const std::regex include("^\\s*#\\s*include\\s+\"([^\"]+)\"");
+  for (const std::string& file : project_files()) {
+    if (!is_source(file)) continue;
+    for (const std::string& line : lines_of(file)) {
+      std::smatch match;
+      if (!std::regex_search(line, match, include)) continue;
+      EXPECT_TRUE(fs::exists(kRoot / match[1].str())) << file << " includes " << match[1];
+    }
+  }
+}
+
+// DESIGN 6: core to hca use the standard library only; JSON, hashing, logging and Asio each have their
+// folders.
+TEST(Style, libraries_stay_in_their_folders) {
+  const std::pair<std::string, std::set<std::string>> kLibraries[] = {
+      {"boost/", {"sim/supervisor"}},
+      {"nlohmann/", {"sim/config", "sim/observe"}},
+      {"spdlog/", {"sim/supervisor", "sim/observe"}},
+      {"fmt/", {"sim/supervisor", "sim/observe"}},
+      {"xxhash.h", {"sim/observe"}},
+      {"Zydis/", {"sim/supervisor"}},
+      {"CLI/", {}},
+      {"valijson/", {}}};
+  for (const std::string& file : project_files()) {
+    if (!is_source(file) || (file.rfind("sim/", 0) != 0 && file.rfind("verbs_shim/", 0) != 0)) continue;
+    for (const std::string& line : lines_of(file)) {
+      for (const auto& [library, folders] : kLibraries) {
+        if (line.rfind("#include <" + library, 0) != 0) continue;
+        EXPECT_TRUE(folders.contains(folder_of(file))) << file << " includes <" << library << "…>";
+      }
+    }
+  }
+}
+
+TEST(Style, every_folder_has_a_guide) {
+  std::set<std::string> folders;
+  for (const std::string& file : project_files()) {
+    if (is_source(file) &&
+        (file.rfind("sim/", 0) == 0 || file.rfind("verbs_shim/", 0) == 0 || file.rfind("tools/", 0) == 0)) {
+      folders.insert(folder_of(file));
+    }
+  }
+  for (const char* folder : {"topologies", "scenarios", "tests", "tools"}) folders.insert(folder);
+  for (const std::string& folder : folders) {
+    EXPECT_TRUE(fs::exists(kRoot / folder / "README.md")) << folder << " has no README.md";
+  }
+}
+
+TEST(Style, no_file_is_longer_than_600_lines) {
+  for (const std::string& file : project_files()) {
+    if (!is_source(file)) continue;
+    EXPECT_LE(lines_of(file).size(), 600u) << file << ": look for the second noun";
+  }
+}
+
+TEST(Style, lines_fit_and_end_cleanly) {
+  for (const std::string& file : project_files()) {
+    if (!is_source(file)) continue;
+    const auto lines = lines_of(file);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::string& line = lines[i];
+      // Width counts characters, not bytes; a long literal cannot be broken without hurting a search for it.
+      const auto width = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
+      if (line.find('"') == std::string::npos) {
+        EXPECT_LE(width, 130) << file << ":" << i + 1;
+      }
+      EXPECT_TRUE(line.empty() || (line.back() != ' ' && line.back() != '\t' && line.back() != '\r'))
+          << file << ":" << i + 1 << " ends in a blank";
+      EXPECT_EQ(line.find('\t'), std::string::npos) << file << ":" << i + 1 << " has a tab";
+    }
+  }
+}
+
+TEST(Style, headers_are_included_once) {
+  for (const std::string& file : project_files()) {
+    if (fs::path(file).extension() != ".h") continue;
+    const auto lines = lines_of(file);
+    EXPECT_TRUE(std::find(lines.begin(), lines.end(), "#pragma once") != lines.end())
+        << file << " lacks #pragma once";
+  }
+}
+
+// Patterns are put together from pieces, so that this file does not find itself.
+TEST(Style, nothing_of_one_machine_or_of_unfinished_work) {
+  const std::vector<std::string> kForbidden = {std::string("TO") + "DO",          std::string("FIX") + "ME",
+                                               std::string("XX") + "X:",          std::string("/wo") + "rk/",
+                                               std::string("/ho") + "me/",        std::string("/ro") + "ot/",
+                                               std::string("deb.deb") + "ian.org"};
+  for (const std::string& file : project_files()) {
+    const std::string extension = fs::path(file).extension().string();
+    if (extension == ".csv" || extension == ".pcap") continue;
+    const auto lines = lines_of(file);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      for (const std::string& word : kForbidden) {
+        EXPECT_EQ(lines[i].find(word), std::string::npos) << file << ":" << i + 1 << " has " << word;
+      }
+    }
+  }
+}
+
+// The model must not be able to know what time it really is, or to draw numbers that are not its own.
+TEST(Style, the_model_has_no_wall_clock_and_no_randomness_of_its_own) {
+  const std::regex forbidden(
+      "(system_clock|steady_clock|high_resolution_clock|random_device|mt19937|_distribution<|\\brand\\(|"
+      "\\btime\\(nullptr\\)|"
+      "gettimeofday|clock_gettime)");
+  const std::set<std::string> kModel = {"sim/core",   "sim/ib",     "sim/fabric",  "sim/host",  "sim/hca",
+                                        "sim/subnet", "sim/faults", "sim/observe", "sim/config"};
+  for (const std::string& file : project_files()) {
+    if (!is_source(file) || !kModel.contains(folder_of(file))) continue;
+    for (const std::string& line : lines_of(file)) {
+      const std::string code = line.substr(0, line.find("//"));
+      EXPECT_FALSE(std::regex_search(code, forbidden)) << file << ": " << line;
+    }
+  }
+}
+
+}  // namespace
