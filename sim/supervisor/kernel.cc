@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "sim/supervisor/device_files.h"
+#include "sim/supervisor/interval_timer.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
@@ -110,6 +111,10 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
       return &Kernel::sys_sleep;
+    case SYS_alarm:
+    case SYS_setitimer:
+    case SYS_getitimer:
+      return &Kernel::sys_timer;
     case SYS_pause:
       return &Kernel::sys_pause;
     case SYS_futex:
@@ -144,7 +149,13 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
   thread.stop_waiting();
   const PendingCall& call = thread.call();
   const Handler handler = handler_of(call.number);
-  const Outcome outcome = handler != nullptr ? (this->*handler)(thread) : Outcome(refuse(thread));
+  const bool was_blocked = thread.retried();
+  Outcome outcome = handler != nullptr ? (this->*handler)(thread) : Outcome(refuse(thread));
+  if (!outcome && thread.has_signal()) {
+    outcome = interrupt(thread);
+    // A signal that was there before the call is delivered first, and then the call begins.
+    if (!was_blocked) outcome = Answer{0, protocol::Action::kRestart};
+  }
   if (outcome) {
     thread.finish_call();
     tracer_.record(thread.process().host().component, TraceEvent::kSystemCall, thread.tid(), call.number,
@@ -174,6 +185,7 @@ Duration Kernel::cost(Thread& thread) {
 }
 
 void Kernel::release(Process& process) {
+  process.interval_timer().reset();
   for (auto& context : process.contexts()) context->close();
   process.close_all();
   for (auto it = futexes_.begin(); it != futexes_.end();) {

@@ -84,6 +84,9 @@ class Kernel {
   Outcome sys_epoll_ctl(Thread& thread);
   Outcome sys_epoll_wait(Thread& thread);
   Outcome sys_sleep(Thread& thread);
+  Outcome sys_timer(Thread& thread);
+  Answer interrupt(Thread& thread);
+  void abandon_futex(Thread& thread);
   Outcome sys_pause(Thread& thread);
   Outcome sys_futex(Thread& thread);
   void wake_futex_word(Process& process, std::uint64_t address);

@@ -244,6 +244,13 @@ Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
 
 Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, kNever, "pause"); }
 
+void Kernel::abandon_futex(Thread& thread) {
+  for (auto& [key, queue] : futexes_) {
+    std::erase_if(queue->sleepers, [&](const FutexQueue::Sleeper& sleeper) { return sleeper.thread == &thread; });
+  }
+  std::erase_if(futexes_, [](const auto& entry) { return entry.second->sleepers.empty(); });
+}
+
 void Kernel::wake_futex_word(Process& process, std::uint64_t address) {
   const auto it = futexes_.find({process.pid(), address});
   if (it != futexes_.end()) it->second->wake(1, FUTEX_BITSET_MATCH_ANY);

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "sim/supervisor/device_files.h"
+#include "sim/supervisor/interval_timer.h"
 #include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::supervisor {

@@ -20,6 +20,7 @@
 namespace verbatim::supervisor {
 
 class DeviceContext;
+class IntervalTimer;
 
 class Process {
  public:
@@ -56,6 +57,13 @@ class Process {
   // True the first time `warning` is given for this process.
   bool first_warning(const std::string& warning) { return warnings_.insert(warning).second; }
 
+  // What the program has set for a signal.
+  protocol::SignalDisposition disposition(int signal) {
+    return static_cast<protocol::SignalDisposition>(region_.header().dispositions[signal]);
+  }
+  // alarm() and setitimer(ITIMER_REAL); made at first use.
+  std::unique_ptr<IntervalTimer>& interval_timer() { return interval_timer_; }
+
   // Whoever handles this process's threads.
   void set_owner(void* owner) { owner_ = owner; }
   template <class Owner>
@@ -81,6 +89,7 @@ class Process {
   std::vector<std::unique_ptr<DeviceContext>> contexts_;
   std::set<std::string> warnings_;
   void* owner_ = nullptr;
+  std::unique_ptr<IntervalTimer> interval_timer_;
 };
 
 }  // namespace verbatim::supervisor

@@ -396,6 +396,7 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   slot.action_arguments[0] = answer.arguments[0];
   slot.action_arguments[1] = answer.arguments[1];
   slot.clock_ps = to_ps(engine_.now());
+  slot.raise_signal = static_cast<std::uint32_t>(thread.take_signal());
   slot.doorbell_count = 0;
   granted_ = engine_.now();
   if (options_.mode == Mode::kSlices) {

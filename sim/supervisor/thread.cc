@@ -1,5 +1,6 @@
 #include "sim/supervisor/thread.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace verbatim::supervisor {
@@ -35,6 +36,18 @@ void Thread::wake() {
   if (state_ != State::kBlocked) return;
   const Instant when = engine_.now() + wake_up_;
   if (!timer_.scheduled() || timer_.when() > when) timer_.reschedule_at(when);
+}
+
+void Thread::interrupt(int signal) {
+  if (std::find(signals_.begin(), signals_.end(), signal) == signals_.end()) signals_.push_back(signal);
+  wake();
+}
+
+int Thread::take_signal() {
+  if (signals_.empty()) return 0;
+  const int signal = signals_.front();
+  signals_.pop_front();
+  return signal;
 }
 
 void Thread::stop_waiting() {

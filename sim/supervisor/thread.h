@@ -79,6 +79,13 @@ class Thread {
   void stop_waiting();
   void die();
 
+  // A signal waits for the thread: a blocked call is tried once more and then gives up.
+  void interrupt(int signal);
+  // The signal to deliver with the next token, 0 if none; it is taken.
+  int take_signal();
+  bool has_signal() const { return !signals_.empty(); }
+  int next_signal() const { return signals_.front(); }
+
   // State of a call that was tried before, kept until it is answered.
   bool retried() const { return retried_; }
   Instant deadline() const { return deadline_; }
@@ -105,6 +112,7 @@ class Thread {
   PendingCall call_;
   std::uint64_t clear_tid_ = 0;
   std::vector<VirtualFilePtr> waiting_on_;
+  std::deque<int> signals_;
   std::string waits_for_;
   Instant blocked_since_{};
   Instant deadline_ = kNever;

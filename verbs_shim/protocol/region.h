@@ -36,6 +36,7 @@ enum class Action : std::uint32_t {
   kOpenContent,    // make a memfd holding the mailbox's first action_arguments[0] bytes at the lowest free
                    // descriptor, O_RDONLY semantics, and return it (virtual files)
   kCloneThread,    // make the thread natively: its slot is action_arguments[0]; `result` is its virtual id
+  kRestart,        // deliver raise_signal, then make the same call again (SA_RESTART)
   kRaise,          // send the process signal action_arguments[0] natively, then return `result`
 };
 
@@ -62,9 +63,17 @@ struct alignas(64) ThreadSlot {
   std::int64_t action_arguments[2];
   std::int64_t clock_ps;    // the thread's own virtual clock, true whenever it holds the token
   std::int64_t horizon_ps;  // before this time the thread may answer calls itself; 0 in call-by-call mode
+  std::uint32_t raise_signal;  // deliver this signal natively before the program goes on; 0: none
   std::uint32_t doorbell_count;
   QueuedDoorbell doorbells[kMaxQueuedDoorbells];
   std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
+};
+
+enum SignalDisposition : std::uint8_t {
+  kSignalDefault = 0,
+  kSignalIgnored = 1,
+  kSignalHandled = 2,
+  kSignalHandledRestart = 3,  // SA_RESTART
 };
 
 // CPU time of verbs calls, picoseconds, from the host's profile.
@@ -99,6 +108,8 @@ struct RegionHeader {
   CallCosts costs;
   // One bit per descriptor 0 … 1023: calls on it belong to the supervisor.
   std::atomic<std::uint64_t> virtual_fds[kFdLimit / 64];
+  // What the program has set for each signal, kept by the shim: SignalDisposition.
+  std::uint8_t dispositions[65];
   std::uint64_t random_seed;  // AT_RANDOM and the shim's own draws
 };
 

@@ -52,9 +52,9 @@ namespace verbatim::protocol {
   X(33, dup2, kVirtual, 0)                           \
   X(34, pause, kVirtual, 0)                          \
   X(35, nanosleep, kVirtual, 0)                      \
-  X(36, getitimer, kPassing, 0)                      \
-  X(37, alarm, kRefused, ENOSYS)                     \
-  X(38, setitimer, kRefused, ENOSYS)                 \
+  X(36, getitimer, kVirtual, 0)                      \
+  X(37, alarm, kVirtual, 0)                          \
+  X(38, setitimer, kVirtual, 0)                      \
   X(39, getpid, kLocal, 0)                           \
   X(40, sendfile, kRefused, ENOSYS)                  \
   X(41, socket, kVirtual, 0)                         \

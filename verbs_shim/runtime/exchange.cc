@@ -52,6 +52,9 @@ long open_content(std::int64_t size) {
   return fd;
 }
 
+// The handler runs before this returns, and may make calls of its own.
+void raise_natively(long signal) { native(SYS_tgkill, native(SYS_getpid), native(SYS_gettid), signal); }
+
 long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
   switch (slot.action) {
     case Action::kReturn:
@@ -72,9 +75,13 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
     case Action::kCloneThread:
       return clone_thread(a, reinterpret_cast<void*>(slot.context_address),
                           static_cast<std::uint32_t>(slot.action_arguments[0]), static_cast<std::uint32_t>(slot.result));
-    case Action::kRaise:
-      native(SYS_tgkill, native(SYS_getpid), native(SYS_gettid), slot.action_arguments[0]);
-      return slot.result;
+    case Action::kRaise: {
+      const long result = slot.result;
+      raise_natively(slot.action_arguments[0]);
+      return result;
+    }
+    case Action::kRestart:
+      break;
   }
   return -ENOSYS;
 }
@@ -100,11 +107,20 @@ void await_token() {
 long exchange(Request request, std::uint32_t number, const long (&arguments)[6]) {
   ThreadSlot& slot = *my_slot;
   in_clock_row = false;
-  slot.request = request;
-  slot.number = number;
-  for (int i = 0; i < 6; ++i) slot.arguments[i] = arguments[i];
-  hand_over();
-  return carry_out(slot, number, arguments);
+  while (true) {
+    slot.request = request;
+    slot.number = number;
+    for (int i = 0; i < 6; ++i) slot.arguments[i] = arguments[i];
+    hand_over();
+    const bool again = slot.action == Action::kRestart;
+    const std::uint32_t signal = slot.raise_signal;
+    const std::uint64_t context = slot.context_address;
+    slot.raise_signal = 0;
+    const long result = again ? 0 : carry_out(slot, number, arguments);
+    if (signal != 0) raise_natively(signal);
+    slot.context_address = context;
+    if (!again) return result;
+  }
 }
 
 std::int64_t read_clock(std::int64_t first_cost_ps) {

@@ -126,7 +126,13 @@ long set_action(const long (&a)[6]) {
     if (old != nullptr) *old = before;
     return 0;
   }
-  if (wanted == nullptr) return native(SYS_rt_sigaction, a[0], 0, old, a[3]);
+  if (wanted == nullptr || a[0] < 1 || a[0] > 64) return native(SYS_rt_sigaction, a[0], wanted, old, a[3]);
+  const auto handler = reinterpret_cast<unsigned long>(wanted->handler);
+  region_header().dispositions[a[0]] =
+      handler == reinterpret_cast<unsigned long>(SIG_DFL)   ? protocol::kSignalDefault
+      : handler == reinterpret_cast<unsigned long>(SIG_IGN) ? protocol::kSignalIgnored
+      : (wanted->flags & SA_RESTART) != 0                   ? protocol::kSignalHandledRestart
+                                                            : protocol::kSignalHandled;
   KernelSigaction stripped = *wanted;
   stripped.mask = without_reserved(stripped.mask);
   return native(SYS_rt_sigaction, a[0], &stripped, old, a[3]);

@@ -1,0 +1,29 @@
+#include "sim/supervisor/interval_timer.h"
+
+#include <csignal>
+
+#include "sim/supervisor/process.h"
+
+namespace verbatim::supervisor {
+
+void IntervalTimer::set(Duration value, Duration interval) {
+  interval_ = interval;
+  timer_.cancel();
+  if (value > Duration::zero()) timer_.schedule_after(value);
+}
+
+void IntervalTimer::on_due() {
+  if (interval_ > Duration::zero()) timer_.schedule_after(interval_);
+  send_signal(process_, SIGALRM);
+}
+
+void send_signal(Process& process, int signal) {
+  if (process.disposition(signal) == protocol::kSignalIgnored) return;
+  for (auto& thread : process.threads()) {
+    if (thread->state() == Thread::State::kDead) continue;
+    thread->interrupt(signal);
+    return;
+  }
+}
+
+}  // namespace verbatim::supervisor

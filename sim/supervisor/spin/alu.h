@@ -1,0 +1,128 @@
+// Results and flags of integer arithmetic, as functions of values alone. `size` is the operand size in bytes; operands
+// and results are zero-extended. Flags are exact where the architecture defines them (Intel SDM volume 2).
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "sim/supervisor/spin/registers.h"
+
+namespace verbatim::spin {
+
+struct AluResult {
+  std::uint64_t value = 0;
+  std::uint32_t flags = 0;
+};
+
+constexpr std::uint64_t size_mask(unsigned size) { return ~0ull >> (64 - 8 * size); }
+constexpr std::uint64_t sign_bit(unsigned size) { return 1ull << (8 * size - 1); }
+constexpr std::uint64_t sign_extend(std::uint64_t value, unsigned size) {
+  const unsigned shift = 64 - 8 * size;
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
+}
+
+// Zero, sign and parity (of the low byte) of a result.
+constexpr std::uint32_t result_flags(std::uint64_t value, unsigned size) {
+  std::uint32_t flags = value == 0 ? kZf : 0;
+  flags |= static_cast<std::uint32_t>(value >> (8 * size - 1)) << 7;
+  flags |= (std::popcount(static_cast<std::uint8_t>(value)) & 1) ? 0 : kPf;
+  return flags;
+}
+
+constexpr AluResult add(std::uint64_t a, std::uint64_t b, unsigned carry, unsigned size) {
+  const std::uint64_t value = (a + b + carry) & size_mask(size);
+  std::uint32_t flags = result_flags(value, size);
+  if (value < a || (carry != 0 && value == a)) flags |= kCf;
+  if (~(a ^ b) & (a ^ value) & sign_bit(size)) flags |= kOf;
+  flags |= static_cast<std::uint32_t>(a ^ b ^ value) & kAf;
+  return {value, flags};
+}
+
+constexpr AluResult subtract(std::uint64_t a, std::uint64_t b, unsigned borrow, unsigned size) {
+  const std::uint64_t value = (a - b - borrow) & size_mask(size);
+  std::uint32_t flags = result_flags(value, size);
+  if (a < b || (borrow != 0 && a == b)) flags |= kCf;
+  if ((a ^ b) & (a ^ value) & sign_bit(size)) flags |= kOf;
+  flags |= static_cast<std::uint32_t>(a ^ b ^ value) & kAf;
+  return {value, flags};
+}
+
+// Shifts and rotates also say which flags the architecture leaves undefined. `count` is masked already and not 0.
+struct ShiftResult {
+  std::uint64_t value = 0;
+  std::uint32_t flags = 0;
+  std::uint32_t affected = 0;
+  std::uint32_t undefined = 0;
+};
+
+constexpr ShiftResult shift_left(std::uint64_t a, unsigned count, unsigned size) {
+  const unsigned bits = 8 * size;
+  const std::uint64_t value = count < bits ? (a << count) & size_mask(size) : 0;
+  ShiftResult result{value, result_flags(value, size), kArithmeticFlags, kAf};
+  if (count <= bits && ((a >> (bits - count)) & 1)) result.flags |= kCf;
+  if (count >= bits) result.undefined |= kCf;
+  if (count == 1) {
+    if ((a ^ (a << 1)) & sign_bit(size)) result.flags |= kOf;
+  } else {
+    result.undefined |= kOf;
+  }
+  return result;
+}
+
+constexpr ShiftResult shift_right(std::uint64_t a, unsigned count, unsigned size) {
+  const unsigned bits = 8 * size;
+  const std::uint64_t value = count < bits ? a >> count : 0;
+  ShiftResult result{value, result_flags(value, size), kArithmeticFlags, kAf};
+  if (count <= bits && ((a >> (count - 1)) & 1)) result.flags |= kCf;
+  if (count >= bits) result.undefined |= kCf;
+  if (count == 1) {
+    if (a & sign_bit(size)) result.flags |= kOf;
+  } else {
+    result.undefined |= kOf;
+  }
+  return result;
+}
+
+constexpr ShiftResult shift_arithmetic(std::uint64_t a, unsigned count, unsigned size) {
+  const auto wide = static_cast<std::int64_t>(sign_extend(a, size));
+  const std::uint64_t value = static_cast<std::uint64_t>(wide >> count) & size_mask(size);
+  ShiftResult result{value, result_flags(value, size), kArithmeticFlags, kAf};
+  if ((wide >> (count - 1)) & 1) result.flags |= kCf;
+  if (count != 1) result.undefined |= kOf;  // a shift by one clears it
+  return result;
+}
+
+constexpr ShiftResult rotate_left(std::uint64_t a, unsigned count, unsigned size) {
+  const unsigned bits = 8 * size, turn = count % bits;
+  const std::uint64_t value = turn == 0 ? a : ((a << turn) | (a >> (bits - turn))) & size_mask(size);
+  ShiftResult result{value, static_cast<std::uint32_t>(value & 1), kCf | kOf, count == 1 ? 0u : kOf};
+  if (count == 1 && ((value >> (bits - 1)) ^ value) & 1) result.flags |= kOf;
+  return result;
+}
+
+constexpr ShiftResult rotate_right(std::uint64_t a, unsigned count, unsigned size) {
+  const unsigned bits = 8 * size, turn = count % bits;
+  const std::uint64_t value = turn == 0 ? a : ((a >> turn) | (a << (bits - turn))) & size_mask(size);
+  const auto top = static_cast<std::uint32_t>(value >> (bits - 1)) & 1;
+  ShiftResult result{value, top, kCf | kOf, count == 1 ? 0u : kOf};
+  if (count == 1 && (top ^ (value >> (bits - 2))) & 1) result.flags |= kOf;
+  return result;
+}
+
+constexpr bool holds(unsigned condition, std::uint64_t flags) {
+  const bool c = flags & kCf, z = flags & kZf, s = flags & kSf, o = flags & kOf, p = flags & kPf;
+  bool result = false;
+  switch (condition >> 1) {
+    case 0: result = o; break;
+    case 1: result = c; break;
+    case 2: result = z; break;
+    case 3: result = c || z; break;
+    case 4: result = s; break;
+    case 5: result = p; break;
+    case 6: result = s != o; break;
+    default: result = z || s != o; break;
+  }
+  return result != static_cast<bool>(condition & 1);
+}
+
+}  // namespace verbatim::spin

@@ -1,0 +1,40 @@
+// The address space of the analysed program. Nothing here is ever written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace verbatim::spin {
+
+struct MemoryRange {
+  std::uint64_t address = 0;
+  std::uint64_t length = 0;
+};
+
+class CodeMemory {
+ public:
+  virtual ~CodeMemory() = default;
+
+  // Copies `n` bytes; false when any of them cannot be read. Must also refuse memory that changes with virtual time,
+  // such as the clock page: what is read here counts as changing only by somebody else's act.
+  virtual bool read(std::uint64_t address, void* to, std::size_t n) = 0;
+
+  // Copies the ranges one after the other. One system call where the implementation can (process_vm_readv).
+  virtual bool read_all(std::span<const MemoryRange> ranges, std::uint8_t* to) {
+    for (const MemoryRange& range : ranges) {
+      if (!read(range.address, to, range.length)) return false;
+      to += range.length;
+    }
+    return true;
+  }
+
+  // True when the 4 KiB page at `page` holds the same code as long as it is mapped (a read-only file mapping whose
+  // end is told by SpinProver::invalidate). Otherwise decoded code is compared with memory once per analysis.
+  virtual bool is_fixed_code(std::uint64_t page) {
+    static_cast<void>(page);
+    return false;
+  }
+};
+
+}  // namespace verbatim::spin

@@ -1,0 +1,559 @@
+// From Zydis' description of an instruction to ours. Whatever is not listed here is refused by name, so an
+// instruction nobody thought of can never be interpreted wrongly.
+#include <Zydis/Zydis.h>
+
+#include <cstring>
+
+#include "sim/supervisor/spin/instruction.h"
+#include "sim/supervisor/spin/registers.h"
+
+namespace verbatim::spin {
+namespace {
+
+const ZydisDecoder& decoder() {
+  static const ZydisDecoder instance = [] {
+    ZydisDecoder made;
+    ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    return made;
+  }();
+  return instance;
+}
+
+struct Row {
+  ZydisMnemonic mnemonic;
+  Op op;
+  std::uint8_t element = 0;  // bytes, where the operation has elements of its own
+};
+
+constexpr Row kIntegerRows[] = {
+    {ZYDIS_MNEMONIC_NOP, Op::kNop},          {ZYDIS_MNEMONIC_PAUSE, Op::kNop},
+    {ZYDIS_MNEMONIC_ENDBR64, Op::kNop},      {ZYDIS_MNEMONIC_MFENCE, Op::kNop},
+    {ZYDIS_MNEMONIC_LFENCE, Op::kNop},       {ZYDIS_MNEMONIC_SFENCE, Op::kNop},
+    {ZYDIS_MNEMONIC_PREFETCH, Op::kNop},     {ZYDIS_MNEMONIC_PREFETCHW, Op::kNop},
+    {ZYDIS_MNEMONIC_PREFETCHNTA, Op::kNop},  {ZYDIS_MNEMONIC_PREFETCHT0, Op::kNop},
+    {ZYDIS_MNEMONIC_PREFETCHT1, Op::kNop},   {ZYDIS_MNEMONIC_PREFETCHT2, Op::kNop},
+    {ZYDIS_MNEMONIC_MOV, Op::kMov},          {ZYDIS_MNEMONIC_MOVZX, Op::kMov},
+    {ZYDIS_MNEMONIC_MOVSX, Op::kMovsx},      {ZYDIS_MNEMONIC_MOVSXD, Op::kMovsx},
+    {ZYDIS_MNEMONIC_LEA, Op::kLea},          {ZYDIS_MNEMONIC_ADD, Op::kAdd},
+    {ZYDIS_MNEMONIC_ADC, Op::kAdc},          {ZYDIS_MNEMONIC_SUB, Op::kSub},
+    {ZYDIS_MNEMONIC_SBB, Op::kSbb},          {ZYDIS_MNEMONIC_CMP, Op::kCmp},
+    {ZYDIS_MNEMONIC_TEST, Op::kTest},        {ZYDIS_MNEMONIC_AND, Op::kAnd},
+    {ZYDIS_MNEMONIC_ANDN, Op::kAndn},        {ZYDIS_MNEMONIC_OR, Op::kOr},
+    {ZYDIS_MNEMONIC_XOR, Op::kXor},          {ZYDIS_MNEMONIC_NOT, Op::kNot},
+    {ZYDIS_MNEMONIC_NEG, Op::kNeg},          {ZYDIS_MNEMONIC_INC, Op::kInc},
+    {ZYDIS_MNEMONIC_DEC, Op::kDec},          {ZYDIS_MNEMONIC_SHL, Op::kShl},
+    {ZYDIS_MNEMONIC_SHR, Op::kShr},          {ZYDIS_MNEMONIC_SAR, Op::kSar},
+    {ZYDIS_MNEMONIC_ROL, Op::kRol},          {ZYDIS_MNEMONIC_ROR, Op::kRor},
+    {ZYDIS_MNEMONIC_MUL, Op::kMul},          {ZYDIS_MNEMONIC_DIV, Op::kDiv},
+    {ZYDIS_MNEMONIC_IDIV, Op::kIdiv},        {ZYDIS_MNEMONIC_BT, Op::kBt},
+    {ZYDIS_MNEMONIC_BTS, Op::kBts},          {ZYDIS_MNEMONIC_BTR, Op::kBtr},
+    {ZYDIS_MNEMONIC_BTC, Op::kBtc},          {ZYDIS_MNEMONIC_BSF, Op::kBsf},
+    {ZYDIS_MNEMONIC_BSR, Op::kBsr},          {ZYDIS_MNEMONIC_TZCNT, Op::kTzcnt},
+    {ZYDIS_MNEMONIC_LZCNT, Op::kLzcnt},      {ZYDIS_MNEMONIC_POPCNT, Op::kPopcnt},
+    {ZYDIS_MNEMONIC_BSWAP, Op::kBswap},      {ZYDIS_MNEMONIC_CBW, Op::kExtendAccumulator},
+    {ZYDIS_MNEMONIC_CWDE, Op::kExtendAccumulator}, {ZYDIS_MNEMONIC_CDQE, Op::kExtendAccumulator},
+    {ZYDIS_MNEMONIC_CWD, Op::kSpreadSign},   {ZYDIS_MNEMONIC_CDQ, Op::kSpreadSign},
+    {ZYDIS_MNEMONIC_CQO, Op::kSpreadSign},   {ZYDIS_MNEMONIC_CLC, Op::kClc},
+    {ZYDIS_MNEMONIC_STC, Op::kStc},          {ZYDIS_MNEMONIC_CMC, Op::kCmc},
+    {ZYDIS_MNEMONIC_JMP, Op::kJmp},          {ZYDIS_MNEMONIC_CALL, Op::kCall},
+    {ZYDIS_MNEMONIC_RET, Op::kRet},          {ZYDIS_MNEMONIC_PUSH, Op::kPush},
+    {ZYDIS_MNEMONIC_POP, Op::kPop},          {ZYDIS_MNEMONIC_LEAVE, Op::kLeave},
+    {ZYDIS_MNEMONIC_XCHG, Op::kXchg},        {ZYDIS_MNEMONIC_CMPXCHG, Op::kCmpxchg},
+    {ZYDIS_MNEMONIC_XADD, Op::kXadd},
+};
+
+constexpr Row kVectorRows[] = {
+    {ZYDIS_MNEMONIC_MOVAPS, Op::kVectorMove},      {ZYDIS_MNEMONIC_VMOVAPS, Op::kVectorMove},
+    {ZYDIS_MNEMONIC_MOVAPD, Op::kVectorMove},      {ZYDIS_MNEMONIC_VMOVAPD, Op::kVectorMove},
+    {ZYDIS_MNEMONIC_MOVDQA, Op::kVectorMove},      {ZYDIS_MNEMONIC_VMOVDQA, Op::kVectorMove},
+    {ZYDIS_MNEMONIC_MOVUPS, Op::kVectorMove},      {ZYDIS_MNEMONIC_VMOVUPS, Op::kVectorMove},
+    {ZYDIS_MNEMONIC_MOVUPD, Op::kVectorMove},      {ZYDIS_MNEMONIC_VMOVUPD, Op::kVectorMove},
+    {ZYDIS_MNEMONIC_MOVDQU, Op::kVectorMove},      {ZYDIS_MNEMONIC_VMOVDQU, Op::kVectorMove},
+    {ZYDIS_MNEMONIC_LDDQU, Op::kVectorMove},       {ZYDIS_MNEMONIC_VLDDQU, Op::kVectorMove},
+    {ZYDIS_MNEMONIC_MOVD, Op::kVectorLoadLow},     {ZYDIS_MNEMONIC_VMOVD, Op::kVectorLoadLow},
+    {ZYDIS_MNEMONIC_MOVQ, Op::kVectorLoadLow},     {ZYDIS_MNEMONIC_VMOVQ, Op::kVectorLoadLow},
+    {ZYDIS_MNEMONIC_MOVSS, Op::kVectorMergeLow, 4}, {ZYDIS_MNEMONIC_VMOVSS, Op::kVectorMergeLow, 4},
+    {ZYDIS_MNEMONIC_MOVSD, Op::kVectorMergeLow, 8}, {ZYDIS_MNEMONIC_VMOVSD, Op::kVectorMergeLow, 8},
+    {ZYDIS_MNEMONIC_MOVHPS, Op::kVectorMoveHigh},  {ZYDIS_MNEMONIC_VMOVHPS, Op::kVectorMoveHigh},
+    {ZYDIS_MNEMONIC_MOVHPD, Op::kVectorMoveHigh},  {ZYDIS_MNEMONIC_VMOVHPD, Op::kVectorMoveHigh},
+    {ZYDIS_MNEMONIC_PXOR, Op::kVectorXor},         {ZYDIS_MNEMONIC_VPXOR, Op::kVectorXor},
+    {ZYDIS_MNEMONIC_XORPS, Op::kVectorXor},        {ZYDIS_MNEMONIC_VXORPS, Op::kVectorXor},
+    {ZYDIS_MNEMONIC_XORPD, Op::kVectorXor},        {ZYDIS_MNEMONIC_VXORPD, Op::kVectorXor},
+    {ZYDIS_MNEMONIC_PAND, Op::kVectorAnd},         {ZYDIS_MNEMONIC_VPAND, Op::kVectorAnd},
+    {ZYDIS_MNEMONIC_ANDPS, Op::kVectorAnd},        {ZYDIS_MNEMONIC_VANDPS, Op::kVectorAnd},
+    {ZYDIS_MNEMONIC_PANDN, Op::kVectorAndNot},     {ZYDIS_MNEMONIC_VPANDN, Op::kVectorAndNot},
+    {ZYDIS_MNEMONIC_POR, Op::kVectorOr},           {ZYDIS_MNEMONIC_VPOR, Op::kVectorOr},
+    {ZYDIS_MNEMONIC_ORPS, Op::kVectorOr},          {ZYDIS_MNEMONIC_VORPS, Op::kVectorOr},
+    {ZYDIS_MNEMONIC_PCMPEQB, Op::kVectorCompareEqual, 1}, {ZYDIS_MNEMONIC_VPCMPEQB, Op::kVectorCompareEqual, 1},
+    {ZYDIS_MNEMONIC_PCMPEQW, Op::kVectorCompareEqual, 2}, {ZYDIS_MNEMONIC_VPCMPEQW, Op::kVectorCompareEqual, 2},
+    {ZYDIS_MNEMONIC_PCMPEQD, Op::kVectorCompareEqual, 4}, {ZYDIS_MNEMONIC_VPCMPEQD, Op::kVectorCompareEqual, 4},
+    {ZYDIS_MNEMONIC_PCMPEQQ, Op::kVectorCompareEqual, 8}, {ZYDIS_MNEMONIC_VPCMPEQQ, Op::kVectorCompareEqual, 8},
+    {ZYDIS_MNEMONIC_PUNPCKLQDQ, Op::kVectorUnpackLow64}, {ZYDIS_MNEMONIC_VPUNPCKLQDQ, Op::kVectorUnpackLow64},
+    {ZYDIS_MNEMONIC_PSHUFD, Op::kVectorShuffle32}, {ZYDIS_MNEMONIC_VPSHUFD, Op::kVectorShuffle32},
+    {ZYDIS_MNEMONIC_PMOVMSKB, Op::kVectorMoveMask}, {ZYDIS_MNEMONIC_VPMOVMSKB, Op::kVectorMoveMask},
+    {ZYDIS_MNEMONIC_PTEST, Op::kVectorTest},       {ZYDIS_MNEMONIC_VPTEST, Op::kVectorTest},
+    {ZYDIS_MNEMONIC_VZEROUPPER, Op::kVectorZeroUpper},
+};
+
+struct ConditionRow {
+  ZydisMnemonic jump, set, move;
+  Condition condition;
+};
+
+#define VERBATIM_CONDITION(zydis, ours) \
+  {ZYDIS_MNEMONIC_J##zydis, ZYDIS_MNEMONIC_SET##zydis, ZYDIS_MNEMONIC_CMOV##zydis, Condition::ours}
+constexpr ConditionRow kConditionRows[] = {
+    VERBATIM_CONDITION(O, kO),  VERBATIM_CONDITION(NO, kNo), VERBATIM_CONDITION(B, kB),   VERBATIM_CONDITION(NB, kNb),
+    VERBATIM_CONDITION(Z, kZ),  VERBATIM_CONDITION(NZ, kNz), VERBATIM_CONDITION(BE, kBe), VERBATIM_CONDITION(NBE, kNbe),
+    VERBATIM_CONDITION(S, kS),  VERBATIM_CONDITION(NS, kNs), VERBATIM_CONDITION(P, kP),   VERBATIM_CONDITION(NP, kNp),
+    VERBATIM_CONDITION(L, kL),  VERBATIM_CONDITION(NL, kNl), VERBATIM_CONDITION(LE, kLe), VERBATIM_CONDITION(NLE, kNle),
+};
+#undef VERBATIM_CONDITION
+
+bool is_vector_op(Op op) { return op >= Op::kVectorMove; }
+
+Op find_op(ZydisMnemonic mnemonic, Instruction& out) {
+  for (const Row& row : kIntegerRows) {
+    if (row.mnemonic == mnemonic) return row.op;
+  }
+  for (const ConditionRow& row : kConditionRows) {
+    out.condition = row.condition;
+    if (row.jump == mnemonic) return Op::kJcc;
+    if (row.set == mnemonic) return Op::kSetcc;
+    if (row.move == mnemonic) return Op::kCmovcc;
+  }
+  for (const Row& row : kVectorRows) {
+    if (row.mnemonic != mnemonic) continue;
+    out.source_size = row.element;
+    return row.op;
+  }
+  return Op::kRefused;
+}
+
+Reason reason_of(ZydisMnemonic mnemonic) {
+  switch (mnemonic) {
+    case ZYDIS_MNEMONIC_RDTSC:
+    case ZYDIS_MNEMONIC_RDTSCP:
+      return Reason::kClockRead;
+    case ZYDIS_MNEMONIC_SYSCALL:
+    case ZYDIS_MNEMONIC_SYSENTER:
+    case ZYDIS_MNEMONIC_INT:
+    case ZYDIS_MNEMONIC_INT3:
+    case ZYDIS_MNEMONIC_INT1:
+      return Reason::kSystemCall;
+    case ZYDIS_MNEMONIC_CPUID:
+      return Reason::kCpuid;
+    default:
+      return Reason::kUnsupported;
+  }
+}
+
+// Translates register, immediate and memory operands; false for one that has no form here.
+class Translator {
+ public:
+  Translator(const ZydisDecodedInstruction& from, const ZydisDecodedOperand* operands, Instruction& out)
+      : from_(from), operands_(operands), out_(out) {}
+
+  bool operand(unsigned number, Operand& to) {
+    if (number >= from_.operand_count) return false;
+    const ZydisDecodedOperand& in = operands_[number];
+    switch (in.type) {
+      case ZYDIS_OPERAND_TYPE_REGISTER:
+        return reg(in.reg.value, to);
+      case ZYDIS_OPERAND_TYPE_IMMEDIATE:
+        to.kind = Operand::Kind::kImmediate;
+        out_.immediate = in.imm.value.u;
+        return true;
+      case ZYDIS_OPERAND_TYPE_MEMORY:
+        to.kind = Operand::Kind::kMemory;
+        return memory(in);
+      default:
+        return false;
+    }
+  }
+
+  unsigned bytes(unsigned number) const { return number < from_.operand_count ? operands_[number].size / 8 : 0; }
+
+ private:
+  static bool reg(ZydisRegister name, Operand& to) {
+    const ZyanI8 id = ZydisRegisterGetId(name);
+    switch (ZydisRegisterGetClass(name)) {
+      case ZYDIS_REGCLASS_GPR8:
+        if (name >= ZYDIS_REGISTER_AH && name <= ZYDIS_REGISTER_BH) {
+          to = {Operand::Kind::kHighByte, static_cast<std::uint8_t>(name - ZYDIS_REGISTER_AH)};
+          return true;
+        }
+        // Zydis numbers SPL … R15B after the four high bytes.
+        to = {Operand::Kind::kRegister,
+              static_cast<std::uint8_t>(name <= ZYDIS_REGISTER_BL ? name - ZYDIS_REGISTER_AL
+                                                                  : name - ZYDIS_REGISTER_SPL + 4)};
+        return true;
+      case ZYDIS_REGCLASS_GPR16:
+      case ZYDIS_REGCLASS_GPR32:
+      case ZYDIS_REGCLASS_GPR64:
+        if (id < 0 || id > 15) return false;
+        to = {Operand::Kind::kRegister, static_cast<std::uint8_t>(id)};
+        return true;
+      case ZYDIS_REGCLASS_XMM:
+      case ZYDIS_REGCLASS_YMM:
+        if (id < 0 || id > 15) return false;
+        to = {Operand::Kind::kVector, static_cast<std::uint8_t>(id)};
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool base_or_index(ZydisRegister name, std::uint8_t& to) {
+    if (name == ZYDIS_REGISTER_NONE) return true;
+    Operand operand;
+    const ZydisRegisterClass kind = ZydisRegisterGetClass(name);
+    if (kind != ZYDIS_REGCLASS_GPR64 && kind != ZYDIS_REGCLASS_GPR32) return false;
+    if (!reg(name, operand)) return false;
+    to = operand.index;
+    return true;
+  }
+
+  bool memory(const ZydisDecodedOperand& in) {
+    if (in.mem.type != ZYDIS_MEMOP_TYPE_MEM && in.mem.type != ZYDIS_MEMOP_TYPE_AGEN) return false;
+    // CS, DS, ES and SS have base 0 in 64-bit mode.
+    if (in.mem.segment == ZYDIS_REGISTER_GS) return false;
+    out_.fs_relative = in.mem.segment == ZYDIS_REGISTER_FS && in.mem.type != ZYDIS_MEMOP_TYPE_AGEN;
+    out_.address32 = from_.address_width == 32;
+    out_.displacement = in.mem.disp.has_displacement ? static_cast<std::uint64_t>(in.mem.disp.value) : 0;
+    if (in.mem.base == ZYDIS_REGISTER_RIP || in.mem.base == ZYDIS_REGISTER_EIP) {
+      out_.displacement += out_.next;
+      return true;
+    }
+    out_.scale = in.mem.scale == 0 ? 1 : in.mem.scale;
+    return base_or_index(in.mem.base, out_.base) && base_or_index(in.mem.index, out_.index);
+  }
+
+  const ZydisDecodedInstruction& from_;
+  const ZydisDecodedOperand* operands_;
+  Instruction& out_;
+};
+
+std::uint64_t operand_needs(const Operand& operand, unsigned size) {
+  if (operand.kind == Operand::Kind::kRegister) return known_bits(operand.index, size);
+  if (operand.kind == Operand::Kind::kHighByte) return 1ull << (16 + operand.index);
+  return 0;
+}
+
+std::uint32_t vector_needs(const Operand& operand, bool whole) {
+  if (operand.kind != Operand::Kind::kVector) return 0;
+  return (whole ? 0x1'0001u : 0x1u) << operand.index;
+}
+
+bool same_register(const Operand& a, const Operand& b) {
+  return a.kind == b.kind && a.index == b.index &&
+         (a.kind == Operand::Kind::kRegister || a.kind == Operand::Kind::kVector ||
+          a.kind == Operand::Kind::kHighByte);
+}
+
+bool reads_destination(Op op) {
+  switch (op) {
+    case Op::kMov:
+    case Op::kMovsx:
+    case Op::kLea:
+    case Op::kBsf:
+    case Op::kBsr:
+    case Op::kTzcnt:
+    case Op::kLzcnt:
+    case Op::kPopcnt:
+    case Op::kSetcc:
+    case Op::kPop:
+    case Op::kAndn:
+    case Op::kImul:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// What has to be known before the instruction may run, the accumulator's and the stack pointer's part included.
+void work_out_needs(const ZydisDecodedInstruction& from, Instruction& out) {
+  const unsigned size = out.size;
+  if (from.cpu_flags != nullptr) out.needs_flags = from.cpu_flags->tested & kArithmeticFlags;
+  if (out.base != Instruction::kNoRegister) out.needs |= known_bits(out.base, 8);
+  if (out.index != Instruction::kNoRegister) out.needs |= known_bits(out.index, 8);
+  if (reads_destination(out.op)) out.needs |= operand_needs(out.destination, size);
+  out.needs |= operand_needs(out.source, out.source_size) | operand_needs(out.source2, size);
+  switch (out.op) {
+    case Op::kXor:
+    case Op::kSub:
+    case Op::kSbb:
+      // The result does not depend on what the register held: compilers clear registers this way.
+      if (same_register(out.destination, out.source)) out.needs = 0;
+      break;
+    case Op::kOr:
+      if (out.source.kind == Operand::Kind::kImmediate && out.destination.kind == Operand::Kind::kRegister &&
+          out.immediate == ~0ull) {
+        out.needs = 0;
+      }
+      break;
+    case Op::kMul:
+    case Op::kImulWide:
+      out.needs |= known_bits(kRax, size);
+      break;
+    case Op::kDiv:
+    case Op::kIdiv:
+      out.needs |= size == 1 ? known_bits(kRax, 2) : known_bits(kRax, size) | known_bits(kRdx, size);
+      break;
+    case Op::kExtendAccumulator:
+      out.needs = known_bits(kRax, size / 2);
+      break;
+    case Op::kSpreadSign:
+      out.needs = known_bits(kRax, size);
+      break;
+    case Op::kCmpxchg:
+      out.needs |= known_bits(kRax, size);
+      break;
+    case Op::kLeave:
+      out.needs |= known_bits(kRbp, 8);
+      break;
+    case Op::kPush:
+    case Op::kPop:
+    case Op::kCall:
+    case Op::kRet:
+      out.needs |= known_bits(kRsp, 8);
+      break;
+    default:
+      break;
+  }
+}
+
+bool translate_integer(const ZydisDecodedInstruction& from, Translator& translator, Instruction& out) {
+  const unsigned visible = from.operand_count_visible;
+  out.size = static_cast<std::uint8_t>(translator.bytes(0));
+  switch (out.op) {
+    case Op::kNop:
+    case Op::kClc:
+    case Op::kStc:
+    case Op::kCmc:
+      return true;  // the operand of a long NOP is not accessed
+    case Op::kExtendAccumulator:
+    case Op::kSpreadSign:
+      out.size = static_cast<std::uint8_t>(from.operand_width / 8);
+      return true;
+    case Op::kLeave:
+      return from.operand_width == 64;
+    case Op::kRet:
+      if (from.operand_width != 64 || from.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return false;
+      if (visible == 0) return true;
+      return translator.operand(0, out.source) && out.source.kind == Operand::Kind::kImmediate;
+    case Op::kJmp:
+    case Op::kCall:
+    case Op::kJcc:
+      if (from.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return false;
+      if (!translator.operand(0, out.source)) return false;
+      out.size = out.source_size = 8;
+      if (out.source.kind == Operand::Kind::kImmediate) {
+        out.target = out.next + out.immediate;
+        return true;
+      }
+      return translator.bytes(0) == 8;
+    case Op::kPush:
+      if (from.operand_width != 64 || !translator.operand(0, out.source)) return false;
+      out.size = out.source_size = 8;
+      return true;
+    case Op::kPop:
+      if (from.operand_width != 64 || !translator.operand(0, out.destination)) return false;
+      out.size = 8;
+      return out.destination.kind == Operand::Kind::kRegister;
+    default:
+      break;
+  }
+  if (out.size != 1 && out.size != 2 && out.size != 4 && out.size != 8) {
+    if (out.op != Op::kLea) return false;
+  }
+  if (!translator.operand(0, out.destination)) return false;
+  if (out.destination.kind == Operand::Kind::kVector || out.destination.kind == Operand::Kind::kImmediate) return false;
+  if (visible >= 2 && !translator.operand(1, out.source)) return false;
+  if (visible >= 3 && !translator.operand(2, out.source2)) return false;
+  if (visible > 3 || out.source.kind == Operand::Kind::kVector) return false;
+  out.source_size = static_cast<std::uint8_t>(translator.bytes(1));
+  if (out.source.kind == Operand::Kind::kImmediate) out.source_size = out.size;
+
+  switch (out.op) {
+    case Op::kImul:
+      if (visible == 1) {
+        out.op = Op::kImulWide;
+      } else if (visible == 2) {
+        out.source2 = out.source;
+        out.source = out.destination;
+        out.source_size = out.size;
+      }
+      return true;
+    case Op::kBswap:
+      return out.size >= 4;  // BSWAP of 16 bits is undefined
+    case Op::kBt:
+    case Op::kBts:
+    case Op::kBtr:
+    case Op::kBtc:
+      // With a register as bit offset the operand in memory is a string of 2^64 bits.
+      return out.destination.kind != Operand::Kind::kMemory || out.source.kind == Operand::Kind::kImmediate;
+    case Op::kCmpxchg:
+    case Op::kXadd:
+      return out.op == Op::kXadd || out.destination.kind == Operand::Kind::kMemory;
+    default:
+      return true;
+  }
+}
+
+bool translate_vector(const ZydisDecodedInstruction& from, Translator& translator, Instruction& out) {
+  if (out.op == Op::kVectorZeroUpper) return true;
+  const unsigned visible = from.operand_count_visible;
+  if (visible < 2 || !translator.operand(0, out.destination) || !translator.operand(1, out.source)) return false;
+  if (visible > 2 && !translator.operand(2, out.source2)) return false;
+  const auto is_vector = [](const Operand& operand) { return operand.kind == Operand::Kind::kVector; };
+  const auto is_memory = [](const Operand& operand) { return operand.kind == Operand::Kind::kMemory; };
+  out.size = static_cast<std::uint8_t>(translator.bytes(0));
+  switch (out.op) {
+    case Op::kVectorMove:
+      if (visible != 2 || (out.size != 16 && out.size != 32)) return false;
+      switch (from.mnemonic) {
+        case ZYDIS_MNEMONIC_MOVAPS:
+        case ZYDIS_MNEMONIC_VMOVAPS:
+        case ZYDIS_MNEMONIC_MOVAPD:
+        case ZYDIS_MNEMONIC_VMOVAPD:
+        case ZYDIS_MNEMONIC_MOVDQA:
+        case ZYDIS_MNEMONIC_VMOVDQA:
+          out.aligned = true;
+          break;
+        default:
+          break;
+      }
+      if (is_vector(out.source)) out.needs_vectors = vector_needs(out.source, out.size == 32);
+      return is_vector(out.destination) || is_vector(out.source);
+    case Op::kVectorLoadLow: {
+      if (visible != 2) return false;
+      const unsigned bytes =
+          from.mnemonic == ZYDIS_MNEMONIC_MOVD || from.mnemonic == ZYDIS_MNEMONIC_VMOVD ? 4 : 8;
+      if (!is_vector(out.destination)) {
+        if (!is_vector(out.source)) return false;
+        out.op = Op::kVectorStoreLow;
+      }
+      out.size = out.source_size = static_cast<std::uint8_t>(bytes);
+      if (is_vector(out.source)) out.needs_vectors = vector_needs(out.source, false);
+      out.needs |= operand_needs(out.source, bytes);
+      return true;
+    }
+    case Op::kVectorMergeLow:
+      out.size = out.source_size;
+      if (visible == 2 && is_vector(out.destination) && is_memory(out.source)) {
+        out.op = Op::kVectorLoadLow;
+        return true;
+      }
+      if (visible == 2 && is_memory(out.destination) && is_vector(out.source)) {
+        out.op = Op::kVectorStoreLow;
+        out.needs_vectors = vector_needs(out.source, false);
+        return true;
+      }
+      if (!is_vector(out.destination) || !is_vector(out.source)) return false;
+      if (visible == 2) {
+        out.source2 = out.source;
+        out.source = out.destination;
+      }
+      if (!is_vector(out.source2)) return false;
+      out.needs_vectors = vector_needs(out.source, false) | vector_needs(out.source2, false);
+      return true;
+    case Op::kVectorMoveHigh:
+      out.size = 8;
+      if (visible == 2 && is_memory(out.destination) && is_vector(out.source)) {
+        out.needs_vectors = vector_needs(out.source, false);
+        return true;
+      }
+      if (!is_vector(out.destination)) return false;
+      if (visible == 2) {
+        out.source2 = out.source;
+        out.source = out.destination;
+      }
+      if (!is_vector(out.source) || !is_memory(out.source2)) return false;
+      out.needs_vectors = vector_needs(out.source, false);
+      return true;
+    case Op::kVectorXor:
+    case Op::kVectorAnd:
+    case Op::kVectorAndNot:
+    case Op::kVectorOr:
+    case Op::kVectorCompareEqual:
+    case Op::kVectorUnpackLow64:
+      if (!is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
+      if (visible == 2) {
+        out.source2 = out.source;
+        out.source = out.destination;
+      }
+      if (!is_vector(out.source) || (!is_vector(out.source2) && !is_memory(out.source2))) return false;
+      // Legacy SSE arithmetic on unaligned memory traps; VEX does not care.
+      out.aligned = !out.vex && is_memory(out.source2);
+      out.needs_vectors = vector_needs(out.source, out.size == 32) | vector_needs(out.source2, out.size == 32);
+      if (same_register(out.source, out.source2) &&
+          (out.op == Op::kVectorXor || out.op == Op::kVectorCompareEqual)) {
+        out.needs_vectors = 0;  // all zeros or all ones whatever the register held
+      }
+      return true;
+    case Op::kVectorShuffle32:
+      if (visible != 3 || !is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
+      if (out.source2.kind != Operand::Kind::kImmediate) return false;
+      out.aligned = !out.vex && is_memory(out.source);
+      out.needs_vectors = vector_needs(out.source, out.size == 32);
+      return is_vector(out.source) || is_memory(out.source);
+    case Op::kVectorMoveMask:
+      if (out.destination.kind != Operand::Kind::kRegister || !is_vector(out.source)) return false;
+      out.size = static_cast<std::uint8_t>(translator.bytes(1));
+      out.needs_vectors = vector_needs(out.source, out.size == 32);
+      return out.size == 16 || out.size == 32;
+    case Op::kVectorTest:
+      if (!is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
+      out.aligned = !out.vex && is_memory(out.source);
+      out.needs_vectors = vector_needs(out.destination, out.size == 32) | vector_needs(out.source, out.size == 32);
+      return is_vector(out.source) || is_memory(out.source);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Instruction decode(std::uint64_t address, const std::uint8_t* bytes, unsigned available) {
+  Instruction out;
+  out.address = address;
+  if (available > sizeof out.bytes) available = sizeof out.bytes;
+  ZydisDecodedInstruction from;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  const ZyanStatus status =
+      available == 0 ? ZYDIS_STATUS_NO_MORE_DATA : ZydisDecoderDecodeFull(&decoder(), bytes, available, &from, operands);
+  if (ZYAN_FAILED(status)) {
+    out.refusal = available == 0 || status == ZYDIS_STATUS_NO_MORE_DATA ? Reason::kUnreadable : Reason::kUndecodable;
+    out.length = static_cast<std::uint8_t>(available);
+    std::memcpy(out.bytes, bytes, available);
+    return out;
+  }
+  out.length = from.length;
+  std::memcpy(out.bytes, bytes, from.length);
+  out.next = address + from.length;
+  out.mnemonic = ZydisMnemonicGetString(from.mnemonic);
+  out.vex = from.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX;
+
+  const auto refuse = [&] {
+    out.op = Op::kRefused;
+    out.refusal = reason_of(from.mnemonic);
+    return out;
+  };
+  // 3DNow!, XOP, EVEX and MVEX are not interpreted; nor are REP prefixes, which only string operations heed.
+  if (from.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && !out.vex) return refuse();
+  out.op = find_op(from.mnemonic, out);
+  if (out.op == Op::kRefused) return refuse();
+  Translator translator(from, operands, out);
+  if (is_vector_op(out.op)) {
+    if (!translate_vector(from, translator, out)) return refuse();
+    if (out.base != Instruction::kNoRegister) out.needs |= known_bits(out.base, 8);
+    if (out.index != Instruction::kNoRegister) out.needs |= known_bits(out.index, 8);
+  } else {
+    if (!translate_integer(from, translator, out)) return refuse();
+    work_out_needs(from, out);
+  }
+  return out;
+}
+
+}  // namespace verbatim::spin

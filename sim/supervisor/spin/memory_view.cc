@@ -1,0 +1,242 @@
+#include "sim/supervisor/spin/memory_view.h"
+
+#include <algorithm>
+
+#include "sim/core/check.h"
+
+namespace verbatim::spin {
+
+void MemoryView::begin(CodeMemory& memory, unsigned page_limit) {
+  memory_ = &memory;
+  page_limit_ = page_limit;
+  fault_ = Reason::kNone;
+  recent_.fill(nullptr);
+  index_.clear();
+  used_ = 0;
+  executed_.clear();
+  anchored_.clear();
+  is_tracking_ = false;
+  stale_from_ = stale_to_ = 0;
+  for (CodePage& page : code_pages_) page.number = ~0ull;
+}
+
+MemoryView::Page* MemoryView::find_page(std::uint64_t number) {
+  Page*& recent = recent_[number % recent_.size()];
+  if (const auto found = index_.find(number); found != index_.end()) return recent = found->second;
+  if (used_ == page_limit_) {
+    fault_ = Reason::kTooMuchMemory;
+    return nullptr;
+  }
+  // Default-initialised: a page's arrays are filled before they are read.
+  if (used_ == pages_.size()) pages_.push_back(std::unique_ptr<Page>(new Page));
+  Page* const page = pages_[used_].get();
+  if (!memory_->read(number * kPageSize, page->data.data(), kPageSize)) {
+    fault_ = Reason::kUnreadable;
+    return nullptr;
+  }
+  ++used_;
+  page->number = number;
+  page->anchored = page->tracked = 0;
+  page->written = false;
+  index_.emplace(number, page);
+  return recent = page;
+}
+
+bool MemoryView::load_bytes(std::uint64_t address, unsigned n, std::uint8_t* to) {
+  while (n != 0) {
+    const unsigned offset = address % kPageSize;
+    const unsigned part = std::min(n, kPageSize - offset);
+    Page* const from = page(address / kPageSize);
+    if (from == nullptr) return false;
+    if (is_tracking_ && !note_read(*from, offset, part)) return false;
+    std::memcpy(to, from->data.data() + offset, part);
+    to += part;
+    address += part;
+    n -= part;
+  }
+  return true;
+}
+
+bool MemoryView::store_bytes(std::uint64_t address, unsigned n, const std::uint8_t* from) {
+  while (n != 0) {
+    const unsigned offset = address % kPageSize;
+    const unsigned part = std::min(n, kPageSize - offset);
+    Page* const to = page(address / kPageSize);
+    if (to == nullptr) return false;
+    if (to->anchored != anchor_ && !prepare_write(*to)) return false;
+    if (is_tracking_) note_write(*to, offset, part);
+    std::memcpy(to->data.data() + offset, from, part);
+    from += part;
+    address += part;
+    n -= part;
+  }
+  return true;
+}
+
+bool MemoryView::prepare_write(Page& page) {
+  if (std::find(executed_.begin(), executed_.end(), page.number) != executed_.end()) {
+    fault_ = Reason::kWritesCode;
+    return false;
+  }
+  if (!page.written) page.original = page.data;
+  page.written = true;
+  page.anchor = page.data;
+  page.anchored = anchor_;
+  anchored_.push_back(&page);
+  return true;
+}
+
+bool MemoryView::mark_executed(std::uint64_t address, unsigned length) {
+  const std::uint64_t first = address / kPageSize, last = (address + length - 1) / kPageSize;
+  for (const std::uint64_t number : {first, last}) {
+    if (std::find(executed_.begin(), executed_.end(), number) != executed_.end()) continue;
+    const auto found = index_.find(number);
+    if (found != index_.end() && found->second->written) return false;
+    executed_.push_back(number);
+  }
+  return true;
+}
+
+unsigned MemoryView::read_code(std::uint64_t address, std::uint8_t* to, unsigned n) {
+  unsigned done = 0;
+  while (done < n) {
+    const std::uint64_t number = (address + done) / kPageSize;
+    auto page = std::find_if(code_pages_.begin(), code_pages_.end(),
+                             [&](const CodePage& candidate) { return candidate.number == number; });
+    if (page == code_pages_.end()) {
+      page = code_pages_.begin() + next_code_page_;
+      next_code_page_ = (next_code_page_ + 1) % code_pages_.size();
+      page->number = number;
+      page->readable = memory_->read(number * kPageSize, page->data.data(), kPageSize);
+    }
+    if (!page->readable) break;
+    const unsigned offset = (address + done) % kPageSize;
+    const unsigned part = std::min(n - done, kPageSize - offset);
+    std::memcpy(to + done, page->data.data() + offset, part);
+    done += part;
+  }
+  return done;
+}
+
+void MemoryView::set_anchor() {
+  ++anchor_;
+  anchored_.clear();
+}
+
+bool MemoryView::same_as_anchor() const {
+  return std::all_of(anchored_.begin(), anchored_.end(), [](const Page* page) { return page->data == page->anchor; });
+}
+
+void MemoryView::begin_tracking() {
+  // The values of begin_tracking() are those of the anchor.
+  set_anchor();
+  ++tracking_;
+  is_tracking_ = true;
+  stale_from_ = stale_to_ = 0;
+}
+
+void MemoryView::start_marks(Page& page) {
+  page.marks.fill(0);
+  page.tracked = tracking_;
+}
+
+bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
+  if (page.tracked != tracking_) start_marks(page);
+  const std::uint64_t address = page.number * kPageSize + offset;
+  const bool near_stale = address + n > stale_from_ && address < stale_to_;
+  for (unsigned i = 0; i < n; ++i) {
+    std::uint8_t& mark = page.marks[offset + i];
+    if (near_stale && (mark & kFresh) == 0 && address + i >= stale_from_ && address + i < stale_to_) {
+      fault_ = Reason::kStaleStack;
+      return false;
+    }
+    if ((mark & kWritten) == 0) mark |= kReadFirst;
+  }
+  return true;
+}
+
+void MemoryView::note_write(Page& page, unsigned offset, unsigned n) {
+  if (page.tracked != tracking_) start_marks(page);
+  for (unsigned i = 0; i < n; ++i) page.marks[offset + i] |= kWritten | kFresh;
+}
+
+void MemoryView::leave_stale(std::uint64_t stack_pointer) {
+  CHECK(is_tracking_);
+  stale_to_ = stack_pointer;
+  stale_from_ = stack_pointer < kStaleReach ? 0 : stack_pointer - kStaleReach;
+  for (std::size_t i = 0; i < used_; ++i) {
+    Page& page = *pages_[i];
+    const std::uint64_t start = page.number * kPageSize;
+    if (page.tracked != tracking_ || start >= stale_to_ || start + kPageSize <= stale_from_) continue;
+    const unsigned end = static_cast<unsigned>(std::min<std::uint64_t>(stale_to_ - start, kPageSize));
+    for (unsigned offset = 0; offset < end; ++offset) page.marks[offset] &= static_cast<std::uint8_t>(~kFresh);
+  }
+}
+
+std::vector<MemoryView::Page*> MemoryView::sorted_pages() const {
+  std::vector<Page*> sorted;
+  for (std::size_t i = 0; i < used_; ++i) sorted.push_back(pages_[i].get());
+  std::sort(sorted.begin(), sorted.end(), [](const Page* a, const Page* b) { return a->number < b->number; });
+  return sorted;
+}
+
+namespace {
+
+void append(std::vector<ByteRun>& runs, std::uint64_t address, std::uint8_t value) {
+  if (runs.empty() || runs.back().address + runs.back().bytes.size() != address) runs.push_back({address, {}});
+  runs.back().bytes.push_back(value);
+}
+
+}  // namespace
+
+std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
+  std::vector<ByteRun> runs;
+  for (const Page* page : sorted_pages()) {
+    if (page->tracked != tracking_) continue;
+    // A page that was not written since the anchor has its value of then.
+    const bool then = value == Value::kAnchor && page->anchored == anchor_;
+    const auto& bytes = then ? page->anchor : page->data;
+    for (unsigned offset = 0; offset < kPageSize; ++offset) {
+      if (page->marks[offset] & mark) append(runs, page->number * kPageSize + offset, bytes[offset]);
+    }
+  }
+  return runs;
+}
+
+bool MemoryView::reads_unchanged() const {
+  for (const Page* page : anchored_) {
+    if (page->tracked != tracking_) continue;
+    for (unsigned offset = 0; offset < kPageSize; ++offset) {
+      if ((page->marks[offset] & kReadFirst) && page->data[offset] != page->anchor[offset]) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<ByteRun> MemoryView::changes() const {
+  std::vector<ByteRun> runs;
+  for (const Page* page : sorted_pages()) {
+    if (!page->written) continue;
+    for (unsigned offset = 0; offset < kPageSize; ++offset) {
+      if (page->data[offset] != page->original[offset]) {
+        append(runs, page->number * kPageSize + offset, page->data[offset]);
+      }
+    }
+  }
+  return runs;
+}
+
+std::vector<std::uint8_t> MemoryView::values(const std::vector<ByteRun>& runs) {
+  std::vector<std::uint8_t> result;
+  for (const ByteRun& run : runs) {
+    for (std::size_t i = 0; i < run.bytes.size(); ++i) {
+      const std::uint64_t address = run.address + i;
+      const Page* const from = page(address / kPageSize);
+      CHECK(from != nullptr);  // a run names bytes that this analysis has touched
+      result.push_back(from->data[address % kPageSize]);
+    }
+  }
+  return result;
+}
+
+}  // namespace verbatim::spin

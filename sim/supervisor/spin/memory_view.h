@@ -1,0 +1,130 @@
+// The analysed program's memory as the interpreter sees it: pages copied once per analysis, stores into the copy.
+// Also the bookkeeping of proofs: is memory as it was at the anchor, which bytes does the cycle depend on (it reads
+// them before it writes them), which does it write.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/supervisor/spin/code_memory.h"
+#include "sim/supervisor/spin/instruction.h"
+
+namespace verbatim::spin {
+
+// Consecutive bytes and their values.
+struct ByteRun {
+  std::uint64_t address = 0;
+  std::vector<std::uint8_t> bytes;
+
+  friend bool operator==(const ByteRun&, const ByteRun&) = default;
+};
+
+class MemoryView {
+ public:
+  static constexpr unsigned kPageSize = 4096;
+
+  // Forgets everything; at most `page_limit` pages of data will be looked at.
+  void begin(CodeMemory& memory, unsigned page_limit);
+
+  // `n` is 1, 2, 4 or 8. False: fault() tells why.
+  bool load(std::uint64_t address, unsigned n, std::uint64_t& value) {
+    std::uint8_t bytes[8] = {};
+    if (!load_bytes(address, n, bytes)) return false;
+    std::memcpy(&value, bytes, 8);
+    return true;
+  }
+  bool store(std::uint64_t address, unsigned n, std::uint64_t value) {
+    std::uint8_t bytes[8];
+    std::memcpy(bytes, &value, 8);
+    return store_bytes(address, n, bytes);
+  }
+  // `n` is at most 32.
+  bool load_bytes(std::uint64_t address, unsigned n, std::uint8_t* to);
+  bool store_bytes(std::uint64_t address, unsigned n, const std::uint8_t* from);
+  Reason fault() const { return fault_; }
+
+  // The pages of code that is executed; false when the code is also written by this analysis.
+  bool mark_executed(std::uint64_t address, unsigned length);
+  // Code bytes as they are in the program, up to `n`; the number that can be read is returned.
+  unsigned read_code(std::uint64_t address, std::uint8_t* to, unsigned n);
+  bool is_fixed_code(std::uint64_t page) { return memory_->is_fixed_code(page); }
+
+  // From here on same_as_anchor() says whether all memory has the value it has now.
+  void set_anchor();
+  bool same_as_anchor() const;
+
+  // From here on reads and writes are noted.
+  void begin_tracking();
+  // Bytes read since then before they were written, with the values they had; sorted and merged.
+  std::vector<ByteRun> reads() const { return collect(kReadFirst, Value::kAnchor); }
+  // Bytes written since then, with the values they have now.
+  std::vector<ByteRun> writes() const { return collect(kWritten, Value::kNow); }
+  // Whether every byte of reads() has its value of begin_tracking() now.
+  bool reads_unchanged() const;
+  // All bytes whose value now differs from the program's memory.
+  std::vector<ByteRun> changes() const;
+  // The values now of the bytes that `runs` names, one after the other.
+  std::vector<std::uint8_t> values(const std::vector<ByteRun>& runs);
+
+  // A call has returned to `stack_pointer`: what lies below may have been overwritten and is not readable until it is
+  // written again. Needs tracking.
+  void leave_stale(std::uint64_t stack_pointer);
+
+ private:
+  enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4 };  // kFresh: written since leave_stale
+  enum class Value { kAnchor, kNow };
+  // How far below the stack pointer a call may reach; beyond lie other threads' stacks and mappings.
+  static constexpr std::uint64_t kStaleReach = 1 << 20;
+
+  struct Page {
+    std::uint64_t number = 0;
+    std::uint64_t anchored = 0;  // equal to anchor_: `anchor` holds the page as it was at the anchor
+    std::uint64_t tracked = 0;   // equal to tracking_: `marks` are of this tracking
+    bool written = false;        // `original` holds the page as it is in the program
+    std::array<std::uint8_t, kPageSize> data;
+    std::array<std::uint8_t, kPageSize> anchor;
+    std::array<std::uint8_t, kPageSize> original;
+    std::array<std::uint8_t, kPageSize> marks;
+  };
+
+  Page* page(std::uint64_t number) {
+    Page* const recent = recent_[number % recent_.size()];
+    if (recent != nullptr && recent->number == number) [[likely]] return recent;
+    return find_page(number);
+  }
+  Page* find_page(std::uint64_t number);
+  bool prepare_write(Page& page);
+  bool note_read(Page& page, unsigned offset, unsigned n);
+  void note_write(Page& page, unsigned offset, unsigned n);
+  void start_marks(Page& page);
+  std::vector<Page*> sorted_pages() const;
+  std::vector<ByteRun> collect(Mark mark, Value value) const;
+
+  CodeMemory* memory_ = nullptr;
+  unsigned page_limit_ = 0;
+  Reason fault_ = Reason::kNone;
+  std::array<Page*, 64> recent_{};
+  std::unordered_map<std::uint64_t, Page*> index_;  // looked up, never walked
+  std::vector<std::unique_ptr<Page>> pages_;        // the first used_ belong to this analysis
+  std::size_t used_ = 0;
+  std::vector<std::uint64_t> executed_;  // page numbers
+  std::uint64_t anchor_ = 0;
+  std::uint64_t tracking_ = 0;
+  bool is_tracking_ = false;
+  std::uint64_t stale_from_ = 0, stale_to_ = 0;
+  std::vector<Page*> anchored_;  // pages written since the anchor
+
+  struct CodePage {
+    std::uint64_t number = ~0ull;
+    bool readable = false;
+    std::array<std::uint8_t, kPageSize> data;
+  };
+  std::array<CodePage, 4> code_pages_;
+  unsigned next_code_page_ = 0;
+};
+
+}  // namespace verbatim::spin
