@@ -1,0 +1,119 @@
+// The same program natively and in the simulator: the same output, the same end.
+#include <filesystem>
+
+#include "tests/cli/command.h"
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim {
+namespace {
+
+using cli::Finished;
+using support::RunReport;
+
+struct Program {
+  std::string command;  // the program's name and arguments
+  int code = 0;         // exit code, 128 + signal when one ends it
+  bool errors_too = false;
+  friend void PrintTo(const Program& program, std::ostream* out) { *out << program.command; }
+};
+
+std::string path_of(const std::string& command) { return std::string(PROCESS_FOLDER) + "/" + command; }
+
+Finished run_natively(const std::string& command) {
+  return cli::run_command({"env", "-i", "PATH=/usr/bin:/bin", "sh", "-c", "exec " + path_of(command)});
+}
+
+class SameProgram : public ::testing::TestWithParam<Program> {};
+
+TEST_P(SameProgram, natively) {
+  const Finished native = run_natively(GetParam().command);
+  EXPECT_EQ(native.code, GetParam().code) << native.out << native.err;
+}
+
+TEST_P(SameProgram, in_the_simulator) {
+  const Finished native = run_natively(GetParam().command);
+  support::RunRequest request;
+  request.commands = {"server=" + path_of(GetParam().command)};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.output("server"), native.out) << run.story();
+  EXPECT_EQ(run.errors("server"), native.err);
+  EXPECT_EQ(run.code, native.code == 0 ? 0 : 1) << run.story();
+  const auto& program = run.report["programs"][0];
+  if (native.code < 128) {
+    EXPECT_EQ(program["exit_code"], native.code);
+    EXPECT_TRUE(program["signal"].is_null());
+  } else {
+    EXPECT_EQ(program["signal"], native.code - 128);
+    EXPECT_TRUE(program["exit_code"].is_null());
+  }
+  // A death of its own is told; anything else would be a call that was not simulated.
+  for (const auto& warning : run.report["warnings"]) {
+    EXPECT_NE(warning.get<std::string>().find("died of signal"), std::string::npos) << warning;
+  }
+}
+
+std::string name_of(const ::testing::TestParamInfo<Program>& info) {
+  std::string name = info.param.command;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, SameProgram,
+                         ::testing::Values(Program{"threads"}, Program{"clocks"}, Program{"signals"},
+                                           Program{"identity"}, Program{"output large"}, Program{"output unfinished"},
+                                           Program{"output closed", 7}),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Ends, SameProgram,
+                         ::testing::Values(Program{"end exit 0"}, Program{"end exit 3", 3}, Program{"end exit 255", 255},
+                                           Program{"end quick 4", 4}, Program{"end thread 5", 5},
+                                           Program{"end segv", 128 + 11}, Program{"end abort", 128 + 6},
+                                           Program{"end signal 1", 129}, Program{"end signal 2", 130},
+                                           Program{"end signal 6", 134}, Program{"end signal 9", 137},
+                                           Program{"end signal 10", 138}, Program{"end signal 11", 139},
+                                           Program{"end signal 13", 141}, Program{"end signal 14", 142},
+                                           Program{"end signal 15", 143}, Program{"end signal 31", 159},
+                                           Program{"end signal 17", 99}),
+                         name_of);
+
+// What the simulator promises beyond what Linux does: the counter runs exactly at the stated frequency.
+TEST(Simulated, counter_runs_at_the_stated_frequency) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of("clocks")};
+  const support::TemporaryFolder folder;
+  const std::string scenario = folder.path() + "/s.json";
+  FILE* file = std::fopen(scenario.c_str(), "w");
+  std::fprintf(file,
+               R"({"topology": "%s", "programs": [{"host": "server", "command": "%s", "env": {"EXACT_COUNTER": "1"}}]})",
+               support::topology("two_hosts").c_str(), path_of("clocks").c_str());
+  std::fclose(file);
+  const Finished run = cli::run_command({support::verbatim_program(), "run", scenario});
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+}
+
+// A program that the simulator refuses something gets a clean errno, and the user a warning that names the call.
+TEST(Simulated, refused_calls_are_named) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of("refused")};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"),
+            "io_uring_setup: ENOSYS\ninotify_init1: ENOSYS\nshmget: ENOSYS\n9999: ENOSYS\n511: ENOSYS\n"
+            "9999 again: ENOSYS\nand on\n");
+  std::vector<std::string> expected;
+  for (const char* name : {"io_uring_setup", "inotify_init1", "shmget", "system call 9999", "system call 511"}) {
+    expected.push_back(std::string("server: refused (pid 1000): ") + name + " is not simulated; the program got ENOSYS");
+  }
+  EXPECT_EQ(run.report["warnings"], nlohmann::json(expected)) << "each once, in order";
+  for (const std::string& warning : expected) EXPECT_NE(run.err.find(warning), std::string::npos) << run.err;
+}
+
+TEST(Simulated, time_passes_only_as_asked) {
+  const RunReport run = support::run({.commands = {"server=sleep 1000"}});
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_GE(run.virtual_ms(), 1'000'000);
+  EXPECT_LT(run.virtual_ms(), 1'000'001);
+  EXPECT_LT(run.wall_seconds, 100);
+}
+
+}  // namespace
+}  // namespace verbatim

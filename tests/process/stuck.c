@@ -1,0 +1,41 @@
+// Never comes back by itself: `stuck computing` computes, `stuck waiting` waits for memory that nobody changes,
+// `stuck asleep` sleeps in a call of the kernel's on a FIFO that nobody writes, `stuck thread` computes beside a
+// sleeping main thread.
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "expect.h"
+
+static volatile int flag;
+
+static void* compute(void* unused) {
+  (void)unused;
+  volatile unsigned long sum = 0;
+  while (1) sum += sum + 1;
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "";
+  printf("started\n");
+  fflush(stdout);
+  if (strcmp(how, "computing") == 0) compute(NULL);
+  while (strcmp(how, "waiting") == 0 && flag == 0) {
+  }
+  if (strcmp(how, "thread") == 0) {
+    pthread_t thread;
+    EXPECT(pthread_create(&thread, NULL, compute, NULL) == 0);
+    pthread_join(thread, NULL);
+  }
+  if (strcmp(how, "asleep") == 0 && argc > 2) {
+    EXPECT(mkfifo(argv[2], 0600) == 0);
+    const int fd = open(argv[2], O_RDWR);
+    EXPECT(fd >= 0);
+    char byte;
+    EXPECT(read(fd, &byte, 1) == 1);
+  }
+  return 0;
+}
