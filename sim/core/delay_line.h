@@ -1,5 +1,6 @@
-// Items on their way through something that keeps their order: each comes out at a time not before that of the item
-// ahead. One timer serves the whole line, so an item costs one event and, once the line is warm, no allocation.
+// Items on their way through something that keeps their order: each comes out at a time not before that of
+// the item ahead. One timer serves the whole line, so an item costs one event and, once the line is warm, no
+// allocation.
 #pragma once
 
 #include <utility>
@@ -42,7 +43,8 @@ class DelayLine {
     T item;
   };
 
-  // One item per event: what it causes at the same instant in a class of higher priority comes before the next.
+  // One item per event: what it causes at the same instant in a class of higher priority comes before the
+  // next.
   void on_timer() {
     Entry entry = items_.pop_front();
     delivering_ = true;

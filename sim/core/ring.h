@@ -1,5 +1,5 @@
-// A FIFO in one block of memory that grows to the largest number of elements ever held and stays there, so that
-// a steady flow through it allocates nothing.
+// A FIFO in one block of memory that grows to the largest number of elements ever held and stays there, so
+// that a steady flow through it allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class Ring {
     ++size_;
   }
 
-  // Inserts behind every element that `value` is not before. Elements mostly come in order, so this looks from
-  // the back. Returns the place from the front.
+  // Inserts behind every element that `value` is not before. Elements mostly come in order, so this looks
+  // from the back. Returns the place from the front.
   template <class Before>
   std::size_t insert_sorted(T value, Before before) {
     if (size_ == slots_.size()) grow();

@@ -1,5 +1,5 @@
-// What the parts of one adapter share. Each part is an ordinary class; this struct only says which there are and in
-// which order they are made.
+// What the parts of one adapter share. Each part is an ordinary class; this struct only says which there are
+// and in which order they are made.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct Adapter {
   WorkFetcher fetcher;
   SendPipeline sender;
   ReceivePipeline receiver;
-  std::vector<Ref<QueuePair>> qps;           // by number
+  std::vector<Ref<QueuePair>> qps;          // by number
   std::vector<MemoryPiece> scratch_pieces;  // of one packet, while it is being placed
 };
 

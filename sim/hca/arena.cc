@@ -22,8 +22,8 @@ std::optional<std::uint64_t> Arena::allocate(std::uint64_t size) {
     free_.erase(it);
     if (rest > 0) free_[offset + size] = rest;
     in_use_ += size;
-    // Old completions must not look like new ones. Memory never handed out is zero, and stays untouched: it is
-    // sparse. A program that wrote there all the same deceives only itself.
+    // Old completions must not look like new ones. Memory never handed out is zero, and stays untouched: it
+    // is sparse. A program that wrote there all the same deceives only itself.
     const std::uint64_t dirty_end = std::min(offset + size, high_water_);
     if (offset < dirty_end) std::memset(memory_.data() + offset, 0, dirty_end - offset);
     high_water_ = std::max(high_water_, offset + size);

@@ -1,5 +1,6 @@
-// Memory the adapter and one program share: rings and doorbell records. The adapter hands out places in it, first
-// fit in the order of addresses, so that the same calls give the same places; the program may scribble anywhere.
+// Memory the adapter and one program share: rings and doorbell records. The adapter hands out places in it,
+// first fit in the order of addresses, so that the same calls give the same places; the program may scribble
+// anywhere.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,9 @@ class Arena {
   // Gives back what allocate() gave for this size.
   void release(std::uint64_t offset, std::uint64_t size);
 
-  std::span<std::byte> at(std::uint64_t offset, std::uint64_t size) const { return memory_.subspan(offset, size); }
+  std::span<std::byte> at(std::uint64_t offset, std::uint64_t size) const {
+    return memory_.subspan(offset, size);
+  }
   std::span<std::byte> memory() const { return memory_; }
   std::uint64_t bytes_in_use() const { return in_use_; }
 

@@ -1,5 +1,5 @@
-// Dispatch of commands, and the objects that have no queues. Everything in a mailbox is copied once; the handlers
-// work on the copy. Refusals follow facts/verbs_semantics.md.
+// Dispatch of commands, and the objects that have no queues. Everything in a mailbox is copied once; the
+// handlers work on the copy. Refusals follow facts/verbs_semantics.md.
 #include <cerrno>
 #include <cstring>
 
@@ -36,7 +36,8 @@ int Hca::Impl::answer(std::span<std::byte> mailbox, Handler handler) {
   Context* context = find_context(command.header.context);
   if (context == nullptr) return EINVAL;
   const int status = handler(*context, command);
-  std::memcpy(mailbox.data() + sizeof(command.header), reinterpret_cast<const std::byte*>(&command) + sizeof(command.header),
+  std::memcpy(mailbox.data() + sizeof(command.header),
+              reinterpret_cast<const std::byte*>(&command) + sizeof(command.header),
               sizeof(command) - sizeof(command.header));
   return status;
 }
@@ -47,13 +48,14 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   std::memcpy(&header, mailbox.data(), sizeof(header));
   header.status = dispatch(header, mailbox);
   std::memcpy(mailbox.data(), &header, sizeof(header));
-  adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type), header.context,
-                        static_cast<std::uint64_t>(header.status));
+  adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type),
+                        header.context, static_cast<std::uint64_t>(header.status));
 }
 
 int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox) {
   const auto run = [&]<class Command>(int (Impl::*method)(Context&, Command&)) {
-    return answer<Command>(mailbox, [&](Context& context, Command& command) { return (this->*method)(context, command); });
+    return answer<Command>(
+        mailbox, [&](Context& context, Command& command) { return (this->*method)(context, command); });
   };
   switch (header.type) {
     case CommandType::kCloseDevice:
@@ -206,7 +208,8 @@ int Hca::Impl::reg_mr(Context& context, protocol::RegMr& command) {
   const bool writable = (command.access & ib::kLocalWrite) != 0;
   if (writes_remotely && !writable) return EINVAL;
   if (command.length == 0 || command.length > adapter.profile.max_mr_size) return EINVAL;
-  if (command.start + (command.length - 1) < command.start || command.iova + (command.length - 1) < command.iova) {
+  if (command.start + (command.length - 1) < command.start ||
+      command.iova + (command.length - 1) < command.iova) {
     return EINVAL;
   }
   if (!context.program.memory->is_mapped(command.start, command.length, writable)) return EFAULT;

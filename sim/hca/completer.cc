@@ -42,8 +42,8 @@ void Completer::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
   if (!operation.has_aeth) return qp_.adapter.receiver.drop(incoming, DropReason::kStale);
   const ib::Psn psn = packet.bth.psn;
-  qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kAckReceived, qp_.number, psn.value, packet.aeth.syndrome,
-                            packet.aeth.msn);
+  qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kAckReceived, qp_.number, psn.value,
+                            packet.aeth.syndrome, packet.aeth.msn);
   // IBA 9.7.5.1.2: only acknowledgements of outstanding requests count, ghosts and duplicates are ignored.
   const Requester& requester = qp_.requester;
   if (distance(requester.unacknowledged_, psn) < 0 || distance(psn, requester.highest_psn_) <= 0) {

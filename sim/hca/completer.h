@@ -1,5 +1,6 @@
-// What acknowledgements do to the requester's work (IBA 9.7.7.2): requests complete in order up to the acknowledged
-// PSN; NAKs and silence become retries and, in the end, a completion in error, after which everything is flushed.
+// What acknowledgements do to the requester's work (IBA 9.7.7.2): requests complete in order up to the
+// acknowledged PSN; NAKs and silence become retries and, in the end, a completion in error, after which
+// everything is flushed.
 #pragma once
 
 #include "sim/hca/receive_pipeline.h"

@@ -12,9 +12,11 @@ CompletionQueue::CompletionQueue(Ref<CompletionQueue> self, Adapter& adapter, Co
                                  const CompletionQueueParams& params)
     : self(self), context(context), adapter_(adapter), params_(params) {}
 
-protocol::Cqe* CompletionQueue::entry_at(std::uint64_t ring_offset, std::uint32_t entries, std::uint32_t number) {
+protocol::Cqe* CompletionQueue::entry_at(std::uint64_t ring_offset, std::uint32_t entries,
+                                         std::uint32_t number) {
   const std::uint64_t size = std::uint64_t{entries} * sizeof(protocol::Cqe);
-  return reinterpret_cast<protocol::Cqe*>(context.arena->at(ring_offset, size).data()) + (number & (entries - 1));
+  return reinterpret_cast<protocol::Cqe*>(context.arena->at(ring_offset, size).data()) +
+         (number & (entries - 1));
 }
 
 std::uint32_t CompletionQueue::read_consumer() const {
@@ -24,10 +26,11 @@ std::uint32_t CompletionQueue::read_consumer() const {
 }
 
 void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
-  adapter_.tracer.record(adapter_.id, TraceEvent::kCompletion, params_.number, entry.qpn, entry.wr_id, entry.status);
+  adapter_.tracer.record(adapter_.id, TraceEvent::kCompletion, params_.number, entry.qpn, entry.wr_id,
+                         entry.status);
   if (overrun_) return;
-  // The adapter reads the record when it believes the ring to be full; the time of that read is hidden behind the
-  // writes ahead. A number outside the ring is a program's mistake and counts as full.
+  // The adapter reads the record when it believes the ring to be full; the time of that read is hidden behind
+  // the writes ahead. A number outside the ring is a program's mistake and counts as full.
   if (producer_ - consumer_ >= params_.entries) consumer_ = read_consumer();
   if (producer_ - consumer_ >= params_.entries) {
     overrun_ = true;
@@ -42,8 +45,8 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
   constexpr std::size_t kSequence = offsetof(protocol::Cqe, sequence);
   constexpr std::size_t kAfter = kSequence + sizeof(entry.sequence);
   std::memcpy(slot, &entry, kSequence);
-  std::memcpy(reinterpret_cast<std::byte*>(slot) + kAfter, reinterpret_cast<const std::byte*>(&entry) + kAfter,
-              sizeof(entry) - kAfter);
+  std::memcpy(reinterpret_cast<std::byte*>(slot) + kAfter,
+              reinterpret_cast<const std::byte*>(&entry) + kAfter, sizeof(entry) - kAfter);
   std::atomic_ref(slot->sequence).store(number / params_.entries + 1, std::memory_order_release);
 
   // IBA 11.4.2.2: an unsuccessful completion counts as solicited.
@@ -58,8 +61,8 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
 void CompletionQueue::arm(bool solicited_only) {
   // A request for any completion is not weakened by a later one for solicited ones (IBA 11.4.2.2).
   if (armed_ != Arm::kAny) armed_ = solicited_only ? Arm::kSolicited : Arm::kAny;
-  // facts/ordering.md rule 10: this adapter also raises an event for completions that are there already, which
-  // hides lost wake-ups from programs; the specification does not ask for it.
+  // facts/ordering.md rule 10: this adapter also raises an event for completions that are there already,
+  // which hides lost wake-ups from programs; the specification does not ask for it.
   consumer_ = read_consumer();
   const std::uint32_t waiting = producer_ - consumer_;
   if (waiting == 0 || waiting > params_.entries) return;

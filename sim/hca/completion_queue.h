@@ -25,19 +25,20 @@ struct CompletionQueueParams {
 
 class CompletionQueue {
  public:
-  CompletionQueue(Ref<CompletionQueue> self, Adapter& adapter, Context& context, const CompletionQueueParams& params);
+  CompletionQueue(Ref<CompletionQueue> self, Adapter& adapter, Context& context,
+                  const CompletionQueueParams& params);
 
   const Ref<CompletionQueue> self;
   Context& context;
-  std::uint32_t users = 0;                  // queue pairs
-  std::uint32_t events_reported = 0;        // counted when the program could read them
+  std::uint32_t users = 0;            // queue pairs
+  std::uint32_t events_reported = 0;  // counted when the program could read them
   std::uint32_t async_events_reported = 0;
 
   const CompletionQueueParams& params() const { return params_; }
   std::uint32_t number() const { return params_.number; }
 
-  // The entry becomes visible now; visible_at_ps, timestamp and sequence are filled in. One too many is lost, and
-  // the queue with it (IBA 11.2.8.1: overrun is an affiliated asynchronous error).
+  // The entry becomes visible now; visible_at_ps, timestamp and sequence are filled in. One too many is lost,
+  // and the queue with it (IBA 11.2.8.1: overrun is an affiliated asynchronous error).
   void write(protocol::Cqe entry, bool solicited);
 
   void arm(bool solicited_only);
@@ -55,8 +56,8 @@ class CompletionQueue {
   Adapter& adapter_;
   CompletionQueueParams params_;
   std::uint32_t producer_ = 0;
-  std::uint32_t consumer_ = 0;         // as last read from the record
-  std::uint32_t solicited_end_ = 0;    // one past the newest entry that a solicited-only request waits for
+  std::uint32_t consumer_ = 0;       // as last read from the record
+  std::uint32_t solicited_end_ = 0;  // one past the newest entry that a solicited-only request waits for
   bool has_solicited_ = false;
   bool overrun_ = false;
   Arm armed_ = Arm::kNone;

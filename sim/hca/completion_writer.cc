@@ -9,8 +9,8 @@ namespace verbatim::hca {
 CompletionWriter::CompletionWriter(Adapter& adapter)
     : adapter_(adapter),
       stage_(adapter.clock, adapter.profile.completion),
-      staged_(DelayLine<Pending>::of<&CompletionWriter::on_staged>(adapter.engine, adapter.id, EventClass::kStage,
-                                                                   this)) {}
+      staged_(DelayLine<Pending>::of<&CompletionWriter::on_staged>(adapter.engine, adapter.id,
+                                                                   EventClass::kStage, this)) {}
 
 void CompletionWriter::push(const Ref<CompletionQueue>& cq, const protocol::Cqe& entry, bool solicited) {
   staged_.push(stage_.accept(adapter_.engine.now()), {cq, entry, solicited});

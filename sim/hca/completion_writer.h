@@ -1,6 +1,6 @@
-// The last stage of every work request: its completion passes the completion stage and is written to the ring by
-// DMA. One for the whole adapter, in order, and behind the payload writes issued before: posted writes keep their
-// order, so no completion is seen before its data.
+// The last stage of every work request: its completion passes the completion stage and is written to the ring
+// by DMA. One for the whole adapter, in order, and behind the payload writes issued before: posted writes
+// keep their order, so no completion is seen before its data.
 #pragma once
 
 #include "sim/core/delay_line.h"

@@ -1,5 +1,5 @@
-// One program's opening of the adapter, and the simple objects in it. Handles name objects within their context
-// only, count up and are never used twice.
+// One program's opening of the adapter, and the simple objects in it. Handles name objects within their
+// context only, count up and are never used twice.
 #pragma once
 
 #include <cstdint>

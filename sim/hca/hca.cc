@@ -92,7 +92,8 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
                               std::uint64_t value) {
   Context* context = find_context(number);
   if (context == nullptr) return;  // a program can only ring what it has opened
-  doorbells_on_the_way_.push(adapter.engine.now() + adapter.dma.mmio_latency(), {context->self, kind, object, value});
+  doorbells_on_the_way_.push(adapter.engine.now() + adapter.dma.mmio_latency(),
+                             {context->self, kind, object, value});
 }
 
 void Hca::Impl::on_doorbell_arrived(Doorbell doorbell) {
@@ -103,8 +104,8 @@ void Hca::Impl::on_doorbell(Doorbell doorbell) {
   const Context* context = doorbell.context.get();
   if (context == nullptr) return;
   const std::uint32_t producer = static_cast<std::uint32_t>(doorbell.value);
-  adapter.tracer.record(adapter.id, TraceEvent::kDoorbell, static_cast<std::uint64_t>(doorbell.kind), doorbell.number,
-                        doorbell.value);
+  adapter.tracer.record(adapter.id, TraceEvent::kDoorbell, static_cast<std::uint64_t>(doorbell.kind),
+                        doorbell.number, doorbell.value);
   if (doorbell.kind == protocol::DoorbellKind::kCompletionQueueArm) {
     const auto it = cqs_.find(doorbell.number);
     CompletionQueue* cq = it == cqs_.end() ? nullptr : it->second.get();

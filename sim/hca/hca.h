@@ -1,6 +1,6 @@
-// The adapter as its surroundings see it: commands and doorbells from programs on one side, packets on the other.
-// Behind it: key table, queue pairs (requester, responder, completer), completion queues, DMA.
-// The caller (supervisor, or a test) owns programs and tells the adapter about them; the adapter owns every verbs
+// The adapter as its surroundings see it: commands and doorbells from programs on one side, packets on the
+// other. Behind it: key table, queue pairs (requester, responder, completer), completion queues, DMA. The
+// caller (supervisor, or a test) owns programs and tells the adapter about them; the adapter owns every verbs
 // object and reaches programs only by DMA and by the events it raises.
 #pragma once
 
@@ -23,7 +23,8 @@
 
 namespace verbatim::hca {
 
-// Where an opened device's notifications go. Calls come at the virtual time at which the program could read them.
+// Where an opened device's notifications go. Calls come at the virtual time at which the program could read
+// them.
 class EventListener {
  public:
   virtual ~EventListener() = default;
@@ -33,15 +34,15 @@ class EventListener {
   virtual void on_dma_fault(std::uint32_t context, std::uint64_t va, std::uint64_t length) = 0;
 };
 
-// One program's side of the adapter. All three outlive the context, and `arena` (the process region's arena) may
-// change under the adapter's feet at any time.
+// One program's side of the adapter. All three outlive the context, and `arena` (the process region's arena)
+// may change under the adapter's feet at any time.
 struct ProgramPort {
   std::uint32_t process = 0;  // virtual pid, for traces
   host::ProgramMemory* memory = nullptr;
   std::span<std::byte> arena;
   EventListener* listener = nullptr;
-  // Where `arena` begins in the process region's arena: added to every offset in an answer, so that several adapters
-  // may each have a part of it. Contexts of one process on one adapter share the part.
+  // Where `arena` begins in the process region's arena: added to every offset in an answer, so that several
+  // adapters may each have a part of it. Contexts of one process on one adapter share the part.
   std::uint64_t arena_offset = 0;
 };
 
@@ -81,7 +82,8 @@ class Hca final : public fabric::PacketSink {
   void execute(std::span<std::byte> mailbox);
 
   // The CPU's MMIO write leaves the processor now; nothing in it is trusted.
-  void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number, std::uint64_t value);
+  void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
+                     std::uint64_t value);
 
   // Memory an idle queue pair takes in the simulator, its rings aside.
   static std::size_t queue_pair_bytes();

@@ -50,7 +50,8 @@ class Hca::Impl {
   std::uint32_t open(const ProgramPort& program);
   void close(std::uint32_t context);
   void execute(std::span<std::byte> mailbox);
-  void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number, std::uint64_t value);
+  void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
+                     std::uint64_t value);
 
  private:
   struct Doorbell {
@@ -60,7 +61,8 @@ class Hca::Impl {
     std::uint64_t value = 0;
   };
 
-  // Copies a command out of the mailbox, runs the handler, copies the answer back. The handler returns an errno.
+  // Copies a command out of the mailbox, runs the handler, copies the answer back. The handler returns an
+  // errno.
   template <class Command, class Handler>
   int answer(std::span<std::byte> mailbox, Handler handler);
   int dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox);

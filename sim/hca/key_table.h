@@ -1,5 +1,6 @@
-// Local and remote keys: 24 bits of index and a low byte that differs each time an index is used again, so that a
-// stale key is found out (IBA 10.6.3). One key serves as L_Key and R_Key; R_Key use needs a remote access right.
+// Local and remote keys: 24 bits of index and a low byte that differs each time an index is used again, so
+// that a stale key is found out (IBA 10.6.3). One key serves as L_Key and R_Key; R_Key use needs a remote
+// access right.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 namespace verbatim::hca {
 
 struct KeyCheck {
-  MemoryRegion* region = nullptr;  // null: refused
+  MemoryRegion* region = nullptr;    // null: refused
   host::ProgramAddress address = 0;  // of the first byte, in the program
 };
 
@@ -22,10 +23,10 @@ class KeyTable {
   std::uint32_t add(MemoryRegion& region);
   void remove(std::uint32_t key);
 
-  // Whether all of [va, va + length) may be used with `access` (local reading is always allowed) through a key of
-  // this context's protection domain (IBA 10.6.3.1, 10.6.3.2).
-  KeyCheck check(std::uint32_t key, const Context& context, std::uint32_t pd, std::uint64_t va, std::uint64_t length,
-                 std::uint32_t access) const;
+  // Whether all of [va, va + length) may be used with `access` (local reading is always allowed) through a
+  // key of this context's protection domain (IBA 10.6.3.1, 10.6.3.2).
+  KeyCheck check(std::uint32_t key, const Context& context, std::uint32_t pd, std::uint64_t va,
+                 std::uint64_t length, std::uint32_t access) const;
   // The region a key names now, null if none.
   MemoryRegion* find(std::uint32_t key) const;
 

@@ -34,7 +34,8 @@ void Notifier::on_due(Notice notice) {
   }
   if (cq == nullptr && qp == nullptr) return;
   const std::uint32_t number = cq != nullptr ? cq->number() : qp->number;
-  adapter_.tracer.record(adapter_.id, TraceEvent::kAsyncEvent, static_cast<std::uint64_t>(notice.type), number);
+  adapter_.tracer.record(adapter_.id, TraceEvent::kAsyncEvent, static_cast<std::uint64_t>(notice.type),
+                         number);
   protocol::AsyncEvent event{};
   event.event_type = static_cast<std::uint32_t>(notice.type);
   Context* context = nullptr;

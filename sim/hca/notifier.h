@@ -1,5 +1,5 @@
-// Events on their way to programs: completion events and asynchronous events, each readable one event latency after
-// its cause; and memory faults, told at once.
+// Events on their way to programs: completion events and asynchronous events, each readable one event latency
+// after its cause; and memory faults, told at once.
 #pragma once
 
 #include <cstdint>

@@ -35,8 +35,8 @@ void PayloadWriter::on_dma_write(std::uint64_t) {
   for (const MemoryPiece& piece : pieces) {
     const std::span<const std::byte> part = bytes.first(piece.length);
     bytes = bytes.subspan(piece.length);
-    adapter_.tracer.record(adapter_.id, TraceEvent::kDmaWrite, context->program.process, piece.address, piece.length,
-                           0, part);
+    adapter_.tracer.record(adapter_.id, TraceEvent::kDmaWrite, context->program.process, piece.address,
+                           piece.length, 0, part);
     if (!context->program.memory->write(piece.address, part)) {
       adapter_.notifier.dma_fault(*context, piece.key, piece.address, piece.length);
     }

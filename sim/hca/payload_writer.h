@@ -26,7 +26,8 @@ class PayloadWriter final : public host::DmaClient {
   explicit PayloadWriter(Adapter& adapter) : adapter_(adapter) {}
 
   // The pieces together are as long as the payload, and not empty.
-  host::DmaWriteTimes write(Context& context, const ib::Payload& payload, std::span<const MemoryPiece> pieces);
+  host::DmaWriteTimes write(Context& context, const ib::Payload& payload,
+                            std::span<const MemoryPiece> pieces);
 
  private:
   struct Placement {

@@ -1,5 +1,5 @@
-// A pipeline stage in the adapter's core clock: work enters at a clock edge, the next may enter `interval` cycles
-// later, and each leaves `latency` cycles after it entered. In order.
+// A pipeline stage in the adapter's core clock: work enters at a clock edge, the next may enter `interval`
+// cycles later, and each leaves `latency` cycles after it entered. In order.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Commands on completion queues and queue pairs. What is granted is what the rings can hold: counts are rounded up
-// to powers of two, entries to whole 64-byte (send) and 16-byte (receive) units.
+// Commands on completion queues and queue pairs. What is granted is what the rings can hold: counts are
+// rounded up to powers of two, entries to whole 64-byte (send) and 16-byte (receive) units.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -12,7 +12,9 @@ using ib::QpType;
 
 namespace {
 
-constexpr std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) { return (value + unit - 1) / unit * unit; }
+constexpr std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 constexpr std::uint32_t kSgeBytes = sizeof(protocol::Sge);
 
 // Bytes of one send entry: the header and room for the scatter list or the inline data, whichever is longer.
@@ -132,13 +134,17 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   CompletionQueue* send_cq = find_cq(context, command.send_cq);
   CompletionQueue* recv_cq = find_cq(context, command.recv_cq);
   if (pd == context.pds.end() || send_cq == nullptr || recv_cq == nullptr) return EINVAL;
-  if (capabilities.max_send_wr > profile.max_qp_wr || capabilities.max_recv_wr > profile.max_qp_wr) return EINVAL;
-  if (capabilities.max_send_sge > profile.max_sge || capabilities.max_recv_sge > profile.max_sge) return EINVAL;
+  if (capabilities.max_send_wr > profile.max_qp_wr || capabilities.max_recv_wr > profile.max_qp_wr)
+    return EINVAL;
+  if (capabilities.max_send_sge > profile.max_sge || capabilities.max_recv_sge > profile.max_sge)
+    return EINVAL;
   if (capabilities.max_inline_data > profile.max_inline_data) return EINVAL;
   if (qp_count_ >= profile.max_qp) return ENOMEM;
 
-  const std::uint32_t send_entries = capabilities.max_send_wr == 0 ? 0 : std::bit_ceil(capabilities.max_send_wr);
-  const std::uint32_t recv_entries = capabilities.max_recv_wr == 0 ? 0 : std::bit_ceil(capabilities.max_recv_wr);
+  const std::uint32_t send_entries =
+      capabilities.max_send_wr == 0 ? 0 : std::bit_ceil(capabilities.max_send_wr);
+  const std::uint32_t recv_entries =
+      capabilities.max_recv_wr == 0 ? 0 : std::bit_ceil(capabilities.max_recv_wr);
   const std::uint32_t send_bytes_each = send_stride(capabilities);
   const std::uint32_t recv_bytes_each = recv_stride(capabilities);
   // One block: send ring, receive ring, record; the record on its own cache line.
@@ -150,8 +156,8 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
 
   QueuePairParams params;
   params.handle = context.next_handle();
-  params.number =
-      qp_numbers_.take([this](std::uint32_t number) { return adapter.qp_by_number(ib::Qpn{number}) != nullptr; });
+  params.number = qp_numbers_.take(
+      [this](std::uint32_t number) { return adapter.qp_by_number(ib::Qpn{number}) != nullptr; });
   CHECK(params.number != 0);
   params.cookie = command.cookie;
   params.type = static_cast<QpType>(command.type);
@@ -180,8 +186,8 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   const std::uint32_t send_room = send_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::SendWqe));
   capabilities.max_send_sge = std::min(send_room / kSgeBytes, profile.max_sge);
   capabilities.max_inline_data = std::min(send_room, profile.max_inline_data);
-  capabilities.max_recv_sge =
-      std::min((recv_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) / kSgeBytes, profile.max_sge);
+  capabilities.max_recv_sge = std::min(
+      (recv_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) / kSgeBytes, profile.max_sge);
   qp.get()->attributes.capabilities = capabilities;
   command.handle = params.handle;
   command.number = params.number;

@@ -62,7 +62,8 @@ void QueuePair::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
   if (transport_of(packet.bth.opcode) != ib::Transport::kRc) {
     return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
   }
-  const bool receives = operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
+  const bool receives =
+      operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
   if (!receives) return adapter.receiver.drop(incoming, DropReason::kWrongState);
   if ((packet.bth.pkey & 0x7fff) != 0x7fff) return adapter.receiver.drop(incoming, DropReason::kWrongPkey);
   if (packet.lrh.source.value != attributes.path.dlid) {

@@ -29,7 +29,7 @@ struct QueuePairParams {
   std::uint64_t record_offset = 0;  // QueuePairRecord in the arena
   std::uint64_t send_offset = 0;    // rings in the arena
   std::uint64_t recv_offset = 0;
-  std::uint64_t block_bytes = 0;    // of both rings and the record, which lie in one block from send_offset
+  std::uint64_t block_bytes = 0;  // of both rings and the record, which lie in one block from send_offset
 };
 
 class QueuePair {

@@ -31,7 +31,8 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
   const auto asks = [mask](std::uint32_t bit) { return (mask & bit) != 0; };
   if (asks(ib::kQpPort) && to.port_num != 1) return EINVAL;
   if (asks(ib::kQpPkeyIndex) && to.pkey_index >= profile.pkey_table_length) return EINVAL;
-  if (asks(ib::kQpAccessFlags) && (to.qp_access_flags & ~(kRemoteRights | ib::kLocalWrite | ib::kMwBind)) != 0) {
+  if (asks(ib::kQpAccessFlags) &&
+      (to.qp_access_flags & ~(kRemoteRights | ib::kLocalWrite | ib::kMwBind)) != 0) {
     return EINVAL;
   }
   if (asks(ib::kQpAv) && !is_path_valid(to.path, profile)) return EINVAL;
@@ -45,7 +46,8 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
   if (asks(ib::kQpDestQpn) && to.dest_qp_num >= kLimit24) return EINVAL;
   if (asks(ib::kQpMaxRdAtomic) && to.max_rd_atomic > profile.max_qp_init_rd_atom) return EINVAL;
   if (asks(ib::kQpMaxDestRdAtomic) && to.max_dest_rd_atomic > profile.max_qp_rd_atom) return EINVAL;
-  // Automatic path migration is not built: no alternate path, and the only migration state is the initial one.
+  // Automatic path migration is not built: no alternate path, and the only migration state is the initial
+  // one.
   if (asks(ib::kQpAlternatePath)) return EOPNOTSUPP;
   if (asks(ib::kQpPathMigState) && to.path_mig_state != kMigrated) return EOPNOTSUPP;
   return 0;
@@ -78,7 +80,8 @@ void QueuePair::take_attributes(const protocol::QpAttributes& to, std::uint32_t 
 int QueuePair::modify(const protocol::QpAttributes& to, std::uint32_t mask) {
   if ((mask & ib::kQpRateLimit) != 0) return EOPNOTSUPP;
   if ((mask & ib::kQpCapabilities) != 0) return EINVAL;
-  const std::uint32_t current = (mask & ib::kQpCurrentState) != 0 ? to.cur_qp_state : static_cast<std::uint32_t>(state_);
+  const std::uint32_t current =
+      (mask & ib::kQpCurrentState) != 0 ? to.cur_qp_state : static_cast<std::uint32_t>(state_);
   const std::uint32_t next = (mask & ib::kQpState) != 0 ? to.qp_state : current;
   if (current != static_cast<std::uint32_t>(state_) || next >= ib::kQpStateCount) return EINVAL;
   const QpState from = state_;

@@ -10,9 +10,8 @@ namespace verbatim::hca {
 ReceivePipeline::ReceivePipeline(Adapter& adapter)
     : adapter_(adapter),
       check_(adapter.clock, adapter.profile.receive_check),
-      checked_(
-          DelayLine<Incoming>::of<&ReceivePipeline::on_checked>(adapter.engine, adapter.id, EventClass::kStage, this)) {
-}
+      checked_(DelayLine<Incoming>::of<&ReceivePipeline::on_checked>(adapter.engine, adapter.id,
+                                                                     EventClass::kStage, this)) {}
 
 void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) {
   checked_.push(check_.accept(times.tail), {std::move(packet), true, {}});
@@ -38,7 +37,8 @@ void ReceivePipeline::drop(Incoming& incoming, DropReason reason) {
 void ReceivePipeline::on_checked(Incoming incoming) {
   incoming.checked_at = adapter_.engine.now();
   const ib::Packet& packet = *incoming.packet;
-  // IBA 9.6: packet integrity, destination and partition are checked before anything that the queue pair knows.
+  // IBA 9.6: packet integrity, destination and partition are checked before anything that the queue pair
+  // knows.
   if (packet.corrupted) return drop(incoming, DropReason::kCorrupted);
   if (packet.lrh.destination != adapter_.address.lid) return drop(incoming, DropReason::kWrongLid);
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);

@@ -1,6 +1,6 @@
-// From the port to queue pairs: a packet is checked when all of it has arrived, one after the other, and handed to
-// the queue pair it names. Packets from this adapter to itself join here, behind the packetize stage, without the
-// port: loopback takes no wire time.
+// From the port to queue pairs: a packet is checked when all of it has arrived, one after the other, and
+// handed to the queue pair it names. Packets from this adapter to itself join here, behind the packetize
+// stage, without the port: loopback takes no wire time.
 #pragma once
 
 #include "sim/core/delay_line.h"
@@ -13,19 +13,19 @@ namespace verbatim::hca {
 
 struct Adapter;
 
-// Reason value of packet-dropped records of adapters; packets that arrive where they are not expected are no error
-// of the simulator, and most are silently dropped by specification.
+// Reason value of packet-dropped records of adapters; packets that arrive where they are not expected are no
+// error of the simulator, and most are silently dropped by specification.
 enum class DropReason : std::uint8_t {
   kCorrupted = static_cast<std::uint8_t>(fabric::DropReason::kFirstAdapterReason),
   kWrongLid,
   kUnknownQp,
   kWrongTransport,
-  kWrongState,   // the queue pair is not in a state in which it receives (IBA 10.3.1)
+  kWrongState,  // the queue pair is not in a state in which it receives (IBA 10.3.1)
   kWrongPkey,
   kWrongSource,  // not from the queue pair's peer
   kStale,        // an acknowledgement of nothing outstanding
   kUndefinedOpcode,
-  kAfterNak,     // follows a packet that was answered by a NAK
+  kAfterNak,  // follows a packet that was answered by a NAK
 };
 
 // A packet being received, and the input buffer space it still holds.

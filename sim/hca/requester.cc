@@ -32,7 +32,9 @@ ib::MessageKind kind_of(WqeOpcode opcode) {
   }
 }
 
-bool is_write(WqeOpcode opcode) { return opcode == WqeOpcode::kRdmaWrite || opcode == WqeOpcode::kRdmaWriteWithImm; }
+bool is_write(WqeOpcode opcode) {
+  return opcode == WqeOpcode::kRdmaWrite || opcode == WqeOpcode::kRdmaWriteWithImm;
+}
 
 bool is_built(WqeOpcode opcode) {
   return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm || is_write(opcode);
@@ -42,9 +44,10 @@ bool is_built(WqeOpcode opcode) {
 
 Requester::Requester(QueuePair& qp)
     : qp_(qp),
-      ack_timer_(Timer::of<&Requester::on_ack_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout, this)),
-      rnr_timer_(Timer::of<&Requester::on_rnr_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout, this)) {
-}
+      ack_timer_(Timer::of<&Requester::on_ack_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout,
+                                                       this)),
+      rnr_timer_(Timer::of<&Requester::on_rnr_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout,
+                                                       this)) {}
 
 void Requester::on_doorbell(std::uint32_t producer) {
   switch (qp_.send_queue.announce(producer)) {

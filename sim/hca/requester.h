@@ -1,9 +1,9 @@
-// The sending half of a queue pair (IBA 9.7.2, 9.7.7.1): takes work requests in order, cuts them into packets with
-// ascending PSNs, and starts again at the oldest unacknowledged packet when it must.
+// The sending half of a queue pair (IBA 9.7.2, 9.7.7.1): takes work requests in order, cuts them into packets
+// with ascending PSNs, and starts again at the oldest unacknowledged packet when it must.
 //
-// Invariants: works_ holds the requests from the oldest not completed to the newest decoded; those before the cursor
-// and the one at it (when begun) have PSNs; unacknowledged <= next <= highest in serial order, where `next` is the
-// PSN the cursor would send and `highest` is one past the highest ever made.
+// Invariants: works_ holds the requests from the oldest not completed to the newest decoded; those before the
+// cursor and the one at it (when begun) have PSNs; unacknowledged <= next <= highest in serial order, where
+// `next` is the PSN the cursor would send and `highest` is one past the highest ever made.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,8 @@ class Requester {
  private:
   friend class Completer;
 
-  // What is wrong with a request before any packet of it is made; kSuccess when nothing. Turns the addresses of its
-  // scatter list into those of the program.
+  // What is wrong with a request before any packet of it is made; kSuccess when nothing. Turns the addresses
+  // of its scatter list into those of the program.
   ib::WcStatus check(SendWork& work) const;
   void fetch_more();
   void begin(SendWork& work);
@@ -70,9 +70,9 @@ class Requester {
 
   QueuePair& qp_;
   Ring<SendWork> works_;
-  std::uint32_t fetching_ = 0;      // entries on their way
-  std::uint32_t cursor_ = 0;        // index into works_ of the request being sent
-  std::uint32_t cursor_offset_ = 0; // bytes of it already made into packets
+  std::uint32_t fetching_ = 0;       // entries on their way
+  std::uint32_t cursor_ = 0;         // index into works_ of the request being sent
+  std::uint32_t cursor_offset_ = 0;  // bytes of it already made into packets
   ib::Psn next_psn_;
   ib::Psn unacknowledged_;
   ib::Psn highest_psn_;
@@ -81,7 +81,7 @@ class Requester {
   std::uint8_t retries_left_ = 0;
   std::uint8_t rnr_retries_left_ = 0;
   bool rnr_waiting_ = false;
-  Instant ack_deadline_ = kNever;   // may be later than the timer, which then only moves on
+  Instant ack_deadline_ = kNever;  // may be later than the timer, which then only moves on
   Timer ack_timer_;
   Timer rnr_timer_;
 };

@@ -50,7 +50,8 @@ void Responder::flush() {
   refill();
 }
 
-// ---- receive work requests -------------------------------------------------------------------------------------
+// ---- receive work requests
+// -------------------------------------------------------------------------------------
 
 void Responder::refill() {
   if (qp_.recv_queue.entries() == 0) return;
@@ -118,7 +119,8 @@ void Responder::resume() {
   hold(std::move(incoming));
 }
 
-// ---- requests --------------------------------------------------------------------------------------------------
+// ---- requests
+// --------------------------------------------------------------------------------------------------
 
 void Responder::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
   if (holding_) {
@@ -191,7 +193,8 @@ Responder::Step Responder::check_psn(Request& request) {
 }
 
 Responder::Step Responder::check_sequence(Request& request) {
-  // IBA 9.7.4.1.5, table 57: FIRST and ONLY only between messages, MIDDLE and LAST only within one of their kind.
+  // IBA 9.7.4.1.5, table 57: FIRST and ONLY only between messages, MIDDLE and LAST only within one of their
+  // kind.
   switch (operation_of(request.packet.bth.opcode)) {
     case ib::Operation::kSendFirst:
     case ib::Operation::kSendMiddle:
@@ -226,8 +229,9 @@ Responder::Step Responder::check_rights(Request& request) {
 }
 
 Responder::Step Responder::check_resources(Request& request) {
-  const bool consumes = request.kind == Message::kSend ? request.operation.begins_message
-                                                       : request.operation.ends_message && request.operation.has_immediate;
+  const bool consumes = request.kind == Message::kSend
+                            ? request.operation.begins_message
+                            : request.operation.ends_message && request.operation.has_immediate;
   if (!consumes || current_) return Step::kLength;
   if (!cache_.empty()) {
     current_ = cache_.pop_front();
@@ -241,8 +245,8 @@ Responder::Step Responder::check_resources(Request& request) {
     refill();
     return Step::kWait;
   }
-  // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again. What it has sent behind it
-  // is not reported as a gap.
+  // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again. What it has sent
+  // behind it is not reported as a gap.
   nak_sent_ = true;
   send_ack(ib::rnr_nak_syndrome(qp_.attributes.min_rnr_timer), expected_);
   qp_.adapter.receiver.drop(request.incoming, DropReason::kAfterNak);
@@ -254,7 +258,8 @@ Responder::Step Responder::check_length(Request& request) {
   const std::uint32_t mtu = qp_.path_mtu();
   const ib::OpcodeInfo& operation = request.operation;
   // IBA 9.7.4.1.6: FIRST and MIDDLE carry exactly one path MTU, LAST 1 to MTU bytes, ONLY 0 to MTU.
-  const bool fits = operation.ends_message ? length <= mtu && (operation.begins_message || length > 0) : length == mtu;
+  const bool fits =
+      operation.ends_message ? length <= mtu && (operation.begins_message || length > 0) : length == mtu;
   if (!fits) return refuse(request, NakCode::kInvalidRequest);
   if (request.kind == Message::kSend && received_ + std::uint64_t{length} > current_->capacity) {
     return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
@@ -262,7 +267,8 @@ Responder::Step Responder::check_length(Request& request) {
   if (request.kind == Message::kWrite) {
     if (operation.begins_message) {
       reth_ = request.packet.reth;
-      if (reth_.length > qp_.adapter.profile.max_message_bytes) return refuse(request, NakCode::kInvalidRequest);
+      if (reth_.length > qp_.adapter.profile.max_message_bytes)
+        return refuse(request, NakCode::kInvalidRequest);
     }
     // IBA 9.7.4.1.6: the payload of all packets together is what the RETH announced.
     const std::uint64_t total = received_ + std::uint64_t{length};
@@ -296,14 +302,14 @@ bool Responder::place_send(Request& request) {
   if (length == 0) return true;
   std::vector<MemoryPiece>& pieces = qp_.adapter.scratch_pieces;
   pieces.clear();
-  const bool allowed = current_->sges.visit(received_, length, [&](const protocol::Sge& sge, std::uint32_t offset,
-                                                                   std::uint32_t part) {
-    const KeyCheck key = qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va + offset, part,
-                                                ib::kLocalWrite);
-    if (key.region == nullptr) return false;
-    pieces.push_back({key.address, part, sge.lkey});
-    return true;
-  });
+  const bool allowed = current_->sges.visit(
+      received_, length, [&](const protocol::Sge& sge, std::uint32_t offset, std::uint32_t part) {
+        const KeyCheck key = qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va + offset,
+                                                    part, ib::kLocalWrite);
+        if (key.region == nullptr) return false;
+        pieces.push_back({key.address, part, sge.lkey});
+        return true;
+      });
   if (!allowed) return false;
   const auto times = qp_.adapter.payloads.write(qp_.context, request.packet.payload, pieces);
   qp_.adapter.receiver.release(request.incoming, times.left_adapter);
@@ -343,7 +349,8 @@ Responder::Step Responder::acknowledge(Request& request) {
   return Step::kDone;
 }
 
-// ---- errors and answers ----------------------------------------------------------------------------------------
+// ---- errors and answers
+// ----------------------------------------------------------------------------------------
 
 Responder::Step Responder::refuse(Request& request, NakCode code) {
   send_ack(ib::nak_syndrome(code), request.packet.bth.psn);

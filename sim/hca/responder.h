@@ -1,7 +1,7 @@
-// The receiving half of a queue pair (IBA 9.7.4, 9.7.5): each request packet passes a row of checks, one function per
-// step, in the order in which the specification gives precedence to their errors, and is then executed and
-// acknowledged. A packet that needs a receive work request that is still being fetched waits, and everything behind
-// it; so does nothing of other queue pairs.
+// The receiving half of a queue pair (IBA 9.7.4, 9.7.5): each request packet passes a row of checks, one
+// function per step, in the order in which the specification gives precedence to their errors, and is then
+// executed and acknowledged. A packet that needs a receive work request that is still being fetched waits,
+// and everything behind it; so does nothing of other queue pairs.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,8 @@ class Responder {
   Step refuse(Request& request, ib::NakCode code);
   Step fail_receive(Request& request, ib::WcStatus status, ib::NakCode code);
   void send_ack(std::uint8_t syndrome, ib::Psn psn);
-  void complete_receive(const RecvWork& work, ib::WcStatus status, const ib::Packet* packet, std::uint32_t bytes);
+  void complete_receive(const RecvWork& work, ib::WcStatus status, const ib::Packet* packet,
+                        std::uint32_t bytes);
   // Places the packet's payload; false when a key does not allow it.
   bool place_send(Request& request);
   void place_write(Request& request);
@@ -86,22 +87,22 @@ class Responder {
 
   QueuePair& qp_;
   ib::Psn expected_;
-  std::uint32_t msn_ = 0;             // 24 bits: messages completed
-  bool nak_sent_ = false;             // a gap or a missing receive was answered; silence until the PSN comes
+  std::uint32_t msn_ = 0;  // 24 bits: messages completed
+  bool nak_sent_ = false;  // a gap or a missing receive was answered; silence until the PSN comes
   bool established_ = false;
   Message message_ = Message::kNone;  // being received
   std::uint32_t received_ = 0;        // bytes of it
   ib::Reth reth_;                     // of the WRITE being received
   std::optional<RecvWork> current_;   // receive work request of the message
 
-  Ring<RecvWork> cache_;              // fetched, unused
-  std::uint32_t fetching_ = 0;        // receive work requests on their way
+  Ring<RecvWork> cache_;        // fetched, unused
+  std::uint32_t fetching_ = 0;  // receive work requests on their way
   bool record_fetching_ = false;
-  bool no_receive_ = false;           // the record was read after the held packet came, and there was nothing
+  bool no_receive_ = false;  // the record was read after the held packet came, and there was nothing
 
   bool holding_ = false;
-  Incoming held_;                     // waits for a receive work request
-  Ring<Incoming> behind_;             // and these wait behind it
+  Incoming held_;          // waits for a receive work request
+  Ring<Incoming> behind_;  // and these wait behind it
 };
 
 }  // namespace verbatim::hca

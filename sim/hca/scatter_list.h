@@ -26,7 +26,9 @@ class ScatterList {
   }
 
   std::uint32_t size() const { return count_; }
-  std::span<const protocol::Sge> entries() const { return {count_ > kInline ? more_.data() : inline_, count_}; }
+  std::span<const protocol::Sge> entries() const {
+    return {count_ > kInline ? more_.data() : inline_, count_};
+  }
   std::span<protocol::Sge> entries() { return {count_ > kInline ? more_.data() : inline_, count_}; }
   std::uint64_t total_bytes() const {
     std::uint64_t total = 0;
@@ -34,8 +36,8 @@ class ScatterList {
     return total;
   }
 
-  // Calls visit(sge, offset within it, bytes) for each part of [offset, offset + length) of the list; stops and
-  // returns false when visit does.
+  // Calls visit(sge, offset within it, bytes) for each part of [offset, offset + length) of the list; stops
+  // and returns false when visit does.
   template <class Visit>
   bool visit(std::uint64_t offset, std::uint32_t length, Visit&& visit) const {
     for (const protocol::Sge& sge : entries()) {

@@ -11,10 +11,10 @@ SendPipeline::SendPipeline(Adapter& adapter)
     : adapter_(adapter),
       packetize_(adapter.clock, adapter.profile.packetize),
       acknowledge_(adapter.clock, adapter.profile.acknowledge),
-      packetized_(
-          DelayLine<Outgoing>::of<&SendPipeline::on_packetized>(adapter.engine, adapter.id, EventClass::kStage, this)),
-      acknowledged_(DelayLine<Acknowledgement>::of<&SendPipeline::on_acknowledged>(adapter.engine, adapter.id,
-                                                                                  EventClass::kStage, this)) {}
+      packetized_(DelayLine<Outgoing>::of<&SendPipeline::on_packetized>(adapter.engine, adapter.id,
+                                                                        EventClass::kStage, this)),
+      acknowledged_(DelayLine<Acknowledgement>::of<&SendPipeline::on_acknowledged>(
+          adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
 void SendPipeline::attach(fabric::Port& port) {
   CHECK(port_ == nullptr);
@@ -157,8 +157,8 @@ void SendPipeline::transmit(Acknowledgement acknowledgement) {
   QueuePair* qp = acknowledgement.qp.get();
   if (qp == nullptr) return;
   const ib::Packet& packet = *acknowledgement.packet;
-  adapter_.tracer.record(adapter_.id, TraceEvent::kAckSent, qp->number, packet.bth.psn.value, packet.aeth.syndrome,
-                         packet.aeth.msn);
+  adapter_.tracer.record(adapter_.id, TraceEvent::kAckSent, qp->number, packet.bth.psn.value,
+                         packet.aeth.syndrome, packet.aeth.msn);
   hand_over(std::move(acknowledgement.packet));
 }
 

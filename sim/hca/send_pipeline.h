@@ -1,9 +1,9 @@
-// From queue pairs with something to send to the port: a scheduler that lets them take turns packet by packet, the
-// gather of payload from program memory, the packetize stage, and the wait for room in the port.
+// From queue pairs with something to send to the port: a scheduler that lets them take turns packet by
+// packet, the gather of payload from program memory, the packetize stage, and the wait for room in the port.
 //
-// Packets leave in the order in which their gathers were issued. A packet holds its share of the gather buffer from
-// then until the port has it, so the buffer's size over the time a gather takes bounds the rate. Acknowledgements
-// pass their own stage, need no gather, and go to the port before waiting packets.
+// Packets leave in the order in which their gathers were issued. A packet holds its share of the gather
+// buffer from then until the port has it, so the buffer's size over the time a gather takes bounds the rate.
+// Acknowledgements pass their own stage, need no gather, and go to the port before waiting packets.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct Adapter;
 struct Outgoing {
   ib::PacketPtr packet;
   Ref<QueuePair> qp;
-  std::uint32_t epoch = 0;  // of the requester or responder that made it: after a retry or reset it is not sent
+  std::uint32_t epoch =
+      0;  // of the requester or responder that made it: after a retry or reset it is not sent
   bool is_response = false;
   bool needs_gather = false;
   std::uint32_t work = 0;    // number of the work request whose bytes it carries; responses: of the read
@@ -54,7 +55,9 @@ class SendPipeline final : public host::DmaClient {
   };
 
   // Gather buffer space a payload takes: whole units, one at the least.
-  static std::uint32_t buffer_bytes(std::uint32_t payload) { return payload == 0 ? 64 : (payload + 63) & ~63u; }
+  static std::uint32_t buffer_bytes(std::uint32_t payload) {
+    return payload == 0 ? 64 : (payload + 63) & ~63u;
+  }
 
   void pump();
   void issue(Outgoing outgoing);
@@ -84,7 +87,7 @@ class SendPipeline final : public host::DmaClient {
   std::uint64_t first_gathering_ = 0;  // number of its front
   DelayLine<Outgoing> packetized_;
   DelayLine<Acknowledgement> acknowledged_;
-  Ring<Outgoing> waiting_;             // for room in the port
+  Ring<Outgoing> waiting_;  // for room in the port
   Ring<Acknowledgement> waiting_acknowledgements_;
   bool pumping_ = false;
 };

@@ -1,6 +1,6 @@
-// Objects that come and go while work for them is under way. A Ref names one life of a slot: it gives the object
-// while that life lasts and nothing afterwards, so a packet, a DMA transfer or a completion on its way to an object
-// that is destroyed meanwhile ends there.
+// Objects that come and go while work for them is under way. A Ref names one life of a slot: it gives the
+// object while that life lasts and nothing afterwards, so a packet, a DMA transfer or a completion on its way
+// to an object that is destroyed meanwhile ends there.
 #pragma once
 
 #include <cstddef>

@@ -10,9 +10,10 @@ namespace verbatim::hca {
 WorkFetcher::WorkFetcher(Adapter& adapter)
     : adapter_(adapter),
       decode_(adapter.clock, adapter.profile.wqe_decode),
-      decoded_(DelayLine<Decoded>::of<&WorkFetcher::on_decoded>(adapter.engine, adapter.id, EventClass::kStage, this)),
-      received_(
-          DelayLine<Received>::of<&WorkFetcher::on_received>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
+      decoded_(DelayLine<Decoded>::of<&WorkFetcher::on_decoded>(adapter.engine, adapter.id,
+                                                                EventClass::kStage, this)),
+      received_(DelayLine<Received>::of<&WorkFetcher::on_received>(adapter.engine, adapter.id,
+                                                                   EventClass::kStage, this)) {}
 
 void WorkFetcher::fetch_send(QueuePair& qp, std::uint32_t first, std::uint32_t count) {
   start(qp, Kind::kSend, first, count, count * qp.send_queue.stride());
@@ -22,9 +23,12 @@ void WorkFetcher::fetch_recv(QueuePair& qp, std::uint32_t first, std::uint32_t c
   start(qp, Kind::kRecv, first, count, count * qp.recv_queue.stride());
 }
 
-void WorkFetcher::fetch_recv_record(QueuePair& qp) { start(qp, Kind::kRecvRecord, 0, 0, sizeof(std::uint32_t)); }
+void WorkFetcher::fetch_recv_record(QueuePair& qp) {
+  start(qp, Kind::kRecvRecord, 0, 0, sizeof(std::uint32_t));
+}
 
-void WorkFetcher::start(QueuePair& qp, Kind kind, std::uint32_t first, std::uint32_t count, std::uint32_t bytes) {
+void WorkFetcher::start(QueuePair& qp, Kind kind, std::uint32_t first, std::uint32_t count,
+                        std::uint32_t bytes) {
   fetching_.push_back({qp.self, qp.ring_epoch, kind, first, count});
   adapter_.dma.read(bytes, *this, 0);
 }

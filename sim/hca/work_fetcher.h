@@ -1,5 +1,6 @@
-// Brings work requests from the rings in the arena into the adapter by DMA. Send requests then pass the decode
-// stage one by one; receive requests and the receive doorbell record are there as soon as their bytes are.
+// Brings work requests from the rings in the arena into the adapter by DMA. Send requests then pass the
+// decode stage one by one; receive requests and the receive doorbell record are there as soon as their bytes
+// are.
 #pragma once
 
 #include <cstdint>

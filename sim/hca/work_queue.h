@@ -1,5 +1,5 @@
-// One ring of work requests in the arena, as the adapter sees it. All numbers are free-running; the program says
-// how far it has produced, and is believed only as far as the ring is long.
+// One ring of work requests in the arena, as the adapter sees it. All numbers are free-running; the program
+// says how far it has produced, and is believed only as far as the ring is long.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ class WorkQueue {
   std::uint32_t to_fetch() const { return producer_ - fetched_; }
 
   enum class Announcement { kNew, kOld, kImpossible };
-  // A new producer number from the program. One further ahead than the ring is long is impossible; one that is not
-  // ahead of the known is old (doorbells of two threads may overtake each other).
+  // A new producer number from the program. One further ahead than the ring is long is impossible; one that
+  // is not ahead of the known is old (doorbells of two threads may overtake each other).
   Announcement announce(std::uint32_t producer) {
     const std::uint32_t ahead = producer - producer_;
     if (ahead == 0 || ahead >= (1u << 31)) return Announcement::kOld;

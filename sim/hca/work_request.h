@@ -1,5 +1,5 @@
-// Work requests as the adapter holds them: copied out of the ring once, checked, and from then on independent of
-// what the program does to the ring.
+// Work requests as the adapter holds them: copied out of the ring once, checked, and from then on independent
+// of what the program does to the ring.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Program memory made of plain buffers, for model tests and benchmarks. Ranges are mapped at chosen addresses;
-// everything else is unmapped.
+// Program memory made of plain buffers, for model tests and benchmarks. Ranges are mapped at chosen
+// addresses; everything else is unmapped.
 #pragma once
 
 #include <map>
@@ -26,8 +26,8 @@ class BufferMemory final : public ProgramMemory {
     std::vector<std::byte> bytes;
     bool writable = true;
   };
-  // Calls visit(offset into [start, start + length), bytes of the range) for every mapped part; false when a part is
-  // not mapped.
+  // Calls visit(offset into [start, start + length), bytes of the range) for every mapped part; false when a
+  // part is not mapped.
   template <class Visit>
   bool visit(ProgramAddress start, std::uint64_t length, Visit visit);
 

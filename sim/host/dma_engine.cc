@@ -5,7 +5,9 @@
 namespace verbatim::host {
 
 namespace {
-constexpr std::uint32_t count_of(std::uint32_t bytes, std::uint32_t unit) { return (bytes + unit - 1) / unit; }
+constexpr std::uint32_t count_of(std::uint32_t bytes, std::uint32_t unit) {
+  return (bytes + unit - 1) / unit;
+}
 }  // namespace
 
 DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
@@ -49,18 +51,22 @@ bool DmaEngine::tags_free(std::uint32_t requests) const {
          tag_free_at(requests_ + requests - 1) <= engine_.now();
 }
 
-void DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client, std::uint64_t cookie) {
+void DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client,
+                              std::uint64_t cookie) {
   const Duration latency = profile_.one_way_latency + profile_.memory_read_latency;
   const Instant earliest = std::max(last_write_visible_, last_read_touch_);
   const Instant first_out = upstream_.reserve(engine_.now(), profile_.read_header_bytes);
   const Instant first_touch = std::max(first_out + latency, earliest);
   const Instant last_out =
-      requests == 1 ? first_out : upstream_.reserve(engine_.now(), std::uint64_t{requests - 1} * profile_.read_header_bytes);
+      requests == 1
+          ? first_out
+          : upstream_.reserve(engine_.now(), std::uint64_t{requests - 1} * profile_.read_header_bytes);
   last_read_touch_ = std::max(last_out + latency, earliest);
-  // Every completion but the last is as long as several request headers, so once the first is on its way the lane
-  // back is busy until the last has passed.
+  // Every completion but the last is as long as several request headers, so once the first is on its way the
+  // lane back is busy until the last has passed.
   const auto completion = [&](std::uint32_t length) {
-    return length + std::uint64_t{count_of(length, profile_.max_payload_bytes)} * profile_.completion_header_bytes;
+    return length +
+           std::uint64_t{count_of(length, profile_.max_payload_bytes)} * profile_.completion_header_bytes;
   };
   const std::uint32_t full = profile_.max_read_request_bytes;
   const std::uint64_t full_bytes = completion(full);
@@ -89,11 +95,12 @@ void DmaEngine::issue_reads() {
       const std::uint32_t rest = read.pieces()[read.next_piece] - read.next_offset;
       const std::uint32_t bytes = std::min(rest, profile_.max_read_request_bytes);
       const Instant request_out = upstream_.reserve(engine_.now(), profile_.read_header_bytes);
-      touch = std::max({request_out + profile_.one_way_latency + profile_.memory_read_latency, last_write_visible_,
-                        last_read_touch_});
+      touch = std::max({request_out + profile_.one_way_latency + profile_.memory_read_latency,
+                        last_write_visible_, last_read_touch_});
       last_read_touch_ = touch;
       const std::uint64_t completion_bytes =
-          bytes + std::uint64_t{count_of(bytes, profile_.max_payload_bytes)} * profile_.completion_header_bytes;
+          bytes +
+          std::uint64_t{count_of(bytes, profile_.max_payload_bytes)} * profile_.completion_header_bytes;
       at_adapter = downstream_.reserve(touch, completion_bytes) + profile_.one_way_latency;
       tags_[requests_ % tags_.size()] = downstream_.mark(0);
       ++requests_;
@@ -108,7 +115,8 @@ void DmaEngine::issue_reads() {
   }
 }
 
-DmaWriteTimes DmaEngine::write(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie) {
+DmaWriteTimes DmaEngine::write(std::span<const std::uint32_t> pieces, DmaClient& client,
+                               std::uint64_t cookie) {
   CHECK(!pieces.empty());
   std::uint64_t bytes = 0;
   for (const std::uint32_t piece : pieces) {

@@ -1,18 +1,18 @@
-// DMA between host memory and an adapter over PCI Express. It models time only: who asked for a transfer is called
-// at the instant at which memory is touched and moves the bytes then, so that what a program does to its memory in
-// the meantime has the effect it would have.
+// DMA between host memory and an adapter over PCI Express. It models time only: who asked for a transfer is
+// called at the instant at which memory is touched and moves the bytes then, so that what a program does to
+// its memory in the meantime has the effect it would have.
 //
-// A read of n bytes goes out as requests of at most MRRS bytes (header only, upstream), each holding one tag until
-// its last completion byte is back; the root complex answers a request after the memory latency, in completions of
-// at most MPS bytes, in request order (downstream). A write goes out as posted TLPs of at most MPS bytes (upstream)
-// and is visible after the memory latency. All upstream TLPs share one lane in the order in which they are asked
-// for, except that writes pass reads that wait for a tag.
+// A read of n bytes goes out as requests of at most MRRS bytes (header only, upstream), each holding one tag
+// until its last completion byte is back; the root complex answers a request after the memory latency, in
+// completions of at most MPS bytes, in request order (downstream). A write goes out as posted TLPs of at most
+// MPS bytes (upstream) and is visible after the memory latency. All upstream TLPs share one lane in the order
+// in which they are asked for, except that writes pass reads that wait for a tag.
 //
 // Ordering (PCI Express ordering rules, table 2-40): posted writes become visible in order, and a read never
 // touches memory before every write issued ahead of it is visible.
 //
-// Granularity: one transfer touches memory at one instant, a read when its last request reaches memory, a write
-// when its last byte is visible. Callers keep transfers small (one path MTU).
+// Granularity: one transfer touches memory at one instant, a read when its last request reaches memory, a
+// write when its last byte is visible. Callers keep transfers small (one path MTU).
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,9 @@ class DmaEngine {
 
   // Pieces are contiguous runs of bytes in memory; each is cut into requests by itself. None may be empty.
   void read(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie);
-  void read(std::uint32_t bytes, DmaClient& client, std::uint64_t cookie) { read({&bytes, 1}, client, cookie); }
+  void read(std::uint32_t bytes, DmaClient& client, std::uint64_t cookie) {
+    read({&bytes, 1}, client, cookie);
+  }
 
   DmaWriteTimes write(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie);
   DmaWriteTimes write(std::uint32_t bytes, DmaClient& client, std::uint64_t cookie) {
@@ -70,15 +72,16 @@ class DmaEngine {
     std::uint64_t cookie = 0;
     std::uint32_t piece_count = 0;
     std::uint32_t next_piece = 0;
-    std::uint32_t next_offset = 0;     // within that piece
+    std::uint32_t next_offset = 0;      // within that piece
     std::uint32_t first_piece[1] = {};  // inline storage of the usual single piece
-    std::vector<std::uint32_t> more;   // all pieces when there are several
+    std::vector<std::uint32_t> more;    // all pieces when there are several
     const std::uint32_t* pieces() const { return more.empty() ? first_piece : more.data(); }
   };
 
   // Issues requests of queued reads until they are done or a tag is missing.
   void issue_reads();
-  // A read of one piece for which all tags are free: the same times as request by request, with few divisions.
+  // A read of one piece for which all tags are free: the same times as request by request, with few
+  // divisions.
   void issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client, std::uint64_t cookie);
   bool tags_free(std::uint32_t requests) const;
   // When request number `request` of all may have its tag.
@@ -93,9 +96,10 @@ class DmaEngine {
   const PcieProfile profile_;
   SerialLine upstream_;
   SerialLine downstream_;
-  std::uint64_t requests_ = 0;   // read requests issued so far; request n holds tag n mod tags
-  std::vector<SerialLine::Mark> tags_;  // last byte of the completion that frees each tag, as it enters the lane
-  bool completions_outlast_requests_;   // the lane back never runs dry within one read
+  std::uint64_t requests_ = 0;  // read requests issued so far; request n holds tag n mod tags
+  std::vector<SerialLine::Mark>
+      tags_;  // last byte of the completion that frees each tag, as it enters the lane
+  bool completions_outlast_requests_;  // the lane back never runs dry within one read
   Instant last_write_visible_{};
   Instant last_read_touch_{};
   Ring<PendingRead> pending_;

@@ -1,5 +1,6 @@
-// A resource that carries bytes one after the other: one direction of a PCI Express link. Reservations are made in
-// the order in which the bytes go; the bytes of a busy period are added up exactly and rounded to time once.
+// A resource that carries bytes one after the other: one direction of a PCI Express link. Reservations are
+// made in the order in which the bytes go; the bytes of a busy period are added up exactly and rounded to
+// time once.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Payload bytes: gathered once by a DMA read, then shared and immutable on their way through the fabric. Buffers are
-// counted and pooled, because one is needed per packet; a simulation runs in one thread, so the count is a plain
-// integer and each thread keeps its own pool.
+// Payload bytes: gathered once by a DMA read, then shared and immutable on their way through the fabric.
+// Buffers are counted and pooled, because one is needed per packet; a simulation runs in one thread, so the
+// count is a plain integer and each thread keeps its own pool.
 #pragma once
 
 #include <cstddef>

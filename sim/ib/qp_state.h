@@ -1,5 +1,5 @@
-// Which changes of state a queue pair may make, and which attributes each needs and allows: IBA 10.3.1 and tables
-// 91 and 92 as the Linux core applies them to every adapter.
+// Which changes of state a queue pair may make, and which attributes each needs and allows: IBA 10.3.1 and
+// tables 91 and 92 as the Linux core applies them to every adapter.
 #pragma once
 
 #include <cstdint>

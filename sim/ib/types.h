@@ -1,12 +1,19 @@
-// The enumerations of the verbs interface with the values of <infiniband/verbs.h>, which the model does not include;
-// a test compares the two.
+// The enumerations of the verbs interface with the values of <infiniband/verbs.h>, which the model does not
+// include; a test compares the two.
 #pragma once
 
 #include <cstdint>
 
 namespace verbatim::ib {
 
-enum class QpType : std::uint32_t { kRc = 2, kUc = 3, kUd = 4, kRawPacket = 8, kXrcSend = 9, kXrcReceive = 10 };
+enum class QpType : std::uint32_t {
+  kRc = 2,
+  kUc = 3,
+  kUd = 4,
+  kRawPacket = 8,
+  kXrcSend = 9,
+  kXrcReceive = 10
+};
 
 enum class QpState : std::uint32_t { kReset, kInit, kRtr, kRts, kSqd, kSqe, kErr };
 inline constexpr std::uint32_t kQpStateCount = 7;

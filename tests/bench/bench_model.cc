@@ -50,11 +50,13 @@ int run(std::uint64_t total_bytes) {
   }
   const double seconds = cpu_seconds() - start;
   const double hops = static_cast<double>(messages) * (kMessage / 4096) * 2;
-  std::printf("model: %.2f million packet-hops per CPU-second (%.0f hops, %.3f s)\n", hops / seconds / 1e6, hops,
-              seconds);
-  std::printf("model: %.2f events per packet-hop\n", static_cast<double>(pair.world.engine.events_executed()) / hops);
-  std::printf("model: %.2f Gb/s of payload in virtual time\n",
-              static_cast<double>(messages) * kMessage * 8 / (static_cast<double>(pair.world.now_ps()) * 1e-3));
+  std::printf("model: %.2f million packet-hops per CPU-second (%.0f hops, %.3f s)\n", hops / seconds / 1e6,
+              hops, seconds);
+  std::printf("model: %.2f events per packet-hop\n",
+              static_cast<double>(pair.world.engine.events_executed()) / hops);
+  std::printf(
+      "model: %.2f Gb/s of payload in virtual time\n",
+      static_cast<double>(messages) * kMessage * 8 / (static_cast<double>(pair.world.now_ps()) * 1e-3));
   return 0;
 }
 

@@ -92,7 +92,8 @@ TEST_F(CompletionTest, an_overrun_is_one_error_and_the_entries_before_stay) {
   EXPECT_TRUE(pair.b.program.async_events.empty());
   send(3);
   ASSERT_EQ(pair.b.program.async_events.size(), 1u);
-  EXPECT_EQ(pair.b.program.async_events[0].event_type, static_cast<std::uint32_t>(ib::AsyncEventType::kCqError));
+  EXPECT_EQ(pair.b.program.async_events[0].event_type,
+            static_cast<std::uint32_t>(ib::AsyncEventType::kCqError));
   EXPECT_EQ(pair.b.program.async_events[0].element, 0xc0u + 4);
   EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 4u);
 }
@@ -104,7 +105,8 @@ TEST_F(CompletionTest, the_send_queue_overruns_its_completions_as_well) {
   }
   pair.world.run();
   ASSERT_EQ(pair.a.program.async_events.size(), 1u);
-  EXPECT_EQ(pair.a.program.async_events[0].event_type, static_cast<std::uint32_t>(ib::AsyncEventType::kCqError));
+  EXPECT_EQ(pair.a.program.async_events[0].event_type,
+            static_cast<std::uint32_t>(ib::AsyncEventType::kCqError));
 }
 
 TEST_F(CompletionTest, a_queue_that_is_read_never_overruns) {

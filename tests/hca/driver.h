@@ -1,5 +1,6 @@
-// Plays the shim's part against adapters of the model: makes objects by commands, writes work requests into the
-// rings, rings doorbells and reads completions, as the program of a simulated host would, without any process.
+// Plays the shim's part against adapters of the model: makes objects by commands, writes work requests into
+// the rings, rings doorbells and reads completions, as the program of a simulated host would, without any
+// process.
 #pragma once
 
 #include <atomic>
@@ -47,7 +48,9 @@ inline fabric::LinkParams test_link() {
 
 struct Recorder final : TraceSink {
   std::vector<TraceRecord> records;
-  void on_record(const TraceRecord& record, std::span<const std::byte>) override { records.push_back(record); }
+  void on_record(const TraceRecord& record, std::span<const std::byte>) override {
+    records.push_back(record);
+  }
   std::size_t count(TraceEvent event) const {
     std::size_t n = 0;
     for (const TraceRecord& record : records) n += record.event == event ? 1 : 0;
@@ -105,7 +108,8 @@ struct Filter final : fabric::PacketSink {
 struct World {
   explicit World(const WorldOptions& options = {})
       : options(options),
-        components({"client/hca", "client/p1", "server/hca", "server/p1", "switch", "switch/p1", "switch/p2"}) {
+        components(
+            {"client/hca", "client/p1", "server/hca", "server/p1", "switch", "switch/p1", "switch/p2"}) {
     if (options.record) tracer.add(trace);
     client = make("client", 1);
     server = make("server", 2);
@@ -113,8 +117,10 @@ struct World {
     params.input_buffer_bytes = options.profile.receive_buffer_bytes;
     params.virtual_lanes = options.profile.virtual_lanes;
     const fabric::PortNumber one{1};
-    client_port = std::make_unique<fabric::Port>(engine, tracer, components.id("client/p1"), one, params, to_client);
-    server_port = std::make_unique<fabric::Port>(engine, tracer, components.id("server/p1"), one, params, to_server);
+    client_port =
+        std::make_unique<fabric::Port>(engine, tracer, components.id("client/p1"), one, params, to_client);
+    server_port =
+        std::make_unique<fabric::Port>(engine, tracer, components.id("server/p1"), one, params, to_server);
     to_client.hca = client.get();
     to_client.port = client_port.get();
     to_server.hca = server.get();
@@ -129,7 +135,8 @@ struct World {
           std::vector{components.id("switch/p1"), components.id("switch/p2")});
       connect(*client_port, fabric_switch->port(fabric::PortNumber{1}), options.link);
       connect(*server_port, fabric_switch->port(fabric::PortNumber{2}), options.link);
-      fabric_switch->set_forwarding_table({fabric::Switch::kNoRoute, fabric::PortNumber{1}, fabric::PortNumber{2}});
+      fabric_switch->set_forwarding_table(
+          {fabric::Switch::kNoRoute, fabric::PortNumber{1}, fabric::PortNumber{2}});
     } else {
       connect(*client_port, *server_port, options.link);
     }
@@ -194,8 +201,8 @@ class Program final : public hca::EventListener {
  public:
   static constexpr std::uint64_t kBuffer = 0x10000;  // address of the buffer every program has
 
-  Program(World& world, hca::Hca& hca, std::uint64_t buffer_bytes = 1 << 20, std::uint64_t arena_bytes = 4 << 20,
-          std::uint32_t process = 100)
+  Program(World& world, hca::Hca& hca, std::uint64_t buffer_bytes = 1 << 20,
+          std::uint64_t arena_bytes = 4 << 20, std::uint32_t process = 100)
       : world_(world), hca_(hca), arena_(arena_bytes / sizeof(Line)) {
     memory.map(kBuffer, buffer_bytes);
     context = hca.open({process, &memory, arena(), this});
@@ -284,8 +291,8 @@ class Program final : public hca::EventListener {
     attributes.max_dest_rd_atomic = path.max_dest_rd_atomic;
     attributes.min_rnr_timer = path.min_rnr_timer;
     return modify(qp,
-                  ib::kQpState | ib::kQpAv | ib::kQpPathMtu | ib::kQpDestQpn | ib::kQpRqPsn | ib::kQpMaxDestRdAtomic |
-                      ib::kQpMinRnrTimer,
+                  ib::kQpState | ib::kQpAv | ib::kQpPathMtu | ib::kQpDestQpn | ib::kQpRqPsn |
+                      ib::kQpMaxDestRdAtomic | ib::kQpMinRnrTimer,
                   attributes);
   }
   int to_rts(const Qp& qp, const PathOptions& path) {
@@ -311,8 +318,8 @@ class Program final : public hca::EventListener {
 
   // Writes one request into the send ring without telling the adapter.
   void write_send(Qp& qp, const SendRequest& request) {
-    std::byte* entry = at(qp.made.send_offset) + std::size_t{qp.send_producer & (qp.made.send_entries - 1)} *
-                                                     qp.made.send_stride;
+    std::byte* entry = at(qp.made.send_offset) +
+                       std::size_t{qp.send_producer & (qp.made.send_entries - 1)} * qp.made.send_stride;
     protocol::SendWqe wqe{};
     wqe.wr_id = request.wr_id;
     wqe.opcode = request.opcode;
@@ -325,13 +332,15 @@ class Program final : public hca::EventListener {
     wqe.sge_count = static_cast<std::uint8_t>(request.sges.size());
     if ((request.flags & protocol::kWqeInline) != 0) {
       wqe.inline_length = static_cast<std::uint32_t>(request.inline_data.size());
-      std::memcpy(entry + sizeof(wqe), request.inline_data.data(), request.inline_data.size());
+      if (wqe.inline_length > 0)
+        std::memcpy(entry + sizeof(wqe), request.inline_data.data(), wqe.inline_length);
     } else if (!request.sges.empty()) {
       std::memcpy(entry + sizeof(wqe), request.sges.data(), request.sges.size() * sizeof(protocol::Sge));
     }
     std::memcpy(entry, &wqe, sizeof(wqe));
     ++qp.send_producer;
-    reinterpret_cast<protocol::QueuePairRecord*>(at(qp.made.record_offset))->send_producer.store(qp.send_producer);
+    reinterpret_cast<protocol::QueuePairRecord*>(at(qp.made.record_offset))
+        ->send_producer.store(qp.send_producer);
   }
   void ring(const Qp& qp) {
     hca_.ring_doorbell(context, protocol::DoorbellKind::kSendQueue, qp.made.number, qp.send_producer);
@@ -341,8 +350,8 @@ class Program final : public hca::EventListener {
     ring(qp);
   }
   void post_recv(Qp& qp, std::uint64_t wr_id, const std::vector<protocol::Sge>& sges) {
-    std::byte* entry = at(qp.made.recv_offset) + std::size_t{qp.recv_producer & (qp.made.recv_entries - 1)} *
-                                                     qp.made.recv_stride;
+    std::byte* entry = at(qp.made.recv_offset) +
+                       std::size_t{qp.recv_producer & (qp.made.recv_entries - 1)} * qp.made.recv_stride;
     protocol::RecvWqe wqe{wr_id, static_cast<std::uint32_t>(sges.size()), 0};
     std::memcpy(entry, &wqe, sizeof(wqe));
     if (!sges.empty()) std::memcpy(entry + sizeof(wqe), sges.data(), sges.size() * sizeof(protocol::Sge));
@@ -360,8 +369,10 @@ class Program final : public hca::EventListener {
   }
   // The next completion that is visible now.
   std::optional<protocol::Cqe> poll(Cq& cq) {
-    const auto* entry = reinterpret_cast<const protocol::Cqe*>(at(cq.ring)) + (cq.consumer & (cq.entries - 1));
-    if (entry->sequence != cq.consumer / cq.entries + 1 || entry->visible_at_ps > world_.now_ps()) return std::nullopt;
+    const auto* entry =
+        reinterpret_cast<const protocol::Cqe*>(at(cq.ring)) + (cq.consumer & (cq.entries - 1));
+    if (entry->sequence != cq.consumer / cq.entries + 1 || entry->visible_at_ps > world_.now_ps())
+      return std::nullopt;
     const protocol::Cqe copy = *entry;
     ++cq.consumer;
     reinterpret_cast<protocol::CompletionQueueRecord*>(at(cq.record))->consumer.store(cq.consumer);
@@ -379,7 +390,9 @@ class Program final : public hca::EventListener {
   void on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) override {
     completion_events.push_back({channel, event.cookie, world_.now_ps()});
   }
-  void on_async_event(std::uint32_t, const protocol::AsyncEvent& event) override { async_events.push_back(event); }
+  void on_async_event(std::uint32_t, const protocol::AsyncEvent& event) override {
+    async_events.push_back(event);
+  }
   void on_dma_fault(std::uint32_t, std::uint64_t va, std::uint64_t length) override {
     dma_faults.push_back({va, length});
   }

@@ -7,7 +7,8 @@
 namespace verbatim::test {
 namespace {
 
-#define EXPECT_SAME(ours, theirs) EXPECT_EQ(static_cast<std::uint32_t>(ours), static_cast<std::uint32_t>(theirs))
+#define EXPECT_SAME(ours, theirs) \
+  EXPECT_EQ(static_cast<std::uint32_t>(ours), static_cast<std::uint32_t>(theirs))
 
 TEST(EnumTest, values_are_those_of_the_verbs_header) {
   EXPECT_SAME(ib::QpType::kRc, IBV_QPT_RC);

@@ -32,7 +32,8 @@ TEST(ErrorTest, a_message_longer_than_the_receive_fails_both_sides) {
     const auto received = pair.b.program.drain(pair.b.recv_cq);
     ASSERT_EQ(sent.size(), 2u);
     EXPECT_EQ(sent[0].status, code(WcStatus::kRemoteInvalidRequestError));
-    EXPECT_EQ(sent[1].status, code(WcStatus::kWorkRequestFlushed)) << "unsignaled requests are flushed visibly";
+    EXPECT_EQ(sent[1].status, code(WcStatus::kWorkRequestFlushed))
+        << "unsignaled requests are flushed visibly";
     ASSERT_EQ(received.size(), 2u);
     EXPECT_EQ(received[0].status, code(WcStatus::kLocalLengthError));
     EXPECT_EQ(received[1].status, code(WcStatus::kWorkRequestFlushed));
@@ -81,7 +82,8 @@ TEST(ErrorTest, a_receive_with_a_bad_key_or_without_local_write_fails_both_sides
 }
 
 TEST(ErrorTest, an_operation_that_is_not_built_or_not_legal_completes_with_an_operation_error) {
-  for (const auto opcode : {WqeOpcode::kBindMemoryWindow, WqeOpcode::kLocalInvalidate, static_cast<WqeOpcode>(200)}) {
+  for (const auto opcode :
+       {WqeOpcode::kBindMemoryWindow, WqeOpcode::kLocalInvalidate, static_cast<WqeOpcode>(200)}) {
     Pair pair;
     pair.a.program.post_send(pair.a.qp, {.wr_id = 1, .opcode = opcode, .sges = {pair.a.sge(0, 8)}});
     pair.world.run();
@@ -105,7 +107,8 @@ TEST(ErrorTest, everything_posted_is_flushed_in_order_and_so_is_what_is_posted_l
   }
   for (int i = 20; i < 30; ++i) pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 8)});
   for (int i = 0; i < 10; ++i) {
-    pair.b.program.post_send(pair.b.qp, {.wr_id = static_cast<std::uint64_t>(i), .flags = 0, .sges = {pair.b.sge(0, 8)}});
+    pair.b.program.post_send(
+        pair.b.qp, {.wr_id = static_cast<std::uint64_t>(i), .flags = 0, .sges = {pair.b.sge(0, 8)}});
   }
   pair.world.run();
   received = pair.b.program.drain(pair.b.recv_cq);
@@ -151,15 +154,33 @@ TEST(ErrorTest, a_half_received_message_is_flushed_with_the_rest) {
 TEST(ErrorTest, packets_out_of_order_within_a_message_are_invalid_requests) {
   const auto opcode = [](ib::Operation operation) { return make_opcode(ib::Transport::kRc, operation); };
   const std::vector<std::function<void(ib::Packet&)>> changes = {
-      [&](ib::Packet& p) { if (p.bth.psn.value == 1000) p.bth.opcode = opcode(ib::Operation::kSendMiddle); },
-      [&](ib::Packet& p) { if (p.bth.psn.value == 1000) p.bth.opcode = opcode(ib::Operation::kSendLast); },
-      [&](ib::Packet& p) { if (p.bth.psn.value == 1001) p.bth.opcode = opcode(ib::Operation::kSendFirst); },
-      [&](ib::Packet& p) { if (p.bth.psn.value == 1001) p.bth.opcode = opcode(ib::Operation::kSendOnly); },
-      [&](ib::Packet& p) { if (p.bth.psn.value == 1001) p.bth.opcode = opcode(ib::Operation::kWriteMiddle); },
-      [&](ib::Packet& p) { if (p.bth.psn.value == 1001) p.payload.length = 255; },  // MIDDLE shorter than the MTU
-      [&](ib::Packet& p) { if (p.bth.psn.value == 1000) p.payload.length = 255; },
-      [&](ib::Packet& p) { if (p.bth.psn.value == 1003) p.payload.length = 0; },  // empty LAST
-      [&](ib::Packet& p) { if (p.bth.psn.value == 1001) p.bth.opcode = opcode(ib::Operation::kFetchAdd); },
+      [&](ib::Packet& p) {
+        if (p.bth.psn.value == 1000) p.bth.opcode = opcode(ib::Operation::kSendMiddle);
+      },
+      [&](ib::Packet& p) {
+        if (p.bth.psn.value == 1000) p.bth.opcode = opcode(ib::Operation::kSendLast);
+      },
+      [&](ib::Packet& p) {
+        if (p.bth.psn.value == 1001) p.bth.opcode = opcode(ib::Operation::kSendFirst);
+      },
+      [&](ib::Packet& p) {
+        if (p.bth.psn.value == 1001) p.bth.opcode = opcode(ib::Operation::kSendOnly);
+      },
+      [&](ib::Packet& p) {
+        if (p.bth.psn.value == 1001) p.bth.opcode = opcode(ib::Operation::kWriteMiddle);
+      },
+      [&](ib::Packet& p) {
+        if (p.bth.psn.value == 1001) p.payload.length = 255;
+      },  // MIDDLE shorter than the MTU
+      [&](ib::Packet& p) {
+        if (p.bth.psn.value == 1000) p.payload.length = 255;
+      },
+      [&](ib::Packet& p) {
+        if (p.bth.psn.value == 1003) p.payload.length = 0;
+      },  // empty LAST
+      [&](ib::Packet& p) {
+        if (p.bth.psn.value == 1001) p.bth.opcode = opcode(ib::Operation::kFetchAdd);
+      },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {
     PairOptions options;
@@ -172,7 +193,8 @@ TEST(ErrorTest, packets_out_of_order_within_a_message_are_invalid_requests) {
     pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 2000)});
     pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 1000)}});
     pair.world.run();
-    EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, code(WcStatus::kRemoteInvalidRequestError)) << i;
+    EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, code(WcStatus::kRemoteInvalidRequestError))
+        << i;
     EXPECT_EQ(pair.b.program.state(pair.b.qp), QpState::kErr) << i;
     EXPECT_TRUE(has_event(pair.b.program, AsyncEventType::kQpRequestError)) << i;
   }
@@ -214,7 +236,8 @@ TEST(ErrorTest, silently_dropped_are_packets_for_nobody_and_for_queue_pairs_that
     pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
     pair.world.run();
     EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, code(WcStatus::kRetryExceeded)) << kind;
-    EXPECT_EQ(pair.world.client_port->credits(ib::VirtualLane{0}), 65536u / 64) << "the buffer space came back";
+    EXPECT_EQ(pair.world.client_port->credits(ib::VirtualLane{0}), 65536u / 64)
+        << "the buffer space came back";
   }
 }
 
@@ -244,7 +267,8 @@ TEST(ErrorTest, sqd_finishes_what_was_begun_tells_and_resumes) {
   Pair pair(options);
   for (int i = 0; i < 8; ++i) pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 100000)});
   for (int i = 0; i < 8; ++i) {
-    pair.a.program.post_send(pair.a.qp, {.wr_id = static_cast<std::uint64_t>(i), .sges = {pair.a.sge(0, 100000)}});
+    pair.a.program.post_send(pair.a.qp,
+                             {.wr_id = static_cast<std::uint64_t>(i), .sges = {pair.a.sge(0, 100000)}});
   }
   pair.world.run_for(Duration{12'000'000});
   protocol::QpAttributes attributes{};

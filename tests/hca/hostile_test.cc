@@ -1,6 +1,8 @@
 // A program that writes nonsense wherever it can: the adapter survives, and other programs do not notice.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "sim/core/rng.h"
 #include "tests/hca/driver.h"
 
@@ -38,28 +40,30 @@ struct Hostile {
   // A mailbox with a plausible head and random contents.
   void command(World& world, Program& program) {
     alignas(8) std::byte mailbox[1024];
-    for (std::byte& byte : mailbox) byte = rng.chance(1, 3) ? static_cast<std::byte>(rng.next()) : std::byte{0};
+    for (std::byte& byte : mailbox)
+      byte = rng.chance(1, 3) ? static_cast<std::byte>(rng.next()) : std::byte{0};
     for (int i = 0; i < 24; ++i) {
       const std::uint32_t word = static_cast<std::uint32_t>(rng.below(12));
       std::memcpy(mailbox + 16 + rng.below(60) * 4, &word, sizeof(word));
     }
-    static constexpr std::uint32_t kSizes[] = {sizeof(protocol::QueryDevice), sizeof(protocol::QueryPort),
-                                               sizeof(protocol::AllocPd),     sizeof(protocol::DestroyObject),
-                                               sizeof(protocol::RegMr),       sizeof(protocol::CreateCq),
-                                               sizeof(protocol::ResizeCq),    sizeof(protocol::CreateQp),
-                                               sizeof(protocol::ModifyQp),    sizeof(protocol::QueryQp),
-                                               sizeof(protocol::CreateAh),    sizeof(protocol::QueryGid)};
+    static constexpr std::uint32_t kSizes[] = {
+        sizeof(protocol::QueryDevice),   sizeof(protocol::QueryPort), sizeof(protocol::AllocPd),
+        sizeof(protocol::DestroyObject), sizeof(protocol::RegMr),     sizeof(protocol::CreateCq),
+        sizeof(protocol::ResizeCq),      sizeof(protocol::CreateQp),  sizeof(protocol::ModifyQp),
+        sizeof(protocol::QueryQp),       sizeof(protocol::CreateAh),  sizeof(protocol::QueryGid)};
     protocol::CommandHeader header{};
     do {
       header.type = static_cast<protocol::CommandType>(rng.below(40));
     } while (header.type == protocol::CommandType::kCloseDevice);
     // Destroying everything at once would leave nothing to attack.
-    if (header.type == protocol::CommandType::kDestroyQp && !rng.chance(1, 8)) header.type = protocol::CommandType::kQueryQp;
+    if (header.type == protocol::CommandType::kDestroyQp && !rng.chance(1, 8))
+      header.type = protocol::CommandType::kQueryQp;
     header.size = size_of(header.type, kSizes[rng.below(std::size(kSizes))]);
     header.context = rng.chance(9, 10) ? program.context : static_cast<std::uint32_t>(number());
     if (rng.chance(1, 20)) header.size = static_cast<std::uint32_t>(number());
     std::memcpy(mailbox, &header, sizeof(header));
-    world.client->execute(std::span(mailbox).first(rng.chance(1, 20) ? rng.below(sizeof(mailbox)) : sizeof(mailbox)));
+    world.client->execute(
+        std::span(mailbox).first(rng.chance(1, 20) ? rng.below(sizeof(mailbox)) : sizeof(mailbox)));
   }
   static std::uint32_t size_of(protocol::CommandType type, std::uint32_t otherwise) {
     switch (type) {
@@ -92,41 +96,55 @@ struct Hostile {
   Rng rng;
 };
 
+struct Counter final : TraceSink {
+  std::map<TraceEvent, std::size_t> counts;
+  void on_record(const TraceRecord& record, std::span<const std::byte>) override { ++counts[record.event]; }
+};
+
 // The attacker shares the adapter with a well-behaved program that talks to the other host all the while.
 TEST(HostileTest, random_bytes_in_rings_records_doorbells_and_mailboxes) {
   PairOptions options;
   options.world.record = false;
   options.path.timeout = 6;
   Pair pair(options);
+  Counter counter;
+  pair.world.tracer.add(counter);
   ASSERT_TRUE(pair.ready);
   Program attacker(pair.world, *pair.world.client, 1 << 16, 1 << 20, 666);
-  const Mr mr = attacker.reg_mr(Program::kBuffer, 1 << 16, ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead);
+  Mr mr;
   Cq cq = attacker.create_cq(16, true);
   Hostile hostile(7);
   std::vector<Qp> qps;
-  const auto revive = [&](std::size_t i) {
-    Qp& qp = qps[i];
-    const Qp& peer = qps[i ^ 1];
-    attacker.to_state(qp, ib::QpState::kReset);
-    qp.send_producer = qp.recv_producer = 0;
+  // Both ends of a connection start again, made anew when a random command has destroyed them.
+  const auto revive = [&](std::size_t first) {
     PathOptions path;
     path.mtu = 1;
     path.timeout = 4;
     path.retry_cnt = 1;
     path.min_rnr_timer = 1;
-    attacker.to_init(qp, path);
-    attacker.to_rtr(qp, 1, peer.made.number, path);
-    attacker.to_rts(qp, path);
+    attacker.destroy(protocol::CommandType::kDeregMr, mr.handle);
+    mr = attacker.reg_mr(Program::kBuffer, 1 << 16, ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead);
+    for (const std::size_t i : {first & ~1ul, first | 1ul}) {
+      if (attacker.to_state(qps[i], ib::QpState::kReset) != 0)
+        qps[i] = attacker.create_qp(cq, cq, {8, 8, 4, 4, 64});
+      qps[i].send_producer = qps[i].recv_producer = 0;
+      attacker.to_init(qps[i], path);
+    }
+    for (const std::size_t i : {first & ~1ul, first | 1ul}) {
+      attacker.to_rtr(qps[i], 1, qps[i ^ 1].made.number, path);
+      attacker.to_rts(qps[i], path);
+      for (int n = 0; n < 4; ++n) attacker.post_recv(qps[i], 1, {{Program::kBuffer, 8000, mr.lkey}});
+    }
   };
   for (int i = 0; i < 6; ++i) qps.push_back(attacker.create_qp(cq, cq, {8, 8, 4, 4, 64}));
-  for (std::size_t i = 0; i < qps.size(); ++i) revive(i);
+  for (std::size_t i = 0; i < qps.size(); i += 2) revive(i);
 
   std::uint64_t good = 0;
   constexpr int kRounds = 100'000;
   for (int round = 0; round < kRounds; ++round) {
-    switch (hostile.rng.below(8)) {
+    switch (hostile.rng.below(20)) {
       case 0:
-        hostile.scribble(attacker.arena(), 1 + hostile.rng.below(20));
+        hostile.scribble(attacker.arena(), 1 + hostile.rng.below(3));
         break;
       case 1:
         hostile.command(pair.world, attacker);
@@ -134,32 +152,49 @@ TEST(HostileTest, random_bytes_in_rings_records_doorbells_and_mailboxes) {
       case 2:
         pair.world.client->ring_doorbell(
             hostile.rng.chance(9, 10) ? attacker.context : static_cast<std::uint32_t>(hostile.number()),
-            static_cast<protocol::DoorbellKind>(hostile.rng.below(5)), static_cast<std::uint32_t>(hostile.number()),
-            hostile.number());
+            static_cast<protocol::DoorbellKind>(hostile.rng.below(5)),
+            static_cast<std::uint32_t>(hostile.number()), hostile.number());
         break;
       case 3:
-      case 4: {  // something that looks like work, with a detail or two wrong
+      case 4:
+      case 5:
+      case 6:
+      case 7: {  // something that looks like work, sometimes with a detail wrong
         Qp& qp = qps[hostile.rng.below(qps.size())];
+        if (qp.made.number == 0) break;
+        const bool wrong = hostile.rng.chance(1, 10);
         SendRequest request{.wr_id = hostile.rng.next()};
-        request.opcode = static_cast<WqeOpcode>(hostile.rng.below(12));
+        request.opcode = static_cast<WqeOpcode>(hostile.rng.below(wrong ? 12 : 2));
         request.flags = static_cast<std::uint8_t>(hostile.rng.below(16));
         request.remote_va = Program::kBuffer + hostile.rng.below(1 << 16);
-        request.rkey = mr.rkey + static_cast<std::uint32_t>(hostile.rng.chance(1, 4) ? hostile.number() : 0);
+        request.rkey = mr.rkey + static_cast<std::uint32_t>(wrong ? hostile.number() : 0);
         for (std::uint64_t i = hostile.rng.below(4); i > 0; --i) {
-          request.sges.push_back({Program::kBuffer + hostile.rng.below(1 << 16),
-                                  static_cast<std::uint32_t>(hostile.rng.below(3000)), mr.lkey});
+          request.sges.push_back({Program::kBuffer + hostile.rng.below(wrong ? 1 << 16 : 60000),
+                                  static_cast<std::uint32_t>(hostile.rng.below(2500)), mr.lkey});
         }
         for (std::uint64_t i = hostile.rng.below(40); i > 0; --i) request.inline_data.push_back(std::byte{1});
         attacker.post_send(qp, request);
         break;
       }
-      case 5: {
+      case 8:
+      case 9:
+      case 10:
+      case 11: {
         Qp& qp = qps[hostile.rng.below(qps.size())];
-        attacker.post_recv(qp, 1, {{Program::kBuffer, static_cast<std::uint32_t>(hostile.rng.below(5000)), mr.lkey}});
+        if (qp.made.number == 0) break;
+        const std::uint32_t length = hostile.rng.chance(1, 20) ? 100 : 8000;
+        attacker.post_recv(qp, 1, {{Program::kBuffer, length, mr.lkey}});
         break;
       }
-      case 6:
-        if (hostile.rng.chance(1, 4)) revive(hostile.rng.below(qps.size()));
+      case 12:
+      case 13:
+        if (attacker.state(qps[0]) != ib::QpState::kRts || attacker.state(qps[1]) != ib::QpState::kRts ||
+            hostile.rng.chance(1, 10)) {
+          revive(2 * hostile.rng.below(qps.size() / 2));
+        }
+        break;
+      case 14:
+        attacker.drain(cq);
         break;
       default:
         pair.world.run_for(Duration{static_cast<std::int64_t>(hostile.rng.below(3'000'000))});
@@ -184,16 +219,27 @@ TEST(HostileTest, random_bytes_in_rings_records_doorbells_and_mailboxes) {
   }
   pair.world.client->close(attacker.context);
   pair.world.run_for(Duration{1'000'000'000});
+  // The attack reached every part of the adapter.
+  EXPECT_GT(counter.counts[TraceEvent::kDoorbell], 20'000u);
+  EXPECT_GT(counter.counts[TraceEvent::kWqeFetched], 10'000u);
+  EXPECT_GT(counter.counts[TraceEvent::kCompletion], 10'000u);
+  EXPECT_GT(counter.counts[TraceEvent::kDmaWrite], 5'000u);
+  EXPECT_GT(counter.counts[TraceEvent::kAckSent], 2'000u);
+  EXPECT_GT(counter.counts[TraceEvent::kQpState], 2'000u);
+  EXPECT_GT(counter.counts[TraceEvent::kAsyncEvent], 200u);
 }
 
 TEST(HostileTest, a_producer_beyond_the_ring_kills_the_queue_pair_only) {
   Pair pair;
-  pair.world.client->ring_doorbell(pair.a.program.context, protocol::DoorbellKind::kSendQueue, pair.a.qp.made.number, 65);
+  pair.world.client->ring_doorbell(pair.a.program.context, protocol::DoorbellKind::kSendQueue,
+                                   pair.a.qp.made.number, 65);
   pair.world.run();
   EXPECT_EQ(pair.a.program.state(pair.a.qp), ib::QpState::kErr);
   ASSERT_EQ(pair.a.program.async_events.size(), 1u);
-  EXPECT_EQ(pair.a.program.async_events[0].event_type, static_cast<std::uint32_t>(ib::AsyncEventType::kQpFatal));
-  reinterpret_cast<protocol::QueuePairRecord*>(pair.b.program.at(pair.b.qp.made.record_offset))->recv_producer.store(1u << 20);
+  EXPECT_EQ(pair.a.program.async_events[0].event_type,
+            static_cast<std::uint32_t>(ib::AsyncEventType::kQpFatal));
+  reinterpret_cast<protocol::QueuePairRecord*>(pair.b.program.at(pair.b.qp.made.record_offset))
+      ->recv_producer.store(1u << 20);
   pair.world.run();
   EXPECT_EQ(pair.b.program.state(pair.b.qp), ib::QpState::kRts) << "nobody has looked yet";
 }
@@ -204,7 +250,8 @@ TEST(HostileTest, an_old_doorbell_is_ignored) {
   pair.b.program.post_recv(pair.b.qp, 2, {pair.b.sge(0, 8)});
   pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
   pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
-  pair.world.client->ring_doorbell(pair.a.program.context, protocol::DoorbellKind::kSendQueue, pair.a.qp.made.number, 1);
+  pair.world.client->ring_doorbell(pair.a.program.context, protocol::DoorbellKind::kSendQueue,
+                                   pair.a.qp.made.number, 1);
   pair.world.run();
   EXPECT_EQ(pair.a.program.state(pair.a.qp), ib::QpState::kRts);
   EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 2u);

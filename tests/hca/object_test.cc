@@ -85,7 +85,8 @@ TEST_F(ObjectTest, queues_are_rounded_up_and_limits_refused) {
   EXPECT_EQ(program.try_create_qp(qp, cq, cq, {1, 1, 31, 1, 0}), EINVAL);
   EXPECT_EQ(program.try_create_qp(qp, cq, cq, {1, 1, 1, 31, 0}), EINVAL);
   EXPECT_EQ(program.try_create_qp(qp, cq, cq, {1, 1, 1, 1, 925}), EINVAL);
-  EXPECT_EQ(program.try_create_qp(qp, cq, cq, {16384, 1, 30, 1, 0}), ENOMEM);  // the arena of this test is small
+  EXPECT_EQ(program.try_create_qp(qp, cq, cq, {16384, 1, 30, 1, 0}),
+            ENOMEM);  // the arena of this test is small
   EXPECT_EQ(program.try_create_qp(qp, cq, cq, {1, 1, 1, 1, 0}, ib::QpType::kRawPacket), EOPNOTSUPP);
   EXPECT_EQ(program.try_create_qp(qp, cq, cq, {1, 1, 1, 1, 0}, static_cast<ib::QpType>(99)), EINVAL);
   EXPECT_EQ(program.try_create_qp(qp, Cq{}, cq, {1, 1, 1, 1, 0}), EINVAL);

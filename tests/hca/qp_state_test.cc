@@ -1,11 +1,13 @@
-// The transition table against a second writing of it, attribute by attribute, and the adapter against the table.
+// The transition table against a second writing of it, attribute by attribute, and the adapter against the
+// table.
+#include "sim/ib/qp_state.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 #include <string>
 
-#include "sim/ib/qp_state.h"
 #include "tests/hca/driver.h"
 
 namespace verbatim::test {
@@ -50,7 +52,9 @@ const std::map<std::pair<QpState, QpState>, std::vector<Expected>> kTable = {
     {{kSqe, kRts}, {{"", ""}, {"", "ua"}, {"", "uq"}, {"", ""}, {"", ""}}},
 };
 
-bool may_name_current(QpState state) { return state == kRtr || state == kRts || state == kSqd || state == kSqe; }
+bool may_name_current(QpState state) {
+  return state == kRtr || state == kRts || state == kSqd || state == kSqe;
+}
 
 TEST(QpStateTest, every_single_bit_of_every_transition) {
   for (const QpState from : kStates) {
@@ -63,16 +67,21 @@ TEST(QpStateTest, every_single_bit_of_every_transition) {
           required = bits(row->second[t].required);
           optional = bits(row->second[t].optional);
         }
-        const auto allowed = [&](std::uint32_t mask) { return ib::is_modify_allowed(from, to, kTypes[t], mask); };
+        const auto allowed = [&](std::uint32_t mask) {
+          return ib::is_modify_allowed(from, to, kTypes[t], mask);
+        };
         EXPECT_EQ(allowed(ib::kQpState | required), valid) << int(from) << int(to) << t;
         EXPECT_EQ(allowed(ib::kQpState | required | optional), valid) << int(from) << int(to) << t;
         for (int bit = 1; bit < 26; ++bit) {
           const std::uint32_t one = 1u << bit;
           if ((required & one) != 0) {
-            EXPECT_FALSE(allowed(ib::kQpState | (required & ~one))) << int(from) << int(to) << t << " " << bit;
+            EXPECT_FALSE(allowed(ib::kQpState | (required & ~one)))
+                << int(from) << int(to) << t << " " << bit;
           } else {
-            const bool legal = valid && (optional & one) != 0 && (one != ib::kQpCurrentState || may_name_current(from));
-            EXPECT_EQ(allowed(ib::kQpState | required | one), legal) << int(from) << int(to) << t << " " << bit;
+            const bool legal =
+                valid && (optional & one) != 0 && (one != ib::kQpCurrentState || may_name_current(from));
+            EXPECT_EQ(allowed(ib::kQpState | required | one), legal)
+                << int(from) << int(to) << t << " " << bit;
           }
         }
       }
@@ -170,8 +179,8 @@ TEST(QpStateTest, values_out_of_range_are_refused_and_change_nothing) {
 
   protocol::QpAttributes rts{};
   rts.qp_state = 3;
-  const std::uint32_t rts_mask = ib::kQpState | ib::kQpSqPsn | ib::kQpTimeout | ib::kQpRetryCount | ib::kQpRnrRetry |
-                                 ib::kQpMaxRdAtomic;
+  const std::uint32_t rts_mask =
+      ib::kQpState | ib::kQpSqPsn | ib::kQpTimeout | ib::kQpRetryCount | ib::kQpRnrRetry | ib::kQpMaxRdAtomic;
   const auto refuse_rts = [&](auto change) {
     auto attributes = rts;
     change(attributes);

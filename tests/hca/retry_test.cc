@@ -40,7 +40,8 @@ TEST(RetryTest, silence_is_answered_by_retry_cnt_retries_one_timeout_apart) {
     const std::int64_t again = times.size() > 1 ? times[1] - times[0] - timeout : 0;
     EXPECT_GE(again, 0);
     EXPECT_LT(again, 1'000'000);
-    for (std::size_t i = 1; i < times.size(); ++i) EXPECT_NEAR(times[i] - times[i - 1], timeout + again, 2'500);
+    for (std::size_t i = 1; i < times.size(); ++i)
+      EXPECT_NEAR(times[i] - times[i - 1], timeout + again, 2'500);
     const auto failed = pair.world.trace.all(TraceEvent::kQpState).back();
     EXPECT_EQ(failed.time_ps, times.back() + timeout) << "not a picosecond earlier or later";
     const auto sent = pair.a.program.drain(pair.a.send_cq);
@@ -69,7 +70,9 @@ TEST(RetryTest, a_gap_is_reported_once_and_filled_from_there) {
   options.path.mtu = 1;
   Pair pair(options);
   int dropped = 0;
-  pair.world.to_server.keep = [&](ib::Packet& packet) { return !(packet.bth.psn.value == 1003 && dropped++ == 0); };
+  pair.world.to_server.keep = [&](ib::Packet& packet) {
+    return !(packet.bth.psn.value == 1003 && dropped++ == 0);
+  };
   pair.a.fill(0, 256 * 10, 5);
   pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 256 * 10)});
   pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 256 * 10)}});
@@ -146,7 +149,8 @@ TEST(RetryTest, no_receive_is_answered_by_rnr_retry_retries_after_the_timer) {
       const auto naks = pair.world.trace.all(TraceEvent::kAckReceived);
       ASSERT_EQ(naks.size(), retries + 1u);
       EXPECT_EQ(naks[0].values[2], ib::rnr_nak_syndrome(timer));
-      // Formula: the next try is gathered rnr_timer(code) after the NAK; the gather's own time is the same each time.
+      // Formula: the next try is gathered rnr_timer(code) after the NAK; the gather's own time is the same
+      // each time.
       const auto gathers = pair.world.trace.all(TraceEvent::kPayloadGathered);
       const auto fetched = pair.world.trace.all(TraceEvent::kWqeFetched);
       const std::int64_t gather = gathers[0].time_ps - fetched[0].time_ps;
@@ -197,7 +201,9 @@ TEST(RetryTest, progress_restores_the_retry_counters) {
   options.path.retry_cnt = 1;
   Pair pair(options);
   std::uint32_t count = 0;
-  pair.world.to_server.keep = [&](ib::Packet&) { return ++count % 2 == 0; };  // each packet needs its one retry
+  pair.world.to_server.keep = [&](ib::Packet&) {
+    return ++count % 2 == 0;
+  };  // each packet needs its one retry
   for (int i = 0; i < 5; ++i) {
     pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 8)});
     pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});

@@ -67,9 +67,11 @@ TEST(SendTest, scatter_and_gather_lists_are_cut_anywhere) {
   Pair pair(options);
   ASSERT_TRUE(pair.ready);
   pair.a.fill(0, 1000, 3);
-  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 7), pair.b.sge(1000, 0), pair.b.sge(7, 300), pair.b.sge(307, 693)});
-  pair.a.program.post_send(
-      pair.a.qp, {.wr_id = 2, .sges = {pair.a.sge(0, 255), pair.a.sge(255, 2), pair.a.sge(257, 0), pair.a.sge(257, 743)}});
+  pair.b.program.post_recv(pair.b.qp, 1,
+                           {pair.b.sge(0, 7), pair.b.sge(1000, 0), pair.b.sge(7, 300), pair.b.sge(307, 693)});
+  pair.a.program.post_send(pair.a.qp, {.wr_id = 2,
+                                       .sges = {pair.a.sge(0, 255), pair.a.sge(255, 2), pair.a.sge(257, 0),
+                                                pair.a.sge(257, 743)}});
   pair.world.run();
   ASSERT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 1u);
   EXPECT_TRUE(pair.b.equals(0, 1000, 3));
@@ -129,7 +131,8 @@ TEST(SendTest, a_thousand_messages_wrap_every_ring_and_the_psn) {
     const std::uint32_t length = 1 + (i * 37) % 1000;
     pair.a.fill(0, length, static_cast<std::uint8_t>(i));
     pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 1000)});
-    pair.a.program.post_send(pair.a.qp, {.wr_id = static_cast<std::uint64_t>(i), .sges = {pair.a.sge(0, length)}});
+    pair.a.program.post_send(pair.a.qp,
+                             {.wr_id = static_cast<std::uint64_t>(i), .sges = {pair.a.sge(0, length)}});
     pair.world.run();
     const auto received = pair.b.program.drain(pair.b.recv_cq);
     ASSERT_EQ(received.size(), 1u) << i;

@@ -23,10 +23,13 @@ struct Terms {
            pcie(bytes + profile.pcie.completion_header_bytes) + one_way();
   }
   std::int64_t dma_write(std::uint64_t bytes) const {
-    return pcie(bytes + profile.pcie.write_header_bytes) + one_way() + to_ps(profile.pcie.memory_write_latency);
+    return pcie(bytes + profile.pcie.write_header_bytes) + one_way() +
+           to_ps(profile.pcie.memory_write_latency);
   }
   // Work that is there at `t` leaves a stage after the next edge and the stage's cycles.
-  std::int64_t stage(std::int64_t t, const hca::Stage& stage) const { return after(t, profile.core_clock_hz, stage.latency_cycles); }
+  std::int64_t stage(std::int64_t t, const hca::Stage& stage) const {
+    return after(t, profile.core_clock_hz, stage.latency_cycles);
+  }
   static std::int64_t after(std::int64_t t, std::uint64_t hertz, std::int64_t cycles) {
     const std::int64_t period = 1'000'000'000'000 / static_cast<std::int64_t>(hertz);
     return ((t + period - 1) / period + cycles) * period;
@@ -36,22 +39,22 @@ struct Terms {
 
 // From the doorbell leaving the CPU to the receive completion visible to the other CPU, over one switch.
 std::int64_t one_way_time(const Terms& x, std::int64_t posted) {
-  constexpr std::uint64_t kSendEntry = 128;           // 64 bytes of header, room for four scatter entries
+  constexpr std::uint64_t kSendEntry = 128;  // 64 bytes of header, room for four scatter entries
   constexpr std::uint64_t kLrh = 8;
   constexpr std::uint64_t kPacket = 8 + 12 + 8 + 4 + 2;  // LRH, BTH, payload, ICRC, VCRC
   constexpr std::uint64_t kCqe = 64;
   std::int64_t t = posted;
-  t += x.one_way();                                   // MMIO write reaches the adapter
+  t += x.one_way();  // MMIO write reaches the adapter
   t = x.stage(t, x.profile.doorbell);
-  t += x.dma_read(kSendEntry);                        // work request
+  t += x.dma_read(kSendEntry);  // work request
   t = x.stage(t, x.profile.wqe_decode);
-  t += x.dma_read(8);                                 // payload
+  t += x.dma_read(8);  // payload
   t = x.stage(t, x.profile.packetize);
   t += x.wire(x.link.bytes_before + kLrh) + to_ps(x.link.propagation);  // head at the switch
   t = Terms::after(t, x.switch_profile.core_clock_hz, x.switch_profile.cut_through_cycles);
   t += x.wire(x.link.bytes_before + kPacket) + to_ps(x.link.propagation);  // tail at the adapter
-  // At the end of the checks a read of the receive record and the payload write enter the lane to the host; the
-  // completion follows them at once when the lane is still busy (posted writes keep their order).
+  // At the end of the checks a read of the receive record and the payload write enter the lane to the host;
+  // the completion follows them at once when the lane is still busy (posted writes keep their order).
   t = x.stage(t, x.profile.receive_check);
   const std::uint64_t ahead = x.profile.pcie.read_header_bytes + 8 + x.profile.pcie.write_header_bytes;
   const std::int64_t completed = x.stage(t, x.profile.completion);
@@ -124,7 +127,8 @@ TEST(TimingTest, the_acknowledgement_comes_back_and_completes_the_send) {
     pair.world.run();
     return pair.a.program.poll(pair.a.send_cq)->visible_at_ps;
   };
-  // Formula: the request at the check stage's end, then acknowledge stage, wire, check stage, completion, CQE write.
+  // Formula: the request at the check stage's end, then acknowledge stage, wire, check stage, completion, CQE
+  // write.
   Terms x{test_profile(), test_link(), {}};
   std::int64_t t = 10'000'000 + x.one_way();
   t = x.stage(t, x.profile.doorbell) + x.dma_read(128);
@@ -151,7 +155,8 @@ std::vector<std::int64_t> spacing(const hca::HcaProfile& profile, bool of_sends)
   pair.a.program.ring(pair.a.qp);
   pair.world.run();
   std::vector<std::int64_t> times, result;
-  for (const auto& entry : of_sends ? pair.a.program.drain(pair.a.send_cq) : pair.b.program.drain(pair.b.recv_cq)) {
+  for (const auto& entry :
+       of_sends ? pair.a.program.drain(pair.a.send_cq) : pair.b.program.drain(pair.b.recv_cq)) {
     times.push_back(entry.visible_at_ps);
   }
   EXPECT_EQ(times.size(), 10u);
@@ -197,7 +202,8 @@ TEST(TimingTest, the_gather_buffer_bounds_what_is_read_ahead) {
   pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 40960)}});
   pair.world.run();
   const Terms x{options.world.profile, test_link(), {}};
-  // Formula: one packet is in the buffer from its gather to the port: 8 requests of 512 bytes in completions of 256.
+  // Formula: one packet is in the buffer from its gather to the port: 8 requests of 512 bytes in completions
+  // of 256.
   const std::int64_t gather = x.pcie(24) + 2 * x.one_way() + to_ps(x.profile.pcie.memory_read_latency) +
                               x.pcie(4096 + 16 * x.profile.pcie.completion_header_bytes);
   std::vector<std::int64_t> times;
@@ -229,7 +235,8 @@ TEST(TimingTest, a_long_flow_runs_at_the_rate_of_the_wire) {
 TEST(TimingTest, queue_pairs_take_turns_packet_by_packet) {
   Pair pair;
   Cq cq = pair.b.program.create_cq(64);
-  Qp mine = pair.a.program.create_qp(pair.a.send_cq, pair.a.recv_cq), theirs = pair.b.program.create_qp(cq, cq);
+  Qp mine = pair.a.program.create_qp(pair.a.send_cq, pair.a.recv_cq),
+     theirs = pair.b.program.create_qp(cq, cq);
   ASSERT_EQ(pair.a.program.to_init(mine, {}), 0);
   ASSERT_EQ(pair.b.program.to_init(theirs, {}), 0);
   ASSERT_EQ(pair.a.program.to_rtr(mine, 2, theirs.made.number, {}), 0);
@@ -241,7 +248,8 @@ TEST(TimingTest, queue_pairs_take_turns_packet_by_packet) {
   pair.a.program.post_send(mine, {.sges = {pair.a.sge(0, 400000)}});
   pair.world.run();
   std::vector<std::uint64_t> order;
-  for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kPayloadGathered)) order.push_back(record.values[0]);
+  for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kPayloadGathered))
+    order.push_back(record.values[0]);
   ASSERT_EQ(order.size(), 196u);
   for (std::size_t i = 40; i < 150; ++i) EXPECT_NE(order[i], order[i + 1]);
 }

@@ -1,11 +1,12 @@
 // The DMA engine: every parameter by formula, the ordering rules, and a naive reference that walks request by
 // request over random traffic.
+#include "sim/host/dma_engine.h"
+
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "sim/core/rng.h"
-#include "sim/host/dma_engine.h"
 
 namespace verbatim::host {
 namespace {
@@ -46,9 +47,9 @@ std::int64_t bytes_ps(const PcieProfile& profile, std::uint64_t bytes) {
 }
 
 TEST(PcieProfileTest, byte_times_follow_generation_lanes_and_line_code) {
-  EXPECT_EQ(pcie_byte_time(2, 1), (ByteTime{2000, 1}));       // 5 GT/s, 10 bits a byte
+  EXPECT_EQ(pcie_byte_time(2, 1), (ByteTime{2000, 1}));  // 5 GT/s, 10 bits a byte
   EXPECT_EQ(pcie_byte_time(2, 8), (ByteTime{250, 1}));
-  EXPECT_EQ(pcie_byte_time(3, 1), (ByteTime{8125, 8}));       // 1015.625 ps
+  EXPECT_EQ(pcie_byte_time(3, 1), (ByteTime{8125, 8}));  // 1015.625 ps
   EXPECT_EQ(pcie_byte_time(3, 16), (ByteTime{8125, 128}));
   EXPECT_EQ(pcie_byte_time(4, 16), (ByteTime{8125, 256}));
   EXPECT_EQ(pcie_byte_time(5, 16), (ByteTime{8125, 512}));
@@ -60,12 +61,14 @@ TEST(DmaEngineTest, a_small_read_takes_request_memory_and_completion) {
   const PcieProfile profile = narrow();
   Bench bench(profile);
   bench.dma.read(64, bench.client, 7);
-  const std::int64_t touch = bytes_ps(profile, 24) + to_ps(profile.one_way_latency) + to_ps(profile.memory_read_latency);
+  const std::int64_t touch =
+      bytes_ps(profile, 24) + to_ps(profile.one_way_latency) + to_ps(profile.memory_read_latency);
   bench.engine.run_until(instant_from_ps(touch - 1));
   EXPECT_TRUE(bench.client.seen.empty()) << "memory is touched not a picosecond earlier";
   bench.engine.run_until(instant_from_ps(touch));
   ASSERT_EQ(bench.client.seen.size(), 1u);
-  EXPECT_EQ(bench.client.seen[0].at_adapter, touch + bytes_ps(profile, 64 + 20) + to_ps(profile.one_way_latency));
+  EXPECT_EQ(bench.client.seen[0].at_adapter,
+            touch + bytes_ps(profile, 64 + 20) + to_ps(profile.one_way_latency));
 }
 
 TEST(DmaEngineTest, a_small_write_is_visible_after_link_and_memory) {
@@ -90,16 +93,20 @@ TEST(DmaEngineTest, headers_count_per_tlp) {
   Bench other(profile);
   other.dma.read(1000, other.client, 2);
   other.engine.run();
-  const std::int64_t first = bytes_ps(profile, 24) + to_ps(profile.one_way_latency) + to_ps(profile.memory_read_latency);
-  EXPECT_EQ(other.client.seen[0].at_adapter, first + bytes_ps(profile, 1000 + 4 * 20) + to_ps(profile.one_way_latency));
+  const std::int64_t first =
+      bytes_ps(profile, 24) + to_ps(profile.one_way_latency) + to_ps(profile.memory_read_latency);
+  EXPECT_EQ(other.client.seen[0].at_adapter,
+            first + bytes_ps(profile, 1000 + 4 * 20) + to_ps(profile.one_way_latency));
   // Two pieces are cut by themselves: 300 + 700 bytes are 1 + 2 requests and 2 + 2 + 1 completions.
   Bench pieces(profile);
   const std::uint32_t lengths[] = {300, 700};
   pieces.dma.read(lengths, pieces.client, 3);
   pieces.engine.run();
-  EXPECT_EQ(pieces.client.seen[0].at_adapter, first + bytes_ps(profile, 1000 + 5 * 20) + to_ps(profile.one_way_latency));
+  EXPECT_EQ(pieces.client.seen[0].at_adapter,
+            first + bytes_ps(profile, 1000 + 5 * 20) + to_ps(profile.one_way_latency));
   Bench writes(profile);
-  EXPECT_EQ(to_ps(writes.dma.write(lengths, writes.client, 1).left_adapter), bytes_ps(profile, 1000 + 5 * 24));
+  EXPECT_EQ(to_ps(writes.dma.write(lengths, writes.client, 1).left_adapter),
+            bytes_ps(profile, 1000 + 5 * 24));
 }
 
 TEST(DmaEngineTest, tags_bound_the_reads_in_flight) {
@@ -149,8 +156,8 @@ TEST(DmaEngineTest, writes_become_visible_in_order_and_share_the_lane) {
     const std::uint64_t bytes = 1 + (i * 37) % 500;
     total += bytes + (bytes + 255) / 256 * 24;
     EXPECT_EQ(bench.client.seen[i].cookie, i);
-    EXPECT_EQ(bench.client.seen[i].touched,
-              bytes_ps(profile, total) + to_ps(profile.one_way_latency) + to_ps(profile.memory_write_latency));
+    EXPECT_EQ(bench.client.seen[i].touched, bytes_ps(profile, total) + to_ps(profile.one_way_latency) +
+                                                to_ps(profile.memory_write_latency));
   }
 }
 
@@ -164,7 +171,8 @@ TEST(DmaEngineTest, bandwidth_of_the_published_table) {
   EXPECT_NEAR(gigabits, 126.03 * 256 / 280, 0.1);
 }
 
-// ---- naive reference: request by request, one number at a time ---------------------------------------------------
+// ---- naive reference: request by request, one number at a time
+// ---------------------------------------------------
 
 struct Operation {
   std::int64_t when = 0;
@@ -230,7 +238,8 @@ std::vector<Seen> reference(const PcieProfile& profile, const std::vector<Operat
     advance(operation.when, true);
     clock = std::max(clock, operation.when);
     if (operation.is_write) {
-      const std::uint32_t tlps = (operation.bytes + profile.max_payload_bytes - 1) / profile.max_payload_bytes;
+      const std::uint32_t tlps =
+          (operation.bytes + profile.max_payload_bytes - 1) / profile.max_payload_bytes;
       const std::int64_t out = up.pass(operation.when, operation.bytes + tlps * profile.write_header_bytes);
       write_visible = out + one_way + to_ps(profile.memory_write_latency);
       seen.push_back({true, i, write_visible, 0});
@@ -282,7 +291,8 @@ TEST(DmaEngineTest, random_traffic_agrees_with_the_naive_reference) {
     std::vector<Operation> operations;
     std::int64_t when = 0;
     for (int i = 0; i < 200; ++i) {
-      if (!rng.chance(1, 3)) when += static_cast<std::int64_t>(rng.below(rng.chance(1, 5) ? 2'000'000 : 60'000));
+      if (!rng.chance(1, 3))
+        when += static_cast<std::int64_t>(rng.below(rng.chance(1, 5) ? 2'000'000 : 60'000));
       operations.push_back({when, rng.chance(1, 2), 1 + static_cast<std::uint32_t>(rng.below(4500))});
     }
     Bench bench(profile);
