@@ -53,9 +53,11 @@ inline Finished run_command(std::vector<std::string> words, const std::string& f
   return result;
 }
 
+#ifdef VERBATIM_PROGRAM
 inline Finished verbatim(std::vector<std::string> words, const std::string& folder = VERBATIM_SOURCE_DIR) {
   words.insert(words.begin(), VERBATIM_PROGRAM);
   return run_command(std::move(words), folder);
 }
+#endif
 
 }  // namespace verbatim::cli
