@@ -189,6 +189,19 @@ void append(std::vector<ByteRun>& runs, std::uint64_t address, std::uint8_t valu
 
 }  // namespace
 
+template <class Visit>
+void MemoryView::for_each_marked(const Page& page, Mark mark, Visit visit) {
+  const std::uint64_t wanted = 0x0101'0101'0101'0101ull * mark;
+  for (unsigned word = 0; word < kPageSize; word += 8) {
+    std::uint64_t marks;
+    std::memcpy(&marks, page.marks.data() + word, 8);
+    if ((marks & wanted) == 0) continue;
+    for (unsigned offset = word; offset < word + 8; ++offset) {
+      if (page.marks[offset] & mark) visit(offset);
+    }
+  }
+}
+
 std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
   std::vector<ByteRun> runs;
   for (const Page* page : sorted_pages()) {
@@ -196,9 +209,9 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
     // A page that was not written since the anchor has its value of then.
     const bool then = value == Value::kAnchor && page->anchored == anchor_;
     const auto& bytes = then ? page->anchor : page->data;
-    for (unsigned offset = 0; offset < kPageSize; ++offset) {
-      if (page->marks[offset] & mark) append(runs, page->number * kPageSize + offset, bytes[offset]);
-    }
+    for_each_marked(*page, mark, [&](unsigned offset) {
+      append(runs, page->number * kPageSize + offset, bytes[offset]);
+    });
   }
   return runs;
 }
@@ -206,9 +219,11 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
 bool MemoryView::reads_unchanged() const {
   for (const Page* page : anchored_) {
     if (page->tracked != tracking_) continue;
-    for (unsigned offset = 0; offset < kPageSize; ++offset) {
-      if ((page->marks[offset] & kReadFirst) && page->data[offset] != page->anchor[offset]) return false;
-    }
+    if (page->data == page->anchor) continue;
+    bool same = true;
+    for_each_marked(*page, kReadFirst,
+                    [&](unsigned offset) { same = same && page->data[offset] == page->anchor[offset]; });
+    if (!same) return false;
   }
   return true;
 }
@@ -216,7 +231,7 @@ bool MemoryView::reads_unchanged() const {
 std::vector<ByteRun> MemoryView::changes() const {
   std::vector<ByteRun> runs;
   for (const Page* page : sorted_pages()) {
-    if (!page->written) continue;
+    if (!page->written || page->data == page->original) continue;
     for (unsigned offset = 0; offset < kPageSize; ++offset) {
       if (page->data[offset] != page->original[offset]) {
         append(runs, page->number * kPageSize + offset, page->data[offset]);

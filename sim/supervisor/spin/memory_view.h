@@ -32,6 +32,14 @@ class MemoryView {
 
   // `n` is 1, 2, 4 or 8. False: fault() tells why.
   bool load(std::uint64_t address, unsigned n, std::uint64_t& value) {
+    const unsigned offset = address % kPageSize;
+    const Page* const recent = recent_[address / kPageSize % recent_.size()];
+    if (recent != nullptr && recent->number == address / kPageSize && offset <= kPageSize - 8 && !is_tracking_)
+        [[likely]] {
+      std::memcpy(&value, recent->data.data() + offset, 8);
+      value &= ~0ull >> (64 - 8 * n);
+      return true;
+    }
     std::uint8_t bytes[8] = {};
     if (!load_bytes(address, n, bytes)) return false;
     std::memcpy(&value, bytes, 8);
@@ -97,6 +105,9 @@ class MemoryView {
     return find_page(number);
   }
   Page* find_page(std::uint64_t number);
+  // Calls visit(offset) for every byte of the page that carries `mark`.
+  template <class Visit>
+  static void for_each_marked(const Page& page, Mark mark, Visit visit);
   bool prepare_write(Page& page);
   bool note_read(Page& page, unsigned offset, unsigned n);
   void note_write(Page& page, unsigned offset, unsigned n);

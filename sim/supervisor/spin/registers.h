@@ -12,7 +12,7 @@ namespace verbatim::spin {
 enum Gpr : std::uint8_t { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8, kR9, kR10, kR11, kR12, kR13, kR14, kR15 };
 
 // Bits of RFLAGS that arithmetic sets and that programs test.
-enum Flag : std::uint32_t { kCf = 1, kPf = 1 << 2, kAf = 1 << 4, kZf = 1 << 6, kSf = 1 << 7, kOf = 1 << 11 };
+inline constexpr std::uint32_t kCf = 1, kPf = 1 << 2, kAf = 1 << 4, kZf = 1 << 6, kSf = 1 << 7, kOf = 1 << 11;
 inline constexpr std::uint32_t kArithmeticFlags = kCf | kPf | kAf | kZf | kSf | kOf;
 inline constexpr std::uint32_t kDirectionFlag = 1 << 10;
 

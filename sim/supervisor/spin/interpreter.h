@@ -1,0 +1,93 @@
+// Executes x86-64 machine code on a copy of a thread's registers and memory. Nothing it does reaches the program.
+//
+// Every register part and flag is either known or not. A known one has exactly the value the processor would have;
+// an unknown one (left by a call, or declared undefined by the architecture) may be overwritten but not read: reading
+// it ends the analysis, because then what happens next is not a function of what is known. Unknown parts hold zero,
+// so two states are equal when their bytes are.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/supervisor/spin/code_cache.h"
+#include "sim/supervisor/spin/instruction.h"
+#include "sim/supervisor/spin/memory_view.h"
+#include "sim/supervisor/spin/registers.h"
+
+namespace verbatim::spin {
+
+struct MachineState {
+  Registers registers;
+  std::uint64_t known = kAllKnown;
+  std::uint32_t known_flags = kArithmeticFlags;
+  VectorRegisters vectors;
+
+  friend bool operator==(const MachineState& a, const MachineState& b) {
+    return a.registers.rip == b.registers.rip && a.registers == b.registers && a.known == b.known &&
+           a.known_flags == b.known_flags && a.vectors == b.vectors;
+  }
+
+  void forget_gpr(unsigned index) {
+    registers.gpr[index] = 0;
+    known &= ~known_bits(index, 8);
+  }
+  void forget_flags(std::uint32_t flags) {
+    registers.flags &= ~std::uint64_t{flags};
+    known_flags &= ~flags;
+  }
+};
+
+// Where and why interpretation ended.
+struct Stop {
+  Reason reason = Reason::kNone;
+  std::uint64_t rip = 0;
+  const char* mnemonic = "";
+};
+
+class Interpreter {
+ public:
+  Interpreter(CodeCache& code, MemoryView& memory) : code_(code), memory_(memory) {}
+
+  MachineState state;
+
+  // Executes one instruction; false: stop() tells why, and the state is that before the instruction except for
+  // registers it may have changed.
+  bool step();
+  const Stop& stop() const { return stop_; }
+  // Whether the last instruction went elsewhere than to the next one.
+  bool jumped() const { return jumped_; }
+
+ private:
+  bool execute(const Instruction& instruction);
+  bool execute_scalar(const Instruction& instruction);
+  bool execute_vector(const Instruction& instruction);
+  bool divide(const Instruction& instruction, std::uint64_t divisor);
+  bool bit_test(const Instruction& instruction);
+  void bit_scan(const Instruction& instruction, std::uint64_t value);
+  bool shift(const Instruction& instruction);
+
+  bool fail(Reason reason) {
+    stop_.reason = reason;
+    return false;
+  }
+
+  std::uint64_t address_of(const Instruction& instruction) const;
+  bool get(const Instruction& instruction, const Operand& operand, unsigned size, std::uint64_t& value);
+  bool put(const Instruction& instruction, const Operand& operand, unsigned size, std::uint64_t value);
+  void put_gpr(unsigned index, unsigned size, std::uint64_t value);
+  // Flags in `affected` take the value in `values`, and are unknown where they are in `undefined`.
+  void set_flags(std::uint32_t affected, std::uint32_t values, std::uint32_t undefined = 0);
+  bool push(std::uint64_t value);
+  bool pop(std::uint64_t& value);
+
+  using Lanes = std::array<std::uint64_t, 4>;
+  bool get_vector(const Instruction& instruction, const Operand& operand, unsigned size, Lanes& lanes);
+  void put_vector(const Instruction& instruction, unsigned index, unsigned size, const Lanes& lanes);
+
+  CodeCache& code_;
+  MemoryView& memory_;
+  std::uint64_t next_rip_ = 0;
+  bool jumped_ = false;
+  Stop stop_;
+};
+
+}  // namespace verbatim::spin

@@ -1,0 +1,160 @@
+// The vector operations that compilers put into waiting loops: moves, comparisons for equality, bitwise logic.
+#include <cstring>
+
+#include "sim/supervisor/spin/interpreter.h"
+
+namespace verbatim::spin {
+
+bool Interpreter::get_vector(const Instruction& in, const Operand& operand, unsigned size, Lanes& lanes) {
+  if (operand.kind == Operand::Kind::kVector) {
+    lanes = state.vectors.lane[operand.index];
+    if (size == 16) lanes[2] = lanes[3] = 0;
+    return true;
+  }
+  const std::uint64_t address = address_of(in);
+  if (in.aligned && address % size != 0) return fail(Reason::kMisaligned);
+  lanes = {};
+  return memory_.load_bytes(address, size, reinterpret_cast<std::uint8_t*>(lanes.data())) || fail(memory_.fault());
+}
+
+// A VEX instruction clears what lies above its result, a legacy one leaves bits 128 and up alone.
+void Interpreter::put_vector(const Instruction& in, unsigned index, unsigned size, const Lanes& lanes) {
+  auto& lane = state.vectors.lane[index];
+  lane[0] = lanes[0];
+  lane[1] = lanes[1];
+  state.vectors.known |= 1u << index;
+  if (!in.vex) return;
+  lane[2] = size == 32 ? lanes[2] : 0;
+  lane[3] = size == 32 ? lanes[3] : 0;
+  state.vectors.known |= 0x1'0000u << index;
+  state.vectors.cleared_above |= 1u << index;
+}
+
+namespace {
+
+std::uint64_t compare_equal(std::uint64_t a, std::uint64_t b, unsigned element) {
+  std::uint64_t result = 0;
+  const std::uint64_t mask = ~0ull >> (64 - 8 * element);
+  for (unsigned shift = 0; shift < 64; shift += 8 * element) {
+    if (((a >> shift) & mask) == ((b >> shift) & mask)) result |= mask << shift;
+  }
+  return result;
+}
+
+std::uint64_t byte_signs(std::uint64_t lane) {
+  std::uint64_t result = 0;
+  for (unsigned byte = 0; byte < 8; ++byte) result |= ((lane >> (8 * byte + 7)) & 1) << byte;
+  return result;
+}
+
+std::uint64_t combine(Op op, std::uint64_t a, std::uint64_t b, unsigned element) {
+  switch (op) {
+    case Op::kVectorXor:
+      return a ^ b;
+    case Op::kVectorAnd:
+      return a & b;
+    case Op::kVectorAndNot:
+      return ~a & b;
+    case Op::kVectorOr:
+      return a | b;
+    default:
+      return compare_equal(a, b, element);
+  }
+}
+
+}  // namespace
+
+bool Interpreter::execute_vector(const Instruction& in) {
+  Lanes a{}, b{}, result{};
+  const unsigned size = in.size;
+  std::uint64_t value = 0;
+  switch (in.op) {
+    case Op::kVectorMove:
+      if (in.destination.kind == Operand::Kind::kVector) {
+        if (!get_vector(in, in.source, size, a)) return false;
+        put_vector(in, in.destination.index, size, a);
+        return true;
+      } else {
+        const std::uint64_t address = address_of(in);
+        if (in.aligned && address % size != 0) return fail(Reason::kMisaligned);
+        a = state.vectors.lane[in.source.index];
+        return memory_.store_bytes(address, size, reinterpret_cast<const std::uint8_t*>(a.data())) ||
+               fail(memory_.fault());
+      }
+    case Op::kVectorLoadLow:
+      if (in.source.kind == Operand::Kind::kVector) {
+        value = state.vectors.lane[in.source.index][0];
+      } else if (!get(in, in.source, size, value)) {
+        return false;
+      }
+      result[0] = value;
+      put_vector(in, in.destination.index, 16, result);
+      return true;
+    case Op::kVectorStoreLow:
+      return put(in, in.destination, size, state.vectors.lane[in.source.index][0]);
+    case Op::kVectorMergeLow: {
+      result = state.vectors.lane[in.source.index];
+      const std::uint64_t low = state.vectors.lane[in.source2.index][0];
+      result[0] = size == 8 ? low : (result[0] & ~0xffff'ffffull) | (low & 0xffff'ffff);
+      put_vector(in, in.destination.index, 16, result);
+      return true;
+    }
+    case Op::kVectorMoveHigh:
+      if (in.destination.kind == Operand::Kind::kMemory) {
+        return put(in, in.destination, 8, state.vectors.lane[in.source.index][1]);
+      }
+      if (!get(in, in.source2, 8, value)) return false;
+      result[0] = state.vectors.lane[in.source.index][0];
+      result[1] = value;
+      put_vector(in, in.destination.index, 16, result);
+      return true;
+    case Op::kVectorXor:
+    case Op::kVectorAnd:
+    case Op::kVectorAndNot:
+    case Op::kVectorOr:
+    case Op::kVectorCompareEqual:
+      if (!get_vector(in, in.source, size, a) || !get_vector(in, in.source2, size, b)) return false;
+      for (unsigned i = 0; i < 4; ++i) result[i] = combine(in.op, a[i], b[i], in.source_size == 0 ? 1 : in.source_size);
+      put_vector(in, in.destination.index, size, result);
+      return true;
+    case Op::kVectorUnpackLow64:
+      if (!get_vector(in, in.source, size, a) || !get_vector(in, in.source2, size, b)) return false;
+      put_vector(in, in.destination.index, size, {a[0], b[0], a[2], b[2]});
+      return true;
+    case Op::kVectorShuffle32:
+      if (!get_vector(in, in.source, size, a)) return false;
+      for (unsigned half = 0; half < 4; half += 2) {
+        for (unsigned i = 0; i < 4; ++i) {
+          const unsigned from = (in.immediate >> (2 * i)) & 3;
+          const std::uint64_t word = (a[half + from / 2] >> (32 * (from % 2))) & 0xffff'ffff;
+          result[half + i / 2] |= word << (32 * (i % 2));
+        }
+      }
+      put_vector(in, in.destination.index, size, result);
+      return true;
+    case Op::kVectorMoveMask:
+      if (!get_vector(in, in.source, size, a)) return false;
+      for (unsigned i = 0; i < 4; ++i) value |= byte_signs(a[i]) << (8 * i);
+      put_gpr(in.destination.index, 4, value & 0xffff'ffff);
+      return true;
+    case Op::kVectorTest: {
+      if (!get_vector(in, in.destination, size, a) || !get_vector(in, in.source, size, b)) return false;
+      std::uint64_t both = 0, outside = 0;
+      for (unsigned i = 0; i < 4; ++i) {
+        both |= a[i] & b[i];
+        outside |= ~a[i] & b[i];
+      }
+      set_flags(kArithmeticFlags, (both == 0 ? kZf : 0) | (outside == 0 ? kCf : 0));
+      return true;
+    }
+    case Op::kVectorZeroUpper:
+      for (unsigned i = 0; i < 16; ++i) state.vectors.lane[i][2] = state.vectors.lane[i][3] = 0;
+      state.vectors.known |= 0xffff'0000u;
+      state.vectors.cleared_above |= 0xffffu;
+      return true;
+    default:
+      return fail(Reason::kUnsupported);
+  }
+}
+
+}  // namespace verbatim::spin

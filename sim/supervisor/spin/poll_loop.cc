@@ -1,0 +1,144 @@
+// Loops around calls that keep answering "nothing". A call is not interpreted: by the ABI (System V x86-64, 3.2.1) it
+// keeps rbx, rsp, rbp and r12-r15, and what else the registers hold afterwards is nobody's business. So they become
+// unknown, as do the flags and the vector registers and the stack below; a loop that looks at them is not provable.
+#include <iterator>
+
+#include "sim/core/check.h"
+#include "sim/supervisor/spin/alu.h"
+#include "sim/supervisor/spin/spin_prover.h"
+
+namespace verbatim::spin {
+namespace {
+
+constexpr unsigned kPreserved[] = {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15};
+constexpr unsigned kScratch[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kR11};
+
+constexpr unsigned kArguments[] = {kRdi, kRsi, kRdx};
+
+// The registers that what happens from a poll's entry on can depend on: what the call keeps, and its arguments.
+bool same_at_entry(const Registers& a, const Registers& b, const PollEntry& poll) {
+  if (a.rip != b.rip || a.fs_base != b.fs_base) return false;
+  for (const unsigned index : kPreserved) {
+    if (a.gpr[index] != b.gpr[index]) return false;
+  }
+  for (unsigned i = 0; i < std::size(kArguments); ++i) {
+    const unsigned size = poll.argument_sizes[i];
+    if (size != 0 && ((a.gpr[kArguments[i]] ^ b.gpr[kArguments[i]]) & size_mask(size)) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// The call at whose entry the thread is returns `result`.
+bool SpinProver::return_empty(std::uint64_t result) {
+  MachineState& state = interpreter_.state;
+  std::uint64_t& rsp = state.registers.gpr[kRsp];
+  std::uint64_t return_address = 0;
+  if (!memory_.load(rsp, 8, return_address)) {
+    own_stop_ = {memory_.fault(), state.registers.rip, ""};
+    return false;
+  }
+  rsp += 8;
+  memory_.leave_stale(rsp);
+  state.registers.rip = return_address;
+  for (const unsigned index : kScratch) state.forget_gpr(index);
+  state.registers.gpr[kRax] = result;
+  state.known |= known_bits(kRax, 8);
+  state.forget_flags(kArithmeticFlags);
+  state.vectors = {};
+  return true;
+}
+
+bool SpinProver::run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll) {
+  while (true) {
+    if (!step(limits)) {
+      // The poll functions lie in the library.
+      if (own_stop_.reason != Reason::kLibraryCall) return false;
+      poll = is_poll(interpreter_.state.registers.rip);
+      if (!poll) return false;
+      own_stop_ = {};
+      return true;
+    }
+    if (interpreter_.jumped() && (poll = is_poll(interpreter_.state.registers.rip))) return true;
+  }
+}
+
+bool SpinProver::arguments_known(const PollEntry& poll) {
+  for (unsigned i = 0; i < std::size(kArguments); ++i) {
+    const unsigned size = poll.argument_sizes[i];
+    if (size == 0 || (known_bits(kArguments[i], size) & ~interpreter_.state.known) == 0) continue;
+    own_stop_ = {Reason::kUndefinedValue, interpreter_.state.registers.rip, "call"};
+    return false;
+  }
+  return true;
+}
+
+PollPoint SpinProver::poll_point(const PollEntry& entry) const {
+  PollPoint point;
+  point.entry = entry;
+  point.registers = interpreter_.state.registers;
+  for (unsigned index = 0; index < 16; ++index) {
+    const std::uint64_t bits = known_bits(index, 8);
+    if ((interpreter_.state.known & bits) == bits) point.known |= static_cast<std::uint16_t>(1u << index);
+  }
+  point.written = memory_.writes();
+  return point;
+}
+
+PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll, CodeMemory& memory,
+                                          const Limits& limits) {
+  PollLoopProof proof;
+  begin(at_entry, memory, limits);
+  const std::optional<PollEntry> first = is_poll(at_entry.rip);
+  if (!first) {
+    proof.refusal = {Reason::kNotAPoll, at_entry.rip, ""};
+    return proof;
+  }
+  // Once round from the first poll. If its registers recur and every byte that was read before it was written has its
+  // first value again, then the second time round is like the first, and so is every other.
+  memory_.begin_tracking();
+  std::optional<PollEntry> poll = first;
+  unsigned polls = 0;
+  const Registers& now = interpreter_.state.registers;
+  while (true) {
+    ++polls;
+    if (!return_empty(poll->empty_result) || !run_to_poll(is_poll, limits, poll) ||
+        !arguments_known(*poll)) {
+      proof.refusal = refusal();
+      proof.steps = steps_;
+      return proof;
+    }
+    if (same_at_entry(now, at_entry, *first) && memory_.reads_unchanged()) break;
+  }
+  proof.proven = true;
+  proof.cycle_length = steps_;
+  proof.reads = memory_.reads();
+  proof.writes = memory_.writes();
+  proof.steps = steps_;
+
+  // The state at each poll: a second time round, now that it is known to be worth noting.
+  memory_.begin_tracking();
+  poll = first;
+  steps_ = 0;
+  for (unsigned i = 0; i < polls; ++i) {
+    proof.polls.push_back(poll_point(*poll));
+    CHECK(return_empty(poll->empty_result) && run_to_poll(is_poll, limits, poll));
+  }
+  proof.steps += steps_;
+  for (const ByteRun& run : proof.reads) {
+    proof.ranges.push_back({run.address, run.bytes.size()});
+    proof.expected.insert(proof.expected.end(), run.bytes.begin(), run.bytes.end());
+  }
+  return proof;
+}
+
+bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
+  if (!proof.proven || !same_at_entry(proof.polls.front().registers, at_entry, proof.polls.front().entry)) {
+    return false;
+  }
+  std::vector<std::uint8_t> now(proof.expected.size());
+  return memory.read_all(proof.ranges, now.data()) && now == proof.expected;
+}
+
+}  // namespace verbatim::spin

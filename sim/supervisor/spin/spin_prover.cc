@@ -1,0 +1,189 @@
+#include "sim/supervisor/spin/spin_prover.h"
+
+#include <compare>
+
+#include "sim/core/check.h"
+
+namespace verbatim::spin {
+namespace {
+
+bool in_library(std::uint64_t address, const Limits& limits) {
+  for (const MemoryRange& range : limits.library) {
+    if (address - range.address < range.length) return true;
+  }
+  return false;
+}
+
+// The order that picks the canonical state; it looks at what the program can see and at nothing else.
+std::strong_ordering compare(const MachineState& a, const MachineState& b) {
+  if (const auto order = a.registers.rip <=> b.registers.rip; order != 0) return order;
+  if (const auto order = a.registers.gpr <=> b.registers.gpr; order != 0) return order;
+  if (const auto order = a.registers.flags <=> b.registers.flags; order != 0) return order;
+  if (const auto order = a.known_flags <=> b.known_flags; order != 0) return order;
+  if (const auto order = a.vectors.known <=> b.vectors.known; order != 0) return order;
+  return a.vectors.lane <=> b.vectors.lane;
+}
+
+}  // namespace
+
+void SpinProver::begin(const Registers& start, CodeMemory& memory, const Limits& limits) {
+  memory_.begin(memory, limits.pages);
+  code_.begin();
+  steps_ = 0;
+  own_stop_ = {};
+  interpreter_.state = {};
+  interpreter_.state.registers = start;
+  interpreter_.state.registers.flags &= kArithmeticFlags;
+}
+
+bool SpinProver::step(const Limits& limits) {
+  if (steps_ == limits.steps) {
+    own_stop_ = {Reason::kNoRecurrence, interpreter_.state.registers.rip, ""};
+    return false;
+  }
+  ++steps_;
+  if (!interpreter_.step()) return false;
+  if (interpreter_.jumped() && in_library(interpreter_.state.registers.rip, limits)) {
+    own_stop_ = {Reason::kLibraryCall, interpreter_.state.registers.rip, ""};
+    return false;
+  }
+  return true;
+}
+
+Refusal SpinProver::refusal() const {
+  const Stop& stop = own_stop_.reason != Reason::kNone ? own_stop_ : interpreter_.stop();
+  return {stop.reason, stop.rip, stop.mnemonic};
+}
+
+// Brent's algorithm: the anchor moves forward at powers of two, so it comes to lie in the cycle, and the first
+// recurrence of a state in the cycle is one period away.
+bool SpinProver::find_cycle(const Limits& limits, SpinProof& proof) {
+  const MachineState& now = interpreter_.state;
+  MachineState anchor = now;
+  memory_.set_anchor();
+  unsigned since = 0, power = 1;
+  while (step(limits)) {
+    ++since;
+    if (now == anchor && memory_.same_as_anchor()) {
+      proof.cycle_length = since;
+      return true;
+    }
+    if (since == power) {
+      power *= 2;
+      since = 0;
+      anchor = now;
+      memory_.set_anchor();
+    }
+  }
+  proof.refusal = refusal();
+  return false;
+}
+
+// Inside a proven cycle every instruction is known to work.
+void SpinProver::replay(unsigned steps) {
+  for (; steps != 0; --steps, ++steps_) CHECK(interpreter_.step());
+}
+
+// From any state of the cycle to its least. Registers may be the same at several places of the cycle that differ in
+// memory only; then the values of the bytes the cycle writes decide, in the order of their addresses.
+void SpinProver::go_to_canonical(SpinProof& proof) {
+  const MachineState& now = interpreter_.state;
+  MachineState least = now;
+  unsigned place = 0, places = 1;
+  memory_.begin_tracking();
+  for (unsigned i = 1; i <= proof.cycle_length; ++i) {
+    replay(1);
+    if (i == proof.cycle_length) break;  // the first state again
+    const auto order = compare(now, least);
+    if (order > 0) continue;
+    places = order == 0 ? places + 1 : 1;
+    if (order == 0) continue;
+    least = now;
+    place = i;
+  }
+  if (places > 1) {
+    const std::vector<ByteRun> written = memory_.writes();
+    std::vector<std::uint8_t> least_bytes;
+    for (unsigned i = 0; i < proof.cycle_length; ++i, replay(1)) {
+      if (compare(now, least) != 0) continue;
+      std::vector<std::uint8_t> bytes = memory_.values(written);
+      if (!least_bytes.empty() && bytes >= least_bytes) continue;
+      least_bytes = std::move(bytes);
+      place = i;
+    }
+  }
+  replay(place);
+}
+
+SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, const Limits& limits,
+                                 const VectorRegisters* vectors) {
+  SpinProof proof;
+  begin(start, memory, limits);
+  if (vectors != nullptr) interpreter_.state.vectors = *vectors;
+  if (in_library(start.rip, limits)) {
+    proof.refusal = {Reason::kLibraryCall, start.rip, ""};
+    return proof;
+  }
+  if (find_cycle(limits, proof)) {
+    proof.proven = true;
+    go_to_canonical(proof);
+    proof.canonical = interpreter_.state.registers;
+    proof.known_flags = interpreter_.state.known_flags;
+    proof.vectors = interpreter_.state.vectors;
+    proof.to_write = memory_.changes();
+    // A second time round, from the canonical state: what is read before it is written is what the cycle depends on.
+    memory_.begin_tracking();
+    replay(proof.cycle_length);
+    proof.reads = memory_.reads();
+    proof.writes = memory_.writes();
+  }
+  proof.steps = steps_;
+  return proof;
+}
+
+std::string Refusal::describe() const {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string where = " at 0x";
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    const unsigned digit = (rip >> shift) & 15;
+    if (digit != 0 || where.back() != 'x' || shift == 0) where += kDigits[digit];
+  }
+  const std::string named = mnemonic.empty() ? where : " (" + mnemonic + ")" + where;
+  switch (reason) {
+    case Reason::kNone:
+      return "nothing stands against it";
+    case Reason::kNoRecurrence:
+      return "its state does not recur within the limit of instructions" + where;
+    case Reason::kClockRead:
+      return "reads the time stamp counter" + named;
+    case Reason::kSystemCall:
+      return "enters the kernel" + named;
+    case Reason::kCpuid:
+      return "asks the processor what it is" + named;
+    case Reason::kUnsupported:
+      return "executes an instruction that is not interpreted" + named;
+    case Reason::kUndecodable:
+      return "comes to bytes that are no instruction" + where;
+    case Reason::kUnreadable:
+      return "reads memory that cannot be read" + named;
+    case Reason::kUndefinedValue:
+      return "reads a register or flag that has no defined value" + named;
+    case Reason::kStaleStack:
+      return "reads stack that a call may have overwritten" + named;
+    case Reason::kLibraryCall:
+      return "calls the library" + where;
+    case Reason::kWritesCode:
+      return "writes into code it executes" + named;
+    case Reason::kTooMuchMemory:
+      return "touches more memory than the limit" + named;
+    case Reason::kDivideError:
+      return "divides by zero or overflows" + named;
+    case Reason::kMisaligned:
+      return "accesses misaligned memory" + named;
+    case Reason::kNotAPoll:
+      return "is not at the entry of a poll" + where;
+  }
+  return "";
+}
+
+}  // namespace verbatim::spin
