@@ -1,7 +1,7 @@
 // The vector operations that compilers put into waiting loops: moves, comparisons for equality, bitwise logic.
 #include <cstring>
 
-#include "sim/supervisor/spin/interpreter.h"
+#include "sim/supervisor/spin/operands.h"
 
 namespace verbatim::spin {
 

@@ -160,10 +160,10 @@ void MemoryView::note_write(Page& page, unsigned offset, unsigned n) {
   for (unsigned i = 0; i < n; ++i) page.marks[offset + i] |= kWritten | kFresh;
 }
 
-void MemoryView::leave_stale(std::uint64_t stack_pointer) {
+void MemoryView::leave_stale(std::uint64_t stack_pointer, std::uint64_t reach) {
   CHECK(is_tracking_);
   stale_to_ = stack_pointer;
-  stale_from_ = stack_pointer < kStaleReach ? 0 : stack_pointer - kStaleReach;
+  stale_from_ = stack_pointer < reach ? 0 : stack_pointer - reach;
   for (std::size_t i = 0; i < used_; ++i) {
     Page& page = *pages_[i];
     const std::uint64_t start = page.number * kPageSize;

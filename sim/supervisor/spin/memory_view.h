@@ -78,16 +78,13 @@ class MemoryView {
   // The values now of the bytes that `runs` names, one after the other.
   std::vector<std::uint8_t> values(const std::vector<ByteRun>& runs);
 
-  // A call has returned to `stack_pointer`: what lies below may have been overwritten and is not readable until it is
+  // A call has returned to `stack_pointer`: what lies up to `reach` bytes below may have been overwritten and is not readable until it is
   // written again. Needs tracking.
-  void leave_stale(std::uint64_t stack_pointer);
+  void leave_stale(std::uint64_t stack_pointer, std::uint64_t reach);
 
  private:
   enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4 };  // kFresh: written since leave_stale
   enum class Value { kAnchor, kNow };
-  // How far below the stack pointer a call may reach; beyond lie other threads' stacks and mappings.
-  static constexpr std::uint64_t kStaleReach = 1 << 20;
-
   struct Page {
     std::uint64_t number = 0;
     std::uint64_t anchored = 0;  // equal to anchor_: `anchor` holds the page as it was at the anchor

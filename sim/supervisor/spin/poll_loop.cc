@@ -31,7 +31,7 @@ bool same_at_entry(const Registers& a, const Registers& b, const PollEntry& poll
 }  // namespace
 
 // The call at whose entry the thread is returns `result`.
-bool SpinProver::return_empty(std::uint64_t result) {
+bool SpinProver::return_empty(std::uint64_t result, const Limits& limits) {
   MachineState& state = interpreter_.state;
   std::uint64_t& rsp = state.registers.gpr[kRsp];
   std::uint64_t return_address = 0;
@@ -40,7 +40,7 @@ bool SpinProver::return_empty(std::uint64_t result) {
     return false;
   }
   rsp += 8;
-  memory_.leave_stale(rsp);
+  memory_.leave_stale(rsp, limits.poll_stack);
   state.registers.rip = return_address;
   for (const unsigned index : kScratch) state.forget_gpr(index);
   state.registers.gpr[kRax] = result;
@@ -103,7 +103,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   const Registers& now = interpreter_.state.registers;
   while (true) {
     ++polls;
-    if (!return_empty(poll->empty_result) || !run_to_poll(is_poll, limits, poll) ||
+    if (!return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll) ||
         !arguments_known(*poll)) {
       proof.refusal = refusal();
       proof.steps = steps_;
@@ -123,7 +123,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   steps_ = 0;
   for (unsigned i = 0; i < polls; ++i) {
     proof.polls.push_back(poll_point(*poll));
-    CHECK(return_empty(poll->empty_result) && run_to_poll(is_poll, limits, poll));
+    CHECK(return_empty(poll->empty_result, limits) && run_to_poll(is_poll, limits, poll));
   }
   proof.steps += steps_;
   for (const ByteRun& run : proof.reads) {

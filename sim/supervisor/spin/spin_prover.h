@@ -26,6 +26,8 @@ namespace verbatim::spin {
 struct Limits {
   unsigned steps = 20'000;  // instructions of one search
   unsigned pages = 64;      // pages of data the loop may touch
+  // Bytes of stack a poll function may use. Below that may lie data: stacks of coroutines are on the heap.
+  unsigned poll_stack = 16'384;
   // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the shim's
   // images and the gate.
   std::span<const MemoryRange> library;
@@ -126,7 +128,7 @@ class SpinProver {
   bool find_cycle(const Limits& limits, SpinProof& proof);
   void go_to_canonical(SpinProof& proof);
   void replay(unsigned steps);
-  bool return_empty(std::uint64_t result);
+  bool return_empty(std::uint64_t result, const Limits& limits);
   bool arguments_known(const PollEntry& poll);
   bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
   PollPoint poll_point(const PollEntry& entry) const;

@@ -1,0 +1,144 @@
+// What is known and what is not: the rules that make a proof refuse rather than guess.
+#include "sim/supervisor/spin/interpreter.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "tests/spin/self_memory.h"
+
+namespace verbatim::spin {
+namespace {
+
+struct Known : testing::Test {
+  // Executes the code with nothing known but rsp; true when it ran to the end.
+  bool run(std::vector<std::uint8_t> bytes, std::uint64_t known = known_bits(kRsp, 8)) {
+    std::memset(code, 0x90, sizeof code);
+    std::memcpy(code, bytes.data(), bytes.size());
+    view.begin(memory, 16);
+    view.set_anchor();
+    cache.begin();
+    thread.state = {};
+    thread.state.known = known;
+    thread.state.known_flags = 0;
+    thread.state.registers.rip = address(code);
+    thread.state.registers.gpr[kRsp] = address(stack + 32);
+    while (thread.state.registers.rip < address(code) + bytes.size()) {
+      if (!thread.step()) return false;
+    }
+    return true;
+  }
+  bool knows(unsigned index, unsigned size) {
+    return (known_bits(index, size) & ~thread.state.known) == 0;
+  }
+  Reason reason() { return thread.stop().reason; }
+
+  alignas(4096) static inline std::uint8_t code[4096];
+  alignas(4096) static inline std::uint64_t stack[512];
+  SelfMemory memory;
+  CodeCache cache;
+  MemoryView view;
+  Interpreter thread{cache, view};
+};
+
+TEST_F(Known, reading_an_unknown_register_stops) {
+  EXPECT_FALSE(run({0x89, 0xc8}));  // mov eax, ecx
+  EXPECT_EQ(reason(), Reason::kUndefinedValue);
+  EXPECT_STREQ(thread.stop().mnemonic, "mov");
+  EXPECT_FALSE(run({0x8b, 0x01}));  // mov eax, [rcx]
+  EXPECT_EQ(reason(), Reason::kUndefinedValue);
+  EXPECT_FALSE(run({0x51}));  // push rcx
+  EXPECT_EQ(reason(), Reason::kUndefinedValue);
+}
+
+TEST_F(Known, writing_a_register_makes_it_known) {
+  EXPECT_TRUE(run({0xb9, 5, 0, 0, 0, 0x48, 0x89, 0xc8}));  // mov ecx, 5; mov rax, rcx
+  EXPECT_EQ(thread.state.registers.gpr[kRax], 5u);
+}
+
+TEST_F(Known, clearing_a_register_needs_nothing) {
+  EXPECT_TRUE(run({0x31, 0xc9, 0x29, 0xd2, 0x83, 0xce, 0xff}));  // xor ecx, ecx; sub edx, edx; or esi, -1
+  EXPECT_TRUE(knows(kRcx, 8) && knows(kRdx, 8) && knows(kRsi, 8));
+  EXPECT_EQ(thread.state.registers.gpr[kRcx], 0u);
+  EXPECT_EQ(thread.state.registers.gpr[kRsi], 0xffff'ffffu);
+  EXPECT_FALSE(run({0x31, 0xd1}));  // xor ecx, edx
+  EXPECT_FALSE(run({0x19, 0xc9}));  // sbb ecx, ecx: needs the carry
+  EXPECT_TRUE(run({0xf8, 0x19, 0xc9}));
+}
+
+TEST_F(Known, a_byte_of_a_register_is_known_alone) {
+  EXPECT_TRUE(run({0xb1, 7, 0x0f, 0xb6, 0xc1}));  // mov cl, 7; movzx eax, cl
+  EXPECT_EQ(thread.state.registers.gpr[kRax], 7u);
+  EXPECT_TRUE(knows(kRcx, 1));
+  EXPECT_FALSE(knows(kRcx, 2));
+  EXPECT_FALSE(run({0xb1, 7, 0x89, 0xc8}));        // mov cl, 7; mov eax, ecx
+  EXPECT_FALSE(run({0xb1, 7, 0x0f, 0xb6, 0xc5}));  // mov cl, 7; movzx eax, ch
+  EXPECT_TRUE(run({0xb5, 7, 0x0f, 0xb6, 0xc5}));   // mov ch, 7; movzx eax, ch
+}
+
+TEST_F(Known, reading_an_unknown_flag_stops) {
+  EXPECT_FALSE(run({0x74, 0}));  // jz
+  EXPECT_EQ(reason(), Reason::kUndefinedValue);
+  // test ecx, ecx defines ZF; imul leaves it undefined, but not CF.
+  EXPECT_TRUE(run({0x31, 0xc9, 0x74, 0}));
+  EXPECT_FALSE(run({0x31, 0xc9, 0x0f, 0xaf, 0xc9, 0x74, 0}));
+  EXPECT_TRUE(run({0x31, 0xc9, 0x0f, 0xaf, 0xc9, 0x72, 0}));
+  // A shift by nothing changes no flag; by more than one it leaves OF undefined.
+  EXPECT_TRUE(run({0x31, 0xc9, 0xc1, 0xe1, 0, 0x70, 0}));
+  EXPECT_TRUE(run({0x31, 0xc9, 0xc1, 0xe1, 1, 0x70, 0}));
+  EXPECT_FALSE(run({0x31, 0xc9, 0xc1, 0xe1, 2, 0x70, 0}));
+}
+
+TEST_F(Known, scanning_zero_leaves_the_register_unknown) {
+  EXPECT_TRUE(run({0x31, 0xc9, 0x0f, 0xbc, 0xc1}));  // xor ecx, ecx; bsf eax, ecx
+  EXPECT_FALSE(knows(kRax, 1));
+  EXPECT_TRUE(run({0xb9, 8, 0, 0, 0, 0x0f, 0xbc, 0xc1}));
+  EXPECT_TRUE(knows(kRax, 8));
+}
+
+TEST_F(Known, a_legacy_vector_write_leaves_the_upper_half_unknown) {
+  EXPECT_TRUE(run({0x66, 0x0f, 0xef, 0xc0}));  // pxor xmm0, xmm0
+  EXPECT_EQ(thread.state.vectors.known, 1u);
+  EXPECT_TRUE(run({0xc5, 0xf9, 0xef, 0xc0}));  // vpxor xmm0, xmm0, xmm0
+  EXPECT_EQ(thread.state.vectors.known, 0x1'0001u);
+  EXPECT_FALSE(run({0x66, 0x0f, 0xef, 0xc1}));  // pxor xmm0, xmm1
+  EXPECT_EQ(reason(), Reason::kUndefinedValue);
+}
+
+TEST_F(Known, refusals_name_the_instruction) {
+  const struct {
+    std::vector<std::uint8_t> bytes;
+    Reason reason;
+    const char* mnemonic;
+  } kRows[] = {
+      {{0x0f, 0x31}, Reason::kClockRead, "rdtsc"},
+      {{0x0f, 0x01, 0xf9}, Reason::kClockRead, "rdtscp"},
+      {{0x0f, 0x05}, Reason::kSystemCall, "syscall"},
+      {{0xcd, 0x80}, Reason::kSystemCall, "int"},
+      {{0x0f, 0xa2}, Reason::kCpuid, "cpuid"},
+      {{0xf3, 0xa4}, Reason::kUnsupported, "movsb"},
+      {{0x65, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0}, Reason::kUnsupported, "mov"},  // mov rax, gs:[0]
+      {{0x0f, 0xc7, 0xf0}, Reason::kUnsupported, "rdrand"},
+      {{0xf2, 0x0f, 0x58, 0xc1}, Reason::kUnsupported, "addsd"},
+      {{0x06}, Reason::kUndecodable, ""},
+      {{0x48, 0x8b, 0x04, 0x25, 0x10, 0, 0, 0}, Reason::kUnreadable, "mov"},  // mov rax, [16]
+      {{0x31, 0xc9, 0xf7, 0xf1}, Reason::kDivideError, "div"},
+  };
+  for (const auto& row : kRows) {
+    EXPECT_FALSE(run(row.bytes, kAllKnown));
+    EXPECT_EQ(reason(), row.reason) << row.mnemonic;
+    EXPECT_STREQ(thread.stop().mnemonic, row.mnemonic);
+    EXPECT_EQ(thread.stop().rip, address(code) + (row.reason == Reason::kDivideError ? 2 : 0));
+  }
+}
+
+TEST_F(Known, the_program_is_not_written) {
+  stack[31] = 99;
+  EXPECT_TRUE(run({0x6a, 5, 0x58}));  // push 5; pop rax
+  EXPECT_EQ(thread.state.registers.gpr[kRax], 5u);
+  EXPECT_EQ(stack[31], 99u);
+}
+
+}  // namespace
+}  // namespace verbatim::spin

@@ -1,0 +1,196 @@
+#include "tests/spin/loops.h"
+
+#include <emmintrin.h>
+#include <x86intrin.h>
+
+namespace LOOPS {
+
+void flag_spin(LoopState* s) {
+  while (s->flag != 1) {
+  }
+}
+
+// perftest's ib_write_lat: while (*poll_buf != (char)rcnt && user_param->state != END_STATE);
+void two_locations(LoopState* s, long rcnt) {
+  while (s->flag != static_cast<char>(rcnt) && s->state != 3) {
+  }
+}
+
+void pause_spin(LoopState* s) {
+  while (s->flag != 1) _mm_pause();
+}
+
+static __attribute__((noinline)) int check(LoopState* s, int wanted) {
+  asm volatile("");
+  return s->flag == wanted;
+}
+
+void call_spin(LoopState* s) {
+  while (!check(s, 1)) {
+  }
+}
+
+void xchg_lock(LoopState* s) {
+  while (__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE)) {
+  }
+}
+
+void cmpxchg_lock(LoopState* s) {
+  int expected;
+  do {
+    expected = 0;
+  } while (!__atomic_compare_exchange_n(&s->lock, &expected, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
+}
+
+void vector_spin(LoopState* s) {
+  const __m128i one = _mm_set1_epi8(1);
+  while (true) {
+    __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(const_cast<const char*>(s->block)));
+    asm volatile("" : "+x"(v) : : "memory");
+    if (_mm_movemask_epi8(_mm_cmpeq_epi8(v, one)) & 1) break;
+  }
+}
+
+// Writes 1 and 0 in turn: at the same instruction with the same registers memory differs.
+void toggling_spin(LoopState* s) {
+  while (s->flag != 1) {
+    asm volatile("xorl $1, %0" : "+m"(s->toggle) : : "cc");
+    asm volatile("cmpl $77, %0" : : "m"(s->state) : "cc");
+  }
+}
+
+thread_local volatile int own = 0;
+
+void thread_local_spin() {
+  while (own != 1) {
+  }
+}
+
+void counted(LoopState* s, long n) {
+  for (long i = 0; i < n && s->flag != 1; ++i) _mm_pause();
+}
+
+void register_counter(LoopState* s) {
+  unsigned long n = 0;
+  while (s->flag != 1) {
+    ++n;
+    asm volatile("" : : "r"(n));
+  }
+}
+
+void memory_counter(LoopState* s) {
+  while (s->flag != 1) s->counter = s->counter + 1;
+}
+
+void copy(char* to, const char* from, long n) {
+  for (long i = 0; i < n; ++i) {
+    to[i] = from[i];
+    asm volatile("" : : : "memory");
+  }
+}
+
+void clock_spin(LoopState* s) {
+  while (s->flag != 1 && __rdtsc() != 0) {
+  }
+}
+
+void yield_spin(LoopState* s) {
+  while (s->flag != 1) {
+    long result;
+    asm volatile("syscall" : "=a"(result) : "a"(24) : "rcx", "r11", "memory");
+  }
+}
+
+void cpuid_spin(LoopState* s) {
+  while (s->flag != 1) {
+    int a = 0, b, c = 0, d;
+    asm volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  }
+}
+
+void float_spin(LoopState* s) {
+  double x = 1;
+  while (s->flag != 1) {
+    x = x * 1.0000001;
+    asm volatile("" : "+x"(x));
+  }
+}
+
+void poll_until(LoopState* s) {
+  int n;
+  do {
+    n = s->poll(s->cq[0], 16, s->wc);
+  } while (n == 0);
+}
+
+void poll_two(LoopState* s) {
+  while (true) {
+    if (s->poll(s->cq[0], 1, s->wc) != 0) break;
+    if (s->poll(s->cq[1], 2, s->wc) != 0) break;
+  }
+}
+
+void poll_counting(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) s->iterations = s->iterations + 1;
+}
+
+void poll_with_flag(LoopState* s) {
+  while (s->flag != 1) {
+    if (s->poll(s->cq[0], 1, s->wc) != 0) break;
+  }
+}
+
+void poll_limited(LoopState* s, long limit) {
+  for (long i = 0; i < limit; ++i) {
+    if (s->poll(s->cq[0], 1, s->wc) != 0) break;
+  }
+}
+
+void poll_with_clock(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0 && __rdtsc() != 0) {
+  }
+}
+
+// UCX's way: progress functions behind pointers that look at memory between polls.
+static __attribute__((noinline)) int progress(LoopState* s, int number) {
+  int done = s->poll(s->cq[number], 16, s->wc);
+  asm volatile("" : "+r"(done));
+  return done + (s->state == 9);
+}
+
+void poll_nested(LoopState* s) {
+  int (*volatile function)(LoopState*, int) = progress;
+  int count;
+  do {
+    count = function(s, 0);
+    count += function(s, 1);
+  } while (count == 0);
+}
+
+// Three loops that no compiler makes: they look at what a call leaves behind.
+void poll_reading_scratch(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    asm volatile("mov %%r10, %0" : "=m"(s->counter) : : "memory");
+  }
+}
+
+void poll_reading_flags(LoopState* s) {
+  while (true) {
+    long count = 1, result;
+    void* cq = s->cq[0];
+    void* wc = s->wc;
+    asm volatile("call *%[poll]\n setc %[carry]"
+                 : "=a"(result), "+D"(cq), "+S"(count), "+d"(wc), [carry] "=m"(s->block[0])
+                 : [poll] "m"(s->poll)
+                 : "rcx", "r8", "r9", "r10", "r11", "cc", "memory");
+    if (result != 0) break;
+  }
+}
+
+void poll_reading_stack(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    asm volatile("mov -256(%%rsp), %%rax\n mov %%rax, %0" : "=m"(s->counter) : : "rax", "memory");
+  }
+}
+
+}  // namespace LOOPS

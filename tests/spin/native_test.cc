@@ -1,0 +1,332 @@
+// The interpreter against the processor: random short sequences of every interpreted instruction, made by Zydis'
+// encoder. What the interpreter calls known has to be what the processor computed: registers, flags, memory.
+#include <Zydis/Zydis.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "sim/core/rng.h"
+#include "sim/supervisor/spin/interpreter.h"
+#include "tests/spin/native_code.h"
+#include "tests/spin/self_memory.h"
+
+namespace verbatim::spin {
+namespace {
+
+enum class Form { kNone, kR, kRm, kRmRm, kRmR, kRRm, kRmImm8, kRmCl, kRRmImm, kRRR, kExtend, kLea, kPushPop, kRmOnlyMem,
+                  kXmmXmm, kXmmMem, kMemXmm, kXmmGpr, kGprXmm, kXmmXmmImm, kVex3, kVex3Imm, kR32Xmm };
+
+struct Template {
+  ZydisMnemonic mnemonic;
+  Form form;
+};
+
+#define M(name) ZYDIS_MNEMONIC_##name
+const Template kInteger[] = {
+    {M(MOV), Form::kRmRm},      {M(ADD), Form::kRmRm},     {M(ADC), Form::kRmRm},     {M(SUB), Form::kRmRm},
+    {M(SBB), Form::kRmRm},      {M(CMP), Form::kRmRm},     {M(AND), Form::kRmRm},     {M(OR), Form::kRmRm},
+    {M(XOR), Form::kRmRm},      {M(TEST), Form::kRmR},     {M(NOT), Form::kRm},       {M(NEG), Form::kRm},
+    {M(INC), Form::kRm},        {M(DEC), Form::kRm},       {M(MUL), Form::kRm},       {M(IMUL), Form::kRm},
+    {M(IMUL), Form::kRRm},      {M(IMUL), Form::kRRmImm},  {M(DIV), Form::kRm},       {M(IDIV), Form::kRm},
+    {M(SHL), Form::kRmImm8},    {M(SHR), Form::kRmImm8},   {M(SAR), Form::kRmImm8},   {M(ROL), Form::kRmImm8},
+    {M(ROR), Form::kRmImm8},    {M(SHL), Form::kRmCl},     {M(SHR), Form::kRmCl},     {M(SAR), Form::kRmCl},
+    {M(ROL), Form::kRmCl},      {M(ROR), Form::kRmCl},     {M(BT), Form::kRmImm8},    {M(BTS), Form::kRmImm8},
+    {M(BTR), Form::kRmImm8},    {M(BTC), Form::kRmImm8},   {M(BT), Form::kRmR},       {M(BTS), Form::kRmR},
+    {M(BSF), Form::kRRm},       {M(BSR), Form::kRRm},      {M(TZCNT), Form::kRRm},    {M(LZCNT), Form::kRRm},
+    {M(POPCNT), Form::kRRm},    {M(BSWAP), Form::kR},      {M(CBW), Form::kNone},     {M(CWDE), Form::kNone},
+    {M(CDQE), Form::kNone},     {M(CWD), Form::kNone},     {M(CDQ), Form::kNone},     {M(CQO), Form::kNone},
+    {M(CLC), Form::kNone},      {M(STC), Form::kNone},     {M(CMC), Form::kNone},     {M(NOP), Form::kNone},
+    {M(PAUSE), Form::kNone},    {M(MOVZX), Form::kExtend}, {M(MOVSX), Form::kExtend}, {M(MOVSXD), Form::kExtend},
+    {M(LEA), Form::kLea},       {M(XCHG), Form::kRmR},     {M(XADD), Form::kRmR},     {M(CMPXCHG), Form::kRmOnlyMem},
+    {M(PUSH), Form::kPushPop},  {M(ANDN), Form::kRRR},
+    {M(SETO), Form::kRm},       {M(SETNO), Form::kRm},     {M(SETB), Form::kRm},      {M(SETNB), Form::kRm},
+    {M(SETZ), Form::kRm},       {M(SETNZ), Form::kRm},     {M(SETBE), Form::kRm},     {M(SETNBE), Form::kRm},
+    {M(SETS), Form::kRm},       {M(SETNS), Form::kRm},     {M(SETP), Form::kRm},      {M(SETNP), Form::kRm},
+    {M(SETL), Form::kRm},       {M(SETNL), Form::kRm},     {M(SETLE), Form::kRm},     {M(SETNLE), Form::kRm},
+    {M(CMOVO), Form::kRRm},     {M(CMOVNO), Form::kRRm},   {M(CMOVB), Form::kRRm},    {M(CMOVNB), Form::kRRm},
+    {M(CMOVZ), Form::kRRm},     {M(CMOVNZ), Form::kRRm},   {M(CMOVBE), Form::kRRm},   {M(CMOVNBE), Form::kRRm},
+    {M(CMOVS), Form::kRRm},     {M(CMOVNS), Form::kRRm},   {M(CMOVP), Form::kRRm},    {M(CMOVNP), Form::kRRm},
+    {M(CMOVL), Form::kRRm},     {M(CMOVNL), Form::kRRm},   {M(CMOVLE), Form::kRRm},   {M(CMOVNLE), Form::kRRm},
+};
+const Template kVector[] = {
+    {M(MOVAPS), Form::kXmmXmm},  {M(MOVAPS), Form::kXmmMem},   {M(MOVAPS), Form::kMemXmm},
+    {M(MOVUPS), Form::kXmmMem},  {M(MOVUPS), Form::kMemXmm},   {M(MOVDQA), Form::kXmmXmm},
+    {M(MOVDQU), Form::kXmmMem},  {M(MOVDQU), Form::kMemXmm},   {M(MOVQ), Form::kXmmGpr},
+    {M(MOVQ), Form::kGprXmm},    {M(MOVQ), Form::kXmmMem},     {M(MOVQ), Form::kMemXmm},
+    {M(MOVQ), Form::kXmmXmm},    {M(MOVD), Form::kXmmGpr},     {M(MOVD), Form::kGprXmm},
+    {M(MOVD), Form::kXmmMem},    {M(MOVD), Form::kMemXmm},     {M(MOVSS), Form::kXmmXmm},
+    {M(MOVSS), Form::kXmmMem},   {M(MOVSS), Form::kMemXmm},    {M(MOVSD), Form::kXmmXmm},
+    {M(MOVSD), Form::kXmmMem},   {M(MOVSD), Form::kMemXmm},    {M(MOVHPS), Form::kXmmMem},
+    {M(MOVHPS), Form::kMemXmm},  {M(PXOR), Form::kXmmXmm},     {M(XORPS), Form::kXmmMem},
+    {M(PAND), Form::kXmmXmm},    {M(PANDN), Form::kXmmXmm},    {M(POR), Form::kXmmMem},
+    {M(PCMPEQB), Form::kXmmXmm}, {M(PCMPEQW), Form::kXmmXmm},  {M(PCMPEQD), Form::kXmmMem},
+    {M(PCMPEQQ), Form::kXmmXmm}, {M(PUNPCKLQDQ), Form::kXmmXmm}, {M(PSHUFD), Form::kXmmXmmImm},
+    {M(PMOVMSKB), Form::kR32Xmm}, {M(PTEST), Form::kXmmXmm},   {M(VPTEST), Form::kXmmXmm},
+    {M(VMOVDQU), Form::kXmmMem}, {M(VMOVDQU), Form::kMemXmm},  {M(VMOVDQA), Form::kXmmXmm},
+    {M(VPXOR), Form::kVex3},     {M(VPAND), Form::kVex3},      {M(VPANDN), Form::kVex3},
+    {M(VPOR), Form::kVex3},      {M(VPCMPEQB), Form::kVex3},   {M(VPCMPEQD), Form::kVex3},
+    {M(VPUNPCKLQDQ), Form::kVex3}, {M(VPSHUFD), Form::kXmmXmmImm}, {M(VPMOVMSKB), Form::kR32Xmm},
+    {M(VMOVQ), Form::kXmmGpr},   {M(VMOVD), Form::kXmmGpr},    {M(VZEROUPPER), Form::kNone},
+};
+#undef M
+
+// Memory operands lie around r15, indexed by r14 (0 to 15); both are never written. rsp only by PUSH and POP.
+constexpr int kBufferSize = 4096;
+
+class Generator {
+ public:
+  Generator(Rng& rng, bool vectors) : rng_(rng), vectors_(vectors) {}
+
+  // One instruction; empty when the encoder knows no such form.
+  std::vector<std::uint8_t> instruction() {
+    request_ = {};
+    request_.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
+    request_.allowed_encodings =
+        static_cast<ZydisEncodableEncoding>(ZYDIS_ENCODABLE_ENCODING_LEGACY | ZYDIS_ENCODABLE_ENCODING_VEX);
+    const Template& chosen = vectors_ && rng_.chance(2, 3) ? kVector[rng_.below(std::size(kVector))]
+                                                           : kInteger[rng_.below(std::size(kInteger))];
+    request_.mnemonic = chosen.mnemonic;
+    size_ = 1u << rng_.below(4);
+    operands(chosen);
+    std::uint8_t bytes[15];
+    ZyanUSize length = sizeof bytes;
+    if (ZYAN_FAILED(ZydisEncoderEncodeInstruction(&request_, bytes, &length))) return {};
+    if (chosen.form == Form::kPushPop && rng_.chance(1, 2)) return push_pop();
+    return {bytes, bytes + length};
+  }
+
+ private:
+  void operands(const Template& chosen) {
+    const bool wide = rng_.chance(1, 3) && ZydisMnemonicGetString(chosen.mnemonic)[0] == 'v';
+    switch (chosen.form) {
+      case Form::kNone: return;
+      case Form::kR: gpr(size_); return;
+      case Form::kRm:
+        if (ZydisMnemonicGetString(chosen.mnemonic)[0] == 's') size_ = 1;  // SETcc
+        rm();
+        return;
+      case Form::kRmRm:
+        if (rng_.chance(1, 4)) { rm(); immediate(); }
+        else if (rng_.chance(1, 2)) { rm(); gpr(size_); }
+        else { gpr(size_); rm(); }
+        return;
+      case Form::kRmR: rm(); gpr(size_); return;
+      case Form::kRRm: gpr(size_); rm(); return;
+      case Form::kRmImm8: rm(); imm(rng_.below(256)); return;
+      case Form::kRmCl: rm(); named(ZYDIS_REGISTER_CL); return;
+      case Form::kRRmImm: gpr(size_); rm(); immediate(); return;
+      case Form::kRRR: gpr(size_); gpr(size_); rm(); return;
+      case Form::kExtend: gpr(size_); size_ = 1u << rng_.below(3); rm(); return;
+      case Form::kLea: gpr(size_); memory(size_); return;
+      case Form::kPushPop: gpr(8); return;
+      case Form::kRmOnlyMem: memory(size_); gpr(size_); return;
+      case Form::kXmmXmm: xmm(wide); xmm(wide); return;
+      case Form::kXmmMem: xmm(wide); memory(vector_bytes(chosen, wide)); return;
+      case Form::kMemXmm: memory(vector_bytes(chosen, wide)); xmm(wide); return;
+      case Form::kXmmGpr: xmm(false); gpr(move_bytes(chosen)); return;
+      case Form::kGprXmm: gpr(move_bytes(chosen)); xmm(false); return;
+      case Form::kXmmXmmImm: xmm(wide); xmm(wide); imm(rng_.below(256)); return;
+      case Form::kVex3: xmm(wide); xmm(wide); if (rng_.chance(1, 2)) xmm(wide); else memory(wide ? 32 : 16); return;
+      case Form::kVex3Imm: xmm(wide); xmm(wide); xmm(wide); imm(rng_.below(256)); return;
+      case Form::kR32Xmm: gpr(4); xmm(wide); return;
+    }
+  }
+
+  static unsigned move_bytes(const Template& chosen) {
+    return chosen.mnemonic == ZYDIS_MNEMONIC_MOVD || chosen.mnemonic == ZYDIS_MNEMONIC_VMOVD ? 4 : 8;
+  }
+  static unsigned vector_bytes(const Template& chosen, bool wide) {
+    switch (chosen.mnemonic) {
+      case ZYDIS_MNEMONIC_MOVD:
+      case ZYDIS_MNEMONIC_MOVSS: return 4;
+      case ZYDIS_MNEMONIC_MOVQ:
+      case ZYDIS_MNEMONIC_MOVSD:
+      case ZYDIS_MNEMONIC_MOVHPS: return 8;
+      default: return wide ? 32 : 16;
+    }
+  }
+
+  std::vector<std::uint8_t> push_pop() {
+    static constexpr std::uint8_t kPop[] = {0x58, 0x59, 0x5a, 0x5b, 0x5d, 0x5e, 0x5f};
+    return {kPop[rng_.below(std::size(kPop))]};
+  }
+
+  ZydisEncoderOperand& next() { return request_.operands[request_.operand_count++]; }
+
+  void named(ZydisRegister name) {
+    ZydisEncoderOperand& operand = next();
+    operand.type = ZYDIS_OPERAND_TYPE_REGISTER;
+    operand.reg.value = name;
+  }
+  void gpr(unsigned size) {
+    static constexpr int kUsable[] = {0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    const int index = kUsable[rng_.below(std::size(kUsable))];
+    if (size == 1 && index < 4 && rng_.chance(1, 3)) {
+      named(static_cast<ZydisRegister>(ZYDIS_REGISTER_AH + index));
+      return;
+    }
+    const ZydisRegisterClass kind = size == 1   ? ZYDIS_REGCLASS_GPR8
+                                    : size == 2 ? ZYDIS_REGCLASS_GPR16
+                                    : size == 4 ? ZYDIS_REGCLASS_GPR32
+                                                : ZYDIS_REGCLASS_GPR64;
+    if (size == 1) {
+      named(static_cast<ZydisRegister>(index < 4 ? ZYDIS_REGISTER_AL + index : ZYDIS_REGISTER_SPL + index - 4));
+      return;
+    }
+    named(ZydisRegisterEncode(kind, static_cast<ZyanU8>(index)));
+  }
+  void xmm(bool wide) {
+    named(ZydisRegisterEncode(wide ? ZYDIS_REGCLASS_YMM : ZYDIS_REGCLASS_XMM, static_cast<ZyanU8>(rng_.below(16))));
+  }
+  void memory(unsigned size) {
+    ZydisEncoderOperand& operand = next();
+    operand.type = ZYDIS_OPERAND_TYPE_MEMORY;
+    operand.mem.base = ZYDIS_REGISTER_R15;
+    if (rng_.chance(1, 2)) {
+      operand.mem.index = ZYDIS_REGISTER_R14;
+      operand.mem.scale = static_cast<ZyanU8>(1u << rng_.below(4));
+    }
+    operand.mem.displacement = static_cast<ZyanI64>(rng_.below(256)) - 128;
+    if (rng_.chance(1, 2)) operand.mem.displacement &= ~31;
+    operand.mem.size = static_cast<ZyanU16>(size);
+  }
+  void rm() {
+    if (rng_.chance(1, 3)) {
+      memory(size_);
+    } else {
+      gpr(size_);
+    }
+  }
+  void imm(std::uint64_t value) {
+    ZydisEncoderOperand& operand = next();
+    operand.type = ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    operand.imm.u = value;
+  }
+  void immediate() {
+    static constexpr std::int64_t kInteresting[] = {0, 1, -1, 127, -128, 0x7fff'ffff, -0x8000'0000ll};
+    const std::int64_t value = rng_.chance(1, 2) ? kInteresting[rng_.below(std::size(kInteresting))]
+                                                 : static_cast<std::int8_t>(rng_.next());
+    ZydisEncoderOperand& operand = next();
+    operand.type = ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    operand.imm.s = value;
+  }
+
+  Rng& rng_;
+  bool vectors_;
+  unsigned size_ = 8;
+  ZydisEncoderRequest request_{};
+};
+
+std::uint64_t interesting(Rng& rng) {
+  switch (rng.below(6)) {
+    case 0: return 0;
+    case 1: return ~0ull;
+    case 2: return 1ull << rng.below(64);
+    case 3: return rng.below(64);
+    case 4: return ~(1ull << rng.below(64));
+    default: return rng.next();
+  }
+}
+
+struct Counts {
+  int agreed = 0, stopped = 0;
+};
+
+// Returns whether the sequence could be compared.
+void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& counts) {
+  Rng rng(seed, "tests/spin/native");
+  alignas(4096) static std::uint8_t buffer[kBufferSize];
+  static std::uint8_t before[kBufferSize];
+  NativeCode native;
+  SelfMemory memory;
+  CodeCache code;
+  MemoryView view;
+  std::vector<unsigned> uses(ZYDIS_MNEMONIC_MAX_VALUE + 1);
+  while (counts.agreed < wanted) {
+    Generator generator(rng, vectors);
+    std::vector<std::uint8_t> bytes;
+    for (std::uint64_t i = 0, n = 1 + rng.below(6); i < n; ++i) {
+      const std::vector<std::uint8_t> one = generator.instruction();
+      bytes.insert(bytes.end(), one.begin(), one.end());
+    }
+    native.place(bytes);
+    for (auto& byte : buffer) byte = static_cast<std::uint8_t>(rng.chance(1, 4) ? 0 : rng.next());
+    std::memcpy(before, buffer, sizeof buffer);
+
+    MachineState start;
+    for (auto& gpr : start.registers.gpr) gpr = interesting(rng);
+    start.registers.gpr[kR15] = address(buffer + kBufferSize / 2);
+    start.registers.gpr[kR14] = rng.below(16);
+    start.registers.gpr[kRsp] = address(buffer + kBufferSize - 512);
+    start.registers.flags = rng.next() & kArithmeticFlags;
+    start.registers.rip = native.address();
+    if (NativeCode::has_avx2()) {
+      for (auto& lanes : start.vectors.lane) {
+        for (auto& lane : lanes) lane = interesting(rng);
+      }
+      start.vectors.known = ~0u;
+    }
+
+    view.begin(memory, 16);
+    view.set_anchor();
+    code.begin();
+    Interpreter interpreter(code, view);
+    interpreter.state = start;
+    const std::uint64_t end = native.address() + bytes.size();
+    bool stopped = false;
+    while (interpreter.state.registers.rip != end && !stopped) stopped = !interpreter.step();
+    if (stopped) {
+      // An undefined flag, a division that would trap, a misaligned access: not to be run.
+      const Reason reason = interpreter.stop().reason;
+      ASSERT_TRUE(reason == Reason::kUndefinedValue || reason == Reason::kDivideError || reason == Reason::kMisaligned)
+          << interpreter.stop().mnemonic << ": " << static_cast<int>(reason);
+      ++counts.stopped;
+      continue;
+    }
+
+    Registers real = start.registers;
+    VectorRegisters real_vectors = start.vectors;
+    native.run(real, real_vectors);
+    const MachineState& mine = interpreter.state;
+    std::string text;
+    char part[4];
+    for (const std::uint8_t byte : bytes) {
+      snprintf(part, sizeof part, "%02x ", byte);
+      text += part;
+    }
+    for (unsigned i = 0; i < 16; ++i) {
+      std::uint64_t mask = 0;
+      if (mine.known >> i & 1) mask |= 0xff;
+      if (mine.known >> (16 + i) & 1) mask |= 0xff00;
+      if (mine.known >> (32 + i) & 1) mask |= ~0xffffull;
+      ASSERT_EQ(mine.registers.gpr[i] & mask, real.gpr[i] & mask) << "register " << i << " after " << text;
+      for (unsigned j = 0; j < 4; ++j) {
+        ASSERT_EQ(mine.vectors.lane[i][j], real_vectors.lane[i][j]) << "vector " << i << "." << j << " after " << text;
+      }
+    }
+    ASSERT_EQ(mine.registers.flags & mine.known_flags, real.flags & mine.known_flags) << text;
+    for (int i = 0; i < kBufferSize; ++i) {
+      std::uint64_t byte = 0;
+      ASSERT_TRUE(view.load(address(buffer + i), 1, byte));
+      ASSERT_EQ(byte, buffer[i]) << "memory at " << i << " after " << text;
+    }
+    ++counts.agreed;
+  }
+}
+
+TEST(Native, integer_sequences_agree_with_the_processor) {
+  Counts counts;
+  compare_sequences(1, false, 20'000, counts);
+  EXPECT_LT(counts.stopped, counts.agreed) << "too little is compared";
+}
+
+TEST(Native, vector_sequences_agree_with_the_processor) {
+  if (!NativeCode::has_avx2()) GTEST_SKIP() << "no AVX2";
+  Counts counts;
+  compare_sequences(2, true, 10'000, counts);
+  EXPECT_LT(counts.stopped, counts.agreed * 2) << "too little is compared";
+}
+
+}  // namespace
+}  // namespace verbatim::spin

@@ -1,0 +1,214 @@
+// Loops around a poll that returns nothing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sim/supervisor/spin/spin_prover.h"
+#include "tests/spin/loops.h"
+#include "tests/spin/self_memory.h"
+
+namespace verbatim::spin {
+namespace {
+
+// Where a poll function would be; never executed, here or in the interpreter.
+constexpr std::uint64_t kPoll = 0x7fff'1000;
+
+std::optional<PollEntry> is_poll(std::uint64_t rip) {
+  if (rip != kPoll) return std::nullopt;
+  return PollEntry{7, 0};
+}
+
+bool covers(const std::vector<ByteRun>& runs, const volatile void* object, std::size_t length) {
+  return std::any_of(runs.begin(), runs.end(), [&](const ByteRun& run) {
+    return run.address <= address(object) && address(object) + length <= run.address + run.bytes.size();
+  });
+}
+
+// The thread at its first poll: the loop's beginning is executed by the interpreter, its stores for real.
+struct PollLoop : testing::Test {
+  PollLoop() {
+    state.poll = reinterpret_cast<int (*)(void*, int, void*)>(kPoll);
+    state.cq[0] = &state.cq[0];
+    state.cq[1] = &state.cq[1];
+  }
+
+  Registers first_poll(const Registers& start) {
+    CodeCache code;
+    MemoryView view;
+    view.begin(memory, 64);
+    code.begin();
+    view.set_anchor();
+    Interpreter thread(code, view);
+    thread.state.registers = start;
+    for (int i = 0; i < 1000 && thread.state.registers.rip != kPoll; ++i) EXPECT_TRUE(thread.step());
+    for (const ByteRun& run : view.changes()) {
+      std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
+    }
+    return thread.state.registers;
+  }
+  PollLoopProof prove(const Registers& entry, Limits limits = {}) {
+    return prover.prove_poll_loop(entry, is_poll, memory, limits);
+  }
+  template <class Function>
+  PollLoopProof prove_loop(Function* function, std::uint64_t argument = 0) {
+    return prove(first_poll(stack.call(function, address(&state), argument)));
+  }
+
+  TestStack stack;
+  LoopState state{};  // above the stack: what lies below is the calls'
+  SelfMemory memory;
+  SpinProver prover;
+};
+
+// The same for the loops of both optimisation levels.
+#define BOTH(test, ...)          \
+  TEST_F(PollLoop, test##_o0) {  \
+    using namespace loops_o0;    \
+    __VA_ARGS__                  \
+  }                              \
+  TEST_F(PollLoop, test##_o2) {  \
+    using namespace loops_o2;    \
+    __VA_ARGS__                  \
+  }
+
+BOTH(one_queue_is_proven, {
+  const PollLoopProof proof = prove_loop(poll_until);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  ASSERT_EQ(proof.polls.size(), 1u);
+  EXPECT_EQ(proof.polls[0].entry.kind, 7u);
+  EXPECT_EQ(proof.polls[0].registers.rip, kPoll);
+  EXPECT_EQ(proof.polls[0].registers.gpr[kRdi], address(state.cq[0]));
+  EXPECT_EQ(proof.polls[0].registers.gpr[kRsi] & 0xffff'ffff, 16u);
+  EXPECT_EQ(proof.polls[0].registers.gpr[kRdx], address(state.wc));
+  EXPECT_TRUE(covers(proof.reads, &state.cq[0], 8));
+  EXPECT_TRUE(covers(proof.reads, &state.poll, 8));
+  EXPECT_FALSE(covers(proof.reads, &state.flag, 1));
+})
+
+BOTH(two_queues_are_polled_in_turn, {
+  const PollLoopProof proof = prove_loop(poll_two);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  ASSERT_EQ(proof.polls.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(proof.polls[i].registers.gpr[kRdi], address(state.cq[i]));
+    EXPECT_EQ(proof.polls[i].registers.gpr[kRsi] & 0xffff'ffff, static_cast<std::uint64_t>(i + 1));
+    EXPECT_TRUE(proof.polls[i].known & (1u << kRbx));
+  }
+  // From the second poll the same two are found, in the other order.
+  Registers second = proof.polls[1].registers;
+  for (const ByteRun& run : proof.polls[1].written) {
+    std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
+  }
+  const PollLoopProof other = prove(second);
+  ASSERT_TRUE(other.proven) << other.refusal.describe();
+  ASSERT_EQ(other.polls.size(), 2u);
+  EXPECT_EQ(other.polls[0].registers.gpr[kRdi], address(state.cq[1]));
+  EXPECT_EQ(other.polls[1].registers.gpr[kRdi], address(state.cq[0]));
+})
+
+BOTH(flag_between_polls_is_in_the_read_set, {
+  const PollLoopProof proof = prove_loop(poll_with_flag);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  EXPECT_TRUE(covers(proof.reads, &state.flag, 1));
+})
+
+BOTH(calls_between_polls_are_followed, {
+  const PollLoopProof proof = prove_loop(poll_nested);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  EXPECT_EQ(proof.polls.size(), 2u);
+  EXPECT_TRUE(covers(proof.reads, &state.state, 4));
+  // The calls' frames are written before they are read.
+  EXPECT_FALSE(proof.writes.empty());
+})
+
+BOTH(counter_in_memory_is_not_proven, {
+  EXPECT_EQ(prove_loop(poll_counting).refusal.reason, Reason::kNoRecurrence);
+  EXPECT_EQ(state.iterations, 0);
+})
+
+BOTH(limited_number_of_polls_is_not_proven, {
+  EXPECT_EQ(prove_loop(poll_limited, 1'000'000).refusal.reason, Reason::kNoRecurrence);
+  EXPECT_EQ(prove_loop(poll_limited, 3).refusal.reason, Reason::kUnreadable);
+})
+
+BOTH(clock_between_polls_is_refused, {
+  EXPECT_EQ(prove_loop(poll_with_clock).refusal.reason, Reason::kClockRead);
+})
+
+BOTH(scratch_register_after_a_poll_is_undefined, {
+  EXPECT_EQ(prove_loop(poll_reading_scratch).refusal.reason, Reason::kUndefinedValue);
+})
+
+BOTH(flags_after_a_poll_are_undefined, {
+  const PollLoopProof proof = prove_loop(poll_reading_flags);
+  EXPECT_EQ(proof.refusal.reason, Reason::kUndefinedValue);
+  EXPECT_EQ(proof.refusal.mnemonic, "setb");
+})
+
+BOTH(stack_below_a_poll_is_undefined, {
+  EXPECT_EQ(prove_loop(poll_reading_stack).refusal.reason, Reason::kStaleStack);
+})
+
+BOTH(recheck_needs_the_same_registers_and_bytes, {
+  const Registers entry = first_poll(stack.call(poll_with_flag, address(&state)));
+  const PollLoopProof proof = prove(entry);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  memory.batches = 0;
+  EXPECT_TRUE(still_holds(proof, entry, memory));
+  EXPECT_EQ(memory.batches, 1);
+  // What a call may leave behind does not matter, nor does the upper half of an int.
+  Registers other = entry;
+  other.gpr[kRax] = other.gpr[kR11] = 5;
+  other.gpr[kRsi] |= 1ull << 40;
+  other.flags ^= kCf;
+  EXPECT_TRUE(still_holds(proof, other, memory));
+  for (const unsigned index : {kRbx, kRbp, kRsp, kR12, kR13, kR14, kR15, kRdi, kRsi, kRdx}) {
+    other = entry;
+    other.gpr[index] += 1;
+    EXPECT_FALSE(still_holds(proof, other, memory)) << index;
+  }
+  other = entry;
+  other.rip += 1;
+  EXPECT_FALSE(still_holds(proof, other, memory));
+  state.state = 5;  // is not read
+  EXPECT_TRUE(still_holds(proof, entry, memory));
+  state.flag = 1;
+  EXPECT_FALSE(still_holds(proof, entry, memory));
+  EXPECT_FALSE(still_holds({}, entry, memory));
+})
+
+BOTH(first_poll_need_not_find_the_temporaries_as_the_loop_leaves_them, {
+  const Registers entry = first_poll(stack.call(poll_nested, address(&state)));
+  // Bytes below the stack pointer, as earlier calls may have left them.
+  for (int i = 1; i < 32; ++i) reinterpret_cast<std::uint64_t*>(entry.gpr[kRsp])[-i] = 0xabab'abab'abab'abab;
+  const PollLoopProof proof = prove(entry);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  EXPECT_EQ(proof.polls.size(), 2u);
+})
+
+TEST_F(PollLoop, elsewhere_than_at_a_poll_nothing_is_proven) {
+  EXPECT_EQ(prove(stack.call(loops_o2::poll_until, address(&state))).refusal.reason, Reason::kNotAPoll);
+}
+
+TEST_F(PollLoop, polls_lie_in_the_library_and_nothing_else_there_is_entered) {
+  const Registers entry = first_poll(stack.call(loops_o2::poll_two, address(&state)));
+  const MemoryRange library[] = {{kPoll & ~0xfffull, 4096}};
+  Limits limits;
+  limits.library = library;
+  EXPECT_TRUE(prove(entry, limits).proven);
+  int asked = 0;
+  const auto only_first = [&](std::uint64_t rip) { return ++asked == 1 ? is_poll(rip) : std::nullopt; };
+  EXPECT_EQ(prover.prove_poll_loop(entry, only_first, memory, limits).refusal.reason, Reason::kLibraryCall);
+}
+
+TEST_F(PollLoop, result_of_an_empty_poll_is_what_the_predicate_says) {
+  const Registers entry = first_poll(stack.call(loops_o2::poll_until, address(&state)));
+  const auto fails = [](std::uint64_t rip) {
+    return rip == kPoll ? std::optional(PollEntry{1, 2}) : std::nullopt;  // ENOENT, as ibv_start_poll returns
+  };
+  EXPECT_EQ(prover.prove_poll_loop(entry, fails, memory, {}).refusal.reason, Reason::kUnreadable)
+      << "the loop ends when a poll returns something";
+}
+
+}  // namespace
+}  // namespace verbatim::spin

@@ -1,0 +1,58 @@
+// The test's own address space as the program under analysis.
+#pragma once
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "sim/supervisor/spin/code_memory.h"
+
+namespace verbatim::spin {
+
+class SelfMemory : public CodeMemory {
+ public:
+  bool read(std::uint64_t address, void* to, std::size_t n) override {
+    ++reads;
+    const iovec local{to, n};
+    const iovec remote{reinterpret_cast<void*>(address), n};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(n);
+  }
+  bool read_all(std::span<const MemoryRange> ranges, std::uint8_t* to) override {
+    ++batches;
+    return CodeMemory::read_all(ranges, to);
+  }
+  bool is_fixed_code(std::uint64_t) override { return fixed_code; }
+
+  bool fixed_code = false;
+  int reads = 0;
+  int batches = 0;
+};
+
+// A stack for the analysed code whose return address leads nowhere, and registers that call `function` on it.
+class TestStack {
+ public:
+  static constexpr std::uint64_t kNowhere = 0x10;  // never mapped
+
+  template <class Function>
+  Registers call(Function* function, std::uint64_t rdi = 0, std::uint64_t rsi = 0, std::uint64_t rdx = 0) {
+    Registers registers;
+    top()[0] = kNowhere;
+    registers.rip = reinterpret_cast<std::uint64_t>(function);
+    registers.gpr[kRsp] = reinterpret_cast<std::uint64_t>(top());
+    registers.gpr[kRdi] = rdi;
+    registers.gpr[kRsi] = rsi;
+    registers.gpr[kRdx] = rdx;
+    return registers;
+  }
+  // As the ABI has it at a function's entry: 8 modulo 16.
+  std::uint64_t* top() { return &words_[kWords - 63]; }
+
+ private:
+  static constexpr int kWords = 4096;
+  alignas(64) std::uint64_t words_[kWords] = {};
+};
+
+inline std::uint64_t address(const volatile void* object) { return reinterpret_cast<std::uint64_t>(object); }
+
+}  // namespace verbatim::spin
