@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "sim/core/rng.h"
@@ -14,7 +16,7 @@
 namespace verbatim::spin {
 namespace {
 
-enum class Form { kNone, kR, kRm, kRmRm, kRmR, kRRm, kRmImm8, kRmCl, kRRmImm, kRRR, kExtend, kLea, kPushPop, kRmOnlyMem,
+enum class Form { kNone, kR, kRm, kRmRm, kRmR, kRR, kRRm, kRmImm8, kRmCl, kRRmImm, kRRR, kExtend, kLea, kPushPop, kRmOnlyMem,
                   kXmmXmm, kXmmMem, kMemXmm, kXmmGpr, kGprXmm, kXmmXmmImm, kVex3, kVex3Imm, kR32Xmm };
 
 struct Template {
@@ -32,7 +34,7 @@ const Template kInteger[] = {
     {M(SHL), Form::kRmImm8},    {M(SHR), Form::kRmImm8},   {M(SAR), Form::kRmImm8},   {M(ROL), Form::kRmImm8},
     {M(ROR), Form::kRmImm8},    {M(SHL), Form::kRmCl},     {M(SHR), Form::kRmCl},     {M(SAR), Form::kRmCl},
     {M(ROL), Form::kRmCl},      {M(ROR), Form::kRmCl},     {M(BT), Form::kRmImm8},    {M(BTS), Form::kRmImm8},
-    {M(BTR), Form::kRmImm8},    {M(BTC), Form::kRmImm8},   {M(BT), Form::kRmR},       {M(BTS), Form::kRmR},
+    {M(BTR), Form::kRmImm8},    {M(BTC), Form::kRmImm8},   {M(BT), Form::kRR},        {M(BTS), Form::kRR},
     {M(BSF), Form::kRRm},       {M(BSR), Form::kRRm},      {M(TZCNT), Form::kRRm},    {M(LZCNT), Form::kRRm},
     {M(POPCNT), Form::kRRm},    {M(BSWAP), Form::kR},      {M(CBW), Form::kNone},     {M(CWDE), Form::kNone},
     {M(CDQE), Form::kNone},     {M(CWD), Form::kNone},     {M(CDQ), Form::kNone},     {M(CQO), Form::kNone},
@@ -80,6 +82,26 @@ class Generator {
 
   // One instruction; empty when the encoder knows no such form.
   std::vector<std::uint8_t> instruction() {
+    used_ = nullptr;
+    // A conditional jump over the next instruction, a call of it: the processor and the interpreter go there too.
+    if (rng_.chance(1, 24)) return call_next();
+    if (rng_.chance(1, 12)) {
+      const std::vector<std::uint8_t> skipped = encode();
+      std::vector<std::uint8_t> bytes = {static_cast<std::uint8_t>(0x70 + rng_.below(16)),
+                                         static_cast<std::uint8_t>(skipped.size())};
+      bytes.insert(bytes.end(), skipped.begin(), skipped.end());
+      used_ = nullptr;
+      return bytes;
+    }
+    return encode();
+  }
+  // What the last instruction was made of.
+  const Template* used() const { return used_; }
+
+ private:
+  static std::vector<std::uint8_t> call_next() { return {0xe8, 0, 0, 0, 0}; }
+
+  std::vector<std::uint8_t> encode() {
     request_ = {};
     request_.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
     request_.allowed_encodings =
@@ -93,15 +115,16 @@ class Generator {
     ZyanUSize length = sizeof bytes;
     if (ZYAN_FAILED(ZydisEncoderEncodeInstruction(&request_, bytes, &length))) return {};
     if (chosen.form == Form::kPushPop && rng_.chance(1, 2)) return push_pop();
+    used_ = &chosen;
     return {bytes, bytes + length};
   }
 
- private:
   void operands(const Template& chosen) {
     const bool wide = rng_.chance(1, 3) && ZydisMnemonicGetString(chosen.mnemonic)[0] == 'v';
     switch (chosen.form) {
       case Form::kNone: return;
-      case Form::kR: gpr(size_); return;
+      case Form::kR: gpr(size_ < 4 ? 4 : size_); return;  // BSWAP
+      case Form::kRR: gpr(size_); gpr(size_); return;
       case Form::kRm:
         if (ZydisMnemonicGetString(chosen.mnemonic)[0] == 's') size_ = 1;  // SETcc
         rm();
@@ -214,6 +237,7 @@ class Generator {
 
   Rng& rng_;
   bool vectors_;
+  const Template* used_ = nullptr;
   unsigned size_ = 8;
   ZydisEncoderRequest request_{};
 };
@@ -231,9 +255,18 @@ std::uint64_t interesting(Rng& rng) {
 
 struct Counts {
   int agreed = 0, stopped = 0;
+  std::map<const Template*, int> uses;  // in sequences that were compared
 };
 
-// Returns whether the sequence could be compared.
+template <std::size_t kSize>
+void expect_all_used(const Template (&templates)[kSize], const Counts& counts, int least) {
+  for (const Template& one : templates) {
+    const auto found = counts.uses.find(&one);
+    EXPECT_GE(found == counts.uses.end() ? 0 : found->second, least)
+        << ZydisMnemonicGetString(one.mnemonic) << " in form " << static_cast<int>(one.form);
+  }
+}
+
 void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& counts) {
   Rng rng(seed, "tests/spin/native");
   alignas(4096) static std::uint8_t buffer[kBufferSize];
@@ -242,13 +275,14 @@ void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& cou
   SelfMemory memory;
   CodeCache code;
   MemoryView view;
-  std::vector<unsigned> uses(ZYDIS_MNEMONIC_MAX_VALUE + 1);
   while (counts.agreed < wanted) {
     Generator generator(rng, vectors);
     std::vector<std::uint8_t> bytes;
+    std::vector<const Template*> used;
     for (std::uint64_t i = 0, n = 1 + rng.below(6); i < n; ++i) {
       const std::vector<std::uint8_t> one = generator.instruction();
       bytes.insert(bytes.end(), one.begin(), one.end());
+      if (generator.used() != nullptr) used.push_back(generator.used());
     }
     native.place(bytes);
     for (auto& byte : buffer) byte = static_cast<std::uint8_t>(rng.chance(1, 4) ? 0 : rng.next());
@@ -312,6 +346,7 @@ void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& cou
       ASSERT_EQ(byte, buffer[i]) << "memory at " << i << " after " << text;
     }
     ++counts.agreed;
+    for (const Template* one : used) ++counts.uses[one];
   }
 }
 
@@ -319,6 +354,7 @@ TEST(Native, integer_sequences_agree_with_the_processor) {
   Counts counts;
   compare_sequences(1, false, 20'000, counts);
   EXPECT_LT(counts.stopped, counts.agreed) << "too little is compared";
+  expect_all_used(kInteger, counts, 100);
 }
 
 TEST(Native, vector_sequences_agree_with_the_processor) {
@@ -326,6 +362,7 @@ TEST(Native, vector_sequences_agree_with_the_processor) {
   Counts counts;
   compare_sequences(2, true, 10'000, counts);
   EXPECT_LT(counts.stopped, counts.agreed * 2) << "too little is compared";
+  expect_all_used(kVector, counts, 50);
 }
 
 }  // namespace
