@@ -151,7 +151,9 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
   const Handler handler = handler_of(call.number);
   const bool was_blocked = thread.retried();
   Outcome outcome = handler != nullptr ? (this->*handler)(thread) : Outcome(refuse(thread));
-  if (!outcome && thread.has_signal()) {
+  if (!outcome && thread.has_signal() && call.transferred > 0) {
+    outcome = Answer{static_cast<std::int64_t>(call.transferred)};  // what has been moved is not moved again
+  } else if (!outcome && thread.has_signal()) {
     outcome = interrupt(thread);
     // A signal that was there before the call is delivered first, and then the call begins.
     if (!was_blocked) outcome = Answer{0, protocol::Action::kRestart};

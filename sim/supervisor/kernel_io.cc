@@ -19,6 +19,20 @@ namespace {
 constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  // as Linux limits one call
 constexpr std::uint64_t kMaxVector = 1024;
 constexpr std::size_t kChunk = 1 << 20;             // bytes moved by one try of a read or write
+
+template <class Buffers>
+Buffers behind(const Buffers& buffers, std::uint64_t offset) {
+  Buffers rest;
+  rest.length = buffers.length - offset;
+  for (auto part : buffers.parts) {
+    const std::uint64_t skipped = std::min(part.length, offset);
+    offset -= skipped;
+    part.address += skipped;
+    part.length -= skipped;
+    rest.parts.push_back(part);
+  }
+  return rest;
+}
 }  // namespace
 
 std::optional<Kernel::Buffers> Kernel::load_vector(Process& process, std::uint64_t address, std::uint64_t count) {
@@ -66,8 +80,10 @@ Kernel::Outcome Kernel::read_into(Thread& thread, const VirtualFilePtr& file, co
 
 Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from, bool dont_wait,
                                    bool no_signal) {
+  std::uint64_t& done = thread.call().transferred;
+  const Buffers rest = behind(from, done);
   std::vector<std::byte> bytes;
-  if (!gather(thread.process(), from, std::min<std::uint64_t>(from.length, kChunk), bytes)) return Answer{-EFAULT};
+  if (!gather(thread.process(), rest, std::min<std::uint64_t>(rest.length, kChunk), bytes)) return Answer{-EFAULT};
   if (const auto* output = dynamic_cast<const OutputFile*>(file.get())) {
     output_(thread.process(), output->number(), bytes);
     return Answer{static_cast<std::int64_t>(bytes.size())};
@@ -76,6 +92,13 @@ Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, c
   if (!n) {
     if (dont_wait || file->nonblocking()) return Answer{-EAGAIN};
     return wait_for(thread, {file}, kNever, "write");
+  }
+  if (*n < 0 && done > 0) return Answer{static_cast<std::int64_t>(done)};
+  if (*n > 0) {
+    done += static_cast<std::uint64_t>(*n);
+    // A blocking write comes back when everything has been taken.
+    if (done < from.length && !dont_wait && !file->nonblocking()) return wait_for(thread, {file}, kNever, "write");
+    return Answer{static_cast<std::int64_t>(done)};
   }
   if (*n == -EPIPE && !no_signal) return Answer{*n, protocol::Action::kRaise, {SIGPIPE, 0}};
   return Answer{*n};
@@ -122,7 +145,7 @@ Kernel::Outcome Kernel::sys_close(Thread& thread) {
   return Answer{0, protocol::Action::kReleaseFd, {fd, 0}};
 }
 
-// Real descriptors in the range are closed by the kernel; the shim's own and the virtual ones are left out of it.
+// The shim closes the numbers in the kernel's table, its own excepted, before it asks.
 Kernel::Outcome Kernel::sys_close_range(Thread& thread) {
   const auto& a = thread.call().arguments;
   if ((a[2] & ~std::int64_t{4}) != 0) return Answer{-EINVAL};  // only CLOSE_RANGE_CLOEXEC, which exec will honour
@@ -131,10 +154,9 @@ Kernel::Outcome Kernel::sys_close_range(Thread& thread) {
   if (first > last) return Answer{-EINVAL};
   if (a[2] != 0) return Answer{0};
   Process& process = thread.process();
-  for (int fd = protocol::kVirtualFdFirst; fd <= protocol::kVirtualFdLast; ++fd) {
-    if (static_cast<std::uint32_t>(fd) >= first && static_cast<std::uint32_t>(fd) <= last) process.close(fd);
+  for (std::uint32_t fd = first; fd <= std::min<std::uint32_t>(last, protocol::kVirtualFdLast); ++fd) {
+    process.close(static_cast<int>(fd));
   }
-  warn_(process, "close_range closed the simulated descriptors only; real ones in the range stay open");
   return Answer{0};
 }
 

@@ -190,17 +190,18 @@ Kernel::Outcome Kernel::sys_recvfrom(Thread& thread) {
   if ((a[3] & MSG_OOB) != 0) return Answer{-EINVAL};
   const auto length = static_cast<std::uint64_t>(a[2]);
   const bool whole = (a[3] & MSG_WAITALL) != 0 && (a[3] & (MSG_PEEK | MSG_DONTWAIT)) == 0 && !socket->nonblocking();
-  const bool more_to_come = socket->state() == TcpSocket::State::kConnected &&
-                            (socket->readiness() & POLLRDHUP) == 0 && socket->readable_bytes() < length;
-  if (whole && more_to_come && length <= TcpStream::kWindow) return wait_for(thread, {socket}, kNever, "recv");
+  std::uint64_t& done = thread.call().transferred;
   std::vector<std::byte> bytes;
-  const IoResult n = socket->receive(length, (a[3] & MSG_PEEK) != 0, bytes);
+  const IoResult n = socket->receive(length - done, (a[3] & MSG_PEEK) != 0, bytes);
   if (!n) {
     if ((a[3] & MSG_DONTWAIT) != 0 || socket->nonblocking()) return Answer{-EAGAIN};
     return wait_for(thread, {socket}, kNever, "recv");
   }
-  if (*n > 0 && !thread.process().memory().write(static_cast<std::uint64_t>(a[1]), bytes)) return Answer{-EFAULT};
-  return Answer{*n};
+  if (*n <= 0) return Answer{done > 0 ? static_cast<std::int64_t>(done) : *n};
+  if (!thread.process().memory().write(static_cast<std::uint64_t>(a[1]) + done, bytes)) return Answer{-EFAULT};
+  done += static_cast<std::uint64_t>(*n);
+  if (whole && done < length) return wait_for(thread, {socket}, kNever, "recv");
+  return Answer{static_cast<std::int64_t>(done)};
 }
 
 Kernel::Outcome Kernel::sys_message(Thread& thread) {

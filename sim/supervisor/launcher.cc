@@ -144,6 +144,8 @@ struct ChildPlan {
   };
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A program that gains privilege by exec would lose the preloaded libraries, and is not ours to hold.
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (getppid() != plan.parent) _exit(127);
   sigset_t empty;
   sigemptyset(&empty);
@@ -205,6 +207,11 @@ std::string inspect_program(const std::string& name, const std::string& working_
   if (path.empty()) return "there is no program \"" + name + "\" in " + kProgramPath;
   if (resolved != nullptr) *resolved = path;
   return inspect_file(path, 0);
+}
+
+bool asks_for_privilege(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0;
 }
 
 LaunchedProcess launch(const LaunchRequest& request) {

@@ -19,6 +19,9 @@ inline constexpr const char* kProgramPath = "/usr/local/sbin:/usr/local/bin:/usr
 // Resolves `name` as execvp would. Returns why it cannot be simulated, or an empty string.
 std::string inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved);
 
+// Whether the file has a set-user-id or set-group-id bit. Such a program runs with the caller's rights all the same.
+bool asks_for_privilege(const std::string& path);
+
 struct LaunchRequest {
   std::string path;  // absolute
   std::vector<std::string> arguments;

@@ -233,6 +233,10 @@ void Supervisor::Impl::start(std::size_t index) {
   spdlog::debug("{} started as process {}", title(process), launched.pid);
   tracer_.record(host.component, TraceEvent::kProgramStarted, pid);
 
+  if (asks_for_privilege(request.path)) {
+    warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
+  }
+
   process.set_owner(this);
   running_ = nullptr;
   make_thread(process);
@@ -259,7 +263,10 @@ Thread* Supervisor::Impl::make_thread(Process& process) {
 }
 
 void Supervisor::Impl::take_request(Process& process) {
-  switch (token_.wait(process.region(), process.native_pid())) {
+  // Its first thread holds the token of a process that has just started.
+  const bool first = running_ == nullptr || &running_->process() != &process;
+  const auto tid = first ? process.native_pid() : static_cast<pid_t>(process.region().slot(running_->slot()).native_tid);
+  switch (token_.wait(process.region(), process.native_pid(), tid)) {
     case TokenWait::Result::kMessage:
       break;
     case TokenWait::Result::kDied:

@@ -196,6 +196,7 @@ class TcpSocket final : public VirtualFile {
   std::shared_ptr<TcpConnection> connection_;
   std::deque<std::byte> received_;
   bool fin_received_ = false;
+  bool success_untold_ = false;  // of a connect() that did not wait
   bool read_closed_ = false;
   bool write_closed_ = false;
   int error_ = 0;

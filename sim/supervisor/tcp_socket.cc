@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "sim/supervisor/tcp.h"
 
@@ -103,7 +104,8 @@ int TcpSocket::connect(const Endpoint& remote) {
     case State::kConnecting:
       return -EALREADY;
     case State::kConnected:
-      return -EISCONN;
+      // As on Linux: who did not wait is told of the success by the first connect() that follows.
+      return std::exchange(success_untold_, false) ? 0 : -EISCONN;
     case State::kFailed:
     case State::kClosed:
       if (const int error = take_error()) return -error;
@@ -121,6 +123,7 @@ int TcpSocket::connect(const Endpoint& remote) {
   remote_ = remote;
   if (remote_.address == 0) remote_.address = local_.address;
   state_ = State::kConnecting;
+  success_untold_ = nonblocking();
   connection_ = network_.connect(host_, local_, remote_, *this);
   return -EINPROGRESS;
 }

@@ -21,6 +21,7 @@ struct PendingCall {
   protocol::Request request = protocol::Request::kNone;
   std::uint32_t number = 0;
   std::int64_t arguments[6] = {};
+  std::uint64_t transferred = 0;  // bytes that earlier tries have moved: a blocking write or recv of everything
 };
 
 // What the shim is told when the thread goes on.
@@ -89,7 +90,10 @@ class Thread {
   // State of a call that was tried before, kept until it is answered.
   bool retried() const { return retried_; }
   Instant deadline() const { return deadline_; }
-  void finish_call() { retried_ = false; }
+  void finish_call() {
+    retried_ = false;
+    call_.transferred = 0;
+  }
 
   const std::string& waits_for() const { return waits_for_; }
   Instant blocked_since() const { return blocked_since_; }

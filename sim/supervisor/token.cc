@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <chrono>
@@ -22,19 +23,20 @@ namespace {
 constexpr std::int64_t kGlanceMs = 20;         // how often a silent program is looked at
 constexpr std::int64_t kAsleepLimitMs = 5000;  // asleep in a kernel call that the simulation knows nothing of
 
-// State letter of a process's main thread and the kernel call it is in, from /proc.
+// State letter of a thread and the kernel call it is in, from /proc.
 struct Glance {
   char state = '?';
   std::string call;
 };
 
-Glance glance(pid_t pid) {
+Glance glance(pid_t pid, pid_t tid) {
   Glance seen;
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  const std::string folder = fmt::format("/proc/{}/task/{}", pid, tid);
+  std::ifstream stat(folder + "/stat");
   std::string text((std::istreambuf_iterator<char>(stat)), {});
   const std::size_t name_end = text.rfind(')');
   if (name_end != std::string::npos && name_end + 2 < text.size()) seen.state = text[name_end + 2];
-  std::ifstream syscall_file("/proc/" + std::to_string(pid) + "/syscall");
+  std::ifstream syscall_file(folder + "/syscall");
   long number = -1;
   std::string first;
   if (syscall_file >> number >> first && number >= 0) {
@@ -72,7 +74,7 @@ TokenWait::TokenWait(std::int64_t stuck_after_ms)
   });
 }
 
-TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid) {
+TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid) {
   auto& message = region.header().message;
   std::int64_t silent_ms = 0;
   std::int64_t asleep_ms = 0;
@@ -95,13 +97,15 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid) {
     const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_look).count();
     if (passed < kGlanceMs) continue;
     last_look = now;
-    const Glance seen = glance(pid);
+    const Glance seen = glance(pid, tid);
     if (seen.state == 't' || seen.state == 'T') {  // a debugger holds it: the whole fabric waits
       silent_ms = asleep_ms = 0;
       continue;
     }
-    silent_ms += passed;
-    asleep_ms = seen.state == 'S' ? asleep_ms + passed : 0;
+    // Time in which we did not run ourselves (a stopped or overloaded machine) says nothing about the program.
+    const std::int64_t counted = std::min<std::int64_t>(passed, 10 * kGlanceMs);
+    silent_ms += counted;
+    asleep_ms = seen.state == 'S' ? asleep_ms + counted : 0;
     if (asleep_ms > std::min(kAsleepLimitMs, stuck_after_ms_)) {
       stuck_doing_ = "sleeps in the kernel in " + seen.call +
                      ", which the simulation does not know of, so virtual time cannot go on";

@@ -27,8 +27,8 @@ class TokenWait {
 
   explicit TokenWait(std::int64_t stuck_after_ms);
 
-  // The process has been given the token (or its life) before.
-  Result wait(ProcessRegion& region, pid_t pid);
+  // Thread `tid` of process `pid` (as Linux counts) has been given the token or its life before.
+  Result wait(ProcessRegion& region, pid_t pid, pid_t tid);
   // For kStuck: what the process was doing, for example "sleeps in the kernel in read(3)".
   const std::string& stuck_doing() const { return stuck_doing_; }
   bool interrupted() const { return interrupted_; }

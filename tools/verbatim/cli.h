@@ -26,6 +26,7 @@ struct RunOptions {
   std::optional<std::int64_t> seed;
   std::string out;
   std::string time_limit;
+  std::string stuck_after;
   std::string trace;
   std::string log = "warn";
   int core = -1;

@@ -34,6 +34,8 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
   verb->add_option("--out", options.out, "folder for run.json and the programs' output; made if missing");
   verb->add_option("--time-limit", options.time_limit, "end the run at this virtual time, such as 10s");
+  verb->add_option("--stuck-after", options.stuck_after,
+                   "wall time after which a program that computes without a call is given up (default: 60s)");
   verb->add_option("--trace", options.trace, "write the trace to this file, one fact a line");
   verb->add_flag("--verify", options.verify, "run twice and name the first difference");
   verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");

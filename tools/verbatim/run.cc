@@ -2,6 +2,8 @@
 // about.
 #include <sys/stat.h>
 
+#include <optional>
+
 #include "sim/config/load.h"
 #include "sim/config/words.h"
 #include "tools/verbatim/cli.h"
@@ -61,6 +63,17 @@ void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
   }
 }
 
+// A duration above zero; nothing when none was given or it is a finding.
+std::optional<Duration> parse_limit(const char* option, const std::string& text, config::Diagnostics& diagnostics) {
+  if (text.empty()) return std::nullopt;
+  std::string problem, hint;
+  const auto limit = config::parse_quantity(text, config::Dimension::kDuration, &problem, &hint);
+  if (limit && *limit > 0) return Duration(*limit);
+  diagnostics.add(option, "", config::in_quotes(text) + " " + (limit ? "is not above zero" : problem),
+                  hint.empty() ? "write it like \"10 s\"" : hint);
+  return std::nullopt;
+}
+
 // False when there is nothing to go on with; findings may have been added all the same.
 bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Diagnostics& diagnostics) {
   const config::LoadOptions load_options{profile_folders()};
@@ -82,18 +95,7 @@ bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Dia
     scenario = *loaded;
   }
   if (options.seed) scenario.seed = *options.seed;
-  if (!options.time_limit.empty()) {
-    std::string problem, hint;
-    const auto limit =
-        config::parse_quantity(options.time_limit, config::Dimension::kDuration, &problem, &hint);
-    if (!limit || *limit <= 0) {
-      diagnostics.add("--time-limit", "",
-                      config::in_quotes(options.time_limit) + " " + (limit ? "is not above zero" : problem),
-                      hint.empty() ? "write it like \"10 s\"" : hint);
-    } else {
-      scenario.time_limit = Duration(*limit);
-    }
-  }
+  if (const auto limit = parse_limit("--time-limit", options.time_limit, diagnostics)) scenario.time_limit = *limit;
   return true;
 }
 
@@ -131,6 +133,7 @@ int run(const RunOptions& options) {
   RunPlan plan;
   config::Diagnostics diagnostics;
   if (load(options, plan.scenario, diagnostics)) find_programs(plan, diagnostics);
+  if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics)) plan.stuck_after = *wall;
   if (!diagnostics.empty()) {
     print(diagnostics);
     return kUsage;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -124,6 +125,8 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   supervisor_options.core = options.core;
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
+  supervisor_options.limits.stuck_after_ms =
+      std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
   if (plan.scenario.time_limit.count() != 0) {
     supervisor_options.limits.virtual_end = instant_from_ps(plan.scenario.time_limit.count());
   }

@@ -14,6 +14,7 @@ struct RunPlan {
   config::ScenarioSpec scenario;  // topology and programs, options of the command line applied
   std::vector<supervisor::ProgramSpec> programs;  // in the order of the scenario's
   std::string shim_directory;
+  Duration stuck_after = std::chrono::seconds(60);  // wall time
 };
 
 int run_once(const RunPlan& plan, const RunOptions& options);

@@ -35,6 +35,7 @@ std::vector<std::string> arguments_of(const RunOptions& options, int record_fd, 
   add("--topology", options.topology);
   add("--stagger", options.stagger);
   add("--time-limit", options.time_limit);
+  add("--stuck-after", options.stuck_after);
   if (options.seed) add("--seed", std::to_string(*options.seed));
   if (options.call_by_call) words.push_back("--call-by-call");
   if (options.core >= 0) add("--core", std::to_string(options.core));

@@ -101,6 +101,12 @@ long dispatch(long number, const long (&a)[6], void* context) {
       if (is_shim_fd(static_cast<int>(a[0]))) return -EBADF;
       return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     case CallClass::kVirtual:
+      // Every number but the shim's own is closed in the kernel's table; the supervisor closes what they stood for.
+      if (number == SYS_close_range && a[2] == 0) {
+        const auto first = static_cast<std::uint32_t>(a[0]), last = static_cast<std::uint32_t>(a[1]);
+        constexpr std::uint32_t kLast = protocol::kVirtualFdLast;
+        if (first <= last && first <= kLast) native(number, first, last < kLast ? last : kLast, 0);
+      }
       break;
     case CallClass::kRefused:
       return exchange(Request::kRefused, static_cast<std::uint32_t>(number), a);
