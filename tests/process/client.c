@@ -81,6 +81,9 @@ static void large(void) {
     EXPECT(write(fd, bytes, sizeof bytes) == sizeof bytes);  // a blocking write takes everything
   }
   EXPECT(shutdown(fd, SHUT_WR) == 0);
+  static unsigned char whole[1000000];
+  EXPECT(recv(fd, whole, sizeof whole, MSG_WAITALL) == sizeof whole);
+  for (size_t i = 0; i < sizeof whole; ++i) EXPECT(whole[i] == (unsigned char)(i * 13));
   read_all(fd, &answer, sizeof answer);
   EXPECT(answer == hash);
   close(fd);

@@ -78,6 +78,9 @@ static void large(int listener) {
     for (ssize_t i = 0; i < n; ++i) hash = hash * 31 + bytes[i];
     if (total < 2000000) sleep_ms(1);
   }
+  static unsigned char whole[1000000];
+  for (size_t i = 0; i < sizeof whole; ++i) whole[i] = (unsigned char)(i * 13);
+  EXPECT(write(fd, whole, sizeof whole) == sizeof whole);
   EXPECT(write(fd, &hash, sizeof hash) == sizeof hash);
   close(fd);
   printf("large: %zu bytes, hash %016llx\n", total, (unsigned long long)hash);

@@ -1,0 +1,87 @@
+// A debugger that holds one program stops the whole fabric, and the run's digest does not know of it.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "tests/cli/command.h"
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char kServer[] = "server=ibv_rc_pingpong -n 2000";
+const char kClient[] = "client=ibv_rc_pingpong -n 2000 server";
+
+pid_t start(const std::string& out) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
+  const std::string topology = support::topology("two_hosts"), program = support::verbatim_program();
+  ::execl(program.c_str(), program.c_str(), "run", "--stuck-after", "1s", "--out", out.c_str(), "--topology",
+          topology.c_str(), kServer, kClient, nullptr);
+  ::_exit(127);
+}
+
+// The first process that `parent` has started and that has become ibv_rc_pingpong; 0 when there is none.
+pid_t program_of(pid_t parent) {
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string stat = support::text_of_file("/proc/" + name + "/stat");
+    const std::string wanted = "(ibv_rc_pingpong) ";
+    const std::size_t at = stat.find(wanted);
+    if (at == std::string::npos) continue;
+    if (std::stoi(stat.substr(at + wanted.size() + 2)) == parent) return std::stoi(name);
+  }
+  return 0;
+}
+
+TEST(Debugger, holding_a_program_changes_nothing) {
+  if (cli::run_command({"gdb", "--version"}).code != 0) GTEST_SKIP() << "gdb is not installed";
+  const support::RunReport undisturbed =
+      support::run({.commands = {kServer, kClient}, .options = {"--stuck-after", "1s"}});
+  ASSERT_EQ(undisturbed.code, 0) << undisturbed.story();
+
+  const support::TemporaryFolder folder;
+  bool held = false;
+  for (int attempt = 0; attempt < 5 && !held; ++attempt) {
+    const std::string out = folder.path() + "/" + std::to_string(attempt);
+    const pid_t child = start(out);
+    ASSERT_GT(child, 0);
+    pid_t program = 0;
+    for (int tries = 0; tries < 1000 && program == 0; ++tries, ::usleep(1000)) program = program_of(child);
+    ::usleep(static_cast<useconds_t>(20'000 * attempt));
+    const auto before = std::chrono::steady_clock::now();
+    // Two seconds under the debugger, twice what a program may compute, once at a stop and once running.
+    const auto gdb = cli::run_command({"gdb", "-q", "-batch", "-nx", "-p", std::to_string(program), "-ex",
+                                       "handle SIGSYS nostop noprint pass", "-ex", "handle SIGSEGV nostop noprint pass",
+                                       "-ex", "info registers rip", "-ex", "shell sleep 2", "-ex", "detach"});
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+    held = program != 0 && seconds >= 2 && gdb.out.find("rip") != std::string::npos && gdb.out.find("detached") != std::string::npos;
+    int status = 0;
+    pid_t ended = 0;
+    for (int tries = 0; tries < 6000 && ended == 0; ++tries, ::usleep(10'000)) ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == 0) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, &status, 0);
+      FAIL() << "the run does not go on after the debugger has gone\n" << gdb.out << gdb.err;
+    }
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0) << gdb.out << gdb.err;
+    const auto report = nlohmann::json::parse(support::text_of_file(out + "/run.json"), nullptr, false);
+    ASSERT_TRUE(report.is_object());
+    EXPECT_EQ(report["digest"], undisturbed.digest()) << gdb.out << gdb.err;
+    if (held) EXPECT_GE(report["wall_seconds"], 2.0) << "the fabric waited";
+  }
+  EXPECT_TRUE(held) << "the debugger never caught the program in time";
+}
+
+}  // namespace
+}  // namespace verbatim

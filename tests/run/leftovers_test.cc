@@ -1,0 +1,131 @@
+// `kill -9` of verbatim at any moment leaves nothing behind: no process, no shared memory, no file.
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+#include <set>
+
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Processes that carry `mark` in their environment (which a program keeps as it was started, whatever it does to
+// its own copy) or on their command line.
+std::set<pid_t> marked_processes(const std::string& mark) {
+  std::set<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string state = support::text_of_file("/proc/" + name + "/stat");
+    const std::size_t end = state.rfind(')');
+    if (end == std::string::npos || state.compare(end + 2, 1, "Z") == 0) continue;
+    const std::string text = support::text_of_file("/proc/" + name + "/environ") + support::text_of_file("/proc/" + name + "/cmdline");
+    if (text.find(mark) != std::string::npos) found.insert(std::stoi(name));
+  }
+  return found;
+}
+
+std::set<std::string> names_in(const std::string& folder) {
+  std::set<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) names.insert(entry.path().filename());
+  return names;
+}
+
+// Verbatim as a child of ours, its temporary files in `folder`. The mark goes into the programs' argument lists.
+pid_t start(const std::string& folder, const std::string& mark) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
+  ::setenv("TMPDIR", folder.c_str(), 1);
+  const std::string topology = support::topology("two_hosts"), program = support::verbatim_program();
+  const std::string server = "server=/usr/bin/env MARK=" + mark + " ibv_rc_pingpong -n 100000";
+  const std::string client = "client=/usr/bin/env MARK=" + mark + " ibv_rc_pingpong -n 100000 server";
+  const std::string thread = "client=" PROCESS_FOLDER "/stuck thread " + mark;
+  ::execl(program.c_str(), program.c_str(), "run", "--verify", "--topology", topology.c_str(), server.c_str(),
+          client.c_str(), thread.c_str(), nullptr);
+  ::_exit(127);
+}
+
+TEST(Leftovers, killed_at_random_moments) {
+  const support::TemporaryFolder folder;
+  const std::string mark = "verbatim-leftovers-" + std::to_string(::getpid());
+  const auto shared_before = names_in("/dev/shm");
+  std::mt19937 random(20);  // the moments are of wall-clock time; the seed only spreads them
+  int alive_at_kill = 0;
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = start(folder.path(), mark);
+    ASSERT_GT(child, 0);
+    const int wait_us = static_cast<int>(random() % 300'000);
+    ::usleep(static_cast<useconds_t>(wait_us));
+    alive_at_kill += marked_processes(mark).size() > 1;
+    ASSERT_EQ(::kill(child, SIGKILL), 0);
+    int status;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "verbatim ended by itself with " << WEXITSTATUS(status);
+    // Death by PR_SET_PDEATHSIG is immediate, but a loaded machine needs a moment to carry it out.
+    std::set<pid_t> left;
+    for (int tries = 0; tries < 500; ++tries) {
+      left = marked_processes(mark);
+      if (left.empty()) break;
+      ::usleep(10'000);
+    }
+    EXPECT_TRUE(left.empty()) << "process " << *left.begin() << " lives on after " << wait_us << " us";
+    for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    EXPECT_EQ(names_in(folder.path()), std::set<std::string>{}) << "files left after " << wait_us << " us";
+  }
+  EXPECT_EQ(names_in("/dev/shm"), shared_before);
+  EXPECT_GE(alive_at_kill, 10) << "most kills should hit a run under way";
+}
+
+// The polite ways to stop a run: it ends at once with a sentence and leaves nothing behind either.
+TEST(Leftovers, interrupted_runs_end_all_their_programs) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const support::TemporaryFolder folder;
+    const std::string mark = "verbatim-interrupted-" + std::to_string(::getpid());
+    const pid_t child = start(folder.path(), mark);
+    ASSERT_GT(child, 0);
+    for (int tries = 0; tries < 500 && marked_processes(mark).size() < 2; ++tries) ::usleep(10'000);
+    ::usleep(100'000);
+    ASSERT_EQ(::kill(child, signal), 0);
+    int status = 0;
+    pid_t ended = 0;
+    for (int tries = 0; tries < 1000 && ended == 0; ++tries, ::usleep(10'000)) ended = ::waitpid(child, &status, WNOHANG);
+    EXPECT_EQ(ended, child) << "signal " << signal << " does not stop a run";
+    if (ended == 0) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, &status, 0);
+    }
+    std::set<pid_t> left;
+    for (int tries = 0; tries < 500; ++tries, ::usleep(10'000)) {
+      left = marked_processes(mark);
+      if (left.empty()) break;
+    }
+    EXPECT_TRUE(left.empty()) << "after signal " << signal;
+    for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    EXPECT_EQ(names_in(folder.path()), std::set<std::string>{});
+  }
+}
+
+TEST(Leftovers, an_ordinary_run_leaves_only_its_results) {
+  const support::TemporaryFolder folder;
+  const auto shared_before = names_in("/dev/shm");
+  const support::RunReport run =
+      support::run({.commands = {"server=ibv_rc_pingpong -n 10", "client=ibv_rc_pingpong -n 10 server"},
+                    .working_directory = folder.path(),
+                    .environment = {{"TMPDIR", folder.path()}}});
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(names_in(folder.path()), std::set<std::string>{});
+  EXPECT_EQ(names_in("/dev/shm"), shared_before);
+}
+
+}  // namespace
+}  // namespace verbatim

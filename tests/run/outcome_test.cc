@@ -1,0 +1,118 @@
+// How runs end that do not end well: the exit code, and sentences that say who, where and why.
+#include <gmock/gmock.h>
+
+#include <regex>
+
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim {
+namespace {
+
+using support::RunReport;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string program(const std::string& command) { return std::string(PROCESS_FOLDER) + "/" + command; }
+
+RunReport run(std::vector<std::string> commands, std::vector<std::string> options = {}) {
+  return support::run({.commands = std::move(commands), .options = std::move(options)});
+}
+
+TEST(Outcome, two_servers_are_deadlocked_and_each_is_named) {
+  const RunReport result = run({"server=ibv_rc_pingpong", "client=ibv_rc_pingpong"});
+  EXPECT_EQ(result.code, 3) << result.story();
+  EXPECT_EQ(result.report["outcome"], "deadlock");
+  EXPECT_THAT(result.err, HasSubstr("verbatim: the programs are deadlocked at "));
+  ASSERT_EQ(result.report["findings"].size(), 2u) << result.report["findings"];
+  const char* who[] = {"server: ibv_rc_pingpong (pid 1000), thread 1000", "client: ibv_rc_pingpong (pid 1001), thread 1001"};
+  for (int i = 0; i < 2; ++i) {
+    const std::string finding = result.report["findings"][static_cast<std::size_t>(i)];
+    EXPECT_EQ(finding.find(std::string(who[i]) + " waits in accept on TCP socket listening on "), 0u) << finding;
+    EXPECT_THAT(finding, HasSubstr(":18515 since "));
+    EXPECT_THAT(result.err, HasSubstr("verbatim: " + finding + "\n"));
+  }
+  for (const auto& entry : result.report["programs"]) {
+    EXPECT_TRUE(entry["exit_code"].is_null() && entry["signal"].is_null()) << "they were still running";
+  }
+}
+
+TEST(Outcome, every_blocked_thread_of_a_deadlock_is_named) {
+  const RunReport result = run({"server=/usr/bin/python3 -c \"\nimport threading\nl = threading.Lock()\nl.acquire()\n"
+                                "threading.Thread(target=l.acquire).start()\nl.acquire()\""});
+  EXPECT_EQ(result.code, 3) << result.story();
+  ASSERT_EQ(result.report["findings"].size(), 2u) << result.report["findings"];
+  for (const auto& finding : result.report["findings"]) {
+    EXPECT_THAT(finding.get<std::string>(), HasSubstr(" waits in futex")) << finding;
+  }
+}
+
+TEST(Outcome, a_crash_is_told_with_its_signal_and_address) {
+  const RunReport result = run({"server=" + program("end segv"), "client=true"});
+  EXPECT_EQ(result.code, 1) << result.story();
+  EXPECT_THAT(result.err, HasSubstr("was ended by signal 11 (SIGSEGV) at "));
+  EXPECT_THAT(result.err, HasSubstr("on host server, `" + program("end segv") + "`"));
+  EXPECT_THAT(result.err, HasSubstr("died of signal 11 (Segmentation fault) at address 0x1234"));
+  EXPECT_EQ(result.report["programs"][1]["exit_code"], 0) << "the others go on";
+}
+
+TEST(Outcome, an_exit_code_is_told) {
+  const RunReport result = run({"server=" + program("end exit 3"), "client=true"});
+  EXPECT_EQ(result.code, 1) << result.story();
+  EXPECT_THAT(result.err, HasSubstr("verbatim: on host server, `" + program("end exit 3") + "` ended with exit code 3 at 0."));
+}
+
+TEST(Outcome, a_time_limit_ends_a_run_that_would_go_on) {
+  const RunReport result = run({"server=sleep 100"}, {"--time-limit", "10s"});
+  EXPECT_EQ(result.code, 4) << result.story();
+  EXPECT_EQ(result.report["outcome"], "time-limit");
+  EXPECT_EQ(result.report["virtual_time_ps"], 10'000'000'000'000);
+  EXPECT_THAT(result.err, HasSubstr("the time limit of 10000.000000000 ms was reached"));
+  EXPECT_EQ(run({"server=sleep 9"}, {"--time-limit", "10s"}).code, 0) << "not before the limit";
+}
+
+// What only stops after a limit of wall-clock time still stops soon, and says what it was doing.
+TEST(Outcome, a_program_that_computes_for_ever_is_given_up) {
+  for (const char* how : {"stuck computing", "stuck thread"}) {
+    const RunReport result = run({"server=" + program(how)}, {"--stuck-after", "1s"});
+    EXPECT_EQ(result.code, 4) << result.story();
+    EXPECT_EQ(result.report["outcome"], "stuck");
+    EXPECT_THAT(result.err, HasSubstr("server: stuck (pid 1000)"));
+    EXPECT_THAT(result.err, HasSubstr("without a call"));
+    EXPECT_EQ(result.output("server"), "started\n");
+    EXPECT_GE(result.wall_seconds, 1);
+    EXPECT_LT(result.wall_seconds, 60);
+  }
+}
+
+// Nobody else can change the flag: whether that is proven or only given up, the run ends and names the program.
+TEST(Outcome, a_program_that_waits_for_memory_that_nobody_changes_is_given_up) {
+  const RunReport result = run({"server=" + program("stuck waiting")}, {"--stuck-after", "1s"});
+  EXPECT_TRUE(result.code == 3 || result.code == 4) << result.story();
+  EXPECT_THAT(result.err, HasSubstr("server: stuck (pid 1000)"));
+  EXPECT_LT(result.wall_seconds, 60);
+}
+
+TEST(Outcome, a_program_asleep_in_a_call_of_the_kernels_own_is_given_up_and_the_call_is_named) {
+  const support::TemporaryFolder folder;
+  const RunReport result = run({"server=" + program("stuck asleep ") + folder.path() + "/fifo"}, {"--stuck-after", "1s"});
+  EXPECT_EQ(result.code, 4) << result.story();
+  EXPECT_THAT(result.err, HasSubstr("sleeps in the kernel in read("));
+  EXPECT_LT(result.wall_seconds, 60);
+}
+
+TEST(Outcome, stuck_after_leaves_other_runs_alone) {
+  const RunReport result = run({"server=ibv_rc_pingpong -n 10", "client=ibv_rc_pingpong -n 10 server"}, {"--stuck-after", "100 s"});
+  const RunReport other = run({"server=ibv_rc_pingpong -n 10", "client=ibv_rc_pingpong -n 10 server"});
+  EXPECT_EQ(result.code, 0) << result.story();
+  EXPECT_EQ(result.digest(), other.digest());
+  EXPECT_EQ(run({"server=true"}, {"--stuck-after", "soon"}).code, 2);
+}
+
+TEST(Outcome, verify_ends_with_the_same_code) {
+  const RunReport result = run({"server=" + program("end signal 15"), "client=ibv_rc_pingpong"}, {"--verify"});
+  EXPECT_EQ(result.code, 3) << result.story();
+  EXPECT_THAT(result.err, HasSubstr("verbatim: verify: two runs, one trace\n"));
+}
+
+}  // namespace
+}  // namespace verbatim
