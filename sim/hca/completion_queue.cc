@@ -49,6 +49,8 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
               reinterpret_cast<const std::byte*>(&entry) + kAfter, sizeof(entry) - kAfter);
   std::atomic_ref(slot->sequence).store(number / params_.entries + 1, std::memory_order_release);
 
+  context.program.listener->on_completion_written(context.number, params_.number);
+
   // IBA 11.4.2.2: an unsuccessful completion counts as solicited.
   solicited = solicited || entry.status != 0;
   if (solicited) {

@@ -30,6 +30,8 @@ class EventListener {
   virtual ~EventListener() = default;
   virtual void on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) = 0;
   virtual void on_async_event(std::uint32_t context, const protocol::AsyncEvent& event) = 0;
+  // An entry of a completion queue has been written.
+  virtual void on_completion_written(std::uint32_t context, std::uint32_t cq_number) = 0;
   // A DMA access hit bytes that are no longer mapped; once per memory region.
   virtual void on_dma_fault(std::uint32_t context, std::uint64_t va, std::uint64_t length) = 0;
 };

@@ -27,9 +27,10 @@ IoResult EventFile<Event>::read(std::size_t limit, std::vector<std::byte>& bytes
 template class EventFile<protocol::CompletionEvent>;
 template class EventFile<protocol::AsyncEvent>;
 
-DeviceContext::DeviceContext(hca::Hca& hca, const hca::ProgramPort& program, Warn warn)
+DeviceContext::DeviceContext(hca::Hca& hca, const hca::ProgramPort& program, Warn warn, Written written)
     : hca_(hca),
       warn_(std::move(warn)),
+      written_(std::move(written)),
       async_file_(std::make_shared<AsyncEventFile>("asynchronous events of " + hca.device_name())) {
   hca::ProgramPort port = program;
   port.listener = this;
@@ -56,6 +57,8 @@ void DeviceContext::on_completion_event(std::uint32_t channel, const protocol::C
 }
 
 void DeviceContext::on_async_event(std::uint32_t, const protocol::AsyncEvent& event) { async_file_->push(event); }
+
+void DeviceContext::on_completion_written(std::uint32_t, std::uint32_t cq_number) { written_(cq_number); }
 
 void DeviceContext::on_dma_fault(std::uint32_t, std::uint64_t va, std::uint64_t length) {
   warn_(fmt::format("the adapter's access to {} bytes at {:#x} hit memory that was registered and is no longer "

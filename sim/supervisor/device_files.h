@@ -52,8 +52,9 @@ class DeviceFile final : public VirtualFile {
 class DeviceContext final : public hca::EventListener {
  public:
   using Warn = std::function<void(const std::string&)>;
+  using Written = std::function<void(std::uint32_t cq_number)>;
 
-  DeviceContext(hca::Hca& hca, const hca::ProgramPort& program, Warn warn);
+  DeviceContext(hca::Hca& hca, const hca::ProgramPort& program, Warn warn, Written written);
   ~DeviceContext() override { close(); }
 
   hca::Hca& hca() { return hca_; }
@@ -67,11 +68,13 @@ class DeviceContext final : public hca::EventListener {
 
   void on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) override;
   void on_async_event(std::uint32_t context, const protocol::AsyncEvent& event) override;
+  void on_completion_written(std::uint32_t context, std::uint32_t cq_number) override;
   void on_dma_fault(std::uint32_t context, std::uint64_t va, std::uint64_t length) override;
 
  private:
   hca::Hca& hca_;
   Warn warn_;
+  Written written_;
   std::uint32_t handle_ = 0;
   std::shared_ptr<AsyncEventFile> async_file_;
   std::vector<std::weak_ptr<CompletionChannelFile>> channels_;  // number - 1

@@ -8,6 +8,7 @@
 
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/kernel.h"
+#include "sim/supervisor/parking.h"
 #include "verbs_shim/protocol/commands.h"
 
 namespace verbatim::supervisor {
@@ -129,7 +130,14 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
   port.memory = &process.memory();
   port.arena = process.region().arena();
   auto context = std::make_unique<DeviceContext>(
-      hca, port, [this, &process](const std::string& warning) { warn_(process, warning); });
+      hca, port, [this, &process](const std::string& warning) { warn_(process, warning); },
+      [&process, number = process.contexts().size() + 1](std::uint32_t cq_number) {
+        for (auto& thread : process.threads()) {
+          const Parked* parked = thread->parked();
+          if (parked == nullptr || parked->kind != Parked::Kind::kPoll) continue;
+          if (parked->context == number && parked->cq_number == cq_number) thread->unpark();
+        }
+      });
   open.cmd_fd = process.install(std::make_shared<DeviceFile>(hca.device_name()));
   open.async_fd = process.install(context->async_file());
   open.completion_vectors = 1;

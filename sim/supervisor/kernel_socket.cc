@@ -16,11 +16,11 @@ namespace verbatim::supervisor {
 
 namespace {
 
-std::shared_ptr<TcpSocket> tcp_socket(Process& process, std::int64_t fd, std::int64_t* error) {
+// A descriptor that is not ours is a file or closed: the kernel says which (ENOTSOCK or EBADF).
+std::shared_ptr<TcpSocket> tcp_socket(Process& process, std::int64_t fd, Answer* refusal) {
   const VirtualFilePtr file = process.file(fd);
-  auto socket = std::dynamic_pointer_cast<TcpSocket>(file);
-  *error = file == nullptr ? -EBADF : -ENOTSOCK;
-  return socket;
+  *refusal = file == nullptr ? Answer{0, protocol::Action::kNative} : Answer{-ENOTSOCK};
+  return std::dynamic_pointer_cast<TcpSocket>(file);
 }
 
 }  // namespace
@@ -82,9 +82,9 @@ Kernel::Outcome Kernel::sys_socket(Thread& thread) {
 
 Kernel::Outcome Kernel::sys_bind(Thread& thread) {
   const auto& a = thread.call().arguments;
-  std::int64_t bad;
+  Answer bad;
   const auto socket = tcp_socket(thread.process(), a[0], &bad);
-  if (socket == nullptr) return Answer{bad};
+  if (socket == nullptr) return bad;
   int error;
   const auto local = load_endpoint(thread.process(), static_cast<std::uint64_t>(a[1]),
                                    static_cast<std::uint64_t>(a[2]), &error);
@@ -93,9 +93,9 @@ Kernel::Outcome Kernel::sys_bind(Thread& thread) {
 
 Kernel::Outcome Kernel::sys_listen(Thread& thread) {
   const auto& a = thread.call().arguments;
-  std::int64_t bad;
+  Answer bad;
   const auto socket = tcp_socket(thread.process(), a[0], &bad);
-  return Answer{socket == nullptr ? bad : socket->listen(static_cast<int>(a[1]))};
+  return socket == nullptr ? bad : Answer{socket->listen(static_cast<int>(a[1]))};
 }
 
 // Name services that are not there (nscd) are looked for by every program; any other path is worth a word.
@@ -133,9 +133,9 @@ Kernel::Outcome Kernel::sys_connect(Thread& thread) {
   if (auto* datagram = dynamic_cast<DatagramSocket*>(file.get())) {
     return connect_datagram(thread.process(), *datagram, name, name_length);
   }
-  std::int64_t bad;
+  Answer bad;
   const auto socket = tcp_socket(thread.process(), a[0], &bad);
-  if (socket == nullptr) return Answer{bad};
+  if (socket == nullptr) return bad;
   if (!thread.retried()) {
     int error;
     const auto remote = load_endpoint(thread.process(), name, name_length, &error);
@@ -150,9 +150,9 @@ Kernel::Outcome Kernel::sys_connect(Thread& thread) {
 Kernel::Outcome Kernel::sys_accept(Thread& thread) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
-  std::int64_t bad;
+  Answer bad;
   const auto listener = tcp_socket(thread.process(), a[0], &bad);
-  if (listener == nullptr) return Answer{bad};
+  if (listener == nullptr) return bad;
   if (listener->state() != TcpSocket::State::kListening) return Answer{-EINVAL};
   const auto socket = listener->accept();
   if (socket == nullptr) {
@@ -172,9 +172,9 @@ Kernel::Outcome Kernel::sys_sendto(Thread& thread) {
     warn_(thread.process(), "sending UDP datagrams is not simulated; the program got EOPNOTSUPP");
     return Answer{-EOPNOTSUPP};
   }
-  std::int64_t bad;
+  Answer bad;
   const auto socket = tcp_socket(thread.process(), a[0], &bad);
-  if (socket == nullptr) return Answer{bad};
+  if (socket == nullptr) return bad;
   if ((a[3] & MSG_OOB) != 0) return Answer{-EOPNOTSUPP};
   Buffers from;
   from.length = static_cast<std::uint64_t>(a[2]);
@@ -184,9 +184,9 @@ Kernel::Outcome Kernel::sys_sendto(Thread& thread) {
 
 Kernel::Outcome Kernel::sys_recvfrom(Thread& thread) {
   const auto& a = thread.call().arguments;
-  std::int64_t bad;
+  Answer bad;
   const auto socket = tcp_socket(thread.process(), a[0], &bad);
-  if (socket == nullptr) return Answer{bad};
+  if (socket == nullptr) return bad;
   if ((a[3] & MSG_OOB) != 0) return Answer{-EINVAL};
   const auto length = static_cast<std::uint64_t>(a[2]);
   const bool whole = (a[3] & MSG_WAITALL) != 0 && (a[3] & (MSG_PEEK | MSG_DONTWAIT)) == 0 && !socket->nonblocking();
@@ -207,9 +207,9 @@ Kernel::Outcome Kernel::sys_recvfrom(Thread& thread) {
 Kernel::Outcome Kernel::sys_message(Thread& thread) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
-  std::int64_t bad;
+  Answer bad;
   const auto socket = tcp_socket(thread.process(), a[0], &bad);
-  if (socket == nullptr) return Answer{bad};
+  if (socket == nullptr) return bad;
   auto header = thread.process().memory().load<msghdr>(static_cast<std::uint64_t>(a[1]));
   if (!header) return Answer{-EFAULT};
   const auto buffers =
@@ -231,9 +231,9 @@ Kernel::Outcome Kernel::sys_message(Thread& thread) {
 
 Kernel::Outcome Kernel::sys_shutdown(Thread& thread) {
   const auto& a = thread.call().arguments;
-  std::int64_t bad;
+  Answer bad;
   const auto socket = tcp_socket(thread.process(), a[0], &bad);
-  if (socket == nullptr) return Answer{bad};
+  if (socket == nullptr) return bad;
   if (a[1] < SHUT_RD || a[1] > SHUT_RDWR) return Answer{-EINVAL};
   return Answer{socket->shutdown(static_cast<int>(a[1]))};
 }
@@ -249,9 +249,9 @@ Kernel::Outcome Kernel::sys_socket_name(Thread& thread) {
                                        static_cast<std::uint64_t>(call.arguments[2]));
     return Answer{stored ? 0 : -EFAULT};
   }
-  std::int64_t bad;
+  Answer bad;
   const auto socket = tcp_socket(thread.process(), call.arguments[0], &bad);
-  if (socket == nullptr) return Answer{bad};
+  if (socket == nullptr) return bad;
   if (peer && socket->state() != TcpSocket::State::kConnected) return Answer{-ENOTCONN};
   const bool stored = store_endpoint(thread.process(), peer ? socket->remote() : socket->local(),
                                      static_cast<std::uint64_t>(call.arguments[1]),
@@ -262,9 +262,9 @@ Kernel::Outcome Kernel::sys_socket_name(Thread& thread) {
 // Options that change nothing a program can see here are accepted; what would change the stream's meaning is not.
 Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
   const auto& a = thread.call().arguments;
-  std::int64_t bad;
+  Answer bad;
   const auto socket = tcp_socket(thread.process(), a[0], &bad);
-  if (socket == nullptr) return Answer{bad};
+  if (socket == nullptr) return bad;
   const auto value = a[4] >= static_cast<std::int64_t>(sizeof(int))
                          ? thread.process().memory().load<int>(static_cast<std::uint64_t>(a[3]))
                          : std::optional<int>();
@@ -305,9 +305,9 @@ Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
 
 Kernel::Outcome Kernel::sys_getsockopt(Thread& thread) {
   const auto& a = thread.call().arguments;
-  std::int64_t bad;
+  Answer bad;
   const auto socket = tcp_socket(thread.process(), a[0], &bad);
-  if (socket == nullptr) return Answer{bad};
+  if (socket == nullptr) return bad;
   int value = 0;
   if (a[1] == SOL_SOCKET) {
     switch (a[2]) {

@@ -127,6 +127,19 @@ bool fix_auxiliary_vector(pid_t pid, const std::array<std::uint8_t, 16>& random_
   return true;
 }
 
+// The supervisor's short time slice and timer slack are not the program's.
+void reset_scheduling() {
+  struct {
+    std::uint32_t size, policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime_ns, deadline, period;
+  } attributes{48, SCHED_OTHER, 0, getpriority(PRIO_PROCESS, 0), 0, 0, 0, 0};
+  syscall(SYS_sched_setattr, 0, &attributes, 0);
+  prctl(PR_SET_TIMERSLACK, 0);
+}
+
 struct ChildPlan {
   const LaunchRequest* request;
   char* const* argv;
@@ -153,6 +166,7 @@ struct ChildPlan {
   sigprocmask(SIG_SETMASK, &empty, nullptr);
   umask(022);
   fix_limits();
+  reset_scheduling();
   cpu_set_t cores;
   CPU_ZERO(&cores);
   CPU_SET(plan.request->core, &cores);

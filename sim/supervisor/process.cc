@@ -4,6 +4,7 @@
 
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/interval_timer.h"
+#include "sim/supervisor/parking.h"
 #include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::supervisor {

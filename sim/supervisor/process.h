@@ -21,6 +21,7 @@ namespace verbatim::supervisor {
 
 class DeviceContext;
 class IntervalTimer;
+class LoopAnalyst;
 
 class Process {
  public:
@@ -64,6 +65,9 @@ class Process {
   // alarm() and setitimer(ITIMER_REAL); made at first use.
   std::unique_ptr<IntervalTimer>& interval_timer() { return interval_timer_; }
 
+  // Made at first use.
+  std::unique_ptr<LoopAnalyst>& analyst() { return analyst_; }
+
   // Whoever handles this process's threads.
   void set_owner(void* owner) { owner_ = owner; }
   template <class Owner>
@@ -90,6 +94,7 @@ class Process {
   std::set<std::string> warnings_;
   void* owner_ = nullptr;
   std::unique_ptr<IntervalTimer> interval_timer_;
+  std::unique_ptr<LoopAnalyst> analyst_;
 };
 
 }  // namespace verbatim::supervisor

@@ -41,6 +41,8 @@ bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
 }
 
 bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
+  const host::ProgramAddress begin = to;
+  const std::size_t length = from.size();
   bool complete = true;
   while (!from.empty()) {
     const iovec local{const_cast<std::byte*>(from.data()), from.size()};
@@ -54,7 +56,26 @@ bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> fr
     to += done;
     from = from.subspan(done);
   }
+  if (write_listener_) write_listener_(begin, length);
   return complete;
+}
+
+bool ProcessMemory::read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) {
+  constexpr std::size_t kMost = 64;
+  while (!ranges.empty()) {
+    iovec remote[kMost];
+    const std::size_t n = std::min(kMost, ranges.size());
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      remote[i] = {reinterpret_cast<void*>(ranges[i].address), ranges[i].length};
+      bytes += ranges[i].length;
+    }
+    const iovec local{to, bytes};
+    if (process_vm_readv(pid_, &local, 1, remote, n, 0) != static_cast<ssize_t>(bytes)) return false;
+    to += bytes;
+    ranges = ranges.subspan(n);
+  }
+  return true;
 }
 
 bool ProcessMemory::write_protected_page(host::ProgramAddress to, std::span<const std::byte> from) {

@@ -3,10 +3,12 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "sim/host/program_memory.h"
+#include "sim/supervisor/spin/code_memory.h"
 
 namespace verbatim::supervisor {
 
@@ -18,6 +20,13 @@ class ProcessMemory final : public host::ProgramMemory {
   bool read(host::ProgramAddress from, std::span<std::byte> to) override;
   bool write(host::ProgramAddress to, std::span<const std::byte> from) override;
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;
+
+  // Copies the ranges one after the other, in as few system calls as the kernel allows; false when a byte is unmapped.
+  bool read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to);
+  // Called after every write with its address and length.
+  void set_write_listener(std::function<void(host::ProgramAddress, std::size_t)> listener) {
+    write_listener_ = std::move(listener);
+  }
 
   template <class T>
   std::optional<T> load(host::ProgramAddress from) {
@@ -38,6 +47,7 @@ class ProcessMemory final : public host::ProgramMemory {
 
   pid_t pid_;
   int mem_fd_ = -1;
+  std::function<void(host::ProgramAddress, std::size_t)> write_listener_;
 };
 
 }  // namespace verbatim::supervisor

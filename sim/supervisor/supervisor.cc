@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 #include "sim/supervisor/horizon.h"
 #include "sim/supervisor/kernel.h"
 #include "sim/supervisor/launcher.h"
+#include "sim/supervisor/parking.h"
 #include "sim/supervisor/process.h"
 #include "sim/supervisor/token.h"
 
@@ -36,6 +38,20 @@ int chosen_core(int wanted) {
   return 0;
 }
 
+// A program that spins shares the processor with us: with a short slice of our own the Linux scheduler (6.12 and later)
+// lets us in soon after a timeout, not when the program's slice of some milliseconds is over. Elsewhere no effect.
+void ask_for_short_slice() {
+  struct {
+    std::uint32_t size, policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime_ns, deadline, period;
+  } attributes{48, SCHED_OTHER, 0, getpriority(PRIO_PROCESS, 0), 0, 100'000, 0, 0};
+  syscall(SYS_sched_setattr, 0, &attributes, 0);
+  prctl(PR_SET_TIMERSLACK, 1);
+}
+
 std::string seconds(Instant when) {
   const std::int64_t ns = to_ps(when) / 1000;
   return fmt::format("{}.{:09} s", ns / 1'000'000'000, ns % 1'000'000'000);
@@ -54,7 +70,7 @@ class Supervisor::Impl {
         hosts_(std::move(hosts)),
         options_(options),
         horizon_(engine, hosts_, static_cast<std::uint32_t>(components.size())),
-        token_(options_.limits.stuck_after_ms),
+        token_(options_.limits.stuck_after_ms, options_.poke_period_us),
         kernel_(
             engine, tracer, hosts_, network, options_,
             [this](Process& process, int fd, std::span<const std::byte> bytes) { output(process, fd, bytes); },
@@ -86,6 +102,17 @@ class Supervisor::Impl {
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
   void take_request(Process& process);
+  bool wait_for_message(Process& process);
+  bool take_request_of(Thread& thread);
+  bool take_poke(Thread& thread);
+  bool park_poll(Thread& thread);
+  LoopAnalyst& analyst_of(Process& process);
+  void check_watched(Process& ran);
+  bool watched_bytes_changed(Thread& thread);
+  void on_memory_written(Process& process, std::uint64_t address, std::size_t length);
+  bool alone_on_host(const Thread& thread, std::size_t host) const;
+  bool someone_parked(std::size_t host) const;
+  std::string why_not_parked(Process& process);
   bool take_slice(Thread& thread);
   void ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context, std::uint32_t number,
             std::uint64_t value);
@@ -149,6 +176,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   CPU_ZERO(&one);
   CPU_SET(core_, &one);
   sched_setaffinity(0, sizeof one, &one);
+  ask_for_short_slice();
 
   for (std::size_t i = 0; i < programs.size(); ++i) {
     starts_.push_back(std::make_unique<Start>(*this, i, hosts_[programs[i].host].component));
@@ -222,6 +250,9 @@ void Supervisor::Impl::start(std::size_t index) {
     return;
   }
   process.set_native_pid(launched.pid);
+  process.memory().set_write_listener([this, &process](std::uint64_t address, std::size_t length) {
+    on_memory_written(process, address, length);
+  });
   process.region().close_fd();
   token_.watch(launched.stdout_fd, [this, &process](std::string_view bytes) {
     output(process, 1, std::as_bytes(std::span(bytes)));
@@ -263,12 +294,32 @@ Thread* Supervisor::Impl::make_thread(Process& process) {
 }
 
 void Supervisor::Impl::take_request(Process& process) {
+  while (wait_for_message(process)) {
+    // Copied once; what the program writes there later does not matter.
+    const std::uint32_t index = process.region().header().message_slot;
+    Thread* thread = nullptr;
+    for (auto& candidate : process.threads()) {
+      if (candidate->slot() == index && candidate->state() != Thread::State::kDead) thread = candidate.get();
+    }
+    if (thread == nullptr) {
+      finish(Outcome::kStuck, title(process) + " overwrote the memory it shares with the simulator; it was stopped");
+      return;
+    }
+    if (take_request_of(*thread)) return;
+    protocol::ThreadSlot& slot = process.region().slot(index);
+    slot.go.store(1, std::memory_order_release);
+    wake_futex(slot.go);
+  }
+}
+
+// False: there is none, and why has been dealt with.
+bool Supervisor::Impl::wait_for_message(Process& process) {
   // Its first thread holds the token of a process that has just started.
   const bool first = running_ == nullptr || &running_->process() != &process;
   const auto tid = first ? process.native_pid() : static_cast<pid_t>(process.region().slot(running_->slot()).native_tid);
-  switch (token_.wait(process.region(), process.native_pid(), tid)) {
+  switch (token_.wait(process.region(), process.native_pid(), tid, process.attached)) {
     case TokenWait::Result::kMessage:
-      break;
+      return true;
     case TokenWait::Result::kDied:
       if (running_ == nullptr) {
         end(process);
@@ -277,27 +328,29 @@ void Supervisor::Impl::take_request(Process& process) {
         died_ = running_;
         running_->run_at(slice_end_);
       }
-      return;
+      return false;
     case TokenWait::Result::kInterrupted:
       finish(Outcome::kInterrupted, "the run was interrupted");
-      return;
+      return false;
     case TokenWait::Result::kStuck:
-      finish(Outcome::kStuck, title(process) + " " + token_.stuck_doing());
-      return;
+      finish(Outcome::kStuck, title(process) + " " + token_.stuck_doing() + why_not_parked(process));
+      return false;
   }
-  // Copied once; what the program writes there later does not matter.
-  const std::uint32_t index = process.region().header().message_slot;
-  Thread* thread = nullptr;
-  for (auto& candidate : process.threads()) {
-    if (candidate->slot() == index && candidate->state() != Thread::State::kDead) thread = candidate.get();
-  }
-  if (thread == nullptr) {
-    finish(Outcome::kStuck, title(process) + " overwrote the memory it shares with the simulator; it was stopped");
-    return;
-  }
-  if (!take_slice(*thread)) return;
-  const protocol::ThreadSlot& slot = process.region().slot(index);
-  PendingCall& call = thread->call();
+  return false;
+}
+
+std::string Supervisor::Impl::why_not_parked(Process& process) {
+  if (process.analyst() == nullptr || process.analyst()->refusal().empty()) return "";
+  return " (its loop could not be proven to wait for the outside: it " + process.analyst()->refusal() + ")";
+}
+
+// False: a poke that led to nothing, the thread goes on as if it had never been sent.
+bool Supervisor::Impl::take_request_of(Thread& thread) {
+  Process& process = thread.process();
+  const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  if (slot.request == protocol::Request::kPoke) return take_poke(thread);
+  if (!take_slice(thread)) return true;
+  PendingCall& call = thread.call();
   call.request = slot.request;
   call.number = slot.number;
   for (int i = 0; i < 6; ++i) call.arguments[i] = slot.arguments[i];
@@ -305,6 +358,7 @@ void Supervisor::Impl::take_request(Process& process) {
   Duration cost = Duration::zero();
   switch (call.request) {
     case protocol::Request::kSpend:
+    case protocol::Request::kPoll:
     case protocol::Request::kDoorbell: {
       constexpr std::int64_t kLongest = 1'000'000'000'000;  // one second: far beyond any modelled cost
       cost = Duration(std::clamp<std::int64_t>(call.arguments[0], 0, kLongest));
@@ -314,9 +368,102 @@ void Supervisor::Impl::take_request(Process& process) {
     case protocol::Request::kFault:
       break;
     default:
-      cost = kernel_.cost(*thread);
+      cost = kernel_.cost(thread);
   }
-  thread->run_at(slice_end_ + cost);
+  thread.run_at(slice_end_ + cost);
+  check_watched(process);
+  return true;
+}
+
+bool Supervisor::Impl::take_poke(Thread& thread) {
+  Process& process = thread.process();
+  const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  auto parked = analyst_of(process).spin(static_cast<std::uint64_t>(slot.arguments[0]),
+                                         static_cast<std::uint64_t>(slot.arguments[1]));
+  if (!parked) return false;
+  if (!take_slice(thread)) return true;
+  thread.call().request = protocol::Request::kPoke;
+  parked->since = slice_end_;
+  thread.park(std::move(*parked));
+  if (thread.has_signal()) thread.unpark();
+  check_watched(process);
+  return true;
+}
+
+LoopAnalyst& Supervisor::Impl::analyst_of(Process& process) {
+  if (process.analyst() == nullptr) process.analyst() = std::make_unique<LoopAnalyst>(process);
+  return *process.analyst();
+}
+
+// A thread of this host has run: threads that wait for memory to change may share it.
+void Supervisor::Impl::check_watched(Process& ran) {
+  for (auto& process : processes_) {
+    if (!process->alive || process->host_index() != ran.host_index()) continue;
+    for (auto& thread : process->threads()) {
+      if (thread->parked() != nullptr && watched_bytes_changed(*thread)) thread->unpark();
+    }
+  }
+}
+
+bool Supervisor::Impl::watched_bytes_changed(Thread& thread) {
+  for (const spin::ByteRun& run : thread.parked()->watched) {
+    std::vector<std::byte> now(run.bytes.size());
+    thread.process().memory().read(run.address, now);
+    if (std::memcmp(now.data(), run.bytes.data(), now.size()) != 0) return true;
+  }
+  return false;
+}
+
+void Supervisor::Impl::on_memory_written(Process& process, std::uint64_t address, std::size_t length) {
+  for (auto& thread : process.threads()) {
+    if (thread->parked() == nullptr) continue;
+    for (const spin::ByteRun& run : thread->parked()->watched) {
+      if (run.address >= address + length || address >= run.address + run.bytes.size()) continue;
+      if (watched_bytes_changed(*thread)) thread->unpark();
+      break;
+    }
+  }
+}
+
+// Nobody else of the host can run before something outside happens.
+bool Supervisor::Impl::alone_on_host(const Thread& thread, std::size_t host) const {
+  for (const auto& process : processes_) {
+    if (!process->alive || process->host_index() != host) continue;
+    for (const auto& other : process->threads()) {
+      if (other.get() != &thread && other->state() == Thread::State::kPending) return false;
+    }
+  }
+  return true;
+}
+
+bool Supervisor::Impl::someone_parked(std::size_t host) const {
+  for (const auto& process : processes_) {
+    if (!process->alive || process->host_index() != host) continue;
+    for (const auto& thread : process->threads()) {
+      if (thread->parked() != nullptr) return true;
+    }
+  }
+  return false;
+}
+
+// The look is due. When it finds nothing and the program will only look again, the turns in between are skipped.
+bool Supervisor::Impl::park_poll(Thread& thread) {
+  Process& process = thread.process();
+  if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index())) return false;
+  const PendingCall& call = thread.call();
+  const auto offset = static_cast<std::uint64_t>(call.arguments[3]);
+  if (call.arguments[0] <= 0 || offset % alignof(protocol::Cqe) != 0 ||
+      offset > protocol::kArenaSize - sizeof(protocol::Cqe)) {
+    return false;
+  }
+  auto* entry = reinterpret_cast<protocol::Cqe*>(process.region().arena().data() + offset);
+  const std::uint32_t sequence = std::atomic_ref(entry->sequence).load(std::memory_order_acquire);
+  if (sequence == static_cast<std::uint32_t>(call.arguments[4])) return false;
+  auto parked =
+      analyst_of(process).poll_loop(call, process.region().slot(thread.slot()).poll_registers, engine_.now());
+  if (!parked) return false;
+  thread.park(std::move(*parked));
+  return true;
 }
 
 // What the thread did on its own: its clock has moved on, and its doorbells are to ring at their own times.
@@ -361,7 +508,11 @@ void Supervisor::Impl::on_thread(Thread& thread) {
   }
   const PendingCall& call = thread.call();
   switch (call.request) {
+    case protocol::Request::kPoll:
+      if (!park_poll(thread)) resume(thread, {});
+      return;
     case protocol::Request::kSpend:
+    case protocol::Request::kPoke:
       resume(thread, {});
       return;
     case protocol::Request::kDoorbell:
@@ -406,10 +557,10 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   slot.raise_signal = static_cast<std::uint32_t>(thread.take_signal());
   slot.doorbell_count = 0;
   granted_ = engine_.now();
-  if (options_.mode == Mode::kSlices) {
+  if (options_.mode == Mode::kSlices && !someone_parked(process.host_index())) {
     granted_ = std::min(horizon_.of(process.host_index()), options_.limits.virtual_end);
   }
-  slot.horizon_ps = options_.mode == Mode::kSlices ? to_ps(granted_) : 0;
+  slot.horizon_ps = granted_ > engine_.now() ? to_ps(granted_) : 0;
   ++result_.hand_overs;
   running_ = &thread;
   slot.go.store(1, std::memory_order_release);
@@ -453,8 +604,9 @@ void Supervisor::Impl::reap(Process& process) {
   ProgramResult& result = result_.programs[process.program()];
   result.exited = !finished_;
   result.ended = engine_.now();
-  if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  // How it ended is its own doing only when we did not end it.
+  if (result.exited && WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+  if (result.exited && WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   for (auto& thread : process.threads()) thread->die();
   kernel_.release(process);
 }
@@ -487,6 +639,16 @@ void Supervisor::Impl::report_deadlock() {
   for (const auto& process : processes_) {
     if (!process->alive) continue;
     for (const auto& thread : process->threads()) {
+      if (const Parked* parked = thread->parked()) {
+        const std::string what =
+            parked->kind == Parked::Kind::kPoll
+                ? fmt::format("polls completion queue {}, which nothing can fill any more,", parked->cq_number)
+                : fmt::format("spins on memory at {:#x}, which nothing can change any more,",
+                              parked->watched.empty() ? 0 : parked->watched.front().address);
+        result_.findings.push_back(
+            fmt::format("{}, thread {} {} since {}", title(*process), thread->tid(), what, seconds(parked->since)));
+        continue;
+      }
       if (thread->state() != Thread::State::kBlocked) continue;
       result_.findings.push_back(fmt::format("{}, thread {} waits in {} since {}", title(*process), thread->tid(),
                                              thread->waits_for(), seconds(thread->blocked_since())));

@@ -56,6 +56,7 @@ struct SupervisorOptions {
   Mode mode = Mode::kSlices;
   std::uint64_t seed = 1;
   std::int64_t epoch_ns = 1'700'000'000'000'000'000;  // CLOCK_REALTIME at virtual time 0
+  std::int64_t poke_period_us = 50;            // wall time after which a thread without a call is looked at
   int core = -1;                               // CPU everything runs on; -1: the first allowed one
   std::string shim_directory;                  // holds libverbatim_runtime.so, libibverbs.so.1, librdmacm.so.1
   Limits limits;

@@ -1,9 +1,44 @@
 #include "sim/supervisor/thread.h"
 
+#include "sim/supervisor/parking.h"
+
 #include <algorithm>
 #include <utility>
 
 namespace verbatim::supervisor {
+
+Thread::Thread(Engine& engine, ComponentId source, Process& process, std::uint32_t slot, std::uint32_t tid,
+               Duration wake_up, void (*on_timer)(Thread&))
+      : engine_(engine),
+        process_(process),
+        slot_(slot),
+        tid_(tid),
+        wake_up_(wake_up),
+        on_timer_(on_timer),
+        source_(source),
+        timer_(engine, source, EventClass::kProgram, this, [](void* self) {
+          auto* thread = static_cast<Thread*>(self);
+          thread->on_timer_(*thread);
+        }) {}
+
+Thread::~Thread() = default;
+
+void Thread::park(Parked parked) {
+  parked_ = std::make_unique<Parked>(std::move(parked));
+  state_ = State::kParked;
+}
+
+void Thread::unpark() {
+  if (state_ != State::kParked) return;
+  const Duration period = parked_->period;
+  Instant when = std::max(engine_.now(), parked_->since);
+  if (period > Duration::zero()) {
+    const std::int64_t looks = (to_ps(when - parked_->since) + to_ps(period) - 1) / to_ps(period);
+    when = parked_->since + period * std::max<std::int64_t>(looks, 1);
+  }
+  parked_.reset();
+  run_at(when);
+}
 
 void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what) {
   if (!retried_) blocked_since_ = engine_.now();
@@ -33,6 +68,7 @@ void Thread::on_doorbell() {
 }
 
 void Thread::wake() {
+  unpark();
   if (state_ != State::kBlocked) return;
   const Instant when = engine_.now() + wake_up_;
   if (!timer_.scheduled() || timer_.when() > when) timer_.reschedule_at(when);
@@ -57,6 +93,7 @@ void Thread::stop_waiting() {
 }
 
 void Thread::die() {
+  parked_.reset();
   stop_waiting();
   timer_.cancel();
   doorbell_timer_.cancel();

@@ -14,6 +14,7 @@
 
 namespace verbatim::supervisor {
 
+struct Parked;
 class Process;
 
 // A request as it was when the thread gave the token back: copied once from shared memory, never read again.
@@ -33,23 +34,13 @@ struct Answer {
 
 class Thread {
  public:
-  enum class State : std::uint8_t { kPending, kBlocked, kDead };
+  enum class State : std::uint8_t { kPending, kBlocked, kParked, kDead };
 
   // `source` is the thread's own place in the event order: ties between threads must not depend on who was scheduled
   // first. `on_timer` is called with the thread when its time has come.
   Thread(Engine& engine, ComponentId source, Process& process, std::uint32_t slot, std::uint32_t tid,
-         Duration wake_up, void (*on_timer)(Thread&))
-      : engine_(engine),
-        process_(process),
-        slot_(slot),
-        tid_(tid),
-        wake_up_(wake_up),
-        on_timer_(on_timer),
-        source_(source),
-        timer_(engine, source, EventClass::kProgram, this, [](void* self) {
-          auto* thread = static_cast<Thread*>(self);
-          thread->on_timer_(*thread);
-        }) {}
+         Duration wake_up, void (*on_timer)(Thread&));
+  ~Thread();
 
   Process& process() { return process_; }
   ComponentId source() const { return source_; }
@@ -71,6 +62,11 @@ class Thread {
   // Doorbells of the last slice ring at their own times; `ring` is called with the thread for each.
   void queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
                        void (*ring)(Thread&, const protocol::QueuedDoorbell&));
+
+  // The thread waits by running, see parking.h; unpark() lets it go on.
+  void park(Parked parked);
+  void unpark();
+  const Parked* parked() const { return parked_.get(); }
 
   // The call has to wait for one of `files`, until `deadline` at the latest. `what` completes "waits in …".
   void block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what);
@@ -117,6 +113,7 @@ class Thread {
   std::uint64_t clear_tid_ = 0;
   std::vector<VirtualFilePtr> waiting_on_;
   std::deque<int> signals_;
+  std::unique_ptr<Parked> parked_;
   std::string waits_for_;
   Instant blocked_since_{};
   Instant deadline_ = kNever;

@@ -46,6 +46,16 @@ Glance glance(pid_t pid, pid_t tid) {
   return seen;
 }
 
+// In user mode or ready to run, not in a system call.
+bool is_computing(pid_t pid, pid_t tid) {
+  char text[16] = {};
+  const int fd = open(fmt::format("/proc/{}/task/{}/syscall", pid, tid).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  return n > 0 && std::string_view(text, static_cast<std::size_t>(n)).starts_with("running");
+}
+
 bool has_ended(pid_t pid) {
   siginfo_t info{};
   return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
@@ -63,8 +73,8 @@ struct TokenWait::Pipe {
   std::array<char, 4096> buffer;
 };
 
-TokenWait::TokenWait(std::int64_t stuck_after_ms)
-    : stuck_after_ms_(stuck_after_ms), signals_(io_, SIGINT, SIGTERM) {
+TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
+    : stuck_after_ms_(stuck_after_ms), poke_period_us_(poke_period_us), signals_(io_, SIGINT, SIGTERM) {
   // SIGCHLD only has to interrupt the futex wait below; without SA_RESTART it does.
   struct sigaction action {};
   action.sa_handler = [](int) {};
@@ -74,7 +84,8 @@ TokenWait::TokenWait(std::int64_t stuck_after_ms)
   });
 }
 
-TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid) {
+TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke) {
+  std::int64_t poke_us = poke_period_us_;  // doubled each time, so that a long computation is hardly disturbed
   auto& message = region.header().message;
   std::int64_t silent_ms = 0;
   std::int64_t asleep_ms = 0;
@@ -84,9 +95,14 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid) {
       message.store(0, std::memory_order_relaxed);
       return Result::kMessage;
     }
-    const timespec timeout{0, kGlanceMs * 1'000'000};
+    const std::int64_t wait_us = may_poke ? std::min(poke_us, kGlanceMs * 1000) : kGlanceMs * 1000;
+    const timespec timeout{0, wait_us * 1000};
     const long slept = syscall(SYS_futex, &message, FUTEX_WAIT, 0, &timeout, nullptr, 0);
     if (slept == 0 || errno == EAGAIN) continue;
+    if (errno == ETIMEDOUT && may_poke && is_computing(pid, tid)) {
+      syscall(SYS_tgkill, pid, tid, protocol::kPokeSignal);
+      poke_us = std::min(poke_us * 2, kGlanceMs * 1000);
+    }
     drain();
     if (interrupted_) return Result::kInterrupted;
     if (has_ended(pid)) {

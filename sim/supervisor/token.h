@@ -25,10 +25,11 @@ class TokenWait {
     kStuck,        // it computes, or sleeps in a real kernel call, for longer than the limit
   };
 
-  explicit TokenWait(std::int64_t stuck_after_ms);
+  TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us);
 
   // Thread `tid` of process `pid` (as Linux counts) has been given the token or its life before.
-  Result wait(ProcessRegion& region, pid_t pid, pid_t tid);
+  // It may be poked when it computes, once the shim is in place.
+  Result wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke);
   // For kStuck: what the process was doing, for example "sleeps in the kernel in read(3)".
   const std::string& stuck_doing() const { return stuck_doing_; }
   bool interrupted() const { return interrupted_; }
@@ -42,6 +43,7 @@ class TokenWait {
   void read_some(const std::shared_ptr<Pipe>& pipe);
 
   std::int64_t stuck_after_ms_;
+  std::int64_t poke_period_us_;
   std::string stuck_doing_;
   bool interrupted_ = false;
   boost::asio::io_context io_;

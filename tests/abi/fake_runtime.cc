@@ -236,6 +236,8 @@ std::int64_t now_ps() { return world().now_ps; }
 const protocol::CallCosts& costs() { return world().costs; }
 void spend(std::int64_t cost_ps) { fake::pass(world(), cost_ps); }
 
+void spend_on_poll(std::int64_t cost_ps, std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t) { spend(cost_ps); }
+
 void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context,
                    std::uint32_t number, std::uint64_t value) {
   std::uint32_t producer = 0;
@@ -276,3 +278,5 @@ void release(void* memory) {
 void* arena(std::uint64_t offset) { return world().arena.data() + offset; }
 
 }  // namespace verbatim::shim
+
+__thread verbatim::protocol::ThreadSlot* verbatim_thread_slot = nullptr;

@@ -14,6 +14,11 @@ enum class Request : std::uint32_t {
   kNone = 0,
   kAttach,      // first contact of a process, from the runtime's constructor
   kSpend,       // arguments[0]: virtual time the call takes, ps; resumed when it has passed
+  kPoll,        // a poll of a completion queue that has shown nothing so far. arguments: [0] cost ps, [1] device handle,
+                // [2] CQ number, [3] arena offset of the entry it will look at, [4] its sequence once written; the
+                // program's registers at the call are in poll_registers
+  kPoke,        // the thread was found running without a call for a while: arguments[0]: its ucontext_t, [1]: fs base.
+                // Answered at once and without effect, or the thread is parked
   kDoorbell,    // arguments: [0] cost ps, [1] DoorbellKind, [2] device handle, [3] object number, [4] value;
                 // the MMIO write leaves the CPU when the cost has passed, and the thread goes on then
   kCommand,     // mailbox: CommandHeader …; arguments[0]: its size in bytes
@@ -25,6 +30,9 @@ enum class Request : std::uint32_t {
 // kSendQueue: number is the QPN, value the new producer number (as in the record). kCompletionQueueArm: the CQN and
 // kArmAny or kArmSolicited. kReceiveQueue: the QPN and the new producer number; only asked for by the record.
 enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm = 1, kReceiveQueue = 2 };
+
+// Sent to a thread that gives no sign of life, see Request::kPoke. Never seen by the program.
+inline constexpr int kPokeSignal = 63;
 
 // What the shim does natively, after the supervisor has answered and before the program goes on.
 enum class Action : std::uint32_t {
@@ -66,6 +74,7 @@ struct alignas(64) ThreadSlot {
   std::uint32_t raise_signal;  // deliver this signal natively before the program goes on; 0: none
   std::uint32_t doorbell_count;
   QueuedDoorbell doorbells[kMaxQueuedDoorbells];
+  std::uint64_t poll_registers[17];  // general registers in encoding order and rip, at the entry of the last poll
   std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
 };
 

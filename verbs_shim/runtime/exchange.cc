@@ -11,10 +11,11 @@
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
 
+__thread verbatim::protocol::ThreadSlot* verbatim_thread_slot = nullptr;
+
 namespace verbatim::shim {
 
 bool is_attached = false;
-__thread protocol::ThreadSlot* my_slot = nullptr;
 
 namespace {
 
@@ -98,6 +99,17 @@ bool passes_locally(std::int64_t cost_ps) {
 
 }  // namespace
 
+void hand_over_poked(long context, long fs_base) {
+  ThreadSlot& slot = *my_slot;
+  slot.request = Request::kPoke;
+  slot.arguments[0] = context;
+  slot.arguments[1] = fs_base;
+  hand_over();
+  const std::uint32_t signal = slot.raise_signal;
+  slot.raise_signal = 0;
+  if (signal != 0) raise_natively(signal);
+}
+
 void await_token() {
   ThreadSlot& slot = *my_slot;
   while (slot.go.load(std::memory_order_acquire) == 0) native(SYS_futex, &slot.go, FUTEX_WAIT, 0, 0, 0, 0);
@@ -149,6 +161,14 @@ void spend(std::int64_t cost_ps) {
   if (cost_ps <= 0) return;
   if (passes_locally(cost_ps)) return;
   exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
+}
+
+void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
+                   std::uint32_t sequence) {
+  if (cost_ps <= 0 || passes_locally(cost_ps)) return;
+  exchange(Request::kPoll, 0,
+           {cost_ps, static_cast<long>(context), static_cast<long>(cq_number), static_cast<long>(offset),
+            static_cast<long>(sequence), 0});
 }
 
 void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context, std::uint32_t number,

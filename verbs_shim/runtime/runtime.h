@@ -24,6 +24,11 @@ VERBATIM_EXPORT const protocol::CallCosts& costs();
 // Lets virtual time pass; other threads and the hardware go on meanwhile.
 VERBATIM_EXPORT void spend(std::int64_t cost_ps);
 
+// Spends `cost_ps` before a look at a completion queue's next entry, which lies at `arena_offset` and has sequence
+// `sequence` once it is written. The caller has stored its own caller's registers (see verbatim_thread_slot).
+VERBATIM_EXPORT void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number,
+                                   std::uint64_t arena_offset, std::uint32_t sequence);
+
 // Spends `cost_ps`, then lets an MMIO write leave the CPU.
 VERBATIM_EXPORT void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context,
                                    std::uint32_t number, std::uint64_t value);
@@ -44,4 +49,12 @@ VERBATIM_EXPORT void release(void* memory);
 // Address of an arena offset handed out by a command.
 VERBATIM_EXPORT void* arena(std::uint64_t offset);
 
+// Offset of an address in the arena.
+inline std::uint64_t arena_offset(const void* address) {
+  return reinterpret_cast<std::uint64_t>(address) - protocol::kRegionAddress - protocol::kArenaOffset;
+}
+
 }  // namespace verbatim::shim
+
+// The calling thread's slot, nullptr outside a simulation: for code that has to keep all registers.
+extern "C" VERBATIM_EXPORT __thread verbatim::protocol::ThreadSlot* verbatim_thread_slot;

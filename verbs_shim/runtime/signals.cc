@@ -37,18 +37,20 @@ constexpr unsigned long kSaNoDefer = 0x40000000;
 constexpr unsigned long kSaSigInfo = 4;
 
 constexpr std::uint64_t signal_bit(int signal) { return 1ull << (signal - 1); }
-constexpr std::uint64_t kReservedSignals = signal_bit(SIGSYS) | signal_bit(SIGSEGV);
+constexpr std::uint64_t kReservedSignals =
+    signal_bit(SIGSYS) | signal_bit(SIGSEGV) | signal_bit(protocol::kPokeSignal);
 
 constexpr int kTrappedCall = 1;  // si_code SYS_SECCOMP
 
 // What the program believes it has set.
-KernelSigaction program_action[2];  // SIGSYS, SIGSEGV
+KernelSigaction program_action[3];  // SIGSYS, SIGSEGV, the poke
 __thread stack_t program_stack;
 __thread bool program_stack_known = false;
 
 KernelSigaction* reserved_action(long signal) {
   if (signal == SIGSYS) return &program_action[0];
   if (signal == SIGSEGV) return &program_action[1];
+  if (signal == protocol::kPokeSignal) return &program_action[2];
   return nullptr;
 }
 
@@ -114,6 +116,17 @@ void on_sigsegv(int signal, siginfo_t* info, void* raw_context) {
     }
   }
   forward_to_program(signal, info, raw_context);
+}
+
+// The thread may be anywhere. In the shim's own code the poke is as if never sent; elsewhere the supervisor looks at the
+// saved registers, and either nothing happens or they are replaced by the canonical state of the loop they are in.
+void on_poke(int, siginfo_t*, void* raw_context) {
+  const auto rip = static_cast<std::uint64_t>(static_cast<ucontext_t*>(raw_context)->uc_mcontext.gregs[REG_RIP]);
+  if (my_slot == nullptr || (rip >= protocol::kRuntimeImage && rip < protocol::kRegionAddress)) return;
+  if (my_slot->context_address != 0) return;  // in the handler of a trapped call
+  unsigned long fs_base;
+  asm("mov %%fs:0, %0" : "=r"(fs_base));
+  hand_over_poked(reinterpret_cast<long>(raw_context), static_cast<long>(fs_base));
 }
 
 long set_action(const long (&a)[6]) {
@@ -210,6 +223,9 @@ bool install_handlers() {
   const unsigned long flags = kSaSigInfo | kSaOnStack | kSaNoDefer | kSaRestorer;
   set_native_action(SIGSYS, {on_sigsys, flags, restorer(), 0});
   set_native_action(SIGSEGV, {on_sigsegv, flags, restorer(), 0});
+  constexpr unsigned long kSaRestart = 0x10000000;
+  set_native_action(protocol::kPokeSignal,
+                    {on_poke, kSaSigInfo | kSaOnStack | kSaRestart | kSaRestorer, restorer(), ~0ull});
   return true;
 }
 

@@ -4,11 +4,12 @@
 #include <cstdint>
 
 #include "verbs_shim/protocol/region.h"
+#include "verbs_shim/runtime/runtime.h"
 
 namespace verbatim::shim {
 
 extern bool is_attached;
-extern __thread protocol::ThreadSlot* my_slot;
+#define my_slot verbatim_thread_slot
 
 inline protocol::RegionHeader& region_header() {
   return *reinterpret_cast<protocol::RegionHeader*>(protocol::kRegionAddress);
@@ -44,6 +45,9 @@ std::uint64_t without_reserved(std::uint64_t mask);
 
 // Answers one trapped or interposed system call. `context` is the trapped thread's ucontext_t, or nullptr.
 long dispatch(long number, const long (&arguments)[6], void* context);
+
+// Hands a thread that was poked to the supervisor; leaves no trace in the shim's state.
+void hand_over_poked(long context, long fs_base);
 
 // Reads the virtual clock as a program does: consecutive reads with no other call in between cost more and more, so
 // that polling a clock is a wait. `first_cost_ps` is the cost of the first of a row.

@@ -4,6 +4,8 @@
 // completion found takes poll_cqe_ps more, spent before the consumer record tells the adapter that the slots
 // are free and before the call returns. A call that returns n completions thus takes poll_empty_ps + n *
 // poll_cqe_ps.
+#include <stddef.h>
+
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
@@ -131,13 +133,16 @@ StaleCompletions waiting_completions(ibv_cq* handle) {
 
 void publish_consumer(Cq& cq) { cq.record->consumer.store(cq.consumer, std::memory_order_release); }
 
-int poll_cq(ibv_cq* handle, int count, ibv_wc* completions) {
+extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_cq* handle, int count,
+                                                                         ibv_wc* completions) {
   auto* cq = object<Cq>(handle);
   if (cq == nullptr) {
     errno = EINVAL;
     return -1;
   }
-  shim::spend(shim::costs().poll_empty_ps);
+  const protocol::Cqe* next = &cq->ring[cq->consumer & (cq->entries - 1)];
+  shim::spend_on_poll(shim::costs().poll_empty_ps, handle_of(handle->context), cq->number, shim::arena_offset(next),
+                      (cq->consumer >> cq->entries_log) + 1);
   cq->session.wait();
   int found = 0;
   protocol::Cqe cqe;
@@ -147,6 +152,32 @@ int poll_cq(ibv_cq* handle, int count, ibv_wc* completions) {
     publish_consumer(*cq);
   }
   return found;
+}
+
+// Where programs call. The registers of the caller go into the thread's slot first, so that the supervisor can tell
+// what the program will do when the poll returns nothing.
+__attribute__((naked)) int poll_cq(ibv_cq*, int, ibv_wc*) {
+  asm volatile(
+      "movq verbatim_thread_slot@gottpoff(%%rip), %%r11\n"
+      "movq %%fs:(%%r11), %%r11\n"
+      "testq %%r11, %%r11\n"
+      "jz 1f\n"
+      "movq %%rcx, %c0+8(%%r11)\n"
+      "movq %%rdx, %c0+16(%%r11)\n"
+      "movq %%rbx, %c0+24(%%r11)\n"
+      "movq %%rsp, %c0+32(%%r11)\n"
+      "movq %%rbp, %c0+40(%%r11)\n"
+      "movq %%rsi, %c0+48(%%r11)\n"
+      "movq %%rdi, %c0+56(%%r11)\n"
+      "movq %%r12, %c0+96(%%r11)\n"
+      "movq %%r13, %c0+104(%%r11)\n"
+      "movq %%r14, %c0+112(%%r11)\n"
+      "movq %%r15, %c0+120(%%r11)\n"
+      "leaq %c1(%%rip), %%rax\n"
+      "movq %%rax, %c0+128(%%r11)\n"
+      "1: jmp verbatim_poll_cq\n"
+      :
+      : "i"(offsetof(protocol::ThreadSlot, poll_registers)), "i"(poll_cq));
 }
 
 int req_notify_cq(ibv_cq* handle, int solicited_only) {

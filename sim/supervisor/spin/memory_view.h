@@ -32,11 +32,8 @@ class MemoryView {
 
   // `n` is 1, 2, 4 or 8. False: fault() tells why.
   bool load(std::uint64_t address, unsigned n, std::uint64_t& value) {
-    const unsigned offset = address % kPageSize;
-    const Page* const recent = recent_[address / kPageSize % recent_.size()];
-    if (recent != nullptr && recent->number == address / kPageSize && offset <= kPageSize - 8 && !is_tracking_)
-        [[likely]] {
-      std::memcpy(&value, recent->data.data() + offset, 8);
+    if (Page* const at = quick_page(address); at != nullptr) [[likely]] {
+      std::memcpy(&value, at->data.data() + address % kPageSize, 8);
       value &= ~0ull >> (64 - 8 * n);
       return true;
     }
@@ -46,6 +43,15 @@ class MemoryView {
     return true;
   }
   bool store(std::uint64_t address, unsigned n, std::uint64_t value) {
+    if (Page* const at = quick_page(address); at != nullptr && at->anchored == anchor_) [[likely]] {
+      // Always eight bytes: loads of another width than the last store's would wait for it.
+      std::uint64_t word;
+      std::memcpy(&word, at->data.data() + address % kPageSize, 8);
+      const std::uint64_t mask = ~0ull >> (64 - 8 * n);
+      word = (word & ~mask) | (value & mask);
+      std::memcpy(at->data.data() + address % kPageSize, &word, 8);
+      return true;
+    }
     std::uint8_t bytes[8];
     std::memcpy(bytes, &value, 8);
     return store_bytes(address, n, bytes);
@@ -96,6 +102,13 @@ class MemoryView {
     std::array<std::uint8_t, kPageSize> marks;
   };
 
+  // The page of `address` when nothing but a copy of up to 8 bytes is to be done; nullptr: take the long way.
+  Page* quick_page(std::uint64_t address) const {
+    Page* const recent = recent_[address / kPageSize % recent_.size()];
+    const bool quick = recent != nullptr && recent->number == address / kPageSize &&
+                       address % kPageSize <= kPageSize - 8 && !is_tracking_;
+    return quick ? recent : nullptr;
+  }
   Page* page(std::uint64_t number) {
     Page* const recent = recent_[number % recent_.size()];
     if (recent != nullptr && recent->number == number) [[likely]] return recent;

@@ -1,0 +1,121 @@
+#include "sim/supervisor/parking.h"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/supervisor/process.h"
+#include "verbs_shim/protocol/layout.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// The shim's images and the gate: what they do takes virtual time or leaves the thread.
+constexpr spin::MemoryRange kLibrary[] = {
+    {protocol::kRuntimeImage, protocol::kRegionAddress - protocol::kRuntimeImage}};
+constexpr std::uint32_t kPollCq = 1;
+constexpr unsigned kMaxSkip = 256;
+
+spin::Limits limits() {
+  spin::Limits limits;
+  limits.library = kLibrary;
+  return limits;
+}
+
+}  // namespace
+
+// The program's memory without what it shares with the simulator, which changes with virtual time.
+class LoopAnalyst::Code final : public spin::CodeMemory {
+ public:
+  explicit Code(ProcessMemory& memory) : memory_(memory) {}
+
+  bool read(std::uint64_t address, void* to, std::size_t n) override {
+    constexpr std::uint64_t kRegionEnd = protocol::kRegionAddress + protocol::kRegionSize;
+    if (address < kRegionEnd && address + n > protocol::kRegionAddress) return false;
+    return memory_.read(address, {static_cast<std::byte*>(to), n});
+  }
+
+  bool read_all(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) override {
+    return memory_.read_ranges(ranges, to);
+  }
+
+ private:
+  ProcessMemory& memory_;
+};
+
+LoopAnalyst::LoopAnalyst(Process& process) : process_(process), code_(std::make_unique<Code>(process.memory())) {}
+LoopAnalyst::~LoopAnalyst() = default;
+
+std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[17], Instant now) {
+  if (skip_ > 0) {
+    --skip_;
+    return std::nullopt;
+  }
+  spin::Registers registers;
+  std::copy_n(saved, 16, registers.gpr.begin());
+  registers.rip = saved[16];
+  if (last_ && still_holds(*last_, registers, *code_)) {
+    ++counts_.repeats;
+  } else {
+    const std::uint64_t entry = registers.rip;
+    auto proof = prover_.prove_poll_loop(
+        registers,
+        [entry](std::uint64_t rip) {
+          return rip == entry ? std::optional(spin::PollEntry{kPollCq, 0}) : std::nullopt;
+        },
+        *code_, limits());
+    ++counts_.proofs;
+    // Loops with several polls per turn are executed turn by turn.
+    if (!proof.proven || proof.polls.size() != 1) {
+      ++counts_.refusals;
+      refusal_ = proof.proven ? "several polls per turn" : proof.refusal.describe();
+      failures_ = std::min(failures_ + 1, 16u);
+      skip_ = failures_ < 3 ? 0 : std::min(kMaxSkip, 1u << (failures_ - 2));
+      last_.reset();
+      return std::nullopt;
+    }
+    last_ = std::move(proof);
+  }
+  failures_ = 0;
+  // Whole turns leave these bytes behind; the next one begins from there.
+  for (const spin::ByteRun& run : last_->writes) {
+    process_.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
+  }
+  Parked parked;
+  parked.kind = Parked::Kind::kPoll;
+  parked.since = now;
+  parked.period = Duration(poll.arguments[0]);
+  parked.context = static_cast<std::uint32_t>(poll.arguments[1]);
+  parked.cq_number = static_cast<std::uint32_t>(poll.arguments[2]);
+  parked.watched = last_->reads;
+  parked.watched.insert(parked.watched.end(), last_->writes.begin(), last_->writes.end());
+  return parked;
+}
+
+std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint64_t fs_base) {
+  const std::uint64_t at = context_address + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, gregs);
+  gregset_t saved;
+  const auto bytes = std::as_writable_bytes(std::span(saved));
+  if (!process_.memory().read(at, bytes)) return std::nullopt;
+  const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits());
+  ++counts_.proofs;
+  if (!proof.proven) {
+    ++counts_.refusals;
+    refusal_ = proof.refusal.describe();
+    return std::nullopt;
+  }
+  spin::to_context(proof.canonical, saved);
+  process_.memory().write(at, std::as_bytes(std::span(saved)));
+  for (const spin::ByteRun& run : proof.to_write) {
+    process_.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
+  }
+  Parked parked;
+  parked.kind = Parked::Kind::kSpin;
+  parked.watched = proof.reads;
+  parked.watched.insert(parked.watched.end(), proof.writes.begin(), proof.writes.end());
+  return parked;
+}
+
+}  // namespace verbatim::supervisor
