@@ -1,7 +1,9 @@
 // `run --verify`: the run twice, each in a process of its own whose addresses lie elsewhere, and the first
 // record in which the two traces differ.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,9 +61,13 @@ int run_in_process(const RunOptions& options, int record_fd, bool first) {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   std::fflush(nullptr);
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return kInternalError;
   if (child == 0) {
+    // Whoever ends this process ends the run with it, and the run its programs.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(kInternalError);
     if (!first) {
       // What it finds wrong has been said by the first run.
       const int null = ::open("/dev/null", O_WRONLY);
