@@ -1,4 +1,4 @@
-// Never comes back by itself: `stuck computing` computes, `stuck waiting` waits for memory that nobody changes,
+// Never comes back by itself: `stuck locked` has two threads wait for one mutex, `stuck computing` computes, `stuck waiting` waits for memory that nobody changes,
 // `stuck asleep` sleeps in a call of the kernel's on a FIFO that nobody writes, `stuck thread` computes beside a
 // sleeping main thread.
 #include <fcntl.h>
@@ -10,6 +10,13 @@
 #include "expect.h"
 
 static volatile int flag;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void* lock(void* unused) {
+  pthread_mutex_lock(&mutex);
+  return unused;
+}
 
 static void* compute(void* unused) {
   (void)unused;
@@ -24,6 +31,12 @@ int main(int argc, char** argv) {
   fflush(stdout);
   if (strcmp(how, "computing") == 0) compute(NULL);
   while (strcmp(how, "waiting") == 0 && flag == 0) {
+  }
+  if (strcmp(how, "locked") == 0) {
+    pthread_t thread;
+    lock(NULL);
+    EXPECT(pthread_create(&thread, NULL, lock, NULL) == 0);
+    lock(NULL);
   }
   if (strcmp(how, "thread") == 0) {
     pthread_t thread;

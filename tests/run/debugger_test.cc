@@ -78,7 +78,9 @@ TEST(Debugger, holding_a_program_changes_nothing) {
     const auto report = nlohmann::json::parse(support::text_of_file(out + "/run.json"), nullptr, false);
     ASSERT_TRUE(report.is_object());
     EXPECT_EQ(report["digest"], undisturbed.digest()) << gdb.out << gdb.err;
-    if (held) EXPECT_GE(report["wall_seconds"], 2.0) << "the fabric waited";
+    if (held) {
+      EXPECT_GE(report["wall_seconds"], 2.0) << "the fabric waited";
+    }
   }
   EXPECT_TRUE(held) << "the debugger never caught the program in time";
 }

@@ -37,8 +37,7 @@ TEST(Outcome, two_servers_are_deadlocked_and_each_is_named) {
 }
 
 TEST(Outcome, every_blocked_thread_of_a_deadlock_is_named) {
-  const RunReport result = run({"server=/usr/bin/python3 -c \"\nimport threading\nl = threading.Lock()\nl.acquire()\n"
-                                "threading.Thread(target=l.acquire).start()\nl.acquire()\""});
+  const RunReport result = run({"server=" + program("stuck locked")});
   EXPECT_EQ(result.code, 3) << result.story();
   ASSERT_EQ(result.report["findings"].size(), 2u) << result.report["findings"];
   for (const auto& finding : result.report["findings"]) {

@@ -1,0 +1,45 @@
+// Slow: many runs in surroundings drawn at random, and a build without optimisation.
+#include <random>
+
+#include "tests/cli/command.h"
+#include "tests/determinism/surroundings.h"
+
+namespace verbatim::determinism {
+namespace {
+
+TEST(Sweep, fifty_runs_one_digest) {
+  const auto reference = run_all({});
+  std::mt19937 random(50);  // repeats the same fifty surroundings
+  const std::vector<int> cores = allowed_cores();
+  for (int i = 0; i < 50; ++i) {
+    const support::TemporaryFolder folder;
+    Surroundings surroundings;
+    surroundings.loaded = random() % 3 == 0;
+    surroundings.without_aslr = random() % 2 == 0;
+    surroundings.request.options = {"--core", std::to_string(cores[random() % cores.size()])};
+    if (random() % 2 == 0) surroundings.request.working_directory = folder.path();
+    for (unsigned n = random() % 20; n > 0; --n) {
+      surroundings.request.environment["VARIABLE_" + std::to_string(n)] = std::string(random() % 1000, 'x');
+    }
+    SCOPED_TRACE("run " + std::to_string(i) + (surroundings.loaded ? ", loaded" : ""));
+    expect_same(run_all(surroundings), reference);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+// -O0 against -O2 of everything: simulator, shim libraries and all.
+TEST(Sweep, an_unoptimised_build_gives_the_same_digest) {
+  const std::string build = VERBATIM_BINARY_DIR "/unoptimised";
+  const auto configured =
+      cli::run_command({"cmake", "-S", VERBATIM_SOURCE_DIR, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
+                        "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -g", "-DCMAKE_C_FLAGS_DEBUG=-O0 -g", "-DVERBATIM_TESTS=OFF"});
+  ASSERT_EQ(configured.code, 0) << configured.out << configured.err;
+  const auto built = cli::run_command({"cmake", "--build", build, "--target", "verbatim", "--parallel", "2"});
+  ASSERT_EQ(built.code, 0) << built.out << built.err;
+  Surroundings surroundings;
+  surroundings.request.program = build + "/verbatim";
+  expect_same(run_all(surroundings), run_all({}));
+}
+
+}  // namespace
+}  // namespace verbatim::determinism

@@ -1,0 +1,49 @@
+// What a run must not depend on, and the programs that are run to see whether it does.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim::determinism {
+
+// Everything around a run that has no part in its result.
+struct Surroundings {
+  std::string name;
+  support::RunRequest request;  // without commands
+  bool loaded = false;          // two busy processes on every processor
+  bool without_aslr = false;
+};
+
+// Several pairs of programs, each a run: verbs by polling and by events, TCP, threads, randomness, Python.
+struct Workload {
+  std::string name;
+  std::vector<std::string> commands;
+};
+const std::vector<Workload>& workloads();
+
+// One after another in these surroundings, with the whole text trace.
+std::vector<support::RunReport> run_all(const Surroundings& surroundings);
+
+// Fails the test when anything that is promised to be the same differs.
+void expect_same(const std::vector<support::RunReport>& runs, const std::vector<support::RunReport>& reference);
+
+// Processes that compute for as long as the object lives.
+class Load {
+ public:
+  explicit Load(int per_processor);
+  ~Load();
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+ private:
+  std::vector<pid_t> children_;
+};
+
+// The processors this process may use, in order.
+std::vector<int> allowed_cores();
+
+}  // namespace verbatim::determinism
