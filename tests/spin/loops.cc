@@ -167,7 +167,15 @@ void poll_nested(LoopState* s) {
   } while (count == 0);
 }
 
-// Three loops that no compiler makes: they look at what a call leaves behind.
+// Writes memory before it reads it: what was there does not matter.
+void poll_with_temporary(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->counter = 5;
+    if (s->counter != 5) break;
+  }
+}
+
+// Loops that no compiler makes: they look at what a call leaves behind.
 void poll_reading_scratch(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     asm volatile("mov %%r10, %0" : "=m"(s->counter) : : "memory");
@@ -190,6 +198,34 @@ void poll_reading_flags(LoopState* s) {
 void poll_reading_stack(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     asm volatile("mov -256(%%rsp), %%rax\n mov %%rax, %0" : "=m"(s->counter) : : "rax", "memory");
+  }
+}
+
+void poll_reading_old_stack(LoopState* s) {
+  do {
+    asm volatile("movq $5, -256(%%rsp)" : : : "memory");
+    if (s->poll(s->cq[0], 1, s->wc) != 0) break;
+    asm volatile("mov -256(%%rsp), %%rax" : : : "rax", "memory");
+  } while (true);
+}
+
+void poll_reading_vector(LoopState* s) {
+  do {
+    asm volatile("pxor %%xmm5, %%xmm5" : : : "xmm5");
+    if (s->poll(s->cq[0], 1, s->wc) != 0) break;
+    asm volatile("movq %%xmm5, %0" : "=m"(s->counter) : : "memory");
+  } while (true);
+}
+
+void poll_without_arguments(LoopState* s) {
+  while (true) {
+    void* cq = s->cq[0];
+    long count = 1, result;
+    asm volatile("call *%[poll]"
+                 : "=a"(result), "+D"(cq), "+S"(count)
+                 : [poll] "m"(s->poll)
+                 : "rcx", "rdx", "r8", "r9", "r10", "r11", "cc", "memory");
+    if (result != 0) break;
   }
 }
 

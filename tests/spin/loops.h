@@ -46,6 +46,10 @@ struct LoopState {
   void poll_reading_scratch(LoopState*);        \
   void poll_reading_flags(LoopState*);          \
   void poll_reading_stack(LoopState*);          \
+  void poll_reading_old_stack(LoopState*);      \
+  void poll_reading_vector(LoopState*);         \
+  void poll_without_arguments(LoopState*);      \
+  void poll_with_temporary(LoopState*);         \
   extern thread_local volatile int own;         \
   }
 DECLARE_LOOPS(loops_o0)

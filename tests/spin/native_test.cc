@@ -270,7 +270,6 @@ void expect_all_used(const Template (&templates)[kSize], const Counts& counts, i
 void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& counts) {
   Rng rng(seed, "tests/spin/native");
   alignas(4096) static std::uint8_t buffer[kBufferSize];
-  static std::uint8_t before[kBufferSize];
   NativeCode native;
   SelfMemory memory;
   CodeCache code;
@@ -284,12 +283,14 @@ void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& cou
       bytes.insert(bytes.end(), one.begin(), one.end());
       if (generator.used() != nullptr) used.push_back(generator.used());
     }
+    if (bytes.empty()) continue;
     native.place(bytes);
+    const bool same = rng.chance(1, 8);
     for (auto& byte : buffer) byte = static_cast<std::uint8_t>(rng.chance(1, 4) ? 0 : rng.next());
-    std::memcpy(before, buffer, sizeof buffer);
-
     MachineState start;
     for (auto& gpr : start.registers.gpr) gpr = interesting(rng);
+    // Memory that equals the accumulator, for CMPXCHG.
+    for (int i = 0; i < kBufferSize && same; i += 4) std::memcpy(buffer + i, &start.registers.gpr[kRax], 4);
     start.registers.gpr[kR15] = address(buffer + kBufferSize / 2);
     start.registers.gpr[kR14] = rng.below(16);
     start.registers.gpr[kRsp] = address(buffer + kBufferSize - 512);

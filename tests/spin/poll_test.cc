@@ -149,6 +149,41 @@ BOTH(stack_below_a_poll_is_undefined, {
   EXPECT_EQ(prove_loop(poll_reading_stack).refusal.reason, Reason::kStaleStack);
 })
 
+BOTH(stack_written_before_a_poll_is_undefined_after_it, {
+  EXPECT_EQ(prove_loop(poll_reading_old_stack).refusal.reason, Reason::kStaleStack);
+})
+
+BOTH(vector_register_after_a_poll_is_undefined, {
+  const PollLoopProof proof = prove_loop(poll_reading_vector);
+  EXPECT_EQ(proof.refusal.reason, Reason::kUndefinedValue);
+  EXPECT_EQ(proof.refusal.mnemonic, "movq");
+})
+
+BOTH(argument_that_nobody_has_set_is_undefined, {
+  const PollLoopProof proof = prove_loop(poll_without_arguments);
+  EXPECT_EQ(proof.refusal.reason, Reason::kUndefinedValue);
+  // A poll that takes two arguments does not mind.
+  const auto takes_two = [](std::uint64_t rip) {
+    return rip == kPoll ? std::optional(PollEntry{7, 0, {8, 4, 0}}) : std::nullopt;
+  };
+  const Registers entry = first_poll(stack.call(poll_without_arguments, address(&state)));
+  EXPECT_TRUE(prover.prove_poll_loop(entry, takes_two, memory, {}).proven);
+})
+
+BOTH(temporary_is_written_but_not_depended_on, {
+  const PollLoopProof proof = prove_loop(poll_with_temporary);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  EXPECT_FALSE(covers(proof.reads, &state.counter, 1));
+  EXPECT_TRUE(covers(proof.writes, &state.counter, 8));
+  bool found = false;
+  for (const ByteRun& run : proof.writes) {
+    const std::uint64_t at = address(&state.counter) - run.address;
+    if (at < run.bytes.size()) found = run.bytes[at] == 5;
+  }
+  EXPECT_TRUE(found) << "what the loop leaves is not told";
+  EXPECT_EQ(state.counter, 0);
+})
+
 BOTH(recheck_needs_the_same_registers_and_bytes, {
   const Registers entry = first_poll(stack.call(poll_with_flag, address(&state)));
   const PollLoopProof proof = prove(entry);

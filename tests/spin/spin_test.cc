@@ -282,6 +282,35 @@ TEST_F(Spin, code_that_writes_itself_is_refused) {
   EXPECT_EQ(prove(start).refusal.reason, Reason::kWritesCode);
 }
 
+TEST_F(Spin, code_that_was_written_before_it_is_reached_is_refused) {
+  alignas(4096) static std::uint8_t pages[8192];
+  // mov byte [rip + x], 0xeb (at the start of the second page); jmp there, where a one-byte NOP and a spin lie.
+  const std::uint8_t first[] = {0xc6, 0x05, 0xf9, 0x0f, 0, 0, 0xeb, 0xe9, 0xf4, 0x0f, 0, 0};
+  const std::uint8_t second[] = {0x90, 0xeb, 0xfd};
+  std::memcpy(pages, first, sizeof first);
+  std::memcpy(pages + 4096, second, sizeof second);
+  Registers start;
+  start.rip = address(pages + 7);
+  EXPECT_TRUE(prove(start).proven) << "without the store";
+  start.rip = address(pages);
+  EXPECT_EQ(prove(start).refusal.reason, Reason::kWritesCode);
+}
+
+TEST_F(Spin, code_that_was_missing_is_looked_for_again) {
+  void* const page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  SelfMemory memory;
+  memory.fixed_code = true;
+  SpinProver prover;
+  Registers start;
+  start.rip = address(page);
+  EXPECT_EQ(prover.prove_spin(start, memory, {}).refusal.reason, Reason::kUnreadable);
+  ASSERT_EQ(mprotect(page, 4096, PROT_READ | PROT_WRITE), 0);
+  std::memcpy(page, "\xeb\xfe", 2);  // jmp to itself
+  EXPECT_TRUE(prover.prove_spin(start, memory, {}).proven);
+  munmap(page, 4096);
+}
+
 // Knowing the code already must change nothing but time.
 TEST_F(Spin, second_analysis_gives_the_same) {
   SelfMemory memory;
