@@ -18,8 +18,12 @@ constexpr spin::MemoryRange kLibrary[] = {
 constexpr std::uint32_t kPollCq = 1;
 constexpr unsigned kMaxSkip = 256;
 
-spin::Limits limits() {
+constexpr unsigned kPollSteps = 1'000;  // instructions of a turn around a poll; the first after a completion often differs
+constexpr unsigned kSpinSteps = 20'000;
+
+spin::Limits limits(unsigned steps) {
   spin::Limits limits;
+  limits.steps = steps;
   limits.library = kLibrary;
   return limits;
 }
@@ -65,7 +69,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
         [entry](std::uint64_t rip) {
           return rip == entry ? std::optional(spin::PollEntry{kPollCq, 0}) : std::nullopt;
         },
-        *code_, limits());
+        *code_, limits(kPollSteps));
     ++counts_.proofs;
     // Loops with several polls per turn are executed turn by turn.
     if (!proof.proven || proof.polls.size() != 1) {
@@ -99,7 +103,7 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   gregset_t saved;
   const auto bytes = std::as_writable_bytes(std::span(saved));
   if (!process_.memory().read(at, bytes)) return std::nullopt;
-  const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits());
+  const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits(kSpinSteps));
   ++counts_.proofs;
   if (!proof.proven) {
     ++counts_.refusals;

@@ -194,6 +194,14 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
       if (token_.interrupted() && !finished_) finish(Outcome::kInterrupted, "the run was interrupted");
     }
   }
+  for (const auto& process : processes_) {
+    if (process->analyst() == nullptr) continue;
+    const auto& counts = process->analyst()->counts();
+    spdlog::debug("{}: {} loops analysed, {} known ones met again, {} not proven{}", title(*process), counts.proofs,
+                  counts.repeats, counts.refusals,
+                  counts.refusals > 0 ? "; the last " + process->analyst()->refusal() : "");
+  }
+  spdlog::debug("{} hand-overs, {} events", result_.hand_overs, engine_.events_executed());
   kill_all();
   sched_setaffinity(0, sizeof before, &before);
   return std::move(result_);
