@@ -32,6 +32,7 @@ class Resolver {
 
   void run() {
     names();
+    sizes();
     addresses();
     std::size_t resolved = 0;
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
@@ -59,6 +60,22 @@ class Resolver {
     }
     for (std::size_t i = 0; i < topology_.switches.size(); ++i) {
       name(topology_.switches[i].name, {true, i, topology_.switches[i].pointer});
+    }
+  }
+
+  // A subnet has 49151 unicast LIDs (IBA 4.1.3), and an event key has 20 bits for its component.
+  void sizes() {
+    constexpr std::size_t kLids = 0xbfff, kComponents = 1'000'000;
+    const std::size_t devices = topology_.hosts.size() + topology_.switches.size();
+    std::size_t components = 3 * topology_.hosts.size();
+    for (const SwitchSpec& s : topology_.switches) components += 1 + s.ports;
+    if (devices > kLids) {
+      add("/hosts", std::to_string(devices) + " hosts and switches are more than a subnet has LIDs",
+          "at most " + std::to_string(kLids));
+    }
+    if (components > kComponents) {
+      add("/switches", "hosts, switches and their ports are " + std::to_string(components) + " components",
+          "at most " + std::to_string(kComponents) + "; give the switches fewer ports");
     }
   }
 

@@ -125,6 +125,19 @@ TEST(Topology, ranges_and_types) {
       "/hosts/1: 7 is not an object; write a host as { … }\n");
 }
 
+TEST(Topology, larger_than_a_subnet) {
+  std::string switches;
+  for (int i = 0; i < 50'000; ++i) {
+    switches += std::string(i == 0 ? "" : ", ") + R"({"name": "x)" + std::to_string(i) + R"("})";
+  }
+  EXPECT_EQ(
+      findings(
+          topology(R"({"name": "a"}, {"name": "b"})", switches, R"({"a": "a", "b": "b", "rate": "EDR"})")),
+      "/hosts: 50002 hosts and switches are more than a subnet has LIDs; at most 49151\n"
+      "/switches: hosts, switches and their ports are 1850006 components; at most 1000000; give the switches "
+      "fewer ports\n");
+}
+
 TEST(Topology, profiles_must_exist_and_are_read_once) {
   EXPECT_EQ(findings(topology(R"({"name": "a", "hca": "edr"}, {"name": "b"})", kSwitch, kLinks)),
             "/hosts/0/hca: there is no profile \"edr\"; name a hca profile file beside this file, or one of "
