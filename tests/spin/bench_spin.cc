@@ -21,8 +21,8 @@ void instruction(benchmark::State& bench) {
   for (auto _ : bench) {
     steps += prover.prove_spin(stack.call(loops_o2::memory_counter, address(&state)), memory, limits).steps;
   }
-  bench.counters["ns_per_instruction"] =
-      benchmark::Counter(static_cast<double>(steps) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  bench.counters["ns_per_instruction"] = benchmark::Counter(
+      static_cast<double>(steps) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(instruction)->Unit(benchmark::kMillisecond);
 
@@ -34,7 +34,8 @@ void perftest_loop(benchmark::State& bench, bool cold) {
   SpinProver prover;
   for (auto _ : bench) {
     if (cold) prover.invalidate();
-    const SpinProof proof = prover.prove_spin(stack.call(loops_o2::two_locations, address(&state), 5), memory, {});
+    const SpinProof proof =
+        prover.prove_spin(stack.call(loops_o2::two_locations, address(&state), 5), memory, {});
     if (!proof.proven) bench.SkipWithError("not proven");
   }
 }

@@ -39,9 +39,11 @@ TEST(Fuzz, random_bytes_end_within_the_limit) {
         std::memcpy(page + i, &word, 8);
       }
     }
-    // Some one-byte opcodes more often than chance has them, so that paths get longer than a few instructions.
+    // Some one-byte opcodes more often than chance has them, so that paths get longer than a few
+    // instructions.
     for (int i = 0; i < 4096; ++i) {
-      if (rng.chance(1, 3)) memory.code[i] = "\x89\x8b\x01\x31\x39\x85\x50\x58\x74\x75\xeb\x90\xf3\x48\x0f\xff"[rng.below(16)];
+      if (rng.chance(1, 3))
+        memory.code[i] = "\x89\x8b\x01\x31\x39\x85\x50\x58\x74\x75\xeb\x90\xf3\x48\x0f\xff"[rng.below(16)];
     }
     Registers start;
     for (auto& gpr : start.gpr) gpr = rng.chance(3, 4) ? TwoPages::kData + rng.below(4096) : rng.next();

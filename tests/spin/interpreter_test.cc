@@ -29,9 +29,7 @@ struct Known : testing::Test {
     }
     return true;
   }
-  bool knows(unsigned index, unsigned size) {
-    return (known_bits(index, size) & ~thread.state.known) == 0;
-  }
+  bool knows(unsigned index, unsigned size) { return (known_bits(index, size) & ~thread.state.known) == 0; }
   Reason reason() { return thread.stop().reason; }
 
   alignas(4096) static inline std::uint8_t code[4096];

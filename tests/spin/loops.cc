@@ -202,19 +202,19 @@ void poll_reading_stack(LoopState* s) {
 }
 
 void poll_reading_old_stack(LoopState* s) {
-  do {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
     asm volatile("movq $5, -256(%%rsp)" : : : "memory");
-    if (s->poll(s->cq[0], 1, s->wc) != 0) break;
+    if (s->poll(s->cq[1], 1, s->wc) != 0) break;
     asm volatile("mov -256(%%rsp), %%rax" : : : "rax", "memory");
-  } while (true);
+  }
 }
 
 void poll_reading_vector(LoopState* s) {
-  do {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
     asm volatile("pxor %%xmm5, %%xmm5" : : : "xmm5");
-    if (s->poll(s->cq[0], 1, s->wc) != 0) break;
+    if (s->poll(s->cq[1], 1, s->wc) != 0) break;
     asm volatile("movq %%xmm5, %0" : "=m"(s->counter) : : "memory");
-  } while (true);
+  }
 }
 
 void poll_without_arguments(LoopState* s) {

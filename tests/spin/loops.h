@@ -1,5 +1,5 @@
-// Loops as programs write them; compiled at -O0 and at -O2. Each waits for something that never comes while it is
-// analysed, except where its name says otherwise.
+// Loops as programs write them; compiled at -O0 and at -O2. Each waits for something that never comes while
+// it is analysed, except where its name says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +17,40 @@ struct LoopState {
   char wc[64];
 };
 
-#define DECLARE_LOOPS(space)                    \
-  namespace space {                             \
-  void flag_spin(LoopState*);                   \
-  void two_locations(LoopState*, long rcnt);    \
-  void pause_spin(LoopState*);                  \
-  void call_spin(LoopState*);                   \
-  void xchg_lock(LoopState*);                   \
-  void cmpxchg_lock(LoopState*);                \
-  void vector_spin(LoopState*);                 \
-  void toggling_spin(LoopState*);               \
-  void thread_local_spin();                     \
-  void counted(LoopState*, long n);             \
-  void register_counter(LoopState*);            \
-  void memory_counter(LoopState*);              \
-  void copy(char* to, const char* from, long);  \
-  void clock_spin(LoopState*);                  \
-  void yield_spin(LoopState*);                  \
-  void cpuid_spin(LoopState*);                  \
-  void float_spin(LoopState*);                  \
-  void poll_until(LoopState*);                  \
-  void poll_two(LoopState*);                    \
-  void poll_counting(LoopState*);               \
-  void poll_with_flag(LoopState*);              \
-  void poll_limited(LoopState*, long limit);    \
-  void poll_with_clock(LoopState*);             \
-  void poll_nested(LoopState*);                 \
-  void poll_reading_scratch(LoopState*);        \
-  void poll_reading_flags(LoopState*);          \
-  void poll_reading_stack(LoopState*);          \
-  void poll_reading_old_stack(LoopState*);      \
-  void poll_reading_vector(LoopState*);         \
-  void poll_without_arguments(LoopState*);      \
-  void poll_with_temporary(LoopState*);         \
-  extern thread_local volatile int own;         \
+#define DECLARE_LOOPS(space)                   \
+  namespace space {                            \
+  void flag_spin(LoopState*);                  \
+  void two_locations(LoopState*, long rcnt);   \
+  void pause_spin(LoopState*);                 \
+  void call_spin(LoopState*);                  \
+  void xchg_lock(LoopState*);                  \
+  void cmpxchg_lock(LoopState*);               \
+  void vector_spin(LoopState*);                \
+  void toggling_spin(LoopState*);              \
+  void thread_local_spin();                    \
+  void counted(LoopState*, long n);            \
+  void register_counter(LoopState*);           \
+  void memory_counter(LoopState*);             \
+  void copy(char* to, const char* from, long); \
+  void clock_spin(LoopState*);                 \
+  void yield_spin(LoopState*);                 \
+  void cpuid_spin(LoopState*);                 \
+  void float_spin(LoopState*);                 \
+  void poll_until(LoopState*);                 \
+  void poll_two(LoopState*);                   \
+  void poll_counting(LoopState*);              \
+  void poll_with_flag(LoopState*);             \
+  void poll_limited(LoopState*, long limit);   \
+  void poll_with_clock(LoopState*);            \
+  void poll_nested(LoopState*);                \
+  void poll_reading_scratch(LoopState*);       \
+  void poll_reading_flags(LoopState*);         \
+  void poll_reading_stack(LoopState*);         \
+  void poll_reading_old_stack(LoopState*);     \
+  void poll_reading_vector(LoopState*);        \
+  void poll_without_arguments(LoopState*);     \
+  void poll_with_temporary(LoopState*);        \
+  extern thread_local volatile int own;        \
   }
 DECLARE_LOOPS(loops_o0)
 DECLARE_LOOPS(loops_o2)

@@ -19,7 +19,8 @@ class NativeCode {
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(page_); }
   // Puts the code in place, followed by the way back.
   void place(std::span<const std::uint8_t> code);
-  // The code must end by running into what follows it. Registers and, with AVX2, vectors are loaded and stored.
+  // The code must end by running into what follows it. Registers and, with AVX2, vectors are loaded and
+  // stored.
   void run(Registers& registers, VectorRegisters& vectors);
 
  private:

@@ -1,5 +1,6 @@
-// The interpreter against the processor: random short sequences of every interpreted instruction, made by Zydis'
-// encoder. What the interpreter calls known has to be what the processor computed: registers, flags, memory.
+// The interpreter against the processor: random short sequences of every interpreted instruction, made by
+// Zydis' encoder. What the interpreter calls known has to be what the processor computed: registers, flags,
+// memory.
 #include <Zydis/Zydis.h>
 #include <gtest/gtest.h>
 
@@ -16,8 +17,32 @@
 namespace verbatim::spin {
 namespace {
 
-enum class Form { kNone, kR, kRm, kRmRm, kRmR, kRR, kRRm, kRmImm8, kRmCl, kRRmImm, kRRR, kExtend, kLea, kPushPop, kRmOnlyMem,
-                  kXmmXmm, kXmmMem, kMemXmm, kXmmGpr, kGprXmm, kXmmXmmImm, kVex3, kVex3Imm, kR32Xmm };
+enum class Form {
+  kNone,
+  kR,
+  kRm,
+  kRmRm,
+  kRmR,
+  kRR,
+  kRRm,
+  kRmImm8,
+  kRmCl,
+  kRRmImm,
+  kRRR,
+  kExtend,
+  kLea,
+  kPushPop,
+  kRmOnlyMem,
+  kXmmXmm,
+  kXmmMem,
+  kMemXmm,
+  kXmmGpr,
+  kGprXmm,
+  kXmmXmmImm,
+  kVex3,
+  kVex3Imm,
+  kR32Xmm
+};
 
 struct Template {
   ZydisMnemonic mnemonic;
@@ -26,50 +51,58 @@ struct Template {
 
 #define M(name) ZYDIS_MNEMONIC_##name
 const Template kInteger[] = {
-    {M(MOV), Form::kRmRm},      {M(ADD), Form::kRmRm},     {M(ADC), Form::kRmRm},     {M(SUB), Form::kRmRm},
-    {M(SBB), Form::kRmRm},      {M(CMP), Form::kRmRm},     {M(AND), Form::kRmRm},     {M(OR), Form::kRmRm},
-    {M(XOR), Form::kRmRm},      {M(TEST), Form::kRmR},     {M(NOT), Form::kRm},       {M(NEG), Form::kRm},
-    {M(INC), Form::kRm},        {M(DEC), Form::kRm},       {M(MUL), Form::kRm},       {M(IMUL), Form::kRm},
-    {M(IMUL), Form::kRRm},      {M(IMUL), Form::kRRmImm},  {M(DIV), Form::kRm},       {M(IDIV), Form::kRm},
-    {M(SHL), Form::kRmImm8},    {M(SHR), Form::kRmImm8},   {M(SAR), Form::kRmImm8},   {M(ROL), Form::kRmImm8},
-    {M(ROR), Form::kRmImm8},    {M(SHL), Form::kRmCl},     {M(SHR), Form::kRmCl},     {M(SAR), Form::kRmCl},
-    {M(ROL), Form::kRmCl},      {M(ROR), Form::kRmCl},     {M(BT), Form::kRmImm8},    {M(BTS), Form::kRmImm8},
-    {M(BTR), Form::kRmImm8},    {M(BTC), Form::kRmImm8},   {M(BT), Form::kRR},        {M(BTS), Form::kRR},
-    {M(BSF), Form::kRRm},       {M(BSR), Form::kRRm},      {M(TZCNT), Form::kRRm},    {M(LZCNT), Form::kRRm},
-    {M(POPCNT), Form::kRRm},    {M(BSWAP), Form::kR},      {M(CBW), Form::kNone},     {M(CWDE), Form::kNone},
-    {M(CDQE), Form::kNone},     {M(CWD), Form::kNone},     {M(CDQ), Form::kNone},     {M(CQO), Form::kNone},
-    {M(CLC), Form::kNone},      {M(STC), Form::kNone},     {M(CMC), Form::kNone},     {M(NOP), Form::kNone},
-    {M(PAUSE), Form::kNone},    {M(MOVZX), Form::kExtend}, {M(MOVSX), Form::kExtend}, {M(MOVSXD), Form::kExtend},
-    {M(LEA), Form::kLea},       {M(XCHG), Form::kRmR},     {M(XADD), Form::kRmR},     {M(CMPXCHG), Form::kRmOnlyMem},
-    {M(PUSH), Form::kPushPop},  {M(ANDN), Form::kRRR},
-    {M(SETO), Form::kRm},       {M(SETNO), Form::kRm},     {M(SETB), Form::kRm},      {M(SETNB), Form::kRm},
-    {M(SETZ), Form::kRm},       {M(SETNZ), Form::kRm},     {M(SETBE), Form::kRm},     {M(SETNBE), Form::kRm},
-    {M(SETS), Form::kRm},       {M(SETNS), Form::kRm},     {M(SETP), Form::kRm},      {M(SETNP), Form::kRm},
-    {M(SETL), Form::kRm},       {M(SETNL), Form::kRm},     {M(SETLE), Form::kRm},     {M(SETNLE), Form::kRm},
-    {M(CMOVO), Form::kRRm},     {M(CMOVNO), Form::kRRm},   {M(CMOVB), Form::kRRm},    {M(CMOVNB), Form::kRRm},
-    {M(CMOVZ), Form::kRRm},     {M(CMOVNZ), Form::kRRm},   {M(CMOVBE), Form::kRRm},   {M(CMOVNBE), Form::kRRm},
-    {M(CMOVS), Form::kRRm},     {M(CMOVNS), Form::kRRm},   {M(CMOVP), Form::kRRm},    {M(CMOVNP), Form::kRRm},
-    {M(CMOVL), Form::kRRm},     {M(CMOVNL), Form::kRRm},   {M(CMOVLE), Form::kRRm},   {M(CMOVNLE), Form::kRRm},
+    {M(MOV), Form::kRmRm},     {M(ADD), Form::kRmRm},      {M(ADC), Form::kRmRm},
+    {M(SUB), Form::kRmRm},     {M(SBB), Form::kRmRm},      {M(CMP), Form::kRmRm},
+    {M(AND), Form::kRmRm},     {M(OR), Form::kRmRm},       {M(XOR), Form::kRmRm},
+    {M(TEST), Form::kRmR},     {M(NOT), Form::kRm},        {M(NEG), Form::kRm},
+    {M(INC), Form::kRm},       {M(DEC), Form::kRm},        {M(MUL), Form::kRm},
+    {M(IMUL), Form::kRm},      {M(IMUL), Form::kRRm},      {M(IMUL), Form::kRRmImm},
+    {M(DIV), Form::kRm},       {M(IDIV), Form::kRm},       {M(SHL), Form::kRmImm8},
+    {M(SHR), Form::kRmImm8},   {M(SAR), Form::kRmImm8},    {M(ROL), Form::kRmImm8},
+    {M(ROR), Form::kRmImm8},   {M(SHL), Form::kRmCl},      {M(SHR), Form::kRmCl},
+    {M(SAR), Form::kRmCl},     {M(ROL), Form::kRmCl},      {M(ROR), Form::kRmCl},
+    {M(BT), Form::kRmImm8},    {M(BTS), Form::kRmImm8},    {M(BTR), Form::kRmImm8},
+    {M(BTC), Form::kRmImm8},   {M(BT), Form::kRR},         {M(BTS), Form::kRR},
+    {M(BSF), Form::kRRm},      {M(BSR), Form::kRRm},       {M(TZCNT), Form::kRRm},
+    {M(LZCNT), Form::kRRm},    {M(POPCNT), Form::kRRm},    {M(BSWAP), Form::kR},
+    {M(CBW), Form::kNone},     {M(CWDE), Form::kNone},     {M(CDQE), Form::kNone},
+    {M(CWD), Form::kNone},     {M(CDQ), Form::kNone},      {M(CQO), Form::kNone},
+    {M(CLC), Form::kNone},     {M(STC), Form::kNone},      {M(CMC), Form::kNone},
+    {M(NOP), Form::kNone},     {M(PAUSE), Form::kNone},    {M(MOVZX), Form::kExtend},
+    {M(MOVSX), Form::kExtend}, {M(MOVSXD), Form::kExtend}, {M(LEA), Form::kLea},
+    {M(XCHG), Form::kRmR},     {M(XADD), Form::kRmR},      {M(CMPXCHG), Form::kRmOnlyMem},
+    {M(PUSH), Form::kPushPop}, {M(ANDN), Form::kRRR},      {M(SETO), Form::kRm},
+    {M(SETNO), Form::kRm},     {M(SETB), Form::kRm},       {M(SETNB), Form::kRm},
+    {M(SETZ), Form::kRm},      {M(SETNZ), Form::kRm},      {M(SETBE), Form::kRm},
+    {M(SETNBE), Form::kRm},    {M(SETS), Form::kRm},       {M(SETNS), Form::kRm},
+    {M(SETP), Form::kRm},      {M(SETNP), Form::kRm},      {M(SETL), Form::kRm},
+    {M(SETNL), Form::kRm},     {M(SETLE), Form::kRm},      {M(SETNLE), Form::kRm},
+    {M(CMOVO), Form::kRRm},    {M(CMOVNO), Form::kRRm},    {M(CMOVB), Form::kRRm},
+    {M(CMOVNB), Form::kRRm},   {M(CMOVZ), Form::kRRm},     {M(CMOVNZ), Form::kRRm},
+    {M(CMOVBE), Form::kRRm},   {M(CMOVNBE), Form::kRRm},   {M(CMOVS), Form::kRRm},
+    {M(CMOVNS), Form::kRRm},   {M(CMOVP), Form::kRRm},     {M(CMOVNP), Form::kRRm},
+    {M(CMOVL), Form::kRRm},    {M(CMOVNL), Form::kRRm},    {M(CMOVLE), Form::kRRm},
+    {M(CMOVNLE), Form::kRRm},
 };
 const Template kVector[] = {
-    {M(MOVAPS), Form::kXmmXmm},  {M(MOVAPS), Form::kXmmMem},   {M(MOVAPS), Form::kMemXmm},
-    {M(MOVUPS), Form::kXmmMem},  {M(MOVUPS), Form::kMemXmm},   {M(MOVDQA), Form::kXmmXmm},
-    {M(MOVDQU), Form::kXmmMem},  {M(MOVDQU), Form::kMemXmm},   {M(MOVQ), Form::kXmmGpr},
-    {M(MOVQ), Form::kGprXmm},    {M(MOVQ), Form::kXmmMem},     {M(MOVQ), Form::kMemXmm},
-    {M(MOVQ), Form::kXmmXmm},    {M(MOVD), Form::kXmmGpr},     {M(MOVD), Form::kGprXmm},
-    {M(MOVD), Form::kXmmMem},    {M(MOVD), Form::kMemXmm},     {M(MOVSS), Form::kXmmXmm},
-    {M(MOVSS), Form::kXmmMem},   {M(MOVSS), Form::kMemXmm},    {M(MOVSD), Form::kXmmXmm},
-    {M(MOVSD), Form::kXmmMem},   {M(MOVSD), Form::kMemXmm},    {M(MOVHPS), Form::kXmmMem},
-    {M(MOVHPS), Form::kMemXmm},  {M(PXOR), Form::kXmmXmm},     {M(XORPS), Form::kXmmMem},
-    {M(PAND), Form::kXmmXmm},    {M(PANDN), Form::kXmmXmm},    {M(POR), Form::kXmmMem},
-    {M(PCMPEQB), Form::kXmmXmm}, {M(PCMPEQW), Form::kXmmXmm},  {M(PCMPEQD), Form::kXmmMem},
-    {M(PCMPEQQ), Form::kXmmXmm}, {M(PUNPCKLQDQ), Form::kXmmXmm}, {M(PSHUFD), Form::kXmmXmmImm},
-    {M(PMOVMSKB), Form::kR32Xmm}, {M(PTEST), Form::kXmmXmm},   {M(VPTEST), Form::kXmmXmm},
-    {M(VMOVDQU), Form::kXmmMem}, {M(VMOVDQU), Form::kMemXmm},  {M(VMOVDQA), Form::kXmmXmm},
-    {M(VPXOR), Form::kVex3},     {M(VPAND), Form::kVex3},      {M(VPANDN), Form::kVex3},
-    {M(VPOR), Form::kVex3},      {M(VPCMPEQB), Form::kVex3},   {M(VPCMPEQD), Form::kVex3},
+    {M(MOVAPS), Form::kXmmXmm},    {M(MOVAPS), Form::kXmmMem},     {M(MOVAPS), Form::kMemXmm},
+    {M(MOVUPS), Form::kXmmMem},    {M(MOVUPS), Form::kMemXmm},     {M(MOVDQA), Form::kXmmXmm},
+    {M(MOVDQU), Form::kXmmMem},    {M(MOVDQU), Form::kMemXmm},     {M(MOVQ), Form::kXmmGpr},
+    {M(MOVQ), Form::kGprXmm},      {M(MOVQ), Form::kXmmMem},       {M(MOVQ), Form::kMemXmm},
+    {M(MOVQ), Form::kXmmXmm},      {M(MOVD), Form::kXmmGpr},       {M(MOVD), Form::kGprXmm},
+    {M(MOVD), Form::kXmmMem},      {M(MOVD), Form::kMemXmm},       {M(MOVSS), Form::kXmmXmm},
+    {M(MOVSS), Form::kXmmMem},     {M(MOVSS), Form::kMemXmm},      {M(MOVSD), Form::kXmmXmm},
+    {M(MOVSD), Form::kXmmMem},     {M(MOVSD), Form::kMemXmm},      {M(MOVHPS), Form::kXmmMem},
+    {M(MOVHPS), Form::kMemXmm},    {M(PXOR), Form::kXmmXmm},       {M(XORPS), Form::kXmmMem},
+    {M(PAND), Form::kXmmXmm},      {M(PANDN), Form::kXmmXmm},      {M(POR), Form::kXmmMem},
+    {M(PCMPEQB), Form::kXmmXmm},   {M(PCMPEQW), Form::kXmmXmm},    {M(PCMPEQD), Form::kXmmMem},
+    {M(PCMPEQQ), Form::kXmmXmm},   {M(PUNPCKLQDQ), Form::kXmmXmm}, {M(PSHUFD), Form::kXmmXmmImm},
+    {M(PMOVMSKB), Form::kR32Xmm},  {M(PTEST), Form::kXmmXmm},      {M(VPTEST), Form::kXmmXmm},
+    {M(VMOVDQU), Form::kXmmMem},   {M(VMOVDQU), Form::kMemXmm},    {M(VMOVDQA), Form::kXmmXmm},
+    {M(VPXOR), Form::kVex3},       {M(VPAND), Form::kVex3},        {M(VPANDN), Form::kVex3},
+    {M(VPOR), Form::kVex3},        {M(VPCMPEQB), Form::kVex3},     {M(VPCMPEQD), Form::kVex3},
     {M(VPUNPCKLQDQ), Form::kVex3}, {M(VPSHUFD), Form::kXmmXmmImm}, {M(VPMOVMSKB), Form::kR32Xmm},
-    {M(VMOVQ), Form::kXmmGpr},   {M(VMOVD), Form::kXmmGpr},    {M(VZEROUPPER), Form::kNone},
+    {M(VMOVQ), Form::kXmmGpr},     {M(VMOVD), Form::kXmmGpr},      {M(VZEROUPPER), Form::kNone},
 };
 #undef M
 
@@ -83,7 +116,8 @@ class Generator {
   // One instruction; empty when the encoder knows no such form.
   std::vector<std::uint8_t> instruction() {
     used_ = nullptr;
-    // A conditional jump over the next instruction, a call of it: the processor and the interpreter go there too.
+    // A conditional jump over the next instruction, a call of it: the processor and the interpreter go there
+    // too.
     if (rng_.chance(1, 24)) return call_next();
     if (rng_.chance(1, 12)) {
       const std::vector<std::uint8_t> skipped = encode();
@@ -122,37 +156,116 @@ class Generator {
   void operands(const Template& chosen) {
     const bool wide = rng_.chance(1, 3) && ZydisMnemonicGetString(chosen.mnemonic)[0] == 'v';
     switch (chosen.form) {
-      case Form::kNone: return;
-      case Form::kR: gpr(size_ < 4 ? 4 : size_); return;  // BSWAP
-      case Form::kRR: gpr(size_); gpr(size_); return;
+      case Form::kNone:
+        return;
+      case Form::kR:
+        gpr(size_ < 4 ? 4 : size_);
+        return;  // BSWAP
+      case Form::kRR:
+        gpr(size_);
+        gpr(size_);
+        return;
       case Form::kRm:
         if (ZydisMnemonicGetString(chosen.mnemonic)[0] == 's') size_ = 1;  // SETcc
         rm();
         return;
       case Form::kRmRm:
-        if (rng_.chance(1, 4)) { rm(); immediate(); }
-        else if (rng_.chance(1, 2)) { rm(); gpr(size_); }
-        else { gpr(size_); rm(); }
+        if (rng_.chance(1, 4)) {
+          rm();
+          immediate();
+        } else if (rng_.chance(1, 2)) {
+          rm();
+          gpr(size_);
+        } else {
+          gpr(size_);
+          rm();
+        }
         return;
-      case Form::kRmR: rm(); gpr(size_); return;
-      case Form::kRRm: gpr(size_); rm(); return;
-      case Form::kRmImm8: rm(); imm(rng_.below(256)); return;
-      case Form::kRmCl: rm(); named(ZYDIS_REGISTER_CL); return;
-      case Form::kRRmImm: gpr(size_); rm(); immediate(); return;
-      case Form::kRRR: gpr(size_); gpr(size_); rm(); return;
-      case Form::kExtend: gpr(size_); size_ = 1u << rng_.below(3); rm(); return;
-      case Form::kLea: gpr(size_); memory(size_); return;
-      case Form::kPushPop: gpr(8); return;
-      case Form::kRmOnlyMem: memory(size_); gpr(size_); return;
-      case Form::kXmmXmm: xmm(wide); xmm(wide); return;
-      case Form::kXmmMem: xmm(wide); memory(vector_bytes(chosen, wide)); return;
-      case Form::kMemXmm: memory(vector_bytes(chosen, wide)); xmm(wide); return;
-      case Form::kXmmGpr: xmm(false); gpr(move_bytes(chosen)); return;
-      case Form::kGprXmm: gpr(move_bytes(chosen)); xmm(false); return;
-      case Form::kXmmXmmImm: xmm(wide); xmm(wide); imm(rng_.below(256)); return;
-      case Form::kVex3: xmm(wide); xmm(wide); if (rng_.chance(1, 2)) xmm(wide); else memory(wide ? 32 : 16); return;
-      case Form::kVex3Imm: xmm(wide); xmm(wide); xmm(wide); imm(rng_.below(256)); return;
-      case Form::kR32Xmm: gpr(4); xmm(wide); return;
+      case Form::kRmR:
+        rm();
+        gpr(size_);
+        return;
+      case Form::kRRm:
+        gpr(size_);
+        rm();
+        return;
+      case Form::kRmImm8:
+        rm();
+        imm(rng_.below(256));
+        return;
+      case Form::kRmCl:
+        rm();
+        named(ZYDIS_REGISTER_CL);
+        return;
+      case Form::kRRmImm:
+        gpr(size_);
+        rm();
+        immediate();
+        return;
+      case Form::kRRR:
+        gpr(size_);
+        gpr(size_);
+        rm();
+        return;
+      case Form::kExtend:
+        gpr(size_);
+        size_ = 1u << rng_.below(3);
+        rm();
+        return;
+      case Form::kLea:
+        gpr(size_);
+        memory(size_);
+        return;
+      case Form::kPushPop:
+        gpr(8);
+        return;
+      case Form::kRmOnlyMem:
+        memory(size_);
+        gpr(size_);
+        return;
+      case Form::kXmmXmm:
+        xmm(wide);
+        xmm(wide);
+        return;
+      case Form::kXmmMem:
+        xmm(wide);
+        memory(vector_bytes(chosen, wide));
+        return;
+      case Form::kMemXmm:
+        memory(vector_bytes(chosen, wide));
+        xmm(wide);
+        return;
+      case Form::kXmmGpr:
+        xmm(false);
+        gpr(move_bytes(chosen));
+        return;
+      case Form::kGprXmm:
+        gpr(move_bytes(chosen));
+        xmm(false);
+        return;
+      case Form::kXmmXmmImm:
+        xmm(wide);
+        xmm(wide);
+        imm(rng_.below(256));
+        return;
+      case Form::kVex3:
+        xmm(wide);
+        xmm(wide);
+        if (rng_.chance(1, 2))
+          xmm(wide);
+        else
+          memory(wide ? 32 : 16);
+        return;
+      case Form::kVex3Imm:
+        xmm(wide);
+        xmm(wide);
+        xmm(wide);
+        imm(rng_.below(256));
+        return;
+      case Form::kR32Xmm:
+        gpr(4);
+        xmm(wide);
+        return;
     }
   }
 
@@ -162,11 +275,14 @@ class Generator {
   static unsigned vector_bytes(const Template& chosen, bool wide) {
     switch (chosen.mnemonic) {
       case ZYDIS_MNEMONIC_MOVD:
-      case ZYDIS_MNEMONIC_MOVSS: return 4;
+      case ZYDIS_MNEMONIC_MOVSS:
+        return 4;
       case ZYDIS_MNEMONIC_MOVQ:
       case ZYDIS_MNEMONIC_MOVSD:
-      case ZYDIS_MNEMONIC_MOVHPS: return 8;
-      default: return wide ? 32 : 16;
+      case ZYDIS_MNEMONIC_MOVHPS:
+        return 8;
+      default:
+        return wide ? 32 : 16;
     }
   }
 
@@ -194,13 +310,15 @@ class Generator {
                                     : size == 4 ? ZYDIS_REGCLASS_GPR32
                                                 : ZYDIS_REGCLASS_GPR64;
     if (size == 1) {
-      named(static_cast<ZydisRegister>(index < 4 ? ZYDIS_REGISTER_AL + index : ZYDIS_REGISTER_SPL + index - 4));
+      named(
+          static_cast<ZydisRegister>(index < 4 ? ZYDIS_REGISTER_AL + index : ZYDIS_REGISTER_SPL + index - 4));
       return;
     }
     named(ZydisRegisterEncode(kind, static_cast<ZyanU8>(index)));
   }
   void xmm(bool wide) {
-    named(ZydisRegisterEncode(wide ? ZYDIS_REGCLASS_YMM : ZYDIS_REGCLASS_XMM, static_cast<ZyanU8>(rng_.below(16))));
+    named(ZydisRegisterEncode(wide ? ZYDIS_REGCLASS_YMM : ZYDIS_REGCLASS_XMM,
+                              static_cast<ZyanU8>(rng_.below(16))));
   }
   void memory(unsigned size) {
     ZydisEncoderOperand& operand = next();
@@ -244,12 +362,18 @@ class Generator {
 
 std::uint64_t interesting(Rng& rng) {
   switch (rng.below(6)) {
-    case 0: return 0;
-    case 1: return ~0ull;
-    case 2: return 1ull << rng.below(64);
-    case 3: return rng.below(64);
-    case 4: return ~(1ull << rng.below(64));
-    default: return rng.next();
+    case 0:
+      return 0;
+    case 1:
+      return ~0ull;
+    case 2:
+      return 1ull << rng.below(64);
+    case 3:
+      return rng.below(64);
+    case 4:
+      return ~(1ull << rng.below(64));
+    default:
+      return rng.next();
   }
 }
 
@@ -314,7 +438,8 @@ void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& cou
     if (stopped) {
       // An undefined flag, a division that would trap, a misaligned access: not to be run.
       const Reason reason = interpreter.stop().reason;
-      ASSERT_TRUE(reason == Reason::kUndefinedValue || reason == Reason::kDivideError || reason == Reason::kMisaligned)
+      ASSERT_TRUE(reason == Reason::kUndefinedValue || reason == Reason::kDivideError ||
+                  reason == Reason::kMisaligned)
           << interpreter.stop().mnemonic << ": " << static_cast<int>(reason);
       ++counts.stopped;
       continue;
@@ -337,7 +462,8 @@ void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& cou
       if (mine.known >> (32 + i) & 1) mask |= ~0xffffull;
       ASSERT_EQ(mine.registers.gpr[i] & mask, real.gpr[i] & mask) << "register " << i << " after " << text;
       for (unsigned j = 0; j < 4; ++j) {
-        ASSERT_EQ(mine.vectors.lane[i][j], real_vectors.lane[i][j]) << "vector " << i << "." << j << " after " << text;
+        ASSERT_EQ(mine.vectors.lane[i][j], real_vectors.lane[i][j])
+            << "vector " << i << "." << j << " after " << text;
       }
     }
     ASSERT_EQ(mine.registers.flags & mine.known_flags, real.flags & mine.known_flags) << text;

@@ -1,7 +1,5 @@
-// Spins on memory: what is proven, what is refused and why, and that the canonical state does not depend on where in
-// the loop the analysis began.
-#include "sim/supervisor/spin/spin_prover.h"
-
+// Spins on memory: what is proven, what is refused and why, and that the canonical state does not depend on
+// where in the loop the analysis began.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -9,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/supervisor/spin/spin_prover.h"
 #include "tests/spin/loops.h"
 #include "tests/spin/self_memory.h"
 
@@ -43,8 +42,8 @@ class PatchedMemory : public SelfMemory {
   std::vector<ByteRun> patches;
 };
 
-// What is in memory once the thread has been moved to the canonical state: bytes that are not written by hand are
-// compared as the program would see them.
+// What is in memory once the thread has been moved to the canonical state: bytes that are not written by hand
+// are compared as the program would see them.
 std::uint64_t value_at(CodeMemory& memory, const SpinProof& proof, std::uint64_t at) {
   for (const ByteRun& run : proof.to_write) {
     if (at - run.address < run.bytes.size()) return run.bytes[at - run.address];
@@ -100,14 +99,14 @@ struct Spin : testing::Test {
 };
 
 // The same for the loops of both optimisation levels.
-#define BOTH(test, ...)          \
-  TEST_F(Spin, test##_o0) {  \
-    using namespace loops_o0;    \
-    __VA_ARGS__                  \
-  }                              \
-  TEST_F(Spin, test##_o2) {  \
-    using namespace loops_o2;    \
-    __VA_ARGS__                  \
+#define BOTH(test, ...)       \
+  TEST_F(Spin, test##_o0) {   \
+    using namespace loops_o0; \
+    __VA_ARGS__               \
+  }                           \
+  TEST_F(Spin, test##_o2) {   \
+    using namespace loops_o2; \
+    __VA_ARGS__               \
   }
 
 BOTH(flag_is_proven_and_depends_on_the_flag, {
@@ -128,9 +127,7 @@ BOTH(two_locations_of_perftest_end_when_the_state_says_so, {
   EXPECT_EQ(prove(stack.call(two_locations, address(&state), 5)).refusal.reason, Reason::kUnreadable);
 })
 
-BOTH(pause_is_proven, {
-  expect_spin(stack.call(pause_spin, address(&state)));
-})
+BOTH(pause_is_proven, { expect_spin(stack.call(pause_spin, address(&state))); })
 
 BOTH(call_is_proven_because_its_pushes_are_silent, {
   const SpinProof proof = expect_spin(stack.call(call_spin, address(&state)));
@@ -213,13 +210,11 @@ BOTH(clock_read_is_refused, {
       << proof.refusal.describe();
 })
 
-BOTH(system_call_is_refused, {
-  EXPECT_EQ(prove(stack.call(yield_spin, address(&state))).refusal.reason, Reason::kSystemCall);
-})
+BOTH(system_call_is_refused,
+     { EXPECT_EQ(prove(stack.call(yield_spin, address(&state))).refusal.reason, Reason::kSystemCall); })
 
-BOTH(cpuid_is_refused, {
-  EXPECT_EQ(prove(stack.call(cpuid_spin, address(&state))).refusal.reason, Reason::kCpuid);
-})
+BOTH(cpuid_is_refused,
+     { EXPECT_EQ(prove(stack.call(cpuid_spin, address(&state))).refusal.reason, Reason::kCpuid); })
 
 BOTH(floating_point_is_refused_by_name, {
   const SpinProof proof = prove(stack.call(float_spin, address(&state)));
@@ -254,8 +249,8 @@ TEST_F(Spin, pthread_spin_lock_is_proven_and_depends_on_the_lock) {
 TEST_F(Spin, code_that_changed_is_decoded_anew) {
   void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);
-  const std::uint8_t spin[] = {0xf3, 0x90, 0xeb, 0xfc};       // pause; jmp -4
-  const std::uint8_t count[] = {0xff, 0xc0, 0xeb, 0xfc};      // inc eax; jmp -4
+  const std::uint8_t spin[] = {0xf3, 0x90, 0xeb, 0xfc};   // pause; jmp -4
+  const std::uint8_t count[] = {0xff, 0xc0, 0xeb, 0xfc};  // inc eax; jmp -4
   std::memcpy(page, spin, sizeof spin);
   SelfMemory memory;
   SpinProver prover;
@@ -284,7 +279,8 @@ TEST_F(Spin, code_that_writes_itself_is_refused) {
 
 TEST_F(Spin, code_that_was_written_before_it_is_reached_is_refused) {
   alignas(4096) static std::uint8_t pages[8192];
-  // mov byte [rip + x], 0xeb (at the start of the second page); jmp there, where a one-byte NOP and a spin lie.
+  // mov byte [rip + x], 0xeb (at the start of the second page); jmp there, where a one-byte NOP and a spin
+  // lie.
   const std::uint8_t first[] = {0xc6, 0x05, 0xf9, 0x0f, 0, 0, 0xeb, 0xe9, 0xf4, 0x0f, 0, 0};
   const std::uint8_t second[] = {0x90, 0xeb, 0xfd};
   std::memcpy(pages, first, sizeof first);
@@ -297,18 +293,23 @@ TEST_F(Spin, code_that_was_written_before_it_is_reached_is_refused) {
 }
 
 TEST_F(Spin, code_that_was_missing_is_looked_for_again) {
-  void* const page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(page, MAP_FAILED);
+  void* const pages = mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  std::memcpy(static_cast<char*>(pages) + 4095, "\xeb\xfe", 2);  // jmp to itself, across the pages
   SelfMemory memory;
   memory.fixed_code = true;
   SpinProver prover;
   Registers start;
-  start.rip = address(page);
-  EXPECT_EQ(prover.prove_spin(start, memory, {}).refusal.reason, Reason::kUnreadable);
-  ASSERT_EQ(mprotect(page, 4096, PROT_READ | PROT_WRITE), 0);
-  std::memcpy(page, "\xeb\xfe", 2);  // jmp to itself
-  EXPECT_TRUE(prover.prove_spin(start, memory, {}).proven);
-  munmap(page, 4096);
+  start.rip = address(pages) + 4095;
+  for (const std::size_t hidden : {std::size_t{4096}, std::size_t{8192}}) {
+    // The second page alone, then both.
+    ASSERT_EQ(mprotect(static_cast<char*>(pages) + 8192 - hidden, hidden, PROT_NONE), 0);
+    prover.invalidate();
+    EXPECT_EQ(prover.prove_spin(start, memory, {}).refusal.reason, Reason::kUnreadable);
+    ASSERT_EQ(mprotect(pages, 8192, PROT_READ | PROT_WRITE), 0);
+    EXPECT_TRUE(prover.prove_spin(start, memory, {}).proven);
+  }
+  munmap(pages, 8192);
 }
 
 // Knowing the code already must change nothing but time.
@@ -335,7 +336,8 @@ TEST_F(Spin, context_keeps_every_register) {
   back[REG_EFL] = 0x202 | kDirectionFlag | kCf;
   to_context(registers, back);
   EXPECT_EQ(back[REG_EFL], 0x246 | kDirectionFlag);
-  for (const int index : {REG_R8, REG_R15, REG_RDI, REG_RAX, REG_RSP, REG_RIP}) EXPECT_EQ(back[index], context[index]);
+  for (const int index : {REG_R8, REG_R15, REG_RDI, REG_RAX, REG_RSP, REG_RIP})
+    EXPECT_EQ(back[index], context[index]);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Results and flags of integer arithmetic, as functions of values alone. `size` is the operand size in bytes; operands
-// and results are zero-extended. Flags are exact where the architecture defines them (Intel SDM volume 2).
+// Results and flags of integer arithmetic, as functions of values alone. `size` is the operand size in bytes;
+// operands and results are zero-extended. Flags are exact where the architecture defines them (Intel SDM
+// volume 2).
 #pragma once
 
 #include <bit>
@@ -47,7 +48,8 @@ constexpr AluResult subtract(std::uint64_t a, std::uint64_t b, unsigned borrow, 
   return {value, flags};
 }
 
-// Shifts and rotates also say which flags the architecture leaves undefined. `count` is masked already and not 0.
+// Shifts and rotates also say which flags the architecture leaves undefined. `count` is masked already and
+// not 0.
 struct ShiftResult {
   std::uint64_t value = 0;
   std::uint32_t flags = 0;
@@ -113,14 +115,30 @@ constexpr bool holds(unsigned condition, std::uint64_t flags) {
   const bool c = flags & kCf, z = flags & kZf, s = flags & kSf, o = flags & kOf, p = flags & kPf;
   bool result = false;
   switch (condition >> 1) {
-    case 0: result = o; break;
-    case 1: result = c; break;
-    case 2: result = z; break;
-    case 3: result = c || z; break;
-    case 4: result = s; break;
-    case 5: result = p; break;
-    case 6: result = s != o; break;
-    default: result = z || s != o; break;
+    case 0:
+      result = o;
+      break;
+    case 1:
+      result = c;
+      break;
+    case 2:
+      result = z;
+      break;
+    case 3:
+      result = c || z;
+      break;
+    case 4:
+      result = s;
+      break;
+    case 5:
+      result = p;
+      break;
+    case 6:
+      result = s != o;
+      break;
+    default:
+      result = z || s != o;
+      break;
   }
   return result != static_cast<bool>(condition & 1);
 }

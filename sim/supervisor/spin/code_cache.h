@@ -1,5 +1,5 @@
-// Decoded instructions of one program, kept between analyses. Whether an instruction is found here or decoded anew
-// changes nothing but the time it takes.
+// Decoded instructions of one program, kept between analyses. Whether an instruction is found here or decoded
+// anew changes nothing but the time it takes.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace verbatim::spin {
 
 class CodeCache {
  public:
-  // Forgets everything. Needed when a page that CodeMemory::is_fixed_code vouched for has been unmapped or replaced:
-  // exec, munmap, mmap over it, mprotect.
+  // Forgets everything. Needed when a page that CodeMemory::is_fixed_code vouched for has been unmapped or
+  // replaced: exec, munmap, mmap over it, mprotect.
   void invalidate();
 
   // A new analysis: code that is not fixed is compared with memory when it is first used.
@@ -23,7 +23,8 @@ class CodeCache {
   // The instruction at `address`; nullptr when the analysis has written into its page.
   const Instruction* fetch(std::uint64_t address, MemoryView& memory) {
     const Entry* const recent = recent_[address % recent_.size()];
-    if (recent != nullptr && recent->instruction.address == address && recent->analysis == analysis_) [[likely]] {
+    if (recent != nullptr && recent->instruction.address == address && recent->analysis == analysis_)
+        [[likely]] {
       return &recent->instruction;
     }
     return find(address, memory);

@@ -16,8 +16,8 @@ class CodeMemory {
  public:
   virtual ~CodeMemory() = default;
 
-  // Copies `n` bytes; false when any of them cannot be read. Must also refuse memory that changes with virtual time,
-  // such as the clock page: what is read here counts as changing only by somebody else's act.
+  // Copies `n` bytes; false when any of them cannot be read. Must also refuse memory that changes with
+  // virtual time, such as the clock page: what is read here counts as changing only by somebody else's act.
   virtual bool read(std::uint64_t address, void* to, std::size_t n) = 0;
 
   // Copies the ranges one after the other. One system call where the implementation can (process_vm_readv).
@@ -29,8 +29,9 @@ class CodeMemory {
     return true;
   }
 
-  // True when the 4 KiB page at `page` holds the same code as long as it is mapped (a read-only file mapping whose
-  // end is told by SpinProver::invalidate). Otherwise decoded code is compared with memory once per analysis.
+  // True when the 4 KiB page at `page` holds the same code as long as it is mapped (a read-only file mapping
+  // whose end is told by SpinProver::invalidate). Otherwise decoded code is compared with memory once per
+  // analysis.
   virtual bool is_fixed_code(std::uint64_t page) {
     static_cast<void>(page);
     return false;

@@ -1,5 +1,6 @@
-// One decoded instruction in the form the interpreter executes: everything that does not depend on register values
-// has been worked out, among it what must be known (have a defined value) before the instruction may run.
+// One decoded instruction in the form the interpreter executes: everything that does not depend on register
+// values has been worked out, among it what must be known (have a defined value) before the instruction may
+// run.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +32,9 @@ enum class Op : std::uint8_t {
   kSar,
   kRol,
   kRor,
-  kMul,        // one operand, unsigned
-  kImulWide,   // one operand, signed
-  kImul,       // two or three operands
+  kMul,       // one operand, unsigned
+  kImulWide,  // one operand, signed
+  kImul,      // two or three operands
   kDiv,
   kIdiv,
   kBt,
@@ -64,11 +65,11 @@ enum class Op : std::uint8_t {
   kCmpxchg,
   kXadd,
   // Vector operations; `size` is 16 or 32.
-  kVectorMove,         // whole register, to or from memory or a register
-  kVectorLoadLow,      // MOVD, MOVQ, MOVSS, MOVSD into a register: the rest of the 128 bits becomes zero
-  kVectorStoreLow,     // … out of a register, `size` bytes
-  kVectorMergeLow,     // MOVSS, MOVSD between registers: the rest of the 128 bits stays (VEX: comes from `src`)
-  kVectorMoveHigh,     // MOVHPS, MOVHPD: bits 64-127, to or from memory
+  kVectorMove,      // whole register, to or from memory or a register
+  kVectorLoadLow,   // MOVD, MOVQ, MOVSS, MOVSD into a register: the rest of the 128 bits becomes zero
+  kVectorStoreLow,  // … out of a register, `size` bytes
+  kVectorMergeLow,  // MOVSS, MOVSD between registers: the rest of the 128 bits stays (VEX: comes from `src`)
+  kVectorMoveHigh,  // MOVHPS, MOVHPD: bits 64-127, to or from memory
   kVectorXor,
   kVectorAnd,
   kVectorAndNot,
@@ -84,25 +85,42 @@ enum class Op : std::uint8_t {
 // Why an analysis ended without a proof.
 enum class Reason : std::uint8_t {
   kNone,
-  kNoRecurrence,      // the limit of steps came first: a counter, a long computation
-  kClockRead,         // RDTSC, RDTSCP
-  kSystemCall,        // SYSCALL, SYSENTER, INT n
-  kCpuid,             // CPUID serialises and may be trapped
-  kUnsupported,       // an instruction that is not interpreted
-  kUndecodable,       // no instruction
-  kUnreadable,        // data or code at an address that may not be read
-  kUndefinedValue,    // reads a register or flag that nobody has given a value
-  kStaleStack,        // reads stack below a call that may have changed it
-  kLibraryCall,       // control reached the library where it is no poll
-  kWritesCode,        // stores into a page it executes
-  kTooMuchMemory,     // the limit of pages came first
-  kDivideError,       // a division that would trap
-  kMisaligned,        // an aligned vector access that would trap
-  kNotAPoll,          // prove_poll_loop was not called at a poll's entry
+  kNoRecurrence,    // the limit of steps came first: a counter, a long computation
+  kClockRead,       // RDTSC, RDTSCP
+  kSystemCall,      // SYSCALL, SYSENTER, INT n
+  kCpuid,           // CPUID serialises and may be trapped
+  kUnsupported,     // an instruction that is not interpreted
+  kUndecodable,     // no instruction
+  kUnreadable,      // data or code at an address that may not be read
+  kUndefinedValue,  // reads a register or flag that nobody has given a value
+  kStaleStack,      // reads stack below a call that may have changed it
+  kLibraryCall,     // control reached the library where it is no poll
+  kWritesCode,      // stores into a page it executes
+  kTooMuchMemory,   // the limit of pages came first
+  kDivideError,     // a division that would trap
+  kMisaligned,      // an aligned vector access that would trap
+  kNotAPoll,        // prove_poll_loop was not called at a poll's entry
 };
 
 // In the order of the condition codes of the encoding (JO, JNO, JB, …).
-enum class Condition : std::uint8_t { kO, kNo, kB, kNb, kZ, kNz, kBe, kNbe, kS, kNs, kP, kNp, kL, kNl, kLe, kNle };
+enum class Condition : std::uint8_t {
+  kO,
+  kNo,
+  kB,
+  kNb,
+  kZ,
+  kNz,
+  kBe,
+  kNbe,
+  kS,
+  kNs,
+  kP,
+  kNp,
+  kL,
+  kNl,
+  kLe,
+  kNle
+};
 
 struct Operand {
   enum class Kind : std::uint8_t { kNone, kRegister, kHighByte, kImmediate, kMemory, kVector };
@@ -110,8 +128,8 @@ struct Operand {
   std::uint8_t index = 0;  // of the register
 };
 
-// Known-ness of general registers in one word: bit r: byte 0 of register r, bit 16 + r: byte 1, bit 32 + r: the rest.
-// The rest only ever becomes known as a whole, because a write of 32 bits clears the upper half.
+// Known-ness of general registers in one word: bit r: byte 0 of register r, bit 16 + r: byte 1, bit 32 + r:
+// the rest. The rest only ever becomes known as a whole, because a write of 32 bits clears the upper half.
 constexpr std::uint64_t known_bits(unsigned index, unsigned size) {
   const std::uint64_t parts = size == 1 ? 0x1 : size == 2 ? 0x1'0001 : 0x1'0001'0001;
   return parts << index;
@@ -120,9 +138,9 @@ inline constexpr std::uint64_t kAllKnown = (1ull << 48) - 1;
 
 struct Instruction {
   std::uint64_t address = 0;
-  std::uint64_t next = 0;     // the following instruction
-  std::uint64_t target = 0;   // of a direct jump or call
-  std::uint64_t immediate = 0;  // sign-extended
+  std::uint64_t next = 0;          // the following instruction
+  std::uint64_t target = 0;        // of a direct jump or call
+  std::uint64_t immediate = 0;     // sign-extended
   std::uint64_t displacement = 0;  // RIP-relative: the absolute address
   std::uint64_t needs = 0;         // known_bits of the general registers read
   std::uint32_t needs_flags = 0;
@@ -149,8 +167,8 @@ struct Instruction {
   const char* mnemonic = "";
 };
 
-// Decodes the instruction at `address` from `available` bytes; an instruction that is not interpreted, or that does
-// not exist, gives kRefused with the reason.
+// Decodes the instruction at `address` from `available` bytes; an instruction that is not interpreted, or
+// that does not exist, gives kRefused with the reason.
 Instruction decode(std::uint64_t address, const std::uint8_t* bytes, unsigned available);
 
 }  // namespace verbatim::spin

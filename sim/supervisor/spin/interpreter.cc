@@ -235,10 +235,11 @@ bool Interpreter::execute_scalar(const Instruction& in) {
     case Op::kCmovcc:
       // The source is read, and the upper half cleared, whether the condition holds or not.
       if (!get(in, in.destination, size, a) || !get(in, in.source, size, b)) return false;
-      return put(in, in.destination, size, holds(static_cast<unsigned>(in.condition), state.registers.flags) ? b : a);
+      return put(in, in.destination, size,
+                 holds(static_cast<unsigned>(in.condition), state.registers.flags) ? b : a);
     case Op::kXchg:
-      return get(in, in.destination, size, a) && get(in, in.source, size, b) && put(in, in.destination, size, b) &&
-             put(in, in.source, size, a);
+      return get(in, in.destination, size, a) && get(in, in.source, size, b) &&
+             put(in, in.destination, size, b) && put(in, in.source, size, a);
     case Op::kXadd: {
       if (!get(in, in.destination, size, a) || !get(in, in.source, size, b)) return false;
       const AluResult result = add(a, b, 0, size);
@@ -265,7 +266,8 @@ bool Interpreter::shift(const Instruction& in) {
   std::uint64_t a = 0, wanted = 0;
   if (!get(in, in.destination, in.size, a) || !get(in, in.source, 1, wanted)) return false;
   const unsigned count = static_cast<unsigned>(wanted) & (in.size == 8 ? 63 : 31);
-  if (count == 0) return put(in, in.destination, in.size, a);  // no flag changes; the upper half is cleared all the same
+  if (count == 0)
+    return put(in, in.destination, in.size, a);  // no flag changes; the upper half is cleared all the same
   ShiftResult result;
   switch (in.op) {
     case Op::kShl:
@@ -296,7 +298,8 @@ bool Interpreter::divide(const Instruction& in, std::uint64_t divisor) {
   const unsigned bits = 8 * size;
   const unsigned __int128 dividend =
       size == 1 ? gpr[kRax] & 0xffff
-                : (static_cast<unsigned __int128>(gpr[kRdx] & size_mask(size)) << bits) | (gpr[kRax] & size_mask(size));
+                : (static_cast<unsigned __int128>(gpr[kRdx] & size_mask(size)) << bits) |
+                      (gpr[kRax] & size_mask(size));
   std::uint64_t quotient, remainder;
   if (in.op == Op::kDiv) {
     const unsigned __int128 wide = dividend / divisor;
@@ -310,7 +313,8 @@ bool Interpreter::divide(const Instruction& in, std::uint64_t divisor) {
     // The most negative number over -1 overflows even here.
     if (by == -1 && number == static_cast<__int128>(1) << 127) return fail(Reason::kDivideError);
     const __int128 wide = number / by;
-    if (wide != static_cast<std::int64_t>(sign_extend(static_cast<std::uint64_t>(wide) & size_mask(size), size))) {
+    if (wide !=
+        static_cast<std::int64_t>(sign_extend(static_cast<std::uint64_t>(wide) & size_mask(size), size))) {
       return fail(Reason::kDivideError);
     }
     quotient = static_cast<std::uint64_t>(wide) & size_mask(size);

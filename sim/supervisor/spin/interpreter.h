@@ -1,9 +1,10 @@
-// Executes x86-64 machine code on a copy of a thread's registers and memory. Nothing it does reaches the program.
+// Executes x86-64 machine code on a copy of a thread's registers and memory. Nothing it does reaches the
+// program.
 //
-// Every register part and flag is either known or not. A known one has exactly the value the processor would have;
-// an unknown one (left by a call, or declared undefined by the architecture) may be overwritten but not read: reading
-// it ends the analysis, because then what happens next is not a function of what is known. Unknown parts hold zero,
-// so two states are equal when their bytes are.
+// Every register part and flag is either known or not. A known one has exactly the value the processor would
+// have; an unknown one (left by a call, or declared undefined by the architecture) may be overwritten but not
+// read: reading it ends the analysis, because then what happens next is not a function of what is known.
+// Unknown parts hold zero, so two states are equal when their bytes are.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +50,8 @@ class Interpreter {
 
   MachineState state;
 
-  // Executes one instruction; false: stop() tells why, and the state is that before the instruction except for
-  // registers it may have changed.
+  // Executes one instruction; false: stop() tells why, and the state is that before the instruction except
+  // for registers it may have changed.
   bool step();
   const Stop& stop() const { return stop_; }
   // Whether the last instruction went elsewhere than to the next one.

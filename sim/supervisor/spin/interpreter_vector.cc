@@ -1,4 +1,5 @@
-// The vector operations that compilers put into waiting loops: moves, comparisons for equality, bitwise logic.
+// The vector operations that compilers put into waiting loops: moves, comparisons for equality, bitwise
+// logic.
 #include <cstring>
 
 #include "sim/supervisor/spin/operands.h"
@@ -14,7 +15,8 @@ bool Interpreter::get_vector(const Instruction& in, const Operand& operand, unsi
   const std::uint64_t address = address_of(in);
   if (in.aligned && address % size != 0) return fail(Reason::kMisaligned);
   lanes = {};
-  return memory_.load_bytes(address, size, reinterpret_cast<std::uint8_t*>(lanes.data())) || fail(memory_.fault());
+  return memory_.load_bytes(address, size, reinterpret_cast<std::uint8_t*>(lanes.data())) ||
+         fail(memory_.fault());
 }
 
 // A VEX instruction clears what lies above its result, a legacy one leaves bits 128 and up alone.
@@ -114,7 +116,8 @@ bool Interpreter::execute_vector(const Instruction& in) {
     case Op::kVectorOr:
     case Op::kVectorCompareEqual:
       if (!get_vector(in, in.source, size, a) || !get_vector(in, in.source2, size, b)) return false;
-      for (unsigned i = 0; i < 4; ++i) result[i] = combine(in.op, a[i], b[i], in.source_size == 0 ? 1 : in.source_size);
+      for (unsigned i = 0; i < 4; ++i)
+        result[i] = combine(in.op, a[i], b[i], in.source_size == 0 ? 1 : in.source_size);
       put_vector(in, in.destination.index, size, result);
       return true;
     case Op::kVectorUnpackLow64:

@@ -124,7 +124,8 @@ void MemoryView::set_anchor() {
 }
 
 bool MemoryView::same_as_anchor() const {
-  return std::all_of(anchored_.begin(), anchored_.end(), [](const Page* page) { return page->data == page->anchor; });
+  return std::all_of(anchored_.begin(), anchored_.end(),
+                     [](const Page* page) { return page->data == page->anchor; });
 }
 
 void MemoryView::begin_tracking() {
@@ -169,7 +170,8 @@ void MemoryView::leave_stale(std::uint64_t stack_pointer, std::uint64_t reach) {
     const std::uint64_t start = page.number * kPageSize;
     if (page.tracked != tracking_ || start >= stale_to_ || start + kPageSize <= stale_from_) continue;
     const unsigned end = static_cast<unsigned>(std::min<std::uint64_t>(stale_to_ - start, kPageSize));
-    for (unsigned offset = 0; offset < end; ++offset) page.marks[offset] &= static_cast<std::uint8_t>(~kFresh);
+    for (unsigned offset = 0; offset < end; ++offset)
+      page.marks[offset] &= static_cast<std::uint8_t>(~kFresh);
   }
 }
 
@@ -183,7 +185,8 @@ std::vector<MemoryView::Page*> MemoryView::sorted_pages() const {
 namespace {
 
 void append(std::vector<ByteRun>& runs, std::uint64_t address, std::uint8_t value) {
-  if (runs.empty() || runs.back().address + runs.back().bytes.size() != address) runs.push_back({address, {}});
+  if (runs.empty() || runs.back().address + runs.back().bytes.size() != address)
+    runs.push_back({address, {}});
   runs.back().bytes.push_back(value);
 }
 
@@ -209,9 +212,8 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
     // A page that was not written since the anchor has its value of then.
     const bool then = value == Value::kAnchor && page->anchored == anchor_;
     const auto& bytes = then ? page->anchor : page->data;
-    for_each_marked(*page, mark, [&](unsigned offset) {
-      append(runs, page->number * kPageSize + offset, bytes[offset]);
-    });
+    for_each_marked(*page, mark,
+                    [&](unsigned offset) { append(runs, page->number * kPageSize + offset, bytes[offset]); });
   }
   return runs;
 }

@@ -1,6 +1,6 @@
-// The analysed program's memory as the interpreter sees it: pages copied once per analysis, stores into the copy.
-// Also the bookkeeping of proofs: is memory as it was at the anchor, which bytes does the cycle depend on (it reads
-// them before it writes them), which does it write.
+// The analysed program's memory as the interpreter sees it: pages copied once per analysis, stores into the
+// copy. Also the bookkeeping of proofs: is memory as it was at the anchor, which bytes does the cycle depend
+// on (it reads them before it writes them), which does it write.
 #pragma once
 
 #include <array>
@@ -84,8 +84,8 @@ class MemoryView {
   // The values now of the bytes that `runs` names, one after the other.
   std::vector<std::uint8_t> values(const std::vector<ByteRun>& runs);
 
-  // A call has returned to `stack_pointer`: what lies up to `reach` bytes below may have been overwritten and is not readable until it is
-  // written again. Needs tracking.
+  // A call has returned to `stack_pointer`: what lies up to `reach` bytes below may have been overwritten and
+  // is not readable until it is written again. Needs tracking.
   void leave_stale(std::uint64_t stack_pointer, std::uint64_t reach);
 
  private:
@@ -111,7 +111,8 @@ class MemoryView {
   }
   Page* page(std::uint64_t number) {
     Page* const recent = recent_[number % recent_.size()];
-    if (recent != nullptr && recent->number == number) [[likely]] return recent;
+    if (recent != nullptr && recent->number == number) [[likely]]
+      return recent;
     return find_page(number);
   }
   Page* find_page(std::uint64_t number);

@@ -1,6 +1,7 @@
-// Loops around calls that keep answering "nothing". A call is not interpreted: by the ABI (System V x86-64, 3.2.1) it
-// keeps rbx, rsp, rbp and r12-r15, and what else the registers hold afterwards is nobody's business. So they become
-// unknown, as do the flags and the vector registers and the stack below; a loop that looks at them is not provable.
+// Loops around calls that keep answering "nothing". A call is not interpreted: by the ABI (System V
+// x86-64, 3.2.1) it keeps rbx, rsp, rbp and r12-r15, and what else the registers hold afterwards is nobody's
+// business. So they become unknown, as do the flags and the vector registers and the stack below; a loop that
+// looks at them is not provable.
 #include <iterator>
 
 #include "sim/core/check.h"
@@ -15,7 +16,8 @@ constexpr unsigned kScratch[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kR11};
 
 constexpr unsigned kArguments[] = {kRdi, kRsi, kRdx};
 
-// The registers that what happens from a poll's entry on can depend on: what the call keeps, and its arguments.
+// The registers that what happens from a poll's entry on can depend on: what the call keeps, and its
+// arguments.
 bool same_at_entry(const Registers& a, const Registers& b, const PollEntry& poll) {
   if (a.rip != b.rip || a.fs_base != b.fs_base) return false;
   for (const unsigned index : kPreserved) {
@@ -39,6 +41,10 @@ bool SpinProver::return_empty(std::uint64_t result, const Limits& limits) {
     own_stop_ = {memory_.fault(), state.registers.rip, ""};
     return false;
   }
+  if (limits.in_library(return_address)) {  // rsockets poll on the program's behalf, and do more than that
+    own_stop_ = {Reason::kLibraryCall, return_address, ""};
+    return false;
+  }
   rsp += 8;
   memory_.leave_stale(rsp, limits.poll_stack);
   state.registers.rip = return_address;
@@ -50,7 +56,8 @@ bool SpinProver::return_empty(std::uint64_t result, const Limits& limits) {
   return true;
 }
 
-bool SpinProver::run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll) {
+bool SpinProver::run_to_poll(const PollPredicate& is_poll, const Limits& limits,
+                             std::optional<PollEntry>& poll) {
   while (true) {
     if (!step(limits)) {
       // The poll functions lie in the library.
@@ -86,8 +93,8 @@ PollPoint SpinProver::poll_point(const PollEntry& entry) const {
   return point;
 }
 
-PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll, CodeMemory& memory,
-                                          const Limits& limits) {
+PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll,
+                                          CodeMemory& memory, const Limits& limits) {
   PollLoopProof proof;
   begin(at_entry, memory, limits);
   const std::optional<PollEntry> first = is_poll(at_entry.rip);
@@ -95,8 +102,8 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     proof.refusal = {Reason::kNotAPoll, at_entry.rip, ""};
     return proof;
   }
-  // Once round from the first poll. If its registers recur and every byte that was read before it was written has its
-  // first value again, then the second time round is like the first, and so is every other.
+  // Once round from the first poll. If its registers recur and every byte that was read before it was written
+  // has its first value again, then the second time round is like the first, and so is every other.
   memory_.begin_tracking();
   std::optional<PollEntry> poll = first;
   unsigned polls = 0;

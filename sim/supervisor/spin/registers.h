@@ -9,7 +9,24 @@
 namespace verbatim::spin {
 
 // In the order of instruction encodings.
-enum Gpr : std::uint8_t { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8, kR9, kR10, kR11, kR12, kR13, kR14, kR15 };
+enum Gpr : std::uint8_t {
+  kRax,
+  kRcx,
+  kRdx,
+  kRbx,
+  kRsp,
+  kRbp,
+  kRsi,
+  kRdi,
+  kR8,
+  kR9,
+  kR10,
+  kR11,
+  kR12,
+  kR13,
+  kR14,
+  kR15
+};
 
 // Bits of RFLAGS that arithmetic sets and that programs test.
 inline constexpr std::uint32_t kCf = 1, kPf = 1 << 2, kAf = 1 << 4, kZf = 1 << 6, kSf = 1 << 7, kOf = 1 << 11;
@@ -36,8 +53,9 @@ struct VectorRegisters {
 };
 
 namespace detail {
-inline constexpr int kContextIndex[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                          REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+inline constexpr int kContextIndex[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                                          REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                          REG_R12, REG_R13, REG_R14, REG_R15};
 }
 
 inline Registers from_context(const gregset_t& context, std::uint64_t fs_base) {

@@ -7,13 +7,6 @@
 namespace verbatim::spin {
 namespace {
 
-bool in_library(std::uint64_t address, const Limits& limits) {
-  for (const MemoryRange& range : limits.library) {
-    if (address - range.address < range.length) return true;
-  }
-  return false;
-}
-
 // The order that picks the canonical state; it looks at what the program can see and at nothing else.
 std::strong_ordering compare(const MachineState& a, const MachineState& b) {
   if (const auto order = a.registers.rip <=> b.registers.rip; order != 0) return order;
@@ -43,7 +36,7 @@ bool SpinProver::step(const Limits& limits) {
   }
   ++steps_;
   if (!interpreter_.step()) return false;
-  if (interpreter_.jumped() && in_library(interpreter_.state.registers.rip, limits)) {
+  if (interpreter_.jumped() && limits.in_library(interpreter_.state.registers.rip)) {
     own_stop_ = {Reason::kLibraryCall, interpreter_.state.registers.rip, ""};
     return false;
   }
@@ -55,8 +48,8 @@ Refusal SpinProver::refusal() const {
   return {stop.reason, stop.rip, stop.mnemonic};
 }
 
-// Brent's algorithm: the anchor moves forward at powers of two, so it comes to lie in the cycle, and the first
-// recurrence of a state in the cycle is one period away.
+// Brent's algorithm: the anchor moves forward at powers of two, so it comes to lie in the cycle, and the
+// first recurrence of a state in the cycle is one period away.
 bool SpinProver::find_cycle(const Limits& limits, SpinProof& proof) {
   const MachineState& now = interpreter_.state;
   MachineState anchor = now;
@@ -84,8 +77,9 @@ void SpinProver::replay(unsigned steps) {
   for (; steps != 0; --steps, ++steps_) CHECK(interpreter_.step());
 }
 
-// From any state of the cycle to its least. Registers may be the same at several places of the cycle that differ in
-// memory only; then the values of the bytes the cycle writes decide, in the order of their addresses.
+// From any state of the cycle to its least. Registers may be the same at several places of the cycle that
+// differ in memory only; then the values of the bytes the cycle writes decide, in the order of their
+// addresses.
 void SpinProver::go_to_canonical(SpinProof& proof) {
   const MachineState& now = interpreter_.state;
   MachineState least = now;
@@ -120,7 +114,7 @@ SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, con
   SpinProof proof;
   begin(start, memory, limits);
   if (vectors != nullptr) interpreter_.state.vectors = *vectors;
-  if (in_library(start.rip, limits)) {
+  if (limits.in_library(start.rip)) {
     proof.refusal = {Reason::kLibraryCall, start.rip, ""};
     return proof;
   }
@@ -131,7 +125,8 @@ SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, con
     proof.known_flags = interpreter_.state.known_flags;
     proof.vectors = interpreter_.state.vectors;
     proof.to_write = memory_.changes();
-    // A second time round, from the canonical state: what is read before it is written is what the cycle depends on.
+    // A second time round, from the canonical state: what is read before it is written is what the cycle
+    // depends on.
     memory_.begin_tracking();
     replay(proof.cycle_length);
     proof.reads = memory_.reads();

@@ -1,9 +1,9 @@
 // Proves that only the outside can end a loop.
 //
-// Exactly one program thread runs at a time and nobody else writes its memory meanwhile. So if a thread's complete
-// state (registers, and every byte written in between) recurs, it goes through the same cycle for ever, until some
-// byte that it reads is changed by somebody else. The result depends on the program's state alone: not on when, by
-// the wall clock, somebody asked, nor on what was analysed before.
+// Exactly one program thread runs at a time and nobody else writes its memory meanwhile. So if a thread's
+// complete state (registers, and every byte written in between) recurs, it goes through the same cycle for
+// ever, until some byte that it reads is changed by somebody else. The result depends on the program's state
+// alone: not on when, by the wall clock, somebody asked, nor on what was analysed before.
 #pragma once
 
 #include <array>
@@ -28,9 +28,16 @@ struct Limits {
   unsigned pages = 64;      // pages of data the loop may touch
   // Bytes of stack a poll function may use. Below that may lie data: stacks of coroutines are on the heap.
   unsigned poll_stack = 16'384;
-  // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the shim's
-  // images and the gate.
+  // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the
+  // shim's images and the gate.
   std::span<const MemoryRange> library;
+
+  bool in_library(std::uint64_t address) const {
+    for (const MemoryRange& range : library) {
+      if (address - range.address < range.length) return true;
+    }
+    return false;
+  }
 };
 
 // Why there is no proof.
@@ -47,18 +54,19 @@ struct SpinProof {
   bool proven = false;
   Refusal refusal;
 
-  // The state of the cycle with the least (rip, registers), whichever state the analysis began with. Flags and vector
-  // halves that are unknown there are left to the caller: nothing in the cycle reads them before writing them.
+  // The state of the cycle with the least (rip, registers), whichever state the analysis began with. Flags
+  // and vector halves that are unknown there are left to the caller: nothing in the cycle reads them before
+  // writing them.
   Registers canonical;
   std::uint32_t known_flags = 0;
   VectorRegisters vectors;
   std::vector<ByteRun> to_write;  // bytes of memory that differ in the canonical state from what they are now
 
-  // What the cycle depends on: bytes that it reads, starting from the canonical state, before it writes them, with
-  // their values. A lock that is tried with XCHG is read and written; it is among them.
+  // What the cycle depends on: bytes that it reads, starting from the canonical state, before it writes them,
+  // with their values. A lock that is tried with XCHG is read and written; it is among them.
   std::vector<ByteRun> reads;
-  // Bytes the cycle writes, with their values in the canonical state. Somebody else's store to one of these would be
-  // overwritten by the running loop, so it too has to wake the thread.
+  // Bytes the cycle writes, with their values in the canonical state. Somebody else's store to one of these
+  // would be overwritten by the running loop, so it too has to wake the thread.
   std::vector<ByteRun> writes;
   unsigned cycle_length = 0;  // instructions
   unsigned steps = 0;         // instructions interpreted for the whole analysis
@@ -66,19 +74,21 @@ struct SpinProof {
 
 // A function that the supervisor answers, at whose entry a thread can wait.
 struct PollEntry {
-  std::uint32_t kind = 0;          // the caller's own number
-  std::uint64_t empty_result = 0;  // what it returns when there is nothing: 0 for poll_cq, ENOENT for start_poll
+  std::uint32_t kind = 0;  // the caller's own number
+  std::uint64_t empty_result =
+      0;  // what it returns when there is nothing: 0 for poll_cq, ENOENT for start_poll
   // Bytes of rdi, rsi and rdx that are arguments: poll_cq(cq, int count, wc).
   std::array<std::uint8_t, 3> argument_sizes{8, 4, 8};
 };
 // Asked for every address that is jumped to.
 using PollPredicate = std::function<std::optional<PollEntry>(std::uint64_t rip)>;
 
-// One poll of the cycle, at its entry: rip, rdi, esi and rdx of `registers` are the function and its arguments.
+// One poll of the cycle, at its entry: rip, rdi, esi and rdx of `registers` are the function and its
+// arguments.
 struct PollPoint {
   PollEntry entry;
-  Registers registers;        // unknown registers hold 0
-  std::uint16_t known = 0;    // general registers that are known, by number
+  Registers registers;           // unknown registers hold 0
+  std::uint16_t known = 0;       // general registers that are known, by number
   std::vector<ByteRun> written;  // bytes written since the cycle began, with their values here
 };
 
@@ -90,8 +100,8 @@ struct PollLoopProof {
   std::vector<PollPoint> polls;
   // Bytes the cycle depends on, with their values.
   std::vector<ByteRun> reads;
-  // What one whole cycle leaves in memory; mostly what was there before. After k >= 1 whole cycles the program's memory
-  // has these values, and at poll i of the next cycle also those of polls[i].written.
+  // What one whole cycle leaves in memory; mostly what was there before. After k >= 1 whole cycles the
+  // program's memory has these values, and at poll i of the next cycle also those of polls[i].written.
   std::vector<ByteRun> writes;
   unsigned cycle_length = 0;
   unsigned steps = 0;
@@ -101,9 +111,9 @@ struct PollLoopProof {
   std::vector<std::uint8_t> expected;
 };
 
-// Whether what was proven is true again for a thread at the same poll: the registers that matter and the bytes the
-// cycle depends on are the same. One batched read; nothing is interpreted. Bytes the cycle writes before it reads them
-// may differ: a caller that skips whole cycles writes `proof.writes`.
+// Whether what was proven is true again for a thread at the same poll: the registers that matter and the
+// bytes the cycle depends on are the same. One batched read; nothing is interpreted. Bytes the cycle writes
+// before it reads them may differ: a caller that skips whole cycles writes `proof.writes`.
 bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
 
 // One per program; keeps decoded code and buffers from one analysis to the next.
@@ -113,8 +123,8 @@ class SpinProver {
   SpinProof prove_spin(const Registers& start, CodeMemory& memory, const Limits& limits,
                        const VectorRegisters* vectors = nullptr);
 
-  // The thread is at the entry of a poll function (the return address on the stack), and this poll and every other of
-  // the loop returns its empty result and changes nothing the program may look at.
+  // The thread is at the entry of a poll function (the return address on the stack), and this poll and every
+  // other of the loop returns its empty result and changes nothing the program may look at.
   PollLoopProof prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll, CodeMemory& memory,
                                 const Limits& limits);
 
