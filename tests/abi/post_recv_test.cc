@@ -72,6 +72,38 @@ TEST_F(PostRecv, too_long_a_scatter_list_is_refused) {
   EXPECT_EQ(recv_producer(qp), 0u);
 }
 
+// In the error state the adapter looks at nothing by itself; doorbell_ps is the price of telling it.
+TEST_F(PostRecv, rings_the_doorbell_only_while_the_adapter_wants_it) {
+  ibv_recv_wr second{.wr_id = 2};
+  ibv_recv_wr first{.wr_id = 1, .next = &second};
+  ibv_recv_wr* bad = nullptr;
+  auto& record =
+      *reinterpret_cast<protocol::QueuePairRecord*>(world().arena.data() + fake_qp(qp).made.record_offset);
+  ASSERT_EQ(ibv_post_recv(qp, &first, &bad), 0);
+  EXPECT_TRUE(world().doorbells.empty());
+  record.recv_doorbell_wanted = 1;
+  world().spent.clear();
+  ASSERT_EQ(ibv_post_recv(qp, &second, &bad), 0);
+  ASSERT_EQ(world().doorbells.size(), 1u);
+  EXPECT_EQ(world().doorbells[0].kind, protocol::DoorbellKind::kReceiveQueue);
+  EXPECT_EQ(world().doorbells[0].number, qp->qp_num);
+  EXPECT_EQ(world().doorbells[0].context, kContext);
+  EXPECT_EQ(world().doorbells[0].value, 3u);
+  EXPECT_THAT(world().spent, testing::ElementsAre(700 + 90, 5000));
+}
+
+// Nothing new, nothing to tell.
+TEST_F(PostRecv, a_refused_request_rings_no_doorbell) {
+  ibv_sge sges[3] = {};
+  ibv_recv_wr wr{.wr_id = 1, .next = nullptr, .sg_list = sges, .num_sge = 3};
+  ibv_recv_wr* bad = nullptr;
+  auto& record =
+      *reinterpret_cast<protocol::QueuePairRecord*>(world().arena.data() + fake_qp(qp).made.record_offset);
+  record.recv_doorbell_wanted = 1;
+  EXPECT_EQ(ibv_post_recv(qp, &wr, &bad), EINVAL);
+  EXPECT_TRUE(world().doorbells.empty());
+}
+
 // The adapter fetches a shared queue in order, so any completion frees the oldest slot.
 TEST_F(PostRecv, a_shared_queue_frees_one_slot_per_completion) {
   world().on_command = [&](protocol::CommandHeader* header) {

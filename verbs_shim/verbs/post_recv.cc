@@ -1,6 +1,7 @@
 // Posting of receives, to a QP or an SRQ. There is no doorbell: the adapter reads the producer record when it
 // needs a WQE. A call takes post_recv_ps + n * post_recv_wqe_ps for a list of n, spent before the record
-// changes.
+// changes. In the error state the adapter needs none and would never look: it asks for a doorbell then
+// (QueuePairRecord::recv_doorbell_wanted), whose MMIO write takes doorbell_ps more.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
@@ -55,7 +56,15 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     *bad_wr = wr;
     return EINVAL;
   }
-  return post(qp->receive, qp->record->recv_producer, wr, bad_wr);
+  const std::uint32_t before = qp->receive.producer;
+  const int error = post(qp->receive, qp->record->recv_producer, wr, bad_wr);
+  // Between the store above and this look the token stays here, so the adapter either saw the new number when
+  // the QP failed or is asked now.
+  if (qp->receive.producer != before && qp->record->recv_doorbell_wanted.load(std::memory_order_acquire) != 0) {
+    shim::ring_doorbell(shim::costs().doorbell_ps, protocol::DoorbellKind::kReceiveQueue,
+                        handle_of(handle->context), handle->qp_num, qp->receive.producer);
+  }
+  return error;
 }
 
 int post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
