@@ -51,6 +51,12 @@ class Ring {
     return value;
   }
 
+  void pop_back() {
+    CHECK(size_ > 0);
+    --size_;
+    slots_[(first_ + size_) & mask()] = T{};
+  }
+
  private:
   std::size_t mask() const { return slots_.size() - 1; }
 

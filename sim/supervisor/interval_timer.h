@@ -1,4 +1,5 @@
-// The real-time interval timer of a process: alarm(2) and setitimer(ITIMER_REAL). Its signal goes to the first thread.
+// The real-time interval timer of a process: alarm(2) and setitimer(ITIMER_REAL). Its signal goes to the
+// first thread.
 #pragma once
 
 #include "sim/core/engine.h"
@@ -11,7 +12,9 @@ class Process;
 class IntervalTimer {
  public:
   IntervalTimer(Engine& engine, ComponentId source, Process& process)
-      : engine_(engine), process_(process), timer_(Timer::of<&IntervalTimer::on_due>(engine, source, EventClass::kSupervisor, this)) {}
+      : engine_(engine),
+        process_(process),
+        timer_(Timer::of<&IntervalTimer::on_due>(engine, source, EventClass::kSupervisor, this)) {}
 
   // Zero `value` stops it; zero `interval` fires once.
   void set(Duration value, Duration interval);

@@ -18,7 +18,8 @@ constexpr spin::MemoryRange kLibrary[] = {
 constexpr std::uint32_t kPollCq = 1;
 constexpr unsigned kMaxSkip = 256;
 
-constexpr unsigned kPollSteps = 1'000;  // instructions of a turn around a poll; the first after a completion often differs
+constexpr unsigned kPollSteps =
+    1'000;  // instructions of a turn around a poll; the first after a completion often differs
 constexpr unsigned kSpinSteps = 20'000;
 
 spin::Limits limits(unsigned steps) {
@@ -49,10 +50,12 @@ class LoopAnalyst::Code final : public spin::CodeMemory {
   ProcessMemory& memory_;
 };
 
-LoopAnalyst::LoopAnalyst(Process& process) : process_(process), code_(std::make_unique<Code>(process.memory())) {}
+LoopAnalyst::LoopAnalyst(Process& process)
+    : process_(process), code_(std::make_unique<Code>(process.memory())) {}
 LoopAnalyst::~LoopAnalyst() = default;
 
-std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[17], Instant now) {
+std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[17],
+                                             Instant now) {
   if (skip_ > 0) {
     --skip_;
     return std::nullopt;
@@ -103,11 +106,13 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   gregset_t saved;
   const auto bytes = std::as_writable_bytes(std::span(saved));
   if (!process_.memory().read(at, bytes)) return std::nullopt;
-  const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits(kSpinSteps));
+  const spin::SpinProof proof =
+      prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits(kSpinSteps));
   ++counts_.proofs;
-  if (!proof.proven) {
+  // Vector registers that carry a value round the loop would have to be restored with it.
+  if (!proof.proven || proof.vectors.known != 0) {
     ++counts_.refusals;
-    refusal_ = proof.refusal.describe();
+    refusal_ = proof.proven ? "keeps values in vector registers" : proof.refusal.describe();
     return std::nullopt;
   }
   spin::to_context(proof.canonical, saved);

@@ -1,10 +1,10 @@
-// Threads that wait by running: a loop around ibv_poll_cq that finds nothing, or a spin on memory with no call at all.
-// When the loop is proven to end only by somebody else's act (sim/supervisor/spin), the thread is parked: it gets no
-// token until a byte that the loop reads changes, the polled completion queue gets an entry, or a signal comes. What
-// the program sees is the same as if every turn of the loop had been executed:
-//   a poll loop with one poll per turn looks at t, t + c, t + 2c, … (c: the cost of an empty poll), so it goes on at
-//   the first of these times at or after the change;
-//   a spin takes no virtual time, so it goes on at the time of the change.
+// Threads that wait by running: a loop around ibv_poll_cq that finds nothing, or a spin on memory with no
+// call at all. When the loop is proven to end only by somebody else's act (sim/supervisor/spin), the thread
+// is parked: it gets no token until a byte that the loop reads changes, the polled completion queue gets an
+// entry, or a signal comes. What the program sees is the same as if every turn of the loop had been executed:
+//   a poll loop with one poll per turn looks at t, t + c, t + 2c, … (c: the cost of an empty poll), so it
+//   goes on at the first of these times at or after the change; a spin takes no virtual time, so it goes on
+//   at the time of the change.
 // A thread is parked only while no other thread of its host can run in between (they may share memory).
 #pragma once
 
@@ -21,9 +21,9 @@ namespace verbatim::supervisor {
 struct Parked {
   enum class Kind : std::uint8_t { kPoll, kSpin };
   Kind kind = Kind::kPoll;
-  Instant since{};              // kPoll: the time of the last look
-  Duration period{};            // kPoll
-  std::uint32_t context = 0;    // kPoll: the program's device handle and CQ number
+  Instant since{};            // kPoll: the time of the last look
+  Duration period{};          // kPoll
+  std::uint32_t context = 0;  // kPoll: the program's device handle and CQ number
   std::uint32_t cq_number = 0;
   std::vector<spin::ByteRun> watched;
 };
@@ -36,7 +36,8 @@ class LoopAnalyst {
 
   // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
   std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[17], Instant now);
-  // The thread was poked. If its loop is proven, its saved registers and memory are set to the canonical state.
+  // The thread was poked. If its loop is proven, its saved registers and memory are set to the canonical
+  // state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
 
   struct Counts {

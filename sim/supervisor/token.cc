@@ -63,7 +63,9 @@ bool has_ended(pid_t pid) {
 
 }  // namespace
 
-void wake_futex(std::atomic<std::uint32_t>& word) { syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0); }
+void wake_futex(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
 
 struct TokenWait::Pipe {
   Pipe(boost::asio::io_context& io, int fd, std::function<void(std::string_view)> sink)
@@ -85,7 +87,8 @@ TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
 }
 
 TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke) {
-  std::int64_t poke_us = poke_period_us_;  // doubled each time, so that a long computation is hardly disturbed
+  std::int64_t poke_us =
+      poke_period_us_;  // doubled each time, so that a long computation is hardly disturbed
   auto& message = region.header().message;
   std::int64_t silent_ms = 0;
   std::int64_t asleep_ms = 0;
@@ -118,7 +121,8 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
       silent_ms = asleep_ms = 0;
       continue;
     }
-    // Time in which we did not run ourselves (a stopped or overloaded machine) says nothing about the program.
+    // Time in which we did not run ourselves (a stopped or overloaded machine) says nothing about the
+    // program.
     const std::int64_t counted = std::min<std::int64_t>(passed, 10 * kGlanceMs);
     silent_ms += counted;
     asleep_ms = seen.state == 'S' ? asleep_ms + counted : 0;
@@ -129,7 +133,8 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
     }
     if (silent_ms > stuck_after_ms_) {
       stuck_doing_ = fmt::format(
-          "has been computing for {} s without a call; a loop that waits for memory to change or a long computation "
+          "has been computing for {} s without a call; a loop that waits for memory to change or a long "
+          "computation "
           "looks like this (raise --stuck-after for the latter)",
           silent_ms / 1000);
       return Result::kStuck;

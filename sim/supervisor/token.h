@@ -1,5 +1,5 @@
-// Hands the token to a program and waits until it comes back. This is the only place where the simulator waits for
-// wall-clock time to pass; nothing that happens here may decide what happens next in virtual time.
+// Hands the token to a program and waits until it comes back. This is the only place where the simulator
+// waits for wall-clock time to pass; nothing that happens here may decide what happens next in virtual time.
 #pragma once
 
 #include <sys/types.h>

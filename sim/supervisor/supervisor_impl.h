@@ -1,0 +1,123 @@
+// The inside of Supervisor, shared by its parts:
+//   supervisor.cc           the loop, the start and the end of processes, reports
+//   supervisor_tokens.cc    handing the token over, and what a thread asks when it gives it back
+//   supervisor_parking.cc   threads that wait by running
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/supervisor/horizon.h"
+#include "sim/supervisor/kernel.h"
+#include "sim/supervisor/parking.h"
+#include "sim/supervisor/process.h"
+#include "sim/supervisor/supervisor.h"
+#include "sim/supervisor/token.h"
+
+namespace verbatim::supervisor {
+
+class Supervisor::Impl {
+ public:
+  Impl(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable& components,
+       std::vector<HostSpec> hosts, const ManagementNetworkSpec& network, const SupervisorOptions& options)
+      : engine_(engine),
+        tracer_(tracer),
+        choices_(choices),
+        hosts_(std::move(hosts)),
+        options_(options),
+        horizon_(engine, hosts_, static_cast<std::uint32_t>(components.size())),
+        token_(options_.limits.stuck_after_ms, options_.poke_period_us),
+        kernel_(
+            engine, tracer, hosts_, network, options_,
+            [this](Process& process, int fd, std::span<const std::byte> bytes) {
+              output(process, fd, bytes);
+            },
+            [this](Process& process, const std::string& text) { warn(process, text); },
+            [this](Process& process) { return make_thread(process); }) {}
+
+  ~Impl() { kill_all(); }
+
+  RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
+
+ private:
+  // The start of one program.
+  struct Start {
+    Start(Impl& owner, std::size_t index, ComponentId component)
+        : impl(owner),
+          program(index),
+          timer(owner.engine_, component, EventClass::kProgram, this, [](void* self) {
+            auto* start = static_cast<Start*>(self);
+            start->impl.start(start->program);
+          }) {}
+    Impl& impl;
+    std::size_t program;
+    Timer timer;
+  };
+
+  void start(std::size_t program);
+  Thread* make_thread(Process& process);
+  void on_thread(Thread& thread);
+  // The thread's answer is in place: it runs until its next request.
+  void resume(Thread& thread, const Answer& answer);
+  void take_request(Process& process);
+  bool wait_for_message(Process& process);
+  bool take_request_of(Thread& thread);
+  bool take_poke(Thread& thread);
+  bool park_poll(Thread& thread);
+  LoopAnalyst& analyst_of(Process& process);
+  void check_watched(Process& ran);
+  bool watched_bytes_changed(Thread& thread);
+  void on_memory_written(Process& process, std::uint64_t address, std::size_t length);
+  bool alone_on_host(const Thread& thread, std::size_t host) const;
+  bool someone_parked(std::size_t host) const;
+  std::string why_not_parked(Process& process);
+  bool take_slice(Thread& thread);
+  void ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context, std::uint32_t number,
+            std::uint64_t value);
+  void end_thread(Thread& thread);
+  void end(Process& process);
+  void reap(Process& process);
+  void kill_all();
+  void output(Process& process, int fd, std::span<const std::byte> bytes);
+  void warn(Process& process, const std::string& text);
+  std::string title(const Process& process) const {
+    return fmt::format("{}: {} (pid {})", process.host().name, process.name(), process.pid());
+  }
+  void finish(Outcome outcome, std::string finding) {
+    finished_ = true;
+    result_.outcome = outcome;
+    result_.findings.push_back(std::move(finding));
+  }
+  void report_deadlock();
+  bool any_alive() const {
+    return std::any_of(processes_.begin(), processes_.end(), [](const auto& p) { return p->alive; });
+  }
+
+  Engine& engine_;
+  Tracer& tracer_;
+  Choices& choices_;
+  std::vector<HostSpec> hosts_;
+  SupervisorOptions options_;
+  Horizon horizon_;
+  TokenWait token_;
+  Kernel kernel_;
+  const std::vector<ProgramSpec>* programs_ = nullptr;
+  OutputListener* listener_ = nullptr;
+  std::vector<std::unique_ptr<Start>> starts_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::size_t not_started_ = 0;
+  std::uint32_t next_tid_ = 0;
+  int core_ = 0;
+  Thread* running_ = nullptr;  // whoever got the token last
+  Thread* died_ = nullptr;     // its process has ended while it held the token
+  Instant granted_{};          // horizon of the current slice
+  Instant slice_end_{};        // clock of the thread that gave the token back
+  bool finished_ = false;
+  RunResult result_;
+};
+
+}  // namespace verbatim::supervisor

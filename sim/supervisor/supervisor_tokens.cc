@@ -1,0 +1,210 @@
+// The token: a thread gets it with an answer, and gives it back with a request.
+#include <fmt/format.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/supervisor/device_files.h"
+#include "sim/supervisor/supervisor_impl.h"
+
+namespace verbatim::supervisor {
+
+void Supervisor::Impl::take_request(Process& process) {
+  while (wait_for_message(process)) {
+    // Copied once; what the program writes there later does not matter.
+    const std::uint32_t index = process.region().header().message_slot;
+    Thread* thread = nullptr;
+    for (auto& candidate : process.threads()) {
+      if (candidate->slot() == index && candidate->state() != Thread::State::kDead) thread = candidate.get();
+    }
+    if (thread == nullptr) {
+      finish(Outcome::kStuck,
+             title(process) + " overwrote the memory it shares with the simulator; it was stopped");
+      return;
+    }
+    if (take_request_of(*thread)) return;
+    protocol::ThreadSlot& slot = process.region().slot(index);
+    slot.go.store(1, std::memory_order_release);
+    wake_futex(slot.go);
+  }
+}
+
+// False: there is none, and why has been dealt with.
+bool Supervisor::Impl::wait_for_message(Process& process) {
+  // Its first thread holds the token of a process that has just started.
+  const bool first = running_ == nullptr || &running_->process() != &process;
+  const auto tid =
+      first ? process.native_pid() : static_cast<pid_t>(process.region().slot(running_->slot()).native_tid);
+  switch (token_.wait(process.region(), process.native_pid(), tid, process.attached)) {
+    case TokenWait::Result::kMessage:
+      return true;
+    case TokenWait::Result::kDied:
+      if (running_ == nullptr) {
+        end(process);
+      } else if (take_slice(*running_)) {
+        running_->call().request = protocol::Request::kNone;
+        died_ = running_;
+        running_->run_at(slice_end_);
+      }
+      return false;
+    case TokenWait::Result::kInterrupted:
+      finish(Outcome::kInterrupted, "the run was interrupted");
+      return false;
+    case TokenWait::Result::kStuck:
+      finish(Outcome::kStuck, title(process) + " " + token_.stuck_doing() + why_not_parked(process));
+      return false;
+  }
+  return false;
+}
+
+std::string Supervisor::Impl::why_not_parked(Process& process) {
+  if (process.analyst() == nullptr || process.analyst()->refusal().empty()) return "";
+  return " (its loop could not be proven to wait for the outside: it " + process.analyst()->refusal() + ")";
+}
+
+// False: a poke that led to nothing, the thread goes on as if it had never been sent.
+bool Supervisor::Impl::take_request_of(Thread& thread) {
+  Process& process = thread.process();
+  const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  if (slot.request == protocol::Request::kPoke) return take_poke(thread);
+  if (!take_slice(thread)) return true;
+  PendingCall& call = thread.call();
+  call.request = slot.request;
+  call.number = slot.number;
+  for (int i = 0; i < 6; ++i) call.arguments[i] = slot.arguments[i];
+
+  Duration cost = Duration::zero();
+  switch (call.request) {
+    case protocol::Request::kSpend:
+    case protocol::Request::kPoll:
+    case protocol::Request::kDoorbell: {
+      constexpr std::int64_t kLongest = 1'000'000'000'000;  // one second: far beyond any modelled cost
+      cost = Duration(std::clamp<std::int64_t>(call.arguments[0], 0, kLongest));
+      break;
+    }
+    case protocol::Request::kAttach:
+    case protocol::Request::kFault:
+      break;
+    default:
+      cost = kernel_.cost(thread);
+  }
+  thread.run_at(slice_end_ + cost);
+  check_watched(process);
+  return true;
+}
+
+// What the thread did on its own: its clock has moved on, and its doorbells are to ring at their own times.
+bool Supervisor::Impl::take_slice(Thread& thread) {
+  Process& process = thread.process();
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  const Instant clock = instant_from_ps(slot.clock_ps);
+  const std::uint32_t count = slot.doorbell_count;
+  std::vector<protocol::QueuedDoorbell> doorbells;
+  bool sound = clock >= engine_.now() && clock <= std::max(engine_.now(), granted_) &&
+               count <= protocol::kMaxQueuedDoorbells;
+  for (std::uint32_t i = 0; sound && i < count; ++i) {
+    doorbells.push_back(slot.doorbells[i]);
+    const std::int64_t earliest = i == 0 ? to_ps(engine_.now()) : doorbells[i - 1].time_ps;
+    sound = doorbells[i].time_ps >= earliest && doorbells[i].time_ps <= to_ps(clock);
+  }
+  if (!sound) {
+    finish(Outcome::kStuck,
+           title(process) + " overwrote the memory it shares with the simulator; it was stopped");
+    return false;
+  }
+  slot.doorbell_count = 0;
+  slice_end_ = clock;
+  thread.queue_doorbells(doorbells, [](Thread& ringing, const protocol::QueuedDoorbell& doorbell) {
+    ringing.process().owner<Impl>().ring(ringing, doorbell.kind, doorbell.context, doorbell.number,
+                                         doorbell.value);
+  });
+  return true;
+}
+
+void Supervisor::Impl::ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context,
+                            std::uint32_t number, std::uint64_t value) {
+  auto& contexts = thread.process().contexts();
+  if (context < 1 || context > contexts.size() || !contexts[context - 1]->open()) return;
+  contexts[context - 1]->hca().ring_doorbell(contexts[context - 1]->handle(), kind, number, value);
+}
+
+void Supervisor::Impl::on_thread(Thread& thread) {
+  Process& process = thread.process();
+  if (died_ == &thread) {
+    died_ = nullptr;
+    end(process);
+    return;
+  }
+  const PendingCall& call = thread.call();
+  switch (call.request) {
+    case protocol::Request::kPoll:
+      if (!park_poll(thread)) resume(thread, {});
+      return;
+    case protocol::Request::kSpend:
+    case protocol::Request::kPoke:
+      resume(thread, {});
+      return;
+    case protocol::Request::kDoorbell:
+      ring(thread, static_cast<protocol::DoorbellKind>(call.arguments[1]),
+           static_cast<std::uint64_t>(call.arguments[2]), static_cast<std::uint32_t>(call.arguments[3]),
+           static_cast<std::uint64_t>(call.arguments[4]));
+      resume(thread, {});
+      return;
+    case protocol::Request::kCommand:
+      resume(thread, kernel_.command(thread));
+      return;
+    case protocol::Request::kSystemCall:
+      if (const Kernel::Outcome answer = kernel_.execute(thread)) resume(thread, *answer);
+      return;
+    case protocol::Request::kRefused:
+      resume(thread, kernel_.refuse(thread));
+      return;
+    case protocol::Request::kAttach:
+      process.attached = true;
+      token_.drain();  // what the loader had to say comes before what the program says
+      resume(thread, {});
+      return;
+    case protocol::Request::kFault:
+      warn(process, fmt::format("died of signal {} ({}) at address {:#x}", call.arguments[0],
+                                strsignal(static_cast<int>(call.arguments[0])), call.arguments[1]));
+      resume(thread, {});
+      return;
+    case protocol::Request::kNone:
+      break;
+  }
+  finish(Outcome::kStuck,
+         title(process) + " overwrote the memory it shares with the simulator; it was stopped");
+}
+
+void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
+  Process& process = thread.process();
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  slot.result = answer.result;
+  slot.action = answer.action;
+  slot.action_arguments[0] = answer.arguments[0];
+  slot.action_arguments[1] = answer.arguments[1];
+  slot.clock_ps = to_ps(engine_.now());
+  slot.raise_signal = static_cast<std::uint32_t>(thread.take_signal());
+  slot.doorbell_count = 0;
+  granted_ = engine_.now();
+  if (options_.mode == Mode::kSlices && !someone_parked(process.host_index())) {
+    granted_ = std::min(horizon_.of(process.host_index()), options_.limits.virtual_end);
+  }
+  slot.horizon_ps = granted_ > engine_.now() ? to_ps(granted_) : 0;
+  ++result_.hand_overs;
+  running_ = &thread;
+  slot.go.store(1, std::memory_order_release);
+  wake_futex(slot.go);
+  const bool ends =
+      thread.call().request == protocol::Request::kSystemCall && thread.call().number == SYS_exit &&
+      std::count_if(process.threads().begin(), process.threads().end(),
+                    [](const auto& other) { return other->state() != Thread::State::kDead; }) > 1;
+  if (ends) {
+    end_thread(thread);
+  } else {
+    take_request(process);
+  }
+}
+
+}  // namespace verbatim::supervisor
