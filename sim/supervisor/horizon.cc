@@ -13,7 +13,7 @@ Horizon::Horizon(const Engine& engine, const std::vector<HostSpec>& hosts, std::
     for (const hca::Hca* device : hosts[i].devices) {
       adapter_host_.at(device->component().value) = static_cast<int>(i);
       const host::PcieProfile& pcie = device->profile().pcie;
-      least.to_memory = std::min(least.to_memory, pcie.one_way_latency + pcie.memory_write_latency);
+      least.to_memory = std::min(least.to_memory, pcie.one_way_latency);
       least.mmio = std::min(least.mmio, pcie.one_way_latency);
       least.from_doorbell =
           std::min(least.from_doorbell, 3 * pcie.one_way_latency + pcie.memory_read_latency);

@@ -5,9 +5,7 @@
 // Everything that can happen is a scheduled event or follows from one, so the horizon is a minimum over the
 // engine's queue, each event moved by the least time its consequences need to reach the thread's host:
 //   an event of the host's own adapter      at once (it may read or write the host's memory)
-//   any other event of the fabric           one-way latency of PCI Express plus the latency of host memory: a
-//   packet
-//                                            has to become a DMA access first
+//   any other event of the fabric           one-way latency of PCI Express: a packet has to become a DMA request first
 //   a thread of another host                a doorbell, a WQE fetch there, then as above
 //   another thread of this host             at once (they may share memory)
 //   the management network, a timeout       at once

@@ -11,6 +11,7 @@
 namespace verbatim::supervisor {
 
 void Supervisor::Impl::take_request(Process& process) {
+  token_.handed_over();
   while (wait_for_message(process)) {
     // Copied once; what the program writes there later does not matter.
     const std::uint32_t index = process.region().header().message_slot;

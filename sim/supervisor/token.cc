@@ -86,25 +86,27 @@ TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
   });
 }
 
+void TokenWait::handed_over() {
+  poke_us_ = poke_period_us_;
+  silent_ms_ = asleep_ms_ = 0;
+  last_look_ = std::chrono::steady_clock::now();
+}
+
 TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke) {
-  std::int64_t poke_us =
-      poke_period_us_;  // doubled each time, so that a long computation is hardly disturbed
   auto& message = region.header().message;
-  std::int64_t silent_ms = 0;
-  std::int64_t asleep_ms = 0;
-  auto last_look = std::chrono::steady_clock::now();
   while (true) {
     if (message.load(std::memory_order_acquire) != 0) {
       message.store(0, std::memory_order_relaxed);
       return Result::kMessage;
     }
-    const std::int64_t wait_us = may_poke ? std::min(poke_us, kGlanceMs * 1000) : kGlanceMs * 1000;
+    const std::int64_t wait_us = may_poke ? std::min(poke_us_, kGlanceMs * 1000) : kGlanceMs * 1000;
     const timespec timeout{0, wait_us * 1000};
     const long slept = syscall(SYS_futex, &message, FUTEX_WAIT, 0, &timeout, nullptr, 0);
     if (slept == 0 || errno == EAGAIN) continue;
     if (errno == ETIMEDOUT && may_poke && is_computing(pid, tid)) {
       syscall(SYS_tgkill, pid, tid, protocol::kPokeSignal);
-      poke_us = std::min(poke_us * 2, kGlanceMs * 1000);
+      // Ever less often, so that a long computation is hardly disturbed.
+      poke_us_ = std::min(poke_us_ * 2, kGlanceMs * 1000);
     }
     drain();
     if (interrupted_) return Result::kInterrupted;
@@ -113,30 +115,30 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
       return Result::kDied;
     }
     const auto now = std::chrono::steady_clock::now();
-    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_look).count();
+    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_look_).count();
     if (passed < kGlanceMs) continue;
-    last_look = now;
+    last_look_ = now;
     const Glance seen = glance(pid, tid);
     if (seen.state == 't' || seen.state == 'T') {  // a debugger holds it: the whole fabric waits
-      silent_ms = asleep_ms = 0;
+      silent_ms_ = asleep_ms_ = 0;
       continue;
     }
     // Time in which we did not run ourselves (a stopped or overloaded machine) says nothing about the
     // program.
     const std::int64_t counted = std::min<std::int64_t>(passed, 10 * kGlanceMs);
-    silent_ms += counted;
-    asleep_ms = seen.state == 'S' ? asleep_ms + counted : 0;
-    if (asleep_ms > std::min(kAsleepLimitMs, stuck_after_ms_)) {
+    silent_ms_ += counted;
+    asleep_ms_ = seen.state == 'S' ? asleep_ms_ + counted : 0;
+    if (asleep_ms_ > std::min(kAsleepLimitMs, stuck_after_ms_)) {
       stuck_doing_ = "sleeps in the kernel in " + seen.call +
                      ", which the simulation does not know of, so virtual time cannot go on";
       return Result::kStuck;
     }
-    if (silent_ms > stuck_after_ms_) {
+    if (silent_ms_ > stuck_after_ms_) {
       stuck_doing_ = fmt::format(
           "has been computing for {} s without a call; a loop that waits for memory to change or a long "
           "computation "
           "looks like this (raise --stuck-after for the latter)",
-          silent_ms / 1000);
+          silent_ms_ / 1000);
       return Result::kStuck;
     }
   }

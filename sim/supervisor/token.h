@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,6 +28,9 @@ class TokenWait {
 
   TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us);
 
+  // The token, or its life, has been given to a program: its silence is counted from now on. An answered poke is no sign
+  // of life.
+  void handed_over();
   // Thread `tid` of process `pid` (as Linux counts) has been given the token or its life before.
   // It may be poked when it computes, once the shim is in place.
   Result wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke);
@@ -44,6 +48,10 @@ class TokenWait {
 
   std::int64_t stuck_after_ms_;
   std::int64_t poke_period_us_;
+  std::int64_t poke_us_ = 0;  // until the next poke
+  std::int64_t silent_ms_ = 0;
+  std::int64_t asleep_ms_ = 0;
+  std::chrono::steady_clock::time_point last_look_;
   std::string stuck_doing_;
   bool interrupted_ = false;
   boost::asio::io_context io_;
