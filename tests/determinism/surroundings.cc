@@ -118,8 +118,7 @@ Load::Load(int per_processor) {
         CPU_ZERO(&one);
         CPU_SET(core, &one);
         ::sched_setaffinity(0, sizeof one, &one);
-        for (volatile unsigned long n = 0;; n = n + 1) {
-        }
+        while (true) asm volatile("");
       }
       if (child > 0) children_.push_back(child);
     }

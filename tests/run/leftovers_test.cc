@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <set>
 
@@ -39,34 +40,45 @@ std::set<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-// Verbatim as a child of ours, its temporary files in `folder`. The mark goes into the programs' argument lists.
-pid_t start(const std::string& folder, const std::string& mark) {
+// A run whose programs carry the mark in their environment. It does not end by itself: the last never comes back.
+std::string scenario_in(const std::string& folder, const std::string& mark) {
+  nlohmann::json programs;
+  for (const char* command : {"ibv_rc_pingpong -n 100000", "ibv_rc_pingpong -n 100000 server", PROCESS_FOLDER "/stuck thread"}) {
+    programs.push_back({{"host", programs.empty() ? "server" : "client"},
+                        {"command", command},
+                        {"start", std::to_string(100 * programs.size()) + " ms"},
+                        {"env", {{"MARK", mark}}}});
+  }
+  std::string path = folder + "/scenario.json";
+  std::ofstream(path) << nlohmann::json{{"topology", support::topology("two_hosts")}, {"programs", programs}};
+  return path;
+}
+
+// Verbatim as a child of ours, its temporary files in `folder`.
+pid_t start(const std::string& scenario, const std::string& folder, bool verify) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
   ::setenv("TMPDIR", folder.c_str(), 1);
-  const std::string topology = support::topology("two_hosts"), program = support::verbatim_program();
-  const std::string server = "server=/usr/bin/env MARK=" + mark + " ibv_rc_pingpong -n 100000";
-  const std::string client = "client=/usr/bin/env MARK=" + mark + " ibv_rc_pingpong -n 100000 server";
-  const std::string thread = "client=" PROCESS_FOLDER "/stuck thread " + mark;
-  ::execl(program.c_str(), program.c_str(), "run", "--verify", "--topology", topology.c_str(), server.c_str(),
-          client.c_str(), thread.c_str(), nullptr);
+  const std::string program = support::verbatim_program();
+  ::execl(program.c_str(), program.c_str(), "run", verify ? "--verify" : "--quiet", scenario.c_str(), nullptr);
   ::_exit(127);
 }
 
 TEST(Leftovers, killed_at_random_moments) {
-  const support::TemporaryFolder folder;
+  const support::TemporaryFolder folder, files;
   const std::string mark = "verbatim-leftovers-" + std::to_string(::getpid());
+  const std::string scenario = scenario_in(files.path(), mark);
   const auto shared_before = names_in("/dev/shm");
   std::mt19937 random(20);  // the moments are of wall-clock time; the seed only spreads them
   int alive_at_kill = 0;
   for (int round = 0; round < 20; ++round) {
-    const pid_t child = start(folder.path(), mark);
+    const pid_t child = start(scenario, folder.path(), round % 2 == 1);
     ASSERT_GT(child, 0);
     const int wait_us = static_cast<int>(random() % 300'000);
     ::usleep(static_cast<useconds_t>(wait_us));
-    alive_at_kill += marked_processes(mark).size() > 1;
+    alive_at_kill += !marked_processes(mark).empty();
     ASSERT_EQ(::kill(child, SIGKILL), 0);
     int status;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -89,9 +101,9 @@ TEST(Leftovers, killed_at_random_moments) {
 // The polite ways to stop a run: it ends at once with a sentence and leaves nothing behind either.
 TEST(Leftovers, interrupted_runs_end_all_their_programs) {
   for (const int signal : {SIGINT, SIGTERM}) {
-    const support::TemporaryFolder folder;
+    const support::TemporaryFolder folder, files;
     const std::string mark = "verbatim-interrupted-" + std::to_string(::getpid());
-    const pid_t child = start(folder.path(), mark);
+    const pid_t child = start(scenario_in(files.path(), mark), folder.path(), signal == SIGINT);
     ASSERT_GT(child, 0);
     for (int tries = 0; tries < 500 && marked_processes(mark).size() < 2; ++tries) ::usleep(10'000);
     ::usleep(100'000);
