@@ -5,6 +5,7 @@
 #include "sim/hca/adapter.h"
 #include "sim/hca/queue_pair.h"
 #include "sim/ib/aeth.h"
+#include "sim/ib/segmentation.h"
 
 namespace verbatim::hca {
 
@@ -40,16 +41,27 @@ ib::WcOpcode wc_opcode(WqeOpcode opcode) {
 
 void Completer::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
-  if (!operation.has_aeth) return qp_.adapter.receiver.drop(incoming, DropReason::kStale);
   const ib::Psn psn = packet.bth.psn;
-  qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kAckReceived, qp_.number, psn.value,
-                            packet.aeth.syndrome, packet.aeth.msn);
+  const bool is_acknowledgement = packet.bth.opcode == ib::Opcode::kRcAcknowledge;
+  if (is_acknowledgement) {
+    qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kAckReceived, qp_.number, psn.value,
+                              packet.aeth.syndrome, packet.aeth.msn);
+  }
   // IBA 9.7.5.1.2: only acknowledgements of outstanding requests count, ghosts and duplicates are ignored.
   const Requester& requester = qp_.requester;
   if (distance(requester.unacknowledged_, psn) < 0 || distance(psn, requester.highest_psn_) <= 0) {
     return qp_.adapter.receiver.drop(incoming, DropReason::kStale);
   }
+  if (is_acknowledgement) {
+    qp_.adapter.receiver.release(incoming, qp_.adapter.engine.now());
+    return on_acknowledgement(packet);
+  }
+  on_read_response(incoming, operation);
   qp_.adapter.receiver.release(incoming, qp_.adapter.engine.now());
+}
+
+void Completer::on_acknowledgement(const ib::Packet& packet) {
+  const ib::Psn psn = packet.bth.psn;
   const std::uint8_t syndrome = packet.aeth.syndrome;
   switch (ib::ack_kind(syndrome)) {
     case ib::AckKind::kAck:
@@ -63,27 +75,79 @@ void Completer::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
   }
 }
 
-void Completer::retire_through(ib::Psn psn) {
+void Completer::on_read_response(Incoming& incoming, const ib::OpcodeInfo& operation) {
   Requester& requester = qp_.requester;
-  const ib::Psn end = psn + 1;
-  if (distance(requester.unacknowledged_, end) <= 0) return;
-  requester.unacknowledged_ = end;
-  requester.reload_retries();  // IBA 9.7.6.1.3: progress restores the counters
-  while (!requester.works_.empty() && requester.works_.front().begun &&
-         distance(requester.works_.front().end_psn(), end) >= 0) {
-    complete(requester.works_.front(), WcStatus::kSuccess);
+  const ib::Packet& packet = *incoming.packet;
+  const ib::Psn psn = packet.bth.psn;
+  if (!retire_through(psn - 1)) return;
+  const SendWork& work = requester.works_.front();
+  if (work.opcode != WqeOpcode::kRdmaRead) return fail(WcStatus::kBadResponseError);
+  // IBA 9.9.2.2: the response has the packets the request asked for. FIRST and ONLY also begin what was asked
+  // for again.
+  const std::uint32_t offset = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * qp_.path_mtu();
+  const ib::Segment segment = ib::next_segment(ib::Transport::kRc, ib::MessageKind::kReadResponse,
+                                               work.length, offset, qp_.path_mtu());
+  const bool acknowledges = !operation.has_aeth || ib::ack_kind(packet.aeth.syndrome) == ib::AckKind::kAck;
+  if (packet.payload.length != segment.length || operation.ends_message != segment.ends_message ||
+      !acknowledges) {
+    return fail(WcStatus::kBadResponseError);
+  }
+  if (!qp_.scatter(work.sges, offset, incoming)) return fail(WcStatus::kLocalProtectionError);
+  if (segment.ends_message) {
+    complete(work, WcStatus::kSuccess);
     retire_front();
   }
+  advance_to(psn + 1);
+  requester.restart_ack_timer();
+  qp_.check_drained();
+  requester.wake();
+}
+
+bool Completer::retire_through(ib::Psn psn) {
+  Requester& requester = qp_.requester;
+  const ib::Psn end = psn + 1;
+  if (distance(requester.unacknowledged_, end) <= 0) return true;
+  while (!requester.works_.empty() && requester.works_.front().begun) {
+    const SendWork& work = requester.works_.front();
+    if (distance(work.first_psn, end) <= 0) break;
+    if (work.has_response()) {
+      // IBA 9.7.5.2.4: an answer to a later request implies that the response to this one was lost.
+      if (is_before(requester.unacknowledged_, work.first_psn)) advance_to(work.first_psn);
+      ask_again();
+      return false;
+    }
+    if (distance(work.end_psn(), end) < 0) break;
+    complete(work, WcStatus::kSuccess);
+    retire_front();
+  }
+  advance_to(end);
+  return true;
+}
+
+void Completer::advance_to(ib::Psn psn) {
+  Requester& requester = qp_.requester;
+  requester.unacknowledged_ = psn;
+  requester.asked_again_ = false;
+  requester.reload_retries();  // IBA 9.7.6.1.3: progress restores the counters
   // Packets about to be sent again may be acknowledged by their first sending.
-  if (distance(requester.next_psn_, end) > 0) requester.seek(end);
+  if (distance(requester.next_psn_, psn) > 0) requester.seek(psn);
   if (requester.rnr_waiting_) {
     requester.rnr_waiting_ = false;
     requester.rnr_timer_.cancel();
   }
 }
 
+void Completer::ask_again() {
+  Requester& requester = qp_.requester;
+  // Once for what is missing: the rest of the old response still comes.
+  if (requester.asked_again_) return;
+  if (requester.retries_left_ == 0) return fail(WcStatus::kRetryExceeded);
+  --requester.retries_left_;
+  requester.go_back(requester.unacknowledged_, RetryCause::kMissingResponse, requester.retries_left_);
+}
+
 void Completer::on_ack(ib::Psn psn) {
-  retire_through(psn);
+  if (!retire_through(psn)) return;
   qp_.requester.restart_ack_timer();
   qp_.check_drained();
   qp_.requester.wake();
@@ -93,7 +157,7 @@ void Completer::on_nak(std::uint8_t syndrome, ib::Psn psn) {
   Requester& requester = qp_.requester;
   const auto code = ib::nak_code(syndrome);
   if (!code) return;
-  retire_through(psn - 1);  // a NAK acknowledges everything before it
+  if (!retire_through(psn - 1)) return;  // a NAK acknowledges everything before it
   switch (*code) {
     case ib::NakCode::kPsnSequenceError:
       if (requester.retries_left_ == 0) return fail(WcStatus::kRetryExceeded);
@@ -112,7 +176,7 @@ void Completer::on_nak(std::uint8_t syndrome, ib::Psn psn) {
 
 void Completer::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn) {
   Requester& requester = qp_.requester;
-  retire_through(psn - 1);
+  if (!retire_through(psn - 1)) return;
   if (requester.rnr_waiting_) return;
   constexpr std::uint8_t kEndless = 7;
   if (qp_.attributes.rnr_retry != kEndless) {
@@ -126,10 +190,11 @@ void Completer::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn) {
 
 void Completer::retire_front() {
   Requester& requester = qp_.requester;
-  requester.works_.pop_front();
+  const bool had_response = requester.works_.pop_front().has_response();
   qp_.send_queue.retire();
   if (requester.cursor_ > 0) {
     --requester.cursor_;
+    if (had_response) --requester.responses_awaited_;
   } else {
     requester.cursor_offset_ = 0;
   }
@@ -172,6 +237,7 @@ void Completer::flush_all() {
   }
   requester.cursor_ = 0;
   requester.cursor_offset_ = 0;
+  requester.responses_awaited_ = 0;
   requester.fetch_more();
 }
 

@@ -1,6 +1,6 @@
-// What acknowledgements do to the requester's work (IBA 9.7.7.2): requests complete in order up to the
-// acknowledged PSN; NAKs and silence become retries and, in the end, a completion in error, after which
-// everything is flushed.
+// What acknowledgements and responses do to the requester's work (IBA 9.7.7.2): requests complete in order up
+// to the acknowledged PSN; NAKs and silence become retries and, in the end, a completion in error, after
+// which everything is flushed.
 #pragma once
 
 #include "sim/hca/receive_pipeline.h"
@@ -27,9 +27,15 @@ class Completer {
   void flush_all();
 
  private:
+  void on_acknowledgement(const ib::Packet& packet);
+  void on_read_response(Incoming& incoming, const ib::OpcodeInfo& operation);
   void on_ack(ib::Psn psn);
-  // Requests whose last PSN is `psn` or earlier are complete.
-  void retire_through(ib::Psn psn);
+  // The responder has executed everything up to `psn`: those requests are complete. False when the response
+  // of a READ among them is missing; it is asked for again.
+  bool retire_through(ib::Psn psn);
+  // Nothing before `psn` is outstanding any more.
+  void advance_to(ib::Psn psn);
+  void ask_again();
   void on_nak(std::uint8_t syndrome, ib::Psn psn);
   void on_rnr_nak(std::uint8_t timer_code, ib::Psn psn);
   void complete(const SendWork& work, ib::WcStatus status);

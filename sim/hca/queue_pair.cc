@@ -52,7 +52,8 @@ QueuePair::QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, co
       recv_queue(recv),
       requester(*this),
       completer(*this),
-      responder(*this) {}
+      responder(*this),
+      responses(*this) {}
 
 QueuePair::~QueuePair() { responder.reset(); }
 
@@ -77,7 +78,7 @@ void QueuePair::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
 }
 
 bool QueuePair::gathers_in_one_piece(const Outgoing& outgoing) const {
-  return requester.work_of(outgoing)->sges.size() == 1;
+  return outgoing.is_response || requester.work_of(outgoing)->sges.size() == 1;
 }
 
 std::vector<std::uint32_t> QueuePair::gather_pieces(const Outgoing& outgoing) const {
@@ -92,6 +93,12 @@ std::vector<std::uint32_t> QueuePair::gather_pieces(const Outgoing& outgoing) co
 }
 
 void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
+  if (outgoing.is_response) {
+    if (!context.program.memory->read(outgoing.address, to)) {
+      adapter.notifier.dma_fault(context, outgoing.work, outgoing.address, to.size());
+    }
+    return;
+  }
   const SendWork* work = requester.work_of(outgoing);
   if (work == nullptr) {  // acknowledged by its first sending meanwhile: the bytes will be a duplicate's
     std::memset(to.data(), 0, to.size());
@@ -107,6 +114,25 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
                    });
 }
 
+bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, Incoming& incoming) {
+  const ib::Payload& payload = incoming.packet->payload;
+  if (payload.length == 0) return true;
+  std::vector<MemoryPiece>& pieces = adapter.scratch_pieces;
+  pieces.clear();
+  const bool allowed = list.visit(
+      offset, payload.length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
+        const KeyCheck key =
+            adapter.keys.check(sge.lkey, context, params.pd, sge.va + skip, part, ib::kLocalWrite);
+        if (key.region == nullptr) return false;
+        pieces.push_back({key.address, part, sge.lkey});
+        return true;
+      });
+  if (!allowed) return false;
+  const auto times = adapter.payloads.write(context, payload, pieces);
+  adapter.receiver.release(incoming, times.left_adapter);
+  return true;
+}
+
 void QueuePair::set_state(QpState to) {
   adapter.tracer.record(adapter.id, TraceEvent::kQpState, number, static_cast<std::uint64_t>(state_),
                         static_cast<std::uint64_t>(to));
@@ -118,6 +144,7 @@ void QueuePair::enter_error() {
   set_state(QpState::kErr);
   requester.abandon();
   completer.flush_all();
+  responses.abandon();
   responder.flush();
 }
 
@@ -130,6 +157,7 @@ void QueuePair::fail_fatally() {
 void QueuePair::reset() {
   ++ring_epoch;
   requester.reset();
+  responses.reset();
   responder.reset();
   send_queue = WorkQueue(context.arena->at(params.send_offset, send_queue.size_bytes()), send_queue.entries(),
                          send_queue.stride());

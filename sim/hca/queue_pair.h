@@ -9,6 +9,7 @@
 #include "sim/hca/context.h"
 #include "sim/hca/requester.h"
 #include "sim/hca/responder.h"
+#include "sim/hca/response_queue.h"
 #include "sim/hca/send_pipeline.h"
 #include "sim/hca/work_queue.h"
 #include "sim/ib/types.h"
@@ -53,6 +54,7 @@ class QueuePair {
   Requester requester;
   Completer completer;
   Responder responder;
+  ResponseQueue responses;
 
   ib::QpState state() const { return state_; }
   std::uint32_t path_mtu() const { return path_mtu_; }
@@ -67,16 +69,33 @@ class QueuePair {
   void on_send_doorbell(std::uint32_t producer) { requester.on_doorbell(producer); }
   void receive(Incoming incoming, const ib::OpcodeInfo& operation);
 
-  // The send pipeline's side.
-  bool has_packet() const { return requester.has_packet(); }
-  std::uint32_t next_packet_bytes() const { return requester.next_packet_bytes(); }
-  Outgoing next_packet() { return requester.next_packet(); }
-  bool is_current(const Outgoing& outgoing) const { return requester.is_current(outgoing); }
-  void on_transmit(const Outgoing&) { requester.on_transmit(); }
+  // The send pipeline's side. Responses and requests of one queue pair take turns.
+  bool has_packet() const { return responses.has_packet() || requester.has_packet(); }
+  std::uint32_t next_packet_bytes() const {
+    return is_response_next() ? responses.next_packet_bytes() : requester.next_packet_bytes();
+  }
+  Outgoing next_packet() {
+    was_response_ = is_response_next();
+    return was_response_ ? responses.next_packet() : requester.next_packet();
+  }
+  bool is_current(const Outgoing& outgoing) const {
+    return outgoing.is_response ? responses.is_current(outgoing) : requester.is_current(outgoing);
+  }
+  void on_transmit(const Outgoing& outgoing) {
+    if (outgoing.is_response) {
+      responses.on_transmit(outgoing);
+    } else {
+      requester.on_transmit();
+    }
+  }
   bool gathers_in_one_piece(const Outgoing& outgoing) const;
   std::vector<std::uint32_t> gather_pieces(const Outgoing& outgoing) const;
   // Reads the packet's payload from the program now.
   void gather(const Outgoing& outgoing, std::span<std::byte> to);
+
+  // Places a received packet's payload at `offset` of a scatter list, as far as its keys allow local writing;
+  // false, and nothing is written, when they do not.
+  bool scatter(const ScatterList& list, std::uint64_t offset, Incoming& incoming);
 
   // Error of the connection or of its program: ERR, and everything posted is flushed (IBA 10.3.1.7).
   void enter_error();
@@ -99,11 +118,15 @@ class QueuePair {
   void take_attributes(const protocol::QpAttributes& to, std::uint32_t mask);
   void set_state(ib::QpState to);
   void reset();
+  bool is_response_next() const {
+    return responses.has_packet() && (!was_response_ || !requester.has_packet());
+  }
 
   ib::QpState state_ = ib::QpState::kReset;
   std::uint32_t path_mtu_ = 0;  // bytes
   bool drain_pending_ = false;  // SQ_DRAINED is owed
   bool flushed_before_ = false;
+  bool was_response_ = false;  // the packet before
 };
 
 }  // namespace verbatim::hca

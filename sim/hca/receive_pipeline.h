@@ -25,7 +25,8 @@ enum class DropReason : std::uint8_t {
   kWrongSource,  // not from the queue pair's peer
   kStale,        // an acknowledgement of nothing outstanding
   kUndefinedOpcode,
-  kAfterNak,  // follows a packet that was answered by a NAK
+  kAfterNak,          // follows a packet that was answered by a NAK
+  kUnknownDuplicate,  // repeats a READ that was never asked for like this
 };
 
 // A packet being received, and the input buffer space it still holds.

@@ -37,7 +37,8 @@ bool is_write(WqeOpcode opcode) {
 }
 
 bool is_built(WqeOpcode opcode) {
-  return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm || is_write(opcode);
+  return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm || is_write(opcode) ||
+         opcode == WqeOpcode::kRdmaRead;
 }
 
 }  // namespace
@@ -79,6 +80,8 @@ void Requester::reset() {
   cursor_ = 0;
   cursor_offset_ = 0;
   packets_since_ack_request_ = 0;
+  responses_awaited_ = 0;
+  asked_again_ = false;
 }
 
 void Requester::start(ib::Psn first) {
@@ -107,12 +110,17 @@ WcStatus Requester::check(SendWork& work) const {
   if (work.fault != WcStatus::kSuccess) return work.fault;
   if (!is_built(work.opcode)) return WcStatus::kLocalQpOperationError;
   if (work.length > qp_.adapter.profile.max_message_bytes) return WcStatus::kLocalLengthError;
+  if (work.has_response() && (work.is_inline() || qp_.attributes.max_rd_atomic == 0)) {
+    return WcStatus::kLocalQpOperationError;
+  }
   if (work.is_inline()) return WcStatus::kSuccess;
+  const std::uint32_t access = work.has_response() ? std::uint32_t{ib::kLocalWrite} : 0;
   for (protocol::Sge& sge : work.sges.entries()) {
     if (sge.length == 0) continue;
-    const KeyCheck key = qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va, sge.length, 0);
+    const KeyCheck key =
+        qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va, sge.length, access);
     if (key.region == nullptr) return WcStatus::kLocalProtectionError;
-    sge.va = key.address;
+    if (!work.has_response()) sge.va = key.address;  // a response is checked again when it is placed
   }
   return WcStatus::kSuccess;
 }
@@ -137,11 +145,31 @@ bool Requester::has_packet() const {
   const QpState state = qp_.state();
   // IBA 10.3.1.5: in SQD what was begun is finished, nothing new begins.
   if (state != QpState::kRts && !(state == QpState::kSqd && work.begun)) return false;
-  return distance(unacknowledged_, next_psn_) < kPsnWindow;
+  // IBA 10.8.3.3: a fenced request waits for the READs and atomics before it.
+  if (responses_awaited_ > 0 && work.is_fenced()) return false;
+  if (work.has_response() && responses_awaited_ >= qp_.attributes.max_rd_atomic) return false;
+  return distance(unacknowledged_, next_psn_) + static_cast<std::int32_t>(next_packet_psns()) <= kPsnWindow;
 }
 
 std::uint32_t Requester::next_packet_bytes() const {
-  return std::min(works_[cursor_].length - cursor_offset_, qp_.path_mtu());
+  const SendWork& work = works_[cursor_];
+  return work.has_response() ? 0 : std::min(work.length - cursor_offset_, qp_.path_mtu());
+}
+
+std::uint32_t Requester::next_packet_psns() const {
+  const SendWork& work = works_[cursor_];
+  return work.has_response() ? ib::packet_count(work.length - cursor_offset_, qp_.path_mtu()) : 1;
+}
+
+void Requester::take_psns(std::uint32_t count) {
+  next_psn_ = next_psn_ + count;
+  if (distance(highest_psn_, next_psn_) > 0) highest_psn_ = next_psn_;
+}
+
+void Requester::finish_work() {
+  ++cursor_;
+  cursor_offset_ = 0;
+  fetch_more();
 }
 
 void Requester::begin(SendWork& work) {
@@ -153,6 +181,7 @@ void Requester::begin(SendWork& work) {
 Outgoing Requester::next_packet() {
   SendWork& work = works_[cursor_];
   if (!work.begun) begin(work);
+  if (work.has_response()) return next_read_request(work);
   const ib::Segment segment =
       ib::next_segment(ib::Transport::kRc, kind_of(work.opcode), work.length, cursor_offset_, qp_.path_mtu());
 
@@ -181,14 +210,26 @@ Outgoing Requester::next_packet() {
     packets_since_ack_request_ = 0;
   }
 
-  next_psn_ = next_psn_ + 1;
-  if (distance(highest_psn_, next_psn_) > 0) highest_psn_ = next_psn_;
+  take_psns(1);
   cursor_offset_ += segment.length;
-  if (segment.ends_message) {
-    ++cursor_;
-    cursor_offset_ = 0;
-    fetch_more();
-  }
+  if (segment.ends_message) finish_work();
+  return outgoing;
+}
+
+Outgoing Requester::next_read_request(const SendWork& work) {
+  Outgoing outgoing;
+  outgoing.packet = qp_.make_packet(make_opcode(ib::Transport::kRc, ib::Operation::kReadRequest), next_psn_);
+  outgoing.qp = qp_.self;
+  outgoing.epoch = epoch_;
+  outgoing.work = work.number;
+  ib::Packet& packet = *outgoing.packet;
+  packet.reth = {ib::RemoteVa{work.remote_va + cursor_offset_}, ib::RKey{work.rkey},
+                 work.length - cursor_offset_};
+  packet.bth.ack_request = true;
+  packets_since_ack_request_ = 0;
+  take_psns(next_packet_psns());
+  ++responses_awaited_;
+  finish_work();
   return outgoing;
 }
 
@@ -202,12 +243,14 @@ void Requester::on_transmit() { restart_ack_timer(); }
 void Requester::seek(ib::Psn psn) {
   next_psn_ = psn;
   cursor_offset_ = 0;
+  responses_awaited_ = 0;
   for (cursor_ = 0; cursor_ < works_.size() && works_[cursor_].begun; ++cursor_) {
     const SendWork& work = works_[cursor_];
     if (distance(psn, work.end_psn()) > 0) {
       cursor_offset_ = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * qp_.path_mtu();
       return;
     }
+    if (work.has_response()) ++responses_awaited_;
   }
 }
 
@@ -216,6 +259,7 @@ void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left)
                             static_cast<std::uint64_t>(cause), tries_left);
   ++epoch_;  // packets made but not yet sent are made again
   packets_since_ack_request_ = 0;
+  asked_again_ = cause == RetryCause::kMissingResponse;
   seek(psn);
   restart_ack_timer();
   qp_.adapter.sender.activate(qp_);

@@ -3,7 +3,8 @@
 //
 // Invariants: works_ holds the requests from the oldest not completed to the newest decoded; those before the
 // cursor and the one at it (when begun) have PSNs; unacknowledged <= next <= highest in serial order, where
-// `next` is the PSN the cursor would send and `highest` is one past the highest ever made.
+// `next` is the PSN the cursor would send and `highest` is one past the highest ever made. A READ takes the
+// PSNs of its response; those acknowledged are the ones that have come.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +59,13 @@ class Requester {
   ib::WcStatus check(SendWork& work) const;
   void fetch_more();
   void begin(SendWork& work);
+  // The request packet of a READ, from the cursor on: the first one asks for everything, a later one for what
+  // has not come.
+  Outgoing next_read_request(const SendWork& work);
+  // PSNs the next packet takes.
+  std::uint32_t next_packet_psns() const;
+  void take_psns(std::uint32_t count);
+  void finish_work();
   // Lets the cursor point at the packet with this PSN, which has been made before or is the next.
   void seek(ib::Psn psn);
   // Everything from `psn` on is sent again; false when `retries_left` says no more.
@@ -78,6 +86,8 @@ class Requester {
   ib::Psn highest_psn_;
   std::uint32_t epoch_ = 0;
   std::uint32_t packets_since_ack_request_ = 0;
+  std::uint32_t responses_awaited_ = 0;  // READs before the cursor
+  bool asked_again_ = false;             // for the response that is missing now
   std::uint8_t retries_left_ = 0;
   std::uint8_t rnr_retries_left_ = 0;
   bool rnr_waiting_ = false;

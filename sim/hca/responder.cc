@@ -4,6 +4,7 @@
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/queue_pair.h"
+#include "sim/ib/segmentation.h"
 
 namespace verbatim::hca {
 
@@ -185,10 +186,30 @@ Responder::Step Responder::check_psn(Request& request) {
     qp_.adapter.receiver.drop(request.incoming, DropReason::kAfterNak);
     return Step::kDone;
   }
-  // IBA 9.7.5.1.4: a duplicate is not executed again; the newest acknowledgement answers it.
-  qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kDuplicate, qp_.number, bth.psn.value,
-                            static_cast<std::uint64_t>(bth.opcode));
-  if (bth.ack_request) send_ack(ib::ack_syndrome(ib::kUnlimitedCredits), expected_ - 1);
+  return repeat(request);
+}
+
+Responder::Step Responder::repeat(Request& request) {
+  const ib::Packet& packet = request.packet;
+  qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kDuplicate, qp_.number, packet.bth.psn.value,
+                            static_cast<std::uint64_t>(packet.bth.opcode));
+  // IBA 9.7.5.1.4: a duplicate SEND or WRITE is not executed again; the newest acknowledgement answers it.
+  if (!request.operation.has_reth || operation_of(packet.bth.opcode) != ib::Operation::kReadRequest) {
+    if (packet.bth.ack_request) send_ack(ib::ack_syndrome(ib::kUnlimitedCredits), expected_ - 1);
+    return Step::kDone;
+  }
+  // A READ is executed again, from memory as it is now, when it lies within what has been executed. Its
+  // requester has given up what is still owed from there on.
+  request.kind = Message::kRead;
+  const std::uint32_t psns = ib::packet_count(packet.reth.length, qp_.path_mtu());
+  if (packet.reth.length > qp_.adapter.profile.max_message_bytes ||
+      distance(packet.bth.psn + psns, expected_) < 0) {
+    qp_.adapter.receiver.drop(request.incoming, DropReason::kUnknownDuplicate);
+    return Step::kDone;
+  }
+  qp_.responses.discard_from(packet.bth.psn);
+  if (check_remote_key(request) == Step::kDone) return Step::kDone;
+  qp_.responses.add_read(packet.bth.psn, packet.reth, msn_, true);
   return Step::kDone;
 }
 
@@ -212,6 +233,9 @@ Responder::Step Responder::check_sequence(Request& request) {
     case ib::Operation::kWriteOnlyImm:
       request.kind = Message::kWrite;
       break;
+    case ib::Operation::kReadRequest:
+      request.kind = Message::kRead;
+      break;
     default:
       return refuse(request, NakCode::kInvalidRequest);
   }
@@ -225,10 +249,18 @@ Responder::Step Responder::check_rights(Request& request) {
   if (request.kind == Message::kWrite && (qp_.attributes.qp_access_flags & ib::kRemoteWrite) == 0) {
     return refuse(request, NakCode::kRemoteAccessError);
   }
+  if (request.kind == Message::kRead && (qp_.attributes.qp_access_flags & ib::kRemoteRead) == 0) {
+    return refuse(request, NakCode::kRemoteAccessError);
+  }
   return Step::kResources;
 }
 
 Responder::Step Responder::check_resources(Request& request) {
+  if (request.kind == Message::kRead) {
+    // IBA 9.7.4.1: more READs at a time than the responder has resources for are an invalid request.
+    if (qp_.responses.resources_in_use() < qp_.attributes.max_dest_rd_atomic) return Step::kLength;
+    return refuse(request, NakCode::kInvalidRequest);
+  }
   const bool consumes = request.kind == Message::kSend
                             ? request.operation.begins_message
                             : request.operation.ends_message && request.operation.has_immediate;
@@ -261,6 +293,10 @@ Responder::Step Responder::check_length(Request& request) {
   const bool fits =
       operation.ends_message ? length <= mtu && (operation.begins_message || length > 0) : length == mtu;
   if (!fits) return refuse(request, NakCode::kInvalidRequest);
+  if (request.kind == Message::kRead) {
+    const bool allowed = length == 0 && request.packet.reth.length <= qp_.adapter.profile.max_message_bytes;
+    return allowed ? Step::kRemoteKey : refuse(request, NakCode::kInvalidRequest);
+  }
   if (request.kind == Message::kSend && received_ + std::uint64_t{length} > current_->capacity) {
     return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
   }
@@ -281,9 +317,12 @@ Responder::Step Responder::check_length(Request& request) {
 
 Responder::Step Responder::check_remote_key(Request& request) {
   // IBA 9.7.4.1.7: a request for no bytes is not checked; the first packet answers for the whole range.
-  if (request.kind != Message::kWrite || reth_.length == 0) return Step::kExecute;
-  const KeyCheck key = qp_.adapter.keys.check(reth_.rkey.value, qp_.context, qp_.params.pd, reth_.va.value,
-                                              reth_.length, ib::kRemoteWrite);
+  if (request.kind == Message::kSend) return Step::kExecute;
+  const bool is_read = request.kind == Message::kRead;
+  const ib::Reth& reth = is_read ? request.packet.reth : reth_;
+  if (reth.length == 0) return Step::kExecute;
+  const KeyCheck key = qp_.adapter.keys.check(reth.rkey.value, qp_.context, qp_.params.pd, reth.va.value,
+                                              reth.length, is_read ? ib::kRemoteRead : ib::kRemoteWrite);
   if (key.region == nullptr) return refuse(request, NakCode::kRemoteAccessError);
   request.address = key.address + received_;
   return Step::kExecute;
@@ -297,27 +336,8 @@ void Responder::place_write(Request& request) {
   qp_.adapter.receiver.release(request.incoming, times.left_adapter);
 }
 
-bool Responder::place_send(Request& request) {
-  const std::uint32_t length = request.packet.payload.length;
-  if (length == 0) return true;
-  std::vector<MemoryPiece>& pieces = qp_.adapter.scratch_pieces;
-  pieces.clear();
-  const bool allowed = current_->sges.visit(
-      received_, length, [&](const protocol::Sge& sge, std::uint32_t offset, std::uint32_t part) {
-        const KeyCheck key = qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va + offset,
-                                                    part, ib::kLocalWrite);
-        if (key.region == nullptr) return false;
-        pieces.push_back({key.address, part, sge.lkey});
-        return true;
-      });
-  if (!allowed) return false;
-  const auto times = qp_.adapter.payloads.write(qp_.context, request.packet.payload, pieces);
-  qp_.adapter.receiver.release(request.incoming, times.left_adapter);
-  return true;
-}
-
 Responder::Step Responder::execute(Request& request) {
-  if (request.kind == Message::kSend && !place_send(request)) {
+  if (request.kind == Message::kSend && !qp_.scatter(current_->sges, received_, request.incoming)) {
     return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError);
   }
   if (request.kind == Message::kWrite) place_write(request);
@@ -326,6 +346,7 @@ Responder::Step Responder::execute(Request& request) {
     if (qp_.state() == QpState::kRtr) qp_.raise(ib::AsyncEventType::kCommunicationEstablished);
   }
   nak_sent_ = false;
+  if (request.kind == Message::kRead) return execute_read(request);
   expected_ = expected_ + 1;
   received_ += request.packet.payload.length;
   message_ = request.kind;
@@ -339,6 +360,15 @@ Responder::Step Responder::execute(Request& request) {
     received_ = 0;
   }
   return Step::kAcknowledge;
+}
+
+Responder::Step Responder::execute_read(Request& request) {
+  const ib::Packet& packet = request.packet;
+  // IBA 9.7.2: the response takes the PSNs from the request's on.
+  expected_ = expected_ + ib::packet_count(packet.reth.length, qp_.path_mtu());
+  msn_ = (msn_ + 1) & 0xffffff;
+  qp_.responses.add_read(packet.bth.psn, packet.reth, msn_, false);
+  return Step::kDone;
 }
 
 Responder::Step Responder::acknowledge(Request& request) {
@@ -357,6 +387,7 @@ Responder::Step Responder::refuse(Request& request, NakCode code) {
   qp_.raise(code == NakCode::kRemoteAccessError ? ib::AsyncEventType::kQpAccessError
                                                 : ib::AsyncEventType::kQpRequestError);
   qp_.adapter.receiver.release(request.incoming, qp_.adapter.engine.now());
+  qp_.responses.close();
   qp_.enter_error();
   return Step::kDone;
 }
@@ -366,11 +397,13 @@ Responder::Step Responder::fail_receive(Request& request, WcStatus status, NakCo
   complete_receive(*current_, status, nullptr, 0);
   current_.reset();
   qp_.adapter.receiver.release(request.incoming, qp_.adapter.engine.now());
+  qp_.responses.close();
   qp_.enter_error();
   return Step::kDone;
 }
 
 void Responder::send_ack(std::uint8_t syndrome, ib::Psn psn) {
+  if (!qp_.responses.is_idle()) return qp_.responses.add_acknowledgement(psn, {syndrome, msn_});
   ib::PacketPtr packet = qp_.make_packet(make_opcode(ib::Transport::kRc, ib::Operation::kAcknowledge), psn);
   packet->aeth = {syndrome, msn_};
   qp_.adapter.sender.acknowledge(std::move(packet), qp_.self);

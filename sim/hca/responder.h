@@ -50,7 +50,7 @@ class Responder {
     kDone,
     kWait,
   };
-  enum class Message : std::uint8_t { kNone, kSend, kWrite };
+  enum class Message : std::uint8_t { kNone, kSend, kWrite, kRead };
 
   struct Request {
     Incoming& incoming;
@@ -63,12 +63,14 @@ class Responder {
   // True when the packet must wait.
   bool process(Incoming& incoming, const ib::OpcodeInfo& operation);
   Step check_psn(Request& request);
+  Step repeat(Request& request);
   Step check_sequence(Request& request);
   Step check_rights(Request& request);
   Step check_resources(Request& request);
   Step check_length(Request& request);
   Step check_remote_key(Request& request);
   Step execute(Request& request);
+  Step execute_read(Request& request);
   Step acknowledge(Request& request);
 
   Step refuse(Request& request, ib::NakCode code);
@@ -76,8 +78,6 @@ class Responder {
   void send_ack(std::uint8_t syndrome, ib::Psn psn);
   void complete_receive(const RecvWork& work, ib::WcStatus status, const ib::Packet* packet,
                         std::uint32_t bytes);
-  // Places the packet's payload; false when a key does not allow it.
-  bool place_send(Request& request);
   void place_write(Request& request);
   void hold(Incoming incoming);
   void resume();

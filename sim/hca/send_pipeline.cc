@@ -39,8 +39,8 @@ void SendPipeline::pump() {
       active_.pop_front();
       continue;
     }
-    const std::uint32_t bytes = buffer_bytes(qp->next_packet_bytes());
-    if (buffered_ > 0 && buffered_ + bytes > adapter_.profile.gather_buffer_bytes) break;
+    const std::uint32_t room = buffer_bytes(qp->next_packet_bytes());
+    if (buffered_ > 0 && buffered_ + room > adapter_.profile.gather_buffer_bytes) break;
     active_.pop_front();
     Outgoing outgoing = qp->next_packet();
     if (qp->has_packet()) {
@@ -48,7 +48,7 @@ void SendPipeline::pump() {
     } else {
       qp->is_scheduled = false;
     }
-    buffered_ += bytes;
+    buffered_ += buffer_bytes(outgoing.packet->payload.length);
     issue(std::move(outgoing));
   }
   pumping_ = false;
@@ -149,7 +149,10 @@ void SendPipeline::drain() {
 void SendPipeline::transmit(Outgoing outgoing) {
   buffered_ -= buffer_bytes(outgoing.packet->payload.length);
   if (!is_current(outgoing)) return;
-  outgoing.qp.get()->on_transmit(outgoing);
+  QueuePair& qp = *outgoing.qp.get();
+  qp.on_transmit(outgoing);
+  const ib::Packet& packet = *outgoing.packet;
+  if (packet.bth.opcode == ib::Opcode::kRcAcknowledge) record_acknowledgement(qp, packet);
   hand_over(std::move(outgoing.packet));
 }
 
@@ -157,9 +160,13 @@ void SendPipeline::transmit(Acknowledgement acknowledgement) {
   QueuePair* qp = acknowledgement.qp.get();
   if (qp == nullptr) return;
   const ib::Packet& packet = *acknowledgement.packet;
-  adapter_.tracer.record(adapter_.id, TraceEvent::kAckSent, qp->number, packet.bth.psn.value,
-                         packet.aeth.syndrome, packet.aeth.msn);
+  record_acknowledgement(*qp, packet);
   hand_over(std::move(acknowledgement.packet));
+}
+
+void SendPipeline::record_acknowledgement(const QueuePair& qp, const ib::Packet& packet) {
+  adapter_.tracer.record(adapter_.id, TraceEvent::kAckSent, qp.number, packet.bth.psn.value,
+                         packet.aeth.syndrome, packet.aeth.msn);
 }
 
 void SendPipeline::hand_over(ib::PacketPtr packet) {

@@ -3,7 +3,8 @@
 //
 // Packets leave in the order in which their gathers were issued. A packet holds its share of the gather
 // buffer from then until the port has it, so the buffer's size over the time a gather takes bounds the rate.
-// Acknowledgements pass their own stage, need no gather, and go to the port before waiting packets.
+// Acknowledgements pass their own stage, need no gather, and go to the port before waiting packets. Responses
+// to READs, and what must not pass them, go the way of requests.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,10 @@ struct Outgoing {
       0;  // of the requester or responder that made it: after a retry or reset it is not sent
   bool is_response = false;
   bool needs_gather = false;
-  std::uint32_t work = 0;    // number of the work request whose bytes it carries; responses: of the read
-  std::uint32_t offset = 0;  // of its payload in the message
+  bool frees_resource = false;  // the last packet of a response
+  std::uint32_t work = 0;       // number of the work request whose bytes it carries; responses: the R_Key
+  std::uint32_t offset = 0;     // of its payload in the message
+  host::ProgramAddress address = 0;  // responses: of its payload in the program
 };
 
 class SendPipeline final : public host::DmaClient {
@@ -72,6 +75,7 @@ class SendPipeline final : public host::DmaClient {
   bool is_current(const Outgoing& outgoing) const;
   void transmit(Outgoing outgoing);
   void transmit(Acknowledgement acknowledgement);
+  void record_acknowledgement(const QueuePair& qp, const ib::Packet& packet);
   // To the port, or straight to the receive stage when the packet is addressed to this adapter.
   void hand_over(ib::PacketPtr packet);
   bool is_own(const ib::Packet& packet) const;

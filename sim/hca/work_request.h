@@ -37,6 +37,9 @@ struct SendWork {
   ib::Psn first_psn;
   std::uint32_t packets = 0;  // PSNs it takes
 
+  // RDMA READ (and atomics): completes with what the responder sends back, not with an acknowledgement.
+  bool has_response() const { return opcode == protocol::WqeOpcode::kRdmaRead; }
+  bool is_fenced() const { return (flags & protocol::kWqeFence) != 0; }
   bool is_inline() const { return (flags & protocol::kWqeInline) != 0; }
   bool is_signaled() const { return (flags & protocol::kWqeSignaled) != 0; }
   ib::Psn end_psn() const { return first_psn + packets; }  // one past its last

@@ -164,7 +164,7 @@ TEST(HostileTest, random_bytes_in_rings_records_doorbells_and_mailboxes) {
         if (qp.made.number == 0) break;
         const bool wrong = hostile.rng.chance(1, 10);
         SendRequest request{.wr_id = hostile.rng.next()};
-        request.opcode = static_cast<WqeOpcode>(hostile.rng.below(wrong ? 12 : 2));
+        request.opcode = static_cast<WqeOpcode>(hostile.rng.below(wrong ? 12 : 8));
         request.flags = static_cast<std::uint8_t>(hostile.rng.below(16));
         request.remote_va = Program::kBuffer + hostile.rng.below(1 << 16);
         request.rkey = mr.rkey + static_cast<std::uint32_t>(wrong ? hostile.number() : 0);

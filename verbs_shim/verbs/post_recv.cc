@@ -60,7 +60,8 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   const int error = post(qp->receive, qp->record->recv_producer, wr, bad_wr);
   // Between the store above and this look the token stays here, so the adapter either saw the new number when
   // the QP failed or is asked now.
-  if (qp->receive.producer != before && qp->record->recv_doorbell_wanted.load(std::memory_order_acquire) != 0) {
+  if (qp->receive.producer != before &&
+      qp->record->recv_doorbell_wanted.load(std::memory_order_acquire) != 0) {
     shim::ring_doorbell(shim::costs().doorbell_ps, protocol::DoorbellKind::kReceiveQueue,
                         handle_of(handle->context), handle->qp_num, qp->receive.producer);
   }
