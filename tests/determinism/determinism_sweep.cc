@@ -17,6 +17,10 @@ TEST(Sweep, fifty_runs_one_digest) {
     surroundings.loaded = random() % 3 == 0;
     surroundings.without_aslr = random() % 2 == 0;
     surroundings.request.options = {"--core", std::to_string(cores[random() % cores.size()])};
+    if (random() % 2 == 0) {
+      auto& options = surroundings.request.options;
+      options.insert(options.end(), {"--poke-period", std::to_string(1 + random() % 10'000)});
+    }
     if (random() % 2 == 0) surroundings.request.working_directory = folder.path();
     for (unsigned n = random() % 20; n > 0; --n) {
       surroundings.request.environment["VARIABLE_" + std::to_string(n)] = std::string(random() % 1000, 'x');

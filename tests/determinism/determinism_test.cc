@@ -87,6 +87,17 @@ TEST(OneDigest, installed_elsewhere) {
   expect_unchanged(surroundings);
 }
 
+// How often a thread without a call is looked at is a matter of wall-clock time: it costs, and decides nothing.
+TEST(OneDigest, another_poke_period) {
+  expect_unchanged({.request = {.options = {"--poke-period", "7"}}});
+  expect_unchanged({.request = {.options = {"--poke-period", "20000"}}});
+}
+
+// Every call handed to the supervisor, as the oracle has it.
+TEST(OneDigest, call_by_call) {
+  expect_same(run_all({.request = {.options = {"--call-by-call"}}}), reference(), Steps::kAny);
+}
+
 // The comparison above can fail: the same program with an address in its trace does not pass it.
 TEST(OneDigest, a_planted_address_is_seen) {
   const support::RunRequest request{.commands = {"server=true"}, .trace = true, .program = VERBATIM_LEAKY};

@@ -60,7 +60,7 @@ std::string name_of(const ::testing::TestParamInfo<Program>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, SameProgram,
                          ::testing::Values(Program{"threads"}, Program{"clocks"}, Program{"signals"},
-                                           Program{"identity"}, Program{"output large"}, Program{"output unfinished"},
+                                           Program{"identity"}, Program{"spin"}, Program{"output large"}, Program{"output unfinished"},
                                            Program{"output closed", 7}),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Ends, SameProgram,

@@ -31,6 +31,7 @@ struct RunOptions {
   std::string log = "warn";
   int core = -1;
   bool call_by_call = false;
+  int poke_period_us = 0;  // of tests: wall time, without influence on results; 0: the supervisor's choice
   bool quiet = false;
   bool verify = false;
   int record_fd = -1;     // of `run --verify`: where the run's trace goes

@@ -47,6 +47,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_option("--core", options.core,
                    "processor that everything runs on (default: the first allowed one)")
       ->check(CLI::Range(0, 1 << 16));
+  verb->add_option("--poke-period", options.poke_period_us)->check(CLI::Range(1, 1 << 30))->group("");
   verb->add_option("--record-fd", options.record_fd)->group("");
   verb->add_option("--pad", options.pad)->group("");
 }

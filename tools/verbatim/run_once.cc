@@ -123,6 +123,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   supervisor::SupervisorOptions supervisor_options;
   supervisor_options.seed = static_cast<std::uint64_t>(plan.scenario.seed);
   supervisor_options.core = options.core;
+  if (options.poke_period_us != 0) supervisor_options.poke_period_us = options.poke_period_us;
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.limits.stuck_after_ms =

@@ -39,6 +39,7 @@ std::vector<std::string> arguments_of(const RunOptions& options, int record_fd, 
   add("--time-limit", options.time_limit);
   add("--stuck-after", options.stuck_after);
   if (options.seed) add("--seed", std::to_string(*options.seed));
+  if (options.poke_period_us != 0) add("--poke-period", std::to_string(options.poke_period_us));
   if (options.call_by_call) words.push_back("--call-by-call");
   if (options.core >= 0) add("--core", std::to_string(options.core));
   if (first) {
