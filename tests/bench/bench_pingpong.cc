@@ -1,5 +1,5 @@
-// What ibv_rc_pingpong with its defaults costs: hand-overs of the token and wall time. Printed, not asserted; the goal is
-// 0.3 s. The best of several runs counts, because the machine may be busy with other things.
+// What ibv_rc_pingpong with its defaults costs: hand-overs of the token and wall time. Printed, not asserted;
+// the goal is 0.3 s. The best of several runs counts, because the machine may be busy with other things.
 #include <algorithm>
 #include <cstdio>
 
@@ -20,10 +20,12 @@ int main() {
       }
       best = std::min(best, last.report["wall_seconds"].get<double>());
     }
-    std::printf("ibv_rc_pingpong, 1000 iterations of 4096 bytes%s: %.3f s wall time, %llu hand-overs, %llu events, %llu packets\n",
-                options.empty() ? "" : (", " + options.substr(2)).c_str(), best,
-                last.report["hand_overs"].get<unsigned long long>(), last.report["events"].get<unsigned long long>(),
-                last.report["packets"].get<unsigned long long>());
+    std::printf(
+        "ibv_rc_pingpong, 1000 iterations of 4096 bytes%s: %.3f s wall time, %llu hand-overs, %llu events, "
+        "%llu packets\n",
+        options.empty() ? "" : (", " + options.substr(2)).c_str(), best,
+        last.report["hand_overs"].get<unsigned long long>(), last.report["events"].get<unsigned long long>(),
+        last.report["packets"].get<unsigned long long>());
   }
   return 0;
 }

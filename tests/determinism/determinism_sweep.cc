@@ -34,9 +34,9 @@ TEST(Sweep, fifty_runs_one_digest) {
 // -O0 against -O2 of everything: simulator, shim libraries and all.
 TEST(Sweep, an_unoptimised_build_gives_the_same_digest) {
   const std::string build = VERBATIM_BINARY_DIR "/unoptimised";
-  const auto configured =
-      cli::run_command({"cmake", "-S", VERBATIM_SOURCE_DIR, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
-                        "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -g", "-DCMAKE_C_FLAGS_DEBUG=-O0 -g", "-DVERBATIM_TESTS=OFF"});
+  const auto configured = cli::run_command({"cmake", "-S", VERBATIM_SOURCE_DIR, "-B", build, "-G", "Ninja",
+                                            "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -g",
+                                            "-DCMAKE_C_FLAGS_DEBUG=-O0 -g", "-DVERBATIM_TESTS=OFF"});
   ASSERT_EQ(configured.code, 0) << configured.out << configured.err;
   const auto built = cli::run_command({"cmake", "--build", build, "--target", "verbatim", "--parallel", "2"});
   ASSERT_EQ(built.code, 0) << built.out << built.err;

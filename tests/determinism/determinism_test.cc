@@ -75,7 +75,8 @@ TEST(OneDigest, another_working_directory) {
   expect_unchanged({.request = {.working_directory = deep}});
 }
 
-// An installed tree in a path of another length, with a space in it: libraries, profiles and topology come from there.
+// An installed tree in a path of another length, with a space in it: libraries, profiles and topology come
+// from there.
 TEST(OneDigest, installed_elsewhere) {
   const support::TemporaryFolder folder;
   const std::string prefix = folder.path() + "/installed here, in a rather long path/v 1";
@@ -87,7 +88,8 @@ TEST(OneDigest, installed_elsewhere) {
   expect_unchanged(surroundings);
 }
 
-// How often a thread without a call is looked at is a matter of wall-clock time: it costs, and decides nothing.
+// How often a thread without a call is looked at is a matter of wall-clock time: it costs, and decides
+// nothing.
 TEST(OneDigest, another_poke_period) {
   expect_unchanged({.request = {.options = {"--poke-period", "7"}}});
   expect_unchanged({.request = {.options = {"--poke-period", "20000"}}});
@@ -108,9 +110,10 @@ TEST(OneDigest, a_planted_address_is_seen) {
 }
 
 TEST(Verify, finds_a_planted_address_and_names_the_record) {
-  const RunReport run = support::run({.commands = {"server=ibv_rc_pingpong -n 10", "client=ibv_rc_pingpong -n 10 server"},
-                                      .options = {"--verify"},
-                                      .program = VERBATIM_LEAKY});
+  const RunReport run =
+      support::run({.commands = {"server=ibv_rc_pingpong -n 10", "client=ibv_rc_pingpong -n 10 server"},
+                    .options = {"--verify"},
+                    .program = VERBATIM_LEAKY});
   EXPECT_EQ(run.code, 1) << run.story();
   EXPECT_THAT(run.err, ::testing::HasSubstr("verbatim: verify: the runs differ first in record 0:\n"));
   EXPECT_THAT(run.err, ::testing::HasSubstr("program-warning"));

@@ -18,7 +18,9 @@ const std::vector<Workload>& workloads() {
     const std::string folder = PROCESS_FOLDER;
     std::vector<Workload> all = {
         {"polling", {"server=ibv_rc_pingpong -n 200", "client=ibv_rc_pingpong -n 200 server"}},
-        {"events", {"server=ibv_rc_pingpong -e -c -n 50 -s 30001 -m 512", "client=ibv_rc_pingpong -e -c -n 50 -s 30001 -m 512 server"}},
+        {"events",
+         {"server=ibv_rc_pingpong -e -c -n 50 -s 30001 -m 512",
+          "client=ibv_rc_pingpong -e -c -n 50 -s 30001 -m 512 server"}},
         {"devices", {"server=ibv_devinfo -v", "client=ibv_devices"}},
         {"sockets", {"server=" + folder + "/server", "client=" + folder + "/client server"}},
         {"spinning", {"server=" + folder + "/spin", "client=" + folder + "/spin"}},
@@ -35,7 +37,8 @@ const std::vector<Workload>& workloads() {
           "threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]\n"
           "[t.start() for t in threads]\n"
           "[t.join() for t in threads]\n"
-          "print(out, hash(str(out)), id(out), {str(i) for i in range(20)}, os.getpid(), os.urandom(8), sorted(os.environ))";
+          "print(out, hash(str(out)), id(out), {str(i) for i in range(20)}, os.getpid(), os.urandom(8), "
+          "sorted(os.environ))";
       all.push_back({"python", {"server=/usr/bin/python3 -I -c \"" + script + "\""}});
     }
     return all;
@@ -68,7 +71,8 @@ namespace {
 
 // The lines in which two texts differ first, for a person.
 std::string first_difference(const std::string& a, const std::string& b) {
-  const auto at = static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  const auto at =
+      static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   if (at == a.size() && at == b.size()) return "";
   const std::size_t start = at == 0 ? std::string::npos : a.rfind('\n', at - 1);
   const std::size_t from = start == std::string::npos ? 0 : start + 1;
@@ -93,7 +97,8 @@ void expect_same(const std::vector<RunReport>& runs, const std::vector<RunReport
     if (steps == Steps::kSame) {
       EXPECT_EQ(runs[i].report["events"], reference[i].report["events"]);
     }
-    for (const char* figure : {"virtual_time_ps", "packets", "packet_hops", "warnings", "findings", "determinism"}) {
+    for (const char* figure :
+         {"virtual_time_ps", "packets", "packet_hops", "warnings", "findings", "determinism"}) {
       EXPECT_EQ(runs[i].report[figure], reference[i].report[figure]) << figure;
     }
   }

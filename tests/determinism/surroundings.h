@@ -28,11 +28,11 @@ const std::vector<Workload>& workloads();
 // One after another in these surroundings, with the whole text trace.
 std::vector<support::RunReport> run_all(const Surroundings& surroundings);
 
-// Fails the test when anything that is promised to be the same differs. The number of the engine's own steps is part of
-// it unless the mode (call by call or in slices) differs.
+// Fails the test when anything that is promised to be the same differs. The number of the engine's own steps
+// is part of it unless the mode (call by call or in slices) differs.
 enum class Steps { kSame, kAny };
-void expect_same(const std::vector<support::RunReport>& runs, const std::vector<support::RunReport>& reference,
-                 Steps steps = Steps::kSame);
+void expect_same(const std::vector<support::RunReport>& runs,
+                 const std::vector<support::RunReport>& reference, Steps steps = Steps::kSame);
 
 // Processes that compute for as long as the object lives.
 class Load {

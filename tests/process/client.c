@@ -40,7 +40,8 @@ static void half_close(void) {
   const int fd = reach();
   struct sockaddr_in name;
   socklen_t length = sizeof name;
-  EXPECT(getpeername(fd, (struct sockaddr*)&name, &length) == 0 && name.sin_addr.s_addr == server.sin_addr.s_addr);
+  EXPECT(getpeername(fd, (struct sockaddr*)&name, &length) == 0 &&
+         name.sin_addr.s_addr == server.sin_addr.s_addr);
   length = sizeof name;
   EXPECT(getsockname(fd, (struct sockaddr*)&name, &length) == 0 && name.sin_port != 0);
   struct iovec parts[2] = {{"hello ", 6}, {"world", 5}};

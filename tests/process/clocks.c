@@ -1,5 +1,5 @@
-// Clocks never go back, agree with each other, and advance by at least what was slept; rdtsc runs at the frequency
-// that /proc/cpuinfo states.
+// Clocks never go back, agree with each other, and advance by at least what was slept; rdtsc runs at the
+// frequency that /proc/cpuinfo states.
 #include <sys/time.h>
 #include <sys/times.h>
 #include <unistd.h>
@@ -43,7 +43,8 @@ static void wall_clocks(void) {
   EXPECT(ns >= before - 1000 && ns <= after);
   EXPECT(time(NULL) - before / 1000000000 <= 1);
   struct timespec resolution;
-  EXPECT(clock_getres(CLOCK_MONOTONIC, &resolution) == 0 && resolution.tv_sec == 0 && resolution.tv_nsec == 1);
+  EXPECT(clock_getres(CLOCK_MONOTONIC, &resolution) == 0 && resolution.tv_sec == 0 &&
+         resolution.tv_nsec == 1);
   struct timespec none;
   EXPECT(clock_gettime(99, &none) == -1 && errno == EINVAL);
   struct tms used;

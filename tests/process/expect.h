@@ -1,4 +1,5 @@
-// For the small programs: a statement that does not hold is printed with its line, and the program ends with 1.
+// For the small programs: a statement that does not hold is printed with its line, and the program ends
+// with 1.
 #pragma once
 
 #include <errno.h>
@@ -8,13 +9,13 @@
 #include <string.h>
 #include <time.h>
 
-#define EXPECT(condition)                                                                       \
-  do {                                                                                          \
-    if (!(condition)) {                                                                         \
-      printf("%s:%d: does not hold: %s (errno %d: %s)\n", strrchr("/" __FILE__, '/') + 1,       \
-             __LINE__, #condition, errno, strerror(errno));                                     \
-      exit(1);                                                                                  \
-    }                                                                                           \
+#define EXPECT(condition)                                                                           \
+  do {                                                                                              \
+    if (!(condition)) {                                                                             \
+      printf("%s:%d: does not hold: %s (errno %d: %s)\n", strrchr("/" __FILE__, '/') + 1, __LINE__, \
+             #condition, errno, strerror(errno));                                                   \
+      exit(1);                                                                                      \
+    }                                                                                               \
   } while (0)
 
 static inline int64_t clock_ns(clockid_t clock) {

@@ -34,7 +34,8 @@ int main(void) {
   printf("standard streams: no terminal, empty input\n");
 
   for (char** entry = environ; *entry != NULL; ++entry) {
-    EXPECT(strncmp(*entry, "LD_", 3) != 0 && strstr(*entry, "VERBATIM") == NULL && strstr(*entry, "verbatim") == NULL);
+    EXPECT(strncmp(*entry, "LD_", 3) != 0 && strstr(*entry, "VERBATIM") == NULL &&
+           strstr(*entry, "verbatim") == NULL);
     EXPECT(strncmp(*entry, "GLIBC_TUNABLES=", 15) != 0);
   }
   EXPECT(getenv("PATH") != NULL);
@@ -44,7 +45,8 @@ int main(void) {
   struct utsname name;
   char host[256];
   EXPECT(uname(&name) == 0 && gethostname(host, sizeof host) == 0);
-  EXPECT(strcmp(name.sysname, "Linux") == 0 && strcmp(name.machine, "x86_64") == 0 && strcmp(host, name.nodename) == 0);
+  EXPECT(strcmp(name.sysname, "Linux") == 0 && strcmp(name.machine, "x86_64") == 0 &&
+         strcmp(host, name.nodename) == 0);
   printf("host: named\n");
   return 0;
 }

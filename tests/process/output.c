@@ -1,5 +1,5 @@
-// Output of all kinds: `output large` prints 10 MB, `output unfinished` leaves a line open on both streams, `output
-// closed` closes everything first.
+// Output of all kinds: `output large` prints 10 MB, `output unfinished` leaves a line open on both streams,
+// `output closed` closes everything first.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -27,7 +27,8 @@ class SameProgram : public ::testing::TestWithParam<Program> {};
 
 TEST_P(SameProgram, natively) {
   const Finished native = run_natively(GetParam().command);
-  EXPECT_EQ(native.code, GetParam().signal != 0 ? 128 + GetParam().signal : GetParam().code) << native.out << native.err;
+  EXPECT_EQ(native.code, GetParam().signal != 0 ? 128 + GetParam().signal : GetParam().code)
+      << native.out << native.err;
 }
 
 TEST_P(SameProgram, in_the_simulator) {
@@ -60,19 +61,19 @@ std::string name_of(const ::testing::TestParamInfo<Program>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, SameProgram,
                          ::testing::Values(Program{"threads"}, Program{"clocks"}, Program{"signals"},
-                                           Program{"identity"}, Program{"spin"}, Program{"output large"}, Program{"output unfinished"},
-                                           Program{"output closed", 7}),
+                                           Program{"identity"}, Program{"spin"}, Program{"output large"},
+                                           Program{"output unfinished"}, Program{"output closed", 7}),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Ends, SameProgram,
-                         ::testing::Values(Program{"end exit 0"}, Program{"end exit 3", 3}, Program{"end exit 255", 255},
-                                           Program{"end quick 4", 4}, Program{"end thread 5", 5},
-                                           Program{"end segv", 0, 11}, Program{"end abort", 0, 6},
-                                           Program{"end signal 1", 0, 1}, Program{"end signal 2", 0, 2},
-                                           Program{"end signal 6", 0, 6}, Program{"end signal 9", 0, 9},
-                                           Program{"end signal 10", 0, 10}, Program{"end signal 11", 0, 11},
-                                           Program{"end signal 13", 0, 13}, Program{"end signal 14", 0, 14},
-                                           Program{"end signal 15", 0, 15}, Program{"end signal 31", 0, 31},
-                                           Program{"end signal 17", 99}),
+                         ::testing::Values(Program{"end exit 0"}, Program{"end exit 3", 3},
+                                           Program{"end exit 255", 255}, Program{"end quick 4", 4},
+                                           Program{"end thread 5", 5}, Program{"end segv", 0, 11},
+                                           Program{"end abort", 0, 6}, Program{"end signal 1", 0, 1},
+                                           Program{"end signal 2", 0, 2}, Program{"end signal 6", 0, 6},
+                                           Program{"end signal 9", 0, 9}, Program{"end signal 10", 0, 10},
+                                           Program{"end signal 11", 0, 11}, Program{"end signal 13", 0, 13},
+                                           Program{"end signal 14", 0, 14}, Program{"end signal 15", 0, 15},
+                                           Program{"end signal 31", 0, 31}, Program{"end signal 17", 99}),
                          name_of);
 
 // What the simulator promises beyond what Linux does: the counter runs exactly at the stated frequency.
@@ -82,15 +83,17 @@ TEST(Simulated, counter_runs_at_the_stated_frequency) {
   const support::TemporaryFolder folder;
   const std::string scenario = folder.path() + "/s.json";
   FILE* file = std::fopen(scenario.c_str(), "w");
-  std::fprintf(file,
-               R"({"topology": "%s", "programs": [{"host": "server", "command": "%s", "env": {"EXACT_COUNTER": "1"}}]})",
-               support::topology("two_hosts").c_str(), path_of("clocks").c_str());
+  std::fprintf(
+      file,
+      R"({"topology": "%s", "programs": [{"host": "server", "command": "%s", "env": {"EXACT_COUNTER": "1"}}]})",
+      support::topology("two_hosts").c_str(), path_of("clocks").c_str());
   std::fclose(file);
   const Finished run = cli::run_command({support::verbatim_program(), "run", scenario});
   EXPECT_EQ(run.code, 0) << run.out << run.err;
 }
 
-// A program that the simulator refuses something gets a clean errno, and the user a warning that names the call.
+// A program that the simulator refuses something gets a clean errno, and the user a warning that names the
+// call.
 TEST(Simulated, refused_calls_are_named) {
   support::RunRequest request;
   request.commands = {"server=" + path_of("refused")};
@@ -100,8 +103,10 @@ TEST(Simulated, refused_calls_are_named) {
             "io_uring_setup: ENOSYS\ninotify_init1: ENOSYS\nshmget: ENOSYS\n9999: ENOSYS\n511: ENOSYS\n"
             "9999 again: ENOSYS\nand on\n");
   std::vector<std::string> expected;
-  for (const char* name : {"io_uring_setup", "inotify_init1", "shmget", "system call 9999", "system call 511"}) {
-    expected.push_back(std::string("server: refused (pid 1000): ") + name + " is not simulated; the program got ENOSYS");
+  for (const char* name :
+       {"io_uring_setup", "inotify_init1", "shmget", "system call 9999", "system call 511"}) {
+    expected.push_back(std::string("server: refused (pid 1000): ") + name +
+                       " is not simulated; the program got ENOSYS");
   }
   EXPECT_EQ(run.report["warnings"], nlohmann::json(expected)) << "each once, in order";
   for (const std::string& warning : expected) EXPECT_NE(run.err.find(warning), std::string::npos) << run.err;

@@ -33,6 +33,7 @@ int main(void) {
   print_file("/dev/random");
   print("AT_RANDOM", (const unsigned char*)getauxval(AT_RANDOM));
   void* heap = malloc(100);
-  printf("heap %p stack %p code %p libc %p pid %d\n", heap, (void*)&heap, (void*)main, (void*)printf, getpid());
+  printf("heap %p stack %p code %p libc %p pid %d\n", heap, (void*)&heap, (void*)main, (void*)printf,
+         getpid());
   return 0;
 }

@@ -1,4 +1,5 @@
-// Randomness that repeats: every source differs from every other, all repeat with the seed and change with it.
+// Randomness that repeats: every source differs from every other, all repeat with the seed and change with
+// it.
 #include <set>
 #include <sstream>
 
@@ -10,7 +11,8 @@ namespace {
 const std::string kProgram = std::string(PROCESS_FOLDER) + "/randomness";
 
 support::RunReport with_seed(const std::string& seed) {
-  return support::run({.commands = {"server=" + kProgram, "client=" + kProgram}, .options = {"--seed", seed}});
+  return support::run(
+      {.commands = {"server=" + kProgram, "client=" + kProgram}, .options = {"--seed", seed}});
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

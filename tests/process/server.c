@@ -156,7 +156,8 @@ static void wait_by_select(int listener) {
   EXPECT(fd < FD_SETSIZE);
   FD_SET(fd, &readable);
   FD_SET(fd, &writable);
-  EXPECT(select(fd + 1, &readable, &writable, NULL, NULL) == 1 && FD_ISSET(fd, &writable) && !FD_ISSET(fd, &readable));
+  EXPECT(select(fd + 1, &readable, &writable, NULL, NULL) == 1 && FD_ISSET(fd, &writable) &&
+         !FD_ISSET(fd, &readable));
   FD_SET(fd, &readable);
   struct timeval short_time = {0, 10000};
   int64_t before = now_ns();

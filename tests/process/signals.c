@@ -26,7 +26,8 @@ static void handle(int signal, void (*handler)(int)) {
 }
 
 static void raise_and_kill(void) {
-  static const int kSignals[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGWINCH, SIGSYS};
+  static const int kSignals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,  SIGUSR2,
+                                 SIGALRM, SIGTERM, SIGCHLD, SIGWINCH, SIGSYS};
   for (unsigned i = 0; i < sizeof kSignals / sizeof *kSignals; ++i) {
     const int signal = kSignals[i];
     handle(signal, note);
@@ -76,7 +77,8 @@ static void details(void) {
 
   handle(SIGSEGV, leave);
   const int caught = sigsetjmp(place, 1);
-  if (caught == 0) *(volatile int*)8 = 1;
+  int* volatile nowhere = (int*)8;
+  if (caught == 0) *nowhere = 1;
   EXPECT(caught == SIGSEGV);
   handle(SIGFPE, leave);
   const int divided = sigsetjmp(place, 1);

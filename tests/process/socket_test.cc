@@ -14,11 +14,14 @@ const std::string kServer = std::string(PROCESS_FOLDER) + "/server";
 const std::string kClient = std::string(PROCESS_FOLDER) + "/client";
 
 TEST(Sockets, two_programs_say_the_same_natively_and_simulated) {
-  // A network of its own where that is allowed, so that the port is free; otherwise only the simulated half counts.
+  // A network of its own where that is allowed, so that the port is free; otherwise only the simulated half
+  // counts.
   const std::string script =
-      "ip link set lo up; \"$0\" > \"$2/server\" 2>&1 & sleep 0.3; \"$1\" 127.0.0.1 > \"$2/client\" 2>&1; wait";
+      "ip link set lo up; \"$0\" > \"$2/server\" 2>&1 & sleep 0.3; \"$1\" 127.0.0.1 > \"$2/client\" 2>&1; "
+      "wait";
   const support::TemporaryFolder folder;
-  const auto native = cli::run_command({"unshare", "-rn", "sh", "-c", script, kServer, kClient, folder.path()});
+  const auto native =
+      cli::run_command({"unshare", "-rn", "sh", "-c", script, kServer, kClient, folder.path()});
   const std::string native_server = support::text_of_file(folder.path() + "/server");
   const std::string native_client = support::text_of_file(folder.path() + "/client");
 

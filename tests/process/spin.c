@@ -1,4 +1,5 @@
-// A thread that waits for another by looking at memory only, with no call in between, and one that looks at a clock.
+// A thread that waits for another by looking at memory only, with no call in between, and one that looks at a
+// clock.
 #include <pthread.h>
 
 #include "expect.h"

@@ -60,14 +60,17 @@ TEST(Debugger, holding_a_program_changes_nothing) {
     ::usleep(static_cast<useconds_t>(20'000 * attempt));
     const auto before = std::chrono::steady_clock::now();
     // Two seconds under the debugger, twice what a program may compute, once at a stop and once running.
-    const auto gdb = cli::run_command({"gdb", "-q", "-batch", "-nx", "-p", std::to_string(program), "-ex",
-                                       "handle SIGSYS nostop noprint pass", "-ex", "handle SIGSEGV nostop noprint pass",
-                                       "-ex", "info registers rip", "-ex", "shell sleep 2", "-ex", "detach"});
+    const auto gdb =
+        cli::run_command({"gdb", "-q", "-batch", "-nx", "-p", std::to_string(program), "-ex",
+                          "handle SIGSYS nostop noprint pass", "-ex", "handle SIGSEGV nostop noprint pass",
+                          "-ex", "info registers rip", "-ex", "shell sleep 2", "-ex", "detach"});
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
-    held = program != 0 && seconds >= 2 && gdb.out.find("rip") != std::string::npos && gdb.out.find("detached") != std::string::npos;
+    held = program != 0 && seconds >= 2 && gdb.out.find("rip") != std::string::npos &&
+           gdb.out.find("detached") != std::string::npos;
     int status = 0;
     pid_t ended = 0;
-    for (int tries = 0; tries < 6000 && ended == 0; ++tries, ::usleep(10'000)) ended = ::waitpid(child, &status, WNOHANG);
+    for (int tries = 0; tries < 6000 && ended == 0; ++tries, ::usleep(10'000))
+      ended = ::waitpid(child, &status, WNOHANG);
     if (ended == 0) {
       ::kill(child, SIGKILL);
       ::waitpid(child, &status, 0);

@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Processes that carry `mark` in their environment (which a program keeps as it was started, whatever it does to
-// its own copy) or on their command line.
+// Processes that carry `mark` in their environment (which a program keeps as it was started, whatever it does
+// to its own copy) or on their command line.
 std::set<pid_t> marked_processes(const std::string& mark) {
   std::set<pid_t> found;
   for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -27,7 +27,8 @@ std::set<pid_t> marked_processes(const std::string& mark) {
     const std::string state = support::text_of_file("/proc/" + name + "/stat");
     const std::size_t end = state.rfind(')');
     if (end == std::string::npos || state.compare(end + 2, 1, "Z") == 0) continue;
-    const std::string text = support::text_of_file("/proc/" + name + "/environ") + support::text_of_file("/proc/" + name + "/cmdline");
+    const std::string text = support::text_of_file("/proc/" + name + "/environ") +
+                             support::text_of_file("/proc/" + name + "/cmdline");
     if (text.find(mark) != std::string::npos) found.insert(std::stoi(name));
   }
   return found;
@@ -40,10 +41,12 @@ std::set<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-// A run whose programs carry the mark in their environment. It does not end by itself: the last never comes back.
+// A run whose programs carry the mark in their environment. It does not end by itself: the last never comes
+// back.
 std::string scenario_in(const std::string& folder, const std::string& mark) {
   nlohmann::json programs;
-  for (const char* command : {"ibv_rc_pingpong -n 100000", "ibv_rc_pingpong -n 100000 server", PROCESS_FOLDER "/stuck thread"}) {
+  for (const char* command :
+       {"ibv_rc_pingpong -n 100000", "ibv_rc_pingpong -n 100000 server", PROCESS_FOLDER "/stuck thread"}) {
     programs.push_back({{"host", programs.empty() ? "server" : "client"},
                         {"command", command},
                         {"start", std::to_string(100 * programs.size()) + " ms"},
@@ -62,7 +65,8 @@ pid_t start(const std::string& scenario, const std::string& folder, bool verify)
   for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
   ::setenv("TMPDIR", folder.c_str(), 1);
   const std::string program = support::verbatim_program();
-  ::execl(program.c_str(), program.c_str(), "run", verify ? "--verify" : "--quiet", scenario.c_str(), nullptr);
+  ::execl(program.c_str(), program.c_str(), "run", verify ? "--verify" : "--quiet", scenario.c_str(),
+          nullptr);
   ::_exit(127);
 }
 
@@ -110,7 +114,8 @@ TEST(Leftovers, interrupted_runs_end_all_their_programs) {
     ASSERT_EQ(::kill(child, signal), 0);
     int status = 0;
     pid_t ended = 0;
-    for (int tries = 0; tries < 1000 && ended == 0; ++tries, ::usleep(10'000)) ended = ::waitpid(child, &status, WNOHANG);
+    for (int tries = 0; tries < 1000 && ended == 0; ++tries, ::usleep(10'000))
+      ended = ::waitpid(child, &status, WNOHANG);
     EXPECT_EQ(ended, child) << "signal " << signal << " does not stop a run";
     if (ended == 0) {
       ::kill(child, SIGKILL);

@@ -24,10 +24,12 @@ TEST(Outcome, two_servers_are_deadlocked_and_each_is_named) {
   EXPECT_EQ(result.report["outcome"], "deadlock");
   EXPECT_THAT(result.err, HasSubstr("verbatim: the programs are deadlocked at "));
   ASSERT_EQ(result.report["findings"].size(), 2u) << result.report["findings"];
-  const char* who[] = {"server: ibv_rc_pingpong (pid 1000), thread 1000", "client: ibv_rc_pingpong (pid 1001), thread 1001"};
+  const char* who[] = {"server: ibv_rc_pingpong (pid 1000), thread 1000",
+                       "client: ibv_rc_pingpong (pid 1001), thread 1001"};
   for (int i = 0; i < 2; ++i) {
     const std::string finding = result.report["findings"][static_cast<std::size_t>(i)];
-    EXPECT_EQ(finding.find(std::string(who[i]) + " waits in accept on TCP socket listening on "), 0u) << finding;
+    EXPECT_EQ(finding.find(std::string(who[i]) + " waits in accept on TCP socket listening on "), 0u)
+        << finding;
     EXPECT_THAT(finding, HasSubstr(":18515 since "));
     EXPECT_THAT(result.err, HasSubstr("verbatim: " + finding + "\n"));
   }
@@ -57,7 +59,8 @@ TEST(Outcome, a_crash_is_told_with_its_signal_and_address) {
 TEST(Outcome, an_exit_code_is_told) {
   const RunReport result = run({"server=" + program("end exit 3"), "client=true"});
   EXPECT_EQ(result.code, 1) << result.story();
-  EXPECT_THAT(result.err, HasSubstr("verbatim: on host server, `" + program("end exit 3") + "` ended with exit code 3 at 0."));
+  EXPECT_THAT(result.err, HasSubstr("verbatim: on host server, `" + program("end exit 3") +
+                                    "` ended with exit code 3 at 0."));
 }
 
 TEST(Outcome, a_time_limit_ends_a_run_that_would_go_on) {
@@ -83,7 +86,8 @@ TEST(Outcome, a_program_that_computes_for_ever_is_given_up) {
   }
 }
 
-// Nobody else can change the flag: whether that is proven or only given up, the run ends and names the program.
+// Nobody else can change the flag: whether that is proven or only given up, the run ends and names the
+// program.
 TEST(Outcome, a_program_that_waits_for_memory_that_nobody_changes_is_given_up) {
   const RunReport result = run({"server=" + program("stuck waiting")}, {"--stuck-after", "1s"});
   EXPECT_TRUE(result.code == 3 || result.code == 4) << result.story();
@@ -93,14 +97,16 @@ TEST(Outcome, a_program_that_waits_for_memory_that_nobody_changes_is_given_up) {
 
 TEST(Outcome, a_program_asleep_in_a_call_of_the_kernels_own_is_given_up_and_the_call_is_named) {
   const support::TemporaryFolder folder;
-  const RunReport result = run({"server=" + program("stuck asleep ") + folder.path() + "/fifo"}, {"--stuck-after", "1s"});
+  const RunReport result =
+      run({"server=" + program("stuck asleep ") + folder.path() + "/fifo"}, {"--stuck-after", "1s"});
   EXPECT_EQ(result.code, 4) << result.story();
   EXPECT_THAT(result.err, HasSubstr("sleeps in the kernel in read("));
   EXPECT_LT(result.wall_seconds, 60);
 }
 
 TEST(Outcome, stuck_after_leaves_other_runs_alone) {
-  const RunReport result = run({"server=ibv_rc_pingpong -n 10", "client=ibv_rc_pingpong -n 10 server"}, {"--stuck-after", "100 s"});
+  const RunReport result = run({"server=ibv_rc_pingpong -n 10", "client=ibv_rc_pingpong -n 10 server"},
+                               {"--stuck-after", "100 s"});
   const RunReport other = run({"server=ibv_rc_pingpong -n 10", "client=ibv_rc_pingpong -n 10 server"});
   EXPECT_EQ(result.code, 0) << result.story();
   EXPECT_EQ(result.digest(), other.digest());
@@ -108,7 +114,8 @@ TEST(Outcome, stuck_after_leaves_other_runs_alone) {
 }
 
 TEST(Outcome, verify_ends_with_the_same_code) {
-  const RunReport result = run({"server=" + program("end signal 15"), "client=ibv_rc_pingpong"}, {"--verify"});
+  const RunReport result =
+      run({"server=" + program("end signal 15"), "client=ibv_rc_pingpong"}, {"--verify"});
   EXPECT_EQ(result.code, 3) << result.story();
   EXPECT_THAT(result.err, HasSubstr("verbatim: verify: two runs, one trace\n"));
 }

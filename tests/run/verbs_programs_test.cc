@@ -1,5 +1,5 @@
-// Debian's own verbs programs, unmodified, over both shipped topologies: they end well, say what they say on real
-// hardware, and the figures they print are possible ones.
+// Debian's own verbs programs, unmodified, over both shipped topologies: they end well, say what they say on
+// real hardware, and the figures they print are possible ones.
 #include <gmock/gmock.h>
 
 #include <regex>
@@ -9,14 +9,14 @@
 namespace verbatim {
 namespace {
 
-using support::RunReport;
 using support::run_pair;
+using support::RunReport;
 using ::testing::HasSubstr;
 
 struct PingPong {
   const char* name;
   std::string arguments;
-  long bytes;       // both directions, as the program counts
+  long bytes;  // both directions, as the program counts
   long iterations;
   friend void PrintTo(const PingPong& job, std::ostream* out) { *out << "ibv_rc_pingpong " << job.arguments; }
 };
@@ -46,10 +46,14 @@ Figures figures_of(const std::string& output) {
 
 void expect_addresses(const std::string& output, bool with_gid) {
   EXPECT_TRUE(std::regex_search(
-      output, std::regex(R"(  local address:  LID 0x[0-9a-f]{4}, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID [0-9a-f:]+)")))
+      output,
+      std::regex(
+          R"(  local address:  LID 0x[0-9a-f]{4}, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID [0-9a-f:]+)")))
       << output;
   EXPECT_TRUE(std::regex_search(
-      output, std::regex(R"(  remote address: LID 0x[0-9a-f]{4}, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID [0-9a-f:]+)")))
+      output,
+      std::regex(
+          R"(  remote address: LID 0x[0-9a-f]{4}, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID [0-9a-f:]+)")))
       << output;
   EXPECT_EQ(output.find("GID fe80::") != std::string::npos, with_gid) << output;
 }
@@ -75,7 +79,8 @@ TEST_P(RcPingPong, ends_well_with_possible_figures) {
 
   // 100 Gb/s one way at a time, 4x EDR: payload both ways cannot come faster than that, headers not counted.
   constexpr double kMbitPerSecondMax = 100'000;
-  // A round trip has two crossings of PCI Express, adapters and cables each way; below 1 us nothing real goes.
+  // A round trip has two crossings of PCI Express, adapters and cables each way; below 1 us nothing real
+  // goes.
   const double size = static_cast<double>(job.bytes) / static_cast<double>(job.iterations) / 2;
   const double usec_min = std::max(1.0, 2 * size * 8 / kMbitPerSecondMax);
   const double usec_max = 20 + 2 * size * 8 / (kMbitPerSecondMax / 10);
@@ -104,28 +109,30 @@ std::string name_of(const ::testing::TestParamInfo<RcPingPong::ParamType>& info)
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, RcPingPong,
-    ::testing::Combine(::testing::Values("two_hosts", "two_hosts_direct"),
-                       ::testing::Values(PingPong{"defaults", "", 2 * 4096 * 1000, 1000},
-                                         PingPong{"events", "-e", 2 * 4096 * 1000, 1000},
-                                         PingPong{"checked", "-c", 2 * 4096 * 1000, 1000},
-                                         PingPong{"large", "-n 100 -s 65536", 2 * 65536 * 100, 100},
-                                         PingPong{"small_mtu_odd_size", "-m 256 -s 100001", 2 * 100001 * 1000, 1000},
-                                         PingPong{"checked_odd_size", "-c -m 512 -n 200 -s 9999", 2 * 9999 * 200, 200},
-                                         PingPong{"events_checked", "-e -c -n 100", 2 * 4096 * 100, 100},
-                                         PingPong{"global_routing", "-g 0", 2 * 4096 * 1000, 1000})),
+    ::testing::Combine(
+        ::testing::Values("two_hosts", "two_hosts_direct"),
+        ::testing::Values(PingPong{"defaults", "", 2 * 4096 * 1000, 1000},
+                          PingPong{"events", "-e", 2 * 4096 * 1000, 1000},
+                          PingPong{"checked", "-c", 2 * 4096 * 1000, 1000},
+                          PingPong{"large", "-n 100 -s 65536", 2 * 65536 * 100, 100},
+                          PingPong{"small_mtu_odd_size", "-m 256 -s 100001", 2 * 100001 * 1000, 1000},
+                          PingPong{"checked_odd_size", "-c -m 512 -n 200 -s 9999", 2 * 9999 * 200, 200},
+                          PingPong{"events_checked", "-e -c -n 100", 2 * 4096 * 100, 100},
+                          PingPong{"global_routing", "-g 0", 2 * 4096 * 1000, 1000})),
     name_of);
 
 // The longer the message, the longer the iteration; a switch adds its latency to every message.
 TEST(RcPingPongTimes, switch_and_size_take_time) {
   const auto usec = [](const std::string& topology, const std::string& arguments) {
-    const RunReport run = run_pair("ibv_rc_pingpong " + arguments, "ibv_rc_pingpong server " + arguments, topology);
+    const RunReport run =
+        run_pair("ibv_rc_pingpong " + arguments, "ibv_rc_pingpong server " + arguments, topology);
     EXPECT_EQ(run.code, 0) << run.story();
     return figures_of(run.output("client")).usec_per_iteration;
   };
   const double direct = usec("two_hosts_direct", "-n 200 -s 64");
   const double switched = usec("two_hosts", "-n 200 -s 64");
-  // Two passages of at least 90 ns (36 cycles at 400 MHz) and two more cables of 2 m at 4.6 ns/m each way; the
-  // program prints hundredths of a microsecond.
+  // Two passages of at least 90 ns (36 cycles at 400 MHz) and two more cables of 2 m at 4.6 ns/m each way;
+  // the program prints hundredths of a microsecond.
   EXPECT_GE(switched - direct, 2 * (0.090 + 0.0092) - 0.011);
   EXPECT_LE(switched - direct, 0.5);
   // 64 KiB at 100 Gb/s take 5.2 us, twice per iteration.
@@ -154,14 +161,17 @@ TEST(Devices, ibv_devinfo_shows_an_active_port) {
       const std::string& output = run.output(host);
       EXPECT_EQ(run.errors(host), "");
       for (const char* text :
-           {"hca_id:\t", "transport:\t\t\tInfiniBand (0)", "fw_ver:\t\t\t\t20.43.4100", "vendor_id:\t\t\t0x25642",
-            "vendor_part_id:\t\t\t4123", "phys_port_cnt:\t\t\t1", "max_qp:\t\t\t\t131072", "max_sge:\t\t\t30",
-            "max_cqe:\t\t\t4194303", "port:\t1", "state:\t\t\tPORT_ACTIVE (4)", "max_mtu:\t\t4096 (5)",
-            "active_mtu:\t\t4096 (5)", "link_layer:\t\tInfiniBand", "max_msg_sz:\t\t0x40000000",
-            "active_width:\t\t4X (2)", "active_speed:\t\t25.0 Gbps (32)", "phys_state:\t\tLINK_UP (5)"}) {
+           {"hca_id:\t", "transport:\t\t\tInfiniBand (0)", "fw_ver:\t\t\t\t20.43.4100",
+            "vendor_id:\t\t\t0x25642", "vendor_part_id:\t\t\t4123", "phys_port_cnt:\t\t\t1",
+            "max_qp:\t\t\t\t131072", "max_sge:\t\t\t30", "max_cqe:\t\t\t4194303", "port:\t1",
+            "state:\t\t\tPORT_ACTIVE (4)", "max_mtu:\t\t4096 (5)", "active_mtu:\t\t4096 (5)",
+            "link_layer:\t\tInfiniBand", "max_msg_sz:\t\t0x40000000", "active_width:\t\t4X (2)",
+            "active_speed:\t\t25.0 Gbps (32)", "phys_state:\t\tLINK_UP (5)"}) {
         EXPECT_THAT(output, HasSubstr(text));
       }
-      EXPECT_TRUE(std::regex_search(output, std::regex(R"(GID\[  0\]:\t\tfe80:0000:0000:0000:[0-9a-f:]{19}\n)"))) << output;
+      EXPECT_TRUE(
+          std::regex_search(output, std::regex(R"(GID\[  0\]:\t\tfe80:0000:0000:0000:[0-9a-f:]{19}\n)")))
+          << output;
     }
   }
 }

@@ -53,13 +53,15 @@ const std::string& RunReport::errors(const std::string& host) const {
 }
 
 double RunReport::virtual_ms() const {
-  return report.is_object() ? static_cast<double>(report.value("virtual_time_ps", std::int64_t{0})) / 1e9 : -1;
+  return report.is_object() ? static_cast<double>(report.value("virtual_time_ps", std::int64_t{0})) / 1e9
+                            : -1;
 }
 
 std::string RunReport::story() const {
   constexpr std::size_t kMuch = 4000;
   const auto shortened = [](const std::string& text) {
-    return text.size() <= kMuch ? text : text.substr(0, kMuch) + "… (" + std::to_string(text.size()) + " bytes)\n";
+    return text.size() <= kMuch ? text
+                                : text.substr(0, kMuch) + "… (" + std::to_string(text.size()) + " bytes)\n";
   };
   return "\nrepeat: " + command + "\nexit code " + std::to_string(code) + "\n--- out\n" + shortened(out) +
          "--- err\n" + shortened(err);
@@ -85,8 +87,9 @@ RunReport run(const RunRequest& request) {
     result.command += (result.command.empty() ? "'" : " '") + word + "'";
   }
   const auto start = std::chrono::steady_clock::now();
-  cli::Finished finished = request.working_directory.empty() ? cli::run_command(words)
-                                                             : cli::run_command(words, request.working_directory);
+  cli::Finished finished = request.working_directory.empty()
+                               ? cli::run_command(words)
+                               : cli::run_command(words, request.working_directory);
   result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.code = finished.code;
   result.out = std::move(finished.out);

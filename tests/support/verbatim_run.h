@@ -17,23 +17,23 @@ std::string topology(const std::string& name);  // "two_hosts" -> …/topologies
 std::string verbatim_program();
 
 struct RunRequest {
-  std::string topology = "two_hosts";        // name in topologies/, or a path
-  std::vector<std::string> commands;         // "server=ibv_rc_pingpong"
-  std::vector<std::string> options;          // beyond --topology, --out and --trace
-  bool trace = false;                        // keep the text trace
-  std::string program;                       // another executable than the one built
-  std::string working_directory;             // default: the source tree
+  std::string topology = "two_hosts";              // name in topologies/, or a path
+  std::vector<std::string> commands;               // "server=ibv_rc_pingpong"
+  std::vector<std::string> options;                // beyond --topology, --out and --trace
+  bool trace = false;                              // keep the text trace
+  std::string program;                             // another executable than the one built
+  std::string working_directory;                   // default: the source tree
   std::map<std::string, std::string> environment;  // added to the test's own
 };
 
 struct RunReport {
-  int code = -1;           // 128 + signal when one ended verbatim itself
-  std::string out, err;    // of verbatim
+  int code = -1;         // 128 + signal when one ended verbatim itself
+  std::string out, err;  // of verbatim
   double wall_seconds = 0;
-  nlohmann::json report;   // run.json; null when there is none
+  nlohmann::json report;  // run.json; null when there is none
   std::string trace;
   std::map<std::string, std::string> outputs;  // "server.stdout" -> bytes
-  std::string command;     // to repeat it by hand
+  std::string command;                         // to repeat it by hand
 
   std::string digest() const;
   const std::string& output(const std::string& host) const;
@@ -45,7 +45,8 @@ struct RunReport {
 
 RunReport run(const RunRequest& request);
 // The usual pair: the server's command, then the client's.
-RunReport run_pair(const std::string& server, const std::string& client, const std::string& topology = "two_hosts");
+RunReport run_pair(const std::string& server, const std::string& client,
+                   const std::string& topology = "two_hosts");
 
 // Whole content of a file, "" when there is none.
 std::string text_of_file(const std::string& path);
