@@ -33,7 +33,7 @@ class Horizon {
 
  private:
   // No horizon is farther away, so that a thread which never waits for anything still gives its token back.
-  static constexpr Duration kFarthest{1'000'000'000};
+  static constexpr Duration kFarthest{100'000'000'000};
 
   struct Latencies {
     Duration to_memory;      // adapter to host memory, at least

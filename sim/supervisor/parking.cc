@@ -20,7 +20,7 @@ constexpr unsigned kMaxSkip = 256;
 
 constexpr unsigned kPollSteps =
     1'000;  // instructions of a turn around a poll; the first after a completion often differs
-constexpr unsigned kSpinSteps = 20'000;
+constexpr unsigned kSpinSteps = 3'000;   // spins are short; a refusal is asked for again and again in a long computation
 
 spin::Limits limits(unsigned steps) {
   spin::Limits limits;

@@ -99,7 +99,11 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
                   counts.proofs, counts.repeats, counts.refusals,
                   counts.refusals > 0 ? "; the last " + process->analyst()->refusal() : "");
   }
-  spdlog::debug("{} hand-overs, {} events", result_.hand_overs, engine_.events_executed());
+  const auto asked = [this](protocol::Request kind) { return asked_[static_cast<std::uint32_t>(kind)]; };
+  using protocol::Request;
+  spdlog::debug("{} hand-overs ({} for time to pass, {} polls, {} doorbells, {} commands, {} system calls), {} events",
+                result_.hand_overs, asked(Request::kSpend), asked(Request::kPoll), asked(Request::kDoorbell),
+                asked(Request::kCommand), asked(Request::kSystemCall), engine_.events_executed());
   kill_all();
   sched_setaffinity(0, sizeof before, &before);
   return std::move(result_);

@@ -116,6 +116,7 @@ class Supervisor::Impl {
   Thread* died_ = nullptr;     // its process has ended while it held the token
   Instant granted_{};          // horizon of the current slice
   Instant slice_end_{};        // clock of the thread that gave the token back
+  std::uint64_t asked_[16] = {};  // requests by kind, for the log
   bool finished_ = false;
   RunResult result_;
 };

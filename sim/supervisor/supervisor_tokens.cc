@@ -75,6 +75,7 @@ bool Supervisor::Impl::take_request_of(Thread& thread) {
   call.number = slot.number;
   for (int i = 0; i < 6; ++i) call.arguments[i] = slot.arguments[i];
 
+  ++asked_[static_cast<std::uint32_t>(call.request) % std::size(asked_)];
   Duration cost = Duration::zero();
   switch (call.request) {
     case protocol::Request::kSpend:

@@ -26,6 +26,8 @@ using protocol::ThreadSlot;
 // A row of clock reads, see read_clock().
 constexpr std::int64_t kClockRowMin = 25'000;      // 25 ns
 constexpr std::int64_t kClockRowMax = 50'000'000;  // 50 us
+constexpr unsigned kPollsAlone = 16;
+__thread unsigned polls_in_a_row = 0;
 __thread bool in_clock_row = false;
 __thread std::int64_t clock_row_start_ps = 0;
 
@@ -119,6 +121,7 @@ void await_token() {
 long exchange(Request request, std::uint32_t number, const long (&arguments)[6]) {
   ThreadSlot& slot = *my_slot;
   in_clock_row = false;
+  polls_in_a_row = 0;
   while (true) {
     slot.request = request;
     slot.number = number;
@@ -159,13 +162,19 @@ const protocol::CallCosts& costs() { return region_header().costs; }
 
 void spend(std::int64_t cost_ps) {
   if (cost_ps <= 0) return;
+  polls_in_a_row = 0;
   if (passes_locally(cost_ps)) return;
   exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
 
 void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
                    std::uint32_t sequence) {
-  if (cost_ps <= 0 || passes_locally(cost_ps)) return;
+  if (cost_ps <= 0) return;
+  // A program that has looked in vain for a while may be parked: it asks for that before its horizon has come.
+  if (polls_in_a_row < kPollsAlone && passes_locally(cost_ps)) {
+    ++polls_in_a_row;
+    return;
+  }
   exchange(Request::kPoll, 0,
            {cost_ps, static_cast<long>(context), static_cast<long>(cq_number), static_cast<long>(offset),
             static_cast<long>(sequence), 0});
