@@ -17,6 +17,7 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       notifier(*this),
       completions(*this),
       payloads(*this),
+      atomics(*this),
       fetcher(*this),
       sender(*this),
       receiver(*this) {}

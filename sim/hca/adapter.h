@@ -8,6 +8,7 @@
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
+#include "sim/hca/atomic_unit.h"
 #include "sim/hca/completion_queue.h"
 #include "sim/hca/completion_writer.h"
 #include "sim/hca/context.h"
@@ -43,6 +44,7 @@ struct Adapter {
   Notifier notifier;
   CompletionWriter completions;
   PayloadWriter payloads;
+  AtomicUnit atomics;
   WorkFetcher fetcher;
   SendPipeline sender;
   ReceivePipeline receiver;

@@ -23,6 +23,9 @@ constexpr std::uint64_t kRcRnrNakGeneration = 1u << 12;
 constexpr std::uint64_t kPortActiveEvent = 1u << 10;
 constexpr std::uint64_t kSysImageGuid = 1u << 11;
 
+// ibv_atomic_cap: atomic against everything this adapter does, not against the CPU.
+constexpr std::uint32_t kAtomicHca = 1;
+
 bool names_port(std::uint32_t port) { return port == 1; }
 
 }  // namespace
@@ -128,6 +131,7 @@ int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
   to.max_qp_rd_atom = profile.max_qp_rd_atom;
   to.max_res_rd_atom = profile.max_qp_rd_atom * profile.max_qp;
   to.max_qp_init_rd_atom = profile.max_qp_init_rd_atom;
+  to.atomic_cap = kAtomicHca;
   to.max_ah = profile.max_ah;
   to.max_srq = profile.max_srq;
   to.max_srq_wr = profile.max_srq_wr;

@@ -1,5 +1,6 @@
 #include "sim/hca/completer.h"
 
+#include <span>
 #include <utility>
 
 #include "sim/hca/adapter.h"
@@ -56,7 +57,11 @@ void Completer::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
     qp_.adapter.receiver.release(incoming, qp_.adapter.engine.now());
     return on_acknowledgement(packet);
   }
-  on_read_response(incoming, operation);
+  if (operation.has_atomic_ack_eth) {
+    on_atomic_response(incoming);
+  } else {
+    on_read_response(incoming, operation);
+  }
   qp_.adapter.receiver.release(incoming, qp_.adapter.engine.now());
 }
 
@@ -92,9 +97,28 @@ void Completer::on_read_response(Incoming& incoming, const ib::OpcodeInfo& opera
       !acknowledges) {
     return fail(WcStatus::kBadResponseError);
   }
-  if (!qp_.scatter(work.sges, offset, incoming)) return fail(WcStatus::kLocalProtectionError);
-  if (segment.ends_message) {
-    complete(work, WcStatus::kSuccess);
+  if (!qp_.scatter(work.sges, offset, packet.payload, incoming)) return fail(WcStatus::kLocalProtectionError);
+  on_response_placed(psn, segment.ends_message);
+}
+
+void Completer::on_atomic_response(Incoming& incoming) {
+  const ib::Packet& packet = *incoming.packet;
+  const ib::Psn psn = packet.bth.psn;
+  if (!retire_through(psn - 1)) return;
+  const SendWork& work = qp_.requester.works_.front();
+  if (!work.is_atomic() || ib::ack_kind(packet.aeth.syndrome) != ib::AckKind::kAck) {
+    return fail(WcStatus::kBadResponseError);
+  }
+  const auto original = std::as_bytes(std::span(&packet.atomic_ack, 1));
+  const ib::Payload payload{ib::PayloadBuffer::copy_of(original), 0, sizeof(packet.atomic_ack)};
+  if (!qp_.scatter(work.sges, 0, payload, incoming)) return fail(WcStatus::kLocalProtectionError);
+  on_response_placed(psn, true);
+}
+
+void Completer::on_response_placed(ib::Psn psn, bool ends_message) {
+  Requester& requester = qp_.requester;
+  if (ends_message) {
+    complete(requester.works_.front(), WcStatus::kSuccess);
     retire_front();
   }
   advance_to(psn + 1);

@@ -29,6 +29,9 @@ class Completer {
  private:
   void on_acknowledgement(const ib::Packet& packet);
   void on_read_response(Incoming& incoming, const ib::OpcodeInfo& operation);
+  void on_atomic_response(Incoming& incoming);
+  // The response with this PSN has been placed.
+  void on_response_placed(ib::Psn psn, bool ends_message);
   void on_ack(ib::Psn psn);
   // The responder has executed everything up to `psn`: those requests are complete. False when the response
   // of a READ among them is missing; it is asked for again.

@@ -28,6 +28,7 @@ struct MemoryRegion {
   std::uint64_t length = 0;
   std::uint64_t iova = 0;
   bool fault_reported = false;
+  bool is_invalidated = false;  // by a peer's SEND with invalidate: no remote use any more
   Context* context = nullptr;
 };
 

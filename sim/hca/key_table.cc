@@ -37,6 +37,8 @@ KeyCheck KeyTable::check(std::uint32_t key, const Context& context, std::uint32_
   MemoryRegion* region = find(key);
   if (region == nullptr || region->context != &context || region->pd != pd) return {};
   if ((region->access & access) != access) return {};
+  constexpr std::uint32_t kRemote = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
+  if (region->is_invalidated && (access & kRemote) != 0) return {};
   if (va < region->iova || length > region->length || va - region->iova > region->length - length) return {};
   return {region, region->start + (va - region->iova)};
 }

@@ -114,8 +114,8 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
                    });
 }
 
-bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, Incoming& incoming) {
-  const ib::Payload& payload = incoming.packet->payload;
+bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload,
+                        Incoming& incoming) {
   if (payload.length == 0) return true;
   std::vector<MemoryPiece>& pieces = adapter.scratch_pieces;
   pieces.clear();

@@ -93,9 +93,9 @@ class QueuePair {
   // Reads the packet's payload from the program now.
   void gather(const Outgoing& outgoing, std::span<std::byte> to);
 
-  // Places a received packet's payload at `offset` of a scatter list, as far as its keys allow local writing;
-  // false, and nothing is written, when they do not.
-  bool scatter(const ScatterList& list, std::uint64_t offset, Incoming& incoming);
+  // Places what a packet has brought at `offset` of a scatter list; false, and nothing is written, when the
+  // list's keys do not allow local writing.
+  bool scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload, Incoming& incoming);
 
   // Error of the connection or of its program: ERR, and everything posted is flushed (IBA 10.3.1.7).
   void enter_error();

@@ -23,6 +23,8 @@ ib::MessageKind kind_of(WqeOpcode opcode) {
   switch (opcode) {
     case WqeOpcode::kSendWithImm:
       return ib::MessageKind::kSendImm;
+    case WqeOpcode::kSendWithInvalidate:
+      return ib::MessageKind::kSendInvalidate;
     case WqeOpcode::kRdmaWrite:
       return ib::MessageKind::kWrite;
     case WqeOpcode::kRdmaWriteWithImm:
@@ -36,10 +38,7 @@ bool is_write(WqeOpcode opcode) {
   return opcode == WqeOpcode::kRdmaWrite || opcode == WqeOpcode::kRdmaWriteWithImm;
 }
 
-bool is_built(WqeOpcode opcode) {
-  return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm || is_write(opcode) ||
-         opcode == WqeOpcode::kRdmaRead;
-}
+bool is_built(WqeOpcode opcode) { return opcode <= WqeOpcode::kAtomicFetchAdd; }
 
 }  // namespace
 
@@ -113,6 +112,7 @@ WcStatus Requester::check(SendWork& work) const {
   if (work.has_response() && (work.is_inline() || qp_.attributes.max_rd_atomic == 0)) {
     return WcStatus::kLocalQpOperationError;
   }
+  if (work.is_atomic() && work.length != sizeof(std::uint64_t)) return WcStatus::kLocalLengthError;
   if (work.is_inline()) return WcStatus::kSuccess;
   const std::uint32_t access = work.has_response() ? std::uint32_t{ib::kLocalWrite} : 0;
   for (protocol::Sge& sge : work.sges.entries()) {
@@ -181,7 +181,7 @@ void Requester::begin(SendWork& work) {
 Outgoing Requester::next_packet() {
   SendWork& work = works_[cursor_];
   if (!work.begun) begin(work);
-  if (work.has_response()) return next_read_request(work);
+  if (work.has_response()) return next_response_request(work);
   const ib::Segment segment =
       ib::next_segment(ib::Transport::kRc, kind_of(work.opcode), work.length, cursor_offset_, qp_.path_mtu());
 
@@ -201,6 +201,7 @@ Outgoing Requester::next_packet() {
   const ib::OpcodeInfo& info = ib::info(segment.opcode);
   if (info.has_reth) packet.reth = {ib::RemoteVa{work.remote_va}, ib::RKey{work.rkey}, work.length};
   if (info.has_immediate) packet.immediate = work.immediate;
+  if (info.has_invalidate) packet.invalidate_rkey = work.immediate;
   const bool notifies = !is_write(work.opcode) || info.has_immediate;
   packet.bth.solicited = segment.ends_message && notifies && (work.flags & protocol::kWqeSolicited) != 0;
   const std::uint32_t ack_every = qp_.adapter.profile.ack_every_packets;
@@ -216,15 +217,24 @@ Outgoing Requester::next_packet() {
   return outgoing;
 }
 
-Outgoing Requester::next_read_request(const SendWork& work) {
+Outgoing Requester::next_response_request(const SendWork& work) {
+  const ib::Operation operation = work.opcode == WqeOpcode::kRdmaRead         ? ib::Operation::kReadRequest
+                                  : work.opcode == WqeOpcode::kAtomicFetchAdd ? ib::Operation::kFetchAdd
+                                                                              : ib::Operation::kCompareSwap;
   Outgoing outgoing;
-  outgoing.packet = qp_.make_packet(make_opcode(ib::Transport::kRc, ib::Operation::kReadRequest), next_psn_);
+  outgoing.packet = qp_.make_packet(make_opcode(ib::Transport::kRc, operation), next_psn_);
   outgoing.qp = qp_.self;
   outgoing.epoch = epoch_;
   outgoing.work = work.number;
   ib::Packet& packet = *outgoing.packet;
-  packet.reth = {ib::RemoteVa{work.remote_va + cursor_offset_}, ib::RKey{work.rkey},
-                 work.length - cursor_offset_};
+  const ib::RKey rkey{work.rkey};
+  if (work.opcode == WqeOpcode::kRdmaRead) {
+    packet.reth = {ib::RemoteVa{work.remote_va + cursor_offset_}, rkey, work.length - cursor_offset_};
+  } else if (work.opcode == WqeOpcode::kAtomicFetchAdd) {
+    packet.atomic = {ib::RemoteVa{work.remote_va}, rkey, work.compare_add, 0};
+  } else {
+    packet.atomic = {ib::RemoteVa{work.remote_va}, rkey, work.swap, work.compare_add};
+  }
   packet.bth.ack_request = true;
   packets_since_ack_request_ = 0;
   take_psns(next_packet_psns());

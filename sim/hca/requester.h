@@ -59,9 +59,9 @@ class Requester {
   ib::WcStatus check(SendWork& work) const;
   void fetch_more();
   void begin(SendWork& work);
-  // The request packet of a READ, from the cursor on: the first one asks for everything, a later one for what
-  // has not come.
-  Outgoing next_read_request(const SendWork& work);
+  // The request packet of a READ or atomic. Of a READ it asks for everything from the cursor on: the first
+  // time all, later what has not come.
+  Outgoing next_response_request(const SendWork& work);
   // PSNs the next packet takes.
   std::uint32_t next_packet_psns() const;
   void take_psns(std::uint32_t count);
@@ -86,7 +86,7 @@ class Requester {
   ib::Psn highest_psn_;
   std::uint32_t epoch_ = 0;
   std::uint32_t packets_since_ack_request_ = 0;
-  std::uint32_t responses_awaited_ = 0;  // READs before the cursor
+  std::uint32_t responses_awaited_ = 0;  // READs and atomics before the cursor
   bool asked_again_ = false;             // for the response that is missing now
   std::uint8_t retries_left_ = 0;
   std::uint8_t rnr_retries_left_ = 0;

@@ -12,6 +12,28 @@ using ib::NakCode;
 using ib::QpState;
 using ib::WcStatus;
 
+namespace {
+
+constexpr std::uint32_t kRemoteRights = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
+
+}  // namespace
+
+// The right a queue pair and a memory region must give for a kind of request.
+std::uint32_t Responder::right_of(Message kind) {
+  switch (kind) {
+    case Message::kWrite:
+      return ib::kRemoteWrite;
+    case Message::kRead:
+      return ib::kRemoteRead;
+    case Message::kAtomic:
+      return ib::kRemoteAtomic;
+    case Message::kSend:
+    case Message::kNone:
+      return 0;
+  }
+  return 0;
+}
+
 void Responder::start(ib::Psn expected) {
   expected_ = expected;
   msn_ = 0;
@@ -193,11 +215,26 @@ Responder::Step Responder::repeat(Request& request) {
   const ib::Packet& packet = request.packet;
   qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kDuplicate, qp_.number, packet.bth.psn.value,
                             static_cast<std::uint64_t>(packet.bth.opcode));
-  // IBA 9.7.5.1.4: a duplicate SEND or WRITE is not executed again; the newest acknowledgement answers it.
-  if (!request.operation.has_reth || operation_of(packet.bth.opcode) != ib::Operation::kReadRequest) {
-    if (packet.bth.ack_request) send_ack(ib::ack_syndrome(ib::kUnlimitedCredits), expected_ - 1);
-    return Step::kDone;
+  switch (operation_of(packet.bth.opcode)) {
+    case ib::Operation::kReadRequest:
+      return repeat_read(request);
+    case ib::Operation::kCompareSwap:
+    case ib::Operation::kFetchAdd:
+      qp_.responses.discard_from(packet.bth.psn);
+      if (!qp_.responses.repeat_atomic(packet.bth.psn, msn_)) {
+        qp_.adapter.receiver.drop(request.incoming, DropReason::kUnknownDuplicate);
+      }
+      return Step::kDone;
+    default:
+      // IBA 9.7.5.1.4: a duplicate SEND or WRITE is not executed again; the newest acknowledgement answers
+      // it.
+      if (packet.bth.ack_request) send_ack(ib::ack_syndrome(ib::kUnlimitedCredits), expected_ - 1);
+      return Step::kDone;
   }
+}
+
+Responder::Step Responder::repeat_read(Request& request) {
+  const ib::Packet& packet = request.packet;
   // A READ is executed again, from memory as it is now, when it lies within what has been executed. Its
   // requester has given up what is still owed from there on.
   request.kind = Message::kRead;
@@ -223,6 +260,8 @@ Responder::Step Responder::check_sequence(Request& request) {
     case ib::Operation::kSendLastImm:
     case ib::Operation::kSendOnly:
     case ib::Operation::kSendOnlyImm:
+    case ib::Operation::kSendLastInvalidate:
+    case ib::Operation::kSendOnlyInvalidate:
       request.kind = Message::kSend;
       break;
     case ib::Operation::kWriteFirst:
@@ -236,6 +275,10 @@ Responder::Step Responder::check_sequence(Request& request) {
     case ib::Operation::kReadRequest:
       request.kind = Message::kRead;
       break;
+    case ib::Operation::kCompareSwap:
+    case ib::Operation::kFetchAdd:
+      request.kind = Message::kAtomic;
+      break;
     default:
       return refuse(request, NakCode::kInvalidRequest);
   }
@@ -246,18 +289,17 @@ Responder::Step Responder::check_sequence(Request& request) {
 
 Responder::Step Responder::check_rights(Request& request) {
   // The specification leaves invalid request and remote access error; adapters say the latter.
-  if (request.kind == Message::kWrite && (qp_.attributes.qp_access_flags & ib::kRemoteWrite) == 0) {
-    return refuse(request, NakCode::kRemoteAccessError);
-  }
-  if (request.kind == Message::kRead && (qp_.attributes.qp_access_flags & ib::kRemoteRead) == 0) {
+  const std::uint32_t right = right_of(request.kind);
+  if ((qp_.attributes.qp_access_flags & right) != right) {
     return refuse(request, NakCode::kRemoteAccessError);
   }
   return Step::kResources;
 }
 
 Responder::Step Responder::check_resources(Request& request) {
-  if (request.kind == Message::kRead) {
-    // IBA 9.7.4.1: more READs at a time than the responder has resources for are an invalid request.
+  if (request.kind == Message::kRead || request.kind == Message::kAtomic) {
+    // IBA 9.7.4.1: more READs and atomics at a time than the responder has resources for are an invalid
+    // request.
     if (qp_.responses.resources_in_use() < qp_.attributes.max_dest_rd_atomic) return Step::kLength;
     return refuse(request, NakCode::kInvalidRequest);
   }
@@ -297,6 +339,11 @@ Responder::Step Responder::check_length(Request& request) {
     const bool allowed = length == 0 && request.packet.reth.length <= qp_.adapter.profile.max_message_bytes;
     return allowed ? Step::kRemoteKey : refuse(request, NakCode::kInvalidRequest);
   }
+  // IBA 9.4.5: the location is aligned to its size.
+  if (request.kind == Message::kAtomic) {
+    const bool allowed = length == 0 && request.packet.atomic.va.value % sizeof(std::uint64_t) == 0;
+    return allowed ? Step::kRemoteKey : refuse(request, NakCode::kInvalidRequest);
+  }
   if (request.kind == Message::kSend && received_ + std::uint64_t{length} > current_->capacity) {
     return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
   }
@@ -318,11 +365,14 @@ Responder::Step Responder::check_length(Request& request) {
 Responder::Step Responder::check_remote_key(Request& request) {
   // IBA 9.7.4.1.7: a request for no bytes is not checked; the first packet answers for the whole range.
   if (request.kind == Message::kSend) return Step::kExecute;
-  const bool is_read = request.kind == Message::kRead;
-  const ib::Reth& reth = is_read ? request.packet.reth : reth_;
+  const ib::AtomicEth& atomic = request.packet.atomic;
+  const ib::Reth reth = request.kind == Message::kAtomic
+                            ? ib::Reth{atomic.va, atomic.rkey, sizeof(std::uint64_t)}
+                        : request.kind == Message::kRead ? request.packet.reth
+                                                         : reth_;
   if (reth.length == 0) return Step::kExecute;
   const KeyCheck key = qp_.adapter.keys.check(reth.rkey.value, qp_.context, qp_.params.pd, reth.va.value,
-                                              reth.length, is_read ? ib::kRemoteRead : ib::kRemoteWrite);
+                                              reth.length, right_of(request.kind));
   if (key.region == nullptr) return refuse(request, NakCode::kRemoteAccessError);
   request.address = key.address + received_;
   return Step::kExecute;
@@ -337,8 +387,12 @@ void Responder::place_write(Request& request) {
 }
 
 Responder::Step Responder::execute(Request& request) {
-  if (request.kind == Message::kSend && !qp_.scatter(current_->sges, received_, request.incoming)) {
+  if (request.kind == Message::kSend &&
+      !qp_.scatter(current_->sges, received_, request.packet.payload, request.incoming)) {
     return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError);
+  }
+  if (request.operation.has_invalidate && !invalidate(request.packet.invalidate_rkey)) {
+    return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteAccessError);
   }
   if (request.kind == Message::kWrite) place_write(request);
   if (!established_) {
@@ -347,6 +401,7 @@ Responder::Step Responder::execute(Request& request) {
   }
   nak_sent_ = false;
   if (request.kind == Message::kRead) return execute_read(request);
+  if (request.kind == Message::kAtomic) return execute_atomic(request);
   expected_ = expected_ + 1;
   received_ += request.packet.payload.length;
   message_ = request.kind;
@@ -369,6 +424,30 @@ Responder::Step Responder::execute_read(Request& request) {
   msn_ = (msn_ + 1) & 0xffffff;
   qp_.responses.add_read(packet.bth.psn, packet.reth, msn_, false);
   return Step::kDone;
+}
+
+Responder::Step Responder::execute_atomic(Request& request) {
+  const ib::Packet& packet = request.packet;
+  expected_ = expected_ + 1;
+  msn_ = (msn_ + 1) & 0xffffff;
+  qp_.responses.add_atomic(packet.bth.psn, msn_);
+  AtomicRequest atomic;
+  atomic.is_compare_swap = operation_of(packet.bth.opcode) == ib::Operation::kCompareSwap;
+  atomic.swap_add = packet.atomic.swap_add;
+  atomic.compare = packet.atomic.compare;
+  atomic.address = request.address;
+  atomic.key = packet.atomic.rkey.value;
+  atomic.psn = packet.bth.psn;
+  qp_.adapter.atomics.execute(qp_, atomic);
+  return Step::kDone;
+}
+
+bool Responder::invalidate(std::uint32_t rkey) {
+  MemoryRegion* region = qp_.adapter.keys.find(rkey);
+  if (region == nullptr || region->context != &qp_.context || region->pd != qp_.params.pd) return false;
+  if ((region->access & kRemoteRights) == 0 || region->is_invalidated) return false;
+  region->is_invalidated = true;
+  return true;
 }
 
 Responder::Step Responder::acknowledge(Request& request) {
@@ -429,6 +508,10 @@ void Responder::complete_receive(const RecvWork& work, WcStatus status, const ib
     entry.source_qp = qp_.attributes.dest_qp_num;
     entry.source_lid = packet->lrh.source.value;
     entry.service_level = packet->lrh.service_level.value;
+    if (operation.has_invalidate) {
+      entry.immediate = packet->invalidate_rkey;
+      entry.flags |= ib::kWcWithInvalidate;
+    }
     solicited = packet->bth.solicited;
   }
   qp_.recv_queue.retire();

@@ -50,15 +50,17 @@ class Responder {
     kDone,
     kWait,
   };
-  enum class Message : std::uint8_t { kNone, kSend, kWrite, kRead };
+  enum class Message : std::uint8_t { kNone, kSend, kWrite, kRead, kAtomic };
 
   struct Request {
     Incoming& incoming;
     const ib::Packet& packet;
     const ib::OpcodeInfo& operation;
     Message kind = Message::kNone;
-    host::ProgramAddress address = 0;  // of a WRITE's payload
+    host::ProgramAddress address = 0;  // of a WRITE's payload, or of what an atomic changes
   };
+
+  static std::uint32_t right_of(Message kind);
 
   // True when the packet must wait.
   bool process(Incoming& incoming, const ib::OpcodeInfo& operation);
@@ -71,6 +73,10 @@ class Responder {
   Step check_remote_key(Request& request);
   Step execute(Request& request);
   Step execute_read(Request& request);
+  Step execute_atomic(Request& request);
+  Step repeat_read(Request& request);
+  // What a SEND with invalidate does to a key of this side; false when it may not.
+  bool invalidate(std::uint32_t rkey);
   Step acknowledge(Request& request);
 
   Step refuse(Request& request, ib::NakCode code);

@@ -20,9 +20,52 @@ void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, std::uint32_t ms
   response.aeth = {ib::ack_syndrome(ib::kUnlimitedCredits), msn};
   response.reth = reth;
   response.holds_resource = !is_repeated;
+  add(response);
+}
+
+void ResponseQueue::add(const Response& response) {
   if (response.holds_resource) ++resources_in_use_;
   owed_.push_back(response);
   qp_.adapter.sender.activate(qp_);
+}
+
+void ResponseQueue::add_atomic(ib::Psn psn, std::uint32_t msn) {
+  saved_.push_back({psn, false, 0});
+  if (saved_.size() > qp_.attributes.max_dest_rd_atomic) saved_.pop_front();
+  Response response;
+  response.kind = Kind::kAtomic;
+  response.psn = psn;
+  response.aeth = {ib::ack_syndrome(ib::kUnlimitedCredits), msn};
+  response.holds_resource = true;
+  response.ready = false;
+  add(response);
+}
+
+void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original) {
+  for (std::size_t i = 0; i < saved_.size(); ++i) {
+    if (saved_[i].psn == psn) saved_[i] = {psn, true, original};
+  }
+  for (std::size_t i = 0; i < owed_.size(); ++i) {
+    if (owed_[i].kind != Kind::kAtomic || owed_[i].psn != psn) continue;
+    owed_[i].ready = true;
+    owed_[i].result = original;
+  }
+  qp_.adapter.sender.activate(qp_);
+}
+
+bool ResponseQueue::repeat_atomic(ib::Psn psn, std::uint32_t msn) {
+  for (std::size_t i = 0; i < saved_.size(); ++i) {
+    if (saved_[i].psn != psn) continue;
+    Response response;
+    response.kind = Kind::kAtomic;
+    response.psn = psn;
+    response.aeth = {ib::ack_syndrome(ib::kUnlimitedCredits), msn};
+    response.ready = saved_[i].known;
+    response.result = saved_[i].result;
+    add(response);
+    return true;
+  }
+  return false;
 }
 
 void ResponseQueue::add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth) {
@@ -37,8 +80,7 @@ void ResponseQueue::add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth) {
   Response response;
   response.psn = psn;
   response.aeth = aeth;
-  owed_.push_back(response);
-  qp_.adapter.sender.activate(qp_);
+  add(response);
 }
 
 void ResponseQueue::discard_from(ib::Psn psn) {
@@ -61,12 +103,13 @@ void ResponseQueue::abandon() {
 
 void ResponseQueue::reset() {
   discard_all();
+  saved_ = {};
   closed_ = false;
 }
 
 std::uint32_t ResponseQueue::next_packet_bytes() const {
   const Response& response = owed_.front();
-  if (response.kind == Kind::kAcknowledgement) return 0;
+  if (response.kind != Kind::kRead) return 0;
   return std::min(response.reth.length - response.offset, qp_.path_mtu());
 }
 
@@ -83,9 +126,14 @@ Outgoing ResponseQueue::make(ib::PacketPtr packet) {
 Outgoing ResponseQueue::next_packet() {
   if (owed_.front().kind == Kind::kRead) return next_read_packet();
   const Response response = owed_.pop_front();
-  ib::PacketPtr packet = qp_.make_packet(make_opcode(Transport::kRc, Operation::kAcknowledge), response.psn);
+  const bool is_atomic = response.kind == Kind::kAtomic;
+  const Operation operation = is_atomic ? Operation::kAtomicAcknowledge : Operation::kAcknowledge;
+  ib::PacketPtr packet = qp_.make_packet(make_opcode(Transport::kRc, operation), response.psn);
   packet->aeth = response.aeth;
-  return make(std::move(packet));
+  packet->atomic_ack = response.result;
+  Outgoing outgoing = make(std::move(packet));
+  outgoing.frees_resource = response.holds_resource;
+  return outgoing;
 }
 
 Outgoing ResponseQueue::next_read_packet() {

@@ -28,6 +28,11 @@ class ResponseQueue {
   std::uint32_t resources_in_use() const { return resources_in_use_; }
 
   void add_read(ib::Psn psn, const ib::Reth& reth, std::uint32_t msn, bool is_repeated);
+  // The response follows when the result is known.
+  void add_atomic(ib::Psn psn, std::uint32_t msn);
+  void on_atomic_result(ib::Psn psn, std::uint64_t original);
+  // IBA 9.7.5.1.4: an atomic asked for again is answered with the saved result; false when none is saved.
+  bool repeat_atomic(ib::Psn psn, std::uint32_t msn);
   void add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth);
   // The requester has gone back to `psn` and asks again for everything from there on.
   void discard_from(ib::Psn psn);
@@ -39,14 +44,14 @@ class ResponseQueue {
   void reset();
 
   // For the send pipeline; see QueuePair.
-  bool has_packet() const { return !owed_.empty(); }
+  bool has_packet() const { return !owed_.empty() && owed_.front().ready; }
   std::uint32_t next_packet_bytes() const;
   Outgoing next_packet();
   bool is_current(const Outgoing& outgoing) const { return outgoing.epoch == epoch_; }
   void on_transmit(const Outgoing& outgoing);
 
  private:
-  enum class Kind : std::uint8_t { kAcknowledgement, kRead };
+  enum class Kind : std::uint8_t { kAcknowledgement, kRead, kAtomic };
   struct Response {
     Kind kind = Kind::kAcknowledgement;
     ib::Psn psn;  // of its next packet
@@ -54,14 +59,23 @@ class ResponseQueue {
     ib::Reth reth;             // what a READ asks for
     std::uint32_t offset = 0;  // bytes of it already made into packets
     bool holds_resource = false;
+    bool ready = true;         // an atomic's result is not there at once
+    std::uint64_t result = 0;  // of an atomic
+  };
+  struct SavedResult {
+    ib::Psn psn;
+    bool known = false;
+    std::uint64_t result = 0;
   };
 
   Outgoing make(ib::PacketPtr packet);
   Outgoing next_read_packet();
+  void add(const Response& response);
   void discard_all();
 
   QueuePair& qp_;
   Ring<Response> owed_;
+  Ring<SavedResult> saved_;       // of the newest atomics, as many as there are responder resources
   std::uint32_t on_the_way_ = 0;  // packets between here and the port
   std::uint32_t resources_in_use_ = 0;
   std::uint32_t epoch_ = 0;

@@ -37,8 +37,12 @@ struct SendWork {
   ib::Psn first_psn;
   std::uint32_t packets = 0;  // PSNs it takes
 
-  // RDMA READ (and atomics): completes with what the responder sends back, not with an acknowledgement.
-  bool has_response() const { return opcode == protocol::WqeOpcode::kRdmaRead; }
+  bool is_atomic() const {
+    return opcode == protocol::WqeOpcode::kAtomicCompareSwap ||
+           opcode == protocol::WqeOpcode::kAtomicFetchAdd;
+  }
+  // Completes with what the responder sends back, not with an acknowledgement.
+  bool has_response() const { return opcode == protocol::WqeOpcode::kRdmaRead || is_atomic(); }
   bool is_fenced() const { return (flags & protocol::kWqeFence) != 0; }
   bool is_inline() const { return (flags & protocol::kWqeInline) != 0; }
   bool is_signaled() const { return (flags & protocol::kWqeSignaled) != 0; }
