@@ -15,17 +15,19 @@ using support::RunReport;
 
 const std::vector<Workload>& workloads() {
   static const std::vector<Workload> kWorkloads = [] {
-    const std::string folder = PROCESS_FOLDER;
+    const auto path = [](const char* name) {
+      return support::quoted(std::string(PROCESS_FOLDER) + "/" + name);
+    };
     std::vector<Workload> all = {
         {"polling", {"server=ibv_rc_pingpong -n 200", "client=ibv_rc_pingpong -n 200 server"}},
         {"events",
          {"server=ibv_rc_pingpong -e -c -n 50 -s 30001 -m 512",
           "client=ibv_rc_pingpong -e -c -n 50 -s 30001 -m 512 server"}},
         {"devices", {"server=ibv_devinfo -v", "client=ibv_devices"}},
-        {"sockets", {"server=" + folder + "/server", "client=" + folder + "/client server"}},
-        {"spinning", {"server=" + folder + "/spin", "client=" + folder + "/spin"}},
-        {"threads", {"server=" + folder + "/threads", "client=" + folder + "/threads"}},
-        {"randomness", {"server=" + folder + "/randomness", "client=" + folder + "/randomness"}}};
+        {"sockets", {"server=" + path("server"), "client=" + path("client") + " server"}},
+        {"spinning", {"server=" + path("spin"), "client=" + path("spin")}},
+        {"threads", {"server=" + path("threads"), "client=" + path("threads")}},
+        {"randomness", {"server=" + path("randomness"), "client=" + path("randomness")}}};
     if (::access("/usr/bin/python3", X_OK) == 0) {
       const std::string script =
           "import threading, time, random, os, sys\n"

@@ -17,7 +17,11 @@ struct Program {
   friend void PrintTo(const Program& program, std::ostream* out) { *out << program.command; }
 };
 
-std::string path_of(const std::string& command) { return std::string(PROCESS_FOLDER) + "/" + command; }
+// `command` is the name of a program of this folder and its arguments.
+std::string path_of(const std::string& command) {
+  const std::size_t end = std::min(command.find(' '), command.size());
+  return support::quoted(std::string(PROCESS_FOLDER) + "/" + command.substr(0, end)) + command.substr(end);
+}
 
 Finished run_natively(const std::string& command) {
   return cli::run_command({"env", "-i", "PATH=/usr/bin:/bin", "sh", "-c", "exec " + path_of(command)});
@@ -85,8 +89,8 @@ TEST(Simulated, counter_runs_at_the_stated_frequency) {
   FILE* file = std::fopen(scenario.c_str(), "w");
   std::fprintf(
       file,
-      R"({"topology": "%s", "programs": [{"host": "server", "command": "%s", "env": {"EXACT_COUNTER": "1"}}]})",
-      support::topology("two_hosts").c_str(), path_of("clocks").c_str());
+      R"({"topology": "%s", "programs": [{"host": "server", "command": %s, "env": {"EXACT_COUNTER": "1"}}]})",
+      support::topology("two_hosts").c_str(), nlohmann::json(path_of("clocks")).dump().c_str());
   std::fclose(file);
   const Finished run = cli::run_command({support::verbatim_program(), "run", scenario});
   EXPECT_EQ(run.code, 0) << run.out << run.err;

@@ -8,7 +8,7 @@
 namespace verbatim {
 namespace {
 
-const std::string kProgram = std::string(PROCESS_FOLDER) + "/randomness";
+const std::string kProgram = support::quoted(std::string(PROCESS_FOLDER) + "/randomness");
 
 support::RunReport with_seed(const std::string& seed) {
   return support::run(

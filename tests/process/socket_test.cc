@@ -25,7 +25,8 @@ TEST(Sockets, two_programs_say_the_same_natively_and_simulated) {
   const std::string native_server = support::text_of_file(folder.path() + "/server");
   const std::string native_client = support::text_of_file(folder.path() + "/client");
 
-  const support::RunReport run = support::run_pair(kServer, kClient + " server");
+  const support::RunReport run =
+      support::run_pair(support::quoted(kServer), support::quoted(kClient) + " server");
   EXPECT_EQ(run.code, 0) << run.story();
   EXPECT_NE(run.output("server").find("server: done\n"), std::string::npos) << run.story();
   EXPECT_NE(run.output("client").find("client: done\n"), std::string::npos);
@@ -39,7 +40,8 @@ TEST(Sockets, two_programs_say_the_same_natively_and_simulated) {
 
 // One byte each way between two hosts takes at least two management-network latencies.
 TEST(Sockets, distance_takes_time) {
-  const support::RunReport run = support::run_pair(kServer, kClient + " server");
+  const support::RunReport run =
+      support::run_pair(support::quoted(kServer), support::quoted(kClient) + " server");
   ASSERT_EQ(run.code, 0) << run.story();
   // 100 ms stagger; 100 replies of 2 x 20 us each and 8 MB at 10 Gb/s (6.4 ms) are the least.
   EXPECT_GT(run.virtual_ms(), 100 + 100 * 0.040 + 6.4);
@@ -48,7 +50,8 @@ TEST(Sockets, distance_takes_time) {
 
 TEST(Sockets, names_and_addresses_resolve) {
   for (const char* name : {"server", "10.0.0.1"}) {
-    const support::RunReport run = support::run_pair(kServer, kClient + " " + name);
+    const support::RunReport run =
+        support::run_pair(support::quoted(kServer), support::quoted(kClient) + " " + name);
     EXPECT_EQ(run.code, 0) << run.story();
   }
 }

@@ -45,8 +45,9 @@ std::set<std::string> names_in(const std::string& folder) {
 // back.
 std::string scenario_in(const std::string& folder, const std::string& mark) {
   nlohmann::json programs;
-  for (const char* command :
-       {"ibv_rc_pingpong -n 100000", "ibv_rc_pingpong -n 100000 server", PROCESS_FOLDER "/stuck thread"}) {
+  const std::string stuck = support::quoted(PROCESS_FOLDER "/stuck") + " thread";
+  for (const std::string& command : std::initializer_list<std::string>{
+           "ibv_rc_pingpong -n 100000", "ibv_rc_pingpong -n 100000 server", stuck}) {
     programs.push_back({{"host", programs.empty() ? "server" : "client"},
                         {"command", command},
                         {"start", std::to_string(100 * programs.size()) + " ms"},

@@ -27,6 +27,8 @@ std::string text_of_file(const std::string& path) {
   return text.str();
 }
 
+std::string quoted(const std::string& path) { return '"' + path + '"'; }
+
 TemporaryFolder::TemporaryFolder() {
   std::string pattern = ::testing::TempDir() + "verbatim-XXXXXX";
   EXPECT_NE(::mkdtemp(pattern.data()), nullptr);

@@ -48,6 +48,9 @@ RunReport run(const RunRequest& request);
 RunReport run_pair(const std::string& server, const std::string& client,
                    const std::string& topology = "two_hosts");
 
+// A path as one word of a command, whatever characters it has.
+std::string quoted(const std::string& path);
+
 // Whole content of a file, "" when there is none.
 std::string text_of_file(const std::string& path);
 // A folder that goes with the object.
