@@ -95,6 +95,14 @@ int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> ma
       return run(&Impl::query_qp);
     case CommandType::kDestroyQp:
       return run(&Impl::destroy_qp);
+    case CommandType::kCreateSrq:
+      return run(&Impl::create_srq);
+    case CommandType::kModifySrq:
+      return run(&Impl::modify_srq);
+    case CommandType::kQuerySrq:
+      return run(&Impl::query_srq);
+    case CommandType::kDestroySrq:
+      return run(&Impl::destroy_srq);
     case CommandType::kCreateAh:
       return run(&Impl::create_ah);
     case CommandType::kDestroyAh:

@@ -97,7 +97,8 @@ void Completer::on_read_response(Incoming& incoming, const ib::OpcodeInfo& opera
       !acknowledges) {
     return fail(WcStatus::kBadResponseError);
   }
-  if (!qp_.scatter(work.sges, offset, packet.payload, incoming)) return fail(WcStatus::kLocalProtectionError);
+  if (!qp_.scatter(work.sges, offset, packet.payload, incoming, qp_.params.pd))
+    return fail(WcStatus::kLocalProtectionError);
   on_response_placed(psn, segment.ends_message);
 }
 
@@ -111,7 +112,8 @@ void Completer::on_atomic_response(Incoming& incoming) {
   }
   const auto original = std::as_bytes(std::span(&packet.atomic_ack, 1));
   const ib::Payload payload{ib::PayloadBuffer::copy_of(original), 0, sizeof(packet.atomic_ack)};
-  if (!qp_.scatter(work.sges, 0, payload, incoming)) return fail(WcStatus::kLocalProtectionError);
+  if (!qp_.scatter(work.sges, 0, payload, incoming, qp_.params.pd))
+    return fail(WcStatus::kLocalProtectionError);
   on_response_placed(psn, true);
 }
 
@@ -123,6 +125,17 @@ void Completer::on_response_placed(ib::Psn psn, bool ends_message) {
   }
   advance_to(psn + 1);
   requester.restart_ack_timer();
+  qp_.check_drained();
+  requester.wake();
+}
+
+void Completer::on_sent(const ib::Packet& packet) {
+  // IBA 9.8.2.1, 9.8.3.1: an unreliable request is complete when its last packet has left.
+  Requester& requester = qp_.requester;
+  requester.unacknowledged_ = packet.bth.psn + 1;
+  if (!ib::info(packet.bth.opcode).ends_message) return;
+  complete(requester.works_.front(), WcStatus::kSuccess);
+  retire_front();
   qp_.check_drained();
   requester.wake();
 }
@@ -238,7 +251,11 @@ void Completer::fail(WcStatus status) {
   CHECK(!requester.works_.empty());
   complete(requester.works_.front(), status);
   retire_front();
-  qp_.enter_error();
+  if (qp_.is_reliable()) {
+    qp_.enter_error();
+  } else {
+    qp_.enter_send_error();
+  }
 }
 
 void Completer::fail_front_if_faulty() {

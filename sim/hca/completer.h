@@ -18,6 +18,9 @@ class Completer {
 
   void receive(Incoming incoming, const ib::OpcodeInfo& operation);
 
+  // A packet of an unreliable queue pair has been handed to the port.
+  void on_sent(const ib::Packet& packet);
+
   // The oldest request completes in error and the queue pair with it.
   void fail(ib::WcStatus status);
   // A request that cannot be executed fails when everything before it is complete.

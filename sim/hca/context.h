@@ -14,6 +14,7 @@ namespace verbatim::hca {
 
 class CompletionQueue;
 class QueuePair;
+class SharedReceiveQueue;
 class Context;
 
 struct ProtectionDomain {
@@ -53,6 +54,7 @@ class Context {
   std::map<std::uint32_t, AddressHandle> ahs;
   std::map<std::uint32_t, Ref<CompletionQueue>> cqs;
   std::map<std::uint32_t, Ref<QueuePair>> qps;
+  std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs;
 
  private:
   std::uint32_t last_handle_ = 0;

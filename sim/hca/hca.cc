@@ -10,6 +10,7 @@ namespace {
 // Low numbers are those of special queue pairs and of nobody.
 constexpr std::uint32_t kFirstQpn = 0x48;
 constexpr std::uint32_t kFirstCqn = 0x80;
+constexpr std::uint32_t kFirstSrqn = 0x40;
 constexpr std::uint32_t kNumberLimit = 1u << 24;
 }  // namespace
 
@@ -50,6 +51,7 @@ Hca::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id
       adapter(engine, tracer, choices, id, profile, address),
       qp_numbers_(kFirstQpn, kNumberLimit),
       cq_numbers_(kFirstCqn, kNumberLimit),
+      srq_numbers_(kFirstSrqn, kNumberLimit),
       doorbell_stage_(adapter.clock, profile.doorbell),
       doorbells_on_the_way_(
           DelayLine<Doorbell>::of<&Impl::on_doorbell_arrived>(engine, id, EventClass::kArrival, this)),
@@ -79,6 +81,7 @@ void Hca::Impl::close(std::uint32_t number) {
   if (context == nullptr) return;
   // Users before what they use; in the order of handles.
   while (!context->qps.empty()) remove_qp(*context->qps.begin()->second.get());
+  while (!context->srqs.empty()) remove_srq(*context->srqs.begin()->second.get());
   while (!context->cqs.empty()) remove_cq(*context->cqs.begin()->second.get());
   for (const auto& [handle, region] : context->mrs) adapter.keys.remove(region->key);
   mr_count_ -= static_cast<std::uint32_t>(context->mrs.size());
@@ -115,7 +118,7 @@ void Hca::Impl::on_doorbell(Doorbell doorbell) {
   QueuePair* qp = adapter.qp_by_number(ib::Qpn{doorbell.number});
   if (qp == nullptr || &qp->context != context) return;
   if (doorbell.kind == protocol::DoorbellKind::kSendQueue) qp->requester.on_doorbell(producer);
-  if (doorbell.kind == protocol::DoorbellKind::kReceiveQueue) qp->responder.on_doorbell(producer);
+  if (doorbell.kind == protocol::DoorbellKind::kReceiveQueue) qp->own_receives.on_doorbell(producer);
 }
 
 }  // namespace verbatim::hca

@@ -13,6 +13,7 @@
 #include "sim/hca/hca.h"
 #include "sim/hca/pipeline.h"
 #include "sim/hca/queue_pair.h"
+#include "sim/hca/shared_receive_queue.h"
 #include "sim/hca/slot.h"
 
 namespace verbatim::hca {
@@ -93,19 +94,32 @@ class Hca::Impl {
   void remove_qp(QueuePair& qp);
   void remove_cq(CompletionQueue& cq);
 
+  static std::uint32_t recv_stride(std::uint32_t max_sge);
+
+  // shared_receive_commands.cc
+  int create_srq(Context& context, protocol::CreateSrq& command);
+  int modify_srq(Context& context, protocol::SrqAttributes& command);
+  int query_srq(Context& context, protocol::SrqAttributes& command);
+  int destroy_srq(Context& context, protocol::DestroyObject& command);
+  SharedReceiveQueue* find_srq(Context& context, std::uint32_t handle);
+  void remove_srq(SharedReceiveQueue& srq);
+
   void on_doorbell_arrived(Doorbell doorbell);
   void on_doorbell(Doorbell doorbell);
 
   Pool<Context> context_pool_;
   Pool<CompletionQueue> cq_pool_;
   Pool<QueuePair> qp_pool_;
+  Pool<SharedReceiveQueue> srq_pool_;
   std::map<std::uint32_t, Ref<Context>> contexts_;
   std::map<std::uint32_t, std::weak_ptr<Arena>> arenas_;  // by process
   std::map<std::uint32_t, Ref<CompletionQueue>> cqs_;     // by number
+  std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs_;
   std::uint32_t last_context_ = 0;
   NumberSpace qp_numbers_;
   NumberSpace cq_numbers_;
-  std::uint32_t qp_count_ = 0, mr_count_ = 0, pd_count_ = 0, ah_count_ = 0;
+  NumberSpace srq_numbers_;
+  std::uint32_t qp_count_ = 0, mr_count_ = 0, pd_count_ = 0, ah_count_ = 0, srq_count_ = 0;
   Pipeline doorbell_stage_;
   DelayLine<Doorbell> doorbells_on_the_way_;
   DelayLine<Doorbell> doorbells_;

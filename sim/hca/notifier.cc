@@ -3,6 +3,7 @@
 #include "sim/hca/adapter.h"
 #include "sim/hca/completion_queue.h"
 #include "sim/hca/queue_pair.h"
+#include "sim/hca/shared_receive_queue.h"
 
 namespace verbatim::hca {
 
@@ -11,15 +12,19 @@ Notifier::Notifier(Adapter& adapter)
       due_(DelayLine<Notice>::of<&Notifier::on_due>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
 void Notifier::completion_event(CompletionQueue& cq) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, {}, true});
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, {}, {}, true});
 }
 
 void Notifier::async_event(CompletionQueue& cq, ib::AsyncEventType type) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, type, false});
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, {}, type, false});
 }
 
 void Notifier::async_event(QueuePair& qp, ib::AsyncEventType type) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, qp.self, type, false});
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, qp.self, {}, type, false});
+}
+
+void Notifier::async_event(SharedReceiveQueue& srq, ib::AsyncEventType type) {
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, {}, srq.self, type, false});
 }
 
 void Notifier::on_due(Notice notice) {
@@ -32,22 +37,30 @@ void Notifier::on_due(Notice notice) {
     cq->context.program.listener->on_completion_event(cq->params().channel, {cq->params().cookie});
     return;
   }
-  if (cq == nullptr && qp == nullptr) return;
-  const std::uint32_t number = cq != nullptr ? cq->number() : qp->number;
-  adapter_.tracer.record(adapter_.id, TraceEvent::kAsyncEvent, static_cast<std::uint64_t>(notice.type),
-                         number);
+  SharedReceiveQueue* srq = notice.srq.get();
+  Context* context = nullptr;
+  std::uint32_t number = 0;
   protocol::AsyncEvent event{};
   event.event_type = static_cast<std::uint32_t>(notice.type);
-  Context* context = nullptr;
   if (cq != nullptr) {
     ++cq->async_events_reported;
     event.element = cq->params().cookie;
+    number = cq->number();
     context = &cq->context;
-  } else {
+  } else if (qp != nullptr) {
     ++qp->async_events_reported;
     event.element = qp->params.cookie;
+    number = qp->number;
     context = &qp->context;
+  } else if (srq != nullptr) {
+    ++srq->async_events_reported;
+    event.element = srq->params.cookie;
+    number = srq->params.number;
+    context = &srq->context;
+  } else {
+    return;
   }
+  adapter_.tracer.record(adapter_.id, TraceEvent::kAsyncEvent, event.event_type, number);
   context->program.listener->on_async_event(context->number, event);
 }
 

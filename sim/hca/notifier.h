@@ -19,6 +19,7 @@ class Notifier {
   void completion_event(CompletionQueue& cq);
   void async_event(CompletionQueue& cq, ib::AsyncEventType type);
   void async_event(QueuePair& qp, ib::AsyncEventType type);
+  void async_event(SharedReceiveQueue& srq, ib::AsyncEventType type);
   // A DMA access through `key` hit unmapped bytes. Once per region.
   void dma_fault(Context& context, std::uint32_t key, std::uint64_t va, std::uint64_t length);
 
@@ -26,6 +27,7 @@ class Notifier {
   struct Notice {
     Ref<CompletionQueue> cq;
     Ref<QueuePair> qp;
+    Ref<SharedReceiveQueue> srq;
     ib::AsyncEventType type{};
     bool is_completion = false;
   };

@@ -23,12 +23,7 @@ std::uint32_t send_stride(const protocol::QpCapabilities& capabilities) {
   return round_up(static_cast<std::uint32_t>(sizeof(protocol::SendWqe)) + data, 64);
 }
 
-std::uint32_t recv_stride(const protocol::QpCapabilities& capabilities) {
-  return std::bit_ceil(static_cast<std::uint32_t>(sizeof(protocol::RecvWqe)) +
-                       std::max(capabilities.max_recv_sge, 1u) * kSgeBytes);
-}
-
-bool is_built(QpType type) { return type == QpType::kRc; }
+bool is_built(QpType type) { return type == QpType::kRc || type == QpType::kUc || type == QpType::kUd; }
 bool is_type(std::uint32_t type) {
   switch (static_cast<QpType>(type)) {
     case QpType::kRc:
@@ -43,6 +38,11 @@ bool is_type(std::uint32_t type) {
 }
 
 }  // namespace
+
+std::uint32_t Hca::Impl::recv_stride(std::uint32_t max_sge) {
+  return std::bit_ceil(static_cast<std::uint32_t>(sizeof(protocol::RecvWqe)) +
+                       std::max(max_sge, 1u) * kSgeBytes);
+}
 
 QueuePair* Hca::Impl::find_qp(Context& context, std::uint32_t handle) {
   const auto it = context.qps.find(handle);
@@ -129,11 +129,16 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   const HcaProfile& profile = adapter.profile;
   protocol::QpCapabilities& capabilities = command.capabilities;
   if (!is_type(command.type)) return EINVAL;
-  if (!is_built(static_cast<QpType>(command.type)) || command.srq != 0) return EOPNOTSUPP;
+  const QpType type = static_cast<QpType>(command.type);
+  if (!is_built(type)) return EOPNOTSUPP;
   const auto pd = context.pds.find(command.pd);
   CompletionQueue* send_cq = find_cq(context, command.send_cq);
   CompletionQueue* recv_cq = find_cq(context, command.recv_cq);
+  SharedReceiveQueue* srq = command.srq == 0 ? nullptr : find_srq(context, command.srq);
   if (pd == context.pds.end() || send_cq == nullptr || recv_cq == nullptr) return EINVAL;
+  // IBA 10.2.9: shared receive queues are for reliable connections and datagrams.
+  if (command.srq != 0 && (srq == nullptr || type == QpType::kUc)) return EINVAL;
+  if (srq != nullptr) capabilities.max_recv_wr = capabilities.max_recv_sge = 0;
   if (capabilities.max_send_wr > profile.max_qp_wr || capabilities.max_recv_wr > profile.max_qp_wr)
     return EINVAL;
   if (capabilities.max_send_sge > profile.max_sge || capabilities.max_recv_sge > profile.max_sge)
@@ -146,7 +151,7 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   const std::uint32_t recv_entries =
       capabilities.max_recv_wr == 0 ? 0 : std::bit_ceil(capabilities.max_recv_wr);
   const std::uint32_t send_bytes_each = send_stride(capabilities);
-  const std::uint32_t recv_bytes_each = recv_stride(capabilities);
+  const std::uint32_t recv_bytes_each = recv_stride(capabilities.max_recv_sge);
   // One block: send ring, receive ring, record; the record on its own cache line.
   const std::uint64_t send_bytes = std::uint64_t{send_entries} * send_bytes_each;
   const std::uint64_t recv_bytes = (std::uint64_t{recv_entries} * recv_bytes_each + 63) & ~std::uint64_t{63};
@@ -160,10 +165,11 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
       [this](std::uint32_t number) { return adapter.qp_by_number(ib::Qpn{number}) != nullptr; });
   CHECK(params.number != 0);
   params.cookie = command.cookie;
-  params.type = static_cast<QpType>(command.type);
+  params.type = type;
   params.pd = command.pd;
   params.send_cq = send_cq->self;
   params.recv_cq = recv_cq->self;
+  if (srq != nullptr) params.srq = srq->self;
   params.signal_all = command.signal_all != 0;
   params.send_offset = *block;
   params.recv_offset = *block + send_bytes;
@@ -177,6 +183,7 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   ++pd->second.users;
   ++send_cq->users;
   ++recv_cq->users;
+  if (srq != nullptr) ++srq->users;
   context.qps[params.handle] = qp;
   if (adapter.qps.size() <= params.number) adapter.qps.resize(params.number + 1);
   adapter.qps[params.number] = qp;
@@ -186,8 +193,11 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   const std::uint32_t send_room = send_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::SendWqe));
   capabilities.max_send_sge = std::min(send_room / kSgeBytes, profile.max_sge);
   capabilities.max_inline_data = std::min(send_room, profile.max_inline_data);
-  capabilities.max_recv_sge = std::min(
-      (recv_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) / kSgeBytes, profile.max_sge);
+  if (srq == nullptr) {
+    capabilities.max_recv_sge =
+        std::min((recv_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) / kSgeBytes,
+                 profile.max_sge);
+  }
   qp.get()->attributes.capabilities = capabilities;
   command.handle = params.handle;
   command.number = params.number;
@@ -223,6 +233,7 @@ void Hca::Impl::remove_qp(QueuePair& qp) {
   --context.pds.at(qp.params.pd).users;
   --qp.params.send_cq.get()->users;
   --qp.params.recv_cq.get()->users;
+  if (SharedReceiveQueue* srq = qp.params.srq.get(); srq != nullptr) --srq->users;
   context.arena->release(qp.params.send_offset, qp.params.block_bytes);
   context.qps.erase(qp.params.handle);
   --qp_count_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/shared_receive_queue.h"
 
 namespace verbatim::hca {
 
@@ -39,6 +40,17 @@ std::uint8_t vendor_error(WcStatus status) {
   }
 }
 
+ib::Transport transport_of_type(ib::QpType type) {
+  switch (type) {
+    case ib::QpType::kUc:
+      return ib::Transport::kUc;
+    case ib::QpType::kUd:
+      return ib::Transport::kUd;
+    default:
+      return ib::Transport::kRc;
+  }
+}
+
 }  // namespace
 
 QueuePair::QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, const QueuePairParams& params,
@@ -49,25 +61,43 @@ QueuePair::QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, co
       params(params),
       number(params.number),
       send_queue(send),
-      recv_queue(recv),
+      own_receives(adapter, recv,
+                   reinterpret_cast<const protocol::QueuePairRecord*>(
+                       context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord)).data())
+                       ->recv_producer),
       requester(*this),
       completer(*this),
       responder(*this),
-      responses(*this) {}
+      responses(*this),
+      transport_(transport_of_type(params.type)) {
+  own_receives.restart({self, ring_epoch, {}}, recv);
+  // A datagram is as long as the port allows (IBA 9.8.3.1).
+  if (is_datagram()) path_mtu_ = ib::mtu_bytes(adapter.profile.max_mtu);
+}
+
+ReceiveQueue& QueuePair::receives() {
+  SharedReceiveQueue* srq = params.srq.get();
+  return srq != nullptr ? srq->receives : own_receives;
+}
+
+std::uint32_t QueuePair::receive_pd() const {
+  const SharedReceiveQueue* srq = params.srq.get();
+  return srq != nullptr ? srq->params.pd : params.pd;
+}
 
 QueuePair::~QueuePair() { responder.reset(); }
 
 void QueuePair::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
   // IBA 9.6.1.4, 9.6.1.5: transport, state and partition; silently dropped, the peer's timer tells it.
-  if (transport_of(packet.bth.opcode) != ib::Transport::kRc) {
+  if (transport_of(packet.bth.opcode) != transport()) {
     return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
   }
   const bool receives =
       operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
   if (!receives) return adapter.receiver.drop(incoming, DropReason::kWrongState);
   if ((packet.bth.pkey & 0x7fff) != 0x7fff) return adapter.receiver.drop(incoming, DropReason::kWrongPkey);
-  if (packet.lrh.source.value != attributes.path.dlid) {
+  if (!is_datagram() && packet.lrh.source.value != attributes.path.dlid) {
     return adapter.receiver.drop(incoming, DropReason::kWrongSource);
   }
   if (operation.is_request) {
@@ -115,14 +145,13 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
 }
 
 bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload,
-                        Incoming& incoming) {
+                        Incoming& incoming, std::uint32_t pd) {
   if (payload.length == 0) return true;
   std::vector<MemoryPiece>& pieces = adapter.scratch_pieces;
   pieces.clear();
   const bool allowed = list.visit(
       offset, payload.length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
-        const KeyCheck key =
-            adapter.keys.check(sge.lkey, context, params.pd, sge.va + skip, part, ib::kLocalWrite);
+        const KeyCheck key = adapter.keys.check(sge.lkey, context, pd, sge.va + skip, part, ib::kLocalWrite);
         if (key.region == nullptr) return false;
         pieces.push_back({key.address, part, sge.lkey});
         return true;
@@ -139,6 +168,12 @@ void QueuePair::set_state(QpState to) {
   state_ = to;
 }
 
+void QueuePair::enter_send_error() {
+  set_state(QpState::kSqe);
+  requester.abandon();
+  completer.flush_all();
+}
+
 void QueuePair::enter_error() {
   if (state_ == QpState::kErr) return;
   set_state(QpState::kErr);
@@ -146,6 +181,8 @@ void QueuePair::enter_error() {
   completer.flush_all();
   responses.abandon();
   responder.flush();
+  // IBA 11.6.3: no more completions of receives from the shared queue will come.
+  if (params.srq.get() != nullptr) raise(ib::AsyncEventType::kQpLastWqeReached);
 }
 
 void QueuePair::fail_fatally() {
@@ -161,8 +198,9 @@ void QueuePair::reset() {
   responder.reset();
   send_queue = WorkQueue(context.arena->at(params.send_offset, send_queue.size_bytes()), send_queue.entries(),
                          send_queue.stride());
-  recv_queue = WorkQueue(context.arena->at(params.recv_offset, recv_queue.size_bytes()), recv_queue.entries(),
-                         recv_queue.stride());
+  const std::uint64_t recv_bytes = std::uint64_t{own_receives.entries()} * own_receives.stride();
+  own_receives.restart({self, ring_epoch, {}}, WorkQueue(context.arena->at(params.recv_offset, recv_bytes),
+                                                         own_receives.entries(), own_receives.stride()));
   const auto record = context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord));
   std::memset(record.data(), 0, record.size());
   drain_pending_ = false;
@@ -181,33 +219,28 @@ void QueuePair::check_drained() {
   if (attributes.en_sqd_async_notify != 0) raise(ib::AsyncEventType::kSqDrained);
 }
 
-std::uint32_t QueuePair::read_recv_producer() const {
-  const auto record = context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord));
-  return reinterpret_cast<const protocol::QueuePairRecord*>(record.data())
-      ->recv_producer.load(std::memory_order_acquire);
-}
-
 void QueuePair::want_recv_doorbell(bool wanted) {
   const auto record = context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord));
   reinterpret_cast<protocol::QueuePairRecord*>(record.data())
       ->recv_doorbell_wanted.store(wanted ? 1 : 0, std::memory_order_release);
 }
 
-ib::PacketPtr QueuePair::make_packet(ib::Opcode opcode, ib::Psn psn) const {
+ib::PacketPtr QueuePair::make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
+                                     ib::Qpn to) const {
   auto packet = std::make_unique<ib::Packet>();
   packet->lrh.source = adapter.address.lid;
-  packet->lrh.destination = ib::Lid{attributes.path.dlid};
-  packet->lrh.service_level = ib::ServiceLevel{attributes.path.service_level};
+  packet->lrh.destination = ib::Lid{path.dlid};
+  packet->lrh.service_level = ib::ServiceLevel{path.service_level};
   packet->bth.opcode = opcode;
-  packet->bth.destination = ib::Qpn{attributes.dest_qp_num};
+  packet->bth.destination = to;
   packet->bth.psn = psn;
-  if (attributes.path.is_global != 0) {
+  if (path.is_global != 0) {
     ib::Grh& grh = packet->grh.emplace();
     grh.source = adapter.address.gid;
-    std::memcpy(grh.destination.raw, attributes.path.dgid, sizeof(grh.destination.raw));
-    grh.flow_label = attributes.path.flow_label;
-    grh.traffic_class = attributes.path.traffic_class;
-    grh.hop_limit = attributes.path.hop_limit;
+    std::memcpy(grh.destination.raw, path.dgid, sizeof(grh.destination.raw));
+    grh.flow_label = path.flow_label;
+    grh.traffic_class = path.traffic_class;
+    grh.hop_limit = path.hop_limit;
   }
   return packet;
 }

@@ -7,6 +7,7 @@
 
 #include "sim/hca/completer.h"
 #include "sim/hca/context.h"
+#include "sim/hca/receive_queue.h"
 #include "sim/hca/requester.h"
 #include "sim/hca/responder.h"
 #include "sim/hca/response_queue.h"
@@ -26,6 +27,7 @@ struct QueuePairParams {
   std::uint32_t pd = 0;
   Ref<CompletionQueue> send_cq;
   Ref<CompletionQueue> recv_cq;
+  Ref<SharedReceiveQueue> srq;  // none: it has its own
   bool signal_all = false;
   std::uint64_t record_offset = 0;  // QueuePairRecord in the arena
   std::uint64_t send_offset = 0;    // rings in the arena
@@ -45,7 +47,7 @@ class QueuePair {
   const QueuePairParams params;
   const std::uint32_t number;
   WorkQueue send_queue;
-  WorkQueue recv_queue;
+  ReceiveQueue own_receives;
   std::uint32_t ring_epoch = 0;  // counts resets: fetches from before one are void
   bool is_scheduled = false;     // in the send pipeline's list
   std::uint32_t async_events_reported = 0;
@@ -58,6 +60,12 @@ class QueuePair {
 
   ib::QpState state() const { return state_; }
   std::uint32_t path_mtu() const { return path_mtu_; }
+  bool is_reliable() const { return params.type == ib::QpType::kRc; }
+  bool is_datagram() const { return params.type == ib::QpType::kUd; }
+  ib::Transport transport() const { return transport_; }
+  // Where its receives come from, and the protection domain their keys are of.
+  ReceiveQueue& receives();
+  std::uint32_t receive_pd() const;
   bool can_receive() const {
     return state_ == ib::QpState::kRtr || state_ == ib::QpState::kRts || state_ == ib::QpState::kSqd ||
            state_ == ib::QpState::kSqe;
@@ -85,7 +93,7 @@ class QueuePair {
     if (outgoing.is_response) {
       responses.on_transmit(outgoing);
     } else {
-      requester.on_transmit();
+      requester.on_transmit(outgoing);
     }
   }
   bool gathers_in_one_piece(const Outgoing& outgoing) const;
@@ -95,8 +103,12 @@ class QueuePair {
 
   // Places what a packet has brought at `offset` of a scatter list; false, and nothing is written, when the
   // list's keys do not allow local writing.
-  bool scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload, Incoming& incoming);
+  bool scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload, Incoming& incoming,
+               std::uint32_t pd);
 
+  // A request of an unreliable queue pair failed: it cannot send until it is told to, but receives
+  // (IBA 10.3.1.6).
+  void enter_send_error();
   // Error of the connection or of its program: ERR, and everything posted is flushed (IBA 10.3.1.7).
   void enter_error();
   // The program wrote nonsense into a ring or record.
@@ -105,11 +117,14 @@ class QueuePair {
   // In SQD: tells once when nothing begun is outstanding (IBA 10.3.1.5).
   void check_drained();
 
-  std::uint32_t read_recv_producer() const;
   void want_recv_doorbell(bool wanted);
 
   // Headers that every packet of this connection has.
-  ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn) const;
+  ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn) const {
+    return make_packet(opcode, psn, attributes.path, ib::Qpn{attributes.dest_qp_num});
+  }
+  ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
+                            ib::Qpn to) const;
   // Fields that every completion of this queue pair has.
   protocol::Cqe make_completion(std::uint64_t wr_id, ib::WcStatus status);
 
@@ -122,6 +137,7 @@ class QueuePair {
     return responses.has_packet() && (!was_response_ || !requester.has_packet());
   }
 
+  const ib::Transport transport_;
   ib::QpState state_ = ib::QpState::kReset;
   std::uint32_t path_mtu_ = 0;  // bytes
   bool drain_pending_ = false;  // SQ_DRAINED is owed

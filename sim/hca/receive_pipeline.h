@@ -27,6 +27,9 @@ enum class DropReason : std::uint8_t {
   kUndefinedOpcode,
   kAfterNak,          // follows a packet that was answered by a NAK
   kUnknownDuplicate,  // repeats a READ that was never asked for like this
+  kWrongQkey,
+  kNoReceive,  // of an unreliable queue pair
+  kRefused,    // likewise: sequence, rights or length
 };
 
 // A packet being received, and the input buffer space it still holds.

@@ -38,7 +38,17 @@ bool is_write(WqeOpcode opcode) {
   return opcode == WqeOpcode::kRdmaWrite || opcode == WqeOpcode::kRdmaWriteWithImm;
 }
 
-bool is_built(WqeOpcode opcode) { return opcode <= WqeOpcode::kAtomicFetchAdd; }
+// Which requests a queue pair of a type may make (IBA 9.2.1, table 38).
+bool is_allowed(ib::Transport transport, WqeOpcode opcode) {
+  switch (transport) {
+    case ib::Transport::kUd:
+      return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm;
+    case ib::Transport::kUc:
+      return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm || is_write(opcode);
+    default:
+      return opcode <= WqeOpcode::kAtomicFetchAdd;
+  }
+}
 
 }  // namespace
 
@@ -95,7 +105,7 @@ void Requester::reload_retries() {
 
 void Requester::fetch_more() {
   const QpState state = qp_.state();
-  if (state != QpState::kRts && state != QpState::kSqd && state != QpState::kErr) return;
+  if (state < QpState::kRts) return;
   const std::uint32_t prefetch = qp_.adapter.profile.wqe_prefetch;
   const std::uint32_t unsent = static_cast<std::uint32_t>(works_.size()) - cursor_ + fetching_;
   if (unsent >= prefetch || qp_.send_queue.to_fetch() == 0) return;
@@ -107,10 +117,19 @@ void Requester::fetch_more() {
 
 WcStatus Requester::check(SendWork& work) const {
   if (work.fault != WcStatus::kSuccess) return work.fault;
-  if (!is_built(work.opcode)) return WcStatus::kLocalQpOperationError;
+  if (!is_allowed(qp_.transport(), work.opcode)) return WcStatus::kLocalQpOperationError;
   if (work.length > qp_.adapter.profile.max_message_bytes) return WcStatus::kLocalLengthError;
   if (work.has_response() && (work.is_inline() || qp_.attributes.max_rd_atomic == 0)) {
     return WcStatus::kLocalQpOperationError;
+  }
+  if (qp_.is_datagram()) {
+    // IBA 9.8.3.1: a datagram is one packet.
+    if (work.length > qp_.path_mtu()) return WcStatus::kLocalLengthError;
+    const auto handle = qp_.context.ahs.find(work.address_handle);
+    if (handle == qp_.context.ahs.end() || handle->second.pd != qp_.params.pd) {
+      return WcStatus::kLocalQpOperationError;
+    }
+    work.path = std::make_unique<protocol::AddressVector>(handle->second.address);
   }
   if (work.is_atomic() && work.length != sizeof(std::uint64_t)) return WcStatus::kLocalLengthError;
   if (work.is_inline()) return WcStatus::kSuccess;
@@ -127,7 +146,7 @@ WcStatus Requester::check(SendWork& work) const {
 
 void Requester::on_work(SendWork work) {
   --fetching_;
-  if (qp_.state() == QpState::kErr) {
+  if (qp_.state() == QpState::kErr || qp_.state() == QpState::kSqe) {
     qp_.completer.flush(work);
   } else {
     work.fault = check(work);
@@ -183,10 +202,12 @@ Outgoing Requester::next_packet() {
   if (!work.begun) begin(work);
   if (work.has_response()) return next_response_request(work);
   const ib::Segment segment =
-      ib::next_segment(ib::Transport::kRc, kind_of(work.opcode), work.length, cursor_offset_, qp_.path_mtu());
+      ib::next_segment(qp_.transport(), kind_of(work.opcode), work.length, cursor_offset_, qp_.path_mtu());
 
   Outgoing outgoing;
-  outgoing.packet = qp_.make_packet(segment.opcode, next_psn_);
+  outgoing.packet = work.path == nullptr
+                        ? qp_.make_packet(segment.opcode, next_psn_)
+                        : qp_.make_packet(segment.opcode, next_psn_, *work.path, ib::Qpn{work.remote_qpn});
   outgoing.qp = qp_.self;
   outgoing.epoch = epoch_;
   outgoing.work = work.number;
@@ -202,11 +223,19 @@ Outgoing Requester::next_packet() {
   if (info.has_reth) packet.reth = {ib::RemoteVa{work.remote_va}, ib::RKey{work.rkey}, work.length};
   if (info.has_immediate) packet.immediate = work.immediate;
   if (info.has_invalidate) packet.invalidate_rkey = work.immediate;
+  if (info.has_deth) {
+    // IBA 10.2.5: a Q_Key with the high bit set stands for the queue pair's own.
+    constexpr std::uint32_t kOwnQkey = 1u << 31;
+    const bool is_own = (work.remote_qkey & kOwnQkey) != 0;
+    packet.deth = {is_own ? qp_.attributes.qkey : work.remote_qkey, ib::Qpn{qp_.number}};
+  }
   const bool notifies = !is_write(work.opcode) || info.has_immediate;
   packet.bth.solicited = segment.ends_message && notifies && (work.flags & protocol::kWqeSolicited) != 0;
   const std::uint32_t ack_every = qp_.adapter.profile.ack_every_packets;
   ++packets_since_ack_request_;
-  if (segment.ends_message || (ack_every > 0 && packets_since_ack_request_ >= ack_every)) {
+  if (!qp_.is_reliable()) {
+    // Nobody answers.
+  } else if (segment.ends_message || (ack_every > 0 && packets_since_ack_request_ >= ack_every)) {
     packet.bth.ack_request = true;
     packets_since_ack_request_ = 0;
   }
@@ -248,7 +277,13 @@ const SendWork* Requester::work_of(const Outgoing& outgoing) const {
   return index < works_.size() ? &works_[index] : nullptr;
 }
 
-void Requester::on_transmit() { restart_ack_timer(); }
+void Requester::on_transmit(const Outgoing& outgoing) {
+  if (qp_.is_reliable()) {
+    restart_ack_timer();
+  } else {
+    qp_.completer.on_sent(*outgoing.packet);
+  }
+}
 
 void Requester::seek(ib::Psn psn) {
   next_psn_ = psn;

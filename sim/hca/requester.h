@@ -49,7 +49,7 @@ class Requester {
   Outgoing next_packet();
   bool is_current(const Outgoing& outgoing) const { return outgoing.epoch == epoch_; }
   const SendWork* work_of(const Outgoing& outgoing) const;
-  void on_transmit();
+  void on_transmit(const Outgoing& outgoing);
 
  private:
   friend class Completer;

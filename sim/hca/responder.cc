@@ -4,19 +4,14 @@
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/queue_pair.h"
-#include "sim/ib/segmentation.h"
+#include "sim/hca/shared_receive_queue.h"
+#include "sim/ib/headers.h"
 
 namespace verbatim::hca {
 
 using ib::NakCode;
 using ib::QpState;
 using ib::WcStatus;
-
-namespace {
-
-constexpr std::uint32_t kRemoteRights = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
-
-}  // namespace
 
 // The right a queue pair and a memory region must give for a kind of request.
 std::uint32_t Responder::right_of(Message kind) {
@@ -37,7 +32,7 @@ std::uint32_t Responder::right_of(Message kind) {
 void Responder::start(ib::Psn expected) {
   expected_ = expected;
   msn_ = 0;
-  refill();
+  qp_.own_receives.refill();
 }
 
 void Responder::reset() {
@@ -48,9 +43,6 @@ void Responder::reset() {
   message_ = Message::kNone;
   received_ = 0;
   current_.reset();
-  cache_ = {};
-  fetching_ = 0;
-  record_fetching_ = false;
   no_receive_ = false;
 }
 
@@ -65,63 +57,22 @@ void Responder::drop_held() {
 
 void Responder::flush() {
   drop_held();
-  if (current_) complete_receive(*current_, WcStatus::kWorkRequestFlushed, nullptr, 0);
+  if (current_) flush_receive(*current_);
   current_.reset();
   message_ = Message::kNone;
-  while (!cache_.empty()) complete_receive(cache_.pop_front(), WcStatus::kWorkRequestFlushed, nullptr, 0);
   qp_.want_recv_doorbell(true);
-  refill();
+  qp_.own_receives.flush();
 }
 
-// ---- receive work requests
-// -------------------------------------------------------------------------------------
-
-void Responder::refill() {
-  if (qp_.recv_queue.entries() == 0) return;
-  const std::uint32_t prefetch = qp_.adapter.profile.wqe_prefetch;
-  const std::uint32_t have = static_cast<std::uint32_t>(cache_.size()) + fetching_;
-  if (have < prefetch && qp_.recv_queue.to_fetch() > 0) {
-    const std::uint32_t count = qp_.recv_queue.run_length(prefetch);
-    qp_.adapter.fetcher.fetch_recv(qp_, qp_.recv_queue.fetched(), count);
-    qp_.recv_queue.fetch(count);
-    fetching_ += count;
-  }
-  // No doorbell tells of new receives: the record is read again before the adapter runs out.
-  if (cache_.size() + fetching_ + qp_.recv_queue.to_fetch() < prefetch) fetch_record();
+void Responder::flush_receive(const RecvWork& work) {
+  complete_receive(work, WcStatus::kWorkRequestFlushed, nullptr, 0);
 }
 
-void Responder::fetch_record() {
-  if (record_fetching_ || qp_.recv_queue.entries() == 0) return;
-  record_fetching_ = true;
-  qp_.adapter.fetcher.fetch_recv_record(qp_);
-}
-
-void Responder::on_record(std::uint32_t producer, Instant sampled_at) {
-  record_fetching_ = false;
-  const auto announcement = qp_.recv_queue.announce(producer);
-  if (announcement == WorkQueue::Announcement::kImpossible) return qp_.fail_fatally();
-  if (announcement == WorkQueue::Announcement::kNew) refill();
-  if (!holding_ || !cache_.empty() || fetching_ > 0) return;
-  // A receive posted before the packet came must be found; one posted later need not be.
-  if (sampled_at < held_.checked_at) return fetch_record();
+void Responder::on_no_receive(Instant sampled_at) {
+  if (!holding_) return;
+  if (sampled_at < held_.checked_at) return qp_.receives().await(qp_.self, held_.checked_at);
   no_receive_ = true;
   resume();
-}
-
-void Responder::on_work(RecvWork work) {
-  --fetching_;
-  if (qp_.state() == QpState::kErr) {
-    complete_receive(work, WcStatus::kWorkRequestFlushed, nullptr, 0);
-    if (fetching_ == 0) refill();
-    return;
-  }
-  cache_.push_back(std::move(work));
-  resume();
-}
-
-void Responder::on_doorbell(std::uint32_t producer) {
-  if (qp_.state() != QpState::kErr) return;
-  if (qp_.recv_queue.announce(producer) == WorkQueue::Announcement::kNew) refill();
 }
 
 void Responder::hold(Incoming incoming) {
@@ -142,9 +93,6 @@ void Responder::resume() {
   hold(std::move(incoming));
 }
 
-// ---- requests
-// --------------------------------------------------------------------------------------------------
-
 void Responder::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
   if (holding_) {
     behind_.push_back(std::move(incoming));
@@ -159,7 +107,7 @@ bool Responder::process(Incoming& incoming, const ib::OpcodeInfo& operation) {
     return false;
   }
   Request request{incoming, *incoming.packet, operation};
-  Step step = Step::kPsn;
+  Step step = qp_.is_datagram() ? begin_datagram(request) : Step::kPsn;
   while (true) {
     switch (step) {
       case Step::kPsn:
@@ -195,7 +143,28 @@ bool Responder::process(Incoming& incoming, const ib::OpcodeInfo& operation) {
   }
 }
 
+Responder::Step Responder::begin_datagram(Request& request) {
+  // IBA 9.8.3.1: each datagram is a message of its own, in no order; its Q_Key must be the queue pair's.
+  if (request.packet.deth.qkey != qp_.attributes.qkey) {
+    qp_.adapter.receiver.drop(request.incoming, DropReason::kWrongQkey);
+    return Step::kDone;
+  }
+  request.kind = Message::kSend;
+  return Step::kResources;
+}
+
+Responder::Step Responder::check_psn_unreliable(Request& request) {
+  // IBA 9.8.2.2: after a gap the rest of the message is dropped; the next that begins is expected. A receive
+  // that the lost message had taken serves the next.
+  if (request.packet.bth.psn == expected_ && !request.operation.begins_message) return Step::kSequence;
+  message_ = Message::kNone;
+  received_ = 0;
+  expected_ = request.packet.bth.psn;
+  return Step::kSequence;
+}
+
 Responder::Step Responder::check_psn(Request& request) {
+  if (!qp_.is_reliable()) return check_psn_unreliable(request);
   const ib::Bth& bth = request.packet.bth;
   const std::int32_t ahead = distance(expected_, bth.psn);
   if (ahead == 0) return Step::kSequence;
@@ -209,45 +178,6 @@ Responder::Step Responder::check_psn(Request& request) {
     return Step::kDone;
   }
   return repeat(request);
-}
-
-Responder::Step Responder::repeat(Request& request) {
-  const ib::Packet& packet = request.packet;
-  qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kDuplicate, qp_.number, packet.bth.psn.value,
-                            static_cast<std::uint64_t>(packet.bth.opcode));
-  switch (operation_of(packet.bth.opcode)) {
-    case ib::Operation::kReadRequest:
-      return repeat_read(request);
-    case ib::Operation::kCompareSwap:
-    case ib::Operation::kFetchAdd:
-      qp_.responses.discard_from(packet.bth.psn);
-      if (!qp_.responses.repeat_atomic(packet.bth.psn, msn_)) {
-        qp_.adapter.receiver.drop(request.incoming, DropReason::kUnknownDuplicate);
-      }
-      return Step::kDone;
-    default:
-      // IBA 9.7.5.1.4: a duplicate SEND or WRITE is not executed again; the newest acknowledgement answers
-      // it.
-      if (packet.bth.ack_request) send_ack(ib::ack_syndrome(ib::kUnlimitedCredits), expected_ - 1);
-      return Step::kDone;
-  }
-}
-
-Responder::Step Responder::repeat_read(Request& request) {
-  const ib::Packet& packet = request.packet;
-  // A READ is executed again, from memory as it is now, when it lies within what has been executed. Its
-  // requester has given up what is still owed from there on.
-  request.kind = Message::kRead;
-  const std::uint32_t psns = ib::packet_count(packet.reth.length, qp_.path_mtu());
-  if (packet.reth.length > qp_.adapter.profile.max_message_bytes ||
-      distance(packet.bth.psn + psns, expected_) < 0) {
-    qp_.adapter.receiver.drop(request.incoming, DropReason::kUnknownDuplicate);
-    return Step::kDone;
-  }
-  qp_.responses.discard_from(packet.bth.psn);
-  if (check_remote_key(request) == Step::kDone) return Step::kDone;
-  qp_.responses.add_read(packet.bth.psn, packet.reth, msn_, true);
-  return Step::kDone;
 }
 
 Responder::Step Responder::check_sequence(Request& request) {
@@ -307,18 +237,18 @@ Responder::Step Responder::check_resources(Request& request) {
                             ? request.operation.begins_message
                             : request.operation.ends_message && request.operation.has_immediate;
   if (!consumes || current_) return Step::kLength;
-  if (!cache_.empty()) {
-    current_ = cache_.pop_front();
-    refill();
+  current_ = qp_.receives().take();
+  if (current_) {
     if (current_->malformed) {
       return fail_receive(request, WcStatus::kLocalQpOperationError, NakCode::kRemoteOperationalError);
     }
     return Step::kLength;
   }
-  if (!no_receive_ && qp_.recv_queue.entries() > 0) {
-    refill();
+  if (!no_receive_ && qp_.receives().entries() > 0) {
+    qp_.receives().await(qp_.self, request.incoming.checked_at);
     return Step::kWait;
   }
+  if (!qp_.is_reliable()) return drop_message(request, DropReason::kNoReceive);
   // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again. What it has sent
   // behind it is not reported as a gap.
   nak_sent_ = true;
@@ -335,6 +265,10 @@ Responder::Step Responder::check_length(Request& request) {
   const bool fits =
       operation.ends_message ? length <= mtu && (operation.begins_message || length > 0) : length == mtu;
   if (!fits) return refuse(request, NakCode::kInvalidRequest);
+  if (qp_.is_datagram()) {
+    if (length + std::uint64_t{ib::kGrhBytes} <= current_->capacity) return Step::kExecute;
+    return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
+  }
   if (request.kind == Message::kRead) {
     const bool allowed = length == 0 && request.packet.reth.length <= qp_.adapter.profile.max_message_bytes;
     return allowed ? Step::kRemoteKey : refuse(request, NakCode::kInvalidRequest);
@@ -387,8 +321,9 @@ void Responder::place_write(Request& request) {
 }
 
 Responder::Step Responder::execute(Request& request) {
+  if (qp_.is_datagram()) return execute_datagram(request);
   if (request.kind == Message::kSend &&
-      !qp_.scatter(current_->sges, received_, request.packet.payload, request.incoming)) {
+      !qp_.scatter(current_->sges, received_, request.packet.payload, request.incoming, qp_.receive_pd())) {
     return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError);
   }
   if (request.operation.has_invalidate && !invalidate(request.packet.invalidate_rkey)) {
@@ -407,7 +342,7 @@ Responder::Step Responder::execute(Request& request) {
   message_ = request.kind;
   if (request.operation.ends_message) {
     msn_ = (msn_ + 1) & 0xffffff;
-    if (current_) {
+    if (current_ && (request.kind == Message::kSend || request.operation.has_immediate)) {
       complete_receive(*current_, WcStatus::kSuccess, &request.packet, received_);
       current_.reset();
     }
@@ -417,105 +352,12 @@ Responder::Step Responder::execute(Request& request) {
   return Step::kAcknowledge;
 }
 
-Responder::Step Responder::execute_read(Request& request) {
-  const ib::Packet& packet = request.packet;
-  // IBA 9.7.2: the response takes the PSNs from the request's on.
-  expected_ = expected_ + ib::packet_count(packet.reth.length, qp_.path_mtu());
-  msn_ = (msn_ + 1) & 0xffffff;
-  qp_.responses.add_read(packet.bth.psn, packet.reth, msn_, false);
-  return Step::kDone;
-}
-
-Responder::Step Responder::execute_atomic(Request& request) {
-  const ib::Packet& packet = request.packet;
-  expected_ = expected_ + 1;
-  msn_ = (msn_ + 1) & 0xffffff;
-  qp_.responses.add_atomic(packet.bth.psn, msn_);
-  AtomicRequest atomic;
-  atomic.is_compare_swap = operation_of(packet.bth.opcode) == ib::Operation::kCompareSwap;
-  atomic.swap_add = packet.atomic.swap_add;
-  atomic.compare = packet.atomic.compare;
-  atomic.address = request.address;
-  atomic.key = packet.atomic.rkey.value;
-  atomic.psn = packet.bth.psn;
-  qp_.adapter.atomics.execute(qp_, atomic);
-  return Step::kDone;
-}
-
-bool Responder::invalidate(std::uint32_t rkey) {
-  MemoryRegion* region = qp_.adapter.keys.find(rkey);
-  if (region == nullptr || region->context != &qp_.context || region->pd != qp_.params.pd) return false;
-  if ((region->access & kRemoteRights) == 0 || region->is_invalidated) return false;
-  region->is_invalidated = true;
-  return true;
-}
-
 Responder::Step Responder::acknowledge(Request& request) {
   // IBA 9.7.5.1.2: an acknowledgement may cover several requests; this adapter sends one per request for it.
   if (request.packet.bth.ack_request) {
     send_ack(ib::ack_syndrome(ib::kUnlimitedCredits), request.packet.bth.psn);
   }
   return Step::kDone;
-}
-
-// ---- errors and answers
-// ----------------------------------------------------------------------------------------
-
-Responder::Step Responder::refuse(Request& request, NakCode code) {
-  send_ack(ib::nak_syndrome(code), request.packet.bth.psn);
-  qp_.raise(code == NakCode::kRemoteAccessError ? ib::AsyncEventType::kQpAccessError
-                                                : ib::AsyncEventType::kQpRequestError);
-  qp_.adapter.receiver.release(request.incoming, qp_.adapter.engine.now());
-  qp_.responses.close();
-  qp_.enter_error();
-  return Step::kDone;
-}
-
-Responder::Step Responder::fail_receive(Request& request, WcStatus status, NakCode code) {
-  send_ack(ib::nak_syndrome(code), request.packet.bth.psn);
-  complete_receive(*current_, status, nullptr, 0);
-  current_.reset();
-  qp_.adapter.receiver.release(request.incoming, qp_.adapter.engine.now());
-  qp_.responses.close();
-  qp_.enter_error();
-  return Step::kDone;
-}
-
-void Responder::send_ack(std::uint8_t syndrome, ib::Psn psn) {
-  if (!qp_.responses.is_idle()) return qp_.responses.add_acknowledgement(psn, {syndrome, msn_});
-  ib::PacketPtr packet = qp_.make_packet(make_opcode(ib::Transport::kRc, ib::Operation::kAcknowledge), psn);
-  packet->aeth = {syndrome, msn_};
-  qp_.adapter.sender.acknowledge(std::move(packet), qp_.self);
-}
-
-void Responder::complete_receive(const RecvWork& work, WcStatus status, const ib::Packet* packet,
-                                 std::uint32_t bytes) {
-  protocol::Cqe entry = qp_.make_completion(work.wr_id, status);
-  entry.opcode = static_cast<std::uint8_t>(ib::WcOpcode::kReceive);
-  entry.wqe_counter = work.number;
-  entry.is_receive = 1;
-  bool solicited = false;
-  if (packet != nullptr) {
-    const ib::OpcodeInfo& operation = ib::info(packet->bth.opcode);
-    entry.byte_length = bytes;
-    if (operation.has_reth || message_ == Message::kWrite) {
-      entry.opcode = static_cast<std::uint8_t>(ib::WcOpcode::kReceiveRdmaWithImm);
-    }
-    if (operation.has_immediate) {
-      entry.immediate = packet->immediate;
-      entry.flags |= ib::kWcWithImm;
-    }
-    entry.source_qp = qp_.attributes.dest_qp_num;
-    entry.source_lid = packet->lrh.source.value;
-    entry.service_level = packet->lrh.service_level.value;
-    if (operation.has_invalidate) {
-      entry.immediate = packet->invalidate_rkey;
-      entry.flags |= ib::kWcWithInvalidate;
-    }
-    solicited = packet->bth.solicited;
-  }
-  qp_.recv_queue.retire();
-  qp_.adapter.completions.push(qp_.params.recv_cq, entry, solicited);
 }
 
 }  // namespace verbatim::hca

@@ -32,10 +32,11 @@ class Responder {
 
   void receive(Incoming incoming, const ib::OpcodeInfo& operation);
 
-  // From the fetcher, and from doorbells in ERR.
-  void on_record(std::uint32_t producer, Instant sampled_at);
-  void on_work(RecvWork work);
-  void on_doorbell(std::uint32_t producer);
+  // From the receive queue: there is a receive; there was none when it was looked for; the queue pair is in
+  // error.
+  void on_receive() { resume(); }
+  void on_no_receive(Instant sampled_at);
+  void flush_receive(const RecvWork& work);
 
  private:
   enum class Step : std::uint8_t {
@@ -65,31 +66,34 @@ class Responder {
   // True when the packet must wait.
   bool process(Incoming& incoming, const ib::OpcodeInfo& operation);
   Step check_psn(Request& request);
-  Step repeat(Request& request);
+  Step check_psn_unreliable(Request& request);
+  Step begin_datagram(Request& request);
   Step check_sequence(Request& request);
   Step check_rights(Request& request);
   Step check_resources(Request& request);
   Step check_length(Request& request);
   Step check_remote_key(Request& request);
   Step execute(Request& request);
+  Step acknowledge(Request& request);
+  void place_write(Request& request);
+  void hold(Incoming incoming);
+  void resume();
+  void drop_held();
+
+  // responder_answers.cc
   Step execute_read(Request& request);
   Step execute_atomic(Request& request);
+  Step execute_datagram(Request& request);
+  Step repeat(Request& request);
   Step repeat_read(Request& request);
   // What a SEND with invalidate does to a key of this side; false when it may not.
   bool invalidate(std::uint32_t rkey);
-  Step acknowledge(Request& request);
-
+  Step drop_message(Request& request, DropReason reason);
   Step refuse(Request& request, ib::NakCode code);
   Step fail_receive(Request& request, ib::WcStatus status, ib::NakCode code);
   void send_ack(std::uint8_t syndrome, ib::Psn psn);
   void complete_receive(const RecvWork& work, ib::WcStatus status, const ib::Packet* packet,
                         std::uint32_t bytes);
-  void place_write(Request& request);
-  void hold(Incoming incoming);
-  void resume();
-  void refill();
-  void fetch_record();
-  void drop_held();
 
   QueuePair& qp_;
   ib::Psn expected_;
@@ -101,11 +105,7 @@ class Responder {
   ib::Reth reth_;                     // of the WRITE being received
   std::optional<RecvWork> current_;   // receive work request of the message
 
-  Ring<RecvWork> cache_;        // fetched, unused
-  std::uint32_t fetching_ = 0;  // receive work requests on their way
-  bool record_fetching_ = false;
   bool no_receive_ = false;  // the record was read after the held packet came, and there was nothing
-
   bool holding_ = false;
   Incoming held_;          // waits for a receive work request
   Ring<Incoming> behind_;  // and these wait behind it

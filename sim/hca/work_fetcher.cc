@@ -4,6 +4,7 @@
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/queue_pair.h"
+#include "sim/hca/shared_receive_queue.h"
 
 namespace verbatim::hca {
 
@@ -16,40 +17,50 @@ WorkFetcher::WorkFetcher(Adapter& adapter)
                                                                    EventClass::kStage, this)) {}
 
 void WorkFetcher::fetch_send(QueuePair& qp, std::uint32_t first, std::uint32_t count) {
-  start(qp, Kind::kSend, first, count, count * qp.send_queue.stride());
+  start({qp.self, qp.ring_epoch, {}}, Kind::kSend, first, count, count * qp.send_queue.stride());
 }
 
-void WorkFetcher::fetch_recv(QueuePair& qp, std::uint32_t first, std::uint32_t count) {
-  start(qp, Kind::kRecv, first, count, count * qp.recv_queue.stride());
+void WorkFetcher::fetch_recv(const ReceiveQueueOwner& owner, std::uint32_t first, std::uint32_t count,
+                             std::uint32_t bytes) {
+  start(owner, Kind::kRecv, first, count, bytes);
 }
 
-void WorkFetcher::fetch_recv_record(QueuePair& qp) {
-  start(qp, Kind::kRecvRecord, 0, 0, sizeof(std::uint32_t));
+void WorkFetcher::fetch_recv_record(const ReceiveQueueOwner& owner) {
+  start(owner, Kind::kRecvRecord, 0, 0, sizeof(std::uint32_t));
 }
 
-void WorkFetcher::start(QueuePair& qp, Kind kind, std::uint32_t first, std::uint32_t count,
+void WorkFetcher::start(const ReceiveQueueOwner& owner, Kind kind, std::uint32_t first, std::uint32_t count,
                         std::uint32_t bytes) {
-  fetching_.push_back({qp.self, qp.ring_epoch, kind, first, count});
+  fetching_.push_back({owner, kind, first, count});
   adapter_.dma.read(bytes, *this, 0);
+}
+
+ReceiveQueue* WorkFetcher::receives_of(const ReceiveQueueOwner& owner) {
+  if (SharedReceiveQueue* srq = owner.srq.get(); srq != nullptr) return &srq->receives;
+  QueuePair* qp = owner.qp.get();
+  return qp != nullptr && qp->ring_epoch == owner.epoch ? &qp->own_receives : nullptr;
 }
 
 void WorkFetcher::on_dma_read(std::uint64_t, Instant at_adapter) {
   const Fetch fetch = fetching_.pop_front();
-  QueuePair* qp = fetch.qp.get();
-  if (qp == nullptr || qp->ring_epoch != fetch.epoch) return;
+  if (fetch.kind == Kind::kSend) {
+    QueuePair* qp = fetch.owner.qp.get();
+    if (qp == nullptr || qp->ring_epoch != fetch.owner.epoch) return;
+    for (std::uint32_t number = fetch.first; number != fetch.first + fetch.count; ++number) {
+      SendWork work = parse_send(qp->send_queue.entry(number), number);
+      decoded_.push(decode_.accept(at_adapter), {fetch.owner.qp, fetch.owner.epoch, std::move(work)});
+    }
+    return;
+  }
+  const ReceiveQueue* receives = receives_of(fetch.owner);
+  if (receives == nullptr) return;
   if (fetch.kind == Kind::kRecvRecord) {
-    Received received{fetch.qp, fetch.epoch, true, qp->read_recv_producer(), adapter_.engine.now(), {}};
-    received_.push(at_adapter, std::move(received));
+    received_.push(at_adapter, {fetch.owner, true, receives->read_producer(), adapter_.engine.now(), {}});
     return;
   }
   for (std::uint32_t number = fetch.first; number != fetch.first + fetch.count; ++number) {
-    if (fetch.kind == Kind::kSend) {
-      SendWork work = parse_send(qp->send_queue.entry(number), number);
-      decoded_.push(decode_.accept(at_adapter), {fetch.qp, fetch.epoch, std::move(work)});
-    } else {
-      RecvWork work = parse_recv(qp->recv_queue.entry(number), number);
-      received_.push(at_adapter, {fetch.qp, fetch.epoch, false, 0, {}, std::move(work)});
-    }
+    RecvWork work = parse_recv(receives->entry(number), number);
+    received_.push(at_adapter, {fetch.owner, false, 0, {}, std::move(work)});
   }
 }
 
@@ -62,12 +73,12 @@ void WorkFetcher::on_decoded(Decoded decoded) {
 }
 
 void WorkFetcher::on_received(Received received) {
-  QueuePair* qp = received.qp.get();
-  if (qp == nullptr || qp->ring_epoch != received.epoch) return;
+  ReceiveQueue* receives = receives_of(received.owner);
+  if (receives == nullptr) return;
   if (received.is_record) {
-    qp->responder.on_record(received.producer, received.sampled_at);
+    receives->on_record(received.producer, received.sampled_at);
   } else {
-    qp->responder.on_work(std::move(received.work));
+    receives->on_work(std::move(received.work));
   }
 }
 

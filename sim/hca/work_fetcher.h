@@ -9,6 +9,7 @@
 #include "sim/core/ring.h"
 #include "sim/hca/context.h"
 #include "sim/hca/pipeline.h"
+#include "sim/hca/receive_queue.h"
 #include "sim/hca/work_request.h"
 #include "sim/host/dma_engine.h"
 
@@ -20,18 +21,18 @@ class WorkFetcher final : public host::DmaClient {
  public:
   explicit WorkFetcher(Adapter& adapter);
 
-  // `count` entries from `first`, in one piece of the ring; they come back by QueuePair::on_send_work.
+  // `count` entries from `first`, in one piece of the ring; they come back by Requester::on_work.
   void fetch_send(QueuePair& qp, std::uint32_t first, std::uint32_t count);
-  // Likewise by on_recv_work.
-  void fetch_recv(QueuePair& qp, std::uint32_t first, std::uint32_t count);
-  // The receive producer number comes back by on_recv_record.
-  void fetch_recv_record(QueuePair& qp);
+  // Likewise by ReceiveQueue::on_work.
+  void fetch_recv(const ReceiveQueueOwner& owner, std::uint32_t first, std::uint32_t count,
+                  std::uint32_t bytes);
+  // The receive producer number comes back by ReceiveQueue::on_record.
+  void fetch_recv_record(const ReceiveQueueOwner& owner);
 
  private:
   enum class Kind : std::uint8_t { kSend, kRecv, kRecvRecord };
   struct Fetch {
-    Ref<QueuePair> qp;
-    std::uint32_t epoch = 0;  // of the rings: a reset in between makes the fetch void
+    ReceiveQueueOwner owner;  // a reset in between makes the fetch void
     Kind kind = Kind::kSend;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
@@ -42,15 +43,16 @@ class WorkFetcher final : public host::DmaClient {
     SendWork work;
   };
   struct Received {
-    Ref<QueuePair> qp;
-    std::uint32_t epoch = 0;
+    ReceiveQueueOwner owner;
     bool is_record = false;
     std::uint32_t producer = 0;
     Instant sampled_at;
     RecvWork work;
   };
 
-  void start(QueuePair& qp, Kind kind, std::uint32_t first, std::uint32_t count, std::uint32_t bytes);
+  static ReceiveQueue* receives_of(const ReceiveQueueOwner& owner);
+  void start(const ReceiveQueueOwner& owner, Kind kind, std::uint32_t first, std::uint32_t count,
+             std::uint32_t bytes);
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
   void on_decoded(Decoded decoded);

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "sim/hca/scatter_list.h"
 #include "sim/ib/payload.h"
 #include "sim/ib/psn.h"
 #include "sim/ib/types.h"
+#include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/rings.h"
 
 namespace verbatim::hca {
@@ -29,8 +31,9 @@ struct SendWork {
   std::uint8_t flags = 0;
   // Not kSuccess: the request cannot be executed and completes with this when its turn comes.
   ib::WcStatus fault = ib::WcStatus::kSuccess;
-  ScatterList sges;               // addresses in the program once checked
+  ScatterList sges;               // addresses in the program once checked, unless it has a response
   ib::PayloadBuffer inline_data;  // instead of sges
+  std::unique_ptr<protocol::AddressVector> path;  // UD: the address handle's, once checked
 
   // Set when its first packet is made.
   bool begun = false;

@@ -1,0 +1,129 @@
+#include "sim/hca/receive_queue.h"
+
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queue_pair.h"
+#include "sim/hca/shared_receive_queue.h"
+
+namespace verbatim::hca {
+
+void ReceiveQueue::restart(const ReceiveQueueOwner& owner, const WorkQueue& ring) {
+  owner_ = owner;
+  ring_ = ring;
+  fetched_ = {};
+  waiters_ = {};
+  taken_ = fetching_ = limit_ = 0;
+  limit_check_ = kNever;
+  record_fetching_ = flushing_ = failed_ = false;
+}
+
+void ReceiveQueue::refill() {
+  if (ring_.entries() == 0 || failed_) return;
+  const std::uint32_t prefetch = adapter_.profile.wqe_prefetch;
+  const std::uint32_t have = static_cast<std::uint32_t>(fetched_.size()) + fetching_;
+  if (have < prefetch && ring_.to_fetch() > 0) {
+    const std::uint32_t count = ring_.run_length(prefetch);
+    adapter_.fetcher.fetch_recv(owner_, ring_.fetched(), count, count * ring_.stride());
+    ring_.fetch(count);
+    fetching_ += count;
+  }
+  if (fetched_.size() + fetching_ + ring_.to_fetch() < prefetch) fetch_record();
+}
+
+void ReceiveQueue::fetch_record() {
+  if (record_fetching_ || failed_ || ring_.entries() == 0) return;
+  record_fetching_ = true;
+  adapter_.fetcher.fetch_recv_record(owner_);
+}
+
+void ReceiveQueue::flush() {
+  flushing_ = true;
+  while (!fetched_.empty()) owner_.qp.get()->responder.flush_receive(fetched_.pop_front());
+  refill();
+}
+
+std::optional<RecvWork> ReceiveQueue::take() {
+  if (fetched_.empty()) return std::nullopt;
+  RecvWork work = fetched_.pop_front();
+  ++taken_;
+  refill();
+  if (limit_ != 0 && ring_.producer() - taken_ < limit_) check_limit(Instant{});
+  return work;
+}
+
+void ReceiveQueue::await(const Ref<QueuePair>& qp, Instant since) {
+  waiters_.push_back({qp, since});
+  refill();
+}
+
+void ReceiveQueue::on_record(std::uint32_t producer, Instant sampled_at) {
+  record_fetching_ = false;
+  const auto announcement = ring_.announce(producer);
+  if (announcement == WorkQueue::Announcement::kImpossible) return fail();
+  if (announcement == WorkQueue::Announcement::kNew) refill();
+  if (limit_ != 0 && limit_check_ != kNever) check_limit(sampled_at);
+  if (!fetched_.empty() || fetching_ > 0) return;
+  for (std::size_t count = waiters_.size(); count > 0; --count) {
+    const Waiter waiter = waiters_.pop_front();
+    QueuePair* qp = waiter.qp.get();
+    if (qp == nullptr) continue;
+    if (sampled_at < waiter.since) {
+      waiters_.push_back(waiter);
+    } else {
+      qp->responder.on_no_receive(sampled_at);
+    }
+  }
+  if (!waiters_.empty()) fetch_record();
+}
+
+void ReceiveQueue::on_work(RecvWork work) {
+  --fetching_;
+  if (flushing_) {
+    owner_.qp.get()->responder.flush_receive(std::move(work));
+    if (fetching_ == 0) refill();
+    return;
+  }
+  fetched_.push_back(std::move(work));
+  serve_waiters();
+}
+
+void ReceiveQueue::serve_waiters() {
+  while (!fetched_.empty() && !waiters_.empty()) {
+    const Waiter waiter = waiters_.pop_front();
+    if (QueuePair* qp = waiter.qp.get(); qp != nullptr) qp->responder.on_receive();
+  }
+}
+
+void ReceiveQueue::on_doorbell(std::uint32_t producer) {
+  if (!flushing_) return;
+  if (ring_.announce(producer) == WorkQueue::Announcement::kNew) refill();
+}
+
+void ReceiveQueue::set_limit(std::uint32_t limit) {
+  limit_ = limit;
+  limit_check_ = kNever;
+  if (limit != 0 && ring_.producer() - taken_ < limit) check_limit(Instant{});
+}
+
+void ReceiveQueue::check_limit(Instant sampled_at) {
+  // IBA 10.2.9.3: what the program has posted counts, known here or not, so the record decides.
+  if (limit_check_ == kNever) limit_check_ = adapter_.engine.now();
+  if (sampled_at < limit_check_) return fetch_record();
+  limit_check_ = kNever;
+  if (ring_.producer() - taken_ >= limit_) return;
+  limit_ = 0;
+  adapter_.notifier.async_event(*owner_.srq.get(), ib::AsyncEventType::kSrqLimitReached);
+}
+
+void ReceiveQueue::fail() {
+  failed_ = true;
+  if (QueuePair* qp = owner_.qp.get(); qp != nullptr) return qp->fail_fatally();
+  adapter_.notifier.async_event(*owner_.srq.get(), ib::AsyncEventType::kSrqError);
+  for (std::size_t count = waiters_.size(); count > 0; --count) {
+    const Waiter waiter = waiters_.pop_front();
+    if (QueuePair* qp = waiter.qp.get(); qp != nullptr) qp->responder.on_no_receive(kNever);
+  }
+}
+
+}  // namespace verbatim::hca
