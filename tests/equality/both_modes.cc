@@ -1,0 +1,98 @@
+#include "tests/equality/both_modes.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/cli/command.h"
+
+namespace verbatim::equality {
+
+namespace fs = std::filesystem;
+using support::RunReport;
+
+namespace {
+
+// Of a scenario's run: what support::run() keeps of a run by commands.
+RunReport run_scenario(const std::string& scenario, bool call_by_call) {
+  const support::TemporaryFolder folder;
+  const std::string out = folder.path() + "/out", trace = folder.path() + "/trace";
+  std::vector<std::string> words = {support::verbatim_program(), "run", "--out", out, "--trace", trace};
+  if (call_by_call) words.push_back("--call-by-call");
+  words.push_back(scenario);
+  RunReport report;
+  for (const std::string& word : words) report.command += "'" + word + "' ";
+  cli::Finished finished = cli::run_command(words);
+  report.code = finished.code;
+  report.out = std::move(finished.out);
+  report.err = std::move(finished.err);
+  report.trace = support::text_of_file(trace);
+  if (fs::is_directory(out)) {
+    for (const auto& entry : fs::directory_iterator(out)) {
+      if (entry.path().filename() == "run.json") continue;
+      report.outputs[entry.path().filename()] = support::text_of_file(entry.path());
+    }
+    report.report = nlohmann::json::parse(support::text_of_file(out + "/run.json"), nullptr, false);
+  }
+  return report;
+}
+
+// From the beginning of the line `before` lines above `at`, `count` lines.
+std::string lines_at(const std::string& text, std::size_t at, int before, int count) {
+  std::size_t from = std::min(at, text.size());
+  for (int i = 0; i <= before && from > 0; ++i) {
+    const std::size_t newline = text.rfind('\n', from - 1);
+    from = newline == std::string::npos ? 0 : newline;
+  }
+  if (from > 0) ++from;
+  std::size_t to = from;
+  for (int i = 0; i < count && to < text.size(); ++i) to = std::min(text.find('\n', to), text.size() - 1) + 1;
+  return text.substr(from, to - from) + (to >= text.size() ? "(the end)\n" : "");
+}
+
+}  // namespace
+
+std::string first_difference(const std::string& slices, const std::string& call_by_call) {
+  const auto mismatch = std::mismatch(slices.begin(), slices.end(), call_by_call.begin(), call_by_call.end());
+  if (mismatch.first == slices.end() && mismatch.second == call_by_call.end()) return "";
+  const auto at = static_cast<std::size_t>(mismatch.first - slices.begin());
+  return "in slices:\n" + lines_at(slices, at, 2, 6) + "call by call:\n" + lines_at(call_by_call, at, 2, 6);
+}
+
+BothModes run_both(support::RunRequest request) {
+  request.trace = true;
+  BothModes runs{support::run(request), {}};
+  request.options.push_back("--call-by-call");
+  runs.call_by_call = support::run(request);
+  return runs;
+}
+
+BothModes run_both(const std::string& scenario) {
+  return {run_scenario(scenario, false), run_scenario(scenario, true)};
+}
+
+void expect_equal(const BothModes& runs) {
+  const RunReport& slices = runs.slices;
+  const RunReport& oracle = runs.call_by_call;
+  SCOPED_TRACE("in slices: " + slices.command + "\ncall by call: " + oracle.command);
+  EXPECT_EQ(slices.code, 0) << slices.story();
+  EXPECT_EQ(oracle.code, 0) << oracle.story();
+  EXPECT_FALSE(slices.trace.empty());
+  EXPECT_EQ(first_difference(slices.trace, oracle.trace), "") << "the traces differ";
+  EXPECT_EQ(slices.outputs.size(), oracle.outputs.size());
+  for (const auto& [name, bytes] : oracle.outputs) {
+    const auto it = slices.outputs.find(name);
+    ASSERT_NE(it, slices.outputs.end()) << name;
+    EXPECT_EQ(first_difference(it->second, bytes), "") << name << " differs";
+  }
+  ASSERT_TRUE(slices.report.is_object() && oracle.report.is_object());
+  EXPECT_EQ(slices.digest().size(), 32u);
+  EXPECT_EQ(slices.report["determinism"], "exact") << slices.report["warnings"];
+  for (const char* figure : {"digest", "virtual_time_ps", "packets", "packet_hops", "outcome", "determinism",
+                             "programs", "findings", "warnings"}) {
+    EXPECT_EQ(slices.report[figure], oracle.report[figure]) << figure;
+  }
+  // The oracle would not be one if it did what the slices do.
+  EXPECT_GE(oracle.report["hand_overs"], slices.report["hand_overs"]);
+}
+
+}  // namespace verbatim::equality

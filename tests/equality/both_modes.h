@@ -1,0 +1,26 @@
+// One run in slices and one call by call, and whether anybody can tell them apart.
+#pragma once
+
+#include <string>
+
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim::equality {
+
+struct BothModes {
+  support::RunReport slices, call_by_call;
+};
+
+// The request gets a trace; its options must not name a mode.
+BothModes run_both(support::RunRequest request);
+// A scenario file instead of a topology and commands.
+BothModes run_both(const std::string& scenario);
+
+// Fails the test when the modes differ in trace, output, digest or anything that run.json promises, or when
+// the run did not end as expected: exit code 0, and exact.
+void expect_equal(const BothModes& runs);
+
+// The lines around the first difference of two texts, "" when there is none.
+std::string first_difference(const std::string& slices, const std::string& call_by_call);
+
+}  // namespace verbatim::equality

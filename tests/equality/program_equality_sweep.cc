@@ -1,0 +1,24 @@
+// The longer runs of perftest: in slices and call by call, the same bytes.
+#include <gtest/gtest.h>
+
+#include "tests/equality/both_modes.h"
+
+namespace verbatim::equality {
+namespace {
+
+class PerftestEqualitySweep : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(PerftestEqualitySweep, slices_and_call_by_call) {
+  expect_equal(run_both({.commands = {"server=" + GetParam(), "client=" + GetParam() + " server"}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, PerftestEqualitySweep,
+                         ::testing::Values("ibv_rc_pingpong", "ib_send_bw -n 10 -a", "ib_send_lat -n 5 -a",
+                                           "ib_send_lat -n 5 -a --use_old_post_send", "ib_write_bw -n 10 -a",
+                                           "ib_write_lat -n 5 -a", "ib_read_bw -n 10 -a",
+                                           "ib_read_lat -n 5 -a", "ib_send_bw", "ib_send_bw -e",
+                                           "ib_send_lat -e", "ib_write_bw -b -n 1000", "ib_write_lat",
+                                           "ib_read_bw -b", "ib_send_bw -b -q 4 -s 64"));
+
+}  // namespace
+}  // namespace verbatim::equality

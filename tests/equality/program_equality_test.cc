@@ -1,0 +1,109 @@
+// Every scenario of the project and many real programs: in slices and call by call, the same bytes.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/equality/both_modes.h"
+
+namespace verbatim::equality {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(ScenarioEquality, every_scenario_of_the_project) {
+  std::vector<std::string> scenarios;
+  for (const auto& entry : fs::directory_iterator(VERBATIM_SOURCE_DIR "/scenarios")) {
+    if (entry.path().extension() == ".json") scenarios.push_back(entry.path());
+  }
+  std::sort(scenarios.begin(), scenarios.end());
+  EXPECT_FALSE(scenarios.empty());
+  for (const std::string& scenario : scenarios) {
+    SCOPED_TRACE(scenario);
+    expect_equal(run_both(scenario));
+  }
+}
+
+// Both ends run the same command; the client's has the server's name behind it.
+class VerbsProgramEquality : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(VerbsProgramEquality, slices_and_call_by_call) {
+  for (const char* topology : {"two_hosts", "two_hosts_direct"}) {
+    expect_equal(run_both(
+        {.topology = topology, .commands = {"server=" + GetParam(), "client=" + GetParam() + " server"}}));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(PingPong, VerbsProgramEquality,
+                         ::testing::Values("ibv_rc_pingpong -n 200", "ibv_rc_pingpong -e -n 200",
+                                           "ibv_rc_pingpong -c -n 100 -s 9999 -m 512",
+                                           "ibv_rc_pingpong -e -c -n 30 -s 100001 -m 256",
+                                           "ibv_rc_pingpong -n 50 -s 65536 -g 0",
+                                           "ibv_rc_pingpong -n 50 -r 2"));
+
+INSTANTIATE_TEST_SUITE_P(Perftest, VerbsProgramEquality,
+                         ::testing::Values("ib_send_bw -n 300", "ib_send_bw -n 50 -e -s 4097",
+                                           "ib_send_bw -n 40 -b -q 4 -s 1", "ib_send_bw -n 64 -l 16 -s 64",
+                                           "ib_send_lat -n 100", "ib_send_lat -n 20 -e -s 65536",
+                                           "ib_write_bw -n 100", "ib_write_bw -n 100 -b -q 2 -s 4097",
+                                           "ib_write_bw -n 500 -s 1", "ib_write_lat -n 50",
+                                           "ib_write_lat -n 20 -s 4097", "ib_read_bw -n 100",
+                                           "ib_read_bw -n 40 -b -s 1", "ib_read_lat -n 50"));
+
+TEST(ProgramEquality, a_conversation_in_python_over_tcp) {
+  if (::access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no python3";
+  const std::string server =
+      "import socket, time\n"
+      "s = socket.create_server((str(), 7000))\n"
+      "c, peer = s.accept()\n"
+      "while True:\n"
+      "    got = c.recv(1000)\n"
+      "    if not got: break\n"
+      "    print(time.monotonic_ns(), len(got), flush=True)\n"
+      "    c.sendall(got.upper())\n";
+  const std::string client =
+      "import socket, time, threading, random\n"
+      "s = socket.create_connection((chr(49) + chr(48) + chr(46) + chr(48) + chr(46) + chr(48) + chr(46) + "
+      "chr(49), 7000))\n"
+      "threading.Thread(target=lambda: [time.sleep(0.0001) for i in range(20)]).start()\n"
+      "for i in range(20):\n"
+      "    s.sendall(bytes(random.randrange(97, 123) for j in range(i * 10 + 1)))\n"
+      "    print(time.time_ns(), s.recv(1000), flush=True)\n"
+      "s.close()\n";
+  expect_equal(run_both({.commands = {"server=/usr/bin/python3 -I -c \"" + server + "\"",
+                                      "client=/usr/bin/python3 -I -c \"" + client + "\""}}));
+}
+
+TEST(ProgramEquality, programs_of_the_process_suite) {
+  const std::string folder = PROCESS_FOLDER;
+  expect_equal(
+      run_both({.commands = {"server=" + folder + "/server", "client=" + folder + "/client server"}}));
+  for (const char* name : {"threads", "clocks", "signals", "spin", "identity", "output", "randomness"}) {
+    expect_equal(run_both({.commands = {"server=" + folder + "/" + name, "client=" + folder + "/" + name}}));
+  }
+}
+
+// The comparison can fail: an address in the trace of one of the two is found and shown with what is around
+// it.
+TEST(FirstDifference, shows_the_lines_around_it) {
+  EXPECT_EQ(first_difference("a\nb\n", "a\nb\n"), "");
+  EXPECT_EQ(first_difference("", ""), "");
+  EXPECT_EQ(first_difference("a\nb\nc\nd\n", "a\nb\nc\ne\n"),
+            "in slices:\nb\nc\nd\n(the end)\ncall by call:\nb\nc\ne\n(the end)\n");
+  EXPECT_NE(first_difference("a\nb\n", "a\n"), "");
+}
+
+TEST(FirstDifference, two_different_runs_differ) {
+  const auto trace = [](const char* arguments) {
+    support::RunRequest request{
+        .commands = {"server=ibv_rc_pingpong -n 3", std::string("client=") + arguments}};
+    request.trace = true;
+    return support::run(request).trace;
+  };
+  const std::string a = trace("ibv_rc_pingpong -n 3 server");
+  EXPECT_NE(first_difference(a, trace("ibv_rc_pingpong -n 3 -g 0 server")), "");
+}
+
+}  // namespace
+}  // namespace verbatim::equality

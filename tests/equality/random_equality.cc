@@ -1,0 +1,22 @@
+#include "tests/equality/random_equality.h"
+
+#include "tests/equality/both_modes.h"
+
+namespace verbatim::equality {
+
+void expect_equal_for_seeds(std::uint64_t first, std::uint64_t count) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    // Odd seeds run code that was not optimised: other loops, the same things to see.
+    const std::string program =
+        std::string(seed % 2 == 0 ? RANDOM_PROGRAM : RANDOM_PROGRAM_PLAIN) + " " + std::to_string(seed);
+    const char* topology = seed % 3 == 0 ? "two_hosts_direct" : "two_hosts";
+    // A program that waits for nothing is an error of the test's; it shall not take long to say so.
+    expect_equal(run_both({.topology = topology,
+                           .commands = {"server=" + program, "client=" + program + " server"},
+                           .options = {"--time-limit", "10s", "--stuck-after", "30s"}}));
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace verbatim::equality

@@ -1,0 +1,16 @@
+// Random programs, forty of them: in slices and call by call, the same bytes. A failure names its seed.
+#include "tests/equality/random_equality.h"
+
+#include <gtest/gtest.h>
+
+namespace verbatim::equality {
+namespace {
+
+class RandomEquality : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(RandomEquality, ten_programs) { expect_equal_for_seeds(GetParam(), 10); }
+
+INSTANTIATE_TEST_SUITE_P(FromSeed, RandomEquality, ::testing::Values(1, 11, 21, 31));
+
+}  // namespace
+}  // namespace verbatim::equality

@@ -1,0 +1,79 @@
+// The state of a random program, and its two sources of chance: one that runs alike at both ends and decides
+// what happens between them, one of this end's own that decides how it is done.
+#pragma once
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "tests/equality/rc_pair.h"
+
+enum {
+  kQps = 2,
+  kMessagesMax = 8,
+  kSlot = 32768,  // room for one message
+  kFlags = 4096,  // one flag every 64 bytes
+  kArea = kQps * kMessagesMax * kSlot,
+  kMemory = kFlags + 2 * kArea,  // flags, where messages arrive, where they come from
+  kInlineMax = 128,
+};
+
+struct chance {
+  uint64_t state;
+};
+
+static inline uint64_t draw(struct chance* chance, uint64_t below) {
+  uint64_t z = (chance->state += 0x9e3779b97f4a7c15ull);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return (z ^ (z >> 31)) % below;
+}
+
+struct connection {
+  struct ibv_qp* qp;
+  struct ibv_qp_ex* extended;  // NULL: made without operations of its own
+  struct ibv_cq* cq;
+  struct rc_address theirs;
+  // Ever posted here and ever seen completed; threads may book each other's completions.
+  uint64_t sends_posted, receives_posted;
+  uint64_t sends_done, receives_done;
+};
+
+struct program {
+  int is_client;
+  int tcp;
+  int with_threads;  // more than one thread is running
+  struct chance shared, own;
+  struct ibv_context* context;
+  struct ibv_comp_channel* channel;
+  struct ibv_mr* mr;
+  uint8_t* memory;
+  struct connection connections[kQps];
+};
+
+extern struct program my;
+
+// The main thread draws from my.own, a second one from a source made for it.
+extern __thread struct chance* mine;
+
+static inline volatile uint32_t* flag(int index) { return (volatile uint32_t*)(my.memory + 64 * index); }
+static inline uint8_t* arrival(int qp, int message) {
+  return my.memory + kFlags + (size_t)(qp * kMessagesMax + message) * kSlot;
+}
+static inline uint8_t* departure(int qp, int message) { return arrival(qp, message) + kArea; }
+static inline uint64_t their(const struct connection* c, const void* place) {
+  return c->theirs.address + (uint64_t)((const uint8_t*)place - my.memory);
+}
+
+// A line of output.
+void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
+// FNV-1a over the bytes.
+uint32_t checksum(const void* bytes, size_t length);
+// Something small that only this end does: reads a clock, sleeps, looks at memory, polls for nothing.
+void dawdle(int times);
+
+// Waits in one of many ways until *counter, a connection's, has reached `target`.
+void wait_for_completions(struct connection* c, const uint64_t* counter, uint64_t target);
+// Waits until the flag, written from afar, is at least `value`, mostly without any call.
+void wait_for_flag(int index, uint32_t value);
