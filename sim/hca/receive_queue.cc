@@ -48,7 +48,7 @@ std::optional<RecvWork> ReceiveQueue::take() {
   RecvWork work = fetched_.pop_front();
   ++taken_;
   refill();
-  if (limit_ != 0 && ring_.producer() - taken_ < limit_) check_limit(Instant{});
+  if (limit_ != 0 && ring_.producer() - taken_ < limit_) doubt_limit();
   return work;
 }
 
@@ -103,12 +103,15 @@ void ReceiveQueue::on_doorbell(std::uint32_t producer) {
 void ReceiveQueue::set_limit(std::uint32_t limit) {
   limit_ = limit;
   limit_check_ = kNever;
-  if (limit != 0 && ring_.producer() - taken_ < limit) check_limit(Instant{});
+  if (limit != 0 && ring_.producer() - taken_ < limit) doubt_limit();
+}
+
+void ReceiveQueue::doubt_limit() {
+  if (limit_check_ == kNever) limit_check_ = adapter_.engine.now();
+  fetch_record();
 }
 
 void ReceiveQueue::check_limit(Instant sampled_at) {
-  // IBA 10.2.9.3: what the program has posted counts, known here or not, so the record decides.
-  if (limit_check_ == kNever) limit_check_ = adapter_.engine.now();
   if (sampled_at < limit_check_) return fetch_record();
   limit_check_ = kNever;
   if (ring_.producer() - taken_ >= limit_) return;

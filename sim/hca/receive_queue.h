@@ -69,6 +69,9 @@ class ReceiveQueue {
 
   void fetch_record();
   void serve_waiters();
+  // Fewer than the limit may be posted; what the program has posted counts, known here or not, so the record
+  // decides.
+  void doubt_limit();
   void check_limit(Instant sampled_at);
   void fail();
 

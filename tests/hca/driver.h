@@ -79,6 +79,7 @@ struct PathOptions {
   std::uint32_t access = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
   std::uint32_t sq_psn = 1000, rq_psn = 1000;
   std::uint8_t max_rd_atomic = 16, max_dest_rd_atomic = 16;
+  std::uint32_t qkey = 0x11111111;
 };
 
 struct PairOptions {
@@ -88,6 +89,7 @@ struct PairOptions {
   std::uint32_t cqe = 256;
   bool with_channel = false;
   protocol::QpCapabilities capabilities{64, 64, 4, 4, 64};
+  ib::QpType type = ib::QpType::kRc;
 };
 
 // Stands before an adapter and takes packets away, or changes them, before it sees them.
@@ -179,6 +181,11 @@ struct Qp {
   std::uint32_t send_producer = 0, recv_producer = 0;
 };
 
+struct Srq {
+  protocol::CreateSrq made{};
+  std::uint32_t producer = 0;
+};
+
 struct Mr {
   std::uint32_t handle = 0, lkey = 0, rkey = 0;
 };
@@ -194,6 +201,8 @@ struct SendRequest {
   std::uint32_t rkey = 0;
   std::uint64_t compare_add = 0;
   std::uint64_t swap = 0;
+  // Datagrams
+  std::uint32_t address_handle = 0, remote_qpn = 0, remote_qkey = 0;
 };
 
 // One simulated program with one context on one adapter.
@@ -255,10 +264,54 @@ class Program final : public hca::EventListener {
     qp.made.capabilities = capabilities;
     return command(qp.made);
   }
-  Qp create_qp(const Cq& send, const Cq& recv, protocol::QpCapabilities capabilities = {64, 64, 4, 4, 64}) {
+  Qp create_qp(const Cq& send, const Cq& recv, protocol::QpCapabilities capabilities = {64, 64, 4, 4, 64},
+               ib::QpType type = ib::QpType::kRc, std::uint32_t srq = 0) {
     Qp qp;
-    if (try_create_qp(qp, send, recv, capabilities) != 0) qp.made.number = 0;
+    qp.made.srq = srq;
+    if (try_create_qp(qp, send, recv, capabilities, type) != 0) qp.made.number = 0;
     return qp;
+  }
+  Srq create_srq(std::uint32_t max_wr, std::uint32_t max_sge = 4) {
+    Srq srq;
+    srq.made.cookie = 0x5000;
+    srq.made.pd = pd;
+    srq.made.max_wr = max_wr;
+    srq.made.max_sge = max_sge;
+    if (command(srq.made) != 0) srq.made.handle = 0;
+    return srq;
+  }
+  int set_srq_limit(const Srq& srq, std::uint32_t limit) {
+    protocol::SrqAttributes attributes{};
+    attributes.handle = srq.made.handle;
+    attributes.mask = 2;  // IBV_SRQ_LIMIT
+    attributes.srq_limit = limit;
+    return command(attributes, protocol::CommandType::kModifySrq);
+  }
+  protocol::SrqAttributes query(const Srq& srq) {
+    protocol::SrqAttributes attributes{};
+    attributes.handle = srq.made.handle;
+    command(attributes, protocol::CommandType::kQuerySrq);
+    return attributes;
+  }
+  void post_recv(Srq& srq, std::uint64_t wr_id, const std::vector<protocol::Sge>& sges) {
+    write_recv(at(srq.made.recv_offset) +
+                   std::size_t{srq.producer & (srq.made.recv_entries - 1)} * srq.made.recv_stride,
+               wr_id, sges);
+    ++srq.producer;
+    reinterpret_cast<protocol::SharedReceiveQueueRecord*>(at(srq.made.record_offset))
+        ->producer.store(srq.producer);
+  }
+  std::uint32_t create_ah(std::uint16_t lid, bool is_global = false) {
+    protocol::CreateAh create{};
+    create.pd = pd;
+    create.address.dlid = lid;
+    create.address.port = 1;
+    create.address.is_global = is_global ? 1 : 0;
+    create.address.dgid[15] = static_cast<std::uint8_t>(lid);
+    create.address.hop_limit = 7;
+    create.address.traffic_class = 0x12;
+    create.address.flow_label = 0x34567;
+    return command(create) == 0 ? create.handle : 0;
   }
 
   int modify(const Qp& qp, std::uint32_t mask, const protocol::QpAttributes& attributes) {
@@ -278,6 +331,10 @@ class Program final : public hca::EventListener {
     attributes.qp_state = static_cast<std::uint32_t>(ib::QpState::kInit);
     attributes.port_num = 1;
     attributes.qp_access_flags = path.access;
+    attributes.qkey = path.qkey;
+    if (is_datagram(qp)) {
+      return modify(qp, ib::kQpState | ib::kQpPkeyIndex | ib::kQpPort | ib::kQpQkey, attributes);
+    }
     return modify(qp, ib::kQpState | ib::kQpPkeyIndex | ib::kQpPort | ib::kQpAccessFlags, attributes);
   }
   int to_rtr(const Qp& qp, std::uint16_t peer_lid, std::uint32_t peer_qpn, const PathOptions& path) {
@@ -290,6 +347,11 @@ class Program final : public hca::EventListener {
     attributes.rq_psn = path.rq_psn;
     attributes.max_dest_rd_atomic = path.max_dest_rd_atomic;
     attributes.min_rnr_timer = path.min_rnr_timer;
+    if (is_datagram(qp)) return modify(qp, ib::kQpState, attributes);
+    if (!is_reliable(qp)) {
+      return modify(qp, ib::kQpState | ib::kQpAv | ib::kQpPathMtu | ib::kQpDestQpn | ib::kQpRqPsn,
+                    attributes);
+    }
     return modify(qp,
                   ib::kQpState | ib::kQpAv | ib::kQpPathMtu | ib::kQpDestQpn | ib::kQpRqPsn |
                       ib::kQpMaxDestRdAtomic | ib::kQpMinRnrTimer,
@@ -303,11 +365,14 @@ class Program final : public hca::EventListener {
     attributes.retry_cnt = path.retry_cnt;
     attributes.rnr_retry = path.rnr_retry;
     attributes.max_rd_atomic = path.max_rd_atomic;
+    if (!is_reliable(qp)) return modify(qp, ib::kQpState | ib::kQpSqPsn, attributes);
     return modify(qp,
                   ib::kQpState | ib::kQpSqPsn | ib::kQpTimeout | ib::kQpRetryCount | ib::kQpRnrRetry |
                       ib::kQpMaxRdAtomic,
                   attributes);
   }
+  static bool is_datagram(const Qp& qp) { return static_cast<ib::QpType>(qp.made.type) == ib::QpType::kUd; }
+  static bool is_reliable(const Qp& qp) { return static_cast<ib::QpType>(qp.made.type) == ib::QpType::kRc; }
   protocol::QueryQp query(const Qp& qp) {
     protocol::QueryQp query{};
     query.handle = qp.made.handle;
@@ -329,6 +394,9 @@ class Program final : public hca::EventListener {
     wqe.rkey = request.rkey;
     wqe.compare_add = request.compare_add;
     wqe.swap = request.swap;
+    wqe.address_handle = request.address_handle;
+    wqe.remote_qpn = request.remote_qpn;
+    wqe.remote_qkey = request.remote_qkey;
     wqe.sge_count = static_cast<std::uint8_t>(request.sges.size());
     if ((request.flags & protocol::kWqeInline) != 0) {
       wqe.inline_length = static_cast<std::uint32_t>(request.inline_data.size());
@@ -352,15 +420,19 @@ class Program final : public hca::EventListener {
   void post_recv(Qp& qp, std::uint64_t wr_id, const std::vector<protocol::Sge>& sges) {
     std::byte* entry = at(qp.made.recv_offset) +
                        std::size_t{qp.recv_producer & (qp.made.recv_entries - 1)} * qp.made.recv_stride;
-    protocol::RecvWqe wqe{wr_id, static_cast<std::uint32_t>(sges.size()), 0};
-    std::memcpy(entry, &wqe, sizeof(wqe));
-    if (!sges.empty()) std::memcpy(entry + sizeof(wqe), sges.data(), sges.size() * sizeof(protocol::Sge));
+    write_recv(entry, wr_id, sges);
     ++qp.recv_producer;
     auto* record = reinterpret_cast<protocol::QueuePairRecord*>(at(qp.made.record_offset));
     record->recv_producer.store(qp.recv_producer);
     if (record->recv_doorbell_wanted.load() != 0) {
       hca_.ring_doorbell(context, protocol::DoorbellKind::kReceiveQueue, qp.made.number, qp.recv_producer);
     }
+  }
+
+  static void write_recv(std::byte* entry, std::uint64_t wr_id, const std::vector<protocol::Sge>& sges) {
+    protocol::RecvWqe wqe{wr_id, static_cast<std::uint32_t>(sges.size()), 0};
+    std::memcpy(entry, &wqe, sizeof(wqe));
+    if (!sges.empty()) std::memcpy(entry + sizeof(wqe), sges.data(), sges.size() * sizeof(protocol::Sge));
   }
 
   void arm(const Cq& cq, bool solicited_only = false) {
@@ -429,7 +501,7 @@ struct Pair {
                             ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic)),
           send_cq(program.create_cq(options.cqe, options.with_channel)),
           recv_cq(program.create_cq(options.cqe, options.with_channel)),
-          qp(program.create_qp(send_cq, recv_cq, options.capabilities)) {}
+          qp(program.create_qp(send_cq, recv_cq, options.capabilities, options.type)) {}
 
     protocol::Sge sge(std::uint64_t offset, std::uint32_t length) const {
       return {Program::kBuffer + offset, length, mr.lkey};
