@@ -8,7 +8,7 @@
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/packet_sink.h"
-#include "sim/fabric/ring.h"
+#include "sim/core/ring.h"
 
 namespace verbatim::fabric {
 

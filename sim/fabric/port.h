@@ -18,7 +18,7 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/channel.h"
 #include "sim/fabric/packet_sink.h"
-#include "sim/fabric/ring.h"
+#include "sim/core/ring.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "sim/ib/packet.h"
 
