@@ -21,7 +21,13 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::uint32_t kFirstPid = 1000;
+// Process ids follow the seed: programs draw their own random numbers from pid and time. Neighbouring seeds are
+// so far apart that their programs share no id; 61 has no divisor in common with the range.
+constexpr std::uint32_t kFirstPid = 1000, kPidRange = 30'000, kPidStep = 61;
+
+std::uint32_t first_pid(std::uint64_t seed) {
+  return kFirstPid + static_cast<std::uint32_t>((seed - 1) % kPidRange) * kPidStep % kPidRange;
+}
 
 int chosen_core(int wanted) {
   if (wanted >= 0) return wanted;
@@ -61,7 +67,8 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   listener_ = &listener;
   result_.programs.resize(programs.size());
   not_started_ = programs.size();
-  next_tid_ = kFirstPid + static_cast<std::uint32_t>(programs.size());
+  first_pid_ = first_pid(options_.seed);
+  next_tid_ = first_pid_ + static_cast<std::uint32_t>(programs.size());
 
   rlimit descriptors;
   if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
@@ -115,7 +122,7 @@ void Supervisor::Impl::start(std::size_t index) {
   --not_started_;
   LaunchRequest request;
   const std::string reason = inspect_program(spec.arguments.at(0), spec.working_directory, &request.path);
-  const auto pid = static_cast<std::uint32_t>(kFirstPid + index);
+  const auto pid = static_cast<std::uint32_t>(first_pid_ + index);
   const std::string stream = fmt::format("program/{}", index);
   if (!reason.empty()) {
     result_.programs[index].exited = true;

@@ -110,7 +110,7 @@ class Supervisor::Impl {
   std::vector<std::unique_ptr<Start>> starts_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::size_t not_started_ = 0;
-  std::uint32_t next_tid_ = 0;
+  std::uint32_t first_pid_ = 0, next_tid_ = 0;
   int core_ = 0;
   Thread* running_ = nullptr;  // whoever got the token last
   Thread* died_ = nullptr;     // its process has ended while it held the token
