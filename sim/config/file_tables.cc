@@ -1,5 +1,6 @@
 #include "sim/config/spec.h"
 #include "sim/config/tables.h"
+#include "sim/ib/opcode.h"
 
 namespace verbatim::config {
 
@@ -129,6 +130,13 @@ const Object& program_table() {
            {.key = "cwd",
             .kind = Kind::kReference,
             .doc = "working directory, relative to this file; default: the caller's"}),
+       bind<&P::background>({.key = "background",
+                             .kind = Kind::kBoolean,
+                             .doc = "ended by SIGTERM once all programs without this mark have ended"}),
+       bind<&P::kill>({.key = "kill",
+                       .kind = Kind::kDuration,
+                       .doc = "virtual time at which it is killed by SIGKILL; default: never",
+                       .max = 1'000'000 * kSecondPs}),
        bind<&P::expect_exit>({.key = "expect_exit",
                               .kind = Kind::kExpectExit,
                               .doc = "exit code, or the signal that ends it, such as \"SIGSEGV\""}),
@@ -136,6 +144,16 @@ const Object& program_table() {
                                 .kind = Kind::kTextList,
                                 .doc = "strings that must occur in its standard output, in this order"})});
   return table;
+}
+
+// "any" and every operation of the opcode table, of whatever transport.
+std::vector<std::string_view> opcode_names() {
+  std::vector<std::string_view> names = {"any"};
+  for (std::uint32_t code = 0; code < 0x20; ++code) {
+    const ib::OpcodeInfo& info = ib::info(make_opcode(ib::Transport::kRc, static_cast<ib::Operation>(code)));
+    if (info.defined) names.push_back(info.name);
+  }
+  return names;
 }
 
 const Object& expect_table() {
@@ -155,6 +173,58 @@ const Object& expect_table() {
 }
 
 }  // namespace
+
+const Object& fault_table() {
+  using F = FaultSpec;
+  static const Object table = make_object<F>(
+      "a fault", "something that goes wrong on a link",
+      {for_people("description", "for people"),
+       bind<&F::action>({.key = "action",
+                         .kind = Kind::kText,
+                         .required = true,
+                         .doc = "what happens: to packets, or to the link itself (link_down)",
+                         .choices = {"drop", "duplicate", "corrupt", "delay", "link_down"}}),
+       bind<&F::from>({.key = "from",
+                       .kind = Kind::kText,
+                       .doc = "packets that leave by this end of a link, written as in the topology"}),
+       bind<&F::to>({.key = "to", .kind = Kind::kText, .doc = "packets that come to this end of a link"}),
+       bind<&F::opcode>({.key = "opcode",
+                         .kind = Kind::kText,
+                         .doc = "packets of this operation, of any transport",
+                         .choices = opcode_names()}),
+       bind<&F::nth>({.key = "nth",
+                      .kind = Kind::kInteger,
+                      .doc = "the first such packet that is hit; 1 is the first that starts on the link",
+                      .min = 1}),
+       bind<&F::every>({.key = "every", .kind = Kind::kInteger, .doc = "then every so many-th", .min = 1}),
+       bind<&F::count>({.key = "count", .kind = Kind::kInteger, .doc = "so many in all; 0: without end"}),
+       bind<&F::after>({.key = "after",
+                        .kind = Kind::kDuration,
+                        .doc = "virtual time from which packets count",
+                        .max = 1'000'000 * kSecondPs}),
+       bind<&F::delay>({.key = "delay",
+                        .kind = Kind::kDuration,
+                        .doc = "of action delay: the packet comes so much later, others overtake it",
+                        .max = 1'000 * kSecondPs}),
+       bind<&F::icrc>({.key = "icrc",
+                       .kind = Kind::kText,
+                       .doc = "of action corrupt: invalid, so that the receiver discards the packet, or valid, so "
+                              "that nobody can know; then only packets with payload count",
+                       .choices = {"invalid", "valid"}}),
+       bind<&F::byte>({.key = "byte",
+                       .kind = Kind::kInteger,
+                       .doc = "of action corrupt: which byte of the payload is wrong; the last, if there are fewer"}),
+       bind<&F::link>({.key = "link", .kind = Kind::kText, .doc = "of action link_down: an end of the link"}),
+       bind<&F::at>({.key = "at",
+                     .kind = Kind::kDuration,
+                     .doc = "of action link_down: virtual time of the failure",
+                     .max = 1'000'000 * kSecondPs}),
+       bind<&F::until>({.key = "until",
+                        .kind = Kind::kDuration,
+                        .doc = "of action link_down: virtual time at which the link is up again; default: never",
+                        .max = 1'000'000 * kSecondPs})});
+  return table;
+}
 
 const Object& topology_table() {
   using T = TopologySpec;
@@ -194,6 +264,8 @@ const Object& scenario_table() {
        bind_objects<&S::programs>(
            {.key = "programs", .kind = Kind::kObjects, .required = true, .doc = "the programs"},
            program_table()),
+       bind_objects<&S::faults>({.key = "faults", .kind = Kind::kObjects, .doc = "what goes wrong"},
+                                fault_table()),
        bind<&S::seed>({.key = "seed", .kind = Kind::kInteger, .doc = "root of all random numbers"}),
        bind<&S::time_limit>({.key = "time_limit",
                              .kind = Kind::kDuration,

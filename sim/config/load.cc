@@ -93,6 +93,12 @@ void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
   }
   std::vector<std::string> names;
   for (const HostSpec& host : scenario.topology.hosts) names.push_back(host.name);
+  const bool all_background =
+      std::all_of(scenario.programs.begin(), scenario.programs.end(), [](const auto& p) { return p.background; });
+  if (all_background && !scenario.programs.empty()) {
+    diagnostics.add(scenario.file, "/programs", "every program is marked \"background\"",
+                    "a background program is ended when the others have ended; leave one unmarked");
+  }
   for (ProgramSpec& program : scenario.programs) {
     if (program.host.empty()) continue;  // already a finding
     if (const auto host = scenario.topology.host(program.host)) {
@@ -104,6 +110,12 @@ void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
       diagnostics.add(scenario.file, program.pointer + "/host",
                       "the topology has no host " + in_quotes(program.host),
                       near.empty() ? "its hosts are " + list : "did you mean \"" + near + "\"?");
+    }
+    if (program.kill != Duration(0) && program.kill <= program.start) {
+      diagnostics.add(scenario.file, program.pointer + "/kill",
+                      "the program is killed at " + format_quantity(program.kill.count(), Dimension::kDuration) +
+                          ", before it starts",
+                      "both are virtual times from the start of the run");
     }
     if (!program.working_directory.empty()) {
       program.working_directory = beside(scenario.file, program.working_directory);
@@ -138,6 +150,9 @@ ScenarioSpec read_scenario(const Json& json, const std::string& path, const Load
     }
   }
   check_scenario(scenario, diagnostics);
+  if (!scenario.topology.links.empty()) {
+    resolve_faults(scenario.topology, scenario.faults, path, diagnostics);
+  }
   return scenario;
 }
 

@@ -29,6 +29,13 @@ std::optional<TopologySpec> load_topology(const std::string& path, const LoadOpt
 std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOptions& options,
                                           Diagnostics& diagnostics);
 
+// Finds the ends that faults name, and refuses keys that do not go together. `file` is what findings name.
+void resolve_faults(const TopologySpec& topology, std::vector<FaultSpec>& faults, const std::string& file,
+                    Diagnostics& diagnostics);
+// One fault as JSON text, of the command line.
+std::optional<FaultSpec> parse_fault(const std::string& text, const TopologySpec& topology,
+                                     const std::string& file, Diagnostics& diagnostics);
+
 // Any of the files; what kind it was found to be.
 std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options,
                                    Diagnostics& diagnostics);

@@ -102,4 +102,32 @@ void Simulation::build_link(const LinkSpec& link) {
   fabric::connect(port_of(link.end_a), port_of(link.end_b), params);
 }
 
+void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
+  static constexpr std::pair<std::string_view, faults::Action> kActions[] = {
+      {"drop", faults::Action::kDrop},
+      {"duplicate", faults::Action::kDuplicate},
+      {"corrupt", faults::Action::kCorrupt},
+      {"delay", faults::Action::kDelay},
+      {"link_down", faults::Action::kLinkDown}};
+  for (const FaultSpec& spec : faults) {
+    faults::Rule rule;
+    for (const auto& [name, action] : kActions) {
+      if (spec.action == name) rule.action = action;
+    }
+    for (std::uint32_t code = 0; code < 0x20; ++code) {
+      const auto operation = static_cast<ib::Operation>(code);
+      if (ib::info(make_opcode(ib::Transport::kRc, operation)).name == spec.opcode) rule.operation = operation;
+    }
+    rule.selection = {static_cast<std::uint64_t>(spec.nth), static_cast<std::uint64_t>(spec.every),
+                      static_cast<std::uint64_t>(spec.count)};
+    rule.after = instant_from_ps(spec.after.count());
+    rule.delay = spec.delay;
+    rule.hidden = spec.icrc == "valid";
+    rule.byte = static_cast<std::uint64_t>(spec.byte);
+    rule.down = instant_from_ps(spec.at.count());
+    if (spec.until.count() != 0) rule.up = instant_from_ps(spec.until.count());
+    faults_.add(rule, port_of(spec.end));
+  }
+}
+
 }  // namespace verbatim::config

@@ -17,6 +17,7 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/port.h"
 #include "sim/fabric/switch.h"
+#include "sim/faults/fault_script.h"
 #include "sim/hca/hca.h"
 
 namespace verbatim::config {
@@ -51,6 +52,11 @@ class Simulation {
   // By index into topology().switches.
   fabric::Switch& fabric_switch(std::size_t index) { return *switches_.at(index); }
 
+  // Checked faults (load.h); called once, before the first event.
+  void add_faults(const std::vector<FaultSpec>& faults);
+  // Rules in the order in which they were added.
+  const faults::FaultScript& faults() const { return faults_; }
+
   // Names of all components of a topology: "host/NAME", "hca/NAME", "port/NAME:N", "switch/NAME",
   // "supervisor".
   static std::vector<std::string> component_names(const TopologySpec& topology);
@@ -73,6 +79,7 @@ class Simulation {
   subnet::Plan plan_;
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
+  faults::FaultScript faults_{engine_, tracer_};
 };
 
 }  // namespace verbatim::config

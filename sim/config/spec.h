@@ -96,10 +96,28 @@ struct ProgramSpec {
   std::map<std::string, std::string> environment;
   std::string working_directory;
   std::string expect_exit = "0";  // an exit code or the name of a signal
+  bool background = false;        // ended by SIGTERM when all others have ended
+  Duration kill{0};               // 0: never
   std::vector<std::string> expect_output;
   std::string pointer;
 
   std::size_t host_index = 0;  // resolved
+};
+
+// A scripted fault: of packets that leave by one end of a link, or of a link.
+struct FaultSpec {
+  std::string action;                 // drop, duplicate, corrupt, delay, link_down
+  std::string from, to, link;         // ends of a link, as written
+  std::string opcode = "any";         // or an operation of the opcode table
+  std::int64_t nth = 1, every = 1, count = 1;
+  Duration after{0};
+  Duration delay{0};
+  std::string icrc = "invalid";
+  std::int64_t byte = 0;              // of the payload
+  Duration at{0}, until{0};           // until 0: for ever
+  std::string pointer;
+
+  Endpoint end;  // resolved: where the packets leave, or one end of the link
 };
 
 struct ExpectSpec {
@@ -113,6 +131,7 @@ struct ScenarioSpec {
   std::string name, description;
   std::string topology_reference;
   std::vector<ProgramSpec> programs;
+  std::vector<FaultSpec> faults;
   std::int64_t seed = 1;
   Duration time_limit{0};  // 0: none
   ExpectSpec expect;

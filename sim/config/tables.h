@@ -10,5 +10,6 @@ const Object& switch_profile_table();  // -> fabric::SwitchProfile
 const Object& cpu_profile_table();     // -> CpuProfile
 const Object& topology_table();        // -> TopologySpec
 const Object& scenario_table();        // -> ScenarioSpec
+const Object& fault_table();           // -> FaultSpec
 
 }  // namespace verbatim::config

@@ -44,7 +44,10 @@ namespace verbatim {
   X(kProgramExited,      "program-exited",       "pid", "exit_code", "signal", "-")                     \
   X(kSystemCall,         "system-call",          "tid", "number", "result", "-")                        \
   X(kSocketData,         "socket-data",          "connection", "length", "-", "-")                      \
-  X(kProgramWarning,     "program-warning",      "pid", "kind", "detail", "-")
+  X(kProgramWarning,     "program-warning",      "pid", "kind", "detail", "-")                          \
+  /* scripted faults: the packet that a rule has hit; a port that lost or got its link */               \
+  X(kFault,              "fault",                "opcode", "dest_qp", "psn", "rule")                    \
+  X(kLinkState,          "link-state",           "up", "-", "-", "-")
 // clang-format on
 
 enum class TraceEvent : std::uint32_t {
@@ -52,6 +55,7 @@ enum class TraceEvent : std::uint32_t {
   VERBATIM_TRACE_EVENTS(VERBATIM_TRACE_ENUM)
 #undef VERBATIM_TRACE_ENUM
 };
+inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kLinkState) + 1;
 
 struct TraceEventNames {
   std::string_view name;

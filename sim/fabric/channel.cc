@@ -23,7 +23,7 @@ Channel::Channel(Engine& engine, Tracer& tracer, ComponentId arrival_source, con
   CHECK(params.propagation >= Duration(0) && params.credit_update_interval >= Duration(0));
 }
 
-DepartureTimes Channel::transmit(ib::PacketPtr packet, std::uint32_t wire_bytes) {
+DepartureTimes Channel::start(std::uint32_t wire_bytes, Instant* head) {
   const Instant now = engine_.now();
   CHECK(now >= busy_until_);
   if (now != busy_until_ || busy_bytes_ == 0) {
@@ -32,15 +32,33 @@ DepartureTimes Channel::transmit(ib::PacketPtr packet, std::uint32_t wire_bytes)
   }
   const auto line_time = [&](std::uint64_t bytes) { return busy_since_ + params_.byte_time.time_for(bytes); };
   const std::uint64_t start = busy_bytes_ + params_.bytes_before;
-  const Instant head = line_time(start + kLrhBytes);
+  *head = line_time(start + kLrhBytes);
   const Instant tail = line_time(start + wire_bytes);
   busy_bytes_ = start + wire_bytes + params_.bytes_after;
   busy_until_ = params_.bytes_after == 0 ? tail : line_time(busy_bytes_);
-
-  const ArrivalTimes times{head + params_.propagation, tail + params_.propagation};
-  in_flight_.push_back({std::move(packet), times, wire_bytes});
-  if (!arrival_.scheduled()) arrival_.schedule_at(times.head);
   return {tail, busy_until_};
+}
+
+DepartureTimes Channel::transmit(ib::PacketPtr packet, std::uint32_t wire_bytes, Duration delay) {
+  Instant head;
+  const DepartureTimes departure = start(wire_bytes, &head);
+  const Duration way = params_.propagation + delay;
+  const ArrivalTimes times{head + way, departure.tail + way};
+  const std::size_t place = in_flight_.insert_sorted(
+      {std::move(packet), times, wire_bytes},
+      [](const InFlight& a, const InFlight& b) { return a.times.head < b.times.head; });
+  if (place == 0) arrival_.reschedule_at(times.head);
+  return departure;
+}
+
+DepartureTimes Channel::occupy(std::uint32_t wire_bytes) {
+  Instant head;
+  return start(wire_bytes, &head);
+}
+
+ib::PacketPtr Channel::take_in_flight() {
+  arrival_.cancel();
+  return in_flight_.empty() ? nullptr : in_flight_.pop_front().packet;
 }
 
 void Channel::on_arrival() {

@@ -41,8 +41,14 @@ class Channel {
   // The next packet may start at this time or later.
   Instant busy_until() const { return busy_until_; }
 
-  // Starts now; busy_until() must have passed. `wire_bytes` is packet->wire_bytes().
-  DepartureTimes transmit(ib::PacketPtr packet, std::uint32_t wire_bytes);
+  // Starts now; busy_until() must have passed. `wire_bytes` is packet->wire_bytes(). A packet with a `delay`
+  // arrives that much later, behind those that start after it.
+  DepartureTimes transmit(ib::PacketPtr packet, std::uint32_t wire_bytes, Duration delay = Duration(0));
+  // The same without anything that arrives: the bytes are lost on the way.
+  DepartureTimes occupy(std::uint32_t wire_bytes);
+
+  // Takes a packet off the line whose head has not arrived yet; null when there is none.
+  ib::PacketPtr take_in_flight();
 
  private:
   struct InFlight {
@@ -51,6 +57,8 @@ class Channel {
     std::uint32_t wire_bytes = 0;
   };
 
+  // Occupies the line and tells when the head leaves, too.
+  DepartureTimes start(std::uint32_t wire_bytes, Instant* head);
   void on_arrival();
 
   Engine& engine_;
@@ -63,7 +71,7 @@ class Channel {
   Instant busy_since_{};          // start of the busy period
   std::uint64_t busy_bytes_ = 0;  // line bytes sent in it
   Instant busy_until_{};
-  Ring<InFlight> in_flight_;
+  Ring<InFlight> in_flight_;  // by arrival of the head
   Timer arrival_;  // head of in_flight_.front()
 };
 

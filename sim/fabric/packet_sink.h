@@ -23,7 +23,8 @@ struct ArrivalTimes {
 enum class DropReason : std::uint8_t {
   kNoRoute = 1,   // the switch's forwarding table has no port for the destination LID
   kOwnLid = 2,    // the packet is addressed to the switch itself, which has no agent
-  kLinkDown = 3,  // the port it should leave by has no cable
+  kLinkDown = 3,  // the port it should leave by has no link, or the link failed under it
+  kFault = 4,     // a scripted fault
   kFirstAdapterReason = 16,
 };
 
@@ -32,6 +33,12 @@ class PacketSink {
   // Called at `times.head`, for a packet coming in by port `in`; the rest of it follows until `times.tail`.
   // The packet occupies the port's input buffer until the device gives the space back with Port::release().
   virtual void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) = 0;
+
+  // The cable in port `port` has stopped carrying anything, or does again.
+  virtual void link_changed(PortNumber port, bool up) {
+    (void)port;
+    (void)up;
+  }
 
  protected:
   ~PacketSink() = default;

@@ -32,6 +32,7 @@ void Port::attach(Port& peer, const LinkParams& params) {
   // instant.
   channel_ = std::make_unique<Channel>(engine_, tracer_, peer.id_, params, peer.number_, peer.owner_);
   peer_ = &peer;
+  up_ = true;
   credit_delay_ = params.byte_time.time_for(params.credit_update_bytes) + params.propagation;
   operational_lanes_ = std::min(params_.virtual_lanes, peer.params_.virtual_lanes);
   for (Lane& lane : lanes_) {
@@ -43,18 +44,13 @@ void Port::attach(Port& peer, const LinkParams& params) {
 void Port::send(ib::PacketPtr packet) {
   const ib::VirtualLane lane = packet->lrh.lane;
   const std::uint32_t wire_bytes = packet->wire_bytes();
-  if (!connected()) {
-    const ib::Bth& bth = packet->bth;
-    tracer_.record(id_, TraceEvent::kPacketDropped, static_cast<std::uint64_t>(bth.opcode),
-                   bth.destination.value, bth.psn.value, static_cast<std::uint64_t>(DropReason::kLinkDown));
-    return;
-  }
+  if (!up_) return drop(*packet, DropReason::kLinkDown);
   enqueue({std::move(packet), engine_.now(), wire_bytes, {}, nullptr}, lane);
 }
 
 void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant ready, Port& buffer,
                    ib::VirtualLane buffer_lane) {
-  CHECK(connected());
+  CHECK(up_);
   const ib::VirtualLane lane = packet->lrh.lane;
   enqueue({std::move(packet), ready, wire_bytes, buffer_lane, &buffer}, lane);
 }
@@ -135,8 +131,70 @@ void Port::start(ib::VirtualLane number) {
   const ib::Bth& bth = first.packet->bth;
   tracer_.record(id_, TraceEvent::kPacketTransmitted, static_cast<std::uint64_t>(bth.opcode),
                  bth.destination.value, bth.psn.value, first.wire_bytes);
-  const DepartureTimes times = channel_->transmit(std::move(first.packet), first.wire_bytes);
+  PacketFate fate;
+  if (faults_ != nullptr && !first.is_copy) [[unlikely]]
+    fate = faults_->on_packet(*this, *first.packet);
+  if (fate.is_duplicated) [[unlikely]]
+    queue_copy(first, number);
+  DepartureTimes times;
+  if (fate.is_lost) [[unlikely]] {
+    drop(*first.packet, DropReason::kFault);
+    times = channel_->occupy(first.wire_bytes);
+    // Flow control counts what was sent, not what came (IBA 7.9.4.4): the far end finds the space unused.
+    peer_->release(number, first.wire_bytes, times.tail + link().propagation);
+  } else {
+    times = channel_->transmit(std::move(first.packet), first.wire_bytes, fate.delay);
+  }
   if (first.buffer != nullptr) first.buffer->release(first.buffer_lane, first.wire_bytes, times.tail);
+}
+
+void Port::queue_copy(const Queued& queued, ib::VirtualLane number) {
+  Lane& lane = lanes_[number.value];
+  Queued copy{
+      std::make_unique<ib::Packet>(*queued.packet), queued.ready, queued.wire_bytes, {}, nullptr, true};
+  lane.queued_bytes += copy.wire_bytes;
+  lane.queue.insert_sorted(std::move(copy), [](const Queued&, const Queued&) { return true; });
+  waiting_ |= 1u << number.value;
+}
+
+void Port::drop(const ib::Packet& packet, DropReason reason) {
+  const ib::Bth& bth = packet.bth;
+  tracer_.record(id_, TraceEvent::kPacketDropped, static_cast<std::uint64_t>(bth.opcode),
+                 bth.destination.value, bth.psn.value, static_cast<std::uint64_t>(reason));
+}
+
+void set_link(Port& end, bool up) {
+  CHECK(end.connected());
+  if (end.up_ == up) return;
+  end.set_up(up);
+  end.peer_->set_up(up);
+}
+
+void Port::set_up(bool up) {
+  up_ = up;
+  tracer_.record(id_, TraceEvent::kLinkState, up ? 1 : 0);
+  if (!up) lose_everything();
+  owner_.link_changed(number_, up);
+}
+
+void Port::lose_everything() {
+  while (const ib::PacketPtr packet = channel_->take_in_flight()) {
+    drop(*packet, DropReason::kLinkDown);
+    lanes_[packet->lrh.lane.value].credits += blocks_of(packet->wire_bytes());
+  }
+  wake_.cancel();
+  waiting_ = 0;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    const ib::VirtualLane number{static_cast<std::uint8_t>(i)};
+    const bool was_full = !has_room(number);
+    while (!lanes_[i].queue.empty()) {
+      const Queued lost = lanes_[i].queue.pop_front();
+      drop(*lost.packet, DropReason::kLinkDown);
+      if (lost.buffer != nullptr) lost.buffer->release(lost.buffer_lane, lost.wire_bytes, engine_.now());
+    }
+    lanes_[i].queued_bytes = 0;
+    if (was_full && room_listener_ != nullptr) room_listener_(room_owner_, number);
+  }
 }
 
 void Port::pump() {

@@ -17,6 +17,7 @@
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/channel.h"
+#include "sim/fabric/packet_faults.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/core/ring.h"
 #include "sim/fabric/vl_arbiter.h"
@@ -53,6 +54,8 @@ class Port {
   ComponentId id() const { return id_; }
   PortNumber number() const { return number_; }
   bool connected() const { return channel_ != nullptr; }
+  // Connected, and the cable carries packets.
+  bool is_up() const { return up_; }
   // Parameters of the cable; the port must be connected.
   const LinkParams& link() const { return channel_->params(); }
 
@@ -64,7 +67,7 @@ class Port {
   }
 
   // Queues a packet on its lane, lrh.lane, which must be operational. It may start at once. Never refused:
-  // asking has_room() first is the sender's duty. Without a cable the packet is dropped.
+  // asking has_room() first is the sender's duty. Without a link the packet is dropped.
   void send(ib::PacketPtr packet);
   bool has_room(ib::VirtualLane lane) const {
     return lanes_[lane.value].queued_bytes < params_.output_queue_bytes;
@@ -87,8 +90,12 @@ class Port {
   std::uint32_t queued_bytes(ib::VirtualLane lane) const { return lanes_[lane.value].queued_bytes; }
   std::uint32_t credits(ib::VirtualLane lane);
 
+  // Asked about every packet that leaves by this port from now on; null: nobody.
+  void set_faults(PacketFaults* faults) { faults_ = faults; }
+
  private:
   friend void connect(Port& a, Port& b, const LinkParams& params);
+  friend void set_link(Port& end, bool up);
 
   struct Queued {
     ib::PacketPtr packet;
@@ -96,6 +103,7 @@ class Port {
     std::uint32_t wire_bytes = 0;
     ib::VirtualLane buffer_lane;
     Port* buffer = nullptr;  // null: not in an input buffer
+    bool is_copy = false;    // made by a fault, and none of its victims
   };
   struct CreditReturn {
     Instant when;
@@ -116,6 +124,12 @@ class Port {
   // When the first packet of a lane may start as far as it and its credits go; kNever: not known yet.
   Instant eligible_at(const Lane& lane) const;
   void start(ib::VirtualLane lane);
+  // A second one of `queued` is the next to start on its lane.
+  void queue_copy(const Queued& queued, ib::VirtualLane lane);
+  void drop(const ib::Packet& packet, DropReason reason);
+  // What is queued here or on its way to the far end is lost.
+  void lose_everything();
+  void set_up(bool up);
   // Starts what can start now and sets the timer for what cannot yet.
   void pump();
   void set_wake();
@@ -127,7 +141,9 @@ class Port {
   const PortNumber number_;
   const PortParams params_;
   PacketSink& owner_;
+  PacketFaults* faults_ = nullptr;
   std::unique_ptr<Channel> channel_;  // towards the far end
+  bool up_ = false;
   Port* peer_ = nullptr;
   Duration credit_delay_{0};  // from a release here until the far end may use it, without the interval
   std::uint32_t operational_lanes_;
@@ -141,5 +157,10 @@ class Port {
 
 // Joins two ports by a cable, once, before the first packet. Each end learns the other's input buffer.
 void connect(Port& a, Port& b, const LinkParams& params);
+
+// The cable in `end` stops carrying packets, in both directions, or does so again. Down, everything that is
+// queued at its ends or on its way is lost, unless its head has arrived; up, the ends know each other's free
+// buffer space, as link initialisation tells it (IBA 7.9.4).
+void set_link(Port& end, bool up);
 
 }  // namespace verbatim::fabric

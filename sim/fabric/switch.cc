@@ -43,7 +43,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   if (number.value > inputs_.size())
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
   Port& out = *inputs_[number.value - 1u].port;
-  if (!out.connected()) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
+  if (!out.is_up()) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
 
   const bool wait_for_tail = is_faster(out.link().byte_time, input.port->link().byte_time);
   const std::int64_t from = wait_for_tail ? std::max(lookup, clock_.next_edge_number(times.tail)) : lookup;

@@ -23,6 +23,9 @@
 
 namespace verbatim::hca {
 
+// An adapter has one port.
+inline constexpr std::uint32_t kPortNumber = 1;
+
 struct Adapter {
   Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, const HcaProfile& profile,
           const PortAddress& address);
@@ -39,6 +42,7 @@ struct Adapter {
   const HcaProfile profile;
   const PortAddress address;
   const ClockDomain clock;
+  bool port_is_up = true;
   host::DmaEngine dma;
   KeyTable keys;
   Notifier notifier;

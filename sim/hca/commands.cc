@@ -12,8 +12,8 @@ using protocol::CommandType;
 namespace {
 
 constexpr std::uint32_t kLinkLayerInfiniBand = 1, kLinkLayerEthernet = 2;
-constexpr std::uint32_t kPortStateActive = 4;
-constexpr std::uint8_t kPhysStateLinkUp = 5;
+constexpr std::uint32_t kPortStateDown = 1, kPortStateActive = 4;
+constexpr std::uint8_t kPhysStatePolling = 2, kPhysStateLinkUp = 5;
 constexpr std::uint64_t kPageSizes = 0xfffffffffffff000ull;
 constexpr std::uint64_t kTimestampMask = 0xffffffffffffffffull;
 constexpr std::uint64_t kFullPartition = 0xffff;
@@ -26,7 +26,7 @@ constexpr std::uint64_t kSysImageGuid = 1u << 11;
 // ibv_atomic_cap: atomic against everything this adapter does, not against the CPU.
 constexpr std::uint32_t kAtomicHca = 1;
 
-bool names_port(std::uint32_t port) { return port == 1; }
+bool names_port(std::uint32_t port) { return port == kPortNumber; }
 
 }  // namespace
 
@@ -159,7 +159,7 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
   command = {};
   command.header = asked.header;
   command.port = asked.port;
-  command.state = kPortStateActive;
+  command.state = adapter.port_is_up ? kPortStateActive : kPortStateDown;
   command.max_mtu = command.active_mtu = profile.max_mtu;
   command.gid_table_length = static_cast<std::int32_t>(profile.gid_table_length);
   command.max_message_size = profile.max_message_bytes;
@@ -170,7 +170,7 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
   command.subnet_timeout = 18;  // OpenSM's default, facts/timing.md 1.5
   command.active_width = static_cast<std::uint8_t>(address.active_width);
   command.active_speed = address.active_speed;
-  command.phys_state = kPhysStateLinkUp;
+  command.phys_state = adapter.port_is_up ? kPhysStateLinkUp : kPhysStatePolling;
   command.link_layer = address.roce ? kLinkLayerEthernet : kLinkLayerInfiniBand;
   return 0;
 }

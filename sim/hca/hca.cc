@@ -45,6 +45,8 @@ void Hca::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes
   impl_->adapter.receiver.receive(std::move(packet), times);
 }
 
+void Hca::link_changed(fabric::PortNumber, bool up) { impl_->link_changed(up); }
+
 Hca::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
                 const HcaProfile& profile, const PortAddress& address)
     : device_name(std::move(device_name)),
@@ -97,6 +99,13 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
   if (context == nullptr) return;  // a program can only ring what it has opened
   doorbells_on_the_way_.push(adapter.engine.now() + adapter.dma.mmio_latency(),
                              {context->self, kind, object, value});
+}
+
+void Hca::Impl::link_changed(bool up) {
+  adapter.port_is_up = up;
+  for (const auto& [number, context] : contexts_) {
+    adapter.notifier.port_event(*context.get(), up ? ib::AsyncEventType::kPortActive : ib::AsyncEventType::kPortError);
+  }
 }
 
 void Hca::Impl::on_doorbell_arrived(Doorbell doorbell) {

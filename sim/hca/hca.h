@@ -91,6 +91,8 @@ class Hca final : public fabric::PacketSink {
   static std::size_t queue_pair_bytes();
 
   void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override;
+  // Everyone who has opened the adapter is told (IBA 11.6.3.3, 11.6.3.4); queue pairs find out by themselves.
+  void link_changed(fabric::PortNumber port, bool up) override;
 
  private:
   class Impl;

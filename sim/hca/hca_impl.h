@@ -53,6 +53,7 @@ class Hca::Impl {
   void execute(std::span<std::byte> mailbox);
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value);
+  void link_changed(bool up);
 
  private:
   struct Doorbell {

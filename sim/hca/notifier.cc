@@ -12,19 +12,23 @@ Notifier::Notifier(Adapter& adapter)
       due_(DelayLine<Notice>::of<&Notifier::on_due>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
 void Notifier::completion_event(CompletionQueue& cq) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, {}, {}, true});
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, {}, {}, true, {}});
 }
 
 void Notifier::async_event(CompletionQueue& cq, ib::AsyncEventType type) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, {}, type, false});
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, {}, type, false, {}});
 }
 
 void Notifier::async_event(QueuePair& qp, ib::AsyncEventType type) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, qp.self, {}, type, false});
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, qp.self, {}, type, false, {}});
 }
 
 void Notifier::async_event(SharedReceiveQueue& srq, ib::AsyncEventType type) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, {}, srq.self, type, false});
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, {}, srq.self, type, false, {}});
+}
+
+void Notifier::port_event(Context& context, ib::AsyncEventType type) {
+  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, {}, {}, type, false, context.self});
 }
 
 void Notifier::on_due(Notice notice) {
@@ -57,6 +61,9 @@ void Notifier::on_due(Notice notice) {
     event.element = srq->params.cookie;
     number = srq->params.number;
     context = &srq->context;
+  } else if (notice.context.get() != nullptr) {
+    event.element = number = kPortNumber;
+    context = notice.context.get();
   } else {
     return;
   }

@@ -20,6 +20,8 @@ class Notifier {
   void async_event(CompletionQueue& cq, ib::AsyncEventType type);
   void async_event(QueuePair& qp, ib::AsyncEventType type);
   void async_event(SharedReceiveQueue& srq, ib::AsyncEventType type);
+  // Of the port; to one of those who have opened the adapter.
+  void port_event(Context& context, ib::AsyncEventType type);
   // A DMA access through `key` hit unmapped bytes. Once per region.
   void dma_fault(Context& context, std::uint32_t key, std::uint64_t va, std::uint64_t length);
 
@@ -30,6 +32,7 @@ class Notifier {
     Ref<SharedReceiveQueue> srq;
     ib::AsyncEventType type{};
     bool is_completion = false;
+    Ref<Context> context;
   };
   void on_due(Notice notice);
 

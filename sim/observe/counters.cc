@@ -4,7 +4,7 @@ namespace verbatim::observe {
 
 void Counters::on_record(const TraceRecord& record, std::span<const std::byte>) {
   ++records_;
-  CHECK(static_cast<std::size_t>(record.event) < kEvents);
+  CHECK(static_cast<std::size_t>(record.event) < kTraceEventCount);
   ++per_event_[static_cast<std::size_t>(record.event)];
   Component& component = per_component_.at(record.component);
   switch (record.event) {

@@ -27,9 +27,8 @@ class Counters final : public TraceSink {
   const Component& of(ComponentId id) const { return per_component_.at(id.value); }
 
  private:
-  static constexpr std::size_t kEvents = static_cast<std::size_t>(TraceEvent::kProgramWarning) + 1;
   std::uint64_t records_ = 0;
-  std::array<std::uint64_t, kEvents> per_event_{};
+  std::array<std::uint64_t, kTraceEventCount> per_event_{};
   std::vector<Component> per_component_;
 };
 

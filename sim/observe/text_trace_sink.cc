@@ -14,7 +14,8 @@ void append_hex(std::string& text, std::uint64_t value, int digits) {
 
 // Only where a number says nothing to a reader.
 void append_value(std::string& text, TraceEvent event, int index, std::uint64_t value) {
-  const bool packet = event >= TraceEvent::kPacketTransmitted && event <= TraceEvent::kPacketDropped;
+  const bool packet = (event >= TraceEvent::kPacketTransmitted && event <= TraceEvent::kPacketDropped) ||
+                      event == TraceEvent::kFault;
   if (packet && index == 0) {
     const auto opcode = static_cast<ib::Opcode>(value & 0xff);
     const ib::OpcodeInfo& info = ib::info(opcode);

@@ -86,6 +86,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   for (std::size_t i = 0; i < programs.size(); ++i) {
     starts_.push_back(std::make_unique<Start>(*this, i, hosts_[programs[i].host].component));
     starts_.back()->timer.schedule_at(programs[i].start);
+    if (programs[i].kill != kNever) starts_.back()->kill.schedule_at(programs[i].kill);
   }
 
   while (!finished_ && (not_started_ > 0 || any_alive())) {
@@ -120,6 +121,7 @@ void Supervisor::Impl::start(std::size_t index) {
   const ProgramSpec& spec = (*programs_)[index];
   const HostSpec& host = hosts_[spec.host];
   --not_started_;
+  if (spec.background && only_background_left()) return;
   LaunchRequest request;
   const std::string reason = inspect_program(spec.arguments.at(0), spec.working_directory, &request.path);
   const auto pid = static_cast<std::uint32_t>(first_pid_ + index);
@@ -128,7 +130,7 @@ void Supervisor::Impl::start(std::size_t index) {
     result_.programs[index].exited = true;
     result_.programs[index].exit_code = 127;
     result_.findings.push_back(host.name + ": " + reason);
-    return;
+    return end_background();
   }
   const std::string& name = spec.arguments[0];
   processes_.push_back(std::make_unique<Process>(
@@ -164,7 +166,7 @@ void Supervisor::Impl::start(std::size_t index) {
     result_.programs[index].exited = true;
     result_.programs[index].exit_code = 127;
     result_.findings.push_back(host.name + ": " + launched.error);
-    return;
+    return end_background();
   }
   process.set_native_pid(launched.pid);
   process.memory().set_write_listener([this, &process](std::uint64_t address, std::size_t length) {
@@ -229,6 +231,7 @@ void Supervisor::Impl::end(Process& process) {
   tracer_.record(process.host().component, TraceEvent::kProgramExited, process.pid(),
                  static_cast<std::uint64_t>(result.exit_code), static_cast<std::uint64_t>(result.signal));
   listener_->on_exit(process.program());
+  end_background();
 }
 
 void Supervisor::Impl::reap(Process& process) {

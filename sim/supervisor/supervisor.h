@@ -41,6 +41,8 @@ struct ProgramSpec {
   std::map<std::string, std::string> environment;  // beyond the fixed base environment
   std::string working_directory;               // empty: the caller's
   Instant start{};
+  Instant kill = kNever;                       // by SIGKILL
+  bool background = false;                     // gets SIGTERM when all programs without this mark have ended
 };
 
 struct Limits {

@@ -44,18 +44,24 @@ class Supervisor::Impl {
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
 
  private:
-  // The start of one program.
+  // The start of one program, and its end by SIGKILL.
   struct Start {
     Start(Impl& owner, std::size_t index, ComponentId component)
         : impl(owner),
           program(index),
-          timer(owner.engine_, component, EventClass::kProgram, this, [](void* self) {
+          timer(owner.engine_, component, EventClass::kProgram, this,
+                [](void* self) {
+                  auto* start = static_cast<Start*>(self);
+                  start->impl.start(start->program);
+                }),
+          // Of the class that ends every slice before it, on whatever host.
+          kill(owner.engine_, component, EventClass::kSupervisor, this, [](void* self) {
             auto* start = static_cast<Start*>(self);
-            start->impl.start(start->program);
+            start->impl.kill_program(start->program);
           }) {}
     Impl& impl;
     std::size_t program;
-    Timer timer;
+    Timer timer, kill;
   };
 
   void start(std::size_t program);
@@ -80,6 +86,11 @@ class Supervisor::Impl {
             std::uint64_t value);
   void end_thread(Thread& thread);
   void end(Process& process);
+  // supervisor_ends.cc
+  void kill_program(std::size_t program);
+  bool only_background_left() const;
+  // Tells what runs in the background to end when nothing else is left.
+  void end_background();
   void reap(Process& process);
   void kill_all();
   void output(Process& process, int fd, std::span<const std::byte> bytes);

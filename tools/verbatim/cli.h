@@ -28,6 +28,7 @@ struct RunOptions {
   std::string time_limit;
   std::string stuck_after;
   std::string trace;
+  std::vector<std::string> faults;  // each one fault of a scenario, as JSON
   std::string log = "warn";
   int core = -1;
   bool call_by_call = false;

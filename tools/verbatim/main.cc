@@ -37,6 +37,8 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_option("--stuck-after", options.stuck_after,
                    "wall time after which a program that computes without a call is given up (default: 60s)");
   verb->add_option("--trace", options.trace, "write the trace to this file, one fact a line");
+  verb->add_option("--fault", options.faults,
+                   "a fault as in a scenario's \"faults\", JSON; once for each");
   verb->add_flag("--verify", options.verify, "run twice and name the first difference");
   verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");
   verb->add_option("--log", options.log, "log level: trace, debug, info, warn, error, off")

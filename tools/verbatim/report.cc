@@ -1,5 +1,6 @@
 #include "tools/verbatim/report.h"
 
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -32,7 +33,11 @@ std::string how_it_ended(const supervisor::ProgramResult& result) {
   return "ended with exit code " + std::to_string(result.exit_code);
 }
 
-bool as_expected(const supervisor::ProgramResult& result, const std::string& expected) {
+bool as_expected(const supervisor::ProgramResult& result, const config::ProgramSpec& spec) {
+  const std::string& expected = spec.expect_exit;
+  // What we ended ourselves may have ended by that, unless the scenario wants something else.
+  if (spec.background && expected == "0" && result.signal == SIGTERM) return true;
+  if (spec.kill.count() != 0 && expected == "0" && result.signal == SIGKILL) return true;
   if (const int signal = config::signal_number(expected); signal != 0) return result.signal == signal;
   return result.signal == 0 && std::to_string(result.exit_code) == expected;
 }
@@ -54,6 +59,23 @@ std::string milliseconds(Instant t) {
   std::string decimals = std::to_string(ps % 1'000'000'000);
   decimals.insert(0, 9 - decimals.size(), '0');
   return std::to_string(ps / 1'000'000'000) + "." + decimals + " ms";
+}
+
+std::vector<std::string> warnings_of(const RunPlan& plan, const RunFigures& figures) {
+  std::vector<std::string> warnings;
+  for (std::size_t i = 0; i < figures.faults.size(); ++i) {
+    const config::FaultSpec& fault = plan.scenario.faults[i];
+    if (figures.faults[i].fired != 0) continue;
+    std::string text = (fault.pointer.empty() ? "a --fault" : "the fault " + fault.pointer) + " (" + fault.action;
+    if (fault.action == "link_down") {
+      text += ") never happened: the run ended before its time";
+    } else {
+      text += ") never fired: of the packets it is about, " + std::to_string(figures.faults[i].seen) +
+              " started on that link, and it waits for number " + std::to_string(fault.nth);
+    }
+    warnings.push_back(std::move(text));
+  }
+  return warnings;
 }
 
 Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
@@ -94,11 +116,11 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
   for (std::size_t i = 0; i < result.programs.size(); ++i) {
     const supervisor::ProgramResult& program = result.programs[i];
     const config::ProgramSpec& spec = plan.scenario.programs[i];
-    if (program.exited && !as_expected(program, spec.expect_exit)) {
+    if (program.exited && !as_expected(program, spec)) {
       fail("on host " + spec.host + ", `" + config::join_words(spec.command) + "` " + how_it_ended(program) +
            " at " + milliseconds(program.ended) +
            (spec.expect_exit == "0" ? "" : "; expected is " + spec.expect_exit));
-    } else if (!program.exited && result.outcome == supervisor::Outcome::kFinished) {
+    } else if (!program.exited && !spec.background && result.outcome == supervisor::Outcome::kFinished) {
       fail("on host " + spec.host + ", `" + config::join_words(spec.command) + "` never ended");
     }
     if (const std::string missing = missing_output(spec.expect_output, output.kept(i)); !missing.empty()) {
@@ -133,6 +155,14 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
     entry["stderr"] = output.label(i) + ".stderr";
     programs.push_back(std::move(entry));
   }
+  Json faults = Json::array();
+  for (std::size_t i = 0; i < figures.faults.size(); ++i) {
+    faults.push_back({{"action", plan.scenario.faults[i].action},
+                      {"seen", figures.faults[i].seen},
+                      {"fired", figures.faults[i].fired}});
+  }
+  std::vector<std::string> warnings = result.warnings;
+  for (std::string& warning : warnings_of(plan, figures)) warnings.push_back(std::move(warning));
   const Json json = {{"version", VERBATIM_VERSION},
                      {"seed", plan.scenario.seed},
                      {"digest", figures.digest},
@@ -146,7 +176,8 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
                      {"hand_overs", result.hand_overs},
                      {"programs", programs},
                      {"findings", result.findings},
-                     {"warnings", result.warnings}};
+                     {"warnings", warnings},
+                     {"faults", faults}};
   const std::string path = folder + "/run.json";
   std::ofstream file(path, std::ios::binary);
   // Command lines may hold any bytes; JSON holds UTF-8 only.

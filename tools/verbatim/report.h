@@ -17,12 +17,20 @@ struct RunFigures {
   std::uint64_t events = 0;
   std::uint64_t packets = 0;      // handed to the fabric by adapters
   std::uint64_t packet_hops = 0;  // and over how many links
+  struct Fault {
+    std::uint64_t seen = 0;   // packets it could have hit
+    std::uint64_t fired = 0;  // times it happened
+  };
+  std::vector<Fault> faults;  // in the order of the scenario's
 };
 
 struct Verdict {
   ExitCode code = kAsExpected;
   std::vector<std::string> sentences;  // each says what was not as expected, and where
 };
+
+// One sentence for each fault that never happened.
+std::vector<std::string> warnings_of(const RunPlan& plan, const RunFigures& figures);
 
 Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
               const ProgramOutput& output);

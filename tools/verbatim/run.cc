@@ -94,6 +94,11 @@ bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Dia
     if (!loaded) return false;
     scenario = *loaded;
   }
+  for (const std::string& text : options.faults) {
+    if (auto fault = config::parse_fault(text, scenario.topology, "--fault", diagnostics)) {
+      scenario.faults.push_back(std::move(*fault));
+    }
+  }
   if (options.seed) scenario.seed = *options.seed;
   if (const auto limit = parse_limit("--time-limit", options.time_limit, diagnostics)) scenario.time_limit = *limit;
   return true;
@@ -109,6 +114,8 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
     spec.environment = program.environment;
     spec.working_directory = program.working_directory;
     spec.start = instant_from_ps(program.start.count());
+    spec.background = program.background;
+    if (program.kill.count() != 0) spec.kill = instant_from_ps(program.kill.count());
     std::string resolved;
     const std::string reason = supervisor::Supervisor::reject_reason(spec, &resolved);
     if (!reason.empty()) {

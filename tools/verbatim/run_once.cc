@@ -107,6 +107,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
 
   DefaultChoices choices;
   config::Simulation simulation(topology, static_cast<std::uint64_t>(plan.scenario.seed), choices);
+  simulation.add_faults(plan.scenario.faults);
   Observers observers(simulation.components().size());
   if (const std::string failure = observers.add_to(simulation.tracer(), simulation.components(), options);
       !failure.empty()) {
@@ -152,6 +153,9 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   figures.events = simulation.engine().events_executed();
   figures.digest = observers.digest.hex();
   count_packets(simulation, observers.counters, figures);
+  for (std::size_t i = 0; i < simulation.faults().size(); ++i) {
+    figures.faults.push_back({simulation.faults().seen(i), simulation.faults().fired(i)});
+  }
 
   std::vector<std::string> failures;
   Verdict verdict = judge(plan, result, figures, output);
@@ -162,6 +166,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
     std::string failure = write_run_json(options.out, plan, result, figures, output);
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
+  for (const std::string& warning : warnings_of(plan, figures)) complain("warning: " + warning);
   for (const std::string& sentence : verdict.sentences) complain(sentence);
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;

@@ -38,6 +38,7 @@ std::vector<std::string> arguments_of(const RunOptions& options, int record_fd, 
   add("--stagger", options.stagger);
   add("--time-limit", options.time_limit);
   add("--stuck-after", options.stuck_after);
+  for (const std::string& fault : options.faults) add("--fault", fault);
   if (options.seed) add("--seed", std::to_string(*options.seed));
   if (options.poke_period_us != 0) add("--poke-period", std::to_string(options.poke_period_us));
   if (options.call_by_call) words.push_back("--call-by-call");

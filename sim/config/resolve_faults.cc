@@ -1,0 +1,143 @@
+// The questions about faults that need more than one value: which link, in which direction, and what belongs
+// to what kind of fault.
+#include "sim/config/load.h"
+#include "sim/config/tables.h"
+
+namespace verbatim::config {
+
+namespace {
+
+// A host's only port may be written with or without its number.
+std::string plain_name(const TopologySpec& topology, const Endpoint& end) {
+  const std::string& name = topology.node_name(end);
+  return end.is_switch ? name + ":" + std::to_string(end.port) : name;
+}
+
+class FaultResolver {
+ public:
+  FaultResolver(const TopologySpec& topology, const std::string& file, Diagnostics& diagnostics)
+      : topology_(topology), file_(file), diagnostics_(diagnostics) {}
+
+  void resolve(FaultSpec& fault) {
+    if (fault.action.empty()) return;  // already a finding
+    if (fault.action == "link_down") {
+      link_fault(fault);
+    } else {
+      packet_fault(fault);
+    }
+  }
+
+ private:
+  struct Found {
+    Endpoint end, other;
+  };
+
+  void add(const std::string& pointer, std::string text, std::string hint) {
+    diagnostics_.add(file_, pointer, std::move(text), std::move(hint));
+  }
+
+  // The end of a link that `text` names.
+  std::optional<Found> find(const std::string& text, const std::string& pointer) {
+    std::vector<std::string> names;
+    for (const LinkSpec& link : topology_.links) {
+      for (const auto& [end, other] : {Found{link.end_a, link.end_b}, Found{link.end_b, link.end_a}}) {
+        names.push_back(plain_name(topology_, end));
+        if (text == names.back() || (!end.is_switch && text == names.back() + ":1")) return Found{end, other};
+      }
+    }
+    const std::string near = nearest(text, names);
+    add(pointer, "no link has the end " + in_quotes(text),
+        near.empty() ? "name an end as the topology's links do, such as " + in_quotes(names.front())
+                     : "did you mean \"" + near + "\"?");
+    return std::nullopt;
+  }
+
+  void refuse(bool given, const FaultSpec& fault, const char* key, const std::string& belongs_to) {
+    if (!given) return;
+    add(fault.pointer + "/" + key, "a fault with the action \"" + fault.action + "\" has no \"" + key + "\"",
+        "it belongs to " + belongs_to);
+  }
+
+  void packet_fault(FaultSpec& fault) {
+    const FaultSpec none;
+    refuse(!fault.link.empty(), fault, "link",
+           "\"link_down\"; name an end of the link as \"from\" or \"to\"");
+    refuse(fault.at != none.at, fault, "at", "\"link_down\"");
+    refuse(fault.until != none.until, fault, "until", "\"link_down\"");
+    if (fault.action != "delay") refuse(fault.delay != none.delay, fault, "delay", "\"delay\"");
+    if (fault.action != "corrupt") refuse(fault.icrc != none.icrc, fault, "icrc", "\"corrupt\"");
+    if (fault.action != "corrupt") refuse(fault.byte != none.byte, fault, "byte", "\"corrupt\"");
+    if (fault.action == "delay" && fault.delay == none.delay) {
+      add(fault.pointer, "the key \"delay\" is missing",
+          "say how much later the packet comes, such as \"5 us\"");
+    }
+    if (fault.from.empty() && fault.to.empty()) {
+      add(fault.pointer, "the link is missing",
+          "name the end where packets leave as \"from\", or where they come as \"to\"");
+      return;
+    }
+    std::optional<Found> from, to;
+    if (!fault.from.empty()) from = find(fault.from, fault.pointer + "/from");
+    if (!fault.to.empty()) to = find(fault.to, fault.pointer + "/to");
+    if (from && to && from->other != to->end) {
+      add(fault.pointer, "no link joins " + in_quotes(fault.from) + " and " + in_quotes(fault.to),
+          "the other end of " + in_quotes(fault.from) + " is " +
+              in_quotes(plain_name(topology_, from->other)));
+      return;
+    }
+    if (from) fault.end = from->end;
+    if (!from && to) fault.end = to->other;
+  }
+
+  void link_fault(FaultSpec& fault) {
+    const FaultSpec none;
+    const std::string packets = "faults of packets";
+    refuse(!fault.from.empty(), fault, "from", packets + "; a link fails in both directions");
+    refuse(!fault.to.empty(), fault, "to", packets + "; a link fails in both directions");
+    refuse(fault.opcode != none.opcode, fault, "opcode", packets);
+    refuse(fault.nth != none.nth, fault, "nth", packets);
+    refuse(fault.every != none.every, fault, "every", packets);
+    refuse(fault.count != none.count, fault, "count", packets);
+    refuse(fault.after != none.after, fault, "after", packets);
+    refuse(fault.delay != none.delay, fault, "delay", "\"delay\"");
+    refuse(fault.icrc != none.icrc, fault, "icrc", "\"corrupt\"");
+    refuse(fault.byte != none.byte, fault, "byte", "\"corrupt\"");
+    if (fault.until != none.until && fault.until <= fault.at) {
+      add(fault.pointer + "/until",
+          "the link would be up again at " + format_quantity(fault.until.count(), Dimension::kDuration) +
+              ", not after it fails at " + format_quantity(fault.at.count(), Dimension::kDuration),
+          "both are virtual times from the start of the run");
+    }
+    if (fault.link.empty()) {
+      add(fault.pointer, "the key \"link\" is missing", "name one of the link's ends");
+    } else if (const auto found = find(fault.link, fault.pointer + "/link")) {
+      fault.end = found->end;
+    }
+  }
+
+  const TopologySpec& topology_;
+  const std::string& file_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void resolve_faults(const TopologySpec& topology, std::vector<FaultSpec>& faults, const std::string& file,
+                    Diagnostics& diagnostics) {
+  FaultResolver resolver(topology, file, diagnostics);
+  for (FaultSpec& fault : faults) resolver.resolve(fault);
+}
+
+std::optional<FaultSpec> parse_fault(const std::string& text, const TopologySpec& topology,
+                                     const std::string& file, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.findings().size();
+  const auto json = parse_json(text, file, diagnostics);
+  if (!json) return std::nullopt;
+  std::vector<FaultSpec> faults(1);
+  check_object(*json, fault_table(), &faults.front(), file, "", diagnostics);
+  resolve_faults(topology, faults, file, diagnostics);
+  if (diagnostics.findings().size() != before) return std::nullopt;
+  return faults.front();
+}
+
+}  // namespace verbatim::config

@@ -1,0 +1,98 @@
+#include "sim/faults/fault_script.h"
+
+#include <algorithm>
+
+#include "sim/core/check.h"
+
+namespace verbatim::faults {
+
+namespace {
+
+// One bit of that byte of the payload is wrong. The bytes are shared with the sender's other packets, so they
+// are copied.
+void flip_bit(ib::Payload& payload, std::uint64_t byte) {
+  if (payload.length == 0) return;
+  const auto bytes = payload.bytes();
+  ib::PayloadBuffer buffer = ib::PayloadBuffer::copy_of(bytes);
+  buffer.fill()[std::min<std::uint64_t>(byte, bytes.size() - 1)] ^= std::byte{0x10};
+  payload = {buffer, 0, payload.length};
+}
+
+}  // namespace
+
+FaultScript::Entry::Entry(FaultScript& script, std::size_t index, const Rule& rule, fabric::Port& port)
+    : script(script),
+      index(index),
+      rule(rule),
+      port(port),
+      // After the arrivals of its instant: a packet whose head comes when the link fails is through.
+      timer(Timer::of<&Entry::on_time>(script.engine_, port.id(), EventClass::kTimeout, this)) {}
+
+void FaultScript::add(const Rule& rule, fabric::Port& port) {
+  CHECK(port.connected());
+  Entry& entry = entries_.emplace_back(*this, entries_.size(), rule, port);
+  if (rule.action == Action::kLinkDown) {
+    CHECK(rule.down < rule.up);
+    entry.timer.schedule_at(rule.down);
+    return;
+  }
+  CHECK(rule.selection.first > 0 && rule.selection.every > 0);
+  port.set_faults(this);
+}
+
+void FaultScript::Entry::on_time() {
+  const bool up = script.engine_.now() == rule.up;
+  if (!up) {
+    ++fired;
+    if (rule.up != kNever) timer.schedule_at(rule.up);
+  }
+  set_link(port, up);
+}
+
+bool FaultScript::is_hit(const Selection& selection, std::uint64_t number) {
+  if (number < selection.first) return false;
+  const std::uint64_t behind = number - selection.first;
+  return behind % selection.every == 0 &&
+         (selection.count == 0 || behind / selection.every < selection.count);
+}
+
+bool FaultScript::may_hit(const Rule& rule, const ib::Packet& packet) {
+  if (rule.operation && *rule.operation != operation_of(packet.bth.opcode)) return false;
+  return !rule.hidden || packet.payload.length > 0;
+}
+
+fabric::PacketFate FaultScript::on_packet(const fabric::Port& port, ib::Packet& packet) {
+  fabric::PacketFate fate;
+  for (Entry& entry : entries_) {
+    if (&entry.port != &port || entry.rule.action == Action::kLinkDown) continue;
+    if (engine_.now() < entry.rule.after || !may_hit(entry.rule, packet)) continue;
+    if (is_hit(entry.rule.selection, ++entry.seen)) hit(entry, packet, fate);
+  }
+  return fate;
+}
+
+void FaultScript::hit(Entry& entry, ib::Packet& packet, fabric::PacketFate& fate) {
+  ++entry.fired;
+  tracer_.record(entry.port.id(), TraceEvent::kFault, static_cast<std::uint64_t>(packet.bth.opcode),
+                 packet.bth.destination.value, packet.bth.psn.value, entry.index);
+  switch (entry.rule.action) {
+    case Action::kDrop:
+      fate.is_lost = true;
+      return;
+    case Action::kDuplicate:
+      fate.is_duplicated = true;
+      return;
+    case Action::kDelay:
+      fate.delay += entry.rule.delay;
+      return;
+    case Action::kCorrupt:
+      flip_bit(packet.payload, entry.rule.byte);
+      if (!entry.rule.hidden) packet.corrupted = true;
+      return;
+    case Action::kLinkDown:
+      break;
+  }
+  CHECK(false);
+}
+
+}  // namespace verbatim::faults

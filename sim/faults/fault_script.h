@@ -1,0 +1,86 @@
+// The scripted faults of a run: rules that hit packets on their way out of a port, and links that fail and
+// come back at given times. Each rule counts the packets it could hit and those it has hit; what happens is a
+// record in the trace.
+//
+// A rule looks at a packet when it starts on the link, so numbers count transmissions, repeated ones too.
+// Several rules may hit one packet; each counts it. A copy made by a rule is no victim of others on that
+// link.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+#include "sim/fabric/port.h"
+#include "sim/ib/opcode.h"
+
+namespace verbatim::faults {
+
+enum class Action : std::uint8_t { kDrop, kDuplicate, kCorrupt, kDelay, kLinkDown };
+
+// Which of the packets a rule could hit it does: the first-th, then every every-th, `count` in all.
+struct Selection {
+  std::uint64_t first = 1;
+  std::uint64_t every = 1;
+  std::uint64_t count = 1;  // 0: without end
+};
+
+struct Rule {
+  Action action = Action::kDrop;
+
+  // Packets.
+  std::optional<ib::Operation> operation;  // of any transport; none: every packet
+  Selection selection;
+  Instant after{};         // earlier packets do not count
+  Duration delay{0};       // kDelay
+  bool hidden = false;     // kCorrupt: the ICRC is right for the wrong bytes; packets with payload only
+  std::uint64_t byte = 0;  // kCorrupt: of the payload; the last, if there are fewer
+
+  // kLinkDown.
+  Instant down{};
+  Instant up = kNever;
+};
+
+class FaultScript final : public fabric::PacketFaults {
+ public:
+  FaultScript(Engine& engine, Tracer& tracer) : engine_(engine), tracer_(tracer) {}
+  FaultScript(const FaultScript&) = delete;
+  FaultScript& operator=(const FaultScript&) = delete;
+
+  // The next rule, from 0. `port` is where its packets leave, or an end of the link; it outlives the script's
+  // last event.
+  void add(const Rule& rule, fabric::Port& port);
+
+  // How often a rule has fired, and how many packets it could have hit.
+  std::uint64_t fired(std::size_t rule) const { return entries_.at(rule).fired; }
+  std::uint64_t seen(std::size_t rule) const { return entries_.at(rule).seen; }
+  std::size_t size() const { return entries_.size(); }
+
+  fabric::PacketFate on_packet(const fabric::Port& port, ib::Packet& packet) override;
+
+ private:
+  struct Entry {
+    Entry(FaultScript& script, std::size_t index, const Rule& rule, fabric::Port& port);
+    void on_time();
+
+    FaultScript& script;
+    const std::size_t index;
+    const Rule rule;
+    fabric::Port& port;
+    std::uint64_t seen = 0;
+    std::uint64_t fired = 0;
+    Timer timer;  // kLinkDown
+  };
+
+  static bool is_hit(const Selection& selection, std::uint64_t number);
+  static bool may_hit(const Rule& rule, const ib::Packet& packet);
+  void hit(Entry& entry, ib::Packet& packet, fabric::PacketFate& fate);
+
+  Engine& engine_;
+  Tracer& tracer_;
+  std::deque<Entry> entries_;  // in the order of the rules
+};
+
+}  // namespace verbatim::faults

@@ -1,0 +1,39 @@
+// Programs that end because the scenario says so: killed at a time, or in the background of others.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "sim/supervisor/interval_timer.h"
+#include "sim/supervisor/supervisor_impl.h"
+
+namespace verbatim::supervisor {
+
+// None of its threads runs now: all sleep until they get the token, so the process ends at this instant of
+// virtual time, between two of its calls.
+void Supervisor::Impl::kill_program(std::size_t program) {
+  for (const auto& process : processes_) {
+    if (process->program() != program || !process->alive) continue;
+    kill(process->native_pid(), SIGKILL);
+    return end(*process);
+  }
+  result_.warnings.push_back(fmt::format("{}: {} had ended before it was to be killed",
+                                         hosts_[(*programs_)[program].host].name,
+                                         (*programs_)[program].arguments.at(0)));
+}
+
+bool Supervisor::Impl::only_background_left() const {
+  for (std::size_t i = 0; i < programs_->size(); ++i) {
+    if (!(*programs_)[i].background && !result_.programs[i].exited) return false;
+  }
+  return true;
+}
+
+void Supervisor::Impl::end_background() {
+  if (!only_background_left()) return;
+  for (const auto& process : processes_) {
+    if (process->alive) send_signal(*process, SIGTERM);
+  }
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,127 @@
+// Faults of scenarios and of the command line: what arrives, and what is refused with which words.
+#include "sim/config/tables.h"
+#include "tests/config/helpers.h"
+
+namespace verbatim::config {
+namespace {
+
+constexpr char kTopology[] = VERBATIM_SOURCE_DIR "/topologies/two_hosts.json";
+
+std::string scenario(const std::string& faults) {
+  return std::string(R"({"topology": ")") + kTopology +
+         R"(", "programs": [{"host": "server", "command": "a"}], "faults": [)" + faults + "]}";
+}
+
+std::string findings(const std::string& faults) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto spec = load_scenario(folder.write("s.json", scenario(faults)), with_profiles(), diagnostics);
+  EXPECT_EQ(spec.has_value(), diagnostics.empty());
+  return text_of(diagnostics);
+}
+
+TEST(Fault, every_key_arrives) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto spec = load_scenario(
+      folder.write(
+          "s.json",
+          scenario(R"({"action": "delay", "from": "client", "to": "leaf0:2", "opcode": "Send Only", "nth": 2,
+                       "every": 3, "count": 0, "after": "1 ms", "delay": "5 us"},
+                      {"action": "corrupt", "to": "client:1", "icrc": "valid", "byte": 9},
+                      {"action": "link_down", "link": "leaf0:1", "at": "1 ms", "until": "2 ms"})")),
+      with_profiles(), diagnostics);
+  ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+  const FaultSpec& delay = spec->faults.at(0);
+  EXPECT_EQ(delay.action, "delay");
+  EXPECT_EQ(delay.end, (Endpoint{false, 1, 1})) << "the client's port";
+  EXPECT_EQ(delay.opcode, "Send Only");
+  EXPECT_EQ(delay.nth, 2);
+  EXPECT_EQ(delay.every, 3);
+  EXPECT_EQ(delay.count, 0);
+  EXPECT_EQ(delay.after, Duration(1'000'000'000));
+  EXPECT_EQ(delay.delay, Duration(5'000'000));
+  EXPECT_EQ(spec->faults[1].end, (Endpoint{true, 0, 2})) << "what comes to the client leaves leaf0:2";
+  EXPECT_EQ(spec->faults[1].icrc, "valid");
+  EXPECT_EQ(spec->faults[1].byte, 9);
+  EXPECT_EQ(spec->faults[2].end, (Endpoint{true, 0, 1}));
+  EXPECT_EQ(spec->faults[2].at, Duration(1'000'000'000));
+  EXPECT_EQ(spec->faults[2].until, Duration(2'000'000'000));
+}
+
+TEST(Fault, all_findings_at_once) {
+  EXPECT_EQ(
+      findings(R"({"action": "loose", "from": "client"},
+                        {"action": "drop", "from": "clint"},
+                        {"action": "drop", "from": "client", "opcode": "Send only"},
+                        {"action": "drop", "from": "client", "nth": 0, "count": -1},
+                        {"action": "drop"},
+                        {"action": "drop", "from": "client", "to": "server"},
+                        {"action": "duplicate", "from": "client", "delay": "1 us", "link": "client"},
+                        {"action": "delay", "to": "leaf0"},
+                        {"action": "drop", "from": "client", "n": 3})"),
+      "/faults/0/action: \"loose\" is not allowed here; allowed is \"drop\", \"duplicate\", \"corrupt\", "
+      "\"delay\", \"link_down\"\n"
+      "/faults/2/opcode: \"Send only\" is not allowed here; did you mean \"Send Only\"?\n"
+      "/faults/3/nth: 0 is out of range; allowed is 1 to 9223372036854775807\n"
+      "/faults/3/count: -1 is out of range; allowed is 0 to 9223372036854775807\n"
+      "/faults/8/n: unknown key; a fault has the keys action, from, to, opcode, nth, every, count, after, "
+      "delay, icrc, byte, link, at, until\n"
+      "/faults/1/from: no link has the end \"clint\"; did you mean \"client\"?\n"
+      "/faults/4: the link is missing; name the end where packets leave as \"from\", or where they come as "
+      "\"to\"\n"
+      "/faults/5: no link joins \"client\" and \"server\"; the other end of \"client\" is \"leaf0:2\"\n"
+      "/faults/6/link: a fault with the action \"duplicate\" has no \"link\"; it belongs to \"link_down\"; "
+      "name an end of the link as \"from\" or \"to\"\n"
+      "/faults/6/delay: a fault with the action \"duplicate\" has no \"delay\"; it belongs to \"delay\"\n"
+      "/faults/7: the key \"delay\" is missing; say how much later the packet comes, such as \"5 us\"\n"
+      "/faults/7/to: no link has the end \"leaf0\"; name an end as the topology's links do, such as "
+      "\"server\"\n");
+}
+
+TEST(Fault, findings_of_links) {
+  EXPECT_EQ(
+      findings(R"({"action": "link_down", "at": "1 us"},
+                        {"action": "link_down", "link": "leaf0:7", "at": "2 us", "until": "2 us"},
+                        {"action": "link_down", "link": "client", "from": "client", "nth": 2})"),
+      "/faults/0: the key \"link\" is missing; name one of the link's ends\n"
+      "/faults/1/until: the link would be up again at 2 us, not after it fails at 2 us; both are virtual "
+      "times from the start of the run\n"
+      "/faults/1/link: no link has the end \"leaf0:7\"; did you mean \"leaf0:1\"?\n"
+      "/faults/2/from: a fault with the action \"link_down\" has no \"from\"; it belongs to faults of "
+      "packets; a link fails in both directions\n"
+      "/faults/2/nth: a fault with the action \"link_down\" has no \"nth\"; it belongs to faults of "
+      "packets\n");
+}
+
+TEST(Fault, the_command_line_takes_one_as_text) {
+  Diagnostics diagnostics;
+  const auto topology = load_topology(kTopology, with_profiles(), diagnostics);
+  ASSERT_TRUE(topology.has_value());
+  EXPECT_TRUE(parse_fault(R"({"action": "drop", "from": "client"})", *topology, "--fault", diagnostics));
+  EXPECT_TRUE(diagnostics.empty());
+  EXPECT_FALSE(parse_fault(R"({"action": "drop")", *topology, "--fault", diagnostics));
+  EXPECT_FALSE(parse_fault(R"({"action": "drop", "from": "x"})", *topology, "--fault", diagnostics));
+  ASSERT_EQ(diagnostics.findings().size(), 2u);
+  EXPECT_EQ(diagnostics.findings()[1].file, "--fault");
+  EXPECT_EQ(diagnostics.findings()[1].pointer, "/from");
+}
+
+TEST(Fault, programs_are_killed_after_they_start_and_not_all_are_in_the_background) {
+  Folder folder;
+  Diagnostics diagnostics;
+  load_scenario(
+      folder.write("s.json", std::string(R"({"topology": ")") + kTopology +
+                                 R"(", "programs": [{"host": "server", "command": "a", "start": "2 ms",
+                                               "kill": "1 ms", "background": true}]})"),
+      with_profiles(), diagnostics);
+  EXPECT_EQ(
+      text_of(diagnostics),
+      "/programs: every program is marked \"background\"; a background program is ended when the others "
+      "have ended; leave one unmarked\n"
+      "/programs/0/kill: the program is killed at 1 ms, before it starts; both are virtual times from the "
+      "start of the run\n");
+}
+
+}  // namespace
+}  // namespace verbatim::config
