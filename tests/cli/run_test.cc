@@ -47,8 +47,8 @@ TEST(Run, run_json_has_every_promised_key) {
                 "server=sh -c 'echo to out; echo to err >&2; exit 3'", "client=echo 'two words'"});
   EXPECT_EQ(run.code, 1);
   const auto json = run_json(folder.path() + "/out");
-  for (const char* key : {"digest", "virtual_time_ps", "wall_seconds", "events", "packets", "determinism",
-                          "programs", "warnings", "seed", "version"}) {
+  for (const char* key : {"digest", "virtual_time_ps", "wall_seconds", "peak_memory_kib", "events", "packets",
+                          "determinism", "programs", "warnings", "seed", "version"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
   EXPECT_EQ(json["seed"], 7);
@@ -65,8 +65,9 @@ TEST(Run, run_json_has_every_promised_key) {
 
 // Where an unfinished line appears is output_test's question.
 TEST(Run, output_is_marked_and_kept_apart) {
-  const Finished run = verbatim({"run", "--topology", kTopology, "server=sh -c 'echo a; echo b >&2; printf c'",
-                                 "server=echo second", "client=printf 'x\\ny\\n'"});
+  const Finished run =
+      verbatim({"run", "--topology", kTopology, "server=sh -c 'echo a; echo b >&2; printf c'",
+                "server=echo second", "client=printf 'x\\ny\\n'"});
   EXPECT_EQ(run.code, 0) << run.err;
   std::string lines = run.out;
   const std::size_t unfinished = lines.find("server| c\n");

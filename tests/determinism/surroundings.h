@@ -18,7 +18,8 @@ struct Surroundings {
   bool without_aslr = false;
 };
 
-// Several pairs of programs, each a run: verbs by polling and by events, TCP, threads, randomness, Python.
+// Several pairs of programs, each a run: verbs by polling and by events, perftest, TCP, threads, randomness,
+// Python.
 struct Workload {
   std::string name;
   std::vector<std::string> commands;

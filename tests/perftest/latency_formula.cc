@@ -67,13 +67,13 @@ std::int64_t LatencyFormula::write_visible(std::int64_t posted, std::uint32_t by
   t = stage(t, hca_.wqe_decode);
   if (bytes > max_inline) t += dma_read(bytes);
   t = stage(t, hca_.packetize);
-  const config::LinkSpec& first = topology_.links.front();
   const config::LinkSpec& last = topology_.links.back();
-  if (!topology_.switches.empty()) {
-    // The switch works on the packet as soon as its local routing header has arrived.
-    t += wire(first, kLrh) + to_ps(first.propagation());
-    const fabric::SwitchProfile& profile = topology_.switches.front().switch_profile;
-    t = after(t, profile.core_clock_hz, profile.cut_through_cycles);
+  for (std::size_t i = 0; i < topology_.switches.size(); ++i) {
+    // A switch works on the packet as soon as its local routing header has arrived.
+    const config::LinkSpec& link = topology_.links[i];
+    const fabric::SwitchProfile& profile = topology_.switches[i].switch_profile;
+    t = after(t + wire(link, kLrh) + to_ps(link.propagation()), profile.core_clock_hz,
+              profile.cut_through_cycles);
   }
   t += wire(last, kLrh + kBth + kReth + padded + kIcrc + kVcrc) + to_ps(last.propagation());
   t = stage(t, hca_.receive_check);

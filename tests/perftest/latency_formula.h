@@ -16,7 +16,8 @@ namespace verbatim::perftest {
 
 class LatencyFormula {
  public:
-  // A topology of the hosts `server` and `client` with at most one switch between them.
+  // A topology of the hosts `server` and `client` with a row of switches between them, the links of one kind
+  // and in the row's order.
   explicit LatencyFormula(const std::string& topology_file);
 
   // When the last byte of an RDMA WRITE of one packet is visible whose doorbell leaves the CPU at `posted`.
@@ -25,7 +26,7 @@ class LatencyFormula {
   // One way of ib_write_lat, once clock edges and posts have found their rhythm.
   std::int64_t half_round_trip(std::uint32_t bytes, std::uint32_t max_inline) const;
 
-  // What a message needs longer than over one direct cable of the same kind as the client's.
+  // What each switch and the cable behind it add.
   std::int64_t switch_and_cable() const;
   // One period of the slowest clock on the way: how much waiting for its next edge can add or save.
   std::int64_t clock_period() const;

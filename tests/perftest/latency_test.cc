@@ -22,6 +22,17 @@ std::string direct_topology(const std::string& folder, const std::string& length
   return path;
 }
 
+// Two hosts with two switches in a row between them.
+std::string two_switches_topology(const std::string& folder) {
+  const std::string path = folder + "/two_switches.json";
+  const std::string kind = R"(", "rate": "EDR 4x", "length": "2 m", "delay_per_length": "4.6 ns/m"})";
+  std::ofstream(path) << R"({"name": "row", "hosts": [{"name": "server"}, {"name": "client"}],)"
+                      << R"("switches": [{"name": "s1"}, {"name": "s2"}], "links": [)"
+                      << R"({"a": "server", "b": "s1:1)" << kind << R"(, {"a": "s1:2", "b": "s2:1)" << kind
+                      << R"(, {"a": "s2:2", "b": "client)" << kind << "]}";
+  return path;
+}
+
 struct Measured {
   double typical = 0, minimum = 0, maximum = 0;  // cycles of the time stamp counter
   std::uint32_t max_inline = 0;
@@ -59,8 +70,9 @@ Measured measure(const std::string& name, long bytes, const std::string& topolog
 // figures.
 TEST(WriteLatency, is_the_sum_of_the_profile_values) {
   const support::TemporaryFolder folder;
-  for (const std::string& topology : {support::topology("two_hosts"), support::topology("two_hosts_direct"),
-                                      direct_topology(folder.path(), "100 m")}) {
+  for (const std::string& topology :
+       {support::topology("two_hosts"), support::topology("two_hosts_direct"),
+        direct_topology(folder.path(), "100 m"), two_switches_topology(folder.path())}) {
     const LatencyFormula formula(topology);
     for (const std::uint32_t bytes : {2u, 1024u, 4096u}) {
       SCOPED_TRACE(topology + ", " + std::to_string(bytes) + " bytes");
@@ -88,7 +100,7 @@ class LatencyDifference : public ::testing::TestWithParam<std::string> {};
 // Formula, per way: the header onto the first cable, that cable, the switch's cut-through. Waiting for clock
 // edges gives or takes one period at the switch and one at the adapter, and a poll finds its entry up to one
 // poll late.
-TEST_P(LatencyDifference, of_a_switch_and_of_cables) {
+TEST_P(LatencyDifference, of_switches_and_of_cables) {
   const support::TemporaryFolder folder;
   const LatencyFormula formula(support::topology("two_hosts"));
   // A READ's figure is the whole round trip, the others' half of one.
@@ -98,11 +110,14 @@ TEST_P(LatencyDifference, of_a_switch_and_of_cables) {
       formula.cycles(ways * 2 * formula.clock_period() + (polls ? formula.poll_period() : 0)) + 1;
   const std::int64_t longer = 98 * 4'600;  // 100 m instead of 2 m at 4.6 ns/m
   const std::string cable = direct_topology(folder.path(), "100 m");
+  const std::string row = two_switches_topology(folder.path());
   for (const long bytes : {2l, 4096l, 65536l}) {
     SCOPED_TRACE(std::to_string(bytes) + " bytes");
     const double direct = measure(GetParam(), bytes, "two_hosts_direct").typical;
     const double switched = measure(GetParam(), bytes, "two_hosts").typical;
     EXPECT_NEAR(switched - direct, formula.cycles(ways * formula.switch_and_cable()), slack);
+    const double two_switches = measure(GetParam(), bytes, row).typical;
+    EXPECT_NEAR(two_switches - switched, formula.cycles(ways * formula.switch_and_cable()), slack);
     EXPECT_NEAR(measure(GetParam(), bytes, cable).typical - direct, formula.cycles(ways * longer), slack);
   }
 }

@@ -14,6 +14,7 @@ struct RunFigures {
   std::string digest;
   Instant virtual_end{};
   double wall_seconds = 0;
+  std::uint64_t peak_memory_kib = 0;  // resident, of the simulator itself
   std::uint64_t events = 0;
   std::uint64_t packets = 0;      // handed to the fabric by adapters
   std::uint64_t packet_hops = 0;  // and over how many links

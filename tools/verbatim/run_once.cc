@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -81,6 +82,15 @@ void count_packets(config::Simulation& simulation, const observe::Counters& coun
   }
 }
 
+// The kernel's own high-water mark of this process; 0 where it does not tell.
+std::uint64_t peak_memory_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return std::strtoull(line.c_str() + 6, nullptr, 10);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int run_once(const RunPlan& plan, const RunOptions& options) {
@@ -127,8 +137,8 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   if (options.poke_period_us != 0) supervisor_options.poke_period_us = options.poke_period_us;
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
-  supervisor_options.limits.stuck_after_ms =
-      std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
+  supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
+      1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
   if (plan.scenario.time_limit.count() != 0) {
     supervisor_options.limits.virtual_end = instant_from_ps(plan.scenario.time_limit.count());
   }
@@ -145,6 +155,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
     result = supervisor.run(plan.programs, output);
   }
   RunFigures figures;
+  figures.peak_memory_kib = peak_memory_kib();
   figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
   // The engine's clock stands at the last event; a run that was cut off lasted until the limit.
   figures.virtual_end = result.outcome == supervisor::Outcome::kTimeLimit
