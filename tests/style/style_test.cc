@@ -27,7 +27,7 @@ std::vector<std::string> project_files() {
   for (auto it = fs::recursive_directory_iterator(kRoot); it != fs::recursive_directory_iterator(); ++it) {
     if (it->is_directory() && skipped(it->path().filename().string()) && it.depth() == 0) {
       it.disable_recursion_pending();
-    } else if (it->is_regular_file()) {
+    } else if (it->is_regular_file() && it->path().filename() != ".git") {  // of a second worktree
       files.push_back(fs::relative(it->path(), kRoot).string());
     }
   }
