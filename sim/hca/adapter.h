@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "sim/core/choice.h"
@@ -35,6 +36,12 @@ struct Adapter {
     return number.value < qps.size() ? qps[number.value].get() : nullptr;
   }
 
+  // Null when no shared receive queue has this number now.
+  Ref<SharedReceiveQueue> srq_by_number(std::uint32_t number) const {
+    const auto it = srqs.find(number);
+    return it == srqs.end() ? Ref<SharedReceiveQueue>() : it->second;
+  }
+
   Engine& engine;
   Tracer& tracer;
   Choices& choices;
@@ -52,8 +59,9 @@ struct Adapter {
   WorkFetcher fetcher;
   SendPipeline sender;
   ReceivePipeline receiver;
-  std::vector<Ref<QueuePair>> qps;          // by number
-  std::vector<MemoryPiece> scratch_pieces;  // of one packet, while it is being placed
+  std::vector<Ref<QueuePair>> qps;                        // by number
+  std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs;  // likewise
+  std::vector<MemoryPiece> scratch_pieces;                // of one packet, while it is being placed
 };
 
 }  // namespace verbatim::hca

@@ -13,8 +13,8 @@ AtomicUnit::AtomicUnit(Adapter& adapter)
       values_(DelayLine<Operation>::of<&AtomicUnit::on_value>(adapter.engine, adapter.id, EventClass::kStage,
                                                               this)) {}
 
-void AtomicUnit::execute(QueuePair& qp, const AtomicRequest& request) {
-  waiting_.push_back({qp.context.self, qp.self, qp.ring_epoch, request, 0});
+void AtomicUnit::execute(QueuePair& qp, Context& owner, const AtomicRequest& request) {
+  waiting_.push_back({owner.self, qp.self, qp.ring_epoch, request, 0});
   start_waiting();
 }
 

@@ -33,8 +33,8 @@ class AtomicUnit final : public host::DmaClient {
  public:
   explicit AtomicUnit(Adapter& adapter);
 
-  // The original value goes to the queue pair's ResponseQueue::on_atomic_result.
-  void execute(QueuePair& qp, const AtomicRequest& request);
+  // On memory of `owner`. The original value goes to the queue pair's ResponseQueue::on_atomic_result.
+  void execute(QueuePair& qp, Context& owner, const AtomicRequest& request);
 
  private:
   struct Operation {

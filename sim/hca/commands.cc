@@ -22,6 +22,7 @@ constexpr std::uint64_t kFullPartition = 0xffff;
 constexpr std::uint64_t kRcRnrNakGeneration = 1u << 12;
 constexpr std::uint64_t kPortActiveEvent = 1u << 10;
 constexpr std::uint64_t kSysImageGuid = 1u << 11;
+constexpr std::uint64_t kXrc = 1u << 20;
 
 // ibv_atomic_cap: atomic against everything this adapter does, not against the CPU.
 constexpr std::uint32_t kAtomicHca = 1;
@@ -79,6 +80,8 @@ int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> ma
       return run(&Impl::dealloc_pd);
     case CommandType::kRegMr:
       return run(&Impl::reg_mr);
+    case CommandType::kReregMr:
+      return run(&Impl::rereg_mr);
     case CommandType::kDeregMr:
       return run(&Impl::dereg_mr);
     case CommandType::kCreateCq:
@@ -103,6 +106,12 @@ int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> ma
       return run(&Impl::query_srq);
     case CommandType::kDestroySrq:
       return run(&Impl::destroy_srq);
+    case CommandType::kOpenXrcd:
+      return run(&Impl::open_xrcd);
+    case CommandType::kCloseXrcd:
+      return run(&Impl::close_xrcd);
+    case CommandType::kOpenQp:
+      return run(&Impl::open_qp);
     case CommandType::kCreateAh:
       return run(&Impl::create_ah);
     case CommandType::kDestroyAh:
@@ -122,7 +131,7 @@ int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
   to.sys_image_guid = adapter.address.node_guid;
   to.max_mr_size = profile.max_mr_size;
   to.page_size_cap = kPageSizes;
-  to.device_cap_flags = kRcRnrNakGeneration | kPortActiveEvent | kSysImageGuid;
+  to.device_cap_flags = kRcRnrNakGeneration | kPortActiveEvent | kSysImageGuid | kXrc;
   to.completion_timestamp_mask = kTimestampMask;
   to.hca_core_clock_khz = profile.core_clock_hz / 1000;
   to.vendor_id = profile.vendor_id;
@@ -208,23 +217,28 @@ int Hca::Impl::dealloc_pd(Context& context, protocol::DestroyObject& command) {
   return 0;
 }
 
-int Hca::Impl::reg_mr(Context& context, protocol::RegMr& command) {
+int Hca::Impl::check_mr(Context& context, std::uint64_t start, std::uint64_t length, std::uint64_t iova,
+                        std::uint32_t access) const {
   constexpr std::uint32_t kKnown = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic |
                                    ib::kMwBind | ib::kOptionalAccess;
+  if ((access & ib::kOnDemand) != 0) return EOPNOTSUPP;
+  if ((access & ~kKnown) != 0) return EINVAL;
+  // IBA 11.2.10.1 and the man page: who may write from afar may write locally.
+  const bool writes_remotely = (access & (ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;
+  const bool writable = (access & ib::kLocalWrite) != 0;
+  if (writes_remotely && !writable) return EINVAL;
+  if (length == 0 || length > adapter.profile.max_mr_size) return EINVAL;
+  if (start + (length - 1) < start || iova + (length - 1) < iova) return EINVAL;
+  return context.program.memory->is_mapped(start, length, writable) ? 0 : EFAULT;
+}
+
+int Hca::Impl::reg_mr(Context& context, protocol::RegMr& command) {
   const auto pd = context.pds.find(command.pd);
   if (pd == context.pds.end()) return EINVAL;
-  if ((command.access & ib::kOnDemand) != 0) return EOPNOTSUPP;
-  if ((command.access & ~kKnown) != 0) return EINVAL;
-  // IBA 11.2.10.1 and the man page: who may write from afar may write locally.
-  const bool writes_remotely = (command.access & (ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;
-  const bool writable = (command.access & ib::kLocalWrite) != 0;
-  if (writes_remotely && !writable) return EINVAL;
-  if (command.length == 0 || command.length > adapter.profile.max_mr_size) return EINVAL;
-  if (command.start + (command.length - 1) < command.start ||
-      command.iova + (command.length - 1) < command.iova) {
-    return EINVAL;
+  if (const int error = check_mr(context, command.start, command.length, command.iova, command.access);
+      error != 0) {
+    return error;
   }
-  if (!context.program.memory->is_mapped(command.start, command.length, writable)) return EFAULT;
   if (mr_count_ >= adapter.profile.max_mr) return ENOMEM;
   auto region = std::make_unique<MemoryRegion>();
   region->pd = command.pd;
@@ -240,6 +254,31 @@ int Hca::Impl::reg_mr(Context& context, protocol::RegMr& command) {
   command.handle = context.next_handle();
   command.lkey = command.rkey = region->key;
   context.mrs[command.handle] = std::move(region);
+  return 0;
+}
+
+int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
+  enum Flags : std::uint32_t { kTranslation = 1, kPd = 2, kAccess = 4 };  // ibv_rereg_mr_flags
+  const auto it = context.mrs.find(command.handle);
+  if (it == context.mrs.end() || (command.flags & ~(kTranslation | kPd | kAccess)) != 0) return EINVAL;
+  MemoryRegion& region = *it->second;
+  const bool moves = (command.flags & kTranslation) != 0;
+  const std::uint64_t start = moves ? command.start : region.start;
+  const std::uint64_t length = moves ? command.length : region.length;
+  const std::uint64_t iova = moves ? command.iova : region.iova;
+  const std::uint32_t access = (command.flags & kAccess) != 0 ? command.access : region.access;
+  const std::uint32_t pd = (command.flags & kPd) != 0 ? command.pd : region.pd;
+  if (!context.pds.contains(pd)) return EINVAL;
+  if (const int error = check_mr(context, start, length, iova, access); error != 0) return error;
+  --context.pds.at(region.pd).users;
+  ++context.pds.at(pd).users;
+  region.pd = pd;
+  region.access = access;
+  region.start = start;
+  region.length = length;
+  region.iova = iova;
+  region.is_invalidated = false;
+  command.lkey = command.rkey = region.key;
   return 0;
 }
 

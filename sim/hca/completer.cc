@@ -43,7 +43,7 @@ ib::WcOpcode wc_opcode(WqeOpcode opcode) {
 void Completer::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
   const ib::Psn psn = packet.bth.psn;
-  const bool is_acknowledgement = packet.bth.opcode == ib::Opcode::kRcAcknowledge;
+  const bool is_acknowledgement = operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge;
   if (is_acknowledgement) {
     qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kAckReceived, qp_.number, psn.value,
                               packet.aeth.syndrome, packet.aeth.msn);
@@ -90,14 +90,14 @@ void Completer::on_read_response(Incoming& incoming, const ib::OpcodeInfo& opera
   // IBA 9.9.2.2: the response has the packets the request asked for. FIRST and ONLY also begin what was asked
   // for again.
   const std::uint32_t offset = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * qp_.path_mtu();
-  const ib::Segment segment = ib::next_segment(ib::Transport::kRc, ib::MessageKind::kReadResponse,
-                                               work.length, offset, qp_.path_mtu());
+  const ib::Segment segment =
+      ib::next_segment(qp_.transport(), ib::MessageKind::kReadResponse, work.length, offset, qp_.path_mtu());
   const bool acknowledges = !operation.has_aeth || ib::ack_kind(packet.aeth.syndrome) == ib::AckKind::kAck;
   if (packet.payload.length != segment.length || operation.ends_message != segment.ends_message ||
       !acknowledges) {
     return fail(WcStatus::kBadResponseError);
   }
-  if (!qp_.scatter(work.sges, offset, packet.payload, incoming, qp_.params.pd))
+  if (!qp_.scatter(work.sges, offset, packet.payload, incoming, qp_.context, qp_.params.pd))
     return fail(WcStatus::kLocalProtectionError);
   on_response_placed(psn, segment.ends_message);
 }
@@ -112,7 +112,7 @@ void Completer::on_atomic_response(Incoming& incoming) {
   }
   const auto original = std::as_bytes(std::span(&packet.atomic_ack, 1));
   const ib::Payload payload{ib::PayloadBuffer::copy_of(original), 0, sizeof(packet.atomic_ack)};
-  if (!qp_.scatter(work.sges, 0, payload, incoming, qp_.params.pd))
+  if (!qp_.scatter(work.sges, 0, payload, incoming, qp_.context, qp_.params.pd))
     return fail(WcStatus::kLocalProtectionError);
   on_response_placed(psn, true);
 }

@@ -33,6 +33,13 @@ struct MemoryRegion {
   Context* context = nullptr;
 };
 
+// A context's opening of an XRC domain (IBA A14): queue pairs and shared receive queues made through it
+// belong together with those of every other opening of the same domain.
+struct XrcOpening {
+  std::uint32_t domain = 0;
+  std::uint32_t users = 0;  // queue pairs and shared receive queues
+};
+
 struct AddressHandle {
   std::uint32_t pd = 0;
   protocol::AddressVector address;
@@ -48,10 +55,11 @@ class Context {
   const Ref<Context> self;
   const std::uint32_t number;
   const ProgramPort program;
-  const std::shared_ptr<Arena> arena;  // shared by the contexts of one process
+  const std::shared_ptr<Arena> arena;  // shared by the contexts of one process; the adapter's own has none
   std::map<std::uint32_t, ProtectionDomain> pds;
   std::map<std::uint32_t, std::unique_ptr<MemoryRegion>> mrs;
   std::map<std::uint32_t, AddressHandle> ahs;
+  std::map<std::uint32_t, XrcOpening> xrcds;
   std::map<std::uint32_t, Ref<CompletionQueue>> cqs;
   std::map<std::uint32_t, Ref<QueuePair>> qps;
   std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs;

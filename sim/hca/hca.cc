@@ -57,7 +57,9 @@ Hca::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id
       doorbell_stage_(adapter.clock, profile.doorbell),
       doorbells_on_the_way_(
           DelayLine<Doorbell>::of<&Impl::on_doorbell_arrived>(engine, id, EventClass::kArrival, this)),
-      doorbells_(DelayLine<Doorbell>::of<&Impl::on_doorbell>(engine, id, EventClass::kStage, this)) {}
+      doorbells_(DelayLine<Doorbell>::of<&Impl::on_doorbell>(engine, id, EventClass::kStage, this)) {
+  own_context_ = context_pool_.create(0u, ProgramPort{}, std::shared_ptr<Arena>());
+}
 
 Hca::Impl::~Impl() { adapter.receiver.detach(); }
 
@@ -82,9 +84,10 @@ void Hca::Impl::close(std::uint32_t number) {
   Context* context = find_context(number);
   if (context == nullptr) return;
   // Users before what they use; in the order of handles.
-  while (!context->qps.empty()) remove_qp(*context->qps.begin()->second.get());
+  while (!context->qps.empty()) close_qp(*context, context->qps.begin()->first);
   while (!context->srqs.empty()) remove_srq(*context->srqs.begin()->second.get());
   while (!context->cqs.empty()) remove_cq(*context->cqs.begin()->second.get());
+  while (!context->xrcds.empty()) close_xrc_opening(*context, context->xrcds.begin()->first);
   for (const auto& [handle, region] : context->mrs) adapter.keys.remove(region->key);
   mr_count_ -= static_cast<std::uint32_t>(context->mrs.size());
   ah_count_ -= static_cast<std::uint32_t>(context->ahs.size());

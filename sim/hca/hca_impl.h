@@ -78,6 +78,9 @@ class Hca::Impl {
   int alloc_pd(Context& context, protocol::AllocPd& command);
   int dealloc_pd(Context& context, protocol::DestroyObject& command);
   int reg_mr(Context& context, protocol::RegMr& command);
+  int check_mr(Context& context, std::uint64_t start, std::uint64_t length, std::uint64_t iova,
+               std::uint32_t access) const;
+  int rereg_mr(Context& context, protocol::ReregMr& command);
   int dereg_mr(Context& context, protocol::DestroyObject& command);
   int create_ah(Context& context, protocol::CreateAh& command);
   int destroy_ah(Context& context, protocol::DestroyObject& command);
@@ -92,7 +95,10 @@ class Hca::Impl {
   int destroy_qp(Context& context, protocol::DestroyObject& command);
   QueuePair* find_qp(Context& context, std::uint32_t handle);
   CompletionQueue* find_cq(Context& context, std::uint32_t handle);
-  void remove_qp(QueuePair& qp);
+  // Ends a context's use of a queue pair, and the queue pair when nobody else uses it.
+  void close_qp(Context& context, std::uint32_t handle);
+  std::uint32_t take_qp_number();
+  void add_qp(const Ref<QueuePair>& qp);
   void remove_cq(CompletionQueue& cq);
 
   static std::uint32_t recv_stride(std::uint32_t max_sge);
@@ -105,6 +111,16 @@ class Hca::Impl {
   SharedReceiveQueue* find_srq(Context& context, std::uint32_t handle);
   void remove_srq(SharedReceiveQueue& srq);
 
+  // xrc_commands.cc
+  int open_xrcd(Context& context, protocol::OpenXrcd& command);
+  int close_xrcd(Context& context, protocol::DestroyObject& command);
+  int create_xrc_receiver(Context& context, protocol::CreateQp& command);
+  int open_qp(Context& context, protocol::OpenQp& command);
+  XrcOpening* find_xrcd(Context& context, std::uint32_t handle);
+  void add_opening(const Ref<QueuePair>& qp, Context& context, std::uint32_t handle, std::uint64_t cookie,
+                   std::uint32_t xrcd);
+  void close_xrc_opening(Context& context, std::uint32_t handle);
+
   void on_doorbell_arrived(Doorbell doorbell);
   void on_doorbell(Doorbell doorbell);
 
@@ -115,7 +131,13 @@ class Hca::Impl {
   std::map<std::uint32_t, Ref<Context>> contexts_;
   std::map<std::uint32_t, std::weak_ptr<Arena>> arenas_;  // by process
   std::map<std::uint32_t, Ref<CompletionQueue>> cqs_;     // by number
-  std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs_;
+  struct XrcDomain {
+    std::uint64_t file = 0;  // identity of the file that names it; 0: private
+    std::uint32_t openings = 0;
+  };
+  std::map<std::uint32_t, XrcDomain> xrc_domains_;  // by number, from 1
+  Ref<Context> own_context_;  // of XRC receivers, which outlive the program that made them
+  std::uint32_t last_domain_ = 0;
   std::uint32_t last_context_ = 0;
   NumberSpace qp_numbers_;
   NumberSpace cq_numbers_;

@@ -51,6 +51,8 @@ void Notifier::on_due(Notice notice) {
     event.element = cq->params().cookie;
     number = cq->number();
     context = &cq->context;
+  } else if (qp != nullptr && qp->is_xrc_receiver()) {
+    return tell_openings(*qp, event);
   } else if (qp != nullptr) {
     ++qp->async_events_reported;
     event.element = qp->params.cookie;
@@ -69,6 +71,15 @@ void Notifier::on_due(Notice notice) {
   }
   adapter_.tracer.record(adapter_.id, TraceEvent::kAsyncEvent, event.event_type, number);
   context->program.listener->on_async_event(context->number, event);
+}
+
+void Notifier::tell_openings(QueuePair& qp, protocol::AsyncEvent event) {
+  for (const QueuePairOpening& opening : qp.openings) {
+    event.element = opening.cookie;
+    adapter_.tracer.record(adapter_.id, TraceEvent::kAsyncEvent, event.event_type, qp.number);
+    Context& context = *opening.context.get();
+    context.program.listener->on_async_event(context.number, event);
+  }
 }
 
 void Notifier::dma_fault(Context& context, std::uint32_t key, std::uint64_t va, std::uint64_t length) {

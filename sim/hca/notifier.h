@@ -35,6 +35,8 @@ class Notifier {
     Ref<Context> context;
   };
   void on_due(Notice notice);
+  // A queue pair of an XRC domain: everybody who uses it is told.
+  void tell_openings(QueuePair& qp, protocol::AsyncEvent event);
 
   Adapter& adapter_;
   DelayLine<Notice> due_;

@@ -23,7 +23,7 @@ std::uint32_t send_stride(const protocol::QpCapabilities& capabilities) {
   return round_up(static_cast<std::uint32_t>(sizeof(protocol::SendWqe)) + data, 64);
 }
 
-bool is_built(QpType type) { return type == QpType::kRc || type == QpType::kUc || type == QpType::kUd; }
+bool is_built(QpType type) { return type != QpType::kRawPacket; }
 bool is_type(std::uint32_t type) {
   switch (static_cast<QpType>(type)) {
     case QpType::kRc:
@@ -131,20 +131,24 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   if (!is_type(command.type)) return EINVAL;
   const QpType type = static_cast<QpType>(command.type);
   if (!is_built(type)) return EOPNOTSUPP;
+  if (qp_count_ >= profile.max_qp) return ENOMEM;
+  if (type == QpType::kXrcReceive) return create_xrc_receiver(context, command);
+  const bool only_sends = type == QpType::kXrcSend;
   const auto pd = context.pds.find(command.pd);
   CompletionQueue* send_cq = find_cq(context, command.send_cq);
-  CompletionQueue* recv_cq = find_cq(context, command.recv_cq);
+  CompletionQueue* recv_cq = only_sends ? nullptr : find_cq(context, command.recv_cq);
   SharedReceiveQueue* srq = command.srq == 0 ? nullptr : find_srq(context, command.srq);
-  if (pd == context.pds.end() || send_cq == nullptr || recv_cq == nullptr) return EINVAL;
+  if (pd == context.pds.end() || send_cq == nullptr || (recv_cq == nullptr && !only_sends)) return EINVAL;
   // IBA 10.2.9: shared receive queues are for reliable connections and datagrams.
-  if (command.srq != 0 && (srq == nullptr || type == QpType::kUc)) return EINVAL;
-  if (srq != nullptr) capabilities.max_recv_wr = capabilities.max_recv_sge = 0;
+  if (command.srq != 0 && (srq == nullptr || srq->params.domain != 0 || type == QpType::kUc || only_sends)) {
+    return EINVAL;
+  }
+  if (srq != nullptr || only_sends) capabilities.max_recv_wr = capabilities.max_recv_sge = 0;
   if (capabilities.max_send_wr > profile.max_qp_wr || capabilities.max_recv_wr > profile.max_qp_wr)
     return EINVAL;
   if (capabilities.max_send_sge > profile.max_sge || capabilities.max_recv_sge > profile.max_sge)
     return EINVAL;
   if (capabilities.max_inline_data > profile.max_inline_data) return EINVAL;
-  if (qp_count_ >= profile.max_qp) return ENOMEM;
 
   const std::uint32_t send_entries =
       capabilities.max_send_wr == 0 ? 0 : std::bit_ceil(capabilities.max_send_wr);
@@ -161,14 +165,12 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
 
   QueuePairParams params;
   params.handle = context.next_handle();
-  params.number = qp_numbers_.take(
-      [this](std::uint32_t number) { return adapter.qp_by_number(ib::Qpn{number}) != nullptr; });
-  CHECK(params.number != 0);
+  params.number = take_qp_number();
   params.cookie = command.cookie;
   params.type = type;
   params.pd = command.pd;
   params.send_cq = send_cq->self;
-  params.recv_cq = recv_cq->self;
+  if (recv_cq != nullptr) params.recv_cq = recv_cq->self;
   if (srq != nullptr) params.srq = srq->self;
   params.signal_all = command.signal_all != 0;
   params.send_offset = *block;
@@ -179,21 +181,19 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   const WorkQueue recv(context.arena->at(params.recv_offset, std::uint64_t{recv_entries} * recv_bytes_each),
                        recv_entries, recv_bytes_each);
   const Ref<QueuePair> qp = qp_pool_.create(adapter, context, params, send, recv);
-  ++qp_count_;
+  add_qp(qp);
   ++pd->second.users;
   ++send_cq->users;
-  ++recv_cq->users;
+  if (recv_cq != nullptr) ++recv_cq->users;
   if (srq != nullptr) ++srq->users;
   context.qps[params.handle] = qp;
-  if (adapter.qps.size() <= params.number) adapter.qps.resize(params.number + 1);
-  adapter.qps[params.number] = qp;
 
   capabilities.max_send_wr = send_entries;
   capabilities.max_recv_wr = recv_entries;
   const std::uint32_t send_room = send_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::SendWqe));
   capabilities.max_send_sge = std::min(send_room / kSgeBytes, profile.max_sge);
   capabilities.max_inline_data = std::min(send_room, profile.max_inline_data);
-  if (srq == nullptr) {
+  if (srq == nullptr && !only_sends) {
     capabilities.max_recv_sge =
         std::min((recv_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) / kSgeBytes,
                  profile.max_sge);
@@ -228,14 +228,39 @@ int Hca::Impl::query_qp(Context& context, protocol::QueryQp& command) {
   return 0;
 }
 
-void Hca::Impl::remove_qp(QueuePair& qp) {
-  Context& context = qp.context;
+std::uint32_t Hca::Impl::take_qp_number() {
+  const std::uint32_t number = qp_numbers_.take(
+      [this](std::uint32_t taken) { return adapter.qp_by_number(ib::Qpn{taken}) != nullptr; });
+  CHECK(number != 0);
+  return number;
+}
+
+void Hca::Impl::add_qp(const Ref<QueuePair>& qp) {
+  const std::uint32_t number = qp.get()->number;
+  ++qp_count_;
+  if (adapter.qps.size() <= number) adapter.qps.resize(number + 1);
+  adapter.qps[number] = qp;
+}
+
+void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
+  QueuePair& qp = *context.qps.at(handle).get();
+  context.qps.erase(handle);
+  if (qp.is_xrc_receiver()) {
+    std::erase_if(qp.openings, [&](const QueuePairOpening& opening) {
+      if (opening.context.get() != &context || opening.handle != handle) return false;
+      --context.xrcds.at(opening.xrcd).users;
+      return true;
+    });
+    if (!qp.openings.empty()) return;
+    --qp_count_;
+    qp_pool_.destroy(qp.self);
+    return;
+  }
   --context.pds.at(qp.params.pd).users;
   --qp.params.send_cq.get()->users;
-  --qp.params.recv_cq.get()->users;
+  if (CompletionQueue* cq = qp.params.recv_cq.get(); cq != nullptr) --cq->users;
   if (SharedReceiveQueue* srq = qp.params.srq.get(); srq != nullptr) --srq->users;
   context.arena->release(qp.params.send_offset, qp.params.block_bytes);
-  context.qps.erase(qp.params.handle);
   --qp_count_;
   qp_pool_.destroy(qp.self);
 }
@@ -245,7 +270,7 @@ int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {
   if (qp == nullptr) return EINVAL;
   command.events_reported = qp->async_events_reported;
   command.async_events_reported = qp->async_events_reported;
-  remove_qp(*qp);
+  close_qp(context, command.handle);
   return 0;
 }
 

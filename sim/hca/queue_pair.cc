@@ -46,6 +46,9 @@ ib::Transport transport_of_type(ib::QpType type) {
       return ib::Transport::kUc;
     case ib::QpType::kUd:
       return ib::Transport::kUd;
+    case ib::QpType::kXrcSend:
+    case ib::QpType::kXrcReceive:
+      return ib::Transport::kXrc;
     default:
       return ib::Transport::kRc;
   }
@@ -61,29 +64,49 @@ QueuePair::QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, co
       params(params),
       number(params.number),
       send_queue(send),
-      own_receives(adapter, recv,
-                   reinterpret_cast<const protocol::QueuePairRecord*>(
-                       context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord)).data())
-                       ->recv_producer),
+      own_receives(adapter, recv, record().recv_producer),
       requester(*this),
       completer(*this),
       responder(*this),
       responses(*this),
-      transport_(transport_of_type(params.type)) {
+      transport_(transport_of_type(params.type)),
+      target_(params.srq) {
   own_receives.restart({self, ring_epoch, {}}, recv);
   // A datagram is as long as the port allows (IBA 9.8.3.1).
   if (is_datagram()) path_mtu_ = ib::mtu_bytes(adapter.profile.max_mtu);
 }
 
+protocol::QueuePairRecord& QueuePair::record() {
+  if (context.arena == nullptr) return no_record_;
+  return *reinterpret_cast<protocol::QueuePairRecord*>(
+      context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord)).data());
+}
+
+std::span<std::byte> QueuePair::ring(std::uint64_t offset, std::uint64_t bytes) const {
+  return bytes == 0 ? std::span<std::byte>() : context.arena->at(offset, bytes);
+}
+
 ReceiveQueue& QueuePair::receives() {
-  SharedReceiveQueue* srq = params.srq.get();
+  SharedReceiveQueue* srq = target_.get();
   return srq != nullptr ? srq->receives : own_receives;
 }
 
+const Ref<CompletionQueue>& QueuePair::receive_cq() const {
+  const SharedReceiveQueue* srq = target_.get();
+  return is_xrc_receiver() && srq != nullptr ? srq->params.cq : params.recv_cq;
+}
+
 std::uint32_t QueuePair::receive_pd() const {
-  const SharedReceiveQueue* srq = params.srq.get();
+  const SharedReceiveQueue* srq = target_.get();
   return srq != nullptr ? srq->params.pd : params.pd;
 }
+
+Context& QueuePair::memory_owner() const {
+  const SharedReceiveQueue* srq = target_.get();
+  return is_xrc_receiver() && srq != nullptr ? srq->context : context;
+}
+
+std::uint32_t QueuePair::memory_pd() const { return is_xrc_receiver() ? receive_pd() : params.pd; }
 
 QueuePair::~QueuePair() { responder.reset(); }
 
@@ -93,6 +116,9 @@ void QueuePair::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
   if (transport_of(packet.bth.opcode) != transport()) {
     return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
   }
+  // An XRC queue pair only asks or only answers.
+  const ib::QpType deaf = operation.is_request ? ib::QpType::kXrcSend : ib::QpType::kXrcReceive;
+  if (params.type == deaf) return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
   const bool receives =
       operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
   if (!receives) return adapter.receiver.drop(incoming, DropReason::kWrongState);
@@ -124,8 +150,13 @@ std::vector<std::uint32_t> QueuePair::gather_pieces(const Outgoing& outgoing) co
 
 void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
   if (outgoing.is_response) {
-    if (!context.program.memory->read(outgoing.address, to)) {
-      adapter.notifier.dma_fault(context, outgoing.work, outgoing.address, to.size());
+    // An XRC receiver answers from the memory of whoever owns the key.
+    const MemoryRegion* region = adapter.keys.find(outgoing.work);
+    Context* owner = !is_xrc_receiver() ? &context : region != nullptr ? region->context : nullptr;
+    if (owner == nullptr) {
+      std::memset(to.data(), 0, to.size());
+    } else if (!owner->program.memory->read(outgoing.address, to)) {
+      adapter.notifier.dma_fault(*owner, outgoing.work, outgoing.address, to.size());
     }
     return;
   }
@@ -145,19 +176,19 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
 }
 
 bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload,
-                        Incoming& incoming, std::uint32_t pd) {
+                        Incoming& incoming, Context& owner, std::uint32_t pd) {
   if (payload.length == 0) return true;
   std::vector<MemoryPiece>& pieces = adapter.scratch_pieces;
   pieces.clear();
   const bool allowed = list.visit(
       offset, payload.length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
-        const KeyCheck key = adapter.keys.check(sge.lkey, context, pd, sge.va + skip, part, ib::kLocalWrite);
+        const KeyCheck key = adapter.keys.check(sge.lkey, owner, pd, sge.va + skip, part, ib::kLocalWrite);
         if (key.region == nullptr) return false;
         pieces.push_back({key.address, part, sge.lkey});
         return true;
       });
   if (!allowed) return false;
-  const auto times = adapter.payloads.write(context, payload, pieces);
+  const auto times = adapter.payloads.write(owner, payload, pieces);
   adapter.receiver.release(incoming, times.left_adapter);
   return true;
 }
@@ -196,13 +227,12 @@ void QueuePair::reset() {
   requester.reset();
   responses.reset();
   responder.reset();
-  send_queue = WorkQueue(context.arena->at(params.send_offset, send_queue.size_bytes()), send_queue.entries(),
-                         send_queue.stride());
+  send_queue =
+      WorkQueue(ring(params.send_offset, send_queue.size_bytes()), send_queue.entries(), send_queue.stride());
   const std::uint64_t recv_bytes = std::uint64_t{own_receives.entries()} * own_receives.stride();
-  own_receives.restart({self, ring_epoch, {}}, WorkQueue(context.arena->at(params.recv_offset, recv_bytes),
+  own_receives.restart({self, ring_epoch, {}}, WorkQueue(ring(params.recv_offset, recv_bytes),
                                                          own_receives.entries(), own_receives.stride()));
-  const auto record = context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord));
-  std::memset(record.data(), 0, record.size());
+  record().send_producer = record().recv_producer = record().recv_doorbell_wanted = 0;
   drain_pending_ = false;
   flushed_before_ = false;
   const protocol::QpCapabilities capabilities = attributes.capabilities;
@@ -220,9 +250,7 @@ void QueuePair::check_drained() {
 }
 
 void QueuePair::want_recv_doorbell(bool wanted) {
-  const auto record = context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord));
-  reinterpret_cast<protocol::QueuePairRecord*>(record.data())
-      ->recv_doorbell_wanted.store(wanted ? 1 : 0, std::memory_order_release);
+  record().recv_doorbell_wanted.store(wanted ? 1 : 0, std::memory_order_release);
 }
 
 ib::PacketPtr QueuePair::make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,

@@ -28,11 +28,20 @@ struct QueuePairParams {
   Ref<CompletionQueue> send_cq;
   Ref<CompletionQueue> recv_cq;
   Ref<SharedReceiveQueue> srq;  // none: it has its own
+  std::uint32_t domain = 0;     // of an XRC receiver
   bool signal_all = false;
   std::uint64_t record_offset = 0;  // QueuePairRecord in the arena
   std::uint64_t send_offset = 0;    // rings in the arena
   std::uint64_t recv_offset = 0;
   std::uint64_t block_bytes = 0;  // of both rings and the record, which lie in one block from send_offset
+};
+
+// Who may use a queue pair that belongs to an XRC domain and not to a program.
+struct QueuePairOpening {
+  Ref<Context> context;
+  std::uint32_t handle = 0;
+  std::uint64_t cookie = 0;
+  std::uint32_t xrcd = 0;  // the opening of the domain
 };
 
 class QueuePair {
@@ -46,11 +55,19 @@ class QueuePair {
   Context& context;
   const QueuePairParams params;
   const std::uint32_t number;
+
+ private:
+  protocol::QueuePairRecord no_record_{};  // of a queue pair that no program posts to
+  protocol::QueuePairRecord& record();
+  std::span<std::byte> ring(std::uint64_t offset, std::uint64_t bytes) const;
+
+ public:
   WorkQueue send_queue;
   ReceiveQueue own_receives;
   std::uint32_t ring_epoch = 0;  // counts resets: fetches from before one are void
   bool is_scheduled = false;     // in the send pipeline's list
   std::uint32_t async_events_reported = 0;
+  std::vector<QueuePairOpening> openings;  // of an XRC receiver, the oldest first
   protocol::QpAttributes attributes{};
 
   Requester requester;
@@ -60,12 +77,24 @@ class QueuePair {
 
   ib::QpState state() const { return state_; }
   std::uint32_t path_mtu() const { return path_mtu_; }
-  bool is_reliable() const { return params.type == ib::QpType::kRc; }
+  bool is_reliable() const { return params.type != ib::QpType::kUc && params.type != ib::QpType::kUd; }
+  bool is_xrc_receiver() const { return params.type == ib::QpType::kXrcReceive; }
   bool is_datagram() const { return params.type == ib::QpType::kUd; }
   ib::Transport transport() const { return transport_; }
-  // Where its receives come from, and the protection domain their keys are of.
+  // Where its receives come from and complete, and the protection domain their keys are of: its own, or those
+  // of its shared receive queue. An XRC receiver has none and serves the queue that each request names (IBA
+  // A14).
   ReceiveQueue& receives();
+  const Ref<CompletionQueue>& receive_cq() const;
   std::uint32_t receive_pd() const;
+  // Whose memory the peer reaches, and by keys of which protection domain: of an XRC receiver again those of
+  // the queue that the request names.
+  Context& memory_owner() const;
+  std::uint32_t memory_pd() const;
+  const SharedReceiveQueue* target() const { return target_.get(); }
+  const Ref<SharedReceiveQueue>& target_ref() const { return target_; }
+  // An XRC receiver's request names this queue; none: a number that is nobody's in the domain.
+  void set_target(const Ref<SharedReceiveQueue>& srq) { target_ = srq; }
   bool can_receive() const {
     return state_ == ib::QpState::kRtr || state_ == ib::QpState::kRts || state_ == ib::QpState::kSqd ||
            state_ == ib::QpState::kSqe;
@@ -101,10 +130,10 @@ class QueuePair {
   // Reads the packet's payload from the program now.
   void gather(const Outgoing& outgoing, std::span<std::byte> to);
 
-  // Places what a packet has brought at `offset` of a scatter list; false, and nothing is written, when the
-  // list's keys do not allow local writing.
+  // Places what a packet has brought at `offset` of a scatter list of `owner`; false, and nothing is written,
+  // when the list's keys do not allow local writing.
   bool scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload, Incoming& incoming,
-               std::uint32_t pd);
+               Context& owner, std::uint32_t pd);
 
   // A request of an unreliable queue pair failed: it cannot send until it is told to, but receives
   // (IBA 10.3.1.6).
@@ -138,11 +167,27 @@ class QueuePair {
   }
 
   const ib::Transport transport_;
+  Ref<SharedReceiveQueue> target_;
   ib::QpState state_ = ib::QpState::kReset;
   std::uint32_t path_mtu_ = 0;  // bytes
   bool drain_pending_ = false;  // SQ_DRAINED is owed
   bool flushed_before_ = false;
   bool was_response_ = false;  // the packet before
+};
+
+// Serves another target for a while: what is answered belongs to an earlier request.
+class TargetScope {
+ public:
+  TargetScope(QueuePair& qp, const Ref<SharedReceiveQueue>& target) : qp_(qp), before_(qp.target_ref()) {
+    if (qp.is_xrc_receiver()) qp.set_target(target);
+  }
+  ~TargetScope() { qp_.set_target(before_); }
+  TargetScope(const TargetScope&) = delete;
+  TargetScope& operator=(const TargetScope&) = delete;
+
+ private:
+  QueuePair& qp_;
+  const Ref<SharedReceiveQueue> before_;
 };
 
 }  // namespace verbatim::hca

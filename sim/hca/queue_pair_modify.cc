@@ -15,6 +15,19 @@ constexpr std::uint32_t kLimit24 = 1u << 24;
 constexpr std::uint32_t kRemoteRights = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
 constexpr std::uint32_t kMigrated = 0;  // IBV_MIG_MIGRATED
 
+// Attributes of the half that an XRC queue pair does not have are no error, they are ignored, as the Linux core
+// does for every adapter: programs set both halves alike.
+std::uint32_t without_missing_half(ib::QpType type, std::uint32_t mask) {
+  switch (type) {
+    case ib::QpType::kXrcSend:
+      return mask & ~(ib::kQpMaxDestRdAtomic | ib::kQpMinRnrTimer);
+    case ib::QpType::kXrcReceive:
+      return mask & ~(ib::kQpMaxRdAtomic | ib::kQpRetryCount | ib::kQpRnrRetry);
+    default:
+      return mask;
+  }
+}
+
 bool is_path_valid(const protocol::AddressVector& path, const HcaProfile& profile) {
   if (path.port > 1) return false;  // 0 stands for the port of the queue pair
   if (path.service_level > 15 || path.source_path_bits != 0) return false;
@@ -78,6 +91,7 @@ void QueuePair::take_attributes(const protocol::QpAttributes& to, std::uint32_t 
 }
 
 int QueuePair::modify(const protocol::QpAttributes& to, std::uint32_t mask) {
+  mask = without_missing_half(params.type, mask);
   if ((mask & ib::kQpRateLimit) != 0) return EOPNOTSUPP;
   if ((mask & ib::kQpCapabilities) != 0) return EINVAL;
   const std::uint32_t current =

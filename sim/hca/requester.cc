@@ -223,6 +223,7 @@ Outgoing Requester::next_packet() {
   if (info.has_reth) packet.reth = {ib::RemoteVa{work.remote_va}, ib::RKey{work.rkey}, work.length};
   if (info.has_immediate) packet.immediate = work.immediate;
   if (info.has_invalidate) packet.invalidate_rkey = work.immediate;
+  if (info.has_xrc_eth) packet.xrc_srqn = work.remote_srqn;
   if (info.has_deth) {
     // IBA 10.2.5: a Q_Key with the high bit set stands for the queue pair's own.
     constexpr std::uint32_t kOwnQkey = 1u << 31;
@@ -251,12 +252,13 @@ Outgoing Requester::next_response_request(const SendWork& work) {
                                   : work.opcode == WqeOpcode::kAtomicFetchAdd ? ib::Operation::kFetchAdd
                                                                               : ib::Operation::kCompareSwap;
   Outgoing outgoing;
-  outgoing.packet = qp_.make_packet(make_opcode(ib::Transport::kRc, operation), next_psn_);
+  outgoing.packet = qp_.make_packet(make_opcode(qp_.transport(), operation), next_psn_);
   outgoing.qp = qp_.self;
   outgoing.epoch = epoch_;
   outgoing.work = work.number;
   ib::Packet& packet = *outgoing.packet;
   const ib::RKey rkey{work.rkey};
+  packet.xrc_srqn = work.remote_srqn;
   if (work.opcode == WqeOpcode::kRdmaRead) {
     packet.reth = {ib::RemoteVa{work.remote_va + cursor_offset_}, rkey, work.length - cursor_offset_};
   } else if (work.opcode == WqeOpcode::kAtomicFetchAdd) {

@@ -32,7 +32,8 @@ std::uint32_t Responder::right_of(Message kind) {
 void Responder::start(ib::Psn expected) {
   expected_ = expected;
   msn_ = 0;
-  qp_.own_receives.refill();
+  // A shared queue may have got its receives before any queue pair could take them.
+  qp_.receives().refill();
 }
 
 void Responder::reset() {
@@ -113,6 +114,9 @@ bool Responder::process(Incoming& incoming, const ib::OpcodeInfo& operation) {
       case Step::kPsn:
         step = check_psn(request);
         break;
+      case Step::kTarget:
+        step = check_target(request);
+        break;
       case Step::kSequence:
         step = check_sequence(request);
         break;
@@ -167,7 +171,7 @@ Responder::Step Responder::check_psn(Request& request) {
   if (!qp_.is_reliable()) return check_psn_unreliable(request);
   const ib::Bth& bth = request.packet.bth;
   const std::int32_t ahead = distance(expected_, bth.psn);
-  if (ahead == 0) return Step::kSequence;
+  if (ahead == 0) return qp_.is_xrc_receiver() ? Step::kTarget : Step::kSequence;
   if (ahead > 0) {
     // IBA 9.7.5.2.8: a gap is reported once, until the missing packet comes.
     if (!nak_sent_) {
@@ -178,6 +182,23 @@ Responder::Step Responder::check_psn(Request& request) {
     return Step::kDone;
   }
   return repeat(request);
+}
+
+Ref<SharedReceiveQueue> Responder::named_queue(const ib::Packet& packet) const {
+  const Ref<SharedReceiveQueue> srq = qp_.adapter.srq_by_number(packet.xrc_srqn);
+  return srq.get() != nullptr && srq.get()->params.domain == qp_.params.domain ? srq
+                                                                               : Ref<SharedReceiveQueue>();
+}
+
+Responder::Step Responder::check_target(Request& request) {
+  // IBA A14: every request packet names a shared receive queue of the domain, all of a message the same.
+  const Ref<SharedReceiveQueue> named = named_queue(request.packet);
+  const bool changes = message_ != Message::kNone && !request.operation.begins_message;
+  if (named.get() == nullptr || (changes && named.get() != qp_.target())) {
+    return refuse(request, NakCode::kInvalidRequest);
+  }
+  qp_.set_target(named);
+  return Step::kSequence;
 }
 
 Responder::Step Responder::check_sequence(Request& request) {
@@ -305,8 +326,8 @@ Responder::Step Responder::check_remote_key(Request& request) {
                         : request.kind == Message::kRead ? request.packet.reth
                                                          : reth_;
   if (reth.length == 0) return Step::kExecute;
-  const KeyCheck key = qp_.adapter.keys.check(reth.rkey.value, qp_.context, qp_.params.pd, reth.va.value,
-                                              reth.length, right_of(request.kind));
+  const KeyCheck key = qp_.adapter.keys.check(reth.rkey.value, qp_.memory_owner(), qp_.memory_pd(),
+                                              reth.va.value, reth.length, right_of(request.kind));
   if (key.region == nullptr) return refuse(request, NakCode::kRemoteAccessError);
   request.address = key.address + received_;
   return Step::kExecute;
@@ -316,14 +337,15 @@ void Responder::place_write(Request& request) {
   const std::uint32_t length = request.packet.payload.length;
   if (length == 0) return;
   const MemoryPiece piece{request.address, length, reth_.rkey.value};
-  const auto times = qp_.adapter.payloads.write(qp_.context, request.packet.payload, {&piece, 1});
+  const auto times = qp_.adapter.payloads.write(qp_.memory_owner(), request.packet.payload, {&piece, 1});
   qp_.adapter.receiver.release(request.incoming, times.left_adapter);
 }
 
 Responder::Step Responder::execute(Request& request) {
   if (qp_.is_datagram()) return execute_datagram(request);
   if (request.kind == Message::kSend &&
-      !qp_.scatter(current_->sges, received_, request.packet.payload, request.incoming, qp_.receive_pd())) {
+      !qp_.scatter(current_->sges, received_, request.packet.payload, request.incoming, qp_.memory_owner(),
+                   qp_.receive_pd())) {
     return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError);
   }
   if (request.operation.has_invalidate && !invalidate(request.packet.invalidate_rkey)) {

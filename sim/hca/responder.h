@@ -19,6 +19,7 @@
 namespace verbatim::hca {
 
 class QueuePair;
+class SharedReceiveQueue;
 
 class Responder {
  public:
@@ -41,6 +42,7 @@ class Responder {
  private:
   enum class Step : std::uint8_t {
     kPsn,
+    kTarget,
     kSequence,
     kRights,
     kResources,
@@ -68,6 +70,9 @@ class Responder {
   Step check_psn(Request& request);
   Step check_psn_unreliable(Request& request);
   Step begin_datagram(Request& request);
+  Step check_target(Request& request);
+  // XRC: the shared receive queue that a packet names, in the queue pair's domain; none if there is no such.
+  Ref<SharedReceiveQueue> named_queue(const ib::Packet& packet) const;
   Step check_sequence(Request& request);
   Step check_rights(Request& request);
   Step check_resources(Request& request);

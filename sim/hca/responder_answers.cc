@@ -42,13 +42,14 @@ Responder::Step Responder::execute_atomic(Request& request) {
   atomic.address = request.address;
   atomic.key = packet.atomic.rkey.value;
   atomic.psn = packet.bth.psn;
-  qp_.adapter.atomics.execute(qp_, atomic);
+  qp_.adapter.atomics.execute(qp_, qp_.memory_owner(), atomic);
   return Step::kDone;
 }
 
 bool Responder::invalidate(std::uint32_t rkey) {
   MemoryRegion* region = qp_.adapter.keys.find(rkey);
-  if (region == nullptr || region->context != &qp_.context || region->pd != qp_.params.pd) return false;
+  if (region == nullptr || region->context != &qp_.memory_owner() || region->pd != qp_.memory_pd())
+    return false;
   if ((region->access & kRemoteRights) == 0 || region->is_invalidated) return false;
   region->is_invalidated = true;
   return true;
@@ -88,6 +89,8 @@ Responder::Step Responder::repeat_read(Request& request) {
     return Step::kDone;
   }
   qp_.responses.discard_from(packet.bth.psn);
+  // The message being received, if any, keeps its own queue.
+  const TargetScope scope(qp_, named_queue(packet));
   if (check_remote_key(request) == Step::kDone) return Step::kDone;
   qp_.responses.add_read(packet.bth.psn, packet.reth, msn_, true);
   return Step::kDone;
@@ -107,7 +110,7 @@ Responder::Step Responder::execute_datagram(Request& request) {
     payload = {buffer, 0, buffer.size()};
     offset = 0;
   }
-  if (!qp_.scatter(current_->sges, offset, payload, request.incoming, qp_.receive_pd())) {
+  if (!qp_.scatter(current_->sges, offset, payload, request.incoming, qp_.memory_owner(), qp_.receive_pd())) {
     return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError);
   }
   complete_receive(*current_, WcStatus::kSuccess, &packet, ib::kGrhBytes + packet.payload.length);
@@ -147,7 +150,7 @@ Responder::Step Responder::fail_receive(Request& request, WcStatus status, NakCo
 
 void Responder::send_ack(std::uint8_t syndrome, ib::Psn psn) {
   if (!qp_.responses.is_idle()) return qp_.responses.add_acknowledgement(psn, {syndrome, msn_});
-  ib::PacketPtr packet = qp_.make_packet(make_opcode(ib::Transport::kRc, ib::Operation::kAcknowledge), psn);
+  ib::PacketPtr packet = qp_.make_packet(make_opcode(qp_.transport(), ib::Operation::kAcknowledge), psn);
   packet->aeth = {syndrome, msn_};
   qp_.adapter.sender.acknowledge(std::move(packet), qp_.self);
 }
@@ -180,8 +183,9 @@ void Responder::complete_receive(const RecvWork& work, WcStatus status, const ib
     }
     solicited = packet->bth.solicited;
   }
+  if (qp_.target() != nullptr) entry.srq_number = qp_.target()->params.number;
   qp_.receives().retire();
-  qp_.adapter.completions.push(qp_.params.recv_cq, entry, solicited);
+  qp_.adapter.completions.push(qp_.receive_cq(), entry, solicited);
 }
 
 }  // namespace verbatim::hca

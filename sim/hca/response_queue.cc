@@ -11,7 +11,6 @@
 namespace verbatim::hca {
 
 using ib::Operation;
-using ib::Transport;
 
 void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, std::uint32_t msn, bool is_repeated) {
   Response response;
@@ -20,6 +19,7 @@ void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, std::uint32_t ms
   response.aeth = {ib::ack_syndrome(ib::kUnlimitedCredits), msn};
   response.reth = reth;
   response.holds_resource = !is_repeated;
+  response.target = qp_.target_ref();
   add(response);
 }
 
@@ -128,7 +128,7 @@ Outgoing ResponseQueue::next_packet() {
   const Response response = owed_.pop_front();
   const bool is_atomic = response.kind == Kind::kAtomic;
   const Operation operation = is_atomic ? Operation::kAtomicAcknowledge : Operation::kAcknowledge;
-  ib::PacketPtr packet = qp_.make_packet(make_opcode(Transport::kRc, operation), response.psn);
+  ib::PacketPtr packet = qp_.make_packet(make_opcode(qp_.transport(), operation), response.psn);
   packet->aeth = response.aeth;
   packet->atomic_ack = response.result;
   Outgoing outgoing = make(std::move(packet));
@@ -138,16 +138,17 @@ Outgoing ResponseQueue::next_packet() {
 
 Outgoing ResponseQueue::next_read_packet() {
   Response& read = owed_.front();
-  const ib::Segment segment = ib::next_segment(Transport::kRc, ib::MessageKind::kReadResponse,
+  const TargetScope scope(qp_, read.target);
+  const ib::Segment segment = ib::next_segment(qp_.transport(), ib::MessageKind::kReadResponse,
                                                read.reth.length, read.offset, qp_.path_mtu());
   host::ProgramAddress address = 0;
   if (segment.length > 0) {
     // The region may have gone since the request was checked; from then on its bytes are nobody's.
     const KeyCheck key =
-        qp_.adapter.keys.check(read.reth.rkey.value, qp_.context, qp_.params.pd,
+        qp_.adapter.keys.check(read.reth.rkey.value, qp_.memory_owner(), qp_.memory_pd(),
                                read.reth.va.value + segment.offset, segment.length, ib::kRemoteRead);
     if (key.region == nullptr) {
-      ib::PacketPtr nak = qp_.make_packet(make_opcode(Transport::kRc, Operation::kAcknowledge), read.psn);
+      ib::PacketPtr nak = qp_.make_packet(make_opcode(qp_.transport(), Operation::kAcknowledge), read.psn);
       nak->aeth = {ib::nak_syndrome(ib::NakCode::kRemoteAccessError), read.aeth.msn};
       owed_ = {};
       close();

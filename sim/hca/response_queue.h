@@ -27,6 +27,7 @@ class ResponseQueue {
   // is executed again takes none: its requester may have got the first response meanwhile and asked for more.
   std::uint32_t resources_in_use() const { return resources_in_use_; }
 
+  // From memory that the queue pair's target has now.
   void add_read(ib::Psn psn, const ib::Reth& reth, std::uint32_t msn, bool is_repeated);
   // The response follows when the result is known.
   void add_atomic(ib::Psn psn, std::uint32_t msn);
@@ -59,8 +60,9 @@ class ResponseQueue {
     ib::Reth reth;             // what a READ asks for
     std::uint32_t offset = 0;  // bytes of it already made into packets
     bool holds_resource = false;
-    bool ready = true;         // an atomic's result is not there at once
-    std::uint64_t result = 0;  // of an atomic
+    bool ready = true;               // an atomic's result is not there at once
+    std::uint64_t result = 0;        // of an atomic
+    Ref<SharedReceiveQueue> target;  // of a READ: whose memory, on an XRC receiver
   };
   struct SavedResult {
     ib::Psn psn;

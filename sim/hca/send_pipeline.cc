@@ -152,7 +152,7 @@ void SendPipeline::transmit(Outgoing outgoing) {
   QueuePair& qp = *outgoing.qp.get();
   qp.on_transmit(outgoing);
   const ib::Packet& packet = *outgoing.packet;
-  if (packet.bth.opcode == ib::Opcode::kRcAcknowledge) record_acknowledgement(qp, packet);
+  if (operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge) record_acknowledgement(qp, packet);
   hand_over(std::move(outgoing.packet));
 }
 

@@ -8,7 +8,7 @@ namespace verbatim::hca {
 
 namespace {
 
-constexpr std::uint32_t kBasicType = 0;  // ibv_srq_type
+constexpr std::uint32_t kBasicType = 0, kXrcType = 1;  // ibv_srq_type
 enum SrqAttributeMask : std::uint32_t { kMaxWr = 1, kLimit = 2 };
 
 }  // namespace
@@ -22,7 +22,11 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   const HcaProfile& profile = adapter.profile;
   const auto pd = context.pds.find(command.pd);
   if (pd == context.pds.end()) return EINVAL;
-  if (command.srq_type != kBasicType) return EOPNOTSUPP;
+  const bool is_xrc = command.srq_type == kXrcType;
+  if (!is_xrc && command.srq_type != kBasicType) return EOPNOTSUPP;
+  XrcOpening* xrcd = is_xrc ? find_xrcd(context, command.xrcd) : nullptr;
+  CompletionQueue* cq = is_xrc ? find_cq(context, command.cq) : nullptr;
+  if (is_xrc && (xrcd == nullptr || cq == nullptr)) return EINVAL;
   if (command.max_wr == 0 || command.max_wr > profile.max_srq_wr || command.max_sge > profile.max_srq_sge) {
     return EINVAL;
   }
@@ -36,10 +40,17 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   if (!block) return ENOMEM;
   params.block_offset = *block;
   params.handle = context.next_handle();
-  params.number = srq_numbers_.take([this](std::uint32_t number) { return srqs_.contains(number); });
+  params.number = srq_numbers_.take([this](std::uint32_t number) { return adapter.srqs.contains(number); });
   params.cookie = command.cookie;
   params.pd = command.pd;
   params.max_sge = command.max_sge;
+  if (is_xrc) {
+    params.xrcd = command.xrcd;
+    params.domain = xrcd->domain;
+    params.cq = cq->self;
+    ++xrcd->users;
+    ++cq->users;
+  }
   const WorkQueue ring(context.arena->at(*block, std::uint64_t{entries} * stride), entries, stride);
   const auto record = context.arena->at(*block + ring_bytes, sizeof(protocol::SharedReceiveQueueRecord));
   const Ref<SharedReceiveQueue> srq =
@@ -48,7 +59,7 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   ++srq_count_;
   ++pd->second.users;
   context.srqs[params.handle] = srq;
-  srqs_[params.number] = srq;
+  adapter.srqs[params.number] = srq;
   command.handle = params.handle;
   command.number = params.number;
   command.max_wr = command.recv_entries = entries;
@@ -85,9 +96,13 @@ void Hca::Impl::remove_srq(SharedReceiveQueue& srq) {
   Context& context = srq.context;
   const SharedReceiveQueueParams params = srq.params;
   --context.pds.at(params.pd).users;
+  if (params.domain != 0) {
+    --context.xrcds.at(params.xrcd).users;
+    --params.cq.get()->users;
+  }
   context.arena->release(params.block_offset, params.block_bytes);
   context.srqs.erase(params.handle);
-  srqs_.erase(params.number);
+  adapter.srqs.erase(params.number);
   --srq_count_;
   srq_pool_.destroy(srq.self);
 }

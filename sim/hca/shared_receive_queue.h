@@ -15,6 +15,9 @@ struct SharedReceiveQueueParams {
   std::uint64_t cookie = 0;
   std::uint32_t pd = 0;
   std::uint32_t max_sge = 0;
+  std::uint32_t xrcd = 0;  // XRC: the opening it was made through, its domain,
+  std::uint32_t domain = 0;
+  Ref<CompletionQueue> cq;         // and where its receives complete
   std::uint64_t block_offset = 0;  // ring and record, in the arena
   std::uint64_t block_bytes = 0;
 };

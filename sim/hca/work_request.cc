@@ -23,6 +23,7 @@ SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number) {
   work.address_handle = wqe.address_handle;
   work.remote_qpn = wqe.remote_qpn & 0xffffff;
   work.remote_qkey = wqe.remote_qkey;
+  work.remote_srqn = wqe.remote_srqn & 0xffffff;
   work.opcode = wqe.opcode;
   work.flags = wqe.flags;
   if (wqe.opcode > WqeOpcode::kBindMemoryWindow) {

@@ -27,6 +27,7 @@ struct SendWork {
   std::uint32_t address_handle = 0;
   std::uint32_t remote_qpn = 0;
   std::uint32_t remote_qkey = 0;
+  std::uint32_t remote_srqn = 0;  // XRC
   protocol::WqeOpcode opcode = protocol::WqeOpcode::kSend;
   std::uint8_t flags = 0;
   // Not kSuccess: the request cannot be executed and completes with this when its turn comes.

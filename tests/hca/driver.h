@@ -203,6 +203,7 @@ struct SendRequest {
   std::uint64_t swap = 0;
   // Datagrams
   std::uint32_t address_handle = 0, remote_qpn = 0, remote_qkey = 0;
+  std::uint32_t remote_srqn = 0;  // XRC
 };
 
 // One simulated program with one context on one adapter.
@@ -271,8 +272,21 @@ class Program final : public hca::EventListener {
     if (try_create_qp(qp, send, recv, capabilities, type) != 0) qp.made.number = 0;
     return qp;
   }
-  Srq create_srq(std::uint32_t max_wr, std::uint32_t max_sge = 4) {
+  std::uint32_t open_xrcd(std::uint64_t inode, int* status = nullptr, std::uint32_t flags = 0100) {
+    protocol::OpenXrcd open{};
+    open.inode = inode;
+    open.flags = flags;
+    const int result = command(open);
+    if (status != nullptr) *status = result;
+    return open.handle;
+  }
+  // Of an XRC domain when there is one.
+  Srq create_srq(std::uint32_t max_wr, std::uint32_t max_sge = 4, std::uint32_t xrcd = 0,
+                 std::uint32_t cq = 0) {
     Srq srq;
+    srq.made.srq_type = xrcd != 0 ? 1 : 0;
+    srq.made.xrcd = xrcd;
+    srq.made.cq = cq;
     srq.made.cookie = 0x5000;
     srq.made.pd = pd;
     srq.made.max_wr = max_wr;
@@ -372,7 +386,9 @@ class Program final : public hca::EventListener {
                   attributes);
   }
   static bool is_datagram(const Qp& qp) { return static_cast<ib::QpType>(qp.made.type) == ib::QpType::kUd; }
-  static bool is_reliable(const Qp& qp) { return static_cast<ib::QpType>(qp.made.type) == ib::QpType::kRc; }
+  static bool is_reliable(const Qp& qp) {
+    return !is_datagram(qp) && static_cast<ib::QpType>(qp.made.type) != ib::QpType::kUc;
+  }
   protocol::QueryQp query(const Qp& qp) {
     protocol::QueryQp query{};
     query.handle = qp.made.handle;
@@ -397,6 +413,7 @@ class Program final : public hca::EventListener {
     wqe.address_handle = request.address_handle;
     wqe.remote_qpn = request.remote_qpn;
     wqe.remote_qkey = request.remote_qkey;
+    wqe.remote_srqn = request.remote_srqn;
     wqe.sge_count = static_cast<std::uint8_t>(request.sges.size());
     if ((request.flags & protocol::kWqeInline) != 0) {
       wqe.inline_length = static_cast<std::uint32_t>(request.inline_data.size());

@@ -39,6 +39,8 @@ enum class CommandType : std::uint32_t {
   kDeallocMw,
   kOpenXrcd,
   kCloseXrcd,
+  kOpenQp,
+  kReregMr,
 };
 
 struct CommandHeader {
@@ -331,6 +333,30 @@ struct OpenXrcd {
   std::uint64_t inode;   // identity of the file that names the domain; 0: private
   std::uint32_t flags;   // open flags: O_CREAT, O_EXCL
   std::uint32_t handle;  // out
+};
+
+// Another handle of an XRC receiver that exists in the domain.
+struct OpenQp {
+  static constexpr CommandType kType = CommandType::kOpenQp;
+  CommandHeader header;
+  std::uint64_t cookie;  // as in CreateQp
+  std::uint32_t xrcd;
+  std::uint32_t number;  // QPN
+  std::uint32_t handle;  // out
+  std::uint32_t state;   // out: ibv_qp_state
+};
+
+// Changes a memory region in place; what `flags` (ibv_rereg_mr_flags) does not name stays as it is.
+struct ReregMr {
+  static constexpr CommandType kType = CommandType::kReregMr;
+  CommandHeader header;
+  std::uint64_t start, length, iova;
+  std::uint32_t handle;
+  std::uint32_t flags;
+  std::uint32_t pd;
+  std::uint32_t access;
+  std::uint32_t lkey;  // out
+  std::uint32_t rkey;  // out
 };
 
 // Read from a completion channel's or the async descriptor; the layout of the kernel's own ABI.

@@ -34,6 +34,7 @@ void fill_verbs_ops(verbs_context* verbs) {
   verbs->query_rt_values = query_rt_values;
   verbs->create_cq_ex = create_cq_ex;
   verbs->create_qp_ex = create_qp_ex;
+  verbs->open_qp = open_qp;
   verbs->create_srq_ex = create_srq_ex;
   verbs->get_srq_num = get_srq_num;
   verbs->open_xrcd = open_xrcd;

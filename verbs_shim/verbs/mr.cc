@@ -66,19 +66,39 @@ extern "C" ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::u
   return verbs::refuse(EOPNOTSUPP);
 }
 
-extern "C" int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd*, void* address, std::size_t length,
+extern "C" int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* pd, void* address, std::size_t length,
                             int access) {
   auto* mr = verbs::object<verbs::Mr>(handle);
-  bool translation_missing =
-      (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0 && (address == nullptr || length == 0);
-  bool access_without_flag = access != 0 && (flags & IBV_REREG_MR_CHANGE_ACCESS) == 0;
-  if (mr == nullptr || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || translation_missing ||
-      access_without_flag) {
+  const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
+  const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+  const bool translation_missing = moves && (address == nullptr || length == 0);
+  const bool access_without_flag = access != 0 && (flags & IBV_REREG_MR_CHANGE_ACCESS) == 0;
+  const bool pd_missing = changes_pd && verbs::object<verbs::Pd>(pd) == nullptr;
+  if (mr == nullptr || flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || translation_missing ||
+      access_without_flag || pd_missing) {
     errno = EINVAL;
     return IBV_REREG_MR_ERR_INPUT;
   }
-  errno = EOPNOTSUPP;
-  return IBV_REREG_MR_ERR_CMD;
+  protocol::ReregMr command{};
+  command.handle = handle->handle;
+  command.flags = static_cast<std::uint32_t>(flags);
+  command.pd = changes_pd ? pd->handle : 0;
+  command.start = command.iova = reinterpret_cast<std::uint64_t>(address);
+  command.length = length;
+  command.access = static_cast<unsigned>(access) & ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
+  if (int error = verbs::execute(command, verbs::handle_of(handle->context))) {
+    // Refused as a whole: the region is as it was.
+    errno = error;
+    return IBV_REREG_MR_ERR_CMD;
+  }
+  handle->lkey = command.lkey;
+  handle->rkey = command.rkey;
+  if (changes_pd) handle->pd = pd;
+  if (moves) {
+    handle->addr = address;
+    handle->length = length;
+  }
+  return 0;
 }
 
 extern "C" int ibv_dereg_mr(ibv_mr* handle) {

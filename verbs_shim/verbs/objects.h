@@ -151,7 +151,7 @@ struct Qp {
   Kind kind;
   bool extended;  // made with send_ops_flags
   bool signal_all;
-  protocol::QueuePairRecord* record;
+  protocol::QueuePairRecord* record;  // nullptr: an XRC receiver, to which nothing is posted
   SendQueue send;
   ReceiveQueue receive;
   SessionLock session_lock;
@@ -279,6 +279,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
 int query_rt_values(ibv_context* context, ibv_values_ex* values);
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes);
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes);
 ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes);
 int get_srq_num(ibv_srq* srq, std::uint32_t* number);
 ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes);

@@ -51,8 +51,10 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     return EINVAL;
   }
   spend_for(qp->receive, wr);
-  // IBA 10.8.3.1: accepted in every state but RESET. A QP with an SRQ has no receive queue of its own.
-  if (handle->state == IBV_QPS_RESET || handle->srq != nullptr) {
+  // IBA 10.8.3.1: accepted in every state but RESET. With an SRQ, and with XRC, there is no receive queue.
+  const bool has_none =
+      handle->srq != nullptr || handle->qp_type == IBV_QPT_XRC_SEND || handle->qp_type == IBV_QPT_XRC_RECV;
+  if (handle->state == IBV_QPS_RESET || has_none) {
     *bad_wr = wr;
     return EINVAL;
   }

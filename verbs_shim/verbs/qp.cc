@@ -44,6 +44,7 @@ bool well_formed(const CreateRequest& request) {
 }
 
 void attach_queues(Qp& qp, const protocol::CreateQp& made) {
+  if (made.type == IBV_QPT_XRC_RECV) return;  // has none
   qp.record = static_cast<protocol::QueuePairRecord*>(shim::arena(made.record_offset));
   qp.send.ring = static_cast<std::byte*>(shim::arena(made.send_offset));
   qp.send.entries = made.send_entries;
@@ -112,6 +113,7 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
 // RESET empties both queues: the adapter forgets what was posted and counts from 0 again, and so does this
 // side.
 void restart_queues(Qp& qp) {
+  if (qp.record == nullptr) return;
   qp.send.producer = qp.send.reclaimed = 0;
   qp.send.stale = waiting_completions(public_qp(&qp)->send_cq);
   qp.receive.producer = qp.receive.reclaimed = 0;
@@ -185,6 +187,38 @@ void from_protocol(ibv_qp_attr* out, const protocol::QpAttributes& in) {
 }
 
 }  // namespace
+
+// Another handle of a receiving queue pair of an XRC domain.
+ibv_qp* open_qp(ibv_context* handle, ibv_qp_open_attr* attributes) {
+  constexpr std::uint32_t kNeeded = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+  constexpr std::uint32_t kKnown = kNeeded | IBV_QP_OPEN_ATTR_CONTEXT;
+  Context* context = context_of(handle);
+  if (context == nullptr || (attributes->comp_mask & kNeeded) != kNeeded ||
+      (attributes->comp_mask & ~kKnown) != 0 || attributes->qp_type != IBV_QPT_XRC_RECV ||
+      object<Xrcd>(attributes->xrcd) == nullptr) {
+    return refuse(EINVAL);
+  }
+  auto* qp = allocate_object<Qp>();
+  if (qp == nullptr) return nullptr;
+  protocol::OpenQp command{};
+  command.cookie = reinterpret_cast<std::uint64_t>(qp);
+  command.xrcd = reinterpret_cast<Xrcd*>(attributes->xrcd)->handle;
+  command.number = attributes->qp_num;
+  if (int error = execute(command, context->handle)) {
+    release_object(qp);
+    return refuse(error);
+  }
+  ibv_qp* base = public_qp(qp);
+  base->context = handle;
+  if ((attributes->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0) base->qp_context = attributes->qp_context;
+  base->handle = command.handle;
+  base->qp_num = command.number;
+  base->state = static_cast<ibv_qp_state>(command.state);
+  base->qp_type = IBV_QPT_XRC_RECV;
+  fill_send_operations(&qp->base, 0);
+  add_qp(*context, *qp);
+  return base;
+}
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |

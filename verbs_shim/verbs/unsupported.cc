@@ -60,7 +60,6 @@ void fill_unsupported(verbs_context* verbs) {
   fill(&verbs->create_wq);
   fill(&verbs->ibv_destroy_flow);
   fill(&verbs->ibv_create_flow);
-  fill(&verbs->open_qp);
   verbs->ABI_placeholder1 = placeholder;
   verbs->ABI_placeholder2 = placeholder;
 }

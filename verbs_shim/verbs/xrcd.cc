@@ -18,7 +18,7 @@ ibv_xrcd* open_xrcd(ibv_context* handle, ibv_xrcd_init_attr* attributes) {
         error < 0) {
       return refuse(static_cast<int>(-error));
     }
-    command.inode = found.st_ino;
+    command.inode = found.st_ino ^ (static_cast<std::uint64_t>(found.st_dev) << 40);
   }
   command.flags = static_cast<std::uint32_t>(attributes->oflags);
   auto* xrcd = allocate_object<Xrcd>();
