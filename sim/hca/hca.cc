@@ -107,7 +107,8 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
 void Hca::Impl::link_changed(bool up) {
   adapter.port_is_up = up;
   for (const auto& [number, context] : contexts_) {
-    adapter.notifier.port_event(*context.get(), up ? ib::AsyncEventType::kPortActive : ib::AsyncEventType::kPortError);
+    adapter.notifier.port_event(*context.get(),
+                                up ? ib::AsyncEventType::kPortActive : ib::AsyncEventType::kPortError);
   }
 }
 

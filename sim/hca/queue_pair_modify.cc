@@ -15,8 +15,8 @@ constexpr std::uint32_t kLimit24 = 1u << 24;
 constexpr std::uint32_t kRemoteRights = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
 constexpr std::uint32_t kMigrated = 0;  // IBV_MIG_MIGRATED
 
-// Attributes of the half that an XRC queue pair does not have are no error, they are ignored, as the Linux core
-// does for every adapter: programs set both halves alike.
+// Attributes of the half that an XRC queue pair does not have are no error, they are ignored, as the Linux
+// core does for every adapter: programs set both halves alike.
 std::uint32_t without_missing_half(ib::QpType type, std::uint32_t mask) {
   switch (type) {
     case ib::QpType::kXrcSend:
