@@ -15,6 +15,7 @@ bool Supervisor::Impl::take_poke(Thread& thread) {
   if (!take_slice(thread)) return true;
   thread.call().request = protocol::Request::kPoke;
   parked->since = slice_end_;
+  thread.spin_found();
   thread.park(std::move(*parked));
   if (thread.has_signal()) thread.unpark();
   check_watched(process);

@@ -26,6 +26,8 @@ void Supervisor::Impl::take_request(Process& process) {
     }
     if (take_request_of(*thread)) return;
     protocol::ThreadSlot& slot = process.region().slot(index);
+    thread->spin_not_found();
+    slot.poke_after_us = thread->poke_after_us();
     slot.go.store(1, std::memory_order_release);
     wake_futex(slot.go);
   }
@@ -194,6 +196,8 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
     granted_ = std::min(horizon_.of(process.host_index()), options_.limits.virtual_end);
   }
   slot.horizon_ps = granted_ > engine_.now() ? to_ps(granted_) : 0;
+  thread.start_slice(options_.poke_period_us);
+  slot.poke_after_us = thread.poke_after_us();
   ++result_.hand_overs;
   running_ = &thread;
   slot.go.store(1, std::memory_order_release);

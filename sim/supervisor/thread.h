@@ -1,6 +1,8 @@
-// One thread of a simulated program as the supervisor sees it: who holds it up, until when, and the call it is in.
+// One thread of a simulated program as the supervisor sees it: who holds it up, until when, and the call it
+// is in.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -22,7 +24,8 @@ struct PendingCall {
   protocol::Request request = protocol::Request::kNone;
   std::uint32_t number = 0;
   std::int64_t arguments[6] = {};
-  std::uint64_t transferred = 0;  // bytes that earlier tries have moved: a blocking write or recv of everything
+  std::uint64_t transferred =
+      0;  // bytes that earlier tries have moved: a blocking write or recv of everything
 };
 
 // What the shim is told when the thread goes on.
@@ -36,8 +39,8 @@ class Thread {
  public:
   enum class State : std::uint8_t { kPending, kBlocked, kParked, kDead };
 
-  // `source` is the thread's own place in the event order: ties between threads must not depend on who was scheduled
-  // first. `on_timer` is called with the thread when its time has come.
+  // `source` is the thread's own place in the event order: ties between threads must not depend on who was
+  // scheduled first. `on_timer` is called with the thread when its time has come.
   Thread(Engine& engine, ComponentId source, Process& process, std::uint32_t slot, std::uint32_t tid,
          Duration wake_up, void (*on_timer)(Thread&));
   ~Thread();
@@ -68,6 +71,18 @@ class Thread {
   void unpark();
   const Parked* parked() const { return parked_.get(); }
 
+  // The thread was found to spin; it is likely to do so again within the next slices, in which it pokes
+  // itself.
+  void spin_found() { spin_expected_ = kSlicesAfterSpin; }
+  void start_slice(std::int64_t poke_period_us) {
+    poke_after_us_ = spin_expected_ > 0 ? static_cast<std::uint32_t>(poke_period_us) : 0;
+    if (spin_expected_ > 0) --spin_expected_;
+  }
+  // It was poked in vain. Ever less often, so that a long computation is hardly disturbed.
+  void spin_not_found() { poke_after_us_ = std::min(poke_after_us_ * 2, kLongestPokeUs); }
+  // Real time after which it pokes itself, microseconds; 0: never.
+  std::uint32_t poke_after_us() const { return poke_after_us_; }
+
   // The call has to wait for one of `files`, until `deadline` at the latest. `what` completes "waits in …".
   void block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what);
   // One of the files has changed: the call is tried again after the wake-up latency.
@@ -95,6 +110,9 @@ class Thread {
   Instant blocked_since() const { return blocked_since_; }
 
  private:
+  static constexpr int kSlicesAfterSpin = 64;
+  static constexpr std::uint32_t kLongestPokeUs = 100'000;
+
   void on_doorbell();
 
   Engine& engine_;
@@ -118,6 +136,8 @@ class Thread {
   Instant blocked_since_{};
   Instant deadline_ = kNever;
   bool retried_ = false;
+  int spin_expected_ = 0;  // for so many slices
+  std::uint32_t poke_after_us_ = 0;
 };
 
 }  // namespace verbatim::supervisor

@@ -31,7 +31,8 @@ enum class Request : std::uint32_t {
 // kArmAny or kArmSolicited. kReceiveQueue: the QPN and the new producer number; only asked for by the record.
 enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm = 1, kReceiveQueue = 2 };
 
-// Sent to a thread that gives no sign of life, see Request::kPoke. Never seen by the program.
+// Sent to a thread that gives no sign of life, see Request::kPoke: by the supervisor, or by the thread's own timer
+// (ThreadSlot::poke_after_us) while it is known to wait by spinning. Never seen by the program.
 inline constexpr int kPokeSignal = 63;
 
 // What the shim does natively, after the supervisor has answered and before the program goes on.
@@ -73,6 +74,7 @@ struct alignas(64) ThreadSlot {
   std::int64_t horizon_ps;  // before this time the thread may answer calls itself; 0 in call-by-call mode
   std::uint32_t raise_signal;  // deliver this signal natively before the program goes on; 0: none
   std::uint32_t doorbell_count;
+  std::uint32_t poke_after_us;  // real time without a request after which the thread pokes itself; 0: never
   QueuedDoorbell doorbells[kMaxQueuedDoorbells];
   std::uint64_t poll_registers[17];  // general registers in encoding order and rip, at the entry of the last poll
   std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol

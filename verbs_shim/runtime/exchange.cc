@@ -32,6 +32,7 @@ __thread bool in_clock_row = false;
 __thread std::int64_t clock_row_start_ps = 0;
 
 void hand_over() {
+  disarm_poke_timer();
   protocol::RegionHeader& header = region_header();
   header.message_slot = my_slot_index();
   header.message.store(1, std::memory_order_release);
@@ -116,6 +117,8 @@ void await_token() {
   ThreadSlot& slot = *my_slot;
   while (slot.go.load(std::memory_order_acquire) == 0) native(SYS_futex, &slot.go, FUTEX_WAIT, 0, 0, 0, 0);
   slot.go.store(0, std::memory_order_relaxed);
+  const std::uint32_t poke_after_us = slot.poke_after_us;
+  if (poke_after_us != 0) arm_poke_timer(poke_after_us);
 }
 
 long exchange(Request request, std::uint32_t number, const long (&arguments)[6]) {

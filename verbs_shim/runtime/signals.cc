@@ -122,8 +122,12 @@ void on_sigsegv(int signal, siginfo_t* info, void* raw_context) {
 // saved registers, and either nothing happens or they are replaced by the canonical state of the loop they are in.
 void on_poke(int, siginfo_t*, void* raw_context) {
   const auto rip = static_cast<std::uint64_t>(static_cast<ucontext_t*>(raw_context)->uc_mcontext.gregs[REG_RIP]);
-  if (my_slot == nullptr || (rip >= protocol::kRuntimeImage && rip < protocol::kRegionAddress)) return;
-  if (my_slot->context_address != 0) return;  // in the handler of a trapped call
+  if (my_slot == nullptr) return;
+  const bool in_shim = rip >= protocol::kRuntimeImage && rip < protocol::kRegionAddress;
+  if (in_shim || my_slot->context_address != 0) {  // the latter: in the handler of a trapped call
+    rearm_poke_timer();
+    return;
+  }
   unsigned long fs_base;
   asm("mov %%fs:0, %0" : "=r"(fs_base));
   hand_over_poked(reinterpret_cast<long>(raw_context), static_cast<long>(fs_base));

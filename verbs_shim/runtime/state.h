@@ -35,6 +35,13 @@ long exchange(protocol::Request request, std::uint32_t number, const long (&argu
 // Sleeps until the supervisor hands the calling thread the token.
 void await_token();
 
+// The calling thread gets kPokeSignal when it has run for `period_us` of real time from now on; a new call starts anew.
+void arm_poke_timer(std::uint32_t period_us);
+// The thread gives its token back: a poke that comes now does not count.
+void disarm_poke_timer();
+// The poke found the thread in the shim's own code: it is to come again.
+void rearm_poke_timer();
+
 // Makes the thread that the trapped clone() in `context` asks for; `slot` and `tid` are the supervisor's.
 long clone_thread(const long (&arguments)[6], void* context, std::uint32_t slot, std::uint32_t tid);
 

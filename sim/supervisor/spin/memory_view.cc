@@ -1,6 +1,7 @@
 #include "sim/supervisor/spin/memory_view.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/core/check.h"
 
@@ -18,27 +19,51 @@ void MemoryView::begin(CodeMemory& memory, unsigned page_limit) {
   is_tracking_ = false;
   stale_from_ = stale_to_ = 0;
   for (CodePage& page : code_pages_) page.number = ~0ull;
+  read_ahead();
 }
 
-MemoryView::Page* MemoryView::find_page(std::uint64_t number) {
-  Page*& recent = recent_[number % recent_.size()];
-  if (const auto found = index_.find(number); found != index_.end()) return recent = found->second;
-  if (used_ == page_limit_) {
-    fault_ = Reason::kTooMuchMemory;
-    return nullptr;
+// A program waits in few places: this analysis will most likely read the pages that the last one read.
+void MemoryView::read_ahead() {
+  std::vector<MemoryRange> ranges;
+  for (const std::uint64_t number : familiar_) ranges.push_back({number * kPageSize, kPageSize});
+  familiar_bytes_.resize(ranges.size() * kPageSize);
+  const bool readable = memory_->read_all(ranges, familiar_bytes_.data());
+  const std::vector<std::uint64_t> numbers = std::exchange(familiar_, {});
+  if (!readable) return;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::memcpy(add_page(numbers[i])->data.data(), familiar_bytes_.data() + i * kPageSize, kPageSize);
   }
+}
+
+MemoryView::Page* MemoryView::add_page(std::uint64_t number) {
   // Default-initialised: a page's arrays are filled before they are read.
   if (used_ == pages_.size()) pages_.push_back(std::unique_ptr<Page>(new Page));
-  Page* const page = pages_[used_].get();
-  if (!memory_->read(number * kPageSize, page->data.data(), kPageSize)) {
-    fault_ = Reason::kUnreadable;
-    return nullptr;
-  }
-  ++used_;
+  Page* const page = pages_[used_++].get();
   page->number = number;
   page->anchored = page->tracked = 0;
   page->written = false;
   index_.emplace(number, page);
+  return page;
+}
+
+MemoryView::Page* MemoryView::find_page(std::uint64_t number) {
+  Page*& recent = recent_[number % recent_.size()];
+  if (const auto found = index_.find(number); found != index_.end()) {
+    note_use(number);
+    return recent = found->second;
+  }
+  if (used_ == page_limit_) {
+    fault_ = Reason::kTooMuchMemory;
+    return nullptr;
+  }
+  Page* const page = add_page(number);
+  if (!memory_->read(number * kPageSize, page->data.data(), kPageSize)) {
+    index_.erase(number);
+    --used_;
+    fault_ = Reason::kUnreadable;
+    return nullptr;
+  }
+  note_use(number);
   return recent = page;
 }
 
@@ -170,8 +195,14 @@ void MemoryView::leave_stale(std::uint64_t stack_pointer, std::uint64_t reach) {
     const std::uint64_t start = page.number * kPageSize;
     if (page.tracked != tracking_ || start >= stale_to_ || start + kPageSize <= stale_from_) continue;
     const unsigned end = static_cast<unsigned>(std::min<std::uint64_t>(stale_to_ - start, kPageSize));
-    for (unsigned offset = 0; offset < end; ++offset)
-      page.marks[offset] &= static_cast<std::uint8_t>(~kFresh);
+    unsigned offset = 0;
+    for (; offset + 8 <= end; offset += 8) {
+      std::uint64_t marks;
+      std::memcpy(&marks, page.marks.data() + offset, 8);
+      marks &= ~(0x0101'0101'0101'0101ull * kFresh);
+      std::memcpy(page.marks.data() + offset, &marks, 8);
+    }
+    for (; offset < end; ++offset) page.marks[offset] &= static_cast<std::uint8_t>(~kFresh);
   }
 }
 

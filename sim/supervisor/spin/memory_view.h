@@ -3,6 +3,7 @@
 // on (it reads them before it writes them), which does it write.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -116,6 +117,13 @@ class MemoryView {
     return find_page(number);
   }
   Page* find_page(std::uint64_t number);
+  Page* add_page(std::uint64_t number);
+  void read_ahead();
+  void note_use(std::uint64_t page) {
+    if (familiar_.size() < kReadAhead &&
+        std::find(familiar_.begin(), familiar_.end(), page) == familiar_.end())
+      familiar_.push_back(page);
+  }
   // Calls visit(offset) for every byte of the page that carries `mark`.
   template <class Visit>
   static void for_each_marked(const Page& page, Mark mark, Visit visit);
@@ -134,6 +142,10 @@ class MemoryView {
   std::vector<std::unique_ptr<Page>> pages_;        // the first used_ belong to this analysis
   std::size_t used_ = 0;
   std::vector<std::uint64_t> executed_;  // page numbers
+  static constexpr std::size_t kReadAhead = 16;
+  std::vector<std::uint64_t>
+      familiar_;  // pages that this analysis has used, as far as the next reads them ahead
+  std::vector<std::uint8_t> familiar_bytes_;
   std::uint64_t anchor_ = 0;
   std::uint64_t tracking_ = 0;
   bool is_tracking_ = false;

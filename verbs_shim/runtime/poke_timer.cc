@@ -1,0 +1,52 @@
+// A thread that waits by spinning shares its core with the supervisor, which gets to run, and to poke it,
+// only when Linux takes the core from the thread: often a whole tick later. A thread that is known to wait
+// like this pokes itself, by a timer interrupt on its own core.
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+constexpr int kNoTimer = -1;
+constexpr std::uint32_t kLongestUs = 500'000;
+__thread int timer = kNoTimer;
+__thread std::uint32_t armed_us = 0;  // 0: not since the thread got the token
+
+void start_timer() {
+  const itimerspec once{{0, 0}, {0, static_cast<long>(armed_us) * 1000}};
+  native(SYS_timer_settime, timer, 0, &once, 0);
+}
+
+}  // namespace
+
+// On a loaded machine a period can be over before the thread has run at all: each further one is longer.
+void rearm_poke_timer() {
+  if (armed_us == 0) return;
+  if (armed_us < kLongestUs / 2) armed_us *= 2;
+  start_timer();
+}
+
+void arm_poke_timer(std::uint32_t period_us) {
+  if (timer == kNoTimer) {
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = protocol::kPokeSignal;
+    event._sigev_un._tid = static_cast<int>(native(SYS_gettid));
+    // Without a timer the supervisor's own poke comes, later.
+    if (native(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0) {
+      timer = kNoTimer;
+      return;
+    }
+  }
+  armed_us = period_us < kLongestUs ? period_us : kLongestUs;
+  start_timer();
+}
+
+void disarm_poke_timer() { armed_us = 0; }
+
+}  // namespace verbatim::shim
