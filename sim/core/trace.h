@@ -79,12 +79,26 @@ class TraceSink {
   virtual void on_record(const TraceRecord& record, std::span<const std::byte> bytes) = 0;
 };
 
+namespace ib {
+struct Packet;
+}
+
+// For observers that want the whole packet of a packet record.
+class PacketObserver {
+ public:
+  virtual ~PacketObserver() = default;
+  // Follows the record. `port` is the component at whose end of a link the packet is.
+  virtual void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) = 0;
+};
+
 class Tracer {
  public:
   explicit Tracer(const Engine& engine) : engine_(engine) {}
 
   // `sink` must outlive the tracer.
   void add(TraceSink& sink) { sinks_.push_back(&sink); }
+  // Likewise. They see packets and change no record.
+  void add(PacketObserver& observer) { packet_observers_.push_back(&observer); }
 
   void record(ComponentId component, TraceEvent event, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0, std::uint64_t d = 0, std::span<const std::byte> bytes = {}) {
@@ -92,11 +106,20 @@ class Tracer {
     emit(TraceRecord{to_ps(engine_.now()), component.value, event, {a, b, c, d}}, bytes);
   }
 
+  void record_packet(ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                     std::uint64_t d, const ib::Packet& packet, ComponentId port) {
+    record(component, event, a, b, c, d);
+    if (packet_observers_.empty()) return;
+    const TraceRecord record{to_ps(engine_.now()), component.value, event, {a, b, c, d}};
+    for (PacketObserver* observer : packet_observers_) observer->on_packet(record, packet, port);
+  }
+
  private:
   void emit(const TraceRecord& record, std::span<const std::byte> bytes);
 
   const Engine& engine_;
   std::vector<TraceSink*> sinks_;
+  std::vector<PacketObserver*> packet_observers_;
 };
 
 }  // namespace verbatim

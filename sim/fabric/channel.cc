@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/core/check.h"
+#include "sim/ib/packet_trace.h"
 
 namespace verbatim::fabric {
 
@@ -64,9 +65,7 @@ ib::PacketPtr Channel::take_in_flight() {
 void Channel::on_arrival() {
   InFlight arrived = in_flight_.pop_front();
   if (!in_flight_.empty()) arrival_.schedule_at(in_flight_.front().times.head);
-  const ib::Bth& bth = arrived.packet->bth;
-  tracer_.record(arrival_source_, TraceEvent::kPacketReceived, static_cast<std::uint64_t>(bth.opcode),
-                 bth.destination.value, bth.psn.value, arrived.wire_bytes);
+  ib::record(tracer_, arrival_source_, TraceEvent::kPacketReceived, *arrived.packet, arrived.wire_bytes);
   far_end_.receive(far_port_, std::move(arrived.packet), arrived.times);
 }
 

@@ -5,6 +5,7 @@
 
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
+#include "sim/ib/drop_reason.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::fabric {
@@ -19,14 +20,7 @@ struct ArrivalTimes {
   Instant tail;  // the last byte of the packet has arrived
 };
 
-// Value `reason` of a packet-dropped record. Adapters continue at kFirstAdapterReason.
-enum class DropReason : std::uint8_t {
-  kNoRoute = 1,   // the switch's forwarding table has no port for the destination LID
-  kOwnLid = 2,    // the packet is addressed to the switch itself, which has no agent
-  kLinkDown = 3,  // the port it should leave by has no link, or the link failed under it
-  kFault = 4,     // a scripted fault
-  kFirstAdapterReason = 16,
-};
+using ib::DropReason;
 
 class PacketSink {
  public:

@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "sim/ib/packet_trace.h"
+
 namespace verbatim::fabric {
 
 Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, const PortParams& params,
@@ -128,9 +130,7 @@ void Port::start(ib::VirtualLane number) {
   if (lane.queue.empty()) waiting_ &= ~(1u << number.value);
   lane.queued_bytes -= first.wire_bytes;
   lane.credits -= blocks_of(first.wire_bytes);
-  const ib::Bth& bth = first.packet->bth;
-  tracer_.record(id_, TraceEvent::kPacketTransmitted, static_cast<std::uint64_t>(bth.opcode),
-                 bth.destination.value, bth.psn.value, first.wire_bytes);
+  ib::record(tracer_, id_, TraceEvent::kPacketTransmitted, *first.packet, first.wire_bytes);
   PacketFate fate;
   if (faults_ != nullptr && !first.is_copy) [[unlikely]]
     fate = faults_->on_packet(*this, *first.packet);
@@ -158,9 +158,7 @@ void Port::queue_copy(const Queued& queued, ib::VirtualLane number) {
 }
 
 void Port::drop(const ib::Packet& packet, DropReason reason) {
-  const ib::Bth& bth = packet.bth;
-  tracer_.record(id_, TraceEvent::kPacketDropped, static_cast<std::uint64_t>(bth.opcode),
-                 bth.destination.value, bth.psn.value, static_cast<std::uint64_t>(reason));
+  ib::record_drop(tracer_, id_, packet, reason, id_);
 }
 
 void set_link(Port& end, bool up) {

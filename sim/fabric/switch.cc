@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/core/check.h"
+#include "sim/ib/packet_trace.h"
 
 namespace verbatim::fabric {
 
@@ -49,9 +50,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const std::int64_t from = wait_for_tail ? std::max(lookup, clock_.next_edge_number(times.tail)) : lookup;
   const Instant ready = clock_.edge(from + profile_.cut_through_cycles);
 
-  const ib::Bth& bth = packet->bth;
-  tracer_.record(id_, TraceEvent::kPacketForwarded, static_cast<std::uint64_t>(bth.opcode),
-                 bth.destination.value, bth.psn.value, number.value);
+  ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   const ib::VirtualLane in_lane = packet->lrh.lane;
   packet->lrh.lane = out.lane_of(packet->lrh.service_level);
   out.forward(std::move(packet), wire_bytes, ready, *input.port, in_lane);
@@ -59,9 +58,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
 
 void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,
                   DropReason reason) {
-  const ib::Bth& bth = packet.bth;
-  tracer_.record(id_, TraceEvent::kPacketDropped, static_cast<std::uint64_t>(bth.opcode),
-                 bth.destination.value, bth.psn.value, static_cast<std::uint64_t>(reason));
+  ib::record_drop(tracer_, id_, packet, reason, in.id());
   in.release(packet.lrh.lane, wire_bytes, tail);
 }
 

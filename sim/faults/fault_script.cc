@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/core/check.h"
+#include "sim/ib/packet_trace.h"
 
 namespace verbatim::faults {
 
@@ -73,8 +74,7 @@ fabric::PacketFate FaultScript::on_packet(const fabric::Port& port, ib::Packet& 
 
 void FaultScript::hit(Entry& entry, ib::Packet& packet, fabric::PacketFate& fate) {
   ++entry.fired;
-  tracer_.record(entry.port.id(), TraceEvent::kFault, static_cast<std::uint64_t>(packet.bth.opcode),
-                 packet.bth.destination.value, packet.bth.psn.value, entry.index);
+  ib::record(tracer_, entry.port.id(), TraceEvent::kFault, packet, entry.index);
   switch (entry.rule.action) {
     case Action::kDrop:
       fate.is_lost = true;

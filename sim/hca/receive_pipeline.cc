@@ -4,6 +4,7 @@
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/queue_pair.h"
+#include "sim/ib/packet_trace.h"
 
 namespace verbatim::hca {
 
@@ -28,9 +29,8 @@ void ReceivePipeline::release(Incoming& incoming, Instant when) {
 }
 
 void ReceivePipeline::drop(Incoming& incoming, DropReason reason) {
-  const ib::Bth& bth = incoming.packet->bth;
-  adapter_.tracer.record(adapter_.id, TraceEvent::kPacketDropped, static_cast<std::uint64_t>(bth.opcode),
-                         bth.destination.value, bth.psn.value, static_cast<std::uint64_t>(reason));
+  ib::record_drop(adapter_.tracer, adapter_.id, *incoming.packet, reason,
+                  port_ != nullptr ? port_->id() : adapter_.id);
   release(incoming, adapter_.engine.now());
 }
 

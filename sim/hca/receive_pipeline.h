@@ -7,30 +7,14 @@
 #include "sim/fabric/port.h"
 #include "sim/hca/context.h"
 #include "sim/hca/pipeline.h"
+#include "sim/ib/drop_reason.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::hca {
 
 struct Adapter;
 
-// Reason value of packet-dropped records of adapters; packets that arrive where they are not expected are no
-// error of the simulator, and most are silently dropped by specification.
-enum class DropReason : std::uint8_t {
-  kCorrupted = static_cast<std::uint8_t>(fabric::DropReason::kFirstAdapterReason),
-  kWrongLid,
-  kUnknownQp,
-  kWrongTransport,
-  kWrongState,  // the queue pair is not in a state in which it receives (IBA 10.3.1)
-  kWrongPkey,
-  kWrongSource,  // not from the queue pair's peer
-  kStale,        // an acknowledgement of nothing outstanding
-  kUndefinedOpcode,
-  kAfterNak,          // follows a packet that was answered by a NAK
-  kUnknownDuplicate,  // repeats a READ that was never asked for like this
-  kWrongQkey,
-  kNoReceive,  // of an unreliable queue pair
-  kRefused,    // likewise: sequence, rights or length
-};
+using ib::DropReason;
 
 // A packet being received, and the input buffer space it still holds.
 struct Incoming {

@@ -95,6 +95,7 @@ void Requester::reset() {
 
 void Requester::start(ib::Psn first) {
   next_psn_ = unacknowledged_ = highest_psn_ = first;
+  transmissions_.start(first);
   reload_retries();
 }
 
@@ -281,6 +282,11 @@ const SendWork* Requester::work_of(const Outgoing& outgoing) const {
 
 void Requester::on_transmit(const Outgoing& outgoing) {
   if (qp_.is_reliable()) {
+    ib::Packet& packet = *outgoing.packet;
+    const std::uint32_t length =
+        operation_of(packet.bth.opcode) == ib::Operation::kReadRequest ? packet.reth.length : 0;
+    packet.retransmission =
+        transmissions_.on_transmit(packet.bth.psn, ib::packet_count(length, qp_.path_mtu()));
     restart_ack_timer();
   } else {
     qp_.completer.on_sent(*outgoing.packet);
@@ -307,6 +313,7 @@ void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left)
   ++epoch_;  // packets made but not yet sent are made again
   packets_since_ack_request_ = 0;
   asked_again_ = cause == RetryCause::kMissingResponse;
+  transmissions_.go_back(psn);
   seek(psn);
   restart_ack_timer();
   qp_.adapter.sender.activate(qp_);

@@ -14,6 +14,7 @@
 #include "sim/core/engine.h"
 #include "sim/core/ring.h"
 #include "sim/hca/send_pipeline.h"
+#include "sim/hca/transmission_count.h"
 #include "sim/hca/work_request.h"
 #include "sim/ib/psn.h"
 
@@ -85,6 +86,7 @@ class Requester {
   ib::Psn unacknowledged_;
   ib::Psn highest_psn_;
   std::uint32_t epoch_ = 0;
+  TransmissionCount transmissions_;
   std::uint32_t packets_since_ack_request_ = 0;
   std::uint32_t responses_awaited_ = 0;  // READs and atomics before the cursor
   bool asked_again_ = false;             // for the response that is missing now

@@ -5,7 +5,7 @@
 #include "sim/hca/adapter.h"
 #include "sim/hca/queue_pair.h"
 #include "sim/hca/shared_receive_queue.h"
-#include "sim/ib/headers.h"
+#include "sim/ib/wire.h"
 
 namespace verbatim::hca {
 

@@ -7,7 +7,7 @@
 #include "sim/hca/queue_pair.h"
 #include "sim/hca/responder.h"
 #include "sim/hca/shared_receive_queue.h"
-#include "sim/ib/headers.h"
+#include "sim/ib/wire.h"
 #include "sim/ib/segmentation.h"
 
 namespace verbatim::hca {

@@ -1,6 +1,6 @@
-// One packet on its way through the fabric: headers as values, payload shared and immutable. Exactly one owner at
-// any time; retransmissions and multicast copies share the payload's bytes. Wire bytes (and the ICRC) are made only
-// for those who look, from these fields.
+// One packet on its way through the fabric: headers as values, payload shared and immutable. Exactly one
+// owner at any time; retransmissions and multicast copies share the payload's bytes. Wire bytes (and the
+// ICRC) are made only for those who look, from these fields.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 namespace verbatim::ib {
 
 using Lid = Id<struct LidTag, std::uint16_t>;
-using Qpn = Id<struct QpnTag>;      // 24 bits
+using Qpn = Id<struct QpnTag>;  // 24 bits
 using RKey = Id<struct RKeyTag>;
 using LKey = Id<struct LKeyTag>;
 using RemoteVa = Id<struct RemoteVaTag, std::uint64_t>;
@@ -29,6 +29,14 @@ struct Gid {
   std::uint8_t raw[16] = {};
   friend bool operator==(const Gid&, const Gid&) = default;
 };
+
+// ::ffff:a.b.c.d
+constexpr bool is_ipv4_mapped(const Gid& gid) {
+  for (int i = 0; i < 10; ++i) {
+    if (gid.raw[i] != 0) return false;
+  }
+  return gid.raw[10] == 0xff && gid.raw[11] == 0xff;
+}
 
 struct Lrh {
   Lid source;
@@ -44,6 +52,17 @@ struct Grh {
   std::uint8_t traffic_class = 0;
   std::uint8_t hop_limit = 64;
 };
+
+using MacAddress = Id<struct MacAddressTag, std::uint64_t>;  // 48 bits, the first byte in the highest
+
+// RoCEv2 (IBA annex A17): Ethernet, IP and UDP take the places of LRH and GRH. The IP addresses are the GIDs
+// of the packet's GRH, IPv4 when both are IPv4-mapped.
+struct Ethernet {
+  MacAddress source;
+  MacAddress destination;
+  std::uint16_t udp_source_port = 0xc000;  // entropy for routes of equal cost
+};
+inline constexpr std::uint16_t kRoceUdpPort = 4791;
 
 struct Bth {
   Opcode opcode = Opcode::kRcAcknowledge;
@@ -81,22 +100,31 @@ struct AtomicEth {
 struct Packet {
   Lrh lrh;
   Bth bth;
-  Reth reth;               // valid when has_reth(bth.opcode); likewise below
+  Reth reth;  // valid when has_reth(bth.opcode); likewise below
   Aeth aeth;
   Deth deth;
   AtomicEth atomic;
   std::uint64_t atomic_ack = 0;
-  std::uint32_t immediate = 0;        // network byte order
+  std::uint32_t immediate = 0;  // network byte order
   std::uint32_t invalidate_rkey = 0;
   std::uint32_t xrc_srqn = 0;
   std::optional<Grh> grh;
+  std::optional<Ethernet> ethernet;  // on a RoCE link, and then with a GRH
   Payload payload;
   bool corrupted = false;  // a fault flipped a bit: the ICRC does not match
+  // How often its PSN was sent before; for observers, not on the wire.
+  std::uint8_t retransmission = 0;
 
-  // Bytes between the first byte of the LRH and the last of the VCRC (IBA 7.7): headers, payload padded to four
-  // bytes, ICRC and VCRC. Framing symbols of the link are the channel's matter.
+  // Bytes between the first byte of the LRH and the last of the VCRC (IBA 7.7): headers, payload padded to
+  // four bytes, ICRC and VCRC; on Ethernet from the destination address to the frame check sequence. Framing
+  // symbols, preambles and gaps of the link are the channel's matter.
   std::uint32_t wire_bytes() const;
 };
+// A RoCEv2 packet between IPv4 addresses.
+inline bool is_over_ipv4(const Packet& packet) {
+  return packet.grh && is_ipv4_mapped(packet.grh->source) && is_ipv4_mapped(packet.grh->destination);
+}
+
 using PacketPtr = std::unique_ptr<Packet>;
 
 }  // namespace verbatim::ib

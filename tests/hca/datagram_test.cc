@@ -1,7 +1,7 @@
 // Unreliable datagrams: address handles, Q_Keys, the 40 bytes before the data, and what is dropped.
 #include <gtest/gtest.h>
 
-#include "sim/ib/headers.h"
+#include "sim/ib/wire.h"
 #include "tests/hca/driver.h"
 
 namespace verbatim::test {

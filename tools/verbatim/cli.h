@@ -29,6 +29,7 @@ struct RunOptions {
   std::string stuck_after;
   std::string trace;
   std::vector<std::string> faults;  // each one fault of a scenario, as JSON
+  std::string pcap;
   std::string log = "warn";
   int core = -1;
   bool call_by_call = false;

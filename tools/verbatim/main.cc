@@ -39,6 +39,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_option("--trace", options.trace, "write the trace to this file, one fact a line");
   verb->add_option("--fault", options.faults,
                    "a fault as in a scenario's \"faults\", JSON; once for each");
+  verb->add_option("--pcap", options.pcap, "write the packets at both ends of every cable to this file (pcapng)");
   verb->add_flag("--verify", options.verify, "run twice and name the first difference");
   verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");
   verb->add_option("--log", options.log, "log level: trace, debug, info, warn, error, off")

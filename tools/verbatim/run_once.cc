@@ -7,10 +7,12 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "sim/config/simulation.h"
 #include "sim/observe/counters.h"
 #include "sim/observe/digest_sink.h"
+#include "sim/observe/pcap_sink.h"
 #include "sim/observe/recorder.h"
 #include "sim/observe/text_trace_sink.h"
 #include "tools/verbatim/report.h"
@@ -36,42 +38,91 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
   return hosts;
 }
 
+// Both ends of every cable, in the order of the cables.
+std::vector<observe::PcapInterface> link_ends(const config::Simulation& simulation) {
+  const config::TopologySpec& topology = simulation.topology();
+  std::vector<observe::PcapInterface> ends;
+  const auto name = [&](const config::Endpoint& end) {
+    return topology.node_name(end) + ":" + std::to_string(end.port);
+  };
+  for (const config::LinkSpec& link : topology.links) {
+    for (const bool first : {true, false}) {
+      const std::string own = name(first ? link.end_a : link.end_b);
+      ends.push_back({simulation.components().id("port/" + own), own,
+                      "cable to " + name(first ? link.end_b : link.end_a), topology.link_layer == "roce"});
+    }
+  }
+  return ends;
+}
+
+// A file that observers write to.
+class OutputFile {
+ public:
+  OutputFile() = default;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() {
+    if (file_ != nullptr) std::fclose(file_);
+  }
+
+  std::FILE* get() const { return file_; }
+  // A sentence when it cannot be opened.
+  std::string open(const std::string& path) {
+    path_ = path;
+    file_ = std::fopen(path.c_str(), "we");
+    return file_ != nullptr ? "" : "cannot write " + path + ": " + std::strerror(errno);
+  }
+  // A sentence when something could not be written.
+  std::string close() {
+    if (file_ == nullptr) return "";
+    const bool bad = std::ferror(file_) != 0;
+    const bool failed = std::fclose(std::exchange(file_, nullptr)) != 0 || bad;
+    return failed ? path_ + " could not be written completely" : "";
+  }
+
+ private:
+  std::string path_;
+  std::FILE* file_ = nullptr;
+};
+
 // Observers of one run. They are added before anything is recorded.
 struct Observers {
   observe::DigestSink digest;
   observe::Counters counters;
-  std::FILE* trace_file = nullptr;
+  OutputFile trace_file, pcap_file;
   std::optional<observe::TextTraceSink> text;
+  std::optional<observe::PcapSink> pcap;
   std::optional<observe::Recorder> recorder;
 
   explicit Observers(std::size_t components) : counters(components) {}
-  ~Observers() {
-    if (trace_file != nullptr) std::fclose(trace_file);
-  }
 
-  // A sentence when the trace file cannot be opened.
-  std::string add_to(Tracer& tracer, const ComponentTable& components, const RunOptions& options) {
+  // A sentence when a file cannot be opened.
+  std::string add_to(config::Simulation& simulation, const RunOptions& options) {
+    Tracer& tracer = simulation.tracer();
     tracer.add(digest);
     tracer.add(counters);
     if (!options.trace.empty()) {
-      trace_file = std::fopen(options.trace.c_str(), "we");
-      if (trace_file == nullptr) return "cannot write " + options.trace + ": " + std::strerror(errno);
-      tracer.add(text.emplace(trace_file, components));
+      if (std::string failure = trace_file.open(options.trace); !failure.empty()) return failure;
+      tracer.add(text.emplace(trace_file.get(), simulation.components()));
+    }
+    if (!options.pcap.empty()) {
+      if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
+      tracer.add(pcap.emplace(pcap_file.get(), link_ends(simulation), "verbatim " VERBATIM_VERSION));
     }
     if (options.record_fd >= 0) tracer.add(recorder.emplace(options.record_fd));
     return "";
   }
 
-  // A sentence when something could not be written.
-  std::string finish(const RunOptions& options) {
-    std::string failure;
-    if (recorder && !recorder->flush()) failure = "the record of the run could not be written completely";
-    if (trace_file != nullptr) {
-      const bool bad = std::ferror(trace_file) != 0;
-      if (std::fclose(trace_file) != 0 || bad) failure = options.trace + " could not be written completely";
-      trace_file = nullptr;
+  // A sentence for each file that could not be written.
+  std::vector<std::string> finish() {
+    std::vector<std::string> failures;
+    if (pcap) pcap->flush();
+    if (recorder && !recorder->flush())
+      failures.push_back("the record of the run could not be written completely");
+    for (OutputFile* file : {&trace_file, &pcap_file}) {
+      if (std::string failure = file->close(); !failure.empty()) failures.push_back(std::move(failure));
     }
-    return failure;
+    return failures;
   }
 };
 
@@ -119,8 +170,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   config::Simulation simulation(topology, static_cast<std::uint64_t>(plan.scenario.seed), choices);
   simulation.add_faults(plan.scenario.faults);
   Observers observers(simulation.components().size());
-  if (const std::string failure = observers.add_to(simulation.tracer(), simulation.components(), options);
-      !failure.empty()) {
+  if (const std::string failure = observers.add_to(simulation, options); !failure.empty()) {
     complain(failure + "; nothing was started");
     return kUsage;
   }
@@ -168,11 +218,10 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
     figures.faults.push_back({simulation.faults().seen(i), simulation.faults().fired(i)});
   }
 
-  std::vector<std::string> failures;
   Verdict verdict = judge(plan, result, figures, output);
-  for (std::string failure : {output.finish(), observers.finish(options)}) {
-    if (!failure.empty()) failures.push_back(std::move(failure));
-  }
+  std::vector<std::string> failures = observers.finish();
+  if (std::string failure = output.finish(); !failure.empty())
+    failures.insert(failures.begin(), std::move(failure));
   if (!options.out.empty()) {
     std::string failure = write_run_json(options.out, plan, result, figures, output);
     if (!failure.empty()) failures.push_back(std::move(failure));

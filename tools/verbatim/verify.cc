@@ -46,6 +46,7 @@ std::vector<std::string> arguments_of(const RunOptions& options, int record_fd, 
   if (first) {
     add("--out", options.out);
     add("--trace", options.trace);
+    add("--pcap", options.pcap);
   } else {
     // Heap and stack lie elsewhere in the second run even where addresses are not randomised.
     add("--pad", "1234567");

@@ -1,0 +1,44 @@
+// How often each outstanding PSN of a queue pair has been sent, for those who look at packets: it decides
+// nothing. Every way back leaves a mark where the sending had come to, and a PSN was sent before as often as
+// there are marks beyond it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/ib/psn.h"
+
+namespace verbatim::hca {
+
+class TransmissionCount {
+ public:
+  void start(ib::Psn first) {
+    marks_.clear();
+    end_ = first;
+  }
+
+  // Packets from `first` on are sent; the answer is how often the first of them was sent before.
+  std::uint8_t on_transmit(ib::Psn first, std::uint32_t count) {
+    end_ = first + count;
+    if (marks_.empty()) [[likely]]
+      return 0;
+    const auto before = std::count_if(marks_.begin(), marks_.end(),
+                                      [first](ib::Psn mark) { return distance(first, mark) > 0; });
+    return static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(before, 255));
+  }
+
+  // What comes next is `psn`; nothing before it is sent again.
+  void go_back(ib::Psn psn) {
+    std::erase_if(marks_, [psn](ib::Psn mark) { return distance(psn, mark) <= 0; });
+    constexpr std::size_t kMarks = 255;  // endless retries count no further
+    if (distance(psn, end_) > 0 && marks_.size() < kMarks) marks_.push_back(end_);
+    end_ = psn;
+  }
+
+ private:
+  std::vector<ib::Psn> marks_;
+  ib::Psn end_;  // one past what was sent since the last way back
+};
+
+}  // namespace verbatim::hca

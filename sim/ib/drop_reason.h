@@ -1,0 +1,51 @@
+// Why a packet goes no further: value `reason` of packet-dropped records. Links and switches first, then what
+// adapters find; packets that arrive where they are not expected are no error of the simulator, and most are
+// silently dropped by specification.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace verbatim::ib {
+
+// clang-format off
+#define VERBATIM_DROP_REASONS(X)                                                                             \
+  X(kNoRoute, 1, "the switch knows no port for the destination")                                             \
+  X(kOwnLid, 2, "addressed to the switch itself, which has no agent")                                        \
+  X(kLinkDown, 3, "the port it should leave by has no link, or the link failed under it")                    \
+  X(kFault, 4, "a scripted fault")                                                                           \
+  X(kCorrupted, 16, "the ICRC does not match")                                                               \
+  X(kWrongLid, 17, "for another port")                                                                       \
+  X(kUnknownQp, 18, "no such queue pair")                                                                    \
+  X(kWrongTransport, 19, "not the queue pair's transport")                                                   \
+  X(kWrongState, 20, "the queue pair is not in a state in which it receives")             /* IBA 10.3.1 */   \
+  X(kWrongPkey, 21, "wrong P_Key")                                                                           \
+  X(kWrongSource, 22, "not from the queue pair's peer")                                                      \
+  X(kStale, 23, "an acknowledgement of nothing outstanding")                                                 \
+  X(kUndefinedOpcode, 24, "undefined opcode")                                                                \
+  X(kAfterNak, 25, "follows a packet that was answered by a NAK")                                            \
+  X(kUnknownDuplicate, 26, "repeats a READ that was never asked for like this")                              \
+  X(kWrongQkey, 27, "wrong Q_Key")                                                                           \
+  X(kNoReceive, 28, "no receive is posted")                                 /* to an unreliable queue pair */ \
+  X(kRefused, 29, "sequence, rights or length are wrong")                                     /* likewise */
+
+// clang-format on
+enum class DropReason : std::uint8_t {
+#define VERBATIM_DROP_ENUM(id, number, text) id = number,
+  VERBATIM_DROP_REASONS(VERBATIM_DROP_ENUM)
+#undef VERBATIM_DROP_ENUM
+};
+
+// For people; empty when the number names none.
+constexpr std::string_view text_of(DropReason reason) {
+  switch (reason) {
+#define VERBATIM_DROP_TEXT(id, number, text) \
+  case DropReason::id:                       \
+    return text;
+    VERBATIM_DROP_REASONS(VERBATIM_DROP_TEXT)
+#undef VERBATIM_DROP_TEXT
+  }
+  return {};
+}
+
+}  // namespace verbatim::ib

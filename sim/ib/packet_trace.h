@@ -1,0 +1,30 @@
+// Records of packets: the BTH identifies the packet, `detail` is the event's fourth value.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/core/trace.h"
+#include "sim/ib/drop_reason.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::ib {
+
+// `port` is where an observer of the wire would see it; not part of the record.
+inline void record(Tracer& tracer, ComponentId component, TraceEvent event, const Packet& packet,
+                   std::uint64_t detail, ComponentId port) {
+  const Bth& bth = packet.bth;
+  tracer.record_packet(component, event, static_cast<std::uint64_t>(bth.opcode), bth.destination.value,
+                       bth.psn.value, detail, packet, port);
+}
+
+inline void record(Tracer& tracer, ComponentId port, TraceEvent event, const Packet& packet,
+                   std::uint64_t detail) {
+  record(tracer, port, event, packet, detail, port);
+}
+
+inline void record_drop(Tracer& tracer, ComponentId component, const Packet& packet, DropReason reason,
+                        ComponentId port) {
+  record(tracer, component, TraceEvent::kPacketDropped, packet, static_cast<std::uint64_t>(reason), port);
+}
+
+}  // namespace verbatim::ib

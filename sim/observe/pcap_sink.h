@@ -1,0 +1,55 @@
+// What a sniffer at every end of every cable would have caught, as a pcapng file: one interface per link end,
+// times in nanoseconds of virtual time, InfiniBand packets in ERF records of type 21, RoCE packets as
+// Ethernet frames without their check sequence. What only a simulator knows (dropped here, sent again) stands
+// in packet comments.
+//
+// One packet of the file for each packet-transmitted, packet-received and packet-dropped record, in their
+// order. A fault is a comment on the packet that it hits as it leaves, so a packet is written when the next
+// one is known.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "sim/core/trace.h"
+
+namespace verbatim::observe {
+
+struct PcapInterface {
+  ComponentId port;
+  std::string name;         // "server:1"
+  std::string description;  // "cable to leaf0:1"
+  bool is_ethernet = false;
+};
+
+class PcapSink final : public PacketObserver {
+ public:
+  // Writes the header and the interfaces. `file` outlives the sink; write errors are the owner's to ask for
+  // (ferror). Packets of other ports than those of `interfaces` are left out. `application` names the writer.
+  PcapSink(std::FILE* file, const std::vector<PcapInterface>& interfaces, const std::string& application);
+
+  ~PcapSink() { flush(); }
+
+  void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
+  // Writes what waits.
+  void flush();
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffff'ffff;
+
+  std::FILE* file_;
+  std::vector<std::uint32_t> interface_of_;  // by component
+  std::vector<bool> is_ethernet_;            // by interface
+  std::vector<std::byte> packet_;            // kept for its memory, as block_
+
+  // The packet that waits to be written; empty: none.
+  std::vector<std::byte> block_;
+  TraceRecord record_{};
+  std::string comment_;
+  bool leaves_ = false;
+};
+
+}  // namespace verbatim::observe
