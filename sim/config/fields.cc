@@ -55,7 +55,7 @@ class Checker {
     }
     for (const auto& [key, value] : json.items()) {
       const auto field = std::find_if(object.fields.begin(), object.fields.end(),
-                                      [&](const Field& f) { return f.key == key; });
+                                      [&key = key](const Field& f) { return f.key == key; });
       if (field == object.fields.end()) {
         unknown_key(key, object, pointer);
         continue;

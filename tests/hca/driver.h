@@ -86,6 +86,7 @@ struct PairOptions {
   WorldOptions world;
   PathOptions path;
   std::uint64_t buffer_bytes = 1 << 20;
+  std::uint64_t arena_bytes = 4 << 20;
   std::uint32_t cqe = 256;
   bool with_channel = false;
   protocol::QpCapabilities capabilities{64, 64, 4, 4, 64};
@@ -513,7 +514,7 @@ class Program final : public hca::EventListener {
 struct Pair {
   struct Side {
     Side(World& world, hca::Hca& hca, const PairOptions& options)
-        : program(world, hca, options.buffer_bytes),
+        : program(world, hca, options.buffer_bytes, options.arena_bytes),
           mr(program.reg_mr(Program::kBuffer, options.buffer_bytes,
                             ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic)),
           send_cq(program.create_cq(options.cqe, options.with_channel)),

@@ -1,0 +1,69 @@
+// What the shim and the simulator share, against a model of two adapters: a program that draws all it does
+// from the input's bytes shares an adapter with an honest one. Nothing may crash or go on for ever, and the
+// honest program's message arrives with every byte.
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "sim/core/check.h"
+#include "tests/hca/attacker.h"
+
+namespace {
+
+using namespace verbatim;
+using namespace verbatim::test;
+
+// Numbers from the input, in as few bytes as they need; zeros behind its end.
+class Bytes {
+ public:
+  explicit Bytes(std::span<const std::uint8_t> rest) : rest_(rest) {}
+
+  bool at_end() const { return rest_.empty(); }
+  std::uint64_t next() { return take(8); }
+  std::uint64_t below(std::uint64_t bound) {
+    return take(bound <= 1 << 8 ? 1 : bound <= 1 << 16 ? 2 : 8) % bound;
+  }
+  bool chance(std::uint64_t n, std::uint64_t m) { return below(m) < n; }
+
+ private:
+  std::uint64_t take(std::size_t bytes) {
+    std::uint64_t value = 0;
+    const std::size_t n = std::min(bytes, rest_.size());
+    std::memcpy(&value, rest_.data(), n);
+    rest_ = rest_.subspan(n);
+    return value;
+  }
+  std::span<const std::uint8_t> rest_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::uint32_t kMessage = 5000;
+  PairOptions options;
+  options.world.record = false;
+  options.buffer_bytes = 8192;
+  options.arena_bytes = 64 << 10;
+  options.cqe = 16;
+  options.path.timeout = 6;
+  Pair pair(options);
+  CHECK(pair.ready);
+  Bytes bytes({data, size});
+  Attacker<Bytes> attacker(pair.world, bytes, 32 << 10, 128 << 10);
+  while (!bytes.at_end()) attacker.step();
+
+  pair.a.fill(0, kMessage, 7);
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, kMessage)});
+  pair.a.program.post_send(pair.a.qp, {.wr_id = 2, .sges = {pair.a.sge(0, kMessage)}});
+  pair.world.run_for(Duration{300'000'000});
+  const auto received = pair.b.program.drain(pair.b.recv_cq), sent = pair.a.program.drain(pair.a.send_cq);
+  CHECK(received.size() == 1 && received[0].wr_id == 1 && received[0].status == 0);
+  CHECK(sent.size() == 1 && sent[0].wr_id == 2 && sent[0].status == 0);
+  CHECK(pair.b.equals(0, kMessage, 7));
+
+  // With the program gone, everything it has begun ends by itself.
+  pair.world.client->close(attacker.program.context);
+  pair.world.run_for(Duration{1'000'000'000});
+  CHECK(pair.world.engine.empty());
+  return 0;
+}
