@@ -231,6 +231,7 @@ void Supervisor::Impl::end(Process& process) {
   tracer_.record(process.host().component, TraceEvent::kProgramExited, process.pid(),
                  static_cast<std::uint64_t>(result.exit_code), static_cast<std::uint64_t>(result.signal));
   listener_->on_exit(process.program());
+  starts_[process.program()]->kill.cancel();
   end_background();
 }
 

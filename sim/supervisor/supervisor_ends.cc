@@ -1,8 +1,5 @@
 // Programs that end because the scenario says so: killed at a time, or in the background of others.
-#include <fmt/format.h>
 #include <signal.h>
-
-#include <algorithm>
 
 #include "sim/supervisor/interval_timer.h"
 #include "sim/supervisor/supervisor_impl.h"
@@ -17,9 +14,6 @@ void Supervisor::Impl::kill_program(std::size_t program) {
     kill(process->native_pid(), SIGKILL);
     return end(*process);
   }
-  result_.warnings.push_back(fmt::format("{}: {} had ended before it was to be killed",
-                                         hosts_[(*programs_)[program].host].name,
-                                         (*programs_)[program].arguments.at(0)));
 }
 
 bool Supervisor::Impl::only_background_left() const {

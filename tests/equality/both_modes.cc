@@ -1,40 +1,12 @@
 #include "tests/equality/both_modes.h"
 
 #include <algorithm>
-#include <filesystem>
-
-#include "tests/cli/command.h"
 
 namespace verbatim::equality {
 
-namespace fs = std::filesystem;
 using support::RunReport;
 
 namespace {
-
-// Of a scenario's run: what support::run() keeps of a run by commands.
-RunReport run_scenario(const std::string& scenario, bool call_by_call) {
-  const support::TemporaryFolder folder;
-  const std::string out = folder.path() + "/out", trace = folder.path() + "/trace";
-  std::vector<std::string> words = {support::verbatim_program(), "run", "--out", out, "--trace", trace};
-  if (call_by_call) words.push_back("--call-by-call");
-  words.push_back(scenario);
-  RunReport report;
-  for (const std::string& word : words) report.command += "'" + word + "' ";
-  cli::Finished finished = cli::run_command(words);
-  report.code = finished.code;
-  report.out = std::move(finished.out);
-  report.err = std::move(finished.err);
-  report.trace = support::text_of_file(trace);
-  if (fs::is_directory(out)) {
-    for (const auto& entry : fs::directory_iterator(out)) {
-      if (entry.path().filename() == "run.json") continue;
-      report.outputs[entry.path().filename()] = support::text_of_file(entry.path());
-    }
-    report.report = nlohmann::json::parse(support::text_of_file(out + "/run.json"), nullptr, false);
-  }
-  return report;
-}
 
 // From the beginning of the line `before` lines above `at`, `count` lines.
 std::string lines_at(const std::string& text, std::size_t at, int before, int count) {
@@ -67,7 +39,7 @@ BothModes run_both(support::RunRequest request) {
 }
 
 BothModes run_both(const std::string& scenario) {
-  return {run_scenario(scenario, false), run_scenario(scenario, true)};
+  return run_both(support::RunRequest{.scenario = scenario});
 }
 
 void expect_equal(const BothModes& runs) {

@@ -1,4 +1,6 @@
 // `kill -9` of verbatim at any moment leaves nothing behind: no process, no shared memory, no file.
+#include "tests/support/leftovers.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,31 +17,8 @@
 namespace verbatim {
 namespace {
 
-namespace fs = std::filesystem;
-
-// Processes that carry `mark` in their environment (which a program keeps as it was started, whatever it does
-// to its own copy) or on their command line.
-std::set<pid_t> marked_processes(const std::string& mark) {
-  std::set<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string state = support::text_of_file("/proc/" + name + "/stat");
-    const std::size_t end = state.rfind(')');
-    if (end == std::string::npos || state.compare(end + 2, 1, "Z") == 0) continue;
-    const std::string text = support::text_of_file("/proc/" + name + "/environ") +
-                             support::text_of_file("/proc/" + name + "/cmdline");
-    if (text.find(mark) != std::string::npos) found.insert(std::stoi(name));
-  }
-  return found;
-}
-
-std::set<std::string> names_in(const std::string& folder) {
-  std::set<std::string> names;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) names.insert(entry.path().filename());
-  return names;
-}
+using support::marked_processes;
+using support::names_in;
 
 // A run whose programs carry the mark in their environment. It does not end by itself: the last never comes
 // back.

@@ -79,9 +79,11 @@ RunReport run(const RunRequest& request) {
     for (const auto& [name, value] : request.environment) words.push_back(name + "=" + value);
   }
   words.push_back(request.program.empty() ? verbatim_program() : request.program);
-  words.insert(words.end(), {"run", "--topology", topology(request.topology), "--out", out});
+  words.insert(words.end(), {"run", "--out", out});
+  if (request.scenario.empty()) words.insert(words.end(), {"--topology", topology(request.topology)});
   if (request.trace) words.insert(words.end(), {"--trace", trace});
   words.insert(words.end(), request.options.begin(), request.options.end());
+  if (!request.scenario.empty()) words.push_back(request.scenario);
   words.insert(words.end(), request.commands.begin(), request.commands.end());
 
   RunReport result;

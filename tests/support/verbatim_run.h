@@ -19,6 +19,7 @@ std::string verbatim_program();
 struct RunRequest {
   std::string topology = "two_hosts";              // name in topologies/, or a path
   std::vector<std::string> commands;               // "server=ibv_rc_pingpong"
+  std::string scenario;                            // a file instead of topology and commands
   std::vector<std::string> options;                // beyond --topology, --out and --trace
   bool trace = false;                              // keep the text trace
   std::string program;                             // another executable than the one built

@@ -38,7 +38,8 @@ void add_run(CLI::App& app, RunOptions& options) {
                    "wall time after which a program that computes without a call is given up (default: 60s)");
   verb->add_option("--trace", options.trace, "write the trace to this file, one fact a line");
   verb->add_option("--fault", options.faults,
-                   "a fault as in a scenario's \"faults\", JSON; once for each");
+                   "a fault as in a scenario's \"faults\", JSON; once for each")
+      ->allow_extra_args(false);
   verb->add_option("--pcap", options.pcap, "write the packets at both ends of every cable to this file (pcapng)");
   verb->add_flag("--verify", options.verify, "run twice and name the first difference");
   verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");

@@ -61,8 +61,15 @@ std::string milliseconds(Instant t) {
   return std::to_string(ps / 1'000'000'000) + "." + decimals + " ms";
 }
 
-std::vector<std::string> warnings_of(const RunPlan& plan, const RunFigures& figures) {
+std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunResult& result,
+                                     const RunFigures& figures) {
   std::vector<std::string> warnings;
+  for (std::size_t i = 0; i < result.programs.size(); ++i) {
+    const config::ProgramSpec& spec = plan.scenario.programs[i];
+    if (spec.kill.count() == 0 || result.programs[i].signal == SIGKILL) continue;
+    warnings.push_back("on host " + spec.host + ", `" + config::join_words(spec.command) +
+                       "` was not killed: it had ended before");
+  }
   for (std::size_t i = 0; i < figures.faults.size(); ++i) {
     const config::FaultSpec& fault = plan.scenario.faults[i];
     if (figures.faults[i].fired != 0) continue;
@@ -162,7 +169,7 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
                       {"fired", figures.faults[i].fired}});
   }
   std::vector<std::string> warnings = result.warnings;
-  for (std::string& warning : warnings_of(plan, figures)) warnings.push_back(std::move(warning));
+  for (std::string& warning : warnings_of(plan, result, figures)) warnings.push_back(std::move(warning));
   const Json json = {{"version", VERBATIM_VERSION},
                      {"seed", plan.scenario.seed},
                      {"digest", figures.digest},

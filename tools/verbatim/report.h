@@ -30,8 +30,9 @@ struct Verdict {
   std::vector<std::string> sentences;  // each says what was not as expected, and where
 };
 
-// One sentence for each fault that never happened.
-std::vector<std::string> warnings_of(const RunPlan& plan, const RunFigures& figures);
+// One sentence for each fault, and each kill, that never happened.
+std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunResult& result,
+                                     const RunFigures& figures);
 
 Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
               const ProgramOutput& output);

@@ -226,7 +226,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
     std::string failure = write_run_json(options.out, plan, result, figures, output);
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
-  for (const std::string& warning : warnings_of(plan, figures)) complain("warning: " + warning);
+  for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);
   for (const std::string& sentence : verdict.sentences) complain(sentence);
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;

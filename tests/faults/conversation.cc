@@ -1,0 +1,201 @@
+#include "tests/faults/conversation.h"
+
+#include <algorithm>
+
+namespace verbatim::faults {
+
+using test::Program;
+using test::SendRequest;
+using test::WqeOpcode;
+
+namespace {
+
+constexpr const char* kKinds[] = {"send",      "send-imm", "send-invalidate", "write",
+                                  "write-imm", "read",     "fetch-add",       "compare-swap"};
+constexpr const char* kActions[] = {"drop", "duplicate", "corrupt", "delay"};
+
+void print(std::ostream& stream, const char* name, const std::vector<Step>& steps) {
+  stream << name << ":";
+  for (const Step& step : steps) {
+    stream << ' ' << kKinds[static_cast<int>(step.kind)] << '/' << step.length
+           << (step.is_fenced ? "/fence" : "");
+  }
+  stream << '\n';
+}
+
+std::uint8_t seed_of(std::uint8_t side, std::size_t step) {
+  return static_cast<std::uint8_t>(side + 2 * step + 1);
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& stream, const Plan& plan) {
+  stream << "max_rd_atomic " << int{plan.max_rd_atomic} << ", psn " << plan.first_psn << ", ready receives "
+         << plan.ready_receives << ", retry_cnt " << int{plan.retry_cnt} << '\n';
+  print(stream, "a", plan.from_a);
+  print(stream, "b", plan.from_b);
+  for (const Loss& loss : plan.losses) {
+    stream << kActions[static_cast<int>(loss.action)] << ' ' << (loss.from_a ? 'a' : 'b') << ' ' << loss.nth
+           << ' ' << loss.delay_us << " us\n";
+  }
+  return stream;
+}
+
+test::PairOptions Conversation::options_of(const Plan& plan) {
+  test::PairOptions options;
+  options.buffer_bytes = kBufferBytes;
+  options.path.mtu = 1;      // 256 bytes
+  options.path.timeout = 8;  // 1.05 ms
+  options.path.retry_cnt = plan.retry_cnt;
+  options.path.min_rnr_timer = 1;
+  options.path.sq_psn = options.path.rq_psn = plan.first_psn;
+  options.path.max_rd_atomic = options.path.max_dest_rd_atomic = plan.max_rd_atomic;
+  return options;
+}
+
+Conversation::Conversation(const Plan& plan) : plan_(plan), pair_(options_of(plan)) {
+  for (const Loss& loss : plan_.losses) {
+    Rule rule;
+    rule.action = loss.action;
+    rule.selection.first = loss.nth;
+    rule.delay = std::chrono::duration_cast<Duration>(std::chrono::microseconds(loss.delay_us));
+    script_.add(rule, loss.from_a ? *pair_.world.client_port : *pair_.world.server_port);
+  }
+}
+
+std::uint64_t Conversation::word(Side& side, std::uint64_t offset) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, side.program.memory.at(Program::kBuffer + offset, 8).data(), 8);
+  return value;
+}
+
+void Conversation::post_receive(Side& side, std::uint32_t number) {
+  side.program.post_recv(side.qp, number, {side.sge(kReceived + number * kSlot, kSlot)});
+}
+
+void Conversation::post(Side& side, Side& peer, const std::vector<Step>& steps, std::uint8_t seed) {
+  std::uint64_t compares = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    const std::uint64_t slot = i * kSlot;
+    side.fill(kOut + slot, step.length, seed_of(seed, i));
+    SendRequest request;
+    request.wr_id = i;
+    request.rkey = peer.mr.rkey;
+    request.sges = {side.sge(kOut + slot, step.length)};
+    request.immediate = static_cast<std::uint32_t>(i);
+    if (step.is_fenced) request.flags |= protocol::kWqeFence;
+    switch (step.kind) {
+      case Kind::kSend:
+        break;
+      case Kind::kSendImm:
+        request.opcode = WqeOpcode::kSendWithImm;
+        break;
+      case Kind::kSendInvalidate:
+        // A key of its own: a second execution would find it invalid.
+        request.opcode = WqeOpcode::kSendWithInvalidate;
+        request.immediate = peer.program.reg_mr(Program::kBuffer, 64, ib::kLocalWrite | ib::kRemoteRead).rkey;
+        break;
+      case Kind::kWrite:
+      case Kind::kWriteImm:
+        request.opcode = step.kind == Kind::kWrite ? WqeOpcode::kRdmaWrite : WqeOpcode::kRdmaWriteWithImm;
+        request.remote_va = Program::kBuffer + kWritten + slot;
+        break;
+      case Kind::kRead:
+        request.opcode = WqeOpcode::kRdmaRead;
+        peer.fill(kReadFrom + slot, step.length, seed_of(seed, i));
+        request.remote_va = Program::kBuffer + kReadFrom + slot;
+        request.sges = {side.sge(kReadInto + slot, step.length)};
+        break;
+      case Kind::kFetchAdd:
+        request.opcode = WqeOpcode::kAtomicFetchAdd;
+        request.remote_va = Program::kBuffer + kCounter;
+        request.compare_add = std::uint64_t{1} << i;
+        request.sges = {side.sge(kResults + i * 8, 8)};
+        break;
+      case Kind::kCompareSwap:
+        request.opcode = WqeOpcode::kAtomicCompareSwap;
+        request.remote_va = Program::kBuffer + kWord;
+        request.compare_add = compares;
+        request.swap = ++compares;
+        request.sges = {side.sge(kResults + i * 8, 8)};
+        break;
+    }
+    side.program.post_send(side.qp, request);
+  }
+}
+
+std::string Conversation::run() {
+  const auto count = [](const std::vector<Step>& steps) {
+    return static_cast<std::uint32_t>(
+        std::count_if(steps.begin(), steps.end(), [](const Step& step) { return consumes(step.kind); }));
+  };
+  const std::uint32_t to_a = count(plan_.from_b), to_b = count(plan_.from_a);
+  std::uint32_t posted_a = 0, posted_b = 0;
+  while (posted_a < std::min(to_a, plan_.ready_receives)) post_receive(pair_.a, posted_a++);
+  while (posted_b < std::min(to_b, plan_.ready_receives)) post_receive(pair_.b, posted_b++);
+  post(pair_.a, pair_.b, plan_.from_a, 0);
+  post(pair_.b, pair_.a, plan_.from_b, 1);
+  for (int look = 0; look < 5'000; ++look) {
+    pair_.world.run_for(Duration(200'000'000));
+    if (posted_a < to_a) post_receive(pair_.a, posted_a++);
+    if (posted_b < to_b) post_receive(pair_.b, posted_b++);
+    if (posted_a == to_a && posted_b == to_b && pair_.world.engine.empty()) break;
+  }
+  if (!pair_.world.engine.empty()) return "it never ends";
+  std::string wrong = check("a", pair_.a, pair_.b, plan_.from_a, 0);
+  if (wrong.empty()) wrong = check("b", pair_.b, pair_.a, plan_.from_b, 1);
+  return wrong;
+}
+
+std::string Conversation::check(const char* name, Side& side, Side& peer, const std::vector<Step>& steps,
+                                std::uint8_t seed) {
+  const auto wrong = [&](std::size_t i, const std::string& what) {
+    return std::string(name) + "'s step " + std::to_string(i) + ": " + what;
+  };
+  const auto sent = side.program.drain(side.send_cq), received = peer.program.drain(peer.recv_cq);
+  std::size_t next_receive = 0;
+  std::uint64_t sum = 0, compares = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    const std::uint64_t slot = i * kSlot;
+    if (i >= sent.size()) return wrong(i, "no completion");
+    if (sent[i].status != 0) return wrong(i, "status " + std::to_string(sent[i].status));
+    if (sent[i].wr_id != i) return wrong(i, "completed out of order");
+    if (consumes(step.kind)) {
+      if (next_receive >= received.size()) return wrong(i, "nothing received");
+      const protocol::Cqe& receive = received[next_receive];
+      const std::uint64_t at = kReceived + next_receive * kSlot;
+      if (receive.status != 0 || receive.wr_id != next_receive) return wrong(i, "received out of order");
+      if (receive.byte_length != step.length) return wrong(i, "received another length");
+      if (step.kind != Kind::kWriteImm && !peer.equals(at, step.length, seed_of(seed, i))) {
+        return wrong(i, "received other bytes");
+      }
+      if ((step.kind == Kind::kSendImm || step.kind == Kind::kWriteImm) && receive.immediate != i) {
+        return wrong(i, "received another immediate");
+      }
+      ++next_receive;
+    }
+    if (writes(step.kind) && !peer.equals(kWritten + slot, step.length, seed_of(seed, i))) {
+      return wrong(i, "wrote other bytes");
+    }
+    if (step.kind == Kind::kRead && !side.equals(kReadInto + slot, step.length, seed_of(seed, i))) {
+      return wrong(i, "read other bytes");
+    }
+    if (step.kind == Kind::kFetchAdd) {
+      if (word(side, kResults + i * 8) != sum)
+        return wrong(i, "the counter was not what the additions before made it");
+      sum += std::uint64_t{1} << i;
+    }
+    if (step.kind == Kind::kCompareSwap && word(side, kResults + i * 8) != compares++) {
+      return wrong(i, "the word was not what the swaps before made it");
+    }
+  }
+  if (sent.size() != steps.size()) return std::string(name) + " has completions of nothing";
+  if (received.size() != next_receive) return std::string(name) + "'s peer consumed receives for nothing";
+  if (word(peer, kCounter) != sum) return std::string(name) + "'s additions happened more or less than once";
+  if (word(peer, kWord) != compares) return std::string(name) + "'s swaps happened more or less than once";
+  return "";
+}
+
+}  // namespace verbatim::faults

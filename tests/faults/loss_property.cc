@@ -1,0 +1,90 @@
+#include "tests/faults/loss_property.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <sstream>
+
+#include "tests/faults/conversation.h"
+
+namespace verbatim::faults {
+
+namespace {
+
+rc::Gen<Step> any_step() {
+  return rc::gen::build<Step>(
+      rc::gen::set(&Step::kind,
+                   rc::gen::map(rc::gen::inRange(0, 8), [](int n) { return static_cast<Kind>(n); })),
+      // Up to six packets, and often exactly whole ones.
+      rc::gen::set(&Step::length, rc::gen::oneOf(rc::gen::inRange<std::uint32_t>(0, 1400),
+                                                 rc::gen::element<std::uint32_t>(0, 256, 512, 1024))),
+      rc::gen::set(&Step::is_fenced, rc::gen::map(rc::gen::inRange(0, 6), [](int n) { return n == 5; })));
+}
+
+rc::Gen<std::vector<Step>> any_steps() {
+  return rc::gen::mapcat(rc::gen::inRange<std::size_t>(0, 31), [](std::size_t n) {
+    return rc::gen::container<std::vector<Step>>(
+        n, rc::gen::map(any_step(), [](Step step) {
+          if (step.kind == Kind::kFetchAdd || step.kind == Kind::kCompareSwap) step.length = 8;
+          return step;
+        }));
+  });
+}
+
+rc::Gen<Loss> any_loss() {
+  return rc::gen::build<Loss>(
+      rc::gen::set(&Loss::from_a),
+      rc::gen::set(&Loss::action,
+                   rc::gen::map(rc::gen::inRange(0, 4), [](int n) { return static_cast<Action>(n); })),
+      rc::gen::set(&Loss::nth, rc::gen::oneOf(rc::gen::inRange<std::uint32_t>(1, 20),
+                                              rc::gen::inRange<std::uint32_t>(1, 200))),
+      rc::gen::set(&Loss::delay_us, rc::gen::element<std::uint32_t>(0, 1, 5, 50, 500, 1'000, 3'000)));
+}
+
+// A retry needs a packet that did not come, or came late; a double one does no harm.
+std::vector<Loss> at_most_seven_harmful(std::vector<Loss> losses) {
+  int harmful = 0;
+  std::erase_if(losses, [&](const Loss& loss) { return loss.action != Action::kDuplicate && ++harmful > 7; });
+  return losses;
+}
+
+Plan any_plan() {
+  Plan plan;
+  plan.from_a = *any_steps();
+  plan.from_b = *any_steps();
+  plan.losses = at_most_seven_harmful(*rc::gen::container<std::vector<Loss>>(any_loss()));
+  plan.max_rd_atomic = *rc::gen::element<std::uint8_t>(1, 2, 4, 16);
+  plan.first_psn = *rc::gen::element<std::uint32_t>(1000, 0xffffff, 0xfffff0, 0x7fffff);
+  plan.ready_receives = *rc::gen::element<std::uint32_t>(64, 64, 0, 3);
+  return plan;
+}
+
+}  // namespace
+
+void expect_right_data_whatever_is_lost(std::uint64_t seed, int plans) {
+  rc::detail::TestParams params;
+  params.seed = seed;
+  params.maxSuccess = plans;
+  std::uint64_t with_retransmissions = 0;
+  const auto result = rc::detail::checkTestable(
+      [&] {
+        const Plan plan = any_plan();
+        Conversation conversation(plan);
+        const std::string wrong = conversation.run();
+        if (conversation.retransmissions() > 0) ++with_retransmissions;
+        if (wrong.empty()) return;
+        std::ostringstream text;
+        text << wrong << '\n' << plan;
+        RC_FAIL(text.str());
+      },
+      rc::detail::TestMetadata(), params);
+  if (!result.template is<rc::detail::SuccessResult>()) {
+    std::ostringstream text;
+    rc::detail::printResultMessage(result, text);
+    ADD_FAILURE() << text.str();
+  }
+  EXPECT_GT(with_retransmissions, static_cast<std::uint64_t>(plans) / 3)
+      << "most plans should lose something";
+}
+
+}  // namespace verbatim::faults

@@ -1,0 +1,86 @@
+// A program killed at any point of its run: its peer is told by the fabric's silence, everything it had
+// posted is flushed, the run ends and nothing is left.
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/support/leftovers.h"
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim::loss {
+namespace {
+
+using support::RunReport;
+
+RunReport run_killed(const std::string& folder, int victim, std::int64_t when_us, const std::string& mark,
+                     bool call_by_call = false) {
+  nlohmann::json programs = {{{"host", "server"}, {"command", TRAFFIC_PROGRAM}},
+                             {{"host", "client"}, {"command", TRAFFIC_PROGRAM " server"}, {"start", "1 ms"}}};
+  for (auto& program : programs) program["env"] = {{"MARK", mark}};
+  if (victim >= 0) programs[victim]["kill"] = std::to_string(when_us) + " us";
+  const std::string path = folder + "/scenario.json";
+  std::ofstream(path) << nlohmann::json{{"topology", support::topology("two_hosts")}, {"programs", programs}};
+  support::RunRequest request;
+  request.scenario = path;
+  if (call_by_call) request.options = {"--call-by-call"};
+  return support::run(request);
+}
+
+TEST(Kill, at_each_of_a_hundred_points) {
+  const support::TemporaryFolder folder;
+  const std::string mark = "verbatim-kill-" + std::to_string(::getpid());
+  const auto shared_before = support::names_in("/dev/shm");
+  const RunReport whole = run_killed(folder.path(), -1, 0, mark);
+  ASSERT_EQ(whole.code, 0) << whole.story();
+  ASSERT_EQ(whole.output("server"), "all sent and received\n");
+  const auto end_us = whole.report["virtual_time_ps"].get<std::int64_t>() / 1'000'000;
+  int timed_out = 0, gone = 0;
+  for (int point = 0; point < 100; ++point) {
+    const int victim = point % 2;
+    const std::int64_t start_us = victim == 0 ? 0 : 1'000;
+    const std::int64_t from = victim == 0 ? 900 : 1'000;  // before that the server only waits
+    const std::int64_t when = std::max(start_us + 1, from + (end_us - from) * point / 100);
+    const RunReport run = run_killed(folder.path(), victim, when, mark);
+    SCOPED_TRACE("program " + std::to_string(victim) + " killed at " + std::to_string(when) + " us" +
+                 run.story());
+    EXPECT_EQ(run.code, 0);
+    ASSERT_TRUE(run.report.is_object());
+    EXPECT_EQ(run.report["outcome"], "finished");
+    EXPECT_EQ(run.report["programs"][victim]["signal"], SIGKILL);
+    EXPECT_EQ(run.report["programs"][1 - victim]["exit_code"], 0);
+    const std::string& said = run.output(victim == 0 ? "client" : "server");
+    const bool timeout = said.find("transport retry counter exceeded; ") == 0;
+    const bool went = said.find("the other end went away") != std::string::npos;
+    EXPECT_TRUE(timeout || went || said == "all sent and received\n") << said;
+    timed_out += timeout;
+    gone += went;
+    EXPECT_TRUE(support::marked_processes(mark).empty());
+  }
+  EXPECT_EQ(support::names_in("/dev/shm"), shared_before);
+  EXPECT_GT(timed_out, 20);
+  EXPECT_GT(gone, 20);
+}
+
+TEST(Kill, at_the_same_instant_in_slices_and_call_by_call) {
+  const support::TemporaryFolder folder;
+  for (const int victim : {0, 1}) {
+    for (const std::int64_t when : {1'250, 1'350, 1'400}) {
+      const RunReport slices = run_killed(folder.path(), victim, when, "x");
+      const RunReport oracle = run_killed(folder.path(), victim, when, "x", true);
+      EXPECT_EQ(slices.code, 0) << slices.story();
+      EXPECT_EQ(slices.digest(), oracle.digest())
+          << victim << " at " << when << slices.story() << oracle.story();
+    }
+  }
+}
+
+TEST(Kill, a_kill_that_comes_too_late_is_a_warning) {
+  const support::TemporaryFolder folder;
+  const RunReport run = run_killed(folder.path(), 0, 9'000'000, "x");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_NE(run.err.find("warning: on host server, "), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find(" was not killed: it had ended before"), std::string::npos) << run.err;
+}
+
+}  // namespace
+}  // namespace verbatim::loss
