@@ -17,13 +17,4 @@ void IntervalTimer::on_due() {
   send_signal(process_, SIGALRM);
 }
 
-void send_signal(Process& process, int signal) {
-  if (process.disposition(signal) == protocol::kSignalIgnored) return;
-  for (auto& thread : process.threads()) {
-    if (thread->state() == Thread::State::kDead) continue;
-    thread->interrupt(signal);
-    return;
-  }
-}
-
 }  // namespace verbatim::supervisor

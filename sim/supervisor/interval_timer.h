@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sim/core/engine.h"
-#include "sim/supervisor/thread.h"
+#include "sim/supervisor/signals.h"
 
 namespace verbatim::supervisor {
 
@@ -29,8 +29,5 @@ class IntervalTimer {
   Duration interval_{};
   Timer timer_;
 };
-
-// Sends `signal` to a process: ignored, or interrupts its first living thread.
-void send_signal(Process& process, int signal);
 
 }  // namespace verbatim::supervisor

@@ -12,12 +12,13 @@
 namespace verbatim::supervisor {
 
 Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts,
-               const ManagementNetworkSpec& network, const SupervisorOptions& options, Output output, Warn warn,
-               MakeThread make_thread)
+               const ManagementNetworkSpec& network, const SupervisorOptions& options, ProcessTable& table,
+               Output output, Warn warn, MakeThread make_thread)
     : engine_(engine),
       tracer_(tracer),
       hosts_(hosts),
       options_(options),
+      table_(table),
       network_(engine, tracer, hosts, network),
       output_(std::move(output)),
       warn_(std::move(warn)),
@@ -119,6 +120,13 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
       return &Kernel::sys_pause;
     case SYS_futex:
       return &Kernel::sys_futex;
+    case SYS_fork:
+    case SYS_vfork:
+      return &Kernel::copy_process;
+    case SYS_wait4:
+      return &Kernel::sys_wait4;
+    case SYS_waitid:
+      return &Kernel::sys_waitid;
     case SYS_clone:
       return &Kernel::sys_clone;
     case SYS_exit:
@@ -139,6 +147,8 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_getpgid:
     case SYS_getpgrp:
     case SYS_getsid:
+    case SYS_setpgid:
+    case SYS_setsid:
       return &Kernel::sys_identity;
     default:
       return nullptr;
@@ -190,6 +200,10 @@ void Kernel::release(Process& process) {
   process.interval_timer().reset();
   for (auto& context : process.contexts()) context->close();
   process.close_all();
+  forget_waits(process);
+}
+
+void Kernel::forget_waits(Process& process) {
   for (auto it = futexes_.begin(); it != futexes_.end();) {
     it = it->first.first == process.pid() ? futexes_.erase(it) : std::next(it);
   }

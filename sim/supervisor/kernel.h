@@ -32,7 +32,7 @@ class Kernel {
   using MakeThread = std::function<Thread*(Process&)>;
 
   Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts, const ManagementNetworkSpec& network,
-         const SupervisorOptions& options, Output output, Warn warn, MakeThread make_thread);
+         const SupervisorOptions& options, ProcessTable& table, Output output, Warn warn, MakeThread make_thread);
   ~Kernel();
 
   Outcome execute(Thread& thread);
@@ -44,6 +44,8 @@ class Kernel {
   Duration cost(Thread& thread);
   // A thread has ended: its id word is cleared and whoever waits for it is woken, as the Linux kernel does.
   void thread_ended(Thread& thread);
+  // A call that waits in `process` is not there any more: another program has taken the process over.
+  void forget_waits(Process& process);
   // A process has ended: its descriptors and devices go.
   void release(Process& process);
 
@@ -97,8 +99,15 @@ class Kernel {
   Outcome sys_sysinfo(Thread& thread);
   Outcome sys_getrandom(Thread& thread);
   Outcome sys_affinity(Thread& thread);
+  // Processes among each other (kernel_family.cc)
+  Outcome copy_process(Thread& thread);
+  Outcome sys_wait4(Thread& thread);
+  Outcome sys_waitid(Thread& thread);
   Outcome sys_kill(Thread& thread);
   Outcome sys_identity(Thread& thread);
+  Process* find_process(const Process& seen_from, std::uint32_t pid) const;
+  bool has_child(Process& parent, std::uint32_t pid, std::uint32_t group) const;
+  std::optional<EndedChild> take_child(Thread& thread, std::uint32_t pid, std::uint32_t group, int options, int* error);
 
   // Devices (kernel_device.cc)
   Answer list_devices(Process& process, std::span<std::byte> mailbox);
@@ -136,6 +145,7 @@ class Kernel {
   Tracer& tracer_;
   const std::vector<HostSpec>& hosts_;
   const SupervisorOptions& options_;
+  ProcessTable& table_;
   TcpNetwork network_;
   Output output_;
   Warn warn_;

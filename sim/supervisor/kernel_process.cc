@@ -14,14 +14,10 @@
 
 namespace verbatim::supervisor {
 
-// Threads only: a process that splits needs its own slot and descriptors before its first instruction.
 Kernel::Outcome Kernel::sys_clone(Thread& thread) {
   const auto& a = thread.call().arguments;
   constexpr std::int64_t kThreadFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS;
-  if ((a[0] & kThreadFlags) != kThreadFlags || a[1] == 0) {
-    warn_(thread.process(), "starting processes (fork, vfork) is not simulated; the program got ENOSYS");
-    return Answer{-ENOSYS};
-  }
+  if ((a[0] & kThreadFlags) != kThreadFlags || a[1] == 0) return copy_process(thread);
   Thread* made = make_thread_(thread.process());
   if (made == nullptr) return Answer{-EAGAIN};
   if ((a[0] & CLONE_CHILD_CLEARTID) != 0) made->set_clear_tid(static_cast<std::uint64_t>(a[3]));
@@ -81,19 +77,6 @@ Kernel::Outcome Kernel::sys_affinity(Thread& thread) {
   const std::uint64_t mask = 1;
   const bool stored = thread.process().memory().store(static_cast<std::uint64_t>(a[2]), mask);
   return Answer{stored ? static_cast<std::int64_t>(sizeof mask) : -EFAULT};
-}
-
-Kernel::Outcome Kernel::sys_kill(Thread& thread) {
-  warn_(thread.process(), "signals to other processes are not simulated; the program got ESRCH");
-  return Answer{-ESRCH};
-}
-
-Kernel::Outcome Kernel::sys_identity(Thread& thread) {
-  const PendingCall& call = thread.call();
-  if (call.number != SYS_getpgrp && call.arguments[0] != 0 && call.arguments[0] != thread.process().pid()) {
-    return Answer{-ESRCH};
-  }
-  return Answer{thread.process().pid()};
 }
 
 }  // namespace verbatim::supervisor

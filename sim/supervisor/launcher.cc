@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -160,11 +161,10 @@ struct ChildPlan {
   // A program that gains privilege by exec would lose the preloaded libraries, and is not ours to hold.
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (getppid() != plan.parent) _exit(127);
-  sigset_t empty;
-  sigemptyset(&empty);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  sigprocmask(SIG_SETMASK, &empty, nullptr);
-  umask(022);
+  for (const int signal : plan.request->ignored_signals) ::signal(signal, SIG_IGN);
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &plan.request->signal_mask, nullptr, sizeof(std::uint64_t));
+  umask(plan.request->umask);
   fix_limits();
   reset_scheduling();
   cpu_set_t cores;
@@ -179,14 +179,18 @@ struct ChildPlan {
   if (dup2(plan.request->region_fd, protocol::kRegionFd) < 0) fail();
   if (dup2(plan.placeholder_fd, protocol::kPlaceholderFd) < 0) fail();
   if (dup2(plan.directory_fd, protocol::kShimDirectoryFd) < 0) fail();
-  if (dup2(plan.error_fd, 3) < 0 || fcntl(3, F_SETFD, FD_CLOEXEC) < 0) fail();
-  syscall(SYS_close_range, 4, protocol::kShimDirectoryFd - 1, 0);
-  syscall(SYS_close_range, protocol::kFdLimit, ~0u, 0);
+  syscall(SYS_close_range, 3, protocol::kShimDirectoryFd - 1, 0);
+  for (const int fd : plan.request->placeholders) {
+    if (dup2(plan.placeholder_fd, fd) < 0) fail();
+  }
+  for (const auto& [fd, ours] : plan.request->descriptors) {
+    if (dup2(ours, fd) < 0) fail();
+  }
+  syscall(SYS_close_range, protocol::kFdLimit, ~0u, CLOSE_RANGE_CLOEXEC);
   if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0) {
     execve(plan.request->path.c_str(), plan.argv, plan.envp);
   }
-  const int error = errno;
-  [[maybe_unused]] const ssize_t n = write(3, &error, sizeof error);
+  fail();
   _exit(127);
 }
 
@@ -197,7 +201,7 @@ std::vector<std::string> padded_environment(const LaunchRequest& request) {
   environment.push_back("LD_PRELOAD=" + through + "libverbatim_runtime.so:" + through + "libibverbs.so.1:" + through +
                         "librdmacm.so.1");
   environment.push_back("GLIBC_TUNABLES=glibc.pthread.rseq=0");
-  for (const auto& [name, value] : request.environment) environment.push_back(name + "=" + value);
+  environment.insert(environment.end(), request.environment.begin(), request.environment.end());
   std::size_t size = request.path.size() + 1;
   for (const std::string& text : request.arguments) size += text.size() + 1;
   for (const std::string& text : environment) size += text.size() + 1;
@@ -257,6 +261,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
   LaunchRequest moved = request;
   moved.region_fd = fcntl(request.region_fd, F_DUPFD_CLOEXEC, protocol::kFdLimit);
   if (moved.region_fd < 0) moved.region_fd = dup(request.region_fd);
+  for (auto& [fd, ours] : moved.descriptors) ours = high(ours);
   plan.request = &moved;
 
   launched.pid = fork();
@@ -265,6 +270,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
                        plan.error_fd, moved.region_fd}) {
     close(fd);
   }
+  for (const auto& [fd, ours] : moved.descriptors) close(ours);
   launched.stdout_fd = out[0];
   launched.stderr_fd = err[0];
   if (launched.pid < 0) {

@@ -7,8 +7,8 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace verbatim::supervisor {
@@ -25,12 +25,18 @@ bool asks_for_privilege(const std::string& path);
 struct LaunchRequest {
   std::string path;  // absolute
   std::vector<std::string> arguments;
-  std::map<std::string, std::string> environment;
+  std::vector<std::string> environment;  // "NAME=value"
   std::string working_directory;
   std::string shim_directory;
   int region_fd = -1;
   int core = 0;
   std::array<std::uint8_t, 16> random_bytes{};  // AT_RANDOM
+  // What exec inherits; the first program of a process has none of it.
+  unsigned umask = 022;
+  std::uint64_t signal_mask = 0;
+  std::vector<int> ignored_signals;
+  std::vector<int> placeholders;                  // descriptors that stand for virtual ones
+  std::vector<std::pair<int, int>> descriptors;   // number there, and the simulator's own, which launch() closes
 };
 
 struct LaunchedProcess {

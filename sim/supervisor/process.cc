@@ -10,19 +10,39 @@
 namespace verbatim::supervisor {
 
 Process::Process(std::size_t program, std::uint32_t pid, const HostSpec& host, std::size_t host_index,
-                 std::string name, Rng random)
+                 std::string name, Rng random, std::unique_ptr<ProcessRegion> region)
     : program_(program),
       pid_(pid),
       host_(host),
       host_index_(host_index),
       name_(std::move(name)),
-      random_(random) {}
+      random_(random),
+      region_(std::move(region)) {
+  family_.group = family_.session = pid;
+}
 
 Process::~Process() = default;
 
 void Process::set_native_pid(pid_t pid) {
   native_pid_ = pid;
   memory_ = std::make_unique<ProcessMemory>(pid);
+}
+
+void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, pid_t pid) {
+  for (auto& thread : threads_) {
+    thread->die();
+    former_threads_.push_back(std::move(thread));
+  }
+  threads_.clear();
+  for (auto& context : contexts_) context->close();
+  contexts_.clear();
+  analyst_.reset();
+  name_ = std::move(name);
+  region_ = std::move(region);
+  for (const auto& [fd, file] : files_) region_->set_virtual(fd, true);
+  attached = false;
+  ++executions_;
+  set_native_pid(pid);
 }
 
 VirtualFilePtr Process::file(std::int64_t fd) const {
@@ -42,7 +62,7 @@ void Process::install_at(int fd, VirtualFilePtr file) {
   close(fd);
   file->add_descriptor();
   files_[fd] = std::move(file);
-  region_.set_virtual(fd, true);
+  region_->set_virtual(fd, true);
 }
 
 bool Process::close(int fd) {
@@ -50,7 +70,7 @@ bool Process::close(int fd) {
   if (it == files_.end()) return false;
   const VirtualFilePtr file = std::move(it->second);
   files_.erase(it);
-  region_.set_virtual(fd, false);
+  region_->set_virtual(fd, false);
   file->drop_descriptor();
   return true;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/core/rng.h"
+#include "sim/supervisor/family.h"
 #include "sim/supervisor/process_memory.h"
 #include "sim/supervisor/process_region.h"
 #include "sim/supervisor/supervisor.h"
@@ -26,7 +27,7 @@ class LoopAnalyst;
 class Process {
  public:
   Process(std::size_t program, std::uint32_t pid, const HostSpec& host, std::size_t host_index, std::string name,
-          Rng random);
+          Rng random, std::unique_ptr<ProcessRegion> region);
   ~Process();
 
   std::size_t program() const { return program_; }
@@ -34,7 +35,8 @@ class Process {
   const HostSpec& host() const { return host_; }
   std::size_t host_index() const { return host_index_; }
   const std::string& name() const { return name_; }
-  ProcessRegion& region() { return region_; }
+  ProcessRegion& region() { return *region_; }
+  Family& family() { return family_; }
   ProcessMemory& memory() { return *memory_; }
   Rng& random() { return random_; }
 
@@ -42,6 +44,11 @@ class Process {
   void set_native_pid(pid_t pid);
 
   std::vector<std::unique_ptr<Thread>>& threads() { return threads_; }
+
+  // Another program takes the process over: a new region, a new Linux process, no thread yet. Devices are closed.
+  void replace(std::string name, std::unique_ptr<ProcessRegion> region, pid_t pid);
+  // How often it has executed a program.
+  unsigned executions() const { return executions_; }
 
   // Virtual descriptors. The kernel's table holds a placeholder under each number; the caller's answer makes it.
   VirtualFilePtr file(std::int64_t fd) const;
@@ -60,7 +67,7 @@ class Process {
 
   // What the program has set for a signal.
   protocol::SignalDisposition disposition(int signal) {
-    return static_cast<protocol::SignalDisposition>(region_.header().dispositions[signal]);
+    return static_cast<protocol::SignalDisposition>(region_->header().dispositions[signal]);
   }
   // alarm() and setitimer(ITIMER_REAL); made at first use.
   std::unique_ptr<IntervalTimer>& interval_timer() { return interval_timer_; }
@@ -76,6 +83,7 @@ class Process {
   }
 
   bool alive = true;
+  int exit_status = 0;  // when it is not, as wait(2) tells it
   bool attached = false;
 
  private:
@@ -85,10 +93,13 @@ class Process {
   std::size_t host_index_;
   std::string name_;
   Rng random_;
-  ProcessRegion region_;
+  std::unique_ptr<ProcessRegion> region_;
+  Family family_;
+  unsigned executions_ = 0;
   std::unique_ptr<ProcessMemory> memory_;
   pid_t native_pid_ = -1;
   std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<std::unique_ptr<Thread>> former_threads_;  // of programs before; one of them may be asking right now
   std::map<int, VirtualFilePtr> files_;
   std::vector<std::unique_ptr<DeviceContext>> contexts_;
   std::set<std::string> warnings_;

@@ -1,6 +1,8 @@
 #include "sim/supervisor/process_region.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +18,21 @@ ProcessRegion::ProcessRegion() {
   fd_ = memfd_create("verbatim-region", MFD_CLOEXEC);
   if (fd_ < 0) fail("cannot make the memory shared with a program (memfd_create)");
   if (ftruncate(fd_, static_cast<off_t>(protocol::kRegionSize)) != 0) fail("cannot size the shared memory");
+  map();
+}
+
+ProcessRegion::ProcessRegion(const std::string& path) {
+  fd_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct stat status;
+  if (fd_ < 0 || fstat(fd_, &status) != 0) fail("cannot open the memory of a copied process");
+  if (!S_ISREG(status.st_mode) || status.st_size != static_cast<off_t>(protocol::kRegionSize)) {
+    errno = EINVAL;
+    fail("the memory of a copied process is of another size");
+  }
+  map();
+}
+
+void ProcessRegion::map() {
   void* base = mmap(nullptr, protocol::kRegionSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
   if (base == MAP_FAILED) fail("cannot map the memory shared with a program");
   base_ = static_cast<std::byte*>(base);

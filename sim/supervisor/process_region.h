@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "verbs_shim/protocol/region.h"
 
@@ -13,6 +14,8 @@ namespace verbatim::supervisor {
 class ProcessRegion {
  public:
   ProcessRegion();  // throws std::system_error when memory or descriptors are exhausted
+  // Maps the region that a process made for its copy; throws std::system_error when it cannot be opened or is none.
+  explicit ProcessRegion(const std::string& path);
   ~ProcessRegion();
   ProcessRegion(const ProcessRegion&) = delete;
   ProcessRegion& operator=(const ProcessRegion&) = delete;
@@ -32,6 +35,8 @@ class ProcessRegion {
   void close_fd();
 
  private:
+  void map();
+
   int fd_ = -1;
   std::byte* base_ = nullptr;
 };

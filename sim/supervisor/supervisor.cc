@@ -133,25 +133,21 @@ void Supervisor::Impl::start(std::size_t index) {
     return end_background();
   }
   const std::string& name = spec.arguments[0];
-  processes_.push_back(std::make_unique<Process>(
-      index, pid, host, spec.host, name.substr(name.rfind('/') + 1), Rng(options_.seed, stream + "/random")));
+  processes_.push_back(std::make_unique<Process>(index, pid, host, spec.host, name.substr(name.rfind('/') + 1),
+                                                 Rng(options_.seed, stream + "/random"),
+                                                 std::make_unique<ProcessRegion>()));
   Process& process = *processes_.back();
-  protocol::RegionHeader& header = process.region().header();
-  header.virtual_pid = pid;
-  header.parent_virtual_pid = 1;
-  header.thread_count = 1;
-  header.epoch_ns = options_.epoch_ns;
-  header.timestamp_counter_hz = host.timestamp_counter_hz;
-  header.costs = host.costs;
-  header.own_effect_ps = to_ps(horizon_.own_effect(spec.host));
+  describe(process.region(), pid, Family::kInit, spec.host);
   process.region().slot(0).virtual_tid = pid;
   process.region().slot(0).clock_ps = to_ps(engine_.now());
   process.install_at(1, std::make_shared<OutputFile>(1));
   process.install_at(2, std::make_shared<OutputFile>(2));
 
   request.arguments = spec.arguments;
-  request.environment = {{"PATH", kProgramPath}, {"HOME", "/"}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
-  for (const auto& [key, value] : spec.environment) request.environment[key] = value;
+  std::map<std::string, std::string> environment = {
+      {"PATH", kProgramPath}, {"HOME", "/"}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
+  for (const auto& [key, value] : spec.environment) environment[key] = value;
+  for (const auto& [key, value] : environment) request.environment.push_back(key + "=" + value);
   request.working_directory = spec.working_directory;
   request.shim_directory = options_.shim_directory;
   request.region_fd = process.region().fd();
@@ -169,33 +165,17 @@ void Supervisor::Impl::start(std::size_t index) {
     return end_background();
   }
   process.set_native_pid(launched.pid);
-  process.memory().set_write_listener([this, &process](std::uint64_t address, std::size_t length) {
-    on_memory_written(process, address, length);
-  });
-  process.region().close_fd();
-  token_.watch(launched.stdout_fd, [this, &process](std::string_view bytes) {
-    output(process, 1, std::as_bytes(std::span(bytes)));
-  });
-  token_.watch(launched.stderr_fd, [this, &process](std::string_view bytes) {
-    output(process, 2, std::as_bytes(std::span(bytes)));
-  });
   result_.programs[index].started = true;
   spdlog::debug("{} started as process {}", title(process), launched.pid);
-  tracer_.record(host.component, TraceEvent::kProgramStarted, pid);
-
   if (asks_for_privilege(request.path)) {
     warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
   }
 
-  process.set_owner(this);
-  running_ = nullptr;
-  make_thread(process);
-  take_request(process);
+  begin(process, launched);
 }
 
-Thread* Supervisor::Impl::make_thread(Process& process) {
+Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {
   auto& threads = process.threads();
-  std::uint32_t slot = 0;
   const auto taken = [&] {
     return std::any_of(threads.begin(), threads.end(), [&](const auto& thread) {
       return thread->state() != Thread::State::kDead && thread->slot() == slot;
@@ -227,11 +207,15 @@ void Supervisor::Impl::end_thread(Thread& thread) {
 void Supervisor::Impl::end(Process& process) {
   token_.drain();
   reap(process);
-  ProgramResult& result = result_.programs[process.program()];
+  const int status = process.exit_status;
   tracer_.record(process.host().component, TraceEvent::kProgramExited, process.pid(),
-                 static_cast<std::uint64_t>(result.exit_code), static_cast<std::uint64_t>(result.signal));
-  listener_->on_exit(process.program());
-  starts_[process.program()]->kill.cancel();
+                 static_cast<std::uint64_t>(WIFEXITED(status) ? WEXITSTATUS(status) : 0),
+                 static_cast<std::uint64_t>(WIFSIGNALED(status) ? WTERMSIG(status) : 0));
+  if (!program_alive(process.program())) {
+    listener_->on_exit(process.program());
+    starts_[process.program()]->kill.cancel();
+  }
+  if (!finished_) end_family(process, status);
   end_background();
 }
 
@@ -240,14 +224,16 @@ void Supervisor::Impl::reap(Process& process) {
   process.alive = false;
   int status = 0;
   waitpid(process.native_pid(), &status, 0);
+  process.exit_status = status;
+  for (auto& thread : process.threads()) thread->die();
+  kernel_.release(process);
+  if (!process.family().first_of_program) return;
   ProgramResult& result = result_.programs[process.program()];
   result.exited = !finished_;
   result.ended = engine_.now();
   // How it ended is its own doing only when we did not end it.
   if (result.exited && WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   if (result.exited && WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
-  for (auto& thread : process.threads()) thread->die();
-  kernel_.release(process);
 }
 
 void Supervisor::Impl::kill_all() {

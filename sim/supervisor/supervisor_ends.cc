@@ -9,16 +9,17 @@ namespace verbatim::supervisor {
 // None of its threads runs now: all sleep until they get the token, so the process ends at this instant of
 // virtual time, between two of its calls.
 void Supervisor::Impl::kill_program(std::size_t program) {
-  for (const auto& process : processes_) {
-    if (process->program() != program || !process->alive) continue;
-    kill(process->native_pid(), SIGKILL);
-    return end(*process);
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    Process& process = *processes_[i];
+    if (process.program() != program || !process.alive) continue;
+    kill(process.native_pid(), SIGKILL);
+    end(process);
   }
 }
 
 bool Supervisor::Impl::only_background_left() const {
   for (std::size_t i = 0; i < programs_->size(); ++i) {
-    if (!(*programs_)[i].background && !result_.programs[i].exited) return false;
+    if (!(*programs_)[i].background && (!result_.programs[i].exited || program_alive(i))) return false;
   }
   return true;
 }

@@ -2,6 +2,7 @@
 //   supervisor.cc           the loop, the start and the end of processes, reports
 //   supervisor_tokens.cc    handing the token over, and what a thread asks when it gives it back
 //   supervisor_parking.cc   threads that wait by running
+//   supervisor_family.cc    fork, exec, and the end of one process as others see it
 #pragma once
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 
 #include "sim/supervisor/horizon.h"
 #include "sim/supervisor/kernel.h"
+#include "sim/supervisor/launcher.h"
 #include "sim/supervisor/parking.h"
 #include "sim/supervisor/process.h"
 #include "sim/supervisor/supervisor.h"
@@ -20,7 +22,7 @@
 
 namespace verbatim::supervisor {
 
-class Supervisor::Impl {
+class Supervisor::Impl final : public ProcessTable {
  public:
   Impl(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable& components,
        std::vector<HostSpec> hosts, const ManagementNetworkSpec& network, const SupervisorOptions& options)
@@ -32,14 +34,14 @@ class Supervisor::Impl {
         horizon_(engine, hosts_, static_cast<std::uint32_t>(components.size())),
         token_(options_.limits.stuck_after_ms, options_.poke_period_us),
         kernel_(
-            engine, tracer, hosts_, network, options_,
+            engine, tracer, hosts_, network, options_, *this,
             [this](Process& process, int fd, std::span<const std::byte> bytes) {
               output(process, fd, bytes);
             },
             [this](Process& process, const std::string& text) { warn(process, text); },
             [this](Process& process) { return make_thread(process); }) {}
 
-  ~Impl() { kill_all(); }
+  ~Impl() override { kill_all(); }
 
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
 
@@ -65,7 +67,27 @@ class Supervisor::Impl {
   };
 
   void start(std::size_t program);
-  Thread* make_thread(Process& process);
+  // In the lowest free slot, or in `slot`; nullptr: no slot is left.
+  Thread* make_thread(Process& process, std::uint32_t slot = 0);
+
+  // Processes that come from processes.
+  struct Inherited {
+    std::vector<int> closed;                  // virtual descriptors that exec closes
+    std::vector<int> placeholders;            // virtual ones that it keeps
+    std::vector<std::pair<int, int>> real;    // number there, and a copy of our own
+  };
+  std::uint32_t new_pid() override { return next_tid_++; }
+  const std::vector<std::unique_ptr<Process>>& processes() const override { return processes_; }
+  void signal_process(Process& process, int signal) override;
+  void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
+  void adopt(Process& process);
+  void begin(Process& process, const LaunchedProcess& launched);
+  std::optional<Answer> forked(Thread& thread);
+  std::optional<Answer> hold(Thread& thread, Process& child);
+  void release_parent(Process& process);
+  Inherited inherited_by(Process& process);
+  std::optional<Answer> execute_program(Thread& thread);
+  void end_family(Process& process, int status);
   void on_thread(Thread& thread);
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
@@ -104,6 +126,10 @@ class Supervisor::Impl {
     result_.findings.push_back(std::move(finding));
   }
   void report_deadlock();
+  bool program_alive(std::size_t program) const {
+    return std::any_of(processes_.begin(), processes_.end(),
+                       [&](const auto& p) { return p->alive && p->program() == program; });
+  }
   bool any_alive() const {
     return std::any_of(processes_.begin(), processes_.end(), [](const auto& p) { return p->alive; });
   }

@@ -89,6 +89,7 @@ bool Supervisor::Impl::take_request_of(Thread& thread) {
     }
     case protocol::Request::kAttach:
     case protocol::Request::kFault:
+    case protocol::Request::kForked:
       break;
     default:
       cost = kernel_.cost(thread);
@@ -158,7 +159,14 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     case protocol::Request::kCommand:
       resume(thread, kernel_.command(thread));
       return;
+    case protocol::Request::kForked:
+      if (const auto answer = forked(thread)) resume(thread, *answer);
+      return;
     case protocol::Request::kSystemCall:
+      if (call.number == SYS_execve || call.number == SYS_execveat) {
+        if (const auto answer = execute_program(thread)) resume(thread, *answer);
+        return;
+      }
       if (const Kernel::Outcome answer = kernel_.execute(thread)) resume(thread, *answer);
       return;
     case protocol::Request::kRefused:

@@ -79,10 +79,15 @@ void Thread::interrupt(int signal) {
   wake();
 }
 
+void Thread::add_masked(int signal) {
+  if (std::find(masked_.begin(), masked_.end(), signal) == masked_.end()) masked_.push_back(signal);
+}
+
 int Thread::take_signal() {
-  if (signals_.empty()) return 0;
-  const int signal = signals_.front();
-  signals_.pop_front();
+  std::deque<int>& queue = signals_.empty() ? masked_ : signals_;
+  if (queue.empty()) return 0;
+  const int signal = queue.front();
+  queue.pop_front();
   return signal;
 }
 

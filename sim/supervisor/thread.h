@@ -93,10 +93,16 @@ class Thread {
 
   // A signal waits for the thread: a blocked call is tried once more and then gives up.
   void interrupt(int signal);
+  // A signal that the thread has masked: Linux keeps it until it is unmasked, and no call is interrupted.
+  void add_masked(int signal);
   // The signal to deliver with the next token, 0 if none; it is taken.
   int take_signal();
   bool has_signal() const { return !signals_.empty(); }
   int next_signal() const { return signals_.front(); }
+
+  // The virtual pid of the copy that the thread is about to make, 0: none.
+  std::uint32_t copy_pid() const { return copy_pid_; }
+  void set_copy_pid(std::uint32_t pid) { copy_pid_ = pid; }
 
   // State of a call that was tried before, kept until it is answered.
   bool retried() const { return retried_; }
@@ -131,11 +137,13 @@ class Thread {
   std::uint64_t clear_tid_ = 0;
   std::vector<VirtualFilePtr> waiting_on_;
   std::deque<int> signals_;
+  std::deque<int> masked_;
   std::unique_ptr<Parked> parked_;
   std::string waits_for_;
   Instant blocked_since_{};
   Instant deadline_ = kNever;
   bool retried_ = false;
+  std::uint32_t copy_pid_ = 0;
   int spin_expected_ = 0;  // for so many slices
   std::uint32_t poke_after_us_ = 0;
 };

@@ -24,6 +24,9 @@ enum class Request : std::uint32_t {
   kCommand,     // mailbox: CommandHeader …; arguments[0]: its size in bytes
   kSystemCall,  // arguments[0..5]: the call's arguments; number: the call's number
   kRefused,     // like kSystemCall, for a call that the table refuses: recorded by name, answered in `result`
+  kForked,      // the copy that kForkProcess asked for is made, or not. arguments: [0] its virtual pid, [1] its real one or
+                // -errno, [2] descriptor of its region, [3] 1: wait until it has executed a program or ended, [4] address
+                // of the word to clear when it ends, or 0. Answered with the virtual pid or -errno
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
 };
 
@@ -45,6 +48,7 @@ enum class Action : std::uint32_t {
   kOpenContent,    // make a memfd holding the mailbox's first action_arguments[0] bytes at the lowest free
                    // descriptor, O_RDONLY semantics, and return it (virtual files)
   kCloneThread,    // make the thread natively: its slot is action_arguments[0]; `result` is its virtual id
+  kForkProcess,    // make a copy of the process natively: `result` is its virtual pid; then ask kForked
   kRestart,        // deliver raise_signal, then make the same call again (SA_RESTART)
   kRaise,          // send the process signal action_arguments[0] natively, then return `result`
 };

@@ -73,11 +73,11 @@ namespace verbatim::protocol {
   X(54, setsockopt, kVirtual, 0)                     \
   X(55, getsockopt, kVirtual, 0)                     \
   X(56, clone, kVirtual, 0)                          \
-  X(57, fork, kRefused, ENOSYS)                      \
-  X(58, vfork, kRefused, ENOSYS)                     \
-  X(59, execve, kRefused, ENOSYS)                    \
+  X(57, fork, kVirtual, 0)                           \
+  X(58, vfork, kVirtual, 0)                          \
+  X(59, execve, kVirtual, 0)                         \
   X(60, exit, kVirtual, 0)                           \
-  X(61, wait4, kRefused, ENOSYS)                     \
+  X(61, wait4, kVirtual, 0)                          \
   X(62, kill, kLocal, 0)                             \
   X(63, uname, kVirtual, 0)                          \
   X(64, semget, kRefused, ENOSYS)                    \
@@ -125,10 +125,10 @@ namespace verbatim::protocol {
   X(106, setgid, kPassing, 0)                        \
   X(107, geteuid, kPassing, 0)                       \
   X(108, getegid, kPassing, 0)                       \
-  X(109, setpgid, kRefused, ENOSYS)                  \
+  X(109, setpgid, kVirtual, 0)                       \
   X(110, getppid, kLocal, 0)                         \
   X(111, getpgrp, kVirtual, 0)                       \
-  X(112, setsid, kRefused, ENOSYS)                   \
+  X(112, setsid, kVirtual, 0)                        \
   X(113, setreuid, kPassing, 0)                      \
   X(114, setregid, kPassing, 0)                      \
   X(115, getgroups, kPassing, 0)                     \
@@ -263,7 +263,7 @@ namespace verbatim::protocol {
   X(244, mq_notify, kRefused, ENOSYS)                \
   X(245, mq_getsetattr, kRefused, ENOSYS)            \
   X(246, kexec_load, kRefused, EPERM)                \
-  X(247, waitid, kRefused, ENOSYS)                   \
+  X(247, waitid, kVirtual, 0)                        \
   X(248, add_key, kRefused, EPERM)                   \
   X(249, request_key, kRefused, EPERM)               \
   X(250, keyctl, kRefused, EPERM)                    \
@@ -338,7 +338,7 @@ namespace verbatim::protocol {
   X(319, memfd_create, kPassing, 0)                  \
   X(320, kexec_file_load, kRefused, EPERM)           \
   X(321, bpf, kRefused, EPERM)                       \
-  X(322, execveat, kRefused, ENOSYS)                 \
+  X(322, execveat, kVirtual, 0)                      \
   X(323, userfaultfd, kRefused, EPERM)               \
   X(324, membarrier, kPassing, 0)                    \
   X(325, mlock2, kPassing, 0)                        \

@@ -39,7 +39,7 @@ long process_control(const long (&a)[6]) {
 long send_signal(long number, const long (&a)[6]) {
   const long pid = region_header().virtual_pid;
   const long tid = my_slot->virtual_tid;
-  const bool whole_process = number == SYS_kill && (a[0] == pid || a[0] == 0);
+  const bool whole_process = number == SYS_kill && a[0] == pid;
   const bool this_thread =
       (number == SYS_tgkill && a[0] == pid && a[1] == tid) || (number == SYS_tkill && a[0] == tid);
   if (!whole_process && !this_thread) return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);

@@ -40,11 +40,41 @@ void hand_over() {
   await_token();
 }
 
-// A copy of the placeholder holds the descriptor's number in the kernel's table.
-void reserve_fd(std::int64_t fd) { native(SYS_dup3, protocol::kPlaceholderFd, fd, O_CLOEXEC); }
+// Whether the descriptors that a call makes are closed by exec. The verbs library's own are.
+bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
+  if (slot.request == Request::kCommand) return true;
+  switch (number) {
+    case SYS_open:
+      return (a[1] & O_CLOEXEC) != 0;
+    case SYS_openat:
+      return (a[2] & O_CLOEXEC) != 0;
+    case SYS_socket:
+    case SYS_socketpair:  // SOCK_CLOEXEC and the others are all O_CLOEXEC
+    case SYS_pipe2:
+    case SYS_eventfd2:
+    case SYS_timerfd_create:
+      return (a[1] & O_CLOEXEC) != 0;
+    case SYS_dup3:
+      return (a[2] & O_CLOEXEC) != 0;
+    case SYS_accept4:
+    case SYS_signalfd4:
+      return (a[3] & O_CLOEXEC) != 0;
+    case SYS_epoll_create1:
+      return (a[0] & O_CLOEXEC) != 0;
+    case SYS_fcntl:
+      return a[1] == F_DUPFD_CLOEXEC;
+    default:
+      return false;
+  }
+}
 
-long open_content(std::int64_t size) {
-  const long fd = native(SYS_memfd_create, "content", MFD_CLOEXEC);
+// A copy of the placeholder holds the descriptor's number in the kernel's table, and its close-on-exec flag.
+void reserve_fd(std::int64_t fd, bool close_on_exec) {
+  native(SYS_dup3, protocol::kPlaceholderFd, fd, close_on_exec ? O_CLOEXEC : 0);
+}
+
+long open_content(std::int64_t size, bool close_on_exec) {
+  const long fd = native(SYS_memfd_create, "content", close_on_exec ? MFD_CLOEXEC : 0);
   if (fd < 0) return fd;
   const std::uint8_t* bytes = my_mailbox().bytes;
   for (std::int64_t done = 0; done < size;) {
@@ -66,19 +96,22 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
     case Action::kNative:
       return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     case Action::kReserveTwoFds:
-      reserve_fd(slot.action_arguments[1]);
+      reserve_fd(slot.action_arguments[1], closed_by_exec(slot, number, a));
       [[fallthrough]];
     case Action::kReserveFd:
-      reserve_fd(slot.action_arguments[0]);
+      reserve_fd(slot.action_arguments[0], closed_by_exec(slot, number, a));
       return slot.result;
     case Action::kReleaseFd:
       native(SYS_close, slot.action_arguments[0]);
       return slot.result;
     case Action::kOpenContent:
-      return open_content(slot.action_arguments[0]);
+      return open_content(slot.action_arguments[0], closed_by_exec(slot, number, a));
     case Action::kCloneThread:
       return clone_thread(a, reinterpret_cast<void*>(slot.context_address),
                           static_cast<std::uint32_t>(slot.action_arguments[0]), static_cast<std::uint32_t>(slot.result));
+    case Action::kForkProcess:
+      return fork_process(number, a, reinterpret_cast<void*>(slot.context_address),
+                          static_cast<std::uint32_t>(slot.result));
     case Action::kRaise: {
       const long result = slot.result;
       raise_natively(slot.action_arguments[0]);

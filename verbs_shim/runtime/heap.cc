@@ -53,6 +53,8 @@ bool map_heap() {
   return true;
 }
 
+void unlock_heap() { heap()->lock = 0; }
+
 void* allocate(std::size_t size) {
   if (size > protocol::kShimHeapSize / 4) return nullptr;
   const int k = class_of(size + kHeaderSize);

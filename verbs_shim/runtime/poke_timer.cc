@@ -49,4 +49,9 @@ void arm_poke_timer(std::uint32_t period_us) {
 
 void disarm_poke_timer() { armed_us = 0; }
 
+void forget_poke_timer() {
+  timer = kNoTimer;
+  armed_us = 0;
+}
+
 }  // namespace verbatim::shim

@@ -39,11 +39,16 @@ void await_token();
 void arm_poke_timer(std::uint32_t period_us);
 // The thread gives its token back: a poke that comes now does not count.
 void disarm_poke_timer();
+// In a copy of the process, which inherits no timers.
+void forget_poke_timer();
 // The poke found the thread in the shim's own code: it is to come again.
 void rearm_poke_timer();
 
 // Makes the thread that the trapped clone() in `context` asks for; `slot` and `tid` are the supervisor's.
 long clone_thread(const long (&arguments)[6], void* context, std::uint32_t slot, std::uint32_t tid);
+
+// Makes the copy of this process that the trapped fork(), vfork() or clone() in `context` asks for and returns in both.
+long fork_process(std::uint32_t number, const long (&arguments)[6], void* context, std::uint32_t pid);
 
 // The calling thread's alternate stack for the shim's handlers; false when its address is taken.
 bool install_signal_stack();
@@ -71,5 +76,7 @@ constexpr std::size_t kSignalStackSize = 64 * 1024;  // and as much again for a 
 bool install_handlers();
 bool install_filter();
 bool map_heap();
+// In a copy of the process, whose other threads do not exist: whoever held the lock is gone.
+void unlock_heap();
 
 }  // namespace verbatim::shim

@@ -1,0 +1,323 @@
+// Processes that come from processes: copies (fork), other programs in the same process (exec), and what the
+// end of one means to its parent and its children. Linux's own process under a simulated one changes at exec:
+// the new program is launched like the first one, so that its memory is laid out the same way in every run,
+// and the old one is ended.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "sim/supervisor/device_files.h"
+#include "sim/supervisor/launcher.h"
+#include "sim/supervisor/signals.h"
+#include "sim/supervisor/supervisor_impl.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::size_t kLongestString = 128 * 1024;  // of argv and envp, as Linux limits them
+constexpr std::size_t kMostStrings = 2 << 20;       // bytes of all
+
+// A value of /proc/PID/status or fdinfo; empty when there is none.
+std::string field_of(const std::string& path, std::string_view name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name)) continue;
+    const std::size_t start = line.find_first_not_of(" \t:", name.size());
+    return start == std::string::npos ? "" : line.substr(start);
+  }
+  return "";
+}
+
+std::uint64_t number_of(const std::string& text, int base) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return value;
+}
+
+// The strings that a null-terminated array of pointers names; an errno instead when they cannot be had.
+int load_strings(ProcessMemory& memory, std::uint64_t array, std::vector<std::string>& strings,
+                 std::size_t& total) {
+  if (array == 0) return 0;
+  for (;; array += 8) {
+    const auto address = memory.load<std::uint64_t>(array);
+    if (!address) return EFAULT;
+    if (*address == 0) return 0;
+    auto text = memory.load_string(*address, kLongestString);
+    if (!text) return EFAULT;
+    total += text->size() + 9;
+    if (total > kMostStrings) return E2BIG;
+    strings.push_back(std::move(*text));
+  }
+}
+
+// What Linux says about a file that is to be executed; 0: nothing against it.
+int executable_error(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode)) return EACCES;
+  return access(path.c_str(), X_OK) == 0 ? 0 : EACCES;
+}
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent,
+                                std::size_t host) {
+  protocol::RegionHeader& header = region.header();
+  header.magic = protocol::kMagic;
+  header.version = protocol::kVersion;
+  header.region_header_size = sizeof header;
+  header.virtual_pid = pid;
+  header.parent_virtual_pid = parent;
+  header.thread_count = 1;
+  header.epoch_ns = options_.epoch_ns;
+  header.timestamp_counter_hz = hosts_[host].timestamp_counter_hz;
+  header.costs = hosts_[host].costs;
+  header.own_effect_ps = to_ps(horizon_.own_effect(host));
+}
+
+void Supervisor::Impl::adopt(Process& process) {
+  process.memory().set_write_listener([this, &process](std::uint64_t address, std::size_t length) {
+    on_memory_written(process, address, length);
+  });
+  process.set_owner(this);
+}
+
+// The process has been launched and runs in its loader: its first thread brings the first request.
+void Supervisor::Impl::begin(Process& process, const LaunchedProcess& launched) {
+  adopt(process);
+  process.region().close_fd();
+  token_.watch(launched.stdout_fd, [this, &process](std::string_view bytes) {
+    output(process, 1, std::as_bytes(std::span(bytes)));
+  });
+  token_.watch(launched.stderr_fd, [this, &process](std::string_view bytes) {
+    output(process, 2, std::as_bytes(std::span(bytes)));
+  });
+  tracer_.record(process.host().component, TraceEvent::kProgramStarted, process.pid());
+  running_ = nullptr;
+  make_thread(process);
+  take_request(process);
+}
+
+std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
+  Process& parent = thread.process();
+  const auto& a = thread.call().arguments;
+  if (thread.retried()) {  // of vfork: the child has let go, or a signal came, which has to wait
+    thread.stop_waiting();
+    for (const auto& child : processes_) {
+      if (child->pid() == thread.copy_pid() && child->alive && child->family().holds_parent)
+        return hold(thread, *child);
+    }
+    thread.finish_call();
+    return Answer{thread.copy_pid()};
+  }
+  if (a[1] <= 0) return Answer{a[1] < 0 ? a[1] : -EAGAIN};
+  const auto native = static_cast<pid_t>(a[1]);
+  const auto broken = [&] {
+    finish(Outcome::kStuck,
+           title(parent) + " overwrote the memory it shares with the simulator; it was stopped");
+    return std::nullopt;
+  };
+  if (thread.copy_pid() == 0 || a[0] != thread.copy_pid() ||
+      number_of(field_of(fmt::format("/proc/{}/status", native), "PPid"), 10) !=
+          static_cast<std::uint64_t>(getpid())) {
+    return broken();
+  }
+  std::unique_ptr<ProcessRegion> region;
+  try {
+    region = std::make_unique<ProcessRegion>(fmt::format("/proc/{}/fd/{}", parent.native_pid(), a[2]));
+  } catch (const std::system_error&) {
+    kill(native, SIGKILL);
+    waitpid(native, nullptr, 0);
+    return Answer{-EAGAIN};
+  }
+  region->close_fd();
+  describe(*region, thread.copy_pid(), parent.pid(), parent.host_index());
+  std::copy(std::begin(parent.region().header().dispositions),
+            std::end(parent.region().header().dispositions), std::begin(region->header().dispositions));
+  processes_.push_back(std::make_unique<Process>(
+      parent.program(), thread.copy_pid(), parent.host(), parent.host_index(), parent.name(),
+      Rng(options_.seed, fmt::format("process/{}/random", thread.copy_pid())), std::move(region)));
+  Process& child = *processes_.back();
+  child.set_native_pid(native);
+  adopt(child);
+  child.attached = true;
+  child.family().parent = parent.pid();
+  child.family().group = parent.family().group;
+  child.family().session = parent.family().session;
+  child.family().first_of_program = false;
+  child.family().holds_parent = a[3] != 0;
+  for (const auto& [fd, file] : parent.files()) child.install_at(fd, file);
+  Thread* const first = make_thread(child, thread.slot());
+  child.region().slot(thread.slot()).virtual_tid = child.pid();
+  first->set_clear_tid(static_cast<std::uint64_t>(a[4]));
+  first->call().request = protocol::Request::kSpend;
+  first->run_at(engine_.now() + Duration(parent.host().costs.wake_up_ps));
+  tracer_.record(child.host().component, TraceEvent::kProgramStarted, child.pid());
+  if (child.family().holds_parent) return hold(thread, child);
+  return Answer{child.pid()};
+}
+
+std::optional<Answer> Supervisor::Impl::hold(Thread& thread, Process& child) {
+  thread.block({child.family().released}, kNever, "vfork on " + child.family().released->describe());
+  return std::nullopt;
+}
+
+void Supervisor::Impl::release_parent(Process& process) {
+  if (!process.family().holds_parent) return;
+  process.family().holds_parent = false;
+  process.family().released->changed();
+}
+
+// Descriptors that the new program inherits.
+Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
+  Inherited inherited;
+  const std::string folder = fmt::format("/proc/{}", process.native_pid());
+  std::set<int> numbers;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder + "/fd", error)) {
+    numbers.insert(static_cast<int>(number_of(entry.path().filename(), 10)));
+  }
+  const int pid_fd = static_cast<int>(syscall(SYS_pidfd_open, process.native_pid(), 0));
+  for (const int fd : numbers) {
+    if (fd > protocol::kVirtualFdLast) continue;
+    const bool closes =
+        (number_of(field_of(fmt::format("{}/fdinfo/{}", folder, fd), "flags"), 8) & O_CLOEXEC) != 0;
+    if (process.file(fd) != nullptr) {
+      if (closes) inherited.closed.push_back(fd);
+      if (!closes && fd != 1 && fd != 2) inherited.placeholders.push_back(fd);
+      continue;
+    }
+    if (closes) continue;
+    const int copy = static_cast<int>(syscall(SYS_pidfd_getfd, pid_fd, fd, 0));
+    if (copy >= 0) inherited.real.emplace_back(fd, copy);
+  }
+  if (pid_fd >= 0) close(pid_fd);
+  return inherited;
+}
+
+std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
+  Process& process = thread.process();
+  const PendingCall& call = thread.call();
+  const bool at = call.number == SYS_execveat;
+  const auto* a = call.arguments + (at ? 1 : 0);
+  if (at && (static_cast<int>(call.arguments[0]) != AT_FDCWD || call.arguments[4] != 0)) {
+    warn(process, "executing a file by its descriptor is not simulated; the program got ENOSYS");
+    return Answer{-ENOSYS};
+  }
+  const std::string folder = fmt::format("/proc/{}", process.native_pid());
+  LaunchRequest request;
+  std::error_code error;
+  request.working_directory = std::filesystem::read_symlink(folder + "/cwd", error);
+  const auto path = process.memory().load_string(static_cast<std::uint64_t>(a[0]), 4096);
+  if (!path) return Answer{-EFAULT};
+  if (path->empty()) return Answer{-ENOENT};
+  request.path = path->front() == '/' ? *path : request.working_directory + "/" + *path;
+  std::size_t total = 0;
+  int failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[1]), request.arguments, total);
+  if (failed == 0)
+    failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[2]), request.environment, total);
+  if (failed == 0) failed = executable_error(request.path);
+  if (failed != 0) return Answer{-failed};
+  if (const std::string reason = inspect_program(request.path, "", nullptr); !reason.empty()) {
+    warn(process, "cannot execute " + reason);
+    return Answer{-ENOEXEC};
+  }
+  if (request.arguments.empty()) request.arguments.push_back("");
+
+  auto region = std::make_unique<ProcessRegion>();
+  describe(*region, process.pid(), process.family().parent, process.host_index());
+  for (int signal = 1; signal <= 64; ++signal) {
+    if (process.disposition(signal) != protocol::kSignalIgnored) continue;
+    region->header().dispositions[signal] = protocol::kSignalIgnored;
+    request.ignored_signals.push_back(signal);
+  }
+  const std::string status =
+      fmt::format("{}/task/{}/status", folder, process.region().slot(thread.slot()).native_tid);
+  request.signal_mask = number_of(field_of(status, "SigBlk"), 16);
+  request.umask = static_cast<unsigned>(number_of(field_of(status, "Umask"), 8));
+  region->slot(0).virtual_tid = process.pid();
+  region->slot(0).clock_ps = to_ps(engine_.now());
+  Inherited inherited = inherited_by(process);
+  // What the program has at 1 and 2 keeps its bit from the first instruction on.
+  for (const auto& [fd, file] : process.files()) region->set_virtual(fd, true);
+  for (const int fd : inherited.closed) region->set_virtual(fd, false);
+  request.placeholders = inherited.placeholders;
+  request.descriptors = inherited.real;
+  request.shim_directory = options_.shim_directory;
+  request.region_fd = region->fd();
+  request.core = core_;
+  Rng auxiliary(options_.seed, fmt::format("process/{}/at_random/{}", process.pid(), process.executions()));
+  const std::uint64_t words[2] = {auxiliary.next(), auxiliary.next()};
+  std::memcpy(request.random_bytes.data(), words, sizeof words);
+  const LaunchedProcess launched = launch(request);
+  if (!launched.error.empty()) {
+    warn(process, launched.error);
+    return Answer{-EAGAIN};
+  }
+  if (asks_for_privilege(request.path)) {
+    warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
+  }
+
+  const pid_t old = process.native_pid();
+  kill(old, SIGKILL);
+  waitpid(old, nullptr, 0);
+  thread.finish_call();
+  kernel_.forget_waits(process);
+  for (const int fd : inherited.closed) process.close(fd);
+  process.replace(last_part(request.path), std::move(region), launched.pid);
+  release_parent(process);
+  begin(process, launched);
+  return std::nullopt;
+}
+
+void Supervisor::Impl::signal_process(Process& process, int signal) {
+  if (signal == SIGKILL) {
+    // None of its threads runs now: all sleep until they get the token.
+    kill(process.native_pid(), SIGKILL);
+    return end(process);
+  }
+  if (signal == SIGSTOP || ((signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) &&
+                            process.disposition(signal) == protocol::kSignalDefault)) {
+    return warn(process,
+                fmt::format("was to be stopped by signal {}; stopping is not simulated, it went on", signal));
+  }
+  send_signal(process, signal);
+}
+
+// The process has ended with `status`, as wait(2) tells it.
+void Supervisor::Impl::end_family(Process& process, int status) {
+  release_parent(process);
+  Family& family = process.family();
+  family.ended.clear();
+  Process* parent = nullptr;
+  for (const auto& other : processes_) {
+    if (!other->alive || other->host_index() != process.host_index()) continue;
+    if (other->family().parent == process.pid()) {
+      other->family().parent = Family::kInit;
+      other->region().header().parent_virtual_pid = Family::kInit;
+    }
+    if (other->pid() == family.parent) parent = other.get();
+  }
+  if (parent == nullptr) return;
+  if (parent->disposition(SIGCHLD) != protocol::kSignalIgnored) {
+    parent->family().ended.push_back({process.pid(), family.group, status});
+  }
+  parent->family().children->changed();
+  send_signal(*parent, SIGCHLD);
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,75 @@
+// A process that splits. The kernel makes the copy inside the handler of the trapped call, as a child of the
+// simulator (CLONE_PARENT), which is thus told of its end and takes it along when it dies itself. The copy
+// maps a region of its own in place of the shared one before it touches anything, waits for its first token,
+// and returns from the trap. Rings and devices are not inherited: the arena of the copy is empty, as after
+// ibv_fork_init with MADV_DONTFORK.
+#include <errno.h>
+#include <linux/memfd.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+[[noreturn]] void end_child() {
+  while (true) native(SYS_exit_group, 70);
+}
+
+// The copy's first steps; nothing before the mapping may touch the region, which is still the parent's.
+void begin_child(long region, long simulator) {
+  native(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (native(SYS_getppid) != simulator) end_child();
+  const long base = native(SYS_mmap, protocol::kRegionAddress, protocol::kRegionSize, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, region, 0);
+  if (base != static_cast<long>(protocol::kRegionAddress)) end_child();
+  native(SYS_close, region);
+  native(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+  my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
+  forget_poke_timer();
+  unlock_heap();
+  await_token();
+}
+
+long make_region() {
+  const long region = native(SYS_memfd_create, "verbatim-region", MFD_CLOEXEC);
+  if (region < 0) return region;
+  const long sized = native(SYS_ftruncate, region, static_cast<long>(protocol::kRegionSize));
+  if (sized == 0) return region;
+  native(SYS_close, region);
+  return sized;
+}
+
+}  // namespace
+
+long fork_process(std::uint32_t number, const long (&a)[6], void* raw_context, std::uint32_t pid) {
+  if (raw_context == nullptr) return -ENOSYS;
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  const auto flags = number == SYS_clone ? static_cast<unsigned long>(a[0]) : 0;
+  const long simulator = native(SYS_getppid);
+  const long region = make_region();
+  const long child = region < 0 ? region : native(SYS_clone, CLONE_PARENT, 0, 0, 0, 0);
+  if (child == 0) {
+    begin_child(region, simulator);
+    if ((flags & CLONE_CHILD_SETTID) != 0) *reinterpret_cast<std::uint32_t*>(a[3]) = pid;
+    if (number == SYS_clone && a[1] != 0) context->uc_mcontext.gregs[REG_RSP] = a[1];
+    return 0;
+  }
+  if (child > 0 && (flags & CLONE_PARENT_SETTID) != 0) *reinterpret_cast<std::uint32_t*>(a[2]) = pid;
+  const bool waits = number == SYS_vfork || (flags & CLONE_VFORK) != 0;
+  const bool clears_tid = (flags & CLONE_CHILD_CLEARTID) != 0;
+  const long result =
+      exchange(protocol::Request::kForked, 0,
+               {static_cast<long>(pid), child, region, waits ? 1 : 0, clears_tid ? a[3] : 0, 0});
+  if (region >= 0) native(SYS_close, region);
+  return result;
+}
+
+}  // namespace verbatim::shim
