@@ -29,7 +29,7 @@ class Bytes {
   std::uint64_t take(std::size_t bytes) {
     std::uint64_t value = 0;
     const std::size_t n = std::min(bytes, rest_.size());
-    std::memcpy(&value, rest_.data(), n);
+    if (n > 0) std::memcpy(&value, rest_.data(), n);
     rest_ = rest_.subspan(n);
     return value;
   }
