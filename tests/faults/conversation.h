@@ -35,6 +35,7 @@ struct Plan {
   std::uint32_t first_psn = 1000;
   std::uint32_t ready_receives = 64;  // the others are posted one by one, 200 us apart
   std::uint8_t retry_cnt = 7;
+  bool may_fail = false;  // by too many losses in a row: then as the specification says, and no other way
 };
 
 std::ostream& operator<<(std::ostream& stream, const Plan& plan);
@@ -47,6 +48,8 @@ class Conversation {
   std::string run();
 
   test::Pair& pair() { return pair_; }
+  // Whether a side was told that its retries are used up.
+  bool has_failed() const { return has_failed_; }
   std::uint64_t retransmissions() const { return pair_.world.trace.count(TraceEvent::kRetransmission); }
 
  private:
@@ -65,6 +68,13 @@ class Conversation {
   }
   static bool writes(Kind kind) { return kind == Kind::kWrite || kind == Kind::kWriteImm; }
   static std::uint64_t word(Side& side, std::uint64_t offset);
+  // What the first `count` steps leave behind at the peer.
+  struct Effects {
+    std::uint64_t counter = 0, word = 0;
+    std::size_t receives = 0;
+    friend bool operator==(const Effects&, const Effects&) = default;
+  };
+  static Effects effects_of(const std::vector<Step>& steps, std::size_t count);
   void post_receive(Side& side, std::uint32_t number);
   void post(Side& side, Side& peer, const std::vector<Step>& steps, std::uint8_t seed);
   std::string check(const char* name, Side& side, Side& peer, const std::vector<Step>& steps,
@@ -72,6 +82,7 @@ class Conversation {
 
   const Plan plan_;
   test::Pair pair_;
+  bool has_failed_ = false;
   FaultScript script_{pair_.world.engine, pair_.world.tracer};
 };
 

@@ -48,30 +48,35 @@ std::vector<Loss> at_most_seven_harmful(std::vector<Loss> losses) {
   return losses;
 }
 
-Plan any_plan() {
+Plan any_plan(bool may_fail) {
   Plan plan;
   plan.from_a = *any_steps();
   plan.from_b = *any_steps();
-  plan.losses = at_most_seven_harmful(*rc::gen::container<std::vector<Loss>>(any_loss()));
+  plan.losses = *rc::gen::container<std::vector<Loss>>(any_loss());
+  plan.may_fail = may_fail;
+  if (may_fail) {
+    plan.retry_cnt = *rc::gen::element<std::uint8_t>(0, 0, 1, 2);
+  } else {
+    plan.losses = at_most_seven_harmful(std::move(plan.losses));
+  }
   plan.max_rd_atomic = *rc::gen::element<std::uint8_t>(1, 2, 4, 16);
   plan.first_psn = *rc::gen::element<std::uint32_t>(1000, 0xffffff, 0xfffff0, 0x7fffff);
   plan.ready_receives = *rc::gen::element<std::uint32_t>(64, 64, 0, 3);
   return plan;
 }
 
-}  // namespace
-
-void expect_right_data_whatever_is_lost(std::uint64_t seed, int plans) {
+// Checks so many plans; `counts` are those in which something worth the test happened.
+void check_plans(std::uint64_t seed, int plans, bool may_fail, bool (*counts)(const Conversation&)) {
   rc::detail::TestParams params;
   params.seed = seed;
   params.maxSuccess = plans;
-  std::uint64_t with_retransmissions = 0;
+  int counted = 0;
   const auto result = rc::detail::checkTestable(
       [&] {
-        const Plan plan = any_plan();
+        const Plan plan = any_plan(may_fail);
         Conversation conversation(plan);
         const std::string wrong = conversation.run();
-        if (conversation.retransmissions() > 0) ++with_retransmissions;
+        if (counts(conversation)) ++counted;
         if (wrong.empty()) return;
         std::ostringstream text;
         text << wrong << '\n' << plan;
@@ -83,8 +88,18 @@ void expect_right_data_whatever_is_lost(std::uint64_t seed, int plans) {
     rc::detail::printResultMessage(result, text);
     ADD_FAILURE() << text.str();
   }
-  EXPECT_GT(with_retransmissions, static_cast<std::uint64_t>(plans) / 3)
-      << "most plans should lose something";
+  EXPECT_GT(counted, plans / 3) << "most plans should lose something";
+}
+
+}  // namespace
+
+void expect_right_data_whatever_is_lost(std::uint64_t seed, int plans) {
+  check_plans(seed, plans, false,
+              [](const Conversation& conversation) { return conversation.retransmissions() > 0; });
+}
+
+void expect_right_errors_when_retries_run_out(std::uint64_t seed, int plans) {
+  check_plans(seed, plans, true, [](const Conversation& conversation) { return conversation.has_failed(); });
 }
 
 }  // namespace verbatim::faults
