@@ -25,7 +25,8 @@ bool Supervisor::Impl::only_background_left() const {
 }
 
 void Supervisor::Impl::end_background() {
-  if (!only_background_left()) return;
+  if (background_told_ || !only_background_left()) return;
+  background_told_ = true;
   for (const auto& process : processes_) {
     if (process->alive) send_signal(*process, SIGTERM);
   }

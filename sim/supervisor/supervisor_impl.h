@@ -155,6 +155,7 @@ class Supervisor::Impl final : public ProcessTable {
   Instant slice_end_{};        // clock of the thread that gave the token back
   std::uint64_t asked_[16] = {};  // requests by kind, for the log
   bool finished_ = false;
+  bool background_told_ = false;
   RunResult result_;
 };
 

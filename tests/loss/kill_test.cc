@@ -74,6 +74,41 @@ TEST(Kill, at_the_same_instant_in_slices_and_call_by_call) {
   }
 }
 
+// One polls for ever, one sleeps and has a handler, which must run once.
+TEST(Kill, background_programs_are_ended_whatever_they_do_when_the_others_have_ended) {
+  if (::access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no python3";
+  const std::string sleeper =
+      "import signal, sys, time\n"
+      "def on_signal(number, frame):\n"
+      "    print('got', number, flush=True)\n"
+      "    time.sleep(0.001)\n"
+      "    sys.exit(0)\n"
+      "signal.signal(signal.SIGTERM, on_signal)\n"
+      "while True: time.sleep(1)\n";
+  const support::TemporaryFolder folder;
+  const std::string path = folder.path() + "/scenario.json";
+  std::ofstream(path) << nlohmann::json{
+      {"topology", support::topology("two_hosts")},
+      {"programs",
+       {{{"host", "server"}, {"command", "ibv_rc_pingpong -n 1000"}, {"background", true}},
+        {{"host", "server"}, {"command", {"/usr/bin/python3", "-c", sleeper}}, {"background", true}},
+        {{"host", "client"},
+         {"command", "ibv_rc_pingpong -n 1000 server"},
+         {"start", "100 ms"},
+         {"kill", "102.5 ms"}}}}};
+  support::RunRequest request;
+  request.scenario = path;
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  ASSERT_TRUE(run.report.is_object());
+  EXPECT_EQ(run.report["programs"][0]["signal"], SIGTERM);
+  EXPECT_EQ(run.report["programs"][1]["exit_code"], 0);
+  EXPECT_EQ(run.report["programs"][2]["signal"], SIGKILL);
+  EXPECT_EQ(run.output("server.2"), "got 15\n");
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), run.digest());
+}
+
 TEST(Kill, a_kill_that_comes_too_late_is_a_warning) {
   const support::TemporaryFolder folder;
   const RunReport run = run_killed(folder.path(), 0, 9'000'000, "x");
