@@ -84,6 +84,7 @@ void Simulation::build_switch(std::size_t index) {
   switches_[index] = std::make_unique<fabric::Switch>(engine_, tracer_, components_.id("switch/" + spec.name),
                                                       spec.switch_profile, ports);
   switches_[index]->set_forwarding_table(plan_.nodes[hosts_.size() + index].forwarding_table);
+  switches_[index]->set_multicast_ports(plan_.nodes[hosts_.size() + index].multicast_ports);
 }
 
 fabric::Port& Simulation::port_of(const Endpoint& end) {

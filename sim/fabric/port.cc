@@ -47,14 +47,24 @@ void Port::send(ib::PacketPtr packet) {
   const ib::VirtualLane lane = packet->lrh.lane;
   const std::uint32_t wire_bytes = packet->wire_bytes();
   if (!up_) return drop(*packet, DropReason::kLinkDown);
-  enqueue({std::move(packet), engine_.now(), wire_bytes, {}, nullptr}, lane);
+  enqueue({std::move(packet), engine_.now(), wire_bytes, {}, nullptr, false, nullptr}, lane);
 }
 
 void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant ready, Port& buffer,
-                   ib::VirtualLane buffer_lane) {
+                   ib::VirtualLane buffer_lane, std::shared_ptr<Copies> copies) {
   CHECK(up_);
   const ib::VirtualLane lane = packet->lrh.lane;
-  enqueue({std::move(packet), ready, wire_bytes, buffer_lane, &buffer}, lane);
+  enqueue({std::move(packet), ready, wire_bytes, buffer_lane, &buffer, false, std::move(copies)}, lane);
+}
+
+void Port::leave_buffer(const Queued& queued, Instant when) {
+  if (queued.buffer == nullptr) return;
+  if (queued.copies != nullptr) {
+    queued.copies->latest = std::max(queued.copies->latest, when);
+    if (--queued.copies->left > 0) return;
+    when = queued.copies->latest;
+  }
+  queued.buffer->release(queued.buffer_lane, queued.wire_bytes, when);
 }
 
 void Port::enqueue(Queued queued, ib::VirtualLane number) {
@@ -145,13 +155,13 @@ void Port::start(ib::VirtualLane number) {
   } else {
     times = channel_->transmit(std::move(first.packet), first.wire_bytes, fate.delay);
   }
-  if (first.buffer != nullptr) first.buffer->release(first.buffer_lane, first.wire_bytes, times.tail);
+  leave_buffer(first, times.tail);
 }
 
 void Port::queue_copy(const Queued& queued, ib::VirtualLane number) {
   Lane& lane = lanes_[number.value];
   Queued copy{
-      std::make_unique<ib::Packet>(*queued.packet), queued.ready, queued.wire_bytes, {}, nullptr, true};
+      std::make_unique<ib::Packet>(*queued.packet), queued.ready, queued.wire_bytes, {}, nullptr, true, nullptr};
   lane.queued_bytes += copy.wire_bytes;
   lane.queue.insert_sorted(std::move(copy), [](const Queued&, const Queued&) { return true; });
   waiting_ |= 1u << number.value;
@@ -188,7 +198,7 @@ void Port::lose_everything() {
     while (!lanes_[i].queue.empty()) {
       const Queued lost = lanes_[i].queue.pop_front();
       drop(*lost.packet, DropReason::kLinkDown);
-      if (lost.buffer != nullptr) lost.buffer->release(lost.buffer_lane, lost.wire_bytes, engine_.now());
+      leave_buffer(lost, engine_.now());
     }
     lanes_[i].queued_bytes = 0;
     if (was_full && room_listener_ != nullptr) room_listener_(room_owner_, number);

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "sim/core/engine.h"
+#include "sim/core/ring.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/channel.h"
 #include "sim/fabric/packet_faults.h"
 #include "sim/fabric/packet_sink.h"
-#include "sim/core/ring.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "sim/ib/packet.h"
 
@@ -78,8 +78,13 @@ class Port {
 
   // For switches: as send(), but the packet does not start before `ready`, and stays in the input buffer of
   // `buffer`, where it came in on `buffer_lane`, until its last byte has left.
+  // One of several copies names those that are still here; the last to leave frees the buffer.
+  struct Copies {
+    std::size_t left = 0;
+    Instant latest;  // the end of those that have left
+  };
   void forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant ready, Port& buffer,
-               ib::VirtualLane buffer_lane);
+               ib::VirtualLane buffer_lane, std::shared_ptr<Copies> copies = nullptr);
 
   // A packet that came in by this port leaves the input buffer now, or at `when`. Its lrh.lane and size must
   // be those with which it arrived. The credits travel back over the link.
@@ -103,7 +108,8 @@ class Port {
     std::uint32_t wire_bytes = 0;
     ib::VirtualLane buffer_lane;
     Port* buffer = nullptr;  // null: not in an input buffer
-    bool is_copy = false;    // made by a fault, and none of its victims
+    bool is_copy = false;  // made by a fault, and none of its victims
+    std::shared_ptr<Copies> copies;
   };
   struct CreditReturn {
     Instant when;
@@ -119,6 +125,8 @@ class Port {
 
   void attach(Port& peer, const LinkParams& params);
   void enqueue(Queued queued, ib::VirtualLane lane);
+  // The packet's last byte leaves the input buffer at `when`.
+  static void leave_buffer(const Queued& queued, Instant when);
   void credits_return(ib::VirtualLane lane, std::uint32_t blocks, Instant when);
   void take_credits(Lane& lane);
   // When the first packet of a lane may start as far as it and its credits go; kNever: not known yet.

@@ -39,6 +39,8 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   input.next_lookup_edge = lookup + profile_.lookup_interval_cycles;
 
   const std::uint16_t lid = packet->lrh.destination.value;
+  constexpr std::uint16_t kFirstMulticastLid = 0xc000;  // IBA 4.1.3
+  if (lid >= kFirstMulticastLid) return replicate(in, std::move(packet), wire_bytes, lookup, times);
   const PortNumber number = lid < table_.size() ? table_[lid] : kNoRoute;
   if (number.value == 0) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kOwnLid);
   if (number.value > inputs_.size())
@@ -46,14 +48,37 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   Port& out = *inputs_[number.value - 1u].port;
   if (!out.is_up()) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
 
-  const bool wait_for_tail = is_faster(out.link().byte_time, input.port->link().byte_time);
-  const std::int64_t from = wait_for_tail ? std::max(lookup, clock_.next_edge_number(times.tail)) : lookup;
-  const Instant ready = clock_.edge(from + profile_.cut_through_cycles);
-
+  const Instant ready = ready_at(*input.port, out, lookup, times);
   ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   const ib::VirtualLane in_lane = packet->lrh.lane;
   packet->lrh.lane = out.lane_of(packet->lrh.service_level);
   out.forward(std::move(packet), wire_bytes, ready, *input.port, in_lane);
+}
+
+Instant Switch::ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times) const {
+  const bool wait_for_tail = is_faster(out.link().byte_time, in.link().byte_time);
+  const std::int64_t from = wait_for_tail ? std::max(lookup, clock_.next_edge_number(times.tail)) : lookup;
+  return clock_.edge(from + profile_.cut_through_cycles);
+}
+
+void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_bytes, std::int64_t lookup,
+                       ArrivalTimes times) {
+  Port& input = *inputs_[in.value - 1u].port;
+  std::vector<PortNumber> outputs;
+  for (const PortNumber port : multicast_ports_) {
+    if (port != in && inputs_[port.value - 1u].port->is_up()) outputs.push_back(port);
+  }
+  if (outputs.empty()) return drop(input, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
+  const ib::VirtualLane in_lane = packet->lrh.lane;
+  const auto copies = std::make_shared<Port::Copies>();
+  copies->left = outputs.size();
+  for (const PortNumber number : outputs) {
+    Port& out = *inputs_[number.value - 1u].port;
+    ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.id());
+    ib::PacketPtr copy = number == outputs.back() ? std::move(packet) : std::make_unique<ib::Packet>(*packet);
+    copy->lrh.lane = out.lane_of(copy->lrh.service_level);
+    out.forward(std::move(copy), wire_bytes, ready_at(input, out, lookup, times), input, in_lane, copies);
+  }
 }
 
 void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,

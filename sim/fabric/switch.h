@@ -45,6 +45,9 @@ class Switch final : public PacketSink {
   static constexpr PortNumber kNoRoute{255};
   void set_forwarding_table(std::vector<PortNumber> table) { table_ = std::move(table); }
 
+  // Ports of the spanning tree on which multicast packets leave, all but the one they came by.
+  void set_multicast_ports(std::vector<PortNumber> ports) { multicast_ports_ = std::move(ports); }
+
   void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) override;
 
  private:
@@ -53,6 +56,10 @@ class Switch final : public PacketSink {
     std::int64_t next_lookup_edge = 0;  // of the core clock
   };
 
+  // When a packet whose lookup is at an edge may start on an output.
+  Instant ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times) const;
+  void replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_bytes, std::int64_t lookup,
+                 ArrivalTimes times);
   void drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason);
 
   Engine& engine_;
@@ -61,6 +68,7 @@ class Switch final : public PacketSink {
   const SwitchProfile profile_;
   const ClockDomain clock_;
   std::vector<PortNumber> table_;
+  std::vector<PortNumber> multicast_ports_;
   std::vector<Input> inputs_;
 };
 

@@ -15,6 +15,7 @@
 #include "sim/hca/context.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/key_table.h"
+#include "sim/hca/multicast.h"
 #include "sim/hca/notifier.h"
 #include "sim/hca/payload_writer.h"
 #include "sim/hca/receive_pipeline.h"
@@ -52,6 +53,7 @@ struct Adapter {
   bool port_is_up = true;
   host::DmaEngine dma;
   KeyTable keys;
+  MulticastTable multicast;
   Notifier notifier;
   CompletionWriter completions;
   PayloadWriter payloads;

@@ -106,6 +106,10 @@ int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> ma
       return run(&Impl::query_srq);
     case CommandType::kDestroySrq:
       return run(&Impl::destroy_srq);
+    case CommandType::kAttachMulticast:
+      return run(&Impl::attach_multicast);
+    case CommandType::kDetachMulticast:
+      return run(&Impl::detach_multicast);
     case CommandType::kOpenXrcd:
       return run(&Impl::open_xrcd);
     case CommandType::kCloseXrcd:
@@ -149,6 +153,8 @@ int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
   to.max_res_rd_atom = profile.max_qp_rd_atom * profile.max_qp;
   to.max_qp_init_rd_atom = profile.max_qp_init_rd_atom;
   to.atomic_cap = kAtomicHca;
+  to.max_mcast_grp = MulticastTable::kGroupsMax;
+  to.max_mcast_qp_attach = MulticastTable::kMembersMax;
   to.max_ah = profile.max_ah;
   to.max_srq = profile.max_srq;
   to.max_srq_wr = profile.max_srq_wr;

@@ -3,8 +3,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <vector>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/queue_pair.h"
 
 namespace verbatim::hca {
 
@@ -35,6 +37,7 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
   if (producer_ - consumer_ >= params_.entries) {
     overrun_ = true;
     adapter_.notifier.async_event(*this, ib::AsyncEventType::kCqError);
+    fail_users();
     return;
   }
   const std::uint32_t number = producer_++;
@@ -58,6 +61,16 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
     has_solicited_ = true;
   }
   if (armed_ == Arm::kAny || (armed_ == Arm::kSolicited && solicited)) raise_event();
+}
+
+void CompletionQueue::fail_users() {
+  // Nothing of theirs can complete any more.
+  std::vector<Ref<QueuePair>> users;
+  for (const auto& [handle, qp] : context.qps) {
+    const QueuePairParams& params = qp.get()->params;
+    if (params.send_cq.get() == this || params.recv_cq.get() == this) users.push_back(qp);
+  }
+  for (const Ref<QueuePair>& qp : users) qp.get()->fail_with_queue();
 }
 
 void CompletionQueue::arm(bool solicited_only) {

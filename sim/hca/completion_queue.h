@@ -51,6 +51,8 @@ class CompletionQueue {
 
   protocol::Cqe* entry_at(std::uint64_t ring_offset, std::uint32_t entries, std::uint32_t number);
   std::uint32_t read_consumer() const;
+  // The queue pairs that complete here go to the error state.
+  void fail_users();
   void raise_event();
 
   Adapter& adapter_;

@@ -70,13 +70,13 @@ Context* Hca::Impl::find_context(std::uint32_t number) {
 
 std::uint32_t Hca::Impl::open(const ProgramPort& program) {
   CHECK(program.memory != nullptr && program.listener != nullptr);
-  std::shared_ptr<Arena> arena = arenas_[program.process].lock();
+  // Kept when the last context is closed: it knows which memory has been used before.
+  std::shared_ptr<Arena>& arena = arenas_[program.process];
   if (arena == nullptr || arena->memory().data() != program.arena.data()) {
     arena = std::make_shared<Arena>(program.arena);
-    arenas_[program.process] = arena;
   }
   const std::uint32_t number = ++last_context_;
-  contexts_[number] = context_pool_.create(number, program, std::move(arena));
+  contexts_[number] = context_pool_.create(number, program, arena);
   return number;
 }
 

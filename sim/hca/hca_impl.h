@@ -111,6 +111,11 @@ class Hca::Impl {
   SharedReceiveQueue* find_srq(Context& context, std::uint32_t handle);
   void remove_srq(SharedReceiveQueue& srq);
 
+  // multicast.cc
+  int change_multicast(Context& context, protocol::Multicast& command, bool attaches);
+  int attach_multicast(Context& context, protocol::Multicast& command);
+  int detach_multicast(Context& context, protocol::Multicast& command);
+
   // xrc_commands.cc
   int open_xrcd(Context& context, protocol::OpenXrcd& command);
   int close_xrcd(Context& context, protocol::DestroyObject& command);
@@ -129,8 +134,8 @@ class Hca::Impl {
   Pool<QueuePair> qp_pool_;
   Pool<SharedReceiveQueue> srq_pool_;
   std::map<std::uint32_t, Ref<Context>> contexts_;
-  std::map<std::uint32_t, std::weak_ptr<Arena>> arenas_;  // by process
-  std::map<std::uint32_t, Ref<CompletionQueue>> cqs_;     // by number
+  std::map<std::uint32_t, std::shared_ptr<Arena>> arenas_;  // by process
+  std::map<std::uint32_t, Ref<CompletionQueue>> cqs_;       // by number
   struct XrcDomain {
     std::uint64_t file = 0;  // identity of the file that names it; 0: private
     std::uint32_t openings = 0;

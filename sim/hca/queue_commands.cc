@@ -245,6 +245,7 @@ void Hca::Impl::add_qp(const Ref<QueuePair>& qp) {
 void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
   QueuePair& qp = *context.qps.at(handle).get();
   context.qps.erase(handle);
+  if (qp.is_datagram()) adapter.multicast.forget(qp);
   if (qp.is_xrc_receiver()) {
     std::erase_if(qp.openings, [&](const QueuePairOpening& opening) {
       if (opening.context.get() != &context || opening.handle != handle) return false;
@@ -268,6 +269,7 @@ void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
 int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {
   QueuePair* qp = find_qp(context, command.handle);
   if (qp == nullptr) return EINVAL;
+  if (qp->is_datagram() && adapter.multicast.has_member(*qp)) return EBUSY;
   command.events_reported = qp->async_events_reported;
   command.async_events_reported = qp->async_events_reported;
   close_qp(context, command.handle);

@@ -140,6 +140,10 @@ class QueuePair {
   void enter_send_error();
   // Error of the connection or of its program: ERR, and everything posted is flushed (IBA 10.3.1.7).
   void enter_error();
+  // A completion queue of it was overrun (IBA 10.3.1.7).
+  void fail_with_queue() {
+    if (can_receive()) enter_error();
+  }
   // The program wrote nonsense into a ring or record.
   void fail_fatally();
   void raise(ib::AsyncEventType type);

@@ -40,12 +40,28 @@ void ReceivePipeline::on_checked(Incoming incoming) {
   // IBA 9.6: packet integrity, destination and partition are checked before anything that the queue pair
   // knows.
   if (packet.corrupted) return drop(incoming, DropReason::kCorrupted);
-  if (packet.lrh.destination != adapter_.address.lid) return drop(incoming, DropReason::kWrongLid);
+  const bool to_group = is_multicast(packet.lrh.destination);
+  if (!to_group && packet.lrh.destination != adapter_.address.lid) {
+    return drop(incoming, DropReason::kWrongLid);
+  }
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
   if (!operation.defined) return drop(incoming, DropReason::kUndefinedOpcode);
+  if (to_group) return deliver_to_group(std::move(incoming), operation);
   QueuePair* qp = adapter_.qp_by_number(packet.bth.destination);
   if (qp == nullptr) return drop(incoming, DropReason::kUnknownQp);
   qp->receive(std::move(incoming), operation);
+}
+
+void ReceivePipeline::deliver_to_group(Incoming incoming, const ib::OpcodeInfo& operation) {
+  const std::vector<Ref<QueuePair>> members = adapter_.multicast.members(*incoming.packet);
+  if (members.empty()) return drop(incoming, DropReason::kUnknownQp);
+  for (std::size_t i = 0; i + 1 < members.size(); ++i) {
+    Incoming copy{std::make_unique<ib::Packet>(*incoming.packet), false, incoming.checked_at};
+    if (QueuePair* qp = members[i].get(); qp != nullptr) qp->receive(std::move(copy), operation);
+  }
+  QueuePair* last = members.back().get();
+  if (last == nullptr) return drop(incoming, DropReason::kUnknownQp);
+  last->receive(std::move(incoming), operation);
 }
 
 }  // namespace verbatim::hca

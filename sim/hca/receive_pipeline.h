@@ -39,6 +39,8 @@ class ReceivePipeline {
 
  private:
   void on_checked(Incoming incoming);
+  // To every member of the group, each with its own copy.
+  void deliver_to_group(Incoming incoming, const ib::OpcodeInfo& operation);
 
   Adapter& adapter_;
   fabric::Port* port_ = nullptr;

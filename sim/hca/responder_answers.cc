@@ -7,8 +7,8 @@
 #include "sim/hca/queue_pair.h"
 #include "sim/hca/responder.h"
 #include "sim/hca/shared_receive_queue.h"
-#include "sim/ib/wire.h"
 #include "sim/ib/segmentation.h"
+#include "sim/ib/wire.h"
 
 namespace verbatim::hca {
 

@@ -170,6 +170,10 @@ void SendPipeline::record_acknowledgement(const QueuePair& qp, const ib::Packet&
 }
 
 void SendPipeline::hand_over(ib::PacketPtr packet) {
+  // IBA 10.5.2: members on the sender's own adapter get a datagram too; the fabric does not send it back.
+  if (is_multicast(packet->lrh.destination) && !adapter_.multicast.members(*packet).empty()) {
+    adapter_.receiver.loop_back(std::make_unique<ib::Packet>(*packet));
+  }
   if (is_own(*packet)) {
     adapter_.receiver.loop_back(std::move(packet));
   } else {

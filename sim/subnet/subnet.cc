@@ -46,6 +46,7 @@ class Planner {
     for (const std::size_t node : by_name_) {
       if (nodes_[node].kind == NodeKind::kSwitch) route_from(node);
     }
+    grow_multicast_trees();
     find_islands();
     return std::move(plan_);
   }
@@ -142,6 +143,35 @@ class Planner {
       CHECK(best != kNowhere);
       if (!to_switch) ++load[best];
       table[lid] = PortNumber{static_cast<std::uint8_t>(best + 1)};
+    }
+  }
+
+  // A tree over each island's switches, of the shortest ways from its first switch by name; between two
+  // switches the cable at the lowest port. With all ports to adapters that is where multicast packets go.
+  void grow_multicast_trees() {
+    std::vector<bool> reached(nodes_.size(), false);
+    for (const std::size_t root : by_name_) {
+      if (nodes_[root].kind != NodeKind::kSwitch || reached[root]) continue;
+      reached[root] = true;
+      std::vector<std::size_t> front{root};
+      for (std::size_t i = 0; i < front.size(); ++i) {
+        for (std::uint32_t port = 0; port < nodes_[front[i]].ports; ++port) {
+          const Attachment& next = neighbours_[front[i]][port];
+          if (next.node == kNowhere) continue;
+          const bool is_switch = nodes_[next.node].kind == NodeKind::kSwitch;
+          if (is_switch && reached[next.node]) continue;
+          const PortNumber here{static_cast<std::uint8_t>(port + 1)};
+          plan_.nodes[front[i]].multicast_ports.push_back(here);
+          if (!is_switch) continue;
+          reached[next.node] = true;
+          plan_.nodes[next.node].multicast_ports.push_back(next.port);
+          front.push_back(next.node);
+        }
+      }
+    }
+    for (NodePlan& node : plan_.nodes) {
+      std::sort(node.multicast_ports.begin(), node.multicast_ports.end(),
+                [](PortNumber a, PortNumber b) { return a.value < b.value; });
     }
   }
 

@@ -43,6 +43,8 @@ struct NodePlan {
   std::uint64_t guid = 0;
   std::vector<PortPlan> ports;  // [0] is port 1; of a switch: [0] is port 0 and the only one
   std::vector<fabric::PortNumber> forwarding_table;  // switches: by LID, as fabric::Switch takes it
+  // Switches: ports on the spanning tree that multicast packets flood, ascending; adapters are its leaves.
+  std::vector<fabric::PortNumber> multicast_ports;
 };
 
 struct Plan {

@@ -45,6 +45,44 @@ std::int64_t edge_after(std::int64_t ps) { return (ps + 2499) / 2500 * 2500; }
 const LinkParams kEdrLink{kEdr4x, Duration(10'000)};
 const LinkParams kQdrLink{kQdr4x, Duration(10'000)};
 
+// A copy for every port of the tree but the one it came by, all at the time of a unicast packet.
+TEST(Switch, replicates_multicast_packets_to_the_other_ports_of_the_tree) {
+  Star star(profile_400mhz(36), {kEdrLink, kEdrLink, kEdrLink, kEdrLink});
+  star.hub->set_multicast_ports({PortNumber{1}, PortNumber{2}, PortNumber{4}});
+  star.send(1, 0xc001, 1024, 7);
+  const std::int64_t start = edge_after(8 * 80 + 10'000) + 36 * 2500;
+  expect_arrival_at(star.simulation, star.host(2), 1, at(start + 8 * 80 + 10'000));
+  star.simulation.engine.run();
+  EXPECT_EQ(star.host(4).numbers, std::vector<std::uint32_t>{7});
+  EXPECT_EQ(star.host(4).arrivals[0].head, star.host(2).arrivals[0].head);
+  EXPECT_TRUE(star.host(1).arrivals.empty());
+  EXPECT_TRUE(star.host(3).arrivals.empty());
+}
+
+// The input buffer is free when the last copy has left: here the one behind 4 KB for the slow host.
+TEST(Switch, a_multicast_packet_stays_in_its_input_buffer_until_the_last_copy_has_left) {
+  Star star(profile_400mhz(0), {kEdrLink, kEdrLink, kQdrLink});
+  star.hub->set_multicast_ports({PortNumber{1}, PortNumber{2}, PortNumber{3}});
+  star.send(2, 3, 4096);
+  star.simulation.engine.run_until(at(100'000));
+  star.send(1, 0xc001, 4096);
+  star.simulation.engine.run_until(at(1'030'000));
+  EXPECT_EQ(star.host(2).arrivals.size(), 1u) << "one copy has left";
+  EXPECT_LT(star.host(1).port.credits(ib::VirtualLane{0}), 65536u / 64);
+  star.simulation.engine.run_until(at(10'000'000));
+  EXPECT_EQ(star.host(3).arrivals.size(), 2u);
+  EXPECT_EQ(star.host(1).port.credits(ib::VirtualLane{0}), 65536u / 64);
+}
+
+TEST(Switch, drops_multicast_packets_without_a_tree) {
+  Star star(profile_400mhz(36), {kEdrLink, kEdrLink});
+  star.send(1, 0xc001, 64);
+  star.simulation.engine.run_until(at(10'000'000));
+  EXPECT_TRUE(star.host(2).arrivals.empty());
+  EXPECT_EQ(star.simulation.trace.of(TraceEvent::kPacketDropped).size(), 1u);
+  EXPECT_EQ(star.host(1).port.credits(ib::VirtualLane{0}), 65536u / 64);
+}
+
 // Cut-through: head in at 8 * 80 + 10000, next edge, latency, then 8 * 80 + 10000 again.
 TEST(Switch, cuts_through_after_its_latency_in_cycles_from_the_next_edge) {
   for (const std::uint32_t latency : {0u, 1u, 36u}) {

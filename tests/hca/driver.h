@@ -140,6 +140,7 @@ struct World {
       connect(*server_port, fabric_switch->port(fabric::PortNumber{2}), options.link);
       fabric_switch->set_forwarding_table(
           {fabric::Switch::kNoRoute, fabric::PortNumber{1}, fabric::PortNumber{2}});
+      fabric_switch->set_multicast_ports({fabric::PortNumber{1}, fabric::PortNumber{2}});
     } else {
       connect(*client_port, *server_port, options.link);
     }

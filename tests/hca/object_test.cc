@@ -105,6 +105,18 @@ TEST_F(ObjectTest, arena_memory_is_used_again_and_numbers_are_not) {
   EXPECT_EQ(program.at(second.ring)[48], std::byte{0}) << "an old completion looks new";
 }
 
+TEST_F(ObjectTest, rings_of_a_second_opening_are_empty_although_the_first_used_the_same_memory) {
+  const Cq first = program.create_cq(64);
+  std::memset(program.at(first.ring), 0xff, 64 * sizeof(protocol::Cqe));
+  world.client->close(program.context);
+  program.context = world.client->open({100, &program.memory, program.arena(), &program});
+  const Cq second = program.create_cq(64);
+  ASSERT_EQ(second.ring, first.ring);
+  for (std::size_t i = 0; i < 64 * sizeof(protocol::Cqe); ++i) {
+    ASSERT_EQ(program.at(second.ring)[i], std::byte{0}) << i;
+  }
+}
+
 TEST_F(ObjectTest, a_thousand_idle_queue_pairs_cost_less_than_four_kilobytes_each) {
   // Beside the slot: an entry in the context's map, one in the table of numbers, nothing on the heap.
   EXPECT_LE(hca::Hca::queue_pair_bytes() + 64 + 32, 4096u);

@@ -171,6 +171,52 @@ RC_GTEST_PROP(SubnetProperty, every_way_that_exists_is_found_and_is_shortest, ()
   }
 }
 
+// A flood over the multicast ports reaches every adapter port of an island exactly once, and ends.
+RC_GTEST_PROP(SubnetProperty, multicast_ports_span_every_island_without_a_loop, ()) {
+  const Graph graph = random_graph();
+  const Plan result = plan(graph.nodes, graph.cables);
+  const auto far_end = [&](std::size_t node, fabric::PortNumber port) {
+    for (const Cable& cable : graph.cables) {
+      if (cable.a.node == node && cable.a.port == port) return cable.b;
+      if (cable.b.node == node && cable.b.port == port) return cable.a;
+    }
+    RC_FAIL("a multicast port without a cable");
+    return Attachment{};
+  };
+  const auto on_tree = [&](const Attachment& at) {
+    const auto& ports = result.nodes[at.node].multicast_ports;
+    return std::find(ports.begin(), ports.end(), at.port) != ports.end();
+  };
+  for (std::size_t root = 0; root < graph.nodes.size(); ++root) {
+    if (graph.nodes[root].kind == NodeKind::kAdapter) {
+      RC_ASSERT(result.nodes[root].multicast_ports.empty());
+      continue;
+    }
+    std::vector<int> visits(graph.nodes.size(), 0);
+    std::vector<Attachment> front{{root, fabric::PortNumber{0}}};
+    ++visits[root];
+    for (std::size_t i = 0; i < front.size(); ++i) {
+      RC_ASSERT(front.size() < 10'000u);
+      for (const fabric::PortNumber port : result.nodes[front[i].node].multicast_ports) {
+        if (port == front[i].port) continue;
+        const Attachment next = far_end(front[i].node, port);
+        const bool is_switch = graph.nodes[next.node].kind == NodeKind::kSwitch;
+        ++visits[next.node];
+        if (!is_switch) continue;
+        RC_ASSERT(on_tree(next));
+        RC_ASSERT(visits[next.node] == 1);
+        front.push_back(next);
+      }
+    }
+    for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+      if (graph.nodes[node].kind != NodeKind::kSwitch) continue;
+      const std::uint16_t lid = result.nodes[node].ports[0].lid.value;
+      const bool reachable = walk(graph.nodes, graph.cables, result, root, lid) >= 0;
+      RC_ASSERT((visits[node] == 1) == reachable);
+    }
+  }
+}
+
 RC_GTEST_PROP(SubnetProperty, the_order_of_the_lists_does_not_matter, ()) {
   const Graph graph = random_graph();
   const Plan straight = plan(graph.nodes, graph.cables);
@@ -187,6 +233,7 @@ RC_GTEST_PROP(SubnetProperty, the_order_of_the_lists_does_not_matter, ()) {
     RC_ASSERT(straight.nodes[i].guid == other.nodes[last - i].guid);
     RC_ASSERT(straight.nodes[i].ports[0].lid == other.nodes[last - i].ports[0].lid);
     RC_ASSERT(straight.nodes[i].forwarding_table == other.nodes[last - i].forwarding_table);
+    RC_ASSERT(straight.nodes[i].multicast_ports == other.nodes[last - i].multicast_ports);
   }
 }
 

@@ -131,6 +131,29 @@ StaleCompletions waiting_completions(ibv_cq* handle) {
   return {end != cq->consumer, end};
 }
 
+void discard_completions(ibv_cq* handle, std::uint32_t qp_number) {
+  auto* cq = object<Cq>(handle);
+  if (cq == nullptr) return;
+  cq->session.wait();
+  std::uint32_t end = cq->consumer;
+  while (end - cq->consumer < cq->entries && written_entry(*cq, end) != nullptr) ++end;
+  // What stays moves up, the newest first; an entry's place is part of what makes it valid.
+  std::uint32_t to = end;
+  for (std::uint32_t from = end; from != cq->consumer;) {
+    const protocol::Cqe entry = cq->ring[--from & (cq->entries - 1)];
+    if (entry.qpn == qp_number) {
+      reclaim(*cq, from, entry);
+      continue;
+    }
+    if (--to == from) continue;
+    protocol::Cqe& place = cq->ring[to & (cq->entries - 1)];
+    place = entry;
+    place.sequence = (to >> cq->entries_log) + 1;
+  }
+  cq->consumer = to;
+  publish_consumer(*cq);
+}
+
 void publish_consumer(Cq& cq) { cq.record->consumer.store(cq.consumer, std::memory_order_release); }
 
 extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_cq* handle, int count,

@@ -288,6 +288,8 @@ int close_xrcd(ibv_xrcd* xrcd);
 // Shared between the poll functions (cq.cc, cq_ex.cc): takes the next entry that is visible now.
 bool take_completion(Cq& cq, protocol::Cqe* taken);
 void publish_consumer(Cq& cq);
+// Takes what waits for a queue pair out of its CQ, as vendors' libraries do when it is reset or destroyed.
+void discard_completions(ibv_cq* cq, std::uint32_t qp_number);
 // What waits in the CQ now, seen or not.
 StaleCompletions waiting_completions(ibv_cq* cq);
 

@@ -110,10 +110,17 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
   return qp;
 }
 
+void discard_completions_of(Qp& qp) {
+  const ibv_qp* base = public_qp(&qp);
+  discard_completions(base->send_cq, base->qp_num);
+  if (base->recv_cq != base->send_cq) discard_completions(base->recv_cq, base->qp_num);
+}
+
 // RESET empties both queues: the adapter forgets what was posted and counts from 0 again, and so does this
 // side.
 void restart_queues(Qp& qp) {
   if (qp.record == nullptr) return;
+  discard_completions_of(qp);
   qp.send.producer = qp.send.reclaimed = 0;
   qp.send.stale = waiting_completions(public_qp(&qp)->send_cq);
   qp.receive.producer = qp.receive.reclaimed = 0;
@@ -321,6 +328,7 @@ extern "C" int ibv_destroy_qp(ibv_qp* handle) {
   if (qp == nullptr) return EINVAL;
   if (int error = verbs::destroy(protocol::CommandType::kDestroyQp, handle->context, handle->handle))
     return error;
+  verbs::discard_completions_of(*qp);
   if (auto* context = verbs::context_of(handle->context)) verbs::remove_qp(*context, *qp);
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed,
                                    &qp->async_events);

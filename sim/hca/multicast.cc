@@ -1,0 +1,75 @@
+#include "sim/hca/multicast.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "sim/hca/hca_impl.h"
+
+namespace verbatim::hca {
+
+int MulticastTable::attach(const MulticastGroup& group, QueuePair& qp) {
+  if (!groups_.contains(group) && groups_.size() >= kGroupsMax) return ENOMEM;
+  std::vector<Ref<QueuePair>>& members = groups_[group];
+  for (const Ref<QueuePair>& member : members) {
+    if (member.get() == &qp) return 0;
+  }
+  if (members.size() >= kMembersMax) return ENOMEM;
+  members.push_back(qp.self);
+  return 0;
+}
+
+int MulticastTable::detach(const MulticastGroup& group, QueuePair& qp) {
+  const auto it = groups_.find(group);
+  if (it == groups_.end()) return EINVAL;
+  const std::size_t gone =
+      std::erase_if(it->second, [&](const Ref<QueuePair>& member) { return member.get() == &qp; });
+  if (it->second.empty()) groups_.erase(it);
+  return gone == 0 ? EINVAL : 0;
+}
+
+void MulticastTable::forget(QueuePair& qp) {
+  for (auto it = groups_.begin(); it != groups_.end();) {
+    std::erase_if(it->second, [&](const Ref<QueuePair>& member) { return member.get() == &qp; });
+    it = it->second.empty() ? groups_.erase(it) : std::next(it);
+  }
+}
+
+bool MulticastTable::has_member(const QueuePair& qp) const {
+  for (const auto& [group, members] : groups_) {
+    for (const Ref<QueuePair>& member : members) {
+      if (member.get() == &qp) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Ref<QueuePair>> MulticastTable::members(const ib::Packet& packet) const {
+  // IBA 9.8.3: a multicast datagram has a GRH, which names the group.
+  if (packet.bth.destination.value != kMulticastQpn || !packet.grh) return {};
+  MulticastGroup group;
+  std::memcpy(group.gid.data(), packet.grh->destination.raw, group.gid.size());
+  group.lid = packet.lrh.destination.value;
+  const auto it = groups_.find(group);
+  return it == groups_.end() ? std::vector<Ref<QueuePair>>() : it->second;
+}
+
+int Hca::Impl::change_multicast(Context& context, protocol::Multicast& command, bool attaches) {
+  QueuePair* qp = find_qp(context, command.qp);
+  // IBA 4.1.1, 10.5.2: groups are for datagrams; their GIDs begin with 0xFF.
+  if (qp == nullptr || !qp->is_datagram() || command.gid[0] != 0xff) return EINVAL;
+  if (!is_multicast(ib::Lid{command.lid})) return EINVAL;
+  MulticastGroup group;
+  std::memcpy(group.gid.data(), command.gid, group.gid.size());
+  group.lid = command.lid;
+  return attaches ? adapter.multicast.attach(group, *qp) : adapter.multicast.detach(group, *qp);
+}
+
+int Hca::Impl::attach_multicast(Context& context, protocol::Multicast& command) {
+  return change_multicast(context, command, true);
+}
+
+int Hca::Impl::detach_multicast(Context& context, protocol::Multicast& command) {
+  return change_multicast(context, command, false);
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,47 @@
+// Which queue pairs of an adapter listen to which multicast groups (IBA 10.5.2). A group is a GID and the LID
+// its packets go to; every member gets its own copy of a datagram, in the order in which they joined.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sim/hca/context.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::hca {
+
+// The destination queue pair of every multicast datagram (IBA 9.2.3.2).
+inline constexpr std::uint32_t kMulticastQpn = 0xffffff;
+
+// IBA 4.1.3: from 0xC000 on LIDs are multicast, but the last one, which is permissive.
+constexpr bool is_multicast(ib::Lid lid) { return lid.value >= 0xc000 && lid.value != 0xffff; }
+
+struct MulticastGroup {
+  std::array<std::uint8_t, 16> gid{};
+  std::uint16_t lid = 0;
+  auto operator<=>(const MulticastGroup&) const = default;
+};
+
+class MulticastTable {
+ public:
+  // Groups one adapter keeps, and members of one.
+  static constexpr std::uint32_t kGroupsMax = 8192, kMembersMax = 240;
+
+  // 0 or an errno; joining twice is joining once.
+  int attach(const MulticastGroup& group, QueuePair& qp);
+  int detach(const MulticastGroup& group, QueuePair& qp);
+  // The queue pair is going away.
+  void forget(QueuePair& qp);
+  bool has_member(const QueuePair& qp) const;
+
+  // The members of the group a datagram is for; none if it is for no group.
+  std::vector<Ref<QueuePair>> members(const ib::Packet& packet) const;
+
+ private:
+  std::map<MulticastGroup, std::vector<Ref<QueuePair>>> groups_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,7 @@
+// Groups of cases in files of their own.
+#pragma once
+
+void unreliable_cases(void);
+void shared_cases(void);
+void event_cases(void);
+void object_cases(void);

@@ -1,0 +1,43 @@
+// Every case of cases.c gives the line that expected.txt has for it.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <sstream>
+
+#include "tests/equality/both_modes.h"
+
+namespace verbatim {
+namespace {
+
+// "name: what happened" lines, by name.
+std::map<std::string, std::string> cases_of(const std::string& text) {
+  std::map<std::string, std::string> cases;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    if (line.empty() || line[0] == '#' || colon == std::string::npos) continue;
+    EXPECT_TRUE(cases.emplace(line.substr(0, colon), line.substr(colon + 1)).second) << "twice: " << line;
+  }
+  return cases;
+}
+
+TEST(Semantics, every_case_is_as_the_table_says) {
+  support::RunRequest request;
+  request.commands = {std::string("server=") + CASES_PROGRAM};
+  const auto runs = equality::run_both(request);
+  equality::expect_equal(runs);
+  ASSERT_EQ(runs.slices.code, 0) << runs.slices.story();
+  const auto expected = cases_of(support::text_of_file(EXPECTED));
+  const auto seen = cases_of(runs.slices.output("server"));
+  EXPECT_GE(expected.size(), 60u);
+  for (const auto& [name, line] : expected) {
+    const auto it = seen.find(name);
+    EXPECT_EQ(it == seen.end() ? " (not run)" : it->second, line) << name;
+  }
+  for (const auto& [name, line] : seen) {
+    EXPECT_TRUE(expected.contains(name)) << "not in the table: " << name << ":" << line;
+  }
+}
+
+}  // namespace
+}  // namespace verbatim
