@@ -297,6 +297,18 @@ static void queues(void) {
   finish_ends("every_request_signaled");
 }
 
+static void resets(void) {
+  options.one_cq = 1;
+  connect_ends();
+  for (unsigned i = 0; i < 6; ++i) {
+    post_recv(&b, 10 + i, 100);
+    post_simple(i, i % 3 == 0 ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_SEND, 8);
+  }
+  settle();
+  SAY_ERROR(to_state(&a, IBV_QPS_RESET));
+  finish_ends("a_reset_takes_its_own_completions_out_of_a_common_queue");
+}
+
 static void post_states(void) {
   options.b_stops_at = -1;
   connect_ends();
@@ -336,6 +348,7 @@ int main(void) {
   missing_receives();
   local_errors();
   queues();
+  resets();
   post_states();
   unreliable_cases();
   shared_cases();

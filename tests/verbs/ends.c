@@ -102,7 +102,7 @@ static void make_end(struct End* end) {
   end->pd = ibv_alloc_pd(device);
   MUST(end->pd != NULL);
   end->send_cq = make_cq();
-  end->recv_cq = make_cq();
+  end->recv_cq = options.one_cq && end == &b ? a.send_cq : make_cq();
   end->buffer = aligned_alloc(4096, kBufferBytes);
   memset(end->buffer, end == &a ? 'a' : 'b', kBufferBytes);
   end->mr = ibv_reg_mr(
@@ -233,7 +233,10 @@ static enum ibv_qp_state state_of(const struct End* end) {
 static void destroy_end(struct End* end) {
   MUST(ibv_destroy_qp(end->qp) == 0);
   if (end->srq != NULL) MUST(ibv_destroy_srq(end->srq) == 0);
-  MUST(ibv_destroy_cq(end->send_cq) == 0 && ibv_destroy_cq(end->recv_cq) == 0);
+  // A common one goes with the end that is destroyed last.
+  const int shared = options.one_cq && (end == &a ? end->send_cq == b.recv_cq : 0);
+  MUST(shared || ibv_destroy_cq(end->send_cq) == 0);
+  MUST(ibv_destroy_cq(end->recv_cq) == 0);
   MUST(ibv_dereg_mr(end->mr) == 0 && ibv_dealloc_pd(end->pd) == 0);
   free(end->buffer);
 }

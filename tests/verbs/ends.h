@@ -24,6 +24,7 @@ struct Options {
   int rnr_retry;                          // -1: none; 7 is the usual
   int max_rd_atomic, max_dest_rd_atomic;  // -1: none; 4 is the usual
   int sq_sig_all, srq, cqe, cq_channel;
+  int one_cq;      // B's receives complete where A's sends do
   int b_stops_at;  // INIT or RTR; -1: RESET; usually it goes to RTS
 };
 
