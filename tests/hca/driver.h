@@ -105,6 +105,7 @@ struct Filter final : fabric::PacketSink {
     }
     hca->receive(in, std::move(packet), times);
   }
+  void link_changed(fabric::PortNumber in, bool up) override { hca->link_changed(in, up); }
 };
 
 // Two adapters ("client" LID 1, "server" LID 2), joined by a cable or by a switch.
