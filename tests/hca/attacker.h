@@ -35,10 +35,8 @@ class Attacker {
         command();
         break;
       case 2:
-        world_.client->ring_doorbell(
-            source_.chance(9, 10) ? program.context : static_cast<std::uint32_t>(number()),
-            static_cast<protocol::DoorbellKind>(source_.below(5)), static_cast<std::uint32_t>(number()),
-            number());
+        world_.client->ring_doorbell(context_number(), static_cast<protocol::DoorbellKind>(source_.below(5)),
+                                     static_cast<std::uint32_t>(number()), number());
         break;
       case 3:
       case 4:
@@ -100,6 +98,11 @@ class Attacker {
   Program program;
 
  private:
+  // Its own, or one that nobody has: the supervisor puts the adapter's number in place of the program's, so
+  // that another program's never comes from here.
+  std::uint32_t context_number() {
+    return source_.chance(9, 10) ? program.context : static_cast<std::uint32_t>(number()) | 1u << 20;
+  }
   std::uint64_t number() {
     switch (source_.below(5)) {
       case 0:
@@ -144,7 +147,7 @@ class Attacker {
     if (header.type == protocol::CommandType::kDestroyQp && !source_.chance(1, 8))
       header.type = protocol::CommandType::kQueryQp;
     header.size = size_of(header.type, kSizes[source_.below(std::size(kSizes))]);
-    header.context = source_.chance(9, 10) ? program.context : static_cast<std::uint32_t>(number());
+    header.context = context_number();
     if (source_.chance(1, 20)) header.size = static_cast<std::uint32_t>(number());
     std::memcpy(mailbox, &header, sizeof(header));
     world_.client->execute(
