@@ -37,6 +37,16 @@ TEST(Semantics, every_case_is_as_the_table_says) {
   for (const auto& [name, line] : seen) {
     EXPECT_TRUE(expected.contains(name)) << "not in the table: " << name << ":" << line;
   }
+  // Multicast packets leave for the whole fabric: the other host gets them, and nobody there has joined.
+  std::size_t forwarded = 0, dropped = 0;
+  std::istringstream trace(runs.slices.trace);
+  for (std::string line; std::getline(trace, line);) {
+    if (line.find("dest_qp=16777215") == std::string::npos) continue;
+    forwarded += line.find("packet-forwarded") != std::string::npos ? 1 : 0;
+    dropped += line.find("hca/client  packet-dropped") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(forwarded, 2u);
+  EXPECT_EQ(dropped, 2u);
 }
 
 }  // namespace
