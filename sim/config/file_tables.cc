@@ -267,6 +267,11 @@ const Object& scenario_table() {
        bind_objects<&S::faults>({.key = "faults", .kind = Kind::kObjects, .doc = "what goes wrong"},
                                 fault_table()),
        bind<&S::seed>({.key = "seed", .kind = Kind::kInteger, .doc = "root of all random numbers"}),
+       bind<&S::freedom>({.key = "freedom",
+                          .kind = Kind::kText,
+                          .doc = "what is done with the freedom that the specification leaves: friendly does as a "
+                                 "ConnectX does, spec draws all that is allowed from the seed",
+                          .choices = {"friendly", "spec"}}),
        bind<&S::time_limit>({.key = "time_limit",
                              .kind = Kind::kDuration,
                              .doc = "virtual time after which the run is ended; 0: none",

@@ -133,7 +133,8 @@ struct ScenarioSpec {
   std::vector<ProgramSpec> programs;
   std::vector<FaultSpec> faults;
   std::int64_t seed = 1;
-  Duration time_limit{0};  // 0: none
+  std::string freedom = "friendly";  // or spec
+  Duration time_limit{0};            // 0: none
   ExpectSpec expect;
 
   TopologySpec topology;  // resolved

@@ -23,6 +23,7 @@ void AtomicUnit::start_waiting() {
     Operation operation = waiting_.pop_front();
     locked_[lock_of(operation)] = true;
     reading_.push_back(std::move(operation));
+    adapter_.payloads.release_held();
     adapter_.dma.read(sizeof(std::uint64_t), *this, 0);
   }
 }
@@ -49,7 +50,7 @@ void AtomicUnit::on_value(Operation operation) {
     const ib::Payload payload{ib::PayloadBuffer::copy_of(std::as_bytes(std::span(&value, 1))), 0,
                               sizeof(value)};
     const MemoryPiece piece{request.address, sizeof(value), request.key};
-    adapter_.payloads.write(*context, payload, {&piece, 1});
+    adapter_.payloads.write(*context, payload, {&piece, 1}, message_stream(0, false));
   }
   // No later read passes the write.
   locked_[lock_of(operation)] = false;

@@ -50,6 +50,9 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   protocol::CommandHeader header;
   if (mailbox.size() < sizeof(header)) return;
   std::memcpy(&header, mailbox.data(), sizeof(header));
+  // A command may end what something held back would still touch.
+  adapter.payloads.release_held();
+  adapter.completions.release_held();
   header.status = dispatch(header, mailbox);
   std::memcpy(mailbox.data(), &header, sizeof(header));
   adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type),

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/freedom.h"
 #include "sim/hca/queue_pair.h"
 #include "sim/ib/aeth.h"
 #include "sim/ib/segmentation.h"
@@ -97,7 +98,8 @@ void Completer::on_read_response(Incoming& incoming, const ib::OpcodeInfo& opera
       !acknowledges) {
     return fail(WcStatus::kBadResponseError);
   }
-  if (!qp_.scatter(work.sges, offset, packet.payload, incoming, qp_.context, qp_.params.pd))
+  if (!qp_.scatter(work.sges, offset, packet.payload, incoming, qp_.context, qp_.params.pd,
+                   message_stream(qp_.number, true)))
     return fail(WcStatus::kLocalProtectionError);
   on_response_placed(psn, segment.ends_message);
 }
@@ -112,7 +114,8 @@ void Completer::on_atomic_response(Incoming& incoming) {
   }
   const auto original = std::as_bytes(std::span(&packet.atomic_ack, 1));
   const ib::Payload payload{ib::PayloadBuffer::copy_of(original), 0, sizeof(packet.atomic_ack)};
-  if (!qp_.scatter(work.sges, 0, payload, incoming, qp_.context, qp_.params.pd))
+  if (!qp_.scatter(work.sges, 0, payload, incoming, qp_.context, qp_.params.pd,
+                   message_stream(qp_.number, true)))
     return fail(WcStatus::kLocalProtectionError);
   on_response_placed(psn, true);
 }
@@ -120,6 +123,7 @@ void Completer::on_atomic_response(Incoming& incoming) {
 void Completer::on_response_placed(ib::Psn psn, bool ends_message) {
   Requester& requester = qp_.requester;
   if (ends_message) {
+    qp_.adapter.payloads.release_held();
     complete(requester.works_.front(), WcStatus::kSuccess);
     retire_front();
   }
@@ -221,7 +225,10 @@ void Completer::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn) {
     --requester.rnr_retries_left_;
   }
   requester.rnr_waiting_ = true;
-  requester.rnr_timer_.schedule_after(ib::rnr_timer(timer_code));
+  // IBA 9.7.5.2.8: at least the time asked for.
+  const auto factor =
+      1 + qp_.adapter.choices.choose(freedom::kRnrTimer, qp_.adapter.id, freedom::kRnrTimerFactors);
+  requester.rnr_timer_.schedule_after(ib::rnr_timer(timer_code) * factor);
   requester.go_back(psn, RetryCause::kRnrNak, requester.rnr_retries_left_);
 }
 

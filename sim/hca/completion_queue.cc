@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/freedom.h"
 #include "sim/hca/queue_pair.h"
 
 namespace verbatim::hca {
@@ -73,16 +74,19 @@ void CompletionQueue::fail_users() {
   for (const Ref<QueuePair>& qp : users) qp.get()->fail_with_queue();
 }
 
-void CompletionQueue::arm(bool solicited_only) {
+void CompletionQueue::arm(bool solicited_only, std::uint32_t written_before) {
   // A request for any completion is not weakened by a later one for solicited ones (IBA 11.4.2.2).
   if (armed_ != Arm::kAny) armed_ = solicited_only ? Arm::kSolicited : Arm::kAny;
-  // facts/ordering.md rule 10: this adapter also raises an event for completions that are there already,
-  // which hides lost wake-ups from programs; the specification does not ask for it.
+  // What was added since the program asked raises an event (IBA 11.4.2.2). This adapter also raises one for
+  // what was there before, which hides lost wake-ups from programs; the specification does not ask for it.
   consumer_ = read_consumer();
   const std::uint32_t waiting = producer_ - consumer_;
   if (waiting == 0 || waiting > params_.entries) return;
   if (solicited_only && !(has_solicited_ && solicited_end_ - consumer_ - 1 < waiting)) return;
-  if (adapter_.choices.choose("event-on-arm", adapter_.id, 2) == 0) raise_event();
+  const std::uint32_t end = solicited_only ? solicited_end_ : producer_;
+  const std::uint32_t added = producer_ - written_before;
+  const bool is_new = end - written_before - 1 < added;
+  if (is_new || adapter_.choices.choose(freedom::kEventOnArm, adapter_.id, 2) == 0) raise_event();
 }
 
 void CompletionQueue::raise_event() {

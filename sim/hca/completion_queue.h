@@ -41,7 +41,11 @@ class CompletionQueue {
   // and the queue with it (IBA 11.2.8.1: overrun is an affiliated asynchronous error).
   void write(protocol::Cqe entry, bool solicited);
 
-  void arm(bool solicited_only);
+  // Entries written so far, modulo 2^32.
+  std::uint32_t written() const { return producer_; }
+  // The program asked when `written_before` entries had been written. What has come since raises an event in
+  // any case.
+  void arm(bool solicited_only, std::uint32_t written_before);
 
   // Moves what the program has not consumed to a new ring; false when it does not fit.
   bool move_to(std::uint64_t ring_offset, std::uint32_t entries);

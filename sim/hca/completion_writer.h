@@ -1,7 +1,13 @@
 // The last stage of every work request: its completion passes the completion stage and is written to the ring
 // by DMA. One for the whole adapter, in order, and behind the payload writes issued before: posted writes
 // keep their order, so no completion is seen before its data.
+//
+// A completion may be held back before that stage (freedom.h). Those of one work queue keep their order, and
+// a command holds nothing back: what a program destroys or moves has no completions on a shelf.
 #pragma once
+
+#include <map>
+#include <utility>
 
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
@@ -16,6 +22,8 @@ class CompletionWriter final : public host::DmaClient {
   explicit CompletionWriter(Adapter& adapter);
 
   void push(const Ref<CompletionQueue>& cq, const protocol::Cqe& entry, bool solicited);
+  // What is held back goes on now, in the order in which it would have.
+  void release_held();
 
  private:
   struct Pending {
@@ -23,6 +31,9 @@ class CompletionWriter final : public host::DmaClient {
     protocol::Cqe entry;
     bool solicited = false;
   };
+  using Queue = std::pair<std::uint32_t, bool>;  // queue pair; receives
+  void stage(Pending pending);
+  void on_hold_over();
   void on_staged(Pending pending);
   void on_dma_read(std::uint64_t, Instant) override {}
   void on_dma_write(std::uint64_t cookie) override;
@@ -31,6 +42,10 @@ class CompletionWriter final : public host::DmaClient {
   Pipeline stage_;
   DelayLine<Pending> staged_;
   Ring<Pending> writing_;
+  std::map<std::pair<Instant, std::uint64_t>, Pending> held_;  // by when it goes on, then in order of arrival
+  std::map<Queue, Instant> last_;                              // when the last of a queue goes on
+  std::uint64_t held_ever_ = 0;
+  Timer hold_timer_;
 };
 
 }  // namespace verbatim::hca

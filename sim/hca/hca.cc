@@ -96,12 +96,22 @@ void Hca::Impl::close(std::uint32_t number) {
   contexts_.erase(number);
 }
 
+CompletionQueue* Hca::Impl::find_cq_by_number(const Context& context, std::uint32_t number) {
+  const auto it = cqs_.find(number);
+  CompletionQueue* cq = it == cqs_.end() ? nullptr : it->second.get();
+  return cq != nullptr && &cq->context == &context ? cq : nullptr;
+}
+
 void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind, std::uint32_t object,
                               std::uint64_t value) {
   Context* context = find_context(number);
   if (context == nullptr) return;  // a program can only ring what it has opened
+  std::uint32_t written_before = 0;
+  if (kind == protocol::DoorbellKind::kCompletionQueueArm) {
+    if (const CompletionQueue* cq = find_cq_by_number(*context, object)) written_before = cq->written();
+  }
   doorbells_on_the_way_.push(adapter.engine.now() + adapter.dma.mmio_latency(),
-                             {context->self, kind, object, value});
+                             {context->self, kind, object, value, written_before});
 }
 
 void Hca::Impl::link_changed(bool up) {
@@ -123,9 +133,8 @@ void Hca::Impl::on_doorbell(Doorbell doorbell) {
   adapter.tracer.record(adapter.id, TraceEvent::kDoorbell, static_cast<std::uint64_t>(doorbell.kind),
                         doorbell.number, doorbell.value);
   if (doorbell.kind == protocol::DoorbellKind::kCompletionQueueArm) {
-    const auto it = cqs_.find(doorbell.number);
-    CompletionQueue* cq = it == cqs_.end() ? nullptr : it->second.get();
-    if (cq != nullptr && &cq->context == context) cq->arm(doorbell.value == protocol::kArmSolicited);
+    CompletionQueue* cq = find_cq_by_number(*context, doorbell.number);
+    if (cq != nullptr) cq->arm(doorbell.value == protocol::kArmSolicited, doorbell.written_before);
     return;
   }
   QueuePair* qp = adapter.qp_by_number(ib::Qpn{doorbell.number});

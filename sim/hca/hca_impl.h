@@ -61,6 +61,7 @@ class Hca::Impl {
     protocol::DoorbellKind kind{};
     std::uint32_t number = 0;
     std::uint64_t value = 0;
+    std::uint32_t written_before = 0;  // arming: entries of the CQ when it was rung
   };
 
   // Copies a command out of the mailbox, runs the handler, copies the answer back. The handler returns an
@@ -94,6 +95,8 @@ class Hca::Impl {
   int query_qp(Context& context, protocol::QueryQp& command);
   int destroy_qp(Context& context, protocol::DestroyObject& command);
   QueuePair* find_qp(Context& context, std::uint32_t handle);
+  // By number, as doorbells name them; null when it is not this context's.
+  CompletionQueue* find_cq_by_number(const Context& context, std::uint32_t number);
   CompletionQueue* find_cq(Context& context, std::uint32_t handle);
   // Ends a context's use of a queue pair, and the queue pair when nobody else uses it.
   void close_qp(Context& context, std::uint32_t handle);

@@ -1,7 +1,11 @@
 #include "sim/hca/notifier.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "sim/hca/adapter.h"
 #include "sim/hca/completion_queue.h"
+#include "sim/hca/freedom.h"
 #include "sim/hca/queue_pair.h"
 #include "sim/hca/shared_receive_queue.h"
 
@@ -11,24 +15,28 @@ Notifier::Notifier(Adapter& adapter)
     : adapter_(adapter),
       due_(DelayLine<Notice>::of<&Notifier::on_due>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
-void Notifier::completion_event(CompletionQueue& cq) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, {}, {}, true, {}});
+void Notifier::push(Notice notice) {
+  const Duration delay = freedom::kEventDelay.choose(adapter_.choices, adapter_.id);
+  last_due_ = std::max(last_due_, adapter_.engine.now() + adapter_.profile.event_latency + delay);
+  due_.push(last_due_, std::move(notice));
 }
 
+void Notifier::completion_event(CompletionQueue& cq) { push({cq.self, {}, {}, {}, true, {}}); }
+
 void Notifier::async_event(CompletionQueue& cq, ib::AsyncEventType type) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {cq.self, {}, {}, type, false, {}});
+  push({cq.self, {}, {}, type, false, {}});
 }
 
 void Notifier::async_event(QueuePair& qp, ib::AsyncEventType type) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, qp.self, {}, type, false, {}});
+  push({{}, qp.self, {}, type, false, {}});
 }
 
 void Notifier::async_event(SharedReceiveQueue& srq, ib::AsyncEventType type) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, {}, srq.self, type, false, {}});
+  push({{}, {}, srq.self, type, false, {}});
 }
 
 void Notifier::port_event(Context& context, ib::AsyncEventType type) {
-  due_.push(adapter_.engine.now() + adapter_.profile.event_latency, {{}, {}, {}, type, false, context.self});
+  push({{}, {}, {}, type, false, context.self});
 }
 
 void Notifier::on_due(Notice notice) {

@@ -1,5 +1,5 @@
 // Events on their way to programs: completion events and asynchronous events, each readable one event latency
-// after its cause; and memory faults, told at once.
+// after its cause or later, in the order of the causes; and memory faults, told at once.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,14 @@ class Notifier {
     bool is_completion = false;
     Ref<Context> context;
   };
+  void push(Notice notice);
   void on_due(Notice notice);
   // A queue pair of an XRC domain: everybody who uses it is told.
   void tell_openings(QueuePair& qp, protocol::AsyncEvent event);
 
   Adapter& adapter_;
   DelayLine<Notice> due_;
+  Instant last_due_{};
 };
 
 }  // namespace verbatim::hca

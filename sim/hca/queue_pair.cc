@@ -176,7 +176,7 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
 }
 
 bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload,
-                        Incoming& incoming, Context& owner, std::uint32_t pd) {
+                        Incoming& incoming, Context& owner, std::uint32_t pd, MessageStream stream) {
   if (payload.length == 0) return true;
   std::vector<MemoryPiece>& pieces = adapter.scratch_pieces;
   pieces.clear();
@@ -188,7 +188,7 @@ bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, const ib:
         return true;
       });
   if (!allowed) return false;
-  const auto times = adapter.payloads.write(owner, payload, pieces);
+  const auto times = adapter.payloads.write(owner, payload, pieces, stream);
   adapter.receiver.release(incoming, times.left_adapter);
   return true;
 }
@@ -240,7 +240,11 @@ void QueuePair::reset() {
   attributes.capabilities = capabilities;
 }
 
-void QueuePair::raise(ib::AsyncEventType type) { adapter.notifier.async_event(*this, type); }
+void QueuePair::raise(ib::AsyncEventType type) {
+  // Events such as LAST_WQE_REACHED and SQ_DRAINED say that there are no more completions to come.
+  adapter.completions.release_held();
+  adapter.notifier.async_event(*this, type);
+}
 
 void QueuePair::check_drained() {
   if (state_ != QpState::kSqd || !drain_pending_ || !requester.is_drained()) return;

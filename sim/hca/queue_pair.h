@@ -133,7 +133,7 @@ class QueuePair {
   // Places what a packet has brought at `offset` of a scatter list of `owner`; false, and nothing is written,
   // when the list's keys do not allow local writing.
   bool scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload, Incoming& incoming,
-               Context& owner, std::uint32_t pd);
+               Context& owner, std::uint32_t pd, MessageStream stream);
 
   // A request of an unreliable queue pair failed: it cannot send until it is told to, but receives
   // (IBA 10.3.1.6).

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/freedom.h"
 #include "sim/hca/queue_pair.h"
 #include "sim/ib/aeth.h"
 #include "sim/ib/segmentation.h"
@@ -333,7 +334,11 @@ void Requester::restart_ack_timer() {
     ack_timer_.cancel();
     return;
   }
-  ack_deadline_ = qp_.adapter.engine.now() + Duration(std::int64_t{4'096'000} << qp_.attributes.timeout);
+  // IBA 9.7.6.1.3: the timer expires after one to four times the configured time.
+  const std::int64_t factor =
+      1 + qp_.adapter.choices.choose(freedom::kAckTimeout, qp_.adapter.id, freedom::kAckTimeoutFactors);
+  ack_deadline_ =
+      qp_.adapter.engine.now() + Duration((std::int64_t{4'096'000} << qp_.attributes.timeout) * factor);
   if (!ack_timer_.scheduled()) ack_timer_.schedule_at(ack_deadline_);
 }
 

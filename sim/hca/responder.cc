@@ -337,15 +337,19 @@ void Responder::place_write(Request& request) {
   const std::uint32_t length = request.packet.payload.length;
   if (length == 0) return;
   const MemoryPiece piece{request.address, length, reth_.rkey.value};
-  const auto times = qp_.adapter.payloads.write(qp_.memory_owner(), request.packet.payload, {&piece, 1});
+  const auto times =
+      qp_.adapter.payloads.write(qp_.memory_owner(), request.packet.payload, {&piece, 1}, stream());
   qp_.adapter.receiver.release(request.incoming, times.left_adapter);
 }
 
+MessageStream Responder::stream() const { return message_stream(qp_.number, false); }
+
 Responder::Step Responder::execute(Request& request) {
+  if (request.operation.begins_message) qp_.adapter.payloads.release_held();
   if (qp_.is_datagram()) return execute_datagram(request);
   if (request.kind == Message::kSend &&
       !qp_.scatter(current_->sges, received_, request.packet.payload, request.incoming, qp_.memory_owner(),
-                   qp_.receive_pd())) {
+                   qp_.receive_pd(), stream())) {
     return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError);
   }
   if (request.operation.has_invalidate && !invalidate(request.packet.invalidate_rkey)) {

@@ -81,6 +81,7 @@ class Responder {
   Step execute(Request& request);
   Step acknowledge(Request& request);
   void place_write(Request& request);
+  MessageStream stream() const;
   void hold(Incoming incoming);
   void resume();
   void drop_held();

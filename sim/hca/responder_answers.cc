@@ -110,7 +110,8 @@ Responder::Step Responder::execute_datagram(Request& request) {
     payload = {buffer, 0, buffer.size()};
     offset = 0;
   }
-  if (!qp_.scatter(current_->sges, offset, payload, request.incoming, qp_.memory_owner(), qp_.receive_pd())) {
+  if (!qp_.scatter(current_->sges, offset, payload, request.incoming, qp_.memory_owner(), qp_.receive_pd(),
+                   stream())) {
     return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError);
   }
   complete_receive(*current_, WcStatus::kSuccess, &packet, ib::kGrhBytes + packet.payload.length);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/freedom.h"
 #include "sim/hca/queue_pair.h"
 
 namespace verbatim::hca {
@@ -13,8 +14,10 @@ SendPipeline::SendPipeline(Adapter& adapter)
       acknowledge_(adapter.clock, adapter.profile.acknowledge),
       packetized_(DelayLine<Outgoing>::of<&SendPipeline::on_packetized>(adapter.engine, adapter.id,
                                                                         EventClass::kStage, this)),
-      acknowledged_(DelayLine<Acknowledgement>::of<&SendPipeline::on_acknowledged>(
-          adapter.engine, adapter.id, EventClass::kStage, this)) {}
+      acknowledged_(DelayLine<Acknowledgement>::of<&SendPipeline::on_acknowledged>(adapter.engine, adapter.id,
+                                                                                   EventClass::kStage, this)),
+      pause_timer_(
+          Timer::of<&SendPipeline::on_pause_over>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
 void SendPipeline::attach(fabric::Port& port) {
   CHECK(port_ == nullptr);
@@ -31,6 +34,7 @@ void SendPipeline::activate(QueuePair& qp) {
 
 void SendPipeline::pump() {
   if (pumping_) return;  // a packet that failed on its way out may have activated another queue pair
+  if (pause_timer_.scheduled()) return;
   pumping_ = true;
   while (!active_.empty()) {
     QueuePair* qp = active_.front().get();
@@ -39,8 +43,16 @@ void SendPipeline::pump() {
       active_.pop_front();
       continue;
     }
+    if (!was_paused_) {
+      const Duration pause = freedom::kGatherDelay.choose(adapter_.choices, adapter_.id);
+      if (pause > Duration::zero()) {
+        pause_timer_.schedule_after(pause);
+        break;
+      }
+    }
     const std::uint32_t room = buffer_bytes(qp->next_packet_bytes());
-    if (buffered_ > 0 && buffered_ + room > adapter_.profile.gather_buffer_bytes) break;
+    was_paused_ = buffered_ > 0 && buffered_ + room > adapter_.profile.gather_buffer_bytes;
+    if (was_paused_) break;
     active_.pop_front();
     Outgoing outgoing = qp->next_packet();
     if (qp->has_packet()) {
@@ -54,6 +66,15 @@ void SendPipeline::pump() {
   pumping_ = false;
 }
 
+void SendPipeline::on_pause_over() {
+  was_paused_ = true;
+  // Queue pairs that have come meanwhile may go first.
+  const auto turns =
+      adapter_.choices.choose(freedom::kSendTurn, adapter_.id, static_cast<std::uint32_t>(active_.size()));
+  for (std::uint32_t i = 0; i < turns; ++i) active_.push_back(active_.pop_front());
+  pump();
+}
+
 void SendPipeline::issue(Outgoing outgoing) {
   const bool needs_gather = outgoing.needs_gather;
   if (!needs_gather) {
@@ -61,6 +82,7 @@ void SendPipeline::issue(Outgoing outgoing) {
     advance();
     return;
   }
+  adapter_.payloads.release_held();  // no read passes a write
   QueuePair& qp = *outgoing.qp.get();
   const std::uint64_t number = first_gathering_ + gathering_.size();
   const std::uint32_t length = outgoing.packet->payload.length;
@@ -122,7 +144,8 @@ void SendPipeline::on_packetized(Outgoing outgoing) {
 }
 
 void SendPipeline::acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp) {
-  acknowledged_.push(acknowledge_.accept(adapter_.engine.now()), {std::move(packet), qp});
+  const Duration delay = freedom::kAckDelay.choose(adapter_.choices, adapter_.id);
+  acknowledged_.push(acknowledge_.accept(adapter_.engine.now() + delay), {std::move(packet), qp});
 }
 
 void SendPipeline::on_acknowledged(Acknowledgement acknowledgement) {

@@ -63,6 +63,7 @@ class SendPipeline final : public host::DmaClient {
   }
 
   void pump();
+  void on_pause_over();
   void issue(Outgoing outgoing);
   void advance();
   void on_packetized(Outgoing outgoing);
@@ -94,6 +95,8 @@ class SendPipeline final : public host::DmaClient {
   Ring<Outgoing> waiting_;  // for room in the port
   Ring<Acknowledgement> waiting_acknowledgements_;
   bool pumping_ = false;
+  Timer pause_timer_;        // runs while the next packet is put off (freedom.h)
+  bool was_paused_ = false;  // and is over for the packet that is next
 };
 
 }  // namespace verbatim::hca

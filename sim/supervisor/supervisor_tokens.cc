@@ -92,7 +92,7 @@ bool Supervisor::Impl::take_request_of(Thread& thread) {
     case protocol::Request::kForked:
       break;
     default:
-      cost = kernel_.cost(thread);
+      cost = kernel_.cost(thread) + thread.scheduling_delay(kBeforeCall);
   }
   thread.run_at(slice_end_ + cost);
   check_watched(process);

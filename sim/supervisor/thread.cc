@@ -7,9 +7,10 @@
 
 namespace verbatim::supervisor {
 
-Thread::Thread(Engine& engine, ComponentId source, Process& process, std::uint32_t slot, std::uint32_t tid,
+Thread::Thread(Engine& engine, Choices& choices, ComponentId source, Process& process, std::uint32_t slot, std::uint32_t tid,
                Duration wake_up, void (*on_timer)(Thread&))
       : engine_(engine),
+      choices_(choices),
         process_(process),
         slot_(slot),
         tid_(tid),
@@ -44,11 +45,12 @@ void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::str
   if (!retried_) blocked_since_ = engine_.now();
   state_ = State::kBlocked;
   retried_ = true;
+  late_ = scheduling_delay(kAfterWait);
   deadline_ = deadline;
   waits_for_ = std::move(what);
   waiting_on_ = std::move(files);
   for (const VirtualFilePtr& file : waiting_on_) file->add_waiter(*this);
-  if (deadline != kNever) timer_.reschedule_at(deadline);
+  if (deadline != kNever) timer_.reschedule_at(deadline + late_);
 }
 
 void Thread::queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
@@ -70,7 +72,7 @@ void Thread::on_doorbell() {
 void Thread::wake() {
   unpark();
   if (state_ != State::kBlocked) return;
-  const Instant when = engine_.now() + wake_up_;
+  const Instant when = engine_.now() + wake_up_ + late_;
   if (!timer_.scheduled() || timer_.when() > when) timer_.reschedule_at(when);
 }
 

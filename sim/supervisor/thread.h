@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/choice.h"
 #include "sim/core/engine.h"
 #include "sim/supervisor/virtual_file.h"
 #include "verbs_shim/protocol/region.h"
@@ -18,6 +19,9 @@ namespace verbatim::supervisor {
 
 struct Parked;
 class Process;
+
+inline constexpr DelaySite kBeforeCall{"thread-before-call", Duration(200'000), 9};
+inline constexpr DelaySite kAfterWait{"thread-after-wait", Duration(200'000), 9};
 
 // A request as it was when the thread gave the token back: copied once from shared memory, never read again.
 struct PendingCall {
@@ -41,8 +45,8 @@ class Thread {
 
   // `source` is the thread's own place in the event order: ties between threads must not depend on who was
   // scheduled first. `on_timer` is called with the thread when its time has come.
-  Thread(Engine& engine, ComponentId source, Process& process, std::uint32_t slot, std::uint32_t tid,
-         Duration wake_up, void (*on_timer)(Thread&));
+  Thread(Engine& engine, Choices& choices, ComponentId source, Process& process, std::uint32_t slot,
+         std::uint32_t tid, Duration wake_up, void (*on_timer)(Thread&));
   ~Thread();
 
   Process& process() { return process_; }
@@ -87,6 +91,9 @@ class Thread {
   void block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what);
   // One of the files has changed: the call is tried again after the wake-up latency.
   void wake();
+  // Which of several threads that can run goes first is anybody's guess: how much later than it could a
+  // thread runs before a call, and after a wait.
+  Duration scheduling_delay(const DelaySite& site) { return site.choose(choices_, source_); }
   // Off every waiting list; called before the call is tried again.
   void stop_waiting();
   void die();
@@ -122,10 +129,12 @@ class Thread {
   void on_doorbell();
 
   Engine& engine_;
+  Choices& choices_;
   Process& process_;
   std::uint32_t slot_;
   std::uint32_t tid_;
   Duration wake_up_;
+  Duration late_{};  // of this wait
   void (*on_timer_)(Thread&);
   ComponentId source_;
   Timer timer_;

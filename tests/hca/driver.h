@@ -71,6 +71,7 @@ struct WorldOptions {
   bool with_switch = false;
   bool record = true;
   bool connected = true;
+  Choices* choices = nullptr;  // null: the defaults
 };
 
 struct PathOptions {
@@ -153,7 +154,8 @@ struct World {
     address.sm_lid = ib::Lid{1};
     address.gid.raw[15] = static_cast<std::uint8_t>(lid);
     address.node_guid = lid;
-    return std::make_unique<hca::Hca>(engine, tracer, choices, components.id(name + "/hca"), "mlx5_0",
+    Choices& chosen = options.choices != nullptr ? *options.choices : choices;
+    return std::make_unique<hca::Hca>(engine, tracer, chosen, components.id(name + "/hca"), "mlx5_0",
                                       options.profile, address, 1);
   }
 

@@ -24,6 +24,9 @@ struct RunOptions {
   std::string topology;
   std::string stagger = "100 ms";
   std::optional<std::int64_t> seed;
+  std::string seeds;    // "A..B"
+  int jobs = 0;         // of --seeds: runs at a time; 0: one for each allowed processor
+  std::string freedom;  // friendly or spec; empty: the scenario's
   std::string out;
   std::string time_limit;
   std::string stuck_after;

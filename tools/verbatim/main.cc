@@ -32,6 +32,17 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->capture_default_str();
   verb->add_option("--seed", options.seed, "root of all random numbers (default: the scenario's, else 1)")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
+  verb->add_option(
+      "--seeds", options.seeds,
+      "run once for each seed of a range such as 1..200, and name those that are not as expected");
+  verb->add_option("--jobs", options.jobs,
+                   "with --seeds: runs at a time (default: one for each allowed processor)")
+      ->check(CLI::Range(1, 4096));
+  verb->add_option(
+          "--freedom", options.freedom,
+          "what is done with the freedom that the specification leaves: friendly as a ConnectX does; spec "
+          "draws all that is allowed from the seed (default: the scenario's, else friendly)")
+      ->check(CLI::IsMember({"friendly", "spec"}));
   verb->add_option("--out", options.out, "folder for run.json and the programs' output; made if missing");
   verb->add_option("--time-limit", options.time_limit, "end the run at this virtual time, such as 10s");
   verb->add_option("--stuck-after", options.stuck_after,

@@ -73,7 +73,8 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
   for (std::size_t i = 0; i < figures.faults.size(); ++i) {
     const config::FaultSpec& fault = plan.scenario.faults[i];
     if (figures.faults[i].fired != 0) continue;
-    std::string text = (fault.pointer.empty() ? "a --fault" : "the fault " + fault.pointer) + " (" + fault.action;
+    std::string text =
+        (fault.pointer.empty() ? "a --fault" : "the fault " + fault.pointer) + " (" + fault.action;
     if (fault.action == "link_down") {
       text += ") never happened: the run ended before its time";
     } else {
@@ -172,6 +173,7 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
   for (std::string& warning : warnings_of(plan, result, figures)) warnings.push_back(std::move(warning));
   const Json json = {{"version", VERBATIM_VERSION},
                      {"seed", plan.scenario.seed},
+                     {"freedom", plan.scenario.freedom},
                      {"digest", figures.digest},
                      {"determinism", result.exact ? "exact" : "weak"},
                      {"outcome", name_of(result.outcome)},

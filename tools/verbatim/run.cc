@@ -2,7 +2,9 @@
 // about.
 #include <sys/stat.h>
 
+#include <charconv>
 #include <optional>
+#include <string_view>
 
 #include "sim/config/load.h"
 #include "sim/config/words.h"
@@ -64,7 +66,8 @@ void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
 }
 
 // A duration above zero; nothing when none was given or it is a finding.
-std::optional<Duration> parse_limit(const char* option, const std::string& text, config::Diagnostics& diagnostics) {
+std::optional<Duration> parse_limit(const char* option, const std::string& text,
+                                    config::Diagnostics& diagnostics) {
   if (text.empty()) return std::nullopt;
   std::string problem, hint;
   const auto limit = config::parse_quantity(text, config::Dimension::kDuration, &problem, &hint);
@@ -72,6 +75,35 @@ std::optional<Duration> parse_limit(const char* option, const std::string& text,
   diagnostics.add(option, "", config::in_quotes(text) + " " + (limit ? "is not above zero" : problem),
                   hint.empty() ? "write it like \"10 s\"" : hint);
   return std::nullopt;
+}
+
+// "1..200", or "7" for one.
+std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnostics& diagnostics) {
+  const std::string& text = options.seeds;
+  if (text.empty()) return std::nullopt;
+  const auto number = [](std::string_view digits) -> std::optional<std::int64_t> {
+    std::int64_t value = 0;
+    const char* end = digits.data() + digits.size();
+    const auto parsed = std::from_chars(digits.data(), end, value);
+    if (parsed.ec != std::errc() || parsed.ptr != end || value < 0) return std::nullopt;
+    return value;
+  };
+  const std::size_t dots = text.find("..");
+  const auto first = number(std::string_view(text).substr(0, dots));
+  const auto last = dots == std::string::npos ? first : number(std::string_view(text).substr(dots + 2));
+  if (!first || !last || *last < *first) {
+    diagnostics.add("--seeds", "", config::in_quotes(text) + " is not a range of seeds",
+                    "write it like \"1..200\"");
+    return std::nullopt;
+  }
+  if (options.seed) diagnostics.add("--seeds", "", "cannot be used with --seed", "leave one of them out");
+  for (const auto& [name, file] :
+       {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap)}) {
+    if (file->empty()) continue;
+    diagnostics.add("--seeds", "", std::string("cannot be used with ") + name,
+                    std::string("repeat the seed in question with --seed and ") + name);
+  }
+  return SeedRange{*first, *last};
 }
 
 // False when there is nothing to go on with; findings may have been added all the same.
@@ -100,7 +132,9 @@ bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Dia
     }
   }
   if (options.seed) scenario.seed = *options.seed;
-  if (const auto limit = parse_limit("--time-limit", options.time_limit, diagnostics)) scenario.time_limit = *limit;
+  if (!options.freedom.empty()) scenario.freedom = options.freedom;
+  if (const auto limit = parse_limit("--time-limit", options.time_limit, diagnostics))
+    scenario.time_limit = *limit;
   return true;
 }
 
@@ -140,7 +174,9 @@ int run(const RunOptions& options) {
   RunPlan plan;
   config::Diagnostics diagnostics;
   if (load(options, plan.scenario, diagnostics)) find_programs(plan, diagnostics);
-  if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics)) plan.stuck_after = *wall;
+  if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
+    plan.stuck_after = *wall;
+  const auto seeds = parse_seeds(options, diagnostics);
   if (!diagnostics.empty()) {
     print(diagnostics);
     return kUsage;
@@ -153,6 +189,7 @@ int run(const RunOptions& options) {
         "should have them; build or install all of it");
     return kUsage;
   }
+  if (seeds) return run_seeds(*seeds, options);
   return options.verify ? run_verify(plan, options) : run_once(plan, options);
 }
 

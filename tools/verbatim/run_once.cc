@@ -166,8 +166,11 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
     }
   }
 
-  DefaultChoices choices;
-  config::Simulation simulation(topology, static_cast<std::uint64_t>(plan.scenario.seed), choices);
+  const auto seed = static_cast<std::uint64_t>(plan.scenario.seed);
+  DefaultChoices friendly;
+  SeededChoices spec(seed, config::Simulation::component_names(topology));
+  Choices& choices = plan.scenario.freedom == "spec" ? static_cast<Choices&>(spec) : friendly;
+  config::Simulation simulation(topology, seed, choices);
   simulation.add_faults(plan.scenario.faults);
   Observers observers(simulation.components().size());
   if (const std::string failure = observers.add_to(simulation, options); !failure.empty()) {
@@ -182,7 +185,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
 #endif
 
   supervisor::SupervisorOptions supervisor_options;
-  supervisor_options.seed = static_cast<std::uint64_t>(plan.scenario.seed);
+  supervisor_options.seed = seed;
   supervisor_options.core = options.core;
   if (options.poke_period_us != 0) supervisor_options.poke_period_us = options.poke_period_us;
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;

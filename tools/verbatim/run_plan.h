@@ -20,4 +20,18 @@ struct RunPlan {
 int run_once(const RunPlan& plan, const RunOptions& options);
 int run_verify(const RunPlan& plan, const RunOptions& options);
 
+struct SeedRange {
+  std::int64_t first = 1, last = 1;
+};
+// One run for each seed, in processes of their own; prints which are not as expected, and how to repeat them.
+int run_seeds(const SeedRange& seeds, const RunOptions& options);
+
+// The words after the program's name that repeat a run; without --out, --trace, --verify and what else only
+// shows it.
+std::vector<std::string> words_of(const RunOptions& options);
+// Starts this program again with those words, its standard output and error in `output`, or to /dev/null when
+// that is negative. It ends when this process does. The process id, negative when there is none.
+enum class ChildOutput { kInherited, kNone, kFile };
+int start_again(std::vector<std::string> words, ChildOutput output, int file = -1);
+
 }  // namespace verbatim::cli

@@ -1,9 +1,7 @@
 // `run --verify`: the run twice, each in a process of its own whose addresses lie elsewhere, and the first
 // record in which the two traces differ.
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,59 +26,24 @@ int open_record() {
   return fd;
 }
 
-std::vector<std::string> arguments_of(const RunOptions& options, int record_fd, bool first) {
-  std::vector<std::string> words = {"verbatim", "run",      "--record-fd", std::to_string(record_fd),
-                                    "--log",    options.log};
-  const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) words.insert(words.end(), {name, value});
-  };
-  add("--topology", options.topology);
-  add("--stagger", options.stagger);
-  add("--time-limit", options.time_limit);
-  add("--stuck-after", options.stuck_after);
-  for (const std::string& fault : options.faults) add("--fault", fault);
-  if (options.seed) add("--seed", std::to_string(*options.seed));
-  if (options.poke_period_us != 0) add("--poke-period", std::to_string(options.poke_period_us));
-  if (options.call_by_call) words.push_back("--call-by-call");
-  if (options.core >= 0) add("--core", std::to_string(options.core));
-  if (first) {
-    add("--out", options.out);
-    add("--trace", options.trace);
-    add("--pcap", options.pcap);
-  } else {
-    // Heap and stack lie elsewhere in the second run even where addresses are not randomised.
-    add("--pad", "1234567");
-  }
-  if (options.quiet || !first) words.push_back("--quiet");
-  words.push_back("--");
-  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
-  return words;
-}
-
 // Exit code of the run; 70 when it did not end by itself.
 int run_in_process(const RunOptions& options, int record_fd, bool first) {
-  std::vector<std::string> words = arguments_of(options, record_fd, first);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  std::fflush(nullptr);
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child < 0) return kInternalError;
-  if (child == 0) {
-    // Whoever ends this process ends the run with it, and the run its programs.
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(kInternalError);
-    if (!first) {
-      // What it finds wrong has been said by the first run.
-      const int null = ::open("/dev/null", O_WRONLY);
-      ::dup2(null, 1);
-      ::dup2(null, 2);
-      ::setenv("VERBATIM_SECOND_RUN", std::string(4321, 'x').c_str(), 1);
-    }
-    ::execv("/proc/self/exe", argv.data());
-    ::_exit(kInternalError);
+  std::vector<std::string> words = {"--record-fd", std::to_string(record_fd), "--log", options.log};
+  if (first) {
+    if (!options.out.empty()) words.insert(words.end(), {"--out", options.out});
+    if (!options.trace.empty()) words.insert(words.end(), {"--trace", options.trace});
+    if (!options.pcap.empty()) words.insert(words.end(), {"--pcap", options.pcap});
+  } else {
+    // Heap and stack lie elsewhere in the second run even where addresses are not randomised.
+    words.insert(words.end(), {"--pad", "1234567"});
+    ::setenv("VERBATIM_SECOND_RUN", std::string(4321, 'x').c_str(), 1);
   }
+  if (options.quiet || !first) words.push_back("--quiet");
+  const std::vector<std::string> rest = words_of(options);
+  words.insert(words.end(), rest.begin(), rest.end());
+  // What the second run finds wrong has been said by the first.
+  const pid_t child = start_again(std::move(words), first ? ChildOutput::kInherited : ChildOutput::kNone);
+  if (child < 0) return kInternalError;
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

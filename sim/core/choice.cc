@@ -1,0 +1,33 @@
+#include "sim/core/choice.h"
+
+#include <array>
+
+namespace verbatim {
+
+namespace {
+constexpr std::array<std::uint32_t, 4> kMeasures = {0, 1, 4, 16};  // of 16
+}
+
+SeededChoices::Stream SeededChoices::make_stream(std::string_view site, ComponentId actor) const {
+  const std::string site_name = "choice/" + std::string(site);
+  const std::string actor_name = actor.value < components_.size()
+                                     ? components_.name(actor)
+                                     : "thread/" + std::to_string(actor.value - components_.size());
+  const bool is_detail = site.find('/') != site.npos;
+  const std::size_t measure =
+      is_detail ? kMeasures.size() - 1 : Rng(root_seed_, site_name).below(kMeasures.size());
+  return {Rng(root_seed_, site_name + "/" + actor_name), kMeasures[measure]};
+}
+
+std::uint32_t SeededChoices::choose(std::string_view site, ComponentId actor, std::uint32_t n) {
+  CHECK(n >= 1);
+  auto it = streams_.find({site, actor});
+  if (it == streams_.end()) it = streams_.emplace(std::pair(site, actor), make_stream(site, actor)).first;
+  Stream& stream = it->second;
+  // Two numbers whatever the answer: the k-th choice depends on k alone.
+  const std::uint64_t first = stream.rng.next(), second = stream.rng.next();
+  if ((first >> 60) >= stream.measure) return 0;
+  return static_cast<std::uint32_t>((static_cast<unsigned __int128>(second) * n) >> 64);
+}
+
+}  // namespace verbatim

@@ -1,0 +1,44 @@
+// Where an adapter may choose, within facts the specification leaves open and never beyond them: what
+// completes is complete, and queues keep their order. Index 0 of every site is what a ConnectX user sees.
+#pragma once
+
+#include <array>
+
+#include "sim/core/choice.h"
+
+namespace verbatim::hca::freedom {
+
+constexpr Duration ns(std::int64_t n) { return Duration(n * 1000); }
+
+// When the send side goes on to its next packet, and with whose: what is in the buffer then is what leaves.
+inline constexpr DelaySite kGatherDelay{"gather-delay", ns(100), 8};
+inline constexpr std::string_view kSendTurn = "gather-delay/turn";
+
+// In how many pieces, in which order and when the bytes of one message land, all before anything that says
+// so.
+inline constexpr std::array<std::uint32_t, 5> kPlacementGranules = {0, 1024, 256, 64,
+                                                                    8};  // bytes; 0: not cut
+inline constexpr std::string_view kPlacementPieces = "placement";
+inline constexpr std::string_view kPlacementOrder = "placement/order";
+inline constexpr std::string_view kPlacementHold = "placement/hold";
+inline constexpr DelaySite kPlacementDelay{"placement/delay", ns(100), 8};
+
+// When a completion is written. Those of one queue keep their order; those of others, in the same CQ or not,
+// may pass.
+inline constexpr DelaySite kCompletionDelay{"completion-delay", ns(50), 9};
+
+// Whether a request for notification is answered for completions that were there before it; when events are
+// readable.
+inline constexpr std::string_view kEventOnArm = "event-on-arm";
+inline constexpr DelaySite kEventDelay{"event-delay", ns(400), 8};
+
+// When an acknowledgement leaves, and which multiple of the local ACK timeout (IBA 9.7.6.1.3: up to four
+// times the configured one) and of the RNR timer (IBA 9.7.5.2.8: at least the time asked for) the requester
+// waits.
+inline constexpr DelaySite kAckDelay{"ack-delay", ns(100), 5};
+inline constexpr std::string_view kAckTimeout = "ack-timeout";
+inline constexpr std::uint32_t kAckTimeoutFactors = 4;
+inline constexpr std::string_view kRnrTimer = "rnr-timer";
+inline constexpr std::uint32_t kRnrTimerFactors = 3;
+
+}  // namespace verbatim::hca::freedom

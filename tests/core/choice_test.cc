@@ -1,0 +1,116 @@
+#include "sim/core/choice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace verbatim {
+namespace {
+
+const std::vector<std::string> kNames = {"hca/a", "hca/b"};
+constexpr ComponentId kA{0}, kB{1};
+
+std::vector<std::uint32_t> row(Choices& choices, std::string_view site, ComponentId actor,
+                               std::uint32_t n = 5) {
+  std::vector<std::uint32_t> answers;
+  for (int i = 0; i < 200; ++i) answers.push_back(choices.choose(site, actor, n));
+  return answers;
+}
+
+TEST(DefaultChoicesTest, everything_is_as_a_user_of_the_hardware_sees_it) {
+  DefaultChoices choices;
+  EXPECT_EQ(row(choices, "site", kA), std::vector<std::uint32_t>(200, 0));
+}
+
+TEST(SeededChoicesTest, the_same_seed_makes_the_same_choices_and_another_seed_others) {
+  int same_as_next = 0;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SeededChoices a(seed, kNames), b(seed, kNames), next(seed + 1, kNames);
+    const auto answers = row(a, "site", kA);
+    EXPECT_EQ(answers, row(b, "site", kA));
+    same_as_next += answers == row(next, "site", kA) ? 1 : 0;
+  }
+  EXPECT_LT(same_as_next, 12) << "both without this freedom: 1 in 16 of them";
+}
+
+// A choice is known by its site, its actor, and how many times that actor has been there before.
+TEST(SeededChoicesTest, what_others_choose_changes_nothing) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SeededChoices alone(seed, kNames), among_others(seed, kNames);
+    const auto answers = row(alone, "site", kA);
+    std::vector<std::uint32_t> mixed;
+    for (int i = 0; i < 200; ++i) {
+      if (i % 3 == 0) among_others.choose("site", kB, 7);
+      if (i % 5 == 0) among_others.choose("other", kA, 2);
+      mixed.push_back(among_others.choose("site", kA, 5));
+    }
+    EXPECT_EQ(mixed, answers);
+  }
+}
+
+// The k-th choice may have another number of answers in another run of the same program.
+TEST(SeededChoicesTest, a_choice_does_not_depend_on_how_many_answers_those_before_it_had) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SeededChoices few(seed, kNames), many(seed, kNames);
+    for (int i = 0; i < 10; ++i) {
+      few.choose("site", kA, 2);
+      many.choose("site", kA, 1'000'000);
+    }
+    EXPECT_EQ(row(few, "site", kA), row(many, "site", kA));
+  }
+}
+
+TEST(SeededChoicesTest, actors_and_sites_choose_independently) {
+  SeededChoices choices(3, kNames);
+  std::set<std::vector<std::uint32_t>> rows;
+  for (const char* site : {"one", "two", "three", "four", "five", "six"}) {
+    for (std::uint32_t actor = 0; actor < 5; ++actor) {  // two components, three threads
+      const auto answers = row(choices, site, ComponentId{actor});
+      if (answers == std::vector<std::uint32_t>(200, 0)) continue;
+      EXPECT_TRUE(rows.insert(answers).second);
+    }
+  }
+  EXPECT_GT(rows.size(), 10u);
+}
+
+TEST(SeededChoicesTest, every_answer_is_given_and_no_other) {
+  std::set<std::uint32_t> seen;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    SeededChoices choices(seed, kNames);
+    for (const std::uint32_t answer : row(choices, "site", kA)) {
+      EXPECT_LT(answer, 5u);
+      seen.insert(answer);
+    }
+    EXPECT_EQ(row(choices, "alone", kA, 1), std::vector<std::uint32_t>(200, 0));
+  }
+  EXPECT_EQ(seen.size(), 5u);
+}
+
+// Some seeds leave a freedom alone, some use it now and then, some whenever they can.
+TEST(SeededChoicesTest, seeds_use_a_freedom_in_different_measure) {
+  int none = 0, some = 0, most = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SeededChoices choices(seed, kNames);
+    const auto answers = row(choices, "site", kA);
+    const auto others = std::count_if(answers.begin(), answers.end(), [](std::uint32_t a) { return a != 0; });
+    ++(others == 0 ? none : others < 120 ? some : most);
+  }
+  EXPECT_GT(none, 20);
+  EXPECT_GT(some, 40);
+  EXPECT_GT(most, 20);
+}
+
+// least x 2^octave x (16 + step) / 16
+TEST(DelaySiteTest, delays_are_steps_of_octaves_and_the_first_is_none) {
+  constexpr DelaySite site{"site", Duration(1600), 3};
+  EXPECT_EQ(site.delay(0), Duration(0));
+  EXPECT_EQ(site.delay(1), Duration(1600));
+  EXPECT_EQ(site.delay(2), Duration(1700));
+  EXPECT_EQ(site.delay(16), Duration(3100));
+  EXPECT_EQ(site.delay(17), Duration(3200));
+  EXPECT_EQ(site.delay(48), Duration(1600 * 4 / 16 * 31)) << "the last of three octaves";
+}
+
+}  // namespace
+}  // namespace verbatim

@@ -1,0 +1,79 @@
+#include <regex>
+
+#include "tests/cli/command.h"
+#include "tests/litmus/seeds.h"
+
+namespace verbatim::litmus {
+
+namespace {
+
+// The seventh message's last packet is lost: nothing tells the receiver before the next message comes.
+constexpr char kLostPacket[] = R"({"action": "drop", "from": "client", "opcode": "Send Last", "nth": 7})";
+
+std::vector<std::string> commands_of(const Pair& pair, const std::string& variant) {
+  const std::string program = support::quoted(std::string(LITMUS_FOLDER) + "/" + pair.name) + " " + variant;
+  return {"server=" + program, "client=" + program + " server"};
+}
+
+std::vector<std::string> options_of(const Pair& pair, const std::string& freedom) {
+  std::vector<std::string> options = {"--freedom", freedom, "--time-limit", "20s"};
+  if (!pair.fault.empty()) options.insert(options.end(), {"--fault", pair.fault});
+  return options;
+}
+
+}  // namespace
+
+void PrintTo(const Pair& pair, std::ostream* out) {
+  *out << pair.name << (pair.fault.empty() ? "" : ", a lost packet");
+}
+
+const std::vector<Pair>& pairs() {
+  static const std::vector<Pair> all = {
+      {.name = "lost_wakeup", .seeds = 200},
+      {.name = "overwritten"},
+      {.name = "overwritten", .fails_when_friendly = true, .fault = kLostPacket},
+      {.name = "last_byte"},
+      {.name = "reply_first"},
+      {.name = "two_queues"},
+      {.name = "missing_fence", .fails_when_friendly = true},
+      {.name = "teardown"},
+  };
+  return all;
+}
+
+Seeds run_seeds(const Pair& pair, const std::string& variant, const std::string& freedom, std::int64_t first,
+                std::int64_t last) {
+  std::vector<std::string> words = {
+      support::verbatim_program(),    "run",     "--topology",
+      support::topology("two_hosts"), "--seeds", std::to_string(first) + ".." + std::to_string(last)};
+  for (const std::string& option : options_of(pair, freedom)) words.push_back(option);
+  words.push_back("--");
+  for (const std::string& command : commands_of(pair, variant)) words.push_back(command);
+  const cli::Finished finished = cli::run_command(words);
+  Seeds seeds;
+  seeds.code = finished.code;
+  seeds.story = finished.out + finished.err;
+  const std::regex failure("(^|\n)seed ([0-9]+): exit code"),
+      summary("\nseeds [0-9.]+: ([0-9]+) as expected");
+  for (std::sregex_iterator it(finished.out.begin(), finished.out.end(), failure), end; it != end; ++it) {
+    seeds.failed.push_back(std::stoll((*it)[2]));
+  }
+  std::smatch match;
+  const std::string text = "\n" + finished.out;
+  if (std::regex_search(text, match, summary)) seeds.as_expected = std::stoll(match[1]);
+  return seeds;
+}
+
+support::RunReport run_seed(const Pair& pair, const std::string& variant, const std::string& freedom,
+                            std::int64_t seed, bool call_by_call) {
+  support::RunRequest request;
+  request.options = options_of(pair, freedom);
+  request.options.insert(request.options.end(), {"--seed", std::to_string(seed)});
+  if (call_by_call) request.options.push_back("--call-by-call");
+  request.options.push_back("--");
+  request.commands = commands_of(pair, variant);
+  request.trace = true;
+  return support::run(request);
+}
+
+}  // namespace verbatim::litmus

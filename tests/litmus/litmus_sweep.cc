@@ -1,0 +1,31 @@
+// A thousand seeds of each repair, a hundred runs of a seed that shows the bug.
+#include <gtest/gtest.h>
+
+#include "tests/litmus/seeds.h"
+
+namespace verbatim::litmus {
+namespace {
+
+class LitmusSweep : public ::testing::TestWithParam<Pair> {};
+
+TEST_P(LitmusSweep, none_of_a_thousand_seeds_breaks_the_repair) {
+  const Seeds fixed = run_seeds(GetParam(), "fixed", "spec", 1, 1000);
+  EXPECT_EQ(fixed.as_expected, 1000) << fixed.story;
+}
+
+TEST_P(LitmusSweep, a_seed_that_shows_the_bug_shows_it_a_hundred_times) {
+  const Seeds buggy = run_seeds(GetParam(), "buggy", "spec", 1, 200);
+  RecordProperty("failing_seeds", static_cast<int>(buggy.failed.size()));
+  ASSERT_FALSE(buggy.failed.empty()) << buggy.story;
+  const std::string digest = run_seed(GetParam(), "buggy", "spec", buggy.failed.front()).digest();
+  for (int i = 0; i < 100; ++i) {
+    const support::RunReport again = run_seed(GetParam(), "buggy", "spec", buggy.failed.front());
+    EXPECT_NE(again.code, 0);
+    EXPECT_EQ(again.digest(), digest);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, LitmusSweep, ::testing::ValuesIn(pairs()));
+
+}  // namespace
+}  // namespace verbatim::litmus

@@ -1,0 +1,58 @@
+// Each pair has a bug that some seed shows, and always shows, and a repair that no seed breaks.
+#include <gtest/gtest.h>
+
+#include "tests/litmus/seeds.h"
+
+namespace verbatim::litmus {
+namespace {
+
+class Litmus : public ::testing::TestWithParam<Pair> {};
+
+TEST_P(Litmus, as_on_everyday_hardware) {
+  const Seeds buggy = run_seeds(GetParam(), "buggy", "friendly", 1, 2);
+  EXPECT_EQ(buggy.failed.size(), GetParam().fails_when_friendly ? 2u : 0u) << buggy.story;
+  const Seeds fixed = run_seeds(GetParam(), "fixed", "friendly", 1, 2);
+  EXPECT_EQ(fixed.as_expected, 2) << fixed.story;
+}
+
+TEST_P(Litmus, a_seed_shows_the_bug_and_the_same_seed_always_does) {
+  const Seeds buggy = run_seeds(GetParam(), "buggy", "spec", 1, GetParam().seeds);
+  ASSERT_FALSE(buggy.failed.empty()) << buggy.story;
+  EXPECT_EQ(buggy.code, 1);
+  EXPECT_EQ(buggy.as_expected, GetParam().seeds - static_cast<std::int64_t>(buggy.failed.size()));
+  const support::RunReport first = run_seed(GetParam(), "buggy", "spec", buggy.failed.front());
+  EXPECT_NE(first.code, 0) << first.story();
+  for (int i = 0; i < 4; ++i) {
+    const support::RunReport again = run_seed(GetParam(), "buggy", "spec", buggy.failed.front());
+    EXPECT_EQ(again.code, first.code) << again.story();
+    EXPECT_EQ(again.trace, first.trace);
+    EXPECT_EQ(again.digest(), first.digest());
+  }
+}
+
+TEST_P(Litmus, no_seed_breaks_the_repair) {
+  const Seeds fixed = run_seeds(GetParam(), "fixed", "spec", 1, 40);
+  EXPECT_EQ(fixed.as_expected, 40) << fixed.story;
+  EXPECT_EQ(fixed.code, 0);
+}
+
+// What a seed does with its freedom does not depend on how the programs are run. Call by call, a program that
+// polls through a timeout takes its time: where one may happen, nothing is compared.
+TEST_P(Litmus, in_slices_and_call_by_call_the_same) {
+  if (!GetParam().fault.empty()) return;
+  for (const char* variant : {"buggy", "fixed"}) {
+    for (std::int64_t seed = 1; seed <= 4; ++seed) {
+      const support::RunReport slices = run_seed(GetParam(), variant, "spec", seed);
+      if (slices.code != 0) continue;
+      const support::RunReport oracle = run_seed(GetParam(), variant, "spec", seed, true);
+      EXPECT_EQ(slices.code, oracle.code) << oracle.story();
+      EXPECT_EQ(slices.trace, oracle.trace) << oracle.command;
+      EXPECT_EQ(slices.digest(), oracle.digest());
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pairs, Litmus, ::testing::ValuesIn(pairs()));
+
+}  // namespace
+}  // namespace verbatim::litmus

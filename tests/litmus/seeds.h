@@ -1,0 +1,35 @@
+// Many seeds of one litmus program, and what became of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim::litmus {
+
+// A pair of programs, and what a run of it is to have besides.
+struct Pair {
+  std::string name;                  // of the program
+  bool fails_when_friendly = false;  // the bug shows on everyday hardware too
+  std::string fault;                 // for --fault; empty: none
+  int seeds = 60;                    // among which one is to fail with freedom spec
+};
+void PrintTo(const Pair& pair, std::ostream* out);
+const std::vector<Pair>& pairs();
+
+struct Seeds {
+  int code = -1;
+  std::vector<std::int64_t> failed;
+  std::int64_t as_expected = -1;
+  std::string story;  // for a failing test
+};
+// `run --seeds first..last`.
+Seeds run_seeds(const Pair& pair, const std::string& variant, const std::string& freedom, std::int64_t first,
+                std::int64_t last);
+// One run, with --out.
+support::RunReport run_seed(const Pair& pair, const std::string& variant, const std::string& freedom,
+                            std::int64_t seed, bool call_by_call = false);
+
+}  // namespace verbatim::litmus

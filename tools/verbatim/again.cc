@@ -1,0 +1,57 @@
+// The same run again, in a process of its own.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tools/verbatim/run_plan.h"
+
+namespace verbatim::cli {
+
+std::vector<std::string> words_of(const RunOptions& options) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {name, value});
+  };
+  add("--freedom", options.freedom);
+  if (options.seed) add("--seed", std::to_string(*options.seed));
+  add("--topology", options.topology);
+  if (options.stagger != RunOptions().stagger) add("--stagger", options.stagger);
+  add("--time-limit", options.time_limit);
+  add("--stuck-after", options.stuck_after);
+  for (const std::string& fault : options.faults) add("--fault", fault);
+  if (options.poke_period_us != 0) add("--poke-period", std::to_string(options.poke_period_us));
+  if (options.call_by_call) words.push_back("--call-by-call");
+  if (options.core >= 0) add("--core", std::to_string(options.core));
+  const bool like_option = std::any_of(options.arguments.begin(), options.arguments.end(),
+                                       [](const std::string& argument) { return argument.starts_with('-'); });
+  if (like_option) words.push_back("--");
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+  return words;
+}
+
+int start_again(std::vector<std::string> words, ChildOutput output, int file) {
+  std::string program = "verbatim", verb = "run";
+  std::vector<char*> argv = {program.data(), verb.data()};
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  std::fflush(nullptr);
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  // Whoever ends this process ends the run with it, and the run its programs.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kInternalError);
+  if (output != ChildOutput::kInherited) {
+    const int to = output == ChildOutput::kFile ? file : ::open("/dev/null", O_WRONLY);
+    ::dup2(to, 1);
+    ::dup2(to, 2);
+  }
+  ::execv("/proc/self/exe", argv.data());
+  ::_exit(kInternalError);
+}
+
+}  // namespace verbatim::cli
