@@ -165,7 +165,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   child.region().slot(thread.slot()).virtual_tid = child.pid();
   first->set_clear_tid(static_cast<std::uint64_t>(a[4]));
   first->call().request = protocol::Request::kSpend;
-  first->run_at(engine_.now() + Duration(parent.host().costs.wake_up_ps));
+  first->run_at(engine_.now() + Duration(parent.host().costs.wake_up_ps) + first->scheduling_delay(kAfterWait));
   tracer_.record(child.host().component, TraceEvent::kProgramStarted, child.pid());
   if (child.family().holds_parent) return hold(thread, child);
   return Answer{child.pid()};

@@ -5,6 +5,7 @@
 
 namespace verbatim::equality {
 
-void expect_equal_for_seeds(std::uint64_t first, std::uint64_t count);
+// `spec`: with all the freedom of the specification, drawn from the same seed.
+void expect_equal_for_seeds(std::uint64_t first, std::uint64_t count, bool spec = false);
 
 }  // namespace verbatim::equality

@@ -10,6 +10,8 @@ class RandomEquality : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomEquality, ten_programs) { expect_equal_for_seeds(GetParam(), 10); }
 
+TEST(RandomEqualityWithFreedom, ten_programs) { expect_equal_for_seeds(51, 10, true); }
+
 INSTANTIATE_TEST_SUITE_P(FromSeed, RandomEquality, ::testing::Values(1, 11, 21, 31));
 
 }  // namespace

@@ -1,0 +1,91 @@
+// `run --seeds`: which seeds fail, in order, however many run at a time, and how to repeat one.
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/command.h"
+#include "tests/config/helpers.h"
+
+namespace verbatim::cli {
+namespace {
+
+const char kTopology[] = "topologies/two_hosts.json";
+// Fails when the seed's first random byte is divisible by four.
+const char kSometimes[] =
+    "client=/usr/bin/python3 -I -c 'import os, sys; sys.exit(3 * (os.urandom(1)[0] % 4 == 0))'";
+
+TEST(Seeds, wrong_ranges_and_what_does_not_go_with_them) {
+  for (const char* range : {"5..1", "a..b", "1..", "..3", "1...3", "-1..3", "1,3"}) {
+    const Finished run =
+        verbatim({"run", "--topology", kTopology, "--seeds=" + std::string(range), "server=true"});
+    EXPECT_EQ(run.code, 2) << range;
+    EXPECT_NE(run.err.find("is not a range of seeds; write it like \"1..200\"\n"), std::string::npos)
+        << run.err;
+  }
+  const Finished run = verbatim({"run", "--topology", kTopology, "--seeds", "1..2", "--seed", "1", "--trace",
+                                 "t", "--pcap", "p", "server=true"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("--seeds: cannot be used with --seed;"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("--seeds: cannot be used with --trace;"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("--seeds: cannot be used with --pcap;"), std::string::npos) << run.err;
+}
+
+TEST(Seeds, all_as_expected) {
+  const Finished run =
+      verbatim({"run", "--topology", kTopology, "--seeds", "7..9", "server=echo hello", "client=true"});
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(run.out, "seeds 7..9: 3 as expected, 0 failed\n");
+  EXPECT_EQ(verbatim({"run", "--topology", kTopology, "--seeds", "4", "server=true"}).out,
+            "seeds 4..4: 1 as expected, 0 failed\n");
+}
+
+TEST(Seeds, failing_ones_are_named_in_order_and_repeated_by_the_command_shown) {
+  const auto run_with = [](const char* jobs) {
+    return verbatim({"run", "--topology", kTopology, "--seeds", "1..20", "--jobs", jobs, kSometimes});
+  };
+  const Finished one = run_with("1"), four = run_with("4");
+  EXPECT_EQ(one.code, 1) << one.out << one.err;
+  EXPECT_EQ(one.out, four.out);
+  EXPECT_EQ(one.code, four.code);
+  std::vector<int> failed;
+  std::istringstream lines(one.out);
+  std::string line, repeat;
+  while (std::getline(lines, line)) {
+    int seed = 0;
+    if (std::sscanf(line.c_str(), "seed %d: exit code 1: on host client, ", &seed) == 1)
+      failed.push_back(seed);
+    if (line.starts_with("repeat: ")) repeat = line.substr(8);
+  }
+  ASSERT_FALSE(failed.empty());
+  EXPECT_LT(failed.size(), 20u);
+  EXPECT_TRUE(std::is_sorted(failed.begin(), failed.end()));
+  const std::string summary = "seeds 1..20: " + std::to_string(20 - failed.size()) + " as expected, " +
+                              std::to_string(failed.size()) + " failed\n";
+  EXPECT_NE(one.out.find(summary), std::string::npos) << one.out;
+  EXPECT_NE(repeat.find(" --seed " + std::to_string(failed.front()) + " "), std::string::npos) << repeat;
+  EXPECT_EQ(run_command({"/bin/sh", "-c", repeat}).code, 1) << repeat;
+}
+
+TEST(Seeds, what_is_left_in_the_folder) {
+  config::Folder folder;
+  const std::string out = folder.path() + "/out";
+  const Finished run = verbatim(
+      {"run", "--topology", kTopology, "--seeds", "1..12", "--out", out, "--freedom", "spec", kSometimes});
+  std::ifstream file(out + "/seeds.json");
+  const auto json = nlohmann::json::parse(file);
+  ASSERT_EQ(json["seeds"].size(), 12u);
+  std::size_t failed = 0;
+  for (const auto& entry : json["seeds"]) {
+    const bool as_expected = entry["exit_code"] == 0;
+    failed += as_expected ? 0 : 1;
+    EXPECT_EQ(entry["digest"].get<std::string>().size(), 32u);
+    const std::string of_seed = out + "/seed-" + std::to_string(entry["seed"].get<int>());
+    EXPECT_EQ(std::filesystem::exists(of_seed + "/run.json"), !as_expected);
+  }
+  EXPECT_EQ(json["failed"].size(), failed);
+  EXPECT_GT(failed, 0u) << run.out;
+}
+
+}  // namespace
+}  // namespace verbatim::cli
