@@ -7,6 +7,8 @@
 
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/interval_timer.h"
+#include "sim/supervisor/udp.h"
+#include "sim/supervisor/unix_socket.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
@@ -20,6 +22,8 @@ Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& host
       options_(options),
       table_(table),
       network_(engine, tracer, hosts, network),
+      udp_(std::make_unique<UdpNetwork>(network_)),
+      unix_(std::make_unique<UnixNetwork>()),
       output_(std::move(output)),
       warn_(std::move(warn)),
       make_thread_(std::move(make_thread)) {}
@@ -59,15 +63,35 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_creat:
       return &Kernel::sys_open;
     case SYS_fstat:
+    case SYS_newfstatat:
+    case SYS_statx:
+      return &Kernel::sys_stat;
     case SYS_fsync:
     case SYS_fdatasync:
+    case SYS_ftruncate:
+    case SYS_fallocate:
     case SYS_fchmod:
     case SYS_fchown:
     case SYS_fstatfs:
-    case SYS_ftruncate:
+    case SYS_fchdir:
     case SYS_getdents:
     case SYS_getdents64:
-      return &Kernel::native_on_placeholder;
+    case SYS_flock:
+    case SYS_fadvise64:
+    case SYS_readahead:
+    case SYS_sync_file_range:
+    case SYS_syncfs:
+      return &Kernel::sys_change;
+    case SYS_pipe:
+    case SYS_pipe2:
+      return &Kernel::sys_pipe;
+    case SYS_eventfd:
+    case SYS_eventfd2:
+      return &Kernel::sys_eventfd;
+    case SYS_timerfd_create:
+    case SYS_timerfd_settime:
+    case SYS_timerfd_gettime:
+      return &Kernel::sys_timerfd;
     case SYS_socket:
       return &Kernel::sys_socket;
     case SYS_bind:
@@ -84,8 +108,15 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_recvfrom:
       return &Kernel::sys_recvfrom;
     case SYS_sendmsg:
+      return &Kernel::sys_sendmsg;
     case SYS_recvmsg:
-      return &Kernel::sys_message;
+      return &Kernel::sys_recvmsg;
+    case SYS_sendmmsg:
+      return &Kernel::sys_sendmmsg;
+    case SYS_recvmmsg:
+      return &Kernel::sys_recvmmsg;
+    case SYS_socketpair:
+      return &Kernel::sys_socketpair;
     case SYS_shutdown:
       return &Kernel::sys_shutdown;
     case SYS_getsockname:
@@ -157,6 +188,7 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
 
 Kernel::Outcome Kernel::execute(Thread& thread) {
   thread.stop_waiting();
+  note_caller(thread);
   const PendingCall& call = thread.call();
   const Handler handler = handler_of(call.number);
   const bool was_blocked = thread.retried();
@@ -174,6 +206,11 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
                    static_cast<std::uint64_t>(outcome->result));
   }
   return outcome;
+}
+
+void Kernel::note_caller(Thread& thread) {
+  Process& process = thread.process();
+  process.set_calling_thread(static_cast<pid_t>(process.region().slot(thread.slot()).native_tid));
 }
 
 Answer Kernel::refuse(Thread& thread) {
@@ -225,6 +262,17 @@ Kernel::Outcome Kernel::install(Process& process, VirtualFilePtr file, bool nonb
   const int fd = process.install(std::move(file));
   if (fd < 0) return Answer{fd};
   return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
+}
+
+Kernel::Outcome Kernel::install_pair(Process& process, const VirtualFilePtr& first, const VirtualFilePtr& second,
+                                     bool nonblocking, std::uint64_t address) {
+  first->set_nonblocking(nonblocking);
+  second->set_nonblocking(nonblocking);
+  const int fds[2] = {process.install(first), process.install(second)};
+  const bool stored = fds[1] >= 0 && process.memory().store(address, fds);
+  if (stored) return Answer{0, protocol::Action::kReserveTwoFds, {fds[0], fds[1]}};
+  for (const int fd : fds) process.close(fd);
+  return Answer{fds[1] >= 0 ? -EFAULT : -EMFILE};
 }
 
 }  // namespace verbatim::supervisor

@@ -12,13 +12,16 @@
 
 #include "sim/core/trace.h"
 #include "sim/supervisor/process.h"
+#include "sim/supervisor/socket.h"
 #include "sim/supervisor/supervisor.h"
 #include "sim/supervisor/tcp.h"
 #include "sim/supervisor/thread.h"
 
 namespace verbatim::supervisor {
 
-class DatagramSocket;
+class UnixNetwork;
+class UdpNetwork;
+class Pipe;
 // Waiting threads of one futex word.
 class FutexQueue;
 
@@ -50,6 +53,9 @@ class Kernel {
   void release(Process& process);
 
  private:
+  // The thread through which the process is looked at while its call is carried out.
+  static void note_caller(Thread& thread);
+
   using Handler = Outcome (Kernel::*)(Thread&);
   static Handler handler_of(std::uint32_t number);
 
@@ -63,22 +69,32 @@ class Kernel {
   Outcome sys_dup(Thread& thread);
   Outcome sys_seek(Thread& thread);
   Outcome sys_open(Thread& thread);
-  Outcome native_on_placeholder(Thread& thread);
+  Outcome sys_change(Thread& thread);
   // Sockets (kernel_socket.cc)
   Outcome sys_socket(Thread& thread);
+  Outcome sys_socketpair(Thread& thread);
   Outcome sys_bind(Thread& thread);
   Outcome sys_listen(Thread& thread);
   Outcome sys_connect(Thread& thread);
-  Outcome connect_unix(Process& process, std::uint64_t address, std::uint64_t length);
-  Outcome connect_datagram(Process& process, DatagramSocket& socket, std::uint64_t address, std::uint64_t length);
   Outcome sys_accept(Thread& thread);
-  Outcome sys_sendto(Thread& thread);
-  Outcome sys_recvfrom(Thread& thread);
-  Outcome sys_message(Thread& thread);
   Outcome sys_shutdown(Thread& thread);
   Outcome sys_socket_name(Thread& thread);
+  // Messages (kernel_message.cc)
+  Outcome sys_sendto(Thread& thread);
+  Outcome sys_recvfrom(Thread& thread);
+  Outcome sys_sendmsg(Thread& thread);
+  Outcome sys_recvmsg(Thread& thread);
+  Outcome sys_sendmmsg(Thread& thread);
+  Outcome sys_recvmmsg(Thread& thread);
+  // Options (kernel_options.cc)
   Outcome sys_setsockopt(Thread& thread);
   Outcome sys_getsockopt(Thread& thread);
+  // Pipes, counters, what a descriptor is (kernel_files.cc)
+  Outcome sys_pipe(Thread& thread);
+  Outcome open_fifo(Thread& thread, const std::string& path, int flags);
+  Outcome sys_eventfd(Thread& thread);
+  Outcome sys_timerfd(Thread& thread);
+  Outcome sys_stat(Thread& thread);
   // Waiting (kernel_wait.cc)
   Outcome sys_poll(Thread& thread);
   Outcome sys_select(Thread& thread);
@@ -128,13 +144,37 @@ class Kernel {
   static bool gather(Process& process, const Buffers& from, std::uint64_t limit, std::vector<std::byte>& bytes);
   static bool scatter(Process& process, const Buffers& to, std::span<const std::byte> bytes);
 
-  Outcome read_into(Thread& thread, const VirtualFilePtr& file, const Buffers& to, bool dont_wait);
-  Outcome write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from, bool dont_wait, bool no_signal);
+  // Of one message: what sendmsg(2) has beyond its bytes.
+  struct Sending {
+    int flags = 0;
+    std::vector<std::byte> to;
+    std::vector<PassedFile> files;
+  };
+  Outcome read_into(Thread& thread, const VirtualFilePtr& file, const Buffers& to);
+  Outcome write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from, Sending& sending);
+  Outcome receive(Thread& thread, const std::shared_ptr<Socket>& socket, const Buffers& to, int flags,
+                  IncomingMessage& message);
+  std::optional<Sending> load_sending(Thread& thread, const msghdr& header, int flags, int* error);
+  // Control data for `header`; the numbers of the descriptors that were made.
+  std::vector<int> store_control(Thread& thread, msghdr& header, const IncomingMessage& message);
+  // The part of `buffers` behind the first `offset` bytes.
+  static Buffers behind(const Buffers& buffers, std::uint64_t offset);
+  // A read or write that found nothing to do: waits, or has waited long enough, or may not wait.
+  Outcome wait_or_give_up(Thread& thread, std::vector<VirtualFilePtr> files, bool dont_wait, Duration timeout,
+                          const std::string& call);
+  // A socket, or the answer when `fd` is none.
+  static std::shared_ptr<Socket> socket_of(Process& process, std::int64_t fd, Answer* refusal);
   Outcome wait_for(Thread& thread, std::vector<VirtualFilePtr> files, Instant deadline, const std::string& call);
   Outcome install(Process& process, VirtualFilePtr file, bool nonblocking);
+  // Two descriptors whose numbers are written to the program's int[2].
+  Outcome install_pair(Process& process, const VirtualFilePtr& first, const VirtualFilePtr& second, bool nonblocking,
+                       std::uint64_t address);
 
-  std::optional<Endpoint> load_endpoint(Process& process, std::uint64_t address, std::uint64_t length, int* error);
-  bool store_endpoint(Process& process, const Endpoint& endpoint, std::uint64_t address, std::uint64_t length_address);
+  // A socket address of the program's; nullopt and -errno.
+  static std::optional<std::vector<std::byte>> load_name(Process& process, std::uint64_t address,
+                                                         std::uint64_t length, int* error);
+  static bool store_name(Process& process, std::span<const std::byte> name, std::uint64_t address,
+                         std::uint64_t length_address);
   // nullopt inside: none given. The outer nullopt: EFAULT or EINVAL in `error`.
   std::optional<Instant> load_deadline(Thread& thread, std::uint64_t timespec_address, int* error);
   std::uint32_t readiness_of(Process& process, int fd, bool* valid) const;
@@ -147,6 +187,10 @@ class Kernel {
   const SupervisorOptions& options_;
   ProcessTable& table_;
   TcpNetwork network_;
+  std::unique_ptr<UdpNetwork> udp_;
+  std::unique_ptr<UnixNetwork> unix_;
+  std::uint64_t files_numbered_ = 0;
+  std::map<std::string, std::weak_ptr<Pipe>> fifos_;  // by host, device and inode
   Output output_;
   Warn warn_;
   MakeThread make_thread_;

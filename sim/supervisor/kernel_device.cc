@@ -43,6 +43,7 @@ Answer fail(std::span<std::byte> mailbox, int status) {
 }  // namespace
 
 Answer Kernel::command(Thread& thread) {
+  note_caller(thread);
   Process& process = thread.process();
   const std::span<std::byte> shared = process.region().mailbox(thread.slot());
   const std::int64_t size = thread.call().arguments[0];

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -10,7 +11,8 @@
 #include <csignal>
 
 #include "sim/supervisor/kernel.h"
-#include "sim/supervisor/tcp.h"
+#include "sim/supervisor/pipe.h"
+#include "sim/supervisor/socket.h"
 #include "sim/supervisor/virtual_paths.h"
 
 namespace verbatim::supervisor {
@@ -20,8 +22,23 @@ constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  // as Linux limits one call
 constexpr std::uint64_t kMaxVector = 1024;
 constexpr std::size_t kChunk = 1 << 20;             // bytes moved by one try of a read or write
 
-template <class Buffers>
-Buffers behind(const Buffers& buffers, std::uint64_t offset) {
+
+// The number in a path that names a descriptor of the process itself.
+std::optional<int> descriptor_of_path(const std::string& path) {
+  if (path == "/dev/stdin") return 0;
+  if (path == "/dev/stdout") return 1;
+  if (path == "/dev/stderr") return 2;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder) || path.size() == folder.size() || path.size() > folder.size() + 4) continue;
+    const std::string number = path.substr(folder.size());
+    if (number.find_first_not_of("0123456789") == std::string::npos) return std::stoi(number);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Kernel::Buffers Kernel::behind(const Buffers& buffers, std::uint64_t offset) {
   Buffers rest;
   rest.length = buffers.length - offset;
   for (auto part : buffers.parts) {
@@ -33,7 +50,6 @@ Buffers behind(const Buffers& buffers, std::uint64_t offset) {
   }
   return rest;
 }
-}  // namespace
 
 std::optional<Kernel::Buffers> Kernel::load_vector(Process& process, std::uint64_t address, std::uint64_t count) {
   Buffers buffers;
@@ -67,40 +83,57 @@ bool Kernel::scatter(Process& process, const Buffers& to, std::span<const std::b
   return true;
 }
 
-Kernel::Outcome Kernel::read_into(Thread& thread, const VirtualFilePtr& file, const Buffers& to, bool dont_wait) {
+Kernel::Outcome Kernel::wait_or_give_up(Thread& thread, std::vector<VirtualFilePtr> files, bool dont_wait,
+                                        Duration timeout, const std::string& call) {
+  const auto done = static_cast<std::int64_t>(thread.call().transferred);
+  Instant deadline = timeout > Duration::zero() ? now() + timeout : kNever;
+  if (thread.retried()) deadline = thread.deadline();
+  if (dont_wait || now() >= deadline) return Answer{done > 0 ? done : -EAGAIN};
+  return wait_for(thread, std::move(files), deadline, call);
+}
+
+Kernel::Outcome Kernel::read_into(Thread& thread, const VirtualFilePtr& file, const Buffers& to) {
   std::vector<std::byte> bytes;
   const IoResult n = file->read(std::min<std::uint64_t>(to.length, kChunk), bytes);
-  if (!n) {
-    if (dont_wait || file->nonblocking()) return Answer{-EAGAIN};
-    return wait_for(thread, {file}, kNever, "read");
-  }
+  if (!n) return wait_or_give_up(thread, {file}, file->nonblocking(), file->read_timeout, "read");
   if (*n > 0 && !scatter(thread.process(), to, bytes)) return Answer{-EFAULT};
   return Answer{*n};
 }
 
-Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from, bool dont_wait,
-                                   bool no_signal) {
+Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from, Sending& sending) {
+  Process& process = thread.process();
   std::uint64_t& done = thread.call().transferred;
   const Buffers rest = behind(from, done);
   std::vector<std::byte> bytes;
-  if (!gather(thread.process(), rest, std::min<std::uint64_t>(rest.length, kChunk), bytes)) return Answer{-EFAULT};
+  if (!gather(process, rest, std::min<std::uint64_t>(rest.length, kChunk), bytes)) return Answer{-EFAULT};
   if (const auto* output = dynamic_cast<const OutputFile*>(file.get())) {
-    output_(thread.process(), output->number(), bytes);
+    output_(process, output->stream(), bytes);
     return Answer{static_cast<std::int64_t>(bytes.size())};
   }
-  const IoResult n = file->write(bytes);
-  if (!n) {
-    if (dont_wait || file->nonblocking()) return Answer{-EAGAIN};
-    return wait_for(thread, {file}, kNever, "write");
+  const bool dont_wait = (sending.flags & MSG_DONTWAIT) != 0 || file->nonblocking();
+  std::vector<VirtualFilePtr> waits = {file};
+  IoResult n;
+  if (auto* socket = dynamic_cast<Socket*>(file.get())) {
+    OutgoingMessage message{bytes, sending.to, {}, nullptr};
+    if (done == 0) message.files = std::move(sending.files);
+    n = socket->send(process, message);
+    if (message.wait_for != nullptr && message.wait_for != file) waits.push_back(message.wait_for);
+  } else {
+    n = file->write(bytes);
   }
+  if (!n) return wait_or_give_up(thread, std::move(waits), dont_wait, file->write_timeout, "write");
   if (*n < 0 && done > 0) return Answer{static_cast<std::int64_t>(done)};
   if (*n > 0) {
     done += static_cast<std::uint64_t>(*n);
     // A blocking write comes back when everything has been taken.
-    if (done < from.length && !dont_wait && !file->nonblocking()) return wait_for(thread, {file}, kNever, "write");
+    const auto* socket = dynamic_cast<const Socket*>(file.get());
+    const bool stream = socket == nullptr || !socket->keeps_boundaries();
+    if (stream && done < from.length) {
+      return wait_or_give_up(thread, std::move(waits), dont_wait, file->write_timeout, "write");
+    }
     return Answer{static_cast<std::int64_t>(done)};
   }
-  if (*n == -EPIPE && !no_signal) return Answer{*n, protocol::Action::kRaise, {SIGPIPE, 0}};
+  if (*n == -EPIPE && (sending.flags & MSG_NOSIGNAL) == 0) return Answer{*n, protocol::Action::kRaise, {SIGPIPE, 0}};
   return Answer{*n};
 }
 
@@ -119,7 +152,7 @@ Kernel::Outcome Kernel::sys_read(Thread& thread) {
     to.length = std::min(static_cast<std::uint64_t>(call.arguments[2]), kMaxTransfer);
     to.parts.push_back({static_cast<std::uint64_t>(call.arguments[1]), to.length});
   }
-  return read_into(thread, file, to, false);
+  return read_into(thread, file, to);
 }
 
 Kernel::Outcome Kernel::sys_write(Thread& thread) {
@@ -136,7 +169,8 @@ Kernel::Outcome Kernel::sys_write(Thread& thread) {
     from.length = std::min(static_cast<std::uint64_t>(call.arguments[2]), kMaxTransfer);
     from.parts.push_back({static_cast<std::uint64_t>(call.arguments[1]), from.length});
   }
-  return write_from(thread, file, from, false, false);
+  Sending plain;
+  return write_from(thread, file, from, plain);
 }
 
 Kernel::Outcome Kernel::sys_close(Thread& thread) {
@@ -177,10 +211,21 @@ Kernel::Outcome Kernel::sys_fcntl(Thread& thread) {
     case F_DUPFD:
     case F_DUPFD_CLOEXEC: {
       if (a[2] < 0 || a[2] >= protocol::kFdLimit) return Answer{-EINVAL};
-      const int fd = process.install(file);
+      const int fd = process.install(file, static_cast<int>(a[2]));
       if (fd < 0) return Answer{fd};
       return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
     }
+    case F_GETPIPE_SZ:
+    case F_SETPIPE_SZ: {
+      auto* end = dynamic_cast<PipeEnd*>(file.get());
+      if (end == nullptr) return Answer{-EBADF};
+      if (a[1] == F_GETPIPE_SZ) return Answer{static_cast<std::int64_t>(end->pipe().capacity())};
+      return Answer{end->pipe().resize(static_cast<std::size_t>(a[2]))};
+    }
+    case F_SETOWN:  // no descriptor raises signals
+    case F_SETSIG:
+    case F_GETOWN:
+      return Answer{0};
     default:
       return Answer{-EINVAL};
   }
@@ -200,9 +245,14 @@ Kernel::Outcome Kernel::sys_ioctl(Thread& thread) {
       return Answer{0};
     }
     case FIONREAD: {
-      const auto* socket = dynamic_cast<const TcpSocket*>(file.get());
-      if (socket == nullptr) return Answer{-ENOTTY};
-      const int n = static_cast<int>(socket->readable_bytes());
+      int n = 0;
+      if (const auto* socket = dynamic_cast<const Socket*>(file.get())) {
+        n = static_cast<int>(socket->readable_bytes());
+      } else if (auto* end = dynamic_cast<PipeEnd*>(file.get())) {
+        n = static_cast<int>(end->pipe().size());
+      } else {
+        return Answer{-ENOTTY};
+      }
       return Answer{process.memory().store(argument, n) ? 0 : -EFAULT};
     }
     default:
@@ -237,15 +287,21 @@ Kernel::Outcome Kernel::sys_seek(Thread& thread) {
   return Answer{thread.process().file(thread.call().arguments[0]) == nullptr ? -EBADF : -ESPIPE};
 }
 
-// The placeholder (or, for the standard streams, the pipe) answers for the descriptor.
-Kernel::Outcome Kernel::native_on_placeholder(Thread&) { return Answer{0, protocol::Action::kNative}; }
-
 Kernel::Outcome Kernel::sys_open(Thread& thread) {
   const PendingCall& call = thread.call();
   Process& process = thread.process();
-  const auto address = static_cast<std::uint64_t>(call.arguments[call.number == SYS_openat ? 1 : 0]);
+  const bool at = call.number == SYS_openat;
+  const auto address = static_cast<std::uint64_t>(call.arguments[at ? 1 : 0]);
   const auto path = process.memory().load_string(address, 4096);
-  if (!path) return Answer{0, protocol::Action::kNative};  // the kernel says what is wrong with it
+  if (!path || path->empty()) return Answer{0, protocol::Action::kNative};  // the kernel says what is wrong with it
+  const int flags = call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC : static_cast<int>(call.arguments[at ? 2 : 1]);
+  // /dev/fd/3 and its like, of a virtual descriptor: another number for the same file.
+  if (const auto fd = descriptor_of_path(*path)) {
+    if (const VirtualFilePtr file = process.file(*fd)) return install(process, file, file->nonblocking());
+  }
+  const std::string native = process.native_path(at ? static_cast<int>(call.arguments[0]) : AT_FDCWD, *path);
+  struct stat status;
+  if (stat(native.c_str(), &status) == 0 && S_ISFIFO(status.st_mode)) return open_fifo(thread, native, flags);
   if (is_random_device(*path)) return install(process, std::make_shared<RandomFile>(process.random()), false);
   const auto content = virtual_content(*path, process, hosts_);
   if (!content) return Answer{0, protocol::Action::kNative};

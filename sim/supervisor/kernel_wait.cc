@@ -11,26 +11,13 @@
 
 #include "sim/supervisor/epoll_file.h"
 #include "sim/supervisor/kernel.h"
+#include "sim/supervisor/kernel_time.h"
 
 namespace verbatim::supervisor {
 
 namespace {
 
 constexpr std::int64_t kPsPerMs = 1'000'000'000;
-constexpr std::int64_t kUptimeNs = 1'000'000'000'000;  // as the shim's monotonic clock
-
-Instant add_ns(Instant from, std::int64_t ns) {
-  constexpr std::int64_t kLongest = 4'000'000'000'000'000;  // 46 days: far beyond any run, far below overflow
-  return from + Duration(std::clamp<std::int64_t>(ns, 0, kLongest) * 1000);
-}
-
-bool valid(const timespec& t) { return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < 1'000'000'000; }
-
-std::int64_t to_ns(const timespec& t) {
-  constexpr std::int64_t kMaxSeconds = 4'000'000'000;
-  return std::min<std::int64_t>(t.tv_sec, kMaxSeconds) * 1'000'000'000 + t.tv_nsec;
-}
-
 }  // namespace
 
 // Threads asleep on one futex word, in the order in which they came.
@@ -72,7 +59,7 @@ std::uint32_t Kernel::readiness_of(Process& process, int fd, bool* valid_fd) con
   *valid_fd = true;
   if (const VirtualFilePtr file = process.file(fd)) return file->readiness();
   // Real descriptors are files and the empty standard input: always ready.
-  *valid_fd = fd >= 0 && fd < protocol::kVirtualFdFirst;
+  *valid_fd = fd >= 0 && fd < protocol::kFdLimit && process.natively_open(fd);
   return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
 }
 
@@ -186,7 +173,7 @@ Kernel::Outcome Kernel::sys_epoll_ctl(Thread& thread) {
   auto* epoll = dynamic_cast<EpollFile*>(own.get());
   if (epoll == nullptr) return Answer{-EINVAL};
   const VirtualFilePtr file = process.file(a[2]);
-  if (file == nullptr) return Answer{a[2] >= 0 && a[2] < protocol::kVirtualFdFirst ? -EPERM : -EBADF};
+  if (file == nullptr) return Answer{a[2] >= 0 && process.natively_open(static_cast<int>(a[2])) ? -EPERM : -EBADF};
   if (file == own) return Answer{-EINVAL};
   epoll_event event{};
   if (a[1] != EPOLL_CTL_DEL) {
@@ -234,10 +221,7 @@ Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
   if (!loaded) return Answer{-EFAULT};
   if (!valid(*loaded)) return Answer{-EINVAL};
   std::int64_t ns = to_ns(*loaded);
-  if (by_clock && (a[1] & TIMER_ABSTIME) != 0) {
-    const bool real = a[0] == CLOCK_REALTIME || a[0] == CLOCK_TAI;
-    ns -= (real ? options_.epoch_ns : kUptimeNs) + to_ps(now()) / 1000;
-  }
+  if (by_clock && (a[1] & TIMER_ABSTIME) != 0) ns = ns_until(a[0], *loaded, now(), options_.epoch_ns);
   if (ns <= 0) return Answer{0};
   return wait_for(thread, {}, add_ns(now(), ns), "sleep");
 }

@@ -1,6 +1,13 @@
 #include "sim/supervisor/process.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <fstream>
 
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/interval_timer.h"
@@ -50,12 +57,31 @@ VirtualFilePtr Process::file(std::int64_t fd) const {
   return it == files_.end() ? nullptr : it->second;
 }
 
-int Process::install(VirtualFilePtr file) {
-  int fd = protocol::kVirtualFdFirst;
-  for (auto it = files_.lower_bound(fd); it != files_.end() && it->first == fd; ++it) ++fd;
+int Process::install(VirtualFilePtr file, int least) {
+  int fd = std::max(least, 0);
+  while (fd <= protocol::kVirtualFdLast && (files_.contains(fd) || natively_open(fd))) ++fd;
   if (fd > protocol::kVirtualFdLast) return -EMFILE;
   install_at(fd, std::move(file));
   return fd;
+}
+
+bool Process::natively_open(int fd) const {
+  struct stat status;
+  return lstat(fmt::format("/proc/{}/fd/{}", calling_tid_, fd).c_str(), &status) == 0;
+}
+
+std::string Process::native_path(int directory_fd, const std::string& path) const {
+  if (path.starts_with('/')) return path;
+  if (directory_fd == AT_FDCWD) return fmt::format("/proc/{}/cwd/{}", calling_tid_, path);
+  return fmt::format("/proc/{}/fd/{}/{}", calling_tid_, directory_fd, path);
+}
+
+unsigned Process::file_mask() const {
+  std::ifstream status(fmt::format("/proc/{}/status", calling_tid_));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("Umask:")) return static_cast<unsigned>(std::strtoul(line.c_str() + 6, nullptr, 8));
+  }
+  return 022;
 }
 
 void Process::install_at(int fd, VirtualFilePtr file) {

@@ -52,13 +52,22 @@ class Process {
 
   // Virtual descriptors. The kernel's table holds a placeholder under each number; the caller's answer makes it.
   VirtualFilePtr file(std::int64_t fd) const;
-  // The lowest free number, or -EMFILE.
-  int install(VirtualFilePtr file);
+  // The lowest free number from `least` on, as Linux gives them out, or -EMFILE.
+  int install(VirtualFilePtr file, int least = 0);
   void install_at(int fd, VirtualFilePtr file);
   // False when `fd` is not virtual.
   bool close(int fd);
   void close_all();
   const std::map<int, VirtualFilePtr>& files() const { return files_; }
+
+  // What Linux knows of the process, seen from one of its living threads. Changes only while the process runs.
+  void set_calling_thread(pid_t native_tid) { calling_tid_ = native_tid; }
+  // Whether `fd` is open in the kernel's table: a real file, or the placeholder of a virtual one.
+  bool natively_open(int fd) const;
+  // A name of ours for the file that the program calls `path`, seen from `directory_fd` (AT_FDCWD: where it works).
+  std::string native_path(int directory_fd, const std::string& path) const;
+  // umask(2).
+  unsigned file_mask() const;
 
   std::vector<std::unique_ptr<DeviceContext>>& contexts() { return contexts_; }
 
@@ -98,6 +107,7 @@ class Process {
   unsigned executions_ = 0;
   std::unique_ptr<ProcessMemory> memory_;
   pid_t native_pid_ = -1;
+  pid_t calling_tid_ = -1;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<std::unique_ptr<Thread>> former_threads_;  // of programs before; one of them may be asking right now
   std::map<int, VirtualFilePtr> files_;

@@ -1,7 +1,6 @@
 #include "sim/supervisor/tcp.h"
 
-#include <fmt/format.h>
-#include <sys/socket.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,27 +16,31 @@ constexpr std::uint16_t kLastEphemeral = 60999;
 constexpr std::size_t kSegmentOverhead = 66;  // Ethernet, IPv4 and TCP headers with timestamps
 }  // namespace
 
-std::string to_string(const Endpoint& e) {
-  return fmt::format("{}.{}.{}.{}:{}", e.address >> 24, e.address >> 16 & 255, e.address >> 8 & 255, e.address & 255,
-                     e.port);
-}
-
-int TcpNetwork::host_of(std::uint32_t address, std::size_t from) const {
-  if (address == 0 || address >> 24 == 127) return static_cast<int>(from);
+int TcpNetwork::host_of(const IpAddress& address, std::size_t from) const {
+  if (address.any() || address.loopback()) return static_cast<int>(from);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    if (hosts_[i].address == address) return static_cast<int>(i);
+    if (address == IpAddress::v4(hosts_[i].address) || address == IpAddress::v6_of(hosts_[i])) return static_cast<int>(i);
   }
   return -1;
 }
 
-bool TcpNetwork::port_in_use(std::size_t host, const Endpoint& local, bool reuse) const {
+Duration TcpNetwork::latency(std::size_t from, std::size_t to) const {
+  return from == to ? kLoopbackLatency : spec_.latency;
+}
+
+IpAddress TcpNetwork::source_for(const IpAddress& remote, std::size_t host) const {
+  if (remote.any()) return remote.is_v4() ? IpAddress::v4(INADDR_LOOPBACK) : IpAddress::v6_loopback();
+  if (host_of(remote, host) == static_cast<int>(host)) return remote;
+  return remote.is_v4() ? IpAddress::v4(hosts_[host].address) : IpAddress::v6_of(hosts_[host]);
+}
+
+bool TcpNetwork::port_in_use(std::size_t host, const Binding& wanted, bool reuse) const {
   const auto it = bound_.find(host);
   if (it == bound_.end()) return false;
   return std::any_of(it->second.begin(), it->second.end(), [&](const TcpSocket* other) {
-    if (other->local().port != local.port) return false;
-    if (other->local().address != local.address && other->local().address != 0 && local.address != 0) return false;
+    if (!wanted.overlaps(other->binding())) return false;
     const bool both_reuse = reuse && other->reuse_address;
-    return !both_reuse || other->state() == TcpSocket::State::kListening;
+    return !both_reuse || other->listening();
   });
 }
 
@@ -46,19 +49,21 @@ std::uint16_t TcpNetwork::ephemeral_port(std::size_t host) {
   for (int tries = 0; tries <= kLastEphemeral - kFirstEphemeral; ++tries) {
     const std::uint16_t port = it->second;
     it->second = port == kLastEphemeral ? kFirstEphemeral : static_cast<std::uint16_t>(port + 1);
-    if (!port_in_use(host, Endpoint{0, port}, false)) return port;
+    if (!port_in_use(host, {{IpAddress(), port}, false}, false)) return port;
   }
   return 0;
 }
 
-TcpSocket* TcpNetwork::listener(std::size_t host, const Endpoint& local) const {
+TcpSocket* TcpNetwork::listener(std::size_t host, const Endpoint& destination) const {
   const auto it = bound_.find(host);
   if (it == bound_.end()) return nullptr;
   TcpSocket* any = nullptr;
   for (TcpSocket* socket : it->second) {
-    if (socket->state() != TcpSocket::State::kListening || socket->local().port != local.port) continue;
-    if (socket->local().address == local.address) return socket;
-    if (socket->local().address == 0) any = socket;
+    if (!socket->listening() || socket->local().port != destination.port) continue;
+    if (socket->local().address == destination.address) return socket;
+    // Bound to any address of the destination's family before bound to both families.
+    const bool same_family = socket->local().address.is_v4() == destination.address.is_v4();
+    if (socket->binding().accepts(destination.address) && (any == nullptr || same_family)) any = socket;
   }
   return any;
 }
@@ -133,7 +138,7 @@ TcpConnection::TcpConnection(TcpNetwork& network, std::size_t client_host, std::
       to_client_(network, *this, kToClient, network.host(server_host).component) {}
 
 Duration TcpConnection::latency() const {
-  return client_host_ == server_host_ ? kLoopbackLatency : network_.spec().latency;
+  return network_.latency(client_host_, server_host_);
 }
 
 void TcpConnection::release_if_idle() {
@@ -171,7 +176,7 @@ void TcpConnection::deliver(int direction, TcpStream::Kind kind, int error, std:
       return;
     case TcpStream::Kind::kAck:
       if (TcpSocket* listener = network_.listener(server_host_, server_)) {
-        listener->on_established(std::make_shared<TcpSocket>(network_, server_host_, shared_from_this()));
+        listener->on_established(std::make_shared<TcpSocket>(network_, server_host_, listener->family(), shared_from_this()));
       } else {
         to_client_.send(TcpStream::Kind::kReset, {}, ECONNRESET);
       }

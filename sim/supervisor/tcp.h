@@ -12,17 +12,10 @@
 
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
-#include "sim/supervisor/supervisor.h"
-#include "sim/supervisor/virtual_file.h"
+#include "sim/supervisor/internet.h"
+#include "sim/supervisor/socket.h"
 
 namespace verbatim::supervisor {
-
-struct Endpoint {
-  std::uint32_t address = 0;  // IPv4, host byte order; 0: any
-  std::uint16_t port = 0;
-  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
-};
-std::string to_string(const Endpoint& endpoint);
 
 class TcpSocket;
 class TcpConnection;
@@ -38,13 +31,18 @@ class TcpNetwork {
   const ManagementNetworkSpec& spec() const { return spec_; }
   const HostSpec& host(std::size_t index) const { return hosts_[index]; }
   // The host that `address` leads to from `from`: itself for loopback addresses; -1: nobody has it.
-  int host_of(std::uint32_t address, std::size_t from) const;
+  int host_of(const IpAddress& address, std::size_t from) const;
+  // One way between two hosts, or within one.
+  Duration latency(std::size_t from, std::size_t to) const;
+  // The address of `host` by which it talks to `remote`, of the same family.
+  IpAddress source_for(const IpAddress& remote, std::size_t host) const;
 
-  bool port_in_use(std::size_t host, const Endpoint& local, bool reuse) const;
+  bool port_in_use(std::size_t host, const Binding& wanted, bool reuse) const;
   std::uint16_t ephemeral_port(std::size_t host);
   void bind(std::size_t host, TcpSocket* socket) { bound_[host].push_back(socket); }
   void unbind(std::size_t host, TcpSocket* socket) { std::erase(bound_[host], socket); }
-  TcpSocket* listener(std::size_t host, const Endpoint& local) const;
+  // Whoever takes what is sent to `destination`: bound to just that address before bound to any.
+  TcpSocket* listener(std::size_t host, const Endpoint& destination) const;
 
   std::shared_ptr<TcpConnection> connect(std::size_t from, const Endpoint& local, const Endpoint& remote,
                                          TcpSocket& client);
@@ -136,36 +134,40 @@ class TcpConnection : public std::enable_shared_from_this<TcpConnection> {
   std::shared_ptr<TcpConnection> self_;
 };
 
-class TcpSocket final : public VirtualFile {
+class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSocket> {
  public:
   enum class State : std::uint8_t { kFresh, kListening, kConnecting, kConnected, kFailed, kClosed };
 
-  TcpSocket(TcpNetwork& network, std::size_t host) : network_(network), host_(host) {}
+  TcpSocket(TcpNetwork& network, std::size_t host, int family)
+      : Socket(family, SOCK_STREAM), network_(network), host_(host), local_{any_address(family), 0} {}
   // The server's side of an accepted connection.
-  TcpSocket(TcpNetwork& network, std::size_t host, std::shared_ptr<TcpConnection> connection);
+  TcpSocket(TcpNetwork& network, std::size_t host, int family, std::shared_ptr<TcpConnection> connection);
   ~TcpSocket() override;
 
   std::uint32_t readiness() const override;
   std::string describe() const override;
-  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override { return receive(limit, false, bytes); }
-  IoResult receive(std::size_t limit, bool peek, std::vector<std::byte>& bytes);
+  int protocol() const override { return 6; }
+  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override;
 
-  int bind(Endpoint local);
-  int listen(int backlog);
-  // Starts connecting; -EINPROGRESS until the handshake is over.
-  int connect(const Endpoint& remote);
-  // nullptr: nothing to accept yet.
-  std::shared_ptr<TcpSocket> accept();
-  int shutdown(int how);
+  int bind(Process& process, Name name) override;
+  int listen(Process& process, int backlog) override;
+  IoResult connect(Process& process, Name name, bool again, VirtualFilePtr& wait_for) override;
+  bool listening() const override { return state_ == State::kListening; }
+  std::shared_ptr<Socket> accept() override;
+  IoResult send(Process& process, OutgoingMessage& message) override;
+  IoResult receive(std::size_t limit, bool peek, IncomingMessage& message) override;
+  int shutdown(int how) override;
+  int name(bool peer, std::vector<std::byte>& bytes) const override;
+  std::size_t readable_bytes() const override { return received_.size(); }
+  int set_option(int level, int option, int value) override;
+  int get_option(int level, int option, int* value) const override;
+  int take_error() override;
 
   State state() const { return state_; }
   const Endpoint& local() const { return local_; }
   const Endpoint& remote() const { return remote_; }
-  bool reuse_address = false;
-  // SO_ERROR: reported once.
-  int take_error();
-  std::size_t readable_bytes() const { return received_.size(); }
+  Binding binding() const { return {local_, v6_only_}; }
 
   // From the connection.
   void on_connected();
@@ -181,6 +183,9 @@ class TcpSocket final : public VirtualFile {
   void on_last_close() override;
 
  private:
+  int bind_to(Endpoint local);
+  // Starts connecting; -EINPROGRESS until the handshake is over.
+  int start(const Endpoint& remote);
   TcpStream& outgoing();
   TcpStream& incoming();
 
@@ -189,6 +194,8 @@ class TcpSocket final : public VirtualFile {
   State state_ = State::kFresh;
   Endpoint local_, remote_;
   bool bound_ = false;
+  bool v6_only_ = false;
+  bool no_delay_ = false;
   bool is_server_ = false;
   int backlog_ = 0;
   int pending_ = 0;  // handshakes not yet accepted

@@ -1,16 +1,19 @@
 #include <fmt/format.h>
-#include <sys/socket.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "sim/supervisor/tcp.h"
 
 namespace verbatim::supervisor {
 
-TcpSocket::TcpSocket(TcpNetwork& network, std::size_t host, std::shared_ptr<TcpConnection> connection)
-    : network_(network),
+TcpSocket::TcpSocket(TcpNetwork& network, std::size_t host, int family, std::shared_ptr<TcpConnection> connection)
+    : Socket(family, SOCK_STREAM),
+      network_(network),
       host_(host),
       state_(State::kConnected),
       local_(connection->endpoint(true)),
@@ -67,13 +70,19 @@ std::string TcpSocket::describe() const {
   }
 }
 
-int TcpSocket::bind(Endpoint local) {
+int TcpSocket::bind(Process&, Name name) {
+  int error;
+  const auto local = parse_endpoint(family(), name, &error);
+  return local ? bind_to(*local) : error;
+}
+
+int TcpSocket::bind_to(Endpoint local) {
   if (bound_ || state_ != State::kFresh) return -EINVAL;
   if (network_.host_of(local.address, host_) != static_cast<int>(host_)) return -EADDRNOTAVAIL;
   if (local.port == 0) {
     local.port = network_.ephemeral_port(host_);
     if (local.port == 0) return -EADDRINUSE;
-  } else if (network_.port_in_use(host_, local, reuse_address)) {
+  } else if (network_.port_in_use(host_, {local, v6_only_}, reuse_address)) {
     return -EADDRINUSE;
   }
   local_ = local;
@@ -82,22 +91,42 @@ int TcpSocket::bind(Endpoint local) {
   return 0;
 }
 
-int TcpSocket::listen(int backlog) {
+int TcpSocket::listen(Process&, int backlog) {
   if (state_ != State::kFresh && state_ != State::kListening) return -EINVAL;
   if (!bound_) {
-    const int error = bind(Endpoint{0, 0});
+    const int error = bind_to(Endpoint{any_address(family()), 0});
     if (error != 0) return error;
   }
-  if (network_.listener(host_, local_) != nullptr && network_.listener(host_, local_) != this &&
-      network_.listener(host_, local_)->local() == local_) {
-    return -EADDRINUSE;
-  }
+  const TcpSocket* other = network_.listener(host_, local_);
+  if (other != nullptr && other != this && other->local() == local_) return -EADDRINUSE;
   state_ = State::kListening;
   backlog_ = std::max(backlog, 0) + 1;  // as Linux counts
   return 0;
 }
 
-int TcpSocket::connect(const Endpoint& remote) {
+IoResult TcpSocket::connect(Process&, Name name, bool again, VirtualFilePtr& wait_for) {
+  wait_for = shared_from_this();
+  if (again) {
+    if (state_ == State::kConnecting) return std::nullopt;
+    success_untold_ = false;
+    return -take_error();
+  }
+  sa_family_t named = AF_UNSPEC;
+  if (name.size() >= sizeof named) std::memcpy(&named, name.data(), sizeof named);
+  if (named == AF_UNSPEC && name.size() >= sizeof named) {
+    if (state_ == State::kFresh) return 0;
+    return -EOPNOTSUPP;  // taking a connection apart to use the socket again
+  }
+  int error;
+  const auto remote = parse_endpoint(family(), name, &error);
+  if (!remote) return error;
+  const int result = start(*remote);
+  const bool waits = result == -EINPROGRESS || (result == -EALREADY && state_ == State::kConnecting);
+  if (waits && !nonblocking()) return std::nullopt;
+  return result;
+}
+
+int TcpSocket::start(const Endpoint& remote) {
   switch (state_) {
     case State::kListening:
       return -EISCONN;
@@ -113,22 +142,23 @@ int TcpSocket::connect(const Endpoint& remote) {
     case State::kFresh:
       break;
   }
+  if (remote.address.multicast()) return -ENETUNREACH;
+  if (v6_only_ && remote.address.is_v4()) return -ENETUNREACH;
   if (!bound_) {
-    const int error = bind(Endpoint{0, 0});
+    const int error = bind_to(Endpoint{any_address(family()), 0});
     if (error != 0) return error;
   }
-  const bool to_self = network_.host_of(remote.address, host_) == static_cast<int>(host_);
-  if (local_.address == 0) local_.address = to_self ? remote.address : network_.host(host_).address;
-  if (local_.address == 0) local_.address = 0x7f000001;
   remote_ = remote;
-  if (remote_.address == 0) remote_.address = local_.address;
+  const IpAddress source = network_.source_for(remote.address, host_);
+  if (remote_.address.any()) remote_.address = source;
+  if (local_.address.any()) local_.address = source;
   state_ = State::kConnecting;
   success_untold_ = nonblocking();
   connection_ = network_.connect(host_, local_, remote_, *this);
   return -EINPROGRESS;
 }
 
-std::shared_ptr<TcpSocket> TcpSocket::accept() {
+std::shared_ptr<Socket> TcpSocket::accept() {
   if (accepted_.empty()) return nullptr;
   auto socket = std::move(accepted_.front());
   accepted_.pop_front();
@@ -136,7 +166,56 @@ std::shared_ptr<TcpSocket> TcpSocket::accept() {
   return socket;
 }
 
-IoResult TcpSocket::receive(std::size_t limit, bool peek, std::vector<std::byte>& bytes) {
+int TcpSocket::name(bool peer, std::vector<std::byte>& bytes) const {
+  if (peer && state_ != State::kConnected) return -ENOTCONN;
+  bytes = name_of(family(), peer ? remote_ : local_);
+  return 0;
+}
+
+// Options that change nothing a program can see here are kept or ignored; what would change the stream's meaning is not.
+int TcpSocket::set_option(int level, int option, int value) {
+  if (level == IPPROTO_IPV6 && option == IPV6_V6ONLY && family() == AF_INET6) {
+    if (bound_) return -EINVAL;
+    v6_only_ = value != 0;
+    return 0;
+  }
+  if (level == IPPROTO_IP || level == IPPROTO_IPV6) return 0;
+  if (level != IPPROTO_TCP) return -ENOPROTOOPT;
+  switch (option) {
+    case TCP_NODELAY:
+      no_delay_ = value != 0;
+      return 0;
+    case TCP_QUICKACK:
+    case TCP_CORK:
+    case TCP_KEEPIDLE:
+    case TCP_KEEPINTVL:
+    case TCP_KEEPCNT:
+    case TCP_USER_TIMEOUT:
+    case TCP_DEFER_ACCEPT:
+    case TCP_LINGER2:
+    case TCP_SYNCNT:
+    case TCP_MAXSEG:
+    case TCP_WINDOW_CLAMP:
+      return 0;
+    default:
+      return -ENOPROTOOPT;
+  }
+}
+
+int TcpSocket::get_option(int level, int option, int* value) const {
+  if (level == IPPROTO_IPV6 && option == IPV6_V6ONLY && family() == AF_INET6) {
+    *value = v6_only_;
+  } else if (level == IPPROTO_TCP && option == TCP_MAXSEG) {
+    *value = 1448;
+  } else if (level == IPPROTO_TCP && option == TCP_NODELAY) {
+    *value = no_delay_;
+  } else {
+    return -ENOPROTOOPT;
+  }
+  return 0;
+}
+
+IoResult TcpSocket::receive(std::size_t limit, bool peek, IncomingMessage& message) {
   if (state_ == State::kConnecting) return std::nullopt;
   if (state_ != State::kConnected && received_.empty()) {
     if (const int error = take_error()) return -error;
@@ -147,12 +226,26 @@ IoResult TcpSocket::receive(std::size_t limit, bool peek, std::vector<std::byte>
     return std::nullopt;
   }
   const std::size_t n = std::min(limit, received_.size());
-  bytes.insert(bytes.end(), received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(n));
+  const auto end = received_.begin() + static_cast<std::ptrdiff_t>(n);
+  message.bytes.assign(received_.begin(), end);
+  message.length = n;
   if (!peek) {
-    received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(n));
+    received_.erase(received_.begin(), end);
     if (connection_ != nullptr && n > 0) incoming().consumed(n);
   }
   return static_cast<std::int64_t>(n);
+}
+
+IoResult TcpSocket::read(std::size_t limit, std::vector<std::byte>& bytes) {
+  IncomingMessage message;
+  const IoResult n = receive(limit, false, message);
+  bytes = std::move(message.bytes);
+  return n;
+}
+
+IoResult TcpSocket::send(Process&, OutgoingMessage& message) {
+  if (!message.files.empty()) return -EINVAL;
+  return write(message.bytes);
 }
 
 IoResult TcpSocket::write(std::span<const std::byte> bytes) {
@@ -222,7 +315,8 @@ void TcpSocket::on_last_close() {
     const std::shared_ptr<TcpConnection> connection = std::move(connection_);
     (is_server_ ? connection->server_socket : connection->client_socket) = nullptr;
     TcpStream& out = connection->stream(is_server_ ? TcpConnection::kToClient : TcpConnection::kToServer);
-    if (state_ == State::kConnected && !received_.empty()) {
+    const bool abandon = linger.l_onoff != 0 && linger.l_linger == 0;  // the way to close with a reset
+    if (state_ == State::kConnected && (!received_.empty() || abandon)) {
       out.send(TcpStream::Kind::kReset, {}, ECONNRESET);
     } else if (state_ == State::kConnected && !write_closed_) {
       out.send(TcpStream::Kind::kFin);

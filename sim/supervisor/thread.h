@@ -110,12 +110,20 @@ class Thread {
   // The virtual pid of the copy that the thread is about to make, 0: none.
   std::uint32_t copy_pid() const { return copy_pid_; }
   void set_copy_pid(std::uint32_t pid) { copy_pid_ = pid; }
+  // The end of a named pipe that the thread waits to open, and how many partners had come by then.
+  const VirtualFilePtr& opening() const { return opening_; }
+  void set_opening(VirtualFilePtr file, std::uint64_t partners) {
+    opening_ = std::move(file);
+    partners_ = partners;
+  }
+  bool opening_met(std::uint64_t partners) const { return partners != partners_; }
 
   // State of a call that was tried before, kept until it is answered.
   bool retried() const { return retried_; }
   Instant deadline() const { return deadline_; }
   void finish_call() {
     retried_ = false;
+    opening_.reset();
     call_.transferred = 0;
   }
 
@@ -153,6 +161,8 @@ class Thread {
   Instant deadline_ = kNever;
   bool retried_ = false;
   std::uint32_t copy_pid_ = 0;
+  VirtualFilePtr opening_;
+  std::uint64_t partners_ = 0;
   int spin_expected_ = 0;  // for so many slices
   std::uint32_t poke_after_us_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "sim/supervisor/virtual_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +16,8 @@ VirtualFile::~VirtualFile() { CHECK(waiters_.empty()); }
 IoResult VirtualFile::read(std::size_t, std::vector<std::byte>&) { return -EINVAL; }
 IoResult VirtualFile::write(std::span<const std::byte>) { return -EINVAL; }
 int VirtualFile::access_mode() const { return O_RDWR; }
+std::uint32_t VirtualFile::mode() const { return 0600; }
+std::uint32_t OutputFile::mode() const { return S_IFIFO | 0600; }
 int OutputFile::access_mode() const { return O_WRONLY; }
 
 void VirtualFile::drop_descriptor() {

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/time.h"
+
 namespace verbatim::supervisor {
 
 class Thread;
@@ -39,6 +41,13 @@ class VirtualFile {
   void set_nonblocking(bool on) { nonblocking_ = on; }
   // Access mode as fcntl(F_GETFL) tells it.
   virtual int access_mode() const;
+  // st_mode as fstat(2) tells it.
+  virtual std::uint32_t mode() const;
+  // st_ino: given at the first question, 0 before.
+  std::uint64_t number() const { return number_; }
+  void set_number(std::uint64_t number) { number_ = number; }
+  // How long a read or write waits at most (SO_RCVTIMEO, SO_SNDTIMEO); zero: for ever.
+  Duration read_timeout{}, write_timeout{};
 
   // Threads blocked on this file, in the order in which they blocked.
   void add_waiter(Thread& thread);
@@ -56,6 +65,7 @@ class VirtualFile {
   std::uint64_t generation_ = 0;
   int descriptors_ = 0;
   bool nonblocking_ = false;
+  std::uint64_t number_ = 0;
 };
 
 using VirtualFilePtr = std::shared_ptr<VirtualFile>;
@@ -63,14 +73,15 @@ using VirtualFilePtr = std::shared_ptr<VirtualFile>;
 // stdout or stderr of a program: every write is complete at once.
 class OutputFile final : public VirtualFile {
  public:
-  explicit OutputFile(int number) : number_(number) {}
-  int number() const { return number_; }  // 1 or 2
+  explicit OutputFile(int stream) : stream_(stream) {}
+  int stream() const { return stream_; }  // 1 or 2
   std::uint32_t readiness() const override { return POLLOUT; }
-  std::string describe() const override { return number_ == 1 ? "stdout" : "stderr"; }
+  std::string describe() const override { return stream_ == 1 ? "stdout" : "stderr"; }
   int access_mode() const override;
+  std::uint32_t mode() const override;
 
  private:
-  int number_;
+  int stream_;
 };
 
 }  // namespace verbatim::supervisor

@@ -1,5 +1,6 @@
 // The same program natively and in the simulator: the same output, the same end.
 #include <filesystem>
+#include <sstream>
 
 #include "tests/cli/command.h"
 #include "tests/support/verbatim_run.h"
@@ -23,8 +24,10 @@ std::string path_of(const std::string& command) {
   return support::quoted(std::string(PROCESS_FOLDER) + "/" + command.substr(0, end)) + command.substr(end);
 }
 
+// Nothing but the standard streams is open, as in the simulator.
 Finished run_natively(const std::string& command) {
-  return cli::run_command({"env", "-i", "PATH=/usr/bin:/bin", "sh", "-c", "exec " + path_of(command)});
+  return cli::run_command({"env", "-i", "PATH=/usr/bin:/bin", "sh", "-c",
+                           "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- " + path_of(command)});
 }
 
 class SameProgram : public ::testing::TestWithParam<Program> {};
@@ -57,12 +60,30 @@ TEST_P(SameProgram, in_the_simulator) {
   }
 }
 
+TEST_P(SameProgram, in_slices_and_call_by_call) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of(GetParam().command)};
+  const RunReport slices = support::run(request);
+  request.options = {"--call-by-call"};
+  const RunReport calls = support::run(request);
+  EXPECT_EQ(slices.digest(), calls.digest()) << slices.story() << calls.story();
+}
+
+// Every file of programs/ is a program that ends with 0.
+std::vector<Program> plain_programs() {
+  std::istringstream names(PLAIN_PROGRAMS);
+  std::vector<Program> programs;
+  for (std::string name; names >> name;) programs.push_back({name});
+  return programs;
+}
+
 std::string name_of(const ::testing::TestParamInfo<Program>& info) {
   std::string name = info.param.command;
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;
 }
 
+INSTANTIATE_TEST_SUITE_P(Plain, SameProgram, ::testing::ValuesIn(plain_programs()), name_of);
 INSTANTIATE_TEST_SUITE_P(Programs, SameProgram,
                          ::testing::Values(Program{"threads"}, Program{"clocks"}, Program{"signals"},
                                            Program{"identity"}, Program{"spin"}, Program{"output large"},

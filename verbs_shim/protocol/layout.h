@@ -19,10 +19,9 @@ inline constexpr std::uint64_t kShimHeapAddress = 0x2020'0000'0000;  // objects 
 inline constexpr std::uint64_t kShimHeapSize = 1ull << 36;           // reserved, not committed
 inline constexpr std::uint64_t kShimStackAddress = 0x2040'0000'0000; // alternate signal stacks, one per thread
 
-// File descriptors of simulated objects. kShimDirectoryFd (the preload path goes through it, so that its length never
-// varies) and kRegionFd exist until the constructor has run; a copy of kPlaceholderFd holds the number of every
-// simulated descriptor in the kernel's table.
-inline constexpr int kVirtualFdFirst = 512;
+// Simulated objects have the lowest free descriptors, as Linux gives them out, up to kVirtualFdLast; a copy of
+// kPlaceholderFd holds each number in the kernel's table. kShimDirectoryFd (the preload path goes through it, so that
+// its length never varies) and kRegionFd exist until the constructor has run.
 inline constexpr int kVirtualFdLast = 1020;
 inline constexpr int kShimDirectoryFd = 1021;
 inline constexpr int kRegionFd = 1022;

@@ -38,7 +38,7 @@ namespace verbatim::protocol {
   X(19, readv, kByDescriptor, 0)                     \
   X(20, writev, kByDescriptor, 0)                    \
   X(21, access, kPassing, 0)                         \
-  X(22, pipe, kRefused, ENOSYS)                      \
+  X(22, pipe, kVirtual, 0)                           \
   X(23, select, kVirtual, 0)                         \
   X(24, sched_yield, kLocal, 0)                      \
   X(25, mremap, kPassing, 0)                         \
@@ -69,7 +69,7 @@ namespace verbatim::protocol {
   X(50, listen, kVirtual, 0)                         \
   X(51, getsockname, kVirtual, 0)                    \
   X(52, getpeername, kVirtual, 0)                    \
-  X(53, socketpair, kRefused, ENOSYS)                \
+  X(53, socketpair, kVirtual, 0)                     \
   X(54, setsockopt, kVirtual, 0)                     \
   X(55, getsockopt, kVirtual, 0)                     \
   X(56, clone, kVirtual, 0)                          \
@@ -278,7 +278,7 @@ namespace verbatim::protocol {
   X(259, mknodat, kPassing, 0)                       \
   X(260, fchownat, kPassing, 0)                      \
   X(261, futimesat, kPassing, 0)                     \
-  X(262, newfstatat, kPassing, 0)                    \
+  X(262, newfstatat, kByDescriptor, 0)               \
   X(263, unlinkat, kPassing, 0)                      \
   X(264, renameat, kPassing, 0)                      \
   X(265, linkat, kPassing, 0)                        \
@@ -299,17 +299,17 @@ namespace verbatim::protocol {
   X(280, utimensat, kPassing, 0)                     \
   X(281, epoll_pwait, kVirtual, 0)                   \
   X(282, signalfd, kRefused, ENOSYS)                 \
-  X(283, timerfd_create, kRefused, ENOSYS)           \
-  X(284, eventfd, kRefused, ENOSYS)                  \
+  X(283, timerfd_create, kVirtual, 0)                \
+  X(284, eventfd, kVirtual, 0)                       \
   X(285, fallocate, kByDescriptor, 0)                \
-  X(286, timerfd_settime, kRefused, ENOSYS)          \
-  X(287, timerfd_gettime, kRefused, ENOSYS)          \
+  X(286, timerfd_settime, kVirtual, 0)               \
+  X(287, timerfd_gettime, kVirtual, 0)               \
   X(288, accept4, kVirtual, 0)                       \
   X(289, signalfd4, kRefused, ENOSYS)                \
-  X(290, eventfd2, kRefused, ENOSYS)                 \
+  X(290, eventfd2, kVirtual, 0)                      \
   X(291, epoll_create1, kVirtual, 0)                 \
   X(292, dup3, kVirtual, 0)                          \
-  X(293, pipe2, kRefused, ENOSYS)                    \
+  X(293, pipe2, kVirtual, 0)                         \
   X(294, inotify_init1, kRefused, ENOSYS)            \
   X(295, preadv, kByDescriptor, 0)                   \
   X(296, pwritev, kByDescriptor, 0)                  \
@@ -348,7 +348,7 @@ namespace verbatim::protocol {
   X(329, pkey_mprotect, kPassing, 0)                 \
   X(330, pkey_alloc, kPassing, 0)                    \
   X(331, pkey_free, kPassing, 0)                     \
-  X(332, statx, kPassing, 0)                         \
+  X(332, statx, kByDescriptor, 0)                    \
   X(333, io_pgetevents, kRefused, ENOSYS)            \
   X(334, rseq, kPassing, 0)                          \
   X(424, pidfd_send_signal, kRefused, ENOSYS)        \

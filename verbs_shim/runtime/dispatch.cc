@@ -18,7 +18,7 @@ using protocol::CallClass;
 using protocol::Request;
 
 bool is_shim_fd(long fd) {
-  return fd >= protocol::kVirtualFdFirst && fd < protocol::kFdLimit;
+  return fd > protocol::kVirtualFdLast && fd < protocol::kFdLimit;
 }
 
 long process_control(const long (&a)[6]) {

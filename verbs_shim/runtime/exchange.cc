@@ -101,6 +101,11 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
     case Action::kReserveFd:
       reserve_fd(slot.action_arguments[0], closed_by_exec(slot, number, a));
       return slot.result;
+    case Action::kReserveFds: {
+      const auto* numbers = reinterpret_cast<const std::int32_t*>(my_mailbox().bytes);
+      for (std::int64_t i = 0; i < slot.action_arguments[0]; ++i) reserve_fd(numbers[i]);
+      return slot.result;
+    }
     case Action::kReleaseFd:
       native(SYS_close, slot.action_arguments[0]);
       return slot.result;

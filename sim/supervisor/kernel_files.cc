@@ -1,0 +1,160 @@
+// Pipes, named pipes, counters, timers that are descriptors, and what a descriptor tells about itself.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+
+#include <cerrno>
+
+#include "sim/supervisor/counter_files.h"
+#include "sim/supervisor/kernel.h"
+#include "sim/supervisor/kernel_time.h"
+#include "sim/supervisor/pipe.h"
+
+namespace verbatim::supervisor {
+
+Kernel::Outcome Kernel::sys_pipe(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const std::int64_t flags = call.number == SYS_pipe2 ? call.arguments[1] : 0;
+  if ((flags & ~std::int64_t{O_CLOEXEC | O_NONBLOCK}) != 0) {
+    if ((flags & O_DIRECT) != 0) warn_(thread.process(), "pipes of packets (O_DIRECT) are not simulated; the program got EINVAL");
+    return Answer{-EINVAL};
+  }
+  const auto pipe = std::make_shared<Pipe>();
+  return install_pair(thread.process(), pipe->open(O_RDONLY), pipe->open(O_WRONLY), (flags & O_NONBLOCK) != 0,
+                      static_cast<std::uint64_t>(call.arguments[0]));
+}
+
+// As fifo(7): who opens one end waits for the other, unless it asks not to wait.
+Kernel::Outcome Kernel::open_fifo(Thread& thread, const std::string& path, int flags) {
+  Process& process = thread.process();
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return Answer{-errno};
+  const std::string key = fmt::format("{}/{}/{}", process.host_index(), static_cast<std::uint64_t>(status.st_dev),
+                                      static_cast<std::uint64_t>(status.st_ino));
+  const int mode = flags & O_ACCMODE;
+  std::shared_ptr<Pipe> pipe = fifos_[key].lock();
+  const auto opening = thread.opening();
+  if (opening == nullptr) {
+    if (pipe == nullptr) fifos_[key] = pipe = std::make_shared<Pipe>();
+    if (mode == O_WRONLY && (flags & O_NONBLOCK) != 0 && pipe->readers == 0) return Answer{-ENXIO};
+  }
+  const auto end = opening != nullptr ? std::static_pointer_cast<PipeEnd>(opening) : pipe->open(mode);
+  const bool alone = mode == O_RDONLY ? end->pipe().writers == 0 : mode == O_WRONLY && end->pipe().readers == 0;
+  // A partner that came and went while this one waited counts.
+  const bool met = opening != nullptr && thread.opening_met(mode == O_RDONLY ? end->pipe().writers_ever : end->pipe().readers_ever);
+  if (alone && !met && (flags & O_NONBLOCK) == 0) {
+    thread.set_opening(end, mode == O_RDONLY ? end->pipe().writers_ever : end->pipe().readers_ever);
+    return wait_for(thread, {end}, kNever, "open of a named pipe");
+  }
+  thread.set_opening(nullptr, 0);
+  return install(process, end, (flags & O_NONBLOCK) != 0);
+}
+
+Kernel::Outcome Kernel::sys_eventfd(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const std::int64_t flags = call.number == SYS_eventfd2 ? call.arguments[1] : 0;
+  if ((flags & ~std::int64_t{EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE}) != 0) return Answer{-EINVAL};
+  const auto count = static_cast<std::uint32_t>(call.arguments[0]);
+  return install(thread.process(), std::make_shared<EventCounter>(count, (flags & EFD_SEMAPHORE) != 0),
+                 (flags & EFD_NONBLOCK) != 0);
+}
+
+Kernel::Outcome Kernel::sys_timerfd(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  if (call.number == SYS_timerfd_create) {
+    if ((a[1] & ~std::int64_t{TFD_CLOEXEC | TFD_NONBLOCK}) != 0) return Answer{-EINVAL};
+    constexpr std::int64_t kBootTimeAlarm = 9;
+    if (a[0] != CLOCK_MONOTONIC && a[0] != CLOCK_BOOTTIME && a[0] != kBootTimeAlarm && !is_real_time_clock(a[0])) {
+      return Answer{-EINVAL};
+    }
+    return install(process, std::make_shared<TimerFile>(engine_, process.host().component, static_cast<int>(a[0])),
+                   (a[1] & TFD_NONBLOCK) != 0);
+  }
+  const VirtualFilePtr file = process.file(a[0]);
+  auto* timer = dynamic_cast<TimerFile*>(file.get());
+  if (timer == nullptr) return Answer{file == nullptr && !process.natively_open(static_cast<int>(a[0])) ? -EBADF : -EINVAL};
+  const itimerspec old{to_timespec(timer->interval()), to_timespec(timer->remaining())};
+  const auto old_address = static_cast<std::uint64_t>(a[call.number == SYS_timerfd_settime ? 3 : 1]);
+  std::optional<itimerspec> wanted;
+  if (call.number == SYS_timerfd_settime) {
+    if ((a[1] & ~std::int64_t{TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET}) != 0) return Answer{-EINVAL};
+    wanted = process.memory().load<itimerspec>(static_cast<std::uint64_t>(a[2]));
+    if (!wanted) return Answer{-EFAULT};
+    if (!valid(wanted->it_value) || !valid(wanted->it_interval)) return Answer{-EINVAL};
+  }
+  if (old_address != 0 && !process.memory().store(old_address, old)) return Answer{-EFAULT};
+  if (!wanted) return Answer{0};
+  const std::int64_t value = to_ns(wanted->it_value);
+  const std::int64_t ns = (a[1] & TFD_TIMER_ABSTIME) != 0
+                              ? ns_until(timer->clock(), wanted->it_value, now(), options_.epoch_ns)
+                              : value;
+  timer->set(value == 0 ? kNever : add_ns(now(), ns), Duration(to_ns(wanted->it_interval) * 1000));
+  return Answer{0};
+}
+
+// fstat and its relatives. A path that is not empty leads to a real file, or nowhere.
+Kernel::Outcome Kernel::sys_stat(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  const VirtualFilePtr file = process.file(a[0]);
+  if (file == nullptr) return Answer{0, protocol::Action::kNative};
+  if (call.number != SYS_fstat) {
+    const std::int64_t flags = a[call.number == SYS_newfstatat ? 3 : 2];
+    const auto path = process.memory().load_string(static_cast<std::uint64_t>(a[1]), 4096);
+    if (!path) return Answer{-EFAULT};
+    if (path->starts_with('/')) return Answer{0, protocol::Action::kNative};
+    if (!path->empty() || (flags & AT_EMPTY_PATH) == 0) return Answer{path->empty() ? -ENOENT : -ENOTDIR};
+  }
+  if (!file->number()) file->set_number(++files_numbered_);
+  if (call.number == SYS_statx) {
+    struct statx status {};
+    status.stx_mask = STATX_BASIC_STATS;
+    status.stx_mode = static_cast<std::uint16_t>(file->mode());
+    status.stx_nlink = 1;
+    status.stx_blksize = 4096;
+    status.stx_ino = file->number();
+    const bool stored = process.memory().store(static_cast<std::uint64_t>(a[4]), status);
+    return Answer{stored ? 0 : -EFAULT};
+  }
+  struct stat status {};
+  status.st_mode = file->mode();
+  status.st_nlink = 1;
+  status.st_blksize = 4096;
+  status.st_dev = 13;
+  status.st_ino = file->number();
+  const bool stored = process.memory().store(static_cast<std::uint64_t>(a[call.number == SYS_fstat ? 1 : 2]), status);
+  return Answer{stored ? 0 : -EFAULT};
+}
+
+// What can be done to a file of a file system and not to these.
+Kernel::Outcome Kernel::sys_change(Thread& thread) {
+  const PendingCall& call = thread.call();
+  if (thread.process().file(call.arguments[0]) == nullptr) return Answer{-EBADF};
+  switch (call.number) {
+    case SYS_fstatfs:
+      return Answer{0, protocol::Action::kNative};
+    case SYS_fchmod:
+    case SYS_fchown:
+    case SYS_flock:
+      return Answer{0};
+    case SYS_fchdir:
+    case SYS_getdents:
+    case SYS_getdents64:
+      return Answer{-ENOTDIR};
+    case SYS_readahead:
+    case SYS_fallocate:
+    case SYS_fadvise64:
+    case SYS_sync_file_range:
+      return Answer{-ESPIPE};
+    default:
+      return Answer{-EINVAL};
+  }
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,42 @@
+// Times as programs give them and as the engine counts them.
+#pragma once
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sim/core/time.h"
+
+namespace verbatim::supervisor {
+
+inline constexpr std::int64_t kUptimeNs = 1'000'000'000'000;  // CLOCK_MONOTONIC at virtual time 0, as the shim's clock
+
+inline Instant add_ns(Instant from, std::int64_t ns) {
+  constexpr std::int64_t kLongest = 4'000'000'000'000'000;  // 46 days: far beyond any run, far below overflow
+  return from + Duration(std::clamp<std::int64_t>(ns, 0, kLongest) * 1000);
+}
+
+inline bool valid(const timespec& t) { return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < 1'000'000'000; }
+
+inline std::int64_t to_ns(const timespec& t) {
+  constexpr std::int64_t kMaxSeconds = 4'000'000'000;
+  return std::min<std::int64_t>(t.tv_sec, kMaxSeconds) * 1'000'000'000 + t.tv_nsec;
+}
+
+// Rounded up: what still runs never reads as zero.
+inline timespec to_timespec(Duration d) {
+  const std::int64_t ns = (to_ps(d) + 999) / 1000;
+  return {ns / 1'000'000'000, ns % 1'000'000'000};
+}
+
+inline bool is_real_time_clock(std::int64_t clock) {
+  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI || clock == 8;  // 8: …_ALARM
+}
+
+// What an absolute time of `clock` is from now on, nanoseconds; negative when it has passed.
+inline std::int64_t ns_until(std::int64_t clock, const timespec& t, Instant now, std::int64_t epoch_ns) {
+  return to_ns(t) - (is_real_time_clock(clock) ? epoch_ns : kUptimeNs) - to_ps(now) / 1000;
+}
+
+}  // namespace verbatim::supervisor

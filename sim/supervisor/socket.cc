@@ -1,0 +1,14 @@
+#include "sim/supervisor/socket.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace verbatim::supervisor {
+
+int Socket::listen(Process&, int) { return -EOPNOTSUPP; }
+int Socket::set_option(int, int, int) { return -ENOPROTOOPT; }
+int Socket::get_option(int, int, int*) const { return -ENOPROTOOPT; }
+std::uint32_t Socket::mode() const { return S_IFSOCK | 0777; }
+
+}  // namespace verbatim::supervisor
