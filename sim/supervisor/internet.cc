@@ -79,7 +79,8 @@ bool Binding::overlaps(const Binding& other) const {
   if (local.port != other.local.port) return false;
   if (accepts(other.local.address) || other.accepts(local.address)) return true;
   // Both unspecified, of different families: :: takes IPv4 too unless it is told not to.
-  return local.address.any() && other.local.address.any() && (!v6_only || !other.v6_only);
+  const Binding& six = local.address.is_v4() ? other : *this;
+  return local.address.any() && other.local.address.any() && !six.v6_only;
 }
 
 std::optional<Endpoint> parse_endpoint(int family, std::span<const std::byte> name, int* error) {
@@ -101,7 +102,8 @@ std::optional<Endpoint> parse_endpoint(int family, std::span<const std::byte> na
   std::memcpy(&in6, name.data(), std::min(name.size(), sizeof in6));
   *error = -EAFNOSUPPORT;
   if (given != AF_INET6) return std::nullopt;
-  return Endpoint{IpAddress::v6(std::span<const std::uint8_t, 16>(in6.sin6_addr.s6_addr, 16)), ntohs(in6.sin6_port)};
+  return Endpoint{IpAddress::v6(std::span<const std::uint8_t, 16>(in6.sin6_addr.s6_addr, 16)),
+                  ntohs(in6.sin6_port)};
 }
 
 std::vector<std::byte> name_of(int family, const Endpoint& endpoint) {

@@ -1,5 +1,6 @@
-// Addresses of the management network: each host has an IPv4 address of its own and an IPv6 address made from it, and
-// reaches itself by the loopback addresses. IPv4 addresses are kept as IPv6 keeps them, mapped into ::ffff:0:0/96.
+// Addresses of the management network: each host has an IPv4 address of its own and an IPv6 address made from
+// it, and reaches itself by the loopback addresses. IPv4 addresses are kept as IPv6 keeps them, mapped into
+// ::ffff:0:0/96.
 #pragma once
 
 #include <array>
@@ -27,8 +28,8 @@ class IpAddress {
   bool is_v4() const;
   std::uint32_t as_v4() const;  // host byte order; of an IPv4 address only
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
-  bool any() const;       // 0.0.0.0 or ::
-  bool loopback() const;  // 127.0.0.0/8 or ::1
+  bool any() const;        // 0.0.0.0 or ::
+  bool loopback() const;   // 127.0.0.0/8 or ::1
   bool multicast() const;  // 224.0.0.0/4, the limited broadcast address, or ff00::/8
   friend auto operator<=>(const IpAddress&, const IpAddress&) = default;
 

@@ -219,8 +219,8 @@ Answer Kernel::refuse(Thread& thread) {
   const int error = row.call_class == protocol::CallClass::kRefused ? row.refusal : ENOSYS;
   if (number == SYS_clone3) return {-ENOSYS};  // libc asks once and goes on with clone
   const std::string name = row.name != nullptr ? row.name : fmt::format("system call {}", number);
-  warn_(thread.process(), fmt::format("{} is not simulated; the program got {}", name,
-                                      error == EPERM ? "EPERM" : "ENOSYS"));
+  warn_(thread.process(),
+        fmt::format("{} is not simulated; the program got {}", name, error == EPERM ? "EPERM" : "ENOSYS"));
   return {-error};
 }
 
@@ -264,8 +264,8 @@ Kernel::Outcome Kernel::install(Process& process, VirtualFilePtr file, bool nonb
   return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
 }
 
-Kernel::Outcome Kernel::install_pair(Process& process, const VirtualFilePtr& first, const VirtualFilePtr& second,
-                                     bool nonblocking, std::uint64_t address) {
+Kernel::Outcome Kernel::install_pair(Process& process, const VirtualFilePtr& first,
+                                     const VirtualFilePtr& second, bool nonblocking, std::uint64_t address) {
   first->set_nonblocking(nonblocking);
   second->set_nonblocking(nonblocking);
   const int fds[2] = {process.install(first), process.install(second)};

@@ -1,6 +1,7 @@
-// The simulated kernel: answers the system calls that the table gives to the supervisor. A call is tried when its cost
-// has passed; when it has to wait, the thread blocks on the files concerned and the whole call is tried again after
-// one of them has changed or the deadline has come. A try therefore changes nothing unless it succeeds.
+// The simulated kernel: answers the system calls that the table gives to the supervisor. A call is tried when
+// its cost has passed; when it has to wait, the thread blocks on the files concerned and the whole call is
+// tried again after one of them has changed or the deadline has come. A try therefore changes nothing unless
+// it succeeds.
 #pragma once
 
 #include <functional>
@@ -34,8 +35,9 @@ class Kernel {
   // A new thread of the process with a free slot, not yet scheduled; nullptr: no slot is left.
   using MakeThread = std::function<Thread*(Process&)>;
 
-  Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts, const ManagementNetworkSpec& network,
-         const SupervisorOptions& options, ProcessTable& table, Output output, Warn warn, MakeThread make_thread);
+  Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts,
+         const ManagementNetworkSpec& network, const SupervisorOptions& options, ProcessTable& table,
+         Output output, Warn warn, MakeThread make_thread);
   ~Kernel();
 
   Outcome execute(Thread& thread);
@@ -123,7 +125,8 @@ class Kernel {
   Outcome sys_identity(Thread& thread);
   Process* find_process(const Process& seen_from, std::uint32_t pid) const;
   bool has_child(Process& parent, std::uint32_t pid, std::uint32_t group) const;
-  std::optional<EndedChild> take_child(Thread& thread, std::uint32_t pid, std::uint32_t group, int options, int* error);
+  std::optional<EndedChild> take_child(Thread& thread, std::uint32_t pid, std::uint32_t group, int options,
+                                       int* error);
 
   // Devices (kernel_device.cc)
   Answer list_devices(Process& process, std::span<std::byte> mailbox);
@@ -141,7 +144,8 @@ class Kernel {
     std::uint64_t length = 0;
   };
   static std::optional<Buffers> load_vector(Process& process, std::uint64_t address, std::uint64_t count);
-  static bool gather(Process& process, const Buffers& from, std::uint64_t limit, std::vector<std::byte>& bytes);
+  static bool gather(Process& process, const Buffers& from, std::uint64_t limit,
+                     std::vector<std::byte>& bytes);
   static bool scatter(Process& process, const Buffers& to, std::span<const std::byte> bytes);
 
   // Of one message: what sendmsg(2) has beyond its bytes.
@@ -164,11 +168,12 @@ class Kernel {
                           const std::string& call);
   // A socket, or the answer when `fd` is none.
   static std::shared_ptr<Socket> socket_of(Process& process, std::int64_t fd, Answer* refusal);
-  Outcome wait_for(Thread& thread, std::vector<VirtualFilePtr> files, Instant deadline, const std::string& call);
+  Outcome wait_for(Thread& thread, std::vector<VirtualFilePtr> files, Instant deadline,
+                   const std::string& call);
   Outcome install(Process& process, VirtualFilePtr file, bool nonblocking);
   // Two descriptors whose numbers are written to the program's int[2].
-  Outcome install_pair(Process& process, const VirtualFilePtr& first, const VirtualFilePtr& second, bool nonblocking,
-                       std::uint64_t address);
+  Outcome install_pair(Process& process, const VirtualFilePtr& first, const VirtualFilePtr& second,
+                       bool nonblocking, std::uint64_t address);
 
   // A socket address of the program's; nullopt and -errno.
   static std::optional<std::vector<std::byte>> load_name(Process& process, std::uint64_t address,

@@ -1,5 +1,5 @@
-// Commands of the verbs library: what concerns descriptors is answered here, the rest goes to the adapter with the
-// program's context number replaced by the adapter's.
+// Commands of the verbs library: what concerns descriptors is answered here, the rest goes to the adapter
+// with the program's context number replaced by the adapter's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,8 @@ Answer Kernel::command(Thread& thread) {
   Process& process = thread.process();
   const std::span<std::byte> shared = process.region().mailbox(thread.slot());
   const std::int64_t size = thread.call().arguments[0];
-  if (size < static_cast<std::int64_t>(sizeof(CommandHeader)) || size > static_cast<std::int64_t>(shared.size())) {
+  if (size < static_cast<std::int64_t>(sizeof(CommandHeader)) ||
+      size > static_cast<std::int64_t>(shared.size())) {
     return {-EINVAL};
   }
   std::vector<std::byte> mailbox(shared.begin(), shared.begin() + size);
@@ -109,7 +110,8 @@ Answer Kernel::list_devices(Process& process, std::span<std::byte> mailbox) {
   protocol::ListDevices list;
   if (!load(mailbox, list)) return fail(mailbox, EINVAL);
   const auto& devices = process.host().devices;
-  list.count = static_cast<std::uint32_t>(std::min<std::size_t>(devices.size(), protocol::ListDevices::kMaxDevices));
+  list.count =
+      static_cast<std::uint32_t>(std::min<std::size_t>(devices.size(), protocol::ListDevices::kMaxDevices));
   for (std::uint32_t i = 0; i < list.count; ++i) {
     auto& entry = list.devices[i];
     entry = {};

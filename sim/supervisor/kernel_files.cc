@@ -19,7 +19,8 @@ Kernel::Outcome Kernel::sys_pipe(Thread& thread) {
   const PendingCall& call = thread.call();
   const std::int64_t flags = call.number == SYS_pipe2 ? call.arguments[1] : 0;
   if ((flags & ~std::int64_t{O_CLOEXEC | O_NONBLOCK}) != 0) {
-    if ((flags & O_DIRECT) != 0) warn_(thread.process(), "pipes of packets (O_DIRECT) are not simulated; the program got EINVAL");
+    if ((flags & O_DIRECT) != 0)
+      warn_(thread.process(), "pipes of packets (O_DIRECT) are not simulated; the program got EINVAL");
     return Answer{-EINVAL};
   }
   const auto pipe = std::make_shared<Pipe>();
@@ -32,8 +33,9 @@ Kernel::Outcome Kernel::open_fifo(Thread& thread, const std::string& path, int f
   Process& process = thread.process();
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return Answer{-errno};
-  const std::string key = fmt::format("{}/{}/{}", process.host_index(), static_cast<std::uint64_t>(status.st_dev),
-                                      static_cast<std::uint64_t>(status.st_ino));
+  const std::string key =
+      fmt::format("{}/{}/{}", process.host_index(), static_cast<std::uint64_t>(status.st_dev),
+                  static_cast<std::uint64_t>(status.st_ino));
   const int mode = flags & O_ACCMODE;
   std::shared_ptr<Pipe> pipe = fifos_[key].lock();
   const auto opening = thread.opening();
@@ -42,9 +44,11 @@ Kernel::Outcome Kernel::open_fifo(Thread& thread, const std::string& path, int f
     if (mode == O_WRONLY && (flags & O_NONBLOCK) != 0 && pipe->readers == 0) return Answer{-ENXIO};
   }
   const auto end = opening != nullptr ? std::static_pointer_cast<PipeEnd>(opening) : pipe->open(mode);
-  const bool alone = mode == O_RDONLY ? end->pipe().writers == 0 : mode == O_WRONLY && end->pipe().readers == 0;
+  const bool alone =
+      mode == O_RDONLY ? end->pipe().writers == 0 : mode == O_WRONLY && end->pipe().readers == 0;
   // A partner that came and went while this one waited counts.
-  const bool met = opening != nullptr && thread.opening_met(mode == O_RDONLY ? end->pipe().writers_ever : end->pipe().readers_ever);
+  const bool met = opening != nullptr &&
+                   thread.opening_met(mode == O_RDONLY ? end->pipe().writers_ever : end->pipe().readers_ever);
   if (alone && !met && (flags & O_NONBLOCK) == 0) {
     thread.set_opening(end, mode == O_RDONLY ? end->pipe().writers_ever : end->pipe().readers_ever);
     return wait_for(thread, {end}, kNever, "open of a named pipe");
@@ -69,15 +73,18 @@ Kernel::Outcome Kernel::sys_timerfd(Thread& thread) {
   if (call.number == SYS_timerfd_create) {
     if ((a[1] & ~std::int64_t{TFD_CLOEXEC | TFD_NONBLOCK}) != 0) return Answer{-EINVAL};
     constexpr std::int64_t kBootTimeAlarm = 9;
-    if (a[0] != CLOCK_MONOTONIC && a[0] != CLOCK_BOOTTIME && a[0] != kBootTimeAlarm && !is_real_time_clock(a[0])) {
+    if (a[0] != CLOCK_MONOTONIC && a[0] != CLOCK_BOOTTIME && a[0] != kBootTimeAlarm &&
+        !is_real_time_clock(a[0])) {
       return Answer{-EINVAL};
     }
-    return install(process, std::make_shared<TimerFile>(engine_, process.host().component, static_cast<int>(a[0])),
+    return install(process,
+                   std::make_shared<TimerFile>(engine_, process.host().component, static_cast<int>(a[0])),
                    (a[1] & TFD_NONBLOCK) != 0);
   }
   const VirtualFilePtr file = process.file(a[0]);
   auto* timer = dynamic_cast<TimerFile*>(file.get());
-  if (timer == nullptr) return Answer{file == nullptr && !process.natively_open(static_cast<int>(a[0])) ? -EBADF : -EINVAL};
+  if (timer == nullptr)
+    return Answer{file == nullptr && !process.natively_open(static_cast<int>(a[0])) ? -EBADF : -EINVAL};
   const itimerspec old{to_timespec(timer->interval()), to_timespec(timer->remaining())};
   const auto old_address = static_cast<std::uint64_t>(a[call.number == SYS_timerfd_settime ? 3 : 1]);
   std::optional<itimerspec> wanted;
@@ -128,7 +135,8 @@ Kernel::Outcome Kernel::sys_stat(Thread& thread) {
   status.st_blksize = 4096;
   status.st_dev = 13;
   status.st_ino = file->number();
-  const bool stored = process.memory().store(static_cast<std::uint64_t>(a[call.number == SYS_fstat ? 1 : 2]), status);
+  const bool stored =
+      process.memory().store(static_cast<std::uint64_t>(a[call.number == SYS_fstat ? 1 : 2]), status);
   return Answer{stored ? 0 : -EFAULT};
 }
 

@@ -20,8 +20,7 @@ namespace verbatim::supervisor {
 namespace {
 constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  // as Linux limits one call
 constexpr std::uint64_t kMaxVector = 1024;
-constexpr std::size_t kChunk = 1 << 20;             // bytes moved by one try of a read or write
-
+constexpr std::size_t kChunk = 1 << 20;  // bytes moved by one try of a read or write
 
 // The number in a path that names a descriptor of the process itself.
 std::optional<int> descriptor_of_path(const std::string& path) {
@@ -29,7 +28,8 @@ std::optional<int> descriptor_of_path(const std::string& path) {
   if (path == "/dev/stdout") return 1;
   if (path == "/dev/stderr") return 2;
   for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (!path.starts_with(folder) || path.size() == folder.size() || path.size() > folder.size() + 4) continue;
+    if (!path.starts_with(folder) || path.size() == folder.size() || path.size() > folder.size() + 4)
+      continue;
     const std::string number = path.substr(folder.size());
     if (number.find_first_not_of("0123456789") == std::string::npos) return std::stoi(number);
   }
@@ -51,7 +51,8 @@ Kernel::Buffers Kernel::behind(const Buffers& buffers, std::uint64_t offset) {
   return rest;
 }
 
-std::optional<Kernel::Buffers> Kernel::load_vector(Process& process, std::uint64_t address, std::uint64_t count) {
+std::optional<Kernel::Buffers> Kernel::load_vector(Process& process, std::uint64_t address,
+                                                   std::uint64_t count) {
   Buffers buffers;
   if (count > kMaxVector) return std::nullopt;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -64,7 +65,8 @@ std::optional<Kernel::Buffers> Kernel::load_vector(Process& process, std::uint64
   return buffers;
 }
 
-bool Kernel::gather(Process& process, const Buffers& from, std::uint64_t limit, std::vector<std::byte>& bytes) {
+bool Kernel::gather(Process& process, const Buffers& from, std::uint64_t limit,
+                    std::vector<std::byte>& bytes) {
   for (const Buffers::Part& part : from.parts) {
     const std::uint64_t n = std::min(part.length, limit - bytes.size());
     const std::size_t at = bytes.size();
@@ -100,7 +102,8 @@ Kernel::Outcome Kernel::read_into(Thread& thread, const VirtualFilePtr& file, co
   return Answer{*n};
 }
 
-Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from, Sending& sending) {
+Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from,
+                                   Sending& sending) {
   Process& process = thread.process();
   std::uint64_t& done = thread.call().transferred;
   const Buffers rest = behind(from, done);
@@ -133,7 +136,8 @@ Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, c
     }
     return Answer{static_cast<std::int64_t>(done)};
   }
-  if (*n == -EPIPE && (sending.flags & MSG_NOSIGNAL) == 0) return Answer{*n, protocol::Action::kRaise, {SIGPIPE, 0}};
+  if (*n == -EPIPE && (sending.flags & MSG_NOSIGNAL) == 0)
+    return Answer{*n, protocol::Action::kRaise, {SIGPIPE, 0}};
   return Answer{*n};
 }
 
@@ -182,7 +186,8 @@ Kernel::Outcome Kernel::sys_close(Thread& thread) {
 // The shim closes the numbers in the kernel's table, its own excepted, before it asks.
 Kernel::Outcome Kernel::sys_close_range(Thread& thread) {
   const auto& a = thread.call().arguments;
-  if ((a[2] & ~std::int64_t{4}) != 0) return Answer{-EINVAL};  // only CLOSE_RANGE_CLOEXEC, which exec will honour
+  if ((a[2] & ~std::int64_t{4}) != 0)
+    return Answer{-EINVAL};  // only CLOSE_RANGE_CLOEXEC, which exec will honour
   const auto first = static_cast<std::uint32_t>(a[0]);
   const auto last = static_cast<std::uint32_t>(a[1]);
   if (first > last) return Answer{-EINVAL};
@@ -293,8 +298,10 @@ Kernel::Outcome Kernel::sys_open(Thread& thread) {
   const bool at = call.number == SYS_openat;
   const auto address = static_cast<std::uint64_t>(call.arguments[at ? 1 : 0]);
   const auto path = process.memory().load_string(address, 4096);
-  if (!path || path->empty()) return Answer{0, protocol::Action::kNative};  // the kernel says what is wrong with it
-  const int flags = call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC : static_cast<int>(call.arguments[at ? 2 : 1]);
+  if (!path || path->empty())
+    return Answer{0, protocol::Action::kNative};  // the kernel says what is wrong with it
+  const int flags =
+      call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC : static_cast<int>(call.arguments[at ? 2 : 1]);
   // /dev/fd/3 and its like, of a virtual descriptor: another number for the same file.
   if (const auto fd = descriptor_of_path(*path)) {
     if (const VirtualFilePtr file = process.file(*fd)) return install(process, file, file->nonblocking());

@@ -19,18 +19,21 @@ constexpr std::uint64_t kMaxMessages = 1024;
 constexpr std::size_t kMaxChunk = 1 << 20;
 }  // namespace
 
-std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr& header, int flags, int* error) {
+std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr& header, int flags,
+                                                    int* error) {
   Process& process = thread.process();
   Sending sending;
   sending.flags = flags;
   if (header.msg_name != nullptr && header.msg_namelen > 0) {
-    auto name = load_name(process, reinterpret_cast<std::uint64_t>(header.msg_name), header.msg_namelen, error);
+    auto name =
+        load_name(process, reinterpret_cast<std::uint64_t>(header.msg_name), header.msg_namelen, error);
     if (!name) return std::nullopt;
     sending.to = std::move(*name);
   }
   std::vector<std::byte> control(std::min<std::uint64_t>(header.msg_controllen, kMaxControl));
   *error = -EFAULT;
-  if (!control.empty() && !process.memory().read(reinterpret_cast<std::uint64_t>(header.msg_control), control)) {
+  if (!control.empty() &&
+      !process.memory().read(reinterpret_cast<std::uint64_t>(header.msg_control), control)) {
     return std::nullopt;
   }
   *error = -EINVAL;
@@ -51,8 +54,9 @@ std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr
         *error = -EBADF;
         if (fd < 0 || fd >= protocol::kFdLimit || !process.natively_open(fd)) return std::nullopt;
         *error = -EINVAL;
-        warn_(process, "passing a descriptor of a real file over a socket is not simulated; the program got EINVAL; "
-                       "sockets, pipes and event descriptors can be passed");
+        warn_(process,
+              "passing a descriptor of a real file over a socket is not simulated; the program got EINVAL; "
+              "sockets, pipes and event descriptors can be passed");
         return std::nullopt;
       }
     }
@@ -77,8 +81,10 @@ std::vector<int> Kernel::store_control(Thread& thread, msghdr& header, const Inc
     std::memcpy(control.data() + at + CMSG_LEN(0), data, size);
   };
   if (message.wants_sender) {
-    if (room >= CMSG_SPACE(sizeof(ucred))) add(SCM_CREDENTIALS, &message.sender, sizeof(ucred));
-    else header.msg_flags |= MSG_CTRUNC;
+    if (room >= CMSG_SPACE(sizeof(ucred)))
+      add(SCM_CREDENTIALS, &message.sender, sizeof(ucred));
+    else
+      header.msg_flags |= MSG_CTRUNC;
   }
   std::vector<int> fds;
   for (const PassedFile& passed : message.files) {
@@ -97,8 +103,8 @@ std::vector<int> Kernel::store_control(Thread& thread, msghdr& header, const Inc
   return fds;
 }
 
-Kernel::Outcome Kernel::receive(Thread& thread, const std::shared_ptr<Socket>& socket, const Buffers& to, int flags,
-                                IncomingMessage& message) {
+Kernel::Outcome Kernel::receive(Thread& thread, const std::shared_ptr<Socket>& socket, const Buffers& to,
+                                int flags, IncomingMessage& message) {
   const bool dont_wait = (flags & MSG_DONTWAIT) != 0 || socket->nonblocking();
   const bool peek = (flags & MSG_PEEK) != 0;
   const bool whole = (flags & MSG_WAITALL) != 0 && !peek && !dont_wait && !socket->keeps_boundaries();
@@ -112,7 +118,8 @@ Kernel::Outcome Kernel::receive(Thread& thread, const std::shared_ptr<Socket>& s
   if (whole && *n > 0 && done < to.length) {
     return wait_or_give_up(thread, {socket}, false, socket->read_timeout, "recv");
   }
-  if ((flags & MSG_TRUNC) != 0 && socket->keeps_boundaries()) return Answer{static_cast<std::int64_t>(message.length)};
+  if ((flags & MSG_TRUNC) != 0 && socket->keeps_boundaries())
+    return Answer{static_cast<std::int64_t>(message.length)};
   return Answer{static_cast<std::int64_t>(done)};
 }
 
@@ -182,7 +189,8 @@ Kernel::Outcome Kernel::sys_recvmsg(Thread& thread) {
   const auto address = static_cast<std::uint64_t>(a[1]);
   auto header = process.memory().load<msghdr>(address);
   if (!header) return Answer{-EFAULT};
-  const auto buffers = load_vector(process, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
+  const auto buffers =
+      load_vector(process, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
   if (!buffers) return Answer{-EFAULT};
   if ((a[2] & MSG_OOB) != 0) return Answer{-EINVAL};
   IncomingMessage message;
@@ -192,7 +200,8 @@ Kernel::Outcome Kernel::sys_recvmsg(Thread& thread) {
   if (message.length > message.bytes.size()) header->msg_flags |= MSG_TRUNC;
   if (header->msg_name != nullptr) {
     const std::size_t n = std::min<std::size_t>(header->msg_namelen, message.from.size());
-    process.memory().write(reinterpret_cast<std::uint64_t>(header->msg_name), std::span(message.from).first(n));
+    process.memory().write(reinterpret_cast<std::uint64_t>(header->msg_name),
+                           std::span(message.from).first(n));
     header->msg_namelen = static_cast<socklen_t>(message.from.size());
   }
   const std::vector<int> fds = store_control(thread, *header, message);
@@ -216,7 +225,9 @@ Kernel::Outcome Kernel::sys_sendmmsg(Thread& thread) {
   const std::uint64_t count = std::min(static_cast<std::uint64_t>(a[2] & 0xffffffff), kMaxMessages);
   std::uint64_t& done = thread.call().transferred;
   while (done < count) {
-    const auto result = [&](std::int64_t error) { return Answer{done > 0 ? static_cast<std::int64_t>(done) : error}; };
+    const auto result = [&](std::int64_t error) {
+      return Answer{done > 0 ? static_cast<std::int64_t>(done) : error};
+    };
     const std::uint64_t at = static_cast<std::uint64_t>(a[1]) + done * sizeof(mmsghdr);
     auto header = process.memory().load<mmsghdr>(at);
     if (!header) return result(-EFAULT);
@@ -227,7 +238,8 @@ Kernel::Outcome Kernel::sys_sendmmsg(Thread& thread) {
     auto sending = load_sending(thread, header->msg_hdr, static_cast<int>(a[3]), &error);
     if (!sending) return result(error);
     std::vector<std::byte> bytes;
-    if (!gather(process, *buffers, std::min<std::uint64_t>(buffers->length, kMaxChunk), bytes)) return result(-EFAULT);
+    if (!gather(process, *buffers, std::min<std::uint64_t>(buffers->length, kMaxChunk), bytes))
+      return result(-EFAULT);
     OutgoingMessage message{bytes, sending->to, std::move(sending->files), nullptr};
     const IoResult n = socket->send(process, message);
     if (!n) {
@@ -257,12 +269,15 @@ Kernel::Outcome Kernel::sys_recvmmsg(Thread& thread) {
     timeout = Duration(std::max<std::int64_t>(to_ns(*limit), 1) * 1000);
   }
   while (done < count) {
-    const auto result = [&](std::int64_t error) { return Answer{done > 0 ? static_cast<std::int64_t>(done) : error}; };
+    const auto result = [&](std::int64_t error) {
+      return Answer{done > 0 ? static_cast<std::int64_t>(done) : error};
+    };
     const std::uint64_t at = static_cast<std::uint64_t>(a[1]) + done * sizeof(mmsghdr);
     auto header = process.memory().load<mmsghdr>(at);
     if (!header) return result(-EFAULT);
     msghdr& inner = header->msg_hdr;
-    const auto buffers = load_vector(process, reinterpret_cast<std::uint64_t>(inner.msg_iov), inner.msg_iovlen);
+    const auto buffers =
+        load_vector(process, reinterpret_cast<std::uint64_t>(inner.msg_iov), inner.msg_iovlen);
     if (!buffers) return result(-EFAULT);
     IncomingMessage message;
     const IoResult n =
@@ -276,7 +291,8 @@ Kernel::Outcome Kernel::sys_recvmmsg(Thread& thread) {
     if (!scatter(process, *buffers, message.bytes)) return result(-EFAULT);
     if (inner.msg_name != nullptr) {
       const std::size_t size = std::min<std::size_t>(inner.msg_namelen, message.from.size());
-      process.memory().write(reinterpret_cast<std::uint64_t>(inner.msg_name), std::span(message.from).first(size));
+      process.memory().write(reinterpret_cast<std::uint64_t>(inner.msg_name),
+                             std::span(message.from).first(size));
       inner.msg_namelen = static_cast<socklen_t>(message.from.size());
     }
     inner.msg_flags = message.length > message.bytes.size() ? MSG_TRUNC : 0;

@@ -1,4 +1,5 @@
-// Socket options. What changes nothing that a program can see here is kept and told again; what is unknown is refused.
+// Socket options. What changes nothing that a program can see here is kept and told again; what is unknown is
+// refused.
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -65,8 +66,10 @@ Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
   if (level != SOL_SOCKET) {
     error = socket->set_option(level, option, value);
   } else if (is_plain(option)) {
-    socket->plain_options[option] = option == SO_PRIORITY || option == SO_MARK || option == SO_RCVLOWAT ? value : value != 0;
-    if (option == SO_REUSEPORT) socket->reuse_address = value != 0 || socket->plain_options[SO_REUSEADDR] != 0;
+    socket->plain_options[option] =
+        option == SO_PRIORITY || option == SO_MARK || option == SO_RCVLOWAT ? value : value != 0;
+    if (option == SO_REUSEPORT)
+      socket->reuse_address = value != 0 || socket->plain_options[SO_REUSEADDR] != 0;
   } else {
     switch (option) {
       case SO_REUSEADDR:
@@ -92,7 +95,8 @@ Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
     }
   }
   if (error == -ENOPROTOOPT) {
-    warn_(process, fmt::format("socket option {} of level {} is not simulated; the program got ENOPROTOOPT", option, level));
+    warn_(process, fmt::format("socket option {} of level {} is not simulated; the program got ENOPROTOOPT",
+                               option, level));
   }
   return Answer{error};
 }
@@ -148,7 +152,8 @@ Kernel::Outcome Kernel::sys_getsockopt(Thread& thread) {
         break;
       case SO_RCVTIMEO:
       case SO_SNDTIMEO: {
-        const std::int64_t us = to_ps(option == SO_RCVTIMEO ? socket->read_timeout : socket->write_timeout) / 1'000'000;
+        const std::int64_t us =
+            to_ps(option == SO_RCVTIMEO ? socket->read_timeout : socket->write_timeout) / 1'000'000;
         answer(timeval{us / 1'000'000, us % 1'000'000});
         break;
       }

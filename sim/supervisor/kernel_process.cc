@@ -16,7 +16,8 @@ namespace verbatim::supervisor {
 
 Kernel::Outcome Kernel::sys_clone(Thread& thread) {
   const auto& a = thread.call().arguments;
-  constexpr std::int64_t kThreadFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS;
+  constexpr std::int64_t kThreadFlags =
+      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS;
   if ((a[0] & kThreadFlags) != kThreadFlags || a[1] == 0) return copy_process(thread);
   Thread* made = make_thread_(thread.process());
   if (made == nullptr) return Answer{-EAGAIN};
@@ -37,14 +38,15 @@ Kernel::Outcome Kernel::sys_exit(Thread&) { return Answer{0, protocol::Action::k
 
 Kernel::Outcome Kernel::sys_uname(Thread& thread) {
   utsname name{};
-  const auto set = [](char (&field)[65], const std::string& text) { text.copy(field, sizeof field - 1); };
+  const auto set = [](char(&field)[65], const std::string& text) { text.copy(field, sizeof field - 1); };
   set(name.sysname, "Linux");
   set(name.nodename, thread.process().host().name);
   set(name.release, "6.1.0-verbatim");
   set(name.version, "#1 SMP PREEMPT_DYNAMIC");
   set(name.machine, "x86_64");
   set(name.domainname, "(none)");
-  const bool stored = thread.process().memory().store(static_cast<std::uint64_t>(thread.call().arguments[0]), name);
+  const bool stored =
+      thread.process().memory().store(static_cast<std::uint64_t>(thread.call().arguments[0]), name);
   return Answer{stored ? 0 : -EFAULT};
 }
 
@@ -56,7 +58,8 @@ Kernel::Outcome Kernel::sys_sysinfo(Thread& thread) {
   info.freeram = kMemory / 2;
   info.procs = 1;
   info.mem_unit = 1;
-  const bool stored = thread.process().memory().store(static_cast<std::uint64_t>(thread.call().arguments[0]), info);
+  const bool stored =
+      thread.process().memory().store(static_cast<std::uint64_t>(thread.call().arguments[0]), info);
   return Answer{stored ? 0 : -EFAULT};
 }
 

@@ -1,4 +1,5 @@
-// Sockets: TCP and UDP between simulated hosts, AF_UNIX within one. Other families and types are refused by name.
+// Sockets: TCP and UDP between simulated hosts, AF_UNIX within one. Other families and types are refused by
+// name.
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -20,8 +21,8 @@ std::shared_ptr<Socket> Kernel::socket_of(Process& process, std::int64_t fd, Ans
   return std::dynamic_pointer_cast<Socket>(file);
 }
 
-std::optional<std::vector<std::byte>> Kernel::load_name(Process& process, std::uint64_t address, std::uint64_t length,
-                                                        int* error) {
+std::optional<std::vector<std::byte>> Kernel::load_name(Process& process, std::uint64_t address,
+                                                        std::uint64_t length, int* error) {
   if (length > sizeof(sockaddr_storage)) {
     *error = -EINVAL;
     return std::nullopt;
@@ -66,7 +67,8 @@ Kernel::Outcome Kernel::sys_socket(Thread& thread) {
   }
   // Libraries that look for address changes do without netlink.
   if (family == AF_NETLINK) return Answer{-EAFNOSUPPORT};
-  warn_(process, fmt::format("socket(family {}, type {}) is not simulated; the program got EAFNOSUPPORT", family, type));
+  warn_(process, fmt::format("socket(family {}, type {}) is not simulated; the program got EAFNOSUPPORT",
+                             family, type));
   return Answer{-EAFNOSUPPORT};
 }
 
@@ -130,7 +132,8 @@ Kernel::Outcome Kernel::sys_accept(Thread& thread) {
   }
   std::vector<std::byte> name;
   socket->name(true, name);
-  if (!store_name(thread.process(), name, static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]))) {
+  if (!store_name(thread.process(), name, static_cast<std::uint64_t>(a[1]),
+                  static_cast<std::uint64_t>(a[2]))) {
     return Answer{-EFAULT};
   }
   return install(thread.process(), socket, call.number == SYS_accept4 && (a[3] & SOCK_NONBLOCK) != 0);

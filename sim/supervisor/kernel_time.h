@@ -10,7 +10,8 @@
 
 namespace verbatim::supervisor {
 
-inline constexpr std::int64_t kUptimeNs = 1'000'000'000'000;  // CLOCK_MONOTONIC at virtual time 0, as the shim's clock
+inline constexpr std::int64_t kUptimeNs =
+    1'000'000'000'000;  // CLOCK_MONOTONIC at virtual time 0, as the shim's clock
 
 inline Instant add_ns(Instant from, std::int64_t ns) {
   constexpr std::int64_t kLongest = 4'000'000'000'000'000;  // 46 days: far beyond any run, far below overflow
@@ -31,7 +32,8 @@ inline timespec to_timespec(Duration d) {
 }
 
 inline bool is_real_time_clock(std::int64_t clock) {
-  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI || clock == 8;  // 8: …_ALARM
+  return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI ||
+         clock == 8;  // 8: …_ALARM
 }
 
 // What an absolute time of `clock` is from now on, nanoseconds; negative when it has passed.

@@ -151,7 +151,8 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
   }
   if (a[4] != 0 && call.number == SYS_select) {  // Linux tells how much of the timeout is left
     const std::int64_t left_us = deadline > now() ? to_ps(Duration(deadline - now())) / 1'000'000 : 0;
-    process.memory().store(static_cast<std::uint64_t>(a[4]), timeval{left_us / 1'000'000, left_us % 1'000'000});
+    process.memory().store(static_cast<std::uint64_t>(a[4]),
+                           timeval{left_us / 1'000'000, left_us % 1'000'000});
   }
   return Answer{ready};
 }
@@ -173,7 +174,8 @@ Kernel::Outcome Kernel::sys_epoll_ctl(Thread& thread) {
   auto* epoll = dynamic_cast<EpollFile*>(own.get());
   if (epoll == nullptr) return Answer{-EINVAL};
   const VirtualFilePtr file = process.file(a[2]);
-  if (file == nullptr) return Answer{a[2] >= 0 && process.natively_open(static_cast<int>(a[2])) ? -EPERM : -EBADF};
+  if (file == nullptr)
+    return Answer{a[2] >= 0 && process.natively_open(static_cast<int>(a[2])) ? -EPERM : -EBADF};
   if (file == own) return Answer{-EINVAL};
   epoll_event event{};
   if (a[1] != EPOLL_CTL_DEL) {
@@ -203,7 +205,8 @@ Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
     files.insert(files.begin(), own);
     return wait_for(thread, std::move(files), deadline, "epoll_wait");
   }
-  if (!ready.empty() && !process.memory().write(static_cast<std::uint64_t>(a[1]), std::as_bytes(std::span(ready)))) {
+  if (!ready.empty() &&
+      !process.memory().write(static_cast<std::uint64_t>(a[1]), std::as_bytes(std::span(ready)))) {
     return Answer{-EFAULT};
   }
   return Answer{static_cast<std::int64_t>(ready.size())};
@@ -217,7 +220,8 @@ Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
     if (now() >= thread.deadline()) return Answer{0};
     return wait_for(thread, {}, thread.deadline(), "sleep");
   }
-  const auto loaded = thread.process().memory().load<timespec>(static_cast<std::uint64_t>(a[by_clock ? 2 : 0]));
+  const auto loaded =
+      thread.process().memory().load<timespec>(static_cast<std::uint64_t>(a[by_clock ? 2 : 0]));
   if (!loaded) return Answer{-EFAULT};
   if (!valid(*loaded)) return Answer{-EINVAL};
   std::int64_t ns = to_ns(*loaded);
@@ -230,7 +234,8 @@ Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, 
 
 void Kernel::abandon_futex(Thread& thread) {
   for (auto& [key, queue] : futexes_) {
-    std::erase_if(queue->sleepers, [&](const FutexQueue::Sleeper& sleeper) { return sleeper.thread == &thread; });
+    std::erase_if(queue->sleepers,
+                  [&](const FutexQueue::Sleeper& sleeper) { return sleeper.thread == &thread; });
   }
   std::erase_if(futexes_, [](const auto& entry) { return entry.second->sleepers.empty(); });
 }
@@ -256,7 +261,8 @@ Kernel::Outcome Kernel::sys_futex(Thread& thread) {
     case FUTEX_WAKE_BITSET: {
       const auto it = futexes_.find(key);
       if (it == futexes_.end()) return Answer{0};
-      const auto mask = operation == FUTEX_WAKE_BITSET ? static_cast<std::uint32_t>(a[5]) : FUTEX_BITSET_MATCH_ANY;
+      const auto mask =
+          operation == FUTEX_WAKE_BITSET ? static_cast<std::uint32_t>(a[5]) : FUTEX_BITSET_MATCH_ANY;
       if (mask == 0) return Answer{-EINVAL};
       return Answer{it->second->wake(static_cast<int>(a[2]), static_cast<std::uint32_t>(mask))};
     }
@@ -278,8 +284,8 @@ Kernel::Outcome Kernel::sys_futex(Thread& thread) {
       std::int64_t failure = 0;
       if (!word) failure = -EFAULT;
       if (word && *word != static_cast<std::uint32_t>(a[2])) failure = -EAGAIN;
-      const auto mask =
-          operation == FUTEX_WAIT_BITSET ? static_cast<std::uint32_t>(a[5]) : std::uint32_t{FUTEX_BITSET_MATCH_ANY};
+      const auto mask = operation == FUTEX_WAIT_BITSET ? static_cast<std::uint32_t>(a[5])
+                                                       : std::uint32_t{FUTEX_BITSET_MATCH_ANY};
       if (mask == 0) failure = -EINVAL;
       Instant deadline = kNever;
       if (failure == 0 && a[3] != 0) {

@@ -42,7 +42,8 @@ IoResult Pipe::write(std::span<const std::byte> bytes) {
   // What exceeds whole pages goes behind the last bytes if all of it fits there.
   const std::size_t rest = bytes.size() % kPage;
   const auto append = [&](std::size_t n) {
-    pages_.back().bytes.insert(pages_.back().bytes.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n));
+    pages_.back().bytes.insert(pages_.back().bytes.end(), bytes.begin(),
+                               bytes.begin() + static_cast<std::ptrdiff_t>(n));
     bytes = bytes.subspan(n);
   };
   if (rest > 0 && !pages_.empty() && pages_.back().bytes.size() + rest <= kPage) append(rest);
@@ -70,7 +71,8 @@ void Pipe::notify_ends() {
   for (PipeEnd* end : ends_) end->changed();
 }
 
-PipeEnd::PipeEnd(std::shared_ptr<Pipe> pipe, int access_mode) : pipe_(std::move(pipe)), access_mode_(access_mode) {
+PipeEnd::PipeEnd(std::shared_ptr<Pipe> pipe, int access_mode)
+    : pipe_(std::move(pipe)), access_mode_(access_mode) {
   pipe_->ends_.push_back(this);
   if (reads()) ++pipe_->readers, ++pipe_->readers_ever;
   if (writes()) ++pipe_->writers, ++pipe_->writers_ever;

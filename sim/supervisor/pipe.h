@@ -1,5 +1,6 @@
-// Pipes and named pipes: at most 16 pages of 4096 bytes, filled as Linux fills them. A write of at most a page is taken
-// whole or not at all (PIPE_BUF); one without a reader fails with EPIPE; a read without data and writer is end of file.
+// Pipes and named pipes: at most 16 pages of 4096 bytes, filled as Linux fills them. A write of at most a
+// page is taken whole or not at all (PIPE_BUF); one without a reader fails with EPIPE; a read without data
+// and writer is end of file.
 #pragma once
 
 #include <deque>
@@ -50,7 +51,9 @@ class PipeEnd final : public VirtualFile {
 
   std::uint32_t readiness() const override;
   std::string describe() const override { return reads() ? "pipe" : "full pipe"; }
-  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override { return pipe_->read(limit, bytes); }
+  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override {
+    return pipe_->read(limit, bytes);
+  }
   IoResult write(std::span<const std::byte> bytes) override { return pipe_->write(bytes); }
   int access_mode() const override { return access_mode_; }
   std::uint32_t mode() const override;

@@ -26,8 +26,8 @@ class LoopAnalyst;
 
 class Process {
  public:
-  Process(std::size_t program, std::uint32_t pid, const HostSpec& host, std::size_t host_index, std::string name,
-          Rng random, std::unique_ptr<ProcessRegion> region);
+  Process(std::size_t program, std::uint32_t pid, const HostSpec& host, std::size_t host_index,
+          std::string name, Rng random, std::unique_ptr<ProcessRegion> region);
   ~Process();
 
   std::size_t program() const { return program_; }
@@ -45,12 +45,14 @@ class Process {
 
   std::vector<std::unique_ptr<Thread>>& threads() { return threads_; }
 
-  // Another program takes the process over: a new region, a new Linux process, no thread yet. Devices are closed.
+  // Another program takes the process over: a new region, a new Linux process, no thread yet. Devices are
+  // closed.
   void replace(std::string name, std::unique_ptr<ProcessRegion> region, pid_t pid);
   // How often it has executed a program.
   unsigned executions() const { return executions_; }
 
-  // Virtual descriptors. The kernel's table holds a placeholder under each number; the caller's answer makes it.
+  // Virtual descriptors. The kernel's table holds a placeholder under each number; the caller's answer makes
+  // it.
   VirtualFilePtr file(std::int64_t fd) const;
   // The lowest free number from `least` on, as Linux gives them out, or -EMFILE.
   int install(VirtualFilePtr file, int least = 0);
@@ -60,11 +62,13 @@ class Process {
   void close_all();
   const std::map<int, VirtualFilePtr>& files() const { return files_; }
 
-  // What Linux knows of the process, seen from one of its living threads. Changes only while the process runs.
+  // What Linux knows of the process, seen from one of its living threads. Changes only while the process
+  // runs.
   void set_calling_thread(pid_t native_tid) { calling_tid_ = native_tid; }
   // Whether `fd` is open in the kernel's table: a real file, or the placeholder of a virtual one.
   bool natively_open(int fd) const;
-  // A name of ours for the file that the program calls `path`, seen from `directory_fd` (AT_FDCWD: where it works).
+  // A name of ours for the file that the program calls `path`, seen from `directory_fd` (AT_FDCWD: where it
+  // works).
   std::string native_path(int directory_fd, const std::string& path) const;
   // umask(2).
   unsigned file_mask() const;
@@ -109,7 +113,8 @@ class Process {
   pid_t native_pid_ = -1;
   pid_t calling_tid_ = -1;
   std::vector<std::unique_ptr<Thread>> threads_;
-  std::vector<std::unique_ptr<Thread>> former_threads_;  // of programs before; one of them may be asking right now
+  std::vector<std::unique_ptr<Thread>>
+      former_threads_;  // of programs before; one of them may be asking right now
   std::map<int, VirtualFilePtr> files_;
   std::vector<std::unique_ptr<DeviceContext>> contexts_;
   std::set<std::string> warnings_;

@@ -85,7 +85,7 @@ class Socket : public VirtualFile {
 
   std::uint32_t mode() const override;
 
-  bool reuse_address = false;  // SO_REUSEADDR or SO_REUSEPORT
+  bool reuse_address = false;        // SO_REUSEADDR or SO_REUSEPORT
   std::map<int, int> plain_options;  // options of SOL_SOCKET that are kept and told again
   ::linger linger{0, 0};
   bool pass_credentials = false;

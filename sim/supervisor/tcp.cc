@@ -19,7 +19,8 @@ constexpr std::size_t kSegmentOverhead = 66;  // Ethernet, IPv4 and TCP headers 
 int TcpNetwork::host_of(const IpAddress& address, std::size_t from) const {
   if (address.any() || address.loopback()) return static_cast<int>(from);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    if (address == IpAddress::v4(hosts_[i].address) || address == IpAddress::v6_of(hosts_[i])) return static_cast<int>(i);
+    if (address == IpAddress::v4(hosts_[i].address) || address == IpAddress::v6_of(hosts_[i]))
+      return static_cast<int>(i);
   }
   return -1;
 }
@@ -68,8 +69,8 @@ TcpSocket* TcpNetwork::listener(std::size_t host, const Endpoint& destination) c
   return any;
 }
 
-std::shared_ptr<TcpConnection> TcpNetwork::connect(std::size_t from, const Endpoint& local, const Endpoint& remote,
-                                                   TcpSocket& client) {
+std::shared_ptr<TcpConnection> TcpNetwork::connect(std::size_t from, const Endpoint& local,
+                                                   const Endpoint& remote, TcpSocket& client) {
   const int to = host_of(remote.address, from);
   const std::size_t server_host = to < 0 ? from : static_cast<std::size_t>(to);
   auto connection = std::make_shared<TcpConnection>(*this, from, server_host, local, remote);
@@ -83,8 +84,10 @@ TcpStream::TcpStream(TcpNetwork& network, TcpConnection& connection, int directi
     : network_(network),
       connection_(connection),
       direction_(direction),
-      arrival_timer_(Timer::of<&TcpStream::on_arrival>(network.engine(), source, EventClass::kSupervisor, this)),
-      credit_timer_(Timer::of<&TcpStream::on_credit>(network.engine(), source, EventClass::kSupervisor, this)) {}
+      arrival_timer_(
+          Timer::of<&TcpStream::on_arrival>(network.engine(), source, EventClass::kSupervisor, this)),
+      credit_timer_(
+          Timer::of<&TcpStream::on_credit>(network.engine(), source, EventClass::kSupervisor, this)) {}
 
 void TcpStream::send(Kind kind, std::vector<std::byte> bytes, int error, Duration extra) {
   const Instant now = network_.engine().now();
@@ -137,9 +140,7 @@ TcpConnection::TcpConnection(TcpNetwork& network, std::size_t client_host, std::
       to_server_(network, *this, kToServer, network.host(client_host).component),
       to_client_(network, *this, kToClient, network.host(server_host).component) {}
 
-Duration TcpConnection::latency() const {
-  return network_.latency(client_host_, server_host_);
-}
+Duration TcpConnection::latency() const { return network_.latency(client_host_, server_host_); }
 
 void TcpConnection::release_if_idle() {
   if (segments_in_flight == 0 && client_socket == nullptr && server_socket == nullptr) self_.reset();
@@ -176,7 +177,8 @@ void TcpConnection::deliver(int direction, TcpStream::Kind kind, int error, std:
       return;
     case TcpStream::Kind::kAck:
       if (TcpSocket* listener = network_.listener(server_host_, server_)) {
-        listener->on_established(std::make_shared<TcpSocket>(network_, server_host_, listener->family(), shared_from_this()));
+        listener->on_established(
+            std::make_shared<TcpSocket>(network_, server_host_, listener->family(), shared_from_this()));
       } else {
         to_client_.send(TcpStream::Kind::kReset, {}, ECONNRESET);
       }

@@ -1,6 +1,6 @@
-// TCP between simulated hosts: reliable byte streams over a loss-free management network with one latency and one
-// rate per direction of a connection. Connecting takes the three-way handshake; a closed end is told to its peer by a
-// FIN or, when data was left unread, an RST.
+// TCP between simulated hosts: reliable byte streams over a loss-free management network with one latency and
+// one rate per direction of a connection. Connecting takes the three-way handshake; a closed end is told to
+// its peer by a FIN or, when data was left unread, an RST.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ class TcpConnection;
 // Who listens where, and every connection that still has bytes on the way.
 class TcpNetwork {
  public:
-  TcpNetwork(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts, const ManagementNetworkSpec& spec)
+  TcpNetwork(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts,
+             const ManagementNetworkSpec& spec)
       : engine_(engine), tracer_(tracer), hosts_(hosts), spec_(spec) {}
 
   Engine& engine() { return engine_; }

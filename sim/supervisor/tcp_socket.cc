@@ -11,7 +11,8 @@
 
 namespace verbatim::supervisor {
 
-TcpSocket::TcpSocket(TcpNetwork& network, std::size_t host, int family, std::shared_ptr<TcpConnection> connection)
+TcpSocket::TcpSocket(TcpNetwork& network, std::size_t host, int family,
+                     std::shared_ptr<TcpConnection> connection)
     : Socket(family, SOCK_STREAM),
       network_(network),
       host_(host),
@@ -172,7 +173,8 @@ int TcpSocket::name(bool peer, std::vector<std::byte>& bytes) const {
   return 0;
 }
 
-// Options that change nothing a program can see here are kept or ignored; what would change the stream's meaning is not.
+// Options that change nothing a program can see here are kept or ignored; what would change the stream's
+// meaning is not.
 int TcpSocket::set_option(int level, int option, int value) {
   if (level == IPPROTO_IPV6 && option == IPV6_V6ONLY && family() == AF_INET6) {
     if (bound_) return -EINVAL;
@@ -255,7 +257,8 @@ IoResult TcpSocket::write(std::span<const std::byte> bytes) {
   if (state_ != State::kConnected) return state_ == State::kListening ? -ENOTCONN : -EPIPE;
   const std::size_t n = std::min(bytes.size(), outgoing().room());
   if (n == 0 && !bytes.empty()) return std::nullopt;
-  if (n > 0) outgoing().send(TcpStream::Kind::kData, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n)});
+  if (n > 0)
+    outgoing().send(TcpStream::Kind::kData, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n)});
   return static_cast<std::int64_t>(n);
 }
 

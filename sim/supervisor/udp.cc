@@ -10,9 +10,10 @@ namespace verbatim::supervisor {
 
 namespace {
 constexpr std::uint16_t kFirstEphemeral = 32768, kLastEphemeral = 60999;
-constexpr std::size_t kMostBytes = 65'507;          // of an IPv4 datagram
-constexpr std::size_t kOverhead = 42;               // Ethernet, IPv4 and UDP headers
-constexpr std::size_t kBookkeeping = 768;           // of the receive buffer, per datagram, as Linux accounts for small ones
+constexpr std::size_t kMostBytes = 65'507;  // of an IPv4 datagram
+constexpr std::size_t kOverhead = 42;       // Ethernet, IPv4 and UDP headers
+constexpr std::size_t kBookkeeping =
+    768;  // of the receive buffer, per datagram, as Linux accounts for small ones
 }  // namespace
 
 // One direction between two hosts: datagrams arrive in the order in which they were sent.
@@ -65,7 +66,8 @@ UdpNetwork::Link& UdpNetwork::link(std::size_t from, std::size_t to) {
   return *link;
 }
 
-bool UdpNetwork::port_in_use(std::size_t host, const Binding& wanted, const UdpSocket* self, bool reuse) const {
+bool UdpNetwork::port_in_use(std::size_t host, const Binding& wanted, const UdpSocket* self,
+                             bool reuse) const {
   const auto it = bound_.find(host);
   if (it == bound_.end()) return false;
   return std::any_of(it->second.begin(), it->second.end(), [&](const UdpSocket* other) {
@@ -100,7 +102,8 @@ UdpSocket* UdpNetwork::receiver(std::size_t host, const Endpoint& to, const Endp
   return best;
 }
 
-void UdpNetwork::send(std::size_t from_host, const Endpoint& from, const Endpoint& to, std::vector<std::byte> bytes) {
+void UdpNetwork::send(std::size_t from_host, const Endpoint& from, const Endpoint& to,
+                      std::vector<std::byte> bytes) {
   const int host = network_.host_of(to.address, from_host);
   if (host < 0) return;  // the network has nobody of this address: the datagram is lost
   link(from_host, static_cast<std::size_t>(host)).send(from, to, std::move(bytes), false);
@@ -117,7 +120,8 @@ void UdpNetwork::deliver(std::size_t host, const Endpoint& from, const Endpoint&
     link(host, from_host).send(to, from, {}, true);
     return;
   }
-  network_.tracer().record(network_.host(host).component, TraceEvent::kSocketData, 0, bytes.size(), 0, 0, bytes);
+  network_.tracer().record(network_.host(host).component, TraceEvent::kSocketData, 0, bytes.size(), 0, 0,
+                           bytes);
   socket->on_datagram(from, std::move(bytes));
 }
 
@@ -140,7 +144,8 @@ int UdpSocket::bind(Process&, Name name) {
 
 int UdpSocket::bind_to(Endpoint local) {
   if (bound_) return -EINVAL;
-  if (local.address.multicast() || network_.hosts().host_of(local.address, host_) != static_cast<int>(host_)) {
+  if (local.address.multicast() ||
+      network_.hosts().host_of(local.address, host_) != static_cast<int>(host_)) {
     return -EADDRNOTAVAIL;
   }
   if (local.port == 0) {

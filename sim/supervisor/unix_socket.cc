@@ -46,7 +46,8 @@ std::vector<std::byte> name_of_text(const std::string& text) {
 
 // A name in the file system stands for its file.
 std::string file_key(const struct stat& status) {
-  return fmt::format("{}:{}", static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino));
+  return fmt::format("{}:{}", static_cast<std::uint64_t>(status.st_dev),
+                     static_cast<std::uint64_t>(status.st_ino));
 }
 
 }  // namespace
@@ -106,7 +107,8 @@ std::uint32_t UnixSocket::readiness() const {
   std::uint32_t events = 0;
   const auto other = peer_.lock();
   const bool ends = type() != SOCK_DGRAM;
-  const bool peer_wrote_last = read_closed_ || (ends && (peer_gone() || (other != nullptr && other->write_closed_)));
+  const bool peer_wrote_last =
+      read_closed_ || (ends && (peer_gone() || (other != nullptr && other->write_closed_)));
   if (!queue_.empty() || peer_wrote_last) events |= POLLIN | POLLRDNORM;
   if (peer_wrote_last) events |= POLLRDHUP;
   if (ends && !connected_) events |= POLLHUP;
@@ -252,8 +254,11 @@ IoResult UnixSocket::put(Process* process, std::span<const std::byte> bytes, std
   if (type() == SOCK_STREAM) n = std::min(n, static_cast<std::size_t>(send_buffer) - to.queued_bytes());
   ucred sender = credentials_;
   if (process != nullptr) sender.pid = static_cast<pid_t>(process->pid());
-  to.queue_.push_back({{bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n)}, 0, local_name_,
-                       std::move(files), sender});
+  to.queue_.push_back({{bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n)},
+                       0,
+                       local_name_,
+                       std::move(files),
+                       sender});
   to.notify();
   return static_cast<std::int64_t>(n);
 }

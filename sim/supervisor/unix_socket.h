@@ -1,5 +1,6 @@
-// AF_UNIX sockets between programs of one host: streams, datagrams and sequenced packets, by path, by abstract name or as
-// a pair. What is sent arrives at once. A message carries its sender's credentials and, if it likes, descriptors.
+// AF_UNIX sockets between programs of one host: streams, datagrams and sequenced packets, by path, by
+// abstract name or as a pair. What is sent arrives at once. A message carries its sender's credentials and,
+// if it likes, descriptors.
 #pragma once
 
 #include <deque>
@@ -13,7 +14,8 @@ namespace verbatim::supervisor {
 
 class UnixSocket;
 
-// Who is bound where. A path stands for the file it leads to, so that links and working directories do not matter.
+// Who is bound where. A path stands for the file it leads to, so that links and working directories do not
+// matter.
 class UnixNetwork {
  public:
   using Key = std::pair<std::size_t, std::string>;  // host; "\0name" or "device:inode"
@@ -69,14 +71,14 @@ class UnixSocket final : public Socket, public std::enable_shared_from_this<Unix
   std::shared_ptr<UnixSocket> target(Process& process, Name name, int* error) const;
   // The socket that messages go to: connected, or named by the message.
   bool has_room_for(const UnixSocket& sender, std::size_t bytes) const;
-  IoResult put(Process* process, std::span<const std::byte> bytes, std::vector<PassedFile>& files, UnixSocket& to,
-               VirtualFilePtr& wait_for);
+  IoResult put(Process* process, std::span<const std::byte> bytes, std::vector<PassedFile>& files,
+               UnixSocket& to, VirtualFilePtr& wait_for);
   std::size_t queued_bytes() const;
   bool peer_gone() const { return connected_ && (peer_.expired() || peer_.lock()->closed_); }
 
   UnixNetwork& network_;
   std::size_t host_;
-  ucred credentials_;       // of whoever made the socket
+  ucred credentials_;  // of whoever made the socket
   ucred peer_credentials_{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
   std::vector<std::byte> local_name_, peer_name_;  // sockaddr_un
   std::optional<UnixNetwork::Key> key_;

@@ -1,5 +1,5 @@
-// What a virtual descriptor refers to: an open file description of the simulated kernel. Shared by the descriptors
-// that were duplicated from one another.
+// What a virtual descriptor refers to: an open file description of the simulated kernel. Shared by the
+// descriptors that were duplicated from one another.
 #pragma once
 
 #include <poll.h>

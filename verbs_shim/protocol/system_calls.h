@@ -56,7 +56,7 @@ namespace verbatim::protocol {
   X(37, alarm, kVirtual, 0)                          \
   X(38, setitimer, kVirtual, 0)                      \
   X(39, getpid, kLocal, 0)                           \
-  X(40, sendfile, kRefused, ENOSYS)                  \
+  X(40, sendfile, kLocal, 0)                         \
   X(41, socket, kVirtual, 0)                         \
   X(42, connect, kVirtual, 0)                        \
   X(43, accept, kVirtual, 0)                         \

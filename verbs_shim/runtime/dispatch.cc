@@ -1,9 +1,12 @@
 // One system call, by the class the table gives it.
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/times.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/gate.h"
@@ -17,9 +20,7 @@ namespace {
 using protocol::CallClass;
 using protocol::Request;
 
-bool is_shim_fd(long fd) {
-  return fd > protocol::kVirtualFdLast && fd < protocol::kFdLimit;
-}
+bool is_shim_fd(long fd) { return fd > protocol::kVirtualFdLast && fd < protocol::kFdLimit; }
 
 long process_control(const long (&a)[6]) {
   switch (a[0]) {
@@ -42,10 +43,62 @@ long send_signal(long number, const long (&a)[6]) {
   const bool whole_process = number == SYS_kill && a[0] == pid;
   const bool this_thread =
       (number == SYS_tgkill && a[0] == pid && a[1] == tid) || (number == SYS_tkill && a[0] == tid);
-  if (!whole_process && !this_thread) return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+  if (!whole_process && !this_thread)
+    return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
   const long signal = number == SYS_tgkill ? a[2] : a[1];
   spend(costs().system_call_ps);
   return native(SYS_tgkill, native(SYS_getpid), native(SYS_gettid), signal);
+}
+
+// Bytes of a real file go into a simulated one (or a real one) through the thread's mailbox.
+long send_file(const long (&a)[6]) {
+  if (is_virtual_fd(a[1])) return -EINVAL;
+  if (!is_virtual_fd(a[0])) return native(SYS_sendfile, a[0], a[1], a[2], a[3]);
+  auto* given = reinterpret_cast<long*>(a[2]);
+  long at = given != nullptr ? *given : native(SYS_lseek, a[1], 0, SEEK_CUR);
+  if (at < 0) return at;
+  long done = 0, result = 0;
+  while (done < a[3]) {
+    const long room =
+        a[3] - done < static_cast<long>(protocol::kMailboxSize) ? a[3] - done : protocol::kMailboxSize;
+    const long n = native(SYS_pread64, a[1], my_mailbox().bytes, room, at);
+    result = n;
+    if (n <= 0) break;
+    result = exchange(Request::kSystemCall, SYS_write,
+                      {a[0], reinterpret_cast<long>(my_mailbox().bytes), n, 0, 0, 0});
+    if (result <= 0) break;
+    done += result;
+    at += result;
+    if (result < n) break;
+  }
+  if (given != nullptr) {
+    *given = at;
+  } else {
+    native(SYS_lseek, a[1], at, SEEK_SET);
+  }
+  return done > 0 ? done : result;
+}
+
+// A lock on a real file is the kernel's, tried without waiting: who finds it taken sleeps in virtual time and
+// tries again, ever less often. Nobody sleeps in the kernel.
+long wait_for_lock(long number, const long (&a)[6]) {
+  const bool whole_file = number == SYS_flock;
+  const long waiting = whole_file ? a[1] : a[1] == F_SETLKW ? F_SETLK : F_OFD_SETLK;
+  constexpr long kShortest = 20'000, kLongest = 5'000'000;  // nanoseconds
+  for (long pause = kShortest;; pause = pause * 2 < kLongest ? pause * 2 : kLongest) {
+    spend(costs().system_call_ps);
+    const long result = native(number, a[0], whole_file ? waiting | LOCK_NB : waiting, a[2]);
+    if (result != -EAGAIN && result != -EACCES) return result;
+    const timespec time = {0, pause};
+    const long slept =
+        exchange(Request::kSystemCall, SYS_nanosleep, {reinterpret_cast<long>(&time), 0, 0, 0, 0, 0});
+    if (slept == -EINTR) return -EINTR;
+  }
+}
+
+bool waits_for_lock(long number, const long (&a)[6]) {
+  if (number == SYS_flock) return (a[1] & (LOCK_NB | LOCK_UN)) == 0;
+  return number == SYS_fcntl && (a[1] == F_SETLKW || a[1] == F_OFD_SETLKW);
 }
 
 long local_call(long number, const long (&a)[6], void* context) {
@@ -67,6 +120,8 @@ long local_call(long number, const long (&a)[6], void* context) {
       return send_signal(number, a);
     case SYS_prctl:
       return process_control(a);
+    case SYS_sendfile:
+      return send_file(a);
     default:
       break;
   }
@@ -99,9 +154,11 @@ long dispatch(long number, const long (&a)[6], void* context) {
     case CallClass::kByDescriptor:
       if (is_virtual_fd(static_cast<int>(a[0]))) break;
       if (is_shim_fd(static_cast<int>(a[0]))) return -EBADF;
+      if (waits_for_lock(number, a)) return wait_for_lock(number, a);
       return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     case CallClass::kVirtual:
-      // Every number but the shim's own is closed in the kernel's table; the supervisor closes what they stood for.
+      // Every number but the shim's own is closed in the kernel's table; the supervisor closes what they
+      // stood for.
       if (number == SYS_close_range && a[2] == 0) {
         const auto first = static_cast<std::uint32_t>(a[0]), last = static_cast<std::uint32_t>(a[1]);
         constexpr std::uint32_t kLast = protocol::kVirtualFdLast;

@@ -5,6 +5,7 @@
 #include <linux/memfd.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "verbs_shim/runtime/gate.h"
@@ -56,6 +57,8 @@ bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a
       return (a[1] & O_CLOEXEC) != 0;
     case SYS_dup3:
       return (a[2] & O_CLOEXEC) != 0;
+    case SYS_recvmsg:
+      return (a[2] & MSG_CMSG_CLOEXEC) != 0;
     case SYS_accept4:
     case SYS_signalfd4:
       return (a[3] & O_CLOEXEC) != 0;
@@ -103,7 +106,9 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
       return slot.result;
     case Action::kReserveFds: {
       const auto* numbers = reinterpret_cast<const std::int32_t*>(my_mailbox().bytes);
-      for (std::int64_t i = 0; i < slot.action_arguments[0]; ++i) reserve_fd(numbers[i]);
+      for (std::int64_t i = 0; i < slot.action_arguments[0]; ++i) {
+        reserve_fd(numbers[i], closed_by_exec(slot, number, a));
+      }
       return slot.result;
     }
     case Action::kReleaseFd:
@@ -113,7 +118,8 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
       return open_content(slot.action_arguments[0], closed_by_exec(slot, number, a));
     case Action::kCloneThread:
       return clone_thread(a, reinterpret_cast<void*>(slot.context_address),
-                          static_cast<std::uint32_t>(slot.action_arguments[0]), static_cast<std::uint32_t>(slot.result));
+                          static_cast<std::uint32_t>(slot.action_arguments[0]),
+                          static_cast<std::uint32_t>(slot.result));
     case Action::kForkProcess:
       return fork_process(number, a, reinterpret_cast<void*>(slot.context_address),
                           static_cast<std::uint32_t>(slot.result));
@@ -211,7 +217,8 @@ void spend(std::int64_t cost_ps) {
 void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
                    std::uint32_t sequence) {
   if (cost_ps <= 0) return;
-  // A program that has looked in vain for a while may be parked: it asks for that before its horizon has come.
+  // A program that has looked in vain for a while may be parked: it asks for that before its horizon has
+  // come.
   if (polls_in_a_row < kPollsAlone && passes_locally(cost_ps)) {
     ++polls_in_a_row;
     return;
@@ -221,8 +228,8 @@ void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq
             static_cast<long>(sequence), 0});
 }
 
-void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context, std::uint32_t number,
-                   std::uint64_t value) {
+void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context,
+                   std::uint32_t number, std::uint64_t value) {
   ThreadSlot& slot = *my_slot;
   if (slot.doorbell_count < protocol::kMaxQueuedDoorbells && passes_locally(cost_ps)) {
     slot.doorbells[slot.doorbell_count++] = {slot.clock_ps, kind, context, number, 0, value};

@@ -30,7 +30,8 @@ int main(void) {
   EXPECT(dup2(out[1], 1) == 1);
   printf("into the pipe\n");
   fflush(stdout);
-  EXPECT(dup2(keep, 1) == 1 && read(out[0], line, sizeof line) == 14 && memcmp(line, "into the pipe\n", 14) == 0);
+  EXPECT(dup2(keep, 1) == 1 && read(out[0], line, sizeof line) == 14 &&
+         memcmp(line, "into the pipe\n", 14) == 0);
   close(0);
   EXPECT(dup(out[0]) == 0);
   printf("numbers: done\n");

@@ -31,7 +31,8 @@ int main(void) {
   EXPECT(eventfd_read(counter, &value) == 0 && value == 0xfffffffffffffffe);
 
   const int semaphore = eventfd(2, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
-  EXPECT(eventfd_read(semaphore, &value) == 0 && value == 1 && eventfd_read(semaphore, &value) == 0 && value == 1);
+  EXPECT(eventfd_read(semaphore, &value) == 0 && value == 1 && eventfd_read(semaphore, &value) == 0 &&
+         value == 1);
   EXPECT(eventfd_read(semaphore, &value) == -1 && errno == EAGAIN);
   EXPECT(eventfd(0, 0x40000000) == -1 && errno == EINVAL);
 

@@ -8,7 +8,9 @@
 static void send_fds(int socket, const int* fds, int count) {
   char control[CMSG_SPACE(sizeof(int) * 8)] = {0};
   struct iovec part = {"x", 1};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+  struct msghdr message = {.msg_iov = &part,
+                           .msg_iovlen = 1,
+                           .msg_control = control,
                            .msg_controllen = CMSG_SPACE(sizeof(int) * count)};
   struct cmsghdr* header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
@@ -21,7 +23,9 @@ static void send_fds(int socket, const int* fds, int count) {
 static int receive_fds(int socket, int* fds, int room, int* flags) {
   char control[CMSG_SPACE(sizeof(int) * 8)], byte;
   struct iovec part = {&byte, 1};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+  struct msghdr message = {.msg_iov = &part,
+                           .msg_iovlen = 1,
+                           .msg_control = control,
                            .msg_controllen = room > 0 ? CMSG_LEN(sizeof(int) * room) : 0};
   EXPECT(recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1);
   *flags = message.msg_flags & ~MSG_CMSG_CLOEXEC;
@@ -57,7 +61,8 @@ int main(void) {
   const int bad = 999;
   char control[CMSG_SPACE(sizeof(int))] = {0};
   struct iovec part = {"x", 1};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
   *CMSG_FIRSTHDR(&message) = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
   memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &bad, sizeof bad);
   EXPECT(sendmsg(pair[0], &message, 0) == -1 && errno == EBADF);

@@ -14,7 +14,8 @@ int main(void) {
   printf("numbers %d %d\n", ends[0], ends[1]);
   struct stat status;
   EXPECT(fstat(ends[0], &status) == 0 && S_ISFIFO(status.st_mode));
-  EXPECT((fcntl(ends[0], F_GETFL) & O_ACCMODE) == O_RDONLY && (fcntl(ends[1], F_GETFL) & O_ACCMODE) == O_WRONLY);
+  EXPECT((fcntl(ends[0], F_GETFL) & O_ACCMODE) == O_RDONLY &&
+         (fcntl(ends[1], F_GETFL) & O_ACCMODE) == O_WRONLY);
   EXPECT(lseek(ends[0], 0, SEEK_SET) == -1 && errno == ESPIPE);
   char bytes[16];
   EXPECT(write(ends[1], "hello", 5) == 5 && write(ends[1], "you", 3) == 3);

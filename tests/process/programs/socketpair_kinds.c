@@ -28,7 +28,8 @@ int main(void) {
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     const ssize_t got = recvmsg(s[0], &message, MSG_TRUNC);
     printf("%s: %zd of a long one, flags %x\n", names[k], got, message.msg_flags);
-    while (recv(s[0], bytes, sizeof bytes, MSG_DONTWAIT) > 0) {}
+    while (recv(s[0], bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
+    }
     EXPECT(shutdown(s[0], SHUT_WR) == 0);
     struct pollfd ready = {s[1], POLLIN | POLLRDHUP, 0};
     poll(&ready, 1, 0);

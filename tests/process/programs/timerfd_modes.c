@@ -6,7 +6,8 @@
 #include "expect.h"
 
 static struct itimerspec every(long first_ms, long then_ms) {
-  const struct itimerspec time = {{then_ms / 1000, then_ms % 1000 * 1000000}, {first_ms / 1000, first_ms % 1000 * 1000000}};
+  const struct itimerspec time = {{then_ms / 1000, then_ms % 1000 * 1000000},
+                                  {first_ms / 1000, first_ms % 1000 * 1000000}};
   return time;
 }
 

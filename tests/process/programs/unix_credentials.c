@@ -11,10 +11,12 @@ int main(void) {
   EXPECT(send(pair[0], "me", 2, 0) == 2);
   char control[256], bytes[8];
   struct iovec part = {bytes, sizeof bytes};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
   EXPECT(recvmsg(pair[1], &message, 0) == 2);
   struct cmsghdr* header = CMSG_FIRSTHDR(&message);
-  EXPECT(header != NULL && header->cmsg_type == SCM_CREDENTIALS && header->cmsg_len == CMSG_LEN(sizeof(struct ucred)));
+  EXPECT(header != NULL && header->cmsg_type == SCM_CREDENTIALS &&
+         header->cmsg_len == CMSG_LEN(sizeof(struct ucred)));
   struct ucred sender;
   memcpy(&sender, CMSG_DATA(header), sizeof sender);
   EXPECT(sender.pid == getpid() && sender.uid == getuid() && sender.gid == getgid());
