@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "expect.h"
+#include "tests/process/expect.h"
 
 static void send_fds(int socket, const int* fds, int count) {
   char control[CMSG_SPACE(sizeof(int) * 8)] = {0};

@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "expect.h"
+#include "tests/process/expect.h"
 
 static long fill(size_t size) {
   static char bytes[100000];

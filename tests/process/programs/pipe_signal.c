@@ -3,7 +3,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "expect.h"
+#include "tests/process/expect.h"
 
 static volatile int pipes, alarms, fd;
 static void on_pipe(int signal) { pipes += signal == SIGPIPE; }

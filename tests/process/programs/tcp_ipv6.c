@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "expect.h"
+#include "tests/process/expect.h"
 
 static int listener_on(int only, uint16_t* port) {
   const int fd = socket(AF_INET6, SOCK_STREAM, 0);

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "expect.h"
+#include "tests/process/expect.h"
 
 enum { kClients = 8, kBytes = 100000 };
 static struct sockaddr_in name = {AF_INET, 0, {0}, {0}};

@@ -3,7 +3,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "expect.h"
+#include "tests/process/expect.h"
 
 static struct itimerspec every(long first_ms, long then_ms) {
   const struct itimerspec time = {{then_ms / 1000, then_ms % 1000 * 1000000},

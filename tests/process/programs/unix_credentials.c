@@ -2,7 +2,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "expect.h"
+#include "tests/process/expect.h"
 
 int main(void) {
   int pair[2], on = 1;

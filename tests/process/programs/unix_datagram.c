@@ -5,7 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "expect.h"
+#include "tests/process/expect.h"
 
 static struct sockaddr_un named(const char* text) {
   struct sockaddr_un name = {AF_UNIX, ""};

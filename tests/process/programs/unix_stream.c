@@ -6,7 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "expect.h"
+#include "tests/process/expect.h"
 
 static struct sockaddr_un name;
 static socklen_t length;
