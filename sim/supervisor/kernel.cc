@@ -241,9 +241,7 @@ void Kernel::release(Process& process) {
 }
 
 void Kernel::forget_waits(Process& process) {
-  for (auto it = futexes_.begin(); it != futexes_.end();) {
-    it = it->first.first == process.pid() ? futexes_.erase(it) : std::next(it);
-  }
+  futexes_.forget(process);
 }
 
 Kernel::Outcome Kernel::wait_for(Thread& thread, std::vector<VirtualFilePtr> files, Instant deadline,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/supervisor/futex.h"
 #include "sim/supervisor/process.h"
 #include "sim/supervisor/socket.h"
 #include "sim/supervisor/supervisor.h"
@@ -23,8 +24,6 @@ namespace verbatim::supervisor {
 class UnixNetwork;
 class UdpNetwork;
 class Pipe;
-// Waiting threads of one futex word.
-class FutexQueue;
 
 class Kernel {
  public:
@@ -108,8 +107,15 @@ class Kernel {
   Answer interrupt(Thread& thread);
   void abandon_futex(Thread& thread);
   Outcome sys_pause(Thread& thread);
+  // Words that threads sleep on (kernel_futex.cc)
   Outcome sys_futex(Thread& thread);
+  Outcome futex_slept(Thread& thread, bool woken);
+  Outcome futex_lock(Thread& thread, const FutexKey& key, std::int64_t operation);
+  bool pass_lock(Process& process, std::uint64_t address, const FutexKey& key, std::uint32_t flags);
+  std::optional<Instant> futex_deadline(Thread& thread, std::uint64_t address, std::optional<clockid_t> clock,
+                                        std::int64_t* error);
   void wake_futex_word(Process& process, std::uint64_t address);
+  void release_robust_locks(Thread& thread);
   // The rest (kernel_process.cc)
   Outcome sys_clone(Thread& thread);
   Outcome sys_exit(Thread& thread);
@@ -199,7 +205,7 @@ class Kernel {
   Output output_;
   Warn warn_;
   MakeThread make_thread_;
-  std::map<std::pair<std::uint32_t, std::uint64_t>, std::shared_ptr<FutexQueue>> futexes_;  // (pid, address)
+  FutexTable futexes_;
 };
 
 }  // namespace verbatim::supervisor

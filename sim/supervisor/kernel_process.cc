@@ -34,7 +34,13 @@ void Kernel::thread_ended(Thread& thread) {
 }
 
 // The process ends natively; the supervisor reaps it before anything else happens.
-Kernel::Outcome Kernel::sys_exit(Thread&) { return Answer{0, protocol::Action::kNative}; }
+Kernel::Outcome Kernel::sys_exit(Thread& thread) {
+  for (const auto& other : thread.process().threads()) {
+    const bool ends = other.get() == &thread || thread.call().number == SYS_exit_group;
+    if (ends && other->state() != Thread::State::kDead) release_robust_locks(*other);
+  }
+  return Answer{0, protocol::Action::kNative};
+}
 
 Kernel::Outcome Kernel::sys_uname(Thread& thread) {
   utsname name{};

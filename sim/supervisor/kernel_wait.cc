@@ -1,5 +1,4 @@
-// Waiting for files, for time and for futex words.
-#include <linux/futex.h>
+// Waiting for files and for time.
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -19,30 +18,6 @@ namespace {
 
 constexpr std::int64_t kPsPerMs = 1'000'000'000;
 }  // namespace
-
-// Threads asleep on one futex word, in the order in which they came.
-class FutexQueue final : public VirtualFile {
- public:
-  struct Sleeper {
-    Thread* thread;
-    std::uint32_t mask;
-    bool woken;
-  };
-  std::uint32_t readiness() const override { return 0; }
-  std::string describe() const override { return "futex"; }
-  int wake(int limit, std::uint32_t mask) {
-    int n = 0;
-    for (Sleeper& sleeper : sleepers) {
-      if (n >= limit) break;
-      if (sleeper.woken || (sleeper.mask & mask) == 0) continue;
-      sleeper.woken = true;
-      sleeper.thread->wake();
-      ++n;
-    }
-    return n;
-  }
-  std::vector<Sleeper> sleepers;
-};
 
 std::optional<Instant> Kernel::load_deadline(Thread& thread, std::uint64_t address, int* error) {
   *error = 0;
@@ -231,87 +206,5 @@ Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
 }
 
 Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, kNever, "pause"); }
-
-void Kernel::abandon_futex(Thread& thread) {
-  for (auto& [key, queue] : futexes_) {
-    std::erase_if(queue->sleepers,
-                  [&](const FutexQueue::Sleeper& sleeper) { return sleeper.thread == &thread; });
-  }
-  std::erase_if(futexes_, [](const auto& entry) { return entry.second->sleepers.empty(); });
-}
-
-void Kernel::wake_futex_word(Process& process, std::uint64_t address) {
-  const auto it = futexes_.find({process.pid(), address});
-  if (it != futexes_.end()) it->second->wake(1, FUTEX_BITSET_MATCH_ANY);
-}
-
-Kernel::Outcome Kernel::sys_futex(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const auto address = static_cast<std::uint64_t>(a[0]);
-  const int operation = static_cast<int>(a[1]) & FUTEX_CMD_MASK;
-  const auto key = std::pair(process.pid(), address);
-  const auto queue_of = [&] {
-    auto& queue = futexes_[key];
-    if (queue == nullptr) queue = std::make_shared<FutexQueue>();
-    return queue;
-  };
-  switch (operation) {
-    case FUTEX_WAKE:
-    case FUTEX_WAKE_BITSET: {
-      const auto it = futexes_.find(key);
-      if (it == futexes_.end()) return Answer{0};
-      const auto mask =
-          operation == FUTEX_WAKE_BITSET ? static_cast<std::uint32_t>(a[5]) : FUTEX_BITSET_MATCH_ANY;
-      if (mask == 0) return Answer{-EINVAL};
-      return Answer{it->second->wake(static_cast<int>(a[2]), static_cast<std::uint32_t>(mask))};
-    }
-    case FUTEX_WAIT:
-    case FUTEX_WAIT_BITSET: {
-      const auto queue = queue_of();
-      auto& sleepers = queue->sleepers;
-      const auto self =
-          std::find_if(sleepers.begin(), sleepers.end(), [&](const auto& s) { return s.thread == &thread; });
-      if (self != sleepers.end()) {  // asleep before: woken, or out of time
-        const bool woken = self->woken;
-        if (!woken && now() < thread.deadline()) return wait_for(thread, {queue}, thread.deadline(), "futex");
-        sleepers.erase(self);
-        if (sleepers.empty()) futexes_.erase(key);
-        return Answer{woken ? 0 : -ETIMEDOUT};
-      }
-      const auto word = process.memory().load<std::uint32_t>(address);
-      const bool idle = sleepers.empty();
-      std::int64_t failure = 0;
-      if (!word) failure = -EFAULT;
-      if (word && *word != static_cast<std::uint32_t>(a[2])) failure = -EAGAIN;
-      const auto mask = operation == FUTEX_WAIT_BITSET ? static_cast<std::uint32_t>(a[5])
-                                                       : std::uint32_t{FUTEX_BITSET_MATCH_ANY};
-      if (mask == 0) failure = -EINVAL;
-      Instant deadline = kNever;
-      if (failure == 0 && a[3] != 0) {
-        const auto timeout = process.memory().load<timespec>(static_cast<std::uint64_t>(a[3]));
-        if (!timeout) failure = -EFAULT;
-        if (timeout && !valid(*timeout)) failure = -EINVAL;
-        if (failure == 0) {
-          std::int64_t ns = to_ns(*timeout);
-          if (operation == FUTEX_WAIT_BITSET) {
-            const bool real = (a[1] & FUTEX_CLOCK_REALTIME) != 0;
-            ns -= (real ? options_.epoch_ns : kUptimeNs) + to_ps(now()) / 1000;
-          }
-          if (ns <= 0) failure = -ETIMEDOUT;
-          deadline = add_ns(now(), ns);
-        }
-      }
-      if (failure != 0) {
-        if (idle) futexes_.erase(key);
-        return Answer{failure};
-      }
-      sleepers.push_back({&thread, mask, false});
-      return wait_for(thread, {queue}, deadline, "futex");
-    }
-    default:
-      return refuse(thread);
-  }
-}
 
 }  // namespace verbatim::supervisor

@@ -65,6 +65,7 @@ class Process {
   // What Linux knows of the process, seen from one of its living threads. Changes only while the process
   // runs.
   void set_calling_thread(pid_t native_tid) { calling_tid_ = native_tid; }
+  pid_t calling_thread() const { return calling_tid_; }
   // Whether `fd` is open in the kernel's table: a real file, or the placeholder of a virtual one.
   bool natively_open(int fd) const;
   // A name of ours for the file that the program calls `path`, seen from `directory_fd` (AT_FDCWD: where it
