@@ -68,8 +68,12 @@ const Object& link_table() {
                                   .max = 100'000}),
        bind<&L::transceiver_delay>({.key = "transceiver_delay",
                                     .kind = Kind::kDuration,
-                                    .doc = "coding and error correction of both ends together",
+                                    .doc = "coding and decoding of both ends together, without the block of fec",
                                     .max = kSecondPs}),
+       bind<&L::fec>({.key = "fec",
+                      .kind = Kind::kText,
+                      .doc = "forward error correction: a byte comes out when its whole block has come in",
+                      .choices = fec_names()}),
        bind<&L::start_bytes>({.key = "start_bytes",
                               .kind = Kind::kInteger,
                               .doc = "line bytes per packet ahead of the LRH (start delimiter)",
@@ -81,11 +85,17 @@ const Object& link_table() {
        bind<&L::credit_update_bytes>({.key = "credit_update_bytes",
                                       .kind = Kind::kInteger,
                                       .doc = "line bytes of a flow control packet (IBA 7.9.4)",
+                                      .min = 1,
                                       .max = 64}),
        bind<&L::credit_update_interval>({.key = "credit_update_interval",
                                          .kind = Kind::kDuration,
-                                         .doc = "least time between two flow control packets; 0: at once",
-                                         .max = kSecondPs})});
+                                         .doc = "flow control packets leave at its multiples; 0: at once",
+                                         .max = kSecondPs}),
+       bind<&L::credit_refresh_interval>({.key = "credit_refresh_interval",
+                                          .kind = Kind::kDuration,
+                                          .doc = "and at the latest so long after the one before, at most 65536 symbol "
+                                                 "times (EDR: 20.97152 us); 0: only when there is something to tell",
+                                          .max = kSecondPs})});
   return table;
 }
 

@@ -18,6 +18,18 @@ bool is_file(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
+// A profile from its JSON: the table, then what needs more than one value.
+template <class Profile>
+void read_profile(const Json& json, const Object& table, const std::string& path, Profile* profile,
+                  Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.findings().size();
+  check_object(json, table, profile, path, "", diagnostics);
+  if constexpr (requires { profile->arbitration; }) {
+    if (diagnostics.findings().size() != before) return;
+    check_arbitration(profile->arbitration, profile->virtual_lanes, path, diagnostics);
+  }
+}
+
 // Profiles by path, so that one named by many hosts is read, and complained about, once.
 class ProfileReader {
  public:
@@ -33,7 +45,7 @@ class ProfileReader {
     if (is_new) {
       auto profile = std::make_shared<Profile>();
       const auto json = read_json(path, diagnostics_);
-      if (json) check_object(*json, table, profile.get(), path, "", diagnostics_);
+      if (json) read_profile(*json, table, path, profile.get(), diagnostics_);
       entry->second = profile;
     }
     *target = *std::static_pointer_cast<Profile>(entry->second);
@@ -132,7 +144,7 @@ void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
 template <class Profile>
 void check_profile(const Json& json, const Object& table, const std::string& path, Diagnostics& diagnostics) {
   Profile profile;
-  check_object(json, table, &profile, path, "", diagnostics);
+  read_profile(json, table, path, &profile, diagnostics);
 }
 
 ScenarioSpec read_scenario(const Json& json, const std::string& path, const LoadOptions& options,

@@ -44,6 +44,10 @@ std::optional<FileKind> check_file(const std::string& path, const LoadOptions& o
 // built by programs rather than read.
 void resolve_topology(TopologySpec& topology, Diagnostics& diagnostics);
 
+// Every lane of a port can send.
+void check_arbitration(const fabric::ArbitrationTables& tables, std::uint32_t lanes, const std::string& file,
+                       Diagnostics& diagnostics);
+
 // Path of `reference`, written in `file`: relative to the folder of `file`.
 std::string beside(const std::string& file, const std::string& reference);
 

@@ -94,6 +94,40 @@ const Object& pcie_table() {
   return table;
 }
 
+const Object& arbitration_entry_table() {
+  using E = fabric::ArbitrationEntry;
+  static const Object table = make_object<E>(
+      "an arbitration entry", "one turn of a lane",
+      {bind<&E::lane>({.key = "lane", .kind = Kind::kInteger, .required = true, .doc = "data lane", .max = 14}),
+       bind<&E::weight>({.key = "weight",
+                         .kind = Kind::kInteger,
+                         .required = true,
+                         .doc = "what it may send in this turn, in units of 64 bytes; 0: no turn",
+                         .max = 255})});
+  return table;
+}
+
+const Object& arbitration_table() {
+  static const Object table = [] {
+    using A = fabric::ArbitrationTables;
+    Object object = make_object<A>(
+        "lane arbitration",
+        "which lane sends next (IBA 7.6.9); without entries: high 0:4, low 1:4, 2:4, … 14:4, as OpenSM sets them",
+        {source_row(),
+         count<&A::high_limit>("high_limit",
+                               "bytes of the high priority table before the low one has an opportunity, in units of "
+                               "4096; 0: one packet, 255: no limit",
+                               0, 255),
+         bind_objects<&A::high>({.key = "high", .kind = Kind::kObjects, .doc = "high priority table"},
+                                arbitration_entry_table()),
+         bind_objects<&A::low>({.key = "low", .kind = Kind::kObjects, .doc = "low priority table"},
+                               arbitration_entry_table())});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
 const Object& call_costs_table() {
   static const Object table = [] {
     using C = CallCosts;
@@ -166,9 +200,12 @@ const Object& hca_profile_table() {
          size<&P::gather_buffer_bytes>("gather_buffer", "payload gathered ahead of the port", 4096, 1 << 30),
          size<&P::receive_buffer_bytes>("receive_buffer",
                                         "input buffer of the port per lane, granted as credits",
-                                        fabric::kLeastInputBufferBytes, 1 << 24),
+                                        fabric::kLeastInputBufferBytes, fabric::kMostInputBufferBytes),
          count<&P::wqe_prefetch>("wqe_prefetch", "send WQEs fetched by one DMA read at the most", 1, 256),
          count<&P::virtual_lanes>("virtual_lanes", "data lanes of the port", 1, 15),
+         bind_object<&P::arbitration>(
+             {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of the port"},
+             arbitration_table()),
          duration<&P::event_latency>("event_latency", "CQE written to completion event readable"),
          duration<&P::command_latency>("command_latency",
                                        "a control-path verb, processor time of the caller"),
@@ -217,7 +254,12 @@ const Object& switch_profile_table() {
                                            "an input looks up one packet per so many cycles", 1, 1'000'000),
          count<&P::virtual_lanes>("virtual_lanes", "data lanes of every port", 1, 15),
          size<&P::input_buffer_bytes>("input_buffer", "per port and lane", fabric::kLeastInputBufferBytes,
-                                      1 << 24)});
+                                      fabric::kMostInputBufferBytes),
+         count<&P::crossbar_speedup>("crossbar_speedup",
+                                     "packets that leave one input at a time; 0: any number", 0, 255),
+         bind_object<&P::arbitration>(
+             {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of every port"},
+             arbitration_table())});
     object.annotated = true;
     return object;
   }();

@@ -260,4 +260,34 @@ Duration cable_delay(std::int64_t length_mm, std::int64_t fs_per_mm) {
   return Duration(static_cast<std::int64_t>((fs + 999) / 1000));
 }
 
+namespace {
+
+struct Fec {
+  std::string_view name;
+  std::int64_t word_symbols;  // of 10 bits
+};
+constexpr Fec kFecs[] = {{"none", 0}, {"RS(528,514)", 528}, {"RS(544,514)", 544}, {"RS(271,257)", 271}};
+
+}  // namespace
+
+std::vector<std::string_view> fec_names() {
+  std::vector<std::string_view> names;
+  for (const Fec& fec : kFecs) names.push_back(fec.name);
+  return names;
+}
+
+bool has_fec(const LinkRate& rate) { return rate.speed != "SDR" && rate.speed != "DDR" && rate.speed != "QDR"; }
+
+// Line bits per bit of data: 66/64 for the speeds up to EDR, 257/256 times 544/514, which is 17/16, for the others.
+Duration fec_block_time(const LinkRate& rate, std::string_view name) {
+  const auto fec = std::find_if(std::begin(kFecs), std::end(kFecs), [&](const Fec& f) { return f.name == name; });
+  CHECK(fec != std::end(kFecs));
+  if (fec->word_symbols == 0) return Duration(0);
+  const bool is_64b66b = rate.speed == "FDR10" || rate.speed == "FDR" || rate.speed == "EDR";
+  const Wide coded = is_64b66b ? 33 : 17, plain = is_64b66b ? 32 : 16;
+  const Wide numerator = Wide{fec->word_symbols} * 10 * plain * rate.byte_time.ps_numerator;
+  const Wide denominator = coded * 8 * rate.byte_time.denominator;
+  return Duration(static_cast<std::int64_t>((numerator + denominator - 1) / denominator));
+}
+
 }  // namespace verbatim::config

@@ -53,4 +53,11 @@ std::string link_rate_pattern();
 // Time of one metre of cable times its length, rounded up to a whole picosecond.
 Duration cable_delay(std::int64_t length_mm, std::int64_t fs_per_mm);
 
+// Forward error correction by the name of its code, "RS(544,514)"; "none" is the first.
+std::vector<std::string_view> fec_names();
+// The speed's line coding has blocks for it: FDR10 and faster.
+bool has_fec(const LinkRate& rate);
+// Time in which one code word passes the line, rounded up to a whole picosecond; 0 for "none".
+Duration fec_block_time(const LinkRate& rate, std::string_view fec);
+
 }  // namespace verbatim::config

@@ -139,12 +139,31 @@ class Resolver {
     const bool b = end(link.b, link.pointer + "/b", &link.end_b);
     if (a) occupy(link.end_a, link.a, link.pointer + "/a");
     if (b && !(a && link.end_a == link.end_b)) occupy(link.end_b, link.b, link.pointer + "/b");
+    timing(link);
     if (a && b && link.end_a.is_switch == link.end_b.is_switch && link.end_a.node == link.end_b.node) {
       add(link.pointer, "both ends are " + in_quotes(topology_.node_name(link.end_a)),
           "a cable joins two devices");
       return false;
     }
     return a && b;
+  }
+
+  void timing(const LinkSpec& link) {
+    if (link.fec != "none" && !has_fec(link.rate)) {
+      add(link.pointer + "/fec", std::string(link.rate.speed) + " links have no forward error correction",
+          "leave it out, or choose a faster link");
+    }
+    // Between two refreshes of a lane there must be time for one flow control packet of each lane.
+    constexpr std::uint64_t kLanes = 16, kMostSymbols = 65'536;  // IBA 7.9.4
+    const Duration least = link.rate.byte_time.time_for(kLanes * link.credit_update_bytes);
+    const Duration most = link.rate.byte_time.time_for(kMostSymbols * link.rate.width);
+    const Duration refresh = link.credit_refresh_interval;
+    if (refresh != Duration(0) && (refresh <= least || refresh > most)) {
+      add(link.pointer + "/credit_refresh_interval",
+          in_quotes(format_quantity(refresh.count(), Dimension::kDuration)) + " is out of range",
+          "allowed is 0, or more than " + format_quantity(least.count(), Dimension::kDuration) + " up to " +
+              format_quantity(most.count(), Dimension::kDuration));
+    }
   }
 
   void occupy(const Endpoint& end, const std::string& text, const std::string& pointer) {

@@ -71,6 +71,7 @@ void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choi
   fabric::PortParams params;
   params.virtual_lanes = spec.hca_profile.virtual_lanes;
   params.input_buffer_bytes = spec.hca_profile.receive_buffer_bytes;
+  params.arbitration = spec.hca_profile.arbitration;
   host.port = std::make_unique<fabric::Port>(engine_, tracer_, components_.id(port_name(spec.name, 1)),
                                              fabric::PortNumber{1}, params, *host.hca);
   host.hca->attach(*host.port);
@@ -100,6 +101,7 @@ void Simulation::build_link(const LinkSpec& link) {
   params.bytes_after = link.end_bytes;
   params.credit_update_bytes = link.credit_update_bytes;
   params.credit_update_interval = link.credit_update_interval;
+  params.credit_refresh_interval = link.credit_refresh_interval;
   fabric::connect(port_of(link.end_a), port_of(link.end_b), params);
 }
 

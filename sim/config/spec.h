@@ -61,11 +61,14 @@ struct LinkSpec {
   Duration transceiver_delay{0};  // both ends together, coding and error correction
   std::uint32_t start_bytes = 0, end_bytes = 0;
   std::uint32_t credit_update_bytes = 8;
-  Duration credit_update_interval{0};
+  Duration credit_update_interval{0}, credit_refresh_interval{0};
+  std::string fec = "none";
   std::string pointer;
 
   Endpoint end_a, end_b;  // resolved
-  Duration propagation() const { return cable_delay(length_mm, delay_fs_per_mm) + transceiver_delay; }
+  Duration propagation() const {
+    return cable_delay(length_mm, delay_fs_per_mm) + transceiver_delay + fec_block_time(rate, fec);
+  }
 };
 
 struct ManagementNetworkSpec {

@@ -19,25 +19,17 @@ Channel::Channel(Engine& engine, Tracer& tracer, ComponentId arrival_source, con
       params_(params),
       far_port_(far_port),
       far_end_(far_end),
+      line_(params.byte_time),
       arrival_(Timer::of<&Channel::on_arrival>(engine, arrival_source, EventClass::kArrival, this)) {
-  CHECK(params.byte_time.ps_numerator > 0 && params.byte_time.denominator > 0);
   CHECK(params.propagation >= Duration(0) && params.credit_update_interval >= Duration(0));
 }
 
 DepartureTimes Channel::start(std::uint32_t wire_bytes, Instant* head) {
-  const Instant now = engine_.now();
-  CHECK(now >= busy_until_);
-  if (now != busy_until_ || busy_bytes_ == 0) {
-    busy_since_ = now;
-    busy_bytes_ = 0;
-  }
-  const auto line_time = [&](std::uint64_t bytes) { return busy_since_ + params_.byte_time.time_for(bytes); };
-  const std::uint64_t start = busy_bytes_ + params_.bytes_before;
-  *head = line_time(start + kLrhBytes);
-  const Instant tail = line_time(start + wire_bytes);
-  busy_bytes_ = start + wire_bytes + params_.bytes_after;
-  busy_until_ = params_.bytes_after == 0 ? tail : line_time(busy_bytes_);
-  return {tail, busy_until_};
+  line_.begin(engine_.now());
+  *head = line_.after(params_.bytes_before + kLrhBytes);
+  const Instant tail = line_.after(params_.bytes_before + wire_bytes);
+  line_.pass(params_.bytes_before + wire_bytes + params_.bytes_after);
+  return {tail, line_.busy_until()};
 }
 
 DepartureTimes Channel::transmit(ib::PacketPtr packet, std::uint32_t wire_bytes, Duration delay) {

@@ -1,14 +1,14 @@
 // One direction of a link: serialises packets one after the other and delivers each after the propagation
-// delay. Bytes of one busy period are added up exactly and converted to time once, so FDR's 440/3 ps per byte
-// never drift. One event per packet, at the arrival of its head.
+// delay. One event per packet, at the arrival of its head.
 #pragma once
 
 #include <cstdint>
 
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
-#include "sim/fabric/packet_sink.h"
 #include "sim/core/ring.h"
+#include "sim/fabric/line_clock.h"
+#include "sim/fabric/packet_sink.h"
 
 namespace verbatim::fabric {
 
@@ -18,11 +18,12 @@ struct LinkParams {
   Duration propagation{0};         // of the cable and both transceivers, one way
   std::uint32_t bytes_before = 0;  // line bytes per packet ahead of the LRH (start delimiter)
   std::uint32_t bytes_after = 0;   // and behind the VCRC (end delimiter, gap)
-  // Flow control packets (IBA 7.9.4): a receiver tells its free space with one of this many bytes, no more
-  // often than every `credit_update_interval` (0: at once). They take time but no bandwidth from the data
-  // packets.
-  std::uint32_t credit_update_bytes = 8;
+  // Flow control packets (IBA 7.9.4): a receiver tells the free space of a lane with one of this many bytes,
+  // delimiters included, at multiples of `credit_update_interval` (0: at once), and at the latest
+  // `credit_refresh_interval` after the one before (0: only when there is something to tell).
+  std::uint32_t credit_update_bytes = 8;  // 1 or more
   Duration credit_update_interval{0};
+  Duration credit_refresh_interval{0};
 };
 
 // When the bytes of a packet pass the sending end.
@@ -38,10 +39,11 @@ class Channel {
           PortNumber far_port, PacketSink& far_end);
 
   const LinkParams& params() const { return params_; }
-  // The next packet may start at this time or later.
-  Instant busy_until() const { return busy_until_; }
+  // What the sending end has put on the line; flow control packets go the same way.
+  LineClock& line() { return line_; }
+  const LineClock& line() const { return line_; }
 
-  // Starts now; busy_until() must have passed. `wire_bytes` is packet->wire_bytes(). A packet with a `delay`
+  // Starts now; the line must be free. `wire_bytes` is packet->wire_bytes(). A packet with a `delay`
   // arrives that much later, behind those that start after it.
   DepartureTimes transmit(ib::PacketPtr packet, std::uint32_t wire_bytes, Duration delay = Duration(0));
   // The same without anything that arrives: the bytes are lost on the way.
@@ -68,9 +70,7 @@ class Channel {
   const PortNumber far_port_;
   PacketSink& far_end_;
 
-  Instant busy_since_{};          // start of the busy period
-  std::uint64_t busy_bytes_ = 0;  // line bytes sent in it
-  Instant busy_until_{};
+  LineClock line_;
   Ring<InFlight> in_flight_;  // by arrival of the head
   Timer arrival_;  // head of in_flight_.front()
 };

@@ -17,10 +17,13 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
       params_(params),
       owner_(owner),
       operational_lanes_(params.virtual_lanes),
-      lanes_(params.virtual_lanes),
+      served_(params.arbitration.or_default().served_lanes() | 1u << kManagementLane.value),
+      lanes_(kManagementLane.value + 1u),
+      arbiter_(params.arbitration.or_default()),
       wake_(Timer::of<&Port::on_wake>(engine, id, EventClass::kTransmitDone, this)) {
   CHECK(params.virtual_lanes >= 1 && params.virtual_lanes <= 15);
   CHECK(params.input_buffer_bytes >= kLeastInputBufferBytes && params.output_queue_bytes > 0);
+  CHECK(params.input_buffer_bytes <= kMostInputBufferBytes);
 }
 
 void connect(Port& a, Port& b, const LinkParams& params) {
@@ -35,8 +38,8 @@ void Port::attach(Port& peer, const LinkParams& params) {
   channel_ = std::make_unique<Channel>(engine_, tracer_, peer.id_, params, peer.number_, peer.owner_);
   peer_ = &peer;
   up_ = true;
-  credit_delay_ = params.byte_time.time_for(params.credit_update_bytes) + params.propagation;
   operational_lanes_ = std::min(params_.virtual_lanes, peer.params_.virtual_lanes);
+  flow_.emplace(params, operational_lanes_);
   for (Lane& lane : lanes_) {
     lane.capacity = peer.params_.input_buffer_bytes / kCreditBlockBytes;
     lane.credits = lane.capacity;
@@ -68,17 +71,18 @@ void Port::leave_buffer(const Queued& queued, Instant when) {
 }
 
 void Port::enqueue(Queued queued, ib::VirtualLane number) {
-  CHECK(number.value < operational_lanes_);
+  CHECK(number.value < operational_lanes_ || number == kManagementLane);
   Lane& lane = lanes_[number.value];
   CHECK(blocks_of(queued.wire_bytes) <= lane.capacity);
   lane.queued_bytes += queued.wire_bytes;
+  const bool queued_here = queued.buffer == nullptr;
   const std::size_t place = lane.queue.insert_sorted(
       std::move(queued), [](const Queued& a, const Queued& b) { return a.ready < b.ready; });
-  const bool alone = waiting_ == 0;
-  waiting_ |= 1u << number.value;
+  const bool at_once = waiting_ == 0 && queued_here;
+  waiting_ |= 1u << number.value & served_;
   // Starting another lane's packet here would free room without telling its listener; that is left to the
-  // timer.
-  if (alone) {
+  // timer. So are a switch's packets: what comes in at one instant is arbitrated together.
+  if (at_once) {
     pump();
   } else if (place == 0) {  // behind another packet of its lane it changes nothing
     set_wake();
@@ -94,21 +98,22 @@ void Port::release(const ib::Packet& packet) { release(packet.lrh.lane, packet.w
 
 void Port::release(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) {
   CHECK(connected() && when >= engine_.now());
-  const std::int64_t interval = to_ps(link().credit_update_interval);
-  if (interval > 0) when = instant_from_ps((to_ps(when) + interval - 1) / interval * interval);
-  peer_->credits_return(lane, blocks_of(wire_bytes), when + credit_delay_);
+  if (lane == kManagementLane) return;  // no flow control (IBA 7.6.4)
+  CHECK(lane.value < operational_lanes_);
+  flow_->release(lane.value, blocks_of(wire_bytes), when);
+  tell_waiting_peer();
+  if (waiting_ != 0) set_wake();
 }
 
-void Port::credits_return(ib::VirtualLane number, std::uint32_t blocks, Instant when) {
-  CHECK(number.value < operational_lanes_);
-  Lane& lane = lanes_[number.value];
-  lane.returning.insert_sorted({when, blocks},
-                               [](const CreditReturn& a, const CreditReturn& b) { return a.when < b.when; });
-  // Only a first packet that lacks credits can be concerned.
-  if (!lane.queue.empty() && blocks_of(lane.queue.front().wire_bytes) > lane.credits) set_wake();
+void Port::advance_flow_control() {
+  flow_->advance(channel_->line(), engine_.now(), [this](const FlowControl::Told& told) {
+    if (told.blocks > 0) peer_->lanes_[told.lane].returning.push_back({told.arrival, told.blocks});
+  });
 }
 
 void Port::take_credits(Lane& lane) {
+  if (peer_ == nullptr) return;
+  peer_->advance_flow_control();
   while (!lane.returning.empty() && lane.returning.front().when <= engine_.now()) {
     lane.credits += lane.returning.pop_front().blocks;
   }
@@ -121,17 +126,32 @@ std::uint32_t Port::credits(ib::VirtualLane number) {
   return lane.credits;
 }
 
-Instant Port::eligible_at(const Lane& lane) const {
+Instant Port::eligible_at(int number) {
+  const Lane& lane = lanes_[static_cast<std::size_t>(number)];
   const Queued& first = lane.queue.front();
+  Instant at = first.ready;
+  if (first.buffer != nullptr) at = std::max(at, first.buffer->next_read());
+  if (number == kManagementLane.value) return at;
   const std::uint32_t needed = blocks_of(first.wire_bytes);
   std::uint32_t credits = lane.credits;
-  Instant at = first.ready;
   for (std::size_t i = 0; credits < needed; ++i) {
-    if (i == lane.returning.size()) return kNever;
+    if (i == lane.returning.size()) {
+      lacking_ = true;
+      const Instant told = peer_->flow_->told_at(peer_->channel_->line(), static_cast<std::size_t>(number),
+                                                 needed - credits);
+      return std::max(at, told);
+    }
     credits += lane.returning[i].blocks;
     at = std::max(at, lane.returning[i].when);
   }
   return at;
+}
+
+Instant Port::next_read() {
+  const Instant now = engine_.now();
+  std::erase_if(reads_, [now](Instant end) { return end <= now; });
+  if (params_.crossbar_speedup == 0 || reads_.size() < params_.crossbar_speedup) return now;
+  return *std::min_element(reads_.begin(), reads_.end());
 }
 
 void Port::start(ib::VirtualLane number) {
@@ -139,7 +159,8 @@ void Port::start(ib::VirtualLane number) {
   Queued first = lane.queue.pop_front();
   if (lane.queue.empty()) waiting_ &= ~(1u << number.value);
   lane.queued_bytes -= first.wire_bytes;
-  lane.credits -= blocks_of(first.wire_bytes);
+  if (number != kManagementLane) lane.credits -= blocks_of(first.wire_bytes);
+  arbiter_.charge(first.wire_bytes);
   ib::record(tracer_, id_, TraceEvent::kPacketTransmitted, *first.packet, first.wire_bytes);
   PacketFate fate;
   if (faults_ != nullptr && !first.is_copy) [[unlikely]]
@@ -155,6 +176,11 @@ void Port::start(ib::VirtualLane number) {
   } else {
     times = channel_->transmit(std::move(first.packet), first.wire_bytes, fate.delay);
   }
+  last_period_ = channel_->line().busy_since();
+  tell_waiting_peer();
+  if (first.buffer != nullptr && first.buffer->params_.crossbar_speedup > 0) {
+    first.buffer->reads_.push_back(times.tail);
+  }
   leave_buffer(first, times.tail);
 }
 
@@ -164,7 +190,7 @@ void Port::queue_copy(const Queued& queued, ib::VirtualLane number) {
       std::make_unique<ib::Packet>(*queued.packet), queued.ready, queued.wire_bytes, {}, nullptr, true, nullptr};
   lane.queued_bytes += copy.wire_bytes;
   lane.queue.insert_sorted(std::move(copy), [](const Queued&, const Queued&) { return true; });
-  waiting_ |= 1u << number.value;
+  waiting_ |= 1u << number.value & served_;
 }
 
 void Port::drop(const ib::Packet& packet, DropReason reason) {
@@ -188,10 +214,13 @@ void Port::set_up(bool up) {
 void Port::lose_everything() {
   while (const ib::PacketPtr packet = channel_->take_in_flight()) {
     drop(*packet, DropReason::kLinkDown);
-    lanes_[packet->lrh.lane.value].credits += blocks_of(packet->wire_bytes());
+    if (packet->lrh.lane != kManagementLane) {
+      lanes_[packet->lrh.lane.value].credits += blocks_of(packet->wire_bytes());
+    }
   }
   wake_.cancel();
   waiting_ = 0;
+  lacking_ = false;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const ib::VirtualLane number{static_cast<std::uint8_t>(i)};
     const bool was_full = !has_room(number);
@@ -207,13 +236,17 @@ void Port::lose_everything() {
 
 void Port::pump() {
   const Instant now = engine_.now();
-  if (channel_->busy_until() <= now) {
+  const LineClock& line = channel_->line();
+  if (line.busy_until() <= now) {
+    advance_flow_control();
+    if (line.busy_until() < now || line.busy_since() > last_period_) arbiter_.pause();
     std::uint32_t eligible = 0;
-    for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
-      const int number = std::countr_zero(rest);
-      Lane& lane = lanes_[static_cast<std::size_t>(number)];
-      take_credits(lane);
-      if (eligible_at(lane) <= now) eligible |= 1u << number;
+    if (flow_->data_start(line, now) == now) {
+      for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
+        const int number = std::countr_zero(rest);
+        take_credits(lanes_[static_cast<std::size_t>(number)]);
+        if (eligible_at(number) <= now) eligible |= 1u << number;
+      }
     }
     if (eligible != 0) start(arbiter_.pick(eligible));
   }
@@ -222,14 +255,15 @@ void Port::pump() {
 
 void Port::set_wake() {
   Instant at = kNever;
+  lacking_ = false;
   for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
-    at = std::min(at, eligible_at(lanes_[static_cast<std::size_t>(std::countr_zero(rest))]));
+    at = std::min(at, eligible_at(std::countr_zero(rest)));
   }
   if (at == kNever) {
     wake_.cancel();
     return;
   }
-  at = std::max({at, channel_->busy_until(), engine_.now()});
+  at = flow_->data_start(channel_->line(), std::max(at, engine_.now()));
   if (wake_.scheduled() && wake_.when() == at) return;
   wake_.reschedule_at(at);
 }

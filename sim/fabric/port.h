@@ -1,10 +1,10 @@
 // One end of a link, as an adapter or a switch owns it: output queues per virtual lane, the credits that the
 // far end has granted, and the size of the input buffer whose space is granted to the far end (IBA 7.9).
 //
-// A packet starts when the channel is free, the packet is ready, and the far end has buffer space for all of
-// it. Credits come back lazily: a release only notes when its flow control packet will arrive, and an event
-// is spent on it only while a packet waits for it. So a packet costs two events per link at the most: start
-// and arrival.
+// A packet starts when the line is free, the packet is ready, the far end has buffer space for all of it, and
+// the arbiter chooses its lane. Flow control packets go over the same lines (`flow_control.h`), but an event
+// is spent on one only while a packet waits for its credits. So a packet mostly costs two events per link:
+// start and arrival.
 //
 // The invariant: credits + blocks in flight or in the far end's buffer + credits on their way back = its
 // size.
@@ -12,12 +12,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/core/engine.h"
 #include "sim/core/ring.h"
 #include "sim/core/trace.h"
 #include "sim/fabric/channel.h"
+#include "sim/fabric/flow_control.h"
 #include "sim/fabric/packet_faults.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/vl_arbiter.h"
@@ -34,11 +36,16 @@ constexpr std::uint32_t blocks_of(std::uint32_t wire_bytes) {
 // An input buffer must hold the largest packet: 4096 bytes of payload and at the most 126 of headers and
 // CRCs.
 inline constexpr std::uint32_t kLeastInputBufferBytes = 66 * kCreditBlockBytes;
+// FCCL grants no more than 2048 blocks (IBA 7.9.4.4).
+inline constexpr std::uint32_t kMostInputBufferBytes = 2048 * kCreditBlockBytes;
 
 struct PortParams {
   std::uint32_t virtual_lanes = 1;           // data lanes, 1 … 15
-  std::uint32_t input_buffer_bytes = 65536;  // per lane, rounded down to blocks; >= kLeastInputBufferBytes
+  std::uint32_t input_buffer_bytes = 65536;  // per lane, rounded down to blocks
   std::uint32_t output_queue_bytes = 16384;  // per lane; has_room() is false while as much is queued
+  ArbitrationTables arbitration;             // of what leaves by this port
+  // Packets that leave the input buffer at one time, through a switch's crossbar; 0: any number.
+  std::uint32_t crossbar_speedup = 0;
 };
 
 class Port {
@@ -66,7 +73,7 @@ class Port {
     return ib::VirtualLane{static_cast<std::uint8_t>(level.value % operational_lanes_)};
   }
 
-  // Queues a packet on its lane, lrh.lane, which must be operational. It may start at once. Never refused:
+  // Queues a packet on its lane, lrh.lane, which must be operational or VL15. It may start at once. Never refused:
   // asking has_room() first is the sender's duty. Without a link the packet is dropped.
   void send(ib::PacketPtr packet);
   bool has_room(ib::VirtualLane lane) const {
@@ -91,6 +98,8 @@ class Port {
   void release(const ib::Packet& packet);
   void release(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when);
 
+  // Flow control packets that have left by this port.
+  std::uint64_t flow_control_packets() const { return flow_->sent(); }
   // Bytes waiting in the output queue of a lane; blocks the far end grants at this time.
   std::uint32_t queued_bytes(ib::VirtualLane lane) const { return lanes_[lane.value].queued_bytes; }
   std::uint32_t credits(ib::VirtualLane lane);
@@ -127,10 +136,18 @@ class Port {
   void enqueue(Queued queued, ib::VirtualLane lane);
   // The packet's last byte leaves the input buffer at `when`.
   static void leave_buffer(const Queued& queued, Instant when);
-  void credits_return(ib::VirtualLane lane, std::uint32_t blocks, Instant when);
+  // When the crossbar can read one more packet out of this port's input buffer.
+  Instant next_read();
+  // Flow control packets that left before now, in the direction of the far end, are on the line.
+  void advance_flow_control();
   void take_credits(Lane& lane);
-  // When the first packet of a lane may start as far as it and its credits go; kNever: not known yet.
-  Instant eligible_at(const Lane& lane) const;
+  // When the first packet of a lane may start as far as it and its credits go; kNever: not known yet. Notes in
+  // lacking_ that it waits for credits.
+  Instant eligible_at(int number);
+  // What the far end knew about credits to come may have changed.
+  void tell_waiting_peer() {
+    if (peer_->lacking_) peer_->set_wake();
+  }
   void start(ib::VirtualLane lane);
   // A second one of `queued` is the next to start on its lane.
   void queue_copy(const Queued& queued, ib::VirtualLane lane);
@@ -153,11 +170,15 @@ class Port {
   std::unique_ptr<Channel> channel_;  // towards the far end
   bool up_ = false;
   Port* peer_ = nullptr;
-  Duration credit_delay_{0};  // from a release here until the far end may use it, without the interval
+  std::optional<FlowControl> flow_;  // of this end's input buffer
   std::uint32_t operational_lanes_;
-  std::uint32_t waiting_ = 0;  // bit n: lane n has a packet queued
-  std::vector<Lane> lanes_;
+  std::uint32_t waiting_ = 0;  // bit n: lane n has a packet queued, and the arbiter serves it
+  bool lacking_ = false;       // and one of them waits for credits that have not left the far end
+  const std::uint32_t served_;
+  std::vector<Lane> lanes_;    // VL15 too
   VlArbiter arbiter_;
+  std::vector<Instant> reads_;  // ends of the packets that are leaving the input buffer
+  Instant last_period_{};  // the line's busy period of the last packet
   void* room_owner_ = nullptr;
   RoomListener room_listener_ = nullptr;
   Timer wake_;

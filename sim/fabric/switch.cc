@@ -25,6 +25,8 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
   PortParams params;
   params.virtual_lanes = profile.virtual_lanes;
   params.input_buffer_bytes = profile.input_buffer_bytes;
+  params.crossbar_speedup = profile.crossbar_speedup;
+  params.arbitration = profile.arbitration;
   inputs_.reserve(port_ids.size());
   for (std::size_t i = 0; i < port_ids.size(); ++i) {
     const PortNumber number{static_cast<std::uint8_t>(i + 1)};
@@ -51,7 +53,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const Instant ready = ready_at(*input.port, out, lookup, times);
   ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   const ib::VirtualLane in_lane = packet->lrh.lane;
-  packet->lrh.lane = out.lane_of(packet->lrh.service_level);
+  if (in_lane != kManagementLane) packet->lrh.lane = out.lane_of(packet->lrh.service_level);
   out.forward(std::move(packet), wire_bytes, ready, *input.port, in_lane);
 }
 
@@ -76,7 +78,7 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
     Port& out = *inputs_[number.value - 1u].port;
     ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.id());
     ib::PacketPtr copy = number == outputs.back() ? std::move(packet) : std::make_unique<ib::Packet>(*packet);
-    copy->lrh.lane = out.lane_of(copy->lrh.service_level);
+    if (in_lane != kManagementLane) copy->lrh.lane = out.lane_of(copy->lrh.service_level);
     out.forward(std::move(copy), wire_bytes, ready_at(input, out, lookup, times), input, in_lane, copies);
   }
 }

@@ -29,6 +29,8 @@ struct SwitchProfile {
   std::uint32_t lookup_interval_cycles = 1;
   std::uint32_t virtual_lanes = 1;           // data lanes of every port, 1 … 15
   std::uint32_t input_buffer_bytes = 65536;  // per port and lane
+  std::uint32_t crossbar_speedup = 0;        // packets that leave one input at a time; 0: any number
+  ArbitrationTables arbitration;             // of every output
 };
 
 class Switch final : public PacketSink {

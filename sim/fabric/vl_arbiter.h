@@ -1,28 +1,126 @@
-// Which virtual lane of an output may send next (IBA 7.6.9). Round robin over the lanes that have a packet
-// ready and credits for it; the weighted high and low priority tables will replace what is inside pick().
+// Which virtual lane of an output sends next (IBA 7.6.9): VL15 before all, then weighted round robin over two tables.
+// An entry of the current table sends while it has weight left, however large the packet; else the next entry that can
+// send has its turn, with fresh weight. Each packet costs the weight of its LRH length, in units of 4 bytes.
+//
+// The high priority table goes first until it has sent high_limit times 4096 bytes (0: one packet; 255: no limit) with
+// no pause; then the low priority table has an opportunity for one packet.
+//
+// What IBA leaves open: a table in which no lane can send keeps its place and its weight.
 #pragma once
 
-#include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "sim/core/check.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::fabric {
 
-class VlArbiter {
- public:
-  // `eligible` has bit n set when lane n may send; not 0.
-  ib::VirtualLane pick(std::uint32_t eligible) {
-    CHECK(eligible != 0);
-    const std::uint32_t from_next = eligible & (~0u << next_);
-    const int lane = std::countr_zero(from_next != 0 ? from_next : eligible);
-    next_ = (static_cast<std::uint32_t>(lane) + 1) % 32;
-    return ib::VirtualLane{static_cast<std::uint8_t>(lane)};
+inline constexpr ib::VirtualLane kManagementLane{15};
+
+struct ArbitrationEntry {
+  std::uint32_t lane = 0;    // 0 … 14
+  std::uint32_t weight = 0;  // in units of 64 bytes, 0 … 255; 0: the entry is skipped
+  friend bool operator==(const ArbitrationEntry&, const ArbitrationEntry&) = default;
+};
+
+struct ArbitrationTables {
+  std::uint32_t high_limit = 0;  // in units of 4096 bytes, 0 … 255
+  // Up to 64 entries each. Both empty: the defaults.
+  std::vector<ArbitrationEntry> high, low;
+
+  // The tables of OpenSM (qos_vlarb_high 0:4, qos_vlarb_low 1:4 … 14:4, without their entries of weight 0), with the
+  // same limit.
+  ArbitrationTables or_default() const {
+    if (!high.empty() || !low.empty()) return *this;
+    ArbitrationTables tables = *this;
+    tables.high.push_back({0, 4});
+    for (std::uint32_t lane = 1; lane < 15; ++lane) tables.low.push_back({lane, 4});
+    return tables;
   }
 
+  // Bit n is set when lane n has weight in either table: the packets of others would never leave.
+  std::uint32_t served_lanes() const {
+    std::uint32_t served = 0;
+    for (const auto* table : {&high, &low}) {
+      for (const ArbitrationEntry& entry : *table) served |= entry.weight > 0 ? 1u << entry.lane : 0;
+    }
+    return served;
+  }
+};
+
+class VlArbiter {
+ public:
+  explicit VlArbiter(const ArbitrationTables& tables)
+      : high_(tables.high), low_(tables.low), high_limit_(tables.high_limit) {
+    CHECK(high_limit_ <= 255);
+    reset_high();
+  }
+
+  // `eligible` has bit n set when lane n has a packet that may start now; not 0, and the lanes are in the tables.
+  // The packet starts, and charge() tells how large it is.
+  ib::VirtualLane pick(std::uint32_t eligible) {
+    CHECK(eligible != 0);
+    charged_ = nullptr;
+    if ((eligible >> kManagementLane.value & 1) != 0) return kManagementLane;
+    if (high_left_ > 0 && high_.find(eligible)) return turn(high_);
+    reset_high();
+    if (low_.find(eligible)) return turn(low_);
+    CHECK(high_.find(eligible));
+    return turn(high_);
+  }
+  void charge(std::uint32_t wire_bytes) {
+    if (charged_ == nullptr) return;
+    const std::int64_t bytes = wire_bytes / 4 * 4;  // without the VCRC, two bytes of the last four
+    charged_->left -= bytes;
+    if (charged_ == &high_ && high_limit_ != kNoLimit) high_left_ -= bytes;
+  }
+
+  // The line stood still for want of packets.
+  void pause() { reset_high(); }
+
  private:
-  std::uint32_t next_ = 0;  // the lane that has gone longest without a turn
+  static constexpr std::uint32_t kNoLimit = 255;
+
+  struct Table {
+    explicit Table(const std::vector<ArbitrationEntry>& given) : entries(given) {
+      for (const ArbitrationEntry& entry : given) CHECK(entry.lane < 15 && entry.weight <= 255);
+      if (!entries.empty()) left = weight_of(0);
+    }
+    std::int64_t weight_of(std::size_t place) const { return std::int64_t{entries[place].weight} * 64; }
+    bool can_send(std::size_t place, std::uint32_t eligible) const {
+      return (eligible >> entries[place].lane & 1) != 0;
+    }
+    // Moves to the entry that sends next; false when none can.
+    bool find(std::uint32_t eligible) {
+      if (entries.empty()) return false;
+      if (left > 0 && can_send(current, eligible)) return true;
+      for (std::size_t step = 1; step <= entries.size(); ++step) {
+        const std::size_t place = (current + step) % entries.size();
+        if (weight_of(place) == 0 || !can_send(place, eligible)) continue;
+        current = place;
+        left = weight_of(place);
+        return true;
+      }
+      return false;
+    }
+
+    std::vector<ArbitrationEntry> entries;
+    std::size_t current = 0;
+    std::int64_t left = 0;  // weight of the current entry, in bytes
+  };
+
+  ib::VirtualLane turn(Table& table) {
+    charged_ = &table;
+    return ib::VirtualLane{static_cast<std::uint8_t>(table.entries[table.current].lane)};
+  }
+  // With a limit of 0 one packet is sent all the same.
+  void reset_high() { high_left_ = high_limit_ == 0 ? 1 : std::int64_t{high_limit_} * 4096; }
+
+  Table high_, low_;
+  const std::uint32_t high_limit_;
+  std::int64_t high_left_ = 0;  // bytes that the high priority table may still begin with
+  Table* charged_ = nullptr;
 };
 
 }  // namespace verbatim::fabric

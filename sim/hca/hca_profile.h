@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/core/time.h"
+#include "sim/fabric/vl_arbiter.h"
 #include "sim/host/pcie_profile.h"
 
 namespace verbatim::hca {
@@ -37,6 +38,7 @@ struct HcaProfile {
   std::uint32_t receive_buffer_bytes = 65536;  // port input buffer per virtual lane, advertised as credits
   std::uint32_t wqe_prefetch = 4;              // send WQEs fetched by one DMA read at the most
   std::uint32_t virtual_lanes = 1;             // data lanes of the port, 1 … 15
+  fabric::ArbitrationTables arbitration;       // of what leaves by it
 
   Duration event_latency{1'000'000};     // CQE written to completion event readable by the program
   Duration command_latency{20'000'000};  // a control-path verb, CPU time of the caller

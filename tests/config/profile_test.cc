@@ -22,10 +22,11 @@ void expect_complete(const Json& json, const Object& object, bool has_source, co
     const std::string key(field.key);
     const std::string at = where + "/" + key;
     if (field.kind == Kind::kIgnored || key == "name" || key == "profile") continue;
+    if (field.kind == Kind::kObjects) continue;  // arbitration tables: left out, they are those of the source
     ASSERT_TRUE(json.contains(key)) << at << " is not set";
     if (field.kind == Kind::kObject) {
       expect_complete(json[key], *field.object, json[key].contains("source"), at);
-    } else if (!has_source || object.title != std::string_view("a stage")) {
+    } else if (!has_source || (object.title != "a stage" && object.title != "lane arbitration")) {
       EXPECT_TRUE(json[key].is_object() && json[key].contains("source")) << at << " has no source";
     }
   }
@@ -90,7 +91,7 @@ TEST(Profile, findings) {
       "outstanding_reads, "
       "one_way_latency, memory_read_latency, memory_write_latency\n"
       "/virtual_lanes: 16 is out of range; allowed is 1 to 15\n"
-      "/receive_buffer: \"4 KiB\" is out of range; allowed is 4224 B to 16 MiB\n"
+      "/receive_buffer: \"4 KiB\" is out of range; allowed is 4224 B to 128 KiB\n"
       "/max_mtu/source: 7 is not a string; say where the value is from\n"
       "/max_mtu/unit: unknown key; a value with its source has the keys value and source\n"
       "/max_mtu/value: 6 is out of range; allowed is 1 to 5\n"
@@ -99,6 +100,44 @@ TEST(Profile, findings) {
             "this is neither a topology, a scenario nor a profile; a topology has \"hosts\" and \"links\", a "
             "scenario "
             "\"topology\" and \"programs\", a profile \"profile\": \"hca\", \"switch\" or \"cpu\"\n");
+}
+
+std::string switch_findings(const std::string& lanes, const std::string& arbitration) {
+  return findings(R"({"profile": "switch", "name": "x", "virtual_lanes": )" + lanes + R"(, "arbitration": )" +
+                  arbitration + "}");
+}
+
+TEST(Profile, arbitration_tables_arrive) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto json = parse_json(R"({"profile": "switch", "name": "x", "virtual_lanes": 2, "arbitration": {
+      "high_limit": {"value": 3, "source": "s"}, "high": [{"lane": 1, "weight": 8}],
+      "low": [{"lane": 0, "weight": 255}, {"lane": 1, "weight": 0}]}})",
+                               "p", diagnostics);
+  fabric::SwitchProfile profile;
+  check_object(*json, switch_profile_table(), &profile, "p", "", diagnostics);
+  EXPECT_TRUE(diagnostics.empty()) << text_of(diagnostics);
+  EXPECT_EQ(profile.arbitration.high_limit, 3u);
+  EXPECT_EQ(profile.arbitration.high, (std::vector<fabric::ArbitrationEntry>{{1, 8}}));
+  EXPECT_EQ(profile.arbitration.low, (std::vector<fabric::ArbitrationEntry>{{0, 255}, {1, 0}}));
+}
+
+TEST(Profile, every_lane_has_weight_in_an_arbitration_table) {
+  EXPECT_EQ(switch_findings("15", "{}"), "") << "the defaults serve all";
+  EXPECT_EQ(switch_findings("2", R"({"high": [{"lane": 1, "weight": 1}], "low": [{"lane": 0, "weight": 0}]})"),
+            "/arbitration: lane 0 has no weight in either table; its packets would never leave; give it an entry in "
+            "\"high\" or \"low\", or lower \"virtual_lanes\"\n");
+  EXPECT_EQ(switch_findings("1", R"({"high_limit": 256, "low": [{"lane": 15, "weight": 256}, {}]})"),
+            "/arbitration/high_limit: 256 is out of range; allowed is 0 to 255\n"
+            "/arbitration/low/0/lane: 15 is out of range; allowed is 0 to 14\n"
+            "/arbitration/low/0/weight: 256 is out of range; allowed is 0 to 255\n"
+            "/arbitration/low/1: the key \"lane\" is missing; data lane\n"
+            "/arbitration/low/1: the key \"weight\" is missing; what it may send in this turn, in units of 64 bytes; "
+            "0: no turn\n");
+  std::string many = R"({"lane": 0, "weight": 1})";
+  for (int i = 0; i < 64; ++i) many += R"(, {"lane": 0, "weight": 1})";
+  EXPECT_EQ(switch_findings("1", R"({"low": [)" + many + "]}"),
+            "/arbitration/low: 65 entries are more than a table has; at most 64\n");
 }
 
 // A loop that waits by polling must advance the clock, or it waits for ever at one instant.

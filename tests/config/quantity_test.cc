@@ -94,6 +94,21 @@ TEST(LinkRate, carries_the_encodings_of_ibv_port_attr) {
   EXPECT_EQ(hdr->active_width, 16u);
 }
 
+// Symbols of the code word * 10 bits / line rate of all lanes.
+TEST(LinkRate, a_code_word_takes_its_bits_over_the_line_rate) {
+  std::string problem, hint;
+  const auto time = [&](const char* rate, const char* fec) {
+    return to_ps(fec_block_time(*parse_link_rate(rate, &problem, &hint), fec));
+  };
+  EXPECT_EQ(time("EDR 4x", "none"), 0);
+  EXPECT_EQ(time("EDR 4x", "RS(528,514)"), 51'200);   // 5280 / 103.125 Gb/s
+  EXPECT_EQ(time("EDR 4x", "RS(271,257)"), 26'279);   // 26278.8
+  EXPECT_EQ(time("HDR 4x", "RS(544,514)"), 25'600);   // 5440 / 212.5
+  EXPECT_EQ(time("HDR 4x", "RS(271,257)"), 12'753);   // 12752.9
+  EXPECT_EQ(time("NDR 4x", "RS(544,514)"), 12'800);
+  EXPECT_EQ(time("FDR 4x", "RS(271,257)"), 48'178);   // 2710 / 56.25
+}
+
 TEST(LinkRate, a_data_rate_means_the_4x_link_of_that_rate) {
   std::string problem, hint;
   EXPECT_EQ(format_link_rate(*parse_link_rate("100 Gbps", &problem, &hint)), "EDR 4x");

@@ -125,6 +125,20 @@ TEST(Topology, ranges_and_types) {
       "/hosts/1: 7 is not an object; write a host as { … }\n");
 }
 
+TEST(Topology, what_a_link_of_a_rate_can_have) {
+  const auto link = [](const std::string& more) {
+    return findings(topology(kHosts, "", R"({"a": "a", "b": "b", )" + more + "}"));
+  };
+  EXPECT_EQ(link(R"x("rate": "EDR", "fec": "RS(528,514)", "credit_refresh_interval": "20971520 ps")x"), "");
+  EXPECT_EQ(link(R"x("rate": "QDR", "fec": "RS(528,514)")x"),
+            "/links/0/fec: QDR links have no forward error correction; leave it out, or choose a faster link\n");
+  for (const char* interval : {"10.24 ns", "20971521 ps"}) {
+    const std::string text = link(R"("rate": "EDR", "credit_refresh_interval": ")" + std::string(interval) + "\"");
+    EXPECT_NE(text.find("/links/0/credit_refresh_interval: "), std::string::npos) << text;
+    EXPECT_NE(text.find("allowed is 0, or more than 10.24 ns up to "), std::string::npos) << text;
+  }
+}
+
 TEST(Topology, larger_than_a_subnet) {
   std::string switches;
   for (int i = 0; i < 50'000; ++i) {

@@ -135,10 +135,11 @@ TEST(Credits, of_one_lane_do_not_stop_another) {
   EXPECT_EQ(b.numbers, (std::vector<std::uint32_t>{0, 2}));
 }
 
-TEST(Port, lanes_take_turns) {
+TEST(Port, lanes_take_turns_by_the_tables) {
   Simulation simulation;
   PortParams params;
   params.virtual_lanes = 3;
+  params.arbitration.low = {{0, 1}, {1, 1}, {2, 1}};
   Host a(simulation, 0, params), b(simulation, 1, params);
   connect(a.port, b.port, {kEdr4x, Duration(0)});
   for (std::uint32_t i = 0; i < 9; ++i) a.port.send(make_packet(2, 64, i, static_cast<std::uint8_t>(i / 3)));

@@ -1,0 +1,123 @@
+#include "sim/fabric/flow_control.h"
+
+#include <algorithm>
+
+namespace verbatim::fabric {
+
+FlowControl::FlowControl(const LinkParams& link, std::size_t lanes)
+    : interval_(link.credit_update_interval),
+      refresh_interval_(link.credit_refresh_interval),
+      propagation_(link.propagation),
+      packet_bytes_(link.credit_update_bytes),
+      packet_time_(link.byte_time.time_for(link.credit_update_bytes)),
+      lanes_(lanes) {
+  CHECK(lanes >= 1 && lanes <= kLanes && packet_bytes_ > 0);
+  const auto room = static_cast<std::int64_t>(lanes + 1);
+  CHECK(refresh_interval_ == Duration(0) || refresh_interval_ > room * packet_time_);
+  earliest_ = refresh_interval_ == Duration(0) ? kNever : Instant{} + refresh_interval_;
+  for (Lane& lane : lanes_) lane.refresh = earliest_;
+}
+
+void FlowControl::release(std::size_t lane, std::uint32_t blocks, Instant when) {
+  lanes_[lane].releases.insert_sorted({when, blocks},
+                                      [](const Release& a, const Release& b) { return a.when < b.when; });
+  earliest_ = std::min(earliest_, due(lanes_[lane], 0, lanes_[lane].refresh));
+}
+
+FlowControl::Walk FlowControl::begin(const LineClock& line) const {
+  Walk walk{line};
+  for (std::size_t i = 0; i < lanes_.size(); ++i) walk.refresh[i] = lanes_[i].refresh;
+  return walk;
+}
+
+Instant FlowControl::due(const Lane& lane, std::size_t told, Instant refresh) const {
+  if (told == lane.releases.size()) return refresh;
+  Instant when = lane.releases[told].when;
+  if (interval_ > Duration(0)) {
+    const std::int64_t interval = to_ps(interval_);
+    when = instant_from_ps((to_ps(when) + interval - 1) / interval * interval);
+  }
+  return std::min(when, refresh);
+}
+
+Instant FlowControl::earliest_due(const Walk& walk) const {
+  Instant earliest = kNever;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) earliest = std::min(earliest, due(walk, i));
+  return earliest;
+}
+
+bool FlowControl::step(Walk& walk, Instant end, Told* packet) const {
+  skip_rounds(walk, end);
+  const Instant start = std::max(walk.line.busy_until(), earliest_due(walk));
+  if (start >= end) return false;
+  std::size_t number = 0;
+  while (due(walk, number) > start) ++number;
+  const Lane& lane = lanes_[number];
+  std::uint32_t blocks = 0;
+  for (std::size_t& told = walk.told[number];
+       told < lane.releases.size() && lane.releases[told].when <= start; ++told) {
+    blocks += lane.releases[told].blocks;
+  }
+  if (refresh_interval_ > Duration(0)) walk.refresh[number] = start + refresh_interval_;
+  walk.line.begin(start);
+  walk.line.pass(packet_bytes_);
+  *packet = {number, blocks, walk.line.busy_until() + propagation_};
+  return true;
+}
+
+// Once the refreshes of all lanes have places of their own in the interval, every round is like the one before.
+void FlowControl::skip_rounds(Walk& walk, Instant end) const {
+  if (refresh_interval_ == Duration(0)) return;
+  const std::size_t count = lanes_.size();
+  Instant first = kNever;
+  for (std::size_t i = 0; i < count; ++i) {
+    first = std::min(first, walk.refresh[i]);
+    if (walk.told[i] < lanes_[i].releases.size()) end = std::min(end, lanes_[i].releases[walk.told[i]].when);
+  }
+  if (first < walk.line.busy_until() || end - first <= 2 * refresh_interval_) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (walk.refresh[i] - first > refresh_interval_ - packet_time_) return;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (std::chrono::abs(walk.refresh[i] - walk.refresh[j]) < packet_time_) return;
+    }
+  }
+  const Duration skipped = ((end - first) / refresh_interval_ - 1) * refresh_interval_;
+  for (std::size_t i = 0; i < count; ++i) walk.refresh[i] += skipped;
+}
+
+void FlowControl::commit(const Walk& walk) {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    for (std::size_t n = walk.told[i]; n > 0; --n) lanes_[i].releases.pop_front();
+    lanes_[i].refresh = walk.refresh[i];
+  }
+  earliest_ = earliest_due(begin(walk.line));
+}
+
+Instant FlowControl::data_start(const LineClock& line, Instant at) const {
+  at = std::max(at, line.busy_until());
+  if (earliest_ >= at) return at;
+  Walk walk = begin(line);
+  Told packet;
+  while (earliest_due(walk) < at) {
+    CHECK(step(walk, at + Duration(1), &packet));
+    at = std::max(at, walk.line.busy_until());
+  }
+  return at;
+}
+
+Instant FlowControl::told_at(const LineClock& line, std::size_t lane, std::uint32_t blocks) const {
+  std::uint32_t known = 0;
+  for (std::size_t i = 0; i < lanes_[lane].releases.size(); ++i) known += lanes_[lane].releases[i].blocks;
+  if (known < blocks) return kNever;
+  Walk walk = begin(line);
+  Told packet;
+  while (step(walk, kNever, &packet)) {
+    if (packet.lane != lane) continue;
+    if (packet.blocks >= blocks) return packet.arrival;
+    blocks -= packet.blocks;
+  }
+  CHECK(false);
+  return kNever;
+}
+
+}  // namespace verbatim::fabric

@@ -1,0 +1,99 @@
+// The receiver's half of a link's flow control (IBA 7.9.4): what the device has taken out of the input buffer, and the
+// flow control packets that tell the far end so. They go over the same line as the data packets that leave by this
+// port, one for each lane at a time, and each tells all that is free when it starts.
+//
+// Who goes first: a flow control packet that is due goes ahead of every data packet, but one that falls due in the
+// instant in which a data packet starts goes behind it; of several, the one for the lowest lane.
+//
+// Nothing of this is an event. The packets that have left by a time are worked out when somebody asks, from what was
+// released and when data packets started; both are known up to then. So the far end, waiting for credits, asks when
+// they will come as far as is known, and is told to ask again when that changes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/ring.h"
+#include "sim/core/time.h"
+#include "sim/fabric/channel.h"
+
+namespace verbatim::fabric {
+
+class FlowControl {
+ public:
+  static constexpr std::size_t kLanes = 15;  // VL15 has no flow control
+
+  // A flow control packet at the far end.
+  struct Told {
+    std::size_t lane = 0;
+    std::uint32_t blocks = 0;  // released since the one before
+    Instant arrival{};
+  };
+
+  FlowControl(const LinkParams& link, std::size_t lanes);
+
+  // `blocks` of a lane are free at `when`, now or later.
+  void release(std::size_t lane, std::uint32_t blocks, Instant when);
+
+  // Puts every flow control packet on `line` that leaves before `now`, and hands it to told(const Told&).
+  template <class Receiver>
+  void advance(LineClock& line, Instant now, Receiver told) {
+    if (std::max(line.busy_until(), earliest_) >= now) return;
+    Walk walk = begin(line);
+    Told packet;
+    while (step(walk, now, &packet)) {
+      ++sent_;
+      told(packet);
+    }
+    commit(walk);
+    line = walk.line;
+  }
+
+  // When a data packet that is ready at `at` can start, as far as is known.
+  Instant data_start(const LineClock& line, Instant at) const;
+  // When the far end learns of `blocks` more on a lane, as far as is known; kNever: not known yet.
+  Instant told_at(const LineClock& line, std::size_t lane, std::uint32_t blocks) const;
+
+  // Flow control packets that have left; those repeated in idle times are not among them.
+  std::uint64_t sent() const { return sent_; }
+
+ private:
+  struct Release {
+    Instant when;
+    std::uint32_t blocks = 0;
+  };
+  struct Lane {
+    Ring<Release> releases;  // by time; those that no packet has told yet
+    Instant refresh;         // due then even with nothing to tell
+  };
+  // How far things have gone; advanced in earnest or to look ahead.
+  struct Walk {
+    LineClock line;
+    std::array<std::size_t, kLanes> told{};  // releases that have been told, by lane
+    std::array<Instant, kLanes> refresh{};
+  };
+
+  Walk begin(const LineClock& line) const;
+  // When the next packet for `lane` is due, once so many of its releases have been told.
+  Instant due(const Lane& lane, std::size_t told, Instant refresh) const;
+  Instant due(const Walk& walk, std::size_t lane) const {
+    return due(lanes_[lane], walk.told[lane], walk.refresh[lane]);
+  }
+  Instant earliest_due(const Walk& walk) const;
+  // The next flow control packet, if it starts before `end`.
+  bool step(Walk& walk, Instant end, Told* packet) const;
+  // Leaves out whole rounds of refreshes in which nothing else happens.
+  void skip_rounds(Walk& walk, Instant end) const;
+  void commit(const Walk& walk);
+
+  const Duration interval_, refresh_interval_, propagation_;
+  const std::uint32_t packet_bytes_;
+  const Duration packet_time_;
+  std::vector<Lane> lanes_;
+  Instant earliest_;  // when the next packet is due
+  std::uint64_t sent_ = 0;
+};
+
+}  // namespace verbatim::fabric

@@ -1,0 +1,209 @@
+// Lane arbitration (IBA 7.6.9) and the cost of flow control packets (IBA 7.9.4). Packets here have 64 bytes of payload:
+// 90 on the wire, of which 88 count as weight.
+#include <string>
+
+#include "sim/fabric/vl_arbiter.h"
+#include "tests/fabric/net.h"
+
+namespace verbatim::fabric {
+namespace {
+
+// The lanes in the order in which they send `count` packets, when those of `eligible` always have one.
+std::string order(const ArbitrationTables& tables, std::uint32_t eligible, int count, std::uint32_t wire_bytes = 90) {
+  VlArbiter arbiter(tables.or_default());
+  std::string lanes;
+  for (int i = 0; i < count; ++i) {
+    lanes += std::to_string(arbiter.pick(eligible).value) + " ";
+    arbiter.charge(wire_bytes);
+  }
+  return lanes;
+}
+
+TEST(Arbitration, a_lane_alone_always_sends) {
+  EXPECT_EQ(order({}, 0b1, 4), "0 0 0 0 ");
+  EXPECT_EQ(order({}, 0b1000, 4), "3 3 3 3 ");
+}
+
+// By default one packet of lane 0, which has high priority, then one of another lane; each of those has 256 bytes,
+// which ends with the third packet.
+TEST(Arbitration, defaults_are_those_of_opensm) {
+  EXPECT_EQ(order({}, 0b111, 14), "0 1 0 1 0 1 0 2 0 2 0 2 0 1 ");
+}
+
+// Weight 2 is 128 bytes: the second packet begins with 40 left. Weight 1 is used up by one.
+TEST(Arbitration, weights_are_units_of_64_bytes_and_end_with_the_packet_that_exceeds_them) {
+  EXPECT_EQ(order({0, {}, {{0, 2}, {1, 1}, {2, 0}}}, 0b11, 7), "0 0 1 0 0 1 0 ");
+  EXPECT_EQ(order({0, {}, {{0, 2}, {1, 1}}}, 0b11, 6, 130), "0 1 0 1 0 1 ") << "128 of them count: exactly 2 units";
+  EXPECT_EQ(order({0, {}, {{0, 2}, {1, 1}}}, 0b11, 6, 126), "0 0 1 0 0 1 ") << "124: four are left";
+}
+
+TEST(Arbitration, a_lane_may_have_several_entries) {
+  EXPECT_EQ(order({0, {}, {{0, 1}, {1, 1}, {0, 1}, {2, 1}}}, 0b111, 8), "0 1 0 2 0 1 0 2 ");
+}
+
+// 4096 bytes: the 47th packet begins with 4096 - 46 * 88 = 48 left.
+TEST(Arbitration, high_priority_gives_way_after_its_limit) {
+  std::string expected;
+  for (int i = 0; i < 47; ++i) expected += "0 ";
+  expected += "1 ";
+  EXPECT_EQ(order({1, {{0, 1}}, {{1, 1}}}, 0b11, 96), expected + expected);
+  EXPECT_EQ(order({0, {{0, 1}}, {{1, 1}}}, 0b11, 4), "0 1 0 1 ");
+  EXPECT_EQ(order({255, {{0, 1}}, {{1, 1}}}, 0b11, 1000).find('1'), std::string::npos);
+}
+
+TEST(Arbitration, a_pause_gives_high_priority_its_limit_again) {
+  VlArbiter arbiter({0, {{0, 1}}, {{1, 1}}});
+  EXPECT_EQ(arbiter.pick(0b11).value, 0);
+  arbiter.charge(90);
+  arbiter.pause();
+  EXPECT_EQ(arbiter.pick(0b11).value, 0);
+}
+
+TEST(Arbitration, management_goes_before_all) {
+  VlArbiter arbiter({255, {{0, 1}}, {}});
+  EXPECT_EQ(arbiter.pick(1u << 15 | 1), kManagementLane);
+}
+
+// Management packets take no credits: with the far buffer full they still go, before data that could.
+TEST(Port, management_packets_need_no_credits_and_go_first) {
+  Simulation simulation;
+  PortParams params;
+  params.virtual_lanes = 2;
+  params.input_buffer_bytes = 66 * 64;
+  Host a(simulation, 0, params), b(simulation, 1, params);
+  b.release = false;
+  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  a.port.send(make_packet(2, 4096, 0, 0));
+  a.port.send(make_packet(2, 4096, 1, 0));
+  a.port.send(make_packet(2, 256, 2, 1));
+  a.port.send(make_packet(2, 256, 3, 15));
+  simulation.engine.run();
+  EXPECT_EQ(b.numbers, (std::vector<std::uint32_t>{0, 3, 2}));
+  b.port.release(*b.kept[1]);
+  EXPECT_EQ(a.port.credits(ib::VirtualLane{0}), 1u);
+}
+
+struct TwoWays {
+  Simulation simulation;
+  Host a, b;
+  explicit TwoWays(const LinkParams& link, std::uint32_t lanes = 1) : a(simulation, 0, of(lanes)), b(simulation, 1, of(lanes)) {
+    connect(a.port, b.port, link);
+  }
+  static PortParams of(std::uint32_t lanes) {
+    PortParams params;
+    params.virtual_lanes = lanes;
+    return params;
+  }
+  // a's packet of 26 bytes is released by b at its tail, 26 * 80; b's own packet is sent at `when`.
+  Instant head_of_answer(std::int64_t when) {
+    a.port.send(make_packet(2, 0));
+    simulation.engine.run_until(at(when));
+    b.port.send(make_packet(1, 0));
+    simulation.engine.run();
+    return a.arrivals.at(0).head;
+  }
+};
+
+// The flow control packet takes 8 bytes from the release at r: a data packet sent at r goes before it, one sent in
+// (r, r + 8 * byte time) waits for its end.
+TEST(FlowControl, takes_its_bytes_on_the_way_back) {
+  const std::int64_t r = 26 * 80;
+  EXPECT_EQ(TwoWays({kEdr4x, Duration(0)}).head_of_answer(r), at(r + 8 * 80));
+  EXPECT_EQ(TwoWays({kEdr4x, Duration(0)}).head_of_answer(r + 1), at(r + 8 * 80 + 8 * 80));
+  EXPECT_EQ(TwoWays({kEdr4x, Duration(0)}).head_of_answer(r + 639), at(r + 8 * 80 + 8 * 80));
+  EXPECT_EQ(TwoWays({kEdr4x, Duration(0)}).head_of_answer(r + 640), at(r + 640 + 8 * 80));
+}
+
+// Behind a data packet that started before: the credits come with its end, and 8 bytes.
+TEST(FlowControl, waits_for_the_packet_on_the_line) {
+  for (const bool other_way_is_busy : {false, true}) {
+    Simulation simulation;
+    PortParams small;
+    small.input_buffer_bytes = 66 * 64;
+    Host a(simulation, 0), b(simulation, 1, small);
+    b.release = false;
+    connect(a.port, b.port, {kEdr4x, Duration(0)});
+    a.port.send(make_packet(2, 4096, 0));
+    a.port.send(make_packet(2, 4096, 1));
+    simulation.engine.run_until(at(1'000'000));
+    if (other_way_is_busy) b.port.send(make_packet(1, 1024));
+    simulation.engine.run_until(at(1'000'001));
+    b.port.release(*b.kept[0]);
+    const std::int64_t leaves = other_way_is_busy ? 1'000'000 + 1050 * 80 : 1'000'001;
+    expect_arrival_at(simulation, b, 2, at(leaves + 8 * 80 + 8 * 80));
+  }
+}
+
+// With a refresh interval R one leaves at R, 2 R, … though nothing is to be told; each delays what is sent behind it.
+TEST(FlowControl, is_repeated_at_the_refresh_interval) {
+  LinkParams link{kEdr4x, Duration(0)};
+  link.credit_refresh_interval = Duration(20'971'520);
+  for (const std::int64_t round : {1, 2, 1000}) {
+    const std::int64_t due = round * 20'971'520;
+    for (const std::int64_t sent : {due, due + 1, due + 639, due + 640}) {
+      TwoWays two(link);
+      two.simulation.engine.run_until(at(sent));
+      two.b.port.send(make_packet(1, 0));
+      two.simulation.engine.run();
+      const std::int64_t start = sent == due ? due : due + 640;
+      EXPECT_EQ(two.a.arrivals.at(0).head, at(start + 8 * 80)) << round << " " << sent - due;
+    }
+  }
+}
+
+TEST(FlowControl, costs_no_event_while_nobody_waits) {
+  LinkParams link{kEdr4x, Duration(0)};
+  link.credit_refresh_interval = Duration(20'971'520);
+  TwoWays two(link, 4);
+  for (std::uint32_t i = 0; i < 10; ++i) two.a.port.send(make_packet(2, 64, i, static_cast<std::uint8_t>(i % 4)));
+  two.simulation.engine.run();
+  EXPECT_TRUE(two.simulation.engine.empty());
+  EXPECT_LE(two.simulation.engine.events_executed(), 20u);
+}
+
+// Three releases while the line is busy are told by one packet.
+TEST(FlowControl, tells_everything_at_once) {
+  Simulation simulation;
+  Host a(simulation, 0), b(simulation, 1);
+  b.release = false;
+  connect(a.port, b.port, {kEdr4x, Duration(0)});
+  for (std::uint32_t i = 0; i < 3; ++i) a.port.send(make_packet(2, 64, i));
+  simulation.engine.run();
+  b.port.send(make_packet(1, 4096));
+  for (const ib::PacketPtr& packet : b.kept) {
+    simulation.engine.run_until(simulation.engine.now() + Duration(1'000));
+    b.port.release(*packet);
+  }
+  simulation.engine.run_until(at(1'000'000));
+  EXPECT_EQ(a.port.credits(ib::VirtualLane{0}), 65536u / 64);
+  EXPECT_EQ(b.port.flow_control_packets(), 1u);
+}
+
+// Two packets of one input for two outputs: with a speed-up of 1 the second leaves when the first has left.
+TEST(Crossbar, reads_as_many_packets_of_an_input_as_its_speedup) {
+  for (const std::uint32_t speedup : {0u, 1u, 2u}) {
+    Simulation simulation;
+    SwitchProfile profile;
+    profile.core_clock_hz = 400'000'000;
+    profile.crossbar_speedup = speedup;
+    Host one(simulation, 0), two(simulation, 1), three(simulation, 2);
+    Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile,
+               {ComponentId{3}, ComponentId{4}, ComponentId{5}});
+    hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}, PortNumber{3}});
+    connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(10'000)});
+    connect(two.port, hub.port(PortNumber{2}), {kQdr4x, Duration(10'000)});
+    connect(three.port, hub.port(PortNumber{3}), {kQdr4x, Duration(10'000)});
+    one.port.send(make_packet(2, 1024));
+    one.port.send(make_packet(3, 1024));
+    simulation.engine.run();
+    const auto edge_after = [](std::int64_t ps) { return (ps + 2499) / 2500 * 2500; };
+    const std::int64_t first = edge_after(8 * 80 + 10'000) + 36 * 2500;
+    const std::int64_t second = edge_after((1050 + 8) * 80 + 10'000) + 36 * 2500;
+    const std::int64_t waits = speedup == 1 ? first + 1050 * 250 : second;
+    EXPECT_EQ(two.arrivals.at(0).head, at(first + 8 * 250 + 10'000));
+    EXPECT_EQ(three.arrivals.at(0).head, at(waits + 8 * 250 + 10'000));
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::fabric

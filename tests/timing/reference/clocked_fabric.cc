@@ -1,0 +1,480 @@
+// The clocked reference: links, credits, lane arbitration and switches, stepped byte by byte and cycle by cycle with
+// nothing clever. It shares no code with sim/fabric. Time goes from one edge to the next: of a line's byte clock, of a
+// switch's core clock, of a timer. At each edge, in this order:
+//
+//   1. bytes leave lines, and bytes come out at the far ends;
+//   2. switches whose clock ticks look packets up and move them through their pipelines;
+//   3. buffer space becomes free, timers of flow control fire;
+//   4. idle lines start a data packet, unless a flow control packet has been due since before;
+//   5. adapters are handed packets, the first of which may start at once;
+//   6. lines that are still idle start a flow control packet that is due.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <limits>
+
+#include "tests/timing/reference/fabric_case.h"
+
+namespace verbatim::timing {
+namespace {
+
+constexpr std::int64_t kNo = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint32_t kCounter = 4096;  // FCTBS, FCCL and ABR have 12 bits
+
+std::uint32_t blocks(std::uint32_t wire_bytes) { return (wire_bytes + 63) / 64; }
+
+// Edge `n` of a clock with `per` edges in `ps` picoseconds, rounded up to a picosecond.
+std::int64_t edge_time(std::uint64_t n, std::uint64_t ps, std::uint64_t per) {
+  if (per == 1) return static_cast<std::int64_t>(n * ps);
+  return static_cast<std::int64_t>((static_cast<unsigned __int128>(n) * ps + per - 1) / per);
+}
+
+using CanSend = std::array<bool, 15>;  // by lane
+
+// Weighted round robin as IBA 7.6.9.2 words it: one table.
+struct ReferenceTable {
+  std::vector<Weight> entries;
+  std::size_t pointer = 0;
+  std::int64_t available = 0;  // in 4-byte units
+
+  void restart() { available = entries.empty() ? 0 : entries[pointer].weight * 16; }
+  // Inspects entries until one can send; -1 after a full round, and then as it was.
+  int inspect(const CanSend& can_send) {
+    const std::size_t old_pointer = pointer;
+    const std::int64_t old_available = available;
+    for (std::size_t inspected = 0; inspected <= entries.size() && !entries.empty(); ++inspected) {
+      if (available > 0 && can_send[entries[pointer].lane]) return static_cast<int>(entries[pointer].lane);
+      pointer = pointer + 1 == entries.size() ? 0 : pointer + 1;
+      restart();
+    }
+    pointer = old_pointer;
+    available = old_available;
+    return -1;
+  }
+};
+
+struct Waiting {
+  std::uint32_t packet = 0;
+  int buffer_port = -1;  // the switch port whose buffer holds it
+  std::uint32_t buffer_lane = 0;
+};
+
+// What the transmitter puts on the line, or a packet on it: one byte after the other.
+struct Unit {
+  bool is_data = false;
+  Waiting waiting;
+  std::uint32_t lane = 0;
+  std::uint32_t length = 0, position = 0;
+  std::uint32_t head_at = 0, tail_at = 0;  // byte counts
+  std::uint32_t credit_limit = 0;          // FCCL
+};
+
+struct FlyingByte {
+  std::int64_t arrives = 0;
+  Unit unit;  // position: of this byte, from 1
+};
+
+struct ReceiveLane {
+  std::uint32_t capacity = 0, used = 0, received = 0;  // blocks; received is ABR
+  std::uint64_t freed = 0, told = 0;                   // blocks since the beginning
+  std::int64_t due_since = kNo;
+  std::int64_t last_update = 0;
+};
+
+struct Moving {  // in a switch, between its head's arrival and an output queue
+  std::uint32_t packet = 0;
+  std::uint32_t lane = 0;
+  std::int64_t head = 0;
+  bool tail_is_in = false;
+  bool looked_up = false;
+  bool counting = false;
+  std::uint32_t cycles_left = 0;
+  std::uint32_t out = 0;
+};
+
+struct ReferencePort {
+  std::uint32_t device = 0;
+  int peer = -1;
+  const LinkCase* link = nullptr;
+  std::uint32_t lanes = 1;
+  // Transmitter.
+  std::vector<std::deque<Waiting>> queue;
+  std::vector<std::uint32_t> limit, sent;  // FCCL and FCTBS
+  ReferenceTable high, low;
+  std::int64_t high_counter = 0;
+  bool sending = false;
+  Unit unit;
+  std::int64_t since = 0, last_edge = -1, next_byte = kNo;
+  std::uint64_t edges = 0;
+  // The line.
+  std::deque<FlyingByte> flying;
+  // Receiver.
+  std::vector<ReceiveLane> input;
+  std::vector<std::pair<std::int64_t, std::pair<std::uint32_t, std::uint32_t>>> frees;  // time, lane, blocks
+  // Switch input.
+  std::deque<Moving> moving;
+  std::uint64_t next_lookup_cycle = 0;
+  std::uint32_t being_read = 0;  // packets leaving this buffer through the crossbar
+  // Adapter: what it sends, by time.
+  std::deque<std::uint32_t> outgoing;
+};
+
+class ClockedFabric {
+ public:
+  explicit ClockedFabric(const FabricCase& fabric) : fabric_(fabric) { build(); }
+
+  std::vector<Passing> run() {
+    std::int64_t next = 0;
+    while (arrived_ < fabric_.packets.size() && next != kNo && next < 20'000'000'000) {
+      now_ = next;
+      bytes();
+      switches();
+      free_space();
+      for (std::uint32_t p = 0; p < ports_.size(); ++p) start_data(p);
+      hand_over();
+      for (std::uint32_t p = 0; p < ports_.size(); ++p) start_flow_control(p);
+      for (ReferencePort& port : ports_) {
+        if (!port.sending) reset_high(port);
+      }
+      next = next_edge();
+    }
+    std::sort(log_.begin(), log_.end());
+    return log_;
+  }
+
+ private:
+  void build() {
+    for (std::uint32_t d = 0; d < fabric_.devices.size(); ++d) {
+      const DeviceCase& device = fabric_.devices[d];
+      for (std::uint32_t i = 0; i < device.ports; ++i) {
+        ReferencePort port;
+        port.device = d;
+        port.high.entries = device.high;
+        port.low.entries = device.low;
+        port.high.restart();
+        port.low.restart();
+        ports_.push_back(port);
+        reset_high(ports_.back());
+      }
+      cycle_.push_back(0);
+      first_.push_back(fabric_.first_port(d));
+    }
+    for (std::uint32_t i = 0; i < fabric_.packets.size(); ++i) {
+      ports_[first_[fabric_.packets[i].from]].outgoing.push_back(i);
+    }
+    for (const LinkCase& link : fabric_.links) {
+      const std::uint32_t a = fabric_.first_port(link.device[0]) + link.port[0] - 1;
+      const std::uint32_t b = fabric_.first_port(link.device[1]) + link.port[1] - 1;
+      const std::uint32_t lanes =
+          std::min(fabric_.devices[link.device[0]].lanes, fabric_.devices[link.device[1]].lanes);
+      for (const auto& [here, there] : {std::pair(a, b), std::pair(b, a)}) {
+        ReferencePort& port = ports_[here];
+        port.peer = static_cast<int>(there);
+        port.link = &link;
+        port.lanes = lanes;
+        port.queue.resize(lanes);
+        port.input.resize(lanes);
+        for (ReceiveLane& lane : port.input) lane.capacity = fabric_.devices[port.device].buffer_bytes / 64;
+        // Link initialisation has told the free space of the far end.
+        port.limit.assign(lanes, fabric_.devices[ports_[there].device].buffer_bytes / 64 % kCounter);
+        port.sent.assign(lanes, 0);
+      }
+    }
+  }
+
+  void reset_high(ReferencePort& port) {
+    const std::uint32_t limit = fabric_.devices[port.device].high_limit;
+    port.high_counter = limit == 0 ? 1 : limit * 1024;  // 4-byte units
+  }
+
+  void log(std::uint32_t port, Moment moment, std::uint32_t packet) {
+    log_.push_back({port, now_, moment, packet});
+  }
+
+  static void wait_for_byte(ReferencePort& port) {
+    port.next_byte = port.since + edge_time(port.edges + 1, port.link->rate.ps, port.link->rate.per_bytes);
+  }
+
+  void begin(ReferencePort& port, const Unit& unit) {
+    port.unit = unit;
+    port.sending = true;
+    if (port.last_edge != now_) {  // the byte clock starts anew after a gap
+      port.since = now_;
+      port.edges = 0;
+    }
+    wait_for_byte(port);
+  }
+
+  // 1.
+  void bytes() {
+    for (ReferencePort& port : ports_) {
+      if (port.next_byte != now_) continue;
+      ++port.edges;
+      ++port.unit.position;
+      port.last_edge = now_;
+      port.flying.push_back({now_ + port.link->propagation_ps, port.unit});
+      const Unit& unit = port.unit;
+      if (unit.is_data && unit.position == unit.tail_at && unit.waiting.buffer_port >= 0) {
+        ReferencePort& buffer = ports_[static_cast<std::size_t>(unit.waiting.buffer_port)];
+        --buffer.being_read;
+        buffer.frees.push_back(
+            {now_, {unit.waiting.buffer_lane, blocks(fabric_.packets[unit.waiting.packet].wire_bytes)}});
+      }
+      port.sending = unit.position < unit.length;
+      port.next_byte = kNo;
+      if (port.sending) wait_for_byte(port);
+    }
+    for (ReferencePort& port : ports_) {
+      while (!port.flying.empty() && port.flying.front().arrives == now_) {
+        byte_comes(static_cast<std::uint32_t>(port.peer), port.flying.front().unit);
+        port.flying.pop_front();
+      }
+    }
+  }
+
+  void byte_comes(std::uint32_t in, const Unit& unit) {
+    ReferencePort& port = ports_[in];
+    if (!unit.is_data) {
+      if (unit.position == unit.length) port.limit[unit.lane] = unit.credit_limit;
+      return;
+    }
+    const std::uint32_t number = unit.waiting.packet;
+    const PacketCase& packet = fabric_.packets[number];
+    const bool at_switch = fabric_.devices[port.device].is_switch;
+    if (unit.position == unit.head_at) {
+      log(in, Moment::kHead, number);
+      ReceiveLane& lane = port.input[unit.lane];
+      lane.received = (lane.received + blocks(packet.wire_bytes)) % kCounter;
+      lane.used += blocks(packet.wire_bytes);
+      if (lane.used > lane.capacity) log(in, Moment::kHead, ~0u);  // never in the event model: a disagreement
+      if (at_switch) port.moving.push_back({number, unit.lane, now_});
+    }
+    if (unit.position == unit.tail_at) {
+      for (Moving& moving : port.moving) {
+        if (moving.packet == number) moving.tail_is_in = true;
+      }
+      if (at_switch) return;
+      log(in, Moment::kTail, number);
+      port.frees.push_back({now_ + packet.keep_ps, {unit.lane, blocks(packet.wire_bytes)}});
+      ++arrived_;
+    }
+  }
+
+  // 2.
+  void switches() {
+    for (std::uint32_t d = 0; d < fabric_.devices.size(); ++d) {
+      const DeviceCase& device = fabric_.devices[d];
+      if (!device.is_switch || edge_time(cycle_[d], 1'000'000'000'000, device.clock_hz) != now_) continue;
+      std::vector<std::pair<std::pair<std::int64_t, std::uint32_t>, Moving>> done;
+      const std::uint32_t first = first_[d];
+      for (std::uint32_t p = first; p < first + device.ports; ++p) tick_input(d, first, p, &done);
+      std::sort(done.begin(), done.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (const auto& [order, moving] : done) {
+        ReferencePort& out = ports_[moving.out];
+        out.queue[fabric_.packets[moving.packet].level % out.lanes].push_back(
+            {moving.packet, static_cast<int>(order.second), moving.lane});
+      }
+      ++cycle_[d];
+    }
+  }
+
+  void tick_input(std::uint32_t d, std::uint32_t first, std::uint32_t p,
+                  std::vector<std::pair<std::pair<std::int64_t, std::uint32_t>, Moving>>* done) {
+    const DeviceCase& device = fabric_.devices[d];
+    ReferencePort& port = ports_[p];
+    for (Moving& moving : port.moving) {
+      if (moving.counting) --moving.cycles_left;
+    }
+    for (Moving& moving : port.moving) {
+      if (moving.looked_up) continue;
+      if (cycle_[d] < port.next_lookup_cycle) break;
+      moving.looked_up = true;
+      moving.out = first + device.output[fabric_.packets[moving.packet].to] - 1;
+      port.next_lookup_cycle = cycle_[d] + device.lookup_interval_cycles;
+    }
+    for (Moving& moving : port.moving) {
+      if (!moving.looked_up || moving.counting) continue;
+      const Rate& in = port.link->rate;
+      const Rate& out = ports_[moving.out].link->rate;
+      const bool output_is_faster = out.ps * in.per_bytes < in.ps * out.per_bytes;
+      if (output_is_faster && !moving.tail_is_in) continue;
+      moving.counting = true;
+      moving.cycles_left = device.cut_through_cycles;
+    }
+    for (std::size_t i = 0; i < port.moving.size();) {
+      const Moving moving = port.moving[i];
+      if (!moving.counting || moving.cycles_left > 0) {
+        ++i;
+        continue;
+      }
+      done->push_back({{moving.head, p}, moving});
+      port.moving.erase(port.moving.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
+  // 3.
+  void free_space() {
+    for (ReferencePort& port : ports_) {
+      if (port.link == nullptr) continue;
+      for (std::size_t i = 0; i < port.frees.size();) {
+        if (port.frees[i].first != now_) {
+          ++i;
+          continue;
+        }
+        const auto [number, count] = port.frees[i].second;
+        port.input[number].used -= count;
+        port.input[number].freed += count;
+        port.frees.erase(port.frees.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+      const std::int64_t interval = port.link->credit_interval_ps, refresh = port.link->refresh_interval_ps;
+      const bool tick = interval == 0 || now_ % interval == 0;
+      for (ReceiveLane& lane : port.input) {
+        if (lane.due_since != kNo) continue;
+        if (tick && lane.freed != lane.told) lane.due_since = now_;
+        if (refresh > 0 && now_ == lane.last_update + refresh) lane.due_since = now_;
+      }
+    }
+  }
+
+  // 4.
+  void start_data(std::uint32_t p) {
+    ReferencePort& port = ports_[p];
+    if (port.link == nullptr || port.sending || is_idle(port)) return;
+    for (const ReceiveLane& lane : port.input) {
+      if (lane.due_since < now_) return;  // a flow control packet goes first
+    }
+    CanSend can_send{};
+    for (std::uint32_t n = 0; n < port.lanes; ++n) can_send[n] = may_go(port, n);
+    const int chosen = arbitrate(port, can_send);
+    if (chosen < 0) return;
+    const auto lane = static_cast<std::uint32_t>(chosen);
+    const Waiting waiting = port.queue[lane].front();
+    port.queue[lane].pop_front();
+    const std::uint32_t bytes = fabric_.packets[waiting.packet].wire_bytes;
+    port.sent[lane] = (port.sent[lane] + blocks(bytes)) % kCounter;
+    if (waiting.buffer_port >= 0) ++ports_[static_cast<std::size_t>(waiting.buffer_port)].being_read;
+    log(p, Moment::kStart, waiting.packet);
+    Unit unit;
+    unit.is_data = true;
+    unit.waiting = waiting;
+    unit.lane = lane;
+    unit.length = port.link->bytes_before + bytes + port.link->bytes_after;
+    unit.head_at = port.link->bytes_before + 8;
+    unit.tail_at = port.link->bytes_before + bytes;
+    begin(port, unit);
+  }
+
+  bool may_go(const ReferencePort& port, std::uint32_t lane) const {
+    if (port.queue[lane].empty()) return false;
+    const Waiting& first = port.queue[lane].front();
+    const std::uint32_t speedup = fabric_.devices[port.device].crossbar_speedup;
+    if (speedup > 0 && first.buffer_port >= 0 &&
+        ports_[static_cast<std::size_t>(first.buffer_port)].being_read >= speedup) {
+      return false;
+    }
+    const std::uint32_t after = port.sent[lane] + blocks(fabric_.packets[first.packet].wire_bytes);
+    return (port.limit[lane] + 2 * kCounter - after) % kCounter <= 2048;
+  }
+
+  int arbitrate(ReferencePort& port, const CanSend& can_send) {
+    const std::uint32_t limit = fabric_.devices[port.device].high_limit;
+    int lane = port.high_counter > 0 ? port.high.inspect(can_send) : -1;
+    ReferenceTable* table = &port.high;
+    if (lane < 0) {
+      reset_high(port);
+      lane = port.low.inspect(can_send);
+      table = &port.low;
+    }
+    if (lane < 0) {
+      lane = port.high.inspect(can_send);
+      table = &port.high;
+    }
+    if (lane < 0) return -1;
+    const std::uint32_t number = port.queue[static_cast<std::size_t>(lane)].front().packet;
+    const std::int64_t length = (fabric_.packets[number].wire_bytes - 2) / 4;  // PktLen of the LRH
+    table->available -= length;
+    if (table == &port.high && limit != 255) port.high_counter -= length;
+    return lane;
+  }
+
+  // 5.
+  void hand_over() {
+    for (std::uint32_t p = 0; p < ports_.size(); ++p) {
+      ReferencePort& port = ports_[p];
+      bool any = false;
+      while (!port.outgoing.empty() && fabric_.packets[port.outgoing.front()].send_ps == now_) {
+        const std::uint32_t number = port.outgoing.front();
+        port.outgoing.pop_front();
+        any = true;
+        const bool alone = is_idle(port);
+        port.queue[fabric_.packets[number].level % port.lanes].push_back({number, -1, 0});
+        if (alone) start_data(p);
+      }
+      if (any) start_data(p);
+    }
+  }
+
+  static bool is_idle(const ReferencePort& port) {
+    return std::all_of(port.queue.begin(), port.queue.end(), [](const auto& queue) { return queue.empty(); });
+  }
+
+  // 6.
+  void start_flow_control(std::uint32_t p) {
+    ReferencePort& port = ports_[p];
+    if (port.link == nullptr || port.sending) return;
+    for (std::uint32_t n = 0; n < port.lanes; ++n) {
+      ReceiveLane& lane = port.input[n];
+      if (lane.due_since == kNo) continue;
+      Unit unit;
+      unit.lane = n;
+      unit.length = port.link->credit_bytes;
+      unit.credit_limit = (lane.received + std::min(lane.capacity - lane.used, 2048u)) % kCounter;
+      lane.told = lane.freed;
+      lane.due_since = kNo;
+      lane.last_update = now_;
+      begin(port, unit);
+      return;
+    }
+  }
+
+  std::int64_t next_edge() const {
+    std::int64_t next = kNo;
+    const auto consider = [&](std::int64_t t) {
+      if (t > now_) next = std::min(next, t);
+    };
+    for (const ReferencePort& port : ports_) {
+      if (port.link == nullptr) continue;
+      consider(port.next_byte);
+      if (!port.flying.empty()) consider(port.flying.front().arrives);
+      for (const auto& free : port.frees) consider(free.first);
+      const std::int64_t interval = port.link->credit_interval_ps;
+      if (interval > 0) consider((now_ / interval + 1) * interval);
+      if (port.link->refresh_interval_ps == 0) continue;
+      for (const ReceiveLane& lane : port.input) consider(lane.last_update + port.link->refresh_interval_ps);
+    }
+    for (std::uint32_t d = 0; d < fabric_.devices.size(); ++d) {
+      if (fabric_.devices[d].is_switch) {
+        consider(edge_time(cycle_[d], 1'000'000'000'000, fabric_.devices[d].clock_hz));
+      }
+    }
+    for (const ReferencePort& port : ports_) {
+      if (!port.outgoing.empty()) consider(fabric_.packets[port.outgoing.front()].send_ps);
+    }
+    return next;
+  }
+
+  const FabricCase& fabric_;
+  std::vector<ReferencePort> ports_;
+  std::vector<std::uint32_t> first_;  // port of each device
+  std::vector<std::uint64_t> cycle_;  // next cycle of each switch's clock
+  std::vector<Passing> log_;
+  std::size_t arrived_ = 0;
+  std::int64_t now_ = 0;
+};
+
+}  // namespace
+
+std::vector<Passing> run_reference(const FabricCase& fabric) { return ClockedFabric(fabric).run(); }
+
+}  // namespace verbatim::timing

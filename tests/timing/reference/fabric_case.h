@@ -1,0 +1,82 @@
+// A small fabric with its traffic: the plain data that the event model and the clocked reference are both given.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace verbatim::timing {
+
+struct Rate {  // picoseconds per byte, as a ratio
+  std::uint64_t ps = 80, per_bytes = 1;
+};
+
+struct Weight {
+  std::uint32_t lane = 0, weight = 0;
+};
+
+// A device is an adapter with one port, or a switch.
+struct DeviceCase {
+  bool is_switch = false;
+  std::uint32_t ports = 1;
+  std::uint32_t lanes = 1;
+  std::uint32_t buffer_bytes = 65536;  // per port and lane
+  std::uint32_t high_limit = 0;
+  std::vector<Weight> high, low;
+  // Of switches.
+  std::uint64_t clock_hz = 400'000'000;
+  std::uint32_t cut_through_cycles = 36, lookup_interval_cycles = 1;
+  std::uint32_t crossbar_speedup = 0;
+  std::vector<std::uint32_t> output;  // by destination device: port from 1; 0: none
+};
+
+struct LinkCase {
+  std::uint32_t device[2] = {}, port[2] = {1, 1};  // ports from 1
+  Rate rate;
+  std::int64_t propagation_ps = 0;
+  std::uint32_t bytes_before = 0, bytes_after = 0;
+  std::uint32_t credit_bytes = 8;
+  std::int64_t credit_interval_ps = 0, refresh_interval_ps = 0;
+};
+
+struct PacketCase {
+  std::uint32_t from = 0, to = 0;  // devices
+  std::uint32_t wire_bytes = 26;
+  std::uint32_t level = 0;
+  std::int64_t send_ps = 0;        // handed to the port; packets of one time, in order, by one call after the other
+  std::int64_t keep_ps = 0;        // in the receiver's buffer, behind its tail
+};
+
+struct FabricCase {
+  std::vector<DeviceCase> devices;
+  std::vector<LinkCase> links;
+  std::vector<PacketCase> packets;  // of one sender by time
+
+  // Ports of all devices, numbered through: in this order they break ties.
+  std::uint32_t first_port(std::uint32_t device) const {
+    std::uint32_t number = 0;
+    for (std::uint32_t i = 0; i < device; ++i) number += devices[i].ports;
+    return number;
+  }
+};
+
+// A packet starts at a port, or its head (the eighth byte of the LRH) or its tail comes in by it.
+enum class Moment : std::uint8_t { kStart, kHead, kTail };
+
+struct Passing {
+  std::uint32_t port = 0;
+  std::int64_t ps = 0;
+  Moment moment = Moment::kStart;
+  std::uint32_t packet = 0;
+  friend auto operator<=>(const Passing&, const Passing&) = default;
+};
+
+FabricCase random_fabric(std::uint64_t seed);
+// For people: everything about a case.
+std::string describe(const FabricCase& fabric);
+
+// What happens, sorted; tails at adapters only.
+std::vector<Passing> run_event_model(const FabricCase& fabric);
+std::vector<Passing> run_reference(const FabricCase& fabric);
+
+}  // namespace verbatim::timing

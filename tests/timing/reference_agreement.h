@@ -1,0 +1,14 @@
+// Runs cases through both models; the test and the sweep share it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace verbatim::timing {
+
+// The cases of `count` seeds from `first`: every start and arrival of every packet is the same in both, to the
+// picosecond. Prints how much was compared.
+void expect_agreement(std::uint64_t first, std::uint64_t count);
+
+}  // namespace verbatim::timing

@@ -1,0 +1,18 @@
+#include <cstdlib>
+
+#include "tests/timing/reference_agreement.h"
+
+namespace verbatim::timing {
+namespace {
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+TEST(ReferenceSweep, agrees_on_every_start_and_arrival_of_random_fabrics) {
+  expect_agreement(setting("VERBATIM_REFERENCE_SEED", 100'001), setting("VERBATIM_REFERENCE_CASES", 20'000));
+}
+
+}  // namespace
+}  // namespace verbatim::timing

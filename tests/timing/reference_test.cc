@@ -1,0 +1,16 @@
+// The event model of links, flow control, arbitration and switches against the clocked reference.
+#include "tests/timing/reference_agreement.h"
+
+namespace verbatim::timing {
+namespace {
+
+class Reference : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(Reference, agrees_on_every_start_and_arrival_of_random_fabrics) {
+  expect_agreement(GetParam(), 500);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Reference, testing::Values(1, 501, 1'001, 1'501));
+
+}  // namespace
+}  // namespace verbatim::timing
