@@ -11,6 +11,7 @@
 namespace verbatim::supervisor {
 
 class Process;
+struct SignalOrigin;
 
 // Something that processes wait for and no descriptor stands for.
 class ProcessEvents final : public VirtualFile {
@@ -54,7 +55,7 @@ class ProcessTable {
   virtual std::uint32_t new_pid() = 0;
   virtual const std::vector<std::unique_ptr<Process>>& processes() const = 0;
   // The process gets the signal, as kill(2) sends it; it may end at once.
-  virtual void signal_process(Process& process, int signal) = 0;
+  virtual void signal_process(Process& process, int signal, const SignalOrigin& origin) = 0;
 };
 
 }  // namespace verbatim::supervisor

@@ -147,6 +147,9 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_setitimer:
     case SYS_getitimer:
       return &Kernel::sys_timer;
+    case SYS_rt_sigsuspend:
+    case SYS_rt_sigtimedwait:
+      return &Kernel::sys_wait_for_signal;
     case SYS_pause:
       return &Kernel::sys_pause;
     case SYS_futex:

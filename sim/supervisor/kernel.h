@@ -107,6 +107,7 @@ class Kernel {
   Answer interrupt(Thread& thread);
   void abandon_futex(Thread& thread);
   Outcome sys_pause(Thread& thread);
+  Outcome sys_wait_for_signal(Thread& thread);
   // Words that threads sleep on (kernel_futex.cc)
   Outcome sys_futex(Thread& thread);
   Outcome futex_slept(Thread& thread, bool woken);

@@ -139,7 +139,7 @@ Kernel::Outcome Kernel::sys_kill(Thread& thread) {
       if (call.number == SYS_tgkill && process->pid() != a[0]) continue;
       for (const auto& other : process->threads()) {
         if (other->tid() != tid || other->state() == Thread::State::kDead) continue;
-        if (signal != 0) signal_thread(*other, signal);
+        if (signal != 0) signal_thread(*other, signal, {SI_TKILL, sender.pid(), 0});
         return Answer{0};
       }
     }
@@ -161,7 +161,7 @@ Kernel::Outcome Kernel::sys_kill(Thread& thread) {
                                       : process->family().group == group;
     if (!meant) continue;
     found = true;
-    if (signal != 0) table_.signal_process(*process, signal);
+    if (signal != 0) table_.signal_process(*process, signal, {SI_USER, sender.pid(), 0});
   }
   return Answer{found ? 0 : -ESRCH};
 }

@@ -76,6 +76,8 @@ Answer Kernel::interrupt(Thread& thread) {
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
     case SYS_pause:
+    case SYS_rt_sigsuspend:
+    case SYS_rt_sigtimedwait:
       return {-EINTR};
     default:
       break;

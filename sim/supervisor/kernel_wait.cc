@@ -207,4 +207,19 @@ Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
 
 Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, kNever, "pause"); }
 
+Kernel::Outcome Kernel::sys_wait_for_signal(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const bool suspends = call.number == SYS_rt_sigsuspend;
+  const auto set = thread.process().memory().load<std::uint64_t>(static_cast<std::uint64_t>(call.arguments[0]));
+  if (!set) return Answer{-EFAULT};
+  thread.await_signals(suspends ? ~*set : *set);
+  if (suspends) return wait_for(thread, {}, kNever, "sigsuspend");
+  if (thread.has_signal() && (*set >> (thread.next_signal() - 1) & 1) != 0) return Answer{0};
+  int error = 0;
+  const auto deadline = load_deadline(thread, static_cast<std::uint64_t>(call.arguments[2]), &error);
+  if (!deadline) return Answer{error};
+  if (now() >= *deadline) return Answer{-EAGAIN};
+  return wait_for(thread, {}, *deadline, "sigwait");
+}
+
 }  // namespace verbatim::supervisor

@@ -11,14 +11,14 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// What the thread has masked natively: it sleeps in the handler of a trapped call, which masks nothing
-// itself. One that is parked sleeps in the handler of a poke, which masks everything; its own mask is taken
+// What the program has masked. A thread that is parked sleeps in the handler of a poke; its own mask is taken
 // to be empty.
 std::uint64_t mask_of(Thread& thread) {
   if (thread.parked() != nullptr) return 0;
   Process& process = thread.process();
-  std::ifstream status(fmt::format("/proc/{}/task/{}/status", process.native_pid(),
-                                   process.region().slot(thread.slot()).native_tid));
+  const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  if (slot.context_address != 0) return slot.signal_mask;
+  std::ifstream status(fmt::format("/proc/{}/task/{}/status", process.native_pid(), slot.native_tid));
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with("SigBlk:")) return std::stoull(line.substr(7), nullptr, 16);
   }
@@ -36,19 +36,20 @@ bool is_without_effect(Process& process, int signal) {
          (signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT);
 }
 
-void signal_thread(Thread& thread, int signal) {
+void signal_thread(Thread& thread, int signal, const SignalOrigin& origin) {
+  thread.set_origin(origin);
   if (is_masked(thread, signal)) return thread.add_masked(signal);
   if (!is_without_effect(thread.process(), signal)) thread.interrupt(signal);
 }
 
-void send_signal(Process& process, int signal) {
+void send_signal(Process& process, int signal, const SignalOrigin& origin) {
   Thread* first = nullptr;
   for (auto& thread : process.threads()) {
     if (thread->state() == Thread::State::kDead) continue;
     if (first == nullptr) first = thread.get();
-    if (!is_masked(*thread, signal)) return signal_thread(*thread, signal);
+    if (!is_masked(*thread, signal)) return signal_thread(*thread, signal, origin);
   }
-  if (first != nullptr) first->add_masked(signal);
+  if (first != nullptr) signal_thread(*first, signal, origin);
 }
 
 }  // namespace verbatim::supervisor

@@ -247,7 +247,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   }
   const std::string status =
       fmt::format("{}/task/{}/status", folder, process.region().slot(thread.slot()).native_tid);
-  request.signal_mask = number_of(field_of(status, "SigBlk"), 16);
+  request.signal_mask = process.region().slot(thread.slot()).signal_mask;
   request.umask = static_cast<unsigned>(number_of(field_of(status, "Umask"), 8));
   region->slot(0).virtual_tid = process.pid();
   region->slot(0).clock_ps = to_ps(engine_.now());
@@ -284,7 +284,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   return std::nullopt;
 }
 
-void Supervisor::Impl::signal_process(Process& process, int signal) {
+void Supervisor::Impl::signal_process(Process& process, int signal, const SignalOrigin& origin) {
   if (signal == SIGKILL) {
     // None of its threads runs now: all sleep until they get the token.
     kill(process.native_pid(), SIGKILL);
@@ -295,7 +295,7 @@ void Supervisor::Impl::signal_process(Process& process, int signal) {
     return warn(process,
                 fmt::format("was to be stopped by signal {}; stopping is not simulated, it went on", signal));
   }
-  send_signal(process, signal);
+  send_signal(process, signal, origin);
 }
 
 // The process has ended with `status`, as wait(2) tells it.
@@ -317,7 +317,9 @@ void Supervisor::Impl::end_family(Process& process, int status) {
     parent->family().ended.push_back({process.pid(), family.group, status});
   }
   parent->family().children->changed();
-  send_signal(*parent, SIGCHLD);
+  send_signal(*parent, SIGCHLD,
+              {WIFEXITED(status) ? CLD_EXITED : CLD_KILLED, process.pid(),
+               WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status)});
 }
 
 }  // namespace verbatim::supervisor

@@ -78,7 +78,7 @@ class Supervisor::Impl final : public ProcessTable {
   };
   std::uint32_t new_pid() override { return next_tid_++; }
   const std::vector<std::unique_ptr<Process>>& processes() const override { return processes_; }
-  void signal_process(Process& process, int signal) override;
+  void signal_process(Process& process, int signal, const SignalOrigin& origin) override;
   void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
   void adopt(Process& process);
   void begin(Process& process, const LaunchedProcess& launched);

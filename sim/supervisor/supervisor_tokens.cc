@@ -197,7 +197,10 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   slot.action_arguments[0] = answer.arguments[0];
   slot.action_arguments[1] = answer.arguments[1];
   slot.clock_ps = to_ps(engine_.now());
-  slot.raise_signal = static_cast<std::uint32_t>(thread.take_signal());
+  slot.raise_signals = thread.take_signals();
+  slot.raise_code = thread.origin().code;
+  slot.raise_sender = thread.origin().sender;
+  slot.raise_status = thread.origin().status;
   slot.doorbell_count = 0;
   granted_ = engine_.now();
   if (options_.mode == Mode::kSlices && !someone_parked(process.host_index())) {

@@ -81,16 +81,27 @@ void Thread::interrupt(int signal) {
   wake();
 }
 
+void Thread::await_signals(std::uint64_t set) {
+  awaited_ = set;
+  for (auto it = masked_.begin(); it != masked_.end();) {
+    const bool awaited = (set >> (*it - 1) & 1) != 0;
+    if (awaited) signals_.push_back(*it);
+    it = awaited ? masked_.erase(it) : std::next(it);
+  }
+}
+
 void Thread::add_masked(int signal) {
+  if ((awaited_ >> (signal - 1) & 1) != 0) return interrupt(signal);
   if (std::find(masked_.begin(), masked_.end(), signal) == masked_.end()) masked_.push_back(signal);
 }
 
-int Thread::take_signal() {
-  std::deque<int>& queue = signals_.empty() ? masked_ : signals_;
-  if (queue.empty()) return 0;
-  const int signal = queue.front();
-  queue.pop_front();
-  return signal;
+std::uint64_t Thread::take_signals() {
+  std::uint64_t taken = 0;
+  for (const int signal : signals_) taken |= 1ull << (signal - 1);
+  for (const int signal : masked_) taken |= 1ull << (signal - 1);
+  signals_.clear();
+  masked_.clear();
+  return taken;
 }
 
 void Thread::stop_waiting() {

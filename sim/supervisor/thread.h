@@ -39,6 +39,13 @@ struct Answer {
   std::int64_t arguments[2] = {0, 0};
 };
 
+// What a handler is told about where its signal comes from (siginfo_t).
+struct SignalOrigin {
+  std::int32_t code = 0x80;  // SI_KERNEL
+  std::uint32_t sender = 0;
+  std::int32_t status = 0;
+};
+
 class Thread {
  public:
   enum class State : std::uint8_t { kPending, kBlocked, kParked, kDead };
@@ -102,8 +109,13 @@ class Thread {
   void interrupt(int signal);
   // A signal that the thread has masked: Linux keeps it until it is unmasked, and no call is interrupted.
   void add_masked(int signal);
-  // The signal to deliver with the next token, 0 if none; it is taken.
-  int take_signal();
+  // Of the signals that wait; several at once share the last one's.
+  void set_origin(const SignalOrigin& origin) { origin_ = origin; }
+  const SignalOrigin& origin() const { return origin_; }
+  // The signals to deliver with the next token, bit n - 1 for signal n; they are taken.
+  std::uint64_t take_signals();
+  // Masked signals that interrupt the present call all the same; until the call is answered.
+  void await_signals(std::uint64_t set);
   bool has_signal() const { return !signals_.empty(); }
   int next_signal() const { return signals_.front(); }
 
@@ -124,6 +136,7 @@ class Thread {
   void finish_call() {
     retried_ = false;
     opening_.reset();
+    awaited_ = 0;
     call_.transferred = 0;
   }
 
@@ -155,6 +168,8 @@ class Thread {
   std::vector<VirtualFilePtr> waiting_on_;
   std::deque<int> signals_;
   std::deque<int> masked_;
+  std::uint64_t awaited_ = 0;
+  SignalOrigin origin_;
   std::unique_ptr<Parked> parked_;
   std::string waits_for_;
   Instant blocked_since_{};

@@ -50,7 +50,7 @@ enum class Action : std::uint32_t {
                    // descriptor, O_RDONLY semantics, and return it (virtual files)
   kCloneThread,    // make the thread natively: its slot is action_arguments[0]; `result` is its virtual id
   kForkProcess,    // make a copy of the process natively: `result` is its virtual pid; then ask kForked
-  kRestart,        // deliver raise_signal, then make the same call again (SA_RESTART)
+  kRestart,        // deliver raise_signals, then make the same call again (SA_RESTART)
   kRaise,          // send the process signal action_arguments[0] natively, then return `result`
 };
 
@@ -77,12 +77,16 @@ struct alignas(64) ThreadSlot {
   std::int64_t action_arguments[2];
   std::int64_t clock_ps;    // the thread's own virtual clock, true whenever it holds the token
   std::int64_t horizon_ps;  // before this time the thread may answer calls itself; 0 in call-by-call mode
-  std::uint32_t raise_signal;  // deliver this signal natively before the program goes on; 0: none
+  std::uint64_t raise_signals;  // bit n - 1: deliver signal n natively before the program goes on
+  std::int32_t raise_code;      // their siginfo: si_code, si_pid, si_status
+  std::uint32_t raise_sender;
+  std::int32_t raise_status;
   std::uint32_t doorbell_count;
   std::uint32_t poke_after_us;  // real time without a request after which the thread pokes itself; 0: never
   QueuedDoorbell doorbells[kMaxQueuedDoorbells];
   std::uint64_t poll_registers[17];  // general registers in encoding order and rip, at the entry of the last poll
   std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
+  std::uint64_t signal_mask;      // the program's own, while context_address is not 0: the handler masks everything
 };
 
 enum SignalDisposition : std::uint8_t {

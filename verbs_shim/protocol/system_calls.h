@@ -144,9 +144,9 @@ namespace verbatim::protocol {
   X(125, capget, kPassing, 0)                        \
   X(126, capset, kPassing, 0)                        \
   X(127, rt_sigpending, kPassing, 0)                 \
-  X(128, rt_sigtimedwait, kRefused, ENOSYS)          \
+  X(128, rt_sigtimedwait, kVirtual, 0)               \
   X(129, rt_sigqueueinfo, kRefused, ENOSYS)          \
-  X(130, rt_sigsuspend, kRefused, ENOSYS)            \
+  X(130, rt_sigsuspend, kVirtual, 0)                 \
   X(131, sigaltstack, kLocal, 0)                     \
   X(132, utime, kPassing, 0)                         \
   X(133, mknod, kPassing, 0)                         \

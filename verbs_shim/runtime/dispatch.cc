@@ -1,6 +1,7 @@
 // One system call, by the class the table gives it.
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -47,7 +48,8 @@ long send_signal(long number, const long (&a)[6]) {
     return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
   const long signal = number == SYS_tgkill ? a[2] : a[1];
   spend(costs().system_call_ps);
-  return native(SYS_tgkill, native(SYS_getpid), native(SYS_gettid), signal);
+  if (signal == 0) return 0;
+  return raise_here(signal, whole_process ? SI_USER : SI_TKILL, region_header().virtual_pid, 0);
 }
 
 // Bytes of a real file go into a simulated one (or a real one) through the thread's mailbox.
@@ -157,6 +159,7 @@ long dispatch(long number, const long (&a)[6], void* context) {
       if (waits_for_lock(number, a)) return wait_for_lock(number, a);
       return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     case CallClass::kVirtual:
+      if (number == SYS_rt_sigsuspend || number == SYS_rt_sigtimedwait) return wait_for_signal(number, a);
       // Every number but the shim's own is closed in the kernel's table; the supervisor closes what they
       // stood for.
       if (number == SYS_close_range && a[2] == 0) {

@@ -89,8 +89,12 @@ long open_content(std::int64_t size, bool close_on_exec) {
   return fd;
 }
 
-// The handler runs before this returns, and may make calls of its own.
-void raise_natively(long signal) { native(SYS_tgkill, native(SYS_getpid), native(SYS_gettid), signal); }
+
+void raise_all(ThreadSlot& slot) {
+  std::uint64_t signals = slot.raise_signals;
+  slot.raise_signals = 0;
+  for (; signals != 0; signals &= signals - 1) raise_here(__builtin_ctzll(signals) + 1, slot.raise_code, slot.raise_sender, slot.raise_status);
+}
 
 long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
   switch (slot.action) {
@@ -125,7 +129,7 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
                           static_cast<std::uint32_t>(slot.result));
     case Action::kRaise: {
       const long result = slot.result;
-      raise_natively(slot.action_arguments[0]);
+      raise_here(slot.action_arguments[0], SI_USER, region_header().virtual_pid, 0);
       return result;
     }
     case Action::kRestart:
@@ -152,9 +156,7 @@ void hand_over_poked(long context, long fs_base) {
   slot.arguments[0] = context;
   slot.arguments[1] = fs_base;
   hand_over();
-  const std::uint32_t signal = slot.raise_signal;
-  slot.raise_signal = 0;
-  if (signal != 0) raise_natively(signal);
+  raise_all(slot);
 }
 
 void await_token() {
@@ -175,13 +177,10 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6])
     for (int i = 0; i < 6; ++i) slot.arguments[i] = arguments[i];
     hand_over();
     const bool again = slot.action == Action::kRestart;
-    const std::uint32_t signal = slot.raise_signal;
-    const std::uint64_t context = slot.context_address;
-    slot.raise_signal = 0;
-    const long result = again ? 0 : carry_out(slot, number, arguments);
-    if (signal != 0) raise_natively(signal);
-    slot.context_address = context;
-    if (!again) return result;
+    raise_all(slot);
+    if (!again) return carry_out(slot, number, arguments);
+    // A trapped call is made again by the program itself, when its handlers have run.
+    if (slot.context_address != 0) return kMakeCallAgain;
   }
 }
 
@@ -199,6 +198,15 @@ std::int64_t read_clock(std::int64_t first_cost_ps) {
   in_clock_row = true;
   clock_row_start_ps = row_start;
   return my_slot->clock_ps;
+}
+
+long raise_here(long signal, int code, std::uint32_t sender, int status) {
+  siginfo_t info{};
+  info.si_signo = static_cast<int>(signal);
+  info.si_code = code;
+  info.si_pid = static_cast<pid_t>(sender);
+  info.si_status = status;
+  return native(SYS_rt_tgsigqueueinfo, native(SYS_getpid), native(SYS_gettid), signal, &info);
 }
 
 bool attached() { return is_attached; }

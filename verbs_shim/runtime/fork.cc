@@ -24,7 +24,7 @@ namespace {
 }
 
 // The copy's first steps; nothing before the mapping may touch the region, which is still the parent's.
-void begin_child(long region, long simulator) {
+void begin_child(long region, long simulator, std::uint64_t context) {
   native(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (native(SYS_getppid) != simulator) end_child();
   const long base = native(SYS_mmap, protocol::kRegionAddress, protocol::kRegionSize, PROT_READ | PROT_WRITE,
@@ -32,6 +32,7 @@ void begin_child(long region, long simulator) {
   if (base != static_cast<long>(protocol::kRegionAddress)) end_child();
   native(SYS_close, region);
   native(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+  my_slot->context_address = context;
   my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   forget_poke_timer();
   unlock_heap();
@@ -57,7 +58,7 @@ long fork_process(std::uint32_t number, const long (&a)[6], void* raw_context, s
   const long region = make_region();
   const long child = region < 0 ? region : native(SYS_clone, CLONE_PARENT, 0, 0, 0, 0);
   if (child == 0) {
-    begin_child(region, simulator);
+    begin_child(region, simulator, reinterpret_cast<std::uint64_t>(raw_context));
     if ((flags & CLONE_CHILD_SETTID) != 0) *reinterpret_cast<std::uint32_t*>(a[3]) = pid;
     if (number == SYS_clone && a[1] != 0) context->uc_mcontext.gregs[REG_RSP] = a[1];
     return 0;

@@ -23,6 +23,7 @@ namespace verbatim::shim {
 namespace {
 
 using protocol::Request;
+using protocol::ThreadSlot;
 
 // The kernel's struct sigaction, which is not libc's.
 struct KernelSigaction {
@@ -85,11 +86,17 @@ void on_sigsys(int signal, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   greg_t* registers = context->uc_mcontext.gregs;
   my_slot->context_address = reinterpret_cast<std::uint64_t>(context);
+  my_slot->signal_mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
   const long arguments[6] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
                              registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
   const long result = dispatch(registers[REG_RAX], arguments, context);
   my_slot->context_address = 0;
-  registers[REG_RAX] = result;
+  constexpr int kCallSize = 2;  // bytes of the syscall instruction; the call's number is still in its register
+  if (result == kMakeCallAgain) {
+    registers[REG_RIP] -= kCallSize;
+  } else {
+    registers[REG_RAX] = result;
+  }
 }
 
 // Virtual time as a counter of the frequency that the virtual /proc/cpuinfo states.
@@ -209,6 +216,29 @@ long signal_call(long number, const long (&a)[6], void* context) {
   }
 }
 
+// A signal is first made pending natively, by the supervisor's answer, and then taken here by the same call.
+long wait_for_signal(long number, const long (&a)[6]) {
+  const bool suspends = number == SYS_rt_sigsuspend;
+  if (a[suspends ? 1 : 3] != sizeof(std::uint64_t)) return -EINVAL;
+  ThreadSlot& slot = *my_slot;
+  const std::uint64_t set = *reinterpret_cast<const std::uint64_t*>(a[0]);
+  const std::uint64_t wanted = suspends ? ~without_reserved(set) : set;
+  std::uint64_t pending = 0;
+  native(SYS_rt_sigpending, &pending, sizeof pending);
+  const long waited = (pending & wanted) != 0 ? (spend(costs().system_call_ps), 0)
+                                              : exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+  if (waited != 0 && waited != -EINTR) return waited;
+  if (!suspends && waited != 0) return waited;
+  const std::uint64_t context = slot.context_address, mask = slot.signal_mask;
+  const std::uint64_t until = without_reserved(set);
+  const timespec no_time{0, 0};
+  const long result = suspends ? native(SYS_rt_sigsuspend, &until, sizeof until)
+                               : native(SYS_rt_sigtimedwait, a[0], a[1], &no_time, sizeof until);
+  slot.context_address = context;
+  slot.signal_mask = mask;
+  return result;
+}
+
 std::uint64_t without_reserved(std::uint64_t mask) { return mask & ~kReservedSignals; }
 
 bool install_signal_stack() {
@@ -225,7 +255,8 @@ bool install_signal_stack() {
 bool install_handlers() {
   if (!install_signal_stack()) return false;
   const unsigned long flags = kSaSigInfo | kSaOnStack | kSaNoDefer | kSaRestorer;
-  set_native_action(SIGSYS, {on_sigsys, flags, restorer(), 0});
+  // Signals of the program wait until a trapped call is complete.
+  set_native_action(SIGSYS, {on_sigsys, kSaSigInfo | kSaOnStack | kSaRestorer, restorer(), ~0ull});
   set_native_action(SIGSEGV, {on_sigsegv, flags, restorer(), 0});
   constexpr unsigned long kSaRestart = 0x10000000;
   set_native_action(protocol::kPokeSignal,

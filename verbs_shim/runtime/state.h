@@ -28,6 +28,14 @@ inline bool is_virtual_fd(long fd) {
   return (region_header().virtual_fds[fd / 64].load(std::memory_order_relaxed) >> (fd % 64)) & 1;
 }
 
+// Sends the calling thread a signal natively. In the handler of a trapped call all signals are masked: the program's own
+// handler runs when that one returns, with the result of the call in place, as from the Linux kernel. Otherwise it runs
+// before this returns, and may make calls.
+long raise_here(long signal, int code, std::uint32_t sender, int status);
+
+// What a trapped call answers when it is to be made again after the program's signal handlers have run.
+inline constexpr long kMakeCallAgain = -513;
+
 // Gives the token to the supervisor with a request and returns when it is back; carries out the action that the
 // answer names. The result is what the call returns (-errno on failure).
 long exchange(protocol::Request request, std::uint32_t number, const long (&arguments)[6]);
@@ -67,6 +75,9 @@ std::int64_t read_clock(std::int64_t first_cost_ps);
 
 // answers clock_gettime and its relatives; -errno on failure.
 long clock_call(long number, const long (&arguments)[6]);
+
+// rt_sigsuspend and rt_sigtimedwait: virtual waits for signals that the kernel then delivers.
+long wait_for_signal(long number, const long (&arguments)[6]);
 
 // Signal state the shim keeps its own hands on.
 long signal_call(long number, const long (&arguments)[6], void* context);

@@ -1,0 +1,32 @@
+// Descriptors over exec: files go along with their position, those marked close-on-exec do not.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void) {
+  char path[] = "/tmp/verbatim-descriptors-XXXXXX";
+  const int file = mkstemp(path);
+  unlink(path);
+  write(file, "first\nsecond\n", 13);
+  lseek(file, 6, SEEK_SET);
+  dup2(file, 7);
+  dup3(file, 8, O_CLOEXEC);
+  dup2(1, 9);
+  fcntl(file, F_SETFD, FD_CLOEXEC);
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c",
+          "read line <&7; echo \"read $line\"; (: <&8) 2>/dev/null || echo 8 is closed; echo through 9 >&9; "
+          "echo third >&7",
+          (char*)NULL);
+    _exit(127);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  char line[32] = {0};
+  pread(file, line, sizeof line - 1, 13);
+  printf("exit %d, appended %s", WEXITSTATUS(status), line);
+  return 0;
+}

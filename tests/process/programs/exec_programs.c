@@ -1,0 +1,29 @@
+// Another program in the same process: arguments, environment, exit code, and the process id stays.
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void run(char* const argv[], char* const envp[]) {
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    execve(argv[0], argv, envp);
+    _exit(127);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  printf("exit %d\n", WEXITSTATUS(status));
+}
+
+int main(void) {
+  char* empty[] = {NULL};
+  char* some[] = {"COLOUR=blue", "EMPTY=", "PATH=/usr/bin:/bin", NULL};
+  run((char*[]){"/bin/echo", "one", "", "two words", NULL}, empty);
+  run((char*[]){"/usr/bin/env", NULL}, some);
+  run((char*[]){"/usr/bin/env", "-i", "ONLY=this", "/usr/bin/env", NULL}, some);
+  run((char*[]){"/bin/sh", "-c", "echo $COLOUR; exit 5", NULL}, some);
+  run((char*[]){"/bin/sh", "-c", "a=$$; exec /bin/sh -c \"[ \\$\\$ = $a ] && echo same process\"", NULL}, some);
+  printf("system: %d\n", WEXITSTATUS(system("exit 6")));
+  return 0;
+}

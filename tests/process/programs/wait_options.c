@@ -1,0 +1,30 @@
+// WNOHANG, WNOWAIT, waiting for a group, and waiting for somebody who is not a child.
+#include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void) {
+  const pid_t slow = fork();
+  if (slow == 0) {
+    usleep(200000);
+    _exit(3);
+  }
+  int status = 0;
+  printf("not yet: %d\n", waitpid(slow, &status, WNOHANG));
+  siginfo_t info;
+  printf("waitid %d", waitid(P_PID, slow, &info, WEXITED | WNOWAIT));
+  printf(", same child %d, code %d, status %d\n", info.si_pid == slow, info.si_code == CLD_EXITED, info.si_status);
+  printf("still there: %d\n", waitpid(slow, &status, 0) == slow);
+  printf("gone: %d, ECHILD %d\n", waitpid(slow, &status, 0), errno == ECHILD);
+  const pid_t grouped = fork();
+  if (grouped == 0) {
+    setpgid(0, 0);
+    _exit(4);
+  }
+  setpgid(grouped, grouped);
+  printf("own group has nobody: %d\n", waitpid(0, &status, 0));
+  printf("its group: %d, exit %d\n", waitpid(-grouped, &status, 0) == grouped, WEXITSTATUS(status));
+  printf("init is no child: %d\n", waitpid(1, &status, 0));
+  return 0;
+}
