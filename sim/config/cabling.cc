@@ -1,5 +1,6 @@
 #include "sim/config/cabling.h"
 
+#include <algorithm>
 #include <map>
 
 #include "sim/fabric/switch.h"
@@ -32,6 +33,26 @@ std::vector<subnet::Cable> cables_of(const TopologySpec& topology) {
                       {node_index(topology, link.end_b), port_number(link.end_b)}});
   }
   return cables;
+}
+
+std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t host) {
+  const subnet::PortPlan& port = plan.nodes[host].ports[0];
+  if (!topology.is_roce()) return {port.gid};
+  return {subnet::link_local_gid(port.mac), subnet::ipv4_gid(topology.hosts[host].address)};
+}
+
+std::vector<fabric::Switch::EthernetRoute> ethernet_routes_of(const TopologySpec& topology,
+                                                              const subnet::Plan& plan,
+                                                              std::size_t switch_index) {
+  const auto& ports_by_lid = plan.nodes[topology.hosts.size() + switch_index].equal_ports;
+  std::vector<fabric::Switch::EthernetRoute> routes;
+  for (std::size_t i = 0; i < topology.hosts.size(); ++i) {
+    const subnet::PortPlan& port = plan.nodes[i].ports[0];
+    if (port.lid.value < ports_by_lid.size()) routes.push_back({port.mac, ports_by_lid[port.lid.value]});
+  }
+  std::sort(routes.begin(), routes.end(),
+            [](const auto& a, const auto& b) { return a.destination < b.destination; });
+  return routes;
 }
 
 std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/config/spec.h"
+#include "sim/fabric/switch.h"
 #include "sim/subnet/subnet.h"
 
 namespace verbatim::config {
@@ -16,8 +17,17 @@ inline subnet::Plan plan_of(const TopologySpec& topology) {
   return subnet::plan(nodes_of(topology), cables_of(topology));
 }
 
+// By index, as programs see them: on InfiniBand the link-local one; on Ethernet that of the MAC address, then
+// that of the host's IPv4 address.
+std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t host);
+
+// What an Ethernet switch knows.
+std::vector<fabric::Switch::EthernetRoute> ethernet_routes_of(const TopologySpec& topology,
+                                                              const subnet::Plan& plan,
+                                                              std::size_t switch_index);
+
 // The hops of a packet from one host to another: "leaf0:1", "leaf0:2" (in, out), … up to the port of `to`.
-// Empty when no route leads there.
+// Empty when no route leads there. On Ethernet other flows may take ways of the same length: one of them.
 std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from,
                                std::size_t to);
 

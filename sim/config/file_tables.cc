@@ -74,14 +74,18 @@ const Object& link_table() {
                       .kind = Kind::kText,
                       .doc = "forward error correction: a byte comes out when its whole block has come in",
                       .choices = fec_names()}),
-       bind<&L::start_bytes>({.key = "start_bytes",
-                              .kind = Kind::kInteger,
-                              .doc = "line bytes per packet ahead of the LRH (start delimiter)",
-                              .max = 64}),
-       bind<&L::end_bytes>({.key = "end_bytes",
-                            .kind = Kind::kInteger,
-                            .doc = "line bytes per packet behind the VCRC (end delimiter, gap)",
-                            .max = 64}),
+       bind<&L::start_bytes>(
+           {.key = "start_bytes",
+            .kind = Kind::kInteger,
+            .doc = "line bytes per packet ahead of the LRH (start delimiter); on Ethernet beyond "
+                   "the preamble",
+            .max = 64}),
+       bind<&L::end_bytes>(
+           {.key = "end_bytes",
+            .kind = Kind::kInteger,
+            .doc = "line bytes per packet behind the VCRC (end delimiter, gap); on Ethernet beyond "
+                   "the least gap",
+            .max = 64}),
        bind<&L::credit_update_bytes>({.key = "credit_update_bytes",
                                       .kind = Kind::kInteger,
                                       .doc = "line bytes of a flow control packet (IBA 7.9.4)",
@@ -96,6 +100,56 @@ const Object& link_table() {
                                           .doc = "and at the latest so long after the one before, at most 65536 symbol "
                                                  "times (EDR: 20.97152 us); 0: only when there is something to tell",
                                           .max = kSecondPs})});
+  return table;
+}
+
+const Object& generator_table() {
+  using G = GeneratorSpec;
+  static const Object table = make_object<G>(
+      "a generator", "hosts, switches and links of a regular shape",
+      {for_people("description", "for people"),
+       bind<&G::shape>(
+           {.key = "shape",
+            .kind = Kind::kText,
+            .required = true,
+            .doc = "star: one switch, leaf0; leaf_spine: hosts in order over leaf0, leaf1, …, each of which "
+                   "has cables to every one of spine0, spine1, …",
+            .choices = {"star", "leaf_spine"}}),
+       bind<&G::hosts>({.key = "hosts",
+                        .kind = Kind::kInteger,
+                        .required = true,
+                        .doc = "number of hosts",
+                        .min = 1,
+                        .max = 40'000}),
+       bind<&G::hosts_per_leaf>(
+           {.key = "hosts_per_leaf", .kind = Kind::kInteger, .doc = "of leaf_spine", .min = 1, .max = 253}),
+       bind<&G::spines>(
+           {.key = "spines", .kind = Kind::kInteger, .doc = "of leaf_spine", .min = 1, .max = 253}),
+       bind<&G::cables_per_spine>({.key = "cables_per_spine",
+                                   .kind = Kind::kInteger,
+                                   .doc = "of leaf_spine: from each leaf",
+                                   .min = 1,
+                                   .max = 253}),
+       bind<&G::host_prefix>({.key = "host_prefix",
+                              .kind = Kind::kName,
+                              .doc = "the hosts' names but for their numbers from 0"}),
+       bind<&G::hca>({.key = "hca", .kind = Kind::kReference, .doc = "adapter profile of every host"}),
+       bind<&G::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile of every host"}),
+       bind<&G::switch_profile>(
+           {.key = "switch", .kind = Kind::kReference, .doc = "profile of every switch"}),
+       bind<&G::rate>(
+           {.key = "rate",
+            .kind = Kind::kLinkRate,
+            .required = true,
+            .doc =
+                "of every cable: speed and width, such as \"EDR 4x\", or a data rate, such as \"100 Gbps\""}),
+       bind<&G::length_mm>(
+           {.key = "length", .kind = Kind::kLength, .doc = "of every cable", .min = 0, .max = 100'000'000}),
+       bind<&G::delay_fs_per_mm>({.key = "delay_per_length",
+                                  .kind = Kind::kDelayPerLength,
+                                  .doc = "of every cable; copper 4.6 ns/m, fibre 4.96 ns/m",
+                                  .min = 0,
+                                  .max = 100'000})});
   return table;
 }
 
@@ -216,23 +270,26 @@ const Object& fault_table() {
                         .kind = Kind::kDuration,
                         .doc = "of action delay: the packet comes so much later, others overtake it",
                         .max = 1'000 * kSecondPs}),
-       bind<&F::icrc>({.key = "icrc",
-                       .kind = Kind::kText,
-                       .doc = "of action corrupt: invalid, so that the receiver discards the packet, or valid, so "
-                              "that nobody can know; then only packets with payload count",
-                       .choices = {"invalid", "valid"}}),
-       bind<&F::byte>({.key = "byte",
-                       .kind = Kind::kInteger,
-                       .doc = "of action corrupt: which byte of the payload is wrong; the last, if there are fewer"}),
+       bind<&F::icrc>(
+           {.key = "icrc",
+            .kind = Kind::kText,
+            .doc = "of action corrupt: invalid, so that the receiver discards the packet, or valid, so "
+                   "that nobody can know; then only packets with payload count",
+            .choices = {"invalid", "valid"}}),
+       bind<&F::byte>(
+           {.key = "byte",
+            .kind = Kind::kInteger,
+            .doc = "of action corrupt: which byte of the payload is wrong; the last, if there are fewer"}),
        bind<&F::link>({.key = "link", .kind = Kind::kText, .doc = "of action link_down: an end of the link"}),
        bind<&F::at>({.key = "at",
                      .kind = Kind::kDuration,
                      .doc = "of action link_down: virtual time of the failure",
                      .max = 1'000'000 * kSecondPs}),
-       bind<&F::until>({.key = "until",
-                        .kind = Kind::kDuration,
-                        .doc = "of action link_down: virtual time at which the link is up again; default: never",
-                        .max = 1'000'000 * kSecondPs})});
+       bind<&F::until>(
+           {.key = "until",
+            .kind = Kind::kDuration,
+            .doc = "of action link_down: virtual time at which the link is up again; default: never",
+            .max = 1'000'000 * kSecondPs})});
   return table;
 }
 
@@ -245,15 +302,17 @@ const Object& topology_table() {
        bind<&T::description>({.key = "description", .kind = Kind::kText, .doc = "for people"}),
        bind<&T::link_layer>({.key = "link_layer",
                              .kind = Kind::kText,
-                             .doc = "link layer of all links (RoCE is not modelled yet)",
-                             .choices = {"infiniband"}}),
-       bind_objects<&T::hosts>(
-           {.key = "hosts", .kind = Kind::kObjects, .required = true, .doc = "the hosts, in order"},
-           host_table()),
+                             .doc = "link layer of all links; roce: Ethernet with RoCEv2, lossless",
+                             .choices = {"infiniband", "roce"}}),
+       bind_object<&T::generate>({.key = "generate",
+                                  .kind = Kind::kObject,
+                                  .doc = "a regular shape instead of written hosts, switches and links"},
+                                 generator_table()),
+       bind_objects<&T::hosts>({.key = "hosts", .kind = Kind::kObjects, .doc = "the hosts, in order"},
+                               host_table()),
        bind_objects<&T::switches>({.key = "switches", .kind = Kind::kObjects, .doc = "the switches"},
                                   switch_table()),
-       bind_objects<&T::links>(
-           {.key = "links", .kind = Kind::kObjects, .required = true, .doc = "the cables"}, link_table()),
+       bind_objects<&T::links>({.key = "links", .kind = Kind::kObjects, .doc = "the cables"}, link_table()),
        bind_object<&T::management_network>(
            {.key = "management_network", .kind = Kind::kObject, .doc = "the network of TCP connections"},
            management_network_table())});

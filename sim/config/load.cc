@@ -82,6 +82,7 @@ TopologySpec read_topology(const Json& json, const std::string& path, const Load
   topology.file = path;
   const std::size_t before = diagnostics.findings().size();
   check_object(json, topology_table(), &topology, path, "", diagnostics);
+  generate(topology, diagnostics);
   ProfileReader profiles(options, path, diagnostics);
   for (HostSpec& host : topology.hosts) {
     profiles.resolve(host.hca, hca_profile_table(), "hca", host.pointer + "/hca", &host.hca_profile);
@@ -212,7 +213,8 @@ std::optional<FileKind> kind_of(const Json& json) {
     return std::nullopt;
   }
   if (json.contains("programs") || json.contains("topology")) return FileKind::kScenario;
-  if (json.contains("hosts") || json.contains("switches") || json.contains("links"))
+  if (json.contains("hosts") || json.contains("switches") || json.contains("links") ||
+      json.contains("generate"))
     return FileKind::kTopology;
   return std::nullopt;
 }

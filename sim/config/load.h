@@ -40,6 +40,9 @@ std::optional<FaultSpec> parse_fault(const std::string& text, const TopologySpec
 std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options,
                                    Diagnostics& diagnostics);
 
+// Adds the hosts, switches and links that "generate" asks for.
+void generate(TopologySpec& topology, Diagnostics& diagnostics);
+
 // Resolves ends, addresses and reachability of a topology whose profiles are loaded. For topologies that are
 // built by programs rather than read.
 void resolve_topology(TopologySpec& topology, Diagnostics& diagnostics);

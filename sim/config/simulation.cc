@@ -1,6 +1,7 @@
 #include "sim/config/simulation.h"
 
 #include "sim/core/rng.h"
+#include "sim/ib/wire.h"
 
 namespace verbatim::config {
 
@@ -14,6 +15,15 @@ std::string port_name(const std::string& node, std::uint32_t port) {
 template <class Visit>
 void in_order(std::size_t n, Simulation::Order order, const Visit& visit) {
   for (std::size_t i = 0; i < n; ++i) visit(order == Simulation::Order::kForward ? i : n - 1 - i);
+}
+
+hca::Neighbours neighbours_of(const TopologySpec& topology, const subnet::Plan& plan) {
+  std::vector<hca::Neighbours::Entry> entries;
+  for (std::size_t i = 0; topology.is_roce() && i < topology.hosts.size(); ++i) {
+    for (const ib::Gid& gid : gids_of(topology, plan, i))
+      entries.emplace_back(gid, plan.nodes[i].ports[0].mac);
+  }
+  return hca::Neighbours(std::move(entries));
 }
 
 }  // namespace
@@ -37,6 +47,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       components_(component_names(topology)),
       tracer_(engine_),
       plan_(plan_of(topology)),
+      neighbours_(neighbours_of(topology, plan_)),
       hosts_(topology.hosts.size()),
       switches_(topology.switches.size()) {
   set_check_seed(seed);
@@ -48,13 +59,9 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
 
 Simulation::~Simulation() = default;
 
-void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choices) {
-  const HostSpec& spec = topology_.hosts[index];
+hca::PortAddress Simulation::address_of(std::size_t index) const {
   const subnet::NodePlan& plan = plan_.nodes[index];
   hca::PortAddress address;
-  address.lid = plan.ports[0].lid;
-  address.sm_lid = plan_.subnet_manager;
-  address.gid = plan.ports[0].gid;
   address.node_guid = plan.guid;
   for (const LinkSpec& link : topology_.links) {
     const Endpoint end{false, index, 1};
@@ -62,6 +69,21 @@ void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choi
     address.active_width = link.rate.active_width;
     address.active_speed = link.rate.active_speed;
   }
+  address.gids = gids_of(topology_, plan_, index);
+  if (topology_.is_roce()) {
+    address.roce = true;
+    address.mac = plan.ports[0].mac;
+    address.neighbours = &neighbours_;
+  } else {
+    address.lid = plan.ports[0].lid;
+    address.sm_lid = plan_.subnet_manager;
+  }
+  return address;
+}
+
+void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choices) {
+  const HostSpec& spec = topology_.hosts[index];
+  const hca::PortAddress address = address_of(index);
   // Adapters of all hosts have the same device name, so each gets a seed of its own, by its component's name.
   const std::string component = "hca/" + spec.name;
   const std::uint64_t own_seed = Rng(seed, component).next();
@@ -84,8 +106,12 @@ void Simulation::build_switch(std::size_t index) {
     ports.push_back(components_.id(port_name(spec.name, port)));
   switches_[index] = std::make_unique<fabric::Switch>(engine_, tracer_, components_.id("switch/" + spec.name),
                                                       spec.switch_profile, ports);
-  switches_[index]->set_forwarding_table(plan_.nodes[hosts_.size() + index].forwarding_table);
-  switches_[index]->set_multicast_ports(plan_.nodes[hosts_.size() + index].multicast_ports);
+  if (topology_.is_roce()) {
+    switches_[index]->set_ethernet_routes(ethernet_routes_of(topology_, plan_, index));
+  } else {
+    switches_[index]->set_forwarding_table(plan_.nodes[hosts_.size() + index].forwarding_table);
+    switches_[index]->set_multicast_ports(plan_.nodes[hosts_.size() + index].multicast_ports);
+  }
 }
 
 fabric::Port& Simulation::port_of(const Endpoint& end) {
@@ -102,6 +128,14 @@ void Simulation::build_link(const LinkSpec& link) {
   params.credit_update_bytes = link.credit_update_bytes;
   params.credit_update_interval = link.credit_update_interval;
   params.credit_refresh_interval = link.credit_refresh_interval;
+  if (topology_.is_roce()) {
+    // IEEE 802.3: preamble and start delimiter, least gap between packets; the check sequence is the frame's
+    // own.
+    constexpr std::uint32_t kPreambleBytes = 8, kGapBytes = 12;
+    params.bytes_before += kPreambleBytes;
+    params.bytes_after += kGapBytes;
+    params.header_bytes = ib::kEthernetBytes + ib::kIpv6Bytes + ib::kUdpBytes;
+  }
   fabric::connect(port_of(link.end_a), port_of(link.end_b), params);
 }
 
@@ -119,7 +153,8 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
     }
     for (std::uint32_t code = 0; code < 0x20; ++code) {
       const auto operation = static_cast<ib::Operation>(code);
-      if (ib::info(make_opcode(ib::Transport::kRc, operation)).name == spec.opcode) rule.operation = operation;
+      if (ib::info(make_opcode(ib::Transport::kRc, operation)).name == spec.opcode)
+        rule.operation = operation;
     }
     rule.selection = {static_cast<std::uint64_t>(spec.nth), static_cast<std::uint64_t>(spec.every),
                       static_cast<std::uint64_t>(spec.count)};

@@ -67,6 +67,7 @@ class Simulation {
     std::unique_ptr<fabric::Port> port;
   };
 
+  hca::PortAddress address_of(std::size_t host) const;
   void build_host(std::size_t index, std::uint64_t seed, Choices& choices);
   void build_switch(std::size_t index);
   void build_link(const LinkSpec& link);
@@ -77,6 +78,7 @@ class Simulation {
   Engine engine_;
   Tracer tracer_;
   subnet::Plan plan_;
+  hca::Neighbours neighbours_;
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   faults::FaultScript faults_{engine_, tracer_};

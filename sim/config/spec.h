@@ -71,6 +71,22 @@ struct LinkSpec {
   }
 };
 
+// Parts of a regular shape that are added to those of the file.
+struct GeneratorSpec {
+  std::string shape;  // "star", "leaf_spine"; empty: nothing is generated
+  std::uint32_t hosts = 2;
+  std::uint32_t hosts_per_leaf = 4;
+  std::uint32_t spines = 2;
+  std::uint32_t cables_per_spine = 1;  // from each leaf
+  std::string host_prefix = "h";
+  std::string hca = "edr_hca";
+  std::string cpu = "cpu";
+  std::string switch_profile = "edr_switch";
+  LinkRate rate;
+  std::int64_t length_mm = 2'000;
+  std::int64_t delay_fs_per_mm = 4'600;
+};
+
 struct ManagementNetworkSpec {
   Duration latency{20'000'000};
   std::int64_t bits_per_second = 10'000'000'000;
@@ -80,11 +96,13 @@ struct TopologySpec {
   std::string file;  // as the user named it
   std::string name, description;
   std::string link_layer = "infiniband";
+  GeneratorSpec generate;
   std::vector<HostSpec> hosts;
   std::vector<SwitchSpec> switches;
   std::vector<LinkSpec> links;
   ManagementNetworkSpec management_network;
 
+  bool is_roce() const { return link_layer == "roce"; }
   // Index of a host by name.
   std::optional<std::size_t> host(std::string_view host_name) const;
   const std::string& node_name(const Endpoint& end) const {
@@ -109,15 +127,15 @@ struct ProgramSpec {
 
 // A scripted fault: of packets that leave by one end of a link, or of a link.
 struct FaultSpec {
-  std::string action;                 // drop, duplicate, corrupt, delay, link_down
-  std::string from, to, link;         // ends of a link, as written
-  std::string opcode = "any";         // or an operation of the opcode table
+  std::string action;          // drop, duplicate, corrupt, delay, link_down
+  std::string from, to, link;  // ends of a link, as written
+  std::string opcode = "any";  // or an operation of the opcode table
   std::int64_t nth = 1, every = 1, count = 1;
   Duration after{0};
   Duration delay{0};
   std::string icrc = "invalid";
-  std::int64_t byte = 0;              // of the payload
-  Duration at{0}, until{0};           // until 0: for ever
+  std::int64_t byte = 0;     // of the payload
+  Duration at{0}, until{0};  // until 0: for ever
   std::string pointer;
 
   Endpoint end;  // resolved: where the packets leave, or one end of the link

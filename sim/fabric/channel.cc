@@ -7,10 +7,6 @@
 
 namespace verbatim::fabric {
 
-namespace {
-constexpr std::uint32_t kLrhBytes = 8;
-}
-
 Channel::Channel(Engine& engine, Tracer& tracer, ComponentId arrival_source, const LinkParams& params,
                  PortNumber far_port, PacketSink& far_end)
     : engine_(engine),
@@ -26,7 +22,7 @@ Channel::Channel(Engine& engine, Tracer& tracer, ComponentId arrival_source, con
 
 DepartureTimes Channel::start(std::uint32_t wire_bytes, Instant* head) {
   line_.begin(engine_.now());
-  *head = line_.after(params_.bytes_before + kLrhBytes);
+  *head = line_.after(params_.bytes_before + params_.header_bytes);
   const Instant tail = line_.after(params_.bytes_before + wire_bytes);
   line_.pass(params_.bytes_before + wire_bytes + params_.bytes_after);
   return {tail, line_.busy_until()};

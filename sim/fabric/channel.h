@@ -18,6 +18,7 @@ struct LinkParams {
   Duration propagation{0};         // of the cable and both transceivers, one way
   std::uint32_t bytes_before = 0;  // line bytes per packet ahead of the LRH (start delimiter)
   std::uint32_t bytes_after = 0;   // and behind the VCRC (end delimiter, gap)
+  std::uint32_t header_bytes = 8;  // a switch needs so many to know the way: the LRH; on Ethernet all up to UDP
   // Flow control packets (IBA 7.9.4): a receiver tells the free space of a lane with one of this many bytes,
   // delimiters included, at multiples of `credit_update_interval` (0: at once), and at the latest
   // `credit_refresh_interval` after the one before (0: only when there is something to tell).

@@ -16,7 +16,7 @@ using PortNumber = Id<struct PortNumberTag, std::uint8_t>;
 // When the bytes of a packet pass the receiving end of a cable. A cut-through device acts on `head`, a
 // store-and-forward one on `tail`.
 struct ArrivalTimes {
-  Instant head;  // the last byte of the headers a receiver needs (LRH) has arrived
+  Instant head;  // the last byte of the headers a receiver needs (LinkParams::header_bytes) has arrived
   Instant tail;  // the last byte of the packet has arrived
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/core/check.h"
+#include "sim/ib/crc.h"
 #include "sim/ib/packet_trace.h"
 
 namespace verbatim::fabric {
@@ -14,6 +15,16 @@ namespace {
 bool is_faster(ByteTime out, ByteTime in) {
   return static_cast<unsigned __int128>(out.ps_numerator) * in.denominator <
          static_cast<unsigned __int128>(in.ps_numerator) * out.denominator;
+}
+
+std::uint32_t flow_hash(const ib::Packet& packet) {
+  const std::uint16_t port = packet.ethernet->udp_source_port;
+  const std::byte port_bytes[] = {static_cast<std::byte>(port >> 8), static_cast<std::byte>(port)};
+  ib::Icrc crc;  // a good mixer of bits, as in real switches
+  crc.add(std::as_bytes(std::span(packet.grh->source.raw)));
+  crc.add(std::as_bytes(std::span(packet.grh->destination.raw)));
+  crc.add(port_bytes);
+  return crc.value();
 }
 
 }  // namespace
@@ -43,7 +54,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const std::uint16_t lid = packet->lrh.destination.value;
   constexpr std::uint16_t kFirstMulticastLid = 0xc000;  // IBA 4.1.3
   if (lid >= kFirstMulticastLid) return replicate(in, std::move(packet), wire_bytes, lookup, times);
-  const PortNumber number = lid < table_.size() ? table_[lid] : kNoRoute;
+  const PortNumber number = output_for(*packet);
   if (number.value == 0) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kOwnLid);
   if (number.value > inputs_.size())
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
@@ -81,6 +92,19 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
     if (in_lane != kManagementLane) copy->lrh.lane = out.lane_of(copy->lrh.service_level);
     out.forward(std::move(copy), wire_bytes, ready_at(input, out, lookup, times), input, in_lane, copies);
   }
+}
+
+PortNumber Switch::output_for(const ib::Packet& packet) const {
+  if (!packet.ethernet) {
+    const std::uint16_t lid = packet.lrh.destination.value;
+    return lid < table_.size() ? table_[lid] : kNoRoute;
+  }
+  const ib::MacAddress to = packet.ethernet->destination;
+  const auto route =
+      std::lower_bound(ethernet_routes_.begin(), ethernet_routes_.end(), to,
+                       [](const EthernetRoute& a, ib::MacAddress b) { return a.destination < b; });
+  if (route == ethernet_routes_.end() || route->destination != to || route->ports.empty()) return kNoRoute;
+  return route->ports.size() == 1 ? route->ports[0] : route->ports[flow_hash(packet) % route->ports.size()];
 }
 
 void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,

@@ -50,6 +50,15 @@ class Switch final : public PacketSink {
   // Ports of the spanning tree on which multicast packets leave, all but the one they came by.
   void set_multicast_ports(std::vector<PortNumber> ports) { multicast_ports_ = std::move(ports); }
 
+  // On Ethernet: a destination and the ports that lead to it, all by ways of one length. A flow keeps to one
+  // of them, which a hash of its addresses and UDP source port chooses (ECMP).
+  struct EthernetRoute {
+    ib::MacAddress destination;
+    std::vector<PortNumber> ports;
+  };
+  // Sorted by destination.
+  void set_ethernet_routes(std::vector<EthernetRoute> routes) { ethernet_routes_ = std::move(routes); }
+
   void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) override;
 
  private:
@@ -62,6 +71,8 @@ class Switch final : public PacketSink {
   Instant ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times) const;
   void replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_bytes, std::int64_t lookup,
                  ArrivalTimes times);
+  // 0: this switch itself, kNoRoute: none.
+  PortNumber output_for(const ib::Packet& packet) const;
   void drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason);
 
   Engine& engine_;
@@ -71,6 +82,7 @@ class Switch final : public PacketSink {
   const ClockDomain clock_;
   std::vector<PortNumber> table_;
   std::vector<PortNumber> multicast_ports_;
+  std::vector<EthernetRoute> ethernet_routes_;
   std::vector<Input> inputs_;
 };
 

@@ -1,5 +1,8 @@
 #include "sim/hca/adapter.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include "sim/hca/queue_pair.h"
 
 namespace verbatim::hca {
@@ -21,5 +24,19 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       fetcher(*this),
       sender(*this),
       receiver(*this) {}
+
+int Adapter::check_global_path(const protocol::AddressVector& path) const {
+  if (!address.roce) return 0;
+  if (path.is_global == 0) return EINVAL;
+  if (path.sgid_index >= address.gids.size())
+    return path.sgid_index < profile.gid_table_length ? ENODATA : EINVAL;
+  ib::Gid to;
+  std::memcpy(to.raw, path.dgid, sizeof(to.raw));
+  constexpr std::uint8_t kMulticast = 0xff;
+  if (to.raw[0] == kMulticast) return EOPNOTSUPP;  // there are no groups on Ethernet
+  if (ib::is_ipv4_mapped(to) != ib::is_ipv4_mapped(address.gids[path.sgid_index])) return ENETUNREACH;
+  // What a kernel answers when nobody answers its own question for the address.
+  return address.neighbours->find(to) ? 0 : ETIMEDOUT;
+}
 
 }  // namespace verbatim::hca

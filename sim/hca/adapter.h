@@ -43,6 +43,15 @@ struct Adapter {
     return it == srqs.end() ? Ref<SharedReceiveQueue>() : it->second;
   }
 
+  // Whether a packet has this port's own address.
+  bool is_addressed_here(const ib::Packet& packet) const {
+    return address.roce ? packet.ethernet && packet.ethernet->destination == address.mac
+                        : packet.lrh.destination == address.lid;
+  }
+  // 0, or why a path cannot be that of a connection or an address handle: on Ethernet it must be global,
+  // between addresses of one IP version, and lead to a neighbour.
+  int check_global_path(const protocol::AddressVector& path) const;
+
   Engine& engine;
   Tracer& tracer;
   Choices& choices;

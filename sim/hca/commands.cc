@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::uint32_t kLinkLayerInfiniBand = 1, kLinkLayerEthernet = 2;
 constexpr std::uint32_t kPortStateDown = 1, kPortStateActive = 4;
+constexpr std::uint8_t kSubnetTimeout = 18;  // OpenSM's default
+constexpr std::uint8_t kGrhRequired = 1;     // IBV_QPF_GRH_REQUIRED
 constexpr std::uint8_t kPhysStatePolling = 2, kPhysStateLinkUp = 5;
 constexpr std::uint64_t kPageSizes = 0xfffffffffffff000ull;
 constexpr std::uint64_t kTimestampMask = 0xffffffffffffffffull;
@@ -184,8 +186,10 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
   command.pkey_table_length = static_cast<std::uint16_t>(profile.pkey_table_length);
   command.lid = address.roce ? 0 : address.lid.value;
   command.sm_lid = address.roce ? 0 : address.sm_lid.value;
-  command.max_vl_num = static_cast<std::uint8_t>(profile.virtual_lanes);
-  command.subnet_timeout = 18;  // OpenSM's default, facts/timing.md 1.5
+  // Lanes and the subnet manager are InfiniBand's; Ethernet demands a GRH instead.
+  command.max_vl_num = address.roce ? 0 : static_cast<std::uint8_t>(profile.virtual_lanes);
+  command.subnet_timeout = address.roce ? 0 : kSubnetTimeout;
+  command.flags = address.roce ? kGrhRequired : 0;
   command.active_width = static_cast<std::uint8_t>(address.active_width);
   command.active_speed = address.active_speed;
   command.phys_state = adapter.port_is_up ? kPhysStateLinkUp : kPhysStatePolling;
@@ -196,7 +200,8 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
 int Hca::Impl::query_gid(Context&, protocol::QueryGid& command) {
   if (!names_port(command.port) || command.index >= adapter.profile.gid_table_length) return EINVAL;
   std::memset(command.gid, 0, sizeof(command.gid));
-  if (command.index == 0) std::memcpy(command.gid, adapter.address.gid.raw, sizeof(command.gid));
+  const auto& gids = adapter.address.gids;
+  if (command.index < gids.size()) std::memcpy(command.gid, gids[command.index].raw, sizeof(command.gid));
   command.gid_type = adapter.address.roce ? 2 : 0;
   command.netdev_index = 0;
   return 0;
@@ -307,6 +312,7 @@ int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
   const protocol::AddressVector& path = command.address;
   if (pd == context.pds.end() || path.port != 1 || path.service_level > 15) return EINVAL;
   if (path.is_global != 0 && path.sgid_index >= adapter.profile.gid_table_length) return EINVAL;
+  if (const int error = adapter.check_global_path(path); error != 0) return error;
   if (ah_count_ >= adapter.profile.max_ah) return ENOMEM;
   ++ah_count_;
   ++pd->second.users;

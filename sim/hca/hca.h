@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
@@ -16,6 +17,7 @@
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/port.h"
 #include "sim/hca/hca_profile.h"
+#include "sim/hca/neighbours.h"
 #include "sim/host/program_memory.h"
 #include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/region.h"
@@ -51,11 +53,14 @@ struct ProgramPort {
 struct PortAddress {
   ib::Lid lid;
   ib::Lid sm_lid;
-  ib::Gid gid;  // index 0
+  std::vector<ib::Gid> gids;  // by index; at least one
   std::uint64_t node_guid = 0;
   std::uint32_t active_width = 2;  // ibv_port_attr encoding: 1, 2, 4, 8, 16 are 1x, 4x, 8x, 12x, 2x
   std::uint32_t active_speed = 32;
+  // An Ethernet port: no LIDs, every path is global and its frames are those of RoCEv2 (IBA annex A17).
   bool roce = false;
+  ib::MacAddress mac;
+  const Neighbours* neighbours = nullptr;  // outlives the adapter
 };
 
 class Hca final : public fabric::PacketSink {

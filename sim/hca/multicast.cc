@@ -65,6 +65,7 @@ int Hca::Impl::change_multicast(Context& context, protocol::Multicast& command, 
 }
 
 int Hca::Impl::attach_multicast(Context& context, protocol::Multicast& command) {
+  if (adapter.address.roce) return EOPNOTSUPP;  // there are no groups on Ethernet
   return change_multicast(context, command, true);
 }
 

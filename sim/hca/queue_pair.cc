@@ -123,7 +123,7 @@ void QueuePair::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
       operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
   if (!receives) return adapter.receiver.drop(incoming, DropReason::kWrongState);
   if ((packet.bth.pkey & 0x7fff) != 0x7fff) return adapter.receiver.drop(incoming, DropReason::kWrongPkey);
-  if (!is_datagram() && packet.lrh.source.value != attributes.path.dlid) {
+  if (!is_datagram() && !is_from_peer(packet)) {
     return adapter.receiver.drop(incoming, DropReason::kWrongSource);
   }
   if (operation.is_request) {
@@ -131,6 +131,12 @@ void QueuePair::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
   } else {
     completer.receive(std::move(incoming), operation);
   }
+}
+
+// IBA 9.6.1.2.3; by address where there are no LIDs.
+bool QueuePair::is_from_peer(const ib::Packet& packet) const {
+  if (!adapter.address.roce) return packet.lrh.source.value == attributes.path.dlid;
+  return std::memcmp(packet.grh->source.raw, attributes.path.dgid, sizeof(attributes.path.dgid)) == 0;
 }
 
 bool QueuePair::gathers_in_one_piece(const Outgoing& outgoing) const {
@@ -268,13 +274,37 @@ ib::PacketPtr QueuePair::make_packet(ib::Opcode opcode, ib::Psn psn, const proto
   packet->bth.psn = psn;
   if (path.is_global != 0) {
     ib::Grh& grh = packet->grh.emplace();
-    grh.source = adapter.address.gid;
+    const auto& gids = adapter.address.gids;
+    grh.source = gids[path.sgid_index < gids.size() ? path.sgid_index : 0];
     std::memcpy(grh.destination.raw, path.dgid, sizeof(grh.destination.raw));
     grh.flow_label = path.flow_label;
     grh.traffic_class = path.traffic_class;
     grh.hop_limit = path.hop_limit;
   }
+  if (adapter.address.roce) set_ethernet(*packet);
   return packet;
+}
+
+void QueuePair::set_ethernet(ib::Packet& packet) const {
+  CHECK(packet.grh.has_value());  // a path without one was refused
+  ib::Grh& grh = *packet.grh;
+  packet.lrh.source = packet.lrh.destination = {};
+  const auto to = adapter.address.neighbours->find(grh.destination);
+  // A17.3.2.2 leaves the port to the sender: different flows should have different ones, so that they may take
+  // different ways. The flow label gives it, or the two queue pairs, folded as Linux does.
+  std::uint64_t flow = grh.flow_label;
+  if (flow == 0) {
+    flow = std::uint64_t{number} * packet.bth.destination.value;
+    flow ^= flow >> 20;
+    flow ^= flow >> 40;
+    flow &= 0xfffff;
+  }
+  const std::uint64_t port = ((flow & 0x3fff) ^ flow >> 14) | 0xc000;
+  if (ib::is_over_ipv4(packet)) grh.flow_label = 0;
+  constexpr std::uint8_t kHopLimit = 64;  // of a path that names none
+  if (grh.hop_limit == 0) grh.hop_limit = kHopLimit;
+  packet.ethernet =
+      ib::Ethernet{adapter.address.mac, to.value_or(ib::MacAddress{}), static_cast<std::uint16_t>(port)};
 }
 
 protocol::Cqe QueuePair::make_completion(std::uint64_t wr_id, WcStatus status) {

@@ -158,6 +158,9 @@ class QueuePair {
   }
   ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
                             ib::Qpn to) const;
+  // A packet with its GRH becomes a frame of RoCEv2.
+  void set_ethernet(ib::Packet& packet) const;
+  bool is_from_peer(const ib::Packet& packet) const;
   // Fields that every completion of this queue pair has.
   protocol::Cqe make_completion(std::uint64_t wr_id, ib::WcStatus status);
 

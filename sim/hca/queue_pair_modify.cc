@@ -28,11 +28,12 @@ std::uint32_t without_missing_half(ib::QpType type, std::uint32_t mask) {
   }
 }
 
-bool is_path_valid(const protocol::AddressVector& path, const HcaProfile& profile) {
+bool is_path_valid(const protocol::AddressVector& path, const HcaProfile& profile, bool roce) {
   if (path.port > 1) return false;  // 0 stands for the port of the queue pair
   if (path.service_level > 15 || path.source_path_bits != 0) return false;
   if (path.is_global != 0 && path.sgid_index >= profile.gid_table_length) return false;
   if (path.flow_label >= (1u << 20)) return false;
+  if (roce) return true;
   // A connection goes to one port: LID 0 is reserved, from 0xC000 on they are multicast (IBA 4.1.3).
   return path.dlid != 0 && path.dlid < 0xc000;
 }
@@ -48,7 +49,10 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
       (to.qp_access_flags & ~(kRemoteRights | ib::kLocalWrite | ib::kMwBind)) != 0) {
     return EINVAL;
   }
-  if (asks(ib::kQpAv) && !is_path_valid(to.path, profile)) return EINVAL;
+  if (asks(ib::kQpAv)) {
+    if (!is_path_valid(to.path, profile, adapter.address.roce)) return EINVAL;
+    if (const int error = adapter.check_global_path(to.path); error != 0) return error;
+  }
   if (asks(ib::kQpPathMtu) && (!ib::is_mtu(to.path_mtu) || to.path_mtu > profile.max_mtu)) return EINVAL;
   if (asks(ib::kQpTimeout) && to.timeout > 31) return EINVAL;
   if (asks(ib::kQpRetryCount) && to.retry_cnt > 7) return EINVAL;

@@ -41,7 +41,7 @@ void ReceivePipeline::on_checked(Incoming incoming) {
   // knows.
   if (packet.corrupted) return drop(incoming, DropReason::kCorrupted);
   const bool to_group = is_multicast(packet.lrh.destination);
-  if (!to_group && packet.lrh.destination != adapter_.address.lid) {
+  if (!to_group && !adapter_.is_addressed_here(packet)) {
     return drop(incoming, DropReason::kWrongLid);
   }
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);

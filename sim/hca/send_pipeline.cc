@@ -125,7 +125,7 @@ bool SendPipeline::is_current(const Outgoing& outgoing) const {
 }
 
 bool SendPipeline::is_own(const ib::Packet& packet) const {
-  return packet.lrh.destination == adapter_.address.lid;
+  return adapter_.is_addressed_here(packet);
 }
 
 bool SendPipeline::has_room(const ib::Packet& packet) const {

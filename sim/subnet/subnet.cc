@@ -19,6 +19,8 @@ constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max();
 // Locally administered EUI-64 identifiers that spell "VB"; bits 47:40 tell adapters from switches.
 constexpr std::uint64_t kAdapterGuids = 0x0256'4200'0000'0000;
 constexpr std::uint64_t kSwitchGuids = 0x0256'4201'0000'0000;
+// Likewise, 48 bits.
+constexpr std::uint64_t kAdapterMacs = 0x0256'4200'0000;
 
 // The cabling by node and port, and one LID after the other.
 class Planner {
@@ -72,6 +74,7 @@ class Planner {
         PortPlan port;
         port.guid = is_switch ? target.guid : target.guid + i + 1;
         port.gid = link_local_gid(port.guid);
+        if (!is_switch) port.mac = ib::MacAddress{kAdapterMacs | ++macs_};
         if (owners_.size() <= kUnicastLids) {
           port.lid = ib::Lid{static_cast<std::uint16_t>(owners_.size())};
           owners_.push_back({node, PortNumber{static_cast<std::uint8_t>(is_switch ? 0 : i + 1)}});
@@ -116,6 +119,8 @@ class Planner {
 
     std::vector<PortNumber>& table = plan_.nodes[from].forwarding_table;
     table.assign(owners_.size(), fabric::Switch::kNoRoute);
+    std::vector<std::vector<PortNumber>>& equal = plan_.nodes[from].equal_ports;
+    equal.resize(owners_.size());
     std::vector<std::uint32_t> load(nodes_[from].ports, 0);
     for (std::size_t lid = 1; lid < owners_.size(); ++lid) {
       const Attachment& owner = owners_[lid];
@@ -130,6 +135,7 @@ class Planner {
         if (end.node == kNowhere || nodes_[end.node].kind != NodeKind::kSwitch) continue;
         if (end.node == from) {
           table[lid] = end.port;
+          equal[lid] = {end.port};
           continue;
         }
         last = end.node;
@@ -138,6 +144,7 @@ class Planner {
       std::size_t best = kNowhere;
       for (std::size_t i = 0; i < behind.size(); ++i) {
         if (behind[i].empty() || behind[i][last] + 1 != distances[last]) continue;
+        if (!to_switch) equal[lid].push_back(PortNumber{static_cast<std::uint8_t>(i + 1)});
         if (best == kNowhere || load[i] < load[best]) best = i;
       }
       CHECK(best != kNowhere);
@@ -226,6 +233,7 @@ class Planner {
   std::vector<std::vector<Attachment>> neighbours_;  // by node, by port - 1
   std::vector<std::size_t> by_name_;                 // adapters, then switches
   std::vector<Attachment> owners_{{kNowhere, {}}};   // by LID
+  std::uint32_t macs_ = 0;
   Plan plan_;
 };
 
@@ -233,6 +241,19 @@ class Planner {
 
 Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables) {
   return Planner(nodes, cables).run();
+}
+
+ib::Gid link_local_gid(ib::MacAddress mac) {
+  constexpr std::uint64_t kUniversal = 0x0200'0000'0000'0000, kMiddle = 0xfffe;
+  const std::uint64_t high = mac.value >> 24, low = mac.value & 0xffffff;
+  return link_local_gid((high << 40 | kMiddle << 24 | low) ^ kUniversal);
+}
+
+ib::Gid ipv4_gid(std::uint32_t address) {
+  ib::Gid gid;
+  gid.raw[10] = gid.raw[11] = 0xff;
+  for (int i = 0; i < 4; ++i) gid.raw[12 + i] = static_cast<std::uint8_t>(address >> (24 - 8 * i));
+  return gid;
 }
 
 ib::Gid link_local_gid(std::uint64_t port_guid) {

@@ -36,7 +36,8 @@ struct Cable {
 struct PortPlan {
   ib::Lid lid;  // of a switch: the same on every port
   std::uint64_t guid = 0;
-  ib::Gid gid;  // index 0: the link-local prefix fe80::/64 and the GUID
+  ib::Gid gid;         // index 0: the link-local prefix fe80::/64 and the GUID
+  ib::MacAddress mac;  // of an Ethernet port with the same place in the order of names
 };
 
 struct NodePlan {
@@ -45,6 +46,9 @@ struct NodePlan {
   std::vector<fabric::PortNumber> forwarding_table;  // switches: by LID, as fabric::Switch takes it
   // Switches: ports on the spanning tree that multicast packets flood, ascending; adapters are its leaves.
   std::vector<fabric::PortNumber> multicast_ports;
+  // Switches, by LID: every port that begins a shortest way to an adapter, in order. What Ethernet spreads
+  // flows over; InfiniBand keeps to the forwarding table.
+  std::vector<std::vector<fabric::PortNumber>> equal_ports;
 };
 
 struct Plan {
@@ -58,6 +62,11 @@ struct Plan {
 inline constexpr std::uint32_t kUnicastLids = 0xbfff;
 
 Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables);
+
+// fe80:: and the modified EUI-64 of a MAC address (RFC 4291, appendix A).
+ib::Gid link_local_gid(ib::MacAddress mac);
+// ::ffff:a.b.c.d; the address in host byte order.
+ib::Gid ipv4_gid(std::uint32_t address);
 
 // fe80:: and the port GUID.
 ib::Gid link_local_gid(std::uint64_t port_guid);

@@ -72,6 +72,7 @@ struct WorldOptions {
   bool record = true;
   bool connected = true;
   Choices* choices = nullptr;  // null: the defaults
+  bool roce = false;  // the GID of LID n ends with n, and so does its MAC address
 };
 
 struct PathOptions {
@@ -81,6 +82,7 @@ struct PathOptions {
   std::uint32_t sq_psn = 1000, rq_psn = 1000;
   std::uint8_t max_rd_atomic = 16, max_dest_rd_atomic = 16;
   std::uint32_t qkey = 0x11111111;
+  bool is_global = false;
 };
 
 struct PairOptions {
@@ -152,8 +154,13 @@ struct World {
     hca::PortAddress address;
     address.lid = ib::Lid{lid};
     address.sm_lid = ib::Lid{1};
-    address.gid.raw[15] = static_cast<std::uint8_t>(lid);
+    address.gids.emplace_back().raw[15] = static_cast<std::uint8_t>(lid);
     address.node_guid = lid;
+    if (options.roce) {
+      address.roce = true;
+      address.mac = ib::MacAddress{lid};
+      address.neighbours = &neighbours;
+    }
     Choices& chosen = options.choices != nullptr ? *options.choices : choices;
     return std::make_unique<hca::Hca>(engine, tracer, chosen, components.id(name + "/hca"), "mlx5_0",
                                       options.profile, address, 1);
@@ -163,7 +170,15 @@ struct World {
   void run() { engine.run(); }
   void run_for(Duration duration) { engine.run_until(engine.now() + duration); }
 
+  static hca::Neighbours two_neighbours() {
+    ib::Gid one, two;
+    one.raw[15] = 1;
+    two.raw[15] = 2;
+    return hca::Neighbours({{one, ib::MacAddress{1}}, {two, ib::MacAddress{2}}});
+  }
+
   const WorldOptions options;
+  const hca::Neighbours neighbours = two_neighbours();
   Engine engine;
   Tracer tracer{engine};
   DefaultChoices choices;
@@ -361,6 +376,8 @@ class Program final : public hca::EventListener {
     attributes.qp_state = static_cast<std::uint32_t>(ib::QpState::kRtr);
     attributes.path.dlid = peer_lid;
     attributes.path.port = 1;
+    attributes.path.is_global = path.is_global ? 1 : 0;
+    if (path.is_global) attributes.path.dgid[15] = static_cast<std::uint8_t>(peer_lid);
     attributes.path_mtu = path.mtu;
     attributes.dest_qp_num = peer_qpn;
     attributes.rq_psn = path.rq_psn;

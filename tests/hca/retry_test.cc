@@ -30,9 +30,14 @@ TEST(RetryTest, silence_is_answered_by_retry_cnt_retries_one_timeout_apart) {
     options.path.timeout = 8;
     options.path.retry_cnt = retries;
     Pair pair(options);
-    pair.world.to_server.keep = [](ib::Packet&) { return false; };
+    std::vector<int> sent_before;
+    pair.world.to_server.keep = [&](ib::Packet& packet) {
+      sent_before.push_back(packet.retransmission);
+      return false;
+    };
     pair.a.program.post_send(pair.a.qp, {.wr_id = 3, .sges = {pair.a.sge(0, 8)}});
     pair.world.run();
+    for (std::size_t i = 0; i < sent_before.size(); ++i) EXPECT_EQ(sent_before[i], static_cast<int>(i));
     const auto times = transmissions(pair.world, 1000);
     ASSERT_EQ(times.size(), retries + 1u);
     const std::int64_t timeout = 4'096'000ll << 8;

@@ -54,6 +54,16 @@ std::string gid_text(const ib::Gid& gid) {
   return text;
 }
 
+std::string mac_text(ib::MacAddress mac) {
+  std::string text;
+  for (int shift = 40; shift >= 0; shift -= 8) {
+    if (!text.empty()) text += ':';
+    text += "0123456789abcdef"[mac.value >> (shift + 4) & 15];
+    text += "0123456789abcdef"[mac.value >> shift & 15];
+  }
+  return text;
+}
+
 void print_links(const config::TopologySpec& topology) {
   std::printf("Links\n");
   Table table;
@@ -63,7 +73,8 @@ void print_links(const config::TopologySpec& topology) {
     };
     // byte time is ps/byte as a ratio; 8 bits / (n/d ps) in Mbit/s is exact enough to read.
     const std::uint64_t mbps = 8'000'000 * link.rate.byte_time.denominator / link.rate.byte_time.ps_numerator;
-    table.row({end(link.end_a), "--", end(link.end_b), config::format_link_rate(link.rate),
+    table.row({end(link.end_a), "--", end(link.end_b),
+               topology.is_roce() ? "Ethernet" : config::format_link_rate(link.rate),
                format_quantity(static_cast<std::int64_t>(mbps) * 1'000'000, Dimension::kRate),
                format_quantity(link.length_mm, Dimension::kLength),
                format_quantity(to_ps(link.propagation()), Dimension::kDuration)});
@@ -73,7 +84,7 @@ void print_links(const config::TopologySpec& topology) {
 
 void print_routes(const config::TopologySpec& topology, const subnet::Plan& plan) {
   constexpr std::size_t kShown = 64;
-  std::printf("Routes\n");
+  std::printf(topology.is_roce() ? "Routes (of equal ways, each flow takes one)\n" : "Routes\n");
   const std::size_t n = topology.hosts.size();
   Table table;
   std::size_t shown = 0;
@@ -111,10 +122,14 @@ int describe(const std::string& path) {
   Table hosts;
   for (std::size_t i = 0; i < topology->hosts.size(); ++i) {
     const config::HostSpec& host = topology->hosts[i];
-    hosts.row({host.name, config::format_ipv4(host.address),
-               "LID " + std::to_string(plan.nodes[i].ports[0].lid.value),
-               "GID " + gid_text(plan.nodes[i].ports[0].gid), "hca " + host.hca_profile.name,
-               "cpu " + host.cpu_profile.name});
+    std::vector<std::string> row = {host.name, config::format_ipv4(host.address)};
+    const subnet::PortPlan& port = plan.nodes[i].ports[0];
+    row.push_back(topology->is_roce() ? "MAC " + mac_text(port.mac)
+                                      : "LID " + std::to_string(port.lid.value));
+    for (const ib::Gid& gid : config::gids_of(*topology, plan, i)) row.push_back("GID " + gid_text(gid));
+    row.push_back("hca " + host.hca_profile.name);
+    row.push_back("cpu " + host.cpu_profile.name);
+    hosts.row(row);
   }
   hosts.print();
   if (!topology->switches.empty()) {
@@ -127,8 +142,8 @@ int describe(const std::string& path) {
         used +=
             (link.end_a.is_switch && link.end_a.node == i) + (link.end_b.is_switch && link.end_b.node == i);
       }
-      switches.row({s.name,
-                    "LID " + std::to_string(plan.nodes[topology->hosts.size() + i].ports[0].lid.value),
+      const ib::Lid lid = plan.nodes[topology->hosts.size() + i].ports[0].lid;
+      switches.row({s.name, topology->is_roce() ? "Ethernet" : "LID " + std::to_string(lid.value),
                     counted(s.ports, "port", "ports") + ", " + std::to_string(used) + " in use",
                     s.switch_profile.name});
     }

@@ -49,7 +49,7 @@ std::vector<observe::PcapInterface> link_ends(const config::Simulation& simulati
     for (const bool first : {true, false}) {
       const std::string own = name(first ? link.end_a : link.end_b);
       ends.push_back({simulation.components().id("port/" + own), own,
-                      "cable to " + name(first ? link.end_b : link.end_a), topology.link_layer == "roce"});
+                      "cable to " + name(first ? link.end_b : link.end_a), topology.is_roce()});
     }
   }
   return ends;

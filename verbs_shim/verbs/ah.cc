@@ -43,6 +43,22 @@ ibv_ah_attr ah_attributes(const protocol::AddressVector& in) {
 namespace {
 
 // Index of a GID in the port's table, or -1.
+// RoCEv2 over IPv4 leaves the IP header in the last 20 of the 40 bytes (IBA A17.4.5.1): the same as a GRH with
+// IPv4-mapped GIDs. A GRH has version 6 in its first four bits, and here nothing is there.
+bool grh_of_ipv4(const ibv_grh& grh, ibv_grh* mapped) {
+  std::uint8_t bytes[sizeof(grh)];
+  std::memcpy(bytes, &grh, sizeof(grh));
+  const std::uint8_t* ip = bytes + 20;
+  if (bytes[0] >> 4 == 6 || ip[0] != 0x45) return false;
+  std::memset(mapped, 0, sizeof(*mapped));
+  mapped->version_tclass_flow = htobe32(6u << 28 | std::uint32_t{ip[1]} << 20);
+  mapped->hop_limit = ip[8];
+  for (ibv_gid* gid : {&mapped->sgid, &mapped->dgid}) gid->raw[10] = gid->raw[11] = 0xff;
+  std::memcpy(&mapped->sgid.raw[12], ip + 12, 4);
+  std::memcpy(&mapped->dgid.raw[12], ip + 16, 4);
+  return true;
+}
+
 int find_gid(ibv_context* context, std::uint8_t port, const ibv_gid& gid) {
   ibv_port_attr attributes;
   if (query_port(context, port, &attributes, sizeof(attributes)) != 0) return -1;
@@ -94,6 +110,8 @@ extern "C" int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_
   attributes->src_path_bits = completion->dlid_path_bits;
   attributes->port_num = port;
   if ((completion->wc_flags & IBV_WC_GRH) == 0) return 0;
+  ibv_grh from_ipv4;
+  if (verbs::grh_of_ipv4(*grh, &from_ipv4)) grh = &from_ipv4;
   int index = verbs::find_gid(context, port, grh->dgid);
   if (index < 0) {
     errno = EINVAL;

@@ -1,0 +1,96 @@
+// Every packet of a capture decodes in tshark and says what the trace says, on InfiniBand and on Ethernet.
+#include <gtest/gtest.h>
+
+#include "tests/capture/judge.h"
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim::capture {
+namespace {
+
+struct Job {
+  std::string name;
+  std::string command;  // both ends; the client's has the server's name behind it
+  std::string faults;
+  friend void PrintTo(const Job& job, std::ostream* out) { *out << job.command; }
+};
+
+std::string arguments(const std::string& topology, const std::string& command,
+                      const std::string& faults = "") {
+  return "--topology " + support::quoted(support::topology(topology)) + " " + faults +
+         " --seed 1 'server=" + command + "' 'client=" + command + " server'";
+}
+
+class Capture : public ::testing::TestWithParam<Job> {};
+
+TEST_P(Capture, decodes_and_agrees_with_the_trace_on_infiniband) {
+  const Judged judged = judge(arguments("two_hosts", GetParam().command, GetParam().faults));
+  EXPECT_EQ(judged.code, 0);
+  EXPECT_GT(judged.packets, 50u);
+}
+
+TEST_P(Capture, decodes_and_agrees_with_the_trace_on_ethernet) {
+  const bool is_pingpong = GetParam().command.starts_with("ibv_");
+  for (const char* gid : {"0", "1"}) {  // over IPv6, over IPv4
+    const Judged judged = judge(arguments(
+        "two_hosts_roce", GetParam().command + (is_pingpong ? " -g " : " -x ") + gid, GetParam().faults));
+    EXPECT_EQ(judged.code, 0);
+    EXPECT_GT(judged.packets, 50u);
+    ASSERT_FALSE(judged.frames.empty());
+    EXPECT_EQ(judged.frames[0].bytes[12], gid[0] == '1' ? 0x08 : 0x86) << "Ethernet type";
+  }
+}
+
+const char kDrop[] = R"(--fault '{"action": "drop", "from": "client", "opcode": "Send Middle", "nth": 3}')";
+const char kCorrupt[] =
+    R"(--fault '{"action": "corrupt", "from": "client", "opcode": "Send Last", "nth": 5}')";
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, Capture,
+    ::testing::Values(Job{"rc", "ibv_rc_pingpong -n 20 -s 10000", ""},
+                      Job{"rc_loss", "ibv_rc_pingpong -n 20 -s 10000", std::string(kDrop) + " " + kCorrupt},
+                      Job{"uc", "ibv_uc_pingpong -n 20", ""}, Job{"ud", "ibv_ud_pingpong -n 20", ""},
+                      Job{"srq", "ibv_srq_pingpong -n 40", ""}, Job{"xsrq", "ibv_xsrq_pingpong -n 20", ""},
+                      Job{"write", "ib_write_bw -n 20 -s 10001", ""},
+                      Job{"read", "ib_read_lat -n 20 -s 10000", ""},
+                      Job{"write_small", "ib_write_lat -n 20 -s 3", ""},
+                      Job{"atomic", "ib_atomic_lat -n 20", ""}),
+    [](const ::testing::TestParamInfo<Job>& info) { return info.param.name; });
+
+TEST(CaptureTest, comments_tell_what_only_the_simulator_knows) {
+  const Judged judged =
+      judge(arguments("two_hosts", "ibv_rc_pingpong -n 20 -s 10000", std::string(kDrop) + " " + kCorrupt));
+  EXPECT_EQ(judged.comments.at("hit by fault 0"), 1u);
+  EXPECT_EQ(judged.comments.at("hit by fault 1"), 1u);
+  EXPECT_EQ(judged.comments.at("dropped here: a scripted fault"), 1u);
+  EXPECT_EQ(
+      judged.comments.at("dropped here: the ICRC does not match; corrupted on its way: a bit is not as sent"),
+      1u);
+  EXPECT_GT(judged.comments.at("retransmission #1"), 0u);
+}
+
+// A sink changes nothing: not a picosecond, not a byte.
+TEST(CaptureTest, a_run_with_a_capture_is_the_same_run) {
+  for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
+    support::RunRequest request{
+        .topology = topology,
+        .commands = {"server=ibv_rc_pingpong -n 50 -g 0", "client=ibv_rc_pingpong -n 50 -g 0 server"}};
+    const auto without = support::run(request);
+    const support::TemporaryFolder folder;
+    request.options = {"--pcap", folder.path() + "/run.pcapng"};
+    const auto with = support::run(request);
+    EXPECT_EQ(without.code, 0) << without.story();
+    EXPECT_EQ(with.digest(), without.digest());
+    EXPECT_EQ(with.report["virtual_time_ps"], without.report["virtual_time_ps"]);
+    EXPECT_GT(support::text_of_file(folder.path() + "/run.pcapng").size(), 10'000u);
+  }
+}
+
+TEST(CaptureTest, a_file_that_cannot_be_written_is_told_before_anything_starts) {
+  const auto run =
+      support::run({.commands = {"server=ibv_devinfo"}, .options = {"--pcap", "/nowhere/run.pcapng"}});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("cannot write /nowhere/run.pcapng"), std::string::npos) << run.err;
+}
+
+}  // namespace
+}  // namespace verbatim::capture

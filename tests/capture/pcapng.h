@@ -1,0 +1,27 @@
+// Reads pcapng captures as the draft describes them, and checks the CRCs of what is in them bit by bit.
+// Shares nothing with the code that writes them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace verbatim::capture {
+
+struct Frame {
+  std::string interface;
+  std::string comment;
+  std::uint64_t nanoseconds = 0;
+  bool outbound = false;
+  bool is_ethernet = false;
+  std::vector<std::uint8_t> bytes;  // without the ERF header
+};
+
+// Throws std::runtime_error with what is wrong with the file.
+std::vector<Frame> read_pcapng(const std::string& path);
+
+// Whether the frame ends with the right ones; an Ethernet frame has no VCRC.
+bool is_icrc_right(const Frame& frame);
+bool is_vcrc_right(const Frame& frame);
+
+}  // namespace verbatim::capture

@@ -1,0 +1,117 @@
+// Generated topologies: what a person would have written, and what cannot be built is said.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "sim/config/cabling.h"
+#include "tests/config/helpers.h"
+
+namespace verbatim::config {
+namespace {
+
+std::optional<TopologySpec> load(const std::string& text, std::string* findings = nullptr) {
+  const Folder folder;
+  Diagnostics diagnostics;
+  const auto topology = load_topology(folder.write("t.json", text), with_profiles(), diagnostics);
+  if (findings != nullptr) {
+    *findings = text_of(diagnostics);
+  } else {
+    EXPECT_TRUE(diagnostics.empty()) << text_of(diagnostics);
+  }
+  return topology;
+}
+
+TopologySpec shipped(const std::string& name) {
+  Diagnostics diagnostics;
+  const auto topology =
+      load_topology(VERBATIM_SOURCE_DIR "/topologies/" + name + ".json", with_profiles(), diagnostics);
+  EXPECT_TRUE(diagnostics.empty()) << text_of(diagnostics);
+  return topology.value_or(TopologySpec{});
+}
+
+TEST(GenerateTest, a_star_has_one_switch_with_a_port_for_each_host) {
+  const TopologySpec star = shipped("star_8");
+  ASSERT_EQ(star.hosts.size(), 8u);
+  EXPECT_EQ(star.hosts[0].name, "h0");
+  EXPECT_EQ(star.hosts[7].name, "h7");
+  ASSERT_EQ(star.switches.size(), 1u);
+  EXPECT_EQ(star.switches[0].ports, 8u);
+  EXPECT_EQ(star.links.size(), 8u);
+  EXPECT_EQ(route(star, plan_of(star), 0, 7), (std::vector<std::string>{"leaf0:1", "leaf0:8", "h7:1"}));
+}
+
+TEST(GenerateTest, sixteen_hosts_reach_each_other_over_two_spines) {
+  for (const char* name : {"leaf_spine_16", "leaf_spine_16_roce"}) {
+    const TopologySpec fabric = shipped(name);
+    ASSERT_EQ(fabric.hosts.size(), 16u);
+    EXPECT_EQ(fabric.hosts[15].name, "h15");
+    EXPECT_EQ(fabric.switches.size(), 6u);
+    EXPECT_EQ(fabric.links.size(), 16u + 4 * 2 * 2);
+    const subnet::Plan plan = plan_of(fabric);
+    std::set<std::string> spines;
+    for (std::size_t from = 0; from < 16; ++from) {
+      for (std::size_t to = 0; to < 16; ++to) {
+        if (from == to) continue;
+        const auto hops = route(fabric, plan, from, to);
+        EXPECT_EQ(hops.size(), from / 4 == to / 4 ? 3u : 7u) << from << " to " << to;
+        if (hops.size() == 7) spines.insert(hops[2]);
+      }
+    }
+    EXPECT_EQ(spines.size(), 4u) << "both cables to both spines carry something";
+  }
+}
+
+// On Ethernet all four cables of a leaf lead to any host of another leaf.
+TEST(GenerateTest, an_ethernet_switch_knows_every_way_of_the_shortest_length) {
+  const TopologySpec fabric = shipped("leaf_spine_16_roce");
+  const subnet::Plan plan = plan_of(fabric);
+  for (std::size_t s = 0; s < fabric.switches.size(); ++s) {
+    const bool is_leaf = fabric.switches[s].name.starts_with("leaf");
+    const auto routes = ethernet_routes_of(fabric, plan, s);
+    ASSERT_EQ(routes.size(), 16u);
+    for (std::size_t i = 0; i < routes.size(); ++i) {
+      if (i > 0) EXPECT_LT(routes[i - 1].destination, routes[i].destination);
+      EXPECT_TRUE(routes[i].ports.size() == (is_leaf ? 1u : 2u) || (is_leaf && routes[i].ports.size() == 4u));
+    }
+  }
+}
+
+TEST(GenerateTest, addresses_on_ethernet_follow_from_mac_and_ipv4) {
+  const TopologySpec two = shipped("two_hosts_roce");
+  const auto gids = gids_of(two, plan_of(two), 0);
+  ASSERT_EQ(gids.size(), 2u);
+  // `client` sorts before `server`, host 0: MAC 02:56:42:00:00:02, and 10.0.0.1.
+  const std::uint8_t link_local[16] = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x00, 0x56, 0x42, 0xff, 0xfe, 0, 0, 2};
+  const std::uint8_t ipv4[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
+  EXPECT_TRUE(std::equal(link_local, link_local + 16, gids[0].raw));
+  EXPECT_TRUE(std::equal(ipv4, ipv4 + 16, gids[1].raw));
+}
+
+TEST(GenerateTest, generated_and_written_parts_join) {
+  std::string findings;
+  const auto topology = load(R"({"name": "t",
+      "generate": {"shape": "leaf_spine", "hosts": 2, "hosts_per_leaf": 1, "spines": 1, "rate": "EDR"},
+      "hosts": [{"name": "extra"}], "switches": [{"name": "edge", "ports": 4}],
+      "links": [{"a": "extra", "b": "edge:1", "rate": "EDR"}, {"a": "h2", "b": "edge:2", "rate": "EDR"}]})",
+                             &findings_);
+  EXPECT_FALSE(topology);
+  EXPECT_NE(findings.find("there is no host or switch \"h2\""), std::string::npos) << findings;
+}
+
+TEST(GenerateTest, what_cannot_be_built_is_said) {
+  std::string findings;
+  EXPECT_FALSE(
+      load(R"({"name": "t", "generate": {"shape": "star", "hosts": 300, "rate": "EDR"}})", &findings));
+  EXPECT_EQ(findings,
+            "/generate: a switch of this \"star\" would have 300 ports; at most 254; ask for fewer hosts or "
+            "cables\n");
+  EXPECT_FALSE(load(R"({"name": "t", "generate": {"shape": "ring", "hosts": 3, "rate": "EDR"}})", &findings));
+  EXPECT_NE(findings.find("/generate/shape"), std::string::npos) << findings;
+  EXPECT_FALSE(load(R"({"name": "t", "generate": {"shape": "star", "hosts": 2, "rate": "EDR"},
+                        "hosts": [{"name": "h1"}]})",
+                    &findings));
+  EXPECT_NE(findings.find("the name \"h1\" is already that of"), std::string::npos) << findings;
+}
+
+}  // namespace
+}  // namespace verbatim::config

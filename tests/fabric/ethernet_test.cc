@@ -1,0 +1,87 @@
+// Switches on Ethernet: by MAC address, over all ways of one length, a flow always by the same.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/fabric/net.h"
+
+namespace verbatim::fabric {
+namespace {
+
+ib::PacketPtr frame(std::uint64_t to, std::uint16_t udp_port, std::uint32_t number) {
+  ib::PacketPtr packet = make_packet(0, 1000, number);
+  packet->grh.emplace().destination.raw[15] = static_cast<std::uint8_t>(to);
+  packet->ethernet = ib::Ethernet{ib::MacAddress{1}, ib::MacAddress{to}, udp_port};
+  return packet;
+}
+
+struct Spread {
+  Simulation simulation;
+  Switch hub{simulation.engine,
+             simulation.tracer,
+             ComponentId{99},
+             {},
+             {ComponentId{90}, ComponentId{91}, ComponentId{92}, ComponentId{93}}};
+  Host sender{simulation, 0};
+  Host a{simulation, 1}, b{simulation, 2}, c{simulation, 3};
+  Spread() {
+    LinkParams link;
+    link.byte_time = kEdr4x;
+    link.header_bytes = 62;
+    connect(sender.port, hub.port(PortNumber{1}), link);
+    connect(a.port, hub.port(PortNumber{2}), link);
+    connect(b.port, hub.port(PortNumber{3}), link);
+    connect(c.port, hub.port(PortNumber{4}), link);
+    hub.set_ethernet_routes({{ib::MacAddress{5}, {PortNumber{2}, PortNumber{3}, PortNumber{4}}},
+                             {ib::MacAddress{7}, {PortNumber{3}}}});
+  }
+};
+
+TEST(Ethernet, flows_spread_over_equal_ways_and_each_keeps_to_its_own) {
+  Spread spread;
+  std::uint32_t number = 0;
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint16_t port = 0; port < 60; ++port) {
+      spread.sender.port.send(frame(5, static_cast<std::uint16_t>(0xc000 + port), ++number));
+    }
+  }
+  spread.simulation.engine.run();
+  std::map<std::uint32_t, std::set<std::uint32_t>> ways;  // by flow
+  std::size_t total = 0;
+  for (const Host* host : {&spread.a, &spread.b, &spread.c}) {
+    EXPECT_GT(host->numbers.size(), 30u) << "of 180 in three ways";
+    total += host->numbers.size();
+    for (const std::uint32_t n : host->numbers)
+      ways[(n - 1) % 60].insert(static_cast<std::uint32_t>(host - &spread.a));
+  }
+  EXPECT_EQ(total, 180u);
+  for (const auto& [flow, ports] : ways) EXPECT_EQ(ports.size(), 1u) << "flow " << flow;
+}
+
+TEST(Ethernet, an_unknown_address_is_dropped) {
+  Spread spread;
+  spread.sender.port.send(frame(6, 0xc000, 1));
+  spread.sender.port.send(frame(7, 0xc000, 2));
+  spread.simulation.engine.run();
+  EXPECT_EQ(spread.b.numbers, std::vector<std::uint32_t>{2});
+  const auto drops = spread.simulation.trace.of(TraceEvent::kPacketDropped);
+  ASSERT_EQ(drops.size(), 1u);
+  EXPECT_EQ(drops[0].values[3], static_cast<std::uint64_t>(DropReason::kNoRoute));
+}
+
+// Formula: first byte out = edge(62 header bytes at 80 ps have come) + cut-through; the frame has Ethernet
+// 14, IPv6 40, UDP 8, BTH 12, payload 1000, ICRC 4 and check sequence 4 bytes.
+TEST(Ethernet, a_switch_waits_for_the_headers_up_to_udp) {
+  Spread spread;
+  spread.sender.port.send(frame(7, 0xc000, 1));
+  spread.simulation.engine.run();
+  const auto sent = spread.simulation.trace.of(TraceEvent::kPacketTransmitted);
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].values[3], 1082u);
+  const std::int64_t heard = 62 * 80, cycle = 2500, cut_through = 36;  // 400 MHz
+  EXPECT_EQ(sent[1].time_ps, ((heard + cycle - 1) / cycle + cut_through) * cycle);
+}
+
+}  // namespace
+}  // namespace verbatim::fabric

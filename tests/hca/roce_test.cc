@@ -1,0 +1,63 @@
+// Connections and datagrams on an Ethernet port: every packet is a frame of RoCEv2, LIDs play no part, and a
+// path must be global and lead to a neighbour.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "tests/hca/driver.h"
+
+namespace verbatim::test {
+namespace {
+
+using ib::WcStatus;
+
+PairOptions ethernet() {
+  PairOptions options;
+  options.world.roce = true;
+  options.world.link.header_bytes = 62;
+  options.path.is_global = true;
+  return options;
+}
+
+TEST(RoceTest, a_message_travels_in_frames_between_the_two_addresses) {
+  Pair pair(ethernet());
+  std::vector<ib::Packet> seen;
+  pair.world.to_server.keep = [&](ib::Packet& packet) {
+    seen.push_back(packet);
+    return true;
+  };
+  pair.b.program.post_recv(pair.b.qp, {.wr_id = 1, .sges = {pair.b.sge(0, 100)}});
+  pair.a.program.post_send(pair.a.qp, {.wr_id = 2, .sges = {pair.a.sge(0, 100)}});
+  pair.world.run();
+  ASSERT_EQ(seen.size(), 1u);
+  ASSERT_TRUE(seen[0].ethernet && seen[0].grh);
+  EXPECT_EQ(seen[0].ethernet->source.value + seen[0].ethernet->destination.value, 3u);
+  EXPECT_EQ(seen[0].lrh.destination, ib::Lid{});
+  EXPECT_GE(seen[0].ethernet->udp_source_port, 0xc000);
+  // Ethernet 14, IPv6 40, UDP 8, BTH 12, payload 100, ICRC 4, check sequence 4.
+  EXPECT_EQ(seen[0].wire_bytes(), 182u);
+  const auto sent = pair.a.program.drain(pair.a.send_cq);
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].status, static_cast<std::uint8_t>(WcStatus::kSuccess));
+}
+
+TEST(RoceTest, a_path_that_is_not_global_or_leads_nowhere_is_refused) {
+  Pair pair(ethernet());
+  PathOptions path;
+  const auto fresh = [&] {
+    const Qp qp = pair.a.program.create_qp(pair.a.send_cq, pair.a.recv_cq);
+    EXPECT_EQ(pair.a.program.to_init(qp, path), 0);
+    return qp;
+  };
+  path.is_global = false;
+  EXPECT_EQ(pair.a.program.to_rtr(fresh(), 2, 1, path), EINVAL);
+  path.is_global = true;
+  EXPECT_EQ(pair.a.program.to_rtr(fresh(), 9, 1, path), ETIMEDOUT);
+  EXPECT_EQ(pair.a.program.to_rtr(fresh(), 2, 1, path), 0);
+  EXPECT_EQ(pair.a.program.create_ah(2, false), 0u);
+  EXPECT_EQ(pair.a.program.create_ah(9, true), 0u);
+  EXPECT_NE(pair.a.program.create_ah(2, true), 0u);
+}
+
+}  // namespace
+}  // namespace verbatim::test

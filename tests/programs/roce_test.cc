@@ -1,0 +1,79 @@
+// The same programs over Ethernet: by GID, over IPv6 and IPv4, alone and several pairs at once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+
+#include "tests/equality/both_modes.h"
+
+namespace verbatim {
+namespace {
+
+using equality::BothModes;
+using equality::run_both;
+
+class OverEthernet : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(OverEthernet, ends_well_in_both_modes) {
+  const std::string command = GetParam();
+  const BothModes runs = run_both(
+      {.topology = "two_hosts_roce", .commands = {"server=" + command, "client=" + command + " server"}});
+  expect_equal(runs);
+  EXPECT_EQ(runs.slices.code, 0) << runs.slices.story();
+  EXPECT_GT(runs.slices.report["packets"], 50);
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, OverEthernet,
+                         ::testing::Values("ibv_rc_pingpong -g 0 -n 50", "ibv_rc_pingpong -g 1 -n 50 -e",
+                                           "ibv_uc_pingpong -g 0 -n 50", "ibv_ud_pingpong -g 0 -n 50",
+                                           "ibv_ud_pingpong -g 1 -n 50", "ibv_srq_pingpong -g 0 -n 50",
+                                           "ibv_xsrq_pingpong -g 0 -n 50", "ib_write_bw -x 0 -n 50",
+                                           "ib_write_lat -x 1 -n 50", "ib_read_bw -x 0 -n 50",
+                                           "ib_read_lat -x 0 -n 50", "ib_send_bw -x 0 -n 50",
+                                           "ib_send_lat -x 0 -n 50", "ib_send_lat -n 50",
+                                           "ib_send_lat -x 0 -n 50 -c UD", "ib_send_bw -x 1 -n 50 -c UC",
+                                           "ib_atomic_lat -x 0 -n 50", "ib_atomic_bw -x 0 -n 50"));
+
+// Formula: in a busy stretch a frame starts every (8 + 14 + 20 + 8 + 12 + 4096 + 4 + 4 + 12) bytes * 80 ps
+// after the one before: preamble, Ethernet, IPv4, UDP, BTH, payload, ICRC, check sequence, gap.
+TEST(OverEthernetTest, full_frames_follow_each_other_at_line_rate) {
+  const auto run = support::run({.topology = "two_hosts_roce",
+                                 .commands = {"server=ib_write_bw -x 1 -m 4096 -s 65536 -n 50",
+                                              "client=ib_write_bw -x 1 -m 4096 -s 65536 -n 50 server"},
+                                 .trace = true});
+  ASSERT_EQ(run.code, 0) << run.story();
+  std::stringstream lines(run.trace);
+  double last = -1, least = 1e9;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("port/client:1  packet-transmitted") == std::string::npos) continue;
+    const double now = std::stod(line);
+    if (line.find("RDMA-Write-Middle") == std::string::npos) {
+      last = -1;
+      continue;
+    }
+    if (last >= 0) least = std::min(least, now - last);
+    last = now;
+  }
+  EXPECT_NEAR(least * 1e6, 4178 * 80, 0.5) << "ps";
+}
+
+// InfiniBand has one way for each pair, Ethernet one for each flow; four pairs at once cross the spines on
+// both.
+TEST(OverEthernetTest, several_pairs_at_once_cross_a_leaf_and_spine_fabric) {
+  for (const char* topology : {"leaf_spine_16", "leaf_spine_16_roce"}) {
+    const BothModes runs =
+        run_both({.topology = topology,
+                  .commands = {"h0=ib_write_bw -x 0 -n 50", "h1=ibv_rc_pingpong -g 0 -n 50",
+                               "h2=ib_read_lat -x 0 -n 50", "h3=ib_send_lat -x 0 -n 50",
+                               "h12=ib_write_bw -x 0 -n 50 h0", "h13=ibv_rc_pingpong -g 0 -n 50 h1",
+                               "h14=ib_read_lat -x 0 -n 50 h2", "h15=ib_send_lat -x 0 -n 50 h3"}});
+    expect_equal(runs);
+    EXPECT_EQ(runs.slices.code, 0) << runs.slices.story();
+    // Host, leaf, spine, leaf, host.
+    EXPECT_EQ(runs.slices.report["packet_hops"], 4 * runs.slices.report["packets"].get<std::int64_t>());
+  }
+}
+
+}  // namespace
+}  // namespace verbatim
