@@ -14,7 +14,7 @@ namespace verbatim::config {
 std::vector<subnet::Node> nodes_of(const TopologySpec& topology);
 std::vector<subnet::Cable> cables_of(const TopologySpec& topology);
 inline subnet::Plan plan_of(const TopologySpec& topology) {
-  return subnet::plan(nodes_of(topology), cables_of(topology));
+  return subnet::plan(nodes_of(topology), cables_of(topology), topology.is_roce());
 }
 
 // By index, as programs see them: on InfiniBand the link-local one; on Ethernet that of the MAC address, then

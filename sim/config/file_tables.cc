@@ -120,7 +120,7 @@ const Object& generator_table() {
                         .required = true,
                         .doc = "number of hosts",
                         .min = 1,
-                        .max = 40'000}),
+                        .max = 10'000}),
        bind<&G::hosts_per_leaf>(
            {.key = "hosts_per_leaf", .kind = Kind::kInteger, .doc = "of leaf_spine", .min = 1, .max = 253}),
        bind<&G::spines>(

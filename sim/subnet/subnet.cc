@@ -25,7 +25,8 @@ constexpr std::uint64_t kAdapterMacs = 0x0256'4200'0000;
 // The cabling by node and port, and one LID after the other.
 class Planner {
  public:
-  Planner(const std::vector<Node>& nodes, const std::vector<Cable>& cables) : nodes_(nodes) {
+  Planner(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways)
+      : nodes_(nodes), all_ways_(all_ways) {
     neighbours_.resize(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       CHECK(nodes[i].ports >= 1 && nodes[i].ports < fabric::Switch::kNoRoute.value);
@@ -120,7 +121,7 @@ class Planner {
     std::vector<PortNumber>& table = plan_.nodes[from].forwarding_table;
     table.assign(owners_.size(), fabric::Switch::kNoRoute);
     std::vector<std::vector<PortNumber>>& equal = plan_.nodes[from].equal_ports;
-    equal.resize(owners_.size());
+    if (all_ways_) equal.resize(owners_.size());
     std::vector<std::uint32_t> load(nodes_[from].ports, 0);
     for (std::size_t lid = 1; lid < owners_.size(); ++lid) {
       const Attachment& owner = owners_[lid];
@@ -135,7 +136,7 @@ class Planner {
         if (end.node == kNowhere || nodes_[end.node].kind != NodeKind::kSwitch) continue;
         if (end.node == from) {
           table[lid] = end.port;
-          equal[lid] = {end.port};
+          if (all_ways_) equal[lid] = {end.port};
           continue;
         }
         last = end.node;
@@ -144,7 +145,7 @@ class Planner {
       std::size_t best = kNowhere;
       for (std::size_t i = 0; i < behind.size(); ++i) {
         if (behind[i].empty() || behind[i][last] + 1 != distances[last]) continue;
-        if (!to_switch) equal[lid].push_back(PortNumber{static_cast<std::uint8_t>(i + 1)});
+        if (all_ways_ && !to_switch) equal[lid].push_back(PortNumber{static_cast<std::uint8_t>(i + 1)});
         if (best == kNowhere || load[i] < load[best]) best = i;
       }
       CHECK(best != kNowhere);
@@ -230,6 +231,7 @@ class Planner {
   }
 
   const std::vector<Node>& nodes_;
+  const bool all_ways_;
   std::vector<std::vector<Attachment>> neighbours_;  // by node, by port - 1
   std::vector<std::size_t> by_name_;                 // adapters, then switches
   std::vector<Attachment> owners_{{kNowhere, {}}};   // by LID
@@ -239,8 +241,8 @@ class Planner {
 
 }  // namespace
 
-Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables) {
-  return Planner(nodes, cables).run();
+Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways) {
+  return Planner(nodes, cables, all_ways).run();
 }
 
 ib::Gid link_local_gid(ib::MacAddress mac) {

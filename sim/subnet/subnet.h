@@ -61,7 +61,8 @@ struct Plan {
 // Unicast LIDs are 1 … 0xbfff (IBA 4.1.3). Ports beyond them get LID 0 and a finding.
 inline constexpr std::uint32_t kUnicastLids = 0xbfff;
 
-Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables);
+// `all_ways` asks for equal_ports, too.
+Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways = false);
 
 // fe80:: and the modified EUI-64 of a MAC address (RFC 4291, appendix A).
 ib::Gid link_local_gid(ib::MacAddress mac);

@@ -147,6 +147,8 @@ std::vector<Frame> read_pcapng(const std::string& path) {
   return frames;
 }
 
+std::size_t bth_of(const Frame& frame) { return offsets_of(frame).bth; }
+
 bool is_icrc_right(const Frame& frame) {
   const Offsets at = offsets_of(frame);
   const std::size_t end = frame.bytes.size() - (frame.is_ethernet ? 4 : 6);

@@ -20,6 +20,8 @@ struct Frame {
 // Throws std::runtime_error with what is wrong with the file.
 std::vector<Frame> read_pcapng(const std::string& path);
 
+// Where the BTH begins.
+std::size_t bth_of(const Frame& frame);
 // Whether the frame ends with the right ones; an Ethernet frame has no VCRC.
 bool is_icrc_right(const Frame& frame);
 bool is_vcrc_right(const Frame& frame);

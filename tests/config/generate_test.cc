@@ -57,7 +57,7 @@ TEST(GenerateTest, sixteen_hosts_reach_each_other_over_two_spines) {
         if (hops.size() == 7) spines.insert(hops[2]);
       }
     }
-    EXPECT_EQ(spines.size(), 4u) << "both cables to both spines carry something";
+    EXPECT_EQ(spines.size(), 16u) << "every cable between leaves and spines carries something";
   }
 }
 
@@ -70,7 +70,7 @@ TEST(GenerateTest, an_ethernet_switch_knows_every_way_of_the_shortest_length) {
     const auto routes = ethernet_routes_of(fabric, plan, s);
     ASSERT_EQ(routes.size(), 16u);
     for (std::size_t i = 0; i < routes.size(); ++i) {
-      if (i > 0) EXPECT_LT(routes[i - 1].destination, routes[i].destination);
+      EXPECT_TRUE(i == 0 || routes[i - 1].destination < routes[i].destination);
       EXPECT_TRUE(routes[i].ports.size() == (is_leaf ? 1u : 2u) || (is_leaf && routes[i].ports.size() == 4u));
     }
   }
@@ -93,7 +93,7 @@ TEST(GenerateTest, generated_and_written_parts_join) {
       "generate": {"shape": "leaf_spine", "hosts": 2, "hosts_per_leaf": 1, "spines": 1, "rate": "EDR"},
       "hosts": [{"name": "extra"}], "switches": [{"name": "edge", "ports": 4}],
       "links": [{"a": "extra", "b": "edge:1", "rate": "EDR"}, {"a": "h2", "b": "edge:2", "rate": "EDR"}]})",
-                             &findings_);
+                             &findings);
   EXPECT_FALSE(topology);
   EXPECT_NE(findings.find("there is no host or switch \"h2\""), std::string::npos) << findings;
 }

@@ -26,7 +26,7 @@ TEST(RoceTest, a_message_travels_in_frames_between_the_two_addresses) {
     seen.push_back(packet);
     return true;
   };
-  pair.b.program.post_recv(pair.b.qp, {.wr_id = 1, .sges = {pair.b.sge(0, 100)}});
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 100)});
   pair.a.program.post_send(pair.a.qp, {.wr_id = 2, .sges = {pair.a.sge(0, 100)}});
   pair.world.run();
   ASSERT_EQ(seen.size(), 1u);

@@ -45,6 +45,27 @@ const std::vector<Node> kTwoHosts = {{"server/mlx5_0", NodeKind::kAdapter, 1},
                                      {"sw", NodeKind::kSwitch, 4},
                                      {"client/mlx5_0", NodeKind::kAdapter, 1}};
 
+// Two leaves, two spines, two cables from each leaf to each spine: four ways between the leaves.
+TEST(Subnet, all_ways_of_the_shortest_length_are_found_when_asked_for) {
+  const std::vector<Node> nodes = {{"a", NodeKind::kAdapter, 1},     {"b", NodeKind::kAdapter, 1},
+                                   {"leaf0", NodeKind::kSwitch, 5},  {"leaf1", NodeKind::kSwitch, 5},
+                                   {"spine0", NodeKind::kSwitch, 4}, {"spine1", NodeKind::kSwitch, 4}};
+  std::vector<Cable> cables = {{end(0, 1), end(2, 1)}, {end(1, 1), end(3, 1)}};
+  for (std::uint32_t leaf = 0; leaf < 2; ++leaf) {
+    for (std::uint32_t up = 0; up < 4; ++up) {
+      cables.push_back({end(2 + leaf, 2 + up), end(4 + up / 2, 1 + 2 * leaf + up % 2)});
+    }
+  }
+  const Plan result = plan(nodes, cables, true);
+  const std::uint16_t b = result.nodes[1].ports[0].lid.value;
+  EXPECT_EQ(result.nodes[2].equal_ports.at(b),
+            (std::vector<PortNumber>{PortNumber{2}, PortNumber{3}, PortNumber{4}, PortNumber{5}}));
+  EXPECT_EQ(result.nodes[3].equal_ports.at(b), std::vector<PortNumber>{PortNumber{1}});
+  EXPECT_EQ(result.nodes[4].equal_ports.at(b), (std::vector<PortNumber>{PortNumber{3}, PortNumber{4}}));
+  EXPECT_EQ(result.nodes[0].ports[0].mac, ib::MacAddress{0x0256'4200'0001});
+  EXPECT_TRUE(plan(nodes, cables).nodes[2].equal_ports.empty());
+}
+
 TEST(Subnet, two_hosts_and_a_switch) {
   const Plan result = plan(kTwoHosts, {{end(0, 1), end(1, 1)}, {end(2, 1), end(1, 3)}});
   EXPECT_TRUE(result.findings.empty());
