@@ -44,14 +44,14 @@ TEST(Topology, least_valid_one) { EXPECT_EQ(findings(topology(kHosts, kSwitch, k
 TEST(Topology, all_findings_come_at_once_in_file_order) {
   EXPECT_EQ(
       findings(R"({"name": 7, "hosts": [{"nam": "a"}], "links": [{"a": "a", "b": "b", "rate": "200 Gbp"}],
-                         "link_layer": "roce", "colour": "red"})"),
+                         "link_layer": "token ring", "colour": "red"})"),
       "/name: 7 is a number where a string is expected\n"
       "/hosts/0/nam: unknown key; did you mean \"name\"?\n"
       "/hosts/0: the key \"name\" is missing; host name, as programs see it\n"
       "/links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
-      "/link_layer: \"roce\" is not allowed here; allowed is \"infiniband\"\n"
-      "/colour: unknown key; a topology has the keys name, description, link_layer, hosts, switches, links, "
-      "management_network\n");
+      "/link_layer: \"token ring\" is not allowed here; allowed is \"infiniband\", \"roce\"\n"
+      "/colour: unknown key; a topology has the keys name, description, link_layer, generate, hosts, switches, "
+      "links, management_network\n");
 }
 
 TEST(Topology, names_are_unique_among_hosts_and_switches) {
