@@ -139,6 +139,7 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
       return &Kernel::sys_epoll_ctl;
     case SYS_epoll_wait:
     case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
       return &Kernel::sys_epoll_wait;
     case SYS_nanosleep:
     case SYS_clock_nanosleep:

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "sim/supervisor/kernel.h"
+#include "sim/supervisor/netlink_socket.h"
 #include "sim/supervisor/udp.h"
 #include "sim/supervisor/unix_socket.h"
 
@@ -65,8 +66,11 @@ Kernel::Outcome Kernel::sys_socket(Thread& thread) {
     if (protocol != 0 && protocol != IPPROTO_TCP) return Answer{-EPROTONOSUPPORT};
     return install(process, std::make_shared<TcpSocket>(network_, host, family), nonblocking);
   }
-  // Libraries that look for address changes do without netlink.
-  if (family == AF_NETLINK) return Answer{-EAFNOSUPPORT};
+  if (family == AF_NETLINK) {
+    constexpr int kRoute = 0;
+    if (protocol != kRoute || (type != SOCK_RAW && type != SOCK_DGRAM)) return Answer{-EPROTONOSUPPORT};
+    return install(process, std::make_shared<NetlinkSocket>(process.host(), type), nonblocking);
+  }
   warn_(process, fmt::format("socket(family {}, type {}) is not simulated; the program got EAFNOSUPPORT",
                              family, type));
   return Answer{-EAFNOSUPPORT};

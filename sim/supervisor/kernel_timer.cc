@@ -73,6 +73,7 @@ Answer Kernel::interrupt(Thread& thread) {
     case SYS_pselect6:
     case SYS_epoll_wait:
     case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
     case SYS_pause:

@@ -172,6 +172,11 @@ Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
   Instant deadline = kNever;
   if (thread.retried()) {
     deadline = thread.deadline();
+  } else if (thread.call().number == SYS_epoll_pwait2) {
+    int error;
+    const auto loaded = load_deadline(thread, static_cast<std::uint64_t>(a[3]), &error);
+    if (!loaded) return Answer{error};
+    deadline = *loaded;
   } else if (static_cast<int>(a[3]) >= 0) {
     deadline = now() + Duration(static_cast<int>(a[3]) * kPsPerMs);
   }

@@ -368,7 +368,7 @@ namespace verbatim::protocol {
   X(438, pidfd_getfd, kRefused, EPERM)               \
   X(439, faccessat2, kPassing, 0)                    \
   X(440, process_madvise, kRefused, ENOSYS)          \
-  X(441, epoll_pwait2, kRefused, ENOSYS)             \
+  X(441, epoll_pwait2, kVirtual, 0)                  \
   X(442, mount_setattr, kRefused, EPERM)             \
   X(443, quotactl_fd, kRefused, EPERM)               \
   X(444, landlock_create_ruleset, kRefused, ENOSYS)  \
