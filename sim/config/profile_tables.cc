@@ -257,6 +257,13 @@ const Object& switch_profile_table() {
                                       fabric::kMostInputBufferBytes),
          count<&P::crossbar_speedup>("crossbar_speedup",
                                      "packets that leave one input at a time; 0: any number", 0, 255),
+         duration<&P::head_lifetime>("head_lifetime",
+                                     "a packet so long at the head of an output's lane is dropped (HOQLife); 0 s: never",
+                                     10 * kSecondPs),
+         duration<&P::leaf_head_lifetime>("leaf_head_lifetime", "the same at ports with an adapter", 10 * kSecondPs),
+         count<&P::stall_count>("stall_count",
+                                "so many such drops in a row, and the lane drops everything for 8 lifetimes; 0: never",
+                                0, 7),
          bind_object<&P::arbitration>(
              {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of every port"},
              arbitration_table())});

@@ -136,6 +136,10 @@ void Simulation::build_link(const LinkSpec& link) {
     params.bytes_after += kGapBytes;
     params.header_bytes = ib::kEthernetBytes + ib::kIpv6Bytes + ib::kUdpBytes;
   }
+  for (const auto& [near, far] : {std::pair(link.end_a, link.end_b), std::pair(link.end_b, link.end_a)}) {
+    if (!near.is_switch || far.is_switch) continue;
+    port_of(near).set_head_lifetime(topology_.switches[near.node].switch_profile.leaf_head_lifetime);
+  }
   fabric::connect(port_of(link.end_a), port_of(link.end_b), params);
 }
 

@@ -30,16 +30,6 @@ FlowControl::Walk FlowControl::begin(const LineClock& line) const {
   return walk;
 }
 
-Instant FlowControl::due(const Lane& lane, std::size_t told, Instant refresh) const {
-  if (told == lane.releases.size()) return refresh;
-  Instant when = lane.releases[told].when;
-  if (interval_ > Duration(0)) {
-    const std::int64_t interval = to_ps(interval_);
-    when = instant_from_ps((to_ps(when) + interval - 1) / interval * interval);
-  }
-  return std::min(when, refresh);
-}
-
 Instant FlowControl::earliest_due(const Walk& walk) const {
   Instant earliest = kNever;
   for (std::size_t i = 0; i < lanes_.size(); ++i) earliest = std::min(earliest, due(walk, i));

@@ -41,6 +41,7 @@ class FlowControl {
   template <class Receiver>
   void advance(LineClock& line, Instant now, Receiver told) {
     if (std::max(line.busy_until(), earliest_) >= now) return;
+    if (refresh_interval_ == Duration(0)) return advance_releases(line, now, told);
     Walk walk = begin(line);
     Told packet;
     while (step(walk, now, &packet)) {
@@ -75,9 +76,35 @@ class FlowControl {
     std::array<Instant, kLanes> refresh{};
   };
 
+  // As advance(), without refreshes: nothing is copied.
+  template <class Receiver>
+  void advance_releases(LineClock& line, Instant now, Receiver& told) {
+    for (Instant start = std::max(line.busy_until(), earliest_); start < now;
+         start = std::max(line.busy_until(), earliest_)) {
+      std::size_t number = 0;
+      while (due(lanes_[number], 0, kNever) > start) ++number;
+      Ring<Release>& releases = lanes_[number].releases;
+      std::uint32_t blocks = 0;
+      while (!releases.empty() && releases.front().when <= start) blocks += releases.pop_front().blocks;
+      line.begin(start);
+      line.pass(packet_bytes_);
+      ++sent_;
+      earliest_ = kNever;
+      for (const Lane& lane : lanes_) earliest_ = std::min(earliest_, due(lane, 0, kNever));
+      told(Told{number, blocks, line.busy_until() + propagation_});
+    }
+  }
   Walk begin(const LineClock& line) const;
   // When the next packet for `lane` is due, once so many of its releases have been told.
-  Instant due(const Lane& lane, std::size_t told, Instant refresh) const;
+  Instant due(const Lane& lane, std::size_t told, Instant refresh) const {
+    if (told == lane.releases.size()) return refresh;
+    Instant when = lane.releases[told].when;
+    if (interval_ > Duration(0)) {
+      const std::int64_t interval = to_ps(interval_);
+      when = instant_from_ps((to_ps(when) + interval - 1) / interval * interval);
+    }
+    return std::min(when, refresh);
+  }
   Instant due(const Walk& walk, std::size_t lane) const {
     return due(lanes_[lane], walk.told[lane], walk.refresh[lane]);
   }

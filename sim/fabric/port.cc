@@ -18,6 +18,7 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
       owner_(owner),
       operational_lanes_(params.virtual_lanes),
       served_(params.arbitration.or_default().served_lanes() | 1u << kManagementLane.value),
+      head_lifetime_(params.head_lifetime),
       lanes_(kManagementLane.value + 1u),
       arbiter_(params.arbitration.or_default()),
       wake_(Timer::of<&Port::on_wake>(engine, id, EventClass::kTransmitDone, this)) {
@@ -78,6 +79,7 @@ void Port::enqueue(Queued queued, ib::VirtualLane number) {
   const bool queued_here = queued.buffer == nullptr;
   const std::size_t place = lane.queue.insert_sorted(
       std::move(queued), [](const Queued& a, const Queued& b) { return a.ready < b.ready; });
+  if (place == 0) note_head(lane);
   const bool at_once = waiting_ == 0 && queued_here;
   waiting_ |= 1u << number.value & served_;
   // Starting another lane's packet here would free room without telling its listener; that is left to the
@@ -149,14 +151,47 @@ Instant Port::eligible_at(int number) {
 
 Instant Port::next_read() {
   const Instant now = engine_.now();
+  if (params_.crossbar_speedup == 0) return now;
   std::erase_if(reads_, [now](Instant end) { return end <= now; });
-  if (params_.crossbar_speedup == 0 || reads_.size() < params_.crossbar_speedup) return now;
+  if (reads_.size() < params_.crossbar_speedup) return now;
   return *std::min_element(reads_.begin(), reads_.end());
+}
+
+void Port::note_head(Lane& lane) {
+  if (!lane.queue.empty()) lane.head_since = std::max(engine_.now(), lane.queue.front().ready);
+}
+
+Instant Port::expires_at(const Lane& lane) const {
+  if (head_lifetime_ == Duration(0)) return kNever;
+  return is_stalled(lane) ? lane.head_since : lane.head_since + head_lifetime_;
+}
+
+bool Port::expire() {
+  bool any = false;
+  for (std::uint32_t number = 0; number < operational_lanes_; ++number) {
+    Lane& lane = lanes_[number];
+    while (!lane.queue.empty() && expires_at(lane) <= engine_.now()) {
+      any = true;
+      const Queued lost = lane.queue.pop_front();
+      lane.queued_bytes -= lost.wire_bytes;
+      drop(*lost.packet, DropReason::kHeadLifetime);
+      leave_buffer(lost, engine_.now());
+      if (!is_stalled(lane) && ++lane.expired == params_.stall_count) {
+        lane.stalled_until = engine_.now() + 8 * head_lifetime_;
+        lane.expired = 0;
+      }
+      note_head(lane);
+    }
+    if (lane.queue.empty()) waiting_ &= ~(1u << number);
+  }
+  return any;
 }
 
 void Port::start(ib::VirtualLane number) {
   Lane& lane = lanes_[number.value];
   Queued first = lane.queue.pop_front();
+  note_head(lane);
+  lane.expired = 0;
   if (lane.queue.empty()) waiting_ &= ~(1u << number.value);
   lane.queued_bytes -= first.wire_bytes;
   if (number != kManagementLane) lane.credits -= blocks_of(first.wire_bytes);
@@ -245,6 +280,7 @@ void Port::pump() {
       for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
         const int number = std::countr_zero(rest);
         take_credits(lanes_[static_cast<std::size_t>(number)]);
+        if (is_stalled(lanes_[static_cast<std::size_t>(number)])) continue;
         if (eligible_at(number) <= now) eligible |= 1u << number;
       }
     }
@@ -254,16 +290,18 @@ void Port::pump() {
 }
 
 void Port::set_wake() {
-  Instant at = kNever;
+  Instant at = kNever, expiry = kNever;
   lacking_ = false;
   for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
     at = std::min(at, eligible_at(std::countr_zero(rest)));
+    expiry = std::min(expiry, expires_at(lanes_[static_cast<std::size_t>(std::countr_zero(rest))]));
   }
+  if (at != kNever) at = flow_->data_start(channel_->line(), std::max(at, engine_.now()));
+  at = std::min(at, std::max(expiry, engine_.now()));
   if (at == kNever) {
     wake_.cancel();
     return;
   }
-  at = flow_->data_start(channel_->line(), std::max(at, engine_.now()));
   if (wake_.scheduled() && wake_.when() == at) return;
   wake_.reschedule_at(at);
 }
@@ -276,7 +314,9 @@ void Port::on_wake() {
       if (!has_room(ib::VirtualLane{static_cast<std::uint8_t>(number)})) full |= 1u << number;
     }
   }
-  pump();
+  do {
+    pump();
+  } while (expire());
   for (; full != 0; full &= full - 1) {
     const ib::VirtualLane lane{static_cast<std::uint8_t>(std::countr_zero(full))};
     if (has_room(lane)) room_listener_(room_owner_, lane);

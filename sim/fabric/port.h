@@ -46,6 +46,11 @@ struct PortParams {
   ArbitrationTables arbitration;             // of what leaves by this port
   // Packets that leave the input buffer at one time, through a switch's crossbar; 0: any number.
   std::uint32_t crossbar_speedup = 0;
+  // A packet that has been the first of its lane for so long is dropped (IBA 18.2.5.4, HOQLife); 0: never. After
+  // `stall_count` such drops in a row (VLStallCount; 0: never) the lane stalls: for eight lifetimes every packet that
+  // becomes its first is dropped at once.
+  Duration head_lifetime{0};
+  std::uint32_t stall_count = 0;
 };
 
 class Port {
@@ -104,6 +109,9 @@ class Port {
   std::uint32_t queued_bytes(ib::VirtualLane lane) const { return lanes_[lane.value].queued_bytes; }
   std::uint32_t credits(ib::VirtualLane lane);
 
+  // Instead of the parameter, before the first packet.
+  void set_head_lifetime(Duration lifetime) { head_lifetime_ = lifetime; }
+
   // Asked about every packet that leaves by this port from now on; null: nobody.
   void set_faults(PacketFaults* faults) { faults_ = faults; }
 
@@ -130,6 +138,9 @@ class Port {
     std::uint32_t queued_bytes = 0;
     std::uint32_t credits = 0;   // blocks, up to the returns already taken in
     std::uint32_t capacity = 0;  // blocks of the far end's input buffer
+    Instant head_since{};        // its first packet is the first, and ready
+    Instant stalled_until{};
+    std::uint32_t expired = 0;   // first packets dropped in a row
   };
 
   void attach(Port& peer, const LinkParams& params);
@@ -148,6 +159,13 @@ class Port {
   void tell_waiting_peer() {
     if (peer_->lacking_) peer_->set_wake();
   }
+  // The lane has another first packet.
+  void note_head(Lane& lane);
+  bool is_stalled(const Lane& lane) const { return lane.head_since < lane.stalled_until; }
+  // When the first packet of a lane has waited too long.
+  Instant expires_at(const Lane& lane) const;
+  // Drops the first packets that have waited too long; false if there are none.
+  bool expire();
   void start(ib::VirtualLane lane);
   // A second one of `queued` is the next to start on its lane.
   void queue_copy(const Queued& queued, ib::VirtualLane lane);
@@ -175,6 +193,7 @@ class Port {
   std::uint32_t waiting_ = 0;  // bit n: lane n has a packet queued, and the arbiter serves it
   bool lacking_ = false;       // and one of them waits for credits that have not left the far end
   const std::uint32_t served_;
+  Duration head_lifetime_;
   std::vector<Lane> lanes_;    // VL15 too
   VlArbiter arbiter_;
   std::vector<Instant> reads_;  // ends of the packets that are leaving the input buffer

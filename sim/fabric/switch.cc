@@ -37,6 +37,8 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
   params.virtual_lanes = profile.virtual_lanes;
   params.input_buffer_bytes = profile.input_buffer_bytes;
   params.crossbar_speedup = profile.crossbar_speedup;
+  params.head_lifetime = profile.head_lifetime;
+  params.stall_count = profile.stall_count;
   params.arbitration = profile.arbitration;
   inputs_.reserve(port_ids.size());
   for (std::size_t i = 0; i < port_ids.size(); ++i) {

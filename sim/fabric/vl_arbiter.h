@@ -84,7 +84,10 @@ class VlArbiter {
 
   struct Table {
     explicit Table(const std::vector<ArbitrationEntry>& given) : entries(given) {
-      for (const ArbitrationEntry& entry : given) CHECK(entry.lane < 15 && entry.weight <= 255);
+      for (const ArbitrationEntry& entry : given) {
+        CHECK(entry.lane < 15 && entry.weight <= 255);
+        if (entry.weight > 0) lanes |= 1u << entry.lane;
+      }
       if (!entries.empty()) left = weight_of(0);
     }
     std::int64_t weight_of(std::size_t place) const { return std::int64_t{entries[place].weight} * 64; }
@@ -93,19 +96,17 @@ class VlArbiter {
     }
     // Moves to the entry that sends next; false when none can.
     bool find(std::uint32_t eligible) {
-      if (entries.empty()) return false;
+      if ((eligible & lanes) == 0) return false;
       if (left > 0 && can_send(current, eligible)) return true;
-      for (std::size_t step = 1; step <= entries.size(); ++step) {
-        const std::size_t place = (current + step) % entries.size();
-        if (weight_of(place) == 0 || !can_send(place, eligible)) continue;
-        current = place;
-        left = weight_of(place);
-        return true;
-      }
-      return false;
+      do {
+        current = current + 1 == entries.size() ? 0 : current + 1;
+      } while (weight_of(current) == 0 || !can_send(current, eligible));
+      left = weight_of(current);
+      return true;
     }
 
     std::vector<ArbitrationEntry> entries;
+    std::uint32_t lanes = 0;  // that have weight
     std::size_t current = 0;
     std::int64_t left = 0;  // weight of the current entry, in bytes
   };

@@ -14,6 +14,7 @@ namespace verbatim::ib {
   X(kOwnLid, 2, "addressed to the switch itself, which has no agent")                                        \
   X(kLinkDown, 3, "the port it should leave by has no link, or the link failed under it")                    \
   X(kFault, 4, "a scripted fault")                                                                           \
+  X(kHeadLifetime, 5, "waited too long at the head of an output queue")                   /* IBA 18.2.5.4 */ \
   X(kCorrupted, 16, "the ICRC does not match")                                                               \
   X(kWrongLid, 17, "for another port")                                                                       \
   X(kUnknownQp, 18, "no such queue pair")                                                                    \

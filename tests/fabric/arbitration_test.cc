@@ -205,5 +205,46 @@ TEST(Crossbar, reads_as_many_packets_of_an_input_as_its_speedup) {
   }
 }
 
+// The far end never gives its buffer back: the first packet fills it, the others become the first of their lane at the
+// start of the one before, or when that is dropped, and go a lifetime L later. After two drops the lane stalls for
+// 8 L: the fourth goes at once, and so does one that comes later; when the stall is over, the next waits again.
+TEST(HeadLifetime, drops_what_blocks_an_output_and_stalls_its_lane) {
+  Simulation simulation;
+  SwitchProfile profile;
+  profile.core_clock_hz = 400'000'000;
+  profile.head_lifetime = Duration(4'096'000);
+  profile.stall_count = 2;
+  PortParams small;
+  small.input_buffer_bytes = kLeastInputBufferBytes;
+  Host one(simulation, 0), two(simulation, 1, small);
+  two.release = false;
+  Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
+  hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
+  connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+  connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  for (std::uint32_t i = 0; i < 4; ++i) one.port.send(make_packet(2, 4096, i));
+  const auto ready = [](std::int64_t sent) { return (sent + 8 * 80 + 2499) / 2500 * 2500 + 36 * 2500; };
+  simulation.engine.run();
+  const std::int64_t first = ready(4122 * 80) + 4'096'000, second = first + 4'096'000;
+  simulation.engine.run_until(at(second + 8 * 4'096'000 - 100'000));
+  one.port.send(make_packet(2, 0, 4));
+  const std::int64_t late = second + 8 * 4'096'000;
+  simulation.engine.run_until(at(late));
+  one.port.send(make_packet(2, 4096, 5));
+  simulation.engine.run();
+  const auto drops = simulation.trace.of(TraceEvent::kPacketDropped);
+  const std::vector<std::int64_t> times = {first, second, second, ready(second + 8 * 4'096'000 - 100'000),
+                                           ready(late) + 4'096'000};
+  ASSERT_EQ(drops.size(), times.size());
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    EXPECT_EQ(drops[i].time_ps, times[i]) << i;
+    EXPECT_EQ(drops[i].component, 4u);
+    EXPECT_EQ(drops[i].values[2], i + 1);
+    EXPECT_EQ(drops[i].values[3], static_cast<std::uint64_t>(DropReason::kHeadLifetime));
+  }
+  simulation.engine.run_until(simulation.engine.now() + Duration(1'000'000));
+  EXPECT_EQ(one.port.credits(ib::VirtualLane{0}), 65536u / 64) << "the space is free again";
+}
+
 }  // namespace
 }  // namespace verbatim::fabric

@@ -5,7 +5,8 @@
 //   1. bytes leave lines, and bytes come out at the far ends;
 //   2. switches whose clock ticks look packets up and move them through their pipelines;
 //   3. buffer space becomes free, timers of flow control fire;
-//   4. idle lines start a data packet, unless a flow control packet has been due since before;
+//   4. idle lines start a data packet, unless a flow control packet has been due since before; then first packets that
+//      have waited too long are dropped, which may let others start;
 //   5. adapters are handed packets, the first of which may start at once;
 //   6. lines that are still idle start a flow control packet that is due.
 #include <algorithm>
@@ -93,6 +94,12 @@ struct Moving {  // in a switch, between its head's arrival and an output queue
   std::uint32_t out = 0;
 };
 
+struct HeadOfQueue {
+  std::uint32_t packet = ~0u;
+  std::int64_t since = 0, stalled_until = 0;
+  std::uint32_t drops = 0;  // in a row
+};
+
 struct ReferencePort {
   std::uint32_t device = 0;
   int peer = -1;
@@ -100,6 +107,7 @@ struct ReferencePort {
   std::uint32_t lanes = 1;
   // Transmitter.
   std::vector<std::deque<Waiting>> queue;
+  std::vector<HeadOfQueue> heads;
   std::vector<std::uint32_t> limit, sent;  // FCCL and FCTBS
   ReferenceTable high, low;
   std::int64_t high_counter = 0;
@@ -126,12 +134,18 @@ class ClockedFabric {
 
   std::vector<Passing> run() {
     std::int64_t next = 0;
-    while (arrived_ < fabric_.packets.size() && next != kNo && next < 20'000'000'000) {
+    while (arrived_ + dropped_ < fabric_.packets.size() && next != kNo && next < 20'000'000'000) {
       now_ = next;
       bytes();
       switches();
       free_space();
-      for (std::uint32_t p = 0; p < ports_.size(); ++p) start_data(p);
+      for (std::uint32_t p = 0; p < ports_.size(); ++p) {
+        do {
+          note_heads(ports_[p]);
+          start_data(p);
+          note_heads(ports_[p]);
+        } while (drop_heads(p));
+      }
       hand_over();
       for (std::uint32_t p = 0; p < ports_.size(); ++p) start_flow_control(p);
       for (ReferencePort& port : ports_) {
@@ -174,6 +188,7 @@ class ClockedFabric {
         port.link = &link;
         port.lanes = lanes;
         port.queue.resize(lanes);
+        port.heads.resize(lanes);
         port.input.resize(lanes);
         for (ReceiveLane& lane : port.input) lane.capacity = fabric_.devices[port.device].buffer_bytes / 64;
         // Link initialisation has told the free space of the far end.
@@ -327,13 +342,17 @@ class ClockedFabric {
         port.input[number].freed += count;
         port.frees.erase(port.frees.begin() + static_cast<std::ptrdiff_t>(i));
       }
-      const std::int64_t interval = port.link->credit_interval_ps, refresh = port.link->refresh_interval_ps;
-      const bool tick = interval == 0 || now_ % interval == 0;
-      for (ReceiveLane& lane : port.input) {
-        if (lane.due_since != kNo) continue;
-        if (tick && lane.freed != lane.told) lane.due_since = now_;
-        if (refresh > 0 && now_ == lane.last_update + refresh) lane.due_since = now_;
-      }
+      fire_timers(port);
+    }
+  }
+
+  void fire_timers(ReferencePort& port) {
+    const std::int64_t interval = port.link->credit_interval_ps, refresh = port.link->refresh_interval_ps;
+    const bool tick = interval == 0 || now_ % interval == 0;
+    for (ReceiveLane& lane : port.input) {
+      if (lane.due_since != kNo) continue;
+      if (tick && lane.freed != lane.told) lane.due_since = now_;
+      if (refresh > 0 && now_ == lane.last_update + refresh) lane.due_since = now_;
     }
   }
 
@@ -351,6 +370,7 @@ class ClockedFabric {
     const auto lane = static_cast<std::uint32_t>(chosen);
     const Waiting waiting = port.queue[lane].front();
     port.queue[lane].pop_front();
+    port.heads[lane].drops = 0;
     const std::uint32_t bytes = fabric_.packets[waiting.packet].wire_bytes;
     port.sent[lane] = (port.sent[lane] + blocks(bytes)) % kCounter;
     if (waiting.buffer_port >= 0) ++ports_[static_cast<std::size_t>(waiting.buffer_port)].being_read;
@@ -365,8 +385,48 @@ class ClockedFabric {
     begin(port, unit);
   }
 
+  void note_heads(ReferencePort& port) {
+    for (std::uint32_t n = 0; port.link != nullptr && n < port.lanes; ++n) {
+      HeadOfQueue& head = port.heads[n];
+      const std::uint32_t first = port.queue[n].empty() ? ~0u : port.queue[n].front().packet;
+      if (head.packet == first) continue;
+      head.packet = first;
+      head.since = now_;
+    }
+  }
+
+  bool drop_heads(std::uint32_t p) {
+    ReferencePort& port = ports_[p];
+    const DeviceCase& device = fabric_.devices[port.device];
+    if (!device.is_switch || device.head_lifetime_ps == 0) return false;
+    bool any = false;
+    for (std::uint32_t n = 0; n < port.lanes; ++n) {
+      HeadOfQueue& head = port.heads[n];
+      while (!port.queue[n].empty()) {
+        const bool stalled = now_ < head.stalled_until;
+        if (!stalled && now_ != head.since + device.head_lifetime_ps) break;
+        const Waiting lost = port.queue[n].front();
+        port.queue[n].pop_front();
+        log(p, Moment::kDrop, lost.packet);
+        ++dropped_;
+        ReferencePort& buffer = ports_[static_cast<std::size_t>(lost.buffer_port)];
+        const std::uint32_t count = blocks(fabric_.packets[lost.packet].wire_bytes);
+        buffer.input[lost.buffer_lane].used -= count;
+        buffer.input[lost.buffer_lane].freed += count;
+        fire_timers(buffer);
+        if (!stalled && ++head.drops == device.stall_count) {
+          head.stalled_until = now_ + 8 * device.head_lifetime_ps;
+          head.drops = 0;
+        }
+        note_heads(port);
+        any = true;
+      }
+    }
+    return any;
+  }
+
   bool may_go(const ReferencePort& port, std::uint32_t lane) const {
-    if (port.queue[lane].empty()) return false;
+    if (port.queue[lane].empty() || now_ < port.heads[lane].stalled_until) return false;
     const Waiting& first = port.queue[lane].front();
     const std::uint32_t speedup = fabric_.devices[port.device].crossbar_speedup;
     if (speedup > 0 && first.buffer_port >= 0 &&
@@ -447,6 +507,10 @@ class ClockedFabric {
       if (port.link == nullptr) continue;
       consider(port.next_byte);
       if (!port.flying.empty()) consider(port.flying.front().arrives);
+      const std::int64_t lifetime = fabric_.devices[port.device].head_lifetime_ps;
+      for (const HeadOfQueue& head : port.heads) {
+        if (lifetime > 0 && head.packet != ~0u) consider(head.since + lifetime);
+      }
       for (const auto& free : port.frees) consider(free.first);
       const std::int64_t interval = port.link->credit_interval_ps;
       if (interval > 0) consider((now_ / interval + 1) * interval);
@@ -469,7 +533,7 @@ class ClockedFabric {
   std::vector<std::uint32_t> first_;  // port of each device
   std::vector<std::uint64_t> cycle_;  // next cycle of each switch's clock
   std::vector<Passing> log_;
-  std::size_t arrived_ = 0;
+  std::size_t arrived_ = 0, dropped_ = 0;
   std::int64_t now_ = 0;
 };
 

@@ -22,10 +22,16 @@ fabric::ArbitrationTables tables_of(const DeviceCase& device) {
 struct Log final : TraceSink {
   std::vector<Passing> passings;
   void on_record(const TraceRecord& record, std::span<const std::byte>) override {
-    const bool starts = record.event == TraceEvent::kPacketTransmitted;
-    if (!starts && record.event != TraceEvent::kPacketReceived) return;
-    passings.push_back({record.component, record.time_ps, starts ? Moment::kStart : Moment::kHead,
-                        static_cast<std::uint32_t>(record.values[2])});
+    Moment moment = Moment::kHead;
+    if (record.event == TraceEvent::kPacketTransmitted) {
+      moment = Moment::kStart;
+    } else if (record.event == TraceEvent::kPacketDropped) {
+      moment = Moment::kDrop;
+    } else if (record.event != TraceEvent::kPacketReceived) {
+      return;
+    }
+    passings.push_back(
+        {record.component, record.time_ps, moment, static_cast<std::uint32_t>(record.values[2])});
   }
 };
 
@@ -115,6 +121,8 @@ std::vector<Passing> run_event_model(const FabricCase& fabric_case) {
     profile.virtual_lanes = device.lanes;
     profile.input_buffer_bytes = device.buffer_bytes;
     profile.crossbar_speedup = device.crossbar_speedup;
+    profile.head_lifetime = Duration(device.head_lifetime_ps);
+    profile.stall_count = device.stall_count;
     profile.arbitration = tables_of(device);
     std::vector<ComponentId> ids;
     for (std::uint32_t p = 0; p < device.ports; ++p) ids.push_back(ComponentId{fabric_case.first_port(d) + p});

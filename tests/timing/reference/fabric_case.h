@@ -27,6 +27,8 @@ struct DeviceCase {
   std::uint64_t clock_hz = 400'000'000;
   std::uint32_t cut_through_cycles = 36, lookup_interval_cycles = 1;
   std::uint32_t crossbar_speedup = 0;
+  std::int64_t head_lifetime_ps = 0;
+  std::uint32_t stall_count = 0;
   std::vector<std::uint32_t> output;  // by destination device: port from 1; 0: none
 };
 
@@ -60,8 +62,8 @@ struct FabricCase {
   }
 };
 
-// A packet starts at a port, or its head (the eighth byte of the LRH) or its tail comes in by it.
-enum class Moment : std::uint8_t { kStart, kHead, kTail };
+// A packet starts at a port or is dropped there, or its head (the eighth byte of the LRH) or its tail comes in by it.
+enum class Moment : std::uint8_t { kStart, kHead, kTail, kDrop };
 
 struct Passing {
   std::uint32_t port = 0;

@@ -45,6 +45,10 @@ class Generator {
     device.cut_through_cycles = rng_.chance(1, 8) ? 0 : below(40);
     device.lookup_interval_cycles = 1 + (rng_.chance(1, 2) ? 0 : below(20));
     device.crossbar_speedup = rng_.chance(1, 2) ? 0 : 1 + below(2);
+    if (rng_.chance(1, 3)) {
+      device.head_lifetime_ps = 4'000 + below(rng_.chance(1, 2) ? 40'000 : 1'000'000);
+      device.stall_count = below(4);
+    }
     tables(&device);
     fabric_.devices.push_back(device);
     used_.push_back(0);
@@ -151,6 +155,8 @@ std::string describe(const FabricCase& fabric) {
       say("cycles", d.cut_through_cycles);
       say("lookup", d.lookup_interval_cycles);
       say("speedup", d.crossbar_speedup);
+      say("lifetime", d.head_lifetime_ps);
+      say("stall", d.stall_count);
     }
     text += "\n";
   }
