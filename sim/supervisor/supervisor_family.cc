@@ -2,6 +2,7 @@
 // end of one means to its parent and its children. Linux's own process under a simulated one changes at exec:
 // the new program is launched like the first one, so that its memory is laid out the same way in every run,
 // and the old one is ended.
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -67,7 +68,11 @@ int executable_error(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return errno;
   if (!S_ISREG(status.st_mode)) return EACCES;
-  return access(path.c_str(), X_OK) == 0 ? 0 : EACCES;
+  if (access(path.c_str(), X_OK) != 0) return EACCES;
+  char magic[4] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
+  const std::string_view start(magic, sizeof magic);
+  return start.starts_with("#!") || start == ELFMAG ? 0 : ENOEXEC;
 }
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
