@@ -19,7 +19,7 @@ TEST(Link, asyncwatch_sees_it_fail_and_come_back_and_is_ended_when_the_others_ar
   const RunReport run = run_file("link_down.json");
   ASSERT_EQ(run.code, 0) << run.story();
   EXPECT_EQ(run.output("server"),
-            "mlx5_0: async event FD 513\n"
+            "mlx5_0: async event FD 4\n"
             "  event_type IBV_EVENT_PORT_ERR (10), port 1\n"
             "  event_type IBV_EVENT_PORT_ACTIVE (9), port 1\n");
   EXPECT_EQ(run.report["programs"][0]["signal"], SIGTERM);

@@ -1,10 +1,9 @@
 // Never comes back by itself: `stuck locked` has two threads wait for one mutex, `stuck computing` computes,
 // `stuck waiting` waits for memory that nobody changes, `stuck asleep` sleeps in a call of the kernel's on a
-// FIFO that nobody writes, `stuck thread` computes beside a sleeping main thread.
+// terminal that nobody has opened at the other side, `stuck thread` computes beside a sleeping main thread.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "expect.h"
@@ -43,9 +42,8 @@ int main(int argc, char** argv) {
     EXPECT(pthread_create(&thread, NULL, compute, NULL) == 0);
     pthread_join(thread, NULL);
   }
-  if (strcmp(how, "asleep") == 0 && argc > 2) {
-    EXPECT(mkfifo(argv[2], 0600) == 0);
-    const int fd = open(argv[2], O_RDWR);
+  if (strcmp(how, "asleep") == 0) {
+    const int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY);
     EXPECT(fd >= 0);
     char byte;
     EXPECT(read(fd, &byte, 1) == 1);

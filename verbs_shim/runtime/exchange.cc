@@ -89,11 +89,12 @@ long open_content(std::int64_t size, bool close_on_exec) {
   return fd;
 }
 
-
 void raise_all(ThreadSlot& slot) {
   std::uint64_t signals = slot.raise_signals;
   slot.raise_signals = 0;
-  for (; signals != 0; signals &= signals - 1) raise_here(__builtin_ctzll(signals) + 1, slot.raise_code, slot.raise_sender, slot.raise_status);
+  for (; signals != 0; signals &= signals - 1) {
+    raise_here(__builtin_ctzll(signals) + 1, slot.raise_code, slot.raise_sender, slot.raise_status);
+  }
 }
 
 long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {

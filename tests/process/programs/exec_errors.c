@@ -26,7 +26,8 @@ int main(void) {
   printf("%s\n", strerror(errno));
   execve("", argv, envp);
   printf("%s\n", strerror(errno));
-  execve((const char*)8, argv, envp);
+  const char* volatile nowhere = (const char*)8;
+  execve(nowhere, argv, envp);
   printf("%s\n", strerror(errno));
   unlink(path);
   return 0;

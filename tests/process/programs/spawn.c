@@ -17,11 +17,10 @@ int main(void) {
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t child;
-  printf("spawn: %d\n", posix_spawn(&child, "/bin/sh", &actions, &attributes, argv, environ));
-  fflush(stdout);
+  const int spawned = posix_spawn(&child, "/bin/sh", &actions, &attributes, argv, environ);
   int status;
   waitpid(child, &status, 0);
-  printf("exit %d\n", WEXITSTATUS(status));
+  printf("spawn: %d, exit %d\n", spawned, WEXITSTATUS(status));
   printf("by name: %d\n", posix_spawnp(&child, "true", NULL, NULL, (char*[]){"true", NULL}, environ));
   waitpid(child, &status, 0);
   printf("exit %d\n", WEXITSTATUS(status));
