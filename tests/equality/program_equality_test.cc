@@ -76,11 +76,11 @@ TEST(ProgramEquality, a_conversation_in_python_over_tcp) {
 }
 
 TEST(ProgramEquality, programs_of_the_process_suite) {
-  const std::string folder = PROCESS_FOLDER;
+  const auto program = [](const std::string& name) { return support::quoted(PROCESS_FOLDER "/" + name); };
   expect_equal(
-      run_both({.commands = {"server=" + folder + "/server", "client=" + folder + "/client server"}}));
+      run_both({.commands = {"server=" + program("server"), "client=" + program("client") + " server"}}));
   for (const char* name : {"threads", "clocks", "signals", "spin", "identity", "output", "randomness"}) {
-    expect_equal(run_both({.commands = {"server=" + folder + "/" + name, "client=" + folder + "/" + name}}));
+    expect_equal(run_both({.commands = {"server=" + program(name), "client=" + program(name)}}));
   }
 }
 

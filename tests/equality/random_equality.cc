@@ -9,7 +9,7 @@ void expect_equal_for_seeds(std::uint64_t first, std::uint64_t count, bool spec)
     SCOPED_TRACE("seed " + std::to_string(seed));
     // Odd seeds run code that was not optimised: other loops, the same things to see.
     const std::string program =
-        std::string(seed % 2 == 0 ? RANDOM_PROGRAM : RANDOM_PROGRAM_PLAIN) + " " + std::to_string(seed);
+        support::quoted(seed % 2 == 0 ? RANDOM_PROGRAM : RANDOM_PROGRAM_PLAIN) + " " + std::to_string(seed);
     const char* topology = seed % 3 == 0 ? "two_hosts_direct" : "two_hosts";
     std::vector<std::string> options = {"--time-limit", "10s", "--stuck-after", "30s"};
     if (spec) options.insert(options.end(), {"--freedom", "spec", "--seed", std::to_string(seed)});

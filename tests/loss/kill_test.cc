@@ -14,8 +14,9 @@ using support::RunReport;
 
 RunReport run_killed(const std::string& folder, int victim, std::int64_t when_us, const std::string& mark,
                      bool call_by_call = false) {
-  nlohmann::json programs = {{{"host", "server"}, {"command", TRAFFIC_PROGRAM}},
-                             {{"host", "client"}, {"command", TRAFFIC_PROGRAM " server"}, {"start", "1 ms"}}};
+  nlohmann::json programs = {
+      {{"host", "server"}, {"command", support::quoted(TRAFFIC_PROGRAM)}},
+      {{"host", "client"}, {"command", support::quoted(TRAFFIC_PROGRAM) + " server"}, {"start", "1 ms"}}};
   for (auto& program : programs) program["env"] = {{"MARK", mark}};
   if (victim >= 0) programs[victim]["kill"] = std::to_string(when_us) + " us";
   const std::string path = folder + "/scenario.json";

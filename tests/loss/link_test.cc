@@ -33,7 +33,8 @@ TEST(Link, asyncwatch_sees_it_fail_and_come_back_and_is_ended_when_the_others_ar
 // the last try and the error are 8 timeouts after the last packet that was answered.
 TEST(Link, one_that_stays_down_ends_a_connection_by_its_retries) {
   support::RunRequest request;
-  request.commands = {"server=" MIXED_PROGRAM, "client=" MIXED_PROGRAM " server"};
+  request.commands = {"server=" + support::quoted(MIXED_PROGRAM),
+                      "client=" + support::quoted(MIXED_PROGRAM) + " server"};
   request.options = {"--fault", R"({"action": "link_down", "link": "client", "at": "100.346 ms"})"};
   const RunReport run = support::run(request);
   ASSERT_EQ(run.code, 0) << run.story();

@@ -143,10 +143,13 @@ Sweep pingpong_sweep(int every) {
           every};
 }
 
-Sweep mixed_sweep() { return {"mixed.txt", MIXED_PROGRAM, MIXED_PROGRAM " server"}; }
+Sweep mixed_sweep() {
+  return {"mixed.txt", support::quoted(MIXED_PROGRAM), support::quoted(MIXED_PROGRAM) + " server"};
+}
 
 Sweep mixed_without_retries_sweep() {
-  return {"mixed_without_retries.txt", MIXED_PROGRAM, MIXED_PROGRAM " -r 0 server"};
+  return {"mixed_without_retries.txt", support::quoted(MIXED_PROGRAM),
+          support::quoted(MIXED_PROGRAM) + " -r 0 server"};
 }
 
 }  // namespace verbatim::loss

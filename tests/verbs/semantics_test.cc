@@ -23,7 +23,7 @@ std::map<std::string, std::string> cases_of(const std::string& text) {
 
 TEST(Semantics, every_case_is_as_the_table_says) {
   support::RunRequest request;
-  request.commands = {std::string("server=") + CASES_PROGRAM};
+  request.commands = {"server=" + support::quoted(CASES_PROGRAM)};
   const auto runs = equality::run_both(request);
   equality::expect_equal(runs);
   ASSERT_EQ(runs.slices.code, 0) << runs.slices.story();
