@@ -21,6 +21,16 @@ std::map<std::string, std::string> cases_of(const std::string& text) {
   return cases;
 }
 
+// A handler that runs when a command's answer comes makes calls of its own.
+TEST(Semantics, commands_keep_their_answers_when_a_handler_makes_calls) {
+  support::RunRequest request;
+  request.commands = {"server=" + support::quoted(INTERRUPTED_PROGRAM)};
+  const auto runs = equality::run_both(request);
+  equality::expect_equal(runs);
+  EXPECT_EQ(runs.slices.code, 0) << runs.slices.story();
+  EXPECT_EQ(runs.slices.output("server"), "300 right, interrupted 1\n");
+}
+
 TEST(Semantics, every_case_is_as_the_table_says) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(CASES_PROGRAM)};

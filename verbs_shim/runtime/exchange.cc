@@ -89,11 +89,23 @@ long open_content(std::int64_t size, bool close_on_exec) {
   return fd;
 }
 
-void raise_all(ThreadSlot& slot) {
-  std::uint64_t signals = slot.raise_signals;
+// Signals that came with an answer, taken from the slot before anything else uses it.
+struct Raised {
+  std::uint64_t signals;
+  int code;
+  std::uint32_t sender;
+  int status;
+};
+
+Raised take_raised(ThreadSlot& slot) {
+  const Raised raised{slot.raise_signals, slot.raise_code, slot.raise_sender, slot.raise_status};
   slot.raise_signals = 0;
-  for (; signals != 0; signals &= signals - 1) {
-    raise_here(__builtin_ctzll(signals) + 1, slot.raise_code, slot.raise_sender, slot.raise_status);
+  return raised;
+}
+
+void raise_all(const Raised& raised) {
+  for (std::uint64_t left = raised.signals; left != 0; left &= left - 1) {
+    raise_here(__builtin_ctzll(left) + 1, raised.code, raised.sender, raised.status);
   }
 }
 
@@ -157,7 +169,7 @@ void hand_over_poked(long context, long fs_base) {
   slot.arguments[0] = context;
   slot.arguments[1] = fs_base;
   hand_over();
-  raise_all(slot);
+  raise_all(take_raised(slot));
 }
 
 void await_token() {
@@ -178,8 +190,16 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6])
     for (int i = 0; i < 6; ++i) slot.arguments[i] = arguments[i];
     hand_over();
     const bool again = slot.action == Action::kRestart;
-    raise_all(slot);
-    if (!again) return carry_out(slot, number, arguments);
+    // The answer is carried out first: a handler that runs now makes calls of its own, which use the slot and
+    // the mailbox.
+    const Raised raised = take_raised(slot);
+    const std::uint32_t tid = slot.virtual_tid;
+    const long result = again ? 0 : carry_out(slot, number, arguments);
+    if (request == Request::kCommand && !again && result >= 0) {
+      memcpy(reinterpret_cast<void*>(arguments[1]), my_mailbox().bytes, static_cast<std::size_t>(arguments[0]));
+    }
+    if (slot.virtual_tid == tid) raise_all(raised);  // not in a copy of the process: they are the parent's
+    if (!again) return result;
     // A trapped call is made again by the program itself, when its handlers have run.
     if (slot.context_address != 0) return kMakeCallAgain;
   }
@@ -255,9 +275,10 @@ int command(protocol::CommandHeader* command) {
   const std::uint32_t size = command->size;
   if (size < sizeof(protocol::CommandHeader) || size > protocol::kMailboxSize) return EINVAL;
   memcpy(my_mailbox().bytes, command, size);
-  const long transport = exchange(Request::kCommand, 0, {static_cast<long>(size), 0, 0, 0, 0, 0});
+  // The answer is copied into `command` there, before a signal handler can use the mailbox.
+  const long transport =
+      exchange(Request::kCommand, 0, {static_cast<long>(size), reinterpret_cast<long>(command), 0, 0, 0, 0});
   if (transport < 0) return static_cast<int>(-transport);
-  memcpy(command, my_mailbox().bytes, size);
   return command->status;
 }
 
