@@ -41,6 +41,14 @@ std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& p
   return {subnet::link_local_gid(port.mac), subnet::ipv4_gid(topology.hosts[host].address)};
 }
 
+std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topology) {
+  std::vector<subnet::Partition> partitions;
+  for (const PartitionSpec& spec : topology.partitions) {
+    partitions.push_back({static_cast<std::uint16_t>(spec.number), spec.full_members, spec.limited_members});
+  }
+  return subnet::pkey_tables(topology.hosts.size(), std::move(partitions));
+}
+
 std::vector<fabric::Switch::EthernetRoute> ethernet_routes_of(const TopologySpec& topology,
                                                               const subnet::Plan& plan,
                                                               std::size_t switch_index) {

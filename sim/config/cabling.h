@@ -21,6 +21,9 @@ inline subnet::Plan plan_of(const TopologySpec& topology) {
 // that of the host's IPv4 address.
 std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t host);
 
+// By host.
+std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topology);
+
 // What an Ethernet switch knows.
 std::vector<fabric::Switch::EthernetRoute> ethernet_routes_of(const TopologySpec& topology,
                                                               const subnet::Plan& plan,

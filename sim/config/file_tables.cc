@@ -153,6 +153,30 @@ const Object& generator_table() {
   return table;
 }
 
+const Object& partition_table() {
+  using P = PartitionSpec;
+  static const Object table = make_object<P>(
+      "a partition", "hosts that may talk with each other (IBA 10.9)",
+      {for_people("description", "for people"),
+       bind<&P::name>({.key = "name", .kind = Kind::kName, .required = true, .doc = "name of the partition"}),
+       bind<&P::number>(
+           {.key = "number",
+            .kind = Kind::kInteger,
+            .required = true,
+            .doc = "its 15 bits of the P_Key; 32767 is the default partition, of which all hosts are "
+                   "full members unless it is written here",
+            .min = 1,
+            .max = 0x7fff}),
+       bind<&P::full>({.key = "full",
+                       .kind = Kind::kTextList,
+                       .doc = "hosts that talk with all members; \"*\": all hosts that are not named"}),
+       bind<&P::limited>(
+           {.key = "limited",
+            .kind = Kind::kTextList,
+            .doc = "hosts that talk with full members only; \"*\": all hosts that are not named"})});
+  return table;
+}
+
 const Object& management_network_table() {
   using M = ManagementNetworkSpec;
   static const Object table = make_object<M>(
@@ -313,6 +337,12 @@ const Object& topology_table() {
        bind_objects<&T::switches>({.key = "switches", .kind = Kind::kObjects, .doc = "the switches"},
                                   switch_table()),
        bind_objects<&T::links>({.key = "links", .kind = Kind::kObjects, .doc = "the cables"}, link_table()),
+       bind_objects<&T::partitions>({.key = "partitions",
+                                     .kind = Kind::kObjects,
+                                     .doc = "who may talk with whom by which P_Key; each host's table has "
+                                            "the default partition first, then the "
+                                            "others by number"},
+                                    partition_table()),
        bind_object<&T::management_network>(
            {.key = "management_network", .kind = Kind::kObject, .doc = "the network of TCP connections"},
            management_network_table())});

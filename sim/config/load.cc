@@ -106,12 +106,7 @@ void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
   }
   std::vector<std::string> names;
   for (const HostSpec& host : scenario.topology.hosts) names.push_back(host.name);
-  const bool all_background =
-      std::all_of(scenario.programs.begin(), scenario.programs.end(), [](const auto& p) { return p.background; });
-  if (all_background && !scenario.programs.empty()) {
-    diagnostics.add(scenario.file, "/programs", "every program is marked \"background\"",
-                    "a background program is ended when the others have ended; leave one unmarked");
-  }
+  check_foreground(scenario, scenario.file, "/programs", diagnostics);
   for (ProgramSpec& program : scenario.programs) {
     if (program.host.empty()) continue;  // already a finding
     if (const auto host = scenario.topology.host(program.host)) {
@@ -170,6 +165,14 @@ ScenarioSpec read_scenario(const Json& json, const std::string& path, const Load
 }
 
 }  // namespace
+
+void check_foreground(const ScenarioSpec& scenario, const std::string& file, const std::string& pointer,
+                      Diagnostics& diagnostics) {
+  const auto in_background = [](const ProgramSpec& program) { return program.background; };
+  if (scenario.programs.empty() || !std::ranges::all_of(scenario.programs, in_background)) return;
+  diagnostics.add(file, pointer, "every program is marked \"background\"",
+                  "a background program is ended when the others have ended; leave one unmarked");
+}
 
 std::string beside(const std::string& file, const std::string& reference) {
   if (!reference.empty() && reference.front() == '/') return reference;

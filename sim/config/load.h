@@ -36,6 +36,10 @@ void resolve_faults(const TopologySpec& topology, std::vector<FaultSpec>& faults
 std::optional<FaultSpec> parse_fault(const std::string& text, const TopologySpec& topology,
                                      const std::string& file, Diagnostics& diagnostics);
 
+// A run ends when nothing but the background is left: a finding when there is nothing else.
+void check_foreground(const ScenarioSpec& scenario, const std::string& file, const std::string& pointer,
+                      Diagnostics& diagnostics);
+
 // Any of the files; what kind it was found to be.
 std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options,
                                    Diagnostics& diagnostics);

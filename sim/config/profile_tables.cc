@@ -33,6 +33,10 @@ Field count(std::string_view key, std::string_view doc, std::int64_t min, std::i
   return bind<Member>({.key = key, .kind = Kind::kInteger, .doc = doc, .min = min, .max = max});
 }
 template <auto Member>
+Field flag(std::string_view key, std::string_view doc) {
+  return bind<Member>({.key = key, .kind = Kind::kBoolean, .doc = doc});
+}
+template <auto Member>
 Field choice_of(std::string_view key, std::string_view doc, std::vector<std::int64_t> numbers) {
   return bind<Member>({.key = key, .kind = Kind::kInteger, .doc = doc, .numbers = std::move(numbers)});
 }
@@ -105,6 +109,26 @@ const Object& arbitration_entry_table() {
                          .doc = "what it may send in this turn, in units of 64 bytes; 0: no turn",
                          .max = 255})});
   return table;
+}
+
+const Object& level_mapping_table() {
+  using L = fabric::LevelMapping;
+  static const Object table = make_object<L>(
+      "a service level's lane", "lane by which packets of a service level leave (IBA 7.6.6)",
+      {bind<&L::level>({.key = "level", .kind = Kind::kInteger, .required = true, .doc = "service level", .max = 15}),
+       bind<&L::lane>({.key = "lane",
+                       .kind = Kind::kInteger,
+                       .required = true,
+                       .doc = "data lane, modulo those that both ends of the link have; 15: such packets are dropped",
+                       .max = 15})});
+  return table;
+}
+
+Field sl_to_vl_row(Field field) {
+  field.key = "sl_to_vl";
+  field.kind = Kind::kObjects;
+  field.doc = "lanes of service levels; those left out have 0, 1, 2, … 14, 7, as OpenSM sets them";
+  return field;
 }
 
 const Object& arbitration_table() {
@@ -206,12 +230,19 @@ const Object& hca_profile_table() {
          bind_object<&P::arbitration>(
              {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of the port"},
              arbitration_table()),
+         bind_objects<&P::sl_to_vl>(sl_to_vl_row({}), level_mapping_table()),
          duration<&P::event_latency>("event_latency", "CQE written to completion event readable"),
          duration<&P::command_latency>("command_latency",
                                        "a control-path verb, processor time of the caller"),
          count<&P::ack_every_packets>("ack_every_packets",
                                       "AckReq also on every n-th packet inside a message; 0: only at its end",
                                       0, kMany),
+         flag<&P::end_to_end_credits>(
+             "end_to_end_credits",
+             "acknowledgements tell how many receives are posted, and SENDs wait for them"),
+         flag<&P::coalesce_acknowledgements>(
+             "coalesce_acknowledgements",
+             "an acknowledgement is left out when a later one of its queue pair already waits behind it"),
          count<&P::local_ca_ack_delay>("local_ca_ack_delay", "attribute: 4.096 us times 2 to this power", 0,
                                        31),
          count<&P::max_qp>("max_qp", "attribute", 1, kMany - 2),
@@ -264,9 +295,14 @@ const Object& switch_profile_table() {
          count<&P::stall_count>("stall_count",
                                 "so many such drops in a row, and the lane drops everything for 8 lifetimes; 0: never",
                                 0, 7),
+         duration<&P::lifetime>("lifetime",
+                                "a packet so long in the switch is dropped when it is the first of its lane "
+                                "(SwitchLifeTime); 0 s: never",
+                                10 * kSecondPs),
          bind_object<&P::arbitration>(
              {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of every port"},
-             arbitration_table())});
+             arbitration_table()),
+         bind_objects<&P::sl_to_vl>(sl_to_vl_row({}), level_mapping_table())});
     object.annotated = true;
     return object;
   }();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "sim/config/load.h"
@@ -34,6 +35,7 @@ class Resolver {
     names();
     sizes();
     addresses();
+    partitions();
     std::size_t resolved = 0;
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
     // A misspelt end makes hosts look unconnected; that finding comes first and alone.
@@ -99,6 +101,76 @@ class Resolver {
                   : "hosts without an address get 10.0.0.1, 10.0.0.2, … by position; give it one");
       }
     }
+  }
+
+  void partitions() {
+    std::map<std::uint32_t, std::string> numbers;
+    for (PartitionSpec& partition : topology_.partitions) {
+      if (topology_.is_roce()) {
+        add(partition.pointer, "there are no partitions on Ethernet",
+            "leave them out, or choose the link layer \"infiniband\"");
+        continue;
+      }
+      const auto [entry, is_new] = numbers.try_emplace(partition.number, partition.pointer);
+      if (!is_new) {
+        add(partition.pointer + "/number",
+            "the number " + std::to_string(partition.number) + " is already that of " + entry->second,
+            "give every partition a number of its own");
+      }
+      members(partition);
+    }
+    constexpr std::uint32_t kDefault = 0x7fff;
+    std::vector<std::size_t> entries(topology_.hosts.size(), numbers.contains(kDefault) ? 0 : 1);
+    for (const PartitionSpec& partition : topology_.partitions) {
+      for (const std::size_t member : partition.full_members) ++entries[member];
+      for (const std::size_t member : partition.limited_members) ++entries[member];
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const HostSpec& host = topology_.hosts[i];
+      if (entries[i] <= host.hca_profile.pkey_table_length) continue;
+      add("/partitions",
+          in_quotes(host.name) + " is in " + std::to_string(entries[i]) +
+              " partitions, the default one included",
+          "the table of its adapter has " + std::to_string(host.hca_profile.pkey_table_length) + " entries");
+    }
+  }
+
+  void members(PartitionSpec& partition) {
+    std::map<std::size_t, bool> is_full;
+    std::optional<bool> others;  // what "*" makes of those that are not named
+    for (const bool full : {true, false}) {
+      const std::vector<std::string>& names = full ? partition.full : partition.limited;
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string pointer = partition.pointer + (full ? "/full/" : "/limited/") + std::to_string(i);
+        const auto host = topology_.host(names[i]);
+        bool is_new = false;
+        if (names[i] == "*") {
+          is_new = !others.has_value();
+          others = full;
+        } else if (host) {
+          is_new = is_full.try_emplace(*host, full).second;
+        } else {
+          no_such_host(names[i], pointer);
+          continue;
+        }
+        if (!is_new)
+          add(pointer, in_quotes(names[i]) + " is named twice", "a host is a full or a limited member");
+      }
+    }
+    for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
+      const auto named = is_full.find(i);
+      if (named == is_full.end() && !others) continue;
+      const bool full = named != is_full.end() ? named->second : *others;
+      (full ? partition.full_members : partition.limited_members).push_back(i);
+    }
+  }
+
+  void no_such_host(const std::string& name, const std::string& pointer) {
+    std::vector<std::string> names;
+    for (const HostSpec& host : topology_.hosts) names.push_back(host.name);
+    const std::string near = nearest(name, names);
+    add(pointer, "there is no host " + in_quotes(name),
+        near.empty() ? "name one of \"hosts\", or \"*\" for all" : "did you mean \"" + near + "\"?");
   }
 
   bool end(const std::string& text, const std::string& pointer, Endpoint* end) {

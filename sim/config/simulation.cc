@@ -48,6 +48,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       tracer_(engine_),
       plan_(plan_of(topology)),
       neighbours_(neighbours_of(topology, plan_)),
+      pkey_tables_(pkey_tables_of(topology)),
       hosts_(topology.hosts.size()),
       switches_(topology.switches.size()) {
   set_check_seed(seed);
@@ -70,6 +71,7 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
     address.active_speed = link.rate.active_speed;
   }
   address.gids = gids_of(topology_, plan_, index);
+  address.pkeys = pkey_tables_[index];
   if (topology_.is_roce()) {
     address.roce = true;
     address.mac = plan.ports[0].mac;
@@ -94,6 +96,7 @@ void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choi
   params.virtual_lanes = spec.hca_profile.virtual_lanes;
   params.input_buffer_bytes = spec.hca_profile.receive_buffer_bytes;
   params.arbitration = spec.hca_profile.arbitration;
+  params.sl_to_vl = spec.hca_profile.sl_to_vl;
   host.port = std::make_unique<fabric::Port>(engine_, tracer_, components_.id(port_name(spec.name, 1)),
                                              fabric::PortNumber{1}, params, *host.hca);
   host.hca->attach(*host.port);
@@ -123,6 +126,8 @@ void Simulation::build_link(const LinkSpec& link) {
   fabric::LinkParams params;
   params.byte_time = link.rate.byte_time;
   params.propagation = link.propagation();
+  params.transceivers = link.transceiver_delay;
+  params.fec = fec_block_time(link.rate, link.fec);
   params.bytes_before = link.start_bytes;
   params.bytes_after = link.end_bytes;
   params.credit_update_bytes = link.credit_update_bytes;

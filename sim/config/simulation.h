@@ -79,6 +79,7 @@ class Simulation {
   Tracer tracer_;
   subnet::Plan plan_;
   hca::Neighbours neighbours_;
+  std::vector<std::vector<std::uint16_t>> pkey_tables_;  // by host
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   faults::FaultScript faults_{engine_, tracer_};

@@ -87,6 +87,16 @@ struct GeneratorSpec {
   std::int64_t delay_fs_per_mm = 4'600;
 };
 
+// Hosts that may talk with each other.
+struct PartitionSpec {
+  std::string name;
+  std::uint32_t number = 0;
+  std::vector<std::string> full, limited;  // hosts; "*" stands for all that are not named
+  std::string pointer;
+
+  std::vector<std::size_t> full_members, limited_members;  // resolved, ascending
+};
+
 struct ManagementNetworkSpec {
   Duration latency{20'000'000};
   std::int64_t bits_per_second = 10'000'000'000;
@@ -100,6 +110,7 @@ struct TopologySpec {
   std::vector<HostSpec> hosts;
   std::vector<SwitchSpec> switches;
   std::vector<LinkSpec> links;
+  std::vector<PartitionSpec> partitions;
   ManagementNetworkSpec management_network;
 
   bool is_roce() const { return link_layer == "roce"; }

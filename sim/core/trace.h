@@ -12,6 +12,7 @@
 #include "sim/core/engine.h"
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
+#include "sim/core/trail.h"
 
 namespace verbatim {
 
@@ -99,6 +100,19 @@ class Tracer {
   void add(TraceSink& sink) { sinks_.push_back(&sink); }
   // Likewise. They see packets and change no record.
   void add(PacketObserver& observer) { packet_observers_.push_back(&observer); }
+  // Likewise. They learn where the time of messages went, which is in no record.
+  void add(MessageObserver& observer) { message_observers_.push_back(&observer); }
+
+  // Of a message that was posted at `begin`; empty unless someone asks for trails.
+  Trail trail(Instant begin) const {
+    if (message_observers_.empty()) [[likely]]
+      return {};
+    return Trail(begin);
+  }
+  // A message whose trail is not empty has come to an end.
+  void report(const MessageReport& message) {
+    for (MessageObserver* observer : message_observers_) observer->on_message(message);
+  }
 
   void record(ComponentId component, TraceEvent event, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0, std::uint64_t d = 0, std::span<const std::byte> bytes = {}) {
@@ -120,6 +134,7 @@ class Tracer {
   const Engine& engine_;
   std::vector<TraceSink*> sinks_;
   std::vector<PacketObserver*> packet_observers_;
+  std::vector<MessageObserver*> message_observers_;
 };
 
 }  // namespace verbatim

@@ -31,6 +31,8 @@ DepartureTimes Channel::start(std::uint32_t wire_bytes, Instant* head) {
 DepartureTimes Channel::transmit(ib::PacketPtr packet, std::uint32_t wire_bytes, Duration delay) {
   Instant head;
   const DepartureTimes departure = start(wire_bytes, &head);
+  if (packet->trail) [[unlikely]]
+    add_to(packet->trail, head, delay);
   const Duration way = params_.propagation + delay;
   const ArrivalTimes times{head + way, departure.tail + way};
   const std::size_t place = in_flight_.insert_sorted(
@@ -38,6 +40,16 @@ DepartureTimes Channel::transmit(ib::PacketPtr packet, std::uint32_t wire_bytes,
       [](const InFlight& a, const InFlight& b) { return a.times.head < b.times.head; });
   if (place == 0) arrival_.reschedule_at(times.head);
   return departure;
+}
+
+void Channel::add_to(Trail& trail, Instant head, Duration delay) const {
+  const Instant from_cable = head + params_.propagation - params_.transceivers - params_.fec;
+  trail.add(head, {arrival_source_, "link: header", TrailKind::kBytes,
+                   params_.bytes_before + params_.header_bytes});
+  trail.add(from_cable, {arrival_source_, "link: cable", TrailKind::kDelay});
+  trail.add(from_cable + params_.transceivers, {arrival_source_, "link: transceivers", TrailKind::kDelay});
+  trail.add(head + params_.propagation, {arrival_source_, "link: error correction block", TrailKind::kDelay});
+  trail.add(head + params_.propagation + delay, {arrival_source_, "link: scripted delay", TrailKind::kDelay});
 }
 
 DepartureTimes Channel::occupy(std::uint32_t wire_bytes) {

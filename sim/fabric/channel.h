@@ -16,6 +16,7 @@ namespace verbatim::fabric {
 struct LinkParams {
   ByteTime byte_time;              // all lanes together, after line coding
   Duration propagation{0};         // of the cable and both transceivers, one way
+  Duration transceivers{0}, fec{0};  // parts of it: coding at both ends, the block that a decoder waits for
   std::uint32_t bytes_before = 0;  // line bytes per packet ahead of the LRH (start delimiter)
   std::uint32_t bytes_after = 0;   // and behind the VCRC (end delimiter, gap)
   std::uint32_t header_bytes = 8;  // a switch needs so many to know the way: the LRH; on Ethernet all up to UDP
@@ -63,6 +64,7 @@ class Channel {
   // Occupies the line and tells when the head leaves, too.
   DepartureTimes start(std::uint32_t wire_bytes, Instant* head);
   void on_arrival();
+  void add_to(Trail& trail, Instant head, Duration delay) const;
 
   Engine& engine_;
   Tracer& tracer_;

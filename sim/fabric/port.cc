@@ -18,6 +18,7 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
       owner_(owner),
       operational_lanes_(params.virtual_lanes),
       served_(params.arbitration.or_default().served_lanes() | 1u << kManagementLane.value),
+      sl_to_vl_(params.sl_to_vl),
       head_lifetime_(params.head_lifetime),
       lanes_(kManagementLane.value + 1u),
       arbiter_(params.arbitration.or_default()),
@@ -54,11 +55,12 @@ void Port::send(ib::PacketPtr packet) {
   enqueue({std::move(packet), engine_.now(), wire_bytes, {}, nullptr, false, nullptr}, lane);
 }
 
-void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant ready, Port& buffer,
+void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arrived, Instant ready, Port& buffer,
                    ib::VirtualLane buffer_lane, std::shared_ptr<Copies> copies) {
   CHECK(up_);
   const ib::VirtualLane lane = packet->lrh.lane;
-  enqueue({std::move(packet), ready, wire_bytes, buffer_lane, &buffer, false, std::move(copies)}, lane);
+  const Instant expires = params_.lifetime == Duration(0) ? kNever : arrived + params_.lifetime;
+  enqueue({std::move(packet), ready, wire_bytes, buffer_lane, &buffer, false, std::move(copies), expires}, lane);
 }
 
 void Port::leave_buffer(const Queued& queued, Instant when) {
@@ -170,21 +172,29 @@ bool Port::expire() {
   bool any = false;
   for (std::uint32_t number = 0; number < operational_lanes_; ++number) {
     Lane& lane = lanes_[number];
-    while (!lane.queue.empty() && expires_at(lane) <= engine_.now()) {
+    while (!lane.queue.empty() && drop_at(lane) <= engine_.now()) {
       any = true;
-      const Queued lost = lane.queue.pop_front();
-      lane.queued_bytes -= lost.wire_bytes;
-      drop(*lost.packet, DropReason::kHeadLifetime);
-      leave_buffer(lost, engine_.now());
+      if (expires_at(lane) > engine_.now()) {
+        drop_first(lane, DropReason::kSwitchLifetime);
+        continue;
+      }
       if (!is_stalled(lane) && ++lane.expired == params_.stall_count) {
         lane.stalled_until = engine_.now() + 8 * head_lifetime_;
         lane.expired = 0;
       }
-      note_head(lane);
+      drop_first(lane, DropReason::kHeadLifetime);
     }
     if (lane.queue.empty()) waiting_ &= ~(1u << number);
   }
   return any;
+}
+
+void Port::drop_first(Lane& lane, DropReason reason) {
+  const Queued lost = lane.queue.pop_front();
+  lane.queued_bytes -= lost.wire_bytes;
+  drop(*lost.packet, reason);
+  leave_buffer(lost, engine_.now());
+  note_head(lane);
 }
 
 void Port::start(ib::VirtualLane number) {
@@ -197,6 +207,10 @@ void Port::start(ib::VirtualLane number) {
   if (number != kManagementLane) lane.credits -= blocks_of(first.wire_bytes);
   arbiter_.charge(first.wire_bytes);
   ib::record(tracer_, id_, TraceEvent::kPacketTransmitted, *first.packet, first.wire_bytes);
+  if (Trail& trail = first.packet->trail) [[unlikely]] {
+    trail.add(std::max(trail.end(), channel_->line().busy_until()), {id_, "output: line busy"});
+    trail.add(engine_.now(), {id_, "output: credits or crossbar"});
+  }
   PacketFate fate;
   if (faults_ != nullptr && !first.is_copy) [[unlikely]]
     fate = faults_->on_packet(*this, *first.packet);
@@ -281,6 +295,7 @@ void Port::pump() {
         const int number = std::countr_zero(rest);
         take_credits(lanes_[static_cast<std::size_t>(number)]);
         if (is_stalled(lanes_[static_cast<std::size_t>(number)])) continue;
+        if (is_too_old(lanes_[static_cast<std::size_t>(number)].queue.front(), now)) continue;
         if (eligible_at(number) <= now) eligible |= 1u << number;
       }
     }
@@ -294,7 +309,7 @@ void Port::set_wake() {
   lacking_ = false;
   for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
     at = std::min(at, eligible_at(std::countr_zero(rest)));
-    expiry = std::min(expiry, expires_at(lanes_[static_cast<std::size_t>(std::countr_zero(rest))]));
+    expiry = std::min(expiry, drop_at(lanes_[static_cast<std::size_t>(std::countr_zero(rest))]));
   }
   if (at != kNever) at = flow_->data_start(channel_->line(), std::max(at, engine_.now()));
   at = std::min(at, std::max(expiry, engine_.now()));

@@ -20,6 +20,7 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/channel.h"
 #include "sim/fabric/flow_control.h"
+#include "sim/fabric/lane_table.h"
 #include "sim/fabric/packet_faults.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/vl_arbiter.h"
@@ -44,6 +45,7 @@ struct PortParams {
   std::uint32_t input_buffer_bytes = 65536;  // per lane, rounded down to blocks
   std::uint32_t output_queue_bytes = 16384;  // per lane; has_room() is false while as much is queued
   ArbitrationTables arbitration;             // of what leaves by this port
+  std::vector<LevelMapping> sl_to_vl;        // likewise
   // Packets that leave the input buffer at one time, through a switch's crossbar; 0: any number.
   std::uint32_t crossbar_speedup = 0;
   // A packet that has been the first of its lane for so long is dropped (IBA 18.2.5.4, HOQLife); 0: never. After
@@ -51,6 +53,9 @@ struct PortParams {
   // becomes its first is dropped at once.
   Duration head_lifetime{0};
   std::uint32_t stall_count = 0;
+  // A packet that has not left a switch so long after its head came in is dropped when it is the first of its lane (IBA
+  // 18.2.5.4, SwitchLifeTime); 0: never.
+  Duration lifetime{0};
 };
 
 class Port {
@@ -73,10 +78,8 @@ class Port {
 
   // Lanes that both ends have; those of this end while it is not connected.
   std::uint32_t operational_lanes() const { return operational_lanes_; }
-  // The lane on which packets of a service level leave this port (IBA 7.6.6): SL modulo operational lanes.
-  ib::VirtualLane lane_of(ib::ServiceLevel level) const {
-    return ib::VirtualLane{static_cast<std::uint8_t>(level.value % operational_lanes_)};
-  }
+  // The lane on which packets of a service level leave this port; kManagementLane: none, they are to be dropped.
+  ib::VirtualLane lane_of(ib::ServiceLevel level) const { return sl_to_vl_.of(level, operational_lanes_); }
 
   // Queues a packet on its lane, lrh.lane, which must be operational or VL15. It may start at once. Never refused:
   // asking has_room() first is the sender's duty. Without a link the packet is dropped.
@@ -88,14 +91,14 @@ class Port {
   // send().
   void set_room_listener(void* owner, RoomListener listener);
 
-  // For switches: as send(), but the packet does not start before `ready`, and stays in the input buffer of
-  // `buffer`, where it came in on `buffer_lane`, until its last byte has left.
+  // For switches: as send(), but the packet, whose head came in at `arrived`, does not start before `ready`, and
+  // stays in the input buffer of `buffer`, where it came in on `buffer_lane`, until its last byte has left.
   // One of several copies names those that are still here; the last to leave frees the buffer.
   struct Copies {
     std::size_t left = 0;
     Instant latest;  // the end of those that have left
   };
-  void forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant ready, Port& buffer,
+  void forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arrived, Instant ready, Port& buffer,
                ib::VirtualLane buffer_lane, std::shared_ptr<Copies> copies = nullptr);
 
   // A packet that came in by this port leaves the input buffer now, or at `when`. Its lrh.lane and size must
@@ -127,6 +130,7 @@ class Port {
     Port* buffer = nullptr;  // null: not in an input buffer
     bool is_copy = false;  // made by a fault, and none of its victims
     std::shared_ptr<Copies> copies;
+    Instant expires = kNever;  // the end of its lifetime
   };
   struct CreditReturn {
     Instant when;
@@ -162,8 +166,15 @@ class Port {
   // The lane has another first packet.
   void note_head(Lane& lane);
   bool is_stalled(const Lane& lane) const { return lane.head_since < lane.stalled_until; }
-  // When the first packet of a lane has waited too long.
+  // When the first packet of a lane has waited too long at the head.
   Instant expires_at(const Lane& lane) const;
+  // Or has been here too long.
+  static bool is_too_old(const Queued& queued, Instant now) { return queued.expires < now; }
+  Instant drop_at(const Lane& lane) const {
+    const Queued& first = lane.queue.front();
+    return std::min(expires_at(lane), std::max(first.expires, first.ready));
+  }
+  void drop_first(Lane& lane, DropReason reason);
   // Drops the first packets that have waited too long; false if there are none.
   bool expire();
   void start(ib::VirtualLane lane);
@@ -193,6 +204,7 @@ class Port {
   std::uint32_t waiting_ = 0;  // bit n: lane n has a packet queued, and the arbiter serves it
   bool lacking_ = false;       // and one of them waits for credits that have not left the far end
   const std::uint32_t served_;
+  const LaneTable sl_to_vl_;
   Duration head_lifetime_;
   std::vector<Lane> lanes_;    // VL15 too
   VlArbiter arbiter_;

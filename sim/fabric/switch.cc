@@ -39,7 +39,9 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
   params.crossbar_speedup = profile.crossbar_speedup;
   params.head_lifetime = profile.head_lifetime;
   params.stall_count = profile.stall_count;
+  params.lifetime = profile.lifetime;
   params.arbitration = profile.arbitration;
+  params.sl_to_vl = profile.sl_to_vl;
   inputs_.reserve(port_ids.size());
   for (std::size_t i = 0; i < port_ids.size(); ++i) {
     const PortNumber number{static_cast<std::uint8_t>(i + 1)};
@@ -63,17 +65,36 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   Port& out = *inputs_[number.value - 1u].port;
   if (!out.is_up()) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
 
-  const Instant ready = ready_at(*input.port, out, lookup, times);
-  ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   const ib::VirtualLane in_lane = packet->lrh.lane;
-  if (in_lane != kManagementLane) packet->lrh.lane = out.lane_of(packet->lrh.service_level);
-  out.forward(std::move(packet), wire_bytes, ready, *input.port, in_lane);
+  const ib::VirtualLane lane = lane_at(out, *packet);
+  if (lane == kManagementLane && in_lane != kManagementLane)
+    return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoLane);
+  const Instant ready = ready_at(*input.port, out, lookup, times, *packet, wire_bytes);
+  ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
+  packet->lrh.lane = lane;
+  out.forward(std::move(packet), wire_bytes, times.head, ready, *input.port, in_lane);
 }
 
-Instant Switch::ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times) const {
+ib::VirtualLane Switch::lane_at(const Port& out, const ib::Packet& packet) {
+  return packet.lrh.lane == kManagementLane ? kManagementLane : out.lane_of(packet.lrh.service_level);
+}
+
+Instant Switch::ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times,
+                         ib::Packet& packet, std::uint32_t wire_bytes) const {
   const bool wait_for_tail = is_faster(out.link().byte_time, in.link().byte_time);
   const std::int64_t from = wait_for_tail ? std::max(lookup, clock_.next_edge_number(times.tail)) : lookup;
-  return clock_.edge(from + profile_.cut_through_cycles);
+  const Instant ready = clock_.edge(from + profile_.cut_through_cycles);
+  if (Trail& trail = packet.trail) [[unlikely]] {
+    trail.add(clock_.next_edge(times.head), {id_, "lookup", TrailKind::kEdge});
+    trail.add(clock_.edge(lookup), {id_, "lookup", TrailKind::kBusy});
+    if (wait_for_tail) {
+      trail.add(std::max(trail.end(), times.tail),
+                {id_, "store and forward", TrailKind::kBytes, wire_bytes - in.link().header_bytes});
+      trail.add(clock_.edge(from), {id_, "store and forward", TrailKind::kEdge});
+    }
+    trail.add(ready, {id_, "forwarding", TrailKind::kCycles, profile_.cut_through_cycles});
+  }
+  return ready;
 }
 
 void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_bytes, std::int64_t lookup,
@@ -81,7 +102,10 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
   Port& input = *inputs_[in.value - 1u].port;
   std::vector<PortNumber> outputs;
   for (const PortNumber port : multicast_ports_) {
-    if (port != in && inputs_[port.value - 1u].port->is_up()) outputs.push_back(port);
+    const Port& out = *inputs_[port.value - 1u].port;
+    if (port == in || !out.is_up()) continue;
+    if (lane_at(out, *packet) == kManagementLane && packet->lrh.lane != kManagementLane) continue;
+    outputs.push_back(port);
   }
   if (outputs.empty()) return drop(input, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
   const ib::VirtualLane in_lane = packet->lrh.lane;
@@ -91,8 +115,9 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
     Port& out = *inputs_[number.value - 1u].port;
     ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.id());
     ib::PacketPtr copy = number == outputs.back() ? std::move(packet) : std::make_unique<ib::Packet>(*packet);
-    if (in_lane != kManagementLane) copy->lrh.lane = out.lane_of(copy->lrh.service_level);
-    out.forward(std::move(copy), wire_bytes, ready_at(input, out, lookup, times), input, in_lane, copies);
+    const Instant ready = ready_at(input, out, lookup, times, *copy, wire_bytes);
+    copy->lrh.lane = lane_at(out, *copy);
+    out.forward(std::move(copy), wire_bytes, times.head, ready, input, in_lane, copies);
   }
 }
 

@@ -34,7 +34,9 @@ struct SwitchProfile {
   // ever. And how many such drops in a row stall the lane (VLStallCount).
   Duration head_lifetime{0}, leaf_head_lifetime{0};
   std::uint32_t stall_count = 0;
-  ArbitrationTables arbitration;             // of every output
+  Duration lifetime{0};  // how long a packet may be in the switch (IBA SwitchLifeTime); 0: for ever
+  ArbitrationTables arbitration;        // of every output
+  std::vector<LevelMapping> sl_to_vl;   // likewise
 };
 
 class Switch final : public PacketSink {
@@ -71,8 +73,11 @@ class Switch final : public PacketSink {
     std::int64_t next_lookup_edge = 0;  // of the core clock
   };
 
+  // kManagementLane for a packet of another: none.
+  static ib::VirtualLane lane_at(const Port& out, const ib::Packet& packet);
   // When a packet whose lookup is at an edge may start on an output.
-  Instant ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times) const;
+  Instant ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times,
+                   ib::Packet& packet, std::uint32_t wire_bytes) const;
   void replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_bytes, std::int64_t lookup,
                  ArrivalTimes times);
   // 0: this switch itself, kNoRoute: none.

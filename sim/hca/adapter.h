@@ -28,6 +28,19 @@ namespace verbatim::hca {
 // An adapter has one port.
 inline constexpr std::uint32_t kPortNumber = 1;
 
+// Packets of other partitions, or with wrong Q_Keys, as the port counts them: 16 bits that stay at their
+// greatest value (IBA 14.2.5.6).
+class ViolationCounter {
+ public:
+  void count() {
+    if (value_ < 0xffff) ++value_;
+  }
+  std::uint32_t value() const { return value_; }
+
+ private:
+  std::uint32_t value_ = 0;
+};
+
 struct Adapter {
   Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, const HcaProfile& profile,
           const PortAddress& address);
@@ -60,6 +73,7 @@ struct Adapter {
   const PortAddress address;
   const ClockDomain clock;
   bool port_is_up = true;
+  ViolationCounter pkey_violations, qkey_violations;
   host::DmaEngine dma;
   KeyTable keys;
   MulticastTable multicast;

@@ -22,9 +22,11 @@ void AtomicUnit::start_waiting() {
   while (!waiting_.empty() && !locked_[lock_of(waiting_.front())]) {
     Operation operation = waiting_.pop_front();
     locked_[lock_of(operation)] = true;
+    Trail trail = operation.request.trail.shared();
+    trail.add(adapter_.engine.now(), {adapter_.id, "atomic: locked location"});
     reading_.push_back(std::move(operation));
     adapter_.payloads.release_held();
-    adapter_.dma.read(sizeof(std::uint64_t), *this, 0);
+    adapter_.dma.read(sizeof(std::uint64_t), *this, 0, std::move(trail));
   }
 }
 
@@ -56,7 +58,7 @@ void AtomicUnit::on_value(Operation operation) {
   locked_[lock_of(operation)] = false;
   QueuePair* qp = operation.qp.get();
   if (qp != nullptr && qp->ring_epoch == operation.epoch) {
-    qp->responses.on_atomic_result(request.psn, operation.original);
+    qp->responses.on_atomic_result(request.psn, operation.original, request.trail);
   }
   start_waiting();
 }

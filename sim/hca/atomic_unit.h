@@ -27,6 +27,7 @@ struct AtomicRequest {
   host::ProgramAddress address = 0;  // a multiple of 8
   std::uint32_t key = 0;
   ib::Psn psn;
+  Trail trail;
 };
 
 class AtomicUnit final : public host::DmaClient {

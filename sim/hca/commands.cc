@@ -18,7 +18,6 @@ constexpr std::uint8_t kGrhRequired = 1;     // IBV_QPF_GRH_REQUIRED
 constexpr std::uint8_t kPhysStatePolling = 2, kPhysStateLinkUp = 5;
 constexpr std::uint64_t kPageSizes = 0xfffffffffffff000ull;
 constexpr std::uint64_t kTimestampMask = 0xffffffffffffffffull;
-constexpr std::uint64_t kFullPartition = 0xffff;
 
 // ibv_device_cap_flags: what the model does.
 constexpr std::uint64_t kRcRnrNakGeneration = 1u << 12;
@@ -184,6 +183,8 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
   command.gid_table_length = static_cast<std::int32_t>(profile.gid_table_length);
   command.max_message_size = profile.max_message_bytes;
   command.pkey_table_length = static_cast<std::uint16_t>(profile.pkey_table_length);
+  command.bad_pkey_counter = adapter.pkey_violations.value();
+  command.qkey_violation_counter = adapter.qkey_violations.value();
   command.lid = address.roce ? 0 : address.lid.value;
   command.sm_lid = address.roce ? 0 : address.sm_lid.value;
   // Lanes and the subnet manager are InfiniBand's; Ethernet demands a GRH instead.
@@ -209,7 +210,7 @@ int Hca::Impl::query_gid(Context&, protocol::QueryGid& command) {
 
 int Hca::Impl::query_pkey(Context&, protocol::QueryPkey& command) {
   if (!names_port(command.port) || command.index >= adapter.profile.pkey_table_length) return EINVAL;
-  command.pkey = command.index == 0 ? kFullPartition : 0;
+  command.pkey = adapter.address.pkey(command.index);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "sim/hca/completer.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -42,6 +43,12 @@ ib::WcOpcode wc_opcode(WqeOpcode opcode) {
 }  // namespace
 
 void Completer::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
+  cause_ = incoming.packet->trail;
+  take_in(std::move(incoming), operation);
+  cause_ = {};
+}
+
+void Completer::take_in(Incoming incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
   const ib::Psn psn = packet.bth.psn;
   const bool is_acknowledgement = operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge;
@@ -71,6 +78,7 @@ void Completer::on_acknowledgement(const ib::Packet& packet) {
   const std::uint8_t syndrome = packet.aeth.syndrome;
   switch (ib::ack_kind(syndrome)) {
     case ib::AckKind::kAck:
+      qp_.requester.credits_.on_grant(packet.aeth);
       return on_ack(psn);
     case ib::AckKind::kRnrNak:
       return on_rnr_nak(ib::ack_value(syndrome), psn);
@@ -98,6 +106,7 @@ void Completer::on_read_response(Incoming& incoming, const ib::OpcodeInfo& opera
       !acknowledges) {
     return fail(WcStatus::kBadResponseError);
   }
+  if (operation.has_aeth) requester.credits_.on_grant(packet.aeth);
   if (!qp_.scatter(work.sges, offset, packet.payload, incoming, qp_.context, qp_.params.pd,
                    message_stream(qp_.number, true)))
     return fail(WcStatus::kLocalProtectionError);
@@ -112,6 +121,7 @@ void Completer::on_atomic_response(Incoming& incoming) {
   if (!work.is_atomic() || ib::ack_kind(packet.aeth.syndrome) != ib::AckKind::kAck) {
     return fail(WcStatus::kBadResponseError);
   }
+  qp_.requester.credits_.on_grant(packet.aeth);
   const auto original = std::as_bytes(std::span(&packet.atomic_ack, 1));
   const ib::Payload payload{ib::PayloadBuffer::copy_of(original), 0, sizeof(packet.atomic_ack)};
   if (!qp_.scatter(work.sges, 0, payload, incoming, qp_.context, qp_.params.pd,
@@ -138,7 +148,9 @@ void Completer::on_sent(const ib::Packet& packet) {
   Requester& requester = qp_.requester;
   requester.unacknowledged_ = packet.bth.psn + 1;
   if (!ib::info(packet.bth.opcode).ends_message) return;
+  cause_ = packet.trail;
   complete(requester.works_.front(), WcStatus::kSuccess);
+  cause_ = {};
   retire_front();
   qp_.check_drained();
   requester.wake();
@@ -245,12 +257,34 @@ void Completer::retire_front() {
 }
 
 void Completer::complete(const SendWork& work, WcStatus status) {
-  if (status == WcStatus::kSuccess && !work.is_signaled() && !qp_.params.signal_all) return;
+  Trail trail = trail_of(work);
+  if (status == WcStatus::kSuccess && !work.is_signaled() && !qp_.params.signal_all) {
+    if (trail) [[unlikely]]
+      qp_.adapter.tracer.report(
+          {MessageEnd::kAcknowledged, qp_.adapter.id, qp_.number, 0, trail.end(), trail});
+    return;
+  }
   protocol::Cqe entry = qp_.make_completion(work.wr_id, status);
   entry.opcode = static_cast<std::uint8_t>(wc_opcode(work.opcode));
   entry.byte_length = work.length;
   entry.wqe_counter = work.number;
-  qp_.adapter.completions.push(qp_.params.send_cq, entry, false);
+  qp_.adapter.completions.push(qp_.params.send_cq, entry, false, std::move(trail));
+}
+
+Trail Completer::trail_of(const SendWork& work) const {
+  if (!work.trail) [[likely]]
+    return {};
+  const Instant now = qp_.adapter.engine.now();
+  if (cause_.has_message_of(work.trail)) return cause_;
+  // What answers a later request answers this one, too: its own way up to where the later one is sent, then
+  // that one's.
+  const Trail& own = work.sent ? work.sent : work.trail;
+  const Instant handed_over = cause_.last(kHandedOver).value_or(now);
+  Trail trail =
+      own.until(std::max(handed_over, own.begin()), {qp_.adapter.id, "answered with a later request"});
+  trail.follow(cause_);
+  trail.add(now, {qp_.adapter.id, "no answer"});
+  return trail;
 }
 
 void Completer::fail(WcStatus status) {

@@ -3,6 +3,7 @@
 // which everything is flushed.
 #pragma once
 
+#include "sim/core/trail.h"
 #include "sim/hca/receive_pipeline.h"
 #include "sim/hca/work_request.h"
 #include "sim/ib/opcode.h"
@@ -30,6 +31,7 @@ class Completer {
   void flush_all();
 
  private:
+  void take_in(Incoming incoming, const ib::OpcodeInfo& operation);
   void on_acknowledgement(const ib::Packet& packet);
   void on_read_response(Incoming& incoming, const ib::OpcodeInfo& operation);
   void on_atomic_response(Incoming& incoming);
@@ -46,8 +48,11 @@ class Completer {
   void on_rnr_nak(std::uint8_t timer_code, ib::Psn psn);
   void complete(const SendWork& work, ib::WcStatus status);
   void retire_front();
+  // Of a request that ends now, because of what has come or left.
+  Trail trail_of(const SendWork& work) const;
 
   QueuePair& qp_;
+  Trail cause_;  // of the packet that is being dealt with
 };
 
 }  // namespace verbatim::hca

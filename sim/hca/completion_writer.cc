@@ -11,19 +11,20 @@ namespace verbatim::hca {
 CompletionWriter::CompletionWriter(Adapter& adapter)
     : adapter_(adapter),
       stage_(adapter.clock, adapter.profile.completion),
-      staged_(DelayLine<Pending>::of<&CompletionWriter::on_staged>(adapter.engine, adapter.id,
-                                                                   EventClass::kStage, this)),
+      staged_(DelayLine<std::uint64_t>::of<&CompletionWriter::on_staged>(adapter.engine, adapter.id,
+                                                                         EventClass::kStage, this)),
       hold_timer_(
           Timer::of<&CompletionWriter::on_hold_over>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
-void CompletionWriter::push(const Ref<CompletionQueue>& cq, const protocol::Cqe& entry, bool solicited) {
+void CompletionWriter::push(const Ref<CompletionQueue>& cq, const protocol::Cqe& entry, bool solicited,
+                            Trail trail) {
   adapter_.payloads.release_held();
   const Instant now = adapter_.engine.now();
   const Duration delay = freedom::kCompletionDelay.choose(adapter_.choices, adapter_.id);
-  if (delay == Duration::zero() && held_.empty()) return stage({cq, entry, solicited});
+  if (delay == Duration::zero() && held_.empty()) return stage({cq, entry, solicited, std::move(trail)});
   Instant& last = last_[{entry.qpn, entry.is_receive != 0}];
   last = std::max(last, now + delay);
-  held_.emplace(std::pair(last, held_ever_++), Pending{cq, entry, solicited});
+  held_.emplace(std::pair(last, held_ever_++), Pending{cq, entry, solicited, std::move(trail)});
   hold_timer_.reschedule_at(held_.begin()->first.first);
 }
 
@@ -40,17 +41,37 @@ void CompletionWriter::release_held() {
 }
 
 void CompletionWriter::stage(Pending pending) {
-  staged_.push(stage_.accept(adapter_.engine.now()), std::move(pending));
+  const Instant now = adapter_.engine.now();
+  pending.trail.add(now, {adapter_.id, "completion held back"});
+  const Instant done = stage_.accept(now, pending.trail, adapter_.id, "completion");
+  staged_.push(done, first_under_way_ + under_way_.size());
+  under_way_.push_back(std::move(pending));
 }
 
-void CompletionWriter::on_staged(Pending pending) {
-  adapter_.dma.write(sizeof(protocol::Cqe), *this, 0);
-  writing_.push_back(std::move(pending));
+void CompletionWriter::on_staged(std::uint64_t number) {
+  const Pending& pending = under_way_[number - first_under_way_];
+  adapter_.dma.write(sizeof(protocol::Cqe), *this, 0, pending.trail.shared());
 }
 
 void CompletionWriter::on_dma_write(std::uint64_t) {
-  const Pending pending = writing_.pop_front();
+  ++first_under_way_;
+  const Pending pending = under_way_.pop_front();
   if (CompletionQueue* cq = pending.cq.get(); cq != nullptr) cq->write(pending.entry, pending.solicited);
+  if (!pending.trail) [[likely]]
+    return;
+  const MessageEnd end = pending.entry.is_receive != 0 ? MessageEnd::kReceived : MessageEnd::kCompleted;
+  adapter_.tracer.report(
+      {end, adapter_.id, pending.entry.qpn, pending.entry.status, adapter_.engine.now(), pending.trail});
+}
+
+void CompletionWriter::settle(std::uint32_t qpn) {
+  for (std::size_t i = 0; i < under_way_.size(); ++i) {
+    if (under_way_[i].entry.qpn != qpn) continue;
+    const Ref<CompletionQueue> cq = std::exchange(under_way_[i].cq, {});
+    // An overrun flushes, and what is flushed comes behind these.
+    const protocol::Cqe entry = under_way_[i].entry;
+    if (cq.get() != nullptr) cq.get()->write(entry, under_way_[i].solicited);
+  }
 }
 
 }  // namespace verbatim::hca

@@ -21,27 +21,33 @@ class CompletionWriter final : public host::DmaClient {
  public:
   explicit CompletionWriter(Adapter& adapter);
 
-  void push(const Ref<CompletionQueue>& cq, const protocol::Cqe& entry, bool solicited);
+  // `trail` ends now; it is reported when the entry is visible.
+  void push(const Ref<CompletionQueue>& cq, const protocol::Cqe& entry, bool solicited, Trail trail);
   // What is held back goes on now, in the order in which it would have.
   void release_held();
+  // The queue pair ends or begins anew: what it has completed is written now, and nothing of it comes later,
+  // as adapters answer such a command only when its completions are in memory.
+  void settle(std::uint32_t qpn);
 
  private:
   struct Pending {
     Ref<CompletionQueue> cq;
     protocol::Cqe entry;
     bool solicited = false;
+    Trail trail;
   };
   using Queue = std::pair<std::uint32_t, bool>;  // queue pair; receives
   void stage(Pending pending);
   void on_hold_over();
-  void on_staged(Pending pending);
+  void on_staged(std::uint64_t number);
   void on_dma_read(std::uint64_t, Instant) override {}
   void on_dma_write(std::uint64_t cookie) override;
 
   Adapter& adapter_;
   Pipeline stage_;
-  DelayLine<Pending> staged_;
-  Ring<Pending> writing_;
+  Ring<Pending> under_way_;            // in the stage, then being written; in order
+  std::uint64_t first_under_way_ = 0;  // number of its front
+  DelayLine<std::uint64_t> staged_;
   std::map<std::pair<Instant, std::uint64_t>, Pending> held_;  // by when it goes on, then in order of arrival
   std::map<Queue, Instant> last_;                              // when the last of a queue goes on
   std::uint64_t held_ever_ = 0;

@@ -36,6 +36,8 @@ inline constexpr DelaySite kEventDelay{"event-delay", ns(400), 8};
 // times the configured one) and of the RNR timer (IBA 9.7.5.2.8: at least the time asked for) the requester
 // waits.
 inline constexpr DelaySite kAckDelay{"ack-delay", ns(100), 5};
+// Whether an acknowledgement is left out when a later one of its queue pair waits behind it (IBA 9.7.5.1.2).
+inline constexpr std::string_view kAckCoalescing = "ack-coalescing";
 inline constexpr std::string_view kAckTimeout = "ack-timeout";
 inline constexpr std::uint32_t kAckTimeoutFactors = 4;
 inline constexpr std::string_view kRnrTimer = "rnr-timer";

@@ -35,8 +35,8 @@ void Hca::close(std::uint32_t context) { impl_->close(context); }
 void Hca::execute(std::span<std::byte> mailbox) { impl_->execute(mailbox); }
 
 void Hca::ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
-                        std::uint64_t value) {
-  impl_->ring_doorbell(context, kind, number, value);
+                        std::uint64_t value, Duration call_time) {
+  impl_->ring_doorbell(context, kind, number, value, call_time);
 }
 
 std::size_t Hca::queue_pair_bytes() { return Pool<QueuePair>::bytes_each(); }
@@ -102,16 +102,28 @@ CompletionQueue* Hca::Impl::find_cq_by_number(const Context& context, std::uint3
   return cq != nullptr && &cq->context == &context ? cq : nullptr;
 }
 
+QueuePair* Hca::Impl::find_qp_by_number(const Context& context, std::uint32_t number) {
+  QueuePair* qp = adapter.qp_by_number(ib::Qpn{number});
+  return qp != nullptr && &qp->context == &context ? qp : nullptr;
+}
+
 void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind, std::uint32_t object,
-                              std::uint64_t value) {
+                              std::uint64_t value, Duration call_time) {
   Context* context = find_context(number);
   if (context == nullptr) return;  // a program can only ring what it has opened
-  std::uint32_t written_before = 0;
+  std::uint32_t before = 0;
   if (kind == protocol::DoorbellKind::kCompletionQueueArm) {
-    if (const CompletionQueue* cq = find_cq_by_number(*context, object)) written_before = cq->written();
+    if (const CompletionQueue* cq = find_cq_by_number(*context, object)) before = cq->written();
+  } else if (const QueuePair* qp = find_qp_by_number(*context, object)) {
+    before = qp->ring_epoch;
   }
-  doorbells_on_the_way_.push(adapter.engine.now() + adapter.dma.mmio_latency(),
-                             {context->self, kind, object, value, written_before});
+  const Instant now = adapter.engine.now();
+  const Instant arrival = now + adapter.dma.mmio_latency();
+  Trail trail;
+  if (kind == protocol::DoorbellKind::kSendQueue) trail = adapter.tracer.trail(now - call_time);
+  trail.add(now, {adapter.id, "CPU: post", TrailKind::kDelay});
+  trail.add(arrival, {adapter.id, "PCIe one way", TrailKind::kDelay});
+  doorbells_on_the_way_.push(arrival, {context->self, kind, object, value, before, std::move(trail)});
 }
 
 void Hca::Impl::link_changed(bool up) {
@@ -123,7 +135,8 @@ void Hca::Impl::link_changed(bool up) {
 }
 
 void Hca::Impl::on_doorbell_arrived(Doorbell doorbell) {
-  doorbells_.push(doorbell_stage_.accept(adapter.engine.now()), doorbell);
+  const Instant done = doorbell_stage_.accept(adapter.engine.now(), doorbell.trail, adapter.id, "doorbell");
+  doorbells_.push(done, std::move(doorbell));
 }
 
 void Hca::Impl::on_doorbell(Doorbell doorbell) {
@@ -134,12 +147,14 @@ void Hca::Impl::on_doorbell(Doorbell doorbell) {
                         doorbell.number, doorbell.value);
   if (doorbell.kind == protocol::DoorbellKind::kCompletionQueueArm) {
     CompletionQueue* cq = find_cq_by_number(*context, doorbell.number);
-    if (cq != nullptr) cq->arm(doorbell.value == protocol::kArmSolicited, doorbell.written_before);
+    if (cq != nullptr) cq->arm(doorbell.value == protocol::kArmSolicited, doorbell.before);
     return;
   }
-  QueuePair* qp = adapter.qp_by_number(ib::Qpn{doorbell.number});
-  if (qp == nullptr || &qp->context != context) return;
-  if (doorbell.kind == protocol::DoorbellKind::kSendQueue) qp->requester.on_doorbell(producer);
+  QueuePair* qp = find_qp_by_number(*context, doorbell.number);
+  if (qp == nullptr || qp->ring_epoch != doorbell.before) return;  // gone, or reset meanwhile
+  if (doorbell.kind == protocol::DoorbellKind::kSendQueue) {
+    qp->requester.on_doorbell(producer, std::move(doorbell.trail));
+  }
   if (doorbell.kind == protocol::DoorbellKind::kReceiveQueue) qp->own_receives.on_doorbell(producer);
 }
 

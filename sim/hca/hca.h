@@ -19,6 +19,7 @@
 #include "sim/hca/hca_profile.h"
 #include "sim/hca/neighbours.h"
 #include "sim/host/program_memory.h"
+#include "sim/ib/partition.h"
 #include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/protocol/rings.h"
@@ -54,11 +55,14 @@ struct PortAddress {
   ib::Lid lid;
   ib::Lid sm_lid;
   std::vector<ib::Gid> gids;  // by index; at least one
+  std::vector<std::uint16_t> pkeys{ib::kDefaultPkey};  // by index; beyond them the table is empty
   std::uint64_t node_guid = 0;
   std::uint32_t active_width = 2;  // ibv_port_attr encoding: 1, 2, 4, 8, 16 are 1x, 4x, 8x, 12x, 2x
   std::uint32_t active_speed = 32;
   // An Ethernet port: no LIDs, every path is global and its frames are those of RoCEv2 (IBA annex A17).
   bool roce = false;
+  // 0, which is invalid, where the table is empty.
+  std::uint16_t pkey(std::uint32_t index) const { return index < pkeys.size() ? pkeys[index] : 0; }
   ib::MacAddress mac;
   const Neighbours* neighbours = nullptr;  // outlives the adapter
 };
@@ -88,9 +92,10 @@ class Hca final : public fabric::PacketSink {
   // header.size bytes. The answer is written in place. Unknown commands get EOPNOTSUPP, wrong sizes EINVAL.
   void execute(std::span<std::byte> mailbox);
 
-  // The CPU's MMIO write leaves the processor now; nothing in it is trusted.
+  // The CPU's MMIO write leaves the processor now; nothing in it is trusted. The call that rings it has taken
+  // so long, for those who want to know where the time of a message went.
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
-                     std::uint64_t value);
+                     std::uint64_t value, Duration call_time = Duration(0));
 
   // Memory an idle queue pair takes in the simulator, its rings aside.
   static std::size_t queue_pair_bytes();

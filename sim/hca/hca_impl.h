@@ -52,7 +52,7 @@ class Hca::Impl {
   void close(std::uint32_t context);
   void execute(std::span<std::byte> mailbox);
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
-                     std::uint64_t value);
+                     std::uint64_t value, Duration call_time);
   void link_changed(bool up);
 
  private:
@@ -61,7 +61,8 @@ class Hca::Impl {
     protocol::DoorbellKind kind{};
     std::uint32_t number = 0;
     std::uint64_t value = 0;
-    std::uint32_t written_before = 0;  // arming: entries of the CQ when it was rung
+    std::uint32_t before = 0;  // when it was rung: entries written to the CQ, or resets of the queue pair
+    Trail trail;                       // of what it tells to send
   };
 
   // Copies a command out of the mailbox, runs the handler, copies the answer back. The handler returns an
@@ -97,6 +98,7 @@ class Hca::Impl {
   QueuePair* find_qp(Context& context, std::uint32_t handle);
   // By number, as doorbells name them; null when it is not this context's.
   CompletionQueue* find_cq_by_number(const Context& context, std::uint32_t number);
+  QueuePair* find_qp_by_number(const Context& context, std::uint32_t number);
   CompletionQueue* find_cq(Context& context, std::uint32_t handle);
   // Ends a context's use of a queue pair, and the queue pair when nobody else uses it.
   void close_qp(Context& context, std::uint32_t handle);

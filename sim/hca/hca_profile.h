@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sim/core/time.h"
+#include "sim/fabric/lane_table.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "sim/host/pcie_profile.h"
 
@@ -39,10 +41,15 @@ struct HcaProfile {
   std::uint32_t wqe_prefetch = 4;              // send WQEs fetched by one DMA read at the most
   std::uint32_t virtual_lanes = 1;             // data lanes of the port, 1 … 15
   fabric::ArbitrationTables arbitration;       // of what leaves by it
+  std::vector<fabric::LevelMapping> sl_to_vl;  // likewise
 
   Duration event_latency{1'000'000};     // CQE written to completion event readable by the program
   Duration command_latency{20'000'000};  // a control-path verb, CPU time of the caller
   std::uint32_t ack_every_packets = 0;   // AckReq also on every n-th packet inside a message; 0: ends only
+  // IBA 9.7.7.2.5: acknowledgements tell how many receives are posted, and SENDs wait for them.
+  bool end_to_end_credits = false;
+  // IBA 9.7.5.1.2: an acknowledgement that waits behind an earlier one of its queue pair replaces it.
+  bool coalesce_acknowledgements = false;
   std::uint8_t local_ca_ack_delay = 16;
 
   std::uint32_t max_qp = 131072, max_qp_wr = 16384, max_sge = 30, max_sge_rd = 30, max_cq = 65536;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "sim/core/time.h"
+#include "sim/core/trail.h"
 #include "sim/hca/hca_profile.h"
 
 namespace verbatim::hca {
@@ -14,11 +15,19 @@ class Pipeline {
  public:
   Pipeline(const ClockDomain& clock, const Stage& stage) : clock_(clock), stage_(stage) {}
 
-  // Work is there at `arrival`; returns when it leaves the stage. Calls are in the order of the work.
-  Instant accept(Instant arrival) {
-    const std::int64_t edge = std::max(clock_.next_edge_number(arrival), next_free_);
+  // Work is there at `arrival`; returns when it leaves the stage. Calls are in the order of the work. What
+  // passes is added to its trail, which ends at `arrival`, under the stage's name, which lives for ever.
+  Instant accept(Instant arrival, Trail& trail, ComponentId where, const char* name) {
+    const std::int64_t first = clock_.next_edge_number(arrival);
+    const std::int64_t edge = std::max(first, next_free_);
     next_free_ = edge + stage_.interval_cycles;
-    return clock_.edge(edge + stage_.latency_cycles);
+    const Instant done = clock_.edge(edge + stage_.latency_cycles);
+    if (trail) [[unlikely]] {
+      trail.add(clock_.edge(first), {where, name, TrailKind::kEdge});
+      trail.add(clock_.edge(edge), {where, name, TrailKind::kBusy});
+      trail.add(done, {where, name, TrailKind::kCycles, stage_.latency_cycles});
+    }
+    return done;
   }
 
  private:

@@ -270,6 +270,7 @@ int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {
   QueuePair* qp = find_qp(context, command.handle);
   if (qp == nullptr) return EINVAL;
   if (qp->is_datagram() && adapter.multicast.has_member(*qp)) return EBUSY;
+  adapter.completions.settle(qp->number);
   command.events_reported = qp->async_events_reported;
   command.async_events_reported = qp->async_events_reported;
   close_qp(context, command.handle);

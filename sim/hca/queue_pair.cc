@@ -122,7 +122,11 @@ void QueuePair::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
   const bool receives =
       operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
   if (!receives) return adapter.receiver.drop(incoming, DropReason::kWrongState);
-  if ((packet.bth.pkey & 0x7fff) != 0x7fff) return adapter.receiver.drop(incoming, DropReason::kWrongPkey);
+  // IBA C9-41 to C9-43, 10.9.3.
+  if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) {
+    adapter.pkey_violations.count();
+    return adapter.receiver.drop(incoming, DropReason::kWrongPkey);
+  }
   if (!is_datagram() && !is_from_peer(packet)) {
     return adapter.receiver.drop(incoming, DropReason::kWrongSource);
   }
@@ -229,6 +233,7 @@ void QueuePair::fail_fatally() {
 }
 
 void QueuePair::reset() {
+  adapter.completions.settle(number);
   ++ring_epoch;
   requester.reset();
   responses.reset();
@@ -270,6 +275,7 @@ ib::PacketPtr QueuePair::make_packet(ib::Opcode opcode, ib::Psn psn, const proto
   packet->lrh.destination = ib::Lid{path.dlid};
   packet->lrh.service_level = ib::ServiceLevel{path.service_level};
   packet->bth.opcode = opcode;
+  packet->bth.pkey = pkey();
   packet->bth.destination = to;
   packet->bth.psn = psn;
   if (path.is_global != 0) {

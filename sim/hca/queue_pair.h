@@ -66,6 +66,7 @@ class QueuePair {
   ReceiveQueue own_receives;
   std::uint32_t ring_epoch = 0;  // counts resets: fetches from before one are void
   bool is_scheduled = false;     // in the send pipeline's list
+  std::uint32_t acknowledgements_staged = 0;  // likewise, in its acknowledge stage
   std::uint32_t async_events_reported = 0;
   std::vector<QueuePairOpening> openings;  // of an XRC receiver, the oldest first
   protocol::QpAttributes attributes{};
@@ -77,6 +78,7 @@ class QueuePair {
 
   ib::QpState state() const { return state_; }
   std::uint32_t path_mtu() const { return path_mtu_; }
+  std::uint16_t pkey() const { return pkey_; }
   bool is_reliable() const { return params.type != ib::QpType::kUc && params.type != ib::QpType::kUd; }
   bool is_xrc_receiver() const { return params.type == ib::QpType::kXrcReceive; }
   bool is_datagram() const { return params.type == ib::QpType::kUd; }
@@ -103,7 +105,6 @@ class QueuePair {
   // ibv_modify_qp: 0 or errno; nothing has changed when not 0.
   int modify(const protocol::QpAttributes& to, std::uint32_t mask);
 
-  void on_send_doorbell(std::uint32_t producer) { requester.on_doorbell(producer); }
   void receive(Incoming incoming, const ib::OpcodeInfo& operation);
 
   // The send pipeline's side. Responses and requests of one queue pair take turns.
@@ -177,6 +178,7 @@ class QueuePair {
   Ref<SharedReceiveQueue> target_;
   ib::QpState state_ = ib::QpState::kReset;
   std::uint32_t path_mtu_ = 0;  // bytes
+  std::uint16_t pkey_ = 0;      // of its partition
   bool drain_pending_ = false;  // SQ_DRAINED is owed
   bool flushed_before_ = false;
   bool was_response_ = false;  // the packet before

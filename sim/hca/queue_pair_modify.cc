@@ -74,7 +74,10 @@ void QueuePair::take_attributes(const protocol::QpAttributes& to, std::uint32_t 
   const auto asks = [mask](std::uint32_t bit) { return (mask & bit) != 0; };
   if (asks(ib::kQpEnSqdAsyncNotify)) attributes.en_sqd_async_notify = to.en_sqd_async_notify;
   if (asks(ib::kQpAccessFlags)) attributes.qp_access_flags = to.qp_access_flags;
-  if (asks(ib::kQpPkeyIndex)) attributes.pkey_index = to.pkey_index;
+  if (asks(ib::kQpPkeyIndex)) {
+    attributes.pkey_index = to.pkey_index;
+    pkey_ = adapter.address.pkey(to.pkey_index);
+  }
   if (asks(ib::kQpPort)) attributes.port_num = to.port_num;
   if (asks(ib::kQpQkey)) attributes.qkey = to.qkey;
   if (asks(ib::kQpAv)) attributes.path = to.path;

@@ -15,11 +15,17 @@ ReceivePipeline::ReceivePipeline(Adapter& adapter)
                                                                      EventClass::kStage, this)) {}
 
 void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) {
-  checked_.push(check_.accept(times.tail), {std::move(packet), true, {}});
+  if (Trail& trail = packet->trail) [[unlikely]] {
+    const std::uint32_t rest = packet->wire_bytes() - (port_ != nullptr ? port_->link().header_bytes : 0);
+    trail.add(times.tail, {adapter_.id, "link: rest of the packet", TrailKind::kBytes, rest});
+  }
+  const Instant done = check_.accept(times.tail, packet->trail, adapter_.id, "receive check");
+  checked_.push(done, {std::move(packet), true, {}});
 }
 
 void ReceivePipeline::loop_back(ib::PacketPtr packet) {
-  checked_.push(check_.accept(adapter_.engine.now()), {std::move(packet), false, {}});
+  const Instant done = check_.accept(adapter_.engine.now(), packet->trail, adapter_.id, "receive check");
+  checked_.push(done, {std::move(packet), false, {}});
 }
 
 void ReceivePipeline::release(Incoming& incoming, Instant when) {

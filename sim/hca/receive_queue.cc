@@ -1,5 +1,6 @@
 #include "sim/hca/receive_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/hca/adapter.h"
@@ -13,7 +14,7 @@ void ReceiveQueue::restart(const ReceiveQueueOwner& owner, const WorkQueue& ring
   ring_ = ring;
   fetched_ = {};
   waiters_ = {};
-  taken_ = fetching_ = limit_ = 0;
+  taken_ = fetching_ = limit_ = reread_below_ = 0;
   limit_check_ = kNever;
   record_fetching_ = flushing_ = failed_ = false;
 }
@@ -28,7 +29,7 @@ void ReceiveQueue::refill() {
     ring_.fetch(count);
     fetching_ += count;
   }
-  if (fetched_.size() + fetching_ + ring_.to_fetch() < prefetch) fetch_record();
+  if (unused() < std::max(prefetch, reread_below_)) fetch_record();
 }
 
 void ReceiveQueue::fetch_record() {
@@ -39,7 +40,10 @@ void ReceiveQueue::fetch_record() {
 
 void ReceiveQueue::flush() {
   flushing_ = true;
-  while (!fetched_.empty()) owner_.qp.get()->responder.flush_receive(fetched_.pop_front());
+  while (!fetched_.empty()) {
+    ++taken_;
+    owner_.qp.get()->responder.flush_receive(fetched_.pop_front());
+  }
   refill();
 }
 
@@ -48,7 +52,7 @@ std::optional<RecvWork> ReceiveQueue::take() {
   RecvWork work = fetched_.pop_front();
   ++taken_;
   refill();
-  if (limit_ != 0 && ring_.producer() - taken_ < limit_) doubt_limit();
+  if (limit_ != 0 && unused() < limit_) doubt_limit();
   return work;
 }
 
@@ -61,6 +65,7 @@ void ReceiveQueue::on_record(std::uint32_t producer, Instant sampled_at) {
   record_fetching_ = false;
   const auto announcement = ring_.announce(producer);
   if (announcement == WorkQueue::Announcement::kImpossible) return fail();
+  if (adapter_.profile.end_to_end_credits && owner_.srq.get() == nullptr) reread_below_ = unused() / 2;
   if (announcement == WorkQueue::Announcement::kNew) refill();
   if (limit_ != 0 && limit_check_ != kNever) check_limit(sampled_at);
   if (!fetched_.empty() || fetching_ > 0) return;
@@ -80,6 +85,7 @@ void ReceiveQueue::on_record(std::uint32_t producer, Instant sampled_at) {
 void ReceiveQueue::on_work(RecvWork work) {
   --fetching_;
   if (flushing_) {
+    ++taken_;
     owner_.qp.get()->responder.flush_receive(std::move(work));
     if (fetching_ == 0) refill();
     return;
@@ -103,7 +109,7 @@ void ReceiveQueue::on_doorbell(std::uint32_t producer) {
 void ReceiveQueue::set_limit(std::uint32_t limit) {
   limit_ = limit;
   limit_check_ = kNever;
-  if (limit != 0 && ring_.producer() - taken_ < limit) doubt_limit();
+  if (limit != 0 && unused() < limit) doubt_limit();
 }
 
 void ReceiveQueue::doubt_limit() {
@@ -114,7 +120,7 @@ void ReceiveQueue::doubt_limit() {
 void ReceiveQueue::check_limit(Instant sampled_at) {
   if (sampled_at < limit_check_) return fetch_record();
   limit_check_ = kNever;
-  if (ring_.producer() - taken_ >= limit_) return;
+  if (unused() >= limit_) return;
   limit_ = 0;
   adapter_.notifier.async_event(*owner_.srq.get(), ib::AsyncEventType::kSrqLimitReached);
 }

@@ -3,7 +3,9 @@
 // is not here yet waits for it, and is told when there was none.
 //
 // No doorbell tells of new receives: the producer record is read again before the queue runs out. A receive
-// posted before a packet came is found; one posted later need not be.
+// posted before a packet came is found; one posted later need not be. Where peers are told how many receives
+// are posted, the record is also read whenever half of what it showed is used, so that they learn of new ones
+// in time.
 #pragma once
 
 #include <atomic>
@@ -44,6 +46,8 @@ class ReceiveQueue {
   void restart(const ReceiveQueueOwner& owner, const WorkQueue& ring);
   // Fetches ahead.
   void refill();
+  // Receives that the program is known to have posted and no message has taken.
+  std::uint32_t unused() const { return ring_.producer() - taken_; }
   // From now on every receive goes to the owner's responder to be flushed.
   void flush();
   std::optional<RecvWork> take();
@@ -85,6 +89,7 @@ class ReceiveQueue {
   std::uint32_t fetching_ = 0;  // receives on their way
   std::uint32_t limit_ = 0;
   Instant limit_check_ = kNever;  // a record read after this decides
+  std::uint32_t reread_below_ = 0;  // unused receives below which the record is read again
   bool record_fetching_ = false;
   bool flushing_ = false;
   bool failed_ = false;

@@ -35,8 +35,27 @@ ib::MessageKind kind_of(WqeOpcode opcode) {
   }
 }
 
+const char* name_of(RetryCause cause) {
+  switch (cause) {
+    case RetryCause::kTimeout:
+      return "lost: timeout";
+    case RetryCause::kSequenceNak:
+      return "lost: sequence error";
+    case RetryCause::kRnrNak:
+      return "lost: receiver not ready";
+    case RetryCause::kMissingResponse:
+      return "lost: missing response";
+  }
+  return "lost";
+}
+
 bool is_write(WqeOpcode opcode) {
   return opcode == WqeOpcode::kRdmaWrite || opcode == WqeOpcode::kRdmaWriteWithImm;
+}
+
+// Whether a message takes a receive at the other side.
+bool needs_receive(WqeOpcode opcode) {
+  return opcode <= WqeOpcode::kSendWithInvalidate || opcode == WqeOpcode::kRdmaWriteWithImm;
 }
 
 // Which requests a queue pair of a type may make (IBA 9.2.1, table 38).
@@ -60,7 +79,7 @@ Requester::Requester(QueuePair& qp)
       rnr_timer_(Timer::of<&Requester::on_rnr_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout,
                                                        this)) {}
 
-void Requester::on_doorbell(std::uint32_t producer) {
+void Requester::on_doorbell(std::uint32_t producer, Trail trail) {
   switch (qp_.send_queue.announce(producer)) {
     case WorkQueue::Announcement::kOld:
       return;
@@ -69,7 +88,14 @@ void Requester::on_doorbell(std::uint32_t producer) {
     case WorkQueue::Announcement::kNew:
       break;
   }
+  if (trail) posts_.push_back({producer, std::move(trail)});
   fetch_more();
+}
+
+Trail Requester::trail_of(std::uint32_t number) {
+  while (!posts_.empty() && static_cast<std::int32_t>(posts_.front().producer - number) <= 0)
+    posts_.pop_front();
+  return posts_.empty() ? Trail() : posts_.front().trail;
 }
 
 void Requester::wake() {
@@ -86,6 +112,7 @@ void Requester::abandon() {
 void Requester::reset() {
   abandon();
   works_ = {};
+  posts_ = {};
   fetching_ = 0;
   cursor_ = 0;
   cursor_offset_ = 0;
@@ -97,6 +124,7 @@ void Requester::reset() {
 void Requester::start(ib::Psn first) {
   next_psn_ = unacknowledged_ = highest_psn_ = first;
   transmissions_.start(first);
+  credits_.start(qp_.adapter.profile.end_to_end_credits && qp_.params.type == ib::QpType::kRc);
   reload_retries();
 }
 
@@ -115,6 +143,10 @@ void Requester::fetch_more() {
   qp_.adapter.fetcher.fetch_send(qp_, qp_.send_queue.fetched(), count);
   qp_.send_queue.fetch(count);
   fetching_ += count;
+}
+
+TrailPart Requester::turn_of(std::uint32_t offset) const {
+  return {qp_.adapter.id, offset == 0 ? "queue pair: turn" : "queue pair: earlier packets of the message"};
 }
 
 WcStatus Requester::check(SendWork& work) const {
@@ -169,6 +201,7 @@ bool Requester::has_packet() const {
   // IBA 10.8.3.3: a fenced request waits for the READs and atomics before it.
   if (responses_awaited_ > 0 && work.is_fenced()) return false;
   if (work.has_response() && responses_awaited_ >= qp_.attributes.max_rd_atomic) return false;
+  if (!work.begun && !credits_.may_begin(needs_receive(work.opcode))) return false;
   return distance(unacknowledged_, next_psn_) + static_cast<std::int32_t>(next_packet_psns()) <= kPsnWindow;
 }
 
@@ -194,6 +227,7 @@ void Requester::finish_work() {
 }
 
 void Requester::begin(SendWork& work) {
+  credits_.on_begin(needs_receive(work.opcode));
   work.begun = true;
   work.first_psn = next_psn_;
   work.packets = ib::packet_count(work.length, qp_.path_mtu());
@@ -210,6 +244,8 @@ Outgoing Requester::next_packet() {
   outgoing.packet = work.path == nullptr
                         ? qp_.make_packet(segment.opcode, next_psn_)
                         : qp_.make_packet(segment.opcode, next_psn_, *work.path, ib::Qpn{work.remote_qpn});
+  outgoing.packet->trail = work.trail;
+  outgoing.packet->trail.add(qp_.adapter.engine.now(), turn_of(segment.offset));
   outgoing.qp = qp_.self;
   outgoing.epoch = epoch_;
   outgoing.work = work.number;
@@ -255,6 +291,8 @@ Outgoing Requester::next_response_request(const SendWork& work) {
                                                                               : ib::Operation::kCompareSwap;
   Outgoing outgoing;
   outgoing.packet = qp_.make_packet(make_opcode(qp_.transport(), operation), next_psn_);
+  outgoing.packet->trail = work.trail;
+  outgoing.packet->trail.add(qp_.adapter.engine.now(), turn_of(0));
   outgoing.qp = qp_.self;
   outgoing.epoch = epoch_;
   outgoing.work = work.number;
@@ -281,7 +319,15 @@ const SendWork* Requester::work_of(const Outgoing& outgoing) const {
   return index < works_.size() ? &works_[index] : nullptr;
 }
 
+SendWork* Requester::work_of(const Outgoing& outgoing) {
+  return const_cast<SendWork*>(std::as_const(*this).work_of(outgoing));
+}
+
 void Requester::on_transmit(const Outgoing& outgoing) {
+  if (outgoing.packet->trail) [[unlikely]] {
+    outgoing.packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, kHandedOver, TrailKind::kMark});
+    if (SendWork* work = work_of(outgoing)) work->sent = outgoing.packet->trail;
+  }
   if (qp_.is_reliable()) {
     ib::Packet& packet = *outgoing.packet;
     const std::uint32_t length =
@@ -316,8 +362,22 @@ void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left)
   asked_again_ = cause == RetryCause::kMissingResponse;
   transmissions_.go_back(psn);
   seek(psn);
+  add_to_trails(name_of(cause));
   restart_ack_timer();
   qp_.adapter.sender.activate(qp_);
+}
+
+void Requester::add_to_trails(const char* lost) {
+  for (std::size_t i = cursor_; i < works_.size() && works_[i].begun && works_[i].trail; ++i) {
+    SendWork& work = works_[i];
+    // Of the first attempt every step is told, the rest is time lost.
+    if (work.sent && !work.was_lost) {
+      work.trail = std::move(work.sent);
+      work.was_lost = true;
+    }
+    work.sent = {};
+    work.trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, lost});
+  }
 }
 
 void Requester::stop_timers() {
@@ -354,6 +414,7 @@ void Requester::on_ack_timeout() {
 
 void Requester::on_rnr_timeout() {
   rnr_waiting_ = false;
+  add_to_trails("lost: receiver not ready, timer");
   restart_ack_timer();
   qp_.adapter.sender.activate(qp_);
 }

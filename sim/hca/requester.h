@@ -13,6 +13,7 @@
 
 #include "sim/core/engine.h"
 #include "sim/core/ring.h"
+#include "sim/hca/end_to_end_credits.h"
 #include "sim/hca/send_pipeline.h"
 #include "sim/hca/transmission_count.h"
 #include "sim/hca/work_request.h"
@@ -22,6 +23,9 @@ namespace verbatim::hca {
 
 class QueuePair;
 
+// Mark in the trail of a request packet that the port has, or waits for room in it no more.
+inline constexpr char kHandedOver[] = "handed to the port";
+
 // Why packets are sent again; value `cause` of retransmission records.
 enum class RetryCause : std::uint8_t { kTimeout = 1, kSequenceNak, kRnrNak, kMissingResponse };
 
@@ -29,7 +33,10 @@ class Requester {
  public:
   explicit Requester(QueuePair& qp);
 
-  void on_doorbell(std::uint32_t producer);
+  // `trail` is that of the work requests it tells of.
+  void on_doorbell(std::uint32_t producer, Trail trail);
+  // Of a work request that is about to be decoded; they are asked for in order.
+  Trail trail_of(std::uint32_t number);
   void on_work(SendWork work);
   // The queue pair has become able to send: fetch and send what is there.
   void wake();
@@ -50,15 +57,22 @@ class Requester {
   Outgoing next_packet();
   bool is_current(const Outgoing& outgoing) const { return outgoing.epoch == epoch_; }
   const SendWork* work_of(const Outgoing& outgoing) const;
+  SendWork* work_of(const Outgoing& outgoing);
   void on_transmit(const Outgoing& outgoing);
 
  private:
   friend class Completer;
 
+  struct Post {
+    std::uint32_t producer = 0;
+    Trail trail;
+  };
+
   // What is wrong with a request before any packet of it is made; kSuccess when nothing. Turns the addresses
   // of its scatter list into those of the program.
   ib::WcStatus check(SendWork& work) const;
   void fetch_more();
+  TrailPart turn_of(std::uint32_t offset) const;
   void begin(SendWork& work);
   // The request packet of a READ or atomic. Of a READ it asks for everything from the cursor on: the first
   // time all, later what has not come.
@@ -71,6 +85,8 @@ class Requester {
   void seek(ib::Psn psn);
   // Everything from `psn` on is sent again; false when `retries_left` says no more.
   void go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left);
+  // The requests that are under way have lost the time up to now.
+  void add_to_trails(const char* lost);
   void stop_timers();
   // Restarts the transport timer, or stops it when nothing is outstanding.
   void restart_ack_timer();
@@ -79,6 +95,7 @@ class Requester {
 
   QueuePair& qp_;
   Ring<SendWork> works_;
+  Ring<Post> posts_;  // doorbells whose requests are still to be decoded; empty unless someone asks
   std::uint32_t fetching_ = 0;       // entries on their way
   std::uint32_t cursor_ = 0;         // index into works_ of the request being sent
   std::uint32_t cursor_offset_ = 0;  // bytes of it already made into packets
@@ -87,6 +104,7 @@ class Requester {
   ib::Psn highest_psn_;
   std::uint32_t epoch_ = 0;
   TransmissionCount transmissions_;
+  EndToEndCredits credits_;
   std::uint32_t packets_since_ack_request_ = 0;
   std::uint32_t responses_awaited_ = 0;  // READs and atomics before the cursor
   bool asked_again_ = false;             // for the response that is missing now

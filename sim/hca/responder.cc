@@ -108,6 +108,14 @@ bool Responder::process(Incoming& incoming, const ib::OpcodeInfo& operation) {
     return false;
   }
   Request request{incoming, *incoming.packet, operation};
+  incoming.packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, "responder: receive work request"});
+  cause_ = incoming.packet->trail;
+  const bool waits = take_steps(request);
+  cause_ = {};
+  return waits;
+}
+
+bool Responder::take_steps(Request& request) {
   Step step = qp_.is_datagram() ? begin_datagram(request) : Step::kPsn;
   while (true) {
     switch (step) {
@@ -139,7 +147,7 @@ bool Responder::process(Incoming& incoming, const ib::OpcodeInfo& operation) {
         step = acknowledge(request);
         break;
       case Step::kDone:
-        qp_.adapter.receiver.release(incoming, qp_.adapter.engine.now());
+        qp_.adapter.receiver.release(request.incoming, qp_.adapter.engine.now());
         return false;
       case Step::kWait:
         return true;
@@ -150,6 +158,7 @@ bool Responder::process(Incoming& incoming, const ib::OpcodeInfo& operation) {
 Responder::Step Responder::begin_datagram(Request& request) {
   // IBA 9.8.3.1: each datagram is a message of its own, in no order; its Q_Key must be the queue pair's.
   if (request.packet.deth.qkey != qp_.attributes.qkey) {
+    qp_.adapter.qkey_violations.count();
     qp_.adapter.receiver.drop(request.incoming, DropReason::kWrongQkey);
     return Step::kDone;
   }
@@ -381,7 +390,7 @@ Responder::Step Responder::execute(Request& request) {
 Responder::Step Responder::acknowledge(Request& request) {
   // IBA 9.7.5.1.2: an acknowledgement may cover several requests; this adapter sends one per request for it.
   if (request.packet.bth.ack_request) {
-    send_ack(ib::ack_syndrome(ib::kUnlimitedCredits), request.packet.bth.psn);
+    send_ack(acknowledgement().syndrome, request.packet.bth.psn);
   }
   return Step::kDone;
 }

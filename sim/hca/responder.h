@@ -39,6 +39,9 @@ class Responder {
   void on_no_receive(Instant sampled_at);
   void flush_receive(const RecvWork& work);
 
+  // Trail of the request that is being answered; empty at other times.
+  const Trail& cause() const { return cause_; }
+
  private:
   enum class Step : std::uint8_t {
     kPsn,
@@ -67,6 +70,7 @@ class Responder {
 
   // True when the packet must wait.
   bool process(Incoming& incoming, const ib::OpcodeInfo& operation);
+  bool take_steps(Request& request);
   Step check_psn(Request& request);
   Step check_psn_unreliable(Request& request);
   Step begin_datagram(Request& request);
@@ -98,10 +102,13 @@ class Responder {
   Step refuse(Request& request, ib::NakCode code);
   Step fail_receive(Request& request, ib::WcStatus status, ib::NakCode code);
   void send_ack(std::uint8_t syndrome, ib::Psn psn);
+  // That everything so far is executed, and how many receives are there for what follows.
+  ib::Aeth acknowledgement() const;
   void complete_receive(const RecvWork& work, ib::WcStatus status, const ib::Packet* packet,
                         std::uint32_t bytes);
 
   QueuePair& qp_;
+  Trail cause_;
   ib::Psn expected_;
   std::uint32_t msn_ = 0;  // 24 bits: messages completed
   bool nak_sent_ = false;  // a gap or a missing receive was answered; silence until the PSN comes

@@ -26,7 +26,7 @@ Responder::Step Responder::execute_read(Request& request) {
   // IBA 9.7.2: the response takes the PSNs from the request's on.
   expected_ = expected_ + ib::packet_count(packet.reth.length, qp_.path_mtu());
   msn_ = (msn_ + 1) & 0xffffff;
-  qp_.responses.add_read(packet.bth.psn, packet.reth, msn_, false);
+  qp_.responses.add_read(packet.bth.psn, packet.reth, acknowledgement(), false);
   return Step::kDone;
 }
 
@@ -34,7 +34,7 @@ Responder::Step Responder::execute_atomic(Request& request) {
   const ib::Packet& packet = request.packet;
   expected_ = expected_ + 1;
   msn_ = (msn_ + 1) & 0xffffff;
-  qp_.responses.add_atomic(packet.bth.psn, msn_);
+  qp_.responses.add_atomic(packet.bth.psn, acknowledgement());
   AtomicRequest atomic;
   atomic.is_compare_swap = operation_of(packet.bth.opcode) == ib::Operation::kCompareSwap;
   atomic.swap_add = packet.atomic.swap_add;
@@ -42,6 +42,7 @@ Responder::Step Responder::execute_atomic(Request& request) {
   atomic.address = request.address;
   atomic.key = packet.atomic.rkey.value;
   atomic.psn = packet.bth.psn;
+  atomic.trail = cause_;
   qp_.adapter.atomics.execute(qp_, qp_.memory_owner(), atomic);
   return Step::kDone;
 }
@@ -65,14 +66,14 @@ Responder::Step Responder::repeat(Request& request) {
     case ib::Operation::kCompareSwap:
     case ib::Operation::kFetchAdd:
       qp_.responses.discard_from(packet.bth.psn);
-      if (!qp_.responses.repeat_atomic(packet.bth.psn, msn_)) {
+      if (!qp_.responses.repeat_atomic(packet.bth.psn, acknowledgement())) {
         qp_.adapter.receiver.drop(request.incoming, DropReason::kUnknownDuplicate);
       }
       return Step::kDone;
     default:
       // IBA 9.7.5.1.4: a duplicate SEND or WRITE is not executed again; the newest acknowledgement answers
       // it.
-      if (packet.bth.ack_request) send_ack(ib::ack_syndrome(ib::kUnlimitedCredits), expected_ - 1);
+      if (packet.bth.ack_request) send_ack(acknowledgement().syndrome, expected_ - 1);
       return Step::kDone;
   }
 }
@@ -92,7 +93,7 @@ Responder::Step Responder::repeat_read(Request& request) {
   // The message being received, if any, keeps its own queue.
   const TargetScope scope(qp_, named_queue(packet));
   if (check_remote_key(request) == Step::kDone) return Step::kDone;
-  qp_.responses.add_read(packet.bth.psn, packet.reth, msn_, true);
+  qp_.responses.add_read(packet.bth.psn, packet.reth, acknowledgement(), true);
   return Step::kDone;
 }
 
@@ -149,10 +150,22 @@ Responder::Step Responder::fail_receive(Request& request, WcStatus status, NakCo
   return Step::kDone;
 }
 
+ib::Aeth Responder::acknowledgement() const {
+  std::uint8_t credits = ib::kUnlimitedCredits;
+  // IBA 9.7.7.2.5: a shared queue's receives are promised to nobody. That of a message under way has been
+  // taken, but is not counted in the MSN yet.
+  if (qp_.adapter.profile.end_to_end_credits && qp_.params.type == ib::QpType::kRc &&
+      qp_.target() == nullptr) {
+    credits = ib::credit_code(qp_.own_receives.unused() + (current_ ? 1 : 0));
+  }
+  return {ib::ack_syndrome(credits), msn_};
+}
+
 void Responder::send_ack(std::uint8_t syndrome, ib::Psn psn) {
   if (!qp_.responses.is_idle()) return qp_.responses.add_acknowledgement(psn, {syndrome, msn_});
   ib::PacketPtr packet = qp_.make_packet(make_opcode(qp_.transport(), ib::Operation::kAcknowledge), psn);
   packet->aeth = {syndrome, msn_};
+  packet->trail = cause_;
   qp_.adapter.sender.acknowledge(std::move(packet), qp_.self);
 }
 
@@ -186,7 +199,8 @@ void Responder::complete_receive(const RecvWork& work, WcStatus status, const ib
   }
   if (qp_.target() != nullptr) entry.srq_number = qp_.target()->params.number;
   qp_.receives().retire();
-  qp_.adapter.completions.push(qp_.receive_cq(), entry, solicited);
+  // What is flushed is nobody's message.
+  qp_.adapter.completions.push(qp_.receive_cq(), entry, solicited, packet != nullptr ? cause_ : Trail());
 }
 
 }  // namespace verbatim::hca

@@ -12,36 +12,37 @@ namespace verbatim::hca {
 
 using ib::Operation;
 
-void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, std::uint32_t msn, bool is_repeated) {
+void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, bool is_repeated) {
   Response response;
   response.kind = Kind::kRead;
   response.psn = psn;
-  response.aeth = {ib::ack_syndrome(ib::kUnlimitedCredits), msn};
+  response.aeth = aeth;
   response.reth = reth;
   response.holds_resource = !is_repeated;
   response.target = qp_.target_ref();
   add(response);
 }
 
-void ResponseQueue::add(const Response& response) {
+void ResponseQueue::add(Response response) {
   if (response.holds_resource) ++resources_in_use_;
-  owed_.push_back(response);
+  response.trail = qp_.responder.cause();
+  owed_.push_back(std::move(response));
   qp_.adapter.sender.activate(qp_);
 }
 
-void ResponseQueue::add_atomic(ib::Psn psn, std::uint32_t msn) {
+void ResponseQueue::add_atomic(ib::Psn psn, const ib::Aeth& aeth) {
   saved_.push_back({psn, false, 0});
   if (saved_.size() > qp_.attributes.max_dest_rd_atomic) saved_.pop_front();
   Response response;
   response.kind = Kind::kAtomic;
   response.psn = psn;
-  response.aeth = {ib::ack_syndrome(ib::kUnlimitedCredits), msn};
+  response.aeth = aeth;
   response.holds_resource = true;
   response.ready = false;
   add(response);
 }
 
-void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original) {
+void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail) {
   for (std::size_t i = 0; i < saved_.size(); ++i) {
     if (saved_[i].psn == psn) saved_[i] = {psn, true, original};
   }
@@ -49,17 +50,18 @@ void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original) {
     if (owed_[i].kind != Kind::kAtomic || owed_[i].psn != psn) continue;
     owed_[i].ready = true;
     owed_[i].result = original;
+    owed_[i].trail = trail;
   }
   qp_.adapter.sender.activate(qp_);
 }
 
-bool ResponseQueue::repeat_atomic(ib::Psn psn, std::uint32_t msn) {
+bool ResponseQueue::repeat_atomic(ib::Psn psn, const ib::Aeth& aeth) {
   for (std::size_t i = 0; i < saved_.size(); ++i) {
     if (saved_[i].psn != psn) continue;
     Response response;
     response.kind = Kind::kAtomic;
     response.psn = psn;
-    response.aeth = {ib::ack_syndrome(ib::kUnlimitedCredits), msn};
+    response.aeth = aeth;
     response.ready = saved_[i].known;
     response.result = saved_[i].result;
     add(response);
@@ -113,7 +115,9 @@ std::uint32_t ResponseQueue::next_packet_bytes() const {
   return std::min(response.reth.length - response.offset, qp_.path_mtu());
 }
 
-Outgoing ResponseQueue::make(ib::PacketPtr packet) {
+Outgoing ResponseQueue::make(ib::PacketPtr packet, const Response& response) {
+  packet->trail = response.trail;
+  packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, "responder: earlier responses"});
   Outgoing outgoing;
   outgoing.packet = std::move(packet);
   outgoing.qp = qp_.self;
@@ -131,7 +135,7 @@ Outgoing ResponseQueue::next_packet() {
   ib::PacketPtr packet = qp_.make_packet(make_opcode(qp_.transport(), operation), response.psn);
   packet->aeth = response.aeth;
   packet->atomic_ack = response.result;
-  Outgoing outgoing = make(std::move(packet));
+  Outgoing outgoing = make(std::move(packet), response);
   outgoing.frees_resource = response.holds_resource;
   return outgoing;
 }
@@ -150,15 +154,16 @@ Outgoing ResponseQueue::next_read_packet() {
     if (key.region == nullptr) {
       ib::PacketPtr nak = qp_.make_packet(make_opcode(qp_.transport(), Operation::kAcknowledge), read.psn);
       nak->aeth = {ib::nak_syndrome(ib::NakCode::kRemoteAccessError), read.aeth.msn};
+      Outgoing refusal = make(std::move(nak), read);
       owed_ = {};
       close();
       qp_.raise(ib::AsyncEventType::kQpAccessError);
       qp_.enter_error();
-      return make(std::move(nak));
+      return refusal;
     }
     address = key.address;
   }
-  Outgoing outgoing = make(qp_.make_packet(segment.opcode, read.psn));
+  Outgoing outgoing = make(qp_.make_packet(segment.opcode, read.psn), read);
   outgoing.packet->payload.length = segment.length;
   outgoing.packet->aeth = read.aeth;
   outgoing.needs_gather = segment.length > 0;

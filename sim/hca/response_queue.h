@@ -28,12 +28,12 @@ class ResponseQueue {
   std::uint32_t resources_in_use() const { return resources_in_use_; }
 
   // From memory that the queue pair's target has now.
-  void add_read(ib::Psn psn, const ib::Reth& reth, std::uint32_t msn, bool is_repeated);
+  void add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, bool is_repeated);
   // The response follows when the result is known.
-  void add_atomic(ib::Psn psn, std::uint32_t msn);
-  void on_atomic_result(ib::Psn psn, std::uint64_t original);
+  void add_atomic(ib::Psn psn, const ib::Aeth& aeth);
+  void on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail);
   // IBA 9.7.5.1.4: an atomic asked for again is answered with the saved result; false when none is saved.
-  bool repeat_atomic(ib::Psn psn, std::uint32_t msn);
+  bool repeat_atomic(ib::Psn psn, const ib::Aeth& aeth);
   void add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth);
   // The requester has gone back to `psn` and asks again for everything from there on.
   void discard_from(ib::Psn psn);
@@ -63,6 +63,7 @@ class ResponseQueue {
     bool ready = true;               // an atomic's result is not there at once
     std::uint64_t result = 0;        // of an atomic
     Ref<SharedReceiveQueue> target;  // of a READ: whose memory, on an XRC receiver
+    Trail trail;                     // of the request
   };
   struct SavedResult {
     ib::Psn psn;
@@ -70,9 +71,9 @@ class ResponseQueue {
     std::uint64_t result = 0;
   };
 
-  Outgoing make(ib::PacketPtr packet);
+  Outgoing make(ib::PacketPtr packet, const Response& response);
   Outgoing next_read_packet();
-  void add(const Response& response);
+  void add(Response response);
   void discard_all();
 
   QueuePair& qp_;

@@ -5,6 +5,8 @@
 #include "sim/hca/adapter.h"
 #include "sim/hca/freedom.h"
 #include "sim/hca/queue_pair.h"
+#include "sim/ib/aeth.h"
+#include "sim/ib/packet_trace.h"
 
 namespace verbatim::hca {
 
@@ -84,15 +86,16 @@ void SendPipeline::issue(Outgoing outgoing) {
   }
   adapter_.payloads.release_held();  // no read passes a write
   QueuePair& qp = *outgoing.qp.get();
+  Trail trail = outgoing.packet->trail.shared();
   const std::uint64_t number = first_gathering_ + gathering_.size();
   const std::uint32_t length = outgoing.packet->payload.length;
   if (qp.gathers_in_one_piece(outgoing)) {
     gathering_.push_back({std::move(outgoing), {}, false});
-    adapter_.dma.read(length, *this, number);
+    adapter_.dma.read(length, *this, number, std::move(trail));
   } else {
     const std::vector<std::uint32_t> pieces = qp.gather_pieces(outgoing);
     gathering_.push_back({std::move(outgoing), {}, false});
-    adapter_.dma.read(pieces, *this, number);
+    adapter_.dma.read(pieces, *this, number, std::move(trail));
   }
 }
 
@@ -115,7 +118,9 @@ void SendPipeline::advance() {
   while (!gathering_.empty() && gathering_.front().complete) {
     Gathered gathered = gathering_.pop_front();
     ++first_gathering_;
-    packetized_.push(packetize_.accept(gathered.at_adapter), std::move(gathered.outgoing));
+    Trail& trail = gathered.outgoing.packet->trail;
+    const Instant done = packetize_.accept(gathered.at_adapter, trail, adapter_.id, "packetize");
+    packetized_.push(done, std::move(gathered.outgoing));
   }
 }
 
@@ -145,18 +150,34 @@ void SendPipeline::on_packetized(Outgoing outgoing) {
 
 void SendPipeline::acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp) {
   const Duration delay = freedom::kAckDelay.choose(adapter_.choices, adapter_.id);
-  acknowledged_.push(acknowledge_.accept(adapter_.engine.now() + delay), {std::move(packet), qp});
+  const Instant decided = adapter_.engine.now() + delay;
+  packet->trail.add(decided, {adapter_.id, "acknowledgement held back"});
+  const Instant done = acknowledge_.accept(decided, packet->trail, adapter_.id, "acknowledge");
+  ++qp.get()->acknowledgements_staged;
+  acknowledged_.push(done, {std::move(packet), qp});
 }
 
 void SendPipeline::on_acknowledged(Acknowledgement acknowledgement) {
   CHECK(port_ != nullptr);
-  if (acknowledgement.qp.get() == nullptr) return;
+  QueuePair* qp = acknowledgement.qp.get();
+  if (qp == nullptr) return;
+  --qp->acknowledgements_staged;
+  if (is_left_out(acknowledgement)) return;
   acknowledgement.packet->lrh.lane = port_->lane_of(acknowledgement.packet->lrh.service_level);
   if (!waiting_acknowledgements_.empty() || !has_room(*acknowledgement.packet)) {
     waiting_acknowledgements_.push_back(std::move(acknowledgement));
     return;
   }
   transmit(std::move(acknowledgement));
+}
+
+bool SendPipeline::is_left_out(const Acknowledgement& acknowledgement) {
+  // IBA 9.7.5.1.2, 9.7.5.2.8: the next answer of any kind acknowledges everything before it. It follows
+  // within the stage's own time, so the requester's last request is never left waiting.
+  if (acknowledgement.qp.get()->acknowledgements_staged == 0) return false;
+  if (ib::ack_kind(acknowledgement.packet->aeth.syndrome) != ib::AckKind::kAck) return false;
+  return adapter_.profile.coalesce_acknowledgements ||
+         adapter_.choices.choose(freedom::kAckCoalescing, adapter_.id, 2) != 0;
 }
 
 void SendPipeline::on_room(void* self, ib::VirtualLane) { static_cast<SendPipeline*>(self)->drain(); }
@@ -169,9 +190,12 @@ void SendPipeline::drain() {
   pump();
 }
 
+TrailPart SendPipeline::waits_for_port() const { return {adapter_.id, "output: queue of the port is full"}; }
+
 void SendPipeline::transmit(Outgoing outgoing) {
   buffered_ -= buffer_bytes(outgoing.packet->payload.length);
   if (!is_current(outgoing)) return;
+  outgoing.packet->trail.add(adapter_.engine.now(), waits_for_port());
   QueuePair& qp = *outgoing.qp.get();
   qp.on_transmit(outgoing);
   const ib::Packet& packet = *outgoing.packet;
@@ -183,6 +207,7 @@ void SendPipeline::transmit(Acknowledgement acknowledgement) {
   QueuePair* qp = acknowledgement.qp.get();
   if (qp == nullptr) return;
   const ib::Packet& packet = *acknowledgement.packet;
+  acknowledgement.packet->trail.add(adapter_.engine.now(), waits_for_port());
   record_acknowledgement(*qp, packet);
   hand_over(std::move(acknowledgement.packet));
 }
@@ -199,6 +224,8 @@ void SendPipeline::hand_over(ib::PacketPtr packet) {
   }
   if (is_own(*packet)) {
     adapter_.receiver.loop_back(std::move(packet));
+  } else if (packet->lrh.lane == fabric::kManagementLane) {
+    ib::record_drop(adapter_.tracer, adapter_.id, *packet, DropReason::kNoLane, port_->id());
   } else {
     port_->send(std::move(packet));
   }

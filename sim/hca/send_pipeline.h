@@ -68,12 +68,15 @@ class SendPipeline final : public host::DmaClient {
   void advance();
   void on_packetized(Outgoing outgoing);
   void on_acknowledged(Acknowledgement acknowledgement);
+  // An acknowledgement that says nothing but what a later one behind it says, too.
+  bool is_left_out(const Acknowledgement& acknowledgement);
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
   static void on_room(void* self, ib::VirtualLane lane);
   void drain();
 
   bool is_current(const Outgoing& outgoing) const;
+  TrailPart waits_for_port() const;
   void transmit(Outgoing outgoing);
   void transmit(Acknowledgement acknowledgement);
   void record_acknowledgement(const QueuePair& qp, const ib::Packet& packet);

@@ -31,8 +31,17 @@ void WorkFetcher::fetch_recv_record(const ReceiveQueueOwner& owner) {
 
 void WorkFetcher::start(const ReceiveQueueOwner& owner, Kind kind, std::uint32_t first, std::uint32_t count,
                         std::uint32_t bytes) {
-  fetching_.push_back({owner, kind, first, count});
-  adapter_.dma.read(bytes, *this, 0);
+  Trail trail;
+  if (kind == Kind::kSend) trail = adapter_.tracer.trail(adapter_.engine.now());
+  adapter_.dma.read(bytes, *this, 0, trail.shared());
+  fetching_.push_back({owner, kind, first, count, std::move(trail)});
+}
+
+void WorkFetcher::extend(SendWork& work, const QueuePair& qp, const Trail& fetch) const {
+  work.trail.add(fetch.begin(), {adapter_.id, "WQE fetch: earlier work requests"});
+  work.trail.follow(fetch);
+  work.trail.set_message(
+      {adapter_.id, qp.number, work.number, name_of(qp.params.type), name_of(work.opcode), work.length});
 }
 
 ReceiveQueue* WorkFetcher::receives_of(const ReceiveQueueOwner& owner) {
@@ -48,7 +57,11 @@ void WorkFetcher::on_dma_read(std::uint64_t, Instant at_adapter) {
     if (qp == nullptr || qp->ring_epoch != fetch.owner.epoch) return;
     for (std::uint32_t number = fetch.first; number != fetch.first + fetch.count; ++number) {
       SendWork work = parse_send(qp->send_queue.entry(number), number);
-      decoded_.push(decode_.accept(at_adapter), {fetch.owner.qp, fetch.owner.epoch, std::move(work)});
+      work.trail = qp->requester.trail_of(number);
+      if (work.trail) [[unlikely]]
+        extend(work, *qp, fetch.trail);
+      const Instant done = decode_.accept(at_adapter, work.trail, adapter_.id, "WQE decode");
+      decoded_.push(done, {fetch.owner.qp, fetch.owner.epoch, std::move(work)});
     }
     return;
   }

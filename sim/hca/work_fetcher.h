@@ -36,6 +36,7 @@ class WorkFetcher final : public host::DmaClient {
     Kind kind = Kind::kSend;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
+    Trail trail;  // of this alone
   };
   struct Decoded {
     Ref<QueuePair> qp;
@@ -50,6 +51,7 @@ class WorkFetcher final : public host::DmaClient {
     RecvWork work;
   };
 
+  void extend(SendWork& work, const QueuePair& qp, const Trail& fetch) const;
   static ReceiveQueue* receives_of(const ReceiveQueueOwner& owner);
   void start(const ReceiveQueueOwner& owner, Kind kind, std::uint32_t first, std::uint32_t count,
              std::uint32_t bytes);

@@ -7,6 +7,46 @@ namespace verbatim::hca {
 using ib::WcStatus;
 using protocol::WqeOpcode;
 
+std::string_view name_of(WqeOpcode opcode) {
+  switch (opcode) {
+    case WqeOpcode::kSend:
+      return "SEND";
+    case WqeOpcode::kSendWithImm:
+      return "SEND with immediate";
+    case WqeOpcode::kSendWithInvalidate:
+      return "SEND with invalidate";
+    case WqeOpcode::kRdmaWrite:
+      return "RDMA WRITE";
+    case WqeOpcode::kRdmaWriteWithImm:
+      return "RDMA WRITE with immediate";
+    case WqeOpcode::kRdmaRead:
+      return "RDMA READ";
+    case WqeOpcode::kAtomicCompareSwap:
+      return "compare and swap";
+    case WqeOpcode::kAtomicFetchAdd:
+      return "fetch and add";
+    case WqeOpcode::kLocalInvalidate:
+      return "local invalidate";
+    case WqeOpcode::kBindMemoryWindow:
+      return "bind memory window";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(ib::QpType type) {
+  switch (type) {
+    case ib::QpType::kUc:
+      return "UC";
+    case ib::QpType::kUd:
+      return "UD";
+    case ib::QpType::kXrcSend:
+    case ib::QpType::kXrcReceive:
+      return "XRC";
+    default:
+      return "RC";
+  }
+}
+
 SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number) {
   protocol::SendWqe wqe;
   std::memcpy(&wqe, entry.data(), sizeof(wqe));

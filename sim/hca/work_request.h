@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
+#include "sim/core/trail.h"
 #include "sim/hca/scatter_list.h"
 #include "sim/ib/payload.h"
 #include "sim/ib/psn.h"
@@ -41,6 +43,11 @@ struct SendWork {
   ib::Psn first_psn;
   std::uint32_t packets = 0;  // PSNs it takes
 
+  // For observers: its way up to where packets are made; that of the newest packet sent since the way was
+  // made longer; and whether it holds the first sending, because that was in vain.
+  Trail trail, sent;
+  bool was_lost = false;
+
   bool is_atomic() const {
     return opcode == protocol::WqeOpcode::kAtomicCompareSwap ||
            opcode == protocol::WqeOpcode::kAtomicFetchAdd;
@@ -60,6 +67,10 @@ struct RecvWork {
   ScatterList sges;
   std::uint64_t capacity = 0;
 };
+
+// For people.
+std::string_view name_of(protocol::WqeOpcode opcode);
+std::string_view name_of(ib::QpType type);
 
 // `entry` is one ring entry, read once.
 SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number);

@@ -12,6 +12,7 @@ constexpr std::uint32_t count_of(std::uint32_t bytes, std::uint32_t unit) {
 
 DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
     : engine_(engine),
+      id_(id),
       profile_(profile),
       upstream_(pcie_byte_time(profile.generation, profile.lanes)),
       downstream_(pcie_byte_time(profile.generation, profile.lanes)),
@@ -25,16 +26,18 @@ DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
   CHECK(profile.write_header_bytes > 0 && profile.read_header_bytes > 0);
 }
 
-void DmaEngine::read(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie) {
+void DmaEngine::read(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie,
+                     Trail trail) {
   CHECK(!pieces.empty());
   for (const std::uint32_t piece : pieces) CHECK(piece > 0);
   if (pieces.size() == 1 && pending_.empty()) {
     const std::uint32_t requests = count_of(pieces[0], profile_.max_read_request_bytes);
-    if (tags_free(requests)) return issue_at_once(pieces[0], requests, client, cookie);
+    if (tags_free(requests)) return issue_at_once(pieces[0], requests, client, cookie, std::move(trail));
   }
   PendingRead pending;
   pending.client = &client;
   pending.cookie = cookie;
+  pending.trail = std::move(trail);
   pending.piece_count = static_cast<std::uint32_t>(pieces.size());
   if (pieces.size() == 1) {
     pending.first_piece[0] = pieces[0];
@@ -51,10 +54,27 @@ bool DmaEngine::tags_free(std::uint32_t requests) const {
          tag_free_at(requests_ + requests - 1) <= engine_.now();
 }
 
+void DmaEngine::add_request(Trail& trail, Instant free, Instant out, Instant touch) const {
+  const Instant at_root = out + profile_.one_way_latency;
+  trail.add(engine_.now(), {id_, "PCIe read: tags and earlier requests"});
+  trail.add(std::max(trail.end(), free), {id_, "PCIe upstream: line busy"});
+  trail.add(out, {id_, "PCIe upstream: read request", TrailKind::kBytes, profile_.read_header_bytes});
+  trail.add(at_root, {id_, "PCIe one way", TrailKind::kDelay});
+  trail.add(at_root + profile_.memory_read_latency, {id_, "host memory read", TrailKind::kDelay});
+  trail.add(touch, {id_, "host memory: earlier accesses"});
+}
+
+void DmaEngine::add_completion(Trail& trail, Instant free, std::uint64_t bytes, Instant end) const {
+  trail.add(std::max(trail.end(), free), {id_, "PCIe downstream: line busy"});
+  trail.add(end, {id_, "PCIe downstream: completions", TrailKind::kBytes, bytes});
+  trail.add(end + profile_.one_way_latency, {id_, "PCIe one way", TrailKind::kDelay});
+}
+
 void DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client,
-                              std::uint64_t cookie) {
+                              std::uint64_t cookie, Trail trail) {
   const Duration latency = profile_.one_way_latency + profile_.memory_read_latency;
   const Instant earliest = std::max(last_write_visible_, last_read_touch_);
+  const Instant upstream_free = upstream_.free_at(), downstream_free = downstream_.free_at();
   const Instant first_out = upstream_.reserve(engine_.now(), profile_.read_header_bytes);
   const Instant first_touch = std::max(first_out + latency, earliest);
   const Instant last_out =
@@ -72,6 +92,10 @@ void DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaCl
   const std::uint64_t full_bytes = completion(full);
   const std::uint64_t last_bytes = completion(bytes - (requests - 1) * full);
   const Instant end = downstream_.reserve(first_touch, (requests - 1) * full_bytes + last_bytes);
+  if (trail) [[unlikely]] {
+    add_request(trail, upstream_free, first_out, first_touch);
+    add_completion(trail, downstream_free, (requests - 1) * full_bytes + last_bytes, end);
+  }
   for (std::uint32_t i = 1; i <= requests; ++i) {
     const std::uint64_t behind = i == requests ? 0 : last_bytes + (requests - 1 - i) * full_bytes;
     tags_[requests_ % tags_.size()] = downstream_.mark(behind);
@@ -94,6 +118,8 @@ void DmaEngine::issue_reads() {
       }
       const std::uint32_t rest = read.pieces()[read.next_piece] - read.next_offset;
       const std::uint32_t bytes = std::min(rest, profile_.max_read_request_bytes);
+      const bool is_last = bytes == rest && read.next_piece + 1 == read.piece_count;
+      const Instant upstream_free = upstream_.free_at(), downstream_free = downstream_.free_at();
       const Instant request_out = upstream_.reserve(engine_.now(), profile_.read_header_bytes);
       touch = std::max({request_out + profile_.one_way_latency + profile_.memory_read_latency,
                         last_write_visible_, last_read_touch_});
@@ -101,7 +127,12 @@ void DmaEngine::issue_reads() {
       const std::uint64_t completion_bytes =
           bytes +
           std::uint64_t{count_of(bytes, profile_.max_payload_bytes)} * profile_.completion_header_bytes;
-      at_adapter = downstream_.reserve(touch, completion_bytes) + profile_.one_way_latency;
+      const Instant completed = downstream_.reserve(touch, completion_bytes);
+      at_adapter = completed + profile_.one_way_latency;
+      if (read.trail && is_last) [[unlikely]] {
+        add_request(read.trail, upstream_free, request_out, touch);
+        add_completion(read.trail, downstream_free, completion_bytes, completed);
+      }
       tags_[requests_ % tags_.size()] = downstream_.mark(0);
       ++requests_;
       read.next_offset += bytes;
@@ -115,17 +146,24 @@ void DmaEngine::issue_reads() {
   }
 }
 
-DmaWriteTimes DmaEngine::write(std::span<const std::uint32_t> pieces, DmaClient& client,
-                               std::uint64_t cookie) {
+DmaWriteTimes DmaEngine::write(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie,
+                               Trail trail) {
   CHECK(!pieces.empty());
   std::uint64_t bytes = 0;
   for (const std::uint32_t piece : pieces) {
     CHECK(piece > 0);
     bytes += piece + std::uint64_t{count_of(piece, profile_.max_payload_bytes)} * profile_.write_header_bytes;
   }
+  const Instant free = upstream_.free_at();
   DmaWriteTimes times;
   times.left_adapter = upstream_.reserve(engine_.now(), bytes);
   times.visible = times.left_adapter + profile_.one_way_latency + profile_.memory_write_latency;
+  if (trail) [[unlikely]] {
+    trail.add(std::max(trail.end(), free), {id_, "PCIe upstream: line busy"});
+    trail.add(times.left_adapter, {id_, "PCIe upstream: write", TrailKind::kBytes, bytes});
+    trail.add(times.left_adapter + profile_.one_way_latency, {id_, "PCIe one way", TrailKind::kDelay});
+    trail.add(times.visible, {id_, "host memory write", TrailKind::kDelay});
+  }
   last_write_visible_ = times.visible;
   write_touches_.push(times.visible, {&client, cookie, times.visible});
   return times;

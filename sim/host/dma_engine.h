@@ -21,6 +21,7 @@
 
 #include "sim/core/delay_line.h"
 #include "sim/core/engine.h"
+#include "sim/core/trail.h"
 #include "sim/host/pcie_profile.h"
 #include "sim/host/serial_line.h"
 
@@ -48,14 +49,16 @@ class DmaEngine {
   DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile);
 
   // Pieces are contiguous runs of bytes in memory; each is cut into requests by itself. None may be empty.
-  void read(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie);
-  void read(std::uint32_t bytes, DmaClient& client, std::uint64_t cookie) {
-    read({&bytes, 1}, client, cookie);
+  // The time until the bytes are there, or visible, is added to `trail`.
+  void read(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie, Trail trail = {});
+  void read(std::uint32_t bytes, DmaClient& client, std::uint64_t cookie, Trail trail = {}) {
+    read({&bytes, 1}, client, cookie, std::move(trail));
   }
 
-  DmaWriteTimes write(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie);
-  DmaWriteTimes write(std::uint32_t bytes, DmaClient& client, std::uint64_t cookie) {
-    return write({&bytes, 1}, client, cookie);
+  DmaWriteTimes write(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie,
+                      Trail trail = {});
+  DmaWriteTimes write(std::uint32_t bytes, DmaClient& client, std::uint64_t cookie, Trail trail = {}) {
+    return write({&bytes, 1}, client, cookie, std::move(trail));
   }
 
   // What an MMIO write or a doorbell takes from the CPU to the adapter.
@@ -75,6 +78,7 @@ class DmaEngine {
     std::uint32_t next_offset = 0;      // within that piece
     std::uint32_t first_piece[1] = {};  // inline storage of the usual single piece
     std::vector<std::uint32_t> more;    // all pieces when there are several
+    Trail trail;
     const std::uint32_t* pieces() const { return more.empty() ? first_piece : more.data(); }
   };
 
@@ -82,17 +86,23 @@ class DmaEngine {
   void issue_reads();
   // A read of one piece for which all tags are free: the same times as request by request, with few
   // divisions.
-  void issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client, std::uint64_t cookie);
+  void issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client, std::uint64_t cookie,
+                     Trail trail);
   bool tags_free(std::uint32_t requests) const;
   // When request number `request` of all may have its tag.
   Instant tag_free_at(std::uint64_t request) const {
     const SerialLine::Mark& mark = tags_[request % tags_.size()];
     return mark.busy_bytes == 0 ? Instant{} : downstream_.time_of(mark) + profile_.one_way_latency;
   }
+  // Steps of a request that goes upstream now, until memory is read at `touch`; the lane was free at `free`.
+  void add_request(Trail& trail, Instant free, Instant out, Instant touch) const;
+  // And of its completions, of `bytes` with their headers, which have left at `end`.
+  void add_completion(Trail& trail, Instant free, std::uint64_t bytes, Instant end) const;
   void on_read_touch(Touch touch) { touch.client->on_dma_read(touch.cookie, touch.at_adapter); }
   void on_write_touch(Touch touch) { touch.client->on_dma_write(touch.cookie); }
 
   Engine& engine_;
+  const ComponentId id_;
   const PcieProfile profile_;
   SerialLine upstream_;
   SerialLine downstream_;

@@ -11,6 +11,7 @@
 
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
+#include "sim/core/trail.h"
 #include "sim/ib/opcode.h"
 #include "sim/ib/payload.h"
 #include "sim/ib/psn.h"
@@ -114,6 +115,8 @@ struct Packet {
   bool corrupted = false;  // a fault flipped a bit: the ICRC does not match
   // How often its PSN was sent before; for observers, not on the wire.
   std::uint8_t retransmission = 0;
+  // Its way from the call that posted the message, likewise; empty unless someone asks.
+  Trail trail;
 
   // Bytes between the first byte of the LRH and the last of the VCRC (IBA 7.7): headers, payload padded to
   // four bytes, ICRC and VCRC; on Ethernet from the destination address to the frame check sequence. Framing

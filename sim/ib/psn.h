@@ -6,8 +6,14 @@
 
 namespace verbatim::ib {
 
+// Numbers of 24 bits in serial order: the signed distance from `from` to `to`, in [-2^23, 2^23).
+inline constexpr std::uint32_t kSerialMask = 0xffffff;
+constexpr std::int32_t serial_distance(std::uint32_t from, std::uint32_t to) {
+  return static_cast<std::int32_t>((to - from) << 8) >> 8;
+}
+
 struct Psn {
-  static constexpr std::uint32_t kMask = 0xffffff;
+  static constexpr std::uint32_t kMask = kSerialMask;
   std::uint32_t value = 0;
 
   friend constexpr bool operator==(Psn, Psn) = default;
@@ -15,10 +21,8 @@ struct Psn {
   friend constexpr Psn operator-(Psn psn, std::uint32_t n) { return {(psn.value - n) & kMask}; }
 };
 
-// Signed distance from `from` to `to`, in [-2^23, 2^23): positive when `to` is later.
-constexpr std::int32_t distance(Psn from, Psn to) {
-  return static_cast<std::int32_t>((to.value - from.value) << 8) >> 8;
-}
+// Positive when `to` is later.
+constexpr std::int32_t distance(Psn from, Psn to) { return serial_distance(from.value, to.value); }
 constexpr bool is_before(Psn a, Psn b) { return distance(a, b) > 0; }
 
 }  // namespace verbatim::ib

@@ -14,6 +14,7 @@ void Counters::on_record(const TraceRecord& record, std::span<const std::byte>) 
       break;
     case TraceEvent::kPacketReceived:
       ++component.packets_received;
+      component.bytes_received += record.values[3];
       break;
     case TraceEvent::kPacketDropped:
       ++component.packets_dropped;

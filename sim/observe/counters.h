@@ -22,6 +22,7 @@ class Counters final : public TraceSink {
     std::uint64_t packets_transmitted = 0;
     std::uint64_t bytes_transmitted = 0;  // wire bytes
     std::uint64_t packets_received = 0;
+    std::uint64_t bytes_received = 0;
     std::uint64_t packets_dropped = 0;
   };
   const Component& of(ComponentId id) const { return per_component_.at(id.value); }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "sim/core/check.h"
 #include "sim/fabric/switch.h"
+#include "sim/ib/partition.h"
 
 namespace verbatim::subnet {
 
@@ -243,6 +245,23 @@ class Planner {
 
 Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways) {
   return Planner(nodes, cables, all_ways).run();
+}
+
+std::vector<std::vector<std::uint16_t>> pkey_tables(std::size_t adapters, std::vector<Partition> partitions) {
+  constexpr std::uint16_t kDefault = ib::kDefaultPkey & ib::kPartitionMask;
+  const auto is_default = [](const Partition& partition) { return partition.number == kDefault; };
+  const bool is_given = std::any_of(partitions.begin(), partitions.end(), is_default);
+  std::sort(partitions.begin(), partitions.end(), [&](const Partition& a, const Partition& b) {
+    return std::pair(!is_default(a), a.number) < std::pair(!is_default(b), b.number);
+  });
+  std::vector<std::vector<std::uint16_t>> tables(adapters);
+  if (!is_given) tables.assign(adapters, {ib::kDefaultPkey});
+  for (const Partition& partition : partitions) {
+    for (const std::size_t member : partition.full)
+      tables[member].push_back(partition.number | ib::kFullMembership);
+    for (const std::size_t member : partition.limited) tables[member].push_back(partition.number);
+  }
+  return tables;
 }
 
 ib::Gid link_local_gid(ib::MacAddress mac) {

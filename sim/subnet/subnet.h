@@ -64,6 +64,16 @@ inline constexpr std::uint32_t kUnicastLids = 0xbfff;
 // `all_ways` asks for equal_ports, too.
 Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways = false);
 
+// Members by place in the list of adapters. Full members talk with all, limited ones with full ones.
+struct Partition {
+  std::uint16_t number = 0;  // 1 … 0x7fff
+  std::vector<std::size_t> full, limited;
+};
+
+// The P_Key table of every adapter port (IBA 10.9). Everybody is a full member of the default partition,
+// 0x7fff, unless it is among those given. It comes first, the others follow by number.
+std::vector<std::vector<std::uint16_t>> pkey_tables(std::size_t adapters, std::vector<Partition> partitions);
+
 // fe80:: and the modified EUI-64 of a MAC address (RFC 4291, appendix A).
 ib::Gid link_local_gid(ib::MacAddress mac);
 // ::ffff:a.b.c.d; the address in host byte order.

@@ -25,6 +25,7 @@ class ProcessEvents final : public VirtualFile {
   std::string description_;
 };
 
+// Also one that was stopped or continued; `status` tells.
 struct EndedChild {
   std::uint32_t pid;
   std::uint32_t group;
@@ -41,6 +42,7 @@ struct Family {
   bool first_of_program = true;
   bool holds_parent = false;      // vfork: the parent goes on when this one has executed a program or ended
   std::vector<EndedChild> ended;  // in the order of their ends
+  std::vector<EndedChild> changed;  // stopped or continued, the latest of each, not yet told
   std::shared_ptr<ProcessEvents> children = std::make_shared<ProcessEvents>("child processes");
   std::shared_ptr<ProcessEvents> released =
       std::make_shared<ProcessEvents>("a child that has not executed a program yet");

@@ -7,6 +7,7 @@
 
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/interval_timer.h"
+#include "sim/supervisor/posix_timer.h"
 #include "sim/supervisor/udp.h"
 #include "sim/supervisor/unix_socket.h"
 #include "verbs_shim/protocol/system_calls.h"
@@ -25,7 +26,7 @@ Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& host
       udp_(std::make_unique<UdpNetwork>(network_)),
       unix_(std::make_unique<UnixNetwork>()),
       output_(std::move(output)),
-      warn_(std::move(warn)),
+      report_(std::move(warn)),
       make_thread_(std::move(make_thread)) {}
 
 Kernel::~Kernel() = default;
@@ -63,9 +64,22 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_creat:
       return &Kernel::sys_open;
     case SYS_fstat:
+      return &Kernel::sys_stat;
+    case SYS_stat:
+    case SYS_lstat:
     case SYS_newfstatat:
     case SYS_statx:
-      return &Kernel::sys_stat;
+    case SYS_access:
+    case SYS_faccessat:
+    case SYS_faccessat2:
+    case SYS_readlink:
+    case SYS_readlinkat:
+    case SYS_chdir:
+    case SYS_getxattr:
+    case SYS_lgetxattr:
+    case SYS_listxattr:
+    case SYS_llistxattr:
+      return &Kernel::sys_path;
     case SYS_fsync:
     case SYS_fdatasync:
     case SYS_ftruncate:
@@ -81,6 +95,10 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_readahead:
     case SYS_sync_file_range:
     case SYS_syncfs:
+    case SYS_fgetxattr:
+    case SYS_fsetxattr:
+    case SYS_flistxattr:
+    case SYS_fremovexattr:
       return &Kernel::sys_change;
     case SYS_pipe:
     case SYS_pipe2:
@@ -92,6 +110,9 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_timerfd_settime:
     case SYS_timerfd_gettime:
       return &Kernel::sys_timerfd;
+    case SYS_signalfd:
+    case SYS_signalfd4:
+      return &Kernel::sys_signalfd;
     case SYS_socket:
       return &Kernel::sys_socket;
     case SYS_bind:
@@ -148,6 +169,12 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_setitimer:
     case SYS_getitimer:
       return &Kernel::sys_timer;
+    case SYS_timer_create:
+    case SYS_timer_settime:
+    case SYS_timer_gettime:
+    case SYS_timer_getoverrun:
+    case SYS_timer_delete:
+      return &Kernel::sys_posix_timer;
     case SYS_rt_sigsuspend:
     case SYS_rt_sigtimedwait:
       return &Kernel::sys_wait_for_signal;
@@ -179,6 +206,9 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_tkill:
     case SYS_tgkill:
       return &Kernel::sys_kill;
+    case SYS_rt_sigqueueinfo:
+    case SYS_rt_tgsigqueueinfo:
+      return &Kernel::sys_queue_signal;
     case SYS_getpgid:
     case SYS_getpgrp:
     case SYS_getsid:
@@ -223,8 +253,16 @@ Answer Kernel::refuse(Thread& thread) {
   const int error = row.call_class == protocol::CallClass::kRefused ? row.refusal : ENOSYS;
   if (number == SYS_clone3) return {-ENOSYS};  // libc asks once and goes on with clone
   const std::string name = row.name != nullptr ? row.name : fmt::format("system call {}", number);
-  warn_(thread.process(),
-        fmt::format("{} is not simulated; the program got {}", name, error == EPERM ? "EPERM" : "ENOSYS"));
+  // What needs privilege, or would reach into other processes, is refused in any case.
+  if (options_.lets_unknown_calls_through && row.name != nullptr && error == ENOSYS) {
+    report_(thread.process(), name + " is not simulated; it reached the machine's own kernel", true);
+    return {0, protocol::Action::kNative};
+  }
+  const char* const advice = row.name != nullptr && error == ENOSYS
+                                 ? " (with --strict=warn it would reach the machine's own kernel)"
+                                 : "";
+  warn(thread.process(), fmt::format("{} is not simulated; the program got {}{}", name,
+                                     error == EPERM ? "EPERM" : "ENOSYS", advice));
   return {-error};
 }
 
@@ -239,6 +277,7 @@ Duration Kernel::cost(Thread& thread) {
 
 void Kernel::release(Process& process) {
   process.interval_timer().reset();
+  process.timers().clear();
   for (auto& context : process.contexts()) context->close();
   process.close_all();
   forget_waits(process);

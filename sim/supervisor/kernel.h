@@ -18,10 +18,12 @@
 #include "sim/supervisor/supervisor.h"
 #include "sim/supervisor/tcp.h"
 #include "sim/supervisor/thread.h"
+#include "sim/supervisor/virtual_tree.h"
 
 namespace verbatim::supervisor {
 
 class UnixNetwork;
+class FolderFile;
 class UdpNetwork;
 class Pipe;
 
@@ -30,7 +32,8 @@ class Kernel {
   // An answer, or nothing: the thread is blocked.
   using Outcome = std::optional<Answer>;
   using Output = std::function<void(Process&, int fd, std::span<const std::byte>)>;
-  using Warn = std::function<void(Process&, const std::string&)>;
+  // `weakens`: what was done is outside the promise.
+  using Warn = std::function<void(Process&, const std::string&, bool weakens)>;
   // A new thread of the process with a free slot, not yet scheduled; nullptr: no slot is left.
   using MakeThread = std::function<Thread*(Process&)>;
 
@@ -50,6 +53,9 @@ class Kernel {
   void thread_ended(Thread& thread);
   // A call that waits in `process` is not there any more: another program has taken the process over.
   void forget_waits(Process& process);
+  // A signal is about to end the process: its threads' robust locks are given up, while their memory is
+  // there.
+  void release_robust_locks(Process& process);
   // A process has ended: its descriptors and devices go.
   void release(Process& process);
 
@@ -67,6 +73,7 @@ class Kernel {
   Outcome sys_close_range(Thread& thread);
   Outcome sys_fcntl(Thread& thread);
   Outcome sys_ioctl(Thread& thread);
+  Answer ask_interface(Thread& thread);
   Outcome sys_dup(Thread& thread);
   Outcome sys_seek(Thread& thread);
   Outcome sys_open(Thread& thread);
@@ -95,7 +102,25 @@ class Kernel {
   Outcome open_fifo(Thread& thread, const std::string& path, int flags);
   Outcome sys_eventfd(Thread& thread);
   Outcome sys_timerfd(Thread& thread);
+  Outcome sys_signalfd(Thread& thread);
   Outcome sys_stat(Thread& thread);
+  // Files of the host's own trees (kernel_path.cc)
+  struct TreePath {
+    std::shared_ptr<const VirtualTree> tree;
+    std::string path;  // where it leads
+    const VirtualNode* node;
+  };
+  Outcome sys_path(Thread& thread);
+  Outcome change_folder(Thread& thread, FolderFile& folder);
+  // nullopt: the path is none of a tree.
+  Outcome open_in_tree(Thread& thread, std::int64_t folder, const std::string& path, int flags);
+  std::optional<TreePath> tree_path(Thread& thread, std::int64_t folder, const std::string& name,
+                                    bool follow);
+  std::shared_ptr<const VirtualTree> tree_of(Thread& thread, const std::string& path);
+  bool left_to_linux(const TreePath& found) const;
+  std::string link_of(const VirtualFilePtr& file);
+  Outcome store_attributes(Process& process, std::uint32_t number, std::uint64_t address, std::uint32_t mode,
+                           std::uint64_t inode, std::uint64_t device);
   // Waiting (kernel_wait.cc)
   Outcome sys_poll(Thread& thread);
   Outcome sys_select(Thread& thread);
@@ -104,7 +129,11 @@ class Kernel {
   Outcome sys_epoll_wait(Thread& thread);
   Outcome sys_sleep(Thread& thread);
   Outcome sys_timer(Thread& thread);
+  Outcome sys_posix_timer(Thread& thread);
+  Outcome create_timer(Thread& thread);
   Answer interrupt(Thread& thread);
+  void tell_rest(Thread& thread);
+  bool let_in(Thread& thread, std::uint64_t mask_address);
   void abandon_futex(Thread& thread);
   Outcome sys_pause(Thread& thread);
   Outcome sys_wait_for_signal(Thread& thread);
@@ -129,6 +158,9 @@ class Kernel {
   Outcome sys_wait4(Thread& thread);
   Outcome sys_waitid(Thread& thread);
   Outcome sys_kill(Thread& thread);
+  Outcome sys_queue_signal(Thread& thread);
+  Answer signal_one_thread(Process& sender, std::uint32_t pid, std::uint32_t tid, int signal,
+                           const SignalOrigin& origin);
   Outcome sys_identity(Thread& thread);
   Process* find_process(const Process& seen_from, std::uint32_t pid) const;
   bool has_child(Process& parent, std::uint32_t pid, std::uint32_t group) const;
@@ -192,6 +224,7 @@ class Kernel {
   std::uint32_t readiness_of(Process& process, int fd, bool* valid) const;
 
   Instant now() const { return engine_.now(); }
+  void warn(Process& process, const std::string& text) { report_(process, text, false); }
 
   Engine& engine_;
   Tracer& tracer_;
@@ -202,9 +235,10 @@ class Kernel {
   std::unique_ptr<UdpNetwork> udp_;
   std::unique_ptr<UnixNetwork> unix_;
   std::uint64_t files_numbered_ = 0;
+  std::map<std::size_t, std::shared_ptr<const VirtualTree>> host_trees_;
   std::map<std::string, std::weak_ptr<Pipe>> fifos_;  // by host, device and inode
   Output output_;
-  Warn warn_;
+  Warn report_;
   MakeThread make_thread_;
   FutexTable futexes_;
 };

@@ -133,7 +133,7 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
   port.memory = &process.memory();
   port.arena = process.region().arena();
   auto context = std::make_unique<DeviceContext>(
-      hca, port, [this, &process](const std::string& warning) { warn_(process, warning); },
+      hca, port, [this, &process](const std::string& warning) { warn(process, warning); },
       [&process, number = process.contexts().size() + 1](std::uint32_t cq_number) {
         for (auto& thread : process.threads()) {
           const Parked* parked = thread->parked();

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -33,8 +34,8 @@ Kernel::Outcome Kernel::copy_process(Thread& thread) {
     constexpr std::int64_t kKnown =
         CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID | CLONE_VM | CLONE_VFORK | CSIGNAL;
     if ((call.arguments[0] & ~kKnown) != 0 || (call.arguments[0] & CSIGNAL) != SIGCHLD) {
-      warn_(thread.process(),
-            "clone with these flags (namespaces, shared tables) is not simulated; the program got EINVAL");
+      warn(thread.process(),
+           "clone with these flags (namespaces, shared tables) is not simulated; the program got EINVAL");
       return Answer{-EINVAL};
     }
   }
@@ -58,20 +59,30 @@ bool Kernel::has_child(Process& parent, std::uint32_t pid, std::uint32_t group) 
   });
 }
 
-// nullopt: the thread waits. Otherwise the child that has ended, or one with pid 0: there is none yet;
-// `error` is set when there never will be.
+// nullopt: the thread waits. Otherwise the child that has ended, was stopped or went on, as `options` ask, or
+// one with pid 0: there is none yet; `error` is set when there never will be.
 std::optional<EndedChild> Kernel::take_child(Thread& thread, std::uint32_t pid, std::uint32_t group,
                                              int options, int* error) {
   Family& family = thread.process().family();
-  const auto found = std::find_if(family.ended.begin(), family.ended.end(), [&](const EndedChild& child) {
-    return Wanted{pid, group}.matches(child.pid, child.group);
-  });
-  if (found != family.ended.end()) {
+  const auto take = [&](std::vector<EndedChild>& from, auto wanted) -> std::optional<EndedChild> {
+    const auto found = std::find_if(from.begin(), from.end(), [&](const EndedChild& child) {
+      return Wanted{pid, group}.matches(child.pid, child.group) && wanted(child.status);
+    });
+    if (found == from.end()) return std::nullopt;
     const EndedChild child = *found;
-    if ((options & WNOWAIT) == 0) family.ended.erase(found);
+    if ((options & WNOWAIT) == 0) from.erase(found);
     return child;
+  };
+  if ((options & WEXITED) != 0) {
+    if (const auto child = take(family.ended, [](int) { return true; })) return child;
   }
-  if (!has_child(thread.process(), pid, group)) {
+  const auto told = [&](int status) { return (options & (WIFSTOPPED(status) ? WSTOPPED : WCONTINUED)) != 0; };
+  if (const auto child = take(family.changed, told)) return child;
+  const bool not_asked_for =
+      std::any_of(family.ended.begin(), family.ended.end(), [&](const EndedChild& child) {
+        return Wanted{pid, group}.matches(child.pid, child.group);
+      });
+  if (!not_asked_for && !has_child(thread.process(), pid, group)) {
     *error = ECHILD;
     return EndedChild{};
   }
@@ -88,8 +99,9 @@ Kernel::Outcome Kernel::sys_wait4(Thread& thread) {
                               : wanted < -1 ? static_cast<std::uint32_t>(-wanted)
                                             : 0;
   int error = 0;
-  const auto child = take_child(thread, wanted > 0 ? static_cast<std::uint32_t>(wanted) : 0, group,
-                                static_cast<int>(a[2]) & ~WNOWAIT, &error);
+  const auto child =
+      take_child(thread, wanted > 0 ? static_cast<std::uint32_t>(wanted) : 0, group,
+                 (static_cast<int>(a[2]) & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED, &error);
   if (!child) return std::nullopt;
   if (error != 0) return Answer{-error};
   if (child->pid == 0) return Answer{0};
@@ -104,7 +116,9 @@ Kernel::Outcome Kernel::sys_waitid(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();
   const int options = static_cast<int>(a[3]);
-  if ((options & WEXITED) == 0 || (a[0] != P_ALL && a[0] != P_PID && a[0] != P_PGID)) return Answer{-EINVAL};
+  if ((options & (WEXITED | WSTOPPED | WCONTINUED)) == 0 ||
+      (a[0] != P_ALL && a[0] != P_PID && a[0] != P_PGID))
+    return Answer{-EINVAL};
   const auto id = static_cast<std::uint32_t>(a[1]);
   int error = 0;
   const auto child = take_child(thread, a[0] == P_PID ? id : 0,
@@ -117,11 +131,57 @@ Kernel::Outcome Kernel::sys_waitid(Thread& thread) {
   siginfo_t info{};
   if (child->pid != 0) {
     info.si_signo = SIGCHLD;
-    info.si_code = WIFEXITED(child->status) ? CLD_EXITED : CLD_KILLED;
+    const SignalOrigin origin = origin_of_child(child->pid, child->status);
+    info.si_code = origin.code;
     info.si_pid = static_cast<pid_t>(child->pid);
-    info.si_status = WIFEXITED(child->status) ? WEXITSTATUS(child->status) : WTERMSIG(child->status);
+    info.si_uid = getuid();
+    info.si_status = origin.status;
   }
   if (a[2] != 0 && !process.memory().store(static_cast<std::uint64_t>(a[2]), info)) return Answer{-EFAULT};
+  return Answer{0};
+}
+
+// To thread `tid`, of process `pid` unless that is 0. What ends, stops or continues, does so to the whole
+// process.
+Answer Kernel::signal_one_thread(Process& sender, std::uint32_t pid, std::uint32_t tid, int signal,
+                                 const SignalOrigin& origin) {
+  for (const auto& process : table_.processes()) {
+    if (!process->alive || process->host_index() != sender.host_index()) continue;
+    if (pid != 0 && process->pid() != pid) continue;
+    for (const auto& other : process->threads()) {
+      if (other->tid() != tid || other->state() == Thread::State::kDead) continue;
+      if (signal == SIGKILL || signal == SIGCONT || stops(*process, signal)) {
+        table_.signal_process(*process, signal, origin);
+      } else if (signal != 0) {
+        signal_thread(*other, signal, origin);
+      }
+      return {0};
+    }
+  }
+  return {-ESRCH};
+}
+
+// sigqueue(3) and pthread_sigqueue(3): a signal with a value. As Linux, nobody may pretend to be the kernel
+// to others.
+Kernel::Outcome Kernel::sys_queue_signal(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& sender = thread.process();
+  const bool to_thread = call.number == SYS_rt_tgsigqueueinfo;
+  const auto signal = static_cast<int>(a[to_thread ? 2 : 1]);
+  const auto info = sender.memory().load<siginfo_t>(static_cast<std::uint64_t>(a[to_thread ? 3 : 2]));
+  if (!info) return Answer{-EFAULT};
+  if (signal < 0 || signal > 64) return Answer{-EINVAL};
+  const auto pid = static_cast<std::uint32_t>(a[0]);
+  if (pid != sender.pid() && (info->si_code >= 0 || info->si_code == SI_TKILL)) return Answer{-EPERM};
+  SignalOrigin origin{.code = info->si_code, .sender = static_cast<std::uint32_t>(info->si_pid)};
+  origin.value = reinterpret_cast<std::uint64_t>(info->si_ptr);
+  origin.status = static_cast<std::int32_t>(origin.value);
+  if (to_thread) return signal_one_thread(sender, pid, static_cast<std::uint32_t>(a[1]), signal, origin);
+  Process* const process = find_process(sender, pid);
+  if (process == nullptr) return Answer{-ESRCH};
+  if (signal >= SignalQueue::kFirstRealTime && process->pending().full()) return Answer{-EAGAIN};
+  if (signal != 0) table_.signal_process(*process, signal, origin);
   return Answer{0};
 }
 
@@ -133,17 +193,10 @@ Kernel::Outcome Kernel::sys_kill(Thread& thread) {
   const auto signal = static_cast<int>(a[call.number == SYS_tgkill ? 2 : 1]);
   if (signal < 0 || signal > 64) return Answer{-EINVAL};
   if (to_thread) {
-    const auto tid = static_cast<std::uint32_t>(a[call.number == SYS_tgkill ? 1 : 0]);
-    for (const auto& process : table_.processes()) {
-      if (!process->alive || process->host_index() != sender.host_index()) continue;
-      if (call.number == SYS_tgkill && process->pid() != a[0]) continue;
-      for (const auto& other : process->threads()) {
-        if (other->tid() != tid || other->state() == Thread::State::kDead) continue;
-        if (signal != 0) signal_thread(*other, signal, {SI_TKILL, sender.pid(), 0});
-        return Answer{0};
-      }
-    }
-    return Answer{-ESRCH};
+    const bool in_process = call.number == SYS_tgkill;
+    return signal_one_thread(sender, in_process ? static_cast<std::uint32_t>(a[0]) : 0,
+                             static_cast<std::uint32_t>(a[in_process ? 1 : 0]), signal,
+                             {.code = SI_TKILL, .sender = sender.pid()});
   }
   const auto wanted = static_cast<std::int32_t>(a[0]);
   const std::uint32_t group = wanted == 0   ? sender.family().group
@@ -161,7 +214,7 @@ Kernel::Outcome Kernel::sys_kill(Thread& thread) {
                                       : process->family().group == group;
     if (!meant) continue;
     found = true;
-    if (signal != 0) table_.signal_process(*process, signal, {SI_USER, sender.pid(), 0});
+    if (signal != 0) table_.signal_process(*process, signal, {.code = SI_USER, .sender = sender.pid()});
   }
   return Answer{found ? 0 : -ESRCH};
 }

@@ -2,16 +2,20 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "sim/supervisor/counter_files.h"
 #include "sim/supervisor/kernel.h"
 #include "sim/supervisor/kernel_time.h"
 #include "sim/supervisor/pipe.h"
+#include "sim/supervisor/signal_file.h"
+#include "sim/supervisor/tree_files.h"
 
 namespace verbatim::supervisor {
 
@@ -20,7 +24,7 @@ Kernel::Outcome Kernel::sys_pipe(Thread& thread) {
   const std::int64_t flags = call.number == SYS_pipe2 ? call.arguments[1] : 0;
   if ((flags & ~std::int64_t{O_CLOEXEC | O_NONBLOCK}) != 0) {
     if ((flags & O_DIRECT) != 0)
-      warn_(thread.process(), "pipes of packets (O_DIRECT) are not simulated; the program got EINVAL");
+      warn(thread.process(), "pipes of packets (O_DIRECT) are not simulated; the program got EINVAL");
     return Answer{-EINVAL};
   }
   const auto pipe = std::make_shared<Pipe>();
@@ -104,6 +108,28 @@ Kernel::Outcome Kernel::sys_timerfd(Thread& thread) {
   return Answer{0};
 }
 
+Kernel::Outcome Kernel::sys_signalfd(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  const std::int64_t flags = call.number == SYS_signalfd4 ? a[3] : 0;
+  if (a[2] != sizeof(std::uint64_t) || (flags & ~std::int64_t{SFD_CLOEXEC | SFD_NONBLOCK}) != 0)
+    return Answer{-EINVAL};
+  const auto wanted = process.memory().load<std::uint64_t>(static_cast<std::uint64_t>(a[1]));
+  if (!wanted) return Answer{-EFAULT};
+  constexpr std::uint64_t kNever = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1);
+  const std::uint64_t set = *wanted & ~kNever;
+  const auto fd = static_cast<int>(a[0]);
+  if (fd == -1)
+    return install(process, std::make_shared<SignalFile>(process, set), (flags & SFD_NONBLOCK) != 0);
+  const VirtualFilePtr file = process.file(fd);
+  auto* signals = dynamic_cast<SignalFile*>(file.get());
+  if (signals == nullptr) return Answer{file == nullptr && !process.natively_open(fd) ? -EBADF : -EINVAL};
+  signals->replace_set(set);
+  process.tell_watched_signals();
+  return Answer{fd};
+}
+
 // fstat and its relatives. A path that is not empty leads to a real file, or nowhere.
 Kernel::Outcome Kernel::sys_stat(Thread& thread) {
   const PendingCall& call = thread.call();
@@ -119,31 +145,48 @@ Kernel::Outcome Kernel::sys_stat(Thread& thread) {
     if (!path->empty() || (flags & AT_EMPTY_PATH) == 0) return Answer{path->empty() ? -ENOENT : -ENOTDIR};
   }
   if (!file->number()) file->set_number(++files_numbered_);
-  if (call.number == SYS_statx) {
-    struct statx status {};
-    status.stx_mask = STATX_BASIC_STATS;
-    status.stx_mode = static_cast<std::uint16_t>(file->mode());
-    status.stx_nlink = 1;
-    status.stx_blksize = 4096;
-    status.stx_ino = file->number();
-    const bool stored = process.memory().store(static_cast<std::uint64_t>(a[4]), status);
-    return Answer{stored ? 0 : -EFAULT};
+  const auto address = static_cast<std::uint64_t>(a[call.number == SYS_fstat   ? 1
+                                                    : call.number == SYS_statx ? 4
+                                                                               : 2]);
+  return store_attributes(process, call.number, address, file->mode(), file->number(), 0);
+}
+
+Kernel::Outcome Kernel::change_folder(Thread& thread, FolderFile& folder) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  switch (call.number) {
+    case SYS_getdents64: {
+      std::vector<std::byte> bytes;
+      const std::int64_t n = folder.entries(static_cast<std::uint32_t>(a[2]), bytes);
+      if (n > 0 && !thread.process().memory().write(static_cast<std::uint64_t>(a[1]), bytes))
+        return Answer{-EFAULT};
+      return Answer{n};
+    }
+    case SYS_fstatfs:
+      return Answer{0, protocol::Action::kNative};
+    case SYS_fsync:
+    case SYS_flock:
+      return Answer{0};
+    case SYS_fgetxattr:
+    case SYS_flistxattr:
+      return Answer{call.number == SYS_fgetxattr ? -ENODATA : 0};
+    case SYS_fchdir:
+      warn(thread.process(),
+           fmt::format("working in {} is not simulated, name its files by their whole path; the program "
+                       "got EACCES",
+                       folder.path()));
+      return Answer{-EACCES};
+    default:
+      return Answer{-EINVAL};
   }
-  struct stat status {};
-  status.st_mode = file->mode();
-  status.st_nlink = 1;
-  status.st_blksize = 4096;
-  status.st_dev = 13;
-  status.st_ino = file->number();
-  const bool stored =
-      process.memory().store(static_cast<std::uint64_t>(a[call.number == SYS_fstat ? 1 : 2]), status);
-  return Answer{stored ? 0 : -EFAULT};
 }
 
 // What can be done to a file of a file system and not to these.
 Kernel::Outcome Kernel::sys_change(Thread& thread) {
   const PendingCall& call = thread.call();
-  if (thread.process().file(call.arguments[0]) == nullptr) return Answer{-EBADF};
+  const VirtualFilePtr file = thread.process().file(call.arguments[0]);
+  if (file == nullptr) return Answer{-EBADF};
+  if (auto* folder = dynamic_cast<FolderFile*>(file.get())) return change_folder(thread, *folder);
   switch (call.number) {
     case SYS_fstatfs:
       return Answer{0, protocol::Action::kNative};
@@ -160,6 +203,11 @@ Kernel::Outcome Kernel::sys_change(Thread& thread) {
     case SYS_fadvise64:
     case SYS_sync_file_range:
       return Answer{-ESPIPE};
+    case SYS_fgetxattr:
+    case SYS_fsetxattr:
+    case SYS_flistxattr:
+    case SYS_fremovexattr:
+      return Answer{-EOPNOTSUPP};
     default:
       return Answer{-EINVAL};
   }

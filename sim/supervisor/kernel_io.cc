@@ -1,6 +1,9 @@
 // Reading, writing and the life of descriptors; opening files that every host has to have of its own.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -9,10 +12,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 
 #include "sim/supervisor/kernel.h"
 #include "sim/supervisor/pipe.h"
+#include "sim/supervisor/process_tree.h"
 #include "sim/supervisor/socket.h"
+#include "sim/supervisor/tree_files.h"
 #include "sim/supervisor/virtual_paths.h"
 
 namespace verbatim::supervisor {
@@ -21,20 +27,6 @@ namespace {
 constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  // as Linux limits one call
 constexpr std::uint64_t kMaxVector = 1024;
 constexpr std::size_t kChunk = 1 << 20;  // bytes moved by one try of a read or write
-
-// The number in a path that names a descriptor of the process itself.
-std::optional<int> descriptor_of_path(const std::string& path) {
-  if (path == "/dev/stdin") return 0;
-  if (path == "/dev/stdout") return 1;
-  if (path == "/dev/stderr") return 2;
-  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (!path.starts_with(folder) || path.size() == folder.size() || path.size() > folder.size() + 4)
-      continue;
-    const std::string number = path.substr(folder.size());
-    if (number.find_first_not_of("0123456789") == std::string::npos) return std::stoi(number);
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -261,8 +253,71 @@ Kernel::Outcome Kernel::sys_ioctl(Thread& thread) {
       return Answer{process.memory().store(argument, n) ? 0 : -EFAULT};
     }
     default:
-      return Answer{-ENOTTY};
+      return dynamic_cast<const Socket*>(file.get()) != nullptr ? ask_interface(thread) : Answer{-ENOTTY};
   }
+}
+
+// netdevice(7): the two interfaces that every host has.
+Answer Kernel::ask_interface(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const auto address = static_cast<std::uint64_t>(a[2]);
+  const auto number = static_cast<unsigned long>(a[1]);
+  if (number < SIOCGIFNAME || number > SIOCGIFINDEX) return {-ENOTTY};
+  auto request = process.memory().load<ifreq>(address);
+  if (!request) return {-EFAULT};
+  request->ifr_name[IFNAMSIZ - 1] = 0;
+  const std::string name = request->ifr_name;
+  const bool by_number = number == SIOCGIFNAME;
+  const bool loopback = by_number ? request->ifr_ifindex == 1 : name == "lo";
+  if (!loopback && !(by_number ? request->ifr_ifindex == 2 : name == "eth0"))
+    return {by_number ? -ENXIO : -ENODEV};
+  const std::uint32_t own = process.host().address;
+  const auto set_address = [&](std::uint32_t value) {
+    sockaddr_in inet{};
+    inet.sin_family = AF_INET;
+    inet.sin_addr.s_addr = htonl(value);
+    std::memcpy(&request->ifr_addr, &inet, sizeof inet);
+  };
+  switch (number) {
+    case SIOCGIFNAME:
+      std::memset(request->ifr_name, 0, sizeof request->ifr_name);
+      std::memcpy(request->ifr_name, loopback ? "lo" : "eth0", loopback ? 2 : 4);
+      break;
+    case SIOCGIFINDEX:
+      request->ifr_ifindex = loopback ? 1 : 2;
+      break;
+    case SIOCGIFFLAGS:
+      request->ifr_flags = IFF_UP | IFF_RUNNING | (loopback ? IFF_LOOPBACK : IFF_BROADCAST | IFF_MULTICAST);
+      break;
+    case SIOCGIFADDR:
+      set_address(loopback ? INADDR_LOOPBACK : own);
+      break;
+    case SIOCGIFNETMASK:
+      set_address(0xff000000);
+      break;
+    case SIOCGIFBRDADDR:
+      set_address(loopback ? 0 : own | 0x00ffffff);
+      break;
+    case SIOCGIFMTU:
+      request->ifr_mtu = loopback ? 65536 : 1500;
+      break;
+    case SIOCGIFHWADDR: {
+      request->ifr_hwaddr.sa_family = loopback ? ARPHRD_LOOPBACK : ARPHRD_ETHER;
+      const char hardware[6] = {2,
+                                0,
+                                static_cast<char>(own >> 24),
+                                static_cast<char>(own >> 16),
+                                static_cast<char>(own >> 8),
+                                static_cast<char>(own)};
+      std::memset(request->ifr_hwaddr.sa_data, 0, sizeof request->ifr_hwaddr.sa_data);
+      if (!loopback) std::memcpy(request->ifr_hwaddr.sa_data, hardware, sizeof hardware);
+      break;
+    }
+    default:
+      return {-ENOTTY};
+  }
+  return {process.memory().store(address, *request) ? 0 : -EFAULT};
 }
 
 Kernel::Outcome Kernel::sys_dup(Thread& thread) {
@@ -289,7 +344,23 @@ Kernel::Outcome Kernel::sys_dup(Thread& thread) {
 }
 
 Kernel::Outcome Kernel::sys_seek(Thread& thread) {
-  return Answer{thread.process().file(thread.call().arguments[0]) == nullptr ? -EBADF : -ESPIPE};
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  const VirtualFilePtr file = thread.process().file(a[0]);
+  if (file == nullptr) return Answer{-EBADF};
+  auto* opened = dynamic_cast<TreeFile*>(file.get());
+  if (opened == nullptr) return Answer{-ESPIPE};
+  if (call.number == SYS_lseek) return Answer{opened->seek(a[1], static_cast<int>(a[2]))};
+  auto* content = dynamic_cast<ContentFile*>(file.get());
+  if (content == nullptr) return Answer{-EISDIR};
+  if (call.number != SYS_pread64) return Answer{call.number == SYS_pwrite64 ? -EBADF : -EOPNOTSUPP};
+  if (a[3] < 0) return Answer{-EINVAL};
+  std::vector<std::byte> bytes;
+  const std::uint64_t room = std::min<std::uint64_t>(static_cast<std::uint64_t>(a[2]), kChunk);
+  const std::int64_t n = content->read_at(static_cast<std::uint64_t>(a[3]), room, bytes);
+  if (n > 0 && !thread.process().memory().write(static_cast<std::uint64_t>(a[1]), bytes))
+    return Answer{-EFAULT};
+  return Answer{n};
 }
 
 Kernel::Outcome Kernel::sys_open(Thread& thread) {
@@ -303,13 +374,15 @@ Kernel::Outcome Kernel::sys_open(Thread& thread) {
   const int flags =
       call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC : static_cast<int>(call.arguments[at ? 2 : 1]);
   // /dev/fd/3 and its like, of a virtual descriptor: another number for the same file.
-  if (const auto fd = descriptor_of_path(*path)) {
+  if (const auto fd = descriptor_of_path(*path, process)) {
     if (const VirtualFilePtr file = process.file(*fd)) return install(process, file, file->nonblocking());
   }
   const std::string native = process.native_path(at ? static_cast<int>(call.arguments[0]) : AT_FDCWD, *path);
   struct stat status;
   if (stat(native.c_str(), &status) == 0 && S_ISFIFO(status.st_mode)) return open_fifo(thread, native, flags);
   if (is_random_device(*path)) return install(process, std::make_shared<RandomFile>(process.random()), false);
+  if (const Outcome opened = open_in_tree(thread, at ? call.arguments[0] : AT_FDCWD, *path, flags))
+    return opened;
   const auto content = virtual_content(*path, process, hosts_);
   if (!content) return Answer{0, protocol::Action::kNative};
   const auto mailbox = process.region().mailbox(thread.slot());

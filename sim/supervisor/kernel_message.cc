@@ -54,9 +54,9 @@ std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr
         *error = -EBADF;
         if (fd < 0 || fd >= protocol::kFdLimit || !process.natively_open(fd)) return std::nullopt;
         *error = -EINVAL;
-        warn_(process,
-              "passing a descriptor of a real file over a socket is not simulated; the program got EINVAL; "
-              "sockets, pipes and event descriptors can be passed");
+        warn(process,
+             "passing a descriptor of a real file over a socket is not simulated; the program got EINVAL; "
+             "sockets, pipes and event descriptors can be passed");
         return std::nullopt;
       }
     }
@@ -129,7 +129,7 @@ Kernel::Outcome Kernel::sys_sendto(Thread& thread) {
   const auto socket = socket_of(thread.process(), a[0], &bad);
   if (socket == nullptr) return bad;
   if ((a[3] & MSG_OOB) != 0) {
-    warn_(thread.process(), "urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
+    warn(thread.process(), "urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
     return Answer{-EOPNOTSUPP};
   }
   Buffers from;

@@ -95,8 +95,8 @@ Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
     }
   }
   if (error == -ENOPROTOOPT) {
-    warn_(process, fmt::format("socket option {} of level {} is not simulated; the program got ENOPROTOOPT",
-                               option, level));
+    warn(process, fmt::format("socket option {} of level {} is not simulated; the program got ENOPROTOOPT",
+                              option, level));
   }
   return Answer{error};
 }
@@ -112,7 +112,9 @@ Kernel::Outcome Kernel::sys_getsockopt(Thread& thread) {
     const auto raw = std::as_bytes(std::span(&value, 1));
     bytes.assign(raw.begin(), raw.end());
   };
-  if (level != SOL_SOCKET) {
+  if (bytes = socket->structured_option(level, option); !bytes.empty()) {
+    // Answered.
+  } else if (level != SOL_SOCKET) {
     int value = 0;
     if (const int error = socket->get_option(level, option, &value)) return Answer{error};
     answer(value);

@@ -33,12 +33,16 @@ void Kernel::thread_ended(Thread& thread) {
   wake_futex_word(thread.process(), thread.clear_tid());
 }
 
+void Kernel::release_robust_locks(Process& process) {
+  for (const auto& thread : process.threads()) {
+    if (thread->state() != Thread::State::kDead) release_robust_locks(*thread);
+  }
+}
+
 // The process ends natively; the supervisor reaps it before anything else happens.
 Kernel::Outcome Kernel::sys_exit(Thread& thread) {
-  for (const auto& other : thread.process().threads()) {
-    const bool ends = other.get() == &thread || thread.call().number == SYS_exit_group;
-    if (ends && other->state() != Thread::State::kDead) release_robust_locks(*other);
-  }
+  thread.call().number == SYS_exit_group ? release_robust_locks(thread.process())
+                                         : release_robust_locks(thread);
   return Answer{0, protocol::Action::kNative};
 }
 

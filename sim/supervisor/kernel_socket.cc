@@ -71,8 +71,8 @@ Kernel::Outcome Kernel::sys_socket(Thread& thread) {
     if (protocol != kRoute || (type != SOCK_RAW && type != SOCK_DGRAM)) return Answer{-EPROTONOSUPPORT};
     return install(process, std::make_shared<NetlinkSocket>(process.host(), type), nonblocking);
   }
-  warn_(process, fmt::format("socket(family {}, type {}) is not simulated; the program got EAFNOSUPPORT",
-                             family, type));
+  warn(process, fmt::format("socket(family {}, type {}) is not simulated; the program got EAFNOSUPPORT",
+                            family, type));
   return Answer{-EAFNOSUPPORT};
 }
 

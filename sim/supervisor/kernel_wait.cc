@@ -11,6 +11,7 @@
 #include "sim/supervisor/epoll_file.h"
 #include "sim/supervisor/kernel.h"
 #include "sim/supervisor/kernel_time.h"
+#include "sim/supervisor/signals.h"
 
 namespace verbatim::supervisor {
 
@@ -36,6 +37,17 @@ std::uint32_t Kernel::readiness_of(Process& process, int fd, bool* valid_fd) con
   // Real descriptors are files and the empty standard input: always ready.
   *valid_fd = fd >= 0 && fd < protocol::kFdLimit && process.natively_open(fd);
   return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
+}
+
+// ppoll, pselect and epoll_pwait: while the thread waits it has this mask. True: a signal that was kept comes
+// in.
+bool Kernel::let_in(Thread& thread, std::uint64_t mask_address) {
+  if (mask_address == 0) return false;
+  const auto mask = thread.process().memory().load<std::uint64_t>(mask_address);
+  if (!mask) return false;
+  thread.await_signals(~*mask);
+  take_awaited(thread, ~*mask);
+  return (kept_natively(thread) & ~*mask) != 0;
 }
 
 Kernel::Outcome Kernel::sys_poll(Thread& thread) {
@@ -70,7 +82,13 @@ Kernel::Outcome Kernel::sys_poll(Thread& thread) {
   } else if (static_cast<int>(a[2]) >= 0) {
     deadline = now() + Duration(static_cast<int>(a[2]) * kPsPerMs);
   }
+  if (ready == 0 && call.number == SYS_ppoll && let_in(thread, static_cast<std::uint64_t>(a[3])))
+    return Answer{-EINTR};
   if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "poll");
+  if (call.number == SYS_ppoll && a[2] != 0) {
+    process.memory().store(static_cast<std::uint64_t>(a[2]),
+                           to_timespec(std::max(deadline - now(), Duration::zero())));
+  }
   if (count > 0 && !process.memory().write(static_cast<std::uint64_t>(a[0]), bytes)) return Answer{-EFAULT};
   return Answer{ready};
 }
@@ -118,16 +136,24 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
     if (!loaded) return Answer{error};
     deadline = *loaded;
   }
+  if (ready == 0 && call.number == SYS_pselect6 && a[5] != 0) {
+    const auto mask =
+        process.memory().load<std::uint64_t>(static_cast<std::uint64_t>(a[5]));  // pointer and size
+    if (!mask) return Answer{-EFAULT};
+    if (let_in(thread, *mask)) return Answer{-EINTR};
+  }
   if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "select");
   for (int k = 0; k < 3; ++k) {
     if (a[k + 1] == 0) continue;
     const auto bytes = std::as_bytes(std::span(&result[k], 1)).first(set_bytes);
     if (!process.memory().write(static_cast<std::uint64_t>(a[k + 1]), bytes)) return Answer{-EFAULT};
   }
-  if (a[4] != 0 && call.number == SYS_select) {  // Linux tells how much of the timeout is left
-    const std::int64_t left_us = deadline > now() ? to_ps(Duration(deadline - now())) / 1'000'000 : 0;
-    process.memory().store(static_cast<std::uint64_t>(a[4]),
-                           timeval{left_us / 1'000'000, left_us % 1'000'000});
+  if (a[4] != 0) {  // Linux tells how much of the timeout is left
+    const Duration left = std::max(deadline - now(), Duration::zero());
+    const timespec time = to_timespec(left);
+    const auto address = static_cast<std::uint64_t>(a[4]);
+    call.number == SYS_select ? process.memory().store(address, timeval{time.tv_sec, time.tv_nsec / 1000})
+                              : process.memory().store(address, time);
   }
   return Answer{ready};
 }
@@ -180,6 +206,8 @@ Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
   } else if (static_cast<int>(a[3]) >= 0) {
     deadline = now() + Duration(static_cast<int>(a[3]) * kPsPerMs);
   }
+  const bool has_mask = thread.call().number == SYS_epoll_pwait || thread.call().number == SYS_epoll_pwait2;
+  if (ready.empty() && has_mask && let_in(thread, static_cast<std::uint64_t>(a[4]))) return Answer{-EINTR};
   if (ready.empty() && now() < deadline) {
     std::vector<VirtualFilePtr> files = epoll->watched();
     files.insert(files.begin(), own);
@@ -218,6 +246,7 @@ Kernel::Outcome Kernel::sys_wait_for_signal(Thread& thread) {
   const auto set = thread.process().memory().load<std::uint64_t>(static_cast<std::uint64_t>(call.arguments[0]));
   if (!set) return Answer{-EFAULT};
   thread.await_signals(suspends ? ~*set : *set);
+  take_awaited(thread, suspends ? ~*set : *set);
   if (suspends) return wait_for(thread, {}, kNever, "sigsuspend");
   if (thread.has_signal() && (*set >> (thread.next_signal() - 1) & 1) != 0) return Answer{0};
   int error = 0;

@@ -21,6 +21,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "verbs_shim/protocol/environment.h"
 #include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::supervisor {
@@ -194,14 +195,25 @@ struct ChildPlan {
   _exit(127);
 }
 
+// The shim's libraries come behind those that the program preloads itself: what interposes on verbs calls still does,
+// and the shim's constructor, the last in the list, runs first.
+void add_to_loader(std::vector<std::string>& environment, const std::string& name, const std::string& ours) {
+  std::string value;
+  for (std::string& text : environment) {
+    if (!text.starts_with(name + "=")) continue;
+    if (value.empty()) value = text.substr(name.size() + 1);
+    text.insert(0, protocol::kKeptVariable);
+  }
+  environment.insert(environment.begin(), name + "=" + (value.empty() ? ours : value + ":" + ours));
+}
+
 // Strings of argv, envp and the file name together fill a whole number of units, whatever paths they hold.
 std::vector<std::string> padded_environment(const LaunchRequest& request) {
   const std::string through = "/proc/self/fd/" + std::to_string(protocol::kShimDirectoryFd) + "/";
-  std::vector<std::string> environment;
-  environment.push_back("LD_PRELOAD=" + through + "libverbatim_runtime.so:" + through + "libibverbs.so.1:" + through +
-                        "librdmacm.so.1");
-  environment.push_back("GLIBC_TUNABLES=glibc.pthread.rseq=0");
-  environment.insert(environment.end(), request.environment.begin(), request.environment.end());
+  std::vector<std::string> environment = request.environment;
+  add_to_loader(environment, "GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+  add_to_loader(environment, "LD_PRELOAD",
+                through + "libverbatim_runtime.so:" + through + "libibverbs.so.1:" + through + "librdmacm.so.1");
   std::size_t size = request.path.size() + 1;
   for (const std::string& text : request.arguments) size += text.size() + 1;
   for (const std::string& text : environment) size += text.size() + 1;

@@ -31,7 +31,7 @@ IoResult Pipe::read(std::size_t limit, std::vector<std::byte>& bytes) {
     page.taken += n;
     if (page.taken == page.bytes.size()) pages_.pop_front();
   }
-  notify_ends();
+  notify_ends(O_WRONLY);
   return static_cast<std::int64_t>(bytes.size());
 }
 
@@ -52,7 +52,7 @@ IoResult Pipe::write(std::span<const std::byte> bytes) {
     append(std::min(bytes.size(), kPage));
   }
   if (bytes.size() == all) return std::nullopt;
-  notify_ends();
+  notify_ends(O_RDONLY);
   return static_cast<std::int64_t>(all - bytes.size());
 }
 
@@ -67,8 +67,11 @@ int Pipe::resize(std::size_t bytes) {
   return static_cast<int>(capacity());
 }
 
-void Pipe::notify_ends() {
-  for (PipeEnd* end : ends_) end->changed();
+void Pipe::notify_ends(int access_mode) {
+  for (PipeEnd* end : ends_) {
+    const int own = static_cast<const VirtualFile*>(end)->access_mode();
+    if (access_mode == O_RDWR || own == O_RDWR || own == access_mode) end->changed();
+  }
 }
 
 PipeEnd::PipeEnd(std::shared_ptr<Pipe> pipe, int access_mode)

@@ -3,6 +3,8 @@
 // and writer is end of file.
 #pragma once
 
+#include <fcntl.h>
+
 #include <deque>
 #include <memory>
 #include <vector>
@@ -31,7 +33,8 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
   int readers = 0, writers = 0;
   // Ever opened so far: who opens a named pipe waits for one more of the other kind.
   std::uint64_t readers_ever = 0, writers_ever = 0;
-  void notify_ends();
+  // Those that read (O_RDONLY), that write (O_WRONLY), or all: they may be more ready than before.
+  void notify_ends(int access_mode = O_RDWR);
 
  private:
   friend class PipeEnd;

@@ -12,6 +12,8 @@
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/interval_timer.h"
 #include "sim/supervisor/parking.h"
+#include "sim/supervisor/posix_timer.h"
+#include "sim/supervisor/signal_file.h"
 #include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::supervisor {
@@ -47,6 +49,8 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
   name_ = std::move(name);
   region_ = std::move(region);
   for (const auto& [fd, file] : files_) region_->set_virtual(fd, true);
+  tell_watched_signals();
+  timers_.clear();
   attached = false;
   ++executions_;
   set_native_pid(pid);
@@ -71,6 +75,8 @@ bool Process::natively_open(int fd) const {
 }
 
 std::string Process::native_path(int directory_fd, const std::string& path) const {
+  constexpr std::string_view kSelf = "/proc/self/";
+  if (path.starts_with(kSelf)) return fmt::format("/proc/{}/{}", native_pid_, path.substr(kSelf.size()));
   if (path.starts_with('/')) return path;
   if (directory_fd == AT_FDCWD) return fmt::format("/proc/{}/cwd/{}", calling_tid_, path);
   return fmt::format("/proc/{}/fd/{}/{}", calling_tid_, directory_fd, path);
@@ -89,6 +95,25 @@ void Process::install_at(int fd, VirtualFilePtr file) {
   file->add_descriptor();
   files_[fd] = std::move(file);
   region_->set_virtual(fd, true);
+  tell_watched_signals();
+}
+
+void Process::tell_watched_signals() {
+  region_->header().watched_signals = watched_signals() | pending_.pending();
+}
+
+std::uint64_t Process::watched_signals() const {
+  std::uint64_t set = 0;
+  for (const auto& [fd, file] : files_) {
+    if (const auto* signals = dynamic_cast<const SignalFile*>(file.get())) set |= signals->set();
+  }
+  return set;
+}
+
+void Process::tell_signal_files() {
+  for (const auto& [fd, file] : files_) {
+    if (auto* signals = dynamic_cast<SignalFile*>(file.get())) signals->changed();
+  }
 }
 
 bool Process::close(int fd) {

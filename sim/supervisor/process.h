@@ -23,6 +23,7 @@ namespace verbatim::supervisor {
 class DeviceContext;
 class IntervalTimer;
 class LoopAnalyst;
+class PosixTimer;
 
 class Process {
  public:
@@ -83,6 +84,23 @@ class Process {
   protocol::SignalDisposition disposition(int signal) {
     return static_cast<protocol::SignalDisposition>(region_->header().dispositions[signal]);
   }
+  // Signals that were sent to the process and that every thread of it has masked.
+  SignalQueue& pending() { return pending_; }
+  const SignalQueue& pending() const { return pending_; }
+  // The signals that its signalfds are there for, bit n - 1 for signal n.
+  std::uint64_t watched_signals() const;
+  // The shim tells when a thread unmasks one of these, or of the pending ones.
+  void tell_watched_signals();
+  // Its signalfds look at what is pending.
+  void tell_signal_files();
+
+  // Of timer_create(2), by id.
+  std::map<int, std::unique_ptr<PosixTimer>>& timers() { return timers_; }
+  int new_timer_id() { return next_timer_++; }
+
+  // The signal that has stopped it, 0: none.
+  int stopped_by = 0;
+
   // alarm() and setitimer(ITIMER_REAL); made at first use.
   std::unique_ptr<IntervalTimer>& interval_timer() { return interval_timer_; }
 
@@ -121,6 +139,9 @@ class Process {
   std::set<std::string> warnings_;
   void* owner_ = nullptr;
   std::unique_ptr<IntervalTimer> interval_timer_;
+  SignalQueue pending_;
+  std::map<int, std::unique_ptr<PosixTimer>> timers_;
+  int next_timer_ = 0;
   std::unique_ptr<LoopAnalyst> analyst_;
 };
 

@@ -17,6 +17,10 @@ class ProcessMemory final : public host::ProgramMemory {
   explicit ProcessMemory(pid_t pid) : pid_(pid) {}
   ~ProcessMemory() override;
 
+  // The thread whose address space it is; a process's first may end before the others.
+  pid_t reached_through() const { return pid_; }
+  void reach_through(pid_t tid) { pid_ = tid; }
+
   bool read(host::ProgramAddress from, std::span<std::byte> to) override;
   bool write(host::ProgramAddress to, std::span<const std::byte> from) override;
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;

@@ -50,6 +50,8 @@ struct IncomingMessage {
   bool wants_sender = false;  // SO_PASSCRED
 };
 
+inline constexpr int kLongestBacklog = 4096;  // net.core.somaxconn
+
 class Socket : public VirtualFile {
  public:
   using Name = std::span<const std::byte>;
@@ -63,6 +65,7 @@ class Socket : public VirtualFile {
 
   // All results: 0 or more, or -errno.
   virtual int bind(Process& process, Name name) = 0;
+  // Backlogs are cut to kLongestBacklog.
   virtual int listen(Process& process, int backlog);
   // Nothing: the caller waits for `wait_for` and tries `again`.
   virtual IoResult connect(Process& process, Name name, bool again, VirtualFilePtr& wait_for) = 0;
@@ -78,6 +81,8 @@ class Socket : public VirtualFile {
   // Options of the family; those of all sockets are the kernel's (kernel_options.cc).
   virtual int set_option(int level, int option, int value);
   virtual int get_option(int level, int option, int* value) const;
+  // Those whose value is not an integer; empty: this is none of them.
+  virtual std::vector<std::byte> structured_option(int level, int option) const;
   // SO_ERROR: reported once.
   virtual int take_error() { return 0; }
   // SO_PEERCRED.

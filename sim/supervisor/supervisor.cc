@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/launcher.h"
@@ -192,15 +193,36 @@ Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {
   return threads.back().get();
 }
 
+namespace {
+
+// A process's first thread stays behind as a zombie while others run.
+bool is_zombie(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && text.compare(name_end + 2, 1, "Z") == 0;
+}
+
+}  // namespace
+
 // The thread is on its last instructions: nobody else runs before the Linux kernel has forgotten it.
 void Supervisor::Impl::end_thread(Thread& thread) {
   Process& process = thread.process();
   const auto native_tid = static_cast<pid_t>(process.region().slot(thread.slot()).native_tid);
   constexpr int kTries = 100'000;
   for (int i = 0; i < kTries && syscall(SYS_tgkill, process.native_pid(), native_tid, 0) == 0; ++i) {
+    if (native_tid == process.native_pid() && is_zombie(native_tid)) break;
     i < 1000 ? sched_yield() : usleep(100);
   }
   thread.die();
+  // Memory is reached through a thread that has one still.
+  if (process.memory().reached_through() == native_tid) {
+    for (const auto& other : process.threads()) {
+      if (other->state() == Thread::State::kDead) continue;
+      process.memory().reach_through(static_cast<pid_t>(process.region().slot(other->slot()).native_tid));
+      break;
+    }
+  }
   kernel_.thread_ended(thread);
 }
 
@@ -252,10 +274,13 @@ void Supervisor::Impl::output(Process& process, int fd, std::span<const std::byt
   listener_->on_output(process.program(), fd, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-void Supervisor::Impl::warn(Process& process, const std::string& text) {
+void Supervisor::Impl::warn(Process& process, const std::string& text, bool weakens) {
   if (!process.first_warning(text)) return;
   spdlog::warn("{}: {}", title(process), text);
   result_.warnings.push_back(title(process) + ": " + text);
+  if (!weakens) return;
+  result_.exact = false;
+  result_.weak.push_back(result_.warnings.back());
 }
 
 void Supervisor::Impl::report_deadlock() {
@@ -263,6 +288,11 @@ void Supervisor::Impl::report_deadlock() {
   result_.outcome = Outcome::kDeadlock;
   for (const auto& process : processes_) {
     if (!process->alive) continue;
+    if (process->stopped_by != 0) {
+      result_.findings.push_back(fmt::format("{} is stopped by signal {} and nobody continues it",
+                                             title(*process), process->stopped_by));
+      continue;
+    }
     for (const auto& thread : process->threads()) {
       if (const Parked* parked = thread->parked()) {
         const std::string what =

@@ -1,7 +1,35 @@
-// Runs unmodified programs as Linux processes in virtual time. One token: at any moment either the engine steps or
-// exactly one program thread runs, and whichever has the least virtual time goes next. A thread that may run is a
-// timer of the engine (class kProgram, the thread's own component), so events and threads share one total order.
-// Computation between calls takes no virtual time; each intercepted call takes what the host's profile says.
+// Runs unmodified programs as Linux processes in virtual time.
+//
+// Who runs next. There is one token: at any moment either the engine steps or exactly one program thread
+// runs. A thread that may run is a timer of the engine (class kProgram, the thread's own component), so
+// events and threads stand in one total order of (time, class, component, number), and whatever has the least
+// virtual time goes next. Components of threads are numbered as the threads are made, which the run itself
+// orders; no two entries can tie. A thread that waits is on the lists of the files, words or children that it
+// waits for, and has a timer only for its deadline. When one of them changes, all who wait for it become
+// timers at now + wake_up_ps of their host's profile (and what Choices adds under profile `spec`), in the
+// order in which they came to wait; each tries its whole call again at its own time, and the one that finds
+// nothing left goes on waiting.
+//
+// What takes time. Computation between calls takes none. Each intercepted call takes what the host's profile
+// says, before it has its effect: a thread gives the token back with a request, becomes a timer at its clock
+// + the call's cost, and the effect happens when that timer is stepped. Threads of one host do not compete
+// for its processor: two that compute do so at the same virtual time, one after the other in the order above.
+//
+// Where a thread can be preempted. Only in a call, never between two instructions: what a thread does between
+// two calls is atomic for everybody else, and so is everything that it does at one virtual time. A signal is
+// therefore delivered with the next token, before the call that the thread was in returns; a process that is
+// stopped or killed is so between two calls of each of its threads. The one exception is a thread that waits
+// by running: it is poked after some real time, and if its machine code proves that nothing but the outside
+// can end its loop, it is parked until what it reads changes (parking.h). When the poke comes decides how
+// much processor time is burnt, and nothing else.
+//
+// The quantum. Call by call, a thread has the token for one call. In slices it keeps the token up to a
+// horizon, the earliest virtual time at which anything outside could notice it or be noticed (horizon.h): the
+// next event that touches its host, or that could through a link's least latency; the next thread of its own
+// host, which may share memory with it; and its own doorbells' first effects. Up to there it answers clock
+// reads, polls and posts itself, from shared memory, and its clock runs ahead of the engine's. System calls
+// always give the token back. Since nothing before the horizon can differ, both modes give the same trace,
+// and the length of a slice is no part of the result.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +48,14 @@
 
 namespace verbatim::supervisor {
 
+// Of an adapter's port, as its PortCounters attribute tells them (IBA 16.1.3.5).
+struct PortCounters {
+  std::uint64_t packets_transmitted = 0, packets_received = 0;
+  std::uint64_t words_transmitted = 0, words_received = 0;  // 4 bytes each, from the LRH to before the VCRC
+  std::uint64_t packets_discarded = 0;                      // that were to leave
+  std::uint64_t receive_errors = 0;
+};
+
 struct HostSpec {
   std::string name;
   ComponentId component;               // source of the events of this host's programs
@@ -27,6 +63,7 @@ struct HostSpec {
   std::vector<hca::Hca*> devices;      // in the order in which programs see them
   protocol::CallCosts costs;
   std::uint64_t timestamp_counter_hz = 2'000'000'000;
+  std::function<PortCounters(std::size_t device)> port_counters;  // now; empty: all are zero
 };
 
 // The network that TCP between hosts rides on: every pair of hosts is connected, with no loss.
@@ -61,6 +98,7 @@ struct SupervisorOptions {
   std::int64_t poke_period_us = 50;            // wall time after which a thread without a call is looked at
   int core = -1;                               // CPU everything runs on; -1: the first allowed one
   std::string shim_directory;                  // holds libverbatim_runtime.so, libibverbs.so.1, librdmacm.so.1
+  bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
   Limits limits;
 };
 
@@ -96,6 +134,7 @@ struct RunResult {
   std::vector<std::string> findings;           // why the run ended early: one sentence per blocked thread or limit
   std::vector<std::string> warnings;           // refused calls and the like, in order, each once per program
   bool exact = true;                           // false: something outside the promise was used
+  std::vector<std::string> weak;               // what: one sentence each, as in `warnings`
   std::uint64_t hand_overs = 0;                // times a program got the token
 };
 

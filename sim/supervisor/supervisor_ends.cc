@@ -12,6 +12,7 @@ void Supervisor::Impl::kill_program(std::size_t program) {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     Process& process = *processes_[i];
     if (process.program() != program || !process.alive) continue;
+    kernel_.release_robust_locks(process);
     kill(process.native_pid(), SIGKILL);
     end(process);
   }

@@ -9,10 +9,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +22,7 @@
 
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/launcher.h"
+#include "sim/supervisor/signal_file.h"
 #include "sim/supervisor/signals.h"
 #include "sim/supervisor/supervisor_impl.h"
 
@@ -165,7 +168,10 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   child.family().session = parent.family().session;
   child.family().first_of_program = false;
   child.family().holds_parent = a[3] != 0;
-  for (const auto& [fd, file] : parent.files()) child.install_at(fd, file);
+  for (const auto& [fd, file] : parent.files()) {
+    const auto* signals = dynamic_cast<const SignalFile*>(file.get());
+    child.install_at(fd, signals == nullptr ? file : std::make_shared<SignalFile>(child, signals->set()));
+  }
   Thread* const first = make_thread(child, thread.slot());
   child.region().slot(thread.slot()).virtual_tid = child.pid();
   first->set_clear_tid(static_cast<std::uint64_t>(a[4]));
@@ -179,6 +185,30 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
 std::optional<Answer> Supervisor::Impl::hold(Thread& thread, Process& child) {
   thread.block({child.family().released}, kNever, "vfork on " + child.family().released->describe());
   return std::nullopt;
+}
+
+// A child of vfork, or of posix_spawn, shares its parent's memory until it executes or ends, and leaves word
+// there, above the parent's stack pointer; ours is a copy, so what it has written there is carried back.
+void Supervisor::Impl::return_stack(Process& child) {
+  Process* const parent = child.family().holds_parent ? parent_of(child) : nullptr;
+  if (parent == nullptr) return;
+  for (const auto& thread : parent->threads()) {
+    if (thread->state() == Thread::State::kDead || thread->copy_pid() != child.pid()) continue;
+    const std::uint64_t context = parent->region().slot(thread->slot()).context_address;
+    const std::uint64_t at = context + offsetof(ucontext_t, uc_mcontext.gregs) + REG_RSP * sizeof(greg_t);
+    const auto stack_pointer = parent->memory().load<std::uint64_t>(at);
+    if (context == 0 || !stack_pointer) return;
+    constexpr std::uint64_t kPage = 4096, kPages = 4;
+    std::uint64_t from = *stack_pointer;
+    for (std::uint64_t page = 0; page < kPages; ++page) {
+      const std::uint64_t end = (from / kPage + 1) * kPage;
+      std::vector<std::byte> own(end - from), theirs(end - from);
+      if (!child.memory().read(from, own) || !parent->memory().read(from, theirs)) return;
+      if (own != theirs) parent->memory().write(from, own);
+      from = end;
+    }
+    return;
+  }
 }
 
 void Supervisor::Impl::release_parent(Process& process) {
@@ -231,6 +261,11 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   if (!path) return Answer{-EFAULT};
   if (path->empty()) return Answer{-ENOENT};
   request.path = path->front() == '/' ? *path : request.working_directory + "/" + *path;
+  // Its own, not the simulator's.
+  constexpr std::string_view kSelf = "/proc/self/";
+  if (path->starts_with(kSelf))
+    request.path = std::filesystem::read_symlink(folder + "/" + path->substr(kSelf.size()), error);
+  if (request.path.empty()) return Answer{-ENOENT};
   std::size_t total = 0;
   int failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[1]), request.arguments, total);
   if (failed == 0)
@@ -277,6 +312,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
     warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
   }
 
+  return_stack(process);
   const pid_t old = process.native_pid();
   kill(old, SIGKILL);
   waitpid(old, nullptr, 0);
@@ -292,15 +328,48 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
 void Supervisor::Impl::signal_process(Process& process, int signal, const SignalOrigin& origin) {
   if (signal == SIGKILL) {
     // None of its threads runs now: all sleep until they get the token.
+    kernel_.release_robust_locks(process);
     kill(process.native_pid(), SIGKILL);
     return end(process);
   }
-  if (signal == SIGSTOP || ((signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) &&
-                            process.disposition(signal) == protocol::kSignalDefault)) {
-    return warn(process,
-                fmt::format("was to be stopped by signal {}; stopping is not simulated, it went on", signal));
-  }
+  if (stops(process, signal)) return stop_process(process, signal);
+  if (signal == SIGCONT) continue_process(process);
   send_signal(process, signal, origin);
+}
+
+// Its threads do nothing more until it is continued; what they have begun in the adapter goes on.
+void Supervisor::Impl::stop_process(Process& process, int signal) {
+  if (process.stopped_by != 0) return;
+  process.stopped_by = signal;
+  tell_parent(process, W_STOPCODE(signal));
+}
+
+void Supervisor::Impl::continue_process(Process& process) {
+  if (process.stopped_by == 0) return;
+  process.stopped_by = 0;
+  const Duration wake_up(process.host().costs.wake_up_ps);
+  for (auto& thread : process.threads()) thread->go_on(engine_.now() + wake_up);
+  tell_parent(process, __W_CONTINUED);
+}
+
+// The parent hears of a stop or a continuation.
+void Supervisor::Impl::tell_parent(Process& process, int status) {
+  Process* const parent = parent_of(process);
+  if (parent == nullptr) return;
+  auto& changed = parent->family().changed;
+  std::erase_if(changed, [&](const EndedChild& child) { return child.pid == process.pid(); });
+  changed.push_back({process.pid(), process.family().group, status});
+  parent->family().children->changed();
+  if (parent->region().header().silent_stops != 0) return;
+  send_signal(*parent, SIGCHLD, origin_of_child(process.pid(), status));
+}
+
+Process* Supervisor::Impl::parent_of(Process& process) {
+  for (const auto& other : processes_) {
+    const bool near = other->alive && other->host_index() == process.host_index();
+    if (near && other->pid() == process.family().parent) return other.get();
+  }
+  return nullptr;
 }
 
 // The process has ended with `status`, as wait(2) tells it.
@@ -308,23 +377,23 @@ void Supervisor::Impl::end_family(Process& process, int status) {
   release_parent(process);
   Family& family = process.family();
   family.ended.clear();
-  Process* parent = nullptr;
+  family.changed.clear();
   for (const auto& other : processes_) {
     if (!other->alive || other->host_index() != process.host_index()) continue;
     if (other->family().parent == process.pid()) {
       other->family().parent = Family::kInit;
       other->region().header().parent_virtual_pid = Family::kInit;
     }
-    if (other->pid() == family.parent) parent = other.get();
   }
+  Process* const parent = parent_of(process);
   if (parent == nullptr) return;
+  std::erase_if(parent->family().changed,
+                [&](const EndedChild& child) { return child.pid == process.pid(); });
   if (parent->disposition(SIGCHLD) != protocol::kSignalIgnored) {
     parent->family().ended.push_back({process.pid(), family.group, status});
   }
   parent->family().children->changed();
-  send_signal(*parent, SIGCHLD,
-              {WIFEXITED(status) ? CLD_EXITED : CLD_KILLED, process.pid(),
-               WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status)});
+  send_signal(*parent, SIGCHLD, origin_of_child(process.pid(), status));
 }
 
 }  // namespace verbatim::supervisor

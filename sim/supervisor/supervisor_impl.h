@@ -38,7 +38,7 @@ class Supervisor::Impl final : public ProcessTable {
             [this](Process& process, int fd, std::span<const std::byte> bytes) {
               output(process, fd, bytes);
             },
-            [this](Process& process, const std::string& text) { warn(process, text); },
+            [this](Process& process, const std::string& text, bool weakens) { warn(process, text, weakens); },
             [this](Process& process) { return make_thread(process); }) {}
 
   ~Impl() override { kill_all(); }
@@ -79,16 +79,22 @@ class Supervisor::Impl final : public ProcessTable {
   std::uint32_t new_pid() override { return next_tid_++; }
   const std::vector<std::unique_ptr<Process>>& processes() const override { return processes_; }
   void signal_process(Process& process, int signal, const SignalOrigin& origin) override;
+  void stop_process(Process& process, int signal);
+  void continue_process(Process& process);
+  void tell_parent(Process& process, int status);
+  Process* parent_of(Process& process);
   void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
   void adopt(Process& process);
   void begin(Process& process, const LaunchedProcess& launched);
   std::optional<Answer> forked(Thread& thread);
   std::optional<Answer> hold(Thread& thread, Process& child);
   void release_parent(Process& process);
+  void return_stack(Process& child);
   Inherited inherited_by(Process& process);
   std::optional<Answer> execute_program(Thread& thread);
   void end_family(Process& process, int status);
   void on_thread(Thread& thread);
+  void raise_signals(Thread& thread);
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
   void take_request(Process& process);
@@ -102,10 +108,11 @@ class Supervisor::Impl final : public ProcessTable {
   void on_memory_written(Process& process, std::uint64_t address, std::size_t length);
   bool alone_on_host(const Thread& thread, std::size_t host) const;
   bool someone_parked(std::size_t host) const;
+  void check_was_ours(const Process& process);
   std::string why_not_parked(Process& process);
   bool take_slice(Thread& thread);
   void ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context, std::uint32_t number,
-            std::uint64_t value);
+            std::uint64_t value, Duration call_time);
   void end_thread(Thread& thread);
   void end(Process& process);
   // supervisor_ends.cc
@@ -116,7 +123,7 @@ class Supervisor::Impl final : public ProcessTable {
   void reap(Process& process);
   void kill_all();
   void output(Process& process, int fd, std::span<const std::byte> bytes);
-  void warn(Process& process, const std::string& text);
+  void warn(Process& process, const std::string& text, bool weakens = false);
   std::string title(const Process& process) const {
     return fmt::format("{}: {} (pid {})", process.host().name, process.name(), process.pid());
   }

@@ -6,9 +6,20 @@
 #include <cstring>
 
 #include "sim/supervisor/device_files.h"
+#include "sim/supervisor/signals.h"
 #include "sim/supervisor/supervisor_impl.h"
 
 namespace verbatim::supervisor {
+
+namespace {
+
+// What a program says that its call costs, as far as it can be believed.
+Duration modelled_cost(std::int64_t ps) {
+  constexpr std::int64_t kLongest = 1'000'000'000'000;  // one second: far beyond any modelled cost
+  return Duration(std::clamp<std::int64_t>(ps, 0, kLongest));
+}
+
+}  // namespace
 
 void Supervisor::Impl::take_request(Process& process) {
   token_.handed_over();
@@ -45,6 +56,7 @@ bool Supervisor::Impl::wait_for_message(Process& process) {
     case TokenWait::Result::kDied:
       if (running_ == nullptr) {
         end(process);
+        check_was_ours(process);
       } else if (take_slice(*running_)) {
         running_->call().request = protocol::Request::kNone;
         died_ = running_;
@@ -59,6 +71,15 @@ bool Supervisor::Impl::wait_for_message(Process& process) {
       return false;
   }
   return false;
+}
+
+// A program whose loader did not find a library ends before the shim's constructor runs, with 127. One that ended in
+// any other way without it has done all that it did outside of the simulation.
+void Supervisor::Impl::check_was_ours(const Process& process) {
+  constexpr int kLoaderFailed = 127;
+  const int status = process.exit_status;
+  if (process.attached || finished_ || !WIFEXITED(status) || WEXITSTATUS(status) == kLoaderFailed) return;
+  finish(Outcome::kStuck, title(process) + " ran outside of the simulation: its loader did not preload the shim");
 }
 
 std::string Supervisor::Impl::why_not_parked(Process& process) {
@@ -83,8 +104,7 @@ bool Supervisor::Impl::take_request_of(Thread& thread) {
     case protocol::Request::kSpend:
     case protocol::Request::kPoll:
     case protocol::Request::kDoorbell: {
-      constexpr std::int64_t kLongest = 1'000'000'000'000;  // one second: far beyond any modelled cost
-      cost = Duration(std::clamp<std::int64_t>(call.arguments[0], 0, kLongest));
+      cost = modelled_cost(call.arguments[0]);
       break;
     }
     case protocol::Request::kAttach:
@@ -112,6 +132,7 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
     doorbells.push_back(slot.doorbells[i]);
     const std::int64_t earliest = i == 0 ? to_ps(engine_.now()) : doorbells[i - 1].time_ps;
     sound = doorbells[i].time_ps >= earliest && doorbells[i].time_ps <= to_ps(clock);
+    doorbells[i].cost_ps = std::min(to_ps(modelled_cost(doorbells[i].cost_ps)), doorbells[i].time_ps);
   }
   if (!sound) {
     finish(Outcome::kStuck,
@@ -122,16 +143,16 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   slice_end_ = clock;
   thread.queue_doorbells(doorbells, [](Thread& ringing, const protocol::QueuedDoorbell& doorbell) {
     ringing.process().owner<Impl>().ring(ringing, doorbell.kind, doorbell.context, doorbell.number,
-                                         doorbell.value);
+                                         doorbell.value, Duration(doorbell.cost_ps));
   });
   return true;
 }
 
 void Supervisor::Impl::ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context,
-                            std::uint32_t number, std::uint64_t value) {
+                            std::uint32_t number, std::uint64_t value, Duration call_time) {
   auto& contexts = thread.process().contexts();
   if (context < 1 || context > contexts.size() || !contexts[context - 1]->open()) return;
-  contexts[context - 1]->hca().ring_doorbell(contexts[context - 1]->handle(), kind, number, value);
+  contexts[context - 1]->hca().ring_doorbell(contexts[context - 1]->handle(), kind, number, value, call_time);
 }
 
 void Supervisor::Impl::on_thread(Thread& thread) {
@@ -141,6 +162,8 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     end(process);
     return;
   }
+  if (process.stopped_by != 0) return thread.hold(std::nullopt);
+  if (const auto answer = thread.take_held_answer()) return resume(thread, *answer);
   const PendingCall& call = thread.call();
   switch (call.request) {
     case protocol::Request::kPoll:
@@ -153,7 +176,8 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     case protocol::Request::kDoorbell:
       ring(thread, static_cast<protocol::DoorbellKind>(call.arguments[1]),
            static_cast<std::uint64_t>(call.arguments[2]), static_cast<std::uint32_t>(call.arguments[3]),
-           static_cast<std::uint64_t>(call.arguments[4]));
+           static_cast<std::uint64_t>(call.arguments[4]),
+           std::min(modelled_cost(call.arguments[0]), engine_.now() - Instant{}));
       resume(thread, {});
       return;
     case protocol::Request::kCommand:
@@ -167,7 +191,9 @@ void Supervisor::Impl::on_thread(Thread& thread) {
         if (const auto answer = execute_program(thread)) resume(thread, *answer);
         return;
       }
-      if (const Kernel::Outcome answer = kernel_.execute(thread)) resume(thread, *answer);
+      if (call.number == SYS_exit_group || call.number == SYS_exit) return_stack(process);
+      if (const Kernel::Outcome answer = kernel_.execute(thread); answer && process.alive)
+        resume(thread, *answer);
       return;
     case protocol::Request::kRefused:
       resume(thread, kernel_.refuse(thread));
@@ -178,6 +204,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       resume(thread, {});
       return;
     case protocol::Request::kFault:
+      kernel_.release_robust_locks(process);
       warn(process, fmt::format("died of signal {} ({}) at address {:#x}", call.arguments[0],
                                 strsignal(static_cast<int>(call.arguments[0])), call.arguments[1]));
       resume(thread, {});
@@ -189,18 +216,37 @@ void Supervisor::Impl::on_thread(Thread& thread) {
          title(process) + " overwrote the memory it shares with the simulator; it was stopped");
 }
 
+// Signals go into the slot. One that ends the process takes effect as soon as the thread has the token.
+void Supervisor::Impl::raise_signals(Thread& thread) {
+  Process& process = thread.process();
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  slot.raised_count = 0;
+  for (const QueuedSignal& queued : take_signals(thread)) {
+    const SignalOrigin& origin = queued.origin;
+    slot.raised[slot.raised_count++] = {queued.signal,
+                                        origin.code,
+                                        origin.sender,
+                                        origin.status,
+                                        origin.value,
+                                        origin.timer,
+                                        origin.overrun,
+                                        queued.to_thread ? 1u : 0u,
+                                        0};
+    if (is_deadly(process, queued.signal) && !is_masked(thread, queued.signal))
+      kernel_.release_robust_locks(process);
+  }
+}
+
 void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   Process& process = thread.process();
+  if (process.stopped_by != 0) return thread.hold(answer);
   protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   slot.result = answer.result;
   slot.action = answer.action;
   slot.action_arguments[0] = answer.arguments[0];
   slot.action_arguments[1] = answer.arguments[1];
   slot.clock_ps = to_ps(engine_.now());
-  slot.raise_signals = thread.take_signals();
-  slot.raise_code = thread.origin().code;
-  slot.raise_sender = thread.origin().sender;
-  slot.raise_status = thread.origin().status;
+  raise_signals(thread);
   slot.doorbell_count = 0;
   granted_ = engine_.now();
   if (options_.mode == Mode::kSlices && !someone_parked(process.host_index())) {

@@ -64,10 +64,12 @@ class TcpStream {
  public:
   enum class Kind : std::uint8_t { kSyn, kSynAck, kAck, kData, kFin, kReset };
   static constexpr std::size_t kWindow = 256 * 1024;
+  static constexpr std::uint32_t kSegmentBytes = 1448;  // MSS of Ethernet with time stamps
 
   TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId source);
 
   // Bytes that may be sent now.
+  std::size_t outstanding() const { return outstanding_; }
   std::size_t room() const { return kWindow - std::min(outstanding_, kWindow); }
   void send(Kind kind, std::vector<std::byte> bytes = {}, int error = 0, Duration extra = Duration::zero());
   // The receiver has taken `bytes` out of its buffer: the sender learns it one latency later.
@@ -163,6 +165,7 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   std::size_t readable_bytes() const override { return received_.size(); }
   int set_option(int level, int option, int value) override;
   int get_option(int level, int option, int* value) const override;
+  std::vector<std::byte> structured_option(int level, int option) const override;
   int take_error() override;
 
   State state() const { return state_; }
@@ -187,7 +190,7 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   int bind_to(Endpoint local);
   // Starts connecting; -EINPROGRESS until the handshake is over.
   int start(const Endpoint& remote);
-  TcpStream& outgoing();
+  TcpStream& outgoing() const;
   TcpStream& incoming();
 
   TcpNetwork& network_;

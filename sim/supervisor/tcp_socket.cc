@@ -26,7 +26,7 @@ TcpSocket::TcpSocket(TcpNetwork& network, std::size_t host, int family,
 
 TcpSocket::~TcpSocket() { on_last_close(); }
 
-TcpStream& TcpSocket::outgoing() {
+TcpStream& TcpSocket::outgoing() const {
   return connection_->stream(is_server_ ? TcpConnection::kToClient : TcpConnection::kToServer);
 }
 TcpStream& TcpSocket::incoming() {
@@ -101,7 +101,7 @@ int TcpSocket::listen(Process&, int backlog) {
   const TcpSocket* other = network_.listener(host_, local_);
   if (other != nullptr && other != this && other->local() == local_) return -EADDRINUSE;
   state_ = State::kListening;
-  backlog_ = std::max(backlog, 0) + 1;  // as Linux counts
+  backlog_ = std::clamp(backlog, 0, kLongestBacklog) + 1;  // as Linux counts
   return 0;
 }
 
@@ -208,13 +208,45 @@ int TcpSocket::get_option(int level, int option, int* value) const {
   if (level == IPPROTO_IPV6 && option == IPV6_V6ONLY && family() == AF_INET6) {
     *value = v6_only_;
   } else if (level == IPPROTO_TCP && option == TCP_MAXSEG) {
-    *value = 1448;
+    *value = TcpStream::kSegmentBytes;
   } else if (level == IPPROTO_TCP && option == TCP_NODELAY) {
     *value = no_delay_;
   } else {
     return -ENOPROTOOPT;
   }
   return 0;
+}
+
+std::vector<std::byte> TcpSocket::structured_option(int level, int option) const {
+  const auto bytes_of = [](const auto& value) {
+    const auto raw = std::as_bytes(std::span(&value, 1));
+    return std::vector<std::byte>(raw.begin(), raw.end());
+  };
+  if (level != IPPROTO_TCP) return {};
+  if (option == TCP_CONGESTION) {
+    constexpr char kName[16] = "cubic";  // Linux's default; nothing here is ever congested
+    return bytes_of(kName);
+  }
+  if (option != TCP_INFO) return {};
+  tcp_info info{};
+  info.tcpi_state = TCP_CLOSE;
+  if (state_ == State::kListening) info.tcpi_state = TCP_LISTEN;
+  if (state_ == State::kConnecting) info.tcpi_state = TCP_SYN_SENT;
+  if (state_ == State::kConnected) info.tcpi_state = fin_received_ ? TCP_CLOSE_WAIT : TCP_ESTABLISHED;
+  info.tcpi_snd_mss = info.tcpi_rcv_mss = info.tcpi_advmss = TcpStream::kSegmentBytes;
+  info.tcpi_pmtu = 1500;
+  info.tcpi_rcv_space = TcpStream::kWindow;
+  info.tcpi_snd_ssthresh = info.tcpi_rcv_ssthresh = 0x7fffffff;
+  info.tcpi_snd_cwnd = TcpStream::kWindow / TcpStream::kSegmentBytes;
+  if (connection_ != nullptr) {
+    const auto latency_us = static_cast<std::uint32_t>(to_ps(connection_->latency()) / 1'000'000);
+    info.tcpi_rtt = info.tcpi_rcv_rtt = 2 * latency_us;
+    info.tcpi_rto = 200'000;  // Linux's least
+    const std::size_t segments =
+        (outgoing().outstanding() + TcpStream::kSegmentBytes - 1) / TcpStream::kSegmentBytes;
+    info.tcpi_unacked = static_cast<std::uint32_t>(segments);
+  }
+  return bytes_of(info);
 }
 
 IoResult TcpSocket::receive(std::size_t limit, bool peek, IncomingMessage& message) {

@@ -76,32 +76,29 @@ void Thread::wake() {
   if (!timer_.scheduled() || timer_.when() > when) timer_.reschedule_at(when);
 }
 
-void Thread::interrupt(int signal) {
-  if (std::find(signals_.begin(), signals_.end(), signal) == signals_.end()) signals_.push_back(signal);
+void Thread::interrupt(const QueuedSignal& signal) {
+  signals_.push(signal);
   wake();
 }
 
 void Thread::await_signals(std::uint64_t set) {
   awaited_ = set;
-  for (auto it = masked_.begin(); it != masked_.end();) {
-    const bool awaited = (set >> (*it - 1) & 1) != 0;
-    if (awaited) signals_.push_back(*it);
-    it = awaited ? masked_.erase(it) : std::next(it);
-  }
+  while (const auto signal = masked_.take(set)) signals_.push(*signal);
 }
 
-void Thread::add_masked(int signal) {
-  if ((awaited_ >> (signal - 1) & 1) != 0) return interrupt(signal);
-  if (std::find(masked_.begin(), masked_.end(), signal) == masked_.end()) masked_.push_back(signal);
+void Thread::add_masked(const QueuedSignal& signal) {
+  awaits(signal.signal) ? interrupt(signal) : masked_.push(signal);
 }
 
-std::uint64_t Thread::take_signals() {
-  std::uint64_t taken = 0;
-  for (const int signal : signals_) taken |= 1ull << (signal - 1);
-  for (const int signal : masked_) taken |= 1ull << (signal - 1);
-  signals_.clear();
-  masked_.clear();
-  return taken;
+void Thread::hold(std::optional<Answer> answer) {
+  held_ = true;
+  held_answer_ = answer;
+}
+
+void Thread::go_on(Instant when) {
+  if (!std::exchange(held_, false)) return;
+  if (state_ == State::kDead) return;
+  timer_.reschedule_at(when);
 }
 
 void Thread::stop_waiting() {

@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
+#include "sim/supervisor/signal_queue.h"
 #include "sim/supervisor/virtual_file.h"
 #include "verbs_shim/protocol/region.h"
 
@@ -37,13 +40,6 @@ struct Answer {
   std::int64_t result = 0;
   protocol::Action action = protocol::Action::kReturn;
   std::int64_t arguments[2] = {0, 0};
-};
-
-// What a handler is told about where its signal comes from (siginfo_t).
-struct SignalOrigin {
-  std::int32_t code = 0x80;  // SI_KERNEL
-  std::uint32_t sender = 0;
-  std::int32_t status = 0;
 };
 
 class Thread {
@@ -106,18 +102,23 @@ class Thread {
   void die();
 
   // A signal waits for the thread: a blocked call is tried once more and then gives up.
-  void interrupt(int signal);
+  void interrupt(const QueuedSignal& signal);
   // A signal that the thread has masked: Linux keeps it until it is unmasked, and no call is interrupted.
-  void add_masked(int signal);
-  // Of the signals that wait; several at once share the last one's.
-  void set_origin(const SignalOrigin& origin) { origin_ = origin; }
-  const SignalOrigin& origin() const { return origin_; }
-  // The signals to deliver with the next token, bit n - 1 for signal n; they are taken.
-  std::uint64_t take_signals();
+  void add_masked(const QueuedSignal& signal);
+  // Those that are due with the next token, and those that the thread has masked; both belong to it alone.
+  SignalQueue& signals() { return signals_; }
+  SignalQueue& masked() { return masked_; }
   // Masked signals that interrupt the present call all the same; until the call is answered.
   void await_signals(std::uint64_t set);
+  bool awaits(int signal) const { return (awaited_ >> (signal - 1) & 1) != 0; }
   bool has_signal() const { return !signals_.empty(); }
-  int next_signal() const { return signals_.front(); }
+  int next_signal() const { return signals_.front().signal; }
+
+  // The process is stopped: what the thread was about to do is done when it is continued, with `answer` as
+  // the answer to its call, or by looking at its request.
+  void hold(std::optional<Answer> answer);
+  void go_on(Instant when);
+  std::optional<Answer> take_held_answer() { return std::exchange(held_answer_, std::nullopt); }
 
   // The virtual pid of the copy that the thread is about to make, 0: none.
   std::uint32_t copy_pid() const { return copy_pid_; }
@@ -166,10 +167,10 @@ class Thread {
   PendingCall call_;
   std::uint64_t clear_tid_ = 0;
   std::vector<VirtualFilePtr> waiting_on_;
-  std::deque<int> signals_;
-  std::deque<int> masked_;
+  SignalQueue signals_, masked_;
   std::uint64_t awaited_ = 0;
-  SignalOrigin origin_;
+  bool held_ = false;
+  std::optional<Answer> held_answer_;
   std::unique_ptr<Parked> parked_;
   std::string waits_for_;
   Instant blocked_since_{};

@@ -160,7 +160,7 @@ int UnixSocket::listen(Process& process, int backlog) {
   if (connected_) return -EINVAL;
   listening_ = true;
   credentials_.pid = static_cast<pid_t>(process.pid());
-  backlog_ = static_cast<std::size_t>(std::clamp(backlog, 0, 4096)) + 1;
+  backlog_ = static_cast<std::size_t>(std::clamp(backlog, 0, kLongestBacklog)) + 1;
   notify();
   return 0;
 }

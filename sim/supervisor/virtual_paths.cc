@@ -41,13 +41,7 @@ std::string uuid(std::uint64_t high, std::uint64_t low) {
 }
 
 std::optional<std::string> kernel_state(const std::string& path, const Process& process) {
-  if (path == "/proc/loadavg") return "0.00 0.00 0.00 1/2 " + std::to_string(process.pid()) + "\n";
   if (path == "/proc/version") return "Linux version 6.1.0-verbatim #1 SMP PREEMPT_DYNAMIC\n";
-  if (path == "/proc/stat") {
-    return "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\nintr 0\nctxt 0\nbtime 1699999000\nprocesses "
-           "1\n"
-           "procs_running 1\nprocs_blocked 0\n";
-  }
   if (path == "/proc/sys/kernel/osrelease") return "6.1.0-verbatim\n";
   // One for each host, the same in every run.
   if (path == "/proc/sys/kernel/random/boot_id") {
@@ -55,26 +49,6 @@ std::optional<std::string> kernel_state(const std::string& path, const Process& 
     const std::uint64_t high = stream.next();
     return uuid(high, stream.next());
   }
-  return std::nullopt;
-}
-
-std::optional<std::string> interface_state(const std::string& path, const HostSpec& host) {
-  static constexpr std::string_view kFolder = "/sys/class/net/";
-  if (!path.starts_with(kFolder)) return std::nullopt;
-  const std::size_t end = path.find('/', kFolder.size());
-  if (end == std::string::npos) return std::nullopt;
-  const std::string name = path.substr(kFolder.size(), end - kFolder.size()), field = path.substr(end + 1);
-  const bool loopback = name == "lo";
-  if (!loopback && name != "eth0") return std::nullopt;
-  const std::uint32_t a = host.address;
-  if (field == "address") {
-    if (loopback) return "00:00:00:00:00:00\n";
-    return fmt::format("02:00:{:02x}:{:02x}:{:02x}:{:02x}\n", a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255);
-  }
-  if (field == "mtu") return loopback ? "65536\n" : "1500\n";
-  if (field == "ifindex") return loopback ? "1\n" : "2\n";
-  if (field == "operstate") return "up\n";
-  if (field == "type") return loopback ? "772\n" : "1\n";
   return std::nullopt;
 }
 
@@ -93,9 +67,12 @@ std::optional<std::string> virtual_content(const std::string& path, const Proces
   if (path == "/etc/resolv.conf" || path == "/etc/gai.conf") return "";
   if (path == "/proc/cpuinfo") return processor(process.host());
   if (path == "/proc/sys/kernel/hostname") return process.host().name + "\n";
-  if (path == "/sys/devices/system/cpu/online" || path == "/sys/devices/system/cpu/possible") return "0\n";
-  if (auto state = kernel_state(path, process)) return state;
-  return interface_state(path, process.host());
+  return kernel_state(path, process);
+}
+
+std::string random_uuid(Rng& random) {
+  const std::uint64_t high = random.next();
+  return uuid(high, random.next());
 }
 
 void fill_random(Rng& random, std::vector<std::byte>& bytes, std::size_t count) {

@@ -1,5 +1,6 @@
-// Files that differ from host to host or from machine to machine, and so are made up: name resolution, the processor,
-// random devices. Every other path is the real file system's.
+// Files that differ from host to host or from machine to machine, and so are made up: name resolution, the
+// processor, random devices. Files of /sys and /proc are found through their trees (host_tree.h,
+// process_tree.h).
 #pragma once
 
 #include <optional>
@@ -31,6 +32,8 @@ class RandomFile final : public VirtualFile {
   Rng& random_;
 };
 
+// A new version 4 UUID and a newline.
+std::string random_uuid(Rng& random);
 void fill_random(Rng& random, std::vector<std::byte>& bytes, std::size_t count);
 
 }  // namespace verbatim::supervisor

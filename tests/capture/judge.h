@@ -13,6 +13,7 @@ struct Judged {
   int code = -1;
   std::size_t packets = 0;
   std::size_t malformed = 0;
+  std::size_t guessed = 0;  // only because tshark took payload for a protocol
   std::size_t reths = 0, aeths = 0;  // compared with the trace
   std::size_t corrupted = 0;         // by a fault, and with a wrong ICRC
   std::vector<Frame> frames;

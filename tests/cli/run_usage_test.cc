@@ -35,6 +35,17 @@ TEST(RunUsage, all_mistakes_at_once) {
   }
 }
 
+TEST(RunUsage, background_on_the_command_line) {
+  const Finished run = verbatim({"run", "--topology", kTopology, "server=sleep 100 &", "client=sleep 1"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.err.find("virtual time 1100.0"), std::string::npos) << run.err;
+  const Finished nothing_else = verbatim({"run", "--topology", kTopology, "server=sleep 100 &"});
+  EXPECT_EQ(nothing_else.code, 2);
+  EXPECT_NE(nothing_else.err.find("command line: every program is marked \"background\"; "),
+            std::string::npos)
+      << nothing_else.err;
+}
+
 TEST(RunUsage, programs_that_cannot_be_simulated_are_refused_before_anything_starts) {
   config::Folder folder;
   const std::string text = folder.write("text", "not a program\n");

@@ -22,7 +22,7 @@ void expect_complete(const Json& json, const Object& object, bool has_source, co
     const std::string key(field.key);
     const std::string at = where + "/" + key;
     if (field.kind == Kind::kIgnored || key == "name" || key == "profile") continue;
-    if (field.kind == Kind::kObjects) continue;  // arbitration tables: left out, they are those of the source
+    if (field.kind == Kind::kObjects) continue;  // tables of lanes: left out, they are those of the source
     ASSERT_TRUE(json.contains(key)) << at << " is not set";
     if (field.kind == Kind::kObject) {
       expect_complete(json[key], *field.object, json[key].contains("source"), at);
@@ -35,6 +35,7 @@ void expect_complete(const Json& json, const Object& object, bool has_source, co
 TEST(Profile, shipped_ones_set_every_parameter_and_name_its_source) {
   const std::pair<const char*, const Object*> kShipped[] = {{"edr_hca", &hca_profile_table()},
                                                             {"edr_switch", &switch_profile_table()},
+                                                            {"ethernet_switch", &switch_profile_table()},
                                                             {"cpu", &cpu_profile_table()}};
   for (const auto& [name, table] : kShipped) {
     Diagnostics diagnostics;
@@ -105,6 +106,19 @@ TEST(Profile, findings) {
 std::string switch_findings(const std::string& lanes, const std::string& arbitration) {
   return findings(R"({"profile": "switch", "name": "x", "virtual_lanes": )" + lanes + R"(, "arbitration": )" +
                   arbitration + "}");
+}
+
+TEST(Profile, lanes_of_service_levels_and_the_lifetime_of_a_switch_arrive) {
+  Diagnostics diagnostics;
+  fabric::SwitchProfile profile;
+  const auto json = parse_json(R"({"profile": "switch", "name": "x", "lifetime": "4096 ns", "sl_to_vl": [
+                                    {"level": 3, "lane": 1}, {"level": 15, "lane": 15}]})",
+                               "x.json", diagnostics);
+  ASSERT_TRUE(json);
+  check_object(*json, switch_profile_table(), &profile, "x.json", "", diagnostics);
+  EXPECT_TRUE(diagnostics.empty()) << text_of(diagnostics);
+  EXPECT_EQ(profile.lifetime, Duration(4'096'000));
+  EXPECT_EQ(profile.sl_to_vl, (std::vector<fabric::LevelMapping>{{3, 1}, {15, 15}}));
 }
 
 TEST(Profile, arbitration_tables_arrive) {

@@ -246,5 +246,95 @@ TEST(HeadLifetime, drops_what_blocks_an_output_and_stalls_its_lane) {
   EXPECT_EQ(one.port.credits(ib::VirtualLane{0}), 65536u / 64) << "the space is free again";
 }
 
+// The stall ends in the instant in which the last packet becomes ready: it waits for a lifetime of its own.
+TEST(HeadLifetime, a_stall_is_over_in_the_instant_in_which_it_ends) {
+  constexpr std::int64_t kLifetime = 4'000'000;  // whole cycles of 2500 ps
+  Simulation simulation;
+  SwitchProfile profile;
+  profile.core_clock_hz = 400'000'000;
+  profile.head_lifetime = Duration(kLifetime);
+  profile.stall_count = 1;
+  PortParams small;
+  small.input_buffer_bytes = kLeastInputBufferBytes;
+  Host one(simulation, 0), two(simulation, 1, small);
+  two.release = false;
+  Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
+  hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
+  connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+  connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  for (std::uint32_t i = 0; i < 2; ++i) one.port.send(make_packet(2, 4096, i));
+  const std::int64_t dropped = (4122 * 80 + 8 * 80 + 2499) / 2500 * 2500 + 36 * 2500 + kLifetime;
+  const std::int64_t over = dropped + 8 * kLifetime;
+  simulation.engine.run_until(at(over - 36 * 2500 - 8 * 80));
+  one.port.send(make_packet(2, 4096, 2));
+  simulation.engine.run();
+  const auto drops = simulation.trace.of(TraceEvent::kPacketDropped);
+  ASSERT_EQ(drops.size(), 2u);
+  EXPECT_EQ(drops[0].time_ps, dropped);
+  EXPECT_EQ(drops[1].time_ps, over + kLifetime);
+}
+
+// The far end never gives its buffer back: the first packet fills it, each of the others goes a lifetime after its own
+// head came in.
+TEST(SwitchLifetime, drops_what_has_been_in_the_switch_for_so_long) {
+  Simulation simulation;
+  SwitchProfile profile;
+  profile.lifetime = Duration(4'096'000);
+  PortParams small;
+  small.input_buffer_bytes = kLeastInputBufferBytes;
+  Host one(simulation, 0), two(simulation, 1, small);
+  two.release = false;
+  Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
+  hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
+  connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+  connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  for (std::uint32_t i = 0; i < 4; ++i) one.port.send(make_packet(2, 4096, i));
+  simulation.engine.run();
+  const auto drops = simulation.trace.of(TraceEvent::kPacketDropped);
+  ASSERT_EQ(drops.size(), 3u);
+  for (std::size_t i = 0; i < drops.size(); ++i) {
+    EXPECT_EQ(drops[i].time_ps, static_cast<std::int64_t>((i + 1) * 4122 + 8) * 80 + 4'096'000) << i;
+    EXPECT_EQ(drops[i].component, 4u);
+    EXPECT_EQ(drops[i].values[2], i + 1);
+    EXPECT_EQ(drops[i].values[3], static_cast<std::uint64_t>(DropReason::kSwitchLifetime));
+  }
+  simulation.engine.run_until(simulation.engine.now() + Duration(1'000'000));
+  EXPECT_EQ(one.port.credits(ib::VirtualLane{0}), 65536u / 64) << "the space is free again";
+}
+
+TEST(LaneTable, is_that_of_opensm_but_for_what_is_given) {
+  const LaneTable table({{3, 1}, {4, 15}});
+  EXPECT_EQ(table.of(ib::ServiceLevel{2}, 15), ib::VirtualLane{2});
+  EXPECT_EQ(table.of(ib::ServiceLevel{3}, 15), ib::VirtualLane{1});
+  EXPECT_EQ(table.of(ib::ServiceLevel{4}, 1), kManagementLane) << "dropped";
+  EXPECT_EQ(table.of(ib::ServiceLevel{14}, 15), ib::VirtualLane{14});
+  EXPECT_EQ(table.of(ib::ServiceLevel{14}, 4), ib::VirtualLane{2}) << "of lanes that both ends have";
+  EXPECT_EQ(table.of(ib::ServiceLevel{15}, 15), ib::VirtualLane{7});
+}
+
+TEST(LaneTable, of_a_switch_s_output_chooses_the_lane_or_drops) {
+  Simulation simulation;
+  SwitchProfile profile;
+  profile.virtual_lanes = 4;
+  profile.sl_to_vl = {{1, 3}, {2, 15}};
+  PortParams four;
+  four.virtual_lanes = 4;
+  Host one(simulation, 0, four), two(simulation, 1, four);
+  Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
+  hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
+  connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+  connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  for (std::uint8_t level = 0; level < 3; ++level) one.port.send(make_packet(2, 64, level, level));
+  simulation.engine.run();
+  EXPECT_EQ(two.numbers, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(two.kept.at(1)->lrh.lane, ib::VirtualLane{3});
+  const auto drops = simulation.trace.of(TraceEvent::kPacketDropped);
+  ASSERT_EQ(drops.size(), 1u);
+  EXPECT_EQ(drops[0].values[2], 2u);
+  EXPECT_EQ(drops[0].values[3], static_cast<std::uint64_t>(DropReason::kNoLane));
+  simulation.engine.run_until(simulation.engine.now() + Duration(1'000'000));
+  EXPECT_EQ(one.port.credits(ib::VirtualLane{2}), 65536u / 64) << "its space is free again";
+}
+
 }  // namespace
 }  // namespace verbatim::fabric

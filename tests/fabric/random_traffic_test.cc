@@ -175,7 +175,7 @@ struct Fabric {
           .push_back(packet->bth.psn.value);
       lids[to] = packet->lrh.destination.value;
       blocks[packet->bth.psn.value] = blocks_of(packet->wire_bytes());
-      lanes[packet->bth.psn.value] = packet->lrh.service_level.value % shape.lanes;
+      lanes[packet->bth.psn.value] = LaneTable({}).of(packet->lrh.service_level, shape.lanes).value;
       outgoing[from].push_back(std::move(packet));
     }
     for (const std::size_t i : order) {

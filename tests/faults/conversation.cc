@@ -31,7 +31,8 @@ std::uint8_t seed_of(std::uint8_t side, std::size_t step) {
 
 std::ostream& operator<<(std::ostream& stream, const Plan& plan) {
   stream << "max_rd_atomic " << int{plan.max_rd_atomic} << ", psn " << plan.first_psn << ", ready receives "
-         << plan.ready_receives << ", retry_cnt " << int{plan.retry_cnt}
+         << plan.ready_receives << ", retry_cnt " << int{plan.retry_cnt} << ", credits "
+         << plan.end_to_end_credits << ", freedom " << plan.freedom_seed
          << (plan.may_fail ? ", may fail" : "") << '\n';
   print(stream, "a", plan.from_a);
   print(stream, "b", plan.from_b);
@@ -50,11 +51,14 @@ test::PairOptions Conversation::options_of(const Plan& plan) {
   options.path.retry_cnt = plan.retry_cnt;
   options.path.min_rnr_timer = 1;
   options.path.sq_psn = options.path.rq_psn = plan.first_psn;
+  options.world.profile.end_to_end_credits = plan.end_to_end_credits;
+  if (plan.freedom_seed != 0) options.world.choices = &choices_;
   options.path.max_rd_atomic = options.path.max_dest_rd_atomic = plan.max_rd_atomic;
   return options;
 }
 
-Conversation::Conversation(const Plan& plan) : plan_(plan), pair_(options_of(plan)) {
+Conversation::Conversation(const Plan& plan)
+    : plan_(plan), choices_(plan.freedom_seed, test::World::component_names()), pair_(options_of(plan)) {
   for (const Loss& loss : plan_.losses) {
     Rule rule;
     rule.action = loss.action;

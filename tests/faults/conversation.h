@@ -35,6 +35,8 @@ struct Plan {
   std::uint32_t first_psn = 1000;
   std::uint32_t ready_receives = 64;  // the others are posted one by one, 200 us apart
   std::uint8_t retry_cnt = 7;
+  bool end_to_end_credits = false;
+  std::uint64_t freedom_seed = 0;  // of choices within the specification; 0: none are made
   bool may_fail = false;  // by too many losses in a row: then as the specification says, and no other way
 };
 
@@ -61,7 +63,7 @@ class Conversation {
                                  kReadFrom = 4 * kArea, kResults = 5 * kArea, kCounter = 6 * kArea,
                                  kWord = kCounter + 8, kBufferBytes = 7 * kArea;
 
-  static test::PairOptions options_of(const Plan& plan);
+  test::PairOptions options_of(const Plan& plan);
   static bool consumes(Kind kind) {
     return kind == Kind::kSend || kind == Kind::kSendImm || kind == Kind::kSendInvalidate ||
            kind == Kind::kWriteImm;
@@ -81,6 +83,7 @@ class Conversation {
                     std::uint8_t seed);
 
   const Plan plan_;
+  SeededChoices choices_;
   test::Pair pair_;
   bool has_failed_ = false;
   FaultScript script_{pair_.world.engine, pair_.world.tracer};

@@ -62,6 +62,8 @@ Plan any_plan(bool may_fail) {
   plan.max_rd_atomic = *rc::gen::element<std::uint8_t>(1, 2, 4, 16);
   plan.first_psn = *rc::gen::element<std::uint32_t>(1000, 0xffffff, 0xfffff0, 0x7fffff);
   plan.ready_receives = *rc::gen::element<std::uint32_t>(64, 64, 0, 3);
+  plan.end_to_end_credits = *rc::gen::arbitrary<bool>();
+  plan.freedom_seed = *rc::gen::element<std::uint64_t>(0, 0, *rc::gen::inRange<std::uint64_t>(1, 1'000'000));
   return plan;
 }
 

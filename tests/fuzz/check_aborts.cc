@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-extern "C" [[noreturn]] void _Exit(int code) {
+extern "C" __attribute__((__noreturn__)) void _Exit(int code) {
   constexpr int kInternalError = 70;
   if (code == kInternalError) std::abort();
   syscall(SYS_exit_group, code);

@@ -73,6 +73,7 @@ struct WorldOptions {
   bool connected = true;
   Choices* choices = nullptr;  // null: the defaults
   bool roce = false;  // the GID of LID n ends with n, and so does its MAC address
+  std::vector<std::vector<std::uint16_t>> pkeys;  // of client and server; empty: the default partition
 };
 
 struct PathOptions {
@@ -82,7 +83,9 @@ struct PathOptions {
   std::uint32_t sq_psn = 1000, rq_psn = 1000;
   std::uint8_t max_rd_atomic = 16, max_dest_rd_atomic = 16;
   std::uint32_t qkey = 0x11111111;
+  std::uint16_t pkey_index = 0;
   bool is_global = false;
+  std::uint8_t service_level = 0;
 };
 
 struct PairOptions {
@@ -113,16 +116,14 @@ struct Filter final : fabric::PacketSink {
 
 // Two adapters ("client" LID 1, "server" LID 2), joined by a cable or by a switch.
 struct World {
-  explicit World(const WorldOptions& options = {})
-      : options(options),
-        components(
-            {"client/hca", "client/p1", "server/hca", "server/p1", "switch", "switch/p1", "switch/p2"}) {
+  explicit World(const WorldOptions& options = {}) : options(options), components(component_names()) {
     if (options.record) tracer.add(trace);
     client = make("client", 1);
     server = make("server", 2);
     fabric::PortParams params;
     params.input_buffer_bytes = options.profile.receive_buffer_bytes;
     params.virtual_lanes = options.profile.virtual_lanes;
+    params.sl_to_vl = options.profile.sl_to_vl;
     const fabric::PortNumber one{1};
     client_port =
         std::make_unique<fabric::Port>(engine, tracer, components.id("client/p1"), one, params, to_client);
@@ -150,12 +151,17 @@ struct World {
     }
   }
 
+  static std::vector<std::string> component_names() {
+    return {"client/hca", "client/p1", "server/hca", "server/p1", "switch", "switch/p1", "switch/p2"};
+  }
+
   std::unique_ptr<hca::Hca> make(const std::string& name, std::uint16_t lid) {
     hca::PortAddress address;
     address.lid = ib::Lid{lid};
     address.sm_lid = ib::Lid{1};
     address.gids.emplace_back().raw[15] = static_cast<std::uint8_t>(lid);
     address.node_guid = lid;
+    if (!options.pkeys.empty()) address.pkeys = options.pkeys[lid - 1];
     if (options.roce) {
       address.roce = true;
       address.mac = ib::MacAddress{lid};
@@ -366,6 +372,7 @@ class Program final : public hca::EventListener {
     attributes.port_num = 1;
     attributes.qp_access_flags = path.access;
     attributes.qkey = path.qkey;
+    attributes.pkey_index = path.pkey_index;
     if (is_datagram(qp)) {
       return modify(qp, ib::kQpState | ib::kQpPkeyIndex | ib::kQpPort | ib::kQpQkey, attributes);
     }
@@ -376,6 +383,7 @@ class Program final : public hca::EventListener {
     attributes.qp_state = static_cast<std::uint32_t>(ib::QpState::kRtr);
     attributes.path.dlid = peer_lid;
     attributes.path.port = 1;
+    attributes.path.service_level = path.service_level;
     attributes.path.is_global = path.is_global ? 1 : 0;
     if (path.is_global) attributes.path.dgid[15] = static_cast<std::uint8_t>(peer_lid);
     attributes.path_mtu = path.mtu;

@@ -5,13 +5,13 @@
 
 #include <set>
 
+#include "sim/core/rng.h"
 #include "tests/hca/driver.h"
 
 namespace verbatim::test {
 namespace {
 
-const std::vector<std::string> kComponents = {"client/hca", "client/p1", "server/hca", "server/p1",
-                                              "switch",     "switch/p1", "switch/p2"};
+const std::vector<std::string> kComponents = World::component_names();
 
 // Chooses as told at the sites named, and the default elsewhere.
 struct ScriptedChoices final : Choices {
@@ -189,6 +189,84 @@ TEST(Freedom, the_ack_timer_runs_for_up_to_four_times_its_setting) {
     const Duration expected(std::int64_t{4'096'000} * 1024 * (answer + 1));
     EXPECT_GE(period, expected);
     EXPECT_LT(period, expected + Duration(5'000'000));
+  }
+}
+
+// IBA 9.7.5.1.2: one acknowledgement for several requests, whether by choice or because the adapter is made
+// so.
+TEST(Freedom, acknowledgements_that_wait_behind_each_other_may_become_one) {
+  constexpr std::uint64_t kRequests = 30;
+  const auto acknowledgements = [&](Choices& choices, bool by_profile) {
+    PairOptions options = options_with(choices);
+    options.world.profile.acknowledge = {400, 1};  // a microsecond: many wait at a time
+    options.world.profile.coalesce_acknowledgements = by_profile;
+    Pair pair(options);
+    for (std::uint64_t i = 0; i < kRequests; ++i) {
+      SendRequest request{.wr_id = i, .opcode = WqeOpcode::kRdmaWrite, .sges = {pair.a.sge(0, 64)}};
+      request.remote_va = Program::kBuffer;
+      request.rkey = pair.b.mr.rkey;
+      pair.a.program.post_send(pair.a.qp, request);
+    }
+    pair.world.run();
+    const auto sent = pair.a.program.drain(pair.a.send_cq);
+    EXPECT_EQ(sent.size(), kRequests);
+    for (std::uint64_t i = 0; i < sent.size(); ++i) EXPECT_EQ(sent[i].wr_id, i);
+    EXPECT_EQ(pair.world.trace.count(TraceEvent::kRetransmission), 0u);
+    EXPECT_EQ(pair.world.trace.all(TraceEvent::kAckSent).back().values[1], 1000 + kRequests - 1);
+    return pair.world.trace.count(TraceEvent::kAckSent);
+  };
+  DefaultChoices defaults;
+  ScriptedChoices coalescing;
+  coalescing.answers["ack-coalescing"] = 1;
+  EXPECT_EQ(acknowledgements(defaults, false), kRequests);
+  EXPECT_LT(acknowledgements(coalescing, false), kRequests / 2);
+  EXPECT_EQ(acknowledgements(defaults, true), acknowledgements(coalescing, false));
+  std::set<std::size_t> counts;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SeededChoices choices(seed, kComponents);
+    counts.insert(acknowledgements(choices, false));
+  }
+  EXPECT_GT(counts.size(), 5u);
+}
+
+// A negative acknowledgement is never left out, and what it acknowledges is complete.
+TEST(Freedom, a_refusal_behind_acknowledgements_stands_for_them) {
+  ScriptedChoices coalescing;
+  coalescing.answers["ack-coalescing"] = 1;
+  PairOptions options = options_with(coalescing);
+  options.world.profile.acknowledge = {400, 1};
+  Pair pair(options);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    SendRequest request{.wr_id = i, .opcode = WqeOpcode::kRdmaWrite, .sges = {pair.a.sge(0, 64)}};
+    request.remote_va = Program::kBuffer;
+    request.rkey = i == 7 ? 0 : pair.b.mr.rkey;
+    pair.a.program.post_send(pair.a.qp, request);
+  }
+  pair.world.run();
+  const auto sent = pair.a.program.drain(pair.a.send_cq);
+  ASSERT_EQ(sent.size(), 10u);
+  for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(sent[i].status, 0u) << i;
+  EXPECT_EQ(sent[7].status, static_cast<std::uint8_t>(ib::WcStatus::kRemoteAccessError));
+}
+
+// The answers that are left out while others are lost are no answers that anybody needs.
+TEST(Freedom, coalescing_and_loss_together_lose_no_completion) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    SeededChoices choices(seed, kComponents);
+    PairOptions options = options_with(choices);
+    options.path.timeout = 8;
+    Pair pair(options);
+    Rng rng(seed, "test/loss");
+    pair.world.to_server.keep = pair.world.to_client.keep = [&](ib::Packet&) { return !rng.chance(1, 12); };
+    post_everything(pair);
+    pair.world.run();
+    const auto sent = pair.a.program.drain(pair.a.send_cq);
+    ASSERT_EQ(sent.size(), std::size(kLengths) * 4);
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+      EXPECT_EQ(sent[i].wr_id, i);
+      EXPECT_EQ(sent[i].status, 0u);
+    }
   }
 }
 

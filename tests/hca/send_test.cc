@@ -1,6 +1,7 @@
 // RC SEND from post to completion on both sides.
 #include <gtest/gtest.h>
 
+#include "sim/ib/drop_reason.h"
 #include "tests/hca/driver.h"
 
 namespace verbatim::test {
@@ -167,6 +168,31 @@ TEST(SendTest, both_directions_and_loopback_at_once) {
   EXPECT_TRUE(pair.b.equals(20000, 9000, 1));
   EXPECT_TRUE(a.equals(40000, 9000, 1));
   EXPECT_EQ(a.program.drain(cq).size(), 2u);
+}
+
+TEST(SendTest, a_service_level_without_a_lane_leads_nowhere) {
+  PairOptions options;
+  options.world.profile.virtual_lanes = 4;
+  options.world.profile.sl_to_vl = {{4, 3}, {5, 15}};
+  options.path.retry_cnt = 0;
+  options.path.timeout = 8;
+  for (const std::uint8_t level : {4, 5}) {
+    options.path.service_level = level;
+    Pair pair(options);
+    ASSERT_TRUE(pair.ready);
+    pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 64)});
+    pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 64)}});
+    pair.world.run();
+    const auto sent = pair.a.program.drain(pair.a.send_cq);
+    ASSERT_EQ(sent.size(), 1u);
+    const ib::WcStatus expected = level == 4 ? ib::WcStatus::kSuccess : ib::WcStatus::kRetryExceeded;
+    EXPECT_EQ(sent[0].status, static_cast<std::uint8_t>(expected));
+    const auto drops = pair.world.trace.all(TraceEvent::kPacketDropped);
+    ASSERT_EQ(drops.size(), level == 4 ? 0u : 1u);
+    if (level == 5) {
+      EXPECT_EQ(drops[0].values[3], static_cast<std::uint64_t>(ib::DropReason::kNoLane));
+    }
+  }
 }
 
 TEST(SendTest, a_buffer_changed_after_the_post_is_sent_as_it_is_at_the_gather) {

@@ -132,9 +132,47 @@ TEST(Simulated, refused_calls_are_named) {
        {"io_uring_setup", "inotify_init1", "shmget", "system call 9999", "system call 511"}) {
     expected.push_back(std::string("server: refused (pid 1000): ") + name +
                        " is not simulated; the program got ENOSYS");
+    const bool known = std::string(name).find("system call") == std::string::npos;
+    if (known) expected.back() += " (with --strict=warn it would reach the machine's own kernel)";
   }
   EXPECT_EQ(run.report["warnings"], nlohmann::json(expected)) << "each once, in order";
   for (const std::string& warning : expected) EXPECT_NE(run.err.find(warning), std::string::npos) << run.err;
+}
+
+// --strict=warn: what is not simulated reaches the machine's own kernel, and the run says that it is weak and
+// by what.
+TEST(Simulated, unknown_calls_can_be_let_through) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of("refused")};
+  request.options = {"--strict=warn"};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_NE(run.output("server").find("inotify_init1: success\n"), std::string::npos) << run.story();
+  EXPECT_NE(run.output("server").find("9999: ENOSYS\n"), std::string::npos);
+  EXPECT_EQ(run.report["determinism"], "weak");
+  ASSERT_EQ(run.report["weak"].size(), 3u) << run.report["weak"];
+  EXPECT_EQ(
+      run.report["weak"][1],
+      "server: refused (pid 1000): inotify_init1 is not simulated; it reached the machine's own kernel");
+  EXPECT_NE(run.err.find("weak"), std::string::npos) << run.err;
+}
+
+// Names come in order whatever order the file system keeps them in.
+TEST(Simulated, folders_are_told_in_order) {
+  const support::TemporaryFolder folder;
+  std::string expected;
+  for (const int i : {7, 3, 9, 1, 0, 8, 2, 6, 5, 4}) {
+    std::fclose(std::fopen((folder.path() + "/name" + std::to_string(i)).c_str(), "w"));
+  }
+  for (int i = 0; i < 10; ++i) expected += "name" + std::to_string(i) + "\n";
+  const RunReport run = support::run({.commands = {"server=ls -U " + support::quoted(folder.path())}});
+  EXPECT_EQ(run.output("server"), expected) << run.story();
+}
+
+TEST(Simulated, a_stopped_program_that_nobody_continues_is_a_deadlock) {
+  const RunReport run = support::run({.commands = {"server=sh -c 'kill -STOP $$'"}});
+  EXPECT_EQ(run.code, 3) << run.story();
+  EXPECT_NE(run.err.find("is stopped by signal 19 and nobody continues it"), std::string::npos) << run.err;
 }
 
 TEST(Simulated, time_passes_only_as_asked) {

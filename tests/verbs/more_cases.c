@@ -176,7 +176,7 @@ static void modifications(void) {
   options.b_stops_at = -1;
   connect_ends();
   SAY_ERROR(try_modify(b.qp, IBV_QPS_INIT, to_init, &attributes));
-  attributes = (struct ibv_qp_attr){.port_num = 1, .pkey_index = 100};
+  attributes = (struct ibv_qp_attr){.port_num = 1, .pkey_index = 128};
   SAY_ERROR(try_modify(b.qp, IBV_QPS_INIT, to_init, &attributes));
   SAY_ERROR(to_state(&b, IBV_QPS_ERR));
   SAY_ERROR(to_state(&b, IBV_QPS_RTR));

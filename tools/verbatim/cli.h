@@ -33,9 +33,12 @@ struct RunOptions {
   std::string trace;
   std::vector<std::string> faults;  // each one fault of a scenario, as JSON
   std::string pcap;
+  std::string
+      explain_latency;  // a file; "-": latency.txt and latency.json in --out, else standard error; empty: no
   std::string log = "warn";
   int core = -1;
   bool call_by_call = false;
+  std::string strict = "refuse";  // what is not simulated: "refuse", or "warn" and let it through
   int poke_period_us = 0;  // of tests: wall time, without influence on results; 0: the supervisor's choice
   bool quiet = false;
   bool verify = false;

@@ -102,6 +102,16 @@ void print_routes(const config::TopologySpec& topology, const subnet::Plan& plan
   if (n * (n - 1) > shown) std::printf("  … and %zu more\n", n * (n - 1) - shown);
 }
 
+std::string pkeys_text(const std::vector<std::uint16_t>& table) {
+  std::string text;
+  for (const std::uint16_t pkey : table) {
+    char one[8];
+    std::snprintf(one, sizeof(one), "0x%04x", pkey);
+    text += (text.empty() ? "" : " ") + std::string(one);
+  }
+  return text.empty() ? "none" : text;
+}
+
 }  // namespace
 
 int describe(const std::string& path) {
@@ -118,6 +128,7 @@ int describe(const std::string& path) {
               counted(topology->links.size(), "link", "links").c_str());
   if (!topology->description.empty()) std::printf("%s\n", topology->description.c_str());
 
+  const auto pkey_tables = config::pkey_tables_of(*topology);
   std::printf("Hosts\n");
   Table hosts;
   for (std::size_t i = 0; i < topology->hosts.size(); ++i) {
@@ -127,6 +138,7 @@ int describe(const std::string& path) {
     row.push_back(topology->is_roce() ? "MAC " + mac_text(port.mac)
                                       : "LID " + std::to_string(port.lid.value));
     for (const ib::Gid& gid : config::gids_of(*topology, plan, i)) row.push_back("GID " + gid_text(gid));
+    if (!topology->partitions.empty()) row.push_back("P_Keys " + pkeys_text(pkey_tables[i]));
     row.push_back("hca " + host.hca_profile.name);
     row.push_back("cpu " + host.cpu_profile.name);
     hosts.row(row);

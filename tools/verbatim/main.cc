@@ -25,7 +25,9 @@ void add_run(CLI::App& app, RunOptions& options) {
                                       "  verbatim run [OPTIONS] SCENARIO.json\n"
                                       "  verbatim run [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
   verb->footer(kFooter);
-  verb->add_option("what", options.arguments, "a scenario file, or HOST=COMMAND once for each program");
+  verb->add_option("what", options.arguments,
+                   "a scenario file, or HOST=COMMAND once for each program; with \" &\" at its end it is "
+                   "ended when the others have ended");
   verb->add_option("--topology", options.topology, "topology file, for the form HOST=COMMAND");
   verb->add_option("--stagger", options.stagger,
                    "virtual time between the starts of programs given as HOST=COMMAND")
@@ -52,6 +54,10 @@ void add_run(CLI::App& app, RunOptions& options) {
                    "a fault as in a scenario's \"faults\", JSON; once for each")
       ->allow_extra_args(false);
   verb->add_option("--pcap", options.pcap, "write the packets at both ends of every cable to this file (pcapng)");
+  verb->add_flag(
+      "--explain-latency{-}", options.explain_latency,
+      "tell where the time of every message went, from post to completion: a table for each size, in this "
+      "file (--explain-latency=FILE; JSON when its name ends so), in --out, or on standard error");
   verb->add_flag("--verify", options.verify, "run twice and name the first difference");
   verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");
   verb->add_option("--log", options.log, "log level: trace, debug, info, warn, error, off")
@@ -59,6 +65,12 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->capture_default_str();
   verb->add_flag("--call-by-call", options.call_by_call,
                  "hand every intercepted call over: slow, the oracle that the default must agree with");
+  verb->add_option("--strict", options.strict,
+                   "system calls that are not simulated: refuse them, or warn and let them reach the "
+                   "machine, which makes "
+                   "the run weak: it need not repeat")
+      ->check(CLI::IsMember({"refuse", "warn"}))
+      ->capture_default_str();
   verb->add_option("--core", options.core,
                    "processor that everything runs on (default: the first allowed one)")
       ->check(CLI::Range(0, 1 << 16));

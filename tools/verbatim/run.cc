@@ -16,7 +16,8 @@ namespace verbatim::cli {
 
 namespace {
 
-// "server=ibv_rc_pingpong -c": the n-th starts n staggers after the first.
+// "server=ibv_rc_pingpong -c": the n-th starts n staggers after the first. "server=qperf &" runs in the
+// background.
 void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
                     config::Diagnostics& diagnostics) {
   std::string problem, hint;
@@ -37,7 +38,10 @@ void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
     config::ProgramSpec program;
     program.host = argument.substr(0, equals);
     program.start = Duration(*stagger * static_cast<std::int64_t>(scenario.programs.size()));
-    const auto words = config::split_words(argument.substr(equals + 1), &problem);
+    std::string_view command = std::string_view(argument).substr(equals + 1);
+    program.background = command.ends_with(" &");
+    if (program.background) command.remove_suffix(2);
+    const auto words = config::split_words(std::string(command), &problem);
     if (!words) {
       diagnostics.add("command line", "", config::in_quotes(argument) + ": " + problem,
                       "quote it inside the command");
@@ -63,6 +67,7 @@ void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
     }
     scenario.programs.push_back(std::move(program));
   }
+  config::check_foreground(scenario, "command line", "", diagnostics);
 }
 
 // A duration above zero; nothing when none was given or it is a finding.
@@ -97,8 +102,8 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
     return std::nullopt;
   }
   if (options.seed) diagnostics.add("--seeds", "", "cannot be used with --seed", "leave one of them out");
-  for (const auto& [name, file] :
-       {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap)}) {
+  for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap),
+                                   std::pair("--explain-latency", &options.explain_latency)}) {
     if (file->empty()) continue;
     diagnostics.add("--seeds", "", std::string("cannot be used with ") + name,
                     std::string("repeat the seed in question with --seed and ") + name);

@@ -10,11 +10,14 @@
 #include <utility>
 
 #include "sim/config/simulation.h"
+#include "sim/ib/wire.h"
 #include "sim/observe/counters.h"
 #include "sim/observe/digest_sink.h"
+#include "sim/observe/latency_explainer.h"
 #include "sim/observe/pcap_sink.h"
 #include "sim/observe/recorder.h"
 #include "sim/observe/text_trace_sink.h"
+#include "tools/verbatim/explanation.h"
 #include "tools/verbatim/report.h"
 #include "tools/verbatim/run_plan.h"
 
@@ -22,7 +25,19 @@ namespace verbatim::cli {
 
 namespace {
 
-std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
+// What the port's own registers would hold: IBA 16.1.3.5 counts in words and leaves the VCRC out.
+supervisor::PortCounters counters_of(const observe::Counters::Component& counted) {
+  supervisor::PortCounters counters;
+  counters.packets_transmitted = counted.packets_transmitted;
+  counters.packets_received = counted.packets_received;
+  counters.words_transmitted = (counted.bytes_transmitted - ib::kVcrcBytes * counted.packets_transmitted) / 4;
+  counters.words_received = (counted.bytes_received - ib::kVcrcBytes * counted.packets_received) / 4;
+  counters.packets_discarded = counted.packets_dropped;
+  return counters;
+}
+
+std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation,
+                                             const observe::Counters& counted) {
   std::vector<supervisor::HostSpec> hosts;
   for (std::size_t i = 0; i < simulation.topology().hosts.size(); ++i) {
     const config::HostSpec& spec = simulation.topology().hosts[i];
@@ -33,6 +48,9 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
     host.devices = {&simulation.hca(i)};
     host.costs = spec.cpu_profile.costs;
     host.timestamp_counter_hz = spec.cpu_profile.timestamp_counter_hz;
+    host.port_counters = [&counted, port = simulation.host_port(i).id()](std::size_t) {
+      return counters_of(counted.of(port));
+    };
     hosts.push_back(std::move(host));
   }
   return hosts;
@@ -85,14 +103,46 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
+// Where the tables of --explain-latency go.
+class Explanation {
+ public:
+  // A sentence when a file cannot be opened.
+  std::string open(const RunOptions& options) {
+    if (options.explain_latency != "-") {
+      (options.explain_latency.ends_with(".json") ? has_json_ : has_text_) = true;
+      return (has_json_ ? json_ : text_).open(options.explain_latency);
+    }
+    has_text_ = true;
+    if (options.out.empty()) return "";
+    has_json_ = true;
+    const std::string failure = text_.open(options.out + "/latency.txt");
+    return failure.empty() ? json_.open(options.out + "/latency.json") : failure;
+  }
+  // A sentence for each file that could not be written.
+  std::vector<std::string> write(const observe::LatencyExplainer& explainer,
+                                 const ComponentTable& components) {
+    if (has_text_) std::fputs(explainer.text().c_str(), text_.get() != nullptr ? text_.get() : stderr);
+    if (has_json_) std::fputs(explanation_json(explainer, components).c_str(), json_.get());
+    std::vector<std::string> failures = {text_.close(), json_.close()};
+    std::erase(failures, "");
+    return failures;
+  }
+
+ private:
+  OutputFile text_, json_;
+  bool has_text_ = false, has_json_ = false;
+};
+
 // Observers of one run. They are added before anything is recorded.
 struct Observers {
   observe::DigestSink digest;
   observe::Counters counters;
   OutputFile trace_file, pcap_file;
+  Explanation explanation;
   std::optional<observe::TextTraceSink> text;
   std::optional<observe::PcapSink> pcap;
   std::optional<observe::Recorder> recorder;
+  std::optional<observe::LatencyExplainer> explainer;
 
   explicit Observers(std::size_t components) : counters(components) {}
 
@@ -109,13 +159,18 @@ struct Observers {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
       tracer.add(pcap.emplace(pcap_file.get(), link_ends(simulation), "verbatim " VERBATIM_VERSION));
     }
+    if (!options.explain_latency.empty()) {
+      if (std::string failure = explanation.open(options); !failure.empty()) return failure;
+      tracer.add(explainer.emplace(simulation.components(), trace_file.get()));
+    }
     if (options.record_fd >= 0) tracer.add(recorder.emplace(options.record_fd));
     return "";
   }
 
   // A sentence for each file that could not be written.
-  std::vector<std::string> finish() {
+  std::vector<std::string> finish(const ComponentTable& components) {
     std::vector<std::string> failures;
+    if (explainer) failures = explanation.write(*explainer, components);
     if (pcap) pcap->flush();
     if (recorder && !recorder->flush())
       failures.push_back("the record of the run could not be written completely");
@@ -188,6 +243,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   supervisor_options.seed = seed;
   supervisor_options.core = options.core;
   if (options.poke_period_us != 0) supervisor_options.poke_period_us = options.poke_period_us;
+  supervisor_options.lets_unknown_calls_through = options.strict == "warn";
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
@@ -203,8 +259,8 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   supervisor::RunResult result;
   {
     supervisor::Supervisor supervisor(simulation.engine(), simulation.tracer(), choices,
-                                      simulation.components(), host_specs(simulation), network,
-                                      supervisor_options);
+                                      simulation.components(), host_specs(simulation, observers.counters),
+                                      network, supervisor_options);
     result = supervisor.run(plan.programs, output);
   }
   RunFigures figures;
@@ -222,7 +278,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   }
 
   Verdict verdict = judge(plan, result, figures, output);
-  std::vector<std::string> failures = observers.finish();
+  std::vector<std::string> failures = observers.finish(simulation.components());
   if (std::string failure = output.finish(); !failure.empty())
     failures.insert(failures.begin(), std::move(failure));
   if (!options.out.empty()) {

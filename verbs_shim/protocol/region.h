@@ -50,11 +50,12 @@ enum class Action : std::uint32_t {
                    // descriptor, O_RDONLY semantics, and return it (virtual files)
   kCloneThread,    // make the thread natively: its slot is action_arguments[0]; `result` is its virtual id
   kForkProcess,    // make a copy of the process natively: `result` is its virtual pid; then ask kForked
-  kRestart,        // deliver raise_signals, then make the same call again (SA_RESTART)
+  kRestart,        // deliver the raised signals, then make the same call again (SA_RESTART)
   kRaise,          // send the process signal action_arguments[0] natively, then return `result`
 };
 
-// A doorbell rung while the thread answered its calls itself: it leaves the CPU at `time_ps`.
+// A doorbell rung while the thread answered its calls itself: it leaves the CPU at `time_ps`, when the call
+// that rings it has taken `cost_ps`.
 struct QueuedDoorbell {
   std::int64_t time_ps;
   DoorbellKind kind;
@@ -62,8 +63,23 @@ struct QueuedDoorbell {
   std::uint32_t number;
   std::uint32_t reserved;
   std::uint64_t value;
+  std::int64_t cost_ps;
 };
 inline constexpr std::uint32_t kMaxQueuedDoorbells = 32;
+
+// A signal that the program gets natively before it goes on, and its siginfo_t.
+struct RaisedSignal {
+  std::int32_t signal;
+  std::int32_t code;     // si_code
+  std::uint32_t sender;  // si_pid
+  std::int32_t status;   // si_status
+  std::uint64_t value;   // si_value, of SI_QUEUE and SI_TIMER
+  std::int32_t timer;    // si_timerid, of SI_TIMER
+  std::int32_t overrun;  // si_overrun, of SI_TIMER
+  std::uint32_t to_thread;  // 1: sent to the thread; 0: to the process, whoever unmasks it first gets it
+  std::uint32_t reserved;
+};
+inline constexpr std::uint32_t kMaxRaisedSignals = 32;
 
 struct alignas(64) ThreadSlot {
   std::atomic<std::uint32_t> go;  // futex: 1 hands the token to the thread
@@ -77,10 +93,8 @@ struct alignas(64) ThreadSlot {
   std::int64_t action_arguments[2];
   std::int64_t clock_ps;    // the thread's own virtual clock, true whenever it holds the token
   std::int64_t horizon_ps;  // before this time the thread may answer calls itself; 0 in call-by-call mode
-  std::uint64_t raise_signals;  // bit n - 1: deliver signal n natively before the program goes on
-  std::int32_t raise_code;      // their siginfo: si_code, si_pid, si_status
-  std::uint32_t raise_sender;
-  std::int32_t raise_status;
+  RaisedSignal raised[kMaxRaisedSignals];
+  std::uint32_t raised_count;
   std::uint32_t doorbell_count;
   std::uint32_t poke_after_us;  // real time without a request after which the thread pokes itself; 0: never
   QueuedDoorbell doorbells[kMaxQueuedDoorbells];
@@ -130,6 +144,9 @@ struct RegionHeader {
   std::atomic<std::uint64_t> virtual_fds[kFdLimit / 64];
   // What the program has set for each signal, kept by the shim: SignalDisposition.
   std::uint8_t dispositions[65];
+  std::uint8_t silent_stops;  // 1: SA_NOCLDSTOP, the stop of a child sends no SIGCHLD
+  // Bit n - 1: the supervisor keeps signal n while the program masks it: the process has a signalfd for it, or was sent it.
+  std::atomic<std::uint64_t> watched_signals;
   std::uint64_t random_seed;  // AT_RANDOM and the shim's own draws
 };
 

@@ -1,9 +1,13 @@
-// Every x86-64 system call and who answers it. What is not in the table is refused like what it marks kRefused.
-// The seccomp filter, the shim's dispatch and the supervisor's messages are all made from this one table.
+// Every x86-64 system call and who answers it. What is not in the table is refused like what it marks
+// kRefused. The seccomp filter, the shim's dispatch and the supervisor's messages are all made from this one
+// table.
 //
 //   kPassing       executed by the kernel; touches only the process itself or the file system. Never trapped.
 //   kLocal         answered by the shim: signal state and process attributes it has to keep its own hands on.
-//   kByDescriptor  the supervisor's when the descriptor in the first argument is virtual, the kernel's otherwise.
+//   kByDescriptor  the supervisor's when the descriptor in the first argument is virtual, the kernel's
+//   otherwise. kByPath        the supervisor's when the path leads to what each simulated host has of its own
+//   (/sys, /proc,
+//                  /dev/infiniband) or starts at a virtual descriptor, the kernel's otherwise.
 //   kVirtual       always the supervisor's (it may still answer "execute it natively").
 //   kRefused       fails with the errno of the last column and is reported by name.
 #pragma once
@@ -20,9 +24,9 @@ namespace verbatim::protocol {
   X(1, write, kByDescriptor, 0)                      \
   X(2, open, kVirtual, 0)                            \
   X(3, close, kByDescriptor, 0)                      \
-  X(4, stat, kPassing, 0)                            \
+  X(4, stat, kByPath, 0)                             \
   X(5, fstat, kByDescriptor, 0)                      \
-  X(6, lstat, kPassing, 0)                           \
+  X(6, lstat, kByPath, 0)                            \
   X(7, poll, kVirtual, 0)                            \
   X(8, lseek, kByDescriptor, 0)                      \
   X(9, mmap, kPassing, 0)                            \
@@ -37,7 +41,7 @@ namespace verbatim::protocol {
   X(18, pwrite64, kByDescriptor, 0)                  \
   X(19, readv, kByDescriptor, 0)                     \
   X(20, writev, kByDescriptor, 0)                    \
-  X(21, access, kPassing, 0)                         \
+  X(21, access, kByPath, 0)                          \
   X(22, pipe, kVirtual, 0)                           \
   X(23, select, kVirtual, 0)                         \
   X(24, sched_yield, kLocal, 0)                      \
@@ -96,7 +100,7 @@ namespace verbatim::protocol {
   X(77, ftruncate, kByDescriptor, 0)                 \
   X(78, getdents, kByDescriptor, 0)                  \
   X(79, getcwd, kPassing, 0)                         \
-  X(80, chdir, kPassing, 0)                          \
+  X(80, chdir, kByPath, 0)                           \
   X(81, fchdir, kByDescriptor, 0)                    \
   X(82, rename, kPassing, 0)                         \
   X(83, mkdir, kPassing, 0)                          \
@@ -105,7 +109,7 @@ namespace verbatim::protocol {
   X(86, link, kPassing, 0)                           \
   X(87, unlink, kPassing, 0)                         \
   X(88, symlink, kPassing, 0)                        \
-  X(89, readlink, kPassing, 0)                       \
+  X(89, readlink, kByPath, 0)                        \
   X(90, chmod, kPassing, 0)                          \
   X(91, fchmod, kByDescriptor, 0)                    \
   X(92, chown, kPassing, 0)                          \
@@ -145,7 +149,7 @@ namespace verbatim::protocol {
   X(126, capset, kPassing, 0)                        \
   X(127, rt_sigpending, kPassing, 0)                 \
   X(128, rt_sigtimedwait, kVirtual, 0)               \
-  X(129, rt_sigqueueinfo, kRefused, ENOSYS)          \
+  X(129, rt_sigqueueinfo, kVirtual, 0)               \
   X(130, rt_sigsuspend, kVirtual, 0)                 \
   X(131, sigaltstack, kLocal, 0)                     \
   X(132, utime, kPassing, 0)                         \
@@ -207,11 +211,11 @@ namespace verbatim::protocol {
   X(188, setxattr, kPassing, 0)                      \
   X(189, lsetxattr, kPassing, 0)                     \
   X(190, fsetxattr, kByDescriptor, 0)                \
-  X(191, getxattr, kPassing, 0)                      \
-  X(192, lgetxattr, kPassing, 0)                     \
+  X(191, getxattr, kByPath, 0)                       \
+  X(192, lgetxattr, kByPath, 0)                      \
   X(193, fgetxattr, kByDescriptor, 0)                \
-  X(194, listxattr, kPassing, 0)                     \
-  X(195, llistxattr, kPassing, 0)                    \
+  X(194, listxattr, kByPath, 0)                      \
+  X(195, llistxattr, kByPath, 0)                     \
   X(196, flistxattr, kByDescriptor, 0)               \
   X(197, removexattr, kPassing, 0)                   \
   X(198, lremovexattr, kPassing, 0)                  \
@@ -238,11 +242,11 @@ namespace verbatim::protocol {
   X(219, restart_syscall, kRefused, ENOSYS)          \
   X(220, semtimedop, kRefused, ENOSYS)               \
   X(221, fadvise64, kByDescriptor, 0)                \
-  X(222, timer_create, kRefused, ENOSYS)             \
-  X(223, timer_settime, kRefused, ENOSYS)            \
-  X(224, timer_gettime, kRefused, ENOSYS)            \
-  X(225, timer_getoverrun, kRefused, ENOSYS)         \
-  X(226, timer_delete, kRefused, ENOSYS)             \
+  X(222, timer_create, kVirtual, 0)                  \
+  X(223, timer_settime, kVirtual, 0)                 \
+  X(224, timer_gettime, kVirtual, 0)                 \
+  X(225, timer_getoverrun, kVirtual, 0)              \
+  X(226, timer_delete, kVirtual, 0)                  \
   X(227, clock_settime, kRefused, EPERM)             \
   X(228, clock_gettime, kLocal, 0)                   \
   X(229, clock_getres, kLocal, 0)                    \
@@ -278,14 +282,14 @@ namespace verbatim::protocol {
   X(259, mknodat, kPassing, 0)                       \
   X(260, fchownat, kPassing, 0)                      \
   X(261, futimesat, kPassing, 0)                     \
-  X(262, newfstatat, kByDescriptor, 0)               \
+  X(262, newfstatat, kByPath, 0)                     \
   X(263, unlinkat, kPassing, 0)                      \
   X(264, renameat, kPassing, 0)                      \
   X(265, linkat, kPassing, 0)                        \
   X(266, symlinkat, kPassing, 0)                     \
-  X(267, readlinkat, kPassing, 0)                    \
+  X(267, readlinkat, kByPath, 0)                     \
   X(268, fchmodat, kPassing, 0)                      \
-  X(269, faccessat, kPassing, 0)                     \
+  X(269, faccessat, kByPath, 0)                      \
   X(270, pselect6, kVirtual, 0)                      \
   X(271, ppoll, kVirtual, 0)                         \
   X(272, unshare, kRefused, EPERM)                   \
@@ -298,14 +302,14 @@ namespace verbatim::protocol {
   X(279, move_pages, kRefused, EPERM)                \
   X(280, utimensat, kPassing, 0)                     \
   X(281, epoll_pwait, kVirtual, 0)                   \
-  X(282, signalfd, kRefused, ENOSYS)                 \
+  X(282, signalfd, kVirtual, 0)                      \
   X(283, timerfd_create, kVirtual, 0)                \
   X(284, eventfd, kVirtual, 0)                       \
   X(285, fallocate, kByDescriptor, 0)                \
   X(286, timerfd_settime, kVirtual, 0)               \
   X(287, timerfd_gettime, kVirtual, 0)               \
   X(288, accept4, kVirtual, 0)                       \
-  X(289, signalfd4, kRefused, ENOSYS)                \
+  X(289, signalfd4, kVirtual, 0)                     \
   X(290, eventfd2, kVirtual, 0)                      \
   X(291, epoll_create1, kVirtual, 0)                 \
   X(292, dup3, kVirtual, 0)                          \
@@ -313,7 +317,7 @@ namespace verbatim::protocol {
   X(294, inotify_init1, kRefused, ENOSYS)            \
   X(295, preadv, kByDescriptor, 0)                   \
   X(296, pwritev, kByDescriptor, 0)                  \
-  X(297, rt_tgsigqueueinfo, kRefused, ENOSYS)        \
+  X(297, rt_tgsigqueueinfo, kVirtual, 0)             \
   X(298, perf_event_open, kRefused, EPERM)           \
   X(299, recvmmsg, kVirtual, 0)                      \
   X(300, fanotify_init, kRefused, ENOSYS)            \
@@ -348,7 +352,7 @@ namespace verbatim::protocol {
   X(329, pkey_mprotect, kPassing, 0)                 \
   X(330, pkey_alloc, kPassing, 0)                    \
   X(331, pkey_free, kPassing, 0)                     \
-  X(332, statx, kByDescriptor, 0)                    \
+  X(332, statx, kByPath, 0)                          \
   X(333, io_pgetevents, kRefused, ENOSYS)            \
   X(334, rseq, kPassing, 0)                          \
   X(424, pidfd_send_signal, kRefused, ENOSYS)        \
@@ -366,7 +370,7 @@ namespace verbatim::protocol {
   X(436, close_range, kVirtual, 0)                   \
   X(437, openat2, kRefused, ENOSYS)                  \
   X(438, pidfd_getfd, kRefused, EPERM)               \
-  X(439, faccessat2, kPassing, 0)                    \
+  X(439, faccessat2, kByPath, 0)                     \
   X(440, process_madvise, kRefused, ENOSYS)          \
   X(441, epoll_pwait2, kVirtual, 0)                  \
   X(442, mount_setattr, kRefused, EPERM)             \
@@ -392,7 +396,7 @@ namespace verbatim::protocol {
   X(462, mseal, kRefused, ENOSYS)
 // clang-format on
 
-enum class CallClass : std::uint8_t { kPassing, kLocal, kByDescriptor, kVirtual, kRefused };
+enum class CallClass : std::uint8_t { kPassing, kLocal, kByDescriptor, kByPath, kVirtual, kRefused };
 
 struct SystemCall {
   const char* name;  // nullptr: no such call

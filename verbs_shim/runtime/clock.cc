@@ -20,7 +20,18 @@ constexpr std::int64_t kUptimeNs = 1000 * kNsPerSecond;
 
 timespec to_timespec(std::int64_t ns) { return {ns / kNsPerSecond, ns % kNsPerSecond}; }
 
+// A clock of a process or thread that is named by its number, clock_getcpuclockid(3): of this one, or none.
+bool is_own_cpu_clock(long clock) {
+  const auto id = static_cast<std::int32_t>(clock);
+  constexpr std::int32_t kOfThread = 4, kKind = 3, kDescriptor = 3;
+  if (id >= 0 || (id & kKind) == kDescriptor) return false;
+  const auto number = static_cast<std::uint32_t>(~(id >> 3));
+  if (number == 0 || (id & kOfThread) != 0) return true;
+  return number == region_header().virtual_pid;
+}
+
 bool clock_base(long clock, std::int64_t* base_ns) {
+  if (is_own_cpu_clock(clock)) clock = CLOCK_PROCESS_CPUTIME_ID;
   switch (clock) {
     case CLOCK_REALTIME:
     case CLOCK_REALTIME_COARSE:
@@ -76,8 +87,10 @@ long clock_call(long number, const long (&a)[6]) {
       if (a[0] != 0) *reinterpret_cast<tms*>(a[0]) = {ticks, 0, 0, 0};
       return kUptimeNs / 10'000'000 + ticks;
     }
-    default: {  // getrusage
-      const std::int64_t ns = read_clock_ns();
+    default: {  // getrusage; children have used none, their computation takes no virtual time
+      const auto who = static_cast<int>(a[0]);
+      if (who != RUSAGE_SELF && who != RUSAGE_THREAD && who != RUSAGE_CHILDREN) return -EINVAL;
+      const std::int64_t ns = who == RUSAGE_CHILDREN ? 0 : read_clock_ns();
       auto* usage = reinterpret_cast<rusage*>(a[1]);
       memset(usage, 0, sizeof *usage);
       usage->ru_utime = {ns / kNsPerSecond, ns % kNsPerSecond / 1000};

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -37,19 +38,34 @@ long process_control(const long (&a)[6]) {
   }
 }
 
-// A signal to the thread itself is the kernel's business (abort(), raise()); any other is the supervisor's.
+// Whether the kernel may have a signal that the program sends itself: it has a handler for it, or ignores it.
+// What ends or stops the process concerns others, and what a signalfd is there for is kept until it is read.
+bool stays_within(long signal) {
+  if (signal < 1 || signal > 64) return true;
+  const protocol::RegionHeader& header = region_header();
+  if ((header.watched_signals.load(std::memory_order_relaxed) >> (signal - 1) & 1) != 0) return false;
+  return header.dispositions[signal] != protocol::kSignalDefault || signal == SIGSYS || signal == SIGSEGV;
+}
+
+// A signal to the thread itself that it handles is the kernel's business (raise()); any other is the
+// supervisor's.
 long send_signal(long number, const long (&a)[6]) {
   const long pid = region_header().virtual_pid;
   const long tid = my_slot->virtual_tid;
   const bool whole_process = number == SYS_kill && a[0] == pid;
   const bool this_thread =
       (number == SYS_tgkill && a[0] == pid && a[1] == tid) || (number == SYS_tkill && a[0] == tid);
-  if (!whole_process && !this_thread)
-    return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
   const long signal = number == SYS_tgkill ? a[2] : a[1];
+  if ((!whole_process && !this_thread) || !stays_within(signal)) {
+    return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+  }
   spend(costs().system_call_ps);
   if (signal == 0) return 0;
-  return raise_here(signal, whole_process ? SI_USER : SI_TKILL, region_header().virtual_pid, 0);
+  if (signal < 0 || signal > 64) return -EINVAL;
+  return raise_here({.signal = static_cast<std::int32_t>(signal),
+                     .code = whole_process ? SI_USER : SI_TKILL,
+                     .sender = region_header().virtual_pid,
+                     .to_thread = whole_process ? 0u : 1u});
 }
 
 // Bytes of a real file go into a simulated one (or a real one) through the thread's mailbox.
@@ -101,6 +117,51 @@ long wait_for_lock(long number, const long (&a)[6]) {
 bool waits_for_lock(long number, const long (&a)[6]) {
   if (number == SYS_flock) return (a[1] & (LOCK_NB | LOCK_UN)) == 0;
   return number == SYS_fcntl && (a[1] == F_SETLKW || a[1] == F_OFD_SETLKW);
+}
+
+// A signalfd also tells of what was sent before it was made; the kernel has kept that, the supervisor is told
+// again.
+long watch_signals(long number, const long (&a)[6]) {
+  const long fd = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+  if (fd < 0) return fd;
+  std::uint64_t set = 0;
+  native(SYS_rt_sigpending, &set, sizeof set);
+  set &= *reinterpret_cast<const std::uint64_t*>(a[1]);
+  const timespec no_time{0, 0};
+  siginfo_t info;
+  while (set != 0) {
+    const long signal = native(SYS_rt_sigtimedwait, &set, &info, &no_time, sizeof set);
+    if (signal < 0) break;
+    exchange(Request::kSystemCall, SYS_rt_tgsigqueueinfo,
+             {static_cast<long>(region_header().virtual_pid), static_cast<long>(my_slot->virtual_tid), signal,
+              reinterpret_cast<long>(&info), 0, 0});
+  }
+  return fd;
+}
+
+// Whether a path leads to what each simulated host has of its own.
+bool is_virtual_path(const char* path) {
+  for (const char* const folder : {"/sys", "/proc", "/dev/infiniband"}) {
+    const std::size_t length = strlen(folder);
+    if (strncmp(path, folder, length) == 0 && (path[length] == 0 || path[length] == '/')) return true;
+  }
+  // Other names of the program's own descriptors.
+  return strncmp(path, "/dev/fd", 7) == 0 || strncmp(path, "/dev/std", 8) == 0;
+}
+
+long call_by_path(long number, const long (&a)[6]) {
+  const bool at = number == SYS_newfstatat || number == SYS_statx || number == SYS_readlinkat ||
+                  number == SYS_faccessat || number == SYS_faccessat2;
+  const long path = a[at ? 1 : 0];
+  if (at && is_virtual_fd(static_cast<int>(a[0]))) {
+    return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+  }
+  // The kernel reads the path first: it may not be readable.
+  if (native(SYS_access, path, 0) != -EFAULT && is_virtual_path(reinterpret_cast<const char*>(path))) {
+    return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+  }
+  if (at && is_shim_fd(static_cast<int>(a[0]))) return -EBADF;
+  return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 long local_call(long number, const long (&a)[6], void* context) {
@@ -156,9 +217,17 @@ long dispatch(long number, const long (&a)[6], void* context) {
     case CallClass::kByDescriptor:
       if (is_virtual_fd(static_cast<int>(a[0]))) break;
       if (is_shim_fd(static_cast<int>(a[0]))) return -EBADF;
+      if (number == SYS_getdents64) return read_folder(a);
       if (waits_for_lock(number, a)) return wait_for_lock(number, a);
       return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    case CallClass::kByPath:
+      return call_by_path(number, a);
     case CallClass::kVirtual:
+      if (number == SYS_ppoll || number == SYS_pselect6 || number == SYS_epoll_pwait ||
+          number == SYS_epoll_pwait2) {
+        return wait_with_mask(number, a);
+      }
+      if (number == SYS_signalfd || number == SYS_signalfd4) return watch_signals(number, a);
       if (number == SYS_rt_sigsuspend || number == SYS_rt_sigtimedwait) return wait_for_signal(number, a);
       // Every number but the shim's own is closed in the kernel's table; the supervisor closes what they
       // stood for.

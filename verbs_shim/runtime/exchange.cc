@@ -91,22 +91,23 @@ long open_content(std::int64_t size, bool close_on_exec) {
 
 // Signals that came with an answer, taken from the slot before anything else uses it.
 struct Raised {
-  std::uint64_t signals;
-  int code;
-  std::uint32_t sender;
-  int status;
+  explicit Raised(ThreadSlot& slot) : count(slot.raised_count) {
+    if (count > protocol::kMaxRaisedSignals) count = protocol::kMaxRaisedSignals;
+    for (std::uint32_t i = 0; i < count; ++i) signals[i] = slot.raised[i];
+    slot.raised_count = 0;
+  }
+  void raise_all() const {
+    for (std::uint32_t i = 0; i < count; ++i) raise_here(signals[i]);
+  }
+  std::uint32_t count;
+  protocol::RaisedSignal signals[protocol::kMaxRaisedSignals];
 };
 
-Raised take_raised(ThreadSlot& slot) {
-  const Raised raised{slot.raise_signals, slot.raise_code, slot.raise_sender, slot.raise_status};
-  slot.raise_signals = 0;
-  return raised;
-}
-
-void raise_all(const Raised& raised) {
-  for (std::uint64_t left = raised.signals; left != 0; left &= left - 1) {
-    raise_here(__builtin_ctzll(left) + 1, raised.code, raised.sender, raised.status);
-  }
+// Whether the program has masked the signal, in the calling thread.
+bool is_masked(long signal) {
+  std::uint64_t mask = my_slot->signal_mask;
+  if (my_slot->context_address == 0) native(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, sizeof mask);
+  return (mask >> (signal - 1) & 1) != 0;
 }
 
 long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
@@ -142,7 +143,9 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
                           static_cast<std::uint32_t>(slot.result));
     case Action::kRaise: {
       const long result = slot.result;
-      raise_here(slot.action_arguments[0], SI_USER, region_header().virtual_pid, 0);
+      raise_here({.signal = static_cast<std::int32_t>(slot.action_arguments[0]),
+                  .sender = region_header().virtual_pid,
+                  .to_thread = 1});
       return result;
     }
     case Action::kRestart:
@@ -169,7 +172,7 @@ void hand_over_poked(long context, long fs_base) {
   slot.arguments[0] = context;
   slot.arguments[1] = fs_base;
   hand_over();
-  raise_all(take_raised(slot));
+  Raised(slot).raise_all();
 }
 
 void await_token() {
@@ -192,13 +195,13 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6])
     const bool again = slot.action == Action::kRestart;
     // The answer is carried out first: a handler that runs now makes calls of its own, which use the slot and
     // the mailbox.
-    const Raised raised = take_raised(slot);
+    const Raised raised(slot);
     const std::uint32_t tid = slot.virtual_tid;
     const long result = again ? 0 : carry_out(slot, number, arguments);
     if (request == Request::kCommand && !again && result >= 0) {
       memcpy(reinterpret_cast<void*>(arguments[1]), my_mailbox().bytes, static_cast<std::size_t>(arguments[0]));
     }
-    if (slot.virtual_tid == tid) raise_all(raised);  // not in a copy of the process: they are the parent's
+    if (slot.virtual_tid == tid) raised.raise_all();  // not in a copy of the process: they are the parent's
     if (!again) return result;
     // A trapped call is made again by the program itself, when its handlers have run.
     if (slot.context_address != 0) return kMakeCallAgain;
@@ -221,13 +224,29 @@ std::int64_t read_clock(std::int64_t first_cost_ps) {
   return my_slot->clock_ps;
 }
 
-long raise_here(long signal, int code, std::uint32_t sender, int status) {
+long raise_here(const protocol::RaisedSignal& raised) {
   siginfo_t info{};
-  info.si_signo = static_cast<int>(signal);
-  info.si_code = code;
-  info.si_pid = static_cast<pid_t>(sender);
-  info.si_status = status;
-  return native(SYS_rt_tgsigqueueinfo, native(SYS_getpid), native(SYS_gettid), signal, &info);
+  info.si_signo = raised.signal;
+  info.si_code = raised.code;
+  if (raised.code == SI_TIMER) {
+    info.si_timerid = raised.timer;
+    info.si_overrun = raised.overrun;
+    info.si_ptr = reinterpret_cast<void*>(raised.value);
+  } else if (raised.code != SI_KERNEL) {
+    info.si_pid = static_cast<pid_t>(raised.sender);
+    info.si_uid = static_cast<uid_t>(native(SYS_getuid));
+    if (raised.code == SI_QUEUE) {
+      info.si_ptr = reinterpret_cast<void*>(raised.value);
+    } else {
+      info.si_status = raised.status;
+    }
+  }
+  const long process = native(SYS_getpid);
+  // The kernel lets nobody but the first thread send the whole process what did not come from a program.
+  if (raised.to_thread == 0 && native(SYS_gettid) == process && is_masked(raised.signal)) {
+    return native(SYS_rt_sigqueueinfo, process, raised.signal, &info);
+  }
+  return native(SYS_rt_tgsigqueueinfo, process, native(SYS_gettid), raised.signal, &info);
 }
 
 bool attached() { return is_attached; }
@@ -261,7 +280,7 @@ void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint3
                    std::uint32_t number, std::uint64_t value) {
   ThreadSlot& slot = *my_slot;
   if (slot.doorbell_count < protocol::kMaxQueuedDoorbells && passes_locally(cost_ps)) {
-    slot.doorbells[slot.doorbell_count++] = {slot.clock_ps, kind, context, number, 0, value};
+    slot.doorbells[slot.doorbell_count++] = {slot.clock_ps, kind, context, number, 0, value, cost_ps};
     const std::int64_t effect = slot.clock_ps + region_header().own_effect_ps;
     if (effect < slot.horizon_ps) slot.horizon_ps = effect;
     return;

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "verbs_shim/protocol/environment.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
@@ -46,12 +47,14 @@ void set_glibc_tid(std::uint32_t native_tid, std::uint32_t virtual_tid) {
 // null pointers at the end, so that code which looks for the auxiliary vector behind it finds AT_NULL.
 void scrub_environment(char** environment) {
   static constexpr const char* kOwn[] = {"LD_PRELOAD=", "GLIBC_TUNABLES=", "VERBATIM_PAD="};
+  const auto starts_with = [](const char* text, const char* start) { return strncmp(text, start, strlen(start)) == 0; };
   char** kept = environment;
   char** end = environment;
   for (; *end != nullptr; ++end) {
     bool own = false;
-    for (const char* name : kOwn) own |= strncmp(*end, name, strlen(name)) == 0;
-    if (!own) *kept++ = *end;
+    for (const char* name : kOwn) own |= starts_with(*end, name);
+    if (own) continue;
+    *kept++ = starts_with(*end, protocol::kKeptVariable) ? *end + strlen(protocol::kKeptVariable) : *end;
   }
   while (kept != end) *kept++ = nullptr;
 }

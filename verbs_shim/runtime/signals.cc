@@ -152,6 +152,7 @@ long set_action(const long (&a)[6]) {
   }
   if (wanted == nullptr || a[0] < 1 || a[0] > 64) return native(SYS_rt_sigaction, a[0], wanted, old, a[3]);
   const auto handler = reinterpret_cast<unsigned long>(wanted->handler);
+  if (a[0] == SIGCHLD) region_header().silent_stops = (wanted->flags & SA_NOCLDSTOP) != 0 ? 1 : 0;
   region_header().dispositions[a[0]] =
       handler == reinterpret_cast<unsigned long>(SIG_DFL)   ? protocol::kSignalDefault
       : handler == reinterpret_cast<unsigned long>(SIG_IGN) ? protocol::kSignalIgnored
@@ -185,6 +186,10 @@ long set_mask(const long (&a)[6], void* raw_context) {
     }
   }
   if (a[2] != 0) *reinterpret_cast<std::uint64_t*>(a[2]) = before;
+  my_slot->signal_mask = *mask;
+  // What the supervisor has kept for a signalfd may be due now.
+  const std::uint64_t watched = region_header().watched_signals.load(std::memory_order_relaxed);
+  if ((before & ~*mask & watched) != 0) exchange(Request::kSpend, 0, {0, 0, 0, 0, 0, 0});
   return 0;
 }
 
@@ -216,6 +221,16 @@ long signal_call(long number, const long (&a)[6], void* context) {
   }
 }
 
+// Handlers of the signals that are pending run while `mask` is the thread's. -EINTR.
+long run_handlers(std::uint64_t mask) {
+  ThreadSlot& slot = *my_slot;
+  const std::uint64_t context = slot.context_address, own = slot.signal_mask;
+  const long result = native(SYS_rt_sigsuspend, &mask, sizeof mask);
+  slot.context_address = context;
+  slot.signal_mask = own;
+  return result;
+}
+
 // A signal is first made pending natively, by the supervisor's answer, and then taken here by the same call.
 long wait_for_signal(long number, const long (&a)[6]) {
   const bool suspends = number == SYS_rt_sigsuspend;
@@ -229,14 +244,26 @@ long wait_for_signal(long number, const long (&a)[6]) {
                                               : exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
   if (waited != 0 && waited != -EINTR) return waited;
   if (!suspends && waited != 0) return waited;
+  if (suspends) return run_handlers(without_reserved(set));
   const std::uint64_t context = slot.context_address, mask = slot.signal_mask;
-  const std::uint64_t until = without_reserved(set);
   const timespec no_time{0, 0};
-  const long result = suspends ? native(SYS_rt_sigsuspend, &until, sizeof until)
-                               : native(SYS_rt_sigtimedwait, a[0], a[1], &no_time, sizeof until);
+  const long result = native(SYS_rt_sigtimedwait, a[0], a[1], &no_time, sizeof set);
   slot.context_address = context;
   slot.signal_mask = mask;
   return result;
+}
+
+// The supervisor has found that the wait ends by a signal: it is pending natively, and its handler runs with
+// the mask that the call has given.
+long wait_with_mask(long number, const long (&a)[6]) {
+  const long result = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+  const auto* pair = reinterpret_cast<const long*>(a[5]);  // of pselect6: where the mask is, and its size
+  const long at = number == SYS_pselect6 ? (pair == nullptr ? 0 : pair[0]) : a[number == SYS_ppoll ? 3 : 4];
+  if (result != -EINTR || at == 0) return result;
+  const std::uint64_t mask = without_reserved(*reinterpret_cast<const std::uint64_t*>(at));
+  std::uint64_t pending = 0;
+  native(SYS_rt_sigpending, &pending, sizeof pending);
+  return (pending & ~mask) != 0 ? run_handlers(mask) : result;
 }
 
 std::uint64_t without_reserved(std::uint64_t mask) { return mask & ~kReservedSignals; }

@@ -31,7 +31,7 @@ inline bool is_virtual_fd(long fd) {
 // Sends the calling thread a signal natively. In the handler of a trapped call all signals are masked: the program's own
 // handler runs when that one returns, with the result of the call in place, as from the Linux kernel. Otherwise it runs
 // before this returns, and may make calls.
-long raise_here(long signal, int code, std::uint32_t sender, int status);
+long raise_here(const protocol::RaisedSignal& raised);
 
 // What a trapped call answers when it is to be made again after the program's signal handlers have run.
 inline constexpr long kMakeCallAgain = -513;
@@ -78,6 +78,11 @@ long clock_call(long number, const long (&arguments)[6]);
 
 // rt_sigsuspend and rt_sigtimedwait: virtual waits for signals that the kernel then delivers.
 long wait_for_signal(long number, const long (&arguments)[6]);
+// Waits for files that let signals in meanwhile: ppoll, pselect6, epoll_pwait.
+long wait_with_mask(long number, const long (&arguments)[6]);
+
+// getdents64 on a folder of the real file system: sorted.
+long read_folder(const long (&arguments)[6]);
 
 // Signal state the shim keeps its own hands on.
 long signal_call(long number, const long (&arguments)[6], void* context);

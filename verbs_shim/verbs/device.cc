@@ -1,5 +1,6 @@
 // Devices: found once, kept as long as the process lives, so that a pointer the program kept stays good.
 #include <endian.h>
+#include <stdlib.h>
 
 #include "verbs_shim/verbs/objects.h"
 
@@ -73,17 +74,18 @@ int find_devices() {
 using namespace verbatim;
 using verbs::Device;
 
+// The list is the program's own memory: qperf gives it back by free().
 extern "C" ibv_device** ibv_get_device_list(int* num_devices) {
   if (num_devices != nullptr) *num_devices = 0;
   if (int error = verbs::find_devices()) return verbs::refuse(error);
-  auto** list = static_cast<ibv_device**>(shim::allocate((verbs::device_count + 1) * sizeof(ibv_device*)));
+  auto** list = static_cast<ibv_device**>(calloc(verbs::device_count + 1, sizeof(ibv_device*)));
   if (list == nullptr) return verbs::refuse(ENOMEM);
   for (std::uint32_t i = 0; i < verbs::device_count; ++i) list[i] = &verbs::devices[i]->base;
   if (num_devices != nullptr) *num_devices = static_cast<int>(verbs::device_count);
   return list;
 }
 
-extern "C" void ibv_free_device_list(ibv_device** list) { shim::release(list); }
+extern "C" void ibv_free_device_list(ibv_device** list) { free(list); }
 
 extern "C" const char* ibv_get_device_name(ibv_device* device) { return device->name; }
 

@@ -1,4 +1,5 @@
-// Another program in the same process: arguments, environment, exit code, and the process id stays.
+// Another program in the same process: arguments, environment, exit code, and the process id stays. What the program
+// gives the loader of another is still there for it.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -24,6 +25,11 @@ int main(void) {
   run((char*[]){"/usr/bin/env", "-i", "ONLY=this", "/usr/bin/env", NULL}, some);
   run((char*[]){"/bin/sh", "-c", "echo $COLOUR; exit 5", NULL}, some);
   run((char*[]){"/bin/sh", "-c", "a=$$; exec /bin/sh -c \"[ \\$\\$ = $a ] && echo same process\"", NULL}, some);
+  char* loader[] = {"LD_PRELOAD=libm.so.6", "GLIBC_TUNABLES=glibc.malloc.perturb=1", "PATH=/usr/bin:/bin", NULL};
+  run((char*[]){"/bin/sh", "-c", "env | grep -E '^(LD|GLIBC)_' | sort; grep -q libm.so.6 /proc/self/maps", NULL}, loader);
+  char parent[64];
+  snprintf(parent, sizeof parent, "[ $PPID = %d ] && echo child of the same process", (int)getpid());
+  run((char*[]){"/bin/sh", "-c", parent, NULL}, loader);
   printf("system: %d\n", WEXITSTATUS(system("exit 6")));
   return 0;
 }

@@ -6,7 +6,7 @@
 static pthread_mutex_t mutexes[2];
 static void* take_and_end(void* unused) {
   EXPECT(pthread_mutex_lock(&mutexes[0]) == 0 && pthread_mutex_lock(&mutexes[1]) == 0);
-  sleep_ms(10);
+  sleep_ms(300);
   return unused;
 }
 
@@ -19,7 +19,7 @@ int main(void) {
     for (int i = 0; i < 2; ++i) EXPECT(pthread_mutex_init(&mutexes[i], &attributes) == 0);
     pthread_t thread;
     EXPECT(pthread_create(&thread, NULL, take_and_end, NULL) == 0);
-    sleep_ms(5);
+    sleep_ms(60);
     EXPECT(pthread_mutex_trylock(&mutexes[1]) == EBUSY);
     EXPECT(pthread_mutex_lock(&mutexes[0]) == EOWNERDEAD && pthread_mutex_consistent(&mutexes[0]) == 0);
     EXPECT(pthread_mutex_unlock(&mutexes[0]) == 0 && pthread_mutex_lock(&mutexes[0]) == 0);

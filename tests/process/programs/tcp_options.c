@@ -1,5 +1,6 @@
 // What TCP sockets tell of themselves, timeouts, closing with a reset.
 #include <arpa/inet.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -28,7 +29,7 @@ int main(void) {
   EXPECT(setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
   EXPECT(setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
   EXPECT(setsockopt(listener, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on) == 0);
-  EXPECT(bind(listener, (struct sockaddr*)&name, sizeof name) == 0 && listen(listener, 5) == 0);
+  EXPECT(bind(listener, (struct sockaddr*)&name, sizeof name) == 0 && listen(listener, INT_MAX) == 0);
   EXPECT(getsockname(listener, (struct sockaddr*)&name, &size) == 0);
   printf("accepting %d nodelay %d reuse %d keepalive %d\n", option(listener, SOL_SOCKET, SO_ACCEPTCONN),
          option(listener, IPPROTO_TCP, TCP_NODELAY) != 0, option(listener, SOL_SOCKET, SO_REUSEADDR),

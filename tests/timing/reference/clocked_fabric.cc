@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <deque>
 #include <limits>
+#include <set>
 
 #include "tests/timing/reference/fabric_case.h"
 
@@ -59,7 +60,10 @@ struct Waiting {
   std::uint32_t packet = 0;
   int buffer_port = -1;  // the switch port whose buffer holds it
   std::uint32_t buffer_lane = 0;
+  std::int64_t arrived = 0;  // its head, in this switch
 };
+
+constexpr std::uint32_t kDropped = 15;  // instead of a lane
 
 // What the transmitter puts on the line, or a packet on it: one byte after the other.
 struct Unit {
@@ -264,16 +268,34 @@ class ClockedFabric {
       lane.used += blocks(packet.wire_bytes);
       if (lane.used > lane.capacity) log(in, Moment::kHead, ~0u);  // never in the event model: a disagreement
       if (at_switch) port.moving.push_back({number, unit.lane, now_});
+      if (at_switch && lane_towards(port.device, number) == kDropped) {
+        refused_.insert({in, number});
+        log(static_cast<std::uint32_t>(ports_.size()) + port.device, Moment::kDrop, number);
+        ++dropped_;
+      }
     }
     if (unit.position == unit.tail_at) {
       for (Moving& moving : port.moving) {
         if (moving.packet == number) moving.tail_is_in = true;
       }
+      if (refused_.contains({in, number})) port.frees.push_back({now_, {unit.lane, blocks(packet.wire_bytes)}});
       if (at_switch) return;
       log(in, Moment::kTail, number);
       port.frees.push_back({now_ + packet.keep_ps, {unit.lane, blocks(packet.wire_bytes)}});
       ++arrived_;
     }
+  }
+
+  // Where a packet goes in a switch, and by which lane.
+  std::uint32_t port_towards(std::uint32_t d, std::uint32_t packet) const {
+    return first_[d] + fabric_.devices[d].output[fabric_.packets[packet].to] - 1;
+  }
+  std::uint32_t lane_towards(std::uint32_t d, std::uint32_t packet) const {
+    return lane_at(ports_[port_towards(d, packet)], packet);
+  }
+  std::uint32_t lane_at(const ReferencePort& out, std::uint32_t packet) const {
+    const std::uint32_t lane = fabric_.devices[out.device].lane_of_level[fabric_.packets[packet].level];
+    return lane == kDropped ? lane : lane % out.lanes;
   }
 
   // 2.
@@ -283,18 +305,18 @@ class ClockedFabric {
       if (!device.is_switch || edge_time(cycle_[d], 1'000'000'000'000, device.clock_hz) != now_) continue;
       std::vector<std::pair<std::pair<std::int64_t, std::uint32_t>, Moving>> done;
       const std::uint32_t first = first_[d];
-      for (std::uint32_t p = first; p < first + device.ports; ++p) tick_input(d, first, p, &done);
+      for (std::uint32_t p = first; p < first + device.ports; ++p) tick_input(d, p, &done);
       std::sort(done.begin(), done.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
       for (const auto& [order, moving] : done) {
         ReferencePort& out = ports_[moving.out];
-        out.queue[fabric_.packets[moving.packet].level % out.lanes].push_back(
-            {moving.packet, static_cast<int>(order.second), moving.lane});
+        out.queue[lane_at(out, moving.packet)].push_back(
+            {moving.packet, static_cast<int>(order.second), moving.lane, moving.head});
       }
       ++cycle_[d];
     }
   }
 
-  void tick_input(std::uint32_t d, std::uint32_t first, std::uint32_t p,
+  void tick_input(std::uint32_t d, std::uint32_t p,
                   std::vector<std::pair<std::pair<std::int64_t, std::uint32_t>, Moving>>* done) {
     const DeviceCase& device = fabric_.devices[d];
     ReferencePort& port = ports_[p];
@@ -305,11 +327,11 @@ class ClockedFabric {
       if (moving.looked_up) continue;
       if (cycle_[d] < port.next_lookup_cycle) break;
       moving.looked_up = true;
-      moving.out = first + device.output[fabric_.packets[moving.packet].to] - 1;
+      moving.out = port_towards(d, moving.packet);
       port.next_lookup_cycle = cycle_[d] + device.lookup_interval_cycles;
     }
     for (Moving& moving : port.moving) {
-      if (!moving.looked_up || moving.counting) continue;
+      if (!moving.looked_up || moving.counting || refused_.contains({p, moving.packet})) continue;
       const Rate& in = port.link->rate;
       const Rate& out = ports_[moving.out].link->rate;
       const bool output_is_faster = out.ps * in.per_bytes < in.ps * out.per_bytes;
@@ -319,6 +341,10 @@ class ClockedFabric {
     }
     for (std::size_t i = 0; i < port.moving.size();) {
       const Moving moving = port.moving[i];
+      if (moving.looked_up && refused_.contains({p, moving.packet})) {
+        port.moving.erase(port.moving.begin() + static_cast<std::ptrdiff_t>(i));
+        continue;
+      }
       if (!moving.counting || moving.cycles_left > 0) {
         ++i;
         continue;
@@ -398,13 +424,16 @@ class ClockedFabric {
   bool drop_heads(std::uint32_t p) {
     ReferencePort& port = ports_[p];
     const DeviceCase& device = fabric_.devices[port.device];
-    if (!device.is_switch || device.head_lifetime_ps == 0) return false;
+    if (!device.is_switch) return false;
     bool any = false;
     for (std::uint32_t n = 0; n < port.lanes; ++n) {
       HeadOfQueue& head = port.heads[n];
       while (!port.queue[n].empty()) {
         const bool stalled = now_ < head.stalled_until;
-        if (!stalled && now_ != head.since + device.head_lifetime_ps) break;
+        const bool waited = device.head_lifetime_ps > 0 && now_ == head.since + device.head_lifetime_ps;
+        const std::int64_t arrived = port.queue[n].front().arrived;
+        const bool old = device.lifetime_ps > 0 && now_ >= arrived + device.lifetime_ps;
+        if (!stalled && !waited && !old) break;
         const Waiting lost = port.queue[n].front();
         port.queue[n].pop_front();
         log(p, Moment::kDrop, lost.packet);
@@ -414,7 +443,7 @@ class ClockedFabric {
         buffer.input[lost.buffer_lane].used -= count;
         buffer.input[lost.buffer_lane].freed += count;
         fire_timers(buffer);
-        if (!stalled && ++head.drops == device.stall_count) {
+        if (!stalled && waited && ++head.drops == device.stall_count) {
           head.stalled_until = now_ + 8 * device.head_lifetime_ps;
           head.drops = 0;
         }
@@ -428,6 +457,8 @@ class ClockedFabric {
   bool may_go(const ReferencePort& port, std::uint32_t lane) const {
     if (port.queue[lane].empty() || now_ < port.heads[lane].stalled_until) return false;
     const Waiting& first = port.queue[lane].front();
+    const std::int64_t lifetime = fabric_.devices[port.device].lifetime_ps;
+    if (first.buffer_port >= 0 && lifetime > 0 && now_ > first.arrived + lifetime) return false;
     const std::uint32_t speedup = fabric_.devices[port.device].crossbar_speedup;
     if (speedup > 0 && first.buffer_port >= 0 &&
         ports_[static_cast<std::size_t>(first.buffer_port)].being_read >= speedup) {
@@ -468,7 +499,7 @@ class ClockedFabric {
         port.outgoing.pop_front();
         any = true;
         const bool alone = is_idle(port);
-        port.queue[fabric_.packets[number].level % port.lanes].push_back({number, -1, 0});
+        port.queue[lane_at(port, number)].push_back({number, -1, 0, 0});
         if (alone) start_data(p);
       }
       if (any) start_data(p);
@@ -511,6 +542,10 @@ class ClockedFabric {
       for (const HeadOfQueue& head : port.heads) {
         if (lifetime > 0 && head.packet != ~0u) consider(head.since + lifetime);
       }
+      const std::int64_t age = fabric_.devices[port.device].lifetime_ps;
+      for (const auto& queue : port.queue) {
+        if (age > 0 && !queue.empty() && queue.front().buffer_port >= 0) consider(queue.front().arrived + age);
+      }
       for (const auto& free : port.frees) consider(free.first);
       const std::int64_t interval = port.link->credit_interval_ps;
       if (interval > 0) consider((now_ / interval + 1) * interval);
@@ -533,6 +568,7 @@ class ClockedFabric {
   std::vector<std::uint32_t> first_;  // port of each device
   std::vector<std::uint64_t> cycle_;  // next cycle of each switch's clock
   std::vector<Passing> log_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> refused_;  // port and packet that came in by it: no lane leads on
   std::size_t arrived_ = 0, dropped_ = 0;
   std::int64_t now_ = 0;
 };

@@ -19,6 +19,12 @@ fabric::ArbitrationTables tables_of(const DeviceCase& device) {
   return tables;
 }
 
+std::vector<fabric::LevelMapping> lanes_of(const DeviceCase& device) {
+  std::vector<fabric::LevelMapping> lanes;
+  for (std::uint32_t level = 0; level < 16; ++level) lanes.push_back({level, device.lane_of_level[level]});
+  return lanes;
+}
+
 struct Log final : TraceSink {
   std::vector<Passing> passings;
   void on_record(const TraceRecord& record, std::span<const std::byte>) override {
@@ -56,6 +62,7 @@ struct Adapter final : fabric::PacketSink {
     params.input_buffer_bytes = device.buffer_bytes;
     params.output_queue_bytes = 1u << 30;
     params.arbitration = tables_of(device);
+    params.sl_to_vl = lanes_of(device);
     return params;
   }
 
@@ -123,7 +130,9 @@ std::vector<Passing> run_event_model(const FabricCase& fabric_case) {
     profile.crossbar_speedup = device.crossbar_speedup;
     profile.head_lifetime = Duration(device.head_lifetime_ps);
     profile.stall_count = device.stall_count;
+    profile.lifetime = Duration(device.lifetime_ps);
     profile.arbitration = tables_of(device);
+    profile.sl_to_vl = lanes_of(device);
     std::vector<ComponentId> ids;
     for (std::uint32_t p = 0; p < device.ports; ++p) ids.push_back(ComponentId{fabric_case.first_port(d) + p});
     switches[d] = std::make_unique<fabric::Switch>(engine, tracer, ComponentId{ports + d}, profile, ids);

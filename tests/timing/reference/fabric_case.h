@@ -1,6 +1,7 @@
 // A small fabric with its traffic: the plain data that the event model and the clocked reference are both given.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,11 +24,13 @@ struct DeviceCase {
   std::uint32_t buffer_bytes = 65536;  // per port and lane
   std::uint32_t high_limit = 0;
   std::vector<Weight> high, low;
+  // By service level; modulo the lanes of both ends; 15: dropped, at switches only.
+  std::array<std::uint32_t, 16> lane_of_level = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7};
   // Of switches.
   std::uint64_t clock_hz = 400'000'000;
   std::uint32_t cut_through_cycles = 36, lookup_interval_cycles = 1;
   std::uint32_t crossbar_speedup = 0;
-  std::int64_t head_lifetime_ps = 0;
+  std::int64_t head_lifetime_ps = 0, lifetime_ps = 0;
   std::uint32_t stall_count = 0;
   std::vector<std::uint32_t> output;  // by destination device: port from 1; 0: none
 };

@@ -49,6 +49,16 @@ class Generator {
       device.head_lifetime_ps = 4'000 + below(rng_.chance(1, 2) ? 40'000 : 1'000'000);
       device.stall_count = below(4);
     }
+    if (rng_.chance(1, 4)) device.lifetime_ps = 2'000 + below(rng_.chance(1, 2) ? 200'000 : 2'000'000);
+    // Whole cycles: what ends then, ends when others become ready.
+    if (rng_.chance(2, 3) && device.clock_hz == 400'000'000) {
+      constexpr std::int64_t kPeriod = 2'500;
+      device.head_lifetime_ps = (device.head_lifetime_ps + kPeriod - 1) / kPeriod * kPeriod;
+      device.lifetime_ps = (device.lifetime_ps + kPeriod - 1) / kPeriod * kPeriod;
+    }
+    if (rng_.chance(1, 3)) {
+      for (std::uint32_t& lane : device.lane_of_level) lane = is_switch && rng_.chance(1, 20) ? 15 : below(15);
+    }
     tables(&device);
     fabric_.devices.push_back(device);
     used_.push_back(0);
@@ -150,6 +160,8 @@ std::string describe(const FabricCase& fabric) {
       text += std::string(" ") + name;
       for (const Weight& w : *table) text += " " + std::to_string(w.lane) + ":" + std::to_string(w.weight);
     }
+    text += " lanes_of_levels";
+    for (const std::uint32_t lane : d.lane_of_level) text += " " + std::to_string(lane);
     if (d.is_switch) {
       say("hz", d.clock_hz);
       say("cycles", d.cut_through_cycles);
@@ -157,6 +169,7 @@ std::string describe(const FabricCase& fabric) {
       say("speedup", d.crossbar_speedup);
       say("lifetime", d.head_lifetime_ps);
       say("stall", d.stall_count);
+      say("switch_lifetime", d.lifetime_ps);
     }
     text += "\n";
   }

@@ -1,0 +1,53 @@
+// End-to-end flow control as the requester of a reliable connection obeys it (IBA 9.7.7.2.5): every
+// acknowledgement says how many messages the responder has executed (MSN) and how many receives are posted
+// beyond. Their sum is the number of the last message that surely finds a receive (LSN). One message beyond
+// it may be begun, a limited one: it finds a receive posted meanwhile, or is answered by an RNR NAK; either
+// way there is something to go on with.
+//
+// Messages that need no receive are not held, and each lets those behind it begin one number later: it will
+// count in the MSN without having taken a receive.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/ib/aeth.h"
+#include "sim/ib/packet.h"
+#include "sim/ib/psn.h"
+
+namespace verbatim::hca {
+
+class EndToEndCredits {
+ public:
+  // A new connection: nothing has been begun, nothing is granted. One that does not obey is never held.
+  void start(bool obeys) {
+    begun_ = limit_ = 0;
+    is_unlimited_ = !obeys;
+  }
+
+  // Whether the next message may begin.
+  bool may_begin(bool needs_receive) const {
+    return is_unlimited_ || !needs_receive || ib::serial_distance(limit_, begun_) <= 0;
+  }
+  void on_begin(bool needs_receive) {
+    begun_ = (begun_ + 1) & ib::kSerialMask;
+    if (!needs_receive) limit_ = (limit_ + 1) & ib::kSerialMask;
+  }
+  // The AETH of an acknowledgement or response. Grants are rounded down and may be old: none takes back what
+  // an earlier one gave.
+  void on_grant(const ib::Aeth& aeth) {
+    const auto credits = ib::credits_of(ib::ack_value(aeth.syndrome));
+    if (!credits) {
+      is_unlimited_ = true;
+    } else if (const std::uint32_t limit = (aeth.msn + *credits) & ib::kSerialMask;
+               ib::serial_distance(limit_, limit) > 0) {
+      limit_ = limit;
+    }
+  }
+
+ private:
+  std::uint32_t begun_ = 0;  // number of the newest message begun (SSN), 24 bits
+  std::uint32_t limit_ = 0;  // LSN, 24 bits
+  bool is_unlimited_ = true;
+};
+
+}  // namespace verbatim::hca

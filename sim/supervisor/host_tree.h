@@ -1,0 +1,15 @@
+// What a simulated host shows of its hardware: /sys and /dev/infiniband. Adapters are seen where a PCI
+// network adapter of Linux is, with the attributes and port counters that its ib_core and mlx5 drivers give.
+#pragma once
+
+#include <memory>
+
+#include "sim/supervisor/supervisor.h"
+#include "sim/supervisor/virtual_tree.h"
+
+namespace verbatim::supervisor {
+
+// `host` outlives the tree.
+std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host);
+
+}  // namespace verbatim::supervisor

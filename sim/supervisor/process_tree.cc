@@ -1,0 +1,214 @@
+#include "sim/supervisor/process_tree.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "sim/supervisor/kernel_time.h"
+#include "sim/supervisor/virtual_paths.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::int64_t kTicksPerSecond = 100;
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string target_of(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::read_symlink(path, error);
+}
+
+std::int64_t uptime_ticks(Instant now) {
+  return (kUptimeNs + to_ps(now) / 1000) / (1'000'000'000 / kTicksPerSecond);
+}
+
+// Memory maps as they are, without the inode numbers of memory that has no name: they differ from run to run.
+std::string maps_of(const std::string& native) {
+  std::istringstream lines(content_of(native + "/maps"));
+  std::string text;
+  for (std::string line; std::getline(lines, line); text += line + "\n") {
+    std::istringstream fields(line);
+    std::string range, rights, offset, device, inode;
+    fields >> range >> rights >> offset >> device >> inode;
+    const std::size_t name = line.find_first_of("/[", range.size());
+    if (name == std::string::npos || line.compare(name, 7, "/memfd:") != 0) continue;
+    line = fmt::format("{} {} {} 00:01 0", range, rights, offset);
+    line += std::string(line.size() < 73 ? 73 - line.size() : 1, ' ') + "/memfd:shared (deleted)";
+  }
+  return text;
+}
+
+char state_of(const Process& process, bool running) {
+  return process.stopped_by != 0 ? 'T' : running ? 'R' : 'S';
+}
+
+std::string comm_of(const std::string& native) {
+  std::string comm = content_of(native + "/comm");
+  if (!comm.empty() && comm.back() == '\n') comm.pop_back();
+  return comm;
+}
+
+std::size_t living_threads(Process& process) {
+  return static_cast<std::size_t>(
+      std::count_if(process.threads().begin(), process.threads().end(),
+                    [](const auto& t) { return t->state() != Thread::State::kDead; }));
+}
+
+// proc(5), /proc/[pid]/stat: what the simulation does not count is 0.
+std::string stat_of(Process& process, std::uint32_t id, const std::string& native, bool running) {
+  return fmt::format(
+      "{} ({}) {} {} {} {} 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 {} 0 {} 0 0 18446744073709551615 0 0 0 0 0 0 0 "
+      "0 0 0 0 0 "
+      "17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+      id, comm_of(native), state_of(process, running), process.family().parent, process.family().group,
+      process.family().session, living_threads(process), uptime_ticks(Instant{}));
+}
+
+std::string status_of(Process& process, std::uint32_t id, const std::string& native, bool running) {
+  std::uint64_t ignored = 0, caught = 0;
+  for (int signal = 1; signal <= 64; ++signal) {
+    const auto disposition = process.disposition(signal);
+    const std::uint64_t bit = 1ull << (signal - 1);
+    if (disposition == protocol::kSignalIgnored) ignored |= bit;
+    if (disposition == protocol::kSignalHandled || disposition == protocol::kSignalHandledRestart)
+      caught |= bit;
+  }
+  const char state = state_of(process, running);
+  std::string text = fmt::format(
+      "Name:\t{}\nUmask:\t{:04o}\nState:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t0\n",
+      comm_of(native), process.file_mask(),
+      state == 'R'   ? "R (running)"
+      : state == 'T' ? "T (stopped)"
+                     : "S (sleeping)",
+      process.pid(), id, process.family().parent);
+  text += fmt::format("Uid:\t{0}\t{1}\t{1}\t{1}\nGid:\t{2}\t{3}\t{3}\t{3}\nFDSize:\t64\n", getuid(),
+                      geteuid(), getgid(), getegid());
+  return text + fmt::format(
+                    "Threads:\t{}\nSigIgn:\t{:016x}\nSigCgt:\t{:016x}\nNoNewPrivs:\t1\nCpus_allowed:\t1\n"
+                    "Cpus_allowed_list:\t0\nMems_allowed:\t1\nMems_allowed_list:\t0\n"
+                    "voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
+                    living_threads(process), ignored, caught);
+}
+
+void add_descriptors(VirtualTree& tree, const std::string& folder, Process& process,
+                     const std::string& native, const ProcessTreeInputs& inputs) {
+  tree.add_folder(folder);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(native + "/fd", error)) {
+    const int fd = std::atoi(entry.path().filename().c_str());
+    if (fd > protocol::kVirtualFdLast) continue;
+    const VirtualFilePtr file = process.file(fd);
+    tree.add_link(fmt::format("{}/{}", folder, fd),
+                  file != nullptr ? inputs.link_of(file) : target_of(entry.path()));
+  }
+}
+
+void add_process(VirtualTree& tree, Process& process, Thread& viewer, const ProcessTreeInputs& inputs) {
+  const std::string folder = fmt::format("/proc/{}", process.pid());
+  const std::string native = fmt::format("/proc/{}", process.native_pid());
+  const bool own = &process == &viewer.process();
+  tree.add_file(folder + "/status",
+                [&process, native, own] { return status_of(process, process.pid(), native, own); });
+  tree.add_file(folder + "/stat",
+                [&process, native, own] { return stat_of(process, process.pid(), native, own); });
+  tree.add_file(folder + "/statm", "0 0 0 0 0 0 0\n");
+  tree.add_file(folder + "/maps", [native] { return maps_of(native); });
+  for (const char* name : {"/cmdline", "/comm", "/environ", "/limits", "/cgroup", "/mountinfo", "/mounts"}) {
+    tree.add_file(folder + name, [path = native + name] { return content_of(path); });
+  }
+  for (const char* name : {"/exe", "/cwd", "/root"}) tree.add_link(folder + name, target_of(native + name));
+  for (const auto& thread : process.threads()) {
+    if (thread->state() == Thread::State::kDead) continue;
+    const std::string task = fmt::format("{}/task/{}", folder, thread->tid());
+    const std::string native_task =
+        fmt::format("{}/task/{}", native, process.region().slot(thread->slot()).native_tid);
+    const bool running = thread.get() == &viewer;
+    const std::uint32_t tid = thread->tid();
+    tree.add_file(task + "/status", [&process, tid, native_task, running] {
+      return status_of(process, tid, native_task, running);
+    });
+    tree.add_file(task + "/stat", [&process, tid, native_task, running] {
+      return stat_of(process, tid, native_task, running);
+    });
+    tree.add_file(task + "/comm", [native_task] { return content_of(native_task + "/comm"); });
+  }
+  if (own) add_descriptors(tree, folder + "/fd", process, native, inputs);
+}
+
+void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inputs) {
+  const Process& process = viewer.process();
+  const Instant now = inputs.now;
+  const std::int64_t ticks = uptime_ticks(now);
+  std::size_t all = 0, threads = 0;
+  std::uint32_t latest = 0;
+  for (const auto& other : inputs.table.processes()) {
+    if (other->host_index() != process.host_index()) continue;
+    ++all;
+    latest = std::max(latest, other->pid());
+    if (other->alive) threads += living_threads(*other);
+  }
+  // The processor is idle: computation takes no virtual time.
+  const std::string times = fmt::format("0 0 0 {} 0 0 0 0 0 0\n", ticks);
+  tree.add_file("/proc/stat",
+                fmt::format("cpu  {0}cpu0 {0}intr 0\nctxt 0\nbtime {1}\nprocesses {2}\nprocs_running 1\n"
+                            "procs_blocked 0\nsoftirq 0 0 0 0 0 0 0 0 0 0 0\n",
+                            times, (inputs.epoch_ns - kUptimeNs) / 1'000'000'000, all));
+  tree.add_file("/proc/uptime",
+                fmt::format("{0}.{1:02} {0}.{1:02}\n", ticks / kTicksPerSecond, ticks % kTicksPerSecond));
+  tree.add_file("/proc/loadavg", fmt::format("0.00 0.00 0.00 1/{} {}\n", threads, latest));
+  // The memory that sysinfo(2) tells of.
+  tree.add_file("/proc/meminfo",
+                "MemTotal:       16777216 kB\nMemFree:         8388608 kB\nMemAvailable:    8388608 kB\n"
+                "Buffers:               0 kB\nCached:                0 kB\nSwapCached:            0 kB\n"
+                "SwapTotal:             0 kB\nSwapFree:              0 kB\nHugePages_Total:       0\n"
+                "HugePages_Free:        0\nHugepagesize:       2048 kB\n");
+  for (const char* path : {"/proc/cpuinfo", "/proc/version", "/proc/sys/kernel/hostname",
+                           "/proc/sys/kernel/osrelease", "/proc/sys/kernel/random/boot_id"}) {
+    tree.add_file(path, virtual_content(path, process, {}).value_or(""));
+  }
+  tree.add_file("/proc/sys/kernel/ostype", "Linux\n");
+  tree.add_file("/proc/sys/kernel/pid_max", "4194304\n");
+  tree.add_file("/proc/sys/kernel/random/uuid", [&viewer] { return random_uuid(viewer.process().random()); });
+  tree.add_link("/proc/self", std::to_string(process.pid()));
+  tree.add_link("/proc/thread-self", fmt::format("{}/task/{}", process.pid(), viewer.tid()));
+}
+
+}  // namespace
+
+std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, const ProcessTreeInputs& inputs) {
+  auto tree = std::make_shared<VirtualTree>();
+  add_kernel(*tree, viewer, inputs);
+  for (const auto& process : inputs.table.processes()) {
+    if (process->alive && process->host_index() == viewer.process().host_index())
+      add_process(*tree, *process, viewer, inputs);
+  }
+  return tree;
+}
+
+std::optional<int> descriptor_of_path(const std::string& path, const Process& process) {
+  if (path == "/dev/stdin") return 0;
+  if (path == "/dev/stdout") return 1;
+  if (path == "/dev/stderr") return 2;
+  for (const std::string& folder :
+       {std::string("/dev/fd/"), std::string("/proc/self/fd/"), fmt::format("/proc/{}/fd/", process.pid())}) {
+    if (!path.starts_with(folder) || path.size() == folder.size() || path.size() > folder.size() + 4)
+      continue;
+    const std::string number = path.substr(folder.size());
+    if (number.find_first_not_of("0123456789") == std::string::npos) return std::stoi(number);
+  }
+  return std::nullopt;
+}
+
+}  // namespace verbatim::supervisor

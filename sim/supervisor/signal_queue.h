@@ -1,0 +1,72 @@
+// Signals that have been sent and not yet been delivered, as Linux keeps them: an ordinary signal is pending
+// once, however often it was sent; a real-time signal as often as it was sent.
+#pragma once
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "verbs_shim/protocol/region.h"
+
+namespace verbatim::supervisor {
+
+// What a handler is told about where its signal comes from (siginfo_t).
+struct SignalOrigin {
+  std::int32_t code = 0x80;  // SI_KERNEL
+  std::uint32_t sender = 0;
+  std::int32_t status = 0;
+  std::uint64_t value = 0;   // of SI_QUEUE and SI_TIMER
+  std::int32_t timer = 0;    // of SI_TIMER
+  std::int32_t overrun = 0;  // of SI_TIMER
+};
+
+struct QueuedSignal {
+  int signal = 0;
+  SignalOrigin origin;
+  bool to_thread = false;  // sent to one thread, not to the process
+};
+
+class SignalQueue {
+ public:
+  static constexpr int kFirstRealTime = 32;  // as the kernel counts, libc keeps two of them for itself
+
+  bool empty() const { return signals_.empty(); }
+  const QueuedSignal& front() const { return signals_.front(); }
+  bool full() const { return signals_.size() >= protocol::kMaxRaisedSignals; }
+
+  void push(const QueuedSignal& signal) {
+    if (signal.signal < kFirstRealTime && contains(signal.signal)) return;
+    if (!full()) signals_.push_back(signal);
+  }
+  bool contains(int signal) const { return (pending() >> (signal - 1) & 1) != 0; }
+  bool contains_timer(int timer) const {
+    return std::any_of(signals_.begin(), signals_.end(), [&](const QueuedSignal& queued) {
+      return queued.origin.code == SI_TIMER && queued.origin.timer == timer;
+    });
+  }
+  // Bit n - 1 for signal n.
+  std::uint64_t pending() const {
+    std::uint64_t set = 0;
+    for (const QueuedSignal& queued : signals_) set |= 1ull << (queued.signal - 1);
+    return set;
+  }
+  // The lowest one of `set`, the oldest of several equal ones.
+  std::optional<QueuedSignal> take(std::uint64_t set) {
+    auto least = signals_.end();
+    for (auto it = signals_.begin(); it != signals_.end(); ++it) {
+      const bool wanted = (set >> (it->signal - 1) & 1) != 0;
+      if (wanted && (least == signals_.end() || it->signal < least->signal)) least = it;
+    }
+    if (least == signals_.end()) return std::nullopt;
+    const QueuedSignal taken = *least;
+    signals_.erase(least);
+    return taken;
+  }
+
+ private:
+  std::deque<QueuedSignal> signals_;
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,129 @@
+// What programs see of a host's adapters under /sys and /dev/infiniband, with the tools that people use.
+#include <sstream>
+
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim {
+namespace {
+
+using support::RunReport;
+
+const std::string kPort = "/sys/class/infiniband/mlx5_0/ports/1/";
+
+std::string seen(const std::string& command) {
+  const RunReport run = support::run({.commands = {"server=" + command}});
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.errors("server"), "") << run.story();
+  EXPECT_TRUE(run.report["warnings"].empty()) << run.report["warnings"];
+  return run.output("server");
+}
+
+std::vector<std::uint64_t> numbers(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::uint64_t> values;
+  for (std::uint64_t value; stream >> value;) values.push_back(value);
+  return values;
+}
+
+TEST(Tree, ls_lists_adapters_and_their_devices) {
+  EXPECT_EQ(seen("ls /sys/class/infiniband /sys/class/infiniband_verbs /sys/class/net /dev/infiniband"),
+            "/dev/infiniband:\nrdma_cm\nuverbs0\n\n/sys/class/infiniband:\nmlx5_0\n\n"
+            "/sys/class/infiniband_verbs:\nabi_version\nuverbs0\n\n/sys/class/net:\neth0\nlo\n");
+  const std::string longer = seen("ls -l /dev/infiniband/uverbs0 /sys/class/infiniband/mlx5_0");
+  EXPECT_NE(longer.find("crw-rw-rw- 1 root root 231, 192 "), std::string::npos) << longer;
+  EXPECT_NE(longer.find("mlx5_0 -> ../../devices/pci0000:00/0000:01:00.0/infiniband/mlx5_0\n"),
+            std::string::npos);
+}
+
+TEST(Tree, cat_shows_the_attributes_of_a_port) {
+  std::string command = "cat";
+  for (const char* name :
+       {"state", "phys_state", "rate", "link_layer", "lid", "sm_lid", "gids/0", "pkeys/0"}) {
+    command += " " + kPort + name;
+  }
+  EXPECT_EQ(seen(command),
+            "4: ACTIVE\n5: LinkUp\n100 Gb/sec (4X EDR)\nInfiniBand\n0x2\n0x1\n"
+            "fe80:0000:0000:0000:0256:4200:0000:0201\n0xffff\n");
+}
+
+// The same GUIDs and LID by /sys and by the verbs library.
+TEST(Tree, agrees_with_ibv_devinfo) {
+  const std::string info = seen("ibv_devinfo");
+  std::string guid = seen("cat /sys/class/infiniband/mlx5_0/node_guid");
+  guid.pop_back();
+  EXPECT_NE(info.find(guid), std::string::npos) << info;
+  const std::string firmware = seen("cat /sys/class/infiniband/mlx5_0/fw_ver");
+  EXPECT_NE(info.find(firmware), std::string::npos) << info;
+}
+
+TEST(Tree, find_walks_it) {
+  const std::string all =
+      seen("find /sys/class/infiniband/mlx5_0/ -name 'port_*_data' -o -name uevent -o -name types");
+  EXPECT_EQ(all,
+            "/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data\n"
+            "/sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data\n"
+            "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types\n");
+}
+
+TEST(Tree, links_lead_to_the_bus) {
+  EXPECT_EQ(seen("readlink -f /sys/class/infiniband/mlx5_0/device"),
+            "/sys/devices/pci0000:00/0000:01:00.0\n");
+  EXPECT_EQ(seen("cat /sys/class/infiniband_verbs/uverbs0/ibdev /sys/class/infiniband_verbs/uverbs0/dev"),
+            "mlx5_0\n231:192\n");
+}
+
+TEST(Tree, an_interpreter_walks_it) {
+  EXPECT_EQ(
+      seen("python3 -c 'import os; p = \"/sys/class/infiniband/mlx5_0\"; print(os.listdir(p + \"/ports\"), "
+           "os.path.islink(p), os.path.isfile(p + \"/node_guid\"), os.access(p + \"/node_guid\", os.W_OK), "
+           "os.path.exists(p + \"/nothing\"), sum(len(f) for _, _, f in os.walk(p + "
+           "\"/ports/1/counters\")))'"),
+      "['1'] True True False False 18\n");
+}
+
+// Counters of a run's only two adapters: what one has sent the other has received, and both are the packets
+// of the run.
+TEST(Tree, port_counters_are_the_packets_of_the_run) {
+  std::string counters;
+  for (const char* name : {"port_xmit_packets", "port_rcv_packets", "port_xmit_data", "port_rcv_data"}) {
+    counters += " " + kPort + "counters/" + name;
+  }
+  const RunReport run = support::run(
+      {.commands = {
+           "server=sh -c 'ibv_rc_pingpong -n 10 -s 4096 > /dev/null; sleep 1; cat" + counters + "'",
+           "client=sh -c 'sleep 0.1; ibv_rc_pingpong -n 10 -s 4096 server > /dev/null; sleep 1; cat" +
+               counters + "'"}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  const auto server = numbers(run.output("server")), client = numbers(run.output("client"));
+  ASSERT_EQ(server.size(), 4u) << run.story();
+  ASSERT_EQ(client.size(), 4u);
+  EXPECT_EQ(server[0], client[1]);
+  EXPECT_EQ(server[1], client[0]);
+  EXPECT_EQ(server[2], client[3]);
+  EXPECT_EQ(server[3], client[2]);
+  EXPECT_EQ(server[0] + client[0], run.report["packets"].get<std::uint64_t>());
+  // Ten messages of four packets of 1 KiB, their headers (LRH 8, BTH 12) and ICRC (4), and what is
+  // acknowledged: 24 or 28.
+  EXPECT_GT(client[2] * 4, 10u * (4096 + 4 * 24));
+  EXPECT_LT(client[2] * 4, 10u * (4096 + 4 * 24) + client[0] * 28);
+}
+
+TEST(Tree, a_program_that_would_work_there_is_told) {
+  const RunReport run = support::run({.commands = {"server=sh -c 'cd /sys/class/infiniband && pwd'"}});
+  EXPECT_NE(run.code, 0);
+  ASSERT_EQ(run.report["warnings"].size(), 1u + 0u) << run.story();
+  EXPECT_NE(
+      run.report["warnings"][0].get<std::string>().find("working in /sys/class/infiniband is not simulated"),
+      std::string::npos);
+}
+
+// The processes of a host under the numbers that its programs know.
+TEST(Tree, ps_shows_the_processes_of_the_host) {
+  const std::string shown = seen("sh -c 'sleep 5 & ps -e -o pid,ppid,stat,comm; kill $!'");
+  EXPECT_NE(shown.find("\n   1000       1 S"), std::string::npos) << shown;
+  EXPECT_NE(shown.find(" sleep\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find(" ps\n"), std::string::npos) << shown;
+}
+
+}  // namespace
+}  // namespace verbatim

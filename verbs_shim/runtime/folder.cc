@@ -1,0 +1,114 @@
+// Folders of the real file system tell their names in the order of their bytes, whatever order the file
+// system keeps them in, and an entry's offset is its place in that order. Inode numbers stay those that
+// stat(2) tells.
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+struct Entry {  // struct linux_dirent64
+  std::uint64_t number;
+  std::int64_t next;
+  std::uint16_t length;
+  std::uint8_t type;
+  char name[1];
+};
+
+// Memory of the kernel's, which goes with the object.
+struct Pages {
+  explicit Pages(std::size_t bytes) : size(bytes) {
+    const long made = native(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory = made < 0 && made > -4096 ? nullptr : reinterpret_cast<char*>(made);
+  }
+  ~Pages() {
+    if (memory != nullptr) native(SYS_munmap, reinterpret_cast<long>(memory), size);
+  }
+  bool grow() {
+    const long moved = native(SYS_mremap, reinterpret_cast<long>(memory), size, 2 * size, MREMAP_MAYMOVE);
+    if (moved < 0 && moved > -4096) return false;
+    memory = reinterpret_cast<char*>(moved);
+    size *= 2;
+    return true;
+  }
+  char* memory;
+  std::size_t size;
+};
+
+// Everything in the folder `fd`; the bytes read, or -errno.
+long read_all(long fd, Pages& pages) {
+  constexpr std::size_t kRoom = 32 * 1024;
+  std::size_t used = 0;
+  while (true) {
+    if (pages.size - used < kRoom && !pages.grow()) return -ENOMEM;
+    const long n = native(SYS_getdents64, fd, reinterpret_cast<long>(pages.memory + used), pages.size - used);
+    if (n < 0) return n;
+    if (n == 0) return static_cast<long>(used);
+    used += static_cast<std::size_t>(n);
+  }
+}
+
+// Heap sort: no memory of its own, and never slow.
+void sort(Entry** entries, std::size_t count) {
+  const auto sift = [&](std::size_t root, std::size_t end) {
+    for (std::size_t child; (child = 2 * root + 1) < end; root = child) {
+      if (child + 1 < end && strcmp(entries[child]->name, entries[child + 1]->name) < 0) ++child;
+      if (strcmp(entries[root]->name, entries[child]->name) >= 0) return;
+      Entry* const moved = entries[root];
+      entries[root] = entries[child];
+      entries[child] = moved;
+    }
+  };
+  for (std::size_t root = count / 2; root-- > 0;) sift(root, count);
+  for (std::size_t end = count; end-- > 1;) {
+    Entry* const last = entries[end];
+    entries[end] = entries[0];
+    entries[0] = last;
+    sift(0, end);
+  }
+}
+
+}  // namespace
+
+long read_folder(const long (&a)[6]) {
+  const long at = native(SYS_lseek, a[0], 0, SEEK_CUR);
+  const long again =
+      native(SYS_openat, a[0], reinterpret_cast<long>("."), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (at < 0 || again < 0) {
+    if (again >= 0) native(SYS_close, again);
+    return native(SYS_getdents64, a[0], a[1], a[2]);
+  }
+  Pages pages(64 * 1024);
+  const long bytes = pages.memory == nullptr ? -ENOMEM : read_all(again, pages);
+  native(SYS_close, again);
+  if (bytes < 0) return bytes;
+  std::size_t count = 0;
+  const auto entry_at = [&](long offset) { return reinterpret_cast<Entry*>(pages.memory + offset); };
+  for (long offset = 0; offset < bytes; offset += entry_at(offset)->length) ++count;
+  Pages order((count + 1) * sizeof(Entry*));
+  if (order.memory == nullptr) return -ENOMEM;
+  auto** entries = reinterpret_cast<Entry**>(order.memory);
+  std::size_t n = 0;
+  for (long offset = 0; offset < bytes; offset += entry_at(offset)->length) entries[n++] = entry_at(offset);
+  sort(entries, count);
+  long told = 0;
+  auto next = static_cast<std::size_t>(at);
+  for (; next < count && told + entries[next]->length <= a[2]; ++next) {
+    entries[next]->next = static_cast<std::int64_t>(next + 1);
+    memcpy(reinterpret_cast<char*>(a[1]) + told, entries[next], entries[next]->length);
+    told += entries[next]->length;
+  }
+  if (told == 0 && next < count) return -EINVAL;
+  native(SYS_lseek, a[0], static_cast<long>(next), SEEK_SET);
+  return told;
+}
+
+}  // namespace verbatim::shim
