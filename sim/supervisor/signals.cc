@@ -25,12 +25,11 @@ std::uint64_t native_set(Thread& thread, std::string_view name) {
   return 0;
 }
 
-// What the program has masked. A thread that is parked sleeps in the handler of a poke; its own mask is taken
-// to be empty.
+// What the program has masked. In the handlers of a trapped call and of a poke everything is, and the slot tells.
 std::uint64_t mask_of(Thread& thread) {
-  if (thread.parked() != nullptr) return 0;
   const protocol::ThreadSlot& slot = thread.process().region().slot(thread.slot());
-  return slot.context_address != 0 ? slot.signal_mask : native_set(thread, "SigBlk");
+  const bool poked = thread.call().request == protocol::Request::kPoke;
+  return poked || slot.context_address != 0 ? slot.signal_mask : native_set(thread, "SigBlk");
 }
 
 bool is_watched(Process& process, int signal) { return (process.watched_signals() >> (signal - 1) & 1) != 0; }

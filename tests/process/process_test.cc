@@ -101,6 +101,18 @@ INSTANTIATE_TEST_SUITE_P(Ends, SameProgram,
                                            Program{"end signal 31", 0, 31}, Program{"end signal 17", 99}),
                          name_of);
 
+// A poke that comes with a signal's delivery, before the handler has run, is no proof that the loop goes on.
+TEST(Simulated, pokes_at_any_time_find_handlers_that_have_run) {
+  for (const char* period : {"1", "50", "3000"}) {
+    support::RunRequest request;
+    request.commands = {"server=" + path_of("spin_signals")};
+    request.options = {"--poke-period", period};
+    const RunReport run = support::run(request);
+    EXPECT_EQ(run.code, 0) << period << " us: " << run.story();
+    EXPECT_EQ(run.output("server"), "own handler: 100 times\nanother thread's handler: 100 times\n") << period;
+  }
+}
+
 // What the simulator promises beyond what Linux does: the counter runs exactly at the stated frequency.
 TEST(Simulated, counter_runs_at_the_stated_frequency) {
   support::RunRequest request;

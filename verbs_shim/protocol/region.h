@@ -100,7 +100,7 @@ struct alignas(64) ThreadSlot {
   QueuedDoorbell doorbells[kMaxQueuedDoorbells];
   std::uint64_t poll_registers[17];  // general registers in encoding order and rip, at the entry of the last poll
   std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
-  std::uint64_t signal_mask;      // the program's own, while context_address is not 0: the handler masks everything
+  std::uint64_t signal_mask;      // the program's own, in a trapped call and in Request::kPoke: the handlers mask everything
 };
 
 enum SignalDisposition : std::uint8_t {

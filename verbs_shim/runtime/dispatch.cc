@@ -65,7 +65,8 @@ long send_signal(long number, const long (&a)[6]) {
   return raise_here({.signal = static_cast<std::int32_t>(signal),
                      .code = whole_process ? SI_USER : SI_TKILL,
                      .sender = region_header().virtual_pid,
-                     .to_thread = whole_process ? 0u : 1u});
+                     .to_thread = whole_process ? 0u : 1u},
+                    program_mask());
 }
 
 // Bytes of a real file go into a simulated one (or a real one) through the thread's mailbox.

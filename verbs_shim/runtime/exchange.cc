@@ -96,19 +96,13 @@ struct Raised {
     for (std::uint32_t i = 0; i < count; ++i) signals[i] = slot.raised[i];
     slot.raised_count = 0;
   }
-  void raise_all() const {
-    for (std::uint32_t i = 0; i < count; ++i) raise_here(signals[i]);
+  // `mask`: what the program has masked.
+  void raise_all(std::uint64_t mask) const {
+    for (std::uint32_t i = 0; i < count; ++i) raise_here(signals[i], mask);
   }
   std::uint32_t count;
   protocol::RaisedSignal signals[protocol::kMaxRaisedSignals];
 };
-
-// Whether the program has masked the signal, in the calling thread.
-bool is_masked(long signal) {
-  std::uint64_t mask = my_slot->signal_mask;
-  if (my_slot->context_address == 0) native(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, sizeof mask);
-  return (mask >> (signal - 1) & 1) != 0;
-}
 
 long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
   switch (slot.action) {
@@ -145,7 +139,8 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
       const long result = slot.result;
       raise_here({.signal = static_cast<std::int32_t>(slot.action_arguments[0]),
                   .sender = region_header().virtual_pid,
-                  .to_thread = 1});
+                  .to_thread = 1},
+                 program_mask());
       return result;
     }
     case Action::kRestart:
@@ -166,13 +161,14 @@ bool passes_locally(std::int64_t cost_ps) {
 
 }  // namespace
 
-void hand_over_poked(long context, long fs_base) {
+void hand_over_poked(long context, long fs_base, std::uint64_t mask) {
   ThreadSlot& slot = *my_slot;
+  slot.signal_mask = mask;
   slot.request = Request::kPoke;
   slot.arguments[0] = context;
   slot.arguments[1] = fs_base;
   hand_over();
-  Raised(slot).raise_all();
+  Raised(slot).raise_all(mask);
 }
 
 void await_token() {
@@ -201,7 +197,7 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6])
     if (request == Request::kCommand && !again && result >= 0) {
       memcpy(reinterpret_cast<void*>(arguments[1]), my_mailbox().bytes, static_cast<std::size_t>(arguments[0]));
     }
-    if (slot.virtual_tid == tid) raised.raise_all();  // not in a copy of the process: they are the parent's
+    if (slot.virtual_tid == tid && raised.count != 0) raised.raise_all(program_mask());  // not in a copy of the process: they are the parent's
     if (!again) return result;
     // A trapped call is made again by the program itself, when its handlers have run.
     if (slot.context_address != 0) return kMakeCallAgain;
@@ -224,7 +220,13 @@ std::int64_t read_clock(std::int64_t first_cost_ps) {
   return my_slot->clock_ps;
 }
 
-long raise_here(const protocol::RaisedSignal& raised) {
+std::uint64_t program_mask() {
+  std::uint64_t mask = my_slot->signal_mask;
+  if (my_slot->context_address == 0) native(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, sizeof mask);
+  return mask;
+}
+
+long raise_here(const protocol::RaisedSignal& raised, std::uint64_t mask) {
   siginfo_t info{};
   info.si_signo = raised.signal;
   info.si_code = raised.code;
@@ -243,7 +245,7 @@ long raise_here(const protocol::RaisedSignal& raised) {
   }
   const long process = native(SYS_getpid);
   // The kernel lets nobody but the first thread send the whole process what did not come from a program.
-  if (raised.to_thread == 0 && native(SYS_gettid) == process && is_masked(raised.signal)) {
+  if (raised.to_thread == 0 && native(SYS_gettid) == process && (mask >> (raised.signal - 1) & 1) != 0) {
     return native(SYS_rt_sigqueueinfo, process, raised.signal, &info);
   }
   return native(SYS_rt_tgsigqueueinfo, process, native(SYS_gettid), raised.signal, &info);

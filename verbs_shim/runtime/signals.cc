@@ -128,16 +128,24 @@ void on_sigsegv(int signal, siginfo_t* info, void* raw_context) {
 // The thread may be anywhere. In the shim's own code the poke is as if never sent; elsewhere the supervisor looks at the
 // saved registers, and either nothing happens or they are replaced by the canonical state of the loop they are in.
 void on_poke(int, siginfo_t*, void* raw_context) {
-  const auto rip = static_cast<std::uint64_t>(static_cast<ucontext_t*>(raw_context)->uc_mcontext.gregs[REG_RIP]);
+  const auto* context = static_cast<const ucontext_t*>(raw_context);
+  const auto rip = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   if (my_slot == nullptr) return;
   const bool in_shim = rip >= protocol::kRuntimeImage && rip < protocol::kRegionAddress;
   if (in_shim || my_slot->context_address != 0) {  // the latter: in the handler of a trapped call
     rearm_poke_timer();
     return;
   }
+  const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
+  std::uint64_t pending = 0;
+  native(SYS_rt_sigpending, &pending, sizeof pending);
+  if ((pending & ~mask & ~kReservedSignals) != 0) {  // Linux took the poke first: what the handler does ends the loop
+    rearm_poke_timer();
+    return;
+  }
   unsigned long fs_base;
   asm("mov %%fs:0, %0" : "=r"(fs_base));
-  hand_over_poked(reinterpret_cast<long>(raw_context), static_cast<long>(fs_base));
+  hand_over_poked(reinterpret_cast<long>(raw_context), static_cast<long>(fs_base), without_reserved(mask));
 }
 
 long set_action(const long (&a)[6]) {

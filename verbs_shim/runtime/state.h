@@ -30,8 +30,10 @@ inline bool is_virtual_fd(long fd) {
 
 // Sends the calling thread a signal natively. In the handler of a trapped call all signals are masked: the program's own
 // handler runs when that one returns, with the result of the call in place, as from the Linux kernel. Otherwise it runs
-// before this returns, and may make calls.
-long raise_here(const protocol::RaisedSignal& raised);
+// before this returns, and may make calls. `mask`: what the program has masked.
+long raise_here(const protocol::RaisedSignal& raised, std::uint64_t mask);
+// What the program has masked, in the calling thread, which made a call.
+std::uint64_t program_mask();
 
 // What a trapped call answers when it is to be made again after the program's signal handlers have run.
 inline constexpr long kMakeCallAgain = -513;
@@ -66,8 +68,8 @@ std::uint64_t without_reserved(std::uint64_t mask);
 // Answers one trapped or interposed system call. `context` is the trapped thread's ucontext_t, or nullptr.
 long dispatch(long number, const long (&arguments)[6], void* context);
 
-// Hands a thread that was poked to the supervisor; leaves no trace in the shim's state.
-void hand_over_poked(long context, long fs_base);
+// Hands a thread that was poked, with the program's mask, to the supervisor; leaves no trace in the shim's state.
+void hand_over_poked(long context, long fs_base, std::uint64_t mask);
 
 // Reads the virtual clock as a program does: consecutive reads with no other call in between cost more and more, so
 // that polling a clock is a wait. `first_cost_ps` is the cost of the first of a row.
