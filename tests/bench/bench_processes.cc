@@ -1,0 +1,123 @@
+// What processes cost: many hosts that talk by TCP, calls that stay in the program, calls that do not, the
+// start of an interpreter. Printed beside their goals, not asserted.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "tests/support/verbatim_run.h"
+
+namespace {
+
+using namespace verbatim;
+
+std::string program(const std::string& command) {
+  const std::size_t end = command.find(' ');
+  return support::quoted(std::string(BENCH_FOLDER) + "/" + command.substr(0, end)) + command.substr(end);
+}
+
+support::RunReport run_well(const support::RunRequest& request) {
+  support::RunReport report = support::run(request);
+  if (report.code == 0) return report;
+  std::printf("%s\n", report.story().c_str());
+  std::exit(1);
+}
+
+// Memory of a process and of all that come from it, what they share counted once, in KiB (their PSS).
+std::uint64_t memory_kib(const std::string& process) {
+  std::uint64_t sum = 0;
+  std::ifstream rollup("/proc/" + process + "/smaps_rollup");
+  for (std::string line; std::getline(rollup, line);) {
+    if (line.starts_with("Pss:")) sum += std::strtoull(line.c_str() + 4, nullptr, 10);
+  }
+  std::ifstream children("/proc/" + process + "/task/" + process + "/children");
+  for (std::string child; children >> child;) sum += memory_kib(child);
+  return sum;
+}
+
+// The most that the programs that `work` starts have at once, looked at every 20 ms.
+std::uint64_t peak_memory_kib(const std::function<void()>& work) {
+  std::atomic<bool> done = false;
+  std::uint64_t peak = 0;
+  std::string worker_id;
+  std::atomic<bool> known = false;
+  std::thread worker([&] {
+    worker_id = std::to_string(::gettid());
+    known = true;
+    work();
+    done = true;
+  });
+  while (!known) std::this_thread::yield();
+  const std::string children = "/proc/self/task/" + worker_id + "/children";
+  while (!done) {
+    std::ifstream list(children);
+    std::uint64_t sum = 0;
+    for (std::string child; list >> child;) sum += memory_kib(child);
+    peak = std::max(peak, sum);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  worker.join();
+  return peak;
+}
+
+void bench_ring(const std::string& name, const std::string& shape, int hosts) {
+  const support::TemporaryFolder folder;
+  const std::string topology = folder.path() + "/" + name + ".json";
+  std::ofstream(topology) << R"({"name": ")" << name << R"(", "link_layer": "infiniband", "generate": {)"
+                          << shape << R"(, "rate": "EDR 4x", "length": "2 m"},
+    "management_network": {"latency": "20 us", "bandwidth": "10 Gbps"}})";
+  support::RunRequest request{.topology = topology, .options = {"--stagger", "0 s"}};
+  for (int i = 0; i < hosts; ++i) {
+    const std::string own = "h" + std::to_string(i), next = "h" + std::to_string((i + 1) % hosts);
+    request.commands.push_back(own + "=" + program("neighbour " + own + " " + next + " 100"));
+  }
+  support::RunReport report = run_well(request);
+  const double best = report.wall_seconds;
+  const std::uint64_t memory = peak_memory_kib([&] { report = run_well(request); });
+  std::printf(
+      "%d hosts (%s), 100 messages each by TCP: %.2f s wall time (goal 10), %.0f MiB in all (goal 1024), "
+      "simulator %.0f MiB, %.0f hand-overs\n",
+      hosts, name.c_str(), std::min(best, report.wall_seconds), static_cast<double>(memory) / 1024,
+      report.report["peak_memory_kib"].get<double>() / 1024, report.report["hand_overs"].get<double>());
+}
+
+// Beyond a run without a single one.
+void bench_calls(const char* what, const std::string& kind, int count, const char* goal) {
+  const auto timed = [&](int n) {
+    return run_well({.commands = {"server=" + program("calls " + kind + " " + std::to_string(n))}});
+  };
+  const auto none = timed(0), some = timed(count);
+  const double seconds = some.wall_seconds - none.wall_seconds;
+  const double hand_overs = some.report["hand_overs"].get<double>() - none.report["hand_overs"].get<double>();
+  std::printf("%d %s: %.0f hand-overs%s, %.2f us each\n", count, what, hand_overs, goal,
+              seconds * 1e6 / count);
+}
+
+void bench_start(const char* name, const std::string& command) {
+  const auto report = run_well({.commands = {"server=" + command}});
+  std::printf("start of %s: %.3f s wall time, %.0f hand-overs\n", name, report.wall_seconds,
+              report.report["hand_overs"].get<double>());
+}
+
+}  // namespace
+
+int main() {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  bench_ring("star_64", R"("shape": "star", "hosts": 64)", 64);
+  bench_ring("leaf_spine_64", R"("shape": "leaf_spine", "hosts": 64, "hosts_per_leaf": 8, "spines": 4)", 64);
+  bench_calls("uncontended pairs of pthread_mutex_lock and unlock", "mutex", 100'000, " (goal 0)");
+  bench_calls("trapped calls that the process answers", "trapped", 1'000'000, "");
+  bench_calls("trapped calls that the supervisor answers", "handed", 200'000, "");
+  bench_calls("stat() of a path of Linux's", "stat", 500'000, "");
+  bench_calls("stat() of a path of /proc", "virtual", 20'000, "");
+  bench_start("true", "true");
+  bench_start("bash", "bash -c true");
+  bench_start("python3", "python3 -c pass");
+  return 0;
+}

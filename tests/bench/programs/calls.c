@@ -1,0 +1,38 @@
+// calls KIND COUNT: one kind of call, over and over.
+//   mutex     an uncontended pair of lock and unlock
+//   trapped   a system call that the process answers itself
+//   handed    a system call that the supervisor answers
+//   stat      a path that Linux answers; virtual: one of /proc, which it does not
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const char* kind = argv[1];
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  struct utsname name;
+  struct stat status;
+  for (int i = atoi(argv[2]); i > 0; --i) {
+    if (strcmp(kind, "mutex") == 0) {
+      pthread_mutex_lock(&mutex);
+      pthread_mutex_unlock(&mutex);
+    } else if (strcmp(kind, "trapped") == 0) {
+      syscall(SYS_getppid);
+    } else if (strcmp(kind, "handed") == 0) {
+      uname(&name);
+    } else if (strcmp(kind, "stat") == 0) {
+      stat("/usr", &status);
+    } else if (strcmp(kind, "virtual") == 0) {
+      stat("/proc/self/status", &status);
+    } else {
+      return 2;
+    }
+  }
+  return 0;
+}
