@@ -1,28 +1,12 @@
 // The same program natively and in the simulator: the same output, the same end.
-#include <filesystem>
-#include <sstream>
-
 #include "tests/cli/command.h"
-#include "tests/support/verbatim_run.h"
+#include "tests/process/programs.h"
 
-namespace verbatim {
+namespace verbatim::process {
 namespace {
 
 using cli::Finished;
 using support::RunReport;
-
-struct Program {
-  std::string command;  // the program's name and arguments
-  int code = 0;         // what it ends with
-  int signal = 0;       // or what ends it
-  friend void PrintTo(const Program& program, std::ostream* out) { *out << program.command; }
-};
-
-// `command` is the name of a program of this folder and its arguments.
-std::string path_of(const std::string& command) {
-  const std::size_t end = std::min(command.find(' '), command.size());
-  return support::quoted(std::string(PROCESS_FOLDER) + "/" + command.substr(0, end)) + command.substr(end);
-}
 
 // Nothing but the standard streams is open, as in the simulator.
 Finished run_natively(const std::string& command) {
@@ -69,37 +53,9 @@ TEST_P(SameProgram, in_slices_and_call_by_call) {
   EXPECT_EQ(slices.digest(), calls.digest()) << slices.story() << calls.story();
 }
 
-// Every file of programs/ is a program that ends with 0.
-std::vector<Program> plain_programs() {
-  std::istringstream names(PLAIN_PROGRAMS);
-  std::vector<Program> programs;
-  for (std::string name; names >> name;) programs.push_back({name});
-  return programs;
-}
-
-std::string name_of(const ::testing::TestParamInfo<Program>& info) {
-  std::string name = info.param.command;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-}
-
 INSTANTIATE_TEST_SUITE_P(Plain, SameProgram, ::testing::ValuesIn(plain_programs()), name_of);
-INSTANTIATE_TEST_SUITE_P(Programs, SameProgram,
-                         ::testing::Values(Program{"threads"}, Program{"clocks"}, Program{"signals"},
-                                           Program{"identity"}, Program{"spin"}, Program{"output large"},
-                                           Program{"output unfinished"}, Program{"output closed", 7}),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(Ends, SameProgram,
-                         ::testing::Values(Program{"end exit 0"}, Program{"end exit 3", 3},
-                                           Program{"end exit 255", 255}, Program{"end quick 4", 4},
-                                           Program{"end thread 5", 5}, Program{"end segv", 0, 11},
-                                           Program{"end abort", 0, 6}, Program{"end signal 1", 0, 1},
-                                           Program{"end signal 2", 0, 2}, Program{"end signal 6", 0, 6},
-                                           Program{"end signal 9", 0, 9}, Program{"end signal 10", 0, 10},
-                                           Program{"end signal 11", 0, 11}, Program{"end signal 13", 0, 13},
-                                           Program{"end signal 14", 0, 14}, Program{"end signal 15", 0, 15},
-                                           Program{"end signal 31", 0, 31}, Program{"end signal 17", 99}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Programs, SameProgram, ::testing::ValuesIn(programs_with_arguments()), name_of);
+INSTANTIATE_TEST_SUITE_P(Ends, SameProgram, ::testing::ValuesIn(programs_that_end()), name_of);
 
 // A poke that comes with a signal's delivery, before the handler has run, is no proof that the loop goes on.
 TEST(Simulated, pokes_at_any_time_find_handlers_that_have_run) {
@@ -196,4 +152,4 @@ TEST(Simulated, time_passes_only_as_asked) {
 }
 
 }  // namespace
-}  // namespace verbatim
+}  // namespace verbatim::process

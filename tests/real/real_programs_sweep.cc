@@ -1,19 +1,35 @@
-// All of qperf's verbs tests.
+// Slow: all of qperf's verbs tests, and everything twenty times.
 #include "tests/real/qperf.h"
+#include "tests/real/shell.h"
+#include "tests/support/one_digest.h"
 
 namespace verbatim::real {
 namespace {
 
 class QperfSweep : public ::testing::TestWithParam<QperfTest> {};
 
-TEST_P(QperfSweep, gives_the_figure_of_the_link_and_one_digest) {
-  const support::RunReport first = support::run(qperf_request(GetParam()));
-  expect_figure(GetParam(), first);
-  EXPECT_EQ(first.digest(), support::run(qperf_request(GetParam())).digest());
+TEST_P(QperfSweep, gives_the_figure_of_the_link) {
+  expect_figure(GetParam(), support::run(qperf_request(GetParam())));
 }
+
+TEST_P(QperfSweep, gives_one_digest_in_twenty_runs) { support::expect_one_digest(qperf_request(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(All, QperfSweep, ::testing::ValuesIn(qperf_tests()),
                          [](const auto& info) { return info.param.name; });
+
+TEST(ShellSweep, gives_one_digest_in_twenty_runs) {
+  for (const Commands& commands : {pipelines(), netcat(), iperf3(), python_processes()}) {
+    SCOPED_TRACE(commands.front());
+    support::expect_one_digest({.commands = commands});
+  }
+}
+
+TEST(ShellSweep, tls_gives_one_digest_in_twenty_runs) {
+  const support::TemporaryFolder folder;
+  const std::string key = folder.path() + "/key.pem", certificate = folder.path() + "/certificate.pem";
+  support::expect_one_digest({.commands = make_certificate(key, certificate)});
+  support::expect_one_digest({.commands = tls(key, certificate)});
+}
 
 }  // namespace
 }  // namespace verbatim::real

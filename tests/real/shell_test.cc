@@ -1,4 +1,6 @@
 // Programs around verbs: shells, pipes, sockets, other programs' output.
+#include "tests/real/shell.h"
+
 #include "tests/equality/both_modes.h"
 
 namespace verbatim::real {
@@ -8,7 +10,7 @@ using support::RunReport;
 using support::RunRequest;
 
 // Equal in both modes; what the slices said.
-RunReport run_alike(std::vector<std::string> commands) {
+RunReport run_alike(Commands commands) {
   RunRequest request;
   request.commands = std::move(commands);
   const equality::BothModes runs = equality::run_both(request);
@@ -17,26 +19,19 @@ RunReport run_alike(std::vector<std::string> commands) {
 }
 
 TEST(Shell, pipelines_and_jobs) {
-  const RunReport run = run_alike(
-      {"server=bash -c 'seq 1 2000 | sort -rn | head -3; (sleep 2; echo late) & (sleep 1; echo early) & "
-       "wait; "
-       "(exit 3) || echo failed $?; echo {a,b}{1,2}; for i in 1 2 3; do echo $i; done | while read x; do "
-       "echo "
-       "$((x * x)); done; cat <(echo substituted); [ $$ = $BASHPID ] && trap \"echo trapped\" EXIT'"});
+  const RunReport run = run_alike(pipelines());
   EXPECT_EQ(run.output("server"),
             "2000\n1999\n1998\nearly\nlate\nfailed 3\na1 a2 b1 b2\n1\n4\n9\nsubstituted\ntrapped\n");
 }
 
 TEST(Shell, netcat_carries_a_pipeline_to_another_host) {
-  const RunReport run =
-      run_alike({"server=bash -c 'nc -l -p 5000 | sha256sum'",
-                 "client=bash -c 'seq 1 100000 | tee >(sha256sum >&2) | nc -N server 5000'"});
+  const RunReport run = run_alike(netcat());
   EXPECT_EQ(run.output("server"), run.errors("client"));
   EXPECT_EQ(run.output("server").size(), 64u + 4);
 }
 
 TEST(Shell, iperf3_measures_the_management_network) {
-  const RunReport run = run_alike({"server=iperf3 -s -1 -J", "client=iperf3 -c server -n 4M -i 0 -J"});
+  const RunReport run = run_alike(iperf3());
   const auto report = nlohmann::json::parse(run.output("client"));
   EXPECT_EQ(report["end"]["sum_sent"]["bytes"], 4 << 20);
   // 10 Gb/s is the rate of the network, less the start of the connection.
@@ -48,21 +43,15 @@ TEST(Shell, iperf3_measures_the_management_network) {
 TEST(Shell, openssl_speaks_tls_between_hosts) {
   const support::TemporaryFolder folder;
   const std::string key = folder.path() + "/key.pem", certificate = folder.path() + "/certificate.pem";
-  const RunReport made =
-      run_alike({"server=openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=server -keyout " + key +
-                 " -out " + certificate});
-  const RunReport run = run_alike({"server=bash -c 'openssl s_server -quiet -naccept 1 -accept 4433 -key " +
-                                       key + " -cert " + certificate + " < <(sleep 1; echo from the server)'",
-                                   "client=bash -c '(echo from the client; sleep 2) | openssl s_client "
-                                   "-quiet -connect server:4433 2>/dev/null'"});
+  run_alike(make_certificate(key, certificate));
+  const RunReport run = run_alike(tls(key, certificate));
   EXPECT_EQ(run.output("client"), "from the server\n");
   EXPECT_NE(run.output("server").find("from the client\n"), std::string::npos) << run.story();
 }
 
 // Processes of one program, their queues, locks and shared memory, and other programs' output.
 TEST(Shell, python_with_processes_of_its_own) {
-  const RunReport run =
-      run_alike({"server=python3 " + support::quoted(std::string(REAL_FOLDER) + "/processes.py")});
+  const RunReport run = run_alike(python_processes());
   EXPECT_NE(run.output("server").find("pool: [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]\n"), std::string::npos);
   EXPECT_NE(run.output("server").find("counter: 300\n"), std::string::npos);
   EXPECT_NE(run.output("server").find("inet 10.0.0.1/8"), std::string::npos);
