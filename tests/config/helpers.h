@@ -47,4 +47,13 @@ inline std::string text_of(const Diagnostics& diagnostics) {
   return text;
 }
 
+// Those of a topology file with this text.
+inline std::string topology_findings(const std::string& text) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto spec = load_topology(folder.write("t.json", text), with_profiles(), diagnostics);
+  EXPECT_EQ(spec.has_value(), diagnostics.empty());
+  return text_of(diagnostics);
+}
+
 }  // namespace verbatim::config

@@ -16,14 +16,6 @@ std::string with(const std::string& partitions, const std::string& more = "") {
          partitions + "]" + more + "}";
 }
 
-std::string findings(const std::string& text) {
-  Folder folder;
-  Diagnostics diagnostics;
-  const auto spec = load_topology(folder.write("t.json", text), with_profiles(), diagnostics);
-  EXPECT_EQ(spec.has_value(), diagnostics.empty());
-  return text_of(diagnostics);
-}
-
 std::vector<Table> tables(const std::string& partitions) {
   Folder folder;
   Diagnostics diagnostics;
@@ -51,16 +43,17 @@ TEST(PartitionConfig, a_written_default_partition_decides_and_a_star_is_everybod
 }
 
 TEST(PartitionConfig, what_is_wrong_is_told) {
-  EXPECT_EQ(findings(with(R"({"name": "x", "number": 1, "full": ["a", "elsewhere"]},
+  EXPECT_EQ(topology_findings(with(R"({"name": "x", "number": 1, "full": ["a", "elsewhere"]},
                              {"name": "y", "number": 1, "full": ["a"], "limited": ["a"]})")),
             "/partitions/0/full/1: there is no host \"elsewhere\"; name one of \"hosts\", or \"*\" for all\n"
             "/partitions/1/number: the number 1 is already that of /partitions/0; "
             "give every partition a number of its own\n"
             "/partitions/1/limited/0: \"a\" is named twice; a host is a full or a limited member\n");
-  EXPECT_NE(findings(with(R"({"name": "x", "number": 0}, {"name": "y", "number": 32768})")), "");
-  EXPECT_EQ(findings(with(R"({"name": "x", "number": 1, "full": ["a"]})", R"(, "link_layer": "roce")")),
-            "/partitions/0: there are no partitions on Ethernet; "
-            "leave them out, or choose the link layer \"infiniband\"\n");
+  EXPECT_NE(topology_findings(with(R"({"name": "x", "number": 0}, {"name": "y", "number": 32768})")), "");
+  EXPECT_EQ(
+      topology_findings(with(R"({"name": "x", "number": 1, "full": ["a"]})", R"(, "link_layer": "roce")")),
+      "/partitions/0: there are no partitions on Ethernet; "
+      "leave them out, or choose the link layer \"infiniband\"\n");
 }
 
 TEST(PartitionConfig, a_table_has_room_for_what_the_adapter_has_entries) {
@@ -69,7 +62,7 @@ TEST(PartitionConfig, a_table_has_room_for_what_the_adapter_has_entries) {
     many += std::string(number > 1 ? "," : "") + R"({"name": "p", "number": )" + std::to_string(number) +
             R"(, "full": ["b"]})";
   }
-  EXPECT_EQ(findings(with(many)),
+  EXPECT_EQ(topology_findings(with(many)),
             "/partitions: \"b\" is in 129 partitions, the default one included; "
             "the table of its adapter has 128 entries\n");
 }

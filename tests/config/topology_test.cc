@@ -16,14 +16,6 @@ const std::string kSwitch = R"({"name": "s", "ports": 4})";
 const std::string kLinks =
     R"({"a": "a", "b": "s:1", "rate": "EDR 4x"}, {"a": "b", "b": "s:2", "rate": "EDR 4x"})";
 
-std::string findings(const std::string& text) {
-  Folder folder;
-  Diagnostics diagnostics;
-  const auto spec = load_topology(folder.write("t.json", text), with_profiles(), diagnostics);
-  EXPECT_EQ(spec.has_value(), diagnostics.empty());
-  return text_of(diagnostics);
-}
-
 TEST(Topology, shipped_ones_have_no_finding) {
   for (const char* name : {"two_hosts", "two_hosts_direct"}) {
     Diagnostics diagnostics;
@@ -39,35 +31,37 @@ TEST(Topology, shipped_ones_have_no_finding) {
   }
 }
 
-TEST(Topology, least_valid_one) { EXPECT_EQ(findings(topology(kHosts, kSwitch, kLinks)), ""); }
+TEST(Topology, least_valid_one) { EXPECT_EQ(topology_findings(topology(kHosts, kSwitch, kLinks)), ""); }
 
 TEST(Topology, all_findings_come_at_once_in_file_order) {
-  EXPECT_EQ(
-      findings(R"({"name": 7, "hosts": [{"nam": "a"}], "links": [{"a": "a", "b": "b", "rate": "200 Gbp"}],
+  EXPECT_EQ(topology_findings(
+                R"({"name": 7, "hosts": [{"nam": "a"}], "links": [{"a": "a", "b": "b", "rate": "200 Gbp"}],
                          "link_layer": "token ring", "colour": "red"})"),
-      "/name: 7 is a number where a string is expected\n"
-      "/hosts/0/nam: unknown key; did you mean \"name\"?\n"
-      "/hosts/0: the key \"name\" is missing; host name, as programs see it\n"
-      "/links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
-      "/link_layer: \"token ring\" is not allowed here; allowed is \"infiniband\", \"roce\"\n"
-      "/colour: unknown key; a topology has the keys name, description, link_layer, generate, hosts, "
-      "switches, "
-      "links, partitions, management_network\n");
+            "/name: 7 is a number where a string is expected\n"
+            "/hosts/0/nam: unknown key; did you mean \"name\"?\n"
+            "/hosts/0: the key \"name\" is missing; host name, as programs see it\n"
+            "/links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
+            "/link_layer: \"token ring\" is not allowed here; allowed is \"infiniband\", \"roce\"\n"
+            "/colour: unknown key; a topology has the keys name, description, link_layer, generate, hosts, "
+            "switches, "
+            "links, partitions, management_network\n");
 }
 
 TEST(Topology, names_are_unique_among_hosts_and_switches) {
   EXPECT_EQ(
-      findings(topology(R"({"name": "a"}, {"name": "a"})", kSwitch,
-                        R"({"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "s:2", "b": "s:3", "rate": "EDR"})")),
+      topology_findings(
+          topology(R"({"name": "a"}, {"name": "a"})", kSwitch,
+                   R"({"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "s:2", "b": "s:3", "rate": "EDR"})")),
       "/hosts/1/name: the name \"a\" is already that of /hosts/0; give every host and switch a name of its "
       "own\n"
       "/links/1: both ends are \"s\"; a cable joins two devices\n");
-  EXPECT_NE(findings(topology(kHosts, R"({"name": "a"})", "")).find("/switches/0/name: the name \"a\""),
-            std::string::npos);
+  EXPECT_NE(
+      topology_findings(topology(kHosts, R"({"name": "a"})", "")).find("/switches/0/name: the name \"a\""),
+      std::string::npos);
 }
 
 TEST(Topology, ends_of_links_must_exist) {
-  EXPECT_EQ(findings(topology(
+  EXPECT_EQ(topology_findings(topology(
                 R"({"name": "server"}, {"name": "client"})", kSwitch,
                 R"({"a": "sevrer", "b": "s:1", "rate": "EDR"}, {"a": "client:2", "b": "s:5", "rate": "EDR"},
                                  {"a": "client", "b": "s", "rate": "EDR"}, {"a": "x:1", "b": "s:0", "rate": "EDR"})")),
@@ -80,47 +74,51 @@ TEST(Topology, ends_of_links_must_exist) {
 }
 
 TEST(Topology, one_cable_in_one_port) {
-  EXPECT_EQ(findings(topology(kHosts, kSwitch, kLinks + R"(, {"a": "s:1", "b": "b", "rate": "EDR"})")),
-            "/links/2/a: there is already a cable in \"s:1\", from /links/0/b; use another port\n"
-            "/links/2/b: there is already a cable in \"b\", from /links/1/a; an adapter has one port\n");
+  EXPECT_EQ(
+      topology_findings(topology(kHosts, kSwitch, kLinks + R"(, {"a": "s:1", "b": "b", "rate": "EDR"})")),
+      "/links/2/a: there is already a cable in \"s:1\", from /links/0/b; use another port\n"
+      "/links/2/b: there is already a cable in \"b\", from /links/1/a; an adapter has one port\n");
 }
 
 TEST(Topology, every_host_has_a_cable_and_a_path_to_every_other) {
-  EXPECT_EQ(findings(topology(kHosts, kSwitch, R"({"a": "a", "b": "s:1", "rate": "EDR"})")),
+  EXPECT_EQ(topology_findings(topology(kHosts, kSwitch, R"({"a": "a", "b": "s:1", "rate": "EDR"})")),
             "/hosts/1: the host \"b\" has no cable; add a link with the end \"b\"\n");
-  EXPECT_EQ(
-      findings(topology(kHosts, kSwitch + R"(, {"name": "r"})",
-                        R"({"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "b", "b": "r:1", "rate": "EDR"})")),
-      "/hosts/1: no path leads from \"b\" to \"a\"; join the two parts by a link between switches\n");
-  EXPECT_EQ(findings(topology("", "", "")), "/hosts: there is no host; add at least one {\"name\": …}\n");
+  EXPECT_EQ(topology_findings(
+                topology(kHosts, kSwitch + R"(, {"name": "r"})",
+                         R"({"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "b", "b": "r:1", "rate": "EDR"})")),
+            "/hosts/1: no path leads from \"b\" to \"a\"; join the two parts by a link between switches\n");
+  EXPECT_EQ(topology_findings(topology("", "", "")),
+            "/hosts: there is no host; add at least one {\"name\": …}\n");
 }
 
 TEST(Topology, addresses_are_hosts_and_unique) {
-  EXPECT_EQ(findings(topology(R"({"name": "a", "address": "10.0.0.2"}, {"name": "b"})", kSwitch, kLinks)),
-            "/hosts/1: the address 10.0.0.2 is already that of \"a\"; hosts without an address get 10.0.0.1, "
-            "10.0.0.2, "
-            "… by position; give it one\n");
-  EXPECT_EQ(findings(topology(R"({"name": "a", "address": "127.0.0.1"}, {"name": "b", "address": "1.2.3"})",
-                              kSwitch, kLinks)),
-            "/hosts/1/address: \"1.2.3\" is not an IPv4 address; write it like \"10.0.0.1\"\n");
   EXPECT_EQ(
-      findings(topology(R"({"name": "a", "address": "127.0.0.1"}, {"name": "b"})", kSwitch, kLinks)),
+      topology_findings(topology(R"({"name": "a", "address": "10.0.0.2"}, {"name": "b"})", kSwitch, kLinks)),
+      "/hosts/1: the address 10.0.0.2 is already that of \"a\"; hosts without an address get 10.0.0.1, "
+      "10.0.0.2, "
+      "… by position; give it one\n");
+  EXPECT_EQ(
+      topology_findings(topology(
+          R"({"name": "a", "address": "127.0.0.1"}, {"name": "b", "address": "1.2.3"})", kSwitch, kLinks)),
+      "/hosts/1/address: \"1.2.3\" is not an IPv4 address; write it like \"10.0.0.1\"\n");
+  EXPECT_EQ(
+      topology_findings(topology(R"({"name": "a", "address": "127.0.0.1"}, {"name": "b"})", kSwitch, kLinks)),
       "/hosts/0/address: \"127.0.0.1\" cannot be the address of a host; choose one such as \"10.0.0.1\"\n");
 }
 
 TEST(Topology, ranges_and_types) {
-  EXPECT_EQ(findings(topology(kHosts, R"({"name": "s", "ports": 255})", kLinks)),
+  EXPECT_EQ(topology_findings(topology(kHosts, R"({"name": "s", "ports": 255})", kLinks)),
             "/switches/0/ports: 255 is out of range; allowed is 1 to 254\n");
-  EXPECT_EQ(findings(topology(kHosts, R"({"name": "s", "ports": 4.0})", kLinks)),
+  EXPECT_EQ(topology_findings(topology(kHosts, R"({"name": "s", "ports": 4.0})", kLinks)),
             "/switches/0/ports: 4.0 is a number with decimals where a whole number is expected\n");
-  EXPECT_EQ(findings(topology(kHosts, R"({"name": "s", "ports": 18446744073709551615})", kLinks)),
+  EXPECT_EQ(topology_findings(topology(kHosts, R"({"name": "s", "ports": 18446744073709551615})", kLinks)),
             "/switches/0/ports: 18446744073709551615 is out of range; allowed is 1 to 254\n");
-  EXPECT_EQ(findings(topology(kHosts, kSwitch, kLinks,
-                              R"(, "management_network": {"latency": "0 s", "bandwidth": 10})")),
+  EXPECT_EQ(topology_findings(topology(kHosts, kSwitch, kLinks,
+                                       R"(, "management_network": {"latency": "0 s", "bandwidth": 10})")),
             "/management_network/latency: \"0 s\" is out of range; allowed is 1 ns to 10 s\n"
             "/management_network/bandwidth: 10 has no unit; write it like \"10 bps\"\n");
   EXPECT_EQ(
-      findings(topology(R"({"name": "a b"}, 7)", kSwitch, kLinks)),
+      topology_findings(topology(R"({"name": "a b"}, 7)", kSwitch, kLinks)),
       "/hosts/0/name: \"a b\" is not a name; a name has 1 to 63 letters, digits, '-', '_' or '.', and begins "
       "with a letter or digit\n"
       "/hosts/1: 7 is not an object; write a host as { … }\n");
@@ -128,13 +126,15 @@ TEST(Topology, ranges_and_types) {
 
 TEST(Topology, what_a_link_of_a_rate_can_have) {
   const auto link = [](const std::string& more) {
-    return findings(topology(kHosts, "", R"({"a": "a", "b": "b", )" + more + "}"));
+    return topology_findings(topology(kHosts, "", R"({"a": "a", "b": "b", )" + more + "}"));
   };
   EXPECT_EQ(link(R"x("rate": "EDR", "fec": "RS(528,514)", "credit_refresh_interval": "20971520 ps")x"), "");
-  EXPECT_EQ(link(R"x("rate": "QDR", "fec": "RS(528,514)")x"),
-            "/links/0/fec: QDR links have no forward error correction; leave it out, or choose a faster link\n");
+  EXPECT_EQ(
+      link(R"x("rate": "QDR", "fec": "RS(528,514)")x"),
+      "/links/0/fec: QDR links have no forward error correction; leave it out, or choose a faster link\n");
   for (const char* interval : {"10.24 ns", "20971521 ps"}) {
-    const std::string text = link(R"("rate": "EDR", "credit_refresh_interval": ")" + std::string(interval) + "\"");
+    const std::string text =
+        link(R"("rate": "EDR", "credit_refresh_interval": ")" + std::string(interval) + "\"");
     EXPECT_NE(text.find("/links/0/credit_refresh_interval: "), std::string::npos) << text;
     EXPECT_NE(text.find("allowed is 0, or more than 10.24 ns up to "), std::string::npos) << text;
   }
@@ -146,7 +146,7 @@ TEST(Topology, larger_than_a_subnet) {
     switches += std::string(i == 0 ? "" : ", ") + R"({"name": "x)" + std::to_string(i) + R"("})";
   }
   EXPECT_EQ(
-      findings(
+      topology_findings(
           topology(R"({"name": "a"}, {"name": "b"})", switches, R"({"a": "a", "b": "b", "rate": "EDR"})")),
       "/hosts: 50002 hosts and switches are more than a subnet has LIDs; at most 49151\n"
       "/switches: hosts, switches and their ports are 1850006 components; at most 1000000; give the switches "
@@ -154,7 +154,7 @@ TEST(Topology, larger_than_a_subnet) {
 }
 
 TEST(Topology, profiles_must_exist_and_are_read_once) {
-  EXPECT_EQ(findings(topology(R"({"name": "a", "hca": "edr"}, {"name": "b"})", kSwitch, kLinks)),
+  EXPECT_EQ(topology_findings(topology(R"({"name": "a", "hca": "edr"}, {"name": "b"})", kSwitch, kLinks)),
             "/hosts/0/hca: there is no profile \"edr\"; name a hca profile file beside this file, or one of "
             "the profiles "
             "folder\n");
@@ -171,7 +171,7 @@ TEST(Topology, profiles_must_exist_and_are_read_once) {
 }
 
 TEST(Topology, a_profile_of_another_kind_is_refused) {
-  EXPECT_NE(findings(topology(R"({"name": "a", "hca": "cpu"}, {"name": "b"})", kSwitch, kLinks))
+  EXPECT_NE(topology_findings(topology(R"({"name": "a", "hca": "cpu"}, {"name": "b"})", kSwitch, kLinks))
                 .find("/profile: \"cpu\" is not allowed here; allowed is \"hca\""),
             std::string::npos);
 }

@@ -1,5 +1,5 @@
-// Lane arbitration (IBA 7.6.9) and the cost of flow control packets (IBA 7.9.4). Packets here have 64 bytes of payload:
-// 90 on the wire, of which 88 count as weight.
+// Lane arbitration (IBA 7.6.9) and the cost of flow control packets (IBA 7.9.4). Packets here have 64 bytes
+// of payload: 90 on the wire, of which 88 count as weight.
 #include <string>
 
 #include "sim/fabric/vl_arbiter.h"
@@ -9,7 +9,8 @@ namespace verbatim::fabric {
 namespace {
 
 // The lanes in the order in which they send `count` packets, when those of `eligible` always have one.
-std::string order(const ArbitrationTables& tables, std::uint32_t eligible, int count, std::uint32_t wire_bytes = 90) {
+std::string order(const ArbitrationTables& tables, std::uint32_t eligible, int count,
+                  std::uint32_t wire_bytes = 90) {
   VlArbiter arbiter(tables.or_default());
   std::string lanes;
   for (int i = 0; i < count; ++i) {
@@ -24,8 +25,8 @@ TEST(Arbitration, a_lane_alone_always_sends) {
   EXPECT_EQ(order({}, 0b1000, 4), "3 3 3 3 ");
 }
 
-// By default one packet of lane 0, which has high priority, then one of another lane; each of those has 256 bytes,
-// which ends with the third packet.
+// By default one packet of lane 0, which has high priority, then one of another lane; each of those has 256
+// bytes, which ends with the third packet.
 TEST(Arbitration, defaults_are_those_of_opensm) {
   EXPECT_EQ(order({}, 0b111, 14), "0 1 0 1 0 1 0 2 0 2 0 2 0 1 ");
 }
@@ -33,7 +34,8 @@ TEST(Arbitration, defaults_are_those_of_opensm) {
 // Weight 2 is 128 bytes: the second packet begins with 40 left. Weight 1 is used up by one.
 TEST(Arbitration, weights_are_units_of_64_bytes_and_end_with_the_packet_that_exceeds_them) {
   EXPECT_EQ(order({0, {}, {{0, 2}, {1, 1}, {2, 0}}}, 0b11, 7), "0 0 1 0 0 1 0 ");
-  EXPECT_EQ(order({0, {}, {{0, 2}, {1, 1}}}, 0b11, 6, 130), "0 1 0 1 0 1 ") << "128 of them count: exactly 2 units";
+  EXPECT_EQ(order({0, {}, {{0, 2}, {1, 1}}}, 0b11, 6, 130), "0 1 0 1 0 1 ")
+      << "128 of them count: exactly 2 units";
   EXPECT_EQ(order({0, {}, {{0, 2}, {1, 1}}}, 0b11, 6, 126), "0 0 1 0 0 1 ") << "124: four are left";
 }
 
@@ -86,7 +88,8 @@ TEST(Port, management_packets_need_no_credits_and_go_first) {
 struct TwoWays {
   Simulation simulation;
   Host a, b;
-  explicit TwoWays(const LinkParams& link, std::uint32_t lanes = 1) : a(simulation, 0, of(lanes)), b(simulation, 1, of(lanes)) {
+  explicit TwoWays(const LinkParams& link, std::uint32_t lanes = 1)
+      : a(simulation, 0, of(lanes)), b(simulation, 1, of(lanes)) {
     connect(a.port, b.port, link);
   }
   static PortParams of(std::uint32_t lanes) {
@@ -104,8 +107,8 @@ struct TwoWays {
   }
 };
 
-// The flow control packet takes 8 bytes from the release at r: a data packet sent at r goes before it, one sent in
-// (r, r + 8 * byte time) waits for its end.
+// The flow control packet takes 8 bytes from the release at r: a data packet sent at r goes before it, one
+// sent in (r, r + 8 * byte time) waits for its end.
 TEST(FlowControl, takes_its_bytes_on_the_way_back) {
   const std::int64_t r = 26 * 80;
   EXPECT_EQ(TwoWays({kEdr4x, Duration(0)}).head_of_answer(r), at(r + 8 * 80));
@@ -134,7 +137,8 @@ TEST(FlowControl, waits_for_the_packet_on_the_line) {
   }
 }
 
-// With a refresh interval R one leaves at R, 2 R, … though nothing is to be told; each delays what is sent behind it.
+// With a refresh interval R one leaves at R, 2 R, … though nothing is to be told; each delays what is sent
+// behind it.
 TEST(FlowControl, is_repeated_at_the_refresh_interval) {
   LinkParams link{kEdr4x, Duration(0)};
   link.credit_refresh_interval = Duration(20'971'520);
@@ -155,7 +159,8 @@ TEST(FlowControl, costs_no_event_while_nobody_waits) {
   LinkParams link{kEdr4x, Duration(0)};
   link.credit_refresh_interval = Duration(20'971'520);
   TwoWays two(link, 4);
-  for (std::uint32_t i = 0; i < 10; ++i) two.a.port.send(make_packet(2, 64, i, static_cast<std::uint8_t>(i % 4)));
+  for (std::uint32_t i = 0; i < 10; ++i)
+    two.a.port.send(make_packet(2, 64, i, static_cast<std::uint8_t>(i % 4)));
   two.simulation.engine.run();
   EXPECT_TRUE(two.simulation.engine.empty());
   EXPECT_LE(two.simulation.engine.events_executed(), 20u);
@@ -205,23 +210,37 @@ TEST(Crossbar, reads_as_many_packets_of_an_input_as_its_speedup) {
   }
 }
 
-// The far end never gives its buffer back: the first packet fills it, the others become the first of their lane at the
-// start of the one before, or when that is dropped, and go a lifetime L later. After two drops the lane stalls for
-// 8 L: the fourth goes at once, and so does one that comes later; when the stall is over, the next waits again.
-TEST(HeadLifetime, drops_what_blocks_an_output_and_stalls_its_lane) {
+// Two hosts at one switch, the second of which never gives its buffer back, which holds one packet.
+struct BlockedSwitch {
+  explicit BlockedSwitch(const SwitchProfile& profile)
+      : hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}}) {
+    two.release = false;
+    hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
+    connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+    connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  }
+  static PortParams least_buffer() {
+    PortParams params;
+    params.input_buffer_bytes = kLeastInputBufferBytes;
+    return params;
+  }
+
   Simulation simulation;
+  Host one{simulation, 0}, two{simulation, 1, least_buffer()};
+  Switch hub;
+};
+
+// The far end never gives its buffer back: the first packet fills it, the others become the first of their
+// lane at the start of the one before, or when that is dropped, and go a lifetime L later. After two drops
+// the lane stalls for 8 L: the fourth goes at once, and so does one that comes later; when the stall is over,
+// the next waits again.
+TEST(HeadLifetime, drops_what_blocks_an_output_and_stalls_its_lane) {
   SwitchProfile profile;
   profile.core_clock_hz = 400'000'000;
   profile.head_lifetime = Duration(4'096'000);
   profile.stall_count = 2;
-  PortParams small;
-  small.input_buffer_bytes = kLeastInputBufferBytes;
-  Host one(simulation, 0), two(simulation, 1, small);
-  two.release = false;
-  Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
-  hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
-  connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
-  connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  BlockedSwitch blocked(profile);
+  auto& [simulation, one, two, hub] = blocked;
   for (std::uint32_t i = 0; i < 4; ++i) one.port.send(make_packet(2, 4096, i));
   const auto ready = [](std::int64_t sent) { return (sent + 8 * 80 + 2499) / 2500 * 2500 + 36 * 2500; };
   simulation.engine.run();
@@ -249,19 +268,12 @@ TEST(HeadLifetime, drops_what_blocks_an_output_and_stalls_its_lane) {
 // The stall ends in the instant in which the last packet becomes ready: it waits for a lifetime of its own.
 TEST(HeadLifetime, a_stall_is_over_in_the_instant_in_which_it_ends) {
   constexpr std::int64_t kLifetime = 4'000'000;  // whole cycles of 2500 ps
-  Simulation simulation;
   SwitchProfile profile;
   profile.core_clock_hz = 400'000'000;
   profile.head_lifetime = Duration(kLifetime);
   profile.stall_count = 1;
-  PortParams small;
-  small.input_buffer_bytes = kLeastInputBufferBytes;
-  Host one(simulation, 0), two(simulation, 1, small);
-  two.release = false;
-  Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
-  hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
-  connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
-  connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  BlockedSwitch blocked(profile);
+  auto& [simulation, one, two, hub] = blocked;
   for (std::uint32_t i = 0; i < 2; ++i) one.port.send(make_packet(2, 4096, i));
   const std::int64_t dropped = (4122 * 80 + 8 * 80 + 2499) / 2500 * 2500 + 36 * 2500 + kLifetime;
   const std::int64_t over = dropped + 8 * kLifetime;
@@ -274,20 +286,13 @@ TEST(HeadLifetime, a_stall_is_over_in_the_instant_in_which_it_ends) {
   EXPECT_EQ(drops[1].time_ps, over + kLifetime);
 }
 
-// The far end never gives its buffer back: the first packet fills it, each of the others goes a lifetime after its own
-// head came in.
+// The far end never gives its buffer back: the first packet fills it, each of the others goes a lifetime
+// after its own head came in.
 TEST(SwitchLifetime, drops_what_has_been_in_the_switch_for_so_long) {
-  Simulation simulation;
   SwitchProfile profile;
   profile.lifetime = Duration(4'096'000);
-  PortParams small;
-  small.input_buffer_bytes = kLeastInputBufferBytes;
-  Host one(simulation, 0), two(simulation, 1, small);
-  two.release = false;
-  Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
-  hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
-  connect(one.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
-  connect(two.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  BlockedSwitch blocked(profile);
+  auto& [simulation, one, two, hub] = blocked;
   for (std::uint32_t i = 0; i < 4; ++i) one.port.send(make_packet(2, 4096, i));
   simulation.engine.run();
   const auto drops = simulation.trace.of(TraceEvent::kPacketDropped);
