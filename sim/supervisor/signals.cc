@@ -25,7 +25,8 @@ std::uint64_t native_set(Thread& thread, std::string_view name) {
   return 0;
 }
 
-// What the program has masked. In the handlers of a trapped call and of a poke everything is, and the slot tells.
+// What the program has masked. In the handlers of a trapped call and of a poke everything is, and the slot
+// tells.
 std::uint64_t mask_of(Thread& thread) {
   const protocol::ThreadSlot& slot = thread.process().region().slot(thread.slot());
   const bool poked = thread.call().request == protocol::Request::kPoke;
@@ -127,7 +128,9 @@ std::vector<QueuedSignal> take_signals(Thread& thread) {
 }
 
 std::uint64_t kept_natively(Thread& thread) {
-  return native_set(thread, "SigPnd") | native_set(thread, "ShdPnd");
+  constexpr std::uint64_t kPoke =
+      1ull << (protocol::kPokeSignal - 1);  // comes in real time, and is no signal of the program's
+  return (native_set(thread, "SigPnd") | native_set(thread, "ShdPnd")) & ~kPoke;
 }
 
 void take_awaited(Thread& thread, std::uint64_t set) {

@@ -65,7 +65,23 @@ TEST(Simulated, pokes_at_any_time_find_handlers_that_have_run) {
     request.options = {"--poke-period", period};
     const RunReport run = support::run(request);
     EXPECT_EQ(run.code, 0) << period << " us: " << run.story();
-    EXPECT_EQ(run.output("server"), "own handler: 100 times\nanother thread's handler: 100 times\n") << period;
+    EXPECT_EQ(run.output("server"), "own handler: 100 times\nanother thread's handler: 100 times\n")
+        << period;
+  }
+}
+
+// A poke that is pending where a program waits for signals is none of them, and ends no wait in their place.
+TEST(Simulated, pokes_at_any_time_end_no_wait_for_a_signal) {
+  for (const char* program : {"signal_between", "signal_waits", "select_sets"}) {
+    support::RunRequest request;
+    request.commands = {"server=" + path_of(program)};
+    request.options = {"--poke-period", "20000"};
+    const RunReport undisturbed = support::run(request);
+    ASSERT_EQ(undisturbed.code, 0) << undisturbed.story();
+    for (int period = 1; period <= 30; ++period) {
+      request.options = {"--poke-period", std::to_string(period)};
+      EXPECT_EQ(support::run(request).digest(), undisturbed.digest()) << program << ", " << period << " us";
+    }
   }
 }
 

@@ -147,7 +147,7 @@ namespace verbatim::protocol {
   X(124, getsid, kVirtual, 0)                        \
   X(125, capget, kPassing, 0)                        \
   X(126, capset, kPassing, 0)                        \
-  X(127, rt_sigpending, kPassing, 0)                 \
+  X(127, rt_sigpending, kLocal, 0)                   \
   X(128, rt_sigtimedwait, kVirtual, 0)               \
   X(129, rt_sigqueueinfo, kVirtual, 0)               \
   X(130, rt_sigsuspend, kVirtual, 0)                 \

@@ -125,8 +125,7 @@ bool waits_for_lock(long number, const long (&a)[6]) {
 long watch_signals(long number, const long (&a)[6]) {
   const long fd = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
   if (fd < 0) return fd;
-  std::uint64_t set = 0;
-  native(SYS_rt_sigpending, &set, sizeof set);
+  std::uint64_t set = pending_signals();
   set &= *reinterpret_cast<const std::uint64_t*>(a[1]);
   const timespec no_time{0, 0};
   siginfo_t info;
@@ -176,6 +175,7 @@ long local_call(long number, const long (&a)[6], void* context) {
       return clock_call(number, a);
     case SYS_rt_sigaction:
     case SYS_rt_sigprocmask:
+    case SYS_rt_sigpending:
     case SYS_sigaltstack:
       return signal_call(number, a, context);
     case SYS_kill:

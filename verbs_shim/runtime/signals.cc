@@ -137,9 +137,7 @@ void on_poke(int, siginfo_t*, void* raw_context) {
     return;
   }
   const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
-  std::uint64_t pending = 0;
-  native(SYS_rt_sigpending, &pending, sizeof pending);
-  if ((pending & ~mask & ~kReservedSignals) != 0) {  // Linux took the poke first: what the handler does ends the loop
+  if ((pending_signals() & ~mask) != 0) {  // Linux took the poke first: what the handler does ends the loop
     rearm_poke_timer();
     return;
   }
@@ -201,6 +199,14 @@ long set_mask(const long (&a)[6], void* raw_context) {
   return 0;
 }
 
+long tell_pending(const long (&a)[6]) {
+  if (static_cast<unsigned long>(a[1]) > sizeof(std::uint64_t)) return -EINVAL;
+  spend(costs().system_call_ps);
+  const std::uint64_t pending = pending_signals() & my_slot->signal_mask;
+  memcpy(reinterpret_cast<void*>(a[0]), &pending, static_cast<std::size_t>(a[1]));
+  return 0;
+}
+
 long set_stack(const long (&a)[6]) {
   const auto* wanted = reinterpret_cast<const stack_t*>(a[0]);
   auto* old = reinterpret_cast<stack_t*>(a[1]);
@@ -224,14 +230,36 @@ long signal_call(long number, const long (&a)[6], void* context) {
       return set_action(a);
     case SYS_rt_sigprocmask:
       return set_mask(a, context);
+    case SYS_rt_sigpending:
+      return tell_pending(a);
     default:
       return set_stack(a);
   }
 }
 
-// Handlers of the signals that are pending run while `mask` is the thread's. -EINTR.
+std::uint64_t pending_signals() {
+  std::uint64_t pending = 0;
+  native(SYS_rt_sigpending, &pending, sizeof pending);
+  return without_reserved(pending);
+}
+
+// What is pending for the whole process becomes the thread's own.
+static void make_own(std::uint64_t set) {
+  const timespec no_time{0, 0};
+  siginfo_t info;
+  while (set != 0) {
+    const long signal = native(SYS_rt_sigtimedwait, &set, &info, &no_time, sizeof set);
+    if (signal <= 0) return;
+    set &= ~signal_bit(static_cast<int>(signal));
+    native(SYS_rt_tgsigqueueinfo, native(SYS_getpid), native(SYS_gettid), signal, &info);
+  }
+}
+
+// Handlers of the signals that are pending run while `mask` is the thread's. -EINTR. Linux takes a thread's own
+// signals first, and among them the least number: a poke comes after them all, and never ends the wait in their place.
 long run_handlers(std::uint64_t mask) {
   ThreadSlot& slot = *my_slot;
+  make_own(pending_signals() & ~mask);
   const std::uint64_t context = slot.context_address, own = slot.signal_mask;
   const long result = native(SYS_rt_sigsuspend, &mask, sizeof mask);
   slot.context_address = context;
@@ -245,9 +273,9 @@ long wait_for_signal(long number, const long (&a)[6]) {
   if (a[suspends ? 1 : 3] != sizeof(std::uint64_t)) return -EINVAL;
   ThreadSlot& slot = *my_slot;
   const std::uint64_t set = *reinterpret_cast<const std::uint64_t*>(a[0]);
-  const std::uint64_t wanted = suspends ? ~without_reserved(set) : set;
-  std::uint64_t pending = 0;
-  native(SYS_rt_sigpending, &pending, sizeof pending);
+  // A poke may be pending as well, and is none of the program's business.
+  const std::uint64_t wanted = (suspends ? ~set : set) & ~kReservedSignals;
+  const std::uint64_t pending = pending_signals();
   const long waited = (pending & wanted) != 0 ? (spend(costs().system_call_ps), 0)
                                               : exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
   if (waited != 0 && waited != -EINTR) return waited;
@@ -255,7 +283,7 @@ long wait_for_signal(long number, const long (&a)[6]) {
   if (suspends) return run_handlers(without_reserved(set));
   const std::uint64_t context = slot.context_address, mask = slot.signal_mask;
   const timespec no_time{0, 0};
-  const long result = native(SYS_rt_sigtimedwait, a[0], a[1], &no_time, sizeof set);
+  const long result = native(SYS_rt_sigtimedwait, &wanted, a[1], &no_time, sizeof wanted);
   slot.context_address = context;
   slot.signal_mask = mask;
   return result;
@@ -269,9 +297,7 @@ long wait_with_mask(long number, const long (&a)[6]) {
   const long at = number == SYS_pselect6 ? (pair == nullptr ? 0 : pair[0]) : a[number == SYS_ppoll ? 3 : 4];
   if (result != -EINTR || at == 0) return result;
   const std::uint64_t mask = without_reserved(*reinterpret_cast<const std::uint64_t*>(at));
-  std::uint64_t pending = 0;
-  native(SYS_rt_sigpending, &pending, sizeof pending);
-  return (pending & ~mask) != 0 ? run_handlers(mask) : result;
+  return (pending_signals() & ~mask) != 0 ? run_handlers(mask) : result;
 }
 
 std::uint64_t without_reserved(std::uint64_t mask) { return mask & ~kReservedSignals; }

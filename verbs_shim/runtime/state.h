@@ -64,6 +64,8 @@ long fork_process(std::uint32_t number, const long (&arguments)[6], void* contex
 bool install_signal_stack();
 // The program's mask without the signals that are the shim's.
 std::uint64_t without_reserved(std::uint64_t mask);
+// What Linux keeps for the calling thread, of the program's own signals: a poke may be pending at any time.
+std::uint64_t pending_signals();
 
 // Answers one trapped or interposed system call. `context` is the trapped thread's ucontext_t, or nullptr.
 long dispatch(long number, const long (&arguments)[6], void* context);
