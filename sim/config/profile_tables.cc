@@ -98,6 +98,68 @@ const Object& pcie_table() {
   return table;
 }
 
+const Object& wqe_layout_table() {
+  static const Object table = [] {
+    using L = hca::WqeLayout;
+    Object object = make_object<L>(
+        "a layout of work requests",
+        "what is read to fetch one: a header, then 16 bytes per scatter entry or the inline data, in whole lines",
+        {source_row(),
+         count<&L::line_bytes>("line_bytes", "bytes of a line; 0: the whole ring entry is read", 0, 4096),
+         count<&L::header_bytes>("header_bytes", "of requests of connections, bytes", 1, 4096),
+         count<&L::datagram_header_bytes>("datagram_header_bytes", "of requests of datagrams, bytes", 1, 4096)});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
+const Object& atomics_table() {
+  static const Object table = [] {
+    using A = hca::AtomicProfile;
+    Object object = make_object<A>(
+        "atomics", "how many atomic requests are executed at a time",
+        {source_row(),
+         count<&A::locks>("locks", "locks of memory locations: an atomic takes number (address mod locks)", 1, 1 << 20),
+         count<&A::in_flight>("in_flight",
+                              "atomics under way at the most, and those that wait for a lock let others pass; 0: any "
+                              "number, and what comes behind one that waits, waits",
+                              0, 65536)});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
+const Object& cache_table() {
+  static const Object table = [] {
+    using C = hca::CacheProfile;
+    Object object = make_object<C>(
+        "a cache", "of what lies in host memory; the least recently used entry goes first",
+        {source_row(), count<&C::entries>("entries", "entries; 0: everything is always there", 0, 1 << 24),
+         count<&C::entry_bytes>("entry_bytes", "read over PCI Express on a miss", 1, 4096),
+         count<&C::miss_slots>("miss_slots", "misses being read at a time, at the most", 1, 1024)});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
+const Object& interrupt_table() {
+  static const Object table = [] {
+    using I = hca::InterruptProfile;
+    Object object = make_object<I>(
+        "interrupts", "what is written to wake a program, behind the completion queue entry and before event_latency",
+        {source_row(),
+         count<&I::event_bytes>("event_bytes", "an event queue entry; 0: neither it nor the message is modelled", 0,
+                                4096),
+         count<&I::message_bytes>("message_bytes", "an MSI-X message", 1, 64)});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
 const Object& arbitration_entry_table() {
   using E = fabric::ArbitrationEntry;
   static const Object table = make_object<E>(
@@ -226,12 +288,37 @@ const Object& hca_profile_table() {
                                         "input buffer of the port per lane, granted as credits",
                                         fabric::kLeastInputBufferBytes, fabric::kMostInputBufferBytes),
          count<&P::wqe_prefetch>("wqe_prefetch", "send WQEs fetched by one DMA read at the most", 1, 256),
+         count<&P::processing_units>("processing_units",
+                                     "units that decode WQEs, each of one queue pair at a time, at the interval of "
+                                     "wqe_decode; 0: one for all queue pairs",
+                                     0, 256),
+         bind_object<&P::wqe_layout>(
+             {.key = "wqe_layout", .kind = Kind::kObject, .doc = "bytes read to fetch a send WQE"},
+             wqe_layout_table()),
+         count<&P::packet_bus_bytes>("packet_bus_bytes",
+                                     "a packet occupies the packetize stage for one cycle per started so many bytes, "
+                                     "or longer; 0: as wide as any packet",
+                                     0, 8192),
+         bind_object<&P::atomics>({.key = "atomics", .kind = Kind::kObject, .doc = "execution of atomic requests"},
+                                  atomics_table()),
+         bind_object<&P::context_cache>(
+             {.key = "context_cache", .kind = Kind::kObject, .doc = "contexts of queue pairs in the adapter"},
+             cache_table()),
+         bind_object<&P::translation_cache>(
+             {.key = "translation_cache",
+              .kind = Kind::kObject,
+              .doc = "translations of memory regions' pages in the adapter"},
+             cache_table()),
+         size<&P::translation_page_bytes>("translation_page", "bytes that one translation covers", 4096, 1 << 30),
+         bind_object<&P::interrupt>({.key = "interrupt", .kind = Kind::kObject, .doc = "event queue and MSI-X"},
+                                    interrupt_table()),
          count<&P::virtual_lanes>("virtual_lanes", "data lanes of the port", 1, 15),
          bind_object<&P::arbitration>(
              {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of the port"},
              arbitration_table()),
          bind_objects<&P::sl_to_vl>(sl_to_vl_row({}), level_mapping_table()),
-         duration<&P::event_latency>("event_latency", "CQE written to completion event readable"),
+         duration<&P::event_latency>("event_latency",
+                                     "CQE, or interrupt message, written to completion event readable"),
          duration<&P::command_latency>("command_latency",
                                        "a control-path verb, processor time of the caller"),
          count<&P::ack_every_packets>("ack_every_packets",

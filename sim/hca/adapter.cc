@@ -17,6 +17,8 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       address(address),
       clock(profile.core_clock_hz),
       dma(engine, id, profile.pcie),
+      contexts(*this, profile.context_cache),
+      translations(*this, profile.translation_cache),
       notifier(*this),
       completions(*this),
       payloads(*this),

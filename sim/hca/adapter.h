@@ -9,6 +9,7 @@
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
+#include "sim/hca/adapter_cache.h"
 #include "sim/hca/atomic_unit.h"
 #include "sim/hca/completion_queue.h"
 #include "sim/hca/completion_writer.h"
@@ -24,6 +25,10 @@
 #include "sim/host/dma_engine.h"
 
 namespace verbatim::hca {
+
+// In trails: what is not in the adapter's caches is read first.
+inline constexpr char kContextMiss[] = "queue pair context: fetch";
+inline constexpr char kTranslationMiss[] = "address translation: fetch";
 
 // An adapter has one port.
 inline constexpr std::uint32_t kPortNumber = 1;
@@ -72,10 +77,19 @@ struct Adapter {
   const HcaProfile profile;
   const PortAddress address;
   const ClockDomain clock;
+  // Of the page at `address` of the region with this key.
+  std::uint64_t translation_key(std::uint32_t key, std::uint64_t address) const {
+    constexpr int kPageBits = 40, kVariantBits = 8;
+    const std::uint64_t page = address / profile.translation_page_bytes;
+    return std::uint64_t{key >> kVariantBits} << kPageBits | (page & ((1ull << kPageBits) - 1));
+  }
+
   bool port_is_up = true;
   ViolationCounter pkey_violations, qkey_violations;
   host::DmaEngine dma;
   KeyTable keys;
+  AdapterCache contexts;      // by number of the queue pair
+  AdapterCache translations;  // by translation_key()
   MulticastTable multicast;
   Notifier notifier;
   CompletionWriter completions;

@@ -1,5 +1,7 @@
 #include "sim/hca/atomic_unit.h"
 
+#include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -10,6 +12,7 @@ namespace verbatim::hca {
 
 AtomicUnit::AtomicUnit(Adapter& adapter)
     : adapter_(adapter),
+      locked_(adapter.profile.atomics.locks),
       values_(DelayLine<Operation>::of<&AtomicUnit::on_value>(adapter.engine, adapter.id, EventClass::kStage,
                                                               this)) {}
 
@@ -19,15 +22,38 @@ void AtomicUnit::execute(QueuePair& qp, Context& owner, const AtomicRequest& req
 }
 
 void AtomicUnit::start_waiting() {
-  while (!waiting_.empty() && !locked_[lock_of(waiting_.front())]) {
-    Operation operation = waiting_.pop_front();
-    locked_[lock_of(operation)] = true;
-    Trail trail = operation.request.trail.shared();
-    trail.add(adapter_.engine.now(), {adapter_.id, "atomic: locked location"});
-    reading_.push_back(std::move(operation));
-    adapter_.payloads.release_held();
-    adapter_.dma.read(sizeof(std::uint64_t), *this, 0, std::move(trail));
+  for (std::size_t next = next_to_start(); next < waiting_.size(); next = next_to_start()) {
+    Operation operation = std::move(waiting_[next]);
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(next));
+    start(std::move(operation));
   }
+}
+
+std::size_t AtomicUnit::next_to_start() const {
+  const std::uint32_t most = adapter_.profile.atomics.in_flight;
+  if (most == 0) return !waiting_.empty() && !locked_[lock_of(waiting_.front())] ? 0 : waiting_.size();
+  if (under_way_ >= most) return waiting_.size();
+  // Operations of one queue pair change memory in its order (IBA 9.5).
+  constexpr std::size_t kWindow = 64;
+  std::array<const QueuePair*, kWindow> blocked;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < std::min(waiting_.size(), kWindow); ++i) {
+    const QueuePair* qp = waiting_[i].qp.get();
+    const bool follows = std::find(blocked.begin(), blocked.begin() + count, qp) != blocked.begin() + count;
+    if (!follows && !locked_[lock_of(waiting_[i])]) return i;
+    blocked[count++] = qp;
+  }
+  return waiting_.size();
+}
+
+void AtomicUnit::start(Operation operation) {
+  locked_[lock_of(operation)] = true;
+  ++under_way_;
+  Trail trail = operation.request.trail.shared();
+  trail.add(adapter_.engine.now(), {adapter_.id, "atomic: locked location"});
+  reading_.push_back(std::move(operation));
+  adapter_.payloads.release_held();
+  adapter_.dma.read(sizeof(std::uint64_t), *this, 0, std::move(trail));
 }
 
 void AtomicUnit::on_dma_read(std::uint64_t, Instant at_adapter) {
@@ -56,6 +82,7 @@ void AtomicUnit::on_value(Operation operation) {
   }
   // No later read passes the write.
   locked_[lock_of(operation)] = false;
+  --under_way_;
   QueuePair* qp = operation.qp.get();
   if (qp != nullptr && qp->ring_epoch == operation.epoch) {
     qp->responses.on_atomic_result(request.psn, operation.original, request.trail);

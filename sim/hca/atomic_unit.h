@@ -1,14 +1,19 @@
 // Executes atomic requests on program memory (IBA 9.4.5): a DMA read of 64 bits, the operation, and a DMA
 // write. Requests start in the order in which they come; one for a location that another may still change
-// waits, and those behind it. Locations are told apart by the low 12 bits of their address, as adapters do
-// (facts/timing.md 3.3), so one location takes one operation per DMA read, about 2.7 million a second.
+// waits, and those behind it. Locations are told apart by their address modulo the profile's number of locks (4096:
+// the low 12 bits, facts/timing.md 3.3), so one location takes one operation per DMA read, about 2.7 million a
+// second.
+//
+// Where the profile bounds the number of operations under way, those that wait for a lock let others pass, except
+// those of their own queue pair.
 //
 // Atomic against each other only (IBV_ATOMIC_HCA): what the CPU or a WRITE stores between read and write is
 // lost.
 #pragma once
 
-#include <bitset>
 #include <cstdint>
+#include <deque>
+#include <vector>
 
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
@@ -45,17 +50,20 @@ class AtomicUnit final : public host::DmaClient {
     AtomicRequest request;
     std::uint64_t original = 0;
   };
-  static constexpr std::size_t kLocks = 4096;
-  static std::size_t lock_of(const Operation& operation) { return operation.request.address % kLocks; }
+  std::size_t lock_of(const Operation& operation) const { return operation.request.address % locked_.size(); }
 
   void start_waiting();
+  // Of those that wait the first that may start, or how many wait.
+  std::size_t next_to_start() const;
+  void start(Operation operation);
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
   void on_value(Operation operation);
 
   Adapter& adapter_;
-  std::bitset<kLocks> locked_;
-  Ring<Operation> waiting_;
+  std::vector<bool> locked_;
+  std::deque<Operation> waiting_;
+  std::uint32_t under_way_ = 0;
   Ring<Operation> reading_;
   DelayLine<Operation> values_;
 };

@@ -20,6 +20,35 @@ struct Stage {
   std::uint32_t interval_cycles = 1;
 };
 
+// How many bytes of a work request the adapter reads when it fetches one: a header, 16 bytes per scatter entry
+// or the inline data, in whole lines.
+struct WqeLayout {
+  std::uint32_t line_bytes = 0;             // 0: the whole ring entry is read
+  std::uint32_t header_bytes = 36;          // RC, UC, XRC
+  std::uint32_t datagram_header_bytes = 68; // UD: with the address
+};
+
+struct AtomicProfile {
+  std::uint32_t locks = 4096;  // an atomic locks number (address mod locks)
+  // Atomics under way at the most; those that wait for a lock let others pass. 0: any number, and whatever comes behind
+  // one that waits, waits too.
+  std::uint32_t in_flight = 0;
+};
+
+// A cache in the adapter of something that lies in host memory, the least recently used goes first.
+struct CacheProfile {
+  std::uint32_t entries = 0;        // 0: everything is always there
+  std::uint32_t entry_bytes = 256;  // fetched by DMA on a miss
+  std::uint32_t miss_slots = 4;     // misses being fetched at a time, at the most
+};
+
+// From a completion queue entry to the program that sleeps: an entry of the event queue, then the interrupt message,
+// both posted writes.
+struct InterruptProfile {
+  std::uint32_t event_bytes = 0;    // of an event queue entry; 0: neither is modelled, event_latency is all
+  std::uint32_t message_bytes = 4;  // of an MSI-X message
+};
+
 struct HcaProfile {
   std::string name;  // of the profile, for messages
   std::string firmware_version = "1.0.0";
@@ -39,11 +68,24 @@ struct HcaProfile {
   std::uint32_t gather_buffer_bytes = 65536;   // payload bytes gathered ahead of the port
   std::uint32_t receive_buffer_bytes = 65536;  // port input buffer per virtual lane, advertised as credits
   std::uint32_t wqe_prefetch = 4;              // send WQEs fetched by one DMA read at the most
+  // Units that decode work requests, each those of one queue pair at a time; one takes the interval of wqe_decode for
+  // each. 0: one for all, which lets those of one queue pair follow each other by that interval, too.
+  std::uint32_t processing_units = 0;
+  WqeLayout wqe_layout;
+  // Width of the bus from the packetize stage to the port: a packet occupies the stage for one cycle per started
+  // so many bytes, or longer. 0: as wide as any packet.
+  std::uint32_t packet_bus_bytes = 0;
+  AtomicProfile atomics;
+  CacheProfile context_cache;      // contexts of queue pairs
+  CacheProfile translation_cache;  // of pages of memory regions
+  std::uint64_t translation_page_bytes = 4096;
+  InterruptProfile interrupt;
   std::uint32_t virtual_lanes = 1;             // data lanes of the port, 1 … 15
   fabric::ArbitrationTables arbitration;       // of what leaves by it
   std::vector<fabric::LevelMapping> sl_to_vl;  // likewise
 
-  Duration event_latency{1'000'000};     // CQE written to completion event readable by the program
+  // CQE written, or interrupt message where there is one, to completion event readable by the program.
+  Duration event_latency{1'000'000};
   Duration command_latency{20'000'000};  // a control-path verb, CPU time of the caller
   std::uint32_t ack_every_packets = 0;   // AckReq also on every n-th packet inside a message; 0: ends only
   // IBA 9.7.7.2.5: acknowledgements tell how many receives are posted, and SENDs wait for them.

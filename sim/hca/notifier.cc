@@ -16,27 +16,39 @@ Notifier::Notifier(Adapter& adapter)
       due_(DelayLine<Notice>::of<&Notifier::on_due>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
 void Notifier::push(Notice notice) {
-  const Duration delay = freedom::kEventDelay.choose(adapter_.choices, adapter_.id);
-  last_due_ = std::max(last_due_, adapter_.engine.now() + adapter_.profile.event_latency + delay);
+  notice.delay = freedom::kEventDelay.choose(adapter_.choices, adapter_.id);
+  const InterruptProfile& interrupt = adapter_.profile.interrupt;
+  if (interrupt.event_bytes == 0) return wake(std::move(notice));
+  writing_.push_back(std::move(notice));
+  adapter_.dma.write(interrupt.event_bytes, *this, false);
+  adapter_.dma.write(interrupt.message_bytes, *this, true);
+}
+
+void Notifier::on_dma_write(std::uint64_t is_message) {
+  if (is_message != 0) wake(writing_.pop_front());
+}
+
+void Notifier::wake(Notice notice) {
+  last_due_ = std::max(last_due_, adapter_.engine.now() + adapter_.profile.event_latency + notice.delay);
   due_.push(last_due_, std::move(notice));
 }
 
-void Notifier::completion_event(CompletionQueue& cq) { push({cq.self, {}, {}, {}, true, {}}); }
+void Notifier::completion_event(CompletionQueue& cq) { push({cq.self, {}, {}, {}, true, {}, {}}); }
 
 void Notifier::async_event(CompletionQueue& cq, ib::AsyncEventType type) {
-  push({cq.self, {}, {}, type, false, {}});
+  push({cq.self, {}, {}, type, false, {}, {}});
 }
 
 void Notifier::async_event(QueuePair& qp, ib::AsyncEventType type) {
-  push({{}, qp.self, {}, type, false, {}});
+  push({{}, qp.self, {}, type, false, {}, {}});
 }
 
 void Notifier::async_event(SharedReceiveQueue& srq, ib::AsyncEventType type) {
-  push({{}, {}, srq.self, type, false, {}});
+  push({{}, {}, srq.self, type, false, {}, {}});
 }
 
 void Notifier::port_event(Context& context, ib::AsyncEventType type) {
-  push({{}, {}, {}, type, false, context.self});
+  push({{}, {}, {}, type, false, context.self, {}});
 }
 
 void Notifier::on_due(Notice notice) {

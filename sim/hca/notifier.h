@@ -1,18 +1,20 @@
 // Events on their way to programs: completion events and asynchronous events, each readable one event latency
-// after its cause or later, in the order of the causes; and memory faults, told at once.
+// after its cause or later, in the order of the causes; and memory faults, told at once. Where the profile has event
+// queues, an entry of one and then the interrupt message are written first, and the latency counts from the message.
 #pragma once
 
 #include <cstdint>
 
 #include "sim/core/delay_line.h"
 #include "sim/hca/context.h"
+#include "sim/host/dma_engine.h"
 #include "sim/ib/types.h"
 
 namespace verbatim::hca {
 
 struct Adapter;
 
-class Notifier {
+class Notifier final : public host::DmaClient {
  public:
   explicit Notifier(Adapter& adapter);
 
@@ -33,13 +35,19 @@ class Notifier {
     ib::AsyncEventType type{};
     bool is_completion = false;
     Ref<Context> context;
+    Duration delay{0};  // free choice
   };
   void push(Notice notice);
+  void on_dma_read(std::uint64_t, Instant) override {}
+  // An event queue entry or its interrupt message, which is the last.
+  void on_dma_write(std::uint64_t is_message) override;
+  void wake(Notice notice);
   void on_due(Notice notice);
   // A queue pair of an XRC domain: everybody who uses it is told.
   void tell_openings(QueuePair& qp, protocol::AsyncEvent event);
 
   Adapter& adapter_;
+  Ring<Notice> writing_;
   DelayLine<Notice> due_;
   Instant last_due_{};
 };

@@ -16,11 +16,13 @@ class Pipeline {
   Pipeline(const ClockDomain& clock, const Stage& stage) : clock_(clock), stage_(stage) {}
 
   // Work is there at `arrival`; returns when it leaves the stage. Calls are in the order of the work. What
-  // passes is added to its trail, which ends at `arrival`, under the stage's name, which lives for ever.
-  Instant accept(Instant arrival, Trail& trail, ComponentId where, const char* name) {
+  // passes is added to its trail, which ends at `arrival`, under the stage's name, which lives for ever. It occupies
+  // the entrance for `occupied_cycles` when that is more than the interval.
+  Instant accept(Instant arrival, Trail& trail, ComponentId where, const char* name,
+                 std::uint32_t occupied_cycles = 0) {
     const std::int64_t first = clock_.next_edge_number(arrival);
     const std::int64_t edge = std::max(first, next_free_);
-    next_free_ = edge + stage_.interval_cycles;
+    next_free_ = edge + std::max(stage_.interval_cycles, occupied_cycles);
     const Instant done = clock_.edge(edge + stage_.latency_cycles);
     if (trail) [[unlikely]] {
       trail.add(clock_.edge(first), {where, name, TrailKind::kEdge});

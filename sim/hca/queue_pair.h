@@ -128,6 +128,17 @@ class QueuePair {
   }
   bool gathers_in_one_piece(const Outgoing& outgoing) const;
   std::vector<std::uint32_t> gather_pieces(const Outgoing& outgoing) const;
+  // visit(key, address, length) for each run of bytes of the packet's payload in a program.
+  template <class Visit>
+  void visit_gather(const Outgoing& outgoing, Visit visit) const {
+    const std::uint32_t length = outgoing.packet->payload.length;
+    if (outgoing.is_response) return visit(outgoing.work, outgoing.address, length);
+    requester.work_of(outgoing)->sges.visit(
+        outgoing.offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
+          visit(sge.lkey, sge.va + skip, part);
+          return true;
+        });
+  }
   // Reads the packet's payload from the program now.
   void gather(const Outgoing& outgoing, std::span<std::byte> to);
 

@@ -53,9 +53,62 @@ void ReceivePipeline::on_checked(Incoming incoming) {
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
   if (!operation.defined) return drop(incoming, DropReason::kUndefinedOpcode);
   if (to_group) return deliver_to_group(std::move(incoming), operation);
+  if (adapter_.contexts.is_limited() || adapter_.translations.is_limited()) {
+    const std::uint32_t qpn = packet.bth.destination.value;
+    if (const auto stall = stalls_.find(qpn); stall != stalls_.end()) {
+      stall->second.packets.push_back(std::move(incoming));
+      return;
+    }
+    int needs_met = 0;
+    if (adapter_.qp_by_number(packet.bth.destination) != nullptr && !has_needed(packet, needs_met)) {
+      Stall& stall = stalls_[qpn];
+      stall.needs_met = needs_met;
+      stall.packets.push_back(std::move(incoming));
+      return;
+    }
+  }
+  to_queue_pair(std::move(incoming));
+}
+
+void ReceivePipeline::to_queue_pair(Incoming incoming) {
+  const ib::Packet& packet = *incoming.packet;
   QueuePair* qp = adapter_.qp_by_number(packet.bth.destination);
   if (qp == nullptr) return drop(incoming, DropReason::kUnknownQp);
-  qp->receive(std::move(incoming), operation);
+  qp->receive(std::move(incoming), ib::info(packet.bth.opcode));
+}
+
+bool ReceivePipeline::has_needed(const ib::Packet& packet, int& needs_met) {
+  const std::uint32_t qpn = packet.bth.destination.value;
+  if (needs_met == 0 && !adapter_.contexts.use(qpn, *this, qpn)) return false;
+  if (needs_met < 2) {
+    needs_met = 1;
+    const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
+    const bool is_write = operation.has_reth && packet.payload.length > 0;
+    if (is_write &&
+        !adapter_.translations.use(adapter_.translation_key(packet.reth.rkey.value, packet.reth.va.value), *this, qpn))
+      return false;
+    if (operation.has_atomic_eth &&
+        !adapter_.translations.use(adapter_.translation_key(packet.atomic.rkey.value, packet.atomic.va.value), *this,
+                                   qpn))
+      return false;
+  }
+  return true;
+}
+
+void ReceivePipeline::on_cached(std::uint64_t qpn) {
+  const auto found = stalls_.find(static_cast<std::uint32_t>(qpn));
+  Stall& stall = found->second;
+  ++stall.needs_met;
+  while (!stall.packets.empty()) {
+    ib::Packet& first = *stall.packets.front().packet;
+    const char* const waited[] = {"queue pair: earlier packets wait", kContextMiss, kTranslationMiss};
+    first.trail.add(adapter_.engine.now(), {adapter_.id, waited[stall.needs_met]});
+    if (!has_needed(first, stall.needs_met)) return;
+    Incoming incoming = stall.packets.pop_front();
+    stall.needs_met = 0;
+    to_queue_pair(std::move(incoming));
+  }
+  stalls_.erase(found);
 }
 
 void ReceivePipeline::deliver_to_group(Incoming incoming, const ib::OpcodeInfo& operation) {

@@ -1,10 +1,16 @@
 // From the port to queue pairs: a packet is checked when all of it has arrived, one after the other, and
 // handed to the queue pair it names. Packets from this adapter to itself join here, behind the packetize
 // stage, without the port: loopback takes no wire time.
+//
+// A packet waits here while the adapter lacks the context of its queue pair, or the translation of the address that a
+// WRITE or an atomic names, and those of the same queue pair behind it; others pass.
 #pragma once
+
+#include <map>
 
 #include "sim/core/delay_line.h"
 #include "sim/fabric/port.h"
+#include "sim/hca/adapter_cache.h"
 #include "sim/hca/context.h"
 #include "sim/hca/pipeline.h"
 #include "sim/ib/drop_reason.h"
@@ -23,7 +29,7 @@ struct Incoming {
   Instant checked_at;
 };
 
-class ReceivePipeline {
+class ReceivePipeline final : public CacheClient {
  public:
   explicit ReceivePipeline(Adapter& adapter);
 
@@ -38,7 +44,17 @@ class ReceivePipeline {
   void drop(Incoming& incoming, DropReason reason);
 
  private:
+  // Packets of a queue pair that wait for what the adapter lacks for the first of them.
+  struct Stall {
+    Ring<Incoming> packets;
+    int needs_met = 0;  // of the first: 1 the context, 2 the translation
+  };
+
   void on_checked(Incoming incoming);
+  void to_queue_pair(Incoming incoming);
+  // Whether the adapter has the rest of what it needs for a packet; if not, on_cached() comes for the queue pair.
+  bool has_needed(const ib::Packet& packet, int& needs_met);
+  void on_cached(std::uint64_t qpn) override;
   // To every member of the group, each with its own copy.
   void deliver_to_group(Incoming incoming, const ib::OpcodeInfo& operation);
 
@@ -46,6 +62,7 @@ class ReceivePipeline {
   fabric::Port* port_ = nullptr;
   Pipeline check_;
   DelayLine<Incoming> checked_;
+  std::map<std::uint32_t, Stall> stalls_;  // by number of the queue pair
 };
 
 }  // namespace verbatim::hca

@@ -80,23 +80,51 @@ void SendPipeline::on_pause_over() {
 void SendPipeline::issue(Outgoing outgoing) {
   const bool needs_gather = outgoing.needs_gather;
   if (!needs_gather) {
-    gathering_.push_back({std::move(outgoing), adapter_.engine.now(), true});
+    gathering_.push_back({std::move(outgoing), adapter_.engine.now(), true, 0, {}});
     advance();
     return;
   }
-  adapter_.payloads.release_held();  // no read passes a write
   QueuePair& qp = *outgoing.qp.get();
-  Trail trail = outgoing.packet->trail.shared();
   const std::uint64_t number = first_gathering_ + gathering_.size();
-  const std::uint32_t length = outgoing.packet->payload.length;
-  if (qp.gathers_in_one_piece(outgoing)) {
-    gathering_.push_back({std::move(outgoing), {}, false});
-    adapter_.dma.read(length, *this, number, std::move(trail));
+  Gathered gathered;
+  if (!qp.gathers_in_one_piece(outgoing)) gathered.pieces = qp.gather_pieces(outgoing);
+  if (adapter_.translations.is_limited()) gathered.missing = missing_translations(outgoing, number);
+  gathered.outgoing = std::move(outgoing);
+  const bool is_ready = gathered.missing == 0;
+  gathering_.push_back(std::move(gathered));
+  if (is_ready) read(number);
+}
+
+void SendPipeline::read(std::uint64_t number) {
+  adapter_.payloads.release_held();  // no read passes a write
+  Gathered& gathered = gathering_[number - first_gathering_];
+  Trail trail = gathered.outgoing.packet->trail.shared();
+  if (gathered.pieces.empty()) {
+    adapter_.dma.read(gathered.outgoing.packet->payload.length, *this, number, std::move(trail));
   } else {
-    const std::vector<std::uint32_t> pieces = qp.gather_pieces(outgoing);
-    gathering_.push_back({std::move(outgoing), {}, false});
-    adapter_.dma.read(pieces, *this, number, std::move(trail));
+    adapter_.dma.read(gathered.pieces, *this, number, std::move(trail));
   }
+}
+
+std::uint32_t SendPipeline::missing_translations(const Outgoing& outgoing, std::uint64_t number) {
+  std::uint32_t missing = 0;
+  std::uint64_t last = 0;
+  outgoing.qp.get()->visit_gather(outgoing, [&](std::uint32_t key, host::ProgramAddress address, std::uint32_t length) {
+    const std::uint64_t page_bytes = adapter_.profile.translation_page_bytes;
+    for (std::uint64_t page = address / page_bytes; page <= (address + length - 1) / page_bytes; ++page) {
+      const std::uint64_t translation = adapter_.translation_key(key, page * page_bytes);
+      if (translation != last && !adapter_.translations.use(translation, *this, number)) ++missing;
+      last = translation;
+    }
+  });
+  return missing;
+}
+
+void SendPipeline::on_cached(std::uint64_t number) {
+  Gathered& gathered = gathering_[number - first_gathering_];
+  if (--gathered.missing > 0) return;
+  gathered.outgoing.packet->trail.add(adapter_.engine.now(), {adapter_.id, kTranslationMiss});
+  read(number);
 }
 
 void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
@@ -119,9 +147,15 @@ void SendPipeline::advance() {
     Gathered gathered = gathering_.pop_front();
     ++first_gathering_;
     Trail& trail = gathered.outgoing.packet->trail;
-    const Instant done = packetize_.accept(gathered.at_adapter, trail, adapter_.id, "packetize");
+    const Instant done = packetize_.accept(gathered.at_adapter, trail, adapter_.id, "packetize",
+                                           bus_cycles(*gathered.outgoing.packet));
     packetized_.push(done, std::move(gathered.outgoing));
   }
+}
+
+std::uint32_t SendPipeline::bus_cycles(const ib::Packet& packet) const {
+  const std::uint32_t width = adapter_.profile.packet_bus_bytes;
+  return width == 0 ? 0 : (packet.wire_bytes() + width - 1) / width;
 }
 
 bool SendPipeline::is_current(const Outgoing& outgoing) const {

@@ -8,10 +8,12 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
 #include "sim/fabric/port.h"
+#include "sim/hca/adapter_cache.h"
 #include "sim/hca/context.h"
 #include "sim/hca/pipeline.h"
 #include "sim/host/dma_engine.h"
@@ -35,7 +37,7 @@ struct Outgoing {
   host::ProgramAddress address = 0;  // responses: of its payload in the program
 };
 
-class SendPipeline final : public host::DmaClient {
+class SendPipeline final : public host::DmaClient, public CacheClient {
  public:
   explicit SendPipeline(Adapter& adapter);
 
@@ -51,6 +53,8 @@ class SendPipeline final : public host::DmaClient {
     Outgoing outgoing;
     Instant at_adapter;
     bool complete = false;
+    std::uint32_t missing = 0;           // translations that are still to come
+    std::vector<std::uint32_t> pieces;  // to be read when they have; empty: the payload is one
   };
   struct Acknowledgement {
     ib::PacketPtr packet;
@@ -65,6 +69,10 @@ class SendPipeline final : public host::DmaClient {
   void pump();
   void on_pause_over();
   void issue(Outgoing outgoing);
+  void read(std::uint64_t number);
+  // Translations of what a packet gathers that the adapter lacks; on_cached() comes for each.
+  std::uint32_t missing_translations(const Outgoing& outgoing, std::uint64_t number);
+  void on_cached(std::uint64_t number) override;
   void advance();
   void on_packetized(Outgoing outgoing);
   void on_acknowledged(Acknowledgement acknowledgement);
@@ -75,6 +83,8 @@ class SendPipeline final : public host::DmaClient {
   static void on_room(void* self, ib::VirtualLane lane);
   void drain();
 
+  // For which the packet occupies the bus behind the packetize stage; 0 when there is no limit.
+  std::uint32_t bus_cycles(const ib::Packet& packet) const;
   bool is_current(const Outgoing& outgoing) const;
   TrailPart waits_for_port() const;
   void transmit(Outgoing outgoing);

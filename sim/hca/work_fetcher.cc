@@ -11,30 +11,49 @@ namespace verbatim::hca {
 WorkFetcher::WorkFetcher(Adapter& adapter)
     : adapter_(adapter),
       decode_(adapter.clock, adapter.profile.wqe_decode),
-      decoded_(DelayLine<Decoded>::of<&WorkFetcher::on_decoded>(adapter.engine, adapter.id,
-                                                                EventClass::kStage, this)),
+      decoded_(DelayLine<FetchedWork>::of<&WorkFetcher::on_decoded>(adapter.engine, adapter.id,
+                                                                    EventClass::kStage, this)),
+      units_(adapter),
       received_(DelayLine<Received>::of<&WorkFetcher::on_received>(adapter.engine, adapter.id,
                                                                    EventClass::kStage, this)) {}
 
 void WorkFetcher::fetch_send(QueuePair& qp, std::uint32_t first, std::uint32_t count) {
-  start({qp.self, qp.ring_epoch, {}}, Kind::kSend, first, count, count * qp.send_queue.stride());
+  Fetch fetch{{qp.self, qp.ring_epoch, {}}, Kind::kSend, first, count, bytes_of(qp, first, count),
+              adapter_.tracer.trail(adapter_.engine.now())};
+  if (adapter_.contexts.use(qp.number, *this, waited_ever_)) return start(std::move(fetch));
+  waiting_.emplace(waited_ever_++, std::move(fetch));
+}
+
+void WorkFetcher::on_cached(std::uint64_t cookie) {
+  Fetch fetch = std::move(waiting_.extract(cookie).mapped());
+  fetch.trail.add(adapter_.engine.now(), {adapter_.id, kContextMiss});
+  start(std::move(fetch));
+}
+
+std::uint32_t WorkFetcher::bytes_of(const QueuePair& qp, std::uint32_t first, std::uint32_t count) const {
+  const WqeLayout& layout = adapter_.profile.wqe_layout;
+  if (layout.line_bytes == 0) return count * qp.send_queue.stride();
+  const std::uint32_t header = qp.is_datagram() ? layout.datagram_header_bytes : layout.header_bytes;
+  std::uint32_t bytes = 0;
+  for (std::uint32_t number = first; number != first + count; ++number) {
+    const std::uint32_t data = send_data_bytes(qp.send_queue.entry(number));
+    bytes += (header + data + layout.line_bytes - 1) / layout.line_bytes * layout.line_bytes;
+  }
+  return bytes;
 }
 
 void WorkFetcher::fetch_recv(const ReceiveQueueOwner& owner, std::uint32_t first, std::uint32_t count,
                              std::uint32_t bytes) {
-  start(owner, Kind::kRecv, first, count, bytes);
+  start({owner, Kind::kRecv, first, count, bytes, {}});
 }
 
 void WorkFetcher::fetch_recv_record(const ReceiveQueueOwner& owner) {
-  start(owner, Kind::kRecvRecord, 0, 0, sizeof(std::uint32_t));
+  start({owner, Kind::kRecvRecord, 0, 0, sizeof(std::uint32_t), {}});
 }
 
-void WorkFetcher::start(const ReceiveQueueOwner& owner, Kind kind, std::uint32_t first, std::uint32_t count,
-                        std::uint32_t bytes) {
-  Trail trail;
-  if (kind == Kind::kSend) trail = adapter_.tracer.trail(adapter_.engine.now());
-  adapter_.dma.read(bytes, *this, 0, trail.shared());
-  fetching_.push_back({owner, kind, first, count, std::move(trail)});
+void WorkFetcher::start(Fetch fetch) {
+  adapter_.dma.read(fetch.bytes, *this, 0, fetch.trail.shared());
+  fetching_.push_back(std::move(fetch));
 }
 
 void WorkFetcher::extend(SendWork& work, const QueuePair& qp, const Trail& fetch) const {
@@ -60,8 +79,13 @@ void WorkFetcher::on_dma_read(std::uint64_t, Instant at_adapter) {
       work.trail = qp->requester.trail_of(number);
       if (work.trail) [[unlikely]]
         extend(work, *qp, fetch.trail);
-      const Instant done = decode_.accept(at_adapter, work.trail, adapter_.id, "WQE decode");
-      decoded_.push(done, {fetch.owner.qp, fetch.owner.epoch, std::move(work)});
+      FetchedWork fetched{fetch.owner.qp, fetch.owner.epoch, qp->number, std::move(work)};
+      if (adapter_.profile.processing_units > 0) {
+        units_.push(at_adapter, std::move(fetched));
+        continue;
+      }
+      const Instant done = decode_.accept(at_adapter, fetched.work.trail, adapter_.id, "WQE decode");
+      decoded_.push(done, std::move(fetched));
     }
     return;
   }
@@ -77,7 +101,7 @@ void WorkFetcher::on_dma_read(std::uint64_t, Instant at_adapter) {
   }
 }
 
-void WorkFetcher::on_decoded(Decoded decoded) {
+void WorkFetcher::on_decoded(FetchedWork decoded) {
   QueuePair* qp = decoded.qp.get();
   if (qp == nullptr || qp->ring_epoch != decoded.epoch) return;
   adapter_.tracer.record(adapter_.id, TraceEvent::kWqeFetched, qp->number, decoded.work.number,

@@ -1,14 +1,18 @@
-// Brings work requests from the rings in the arena into the adapter by DMA. Send requests then pass the
-// decode stage one by one; receive requests and the receive doorbell record are there as soon as their bytes
-// are.
+// Brings work requests from the rings in the arena into the adapter by DMA: whole entries, or the lines that a request
+// fills (profile: wqe_layout), once the adapter has the queue pair's context. Send requests then pass the decode stage
+// one by one, or the processing units; receive requests and the receive doorbell record are there as soon as their
+// bytes are.
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
+#include "sim/hca/adapter_cache.h"
 #include "sim/hca/context.h"
 #include "sim/hca/pipeline.h"
+#include "sim/hca/processing_units.h"
 #include "sim/hca/receive_queue.h"
 #include "sim/hca/work_request.h"
 #include "sim/host/dma_engine.h"
@@ -17,7 +21,7 @@ namespace verbatim::hca {
 
 struct Adapter;
 
-class WorkFetcher final : public host::DmaClient {
+class WorkFetcher final : public host::DmaClient, public CacheClient {
  public:
   explicit WorkFetcher(Adapter& adapter);
 
@@ -29,6 +33,9 @@ class WorkFetcher final : public host::DmaClient {
   // The receive producer number comes back by ReceiveQueue::on_record.
   void fetch_recv_record(const ReceiveQueueOwner& owner);
 
+  // From the stage that decodes it.
+  void on_decoded(FetchedWork decoded);
+
  private:
   enum class Kind : std::uint8_t { kSend, kRecv, kRecvRecord };
   struct Fetch {
@@ -36,12 +43,8 @@ class WorkFetcher final : public host::DmaClient {
     Kind kind = Kind::kSend;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
+    std::uint32_t bytes = 0;
     Trail trail;  // of this alone
-  };
-  struct Decoded {
-    Ref<QueuePair> qp;
-    std::uint32_t epoch = 0;
-    SendWork work;
   };
   struct Received {
     ReceiveQueueOwner owner;
@@ -53,17 +56,21 @@ class WorkFetcher final : public host::DmaClient {
 
   void extend(SendWork& work, const QueuePair& qp, const Trail& fetch) const;
   static ReceiveQueue* receives_of(const ReceiveQueueOwner& owner);
-  void start(const ReceiveQueueOwner& owner, Kind kind, std::uint32_t first, std::uint32_t count,
-             std::uint32_t bytes);
+  // Bytes of send requests that are read to fetch them.
+  std::uint32_t bytes_of(const QueuePair& qp, std::uint32_t first, std::uint32_t count) const;
+  void start(Fetch fetch);
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
-  void on_decoded(Decoded decoded);
+  void on_cached(std::uint64_t cookie) override;
   void on_received(Received received);
 
   Adapter& adapter_;
   Ring<Fetch> fetching_;
+  std::map<std::uint64_t, Fetch> waiting_;  // for the context of a queue pair, by number
+  std::uint64_t waited_ever_ = 0;
   Pipeline decode_;
-  DelayLine<Decoded> decoded_;
+  DelayLine<FetchedWork> decoded_;
+  ProcessingUnits units_;
   DelayLine<Received> received_;
 };
 

@@ -1,5 +1,6 @@
 #include "sim/hca/work_request.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace verbatim::hca {
@@ -92,6 +93,14 @@ SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number) {
   }
   work.length = static_cast<std::uint32_t>(total);
   return work;
+}
+
+std::uint32_t send_data_bytes(std::span<const std::byte> entry) {
+  protocol::SendWqe wqe;
+  std::memcpy(&wqe, entry.data(), sizeof(wqe));
+  const std::uint64_t bytes =
+      (wqe.flags & protocol::kWqeInline) != 0 ? wqe.inline_length : wqe.sge_count * sizeof(protocol::Sge);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, entry.size() - sizeof(wqe)));
 }
 
 RecvWork parse_recv(std::span<const std::byte> entry, std::uint32_t number) {

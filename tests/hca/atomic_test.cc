@@ -5,7 +5,7 @@
 #include <map>
 
 #include "sim/core/rng.h"
-#include "tests/hca/driver.h"
+#include "tests/hca/many_pairs.h"
 
 namespace verbatim::test {
 namespace {
@@ -322,6 +322,74 @@ TEST(InvalidateTest, a_key_that_may_not_be_invalidated_is_an_access_error) {
     EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).at(0).status, code(WcStatus::kLocalProtectionError));
     EXPECT_EQ(pair.b.program.state(pair.b.qp), QpState::kErr);
   }
+}
+
+TEST(AtomicTest, so_many_are_under_way_as_the_profile_allows_and_locations_share_locks) {
+  // Every atomic on a location of its own; time per atomic in DMA reads, in hundredths.
+  const auto reads_each = [](std::uint32_t locks, std::uint32_t in_flight, std::uint64_t stride) {
+    PairOptions options;
+    options.world.profile.atomics = {locks, in_flight};
+    options.world.profile.wqe_prefetch = 16;
+    ManyPairs pairs(options, 8);
+    constexpr std::uint32_t kEach = 12;
+    for (std::uint32_t k = 0; k < kEach; ++k) {
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        SendRequest request = pairs.request(i, WqeOpcode::kAtomicFetchAdd, 8);
+        request.remote_va = Program::kBuffer + (k * 8 + i) * stride;
+        request.compare_add = 1;
+        pairs.a.program.write_send(pairs.of_a[i], request);
+      }
+    }
+    for (std::uint32_t i = 0; i < 8; ++i) pairs.a.program.ring(pairs.of_a[i]);
+    pairs.world.run();
+    for (std::uint64_t n = 0; n < std::uint64_t{kEach} * 8; ++n) {
+      EXPECT_EQ(word(pairs.b, n * stride), 1u) << n;
+    }
+    std::vector<std::int64_t> written;
+    for (const TraceRecord& record : pairs.world.trace.all(TraceEvent::kDmaWrite)) {
+      if (record.component == pairs.world.components.id("server/hca").value) written.push_back(record.time_ps);
+    }
+    EXPECT_EQ(written.size(), kEach * 8u);
+    const host::PcieProfile pcie = options.world.profile.pcie;
+    const std::int64_t read = to_ps(2 * pcie.one_way_latency + pcie.memory_read_latency);
+    return (written.back() - written.front()) * 100 / static_cast<std::int64_t>(written.size() - 1) / read;
+  };
+  EXPECT_NEAR(static_cast<double>(reads_each(1, 0, 8)), 100, 3) << "one lock for all";
+  EXPECT_NEAR(static_cast<double>(reads_each(1, 4, 8)), 100, 3);
+  EXPECT_NEAR(static_cast<double>(reads_each(4096, 1, 8)), 100, 3) << "one at a time";
+  EXPECT_NEAR(static_cast<double>(reads_each(4096, 4, 8)), 25, 3);
+  EXPECT_NEAR(static_cast<double>(reads_each(32, 32, 8)), 25, 3) << "four locks of aligned locations";
+  EXPECT_LT(reads_each(4096, 0, 8), 8) << "no limit";
+}
+
+TEST(AtomicTest, one_that_waits_for_a_lock_lets_those_of_other_queue_pairs_pass) {
+  // Queue pair 0 has two on one location, then queue pair 1 has one on another.
+  const auto order = [](std::uint32_t in_flight) {
+    PairOptions options;
+    options.world.profile.atomics = {4096, in_flight};
+    ManyPairs pairs(options, 2);
+    const auto post = [&](std::uint32_t i, std::uint64_t offset) {
+      SendRequest request = pairs.request(i, WqeOpcode::kAtomicFetchAdd, 8);
+      request.remote_va = Program::kBuffer + offset;
+      request.compare_add = 1;
+      pairs.a.program.post_send(pairs.of_a[i], request);
+    };
+    post(0, 0);
+    post(0, 0);
+    post(0, 16);
+    pairs.world.run_for(Duration{20'000});
+    post(1, 8);
+    pairs.world.run();
+    std::vector<std::uint64_t> places;
+    for (const TraceRecord& record : pairs.world.trace.all(TraceEvent::kDmaWrite)) {
+      if (record.component == pairs.world.components.id("server/hca").value) {
+        places.push_back(record.values[1] - Program::kBuffer);
+      }
+    }
+    return places;
+  };
+  EXPECT_EQ(order(0), (std::vector<std::uint64_t>{0, 0, 16, 8}));
+  EXPECT_EQ(order(8), (std::vector<std::uint64_t>{0, 8, 0, 16}));
 }
 
 }  // namespace

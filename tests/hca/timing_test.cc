@@ -2,6 +2,8 @@
 // computed way of one 8-byte SEND, all exact to the picosecond.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/hca/driver.h"
 
 namespace verbatim::test {
@@ -252,6 +254,95 @@ TEST(TimingTest, queue_pairs_take_turns_packet_by_packet) {
     order.push_back(record.values[0]);
   ASSERT_EQ(order.size(), 196u);
   for (std::size_t i = 40; i < 150; ++i) EXPECT_NE(order[i], order[i + 1]);
+}
+
+TEST(TimingTest, only_the_lines_that_hold_a_request_are_fetched) {
+  struct Case {
+    ib::QpType type;
+    std::uint32_t inline_bytes;
+    std::uint64_t fetched;
+  };
+  // Kalia et al., ATC 2016: a header of 36 bytes, or 68 of a datagram, and lines of 64.
+  for (const Case& what : {Case{ib::QpType::kRc, 0, 64}, Case{ib::QpType::kRc, 28, 64}, Case{ib::QpType::kRc, 29, 128},
+                           Case{ib::QpType::kRc, 92, 128}, Case{ib::QpType::kRc, 93, 192},
+                           Case{ib::QpType::kUd, 0, 128}, Case{ib::QpType::kUd, 60, 128},
+                           Case{ib::QpType::kUd, 61, 192}, Case{ib::QpType::kUd, 124, 192},
+                           Case{ib::QpType::kUd, 188, 256}}) {
+    SCOPED_TRACE(what.inline_bytes);
+    PairOptions options;
+    options.type = what.type;
+    options.capabilities = {64, 64, 4, 4, 256};
+    options.world.profile.wqe_layout.line_bytes = 64;
+    options.world.profile.core_clock_hz = 10'000'000'000;
+    Pair pair(options);
+    const std::int64_t posted = pair.world.now_ps();
+    SendRequest request{.opcode = what.type == ib::QpType::kUd ? WqeOpcode::kSend : WqeOpcode::kRdmaWrite,
+                        .flags = protocol::kWqeSignaled | protocol::kWqeInline,
+                        .inline_data = std::vector<std::byte>(what.inline_bytes),
+                        .remote_va = Program::kBuffer,
+                        .rkey = pair.b.mr.rkey,
+                        .address_handle = pair.a.program.create_ah(2)};
+    pair.a.program.post_send(pair.a.qp, request);
+    pair.world.run();
+    Terms x{options.world.profile, test_link(), {}};
+    x.profile.pcie.max_payload_bytes = 4096;  // completions of 256 bytes and less are one TLP
+    const std::int64_t t = x.stage(posted + x.one_way(), x.profile.doorbell);
+    EXPECT_EQ(pair.world.trace.all(TraceEvent::kWqeFetched).front().time_ps,
+              x.stage(t + x.dma_read(what.fetched), x.profile.wqe_decode));
+  }
+}
+
+TEST(TimingTest, a_packet_occupies_the_bus_behind_the_packetize_stage) {
+  // A WRITE of 8 bytes is 50 bytes on the wire: four cycles of 16 bytes.
+  const auto gaps = [](std::uint32_t width, std::uint32_t bytes) {
+    PairOptions options;
+    options.world.profile.packet_bus_bytes = width;
+    options.world.profile.core_clock_hz = 1'000'000;
+    options.world.profile.wqe_prefetch = 16;
+    Pair pair(options);
+    for (int i = 0; i < 6; ++i) {
+      pair.a.program.write_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWrite,
+                                            .sges = {pair.a.sge(0, bytes)},
+                                            .remote_va = Program::kBuffer,
+                                            .rkey = pair.b.mr.rkey});
+    }
+    pair.a.program.ring(pair.a.qp);
+    pair.world.run();
+    std::vector<std::int64_t> times;
+    for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kPacketTransmitted)) {
+      if (record.component == pair.world.components.id("client/p1").value) times.push_back(record.time_ps);
+    }
+    EXPECT_EQ(times.size(), 6u);
+    std::set<std::int64_t> different;
+    for (std::size_t i = 1; i < times.size(); ++i) different.insert((times[i] - times[i - 1]) / 1'000'000);
+    return different;
+  };
+  EXPECT_EQ(gaps(0, 8), std::set<std::int64_t>{2}) << "the stage's own interval";
+  EXPECT_EQ(gaps(64, 8), std::set<std::int64_t>{2});
+  EXPECT_EQ(gaps(16, 8), std::set<std::int64_t>{4});
+  EXPECT_EQ(gaps(16, 20), std::set<std::int64_t>{4});
+  EXPECT_EQ(gaps(16, 24), std::set<std::int64_t>{5});
+}
+
+TEST(TimingTest, an_interrupt_is_an_event_queue_entry_and_a_message_behind_it) {
+  PairOptions options;
+  options.with_channel = true;
+  options.world.profile.interrupt = {64, 4};
+  Pair pair(options);
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 8)});
+  pair.b.program.arm(pair.b.recv_cq);
+  pair.world.run();
+  pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+  pair.world.run();
+  const auto entry = pair.b.program.poll(pair.b.recv_cq);
+  ASSERT_TRUE(entry.has_value());
+  ASSERT_EQ(pair.b.program.completion_events.size(), 1u);
+  // Formula: both writes on the idle lane to the host, then the latency of the processor's side.
+  const Terms x{options.world.profile, test_link(), {}};
+  const std::int64_t written =
+      x.pcie(64 + 4 + 2 * x.profile.pcie.write_header_bytes) + x.one_way() + to_ps(x.profile.pcie.memory_write_latency);
+  EXPECT_EQ(pair.b.program.completion_events[0].time_ps,
+            entry->visible_at_ps + written + to_ps(x.profile.event_latency));
 }
 
 TEST(TimingTest, data_is_visible_before_its_completion_and_events_follow_by_their_latency) {

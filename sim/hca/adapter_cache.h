@@ -1,0 +1,68 @@
+// A cache in the adapter of tables that lie in host memory: contexts of queue pairs, translations of pages.
+// What is not here is read over PCI Express, a bounded number at a time; whoever needs it waits. Only the
+// time is modelled: the adapter knows everything.
+//
+// The least recently used entry makes room. What leaves is not written back.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/core/delay_line.h"
+#include "sim/core/ring.h"
+#include "sim/hca/hca_profile.h"
+#include "sim/host/dma_engine.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+
+class CacheClient {
+ public:
+  // What use() was asked for with this cookie is here now.
+  virtual void on_cached(std::uint64_t cookie) = 0;
+
+ protected:
+  ~CacheClient() = default;
+};
+
+class AdapterCache final : public host::DmaClient {
+ public:
+  AdapterCache(Adapter& adapter, const CacheProfile& profile);
+
+  // Misses are possible.
+  bool is_limited() const { return profile_.entries > 0; }
+  // Whether `key` is here; it is the most recently used then. If not, `client` is told by an event when it
+  // is; clients that wait for one key in the order in which they have asked.
+  bool use(std::uint64_t key, CacheClient& client, std::uint64_t cookie);
+
+ private:
+  struct Waiter {
+    CacheClient* client = nullptr;
+    std::uint64_t cookie = 0;
+  };
+  struct Miss {
+    std::uint64_t key = 0;
+    std::vector<Waiter> waiters;
+  };
+  struct Nothing {};
+
+  void fetch_more();
+  void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
+  void on_dma_write(std::uint64_t) override {}
+  void on_arrived(Nothing);
+
+  Adapter& adapter_;
+  const CacheProfile profile_;
+  std::list<std::uint64_t> recent_;  // keys, the most recently used first
+  std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> entries_;
+  Ring<Miss> misses_;  // in order of request; the first are being fetched
+  std::uint32_t fetching_ = 0;
+  std::uint64_t first_miss_ = 0;                              // number of the front of misses_
+  std::unordered_map<std::uint64_t, std::uint64_t> miss_of_;  // by key
+  DelayLine<Nothing> arriving_;
+};
+
+}  // namespace verbatim::hca
