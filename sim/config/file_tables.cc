@@ -66,10 +66,11 @@ const Object& link_table() {
                                   .doc = "of the cable; copper 4.6 ns/m, fibre 4.96 ns/m",
                                   .min = 0,
                                   .max = 100'000}),
-       bind<&L::transceiver_delay>({.key = "transceiver_delay",
-                                    .kind = Kind::kDuration,
-                                    .doc = "coding and decoding of both ends together, without the block of fec",
-                                    .max = kSecondPs}),
+       bind<&L::transceiver_delay>(
+           {.key = "transceiver_delay",
+            .kind = Kind::kDuration,
+            .doc = "coding and decoding of both ends together, without the block of fec",
+            .max = kSecondPs}),
        bind<&L::fec>({.key = "fec",
                       .kind = Kind::kText,
                       .doc = "forward error correction: a byte comes out when its whole block has come in",
@@ -95,11 +96,12 @@ const Object& link_table() {
                                          .kind = Kind::kDuration,
                                          .doc = "flow control packets leave at its multiples; 0: at once",
                                          .max = kSecondPs}),
-       bind<&L::credit_refresh_interval>({.key = "credit_refresh_interval",
-                                          .kind = Kind::kDuration,
-                                          .doc = "and at the latest so long after the one before, at most 65536 symbol "
-                                                 "times (EDR: 20.97152 us); 0: only when there is something to tell",
-                                          .max = kSecondPs})});
+       bind<&L::credit_refresh_interval>(
+           {.key = "credit_refresh_interval",
+            .kind = Kind::kDuration,
+            .doc = "and at the latest so long after the one before, at most 65536 symbol "
+                   "times (EDR: 20.97152 us); 0: only when there is something to tell",
+            .max = kSecondPs})});
   return table;
 }
 
@@ -180,7 +182,8 @@ const Object& partition_table() {
 const Object& management_network_table() {
   using M = ManagementNetworkSpec;
   static const Object table = make_object<M>(
-      "the management network", "what TCP between hosts runs over; every pair is connected, nothing is lost",
+      "the management network",
+      "what TCP and UDP between hosts run over; every pair is connected, and nothing is lost but by faults",
       {bind<&M::latency>({.key = "latency",
                           .kind = Kind::kDuration,
                           .doc = "one way",
@@ -272,10 +275,25 @@ const Object& fault_table() {
                          .required = true,
                          .doc = "what happens: to packets, or to the link itself (link_down)",
                          .choices = {"drop", "duplicate", "corrupt", "delay", "link_down"}}),
+       bind<&F::network>({.key = "network",
+                          .kind = Kind::kText,
+                          .doc =
+                              "whose packets: those of the fabric's links, or TCP segments and UDP datagrams "
+                              "between hosts; the latter can be dropped and delayed",
+                          .choices = {"fabric", "management"}}),
+       bind<&F::protocol>({.key = "protocol",
+                           .kind = Kind::kText,
+                           .doc = "of network management: of this protocol",
+                           .choices = {"any", "tcp", "udp"}}),
        bind<&F::from>({.key = "from",
                        .kind = Kind::kText,
-                       .doc = "packets that leave by this end of a link, written as in the topology"}),
-       bind<&F::to>({.key = "to", .kind = Kind::kText, .doc = "packets that come to this end of a link"}),
+                       .doc =
+                           "packets that leave by this end of a link, written as in the topology; of network "
+                           "management: from this host, default any"}),
+       bind<&F::to>({.key = "to",
+                     .kind = Kind::kText,
+                     .doc = "packets that come to this end of a link; of network management: to this host, "
+                            "default any"}),
        bind<&F::opcode>({.key = "opcode",
                          .kind = Kind::kText,
                          .doc = "packets of this operation, of any transport",
@@ -366,11 +384,12 @@ const Object& scenario_table() {
        bind_objects<&S::faults>({.key = "faults", .kind = Kind::kObjects, .doc = "what goes wrong"},
                                 fault_table()),
        bind<&S::seed>({.key = "seed", .kind = Kind::kInteger, .doc = "root of all random numbers"}),
-       bind<&S::freedom>({.key = "freedom",
-                          .kind = Kind::kText,
-                          .doc = "what is done with the freedom that the specification leaves: friendly does as a "
-                                 "ConnectX does, spec draws all that is allowed from the seed",
-                          .choices = {"friendly", "spec"}}),
+       bind<&S::freedom>(
+           {.key = "freedom",
+            .kind = Kind::kText,
+            .doc = "what is done with the freedom that the specification leaves: friendly does as a "
+                   "ConnectX does, spec draws all that is allowed from the seed",
+            .choices = {"friendly", "spec"}}),
        bind<&S::time_limit>({.key = "time_limit",
                              .kind = Kind::kDuration,
                              .doc = "virtual time after which the run is ended; 0: none",

@@ -20,7 +20,9 @@ class FaultResolver {
 
   void resolve(FaultSpec& fault) {
     if (fault.action.empty()) return;  // already a finding
-    if (fault.action == "link_down") {
+    if (fault.of_management()) {
+      management_fault(fault);
+    } else if (fault.action == "link_down") {
       link_fault(fault);
     } else {
       packet_fault(fault);
@@ -58,19 +60,57 @@ class FaultResolver {
         "it belongs to " + belongs_to);
   }
 
+  // Of the management network: hosts instead of ends of links, and fewer actions.
+  void management_fault(FaultSpec& fault) {
+    const FaultSpec none;
+    if (fault.action != "drop" && fault.action != "delay") {
+      add(fault.pointer + "/action", "the management network has no \"" + fault.action + "\"",
+          "allowed is \"drop\" and \"delay\"");
+    }
+    const std::string fabric = "faults of the fabric";
+    refuse(!fault.link.empty(), fault, "link", fabric);
+    refuse(fault.at != none.at, fault, "at", fabric);
+    refuse(fault.until != none.until, fault, "until", fabric);
+    refuse(fault.opcode != none.opcode, fault, "opcode", fabric);
+    refuse(fault.icrc != none.icrc, fault, "icrc", fabric);
+    refuse(fault.byte != none.byte, fault, "byte", fabric);
+    check_delay(fault);
+    fault.from_host = find_host(fault.from, fault.pointer + "/from");
+    fault.to_host = find_host(fault.to, fault.pointer + "/to");
+  }
+
+  std::optional<std::size_t> find_host(const std::string& name, const std::string& pointer) {
+    if (name.empty()) return std::nullopt;
+    std::vector<std::string> names;
+    for (const HostSpec& host : topology_.hosts) {
+      if (host.name == name) return names.size();
+      names.push_back(host.name);
+    }
+    const std::string near = nearest(name, names);
+    add(pointer, "no host is named " + in_quotes(name),
+        near.empty() ? "the management network joins hosts, such as " + in_quotes(names.front())
+                     : "did you mean \"" + near + "\"?");
+    return std::nullopt;
+  }
+
+  void check_delay(const FaultSpec& fault) {
+    const FaultSpec none;
+    if (fault.action != "delay") refuse(fault.delay != none.delay, fault, "delay", "\"delay\"");
+    if (fault.action != "delay" || fault.delay != none.delay) return;
+    add(fault.pointer, "the key \"delay\" is missing",
+        "say how much later the packet comes, such as \"5 us\"");
+  }
+
   void packet_fault(FaultSpec& fault) {
     const FaultSpec none;
+    refuse(fault.protocol != none.protocol, fault, "protocol", "faults of the management network");
     refuse(!fault.link.empty(), fault, "link",
            "\"link_down\"; name an end of the link as \"from\" or \"to\"");
     refuse(fault.at != none.at, fault, "at", "\"link_down\"");
     refuse(fault.until != none.until, fault, "until", "\"link_down\"");
-    if (fault.action != "delay") refuse(fault.delay != none.delay, fault, "delay", "\"delay\"");
     if (fault.action != "corrupt") refuse(fault.icrc != none.icrc, fault, "icrc", "\"corrupt\"");
     if (fault.action != "corrupt") refuse(fault.byte != none.byte, fault, "byte", "\"corrupt\"");
-    if (fault.action == "delay" && fault.delay == none.delay) {
-      add(fault.pointer, "the key \"delay\" is missing",
-          "say how much later the packet comes, such as \"5 us\"");
-    }
+    check_delay(fault);
     if (fault.from.empty() && fault.to.empty()) {
       add(fault.pointer, "the link is missing",
           "name the end where packets leave as \"from\", or where they come as \"to\"");
@@ -92,6 +132,7 @@ class FaultResolver {
   void link_fault(FaultSpec& fault) {
     const FaultSpec none;
     const std::string packets = "faults of packets";
+    refuse(fault.protocol != none.protocol, fault, "protocol", "faults of the management network");
     refuse(!fault.from.empty(), fault, "from", packets + "; a link fails in both directions");
     refuse(!fault.to.empty(), fault, "to", packets + "; a link fails in both directions");
     refuse(fault.opcode != none.opcode, fault, "opcode", packets);

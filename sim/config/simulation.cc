@@ -156,6 +156,20 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
       {"delay", faults::Action::kDelay},
       {"link_down", faults::Action::kLinkDown}};
   for (const FaultSpec& spec : faults) {
+    const faults::Selection selection{static_cast<std::uint64_t>(spec.nth),
+                                      static_cast<std::uint64_t>(spec.every),
+                                      static_cast<std::uint64_t>(spec.count)};
+    fault_of_management_.push_back(spec.of_management());
+    if (spec.of_management()) {
+      faults::ManagementRule rule{.selection = selection,
+                                  .after = instant_from_ps(spec.after.count()),
+                                  .delay = spec.delay,
+                                  .from = spec.from_host,
+                                  .to = spec.to_host};
+      if (spec.protocol != "any") rule.tcp = spec.protocol == "tcp";
+      management_faults_.add(rule);
+      continue;
+    }
     faults::Rule rule;
     for (const auto& [name, action] : kActions) {
       if (spec.action == name) rule.action = action;
@@ -165,8 +179,7 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
       if (ib::info(make_opcode(ib::Transport::kRc, operation)).name == spec.opcode)
         rule.operation = operation;
     }
-    rule.selection = {static_cast<std::uint64_t>(spec.nth), static_cast<std::uint64_t>(spec.every),
-                      static_cast<std::uint64_t>(spec.count)};
+    rule.selection = selection;
     rule.after = instant_from_ps(spec.after.count());
     rule.delay = spec.delay;
     rule.hidden = spec.icrc == "valid";
@@ -175,6 +188,17 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
     if (spec.until.count() != 0) rule.up = instant_from_ps(spec.until.count());
     faults_.add(rule, port_of(spec.end));
   }
+}
+
+std::vector<Simulation::FaultCount> Simulation::fault_counts() const {
+  std::vector<FaultCount> counts;
+  std::size_t of_fabric = 0, of_management = 0;
+  for (const bool management : fault_of_management_) {
+    const std::size_t i = management ? of_management++ : of_fabric++;
+    counts.push_back(management ? FaultCount{management_faults_.seen(i), management_faults_.fired(i)}
+                                : FaultCount{faults_.seen(i), faults_.fired(i)});
+  }
+  return counts;
 }
 
 }  // namespace verbatim::config

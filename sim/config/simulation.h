@@ -18,6 +18,7 @@
 #include "sim/fabric/port.h"
 #include "sim/fabric/switch.h"
 #include "sim/faults/fault_script.h"
+#include "sim/faults/management_faults.h"
 #include "sim/hca/hca.h"
 
 namespace verbatim::config {
@@ -54,8 +55,13 @@ class Simulation {
 
   // Checked faults (load.h); called once, before the first event.
   void add_faults(const std::vector<FaultSpec>& faults);
-  // Rules in the order in which they were added.
-  const faults::FaultScript& faults() const { return faults_; }
+  // How often each has fired and what it could have hit, in the order in which they were given.
+  struct FaultCount {
+    std::uint64_t seen, fired;
+  };
+  std::vector<FaultCount> fault_counts() const;
+  // Of the management network, which is the supervisor's.
+  faults::ManagementFaults& management_faults() { return management_faults_; }
 
   // Names of all components of a topology: "host/NAME", "hca/NAME", "port/NAME:N", "switch/NAME",
   // "supervisor".
@@ -83,6 +89,8 @@ class Simulation {
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   faults::FaultScript faults_{engine_, tracer_};
+  faults::ManagementFaults management_faults_;
+  std::vector<bool> fault_of_management_;  // of each fault that was given
 };
 
 }  // namespace verbatim::config

@@ -138,9 +138,11 @@ struct ProgramSpec {
 
 // A scripted fault: of packets that leave by one end of a link, or of a link.
 struct FaultSpec {
-  std::string action;          // drop, duplicate, corrupt, delay, link_down
-  std::string from, to, link;  // ends of a link, as written
-  std::string opcode = "any";  // or an operation of the opcode table
+  std::string action;              // drop, duplicate, corrupt, delay, link_down
+  std::string network = "fabric";  // or management
+  std::string protocol = "any";    // of the management network: any, tcp, udp
+  std::string from, to, link;      // ends of a link, or hosts, as written
+  std::string opcode = "any";      // or an operation of the opcode table
   std::int64_t nth = 1, every = 1, count = 1;
   Duration after{0};
   Duration delay{0};
@@ -149,7 +151,9 @@ struct FaultSpec {
   Duration at{0}, until{0};  // until 0: for ever
   std::string pointer;
 
-  Endpoint end;  // resolved: where the packets leave, or one end of the link
+  Endpoint end;                                   // resolved: where the packets leave, or one end of the link
+  std::optional<std::size_t> from_host, to_host;  // resolved, of the management network; none: any
+  bool of_management() const { return network == "management"; }
 };
 
 struct ExpectSpec {

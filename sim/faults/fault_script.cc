@@ -50,11 +50,10 @@ void FaultScript::Entry::on_time() {
   set_link(port, up);
 }
 
-bool FaultScript::is_hit(const Selection& selection, std::uint64_t number) {
-  if (number < selection.first) return false;
-  const std::uint64_t behind = number - selection.first;
-  return behind % selection.every == 0 &&
-         (selection.count == 0 || behind / selection.every < selection.count);
+bool Selection::hits(std::uint64_t number) const {
+  if (number < first) return false;
+  const std::uint64_t behind = number - first;
+  return behind % every == 0 && (count == 0 || behind / every < count);
 }
 
 bool FaultScript::may_hit(const Rule& rule, const ib::Packet& packet) {
@@ -67,7 +66,7 @@ fabric::PacketFate FaultScript::on_packet(const fabric::Port& port, ib::Packet& 
   for (Entry& entry : entries_) {
     if (&entry.port != &port || entry.rule.action == Action::kLinkDown) continue;
     if (engine_.now() < entry.rule.after || !may_hit(entry.rule, packet)) continue;
-    if (is_hit(entry.rule.selection, ++entry.seen)) hit(entry, packet, fate);
+    if (entry.rule.selection.hits(++entry.seen)) hit(entry, packet, fate);
   }
   return fate;
 }

@@ -25,6 +25,8 @@ struct Selection {
   std::uint64_t first = 1;
   std::uint64_t every = 1;
   std::uint64_t count = 1;  // 0: without end
+
+  bool hits(std::uint64_t number) const;
 };
 
 struct Rule {
@@ -74,7 +76,6 @@ class FaultScript final : public fabric::PacketFaults {
     Timer timer;  // kLinkDown
   };
 
-  static bool is_hit(const Selection& selection, std::uint64_t number);
   static bool may_hit(const Rule& rule, const ib::Packet& packet);
   void hit(Entry& entry, ib::Packet& packet, fabric::PacketFate& fate);
 

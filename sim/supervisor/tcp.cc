@@ -11,6 +11,8 @@ namespace {
 constexpr Duration kLoopbackLatency{5'000'000};
 constexpr int kSynTries = 6;
 constexpr Duration kSynRetry{1'000'000'000'000};  // first retransmission of a SYN, doubled each time
+constexpr Duration kLeastTimeout{200'000'000'000}, kLongestTimeout{120'000'000'000'000};
+constexpr int kDataTries = 15;  // net.ipv4.tcp_retries2
 constexpr std::uint16_t kFirstEphemeral = 32768;
 constexpr std::uint16_t kLastEphemeral = 60999;
 constexpr std::size_t kSegmentOverhead = 66;  // Ethernet, IPv4 and TCP headers with timestamps
@@ -89,12 +91,35 @@ TcpStream::TcpStream(TcpNetwork& network, TcpConnection& connection, int directi
       credit_timer_(
           Timer::of<&TcpStream::on_credit>(network.engine(), source, EventClass::kSupervisor, this)) {}
 
+std::optional<Duration> TcpStream::held_up(Kind kind, Instant when, Duration* waited) const {
+  const bool to_server = direction_ == TcpConnection::kToServer;
+  const std::size_t from = connection_.host(!to_server), to = connection_.host(to_server);
+  if (kind == Kind::kReset) return Duration::zero();
+  const bool handshake = kind == Kind::kSyn || kind == Kind::kSynAck || kind == Kind::kAck;
+  Duration timeout = handshake ? kSynRetry : kLeastTimeout;
+  for (int tries = handshake ? kSynTries : kDataTries; tries >= 0; --tries) {
+    const NetworkFate fate = network_.fate_of(NetworkProtocol::kTcp, from, to, when + *waited);
+    if (!fate.is_lost) return *waited + fate.delay;
+    *waited += timeout;
+    timeout = std::min(timeout * 2, kLongestTimeout);
+  }
+  return std::nullopt;
+}
+
 void TcpStream::send(Kind kind, std::vector<std::byte> bytes, int error, Duration extra) {
+  if (given_up_) return;
   const Instant now = network_.engine().now();
   const Instant start = std::max(now, free_at_);
   free_at_ = start + byte_time_of(network_.spec().bits_per_second).time_for(bytes.size() + kSegmentOverhead);
   outstanding_ += bytes.size();
-  Instant arrival = free_at_ + connection_.latency() + extra;
+  Duration waited = extra;
+  const auto held = held_up(kind, free_at_, &waited);
+  if (!held) {
+    given_up_ = true;
+    kind = Kind::kGivenUp;
+    error = ETIMEDOUT;
+  }
+  Instant arrival = free_at_ + (held ? connection_.latency() + *held : waited);
   if (!segments_.empty()) arrival = std::max(arrival, segments_.back().arrival);
   segments_.push_back({arrival, kind, error, std::move(bytes)});
   ++connection_.segments_in_flight;
@@ -197,6 +222,13 @@ void TcpConnection::deliver(int direction, TcpStream::Kind kind, int error, std:
       return;
     case TcpStream::Kind::kReset:
       if (receiver != nullptr) receiver->on_failed(error);
+      return;
+    case TcpStream::Kind::kGivenUp:
+      if (TcpSocket* sender = direction == kToServer ? client_socket : server_socket) {
+        sender->on_failed(error);
+      } else if (client_socket != nullptr && client_socket->state() == TcpSocket::State::kConnecting) {
+        client_socket->on_failed(error);  // nobody has answered it
+      }
       return;
   }
 }

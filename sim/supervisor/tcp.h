@@ -1,12 +1,17 @@
-// TCP between simulated hosts: reliable byte streams over a loss-free management network with one latency and
-// one rate per direction of a connection. Connecting takes the three-way handshake; a closed end is told to
-// its peer by a FIN or, when data was left unread, an RST.
+// TCP between simulated hosts: reliable byte streams over a management network with one latency and one rate
+// per direction of a connection. A segment, which is what one call gave to the stream, is lost only by
+// scripted faults; it is repeated after Linux's least timeout, 200 ms (1 s for those of the handshake), then
+// after twice that, and so on up to 120 s, and what follows waits for it. After 15 repetitions (6 in the
+// handshake) the sender gives up: ETIMEDOUT. Acknowledgements, windows and resets are never lost. Connecting
+// takes the three-way handshake; a closed end is told to its peer by a FIN or, when data was left unread, an
+// RST.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +40,10 @@ class TcpNetwork {
   int host_of(const IpAddress& address, std::size_t from) const;
   // One way between two hosts, or within one.
   Duration latency(std::size_t from, std::size_t to) const;
+  // Of what leaves `from` for `to` at `when`. Within a host nothing goes wrong.
+  NetworkFate fate_of(NetworkProtocol protocol, std::size_t from, std::size_t to, Instant when) const {
+    return spec_.faults && from != to ? spec_.faults(protocol, from, to, when) : NetworkFate{};
+  }
   // The address of `host` by which it talks to `remote`, of the same family.
   IpAddress source_for(const IpAddress& remote, std::size_t host) const;
 
@@ -62,7 +71,8 @@ class TcpNetwork {
 // One direction of a connection: segments on their way, and the window of bytes not yet read at the far end.
 class TcpStream {
  public:
-  enum class Kind : std::uint8_t { kSyn, kSynAck, kAck, kData, kFin, kReset };
+  // kGivenUp goes nowhere: the sender has repeated a segment as often as it does.
+  enum class Kind : std::uint8_t { kSyn, kSynAck, kAck, kData, kFin, kReset, kGivenUp };
   static constexpr std::size_t kWindow = 256 * 1024;
   static constexpr std::uint32_t kSegmentBytes = 1448;  // MSS of Ethernet with time stamps
 
@@ -88,10 +98,14 @@ class TcpStream {
   };
   void on_arrival();
   void on_credit();
+  // How much later than without losses a segment arrives that leaves first at `when`; nothing: it never does,
+  // and the sender gives up after `*waited`.
+  std::optional<Duration> held_up(Kind kind, Instant when, Duration* waited) const;
 
   TcpNetwork& network_;
   TcpConnection& connection_;
   int direction_;
+  bool given_up_ = false;
   std::deque<Segment> segments_;
   std::deque<Credit> credits_;
   std::size_t outstanding_ = 0;

@@ -16,7 +16,8 @@ constexpr std::size_t kBookkeeping =
     768;  // of the receive buffer, per datagram, as Linux accounts for small ones
 }  // namespace
 
-// One direction between two hosts: datagrams arrive in the order in which they were sent.
+// One direction between two hosts: datagrams arrive in the order in which they were sent, but for those that
+// a fault delays.
 class UdpNetwork::Link {
  public:
   Link(UdpNetwork& network, std::size_t from, std::size_t to, Duration latency)
@@ -31,8 +32,15 @@ class UdpNetwork::Link {
     const Instant now = network_.network_.engine().now();
     const auto byte_time = byte_time_of(network_.network_.spec().bits_per_second);
     free_at_ = std::max(now, free_at_) + byte_time.time_for(bytes.size() + kOverhead);
-    flights_.push_back({free_at_ + latency_, from, to, std::move(bytes), unreachable});
-    if (!timer_.scheduled()) timer_.schedule_at(flights_.front().arrival);
+    const NetworkFate fate =
+        unreachable ? NetworkFate{} : network_.network_.fate_of(NetworkProtocol::kUdp, from_, to_, free_at_);
+    if (fate.is_lost) return;
+    const Instant arrival = free_at_ + latency_ + fate.delay;
+    const auto behind = std::ranges::upper_bound(flights_, arrival, {}, &Flight::arrival);
+    flights_.insert(behind, {arrival, from, to, std::move(bytes), unreachable});
+    if (!timer_.scheduled() || flights_.front().arrival < timer_.when()) {
+      timer_.reschedule_at(flights_.front().arrival);
+    }
   }
 
  private:

@@ -1,6 +1,6 @@
 // UDP between simulated hosts. A datagram takes the management network's latency and the time its bytes need;
-// one that finds no room in the receiver's buffer is lost, one that finds nobody is answered by an ICMP
-// message that a connected sender is told of. Multicast and broadcast are refused.
+// one that finds no room in the receiver's buffer or that a fault hits is lost, one that finds nobody is
+// answered by an ICMP message that a connected sender is told of. Multicast and broadcast are refused.
 #pragma once
 
 #include <deque>

@@ -65,7 +65,8 @@ TEST(Fault, all_findings_at_once) {
       "/faults/2/opcode: \"Send only\" is not allowed here; did you mean \"Send Only\"?\n"
       "/faults/3/nth: 0 is out of range; allowed is 1 to 9223372036854775807\n"
       "/faults/3/count: -1 is out of range; allowed is 0 to 9223372036854775807\n"
-      "/faults/8/n: unknown key; a fault has the keys action, from, to, opcode, nth, every, count, after, "
+      "/faults/8/n: unknown key; a fault has the keys action, network, protocol, from, to, opcode, nth, "
+      "every, count, after, "
       "delay, icrc, byte, link, at, until\n"
       "/faults/1/from: no link has the end \"clint\"; did you mean \"client\"?\n"
       "/faults/4: the link is missing; name the end where packets leave as \"from\", or where they come as "
@@ -92,6 +93,37 @@ TEST(Fault, findings_of_links) {
       "packets; a link fails in both directions\n"
       "/faults/2/nth: a fault with the action \"link_down\" has no \"nth\"; it belongs to faults of "
       "packets\n");
+}
+
+TEST(Fault, of_the_management_network_names_hosts) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto spec = load_scenario(
+      folder.write("s.json", scenario(R"({"action": "drop", "network": "management", "protocol": "tcp",
+                                          "from": "client", "nth": 2},
+                                         {"action": "delay", "network": "management", "delay": "1 ms"})")),
+      with_profiles(), diagnostics);
+  ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+  EXPECT_EQ(spec->faults[0].from_host, std::size_t{1});
+  EXPECT_EQ(spec->faults[0].to_host, std::nullopt);
+  EXPECT_EQ(spec->faults[1].from_host, std::nullopt);
+}
+
+TEST(Fault, findings_of_the_management_network) {
+  EXPECT_EQ(
+      findings(R"({"action": "corrupt", "network": "management"},
+                        {"action": "drop", "network": "management", "from": "leaf0:1", "to": "serve"},
+                        {"action": "delay", "network": "management", "opcode": "Send Only"},
+                        {"action": "drop", "from": "client", "protocol": "udp"})"),
+      "/faults/0/action: the management network has no \"corrupt\"; allowed is \"drop\" and \"delay\"\n"
+      "/faults/1/from: no host is named \"leaf0:1\"; the management network joins hosts, such as "
+      "\"server\"\n"
+      "/faults/1/to: no host is named \"serve\"; did you mean \"server\"?\n"
+      "/faults/2/opcode: a fault with the action \"delay\" has no \"opcode\"; it belongs to faults of the "
+      "fabric\n"
+      "/faults/2: the key \"delay\" is missing; say how much later the packet comes, such as \"5 us\"\n"
+      "/faults/3/protocol: a fault with the action \"drop\" has no \"protocol\"; it belongs to faults of "
+      "the management network\n");
 }
 
 TEST(Fault, the_command_line_takes_one_as_text) {

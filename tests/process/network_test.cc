@@ -1,5 +1,6 @@
 // The management network between hosts: UDP, IPv6, what programs find out about it; and an interpreter that
 // uses all of it at once.
+#include <fstream>
 #include <sstream>
 
 #include "tests/support/verbatim_run.h"
@@ -32,6 +33,83 @@ TEST(Network, a_datagram_takes_the_latency_and_its_bytes) {
     EXPECT_LT(times[0], 2 * (20'000 + 1042 * 0.8) + 10'000) << "calls and wake-ups";
     EXPECT_TRUE(run.report["warnings"].empty()) << run.report["warnings"];
   }
+}
+
+// What `client` prints when it runs this Python beside a server, with these faults of the management network.
+std::string with_faults(const std::string& server, const std::string& client,
+                        std::vector<std::string> faults) {
+  const support::TemporaryFolder folder;
+  const auto file = [&](const std::string& name, const std::string& text) {
+    const std::string path = folder.path() + "/" + name;
+    std::ofstream(path) << "import socket, sys, time\n" << text;
+    return name.substr(0, name.find('.')) + "=python3 " + support::quoted(path);
+  };
+  support::RunRequest request{.commands = {file("server.py", server), file("client.py", client)}};
+  for (const std::string& fault : faults) {
+    request.options.insert(request.options.end(), {"--fault", R"({"network": "management", )" + fault + "}"});
+  }
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_TRUE(run.report["warnings"].empty()) << run.report["warnings"];
+  request.options.push_back("--call-by-call");
+  EXPECT_EQ(support::run(request).digest(), run.digest());
+  return run.output("client") + run.output("server");
+}
+
+const char kUdpServer[] =
+    "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.bind(('', 7))\ns.settimeout(2)\n"
+    "try:\n  while True: print(s.recv(9).decode(), end='')\nexcept TimeoutError: pass\n";
+const char kUdpClient[] =
+    "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+    "for c in 'abcdefgh': s.sendto(c.encode(), ('server', 7))\n";
+
+TEST(Network, lost_datagrams_are_gone_and_late_ones_are_overtaken) {
+  EXPECT_EQ(with_faults(kUdpServer, kUdpClient, {}), "abcdefgh");
+  EXPECT_EQ(with_faults(kUdpServer, kUdpClient, {R"("action": "drop", "nth": 2, "every": 3, "count": 2)"}),
+            "acdfgh");
+  EXPECT_EQ(with_faults(kUdpServer, kUdpClient,
+                        {R"("action": "delay", "delay": "1 ms", "from": "client", "protocol": "udp")"}),
+            "bcdefgha");
+  EXPECT_EQ(with_faults(kUdpServer, kUdpClient, {R"("action": "drop", "to": "server", "count": 0)"}), "");
+}
+
+// Milliseconds that connecting and one exchange took, without their own latencies.
+const char kTcpServer[] =
+    "s = socket.create_server(('', 7))\nc, _ = s.accept()\nwhile d := c.recv(9): c.sendall(d)\n";
+const char kTcpClient[] =
+    "t = time.monotonic()\ns = socket.create_connection(('server', 7))\nu = time.monotonic()\n"
+    "s.sendall(b'x')\ns.recv(9)\nv = time.monotonic()\n"
+    "print(int((u - t) * 1e3), int((v - u) * 1e3))\n";
+
+TEST(Network, lost_segments_come_after_the_retransmission_timeout) {
+  const std::string tcp = R"("action": "drop", "protocol": "tcp", )";
+  EXPECT_EQ(with_faults(kTcpServer, kTcpClient, {}), "0 0\n");
+  // From the client: SYN, ACK, data; from the server: SYN and ACK, data. Repeated ones count.
+  EXPECT_EQ(with_faults(kTcpServer, kTcpClient, {tcp + R"("from": "client")"}), "1000 0\n");
+  EXPECT_EQ(with_faults(kTcpServer, kTcpClient, {tcp + R"("from": "client", "count": 2)"}), "3000 0\n");
+  EXPECT_EQ(with_faults(kTcpServer, kTcpClient, {tcp + R"("from": "client", "nth": 3)"}), "0 200\n");
+  EXPECT_EQ(with_faults(kTcpServer, kTcpClient, {tcp + R"("from": "client", "nth": 3, "count": 3)"}),
+            "0 1400\n");
+  EXPECT_EQ(with_faults(kTcpServer, kTcpClient, {tcp + R"("from": "server", "nth": 2)"}), "0 200\n");
+  EXPECT_EQ(with_faults(kTcpServer, kTcpClient,
+                        {R"("action": "delay", "delay": "7 ms", "from": "server", "nth": 2)"}),
+            "0 7\n");
+}
+
+// As on Linux with its default of six repetitions: 1 + 2 + 4 + 8 + 16 + 32 + 64 seconds.
+TEST(Network, a_host_that_nothing_reaches_is_given_up) {
+  EXPECT_EQ(with_faults("",
+                        "t = time.monotonic()\ntry: socket.create_connection(('server', 7))\n"
+                        "except TimeoutError as e: print(e.errno, int(time.monotonic() - t))\n",
+                        {R"("action": "drop", "to": "server", "count": 0)"}),
+            "110 127\n");
+  // 200 ms doubled up to 120 s, 15 repetitions: 924.6 s, as man tcp(7) says.
+  EXPECT_EQ(with_faults("s = socket.create_server(('', 7))\nc, _ = s.accept()\ntime.sleep(2000)\n",
+                        "s = socket.create_connection(('server', 7))\ntime.sleep(1)\nt = time.monotonic()\n"
+                        "s.sendall(b'x')\ntry: s.recv(1)\n"
+                        "except TimeoutError as e: print(e.errno, int(time.monotonic() - t))\n",
+                        {R"("action": "drop", "to": "server", "after": "1 s", "count": 0)"}),
+            "110 924\n");
 }
 
 TEST(Network, ip_shows_the_hosts_own_addresses) {

@@ -79,7 +79,8 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
       text += ") never happened: the run ended before its time";
     } else {
       text += ") never fired: of the packets it is about, " + std::to_string(figures.faults[i].seen) +
-              " started on that link, and it waits for number " + std::to_string(fault.nth);
+              (fault.of_management() ? " left" : " started on that link") + ", and it waits for number " +
+              std::to_string(fault.nth);
     }
     warnings.push_back(std::move(text));
   }

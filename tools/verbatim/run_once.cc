@@ -254,6 +254,14 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   supervisor::ManagementNetworkSpec network;
   network.latency = topology.management_network.latency;
   network.bits_per_second = static_cast<std::uint64_t>(topology.management_network.bits_per_second);
+  if (!simulation.management_faults().empty()) {
+    network.faults = [&simulation](supervisor::NetworkProtocol protocol, std::size_t from, std::size_t to,
+                                   Instant when) {
+      const auto fate = simulation.management_faults().on_transmission(
+          protocol == supervisor::NetworkProtocol::kTcp, from, to, when);
+      return supervisor::NetworkFate{fate.is_lost, fate.delay};
+    };
+  }
 
   const auto wall_start = std::chrono::steady_clock::now();
   supervisor::RunResult result;
@@ -273,9 +281,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   figures.events = simulation.engine().events_executed();
   figures.digest = observers.digest.hex();
   count_packets(simulation, observers.counters, figures);
-  for (std::size_t i = 0; i < simulation.faults().size(); ++i) {
-    figures.faults.push_back({simulation.faults().seen(i), simulation.faults().fired(i)});
-  }
+  for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(plan, result, figures, output);
   std::vector<std::string> failures = observers.finish(simulation.components());

@@ -1,0 +1,61 @@
+// The scripted faults of the management network: TCP segments and UDP datagrams between hosts that are lost
+// or come later. What a loss leads to is the network's business (sim/supervisor): a datagram is gone, a
+// segment is repeated.
+//
+// Rules count as those of packets do: each the transmissions that it could hit, repeated ones too.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/core/time.h"
+#include "sim/faults/fault_script.h"
+
+namespace verbatim::faults {
+
+struct ManagementRule {
+  Selection selection;
+  Instant after{};                      // what leaves earlier does not count
+  Duration delay{0};                    // zero: it is lost
+  std::optional<bool> tcp;              // only TCP, only UDP
+  std::optional<std::size_t> from, to;  // hosts, by index
+};
+
+class ManagementFaults {
+ public:
+  struct Fate {
+    bool is_lost = false;
+    Duration delay{0};
+  };
+
+  void add(const ManagementRule& rule) { entries_.push_back({rule}); }
+  bool empty() const { return entries_.empty(); }
+  std::uint64_t fired(std::size_t rule) const { return entries_.at(rule).fired; }
+  std::uint64_t seen(std::size_t rule) const { return entries_.at(rule).seen; }
+
+  // One transmission that leaves `from` for `to` at `when`.
+  Fate on_transmission(bool tcp, std::size_t from, std::size_t to, Instant when) {
+    Fate fate;
+    for (Entry& entry : entries_) {
+      const ManagementRule& rule = entry.rule;
+      if (when < rule.after || rule.tcp.value_or(tcp) != tcp) continue;
+      if (rule.from.value_or(from) != from || rule.to.value_or(to) != to) continue;
+      if (!rule.selection.hits(++entry.seen)) continue;
+      ++entry.fired;
+      fate.is_lost |= rule.delay == Duration::zero();
+      fate.delay += rule.delay;
+    }
+    return fate;
+  }
+
+ private:
+  struct Entry {
+    ManagementRule rule;
+    std::uint64_t seen = 0;
+    std::uint64_t fired = 0;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace verbatim::faults
