@@ -1,6 +1,7 @@
 #include "tests/abi/fake_runtime.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <bit>
 #include <cerrno>
@@ -262,6 +263,10 @@ int command(protocol::CommandHeader* header) {
 long system_call(long number, long a0, long a1, long a2, long, long, long) {
   auto& w = world();
   return w.on_system_call ? w.on_system_call(number, a0, a1, a2) : -ENOSYS;
+}
+
+long read_cancellably(int fd, void* bytes, std::size_t size) {
+  return system_call(SYS_read, fd, reinterpret_cast<long>(bytes), static_cast<long>(size), 0, 0, 0);
 }
 
 void* allocate(std::size_t size) {

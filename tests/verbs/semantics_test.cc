@@ -31,6 +31,15 @@ TEST(Semantics, commands_keep_their_answers_when_a_handler_makes_calls) {
   EXPECT_EQ(runs.slices.output("server"), "300 right, interrupted 1\n");
 }
 
+TEST(Semantics, threads_that_wait_for_events_can_be_cancelled) {
+  support::RunRequest request;
+  request.commands = {"server=" + support::quoted(CANCELLED_PROGRAM)};
+  const auto runs = equality::run_both(request);
+  equality::expect_equal(runs);
+  EXPECT_EQ(runs.slices.output("server"),
+            "waiting: 1 1\nbefore they wait: 1 1\ncleaned: 4\nthe adapter goes on: 1\n");
+}
+
 TEST(Semantics, every_case_is_as_the_table_says) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(CASES_PROGRAM)};

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/runtime.h"
@@ -306,6 +307,15 @@ int command(protocol::CommandHeader* command) {
 
 long system_call(long number, long a0, long a1, long a2, long a3, long a4, long a5) {
   return dispatch(number, {a0, a1, a2, a3, a4, a5}, nullptr);
+}
+
+long read_cancellably(int fd, void* bytes, std::size_t size) {
+  const int before = errno;
+  const long result = ::read(fd, bytes, size);
+  if (result >= 0) return result;
+  const long error = errno;
+  errno = before;
+  return -error;
 }
 
 void* arena(std::uint64_t offset) {

@@ -38,9 +38,13 @@ VERBATIM_EXPORT void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind 
 VERBATIM_EXPORT int command(protocol::CommandHeader* command);
 
 // A system call as if the program had made it, through the same path as a trapped one (virtual descriptors block
-// in virtual time): -errno on failure. Used for read() on completion channels.
+// in virtual time): -errno on failure.
 VERBATIM_EXPORT long system_call(long number, long a0 = 0, long a1 = 0, long a2 = 0, long a3 = 0, long a4 = 0,
                                  long a5 = 0);
+
+// read() by the C library, which makes it a point where the calling thread can be cancelled, as the calls of rdma-core
+// that wait for events are. -errno on failure.
+VERBATIM_EXPORT long read_cancellably(int fd, void* bytes, std::size_t size);
 
 // Zeroed memory, 64-byte aligned, from the shim's own heap (never the program's); nullptr when exhausted.
 VERBATIM_EXPORT void* allocate(std::size_t size);

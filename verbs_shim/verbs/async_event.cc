@@ -1,6 +1,4 @@
 // Asynchronous events of an opened device.
-#include <sys/syscall.h>
-
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
@@ -75,8 +73,7 @@ using verbs::Affiliation;
 extern "C" int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   for (;;) {
     protocol::AsyncEvent raw{};
-    const long got =
-        shim::system_call(SYS_read, context->async_fd, reinterpret_cast<long>(&raw), sizeof(raw));
+    const long got = shim::read_cancellably(context->async_fd, &raw, sizeof(raw));
     if (got != static_cast<long>(sizeof(raw))) {
       errno = got < 0 ? static_cast<int>(-got) : EIO;
       return -1;

@@ -44,7 +44,7 @@ extern "C" int ibv_destroy_comp_channel(ibv_comp_channel* handle) {
 extern "C" int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq_out, void** cq_context) {
   for (;;) {
     protocol::CompletionEvent event{};
-    const long got = shim::system_call(SYS_read, channel->fd, reinterpret_cast<long>(&event), sizeof(event));
+    const long got = shim::read_cancellably(channel->fd, &event, sizeof(event));
     if (got != static_cast<long>(sizeof(event))) {
       errno = got < 0 ? static_cast<int>(-got) : EIO;
       return -1;
