@@ -1,6 +1,7 @@
 // futex(2): every operation that the C library uses, locks that inherit priority and robust lists among them.
 // Each host has one processor, so that priorities have nothing to decide: a lock goes to whoever has waited
 // longest.
+#include <fmt/format.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -149,8 +150,16 @@ Kernel::Outcome Kernel::sys_futex(Thread& thread) {
     case FUTEX_UNLOCK_PI:
     case kLockPi2:
       return futex_lock(thread, key, operation);
-    default:
-      return refuse(thread);
+    default: {
+      const std::string name = operation == FUTEX_WAIT_REQUEUE_PI  ? "FUTEX_WAIT_REQUEUE_PI"
+                               : operation == FUTEX_CMP_REQUEUE_PI ? "FUTEX_CMP_REQUEUE_PI"
+                                                                   : fmt::format("operation {}", operation);
+      warn(thread.process(),
+           "futex " + name +
+               " is not simulated; the program got ENOSYS; wait with FUTEX_WAIT_BITSET and lock with "
+               "FUTEX_LOCK_PI, as the C library does");
+      return Answer{-ENOSYS};
+    }
   }
 }
 

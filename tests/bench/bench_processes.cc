@@ -116,6 +116,7 @@ int main() {
   bench_calls("trapped calls that the supervisor answers", "handed", 200'000, "");
   bench_calls("stat() of a path of Linux's", "stat", 500'000, "");
   bench_calls("stat() of a path of /proc", "virtual", 20'000, "");
+  bench_calls("children forked, ended and awaited", "fork", 1'000, "");
   bench_start("true", "true");
   bench_start("bash", "bash -c true");
   bench_start("python3", "python3 -c pass");

@@ -2,6 +2,7 @@
 //   mutex     an uncontended pair of lock and unlock
 //   trapped   a system call that the process answers itself
 //   handed    a system call that the supervisor answers
+//   fork      a child that ends at once, and is waited for
 //   stat      a path that Linux answers; virtual: one of /proc, which it does not
 #include <pthread.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int main(int argc, char** argv) {
@@ -30,6 +32,10 @@ int main(int argc, char** argv) {
       stat("/usr", &status);
     } else if (strcmp(kind, "virtual") == 0) {
       stat("/proc/self/status", &status);
+    } else if (strcmp(kind, "fork") == 0) {
+      const pid_t child = fork();
+      if (child == 0) _exit(0);
+      if (waitpid(child, NULL, 0) != child) return 1;
     } else {
       return 2;
     }
