@@ -87,6 +87,14 @@ const Object& pcie_table() {
                                             "of a completion TLP with framing and LCRC", 0, 64),
          count<&P::outstanding_reads>("outstanding_reads", "read requests in flight at the most (tags)", 1,
                                       1024),
+         count<&P::dllp_interval_bytes>(
+             "dllp_interval_bytes",
+             "bytes from one pair of ACK and flow control DLLPs to the next; 0: they take "
+             "no time",
+             0, 65536),
+         duration<&P::write_combining_delay>("write_combining_delay",
+                                             "until what the processor pushes to the adapter leaves its "
+                                             "write-combining buffer"),
          duration<&P::one_way_latency>("one_way_latency", "adapter to root complex, or back"),
          duration<&P::memory_read_latency>("memory_read_latency",
                                            "root complex: request in to first completion out"),
@@ -154,6 +162,29 @@ const Object& interrupt_table() {
          count<&I::event_bytes>("event_bytes", "an event queue entry; 0: neither it nor the message is modelled", 0,
                                 4096),
          count<&I::message_bytes>("message_bytes", "an MSI-X message", 1, 64)});
+    object.annotated = true;
+    return object;
+  }();
+  return table;
+}
+
+const Object& ack_timer_table() {
+  static const Object table = [] {
+    using A = hca::AckTimerProfile;
+    Object object = make_object<A>(
+        "a transport timer", "what firmware makes of the transport timer, beyond the specification",
+        {source_row(),
+         count<&A::least_exponent>(
+             "least_exponent",
+             "with one, the interval is 2 x 4.096 us x 2^max(timeout, this), and the first one, of adaptive "
+             "retransmissions, is shorter and takes one retry for them; 0: the interval of the specification",
+             0, 31),
+         duration<&A::first_shorter>("first_shorter", "the first interval, while timeout <= least_exponent"),
+         duration<&A::first_shorter_above>("first_shorter_above", "the first interval, beyond"),
+         flag<&A::first_expiry_is_idle>(
+             "first_expiry_is_idle",
+             "without least_exponent: the first expiry after progress only starts the "
+             "count, as of a timer that runs freely")});
     object.annotated = true;
     return object;
   }();
@@ -330,6 +361,17 @@ const Object& hca_profile_table() {
          flag<&P::coalesce_acknowledgements>(
              "coalesce_acknowledgements",
              "an acknowledgement is left out when a later one of its queue pair already waits behind it"),
+         count<&P::blueflame_bytes>(
+             "blueflame_bytes",
+             "greatest work request, of one with inline data, that the processor pushes behind "
+             "its doorbell: the header of wqe_layout and the data; 0: none",
+             0, 4096),
+         flag<&P::receive_completion_after_payload>("receive_completion_after_payload",
+                                                    "the completion stage takes the entry of a receive when "
+                                                    "the payload has left for the host, else at once"),
+         bind_object<&P::ack_timer>(
+             {.key = "ack_timer", .kind = Kind::kObject, .doc = "what firmware makes of the transport timer"},
+             ack_timer_table()),
          count<&P::local_ca_ack_delay>("local_ca_ack_delay", "attribute: 4.096 us times 2 to this power", 0,
                                        31),
          count<&P::max_qp>("max_qp", "attribute", 1, kMany - 2),

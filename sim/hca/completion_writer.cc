@@ -43,7 +43,12 @@ void CompletionWriter::release_held() {
 void CompletionWriter::stage(Pending pending) {
   const Instant now = adapter_.engine.now();
   pending.trail.add(now, {adapter_.id, "completion held back"});
-  const Instant done = stage_.accept(now, pending.trail, adapter_.id, "completion");
+  Instant ready = now;
+  if (adapter_.profile.receive_completion_after_payload && pending.entry.is_receive != 0) {
+    ready = std::max(now, adapter_.payloads.last_left());
+    pending.trail.add(ready, {adapter_.id, "completion: the payload leaves first"});
+  }
+  const Instant done = stage_.accept(ready, pending.trail, adapter_.id, "completion");
   staged_.push(done, first_under_way_ + under_way_.size());
   under_way_.push_back(std::move(pending));
 }

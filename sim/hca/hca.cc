@@ -111,19 +111,21 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
                               std::uint64_t value, Duration call_time) {
   Context* context = find_context(number);
   if (context == nullptr) return;  // a program can only ring what it has opened
-  std::uint32_t before = 0;
+  const Instant now = adapter.engine.now();
+  const bool sends = kind == protocol::DoorbellKind::kSendQueue;
+  Trail trail;
+  if (sends) trail = adapter.tracer.trail(now - call_time);
+  trail.add(now, {adapter.id, "CPU: post", TrailKind::kDelay});
+  std::uint32_t before = 0, pushed = 0;
   if (kind == protocol::DoorbellKind::kCompletionQueueArm) {
     if (const CompletionQueue* cq = find_cq_by_number(*context, object)) before = cq->written();
-  } else if (const QueuePair* qp = find_qp_by_number(*context, object)) {
+  } else if (QueuePair* qp = find_qp_by_number(*context, object)) {
     before = qp->ring_epoch;
+    if (sends) pushed = qp->requester.on_ring(static_cast<std::uint32_t>(value));
   }
-  const Instant now = adapter.engine.now();
-  const Instant arrival = now + adapter.dma.mmio_latency();
-  Trail trail;
-  if (kind == protocol::DoorbellKind::kSendQueue) trail = adapter.tracer.trail(now - call_time);
-  trail.add(now, {adapter.id, "CPU: post", TrailKind::kDelay});
-  trail.add(arrival, {adapter.id, "PCIe one way", TrailKind::kDelay});
-  doorbells_on_the_way_.push(arrival, {context->self, kind, object, value, before, std::move(trail)});
+  const Instant arrival = pushed > 0 ? adapter.dma.push(pushed, trail) : adapter.dma.ring(trail);
+  doorbells_on_the_way_.push(arrival,
+                             {context->self, kind, object, value, before, pushed > 0, std::move(trail)});
 }
 
 void Hca::Impl::link_changed(bool up) {
@@ -153,7 +155,7 @@ void Hca::Impl::on_doorbell(Doorbell doorbell) {
   QueuePair* qp = find_qp_by_number(*context, doorbell.number);
   if (qp == nullptr || qp->ring_epoch != doorbell.before) return;  // gone, or reset meanwhile
   if (doorbell.kind == protocol::DoorbellKind::kSendQueue) {
-    qp->requester.on_doorbell(producer, std::move(doorbell.trail));
+    qp->requester.on_doorbell(producer, doorbell.has_work, std::move(doorbell.trail));
   }
   if (doorbell.kind == protocol::DoorbellKind::kReceiveQueue) qp->own_receives.on_doorbell(producer);
 }

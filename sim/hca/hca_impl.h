@@ -62,7 +62,8 @@ class Hca::Impl {
     std::uint32_t number = 0;
     std::uint64_t value = 0;
     std::uint32_t before = 0;  // when it was rung: entries written to the CQ, or resets of the queue pair
-    Trail trail;                       // of what it tells to send
+    bool has_work = false;     // the work request came with it
+    Trail trail;               // of what it tells to send
   };
 
   // Copies a command out of the mailbox, runs the handler, copies the answer back. The handler returns an

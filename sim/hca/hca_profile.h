@@ -49,6 +49,20 @@ struct InterruptProfile {
   std::uint32_t message_bytes = 4;  // of an MSI-X message
 };
 
+// What firmware makes of the transport timer, beyond IBA 9.7.6.1.3 (facts of ConnectX-6: detection of a
+// silent peer).
+struct AckTimerProfile {
+  // Least exponent; with one, the interval is 2 x 4.096 us x 2^max(timeout, least_exponent), the first one,
+  // of adaptive retransmissions, is shorter and takes one retry for them. 0: none, and the interval is that
+  // of the specification.
+  std::uint32_t least_exponent = 0;
+  Duration first_shorter{0};        // while timeout <= least_exponent
+  Duration first_shorter_above{0};  // beyond
+  // Without a least exponent: the first expiry after progress only starts the count, as of a timer that runs
+  // freely.
+  bool first_expiry_is_idle = false;
+};
+
 struct HcaProfile {
   std::string name;  // of the profile, for messages
   std::string firmware_version = "1.0.0";
@@ -93,6 +107,14 @@ struct HcaProfile {
   // IBA 9.7.5.1.2: an acknowledgement that waits behind an earlier one of its queue pair replaces it.
   bool coalesce_acknowledgements = false;
   std::uint8_t local_ca_ack_delay = 16;
+
+  // Greatest work request that the processor pushes to the adapter behind its doorbell (BlueFlame), in bytes
+  // as a ConnectX counts them (wqe_layout); only a single one with inline data is. 0:
+  // none.
+  std::uint32_t blueflame_bytes = 0;
+  // The completion stage takes the entry of a receive when the payload has left for the host, else at once.
+  bool receive_completion_after_payload = false;
+  AckTimerProfile ack_timer;
 
   std::uint32_t max_qp = 131072, max_qp_wr = 16384, max_sge = 30, max_sge_rd = 30, max_cq = 65536;
   std::uint32_t max_cqe = 4194303, max_mr = 1048576, max_pd = 32768, max_inline_data = 924;

@@ -60,13 +60,19 @@ host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Paylo
     total += piece.length;
   }
   CHECK(total == payload.length);
-  return adapter_.dma.write(lengths, *this, 0);
+  return hand_over(lengths);
+}
+
+host::DmaWriteTimes PayloadWriter::hand_over(std::span<const std::uint32_t> lengths) {
+  const host::DmaWriteTimes times = adapter_.dma.write(lengths, *this, 0);
+  last_left_ = times.left_adapter;
+  return times;
 }
 
 host::DmaWriteTimes PayloadWriter::place(Placement placement) {
   const std::uint32_t length = placement.first.length;
   placing_.push_back(std::move(placement));
-  return adapter_.dma.write(length, *this, 0);
+  return hand_over({&length, 1});
 }
 
 std::vector<PayloadWriter::Placement> PayloadWriter::cut(Context& context, const ib::Payload& payload,

@@ -40,6 +40,8 @@ class PayloadWriter final : public host::DmaClient {
   // The pieces together are as long as the payload, and not empty.
   host::DmaWriteTimes write(Context& context, const ib::Payload& payload, std::span<const MemoryPiece> pieces,
                             MessageStream stream);
+  // When the last byte that was handed to the DMA engine leaves, or has left, the adapter.
+  Instant last_left() const { return last_left_; }
   // What is held back is handed to the DMA engine now.
   void release_held();
 
@@ -53,6 +55,7 @@ class PayloadWriter final : public host::DmaClient {
   host::DmaWriteTimes place_whole(Context& context, const ib::Payload& payload,
                                   std::span<const MemoryPiece> pieces);
   host::DmaWriteTimes place(Placement placement);
+  host::DmaWriteTimes hand_over(std::span<const std::uint32_t> lengths);
   // Into parts that begin at multiples of the granule.
   std::vector<Placement> cut(Context& context, const ib::Payload& payload,
                              std::span<const MemoryPiece> pieces, std::uint32_t granule) const;
@@ -65,6 +68,7 @@ class PayloadWriter final : public host::DmaClient {
   std::vector<Placement> held_;  // each of one piece
   MessageStream held_stream_ = 0;
   Timer hold_timer_;
+  Instant last_left_{};
 };
 
 }  // namespace verbatim::hca

@@ -1,6 +1,7 @@
 #include "sim/hca/requester.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "sim/hca/adapter.h"
@@ -79,7 +80,25 @@ Requester::Requester(QueuePair& qp)
       rnr_timer_(Timer::of<&Requester::on_rnr_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout,
                                                        this)) {}
 
-void Requester::on_doorbell(std::uint32_t producer, Trail trail) {
+std::uint32_t Requester::on_ring(std::uint32_t producer) {
+  const bool is_single = producer - std::exchange(rung_, producer) == 1;
+  const std::uint32_t most = qp_.adapter.profile.blueflame_bytes;
+  if (!is_single || most == 0 || qp_.send_queue.entries() == 0) return 0;
+  const std::span<const std::byte> entry = qp_.send_queue.entry(producer - 1);
+  if (!is_inline(entry)) return 0;
+  const WqeLayout& layout = qp_.adapter.profile.wqe_layout;
+  const std::uint32_t header = qp_.is_datagram() ? layout.datagram_header_bytes : layout.header_bytes;
+  const std::uint32_t bytes = header + send_data_bytes(entry);
+  return bytes <= most ? bytes : 0;
+}
+
+bool Requester::takes_pushed() const {
+  const std::uint32_t unsent = static_cast<std::uint32_t>(works_.size()) - cursor_;
+  return qp_.state() >= QpState::kRts && fetching_ == 0 && qp_.send_queue.to_fetch() == 1 &&
+         unsent < qp_.adapter.profile.wqe_prefetch;
+}
+
+void Requester::on_doorbell(std::uint32_t producer, bool has_work, Trail trail) {
   switch (qp_.send_queue.announce(producer)) {
     case WorkQueue::Announcement::kOld:
       return;
@@ -89,7 +108,11 @@ void Requester::on_doorbell(std::uint32_t producer, Trail trail) {
       break;
   }
   if (trail) posts_.push_back({producer, std::move(trail)});
-  fetch_more();
+  if (!has_work || !takes_pushed()) return fetch_more();
+  const std::uint32_t number = qp_.send_queue.fetched();
+  qp_.send_queue.fetch(1);
+  ++fetching_;
+  qp_.adapter.fetcher.take_pushed(qp_, number);
 }
 
 Trail Requester::trail_of(std::uint32_t number) {
@@ -113,6 +136,7 @@ void Requester::reset() {
   abandon();
   works_ = {};
   posts_ = {};
+  rung_ = 0;
   fetching_ = 0;
   cursor_ = 0;
   cursor_offset_ = 0;
@@ -131,6 +155,8 @@ void Requester::start(ib::Psn first) {
 void Requester::reload_retries() {
   retries_left_ = qp_.attributes.retry_cnt;
   rnr_retries_left_ = qp_.attributes.rnr_retry;
+  timeouts_ = 0;
+  was_idle_ = false;
 }
 
 void Requester::fetch_more() {
@@ -397,9 +423,19 @@ void Requester::restart_ack_timer() {
   // IBA 9.7.6.1.3: the timer expires after one to four times the configured time.
   const std::int64_t factor =
       1 + qp_.adapter.choices.choose(freedom::kAckTimeout, qp_.adapter.id, freedom::kAckTimeoutFactors);
-  ack_deadline_ =
-      qp_.adapter.engine.now() + Duration((std::int64_t{4'096'000} << qp_.attributes.timeout) * factor);
+  ack_deadline_ = qp_.adapter.engine.now() + ack_interval() * factor;
   if (!ack_timer_.scheduled()) ack_timer_.schedule_at(ack_deadline_);
+}
+
+Duration Requester::ack_interval() const {
+  const AckTimerProfile& timer = qp_.adapter.profile.ack_timer;
+  const std::uint32_t exponent = qp_.attributes.timeout;
+  const auto base = [](std::uint32_t n) { return Duration(std::int64_t{4'096'000} << n); };
+  if (timer.least_exponent == 0) return base(exponent);
+  const Duration whole = 2 * base(std::max(exponent, timer.least_exponent));
+  if (timeouts_ > 0) return whole;
+  const Duration shorter = exponent <= timer.least_exponent ? timer.first_shorter : timer.first_shorter_above;
+  return std::max(whole - shorter, base(exponent));
 }
 
 void Requester::on_ack_timeout() {
@@ -407,6 +443,12 @@ void Requester::on_ack_timeout() {
     ack_timer_.schedule_at(ack_deadline_);
     return;
   }
+  const AckTimerProfile& timer = qp_.adapter.profile.ack_timer;
+  if (timer.least_exponent == 0 && timer.first_expiry_is_idle && !std::exchange(was_idle_, true)) {
+    return restart_ack_timer();
+  }
+  const bool is_first = timeouts_++ == 0;
+  if (timer.least_exponent > 0 && is_first && retries_left_ > 0) --retries_left_;  // of the adaptive phase
   if (retries_left_ == 0) return qp_.completer.fail(WcStatus::kRetryExceeded);
   --retries_left_;
   go_back(unacknowledged_, RetryCause::kTimeout, retries_left_);

@@ -33,8 +33,12 @@ class Requester {
  public:
   explicit Requester(QueuePair& qp);
 
-  // `trail` is that of the work requests it tells of.
-  void on_doorbell(std::uint32_t producer, Trail trail);
+  // A doorbell leaves the processor. Returns the bytes of the one work request that the processor pushes with
+  // it; 0 when it is the doorbell alone.
+  std::uint32_t on_ring(std::uint32_t producer);
+  // And is in the adapter, with the work request when it `has_work`. `trail` is that of the work requests it
+  // tells of.
+  void on_doorbell(std::uint32_t producer, bool has_work, Trail trail);
   // Of a work request that is about to be decoded; they are asked for in order.
   Trail trail_of(std::uint32_t number);
   void on_work(SendWork work);
@@ -72,6 +76,8 @@ class Requester {
   // of its scatter list into those of the program.
   ib::WcStatus check(SendWork& work) const;
   void fetch_more();
+  // The newest request came with its doorbell, and nothing is to be fetched before it.
+  bool takes_pushed() const;
   TrailPart turn_of(std::uint32_t offset) const;
   void begin(SendWork& work);
   // The request packet of a READ or atomic. Of a READ it asks for everything from the cursor on: the first
@@ -90,12 +96,14 @@ class Requester {
   void stop_timers();
   // Restarts the transport timer, or stops it when nothing is outstanding.
   void restart_ack_timer();
+  Duration ack_interval() const;
   void on_ack_timeout();
   void on_rnr_timeout();
 
   QueuePair& qp_;
   Ring<SendWork> works_;
   Ring<Post> posts_;  // doorbells whose requests are still to be decoded; empty unless someone asks
+  std::uint32_t rung_ = 0;           // producer number of the last doorbell that left the processor
   std::uint32_t fetching_ = 0;       // entries on their way
   std::uint32_t cursor_ = 0;         // index into works_ of the request being sent
   std::uint32_t cursor_offset_ = 0;  // bytes of it already made into packets
@@ -111,6 +119,8 @@ class Requester {
   std::uint8_t retries_left_ = 0;
   std::uint8_t rnr_retries_left_ = 0;
   bool rnr_waiting_ = false;
+  bool was_idle_ = false;          // the idle expiry since the last progress has been
+  std::uint32_t timeouts_ = 0;     // since the last progress
   Instant ack_deadline_ = kNever;  // may be later than the timer, which then only moves on
   Timer ack_timer_;
   Timer rnr_timer_;

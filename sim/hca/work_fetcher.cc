@@ -1,5 +1,6 @@
 #include "sim/hca/work_fetcher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/hca/adapter.h"
@@ -18,7 +19,13 @@ WorkFetcher::WorkFetcher(Adapter& adapter)
                                                                    EventClass::kStage, this)) {}
 
 void WorkFetcher::fetch_send(QueuePair& qp, std::uint32_t first, std::uint32_t count) {
-  Fetch fetch{{qp.self, qp.ring_epoch, {}}, Kind::kSend, first, count, bytes_of(qp, first, count),
+  start_send(qp, first, count, bytes_of(qp, first, count));
+}
+
+void WorkFetcher::take_pushed(QueuePair& qp, std::uint32_t number) { start_send(qp, number, 1, 0); }
+
+void WorkFetcher::start_send(QueuePair& qp, std::uint32_t first, std::uint32_t count, std::uint32_t bytes) {
+  Fetch fetch{{qp.self, qp.ring_epoch, {}}, Kind::kSend, first, count, bytes,
               adapter_.tracer.trail(adapter_.engine.now())};
   if (adapter_.contexts.use(qp.number, *this, waited_ever_)) return start(std::move(fetch));
   waiting_.emplace(waited_ever_++, std::move(fetch));
@@ -52,6 +59,7 @@ void WorkFetcher::fetch_recv_record(const ReceiveQueueOwner& owner) {
 }
 
 void WorkFetcher::start(Fetch fetch) {
+  if (fetch.bytes == 0) return decode(fetch, adapter_.engine.now());
   adapter_.dma.read(fetch.bytes, *this, 0, fetch.trail.shared());
   fetching_.push_back(std::move(fetch));
 }
@@ -69,26 +77,31 @@ ReceiveQueue* WorkFetcher::receives_of(const ReceiveQueueOwner& owner) {
   return qp != nullptr && qp->ring_epoch == owner.epoch ? &qp->own_receives : nullptr;
 }
 
+void WorkFetcher::decode(const Fetch& fetch, Instant at_adapter) {
+  QueuePair* qp = fetch.owner.qp.get();
+  if (qp == nullptr || qp->ring_epoch != fetch.owner.epoch) return;
+  // What is pushed does not pass what was read from the host before.
+  last_arrival_ = std::max(last_arrival_, at_adapter);
+  for (std::uint32_t number = fetch.first; number != fetch.first + fetch.count; ++number) {
+    SendWork work = parse_send(qp->send_queue.entry(number), number);
+    work.trail = qp->requester.trail_of(number);
+    if (work.trail) [[unlikely]] {
+      extend(work, *qp, fetch.trail);
+      work.trail.add(last_arrival_, {adapter_.id, "WQE decode: earlier work requests"});
+    }
+    FetchedWork fetched{fetch.owner.qp, fetch.owner.epoch, qp->number, std::move(work)};
+    if (adapter_.profile.processing_units > 0) {
+      units_.push(last_arrival_, std::move(fetched));
+      continue;
+    }
+    const Instant done = decode_.accept(last_arrival_, fetched.work.trail, adapter_.id, "WQE decode");
+    decoded_.push(done, std::move(fetched));
+  }
+}
+
 void WorkFetcher::on_dma_read(std::uint64_t, Instant at_adapter) {
   const Fetch fetch = fetching_.pop_front();
-  if (fetch.kind == Kind::kSend) {
-    QueuePair* qp = fetch.owner.qp.get();
-    if (qp == nullptr || qp->ring_epoch != fetch.owner.epoch) return;
-    for (std::uint32_t number = fetch.first; number != fetch.first + fetch.count; ++number) {
-      SendWork work = parse_send(qp->send_queue.entry(number), number);
-      work.trail = qp->requester.trail_of(number);
-      if (work.trail) [[unlikely]]
-        extend(work, *qp, fetch.trail);
-      FetchedWork fetched{fetch.owner.qp, fetch.owner.epoch, qp->number, std::move(work)};
-      if (adapter_.profile.processing_units > 0) {
-        units_.push(at_adapter, std::move(fetched));
-        continue;
-      }
-      const Instant done = decode_.accept(at_adapter, fetched.work.trail, adapter_.id, "WQE decode");
-      decoded_.push(done, std::move(fetched));
-    }
-    return;
-  }
+  if (fetch.kind == Kind::kSend) return decode(fetch, at_adapter);
   const ReceiveQueue* receives = receives_of(fetch.owner);
   if (receives == nullptr) return;
   if (fetch.kind == Kind::kRecvRecord) {

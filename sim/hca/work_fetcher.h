@@ -27,6 +27,8 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
 
   // `count` entries from `first`, in one piece of the ring; they come back by Requester::on_work.
   void fetch_send(QueuePair& qp, std::uint32_t first, std::uint32_t count);
+  // One that the processor has pushed, so that it is in the adapter now; likewise.
+  void take_pushed(QueuePair& qp, std::uint32_t number);
   // Likewise by ReceiveQueue::on_work.
   void fetch_recv(const ReceiveQueueOwner& owner, std::uint32_t first, std::uint32_t count,
                   std::uint32_t bytes);
@@ -58,7 +60,11 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
   static ReceiveQueue* receives_of(const ReceiveQueueOwner& owner);
   // Bytes of send requests that are read to fetch them.
   std::uint32_t bytes_of(const QueuePair& qp, std::uint32_t first, std::uint32_t count) const;
+  // Entries of which so many bytes are read; 0: they are in the adapter.
+  void start_send(QueuePair& qp, std::uint32_t first, std::uint32_t count, std::uint32_t bytes);
   void start(Fetch fetch);
+  // Send requests that are there at `at_adapter`.
+  void decode(const Fetch& fetch, Instant at_adapter);
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
   void on_cached(std::uint64_t cookie) override;
@@ -68,6 +74,7 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
   Ring<Fetch> fetching_;
   std::map<std::uint64_t, Fetch> waiting_;  // for the context of a queue pair, by number
   std::uint64_t waited_ever_ = 0;
+  Instant last_arrival_{};  // of a send request
   Pipeline decode_;
   DelayLine<FetchedWork> decoded_;
   ProcessingUnits units_;

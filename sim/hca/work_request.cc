@@ -103,6 +103,12 @@ std::uint32_t send_data_bytes(std::span<const std::byte> entry) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, entry.size() - sizeof(wqe)));
 }
 
+bool is_inline(std::span<const std::byte> entry) {
+  protocol::SendWqe wqe;
+  std::memcpy(&wqe, entry.data(), sizeof(wqe));
+  return (wqe.flags & protocol::kWqeInline) != 0;
+}
+
 RecvWork parse_recv(std::span<const std::byte> entry, std::uint32_t number) {
   protocol::RecvWqe wqe;
   std::memcpy(&wqe, entry.data(), sizeof(wqe));

@@ -76,6 +76,7 @@ std::string_view name_of(ib::QpType type);
 SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number);
 // Bytes behind the header of a send entry: scatter entries or inline data, as far as they lie within it.
 std::uint32_t send_data_bytes(std::span<const std::byte> entry);
+bool is_inline(std::span<const std::byte> entry);
 RecvWork parse_recv(std::span<const std::byte> entry, std::uint32_t number);
 
 }  // namespace verbatim::hca

@@ -14,8 +14,9 @@ DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
     : engine_(engine),
       id_(id),
       profile_(profile),
-      upstream_(pcie_byte_time(profile.generation, profile.lanes)),
-      downstream_(pcie_byte_time(profile.generation, profile.lanes)),
+      upstream_(tlp_byte_time(profile)),
+      downstream_(tlp_byte_time(profile)),
+      pushes_(tlp_byte_time(profile)),
       tags_(profile.outstanding_reads),
       completions_outlast_requests_(profile.max_read_request_bytes >= 2 * profile.read_header_bytes),
       tag_timer_(Timer::of<&DmaEngine::issue_reads>(engine, id, EventClass::kDma, this)),
@@ -144,6 +145,27 @@ void DmaEngine::issue_reads() {
     const PendingRead done = pending_.pop_front();
     read_touches_.push(touch, {done.client, done.cookie, at_adapter});
   }
+}
+
+Instant DmaEngine::ring(Trail& trail) {
+  const Instant out = std::max(engine_.now(), pushes_.free_at());
+  trail.add(out, {id_, "PCIe downstream: earlier pushes"});
+  trail.add(out + profile_.one_way_latency, {id_, "PCIe one way", TrailKind::kDelay});
+  return out + profile_.one_way_latency;
+}
+
+Instant DmaEngine::push(std::uint32_t bytes, Trail& trail) {
+  CHECK(bytes > 0);
+  const std::uint64_t all =
+      bytes + std::uint64_t{count_of(bytes, kWriteCombiningLine)} * profile_.write_header_bytes;
+  const Instant flushed = engine_.now() + profile_.write_combining_delay;
+  const Instant free = std::max(flushed, pushes_.free_at());
+  const Instant out = pushes_.reserve(flushed, all);
+  trail.add(flushed, {id_, "CPU: write-combining buffer", TrailKind::kDelay});
+  trail.add(free, {id_, "PCIe downstream: earlier pushes"});
+  trail.add(out, {id_, "PCIe downstream: pushed work request", TrailKind::kBytes, all});
+  trail.add(out + profile_.one_way_latency, {id_, "PCIe one way", TrailKind::kDelay});
+  return out + profile_.one_way_latency;
 }
 
 DmaWriteTimes DmaEngine::write(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie,

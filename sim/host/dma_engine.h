@@ -61,8 +61,14 @@ class DmaEngine {
     return write({&bytes, 1}, client, cookie, std::move(trail));
   }
 
-  // What an MMIO write or a doorbell takes from the CPU to the adapter.
-  Duration mmio_latency() const { return profile_.one_way_latency; }
+  // The CPU writes a doorbell now; returns when it is in the adapter, behind what was pushed before.
+  Instant ring(Trail& trail);
+  // The CPU writes `bytes` to the adapter now, through write-combining buffers of one cache line: posted TLPs
+  // of at most 64 bytes, one behind the other. Returns when the last is there. They do not wait for
+  // completions of reads, which are booked on their lane ahead of time.
+  Instant push(std::uint32_t bytes, Trail& trail);
+
+  static constexpr std::uint32_t kWriteCombiningLine = 64;
 
  private:
   struct Touch {
@@ -106,6 +112,7 @@ class DmaEngine {
   const PcieProfile profile_;
   SerialLine upstream_;
   SerialLine downstream_;
+  SerialLine pushes_;           // likewise downstream
   std::uint64_t requests_ = 0;  // read requests issued so far; request n holds tag n mod tags
   std::vector<SerialLine::Mark>
       tags_;  // last byte of the completion that frees each tag, as it enters the lane

@@ -25,4 +25,17 @@ ByteTime pcie_byte_time(std::uint32_t generation, std::uint32_t lanes) {
   return ByteTime{numerator / common, denominator / common};
 }
 
+ByteTime tlp_byte_time(const PcieProfile& profile) {
+  const ByteTime line = pcie_byte_time(profile.generation, profile.lanes);
+  if (profile.dllp_interval_bytes == 0) return line;
+  constexpr std::uint64_t kDllpPair = 2 * 8, kSkip = 4, kSkipInterval = 1538;
+  CHECK(profile.dllp_interval_bytes > 2 * kDllpPair);
+  // 1 / (1 - pair / interval - skip / skip interval)
+  const std::uint64_t all = profile.dllp_interval_bytes * kSkipInterval;
+  const std::uint64_t left = all - kDllpPair * kSkipInterval - kSkip * profile.dllp_interval_bytes;
+  const std::uint64_t numerator = line.ps_numerator * all, denominator = line.denominator * left;
+  const std::uint64_t common = std::gcd(numerator, denominator);
+  return ByteTime{numerator / common, denominator / common};
+}
+
 }  // namespace verbatim::host

@@ -16,10 +16,18 @@ struct PcieProfile {
   std::uint32_t read_header_bytes = 24;        // MRd TLP
   std::uint32_t completion_header_bytes = 20;  // CplD TLP
   std::uint32_t outstanding_reads = 32;        // read request tags
+  // Bytes from one pair of DLLPs (ACK and flow control, 8 bytes each) to the next, in both directions; with
+  // them a SKIP of 4 bytes comes every 1538. 0: neither takes time.
+  std::uint32_t dllp_interval_bytes = 0;
+  Duration write_combining_delay{0};           // what the CPU pushes leaves its write-combining buffer later
   Duration one_way_latency{137'490};           // root complex to adapter or back
   Duration memory_read_latency{90'000};        // root complex: request in to first completion out
   Duration memory_write_latency{60'000};       // root complex: last byte in to visible to the CPU
 };
+
+// Time of one byte of a TLP, headers included: what DLLPs and SKIPs take is spread over all bytes, as
+// pcie-bench/pcie-model (Neugebauer et al., SIGCOMM 2018) does.
+ByteTime tlp_byte_time(const PcieProfile& profile);
 
 // Time of one byte on all lanes after line coding, before TLP and DLLP overhead. Generation 2 is 8b/10b at 5
 // GT/s, 3 to 5 are 128b/130b at 8, 16 and 32 GT/s.

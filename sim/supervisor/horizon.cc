@@ -15,8 +15,10 @@ Horizon::Horizon(const Engine& engine, const std::vector<HostSpec>& hosts, std::
       const host::PcieProfile& pcie = device->profile().pcie;
       least.to_memory = std::min(least.to_memory, pcie.one_way_latency);
       least.mmio = std::min(least.mmio, pcie.one_way_latency);
-      least.from_doorbell =
-          std::min(least.from_doorbell, 3 * pcie.one_way_latency + pcie.memory_read_latency);
+      // A pushed work request needs no fetch.
+      const bool pushes = device->profile().blueflame_bytes > 0;
+      const Duration fetch = pushes ? Duration::zero() : 2 * pcie.one_way_latency + pcie.memory_read_latency;
+      least.from_doorbell = std::min(least.from_doorbell, pcie.one_way_latency + fetch);
     }
     latencies_.push_back(least);
   }

@@ -36,8 +36,23 @@ TEST(Profile, shipped_ones_set_every_parameter_and_name_its_source) {
   const std::pair<const char*, const Object*> kShipped[] = {{"edr_hca", &hca_profile_table()},
                                                             {"edr_switch", &switch_profile_table()},
                                                             {"ethernet_switch", &switch_profile_table()},
-                                                            {"cpu", &cpu_profile_table()}};
+                                                            {"cpu", &cpu_profile_table()},
+                                                            {"qdr_hca", &hca_profile_table()},
+                                                            {"connectx3", &hca_profile_table()},
+                                                            {"connect_ib", &hca_profile_table()},
+                                                            {"connectx4_edr", &hca_profile_table()},
+                                                            {"connectx5", &hca_profile_table()},
+                                                            {"connectx6_hdr", &hca_profile_table()},
+                                                            {"connectx7_ndr", &hca_profile_table()},
+                                                            {"infiniscale_iv", &switch_profile_table()},
+                                                            {"switchx2", &switch_profile_table()},
+                                                            {"switch_ib2", &switch_profile_table()},
+                                                            {"quantum", &switch_profile_table()},
+                                                            {"quantum2", &switch_profile_table()},
+                                                            {"cpu_2011", &cpu_profile_table()},
+                                                            {"cpu_2020", &cpu_profile_table()}};
   for (const auto& [name, table] : kShipped) {
+    SCOPED_TRACE(name);
     Diagnostics diagnostics;
     const std::string path = std::string(VERBATIM_SOURCE_DIR "/topologies/profiles/") + name + ".json";
     const auto json = read_json(path, diagnostics);
@@ -89,7 +104,7 @@ TEST(Profile, findings) {
       "/pcie/lanes: 3 is not allowed here; allowed are 1, 2, 4, 8, 16\n"
       "/pcie/mps: unknown key; a PCI Express connection has the keys generation, lanes, max_payload_bytes, "
       "max_read_request_bytes, write_header_bytes, read_header_bytes, completion_header_bytes, "
-      "outstanding_reads, "
+      "outstanding_reads, dllp_interval_bytes, write_combining_delay, "
       "one_way_latency, memory_read_latency, memory_write_latency\n"
       "/virtual_lanes: 16 is out of range; allowed is 1 to 15\n"
       "/receive_buffer: \"4 KiB\" is out of range; allowed is 4224 B to 128 KiB\n"

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/config/helpers.h"
 
 namespace verbatim::config {
@@ -29,6 +31,32 @@ TEST(Topology, shipped_ones_have_no_finding) {
     EXPECT_EQ(spec->hosts.at(0).hca_profile.name, "connectx-6-like");
     EXPECT_EQ(spec->links.at(0).propagation(), Duration(9'200));
   }
+}
+
+TEST(Topology, shipped_pairs_of_other_devices_have_no_finding) {
+  const std::pair<const char*, const char*> kPairs[] = {{"qdr_pair", "connectx-qdr"},
+                                                        {"hdr_pair", "connectx-6"}};
+  for (const auto& [name, adapter] : kPairs) {
+    Diagnostics diagnostics;
+    const auto spec =
+        load_topology(std::string(VERBATIM_SOURCE_DIR "/topologies/") + name + ".json", {}, diagnostics);
+    ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+    EXPECT_EQ(spec->hosts.at(0).name, "server");
+    EXPECT_EQ(spec->hosts.at(1).name, "client");
+    EXPECT_EQ(spec->hosts.at(1).hca_profile.name, adapter);
+    EXPECT_GT(spec->hosts.at(0).hca_profile.blueflame_bytes, 0u);
+  }
+}
+
+TEST(Topology, every_shipped_profile_has_no_finding) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(VERBATIM_SOURCE_DIR "/topologies/profiles")) {
+    Diagnostics diagnostics;
+    EXPECT_TRUE(check_file(entry.path(), {}, diagnostics)) << entry.path();
+    EXPECT_TRUE(diagnostics.empty()) << text_of(diagnostics);
+    ++count;
+  }
+  EXPECT_GE(count, 18);
 }
 
 TEST(Topology, least_valid_one) { EXPECT_EQ(topology_findings(topology(kHosts, kSwitch, kLinks)), ""); }

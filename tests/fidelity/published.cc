@@ -1,0 +1,91 @@
+#include "tests/fidelity/published.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace verbatim::fidelity {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A finding about the files, as they are read.
+struct Wrong {
+  std::string what;
+};
+
+double number_of(const std::string& text) {
+  std::size_t used = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+  }
+  if (used == 0 || used != text.size()) throw Wrong{"\"" + text + "\" is not a number"};
+  return value;
+}
+
+int decimals_of(const std::string& text) {
+  const std::size_t point = text.find('.');
+  return point == std::string::npos ? 0 : static_cast<int>(text.size() - point - 1);
+}
+
+Bound bound_of(const Json& group, const std::string& key) {
+  if (group.contains("bands")) {
+    const Json& band = group.at("bands").at(key);
+    return {Bound::Kind::kBand, 0, number_of(band.at(0)), number_of(band.at(1))};
+  }
+  const Json& bound = group.at("bound_percent");
+  if (bound.is_null()) return {};
+  if (bound == 0) return {Bound::Kind::kExact};
+  return {Bound::Kind::kPercent, bound.get<double>()};
+}
+
+void read_group(const Json& group, const std::string& target, std::vector<Published>& all) {
+  static const std::vector<std::string> kKeys = {
+      "name", "unit", "source", "certainty", "bound_percent", "bands", "values", "short_form", "note"};
+  for (const auto& [key, value] : group.items()) {
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) throw Wrong{"unknown key \"" + key + "\""};
+  }
+  const auto short_form = group.value("short_form", std::vector<std::string>());
+  group.at("source").get<std::string>();
+  for (const auto& [key, text] : group.at("values").items()) {
+    Published published;
+    const std::string name = group.value("name", "");
+    published.key = name.empty() ? key : key.empty() ? name : name + "." + key;
+    published.name = target + "." + published.key;
+    published.unit = group.at("unit");
+    published.text = text;
+    published.value = number_of(published.text);
+    published.decimals = decimals_of(published.text);
+    published.bound = bound_of(group, key);
+    published.certainty = group.at("certainty");
+    published.in_short_form = std::find(short_form.begin(), short_form.end(), key) != short_form.end() ||
+                              (short_form.size() == 1 && short_form[0] == "*");
+    all.push_back(std::move(published));
+  }
+}
+
+}  // namespace
+
+std::vector<Published> read_published(const std::string& folder, const std::string& target,
+                                      std::string& error) {
+  const std::string file = folder + "/" + target + ".json";
+  std::vector<Published> all;
+  try {
+    std::ifstream stream(file);
+    if (!stream) throw Wrong{"cannot be read"};
+    const Json file_content = Json::parse(stream);
+    for (const Json& group : file_content.at("groups")) read_group(group, target, all);
+    if (all.empty()) throw Wrong{"has no values"};
+    return all;
+  } catch (const Wrong& wrong) {
+    error = file + ": " + wrong.what;
+  } catch (const nlohmann::json::exception& wrong) {
+    error = file + ": " + wrong.what();
+  }
+  return {};
+}
+
+}  // namespace verbatim::fidelity

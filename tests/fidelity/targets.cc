@@ -1,0 +1,28 @@
+#include <algorithm>
+
+#include "tests/fidelity/target.h"
+
+namespace verbatim::fidelity {
+
+namespace {
+constexpr Target kTargets[] = {
+    {"kalia_pcie", "limits of PCI Express that Kalia et al. (USENIX ATC 2016) compute", measure_kalia_pcie},
+    {"pcie_model", "bandwidths of pcie-bench/pcie-model (Neugebauer et al., SIGCOMM 2018)",
+     measure_pcie_model},
+    {"breaking_band", "sums of the components that Breaking Band (Zambre et al., ICPP 2019) measures",
+     measure_breaking_band},
+    {"timeouts", "time in which a ConnectX-6 gives a silent peer up (rdma-fault-characterization)",
+     measure_timeouts},
+    {"qdr", "perftest's sweep on ConnectX at QDR: latencies by size, bandwidths, fetch and add", measure_qdr},
+};
+}  // namespace
+
+std::span<const Target> targets() { return kTargets; }
+
+const Target* find_target(std::string_view name) {
+  const auto it = std::find_if(std::begin(kTargets), std::end(kTargets),
+                               [&](const Target& target) { return target.name == name; });
+  return it == std::end(kTargets) ? nullptr : it;
+}
+
+}  // namespace verbatim::fidelity
