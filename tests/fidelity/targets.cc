@@ -14,6 +14,7 @@ constexpr Target kTargets[] = {
     {"timeouts", "time in which a ConnectX-6 gives a silent peer up (rdma-fault-characterization)",
      measure_timeouts},
     {"qdr", "perftest's sweep on ConnectX at QDR: latencies by size, bandwidths, fetch and add", measure_qdr},
+    {"hdr", "perftest's sweep of WRITE latencies at HDR", measure_hdr},
 };
 }  // namespace
 
