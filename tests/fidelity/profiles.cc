@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "sim/config/fields.h"
 #include "sim/config/load.h"
+#include "sim/config/tables.h"
 
 namespace verbatim::fidelity {
 
@@ -18,6 +20,19 @@ hca::HcaProfile hca_profile_of(const std::string& topology) {
     std::exit(2);
   }
   return spec->hosts.at(0).hca_profile;
+}
+
+hca::HcaProfile adapter_profile(const std::string& name) {
+  config::Diagnostics diagnostics;
+  const std::string path = std::string(VERBATIM_SOURCE_DIR "/topologies/profiles/") + name + ".json";
+  hca::HcaProfile profile;
+  const auto json = config::read_json(path, diagnostics);
+  if (json) config::check_object(*json, config::hca_profile_table(), &profile, path, "", diagnostics);
+  if (!diagnostics.empty()) {
+    std::fprintf(stderr, "fidelity: %s cannot be loaded; see verbatim check\n", path.c_str());
+    std::exit(2);
+  }
+  return profile;
 }
 
 }  // namespace verbatim::fidelity

@@ -31,6 +31,8 @@ Simulated measure_kalia_pcie(const Wanted& wanted);
 Simulated measure_pcie_model(const Wanted& wanted);
 Simulated measure_breaking_band(const Wanted& wanted);
 Simulated measure_timeouts(const Wanted& wanted);
+Simulated measure_kalia_rates(const Wanted& wanted);
+Simulated measure_qp_cache(const Wanted& wanted);
 Simulated measure_qdr(const Wanted& wanted);
 Simulated measure_hdr(const Wanted& wanted);
 

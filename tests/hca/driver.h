@@ -67,6 +67,7 @@ struct Recorder final : TraceSink {
 
 struct WorldOptions {
   hca::HcaProfile profile = test_profile();
+  std::optional<hca::HcaProfile> server_profile;  // none: as the client
   fabric::LinkParams link = test_link();
   bool with_switch = false;
   bool record = true;
@@ -120,15 +121,11 @@ struct World {
     if (options.record) tracer.add(trace);
     client = make("client", 1);
     server = make("server", 2);
-    fabric::PortParams params;
-    params.input_buffer_bytes = options.profile.receive_buffer_bytes;
-    params.virtual_lanes = options.profile.virtual_lanes;
-    params.sl_to_vl = options.profile.sl_to_vl;
     const fabric::PortNumber one{1};
-    client_port =
-        std::make_unique<fabric::Port>(engine, tracer, components.id("client/p1"), one, params, to_client);
-    server_port =
-        std::make_unique<fabric::Port>(engine, tracer, components.id("server/p1"), one, params, to_server);
+    client_port = std::make_unique<fabric::Port>(engine, tracer, components.id("client/p1"), one,
+                                                 port_params(client->profile()), to_client);
+    server_port = std::make_unique<fabric::Port>(engine, tracer, components.id("server/p1"), one,
+                                                 port_params(server->profile()), to_server);
     to_client.hca = client.get();
     to_client.port = client_port.get();
     to_server.hca = server.get();
@@ -151,6 +148,13 @@ struct World {
     }
   }
 
+  static fabric::PortParams port_params(const hca::HcaProfile& profile) {
+    fabric::PortParams params;
+    params.input_buffer_bytes = profile.receive_buffer_bytes;
+    params.virtual_lanes = profile.virtual_lanes;
+    params.sl_to_vl = profile.sl_to_vl;
+    return params;
+  }
   static std::vector<std::string> component_names() {
     return {"client/hca", "client/p1", "server/hca", "server/p1", "switch", "switch/p1", "switch/p2"};
   }
@@ -168,8 +172,9 @@ struct World {
       address.neighbours = &neighbours;
     }
     Choices& chosen = options.choices != nullptr ? *options.choices : choices;
+    const bool is_client = lid == 1 || !options.server_profile;
     return std::make_unique<hca::Hca>(engine, tracer, chosen, components.id(name + "/hca"), "mlx5_0",
-                                      options.profile, address, 1);
+                                      is_client ? options.profile : *options.server_profile, address, 1);
   }
 
   std::int64_t now_ps() const { return to_ps(engine.now()); }
