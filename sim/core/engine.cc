@@ -21,6 +21,11 @@ void Engine::insert(Timer& timer, Instant when) {
   timer.key_.when = when;
   timer.key_.order = (static_cast<std::uint64_t>(timer.event_class_) << (kSourceBits + kNumberBits)) |
                      (static_cast<std::uint64_t>(source) << kNumberBits) | number;
+  if (front_is_spent_) {
+    front_is_spent_ = false;
+    sift_down(0, Entry{timer.key_, &timer});
+    return;
+  }
   heap_.emplace_back();
   sift_up(static_cast<std::uint32_t>(heap_.size() - 1), Entry{timer.key_, &timer});
 }
@@ -66,15 +71,34 @@ void Engine::sift_down(std::uint32_t index, Entry entry) {
   place(index, entry);
 }
 
+void Engine::drop_front() {
+  front_is_spent_ = false;
+  const Entry last = heap_.back();
+  heap_.pop_back();
+  if (!heap_.empty()) sift_down(0, last);
+}
+
+Instant Engine::next_event_time() const {
+  if (!front_is_spent_) return heap_.empty() ? kNever : heap_.front().key.when;
+  Instant next = kNever;
+  for (std::size_t i = 1; i < std::min<std::size_t>(heap_.size(), 1 + kArity); ++i) {
+    next = std::min(next, heap_[i].key.when);
+  }
+  return next;
+}
+
 bool Engine::step() {
+  CHECK(!front_is_spent_);
   if (heap_.empty()) return false;
   Timer& timer = *heap_.front().timer;
   CHECK(timer.key_.when >= now_);
   now_ = timer.key_.when;
-  remove(timer);
+  timer.heap_index_ = Timer::kIdle;
+  front_is_spent_ = true;
   ++events_executed_;
   check_context = {to_ps(now_), timer.source_.value};
   timer.callback_(timer.owner_);
+  if (front_is_spent_) drop_front();
   return true;
 }
 

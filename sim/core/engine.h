@@ -83,15 +83,17 @@ class Engine {
   Instant now() const { return now_; }
   std::uint64_t events_executed() const { return events_executed_; }
 
-  bool empty() const { return heap_.empty(); }
+  bool empty() const { return heap_.size() == (front_is_spent_ ? 1 : 0); }
   // Time of the next event, kNever when there is none.
-  Instant next_event_time() const { return heap_.empty() ? kNever : heap_.front().key.when; }
+  Instant next_event_time() const;
 
   // Calls visit(when, event_class, source) for every scheduled event, in no particular order: for questions about the
   // future whose answer does not depend on the order, such as a minimum.
   template <class Visit>
   void for_each_scheduled(Visit visit) const {
-    for (const Entry& entry : heap_) visit(entry.key.when, entry.timer->event_class_, entry.timer->source_);
+    for (std::size_t i = front_is_spent_ ? 1 : 0; i < heap_.size(); ++i) {
+      visit(heap_[i].key.when, heap_[i].timer->event_class_, heap_[i].timer->source_);
+    }
   }
 
   // Executes the next event; false when there is none.
@@ -115,6 +117,7 @@ class Engine {
   void remove(Timer& timer);
   void sift_up(std::uint32_t index, Entry entry);
   void sift_down(std::uint32_t index, Entry entry);
+  void drop_front();
   void place(std::uint32_t index, const Entry& entry) {
     heap_[index] = entry;
     entry.timer->heap_index_ = index;
@@ -123,6 +126,9 @@ class Engine {
   Instant now_{};
   std::uint64_t events_executed_ = 0;
   std::vector<Entry> heap_;                  // 4-ary heap
+  // The front is the event that is being executed. Most events schedule one more: the first of them takes its place,
+  // which costs one descent where removing and adding would cost two.
+  bool front_is_spent_ = false;
   std::vector<std::uint64_t> next_numbers_;  // per source, so unrelated components never shift each other's keys
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -136,63 +137,88 @@ TEST(ComponentTable, ids_follow_the_sorted_names) {
   EXPECT_EXIT(one.id("d"), testing::ExitedWithCode(70), "CHECK");
 }
 
-// 100,000 random schedules, cancels, moves and steps against a multimap that does the same slowly.
+// 100,000 random schedules, cancels, moves and steps, in events and between them, against a multimap that
+// does the same slowly.
 TEST(Engine, agrees_with_an_ordered_map_on_random_operations) {
   using Key = std::tuple<std::int64_t, int, std::uint32_t, std::uint64_t>;
   struct Item {
-    Item(Engine& engine, int index, std::uint32_t source, EventClass event_class, std::vector<int>& fired)
+    Item(Engine& engine, int index, std::uint32_t source, EventClass event_class,
+         std::function<void(Item&)> on_fire)
         : index(index),
           source(source),
           event_class(event_class),
-          fired(fired),
+          on_fire(std::move(on_fire)),
           timer(Timer::of<&Item::fire>(engine, ComponentId{source}, event_class, this)) {}
-    void fire() { fired.push_back(index); }
+    void fire() { on_fire(*this); }
     int index;
     std::uint32_t source;
     EventClass event_class;
-    std::vector<int>& fired;
+    std::function<void(Item&)> on_fire;
     Key key{};
     Timer timer;
   };
   Engine engine;
   Rng rng(42, "engine-test");
-  std::vector<int> fired;
   std::vector<std::unique_ptr<Item>> items;
-  for (int i = 0; i < 200; ++i) {
-    items.push_back(std::make_unique<Item>(engine, i, static_cast<std::uint32_t>(rng.below(7)),
-                                           static_cast<EventClass>(rng.below(8)), fired));
-  }
   std::multimap<Key, int> oracle;
   std::map<std::uint32_t, std::uint64_t> numbers;
+  const auto cancel = [&](Item& item) {
+    if (item.timer.scheduled()) oracle.erase(item.key);
+    item.timer.cancel();
+  };
   const auto schedule = [&](Item& item) {
+    cancel(item);
     const std::int64_t when = to_ps(engine.now()) + static_cast<std::int64_t>(rng.below(20));
-    item.timer.reschedule_at(at(when));
+    item.timer.schedule_at(at(when));
     item.key = {when, static_cast<int>(item.event_class), item.source, ++numbers[item.source]};
     oracle.emplace(item.key, item.index);
   };
+  const auto compare = [&] {
+    ASSERT_EQ(engine.empty(), oracle.empty());
+    ASSERT_EQ(engine.next_event_time(), oracle.empty() ? kNever : at(std::get<0>(oracle.begin()->first)));
+    std::size_t scheduled = 0;
+    engine.for_each_scheduled([&](Instant, EventClass, ComponentId) { ++scheduled; });
+    ASSERT_EQ(scheduled, oracle.size());
+  };
+  std::vector<int> fired;
+  const auto on_fire = [&](Item& fires) {
+    fired.push_back(fires.index);
+    oracle.erase(oracle.begin());
+    for (std::uint64_t deeds = rng.below(3); deeds > 0; --deeds) {
+      compare();
+      Item& item = rng.below(3) == 0 ? fires : *items[rng.below(items.size())];
+      rng.below(2) == 0 ? cancel(item) : schedule(item);
+    }
+    compare();
+  };
+  for (int i = 0; i < 200; ++i) {
+    items.push_back(std::make_unique<Item>(engine, i, static_cast<std::uint32_t>(rng.below(7)),
+                                           static_cast<EventClass>(rng.below(8)), on_fire));
+  }
   for (int i = 0; i < 100'000; ++i) {
     Item& item = *items[rng.below(items.size())];
     switch (rng.below(5)) {
       case 0:
-        if (item.timer.scheduled()) oracle.erase(item.key);
-        item.timer.cancel();
+        cancel(item);
         break;
       case 1:
       case 2:
-        if (item.timer.scheduled()) oracle.erase(item.key);
+      case 3:
         schedule(item);
         break;
       default: {
         fired.clear();
-        const bool stepped = engine.step();
-        ASSERT_EQ(stepped, !oracle.empty());
-        if (!stepped) break;
-        ASSERT_EQ(fired, std::vector<int>{oracle.begin()->second}) << "operation " << i;
-        ASSERT_EQ(to_ps(engine.now()), std::get<0>(oracle.begin()->first));
-        oracle.erase(oracle.begin());
+        if (oracle.empty()) {
+          ASSERT_FALSE(engine.step());
+          break;
+        }
+        const auto [key, index] = *oracle.begin();
+        ASSERT_TRUE(engine.step());
+        ASSERT_EQ(fired, std::vector<int>{index}) << "operation " << i;
+        ASSERT_EQ(to_ps(engine.now()), std::get<0>(key));
       }
     }
-    ASSERT_EQ(engine.empty(), oracle.empty());
+    compare();
   }
 }
 
