@@ -158,23 +158,28 @@ TEST(Explanation, changes_no_digest) {
   EXPECT_FALSE(plain.outputs.contains("latency.txt"));
 }
 
+// When the message is posted depends on what the programs do before.
+std::string without_start(const std::string& table) {
+  return std::regex_replace(table, std::regex("posted at [0-9.]+ us"), "posted at … us");
+}
+
 // The message that the hand computation is about: alone, long after everything else.
 std::string table_of(const std::string& command) {
   const RunReport run = explain({.topology = std::string(kFolder) + "/two_switches.json",
                                  .commands = {"server=" + command, "client=" + command + " server"}});
   EXPECT_EQ(run.code, 0) << run.story();
   expect_explained(run);
-  return run.outputs.contains("latency.txt") ? run.outputs.at("latency.txt") : "";
+  return run.outputs.contains("latency.txt") ? without_start(run.outputs.at("latency.txt")) : "";
 }
 
 TEST(Explanation, of_64_bytes_written_over_two_switches_is_as_computed_by_hand) {
   EXPECT_EQ(table_of("ib_write_lat -s 64 -I 0 -n 5"),
-            support::text_of_file(std::string(kFolder) + "/write_64.txt"));
+            without_start(support::text_of_file(std::string(kFolder) + "/write_64.txt")));
 }
 
 TEST(Explanation, of_64_kibibytes_read_over_two_switches_is_as_computed_by_hand) {
   EXPECT_EQ(table_of("ib_read_lat -s 65536 -n 5"),
-            support::text_of_file(std::string(kFolder) + "/read_65536.txt"));
+            without_start(support::text_of_file(std::string(kFolder) + "/read_65536.txt")));
 }
 
 }  // namespace
