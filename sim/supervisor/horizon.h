@@ -5,10 +5,10 @@
 // Everything that can happen is a scheduled event or follows from one, so the horizon is a minimum over the
 // engine's queue, each event moved by the least time its consequences need to reach the thread's host:
 //   an event of the host's own adapter      at once (it may read or write the host's memory)
-//   any other event of the fabric           one-way latency of PCI Express: a packet has to become a DMA
-//   request first a thread of another host                a doorbell, a WQE fetch there unless it may be
-//   pushed, then as above another thread of this host             at once (they may share memory) the
-//   management network, a timeout       at once
+//   any other event of the fabric           one-way latency of PCI Express: it has to become a DMA request first
+//   a thread of another host                a doorbell, a WQE fetch there unless WQEs are pushed, then as above
+//   another thread of this host             at once (they may share memory)
+//   the management network, a timeout       at once
 // The thread's own posts pull its horizon nearer by RegionHeader::own_effect_ps; the shim does that itself.
 #pragma once
 
