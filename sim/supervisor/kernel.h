@@ -13,6 +13,7 @@
 
 #include "sim/core/trace.h"
 #include "sim/supervisor/futex.h"
+#include "sim/supervisor/passage.h"
 #include "sim/supervisor/process.h"
 #include "sim/supervisor/socket.h"
 #include "sim/supervisor/supervisor.h"
@@ -56,6 +57,7 @@ class Kernel {
   // A signal is about to end the process: its threads' robust locks are given up, while their memory is
   // there.
   void release_robust_locks(Process& process);
+  Passage& passage() { return passage_; }
   // A process has ended: its descriptors and devices go.
   void release(Process& process);
 
@@ -133,7 +135,7 @@ class Kernel {
   Outcome create_timer(Thread& thread);
   Answer interrupt(Thread& thread);
   void tell_rest(Thread& thread);
-  bool let_in(Thread& thread, std::uint64_t mask_address);
+  int let_in(Thread& thread, std::uint64_t mask_address, bool waits);
   void abandon_futex(Thread& thread);
   Outcome sys_pause(Thread& thread);
   Outcome sys_wait_for_signal(Thread& thread);
@@ -198,8 +200,21 @@ class Kernel {
   Outcome receive(Thread& thread, const std::shared_ptr<Socket>& socket, const Buffers& to, int flags,
                   IncomingMessage& message);
   std::optional<Sending> load_sending(Thread& thread, const msghdr& header, int flags, int* error);
-  // Control data for `header`; the numbers of the descriptors that were made.
-  std::vector<int> store_control(Thread& thread, msghdr& header, const IncomingMessage& message);
+  // The file that is to go as `fd`; an errno when there is none.
+  std::optional<PassedFile> file_to_pass(Process& process, int fd, int* error);
+  // Descriptors that have come in messages, in the order of their numbers; `real[i]`: number i is a real file's, which lies in
+  // the passage.
+  struct Received {
+    std::vector<int> numbers;
+    std::vector<bool> real;
+  };
+  // What `header` gets beside the bytes: the sender's name, flags, control data.
+  void tell_message(Process& process, msghdr& header, const IncomingMessage& message, std::int64_t flags,
+                    Received& received);
+  void store_control(Process& process, msghdr& header, const IncomingMessage& message, Received& received);
+  int receive_file(Process& process, const PassedFile& passed, Received& received);
+  // The same answer, after which the process has the descriptors.
+  Answer with_descriptors(Thread& thread, const Answer& answer, const Received& received);
   // The part of `buffers` behind the first `offset` bytes.
   static Buffers behind(const Buffers& buffers, std::uint64_t offset);
   // A read or write that found nothing to do: waits, or has waited long enough, or may not wait.
@@ -234,6 +249,7 @@ class Kernel {
   TcpNetwork network_;
   std::unique_ptr<UdpNetwork> udp_;
   std::unique_ptr<UnixNetwork> unix_;
+  Passage passage_;
   std::uint64_t files_numbered_ = 0;
   std::map<std::size_t, std::shared_ptr<const VirtualTree>> host_trees_;
   std::map<std::string, std::weak_ptr<Pipe>> fifos_;  // by host, device and inode

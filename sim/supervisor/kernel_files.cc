@@ -158,7 +158,7 @@ Kernel::Outcome Kernel::change_folder(Thread& thread, FolderFile& folder) {
     case SYS_getdents64: {
       std::vector<std::byte> bytes;
       const std::int64_t n = folder.entries(static_cast<std::uint32_t>(a[2]), bytes);
-      if (n > 0 && !thread.process().memory().write(static_cast<std::uint64_t>(a[1]), bytes))
+      if (n > 0 && !thread.process().memory().put(static_cast<std::uint64_t>(a[1]), bytes))
         return Answer{-EFAULT};
       return Answer{n};
     }

@@ -71,7 +71,7 @@ bool Kernel::gather(Process& process, const Buffers& from, std::uint64_t limit,
 bool Kernel::scatter(Process& process, const Buffers& to, std::span<const std::byte> bytes) {
   for (const Buffers::Part& part : to.parts) {
     const std::size_t n = std::min<std::uint64_t>(part.length, bytes.size());
-    if (n > 0 && !process.memory().write(part.address, bytes.first(n))) return false;
+    if (n > 0 && !process.memory().put(part.address, bytes.first(n))) return false;
     bytes = bytes.subspan(n);
   }
   return true;
@@ -358,7 +358,7 @@ Kernel::Outcome Kernel::sys_seek(Thread& thread) {
   std::vector<std::byte> bytes;
   const std::uint64_t room = std::min<std::uint64_t>(static_cast<std::uint64_t>(a[2]), kChunk);
   const std::int64_t n = content->read_at(static_cast<std::uint64_t>(a[3]), room, bytes);
-  if (n > 0 && !thread.process().memory().write(static_cast<std::uint64_t>(a[1]), bytes))
+  if (n > 0 && !thread.process().memory().put(static_cast<std::uint64_t>(a[1]), bytes))
     return Answer{-EFAULT};
   return Answer{n};
 }

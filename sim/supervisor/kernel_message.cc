@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "sim/core/check.h"
 #include "sim/supervisor/kernel.h"
 #include "sim/supervisor/kernel_time.h"
 
@@ -43,21 +44,13 @@ std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr
     if (part.cmsg_len < sizeof part || part.cmsg_len > control.size() - at) return std::nullopt;
     const std::size_t count = (part.cmsg_len - CMSG_LEN(0)) / sizeof(int);
     if (part.cmsg_level == SOL_SOCKET && part.cmsg_type == SCM_RIGHTS) {
-      if (count > kMaxPassed) return std::nullopt;
+      if (sending.files.size() + count > kMaxPassed) return std::nullopt;
       for (std::size_t i = 0; i < count; ++i) {
         int fd;
         std::memcpy(&fd, control.data() + at + CMSG_LEN(0) + i * sizeof fd, sizeof fd);
-        if (const VirtualFilePtr file = process.file(fd)) {
-          sending.files.emplace_back(file);
-          continue;
-        }
-        *error = -EBADF;
-        if (fd < 0 || fd >= protocol::kFdLimit || !process.natively_open(fd)) return std::nullopt;
-        *error = -EINVAL;
-        warn(process,
-             "passing a descriptor of a real file over a socket is not simulated; the program got EINVAL; "
-             "sockets, pipes and event descriptors can be passed");
-        return std::nullopt;
+        auto passed = file_to_pass(process, fd, error);
+        if (!passed) return std::nullopt;
+        sending.files.push_back(std::move(*passed));
       }
     }
     at += CMSG_ALIGN(part.cmsg_len);
@@ -66,8 +59,40 @@ std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr
   return sending;
 }
 
-std::vector<int> Kernel::store_control(Thread& thread, msghdr& header, const IncomingMessage& message) {
-  Process& process = thread.process();
+std::optional<PassedFile> Kernel::file_to_pass(Process& process, int fd, int* error) {
+  if (VirtualFilePtr file = process.file(fd)) return PassedFile(std::move(file));
+  *error = -EBADF;
+  if (fd < 0 || fd > protocol::kVirtualFdLast || !process.natively_open(fd)) return std::nullopt;
+  int cause;
+  auto real = take_file(process.native_pid(), fd, &cause);
+  if (real != nullptr) return PassedFile(std::move(real));
+  *error = -ETOOMANYREFS;
+  warn(process, fmt::format("descriptor {} cannot be passed over a socket ({}); the program got ETOOMANYREFS", fd,
+                            std::strerror(cause)));
+  return std::nullopt;
+}
+
+// The number that a file gets here, or an error.
+int Kernel::receive_file(Process& process, const PassedFile& passed, Received& received) {
+  const bool real = passed.file() == nullptr;
+  const int fd = process.lowest_free_number(0, received.numbers);
+  if (fd < 0) return fd;
+  if (real) {
+    if (std::ranges::find(received.real, true) == received.real.end()) passage_.clear();
+    if (!passage_.put(*passed.real())) {
+      warn(process, "Linux has no room for more descriptors in messages; the program got MSG_CTRUNC");
+      return -ETOOMANYREFS;
+    }
+  } else {
+    process.install_at(fd, passed.file());
+  }
+  received.numbers.push_back(fd);
+  received.real.push_back(real);
+  return fd;
+}
+
+void Kernel::store_control(Process& process, msghdr& header, const IncomingMessage& message,
+                           Received& received) {
   const std::size_t room = header.msg_controllen;
   std::vector<std::byte> control;
   const auto add = [&](int type, const void* data, std::size_t size) {
@@ -89,7 +114,7 @@ std::vector<int> Kernel::store_control(Thread& thread, msghdr& header, const Inc
   std::vector<int> fds;
   for (const PassedFile& passed : message.files) {
     const std::size_t needed = control.size() + CMSG_LEN((fds.size() + 1) * sizeof(int));
-    const int fd = needed <= room ? process.install(passed.file()) : -EMFILE;
+    const int fd = needed <= room ? receive_file(process, passed, received) : -EMFILE;
     if (fd < 0) {
       header.msg_flags |= MSG_CTRUNC;
       break;
@@ -99,8 +124,33 @@ std::vector<int> Kernel::store_control(Thread& thread, msghdr& header, const Inc
   if (!fds.empty()) add(SCM_RIGHTS, fds.data(), fds.size() * sizeof(int));
   control.resize(std::min(control.size(), room));
   header.msg_controllen = control.size();
-  if (!control.empty()) process.memory().write(reinterpret_cast<std::uint64_t>(header.msg_control), control);
-  return fds;
+  if (!control.empty()) process.memory().put(reinterpret_cast<std::uint64_t>(header.msg_control), control);
+}
+
+void Kernel::tell_message(Process& process, msghdr& header, const IncomingMessage& message,
+                          std::int64_t flags, Received& received) {
+  header.msg_flags = static_cast<int>(flags & MSG_CMSG_CLOEXEC);
+  if (message.length > message.bytes.size()) header.msg_flags |= MSG_TRUNC;
+  if (header.msg_name != nullptr) {
+    const std::size_t n = std::min<std::size_t>(header.msg_namelen, message.from.size());
+    process.memory().put(reinterpret_cast<std::uint64_t>(header.msg_name),
+                           std::span(message.from).first(n));
+    header.msg_namelen = static_cast<socklen_t>(message.from.size());
+  }
+  store_control(process, header, message, received);
+}
+
+Answer Kernel::with_descriptors(Thread& thread, const Answer& answer, const Received& received) {
+  if (received.numbers.empty()) return answer;
+  std::vector<std::int32_t> told = received.numbers;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    if (received.real[i]) told[i] = ~told[i];
+  }
+  const auto mailbox = thread.process().region().mailbox(thread.slot());
+  const auto bytes = std::as_bytes(std::span(told));
+  CHECK(bytes.size() <= mailbox.size());
+  std::ranges::copy(bytes, mailbox.begin());
+  return {answer.result, protocol::Action::kTakeFds, {static_cast<std::int64_t>(told.size()), 0}};
 }
 
 Kernel::Outcome Kernel::receive(Thread& thread, const std::shared_ptr<Socket>& socket, const Buffers& to,
@@ -115,7 +165,7 @@ Kernel::Outcome Kernel::receive(Thread& thread, const std::shared_ptr<Socket>& s
   if (*n < 0 || (*n == 0 && done > 0)) return Answer{done > 0 ? static_cast<std::int64_t>(done) : *n};
   if (!scatter(thread.process(), behind(to, done), message.bytes)) return Answer{-EFAULT};
   done += static_cast<std::uint64_t>(*n);
-  if (whole && *n > 0 && done < to.length) {
+  if (whole && *n > 0 && done < to.length && message.files.empty()) {
     return wait_or_give_up(thread, {socket}, false, socket->read_timeout, "recv");
   }
   if ((flags & MSG_TRUNC) != 0 && socket->keeps_boundaries())
@@ -194,25 +244,12 @@ Kernel::Outcome Kernel::sys_recvmsg(Thread& thread) {
   if (!buffers) return Answer{-EFAULT};
   if ((a[2] & MSG_OOB) != 0) return Answer{-EINVAL};
   IncomingMessage message;
-  Outcome outcome = receive(thread, socket, *buffers, static_cast<int>(a[2]), message);
+  const Outcome outcome = receive(thread, socket, *buffers, static_cast<int>(a[2]), message);
   if (!outcome || outcome->result < 0) return outcome;
-  header->msg_flags = static_cast<int>(a[2] & MSG_CMSG_CLOEXEC);
-  if (message.length > message.bytes.size()) header->msg_flags |= MSG_TRUNC;
-  if (header->msg_name != nullptr) {
-    const std::size_t n = std::min<std::size_t>(header->msg_namelen, message.from.size());
-    process.memory().write(reinterpret_cast<std::uint64_t>(header->msg_name),
-                           std::span(message.from).first(n));
-    header->msg_namelen = static_cast<socklen_t>(message.from.size());
-  }
-  const std::vector<int> fds = store_control(thread, *header, message);
+  Received received;
+  tell_message(process, *header, message, a[2], received);
   if (!process.memory().store(address, *header)) return Answer{-EFAULT};
-  if (!fds.empty()) {
-    const auto mailbox = process.region().mailbox(thread.slot());
-    std::memcpy(mailbox.data(), fds.data(), fds.size() * sizeof(int));
-    outcome->action = protocol::Action::kReserveFds;
-    outcome->arguments[0] = static_cast<std::int64_t>(fds.size());
-  }
-  return outcome;
+  return with_descriptors(thread, *outcome, received);
 }
 
 // Several messages in one call; how many have gone is kept in `transferred`.
@@ -268,40 +305,36 @@ Kernel::Outcome Kernel::sys_recvmmsg(Thread& thread) {
     if (!limit || !valid(*limit)) return Answer{limit ? -EINVAL : -EFAULT};
     timeout = Duration(std::max<std::int64_t>(to_ns(*limit), 1) * 1000);
   }
-  while (done < count) {
-    const auto result = [&](std::int64_t error) {
-      return Answer{done > 0 ? static_cast<std::int64_t>(done) : error};
-    };
+  Received received;
+  std::int64_t error = 0;
+  while (done < count && error == 0) {
     const std::uint64_t at = static_cast<std::uint64_t>(a[1]) + done * sizeof(mmsghdr);
     auto header = process.memory().load<mmsghdr>(at);
-    if (!header) return result(-EFAULT);
-    msghdr& inner = header->msg_hdr;
     const auto buffers =
-        load_vector(process, reinterpret_cast<std::uint64_t>(inner.msg_iov), inner.msg_iovlen);
-    if (!buffers) return result(-EFAULT);
+        header ? load_vector(process, reinterpret_cast<std::uint64_t>(header->msg_hdr.msg_iov),
+                             header->msg_hdr.msg_iovlen)
+               : std::nullopt;
+    error = -EFAULT;
+    if (!buffers) break;
     IncomingMessage message;
     const IoResult n =
         socket->receive(std::min<std::uint64_t>(buffers->length, kMaxChunk), (a[3] & MSG_PEEK) != 0, message);
     if (!n) {
+      // The numbers of descriptors are only kept from others until the call returns.
+      if (!received.numbers.empty()) break;
       const bool enough = done > 0 && (a[3] & MSG_WAITFORONE) != 0;
       const bool dont_wait = enough || (a[3] & MSG_DONTWAIT) != 0 || socket->nonblocking();
       return wait_or_give_up(thread, {socket}, dont_wait, timeout, "recvmmsg");
     }
-    if (*n < 0) return result(*n);
-    if (!scatter(process, *buffers, message.bytes)) return result(-EFAULT);
-    if (inner.msg_name != nullptr) {
-      const std::size_t size = std::min<std::size_t>(inner.msg_namelen, message.from.size());
-      process.memory().write(reinterpret_cast<std::uint64_t>(inner.msg_name),
-                             std::span(message.from).first(size));
-      inner.msg_namelen = static_cast<socklen_t>(message.from.size());
-    }
-    inner.msg_flags = message.length > message.bytes.size() ? MSG_TRUNC : 0;
-    inner.msg_controllen = 0;  // descriptors are for recvmsg()
+    if (*n >= 0 && !scatter(process, *buffers, message.bytes)) break;
+    error = std::min<std::int64_t>(*n, 0);
+    if (error != 0) break;
+    tell_message(process, header->msg_hdr, message, a[3], received);
     header->msg_len = static_cast<unsigned>(*n);
-    if (!process.memory().store(at, *header)) return result(-EFAULT);
-    ++done;
+    if (!process.memory().store(at, *header)) error = -EFAULT;
+    done += error == 0 ? 1 : 0;
   }
-  return Answer{static_cast<std::int64_t>(done)};
+  return with_descriptors(thread, {done > 0 ? static_cast<std::int64_t>(done) : error}, received);
 }
 
 }  // namespace verbatim::supervisor

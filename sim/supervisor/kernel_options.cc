@@ -167,7 +167,7 @@ Kernel::Outcome Kernel::sys_getsockopt(Thread& thread) {
   const auto room = memory.load<socklen_t>(static_cast<std::uint64_t>(a[4]));
   if (!room) return Answer{-EFAULT};
   const std::size_t n = std::min<std::size_t>(*room, bytes.size());
-  const bool stored = memory.write(static_cast<std::uint64_t>(a[3]), std::span(bytes).first(n)) &&
+  const bool stored = memory.put(static_cast<std::uint64_t>(a[3]), std::span(bytes).first(n)) &&
                       memory.store(static_cast<std::uint64_t>(a[4]), static_cast<socklen_t>(n));
   return Answer{stored ? 0 : -EFAULT};
 }

@@ -205,7 +205,7 @@ Kernel::Outcome Kernel::sys_path(Thread& thread) {
     const auto room = static_cast<std::int64_t>(a[at ? 3 : 2]);
     if (room <= 0) return Answer{-EINVAL};
     const auto bytes = std::as_bytes(std::span(target)).first(std::min<std::uint64_t>(target.size(), room));
-    const bool stored = process.memory().write(static_cast<std::uint64_t>(a[at ? 2 : 1]), bytes);
+    const bool stored = process.memory().put(static_cast<std::uint64_t>(a[at ? 2 : 1]), bytes);
     return Answer{stored ? static_cast<std::int64_t>(bytes.size()) : -EFAULT};
   }
   if (!asks_attributes) {  // access: as for the owner of read-only files

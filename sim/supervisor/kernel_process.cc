@@ -79,7 +79,7 @@ Kernel::Outcome Kernel::sys_getrandom(Thread& thread) {
   const std::size_t n = std::min<std::uint64_t>(static_cast<std::uint64_t>(a[1]), 1 << 20);
   std::vector<std::byte> bytes;
   fill_random(thread.process().random(), bytes, n);
-  const bool stored = n == 0 || thread.process().memory().write(static_cast<std::uint64_t>(a[0]), bytes);
+  const bool stored = n == 0 || thread.process().memory().put(static_cast<std::uint64_t>(a[0]), bytes);
   return Answer{stored ? static_cast<std::int64_t>(n) : -EFAULT};
 }
 

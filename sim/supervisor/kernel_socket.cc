@@ -41,7 +41,7 @@ bool Kernel::store_name(Process& process, std::span<const std::byte> name, std::
   if (address == 0 || length_address == 0) return true;
   const auto room = process.memory().load<socklen_t>(length_address);
   if (!room) return false;
-  return process.memory().write(address, name.first(std::min<std::size_t>(*room, name.size()))) &&
+  return process.memory().put(address, name.first(std::min<std::size_t>(*room, name.size()))) &&
          process.memory().store(length_address, static_cast<socklen_t>(name.size()));
 }
 

@@ -39,15 +39,16 @@ std::uint32_t Kernel::readiness_of(Process& process, int fd, bool* valid_fd) con
   return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
 }
 
-// ppoll, pselect and epoll_pwait: while the thread waits it has this mask. True: a signal that was kept comes
-// in.
-bool Kernel::let_in(Thread& thread, std::uint64_t mask_address) {
-  if (mask_address == 0) return false;
+// ppoll, pselect and epoll_pwait: while the thread waits it has this mask. An errno when the call is over: the mask is not
+// there, or a signal that was kept comes in.
+int Kernel::let_in(Thread& thread, std::uint64_t mask_address, bool waits) {
+  if (mask_address == 0) return 0;
   const auto mask = thread.process().memory().load<std::uint64_t>(mask_address);
-  if (!mask) return false;
+  if (!mask) return -EFAULT;
+  if (!waits) return 0;
   thread.await_signals(~*mask);
   take_awaited(thread, ~*mask);
-  return (kept_natively(thread) & ~*mask) != 0;
+  return (kept_natively(thread) & ~*mask) != 0 ? -EINTR : 0;
 }
 
 Kernel::Outcome Kernel::sys_poll(Thread& thread) {
@@ -82,14 +83,15 @@ Kernel::Outcome Kernel::sys_poll(Thread& thread) {
   } else if (static_cast<int>(a[2]) >= 0) {
     deadline = now() + Duration(static_cast<int>(a[2]) * kPsPerMs);
   }
-  if (ready == 0 && call.number == SYS_ppoll && let_in(thread, static_cast<std::uint64_t>(a[3])))
-    return Answer{-EINTR};
+  if (call.number == SYS_ppoll) {
+    if (const int error = let_in(thread, static_cast<std::uint64_t>(a[3]), ready == 0)) return Answer{error};
+  }
   if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "poll");
   if (call.number == SYS_ppoll && a[2] != 0) {
     process.memory().store(static_cast<std::uint64_t>(a[2]),
                            to_timespec(std::max(deadline - now(), Duration::zero())));
   }
-  if (count > 0 && !process.memory().write(static_cast<std::uint64_t>(a[0]), bytes)) return Answer{-EFAULT};
+  if (count > 0 && !process.memory().put(static_cast<std::uint64_t>(a[0]), bytes)) return Answer{-EFAULT};
   return Answer{ready};
 }
 
@@ -136,17 +138,17 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
     if (!loaded) return Answer{error};
     deadline = *loaded;
   }
-  if (ready == 0 && call.number == SYS_pselect6 && a[5] != 0) {
+  if (call.number == SYS_pselect6 && a[5] != 0) {
     const auto mask =
         process.memory().load<std::uint64_t>(static_cast<std::uint64_t>(a[5]));  // pointer and size
     if (!mask) return Answer{-EFAULT};
-    if (let_in(thread, *mask)) return Answer{-EINTR};
+    if (const int error = let_in(thread, *mask, ready == 0)) return Answer{error};
   }
   if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "select");
   for (int k = 0; k < 3; ++k) {
     if (a[k + 1] == 0) continue;
     const auto bytes = std::as_bytes(std::span(&result[k], 1)).first(set_bytes);
-    if (!process.memory().write(static_cast<std::uint64_t>(a[k + 1]), bytes)) return Answer{-EFAULT};
+    if (!process.memory().put(static_cast<std::uint64_t>(a[k + 1]), bytes)) return Answer{-EFAULT};
   }
   if (a[4] != 0) {  // Linux tells how much of the timeout is left
     const Duration left = std::max(deadline - now(), Duration::zero());
@@ -207,14 +209,17 @@ Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
     deadline = now() + Duration(static_cast<int>(a[3]) * kPsPerMs);
   }
   const bool has_mask = thread.call().number == SYS_epoll_pwait || thread.call().number == SYS_epoll_pwait2;
-  if (ready.empty() && has_mask && let_in(thread, static_cast<std::uint64_t>(a[4]))) return Answer{-EINTR};
+  if (has_mask) {
+    const int error = let_in(thread, static_cast<std::uint64_t>(a[4]), ready.empty());
+    if (error != 0) return Answer{error};
+  }
   if (ready.empty() && now() < deadline) {
     std::vector<VirtualFilePtr> files = epoll->watched();
     files.insert(files.begin(), own);
     return wait_for(thread, std::move(files), deadline, "epoll_wait");
   }
   if (!ready.empty() &&
-      !process.memory().write(static_cast<std::uint64_t>(a[1]), std::as_bytes(std::span(ready)))) {
+      !process.memory().put(static_cast<std::uint64_t>(a[1]), std::as_bytes(std::span(ready)))) {
     return Answer{-EFAULT};
   }
   return Answer{static_cast<std::int64_t>(ready.size())};

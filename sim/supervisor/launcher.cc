@@ -180,7 +180,8 @@ struct ChildPlan {
   if (dup2(plan.request->region_fd, protocol::kRegionFd) < 0) fail();
   if (dup2(plan.placeholder_fd, protocol::kPlaceholderFd) < 0) fail();
   if (dup2(plan.directory_fd, protocol::kShimDirectoryFd) < 0) fail();
-  syscall(SYS_close_range, 3, protocol::kShimDirectoryFd - 1, 0);
+  if (dup2(plan.request->passage_fd, protocol::kPassageFd) < 0) fail();
+  syscall(SYS_close_range, 3, protocol::kVirtualFdLast, 0);
   for (const int fd : plan.request->placeholders) {
     if (dup2(plan.placeholder_fd, fd) < 0) fail();
   }
@@ -271,15 +272,17 @@ LaunchedProcess launch(const LaunchRequest& request) {
   ChildPlan plan{&request,       argv.data(),          envp.data(),        high(stdin_fd),      high(out[1]),
                  high(err[1]),   high(placeholder_fd), high(directory_fd), high(error_pipe[1]), getpid()};
   LaunchRequest moved = request;
-  moved.region_fd = fcntl(request.region_fd, F_DUPFD_CLOEXEC, protocol::kFdLimit);
-  if (moved.region_fd < 0) moved.region_fd = dup(request.region_fd);
+  for (int* const fd : {&moved.region_fd, &moved.passage_fd}) {
+    const int copy = fcntl(*fd, F_DUPFD_CLOEXEC, protocol::kFdLimit);
+    *fd = copy < 0 ? dup(*fd) : copy;
+  }
   for (auto& [fd, ours] : moved.descriptors) ours = high(ours);
   plan.request = &moved;
 
   launched.pid = fork();
   if (launched.pid == 0) become(plan);
   for (const int fd : {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.placeholder_fd, plan.directory_fd,
-                       plan.error_fd, moved.region_fd}) {
+                       plan.error_fd, moved.region_fd, moved.passage_fd}) {
     close(fd);
   }
   for (const auto& [fd, ours] : moved.descriptors) close(ours);

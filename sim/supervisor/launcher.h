@@ -29,6 +29,7 @@ struct LaunchRequest {
   std::string working_directory;
   std::string shim_directory;
   int region_fd = -1;
+  int passage_fd = -1;  // see passage.h
   int core = 0;
   std::array<std::uint8_t, 16> random_bytes{};  // AT_RANDOM
   // What exec inherits; the first program of a process has none of it.

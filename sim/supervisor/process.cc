@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -61,11 +62,19 @@ VirtualFilePtr Process::file(std::int64_t fd) const {
   return it == files_.end() ? nullptr : it->second;
 }
 
+int Process::lowest_free_number(int least, std::span<const int> taken) const {
+  rlimit limit{};
+  prlimit(calling_tid_, RLIMIT_NOFILE, nullptr, &limit);
+  const int end = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, protocol::kVirtualFdLast + 1));
+  for (int fd = std::max(least, 0); fd < end; ++fd) {
+    if (!files_.contains(fd) && std::ranges::find(taken, fd) == taken.end() && !natively_open(fd)) return fd;
+  }
+  return -EMFILE;
+}
+
 int Process::install(VirtualFilePtr file, int least) {
-  int fd = std::max(least, 0);
-  while (fd <= protocol::kVirtualFdLast && (files_.contains(fd) || natively_open(fd))) ++fd;
-  if (fd > protocol::kVirtualFdLast) return -EMFILE;
-  install_at(fd, std::move(file));
+  const int fd = lowest_free_number(least);
+  if (fd >= 0) install_at(fd, std::move(file));
   return fd;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,9 @@ class Process {
   // Virtual descriptors. The kernel's table holds a placeholder under each number; the caller's answer makes
   // it.
   VirtualFilePtr file(std::int64_t fd) const;
-  // The lowest free number from `least` on, as Linux gives them out, or -EMFILE.
+  // The lowest free number from `least` on, as Linux gives them out, or -EMFILE. `taken` are not free either.
+  int lowest_free_number(int least = 0, std::span<const int> taken = {}) const;
+  // There; the number or -EMFILE.
   int install(VirtualFilePtr file, int least = 0);
   void install_at(int fd, VirtualFilePtr file);
   // False when `fd` is not virtual.

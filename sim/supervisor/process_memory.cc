@@ -40,15 +40,19 @@ bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
   return complete;
 }
 
+std::size_t ProcessMemory::write_some(host::ProgramAddress to, std::span<const std::byte> from) {
+  const iovec local{const_cast<std::byte*>(from.data()), from.size()};
+  const iovec remote{reinterpret_cast<void*>(to), from.size()};
+  const ssize_t n = process_vm_writev(pid_, &local, 1, &remote, 1, 0);
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
 bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
   const host::ProgramAddress begin = to;
   const std::size_t length = from.size();
   bool complete = true;
   while (!from.empty()) {
-    const iovec local{const_cast<std::byte*>(from.data()), from.size()};
-    const iovec remote{reinterpret_cast<void*>(to), from.size()};
-    const ssize_t n = process_vm_writev(pid_, &local, 1, &remote, 1, 0);
-    std::size_t done = n > 0 ? static_cast<std::size_t>(n) : 0;
+    std::size_t done = write_some(to, from);
     if (done == 0) {
       done = to_page_end(to, from.size());
       complete &= write_protected_page(to, from.first(done));
@@ -58,6 +62,18 @@ bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> fr
   }
   if (write_listener_) write_listener_(begin, length);
   return complete;
+}
+
+bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from) {
+  const host::ProgramAddress begin = to;
+  const std::size_t length = from.size();
+  for (std::size_t done = 1; done > 0 && !from.empty();) {
+    done = write_some(to, from);
+    to += done;
+    from = from.subspan(done);
+  }
+  if (write_listener_) write_listener_(begin, length);
+  return from.empty();
 }
 
 bool ProcessMemory::read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) {

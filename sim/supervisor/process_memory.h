@@ -22,7 +22,10 @@ class ProcessMemory final : public host::ProgramMemory {
   void reach_through(pid_t tid) { pid_ = tid; }
 
   bool read(host::ProgramAddress from, std::span<std::byte> to) override;
+  // Pages are written whatever their protection, as pinned ones are by an adapter.
   bool write(host::ProgramAddress to, std::span<const std::byte> from) override;
+  // As a system call does: false when a byte may not be written.
+  bool put(host::ProgramAddress to, std::span<const std::byte> from);
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;
 
   // Copies the ranges one after the other, in as few system calls as the kernel allows; false when a byte is unmapped.
@@ -40,13 +43,15 @@ class ProcessMemory final : public host::ProgramMemory {
   }
   template <class T>
   bool store(host::ProgramAddress to, const T& value) {
-    return write(to, std::as_bytes(std::span(&value, 1)));
+    return put(to, std::as_bytes(std::span(&value, 1)));
   }
   // A string of at most `limit` bytes before its terminating zero; nullopt when unmapped or longer.
   std::optional<std::string> load_string(host::ProgramAddress from, std::size_t limit);
 
  private:
-  // Pages are written despite their protection through /proc/PID/mem, as a pinned page is by an adapter.
+  // Through process_vm_writev; how many bytes.
+  std::size_t write_some(host::ProgramAddress to, std::span<const std::byte> from);
+  // Through /proc/PID/mem.
   bool write_protected_page(host::ProgramAddress to, std::span<const std::byte> from);
 
   pid_t pid_;

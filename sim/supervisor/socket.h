@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/supervisor/passage.h"
 #include "sim/supervisor/virtual_file.h"
 
 namespace verbatim::supervisor {
@@ -18,19 +19,26 @@ class Process;
 class PassedFile {
  public:
   explicit PassedFile(VirtualFilePtr file) : file_(std::move(file)) { file_->add_descriptor(); }
+  explicit PassedFile(std::shared_ptr<const RealFile> real) : real_(std::move(real)) {}
   ~PassedFile() {
     if (file_ != nullptr) file_->drop_descriptor();
   }
   PassedFile(PassedFile&&) noexcept = default;
-  PassedFile(const PassedFile& other) : PassedFile(other.file_) {}
+  PassedFile(const PassedFile& other) : file_(other.file_), real_(other.real_) {
+    if (file_ != nullptr) file_->add_descriptor();
+  }
   PassedFile& operator=(PassedFile other) noexcept {
     std::swap(file_, other.file_);
+    std::swap(real_, other.real_);
     return *this;
   }
+  // One of both.
   const VirtualFilePtr& file() const { return file_; }
+  const std::shared_ptr<const RealFile>& real() const { return real_; }
 
  private:
   VirtualFilePtr file_;
+  std::shared_ptr<const RealFile> real_;
 };
 
 struct OutgoingMessage {

@@ -152,6 +152,7 @@ void Supervisor::Impl::start(std::size_t index) {
   request.working_directory = spec.working_directory;
   request.shim_directory = options_.shim_directory;
   request.region_fd = process.region().fd();
+  request.passage_fd = kernel_.passage().far_end();
   request.core = core_;
   Rng auxiliary(options_.seed, stream + "/at_random");
   const std::uint64_t words[2] = {auxiliary.next(), auxiliary.next()};

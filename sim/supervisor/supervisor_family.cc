@@ -299,6 +299,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   request.descriptors = inherited.real;
   request.shim_directory = options_.shim_directory;
   request.region_fd = region->fd();
+  request.passage_fd = kernel_.passage().far_end();
   request.core = core_;
   Rng auxiliary(options_.seed, fmt::format("process/{}/at_random/{}", process.pid(), process.executions()));
   const std::uint64_t words[2] = {auxiliary.next(), auxiliary.next()};

@@ -308,39 +308,44 @@ IoResult UnixSocket::receive(std::size_t limit, bool peek, IncomingMessage& mess
   // Who has no name is not named at all.
   if (queue_.front().from.size() > sizeof(sa_family_t)) message.from = queue_.front().from;
   message.sender = queue_.front().sender;
-  message.files = queue_.front().files;
-  if (keeps_boundaries()) {
-    Message& front = queue_.front();
-    const std::size_t n = std::min(limit, front.bytes.size());
-    message.bytes.assign(front.bytes.begin(), front.bytes.begin() + static_cast<std::ptrdiff_t>(n));
-    message.length = front.bytes.size();
-    if (!peek) queue_.pop_front();
-  } else {
-    // Bytes of several messages run together, but never across descriptors.
-    for (std::size_t i = 0; i < queue_.size() && message.bytes.size() < limit;) {
-      Message& part = queue_[i];
-      if (i > 0 && !part.files.empty()) break;
-      const std::size_t n = std::min(limit - message.bytes.size(), part.bytes.size() - part.taken);
-      const auto from = part.bytes.begin() + static_cast<std::ptrdiff_t>(part.taken);
-      message.bytes.insert(message.bytes.end(), from, from + static_cast<std::ptrdiff_t>(n));
-      if (peek) {
-        ++i;
-        continue;
-      }
-      const bool had_files = !part.files.empty();
-      part.files.clear();
-      part.taken += n;
-      if (part.taken < part.bytes.size()) break;
-      queue_.pop_front();
-      if (had_files) break;
-    }
-    message.length = message.bytes.size();
-  }
+  keeps_boundaries() ? take_message(limit, peek, message) : take_bytes(limit, peek, message);
   if (!peek) {
     notify();
     if (const auto other = peer_.lock()) other->notify();
   }
   return static_cast<std::int64_t>(message.bytes.size());
+}
+
+void UnixSocket::take_message(std::size_t limit, bool peek, IncomingMessage& message) {
+  Message& front = queue_.front();
+  const std::size_t n = std::min(limit, front.bytes.size());
+  message.bytes.assign(front.bytes.begin(), front.bytes.begin() + static_cast<std::ptrdiff_t>(n));
+  message.length = front.bytes.size();
+  message.files = front.files;
+  if (!peek) queue_.pop_front();
+}
+
+// Bytes of several messages run together, but not beyond descriptors, and not those of several senders when
+// these are told.
+void UnixSocket::take_bytes(std::size_t limit, bool peek, IncomingMessage& message) {
+  std::size_t looked_at = 0;
+  do {
+    Message& part = queue_[looked_at];
+    if (message.wants_sender && part.sender.pid != message.sender.pid) break;
+    const std::size_t n = std::min(limit - message.bytes.size(), part.bytes.size() - part.taken);
+    const auto from = part.bytes.begin() + static_cast<std::ptrdiff_t>(part.taken);
+    message.bytes.insert(message.bytes.end(), from, from + static_cast<std::ptrdiff_t>(n));
+    message.files = part.files;
+    if (peek) {
+      ++looked_at;
+    } else {
+      part.files.clear();
+      part.taken += n;
+      if (part.taken < part.bytes.size()) break;
+      queue_.pop_front();
+    }
+  } while (message.files.empty() && message.bytes.size() < limit && looked_at < queue_.size());
+  message.length = message.bytes.size();
 }
 
 IoResult UnixSocket::read(std::size_t limit, std::vector<std::byte>& bytes) {

@@ -73,6 +73,8 @@ class UnixSocket final : public Socket, public std::enable_shared_from_this<Unix
   bool has_room_for(const UnixSocket& sender, std::size_t bytes) const;
   IoResult put(Process* process, std::span<const std::byte> bytes, std::vector<PassedFile>& files,
                UnixSocket& to, VirtualFilePtr& wait_for);
+  void take_message(std::size_t limit, bool peek, IncomingMessage& message);
+  void take_bytes(std::size_t limit, bool peek, IncomingMessage& message);
   std::size_t queued_bytes() const;
   bool peer_gone() const { return connected_ && (peer_.expired() || peer_.lock()->closed_); }
 

@@ -8,7 +8,7 @@
 namespace verbatim::protocol {
 
 inline constexpr std::uint32_t kMagic = 0x62726556;  // "Verb"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 inline constexpr std::uint64_t kRuntimeImage = 0x2000'0000'0000;  // libverbatim_runtime.so
 inline constexpr std::uint64_t kVerbsImage = 0x2001'0000'0000;    // libibverbs.so.1
@@ -21,8 +21,10 @@ inline constexpr std::uint64_t kShimStackAddress = 0x2040'0000'0000; // alternat
 
 // Simulated objects have the lowest free descriptors, as Linux gives them out, up to kVirtualFdLast; a copy of
 // kPlaceholderFd holds each number in the kernel's table. kShimDirectoryFd (the preload path goes through it, so that
-// its length never varies) and kRegionFd exist until the constructor has run.
-inline constexpr int kVirtualFdLast = 1020;
+// its length never varies) and kRegionFd exist until the constructor has run. Real files that come in messages of AF_UNIX
+// sockets are fetched from kPassageFd.
+inline constexpr int kVirtualFdLast = 1019;
+inline constexpr int kPassageFd = 1020;
 inline constexpr int kShimDirectoryFd = 1021;
 inline constexpr int kRegionFd = 1022;
 inline constexpr int kPlaceholderFd = 1023;

@@ -44,7 +44,8 @@ enum class Action : std::uint32_t {
   kNative,         // execute the original call through the gate and return what the kernel says
   kReserveFd,      // let descriptor action_arguments[0] be a copy of the placeholder, then return `result`
   kReserveTwoFds,  // the same for action_arguments[0] and [1]
-  kReserveFds,     // the same for the action_arguments[0] numbers in the mailbox
+  kTakeFds,        // the same for the action_arguments[0] numbers in the mailbox; where the number is ~n, the real
+                   // file that is next in the passage becomes descriptor n
   kReleaseFd,      // close descriptor action_arguments[0] natively, then return `result`
   kOpenContent,    // make a memfd holding the mailbox's first action_arguments[0] bytes at the lowest free
                    // descriptor, O_RDONLY semantics, and return it (virtual files)

@@ -7,6 +7,7 @@
 #include <sys/times.h>
 #include <time.h>
 
+#include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -62,39 +63,35 @@ long clock_call(long number, const long (&a)[6]) {
     case SYS_clock_gettime: {
       std::int64_t base;
       if (!clock_base(a[0], &base)) return -EINVAL;
-      *reinterpret_cast<timespec*>(a[1]) = to_timespec(base + read_clock_ns());
-      return 0;
+      return write_program(a[1], to_timespec(base + read_clock_ns())) ? 0 : -EFAULT;
     }
     case SYS_clock_getres: {
       std::int64_t base;
       if (!clock_base(a[0], &base)) return -EINVAL;
-      if (a[1] != 0) *reinterpret_cast<timespec*>(a[1]) = {0, 1};
-      return 0;
+      return write_if_asked(a[1], timespec{0, 1}) ? 0 : -EFAULT;
     }
     case SYS_gettimeofday: {
       const std::int64_t ns = region_header().epoch_ns + read_clock_ns();
-      if (a[0] != 0) *reinterpret_cast<timeval*>(a[0]) = {ns / kNsPerSecond, ns % kNsPerSecond / 1000};
-      if (a[1] != 0) memset(reinterpret_cast<void*>(a[1]), 0, sizeof(struct timezone));
-      return 0;
+      const timeval time{ns / kNsPerSecond, ns % kNsPerSecond / 1000};
+      return write_if_asked(a[0], time) && write_if_asked(a[1], (struct timezone){}) ? 0 : -EFAULT;
     }
     case SYS_time: {
       const std::int64_t seconds = (region_header().epoch_ns + read_clock_ns()) / kNsPerSecond;
-      if (a[0] != 0) *reinterpret_cast<time_t*>(a[0]) = seconds;
-      return seconds;
+      return write_if_asked(a[0], seconds) ? seconds : -EFAULT;
     }
     case SYS_times: {
       const long ticks = read_clock_ns() / 10'000'000;  // 100 per second
-      if (a[0] != 0) *reinterpret_cast<tms*>(a[0]) = {ticks, 0, 0, 0};
+      if (!write_if_asked(a[0], tms{ticks, 0, 0, 0})) return -EFAULT;
       return kUptimeNs / 10'000'000 + ticks;
     }
     default: {  // getrusage; children have used none, their computation takes no virtual time
       const auto who = static_cast<int>(a[0]);
       if (who != RUSAGE_SELF && who != RUSAGE_THREAD && who != RUSAGE_CHILDREN) return -EINVAL;
       const std::int64_t ns = who == RUSAGE_CHILDREN ? 0 : read_clock_ns();
-      auto* usage = reinterpret_cast<rusage*>(a[1]);
-      memset(usage, 0, sizeof *usage);
-      usage->ru_utime = {ns / kNsPerSecond, ns % kNsPerSecond / 1000};
-      return 0;
+      rusage usage;
+      memset(&usage, 0, sizeof usage);
+      usage.ru_utime = {ns / kNsPerSecond, ns % kNsPerSecond / 1000};
+      return write_program(a[1], usage) ? 0 : -EFAULT;
     }
   }
 }
@@ -112,12 +109,15 @@ int to_errno(long result) {
 
 extern "C" {
 
+// On Linux it comes from the vDSO: a wrong address is a fault of the program's own.
 VERBATIM_EXPORT int clock_gettime(clockid_t clock, timespec* time) noexcept {
-  const long arguments[6] = {clock, reinterpret_cast<long>(time)};
   if (!verbatim::shim::is_attached) {
     return to_errno(syscall(SYS_clock_gettime, clock, time) == 0 ? 0 : -errno);
   }
-  return to_errno(verbatim::shim::clock_call(SYS_clock_gettime, arguments));
+  timespec now;
+  const long result = verbatim::shim::clock_call(SYS_clock_gettime, {clock, reinterpret_cast<long>(&now)});
+  if (result == 0) *time = now;
+  return to_errno(result);
 }
 
 VERBATIM_EXPORT int gettimeofday(timeval* time, void* zone) noexcept {

@@ -12,6 +12,7 @@
 
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -73,9 +74,13 @@ long send_signal(long number, const long (&a)[6]) {
 long send_file(const long (&a)[6]) {
   if (is_virtual_fd(a[1])) return -EINVAL;
   if (!is_virtual_fd(a[0])) return native(SYS_sendfile, a[0], a[1], a[2], a[3]);
-  auto* given = reinterpret_cast<long*>(a[2]);
-  long at = given != nullptr ? *given : native(SYS_lseek, a[1], 0, SEEK_CUR);
-  if (at < 0) return at;
+  long at;
+  if (a[2] == 0) {
+    at = native(SYS_lseek, a[1], 0, SEEK_CUR);
+  } else if (!read_program(a[2], at)) {
+    return -EFAULT;
+  }
+  if (at < 0) return a[2] == 0 ? at : -EINVAL;
   long done = 0, result = 0;
   while (done < a[3]) {
     const long room =
@@ -90,10 +95,10 @@ long send_file(const long (&a)[6]) {
     at += result;
     if (result < n) break;
   }
-  if (given != nullptr) {
-    *given = at;
-  } else {
+  if (a[2] == 0) {
     native(SYS_lseek, a[1], at, SEEK_SET);
+  } else if (!write_program(a[2], at)) {
+    return -EFAULT;
   }
   return done > 0 ? done : result;
 }
@@ -125,8 +130,9 @@ bool waits_for_lock(long number, const long (&a)[6]) {
 long watch_signals(long number, const long (&a)[6]) {
   const long fd = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
   if (fd < 0) return fd;
-  std::uint64_t set = pending_signals();
-  set &= *reinterpret_cast<const std::uint64_t*>(a[1]);
+  std::uint64_t set;
+  if (!read_program(a[1], set)) return fd;
+  set &= pending_signals();
   const timespec no_time{0, 0};
   siginfo_t info;
   while (set != 0) {
@@ -198,9 +204,7 @@ long local_call(long number, const long (&a)[6], void* context) {
     case SYS_getppid:
       return region_header().parent_virtual_pid;
     case SYS_getcpu:
-      if (a[0] != 0) *reinterpret_cast<unsigned*>(a[0]) = 0;
-      if (a[1] != 0) *reinterpret_cast<unsigned*>(a[1]) = 0;
-      return 0;
+      return write_if_asked(a[0], 0u) && write_if_asked(a[1], 0u) ? 0 : -EFAULT;
     default:  // sched_yield and the scheduling attributes, which have no effect here
       return 0;
   }

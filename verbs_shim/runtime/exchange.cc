@@ -60,6 +60,8 @@ bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a
       return (a[2] & O_CLOEXEC) != 0;
     case SYS_recvmsg:
       return (a[2] & MSG_CMSG_CLOEXEC) != 0;
+    case SYS_recvmmsg:
+      return (a[3] & MSG_CMSG_CLOEXEC) != 0;
     case SYS_accept4:
     case SYS_signalfd4:
       return (a[3] & O_CLOEXEC) != 0;
@@ -75,6 +77,26 @@ bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a
 // A copy of the placeholder holds the descriptor's number in the kernel's table, and its close-on-exec flag.
 void reserve_fd(std::int64_t fd, bool close_on_exec) {
   native(SYS_dup3, protocol::kPlaceholderFd, fd, close_on_exec ? O_CLOEXEC : 0);
+}
+
+// The supervisor has chosen the lowest free number, where the kernel puts it by itself.
+void take_file(std::int64_t fd, bool close_on_exec) {
+  char byte;
+  iovec part = {&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const long n = native(SYS_recvmsg, protocol::kPassageFd, &message,
+                        MSG_DONTWAIT | (close_on_exec ? MSG_CMSG_CLOEXEC : 0));
+  if (n < 0 || message.msg_controllen < CMSG_LEN(sizeof(int))) return;
+  int got;
+  memcpy(&got, control + CMSG_LEN(0), sizeof got);
+  if (got == fd) return;
+  native(SYS_dup3, got, fd, close_on_exec ? O_CLOEXEC : 0);
+  native(SYS_close, got);
 }
 
 long open_content(std::int64_t size, bool close_on_exec) {
@@ -117,10 +139,11 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
     case Action::kReserveFd:
       reserve_fd(slot.action_arguments[0], closed_by_exec(slot, number, a));
       return slot.result;
-    case Action::kReserveFds: {
+    case Action::kTakeFds: {
       const auto* numbers = reinterpret_cast<const std::int32_t*>(my_mailbox().bytes);
       for (std::int64_t i = 0; i < slot.action_arguments[0]; ++i) {
-        reserve_fd(numbers[i], closed_by_exec(slot, number, a));
+        const bool closes = closed_by_exec(slot, number, a);
+        numbers[i] >= 0 ? reserve_fd(numbers[i], closes) : take_file(~numbers[i], closes);
       }
       return slot.result;
     }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
 
 namespace verbatim::shim {
@@ -103,7 +104,7 @@ long read_folder(const long (&a)[6]) {
   auto next = static_cast<std::size_t>(at);
   for (; next < count && told + entries[next]->length <= a[2]; ++next) {
     entries[next]->next = static_cast<std::int64_t>(next + 1);
-    memcpy(reinterpret_cast<char*>(a[1]) + told, entries[next], entries[next]->length);
+    if (!copy_bytes(reinterpret_cast<char*>(a[1]) + told, entries[next], entries[next]->length)) return -EFAULT;
     told += entries[next]->length;
   }
   if (told == 0 && next < count) return -EINVAL;

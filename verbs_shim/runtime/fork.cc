@@ -13,6 +13,7 @@
 #include <ucontext.h>
 
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
 
 namespace verbatim::shim {
@@ -59,11 +60,11 @@ long fork_process(std::uint32_t number, const long (&a)[6], void* raw_context, s
   const long child = region < 0 ? region : native(SYS_clone, CLONE_PARENT, 0, 0, 0, 0);
   if (child == 0) {
     begin_child(region, simulator, reinterpret_cast<std::uint64_t>(raw_context));
-    if ((flags & CLONE_CHILD_SETTID) != 0) *reinterpret_cast<std::uint32_t*>(a[3]) = pid;
+    if ((flags & CLONE_CHILD_SETTID) != 0) write_program(a[3], pid);
     if (number == SYS_clone && a[1] != 0) context->uc_mcontext.gregs[REG_RSP] = a[1];
     return 0;
   }
-  if (child > 0 && (flags & CLONE_PARENT_SETTID) != 0) *reinterpret_cast<std::uint32_t*>(a[2]) = pid;
+  if (child > 0 && (flags & CLONE_PARENT_SETTID) != 0) write_program(a[2], pid);
   const bool waits = number == SYS_vfork || (flags & CLONE_VFORK) != 0;
   const bool clears_tid = (flags & CLONE_CHILD_CLEARTID) != 0;
   const long result =

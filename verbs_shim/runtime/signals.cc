@@ -15,6 +15,7 @@
 
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -40,6 +41,8 @@ constexpr unsigned long kSaSigInfo = 4;
 constexpr std::uint64_t signal_bit(int signal) { return 1ull << (signal - 1); }
 constexpr std::uint64_t kReservedSignals =
     signal_bit(SIGSYS) | signal_bit(SIGSEGV) | signal_bit(protocol::kPokeSignal);
+
+bool in_shim(std::uint64_t rip) { return rip >= protocol::kRuntimeImage && rip < protocol::kRegionAddress; }
 
 constexpr int kTrappedCall = 1;  // si_code SYS_SECCOMP
 
@@ -106,9 +109,22 @@ std::uint64_t timestamp_counter() {
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(now) * hz / 1'000'000'000'000ull);
 }
 
+// A signal that came while a trapped call is under way is delivered when that is complete, like all others.
+void put_off(int signal, siginfo_t* info, ucontext_t* context) {
+  *reinterpret_cast<std::uint64_t*>(&context->uc_sigmask) |= signal_bit(signal);
+  native(SYS_rt_tgsigqueueinfo, native(SYS_getpid), native(SYS_gettid), signal, info);
+}
+
 void on_sigsegv(int signal, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   greg_t* registers = context->uc_mcontext.gregs;
+  const auto rip = static_cast<std::uint64_t>(registers[REG_RIP]);
+  std::uint64_t goes_on;
+  if (info->si_code > 0 && is_failed_copy(rip, &goes_on)) {
+    registers[REG_RIP] = static_cast<greg_t>(goes_on);
+    return;
+  }
+  if (info->si_code <= 0 && in_shim(rip) && my_slot->context_address != 0) return put_off(signal, info, context);
   if (info->si_code == SI_KERNEL) {
     const auto* code = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
     const bool rdtsc = code[0] == 0x0f && code[1] == 0x31;
@@ -131,8 +147,7 @@ void on_poke(int, siginfo_t*, void* raw_context) {
   const auto* context = static_cast<const ucontext_t*>(raw_context);
   const auto rip = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   if (my_slot == nullptr) return;
-  const bool in_shim = rip >= protocol::kRuntimeImage && rip < protocol::kRegionAddress;
-  if (in_shim || my_slot->context_address != 0) {  // the latter: in the handler of a trapped call
+  if (in_shim(rip) || my_slot->context_address != 0) {  // the latter: in the handler of a trapped call
     rearm_poke_timer();
     return;
   }
@@ -148,25 +163,23 @@ void on_poke(int, siginfo_t*, void* raw_context) {
 
 long set_action(const long (&a)[6]) {
   if (a[3] != sizeof(std::uint64_t)) return -EINVAL;
-  const auto* wanted = reinterpret_cast<const KernelSigaction*>(a[1]);
-  auto* old = reinterpret_cast<KernelSigaction*>(a[2]);
+  KernelSigaction wanted;
+  if (a[1] != 0 && !read_program(a[1], wanted)) return -EFAULT;
   if (KernelSigaction* mine = reserved_action(a[0])) {
     const KernelSigaction before = *mine;
-    if (wanted != nullptr) *mine = *wanted;
-    if (old != nullptr) *old = before;
-    return 0;
+    if (a[1] != 0) *mine = wanted;
+    return write_if_asked(a[2], before) ? 0 : -EFAULT;
   }
-  if (wanted == nullptr || a[0] < 1 || a[0] > 64) return native(SYS_rt_sigaction, a[0], wanted, old, a[3]);
-  const auto handler = reinterpret_cast<unsigned long>(wanted->handler);
-  if (a[0] == SIGCHLD) region_header().silent_stops = (wanted->flags & SA_NOCLDSTOP) != 0 ? 1 : 0;
+  if (a[1] == 0 || a[0] < 1 || a[0] > 64) return native(SYS_rt_sigaction, a[0], a[1], a[2], a[3]);
+  const auto handler = reinterpret_cast<unsigned long>(wanted.handler);
+  if (a[0] == SIGCHLD) region_header().silent_stops = (wanted.flags & SA_NOCLDSTOP) != 0 ? 1 : 0;
   region_header().dispositions[a[0]] =
       handler == reinterpret_cast<unsigned long>(SIG_DFL)   ? protocol::kSignalDefault
       : handler == reinterpret_cast<unsigned long>(SIG_IGN) ? protocol::kSignalIgnored
-      : (wanted->flags & SA_RESTART) != 0                   ? protocol::kSignalHandledRestart
+      : (wanted.flags & SA_RESTART) != 0                   ? protocol::kSignalHandledRestart
                                                             : protocol::kSignalHandled;
-  KernelSigaction stripped = *wanted;
-  stripped.mask = without_reserved(stripped.mask);
-  return native(SYS_rt_sigaction, a[0], &stripped, old, a[3]);
+  wanted.mask = without_reserved(wanted.mask);
+  return native(SYS_rt_sigaction, a[0], &wanted, a[2], a[3]);
 }
 
 // The mask the program sees is the one that returns from the trap, so it is edited in the saved context.
@@ -176,7 +189,9 @@ long set_mask(const long (&a)[6], void* raw_context) {
   auto* mask = reinterpret_cast<std::uint64_t*>(&static_cast<ucontext_t*>(raw_context)->uc_sigmask);
   const std::uint64_t before = *mask;
   if (a[1] != 0) {
-    const std::uint64_t wanted = without_reserved(*reinterpret_cast<const std::uint64_t*>(a[1]));
+    std::uint64_t wanted;
+    if (!read_program(a[1], wanted)) return -EFAULT;
+    wanted = without_reserved(wanted);
     switch (a[0]) {
       case SIG_BLOCK:
         *mask |= wanted;
@@ -191,35 +206,33 @@ long set_mask(const long (&a)[6], void* raw_context) {
         return -EINVAL;
     }
   }
-  if (a[2] != 0) *reinterpret_cast<std::uint64_t*>(a[2]) = before;
+  const bool told = write_if_asked(a[2], before);
   my_slot->signal_mask = *mask;
   // What the supervisor has kept for a signalfd may be due now.
   const std::uint64_t watched = region_header().watched_signals.load(std::memory_order_relaxed);
   if ((before & ~*mask & watched) != 0) exchange(Request::kSpend, 0, {0, 0, 0, 0, 0, 0});
-  return 0;
+  return told ? 0 : -EFAULT;
 }
 
 long tell_pending(const long (&a)[6]) {
   if (static_cast<unsigned long>(a[1]) > sizeof(std::uint64_t)) return -EINVAL;
   spend(costs().system_call_ps);
   const std::uint64_t pending = pending_signals() & my_slot->signal_mask;
-  memcpy(reinterpret_cast<void*>(a[0]), &pending, static_cast<std::size_t>(a[1]));
-  return 0;
+  return copy_bytes(reinterpret_cast<void*>(a[0]), &pending, static_cast<std::size_t>(a[1])) ? 0 : -EFAULT;
 }
 
 long set_stack(const long (&a)[6]) {
-  const auto* wanted = reinterpret_cast<const stack_t*>(a[0]);
-  auto* old = reinterpret_cast<stack_t*>(a[1]);
   stack_t before = {};
   before.ss_flags = SS_DISABLE;
   if (program_stack_known) before = program_stack;
-  if (wanted != nullptr) {
-    if ((wanted->ss_flags & SS_DISABLE) == 0 && wanted->ss_size < static_cast<std::size_t>(MINSIGSTKSZ)) return -ENOMEM;
-    program_stack = *wanted;
+  stack_t wanted;
+  if (a[0] != 0) {
+    if (!read_program(a[0], wanted)) return -EFAULT;
+    if ((wanted.ss_flags & SS_DISABLE) == 0 && wanted.ss_size < static_cast<std::size_t>(MINSIGSTKSZ)) return -ENOMEM;
+    program_stack = wanted;
     program_stack_known = true;
   }
-  if (old != nullptr) *old = before;
-  return 0;
+  return write_if_asked(a[1], before) ? 0 : -EFAULT;
 }
 
 }  // namespace
@@ -272,7 +285,8 @@ long wait_for_signal(long number, const long (&a)[6]) {
   const bool suspends = number == SYS_rt_sigsuspend;
   if (a[suspends ? 1 : 3] != sizeof(std::uint64_t)) return -EINVAL;
   ThreadSlot& slot = *my_slot;
-  const std::uint64_t set = *reinterpret_cast<const std::uint64_t*>(a[0]);
+  std::uint64_t set;
+  if (!read_program(a[0], set)) return -EFAULT;
   // A poke may be pending as well, and is none of the program's business.
   const std::uint64_t wanted = (suspends ? ~set : set) & ~kReservedSignals;
   const std::uint64_t pending = pending_signals();
@@ -292,11 +306,13 @@ long wait_for_signal(long number, const long (&a)[6]) {
 // The supervisor has found that the wait ends by a signal: it is pending natively, and its handler runs with
 // the mask that the call has given.
 long wait_with_mask(long number, const long (&a)[6]) {
+  long pair[2] = {0, 0};  // of pselect6: where the mask is, and its size
+  if (number == SYS_pselect6 && a[5] != 0 && !read_program(a[5], pair)) return -EFAULT;
+  const long at = number == SYS_pselect6 ? pair[0] : a[number == SYS_ppoll ? 3 : 4];
   const long result = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
-  const auto* pair = reinterpret_cast<const long*>(a[5]);  // of pselect6: where the mask is, and its size
-  const long at = number == SYS_pselect6 ? (pair == nullptr ? 0 : pair[0]) : a[number == SYS_ppoll ? 3 : 4];
-  if (result != -EINTR || at == 0) return result;
-  const std::uint64_t mask = without_reserved(*reinterpret_cast<const std::uint64_t*>(at));
+  std::uint64_t mask;
+  if (result != -EINTR || at == 0 || !read_program(at, mask)) return result;
+  mask = without_reserved(mask);
   return (pending_signals() & ~mask) != 0 ? run_handlers(mask) : result;
 }
 
@@ -316,8 +332,9 @@ bool install_signal_stack() {
 bool install_handlers() {
   if (!install_signal_stack()) return false;
   const unsigned long flags = kSaSigInfo | kSaOnStack | kSaNoDefer | kSaRestorer;
-  // Signals of the program wait until a trapped call is complete.
-  set_native_action(SIGSYS, {on_sigsys, kSaSigInfo | kSaOnStack | kSaRestorer, restorer(), ~0ull});
+  // Signals of the program wait until a trapped call is complete; a fault there is one of copy_bytes().
+  set_native_action(SIGSYS,
+                    {on_sigsys, kSaSigInfo | kSaOnStack | kSaRestorer, restorer(), ~signal_bit(SIGSEGV)});
   set_native_action(SIGSEGV, {on_sigsegv, flags, restorer(), 0});
   constexpr unsigned long kSaRestart = 0x10000000;
   set_native_action(protocol::kPokeSignal,

@@ -14,6 +14,7 @@
 #include <new>
 
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
 
 namespace verbatim::shim {
@@ -98,8 +99,8 @@ long clone_thread(const long (&a)[6], void* raw_context, std::uint32_t slot, std
   // Thread ids are virtual: the kernel neither writes nor clears them, the shim and the supervisor do.
   constexpr unsigned long kIdFlags = CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
   const auto flags = static_cast<unsigned long>(a[0]);
-  if ((flags & CLONE_PARENT_SETTID) != 0) *reinterpret_cast<std::uint32_t*>(a[2]) = tid;
-  if ((flags & CLONE_CHILD_SETTID) != 0) *reinterpret_cast<std::uint32_t*>(a[3]) = tid;
+  if ((flags & CLONE_PARENT_SETTID) != 0) write_program(a[2], tid);
+  if ((flags & CLONE_CHILD_SETTID) != 0) write_program(a[3], tid);
   slot_at(slot).virtual_tid = tid;
   slot_at(slot).go.store(0, std::memory_order_relaxed);
   const long made = clone_gate()(flags & ~kIdFlags, stack, 0, 0, static_cast<unsigned long>(a[4]), thread_entry);
