@@ -37,6 +37,16 @@ class DelayLine {
     if (items_.size() == 1 && !delivering_) timer_.schedule_at(when);
   }
 
+  // Hands out what is due by `now` ahead of its event, for what must find it done.
+  void deliver_until(Instant now) {
+    if (items_.empty() || items_.front().when > now) return;
+    timer_.cancel();
+    delivering_ = true;
+    while (!items_.empty() && items_.front().when <= now) deliver_(owner_, items_.pop_front().item);
+    delivering_ = false;
+    if (!items_.empty()) timer_.schedule_at(items_.front().when);
+  }
+
  private:
   struct Entry {
     Instant when;

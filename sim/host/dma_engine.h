@@ -104,7 +104,11 @@ class DmaEngine {
   void add_request(Trail& trail, Instant free, Instant out, Instant touch) const;
   // And of its completions, of `bytes` with their headers, which have left at `end`.
   void add_completion(Trail& trail, Instant free, std::uint64_t bytes, Instant end) const;
-  void on_read_touch(Touch touch) { touch.client->on_dma_read(touch.cookie, touch.at_adapter); }
+  // Writes of this instant come first: the read may have waited for them.
+  void on_read_touch(Touch touch) {
+    write_touches_.deliver_until(engine_.now());
+    touch.client->on_dma_read(touch.cookie, touch.at_adapter);
+  }
   void on_write_touch(Touch touch) { touch.client->on_dma_write(touch.cookie); }
 
   Engine& engine_;

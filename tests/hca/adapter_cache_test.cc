@@ -119,6 +119,21 @@ TEST(AdapterCache, a_gather_waits_for_the_translations_of_all_its_pages) {
   EXPECT_EQ(gathered(16, 4090, 64) - gathered(0, 4090, 64), 2 * miss) << "two pages, one slot";
 }
 
+TEST(AdapterCache, empty_pieces_of_a_gather_need_no_translation) {
+  const auto gathered = [](std::vector<protocol::Sge> sges) {
+    PairOptions options = options_with(0, 16, 1);
+    Pair pair(options);
+    sges.insert(sges.begin() + 1, pair.a.sge(0, 64));
+    SendRequest request{
+        .opcode = WqeOpcode::kRdmaWrite, .sges = sges, .remote_va = Program::kBuffer, .rkey = pair.b.mr.rkey};
+    pair.a.program.post_send(pair.a.qp, request);
+    pair.world.run();
+    return pair.world.trace.all(TraceEvent::kPayloadGathered).front().time_ps;
+  };
+  const auto empty = [](std::uint64_t va) { return protocol::Sge{.va = va, .length = 0, .lkey = 0}; };
+  EXPECT_EQ(gathered({empty(0), empty(0)}), gathered({empty(4095), empty(~0ull)}));
+}
+
 // Every operation on many queue pairs through caches of very few entries, under loss: the same data,
 // completions of each queue pair in order.
 TEST(AdapterCache, order_and_data_do_not_depend_on_the_caches) {

@@ -71,6 +71,20 @@ TEST(DmaEngineTest, a_small_read_takes_request_memory_and_completion) {
             touch + bytes_ps(profile, 64 + 20) + to_ps(profile.one_way_latency));
 }
 
+TEST(DmaEngineTest, a_read_that_waits_for_writes_comes_after_them_in_the_same_instant) {
+  PcieProfile profile = narrow();
+  profile.memory_write_latency = Duration(500'000);
+  Bench bench(profile);
+  bench.dma.write(64, bench.client, 1);
+  const DmaWriteTimes last = bench.dma.write(64, bench.client, 2);
+  bench.dma.read(64, bench.client, 3);
+  bench.engine.run();
+  ASSERT_EQ(bench.client.seen.size(), 3u);
+  EXPECT_EQ(bench.client.seen[1].cookie, 2u);
+  EXPECT_EQ(bench.client.seen[2].cookie, 3u);
+  EXPECT_EQ(bench.client.seen[2].touched, to_ps(last.visible));
+}
+
 TEST(DmaEngineTest, a_small_write_is_visible_after_link_and_memory) {
   const PcieProfile profile = narrow();
   Bench bench(profile);

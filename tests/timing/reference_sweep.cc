@@ -14,5 +14,9 @@ TEST(ReferenceSweep, agrees_on_every_start_and_arrival_of_random_fabrics) {
   expect_agreement(setting("VERBATIM_REFERENCE_SEED", 100'001), setting("VERBATIM_REFERENCE_CASES", 20'000));
 }
 
+TEST(ReferenceSweep, agrees_on_every_access_to_memory_of_random_transfers) {
+  expect_dma_agreement(setting("VERBATIM_REFERENCE_SEED", 100'001), setting("VERBATIM_REFERENCE_CASES", 50'000));
+}
+
 }  // namespace
 }  // namespace verbatim::timing

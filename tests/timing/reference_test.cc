@@ -1,4 +1,4 @@
-// The event model of links, flow control, arbitration and switches against the clocked reference.
+// The event models of links, flow control, arbitration and switches, and of PCI Express, against the clocked references.
 #include "tests/timing/reference_agreement.h"
 
 namespace verbatim::timing {
@@ -9,6 +9,8 @@ class Reference : public testing::TestWithParam<std::uint64_t> {};
 TEST_P(Reference, agrees_on_every_start_and_arrival_of_random_fabrics) {
   expect_agreement(GetParam(), 500);
 }
+
+TEST(DmaReference, agrees_on_every_access_to_memory_of_random_transfers) { expect_dma_agreement(1, 3'000); }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Reference, testing::Values(1, 501, 1'001, 1'501));
 

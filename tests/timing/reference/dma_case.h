@@ -1,0 +1,48 @@
+// DMA traffic of one adapter: the plain data that the event model and the clocked reference are both given.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/host/pcie_profile.h"
+
+namespace verbatim::timing {
+
+enum class Ask : std::uint8_t { kRead, kWrite, kRing, kPush };
+
+struct TransferCase {
+  Ask ask = Ask::kRead;
+  std::int64_t ask_ps = 0;
+  std::vector<std::uint32_t> pieces;  // bytes; one for a push, none for a doorbell
+};
+
+struct DmaCase {
+  host::PcieProfile profile;
+  std::vector<TransferCase> transfers;  // by time; those of one time, in order
+};
+
+enum class DmaMoment : std::uint8_t {
+  kMemoryRead,   // all bytes of a read have been taken from memory
+  kAtAdapter,    // and are in the adapter; or a doorbell, or pushed bytes
+  kLeftAdapter,  // the last byte of a write is on its way
+  kVisible,      // and can be read in memory
+  kOvertaking,   // a read took its bytes before a write that was asked for earlier was visible: never
+};
+
+struct DmaPassing {
+  std::uint32_t transfer = 0;
+  DmaMoment moment = DmaMoment::kMemoryRead;
+  std::int64_t ps = 0;
+  friend auto operator<=>(const DmaPassing&, const DmaPassing&) = default;
+};
+
+DmaCase random_dma(std::uint64_t seed);
+// For people: everything about a case.
+std::string describe(const DmaCase& dma);
+
+// What happens, sorted.
+std::vector<DmaPassing> run_event_model(const DmaCase& dma);
+std::vector<DmaPassing> run_reference(const DmaCase& dma);
+
+}  // namespace verbatim::timing
