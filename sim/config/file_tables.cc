@@ -12,6 +12,12 @@ Field for_people(std::string_view key, std::string_view doc) {
   return {.key = key, .kind = Kind::kIgnored, .doc = doc};
 }
 
+// What it is when it is left out depends on other values, so the schema names none.
+Field without_default(Field field) {
+  field.load = nullptr;
+  return field;
+}
+
 const Object& host_table() {
   using H = HostSpec;
   static const Object table = make_object<H>(
@@ -75,18 +81,24 @@ const Object& link_table() {
                       .kind = Kind::kText,
                       .doc = "forward error correction: a byte comes out when its whole block has come in",
                       .choices = fec_names()}),
-       bind<&L::start_bytes>(
+       without_default(bind<&L::start_bytes>(
            {.key = "start_bytes",
             .kind = Kind::kInteger,
-            .doc = "line bytes per packet ahead of the LRH (start delimiter); on Ethernet beyond "
-                   "the preamble",
-            .max = 64}),
-       bind<&L::end_bytes>(
+            .doc = "line bytes per packet ahead of the LRH (start delimiter), on Ethernet beyond the preamble; left "
+                   "out: 1 at SDR, DDR and QDR, else 0",
+            .max = 64})),
+       without_default(bind<&L::end_bytes>(
            {.key = "end_bytes",
             .kind = Kind::kInteger,
-            .doc = "line bytes per packet behind the VCRC (end delimiter, gap); on Ethernet beyond "
-                   "the least gap",
-            .max = 64}),
+            .doc = "line bytes per packet behind the VCRC (end delimiter, gap), on Ethernet beyond the least gap; "
+                   "left out: 1 at SDR, DDR and QDR, else 0",
+            .max = 64})),
+       bind<&L::skip_interval_symbols>(
+           {.key = "skip_interval_symbols",
+            .kind = Kind::kInteger,
+            .doc = "of so many symbols of a lane four are a SKIP ordered set, for the clocks' sake, spread over all bytes; "
+                   "0: they take no time",
+            .max = 65536}),
        bind<&L::credit_update_bytes>({.key = "credit_update_bytes",
                                       .kind = Kind::kInteger,
                                       .doc = "line bytes of a flow control packet (IBA 7.9.4)",
@@ -96,12 +108,13 @@ const Object& link_table() {
                                          .kind = Kind::kDuration,
                                          .doc = "flow control packets leave at its multiples; 0: at once",
                                          .max = kSecondPs}),
-       bind<&L::credit_refresh_interval>(
+       without_default(bind<&L::credit_refresh_interval>(
            {.key = "credit_refresh_interval",
             .kind = Kind::kDuration,
-            .doc = "and at the latest so long after the one before, at most 65536 symbol "
-                   "times (EDR: 20.97152 us); 0: only when there is something to tell",
-            .max = kSecondPs})});
+            .doc = "and at the latest so long after the one before, at most 65536 symbol times (EDR: 20.97152 us), "
+                   "which is also what a link of InfiniBand has when it is left out; 0, and on Ethernet: only when "
+                   "there is something to tell",
+            .max = kSecondPs}))});
   return table;
 }
 

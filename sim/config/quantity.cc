@@ -276,7 +276,8 @@ std::vector<std::string_view> fec_names() {
   return names;
 }
 
-bool has_fec(const LinkRate& rate) { return rate.speed != "SDR" && rate.speed != "DDR" && rate.speed != "QDR"; }
+bool is_8b10b(const LinkRate& rate) { return rate.speed == "SDR" || rate.speed == "DDR" || rate.speed == "QDR"; }
+bool has_fec(const LinkRate& rate) { return !is_8b10b(rate); }
 
 // Line bits per bit of data: 66/64 for the speeds up to EDR, 257/256 times 544/514, which is 17/16, for the others.
 Duration fec_block_time(const LinkRate& rate, std::string_view name) {

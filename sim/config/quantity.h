@@ -57,6 +57,8 @@ Duration cable_delay(std::int64_t length_mm, std::int64_t fs_per_mm);
 std::vector<std::string_view> fec_names();
 // The speed's line coding has blocks for it: FDR10 and faster.
 bool has_fec(const LinkRate& rate);
+// Whether its line code is 8b/10b: SDR, DDR, QDR. Control symbols stand at both ends of each packet then.
+bool is_8b10b(const LinkRate& rate);
 // Time in which one code word passes the line, rounded up to a whole picosecond; 0 for "none".
 Duration fec_block_time(const LinkRate& rate, std::string_view fec);
 

@@ -220,7 +220,12 @@ class Resolver {
     return a && b;
   }
 
-  void timing(const LinkSpec& link) {
+  void timing(LinkSpec& link) {
+    // 8b/10b marks both ends of a packet with a control symbol (Shanley, InfiniBand Network Architecture, table 25-4); how
+    // 64b/66b does it is not known here.
+    const std::uint32_t delimiter = is_8b10b(link.rate) && !topology_.is_roce() ? 1 : 0;
+    if (link.start_bytes == LinkSpec::kByRate) link.start_bytes = delimiter;
+    if (link.end_bytes == LinkSpec::kByRate) link.end_bytes = delimiter;
     if (link.fec != "none" && !has_fec(link.rate)) {
       add(link.pointer + "/fec", std::string(link.rate.speed) + " links have no forward error correction",
           "leave it out, or choose a faster link");
@@ -229,7 +234,8 @@ class Resolver {
     constexpr std::uint64_t kLanes = 16, kMostSymbols = 65'536;  // IBA 7.9.4
     const Duration least = link.rate.byte_time.time_for(kLanes * link.credit_update_bytes);
     const Duration most = link.rate.byte_time.time_for(kMostSymbols * link.rate.width);
-    const Duration refresh = link.credit_refresh_interval;
+    Duration& refresh = link.credit_refresh_interval;
+    if (refresh == LinkSpec::kLatestRefresh) refresh = topology_.is_roce() ? Duration(0) : most;
     if (refresh != Duration(0) && (refresh <= least || refresh > most)) {
       add(link.pointer + "/credit_refresh_interval",
           in_quotes(format_quantity(refresh.count(), Dimension::kDuration)) + " is out of range",

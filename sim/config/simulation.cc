@@ -95,6 +95,7 @@ void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choi
   fabric::PortParams params;
   params.virtual_lanes = spec.hca_profile.virtual_lanes;
   params.input_buffer_bytes = spec.hca_profile.receive_buffer_bytes;
+  params.vl15_buffer_bytes = spec.hca_profile.vl15_buffer_bytes;
   params.arbitration = spec.hca_profile.arbitration;
   params.sl_to_vl = spec.hca_profile.sl_to_vl;
   host.port = std::make_unique<fabric::Port>(engine_, tracer_, components_.id(port_name(spec.name, 1)),
@@ -122,9 +123,17 @@ fabric::Port& Simulation::port_of(const Endpoint& end) {
                        : *hosts_[end.node].port;
 }
 
+ByteTime Simulation::byte_time_of(const LinkSpec& link) {
+  constexpr std::uint32_t kSkipSymbols = 4;
+  const ByteTime line = link.rate.byte_time;
+  const std::uint64_t all = link.skip_interval_symbols;
+  if (all <= kSkipSymbols) return line;
+  return ByteTime{line.ps_numerator * all, line.denominator * (all - kSkipSymbols)};
+}
+
 void Simulation::build_link(const LinkSpec& link) {
   fabric::LinkParams params;
-  params.byte_time = link.rate.byte_time;
+  params.byte_time = byte_time_of(link);
   params.propagation = link.propagation();
   params.transceivers = link.transceiver_delay;
   params.fec = fec_block_time(link.rate, link.fec);

@@ -76,6 +76,8 @@ class Simulation {
   hca::PortAddress address_of(std::size_t host) const;
   void build_host(std::size_t index, std::uint64_t seed, Choices& choices);
   void build_switch(std::size_t index);
+  // Of what packets are made of, when the symbols between them are spread over it.
+  static ByteTime byte_time_of(const LinkSpec& link);
   void build_link(const LinkSpec& link);
   fabric::Port& port_of(const Endpoint& end);
 

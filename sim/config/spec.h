@@ -54,14 +54,18 @@ struct Endpoint {
 };
 
 struct LinkSpec {
+  static constexpr Duration kLatestRefresh{-1};  // until resolved: as seldom as InfiniBand allows, never on Ethernet
   std::string a, b;  // as written
   LinkRate rate;
   std::int64_t length_mm = 2'000;
   std::int64_t delay_fs_per_mm = 4'600;
   Duration transceiver_delay{0};  // both ends together, coding and error correction
-  std::uint32_t start_bytes = 0, end_bytes = 0;
+  static constexpr std::uint32_t kByRate = ~0u;  // until resolved
+  std::uint32_t start_bytes = kByRate, end_bytes = kByRate;
   std::uint32_t credit_update_bytes = 8;
-  Duration credit_update_interval{0}, credit_refresh_interval{0};
+  Duration credit_update_interval{0};
+  Duration credit_refresh_interval{kLatestRefresh};
+  std::uint32_t skip_interval_symbols = 0;
   std::string fec = "none";
   std::string pointer;
 

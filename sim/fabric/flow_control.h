@@ -41,7 +41,9 @@ class FlowControl {
   template <class Receiver>
   void advance(LineClock& line, Instant now, Receiver told) {
     if (std::max(line.busy_until(), earliest_) >= now) return;
-    if (refresh_interval_ == Duration(0)) return advance_releases(line, now, told);
+    if (refresh_interval_ == Duration(0) || now - earliest_ <= 2 * refresh_interval_) {
+      return advance_in_place(line, now, told);
+    }
     Walk walk = begin(line);
     Told packet;
     while (step(walk, now, &packet)) {
@@ -76,21 +78,22 @@ class FlowControl {
     std::array<Instant, kLanes> refresh{};
   };
 
-  // As advance(), without refreshes: nothing is copied.
+  // As advance(), one packet after the other: there are no rounds of refreshes to leave out, and nothing is copied.
   template <class Receiver>
-  void advance_releases(LineClock& line, Instant now, Receiver& told) {
+  void advance_in_place(LineClock& line, Instant now, Receiver& told) {
     for (Instant start = std::max(line.busy_until(), earliest_); start < now;
          start = std::max(line.busy_until(), earliest_)) {
       std::size_t number = 0;
-      while (due(lanes_[number], 0, kNever) > start) ++number;
+      while (due(lanes_[number], 0, lanes_[number].refresh) > start) ++number;
       Ring<Release>& releases = lanes_[number].releases;
       std::uint32_t blocks = 0;
       while (!releases.empty() && releases.front().when <= start) blocks += releases.pop_front().blocks;
       line.begin(start);
       line.pass(packet_bytes_);
       ++sent_;
+      if (refresh_interval_ > Duration(0)) lanes_[number].refresh = start + refresh_interval_;
       earliest_ = kNever;
-      for (const Lane& lane : lanes_) earliest_ = std::min(earliest_, due(lane, 0, kNever));
+      for (const Lane& lane : lanes_) earliest_ = std::min(earliest_, due(lane, 0, lane.refresh));
       told(Told{number, blocks, line.busy_until() + propagation_});
     }
   }

@@ -59,7 +59,8 @@ void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arriv
                    ib::VirtualLane buffer_lane, std::shared_ptr<Copies> copies) {
   CHECK(up_);
   const ib::VirtualLane lane = packet->lrh.lane;
-  const Instant expires = params_.lifetime == Duration(0) ? kNever : arrived + params_.lifetime;
+  const bool is_mortal = params_.lifetime > Duration(0) && lane != kManagementLane;
+  const Instant expires = is_mortal ? arrived + params_.lifetime : kNever;
   enqueue({std::move(packet), ready, wire_bytes, buffer_lane, &buffer, false, std::move(copies), expires}, lane);
 }
 
@@ -102,11 +103,27 @@ void Port::release(const ib::Packet& packet) { release(packet.lrh.lane, packet.w
 
 void Port::release(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) {
   CHECK(connected() && when >= engine_.now());
-  if (lane == kManagementLane) return;  // no flow control (IBA 7.6.4)
+  if (lane == kManagementLane) {
+    if (params_.vl15_buffer_bytes == 0) return;
+    vl15_releases_.insert_sorted({when, blocks_of(wire_bytes)},
+                                 [](const CreditReturn& a, const CreditReturn& b) { return a.when < b.when; });
+    return;
+  }
   CHECK(lane.value < operational_lanes_);
   flow_->release(lane.value, blocks_of(wire_bytes), when);
   tell_waiting_peer();
   if (waiting_ != 0) set_wake();
+}
+
+bool Port::admit(ib::VirtualLane lane, std::uint32_t wire_bytes) {
+  if (lane != kManagementLane || params_.vl15_buffer_bytes == 0) return true;
+  while (!vl15_releases_.empty() && vl15_releases_.front().when < engine_.now()) {
+    vl15_blocks_ -= vl15_releases_.pop_front().blocks;
+  }
+  const std::uint32_t blocks = blocks_of(wire_bytes);
+  if (vl15_blocks_ + blocks > params_.vl15_buffer_bytes / kCreditBlockBytes) return false;
+  vl15_blocks_ += blocks;
+  return true;
 }
 
 void Port::advance_flow_control() {
@@ -308,8 +325,11 @@ void Port::set_wake() {
   Instant at = kNever, expiry = kNever;
   lacking_ = false;
   for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
-    at = std::min(at, eligible_at(std::countr_zero(rest)));
-    expiry = std::min(expiry, drop_at(lanes_[static_cast<std::size_t>(std::countr_zero(rest))]));
+    const int number = std::countr_zero(rest);
+    at = std::min(at, eligible_at(number));
+    if (number != kManagementLane.value) {
+      expiry = std::min(expiry, drop_at(lanes_[static_cast<std::size_t>(number)]));
+    }
   }
   if (at != kNever) at = flow_->data_start(channel_->line(), std::max(at, engine_.now()));
   at = std::min(at, std::max(expiry, engine_.now()));

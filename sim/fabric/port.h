@@ -43,6 +43,7 @@ inline constexpr std::uint32_t kMostInputBufferBytes = 2048 * kCreditBlockBytes;
 struct PortParams {
   std::uint32_t virtual_lanes = 1;           // data lanes, 1 … 15
   std::uint32_t input_buffer_bytes = 65536;  // per lane, rounded down to blocks
+  std::uint32_t vl15_buffer_bytes = 0;       // of VL15, likewise; what comes and does not fit is dropped; 0: all fits
   std::uint32_t output_queue_bytes = 16384;  // per lane; has_room() is false while as much is queued
   ArbitrationTables arbitration;             // of what leaves by this port
   std::vector<LevelMapping> sl_to_vl;        // likewise
@@ -105,6 +106,10 @@ class Port {
   // be those with which it arrived. The credits travel back over the link.
   void release(const ib::Packet& packet);
   void release(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when);
+
+  // VL15 has no flow control (IBA 7.6.4): whether a packet of it that comes in now finds room in the buffer, and
+  // then takes it. Others always do: they had credits. What leaves at an instant makes room for what comes later.
+  bool admit(ib::VirtualLane lane, std::uint32_t wire_bytes);
 
   // Flow control packets that have left by this port.
   std::uint64_t flow_control_packets() const { return flow_->sent(); }
@@ -208,6 +213,8 @@ class Port {
   Duration head_lifetime_;
   std::vector<Lane> lanes_;    // VL15 too
   VlArbiter arbiter_;
+  std::uint32_t vl15_blocks_ = 0;     // in the buffer, with those that have left since it was last asked
+  Ring<CreditReturn> vl15_releases_;  // by time
   std::vector<Instant> reads_;  // ends of the packets that are leaving the input buffer
   Instant last_period_{};  // the line's busy period of the last packet
   void* room_owner_ = nullptr;

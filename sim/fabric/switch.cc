@@ -36,6 +36,7 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
   PortParams params;
   params.virtual_lanes = profile.virtual_lanes;
   params.input_buffer_bytes = profile.input_buffer_bytes;
+  params.vl15_buffer_bytes = profile.vl15_buffer_bytes;
   params.crossbar_speedup = profile.crossbar_speedup;
   params.head_lifetime = profile.head_lifetime;
   params.stall_count = profile.stall_count;
@@ -52,6 +53,9 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
 void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   Input& input = inputs_[in.value - 1u];
   const std::uint32_t wire_bytes = packet->wire_bytes();
+  if (!input.port->admit(packet->lrh.lane, wire_bytes)) {
+    return ib::record_drop(tracer_, input.port->id(), *packet, DropReason::kManagementBuffer, input.port->id());
+  }
   const std::int64_t lookup = std::max(clock_.next_edge_number(times.head), input.next_lookup_edge);
   input.next_lookup_edge = lookup + profile_.lookup_interval_cycles;
 

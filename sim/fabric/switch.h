@@ -29,6 +29,7 @@ struct SwitchProfile {
   std::uint32_t lookup_interval_cycles = 1;
   std::uint32_t virtual_lanes = 1;           // data lanes of every port, 1 … 15
   std::uint32_t input_buffer_bytes = 65536;  // per port and lane
+  std::uint32_t vl15_buffer_bytes = 0;       // per port; what does not fit is dropped; 0: everything fits
   std::uint32_t crossbar_speedup = 0;        // packets that leave one input at a time; 0: any number
   // How long a packet may be the first of an output's lane (IBA HOQLife); the second at ports with an adapter. 0: for
   // ever. And how many such drops in a row stall the lane (VLStallCount).

@@ -80,6 +80,7 @@ struct HcaProfile {
   Stage acknowledge;    // checks done to acknowledgement handed to the port; one per acknowledgement
   Stage completion;     // acknowledged or received to CQE write issued; one per CQE
   std::uint32_t gather_buffer_bytes = 65536;   // payload bytes gathered ahead of the port
+  std::uint32_t vl15_buffer_bytes = 0;  // likewise of VL15, without credits: what does not fit is dropped; 0: all fits
   std::uint32_t receive_buffer_bytes = 65536;  // port input buffer per virtual lane, advertised as credits
   std::uint32_t wqe_prefetch = 4;              // send WQEs fetched by one DMA read at the most
   // Units that decode work requests, each those of one queue pair at a time; one takes the interval of wqe_decode for

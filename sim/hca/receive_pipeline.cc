@@ -15,6 +15,9 @@ ReceivePipeline::ReceivePipeline(Adapter& adapter)
                                                                      EventClass::kStage, this)) {}
 
 void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) {
+  if (port_ != nullptr && !port_->admit(packet->lrh.lane, packet->wire_bytes())) {
+    return ib::record_drop(adapter_.tracer, port_->id(), *packet, DropReason::kManagementBuffer, port_->id());
+  }
   if (Trail& trail = packet->trail) [[unlikely]] {
     const std::uint32_t rest = packet->wire_bytes() - (port_ != nullptr ? port_->link().header_bytes : 0);
     trail.add(times.tail, {adapter_.id, "link: rest of the packet", TrailKind::kBytes, rest});

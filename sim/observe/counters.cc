@@ -1,5 +1,7 @@
 #include "sim/observe/counters.h"
 
+#include "sim/ib/drop_reason.h"
+
 namespace verbatim::observe {
 
 void Counters::on_record(const TraceRecord& record, std::span<const std::byte>) {
@@ -17,7 +19,11 @@ void Counters::on_record(const TraceRecord& record, std::span<const std::byte>) 
       component.bytes_received += record.values[3];
       break;
     case TraceEvent::kPacketDropped:
-      ++component.packets_dropped;
+      if (record.values[3] == static_cast<std::uint64_t>(ib::DropReason::kManagementBuffer)) {
+        ++component.vl15_dropped;
+      } else {
+        ++component.packets_dropped;
+      }
       break;
     default:
       break;

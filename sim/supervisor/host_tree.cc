@@ -116,11 +116,12 @@ void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& 
     add(name, &PortCounters::packets_received);
   add("port_xmit_discards", &PortCounters::packets_discarded);
   add("port_rcv_errors", &PortCounters::receive_errors);
+  add("VL15_dropped", &PortCounters::vl15_dropped);
   // What no cable of the model does.
   for (const char* name :
        {"symbol_error", "link_error_recovery", "link_downed", "port_rcv_remote_physical_errors",
         "port_rcv_switch_relay_errors", "port_xmit_constraint_errors", "port_rcv_constraint_errors",
-        "local_link_integrity_errors", "excessive_buffer_overrun_errors", "VL15_dropped"}) {
+        "local_link_integrity_errors", "excessive_buffer_overrun_errors"}) {
     tree.add_file(folder + name, "0\n");
   }
 }

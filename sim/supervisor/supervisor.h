@@ -54,6 +54,7 @@ struct PortCounters {
   std::uint64_t words_transmitted = 0, words_received = 0;  // 4 bytes each, from the LRH to before the VCRC
   std::uint64_t packets_discarded = 0;                      // that were to leave
   std::uint64_t receive_errors = 0;
+  std::uint64_t vl15_dropped = 0;
 };
 
 struct HostSpec {

@@ -96,6 +96,53 @@ TEST(Simulation, adapters_know_their_address_and_link) {
   EXPECT_EQ(simulation.components().name(simulation.host_component(2)), "host/c");
 }
 
+TEST(Simulation, what_does_not_fit_into_the_adapters_buffer_of_vl15_is_dropped_and_counted) {
+  DefaultChoices choices;
+  const TopologySpec topology = load(R"({"name": "t", "hosts": [{"name": "a"}, {"name": "b"}],
+      "links": [{"a": "a", "b": "b", "rate": "EDR"}]})");
+  Simulation simulation(topology, 1, choices);
+  observe::Counters counters(simulation.components().size());
+  simulation.tracer().add(counters);
+  const std::uint32_t fits = topology.hosts[1].hca_profile.vl15_buffer_bytes - 26;
+  for (const std::uint32_t bytes : {fits, fits + 4, fits + 4}) {
+    auto packet = std::make_unique<ib::Packet>();
+    packet->lrh.destination = simulation.hca(1).address().lid;
+    packet->lrh.lane = fabric::kManagementLane;
+    packet->bth.opcode = ib::make_opcode(ib::Transport::kRc, ib::Operation::kSendMiddle);
+    packet->payload.length = bytes / 4 * 4;
+    simulation.host_port(0).send(std::move(packet));
+    simulation.engine().run();
+  }
+  const observe::Counters::Component& counted = counters.of(simulation.host_port(1).id());
+  EXPECT_EQ(counted.packets_received, 3u);
+  EXPECT_EQ(counted.vl15_dropped, 2u);
+  EXPECT_EQ(counted.packets_dropped, 0u);
+}
+
+// Between the packets of a link: control symbols of 8b/10b, SKIPs, refreshes, as its rate has them.
+TEST(Simulation, links_have_the_gaps_and_refreshes_of_their_rate) {
+  const auto link = [](const std::string& more, const char* layer = "infiniband") {
+    DefaultChoices choices;
+    const TopologySpec topology =
+        load(R"({"name": "t", "link_layer": ")" + std::string(layer) + R"(", "hosts": [{"name": "a"}, {"name": "b"}],
+             "links": [{"a": "a", "b": "b", )" + more + "}]}");
+    return Simulation(topology, 1, choices).host_port(0).link();
+  };
+  const fabric::LinkParams edr = link(R"("rate": "EDR 4x")"), qdr = link(R"("rate": "QDR 4x")");
+  EXPECT_EQ(edr.bytes_before + edr.bytes_after, 0u);
+  EXPECT_EQ(qdr.bytes_before, 1u);
+  EXPECT_EQ(qdr.bytes_after, 1u);
+  EXPECT_EQ(link(R"("rate": "QDR", "start_bytes": 0, "end_bytes": 3)").bytes_after, 3u);
+  EXPECT_EQ(link(R"("rate": "QDR", "start_bytes": 0, "end_bytes": 3)").bytes_before, 0u);
+  EXPECT_EQ(edr.credit_refresh_interval, Duration(65'536 * 320));
+  EXPECT_EQ(qdr.credit_refresh_interval, Duration(65'536 * 1'000));
+  EXPECT_EQ(link(R"("rate": "EDR", "credit_refresh_interval": "0 s")").credit_refresh_interval, Duration(0));
+  EXPECT_EQ(link(R"("rate": "100 Gbps")", "roce").credit_refresh_interval, Duration(0));
+  EXPECT_EQ(link(R"("rate": "40 Gbps")", "roce").bytes_before, 8u);
+  const ByteTime skips = link(R"("rate": "QDR 4x", "skip_interval_symbols": 4608)").byte_time;
+  EXPECT_EQ(skips.time_for(4'604), Duration(4'608 * 250));
+}
+
 TEST(Simulation, component_names_cover_hosts_adapters_switches_and_every_port) {
   const auto names = Simulation::component_names(load(kForward));
   const std::set<std::string> set(names.begin(), names.end());

@@ -286,6 +286,57 @@ TEST(HeadLifetime, a_stall_is_over_in_the_instant_in_which_it_ends) {
   EXPECT_EQ(drops[1].time_ps, over + kLifetime);
 }
 
+// Packets of 290 bytes, five blocks each, come in one behind the other and wait behind a slow output: two fit. The third
+// finds the first gone only when its head comes later than the first's last byte has left.
+TEST(Vl15, drops_what_finds_no_room_in_its_buffer) {
+  for (const bool first_has_left : {false, true}) {
+    Simulation simulation;
+    SwitchProfile profile;
+    profile.core_clock_hz = 400'000'000;
+    profile.cut_through_cycles = 0;
+    profile.vl15_buffer_bytes = 14 * 64;
+    Host from(simulation, 0), to(simulation, 1);
+    Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}});
+    hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}});
+    connect(from.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+    connect(to.port, hub.port(PortNumber{2}), {kQdr4x, Duration(0)});
+    for (std::uint32_t i = 0; i < 2; ++i) from.port.send(make_packet(2, 264, i, 15));
+    // The first head comes at 640 ps and starts at the edge of 2500; its last byte leaves 290 x 250 ps later.
+    constexpr std::int64_t kFirstLeaves = 2'500 + 290 * 250;
+    simulation.engine.run_until(at(kFirstLeaves - 8 * 80 + (first_has_left ? 1 : 0)));
+    from.port.send(make_packet(2, 264, 2, 15));
+    simulation.engine.run();
+    EXPECT_EQ(to.numbers.size(), first_has_left ? 3u : 2u);
+    const auto drops = simulation.trace.of(TraceEvent::kPacketDropped);
+    ASSERT_EQ(drops.size(), first_has_left ? 0u : 1u);
+    if (first_has_left) continue;
+    EXPECT_EQ(drops[0].component, 3u);
+    EXPECT_EQ(drops[0].values[2], 2u);
+    EXPECT_EQ(drops[0].values[3], static_cast<std::uint64_t>(DropReason::kManagementBuffer));
+  }
+}
+
+// Lifetimes are for lanes that wait for credits: a packet of VL15 behind a long one is neither dropped nor held for ever.
+TEST(Vl15, has_no_lifetime) {
+  Simulation simulation;
+  SwitchProfile profile;
+  profile.core_clock_hz = 400'000'000;
+  profile.head_lifetime = profile.lifetime = Duration(100'000);
+  Host from(simulation, 0), other(simulation, 1), to(simulation, 2);
+  Switch hub(simulation.engine, simulation.tracer, ComponentId{9}, profile,
+             {ComponentId{3}, ComponentId{4}, ComponentId{5}});
+  hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}, PortNumber{3}});
+  connect(from.port, hub.port(PortNumber{1}), {kEdr4x, Duration(0)});
+  connect(other.port, hub.port(PortNumber{2}), {kEdr4x, Duration(0)});
+  connect(to.port, hub.port(PortNumber{3}), {kQdr4x, Duration(0)});
+  from.port.send(make_packet(3, 4096));
+  simulation.engine.run_until(at(10'000));
+  other.port.send(make_packet(3, 264, 1, 15));
+  simulation.engine.run_until(at(5'000'000));
+  EXPECT_EQ(to.numbers, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_TRUE(simulation.engine.empty());
+}
+
 // The far end never gives its buffer back: the first packet fills it, each of the others goes a lifetime
 // after its own head came in.
 TEST(SwitchLifetime, drops_what_has_been_in_the_switch_for_so_long) {

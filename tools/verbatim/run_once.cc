@@ -33,6 +33,7 @@ supervisor::PortCounters counters_of(const observe::Counters::Component& counted
   counters.words_transmitted = (counted.bytes_transmitted - ib::kVcrcBytes * counted.packets_transmitted) / 4;
   counters.words_received = (counted.bytes_received - ib::kVcrcBytes * counted.packets_received) / 4;
   counters.packets_discarded = counted.packets_dropped;
+  counters.vl15_dropped = counted.vl15_dropped;
   return counters;
 }
 

@@ -10,127 +10,14 @@
 //   5. adapters are handed packets, the first of which may start at once;
 //   6. lines that are still idle start a flow control packet that is due.
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <deque>
-#include <limits>
 #include <set>
 
-#include "tests/timing/reference/fabric_case.h"
+#include "tests/timing/reference/clocked_port.h"
 
 namespace verbatim::timing {
 namespace {
 
-constexpr std::int64_t kNo = std::numeric_limits<std::int64_t>::max();
-constexpr std::uint32_t kCounter = 4096;  // FCTBS, FCCL and ABR have 12 bits
-
-std::uint32_t blocks(std::uint32_t wire_bytes) { return (wire_bytes + 63) / 64; }
-
-// Edge `n` of a clock with `per` edges in `ps` picoseconds, rounded up to a picosecond.
-std::int64_t edge_time(std::uint64_t n, std::uint64_t ps, std::uint64_t per) {
-  if (per == 1) return static_cast<std::int64_t>(n * ps);
-  return static_cast<std::int64_t>((static_cast<unsigned __int128>(n) * ps + per - 1) / per);
-}
-
-using CanSend = std::array<bool, 15>;  // by lane
-
-// Weighted round robin as IBA 7.6.9.2 words it: one table.
-struct ReferenceTable {
-  std::vector<Weight> entries;
-  std::size_t pointer = 0;
-  std::int64_t available = 0;  // in 4-byte units
-
-  void restart() { available = entries.empty() ? 0 : entries[pointer].weight * 16; }
-  // Inspects entries until one can send; -1 after a full round, and then as it was.
-  int inspect(const CanSend& can_send) {
-    const std::size_t old_pointer = pointer;
-    const std::int64_t old_available = available;
-    for (std::size_t inspected = 0; inspected <= entries.size() && !entries.empty(); ++inspected) {
-      if (available > 0 && can_send[entries[pointer].lane]) return static_cast<int>(entries[pointer].lane);
-      pointer = pointer + 1 == entries.size() ? 0 : pointer + 1;
-      restart();
-    }
-    pointer = old_pointer;
-    available = old_available;
-    return -1;
-  }
-};
-
-struct Waiting {
-  std::uint32_t packet = 0;
-  int buffer_port = -1;  // the switch port whose buffer holds it
-  std::uint32_t buffer_lane = 0;
-  std::int64_t arrived = 0;  // its head, in this switch
-};
-
-constexpr std::uint32_t kDropped = 15;  // instead of a lane
-
-// What the transmitter puts on the line, or a packet on it: one byte after the other.
-struct Unit {
-  bool is_data = false;
-  Waiting waiting;
-  std::uint32_t lane = 0;
-  std::uint32_t length = 0, position = 0;
-  std::uint32_t head_at = 0, tail_at = 0;  // byte counts
-  std::uint32_t credit_limit = 0;          // FCCL
-};
-
-struct FlyingByte {
-  std::int64_t arrives = 0;
-  Unit unit;  // position: of this byte, from 1
-};
-
-struct ReceiveLane {
-  std::uint32_t capacity = 0, used = 0, received = 0;  // blocks; received is ABR
-  std::uint64_t freed = 0, told = 0;                   // blocks since the beginning
-  std::int64_t due_since = kNo;
-  std::int64_t last_update = 0;
-};
-
-struct Moving {  // in a switch, between its head's arrival and an output queue
-  std::uint32_t packet = 0;
-  std::uint32_t lane = 0;
-  std::int64_t head = 0;
-  bool tail_is_in = false;
-  bool looked_up = false;
-  bool counting = false;
-  std::uint32_t cycles_left = 0;
-  std::uint32_t out = 0;
-};
-
-struct HeadOfQueue {
-  std::uint32_t packet = ~0u;
-  std::int64_t since = 0, stalled_until = 0;
-  std::uint32_t drops = 0;  // in a row
-};
-
-struct ReferencePort {
-  std::uint32_t device = 0;
-  int peer = -1;
-  const LinkCase* link = nullptr;
-  std::uint32_t lanes = 1;
-  // Transmitter.
-  std::vector<std::deque<Waiting>> queue;
-  std::vector<HeadOfQueue> heads;
-  std::vector<std::uint32_t> limit, sent;  // FCCL and FCTBS
-  ReferenceTable high, low;
-  std::int64_t high_counter = 0;
-  bool sending = false;
-  Unit unit;
-  std::int64_t since = 0, last_edge = -1, next_byte = kNo;
-  std::uint64_t edges = 0;
-  // The line.
-  std::deque<FlyingByte> flying;
-  // Receiver.
-  std::vector<ReceiveLane> input;
-  std::vector<std::pair<std::int64_t, std::pair<std::uint32_t, std::uint32_t>>> frees;  // time, lane, blocks
-  // Switch input.
-  std::deque<Moving> moving;
-  std::uint64_t next_lookup_cycle = 0;
-  std::uint32_t being_read = 0;  // packets leaving this buffer through the crossbar
-  // Adapter: what it sends, by time.
-  std::deque<std::uint32_t> outgoing;
-};
+using namespace clocked;
 
 class ClockedFabric {
  public:
@@ -176,6 +63,7 @@ class ClockedFabric {
         reset_high(ports_.back());
       }
       cycle_.push_back(0);
+      tick_.push_back(0);
       first_.push_back(fabric_.first_port(d));
     }
     for (std::uint32_t i = 0; i < fabric_.packets.size(); ++i) {
@@ -191,7 +79,7 @@ class ClockedFabric {
         port.peer = static_cast<int>(there);
         port.link = &link;
         port.lanes = lanes;
-        port.queue.resize(lanes);
+        port.queue.resize(kVl15 + 1);
         port.heads.resize(lanes);
         port.input.resize(lanes);
         for (ReceiveLane& lane : port.input) lane.capacity = fabric_.devices[port.device].buffer_bytes / 64;
@@ -232,8 +120,10 @@ class ClockedFabric {
       ++port.edges;
       ++port.unit.position;
       port.last_edge = now_;
-      port.flying.push_back({now_ + port.link->propagation_ps, port.unit});
       const Unit& unit = port.unit;
+      // On the other bytes nobody acts.
+      const bool matters = unit.position == unit.head_at || unit.position == unit.tail_at || unit.position == unit.length;
+      if (matters) port.flying.push_back({now_ + port.link->propagation_ps, unit});
       if (unit.is_data && unit.position == unit.tail_at && unit.waiting.buffer_port >= 0) {
         ReferencePort& buffer = ports_[static_cast<std::size_t>(unit.waiting.buffer_port)];
         --buffer.being_read;
@@ -263,10 +153,13 @@ class ClockedFabric {
     const bool at_switch = fabric_.devices[port.device].is_switch;
     if (unit.position == unit.head_at) {
       log(in, Moment::kHead, number);
-      ReceiveLane& lane = port.input[unit.lane];
-      lane.received = (lane.received + blocks(packet.wire_bytes)) % kCounter;
-      lane.used += blocks(packet.wire_bytes);
-      if (lane.used > lane.capacity) log(in, Moment::kHead, ~0u);  // never in the event model: a disagreement
+      if (!take_space(port, unit.lane, blocks(packet.wire_bytes))) {
+        if (unit.lane != kVl15) log(in, Moment::kHead, ~0u);  // never in the event model: a disagreement
+        overflowed_.insert({in, number});
+        log(in, Moment::kDrop, number);
+        ++dropped_;
+        return;
+      }
       if (at_switch) port.moving.push_back({number, unit.lane, now_});
       if (at_switch && lane_towards(port.device, number) == kDropped) {
         refused_.insert({in, number});
@@ -274,7 +167,7 @@ class ClockedFabric {
         ++dropped_;
       }
     }
-    if (unit.position == unit.tail_at) {
+    if (unit.position == unit.tail_at && !overflowed_.contains({in, number})) {
       for (Moving& moving : port.moving) {
         if (moving.packet == number) moving.tail_is_in = true;
       }
@@ -286,6 +179,28 @@ class ClockedFabric {
     }
   }
 
+  bool take_space(ReferencePort& port, std::uint32_t number, std::uint32_t count) const {
+    if (number == kVl15) {
+      const std::uint32_t capacity = fabric_.devices[port.device].vl15_buffer_bytes / 64;
+      if (fabric_.devices[port.device].vl15_buffer_bytes > 0 && port.vl15_used + count > capacity) return false;
+      port.vl15_used += count;
+      return true;
+    }
+    ReceiveLane& lane = port.input[number];
+    lane.received = (lane.received + count) % kCounter;
+    lane.used += count;
+    return lane.used <= lane.capacity;
+  }
+
+  static void give_space(ReferencePort& port, std::uint32_t number, std::uint32_t count) {
+    if (number == kVl15) {
+      port.vl15_used -= count;
+      return;
+    }
+    port.input[number].used -= count;
+    port.input[number].freed += count;
+  }
+
   // Where a packet goes in a switch, and by which lane.
   std::uint32_t port_towards(std::uint32_t d, std::uint32_t packet) const {
     return first_[d] + fabric_.devices[d].output[fabric_.packets[packet].to] - 1;
@@ -294,15 +209,18 @@ class ClockedFabric {
     return lane_at(ports_[port_towards(d, packet)], packet);
   }
   std::uint32_t lane_at(const ReferencePort& out, std::uint32_t packet) const {
+    if (fabric_.packets[packet].management) return kVl15;
     const std::uint32_t lane = fabric_.devices[out.device].lane_of_level[fabric_.packets[packet].level];
-    return lane == kDropped ? lane : lane % out.lanes;
+    return lane == 15 ? kDropped : lane % out.lanes;
   }
 
   // 2.
   void switches() {
     for (std::uint32_t d = 0; d < fabric_.devices.size(); ++d) {
       const DeviceCase& device = fabric_.devices[d];
-      if (!device.is_switch || edge_time(cycle_[d], 1'000'000'000'000, device.clock_hz) != now_) continue;
+      if (!device.is_switch) continue;
+      while (tick_[d] < now_) count_cycle(d);  // it was idle
+      if (tick_[d] != now_) continue;
       std::vector<std::pair<std::pair<std::int64_t, std::uint32_t>, Moving>> done;
       const std::uint32_t first = first_[d];
       for (std::uint32_t p = first; p < first + device.ports; ++p) tick_input(d, p, &done);
@@ -312,8 +230,13 @@ class ClockedFabric {
         out.queue[lane_at(out, moving.packet)].push_back(
             {moving.packet, static_cast<int>(order.second), moving.lane, moving.head});
       }
-      ++cycle_[d];
+      count_cycle(d);
     }
+  }
+
+  void count_cycle(std::uint32_t d) {
+    ++cycle_[d];
+    tick_[d] = edge_time(cycle_[d], 1'000'000'000'000, fabric_.devices[d].clock_hz);
   }
 
   void tick_input(std::uint32_t d, std::uint32_t p,
@@ -364,8 +287,7 @@ class ClockedFabric {
           continue;
         }
         const auto [number, count] = port.frees[i].second;
-        port.input[number].used -= count;
-        port.input[number].freed += count;
+        give_space(port, number, count);
         port.frees.erase(port.frees.begin() + static_cast<std::ptrdiff_t>(i));
       }
       fire_timers(port);
@@ -391,14 +313,17 @@ class ClockedFabric {
     }
     CanSend can_send{};
     for (std::uint32_t n = 0; n < port.lanes; ++n) can_send[n] = may_go(port, n);
-    const int chosen = arbitrate(port, can_send);
+    const bool is_management = !port.queue[kVl15].empty() && is_readable(port, port.queue[kVl15].front());
+    const int chosen = is_management ? static_cast<int>(kVl15) : arbitrate(port, can_send);
     if (chosen < 0) return;
     const auto lane = static_cast<std::uint32_t>(chosen);
     const Waiting waiting = port.queue[lane].front();
     port.queue[lane].pop_front();
-    port.heads[lane].drops = 0;
     const std::uint32_t bytes = fabric_.packets[waiting.packet].wire_bytes;
-    port.sent[lane] = (port.sent[lane] + blocks(bytes)) % kCounter;
+    if (!is_management) {
+      port.heads[lane].drops = 0;
+      port.sent[lane] = (port.sent[lane] + blocks(bytes)) % kCounter;
+    }
     if (waiting.buffer_port >= 0) ++ports_[static_cast<std::size_t>(waiting.buffer_port)].being_read;
     log(p, Moment::kStart, waiting.packet);
     Unit unit;
@@ -440,8 +365,7 @@ class ClockedFabric {
         ++dropped_;
         ReferencePort& buffer = ports_[static_cast<std::size_t>(lost.buffer_port)];
         const std::uint32_t count = blocks(fabric_.packets[lost.packet].wire_bytes);
-        buffer.input[lost.buffer_lane].used -= count;
-        buffer.input[lost.buffer_lane].freed += count;
+        give_space(buffer, lost.buffer_lane, count);
         fire_timers(buffer);
         if (!stalled && waited && ++head.drops == device.stall_count) {
           head.stalled_until = now_ + 8 * device.head_lifetime_ps;
@@ -459,13 +383,16 @@ class ClockedFabric {
     const Waiting& first = port.queue[lane].front();
     const std::int64_t lifetime = fabric_.devices[port.device].lifetime_ps;
     if (first.buffer_port >= 0 && lifetime > 0 && now_ > first.arrived + lifetime) return false;
-    const std::uint32_t speedup = fabric_.devices[port.device].crossbar_speedup;
-    if (speedup > 0 && first.buffer_port >= 0 &&
-        ports_[static_cast<std::size_t>(first.buffer_port)].being_read >= speedup) {
-      return false;
-    }
+    if (!is_readable(port, first)) return false;
     const std::uint32_t after = port.sent[lane] + blocks(fabric_.packets[first.packet].wire_bytes);
     return (port.limit[lane] + 2 * kCounter - after) % kCounter <= 2048;
+  }
+
+  // The crossbar can read one more packet out of its buffer.
+  bool is_readable(const ReferencePort& port, const Waiting& first) const {
+    const std::uint32_t speedup = fabric_.devices[port.device].crossbar_speedup;
+    return speedup == 0 || first.buffer_port < 0 ||
+           ports_[static_cast<std::size_t>(first.buffer_port)].being_read < speedup;
   }
 
   int arbitrate(ReferencePort& port, const CanSend& can_send) {
@@ -552,12 +479,8 @@ class ClockedFabric {
       if (port.link->refresh_interval_ps == 0) continue;
       for (const ReceiveLane& lane : port.input) consider(lane.last_update + port.link->refresh_interval_ps);
     }
-    for (std::uint32_t d = 0; d < fabric_.devices.size(); ++d) {
-      if (fabric_.devices[d].is_switch) {
-        consider(edge_time(cycle_[d], 1'000'000'000'000, fabric_.devices[d].clock_hz));
-      }
-    }
     for (const ReferencePort& port : ports_) {
+      if (!port.moving.empty()) consider(tick_[port.device]);
       if (!port.outgoing.empty()) consider(fabric_.packets[port.outgoing.front()].send_ps);
     }
     return next;
@@ -567,8 +490,10 @@ class ClockedFabric {
   std::vector<ReferencePort> ports_;
   std::vector<std::uint32_t> first_;  // port of each device
   std::vector<std::uint64_t> cycle_;  // next cycle of each switch's clock
+  std::vector<std::int64_t> tick_;    // and its time
   std::vector<Passing> log_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> refused_;  // port and packet that came in by it: no lane leads on
+  // Port and packet that came in by it: no lane leads on; no room for it.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> refused_, overflowed_;
   std::size_t arrived_ = 0, dropped_ = 0;
   std::int64_t now_ = 0;
 };

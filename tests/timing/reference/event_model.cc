@@ -60,6 +60,7 @@ struct Adapter final : fabric::PacketSink {
     fabric::PortParams params;
     params.virtual_lanes = device.lanes;
     params.input_buffer_bytes = device.buffer_bytes;
+    params.vl15_buffer_bytes = device.vl15_buffer_bytes;
     params.output_queue_bytes = 1u << 30;
     params.arbitration = tables_of(device);
     params.sl_to_vl = lanes_of(device);
@@ -77,7 +78,7 @@ struct Adapter final : fabric::PacketSink {
       auto packet = std::make_unique<ib::Packet>();
       packet->lrh.destination = ib::Lid{static_cast<std::uint16_t>(wanted.to)};
       packet->lrh.service_level = ib::ServiceLevel{static_cast<std::uint8_t>(wanted.level)};
-      packet->lrh.lane = port.lane_of(packet->lrh.service_level);
+      packet->lrh.lane = wanted.management ? fabric::kManagementLane : port.lane_of(packet->lrh.service_level);
       packet->bth.opcode = ib::make_opcode(ib::Transport::kRc, ib::Operation::kSendMiddle);
       packet->bth.psn = ib::Psn{outgoing[next]};
       packet->payload.length = wanted.wire_bytes - 26;
@@ -89,6 +90,10 @@ struct Adapter final : fabric::PacketSink {
 
   void receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes times) override {
     const std::uint32_t number = packet->bth.psn.value;
+    if (!port.admit(packet->lrh.lane, packet->wire_bytes())) {
+      log.passings.push_back({port.id().value, to_ps(times.head), Moment::kDrop, number});
+      return;
+    }
     log.passings.push_back({port.id().value, to_ps(times.tail), Moment::kTail, number});
     port.release(packet->lrh.lane, packet->wire_bytes(),
                  times.tail + Duration(fabric_case.packets[number].keep_ps));
@@ -127,6 +132,7 @@ std::vector<Passing> run_event_model(const FabricCase& fabric_case) {
     profile.lookup_interval_cycles = device.lookup_interval_cycles;
     profile.virtual_lanes = device.lanes;
     profile.input_buffer_bytes = device.buffer_bytes;
+    profile.vl15_buffer_bytes = device.vl15_buffer_bytes;
     profile.crossbar_speedup = device.crossbar_speedup;
     profile.head_lifetime = Duration(device.head_lifetime_ps);
     profile.stall_count = device.stall_count;

@@ -22,6 +22,7 @@ struct DeviceCase {
   std::uint32_t ports = 1;
   std::uint32_t lanes = 1;
   std::uint32_t buffer_bytes = 65536;  // per port and lane
+  std::uint32_t vl15_buffer_bytes = 0;  // per port; 0: everything fits
   std::uint32_t high_limit = 0;
   std::vector<Weight> high, low;
   // By service level; modulo the lanes of both ends; 15: dropped, at switches only.
@@ -48,6 +49,7 @@ struct PacketCase {
   std::uint32_t from = 0, to = 0;  // devices
   std::uint32_t wire_bytes = 26;
   std::uint32_t level = 0;
+  bool management = false;         // on VL15
   std::int64_t send_ps = 0;        // handed to the port; packets of one time, in order, by one call after the other
   std::int64_t keep_ps = 0;        // in the receiver's buffer, behind its tail
 };

@@ -40,6 +40,7 @@ class Generator {
     device.is_switch = is_switch;
     device.lanes = rng_.chance(1, 3) ? 1 : 1 + below(5);
     device.buffer_bytes = rng_.chance(1, 8) ? 131'072 : 66 * 64 + below(rng_.chance(1, 2) ? 640 : 16'384);
+    device.vl15_buffer_bytes = rng_.chance(1, 4) ? 0 : 128 + below(rng_.chance(1, 2) ? 500 : 5'000);
     static constexpr std::uint64_t kClocks[] = {400'000'000, 300'000'000, 250'000'000, 700'000'000};
     device.clock_hz = kClocks[below(4)];
     device.cut_through_cycles = rng_.chance(1, 8) ? 0 : below(40);
@@ -117,6 +118,7 @@ class Generator {
     const std::uint32_t pace = rng_.chance(1, 2) ? 2'000 : 60'000;
     std::vector<std::int64_t> time(first + adapters, 0);
     const bool slow_receivers = rng_.chance(1, 2);
+    const bool managed = rng_.chance(1, 3);
     for (std::uint32_t i = 0; i < count; ++i) {
       PacketCase packet;
       packet.from = first + below(adapters);
@@ -125,6 +127,7 @@ class Generator {
       const std::uint32_t payload = large_ && rng_.chance(2, 3) ? 4096 : 4 * below(rng_.chance(1, 3) ? 200 : 20);
       packet.wire_bytes = 26 + payload;
       packet.level = below(16);
+      packet.management = managed && rng_.chance(1, 3);
       if (!rng_.chance(1, 4)) time[packet.from] += below(pace);
       packet.send_ps = time[packet.from];
       if (slow_receivers && rng_.chance(1, 3)) packet.keep_ps = below(rng_.chance(1, 2) ? 2'000'000 : 200'000);
@@ -155,6 +158,7 @@ std::string describe(const FabricCase& fabric) {
     say("ports", d.ports);
     say("lanes", d.lanes);
     say("buffer", d.buffer_bytes);
+    say("vl15_buffer", d.vl15_buffer_bytes);
     say("limit", d.high_limit);
     for (const auto& [name, table] : {std::pair("high", &d.high), std::pair("low", &d.low)}) {
       text += std::string(" ") + name;
@@ -192,6 +196,7 @@ std::string describe(const FabricCase& fabric) {
     say("to", p.to);
     say("bytes", p.wire_bytes);
     say("level", p.level);
+    if (p.management) text += " management";
     say("send", p.send_ps);
     say("keep", p.keep_ps);
     text += "\n";
