@@ -91,7 +91,7 @@ class Simulation {
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   faults::FaultScript faults_{engine_, tracer_};
-  faults::ManagementFaults management_faults_;
+  faults::ManagementFaults management_faults_{tracer_};
   std::vector<bool> fault_of_management_;  // of each fault that was given
 };
 

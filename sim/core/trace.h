@@ -48,7 +48,9 @@ namespace verbatim {
   X(kProgramWarning,     "program-warning",      "pid", "kind", "detail", "-")                          \
   /* scripted faults: the packet that a rule has hit; a port that lost or got its link */               \
   X(kFault,              "fault",                "opcode", "dest_qp", "psn", "rule")                    \
-  X(kLinkState,          "link-state",           "up", "-", "-", "-")
+  X(kLinkState,          "link-state",           "up", "-", "-", "-")                                   \
+  /* of the management network, at the host that sends to host number `to` at `leaves_ps`; a delay of 0: it is lost */ \
+  X(kManagementFault,    "management-fault",     "to", "leaves_ps", "delay_ps", "rule")
 // clang-format on
 
 enum class TraceEvent : std::uint32_t {
@@ -56,7 +58,7 @@ enum class TraceEvent : std::uint32_t {
   VERBATIM_TRACE_EVENTS(VERBATIM_TRACE_ENUM)
 #undef VERBATIM_TRACE_ENUM
 };
-inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kLinkState) + 1;
+inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kManagementFault) + 1;
 
 struct TraceEventNames {
   std::string_view name;

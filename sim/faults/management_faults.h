@@ -2,7 +2,8 @@
 // or come later. What a loss leads to is the network's business (sim/supervisor): a datagram is gone, a
 // segment is repeated.
 //
-// Rules count as those of packets do: each the transmissions that it could hit, repeated ones too.
+// Rules count as those of packets do: each the transmissions that it could hit, repeated ones too. What one does is a
+// record in the trace, when it is decided: with the first transmission of a segment for all its repetitions.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "sim/core/time.h"
+#include "sim/core/trace.h"
 #include "sim/faults/fault_script.h"
 
 namespace verbatim::faults {
@@ -29,20 +31,25 @@ class ManagementFaults {
     Duration delay{0};
   };
 
+  explicit ManagementFaults(Tracer& tracer) : tracer_(tracer) {}
+
   void add(const ManagementRule& rule) { entries_.push_back({rule}); }
   bool empty() const { return entries_.empty(); }
   std::uint64_t fired(std::size_t rule) const { return entries_.at(rule).fired; }
   std::uint64_t seen(std::size_t rule) const { return entries_.at(rule).seen; }
 
-  // One transmission that leaves `from` for `to` at `when`.
-  Fate on_transmission(bool tcp, std::size_t from, std::size_t to, Instant when) {
+  // One transmission that leaves `from`, which is `sender` in the trace, for `to` at `when`.
+  Fate on_transmission(bool tcp, std::size_t from, ComponentId sender, std::size_t to, Instant when) {
     Fate fate;
-    for (Entry& entry : entries_) {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      Entry& entry = entries_[i];
       const ManagementRule& rule = entry.rule;
       if (when < rule.after || rule.tcp.value_or(tcp) != tcp) continue;
       if (rule.from.value_or(from) != from || rule.to.value_or(to) != to) continue;
       if (!rule.selection.hits(++entry.seen)) continue;
       ++entry.fired;
+      tracer_.record(sender, TraceEvent::kManagementFault, to, static_cast<std::uint64_t>(to_ps(when)),
+                     static_cast<std::uint64_t>(rule.delay.count()), i);
       fate.is_lost |= rule.delay == Duration::zero();
       fate.delay += rule.delay;
     }
@@ -55,6 +62,7 @@ class ManagementFaults {
     std::uint64_t seen = 0;
     std::uint64_t fired = 0;
   };
+  Tracer& tracer_;
   std::vector<Entry> entries_;
 };
 

@@ -1,4 +1,5 @@
 // Waiting for files and for time.
+#include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -259,6 +260,15 @@ Kernel::Outcome Kernel::sys_wait_for_signal(Thread& thread) {
   if (!deadline) return Answer{error};
   if (now() >= *deadline) return Answer{-EAGAIN};
   return wait_for(thread, {}, *deadline, "sigwait");
+}
+
+// A handler for the one signal that programs cannot have.
+Kernel::Outcome Kernel::sys_handle_poke(Thread& thread) {
+  warn(thread.process(),
+       fmt::format("signal {} is the simulator's own; the program that handles it got EINVAL; other real-time signals "
+                   "can be handled",
+                   protocol::kPokeSignal));
+  return Answer{-EINVAL};
 }
 
 }  // namespace verbatim::supervisor

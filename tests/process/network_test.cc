@@ -48,9 +48,15 @@ std::string with_faults(const std::string& server, const std::string& client,
   for (const std::string& fault : faults) {
     request.options.insert(request.options.end(), {"--fault", R"({"network": "management", )" + fault + "}"});
   }
+  request.trace = true;
   const RunReport run = support::run(request);
   EXPECT_EQ(run.code, 0) << run.story();
   EXPECT_TRUE(run.report["warnings"].empty()) << run.report["warnings"];
+  std::uint64_t fired = 0, traced = 0;
+  for (const auto& fault : run.report.value("faults", nlohmann::json::array())) fired += fault["fired"].get<std::uint64_t>();
+  for (std::size_t at = 0; (at = run.trace.find("  management-fault  ", at)) != std::string::npos; ++at) ++traced;
+  EXPECT_EQ(traced, fired) << "each is a record";
+  request.trace = false;
   request.options.push_back("--call-by-call");
   EXPECT_EQ(support::run(request).digest(), run.digest());
   return run.output("client") + run.output("server");

@@ -1,4 +1,6 @@
 // The same program natively and in the simulator: the same output, the same end.
+#include <unistd.h>
+
 #include "tests/cli/command.h"
 #include "tests/process/programs.h"
 
@@ -72,7 +74,7 @@ TEST(Simulated, pokes_at_any_time_find_handlers_that_have_run) {
 
 // A poke that is pending where a program waits for signals is none of them, and ends no wait in their place.
 TEST(Simulated, pokes_at_any_time_end_no_wait_for_a_signal) {
-  for (const char* program : {"signal_between", "signal_waits", "select_sets"}) {
+  for (const char* program : {"signal_between", "signal_waits", "select_sets", "highest_signal"}) {
     support::RunRequest request;
     request.commands = {"server=" + path_of(program)};
     request.options = {"--poke-period", "20000"};
@@ -83,6 +85,24 @@ TEST(Simulated, pokes_at_any_time_end_no_wait_for_a_signal) {
       EXPECT_EQ(support::run(request).digest(), undisturbed.digest()) << program << ", " << period << " us";
     }
   }
+}
+
+// A name for each test of this machine: shared memory has the machine's names.
+TEST(TwoPrograms, of_one_host_share_memory_and_signals) {
+  const std::string name = "/verbatim-two-programs-" + std::to_string(::getpid());
+  const std::string first = path_of("two_programs " + name + " first"),
+                    second = path_of("two_programs " + name + " second");
+  const Finished native =
+      cli::run_command({"sh", "-c", "{ " + first + " & " + second + "; wait; } | sort"});
+  EXPECT_EQ(native.out, "first: \"memory\", 1 by name, 2 by descriptor\nsecond: 3\n") << native.err;
+  support::RunRequest request;
+  request.commands = {"server=" + first, "server=" + second};
+  const RunReport slices = support::run(request);
+  EXPECT_EQ(slices.code, 0) << slices.story();
+  EXPECT_EQ(slices.out, "server| first: \"memory\", 1 by name, 2 by descriptor\nserver.2| second: 3\n")
+      << slices.story();
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), slices.digest());
 }
 
 // What the simulator promises beyond what Linux does: the counter runs exactly at the stated frequency.
@@ -112,6 +132,7 @@ TEST(Simulated, refused_calls_are_named) {
       run.output("server"),
       "io_uring_setup: ENOSYS\ninotify_init1: ENOSYS\nshmget: ENOSYS\nfutex_waitv: ENOSYS\n"
       "FUTEX_WAIT_REQUEUE_PI: ENOSYS\nsend of urgent data: EOPNOTSUPP\n"
+      "handler of signal 63: EINVAL\n"
       "9999: ENOSYS\n511: ENOSYS\n"
       "9999 again: ENOSYS\nand on\n");
   std::vector<std::string> expected;
@@ -128,6 +149,9 @@ TEST(Simulated, refused_calls_are_named) {
       "lock "
       "with FUTEX_LOCK_PI, as the C library does");
   expect("urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
+  expect(
+      "signal 63 is the simulator's own; the program that handles it got EINVAL; other real-time signals can be "
+      "handled");
   for (const char* name : {"9999", "511"}) {
     expect("system call " + std::string(name) + " is not simulated; the program got ENOSYS");
   }

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <sstream>
+#include <vector>
 
 #include "tests/support/verbatim_run.h"
 #include "verbs_shim/protocol/system_calls.h"
@@ -80,10 +83,126 @@ std::string call_table() {
          with_errno(ENOSYS) + ".\n";
 }
 
+// What the process layer is for, and who shows it: programs of this folder or of tests/verbs, and tests by their names.
+struct Coverage {
+  std::string what, by;
+};
+const std::vector<Coverage> kCoverage = {
+    {"mutexes: kinds, priority inheritance", "mutex_kinds"},
+    {"conditions, rwlocks, barriers, semaphores, once", "threads rwlock_barrier"},
+    {"timed variants", "timed_locks rwlock_barrier"},
+    {"robust and process-shared ones", "robust_mutex robust_death shared_locks shared_semaphores"},
+    {"thread-local storage", "thread_storage"},
+    {"cancellation, inside blocking verbs calls too",
+     "cancel_points thread_signals cancelled Semantics.threads_that_wait_for_events_can_be_cancelled"},
+    {"raw futex", "raw_futex"},
+    {"C++ and Python runtimes",
+     "cxx_runtime Network.an_interpreter_repeats_itself_in_both_modes Shell.python_with_processes_of_its_own"},
+    {"fork", "fork_memory fork_exit_codes fork_from_thread many_children orphan"},
+    {"vfork", "vfork_exec"},
+    {"posix_spawn", "spawn spawn_errors"},
+    {"exec, also `env -i`", "exec_programs exec_errors exec_from_thread exec_signal_state exec_descriptors"},
+    {"wait", "wait_options fork_exit_codes stop_continue"},
+    {"daemons, sessions, process groups", "daemon_process session signal_group"},
+    {"pipes and named pipes", "pipe_basic pipe_capacity pipe_signal pipe_threads named_pipe"},
+    {"socketpairs, AF_UNIX", "socketpair_kinds unix_stream unix_datagram unix_processes unix_credentials"},
+    {"descriptors in messages", "pass_descriptors pass_files pass_memory"},
+    {"shared memory and memfds between programs", "shared_memory pass_memory two_programs"},
+    {"flock and fcntl locks", "file_locks shared_files"},
+    {"signals between programs", "signal_between signal_child_ended queued_signals signal_thread two_programs"},
+    {"alarm, setitimer, timer_create", "interval_timers posix_timers timer_threads"},
+    {"timerfd, eventfd, signalfd", "timerfd_modes eventfd_modes signalfd_modes"},
+    {"EINTR and SA_RESTART", "interval_timers pipe_signal signal_waits highest_signal interrupted"},
+    {"sigaltstack", "signal_stack"},
+    {"wrong addresses", "bad_addresses"},
+    {"TCP, IPv4 and IPv6, dual-stack listeners",
+     "tcp_ipv6 dual_stack Sockets.two_programs_say_the_same_natively_and_simulated"},
+    {"UDP", "udp_basic udp_messages"},
+    {"backlog", "tcp_backlog"},
+    {"half-close", "tcp_half_close"},
+    {"non-blocking connect", "connect_nonblocking"},
+    {"urgent data: refused", "Simulated.refused_calls_are_named"},
+    {"SO_*, TCP_*", "tcp_options"},
+    {"sendmsg, recvmsg, sendmmsg, recvmmsg", "udp_messages socketpair_kinds pass_files"},
+    {"sendfile", "sendfile_kinds"},
+    {"`FILE*` on sockets", "stdio_socket tcp_file"},
+    {"select, poll, ppoll", "select_sets server"},
+    {"epoll, edge and level", "epoll_edges epoll_mixed"},
+    {"all of these with verbs descriptors",
+     "event_mix Semantics.events_are_waited_for_among_other_descriptors"},
+    {"getaddrinfo, getifaddrs", "addresses Sockets.names_and_addresses_resolve"},
+    {"route netlink", "Network.ip_shows_the_hosts_own_addresses Network.ip_shows_the_route_to_the_other_hosts"},
+    {"latency and bandwidth of the management network",
+     "Network.a_datagram_takes_the_latency_and_its_bytes Sockets.distance_takes_time "
+     "Shell.iperf3_measures_the_management_network"},
+    {"its losses and delays",
+     "Network.lost_datagrams_are_gone_and_late_ones_are_overtaken "
+     "Network.lost_segments_come_after_the_retransmission_timeout Network.a_host_that_nothing_reaches_is_given_up"},
+    {"/sys/class/infiniband with counters",
+     "Tree.ls_lists_adapters_and_their_devices Tree.cat_shows_the_attributes_of_a_port "
+     "Tree.port_counters_are_the_packets_of_the_run"},
+    {"/dev/infiniband, /sys/class/net", "Tree.ls_lists_adapters_and_their_devices proc_machine"},
+    {"/proc/cpuinfo, /proc/stat, boot_id", "proc_machine clocks"},
+    {"/proc of processes", "proc_self Tree.ps_shows_the_processes_of_the_host"},
+    {"hostname, /etc/hosts", "identity addresses"},
+    {"times, getrusage", "cpu_times"},
+    {"sched_getaffinity, CPU counts", "proc_machine"},
+    {"order of folders", "folder_order Simulated.folders_are_told_in_order"},
+    {"refusals by name; `--strict=warn`", "Simulated.refused_calls_are_named Simulated.unknown_calls_can_be_let_through"},
+    {"what would break a simulator",
+     "hostile_descriptors hostile_output hostile_signals hostile_vdso "
+     "Debugger.holding_a_program_changes_nothing "
+     "Outcome.a_program_asleep_in_a_call_of_the_kernels_own_is_given_up_and_the_call_is_named"},
+};
+
+// Every test of every suite as "Suite.name".
+std::set<std::string> names_of_tests() {
+  std::set<std::string> names;
+  const std::regex test("TEST(?:_F|_P)?\\((\\w+),\\s*(\\w+)\\)");
+  for (const auto& entry : fs::recursive_directory_iterator(VERBATIM_SOURCE_DIR "/tests")) {
+    if (entry.path().extension() != ".cc") continue;
+    const std::string text = support::text_of_file(entry.path());
+    for (std::sregex_iterator match(text.begin(), text.end(), test), end; match != end; ++match) {
+      names.insert((*match)[1].str() + "." + (*match)[2].str());
+    }
+  }
+  return names;
+}
+
+bool is_program(const std::string& name) {
+  for (const char* const place : {"process/programs/", "process/", "verbs/"}) {
+    for (const char* const kind : {".c", ".cc"}) {
+      if (fs::exists(VERBATIM_SOURCE_DIR "/tests/" + std::string(place) + name + kind)) return true;
+    }
+  }
+  return false;
+}
+
+std::string coverage_table() {
+  std::string table = "| what | shown by |\n|---|---|\n";
+  for (const Coverage& row : kCoverage) {
+    std::istringstream names(row.by);
+    std::string cell;
+    for (std::string name; names >> name;) cell += (cell.empty() ? "`" : ", `") + name + "`";
+    table += "| " + row.what + " | " + cell + " |\n";
+  }
+  return table;
+}
+
+TEST(Tables, name_programs_and_tests_that_are_there) {
+  const std::set<std::string> tests = names_of_tests();
+  for (const Coverage& row : kCoverage) {
+    std::istringstream names(row.by);
+    for (std::string name; names >> name;) {
+      EXPECT_TRUE(is_program(name) || tests.contains(name)) << row.what << ": " << name;
+    }
+  }
+}
+
 // VERBATIM_WRITE_TABLES=1 writes the file instead.
 TEST(Tables, are_true) {
   const std::string expected = "# Programs and system calls\n\nMade by `tables_test`, which checks it.\n\n" +
-                               program_table() + "\n" + call_table();
+                               coverage_table() + "\n" + program_table() + "\n" + call_table();
   if (std::getenv("VERBATIM_WRITE_TABLES") != nullptr) std::ofstream(kFolder + "TABLES.md") << expected;
   EXPECT_EQ(support::text_of_file(kFolder + "TABLES.md"), expected)
       << "VERBATIM_WRITE_TABLES=1 tables_test writes it";

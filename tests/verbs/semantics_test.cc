@@ -40,6 +40,27 @@ TEST(Semantics, threads_that_wait_for_events_can_be_cancelled) {
             "waiting: 1 1\nbefore they wait: 1 1\ncleaned: 4\nthe adapter goes on: 1\n");
 }
 
+// What each source does in turn, and the other waits find the same.
+TEST(Semantics, events_are_waited_for_among_other_descriptors) {
+  support::RunRequest request;
+  request.commands = {"server=" + support::quoted(EVENT_MIX_PROGRAM)};
+  const auto runs = equality::run_both(request);
+  equality::expect_equal(runs);
+  std::string expected = "at first: nothing\n  newly: nothing\n";
+  const std::pair<std::string, std::string> kSources[] = {{"completion", "completion async"},
+                                                          {"pipe", "pipe"},
+                                                          {"timer", "timer"},
+                                                          {"counter", "counter"},
+                                                          {"socket", "socket"}};
+  for (const auto& [first, all] : kSources) {
+    expected += "the first: " + first + "\nthen: " + all + "\n  newly: " + all + "\nstill: " + all +
+                "\n  newly: nothing\ntaken: nothing\n  newly: nothing\n";
+  }
+  const std::string everything = "completion async pipe timer counter socket\n";
+  EXPECT_EQ(runs.slices.output("server"),
+            expected + "everything: " + everything + "  newly: " + everything);
+}
+
 TEST(Semantics, every_case_is_as_the_table_says) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(CASES_PROGRAM)};

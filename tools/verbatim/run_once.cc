@@ -259,7 +259,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
     network.faults = [&simulation](supervisor::NetworkProtocol protocol, std::size_t from, std::size_t to,
                                    Instant when) {
       const auto fate = simulation.management_faults().on_transmission(
-          protocol == supervisor::NetworkProtocol::kTcp, from, to, when);
+          protocol == supervisor::NetworkProtocol::kTcp, from, simulation.host_component(from), to, when);
       return supervisor::NetworkFate{fate.is_lost, fate.delay};
     };
   }

@@ -165,13 +165,16 @@ long set_action(const long (&a)[6]) {
   if (a[3] != sizeof(std::uint64_t)) return -EINVAL;
   KernelSigaction wanted;
   if (a[1] != 0 && !read_program(a[1], wanted)) return -EFAULT;
+  const auto handler = a[1] != 0 ? reinterpret_cast<unsigned long>(wanted.handler) : 0;
+  if (a[0] == protocol::kPokeSignal && handler > reinterpret_cast<unsigned long>(SIG_IGN)) {
+    return exchange(Request::kSystemCall, SYS_rt_sigaction, a);
+  }
   if (KernelSigaction* mine = reserved_action(a[0])) {
     const KernelSigaction before = *mine;
     if (a[1] != 0) *mine = wanted;
     return write_if_asked(a[2], before) ? 0 : -EFAULT;
   }
   if (a[1] == 0 || a[0] < 1 || a[0] > 64) return native(SYS_rt_sigaction, a[0], a[1], a[2], a[3]);
-  const auto handler = reinterpret_cast<unsigned long>(wanted.handler);
   if (a[0] == SIGCHLD) region_header().silent_stops = (wanted.flags & SA_NOCLDSTOP) != 0 ? 1 : 0;
   region_header().dispositions[a[0]] =
       handler == reinterpret_cast<unsigned long>(SIG_DFL)   ? protocol::kSignalDefault
@@ -269,10 +272,14 @@ static void make_own(std::uint64_t set) {
 }
 
 // Handlers of the signals that are pending run while `mask` is the thread's. -EINTR. Linux takes a thread's own
-// signals first, and among them the least number: a poke comes after them all, and never ends the wait in their place.
+// signals first, and among them the least number: a poke comes after them all but the highest, for which it waits, and
+// never ends the wait in their place.
 long run_handlers(std::uint64_t mask) {
   ThreadSlot& slot = *my_slot;
-  make_own(pending_signals() & ~mask);
+  constexpr std::uint64_t kAfterPoke = ~(2 * signal_bit(protocol::kPokeSignal) - 1);
+  const std::uint64_t due = pending_signals() & ~mask;
+  if ((due & ~kAfterPoke) == 0) mask |= signal_bit(protocol::kPokeSignal);
+  make_own(due);
   const std::uint64_t context = slot.context_address, own = slot.signal_mask;
   const long result = native(SYS_rt_sigsuspend, &mask, sizeof mask);
   slot.context_address = context;

@@ -17,19 +17,23 @@ static void print(const char* what, const struct received* got) {
 }
 
 static int file_with(const char* text) {
-  char name[] = "/tmp/pass_files.XXXXXX";
-  const int fd = mkstemp(name);
-  EXPECT(fd >= 0 && unlink(name) == 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-  EXPECT(lseek(fd, 0, SEEK_SET) == 0);
+  const int fd = memfd_create("file", 0);
+  EXPECT(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && lseek(fd, 0, SEEK_SET) == 0);
   return fd;
 }
 
-// Another open file of the same inode: locked only when nobody else has the first one open and locked.
-static int lock_is_free(const char* path) {
+// The same file, opened once more: it can be locked when the other is not open any more.
+static int open_again(int fd) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   const int again = open(path, O_RDWR);
   EXPECT(again >= 0);
+  return again;
+}
+
+static int lock_is_free(int again) {
   const int free = flock(again, LOCK_EX | LOCK_NB) == 0;
-  EXPECT(close(again) == 0);
+  EXPECT(flock(again, LOCK_UN) == 0);
   return free;
 }
 
@@ -68,31 +72,29 @@ static void mix(void) {
 }
 
 static void find_no_room(void) {
-  char name[] = "/tmp/pass_files.XXXXXX";
-  const int file = mkstemp(name), other = open("/dev/zero", O_RDONLY);
-  EXPECT(flock(file, LOCK_EX) == 0 && !lock_is_free(name));
+  const int file = file_with(""), again = open_again(file), other = open("/dev/zero", O_RDONLY);
+  EXPECT(flock(file, LOCK_EX) == 0 && !lock_is_free(again));
   const int sent[] = {other, file};
   EXPECT(send_descriptors(pair[0], "two", sent, 2) == 3 && close(file) == 0);
-  EXPECT(!lock_is_free(name));
+  EXPECT(!lock_is_free(again));
   struct received got = receive_descriptors(pair[1], 63, 1, 0);
   print("room for one", &got);
-  EXPECT(close(got.fds[0]) == 0 && lock_is_free(name));
+  EXPECT(close(got.fds[0]) == 0 && lock_is_free(again));
   EXPECT(send_descriptors(pair[0], "one", &other, 1) == 3);
   got = receive_descriptors(pair[1], 63, 0, 0);
   print("room for none", &got);
   EXPECT(send_descriptors(pair[0], "read", &other, 1) == 4 && read(pair[1], got.text, 8) == 4);
-  EXPECT(close(other) == 0 && unlink(name) == 0);
+  EXPECT(close(other) == 0 && close(again) == 0);
 }
 
 // Open and locked while it is on its way, gone when the socket that has it is.
 static void never_received(void) {
-  char name[] = "/tmp/pass_files.XXXXXX";
-  const int file = mkstemp(name);
+  const int file = file_with(""), again = open_again(file);
   int ends[2];
   EXPECT(flock(file, LOCK_EX) == 0 && socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) == 0);
   EXPECT(send_descriptors(ends[0], "lost", &file, 1) == 4 && close(file) == 0 && close(ends[0]) == 0);
-  EXPECT(!lock_is_free(name));
-  EXPECT(close(ends[1]) == 0 && lock_is_free(name) && unlink(name) == 0);
+  EXPECT(!lock_is_free(again));
+  EXPECT(close(ends[1]) == 0 && lock_is_free(again) && close(again) == 0);
   printf("never received: closed\n");
 }
 
