@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -27,6 +28,16 @@ namespace {
 constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  // as Linux limits one call
 constexpr std::uint64_t kMaxVector = 1024;
 constexpr std::size_t kChunk = 1 << 20;  // bytes moved by one try of a read or write
+
+// A terminal or the maker of new ones. Who reads it sleeps in the machine's kernel, where virtual time does not go on.
+// /dev/tty is none: nobody has a controlling terminal, and Linux says so.
+bool is_terminal(const struct stat& status) {
+  if (!S_ISCHR(status.st_mode)) return false;
+  const unsigned kind = major(status.st_rdev);
+  constexpr unsigned kTty = 4, kOther = 5, kPseudoFirst = 136, kPseudoLast = 143;
+  return kind == kTty || (kind == kOther && minor(status.st_rdev) != 0) ||
+         (kind >= kPseudoFirst && kind <= kPseudoLast);
+}
 
 }  // namespace
 
@@ -379,7 +390,12 @@ Kernel::Outcome Kernel::sys_open(Thread& thread) {
   }
   const std::string native = process.native_path(at ? static_cast<int>(call.arguments[0]) : AT_FDCWD, *path);
   struct stat status;
-  if (stat(native.c_str(), &status) == 0 && S_ISFIFO(status.st_mode)) return open_fifo(thread, native, flags);
+  const bool exists = stat(native.c_str(), &status) == 0;
+  if (exists && S_ISFIFO(status.st_mode)) return open_fifo(thread, native, flags);
+  if (exists && is_terminal(status)) {
+    warn(process, fmt::format("terminals are not simulated; the program that opened {} got ENODEV", *path));
+    return Answer{-ENODEV};
+  }
   if (is_random_device(*path)) return install(process, std::make_shared<RandomFile>(process.random()), false);
   if (const Outcome opened = open_in_tree(thread, at ? call.arguments[0] : AT_FDCWD, *path, flags))
     return opened;

@@ -23,6 +23,14 @@ bool below(const std::string& path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
+// Files that would tell of the machine's own network.
+bool tells_of_sockets(const std::string& path) {
+  for (const char* const folder : {"/proc/net", "/proc/self/net", "/proc/thread-self/net"}) {
+    if (below(path, folder)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 // Also a real path that a virtual link leads to: then the tree is there and the node is not.
@@ -75,6 +83,10 @@ Kernel::Outcome Kernel::open_in_tree(Thread& thread, std::int64_t folder, const 
   Process& process = thread.process();
   const auto found = tree_path(thread, folder, path, (flags & O_NOFOLLOW) == 0);
   if (!found) return std::nullopt;
+  if (found->node == nullptr && tells_of_sockets(path)) {
+    warn(process, fmt::format("{} is not simulated; the program got ENOENT", path));
+    return Answer{-ENOENT};
+  }
   if (found->node == nullptr) {
     // Files of the process itself that the tree does not have: its own number means nothing to Linux.
     const bool own = path.starts_with("/proc/self/") || path.starts_with("/proc/thread-self/");

@@ -132,7 +132,8 @@ TEST(Simulated, refused_calls_are_named) {
       run.output("server"),
       "io_uring_setup: ENOSYS\ninotify_init1: ENOSYS\nshmget: ENOSYS\nfutex_waitv: ENOSYS\n"
       "FUTEX_WAIT_REQUEUE_PI: ENOSYS\nsend of urgent data: EOPNOTSUPP\n"
-      "handler of signal 63: EINVAL\n"
+      "handler of signal 63: EINVAL\nterminal: ENODEV\n"
+      "the machine's sockets: ENOENT\n"
       "9999: ENOSYS\n511: ENOSYS\n"
       "9999 again: ENOSYS\nand on\n");
   std::vector<std::string> expected;
@@ -152,6 +153,8 @@ TEST(Simulated, refused_calls_are_named) {
   expect(
       "signal 63 is the simulator's own; the program that handles it got EINVAL; other real-time signals can be "
       "handled");
+  expect("terminals are not simulated; the program that opened /dev/ptmx got ENODEV");
+  expect("/proc/net/tcp is not simulated; the program got ENOENT");
   for (const char* name : {"9999", "511"}) {
     expect("system call " + std::string(name) + " is not simulated; the program got ENOSYS");
   }
