@@ -1,7 +1,9 @@
 """multiprocessing in most of its forms, and programs whose output is read."""
 import multiprocessing
+import multiprocessing.reduction
 import os
 import random
+import socket
 import subprocess
 import time
 
@@ -19,6 +21,11 @@ def count(counter, rounds):
 def answer(connection):
     while (text := connection.recv()) is not None:
         connection.send(text[::-1])
+
+
+def receive_file(connection):
+    handle = multiprocessing.reduction.recv_handle(connection)
+    print("sent:", os.pread(handle, 9, 0), os.lseek(handle, 0, os.SEEK_CUR), flush=True)
 
 
 def main():
@@ -45,6 +52,16 @@ def main():
     print("pipe:", ours.recv())
     ours.send(None)
     worker.join()
+    file = os.memfd_create("file")
+    os.write(file, b"content")
+    worker = multiprocessing.Process(target=receive_file, args=(theirs,))
+    worker.start()
+    multiprocessing.reduction.send_handle(ours, file, worker.pid)
+    worker.join()
+    ends = socket.socketpair()
+    socket.send_fds(ends[0], [b"two"], [file, 1])
+    text, files, _, _ = socket.recv_fds(ends[1], 9, 2)
+    print("received:", text, len(files), os.pread(files[0], 9, 0))
     print(subprocess.run(["ip", "addr"], capture_output=True, text=True, check=True).stdout)
     print(subprocess.run(["ibv_devinfo"], capture_output=True, text=True, check=True).stdout)
     print(random.random(), hash("order"), time.time(), os.getpid(), sorted(os.environ))

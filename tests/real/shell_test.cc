@@ -54,6 +54,8 @@ TEST(Shell, python_with_processes_of_its_own) {
   const RunReport run = run_alike(python_processes());
   EXPECT_NE(run.output("server").find("pool: [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]\n"), std::string::npos);
   EXPECT_NE(run.output("server").find("counter: 300\n"), std::string::npos);
+  EXPECT_NE(run.output("server").find("sent: b'content' 7\nreceived: b'two' 2 b'content'\n"), std::string::npos)
+      << run.story();
   EXPECT_NE(run.output("server").find("inet 10.0.0.1/8"), std::string::npos);
   EXPECT_NE(run.output("server").find("state:\t\t\tPORT_ACTIVE (4)"), std::string::npos);
 }
