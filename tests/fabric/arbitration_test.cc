@@ -50,7 +50,7 @@ TEST(Arbitration, high_priority_gives_way_after_its_limit) {
   expected += "1 ";
   EXPECT_EQ(order({1, {{0, 1}}, {{1, 1}}}, 0b11, 96), expected + expected);
   EXPECT_EQ(order({0, {{0, 1}}, {{1, 1}}}, 0b11, 4), "0 1 0 1 ");
-  EXPECT_EQ(order({255, {{0, 1}}, {{1, 1}}}, 0b11, 1000).find('1'), std::string::npos);
+  EXPECT_EQ(order({255, {{0, 1}}, {{1, 1}}}, 0b11, 12'000).find('1'), std::string::npos) << "more than 255 x 4096 bytes";
 }
 
 TEST(Arbitration, a_pause_gives_high_priority_its_limit_again) {

@@ -119,6 +119,29 @@ TEST(AdapterCache, a_gather_waits_for_the_translations_of_all_its_pages) {
   EXPECT_EQ(gathered(16, 4090, 64) - gathered(0, 4090, 64), 2 * miss) << "two pages, one slot";
 }
 
+TEST(AdapterCache, as_many_translations_are_kept_as_there_are_entries) {
+  const auto gathers = [](std::uint32_t entries) {
+    PairOptions options = options_with(0, entries, 1);
+    Pair pair(options);
+    std::vector<std::int64_t> times;
+    for (const std::uint64_t offset : {0, 4096, 0}) {
+      pair.world.run_for(Duration{20'000'000} - Duration{pair.world.now_ps() % 20'000'000});  // the same phase of clocks
+      const std::int64_t posted = pair.world.now_ps();
+      pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWrite,
+                                           .sges = {pair.a.sge(offset, 64)},
+                                           .remote_va = Program::kBuffer,
+                                           .rkey = pair.b.mr.rkey});
+      pair.world.run();
+      times.push_back(pair.world.trace.all(TraceEvent::kPayloadGathered).back().time_ps - posted);
+    }
+    return times;
+  };
+  const auto one = gathers(1), two = gathers(2);
+  EXPECT_EQ(one[2], one[1]);
+  EXPECT_EQ(two[1], one[1]);
+  EXPECT_EQ(two[1] - two[2], dma_read(test_profile().pcie, 64));
+}
+
 TEST(AdapterCache, empty_pieces_of_a_gather_need_no_translation) {
   const auto gathered = [](std::vector<protocol::Sge> sges) {
     PairOptions options = options_with(0, 16, 1);

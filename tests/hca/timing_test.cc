@@ -218,6 +218,42 @@ TEST(TimingTest, the_gather_buffer_bounds_what_is_read_ahead) {
   }
 }
 
+// Of 8192 bytes there is room for two packets, of one byte less for one.
+TEST(TimingTest, a_packet_is_gathered_when_there_is_room_for_all_of_it) {
+  const auto between_packets = [](std::uint32_t buffer_bytes) {
+    PairOptions options;
+    options.world.profile.gather_buffer_bytes = buffer_bytes;
+    Pair pair(options);
+    pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWrite,
+                                         .sges = {pair.a.sge(0, 16384)},
+                                         .remote_va = Program::kBuffer,
+                                         .rkey = pair.b.mr.rkey});
+    pair.world.run();
+    const auto gathered = pair.world.trace.all(TraceEvent::kPayloadGathered);
+    return gathered.at(1).time_ps - gathered.at(0).time_ps;
+  };
+  EXPECT_EQ(between_packets(8191), between_packets(4096));
+  EXPECT_LT(between_packets(8192), between_packets(8191));
+}
+
+TEST(TimingTest, inside_a_message_every_nth_packet_asks_for_an_acknowledgement) {
+  PairOptions options;
+  options.world.profile.ack_every_packets = 3;
+  Pair pair(options);
+  std::vector<std::size_t> asking;
+  std::size_t packets = 0;
+  pair.world.to_server.keep = [&](ib::Packet& packet) {
+    if (++packets; packet.bth.ack_request) asking.push_back(packets);
+    return true;
+  };
+  pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWrite,
+                                       .sges = {pair.a.sge(0, 10 * 4096)},
+                                       .remote_va = Program::kBuffer,
+                                       .rkey = pair.b.mr.rkey});
+  pair.world.run();
+  EXPECT_EQ(asking, (std::vector<std::size_t>{3, 6, 9, 10}));
+}
+
 TEST(TimingTest, a_long_flow_runs_at_the_rate_of_the_wire) {
   PairOptions options;
   options.buffer_bytes = 4 << 20;

@@ -61,6 +61,35 @@ TEST(Semantics, events_are_waited_for_among_other_descriptors) {
             expected + "everything: " + everything + "  newly: " + everything);
 }
 
+// What topologies/profiles/cpu.json says, ns. Each measurement ends with a clock read.
+TEST(Semantics, calls_cost_what_the_profile_says) {
+  support::RunRequest request;
+  request.commands = {"server=" + support::quoted(COSTS_PROGRAM)};
+  const auto runs = equality::run_both(request);
+  equality::expect_equal(runs);
+  ASSERT_EQ(runs.slices.code, 0) << runs.slices.story();
+  constexpr double kClock = 25, kPostSend = 14.99, kSend = kPostSend + 45.11 + 21.07, kInlineLine = 10;
+  constexpr double kPostRecv = 15, kRecv = 15, kPollEmpty = 20, kPollEntry = 61.63, kArm = 30, kSystemCall = 200;
+  constexpr double kCounter = 10;
+  const std::map<std::string, double> expected = {
+      {"receive", kPostRecv + kRecv},
+      {"list of two receives", kPostRecv + 2 * kRecv},
+      {"100 empty polls", 100 * kPollEmpty},
+      {"4 sends", 4 * kSend},
+      {"poll of 4 completions", kPollEmpty + 4 * kPollEntry},
+      {"4 sends of inline data", 4 * (kSend + kInlineLine)},
+      {"4 refused sends", 4 * kPostSend},
+      {"arm", kArm},
+      {"system call", kSystemCall},
+      {"system call and counter", kSystemCall + kCounter}};
+  const auto seen = cases_of(runs.slices.output("server"));
+  EXPECT_EQ(seen.size(), expected.size());
+  for (const auto& [name, cost] : expected) {
+    ASSERT_TRUE(seen.contains(name)) << name;
+    EXPECT_NEAR(std::stod(seen.at(name)), cost + kClock, 0.99) << name << ", clocks show whole nanoseconds";
+  }
+}
+
 TEST(Semantics, every_case_is_as_the_table_says) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(CASES_PROGRAM)};

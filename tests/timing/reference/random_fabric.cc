@@ -16,6 +16,8 @@ class Generator {
     const auto switches = static_cast<std::uint32_t>(rng_.below(4));
     const auto adapters = static_cast<std::uint32_t>(switches == 0 ? 2 : 2 + rng_.below(4));
     large_ = rng_.chance(1, 10);
+    // On one grid of times everything meets everything in the same instant.
+    if (rng_.chance(1, 5)) grid_ = 250;
     for (std::uint32_t i = 0; i < switches + adapters; ++i) device(i < switches);
     if (switches == 0) link(0, 1);
     for (std::uint32_t i = 1; i < switches; ++i) link(static_cast<std::uint32_t>(rng_.below(i)), i);
@@ -35,6 +37,8 @@ class Generator {
  private:
   std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(rng_.below(bound)); }
 
+  std::int64_t on_grid(std::int64_t ps) const { return ps / grid_ * grid_; }
+
   void device(bool is_switch) {
     DeviceCase device;
     device.is_switch = is_switch;
@@ -42,7 +46,7 @@ class Generator {
     device.buffer_bytes = rng_.chance(1, 8) ? 131'072 : 66 * 64 + below(rng_.chance(1, 2) ? 640 : 16'384);
     device.vl15_buffer_bytes = rng_.chance(1, 4) ? 0 : 128 + below(rng_.chance(1, 2) ? 500 : 5'000);
     static constexpr std::uint64_t kClocks[] = {400'000'000, 300'000'000, 250'000'000, 700'000'000};
-    device.clock_hz = kClocks[below(4)];
+    device.clock_hz = grid_ > 1 ? kClocks[0] : kClocks[below(4)];
     device.cut_through_cycles = rng_.chance(1, 8) ? 0 : below(40);
     device.lookup_interval_cycles = 1 + (rng_.chance(1, 2) ? 0 : below(20));
     device.crossbar_speedup = rng_.chance(1, 2) ? 0 : 1 + below(2);
@@ -52,7 +56,7 @@ class Generator {
     }
     if (rng_.chance(1, 4)) device.lifetime_ps = 2'000 + below(rng_.chance(1, 2) ? 200'000 : 2'000'000);
     // Whole cycles: what ends then, ends when others become ready.
-    if (rng_.chance(2, 3) && device.clock_hz == 400'000'000) {
+    if ((grid_ > 1 || rng_.chance(2, 3)) && device.clock_hz == 400'000'000) {
       constexpr std::int64_t kPeriod = 2'500;
       device.head_lifetime_ps = (device.head_lifetime_ps + kPeriod - 1) / kPeriod * kPeriod;
       device.lifetime_ps = (device.lifetime_ps + kPeriod - 1) / kPeriod * kPeriod;
@@ -86,16 +90,16 @@ class Generator {
     link.device[1] = b;
     link.port[0] = ++used_[a];
     link.port[1] = ++used_[b];
-    link.rate = kRates[below(10)];
-    link.propagation_ps = rng_.chance(1, 8) ? 0 : below(60'000);
+    link.rate = grid_ > 1 ? Rate{250, 1} : kRates[below(10)];
+    link.propagation_ps = rng_.chance(1, 8) ? 0 : on_grid(below(60'000));
     link.bytes_before = rng_.chance(1, 2) ? 0 : below(9);
     link.bytes_after = rng_.chance(1, 2) ? 0 : below(13);
-    link.credit_bytes = rng_.chance(1, 2) ? 8 : 1 + below(16);
+    link.credit_bytes = rng_.chance(1, 2) ? 8 : 1 + below(rng_.chance(1, 3) ? 64 : 16);
     static constexpr std::int64_t kIntervals[] = {0, 0, 0, 50'000, 256'000, 1'000'000};
     link.credit_interval_ps = kIntervals[below(6)];
     // Often enough that refreshes meet data packets all the time, and shorter than nothing that goes in between.
-    const auto round = static_cast<std::int64_t>(link.rate.ps * 17 * 8 / link.rate.per_bytes);
-    if (rng_.chance(2, 3)) link.refresh_interval_ps = 4 * round + below(600'000);
+    const auto round = static_cast<std::int64_t>(link.rate.ps * 17 * link.credit_bytes / link.rate.per_bytes);
+    if (rng_.chance(2, 3)) link.refresh_interval_ps = on_grid(4 * round + below(rng_.chance(1, 2) ? 600'000 : 20'000));
     fabric_.links.push_back(link);
   }
 
@@ -115,7 +119,9 @@ class Generator {
     const std::uint32_t count = large_ ? 4 + below(16) : 4 + below(70);
     // One destination for many makes packets meet; short times between them make queues.
     const std::uint32_t favourite = first + below(adapters);
-    const std::uint32_t pace = rng_.chance(1, 2) ? 2'000 : 60'000;
+    // Long ones let lines fall idle for many refreshes.
+    const std::uint32_t pace = rng_.chance(1, 2) ? 2'000 : rng_.chance(3, 4) ? 60'000 : 2'000'000;
+    const std::uint32_t in_bursts = 1 + below(3);
     std::vector<std::int64_t> time(first + adapters, 0);
     const bool slow_receivers = rng_.chance(1, 2);
     const bool managed = rng_.chance(1, 3);
@@ -128,9 +134,11 @@ class Generator {
       packet.wire_bytes = 26 + payload;
       packet.level = below(16);
       packet.management = managed && rng_.chance(1, 3);
-      if (!rng_.chance(1, 4)) time[packet.from] += below(pace);
+      if (!rng_.chance(in_bursts, 4)) time[packet.from] += on_grid(below(pace));
       packet.send_ps = time[packet.from];
-      if (slow_receivers && rng_.chance(1, 3)) packet.keep_ps = below(rng_.chance(1, 2) ? 2'000'000 : 200'000);
+      if (slow_receivers && rng_.chance(1, 3)) {
+        packet.keep_ps = on_grid(below(rng_.chance(1, 2) ? 2'000'000 : 200'000));
+      }
       fabric_.packets.push_back(packet);
     }
     static_assert(26 + 4096 == kLargest);
@@ -140,6 +148,7 @@ class Generator {
   FabricCase fabric_;
   std::vector<std::uint32_t> used_;  // ports, by device
   bool large_ = false;
+  std::int64_t grid_ = 1;  // ps
 };
 
 }  // namespace
