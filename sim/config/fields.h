@@ -18,6 +18,8 @@
 
 namespace verbatim::config {
 
+inline constexpr std::int64_t kSecondPs = 1'000'000'000'000;  // the usual limit of a duration
+
 enum class Kind {
   kInteger,
   kBoolean,

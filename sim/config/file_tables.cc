@@ -6,8 +6,6 @@ namespace verbatim::config {
 
 namespace {
 
-constexpr std::int64_t kSecondPs = 1'000'000'000'000;
-
 Field for_people(std::string_view key, std::string_view doc) {
   return {.key = key, .kind = Kind::kIgnored, .doc = doc};
 }

@@ -11,8 +11,6 @@ using hca::Stage;
 using host::PcieProfile;
 using protocol::CallCosts;
 
-constexpr std::int64_t kSecondPs = 1'000'000'000'000;
-
 Field schema_row() {
   return {.key = "$schema", .kind = Kind::kIgnored, .doc = "the JSON Schema, for editors"};
 }

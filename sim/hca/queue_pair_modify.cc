@@ -12,7 +12,6 @@ using ib::QpState;
 namespace {
 
 constexpr std::uint32_t kLimit24 = 1u << 24;
-constexpr std::uint32_t kRemoteRights = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
 constexpr std::uint32_t kMigrated = 0;  // IBV_MIG_MIGRATED
 
 // Attributes of the half that an XRC queue pair does not have are no error, they are ignored, as the Linux
@@ -46,7 +45,7 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
   if (asks(ib::kQpPort) && to.port_num != 1) return EINVAL;
   if (asks(ib::kQpPkeyIndex) && to.pkey_index >= profile.pkey_table_length) return EINVAL;
   if (asks(ib::kQpAccessFlags) &&
-      (to.qp_access_flags & ~(kRemoteRights | ib::kLocalWrite | ib::kMwBind)) != 0) {
+      (to.qp_access_flags & ~(ib::kRemoteRights | ib::kLocalWrite | ib::kMwBind)) != 0) {
     return EINVAL;
   }
   if (asks(ib::kQpAv)) {

@@ -15,12 +15,6 @@ namespace verbatim::hca {
 using ib::NakCode;
 using ib::WcStatus;
 
-namespace {
-
-constexpr std::uint32_t kRemoteRights = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
-
-}  // namespace
-
 Responder::Step Responder::execute_read(Request& request) {
   const ib::Packet& packet = request.packet;
   // IBA 9.7.2: the response takes the PSNs from the request's on.
@@ -51,7 +45,7 @@ bool Responder::invalidate(std::uint32_t rkey) {
   MemoryRegion* region = qp_.adapter.keys.find(rkey);
   if (region == nullptr || region->context != &qp_.memory_owner() || region->pd != qp_.memory_pd())
     return false;
-  if ((region->access & kRemoteRights) == 0 || region->is_invalidated) return false;
+  if ((region->access & ib::kRemoteRights) == 0 || region->is_invalidated) return false;
   region->is_invalidated = true;
   return true;
 }

@@ -57,6 +57,7 @@ enum AccessFlags : std::uint32_t {
   kRelaxedOrdering = 1u << 20,
   kOptionalAccess = 0x3ffu << 20,  // hints that an adapter may ignore
 };
+inline constexpr std::uint32_t kRemoteRights = kRemoteWrite | kRemoteRead | kRemoteAtomic;
 
 enum class WcStatus : std::uint8_t {
   kSuccess,

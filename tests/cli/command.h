@@ -12,6 +12,8 @@
 
 namespace verbatim::cli {
 
+inline const char kTopology[] = "topologies/two_hosts.json";
+
 struct Finished {
   int code = -1;  // exit code; 128 + signal when one ended it
   std::string out, err;

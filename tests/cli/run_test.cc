@@ -10,8 +10,6 @@ namespace {
 
 using config::Folder;
 
-const char kTopology[] = "topologies/two_hosts.json";
-
 nlohmann::json run_json(const std::string& folder) {
   config::Diagnostics diagnostics;
   return nlohmann::json::parse(config::read_file(folder + "/run.json", diagnostics).value_or("null"));

@@ -5,8 +5,6 @@
 namespace verbatim::cli {
 namespace {
 
-const char kTopology[] = "topologies/two_hosts.json";
-
 TEST(RunUsage, no_or_wrong_arguments) {
   EXPECT_EQ(verbatim({"run"}).code, 2);
   EXPECT_EQ(verbatim({"run", "--topology", kTopology}).code, 2);

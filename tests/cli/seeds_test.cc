@@ -10,7 +10,6 @@
 namespace verbatim::cli {
 namespace {
 
-const char kTopology[] = "topologies/two_hosts.json";
 // Fails when the seed's first random byte is divisible by four.
 const char kSometimes[] =
     "client=/usr/bin/python3 -I -c 'import os, sys; sys.exit(3 * (os.urandom(1)[0] % 4 == 0))'";

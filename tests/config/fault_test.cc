@@ -12,7 +12,7 @@ std::string scenario(const std::string& faults) {
          R"(", "programs": [{"host": "server", "command": "a"}], "faults": [)" + faults + "]}";
 }
 
-std::string findings(const std::string& faults) {
+std::string fault_findings(const std::string& faults) {
   Folder folder;
   Diagnostics diagnostics;
   const auto spec = load_scenario(folder.write("s.json", scenario(faults)), with_profiles(), diagnostics);
@@ -51,7 +51,7 @@ TEST(Fault, every_key_arrives) {
 
 TEST(Fault, all_findings_at_once) {
   EXPECT_EQ(
-      findings(R"({"action": "loose", "from": "client"},
+      fault_findings(R"({"action": "loose", "from": "client"},
                         {"action": "drop", "from": "clint"},
                         {"action": "drop", "from": "client", "opcode": "Send only"},
                         {"action": "drop", "from": "client", "nth": 0, "count": -1},
@@ -82,7 +82,7 @@ TEST(Fault, all_findings_at_once) {
 
 TEST(Fault, findings_of_links) {
   EXPECT_EQ(
-      findings(R"({"action": "link_down", "at": "1 us"},
+      fault_findings(R"({"action": "link_down", "at": "1 us"},
                         {"action": "link_down", "link": "leaf0:7", "at": "2 us", "until": "2 us"},
                         {"action": "link_down", "link": "client", "from": "client", "nth": 2})"),
       "/faults/0: the key \"link\" is missing; name one of the link's ends\n"
@@ -111,7 +111,7 @@ TEST(Fault, of_the_management_network_names_hosts) {
 
 TEST(Fault, findings_of_the_management_network) {
   EXPECT_EQ(
-      findings(R"({"action": "corrupt", "network": "management"},
+      fault_findings(R"({"action": "corrupt", "network": "management"},
                         {"action": "drop", "network": "management", "from": "leaf0:1", "to": "serve"},
                         {"action": "delay", "network": "management", "opcode": "Send Only"},
                         {"action": "drop", "from": "client", "protocol": "udp"})"),

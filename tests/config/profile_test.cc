@@ -8,7 +8,7 @@
 namespace verbatim::config {
 namespace {
 
-std::string findings(const std::string& text) {
+std::string profile_findings(const std::string& text) {
   Folder folder;
   Diagnostics diagnostics;
   check_file(folder.write("p.json", text), {}, diagnostics);
@@ -99,7 +99,7 @@ TEST(Profile, values_arrive_in_base_units) {
 
 TEST(Profile, findings) {
   EXPECT_EQ(
-      findings(R"({"profile": "hca", "name": "x", "pcie": {"lanes": 3, "mps": 1}, "virtual_lanes": 16,
+      profile_findings(R"({"profile": "hca", "name": "x", "pcie": {"lanes": 3, "mps": 1}, "virtual_lanes": 16,
                          "receive_buffer": "4 KiB", "max_mtu": {"value": 6, "source": 7, "unit": "x"}, "max_qp": {}})"),
       "/pcie/lanes: 3 is not allowed here; allowed are 1, 2, 4, 8, 16\n"
       "/pcie/mps: unknown key; a PCI Express connection has the keys generation, lanes, max_payload_bytes, "
@@ -112,14 +112,14 @@ TEST(Profile, findings) {
       "/max_mtu/unit: unknown key; a value with its source has the keys value and source\n"
       "/max_mtu/value: 6 is out of range; allowed is 1 to 5\n"
       "/max_qp: the key \"value\" is missing; write {\"value\": …, \"source\": \"…\"}\n");
-  EXPECT_EQ(findings(R"({"profile": "gpu"})"),
+  EXPECT_EQ(profile_findings(R"({"profile": "gpu"})"),
             "this is neither a topology, a scenario nor a profile; a topology has \"hosts\" and \"links\", a "
             "scenario "
             "\"topology\" and \"programs\", a profile \"profile\": \"hca\", \"switch\" or \"cpu\"\n");
 }
 
 std::string switch_findings(const std::string& lanes, const std::string& arbitration) {
-  return findings(R"({"profile": "switch", "name": "x", "virtual_lanes": )" + lanes + R"(, "arbitration": )" +
+  return profile_findings(R"({"profile": "switch", "name": "x", "virtual_lanes": )" + lanes + R"(, "arbitration": )" +
                   arbitration + "}");
 }
 
@@ -172,7 +172,7 @@ TEST(Profile, every_lane_has_weight_in_an_arbitration_table) {
 // A loop that waits by polling must advance the clock, or it waits for ever at one instant.
 TEST(Profile, polling_cannot_be_free) {
   const std::string text =
-      findings(R"({"profile": "cpu", "name": "x", "call_costs": {"poll_empty": "0 s"}})");
+      profile_findings(R"({"profile": "cpu", "name": "x", "call_costs": {"poll_empty": "0 s"}})");
   EXPECT_NE(text.find("/call_costs/poll_empty: \"0 s\" is out of range; allowed is 1 ns to 1 s\n"),
             std::string::npos)
       << text;

@@ -10,7 +10,7 @@ std::string with(const std::string& programs, const std::string& more = "") {
          "]" + more + "}";
 }
 
-std::string findings(const std::string& text) {
+std::string scenario_findings(const std::string& text) {
   Folder folder;
   Diagnostics diagnostics;
   const auto spec = load_scenario(folder.write("s.json", text), with_profiles(), diagnostics);
@@ -63,9 +63,9 @@ TEST(Scenario, every_key_arrives) {
 }
 
 TEST(Scenario, findings_of_programs) {
-  EXPECT_EQ(findings(with("")),
+  EXPECT_EQ(scenario_findings(with("")),
             "/programs: there is no program; add at least one {\"host\": …, \"command\": …}\n");
-  EXPECT_EQ(findings(with(
+  EXPECT_EQ(scenario_findings(with(
                 R"({"host": "sever", "command": "a"}, {"host": "x.y", "command": ""}, {"command": "a | b"},
                              {"host": "client", "command": ["a", 7], "expect_exit": 256, "cwd": "nowhere"})")),
             "/programs/1/command: the command is empty; write it like \"ibv_rc_pingpong server\"\n"
@@ -81,7 +81,7 @@ TEST(Scenario, findings_of_programs) {
 }
 
 TEST(Scenario, findings_of_expectations) {
-  EXPECT_EQ(findings(with(R"({"host": "client", "command": "a", "expect_exit": "SIGFOO"})",
+  EXPECT_EQ(scenario_findings(with(R"({"host": "client", "command": "a", "expect_exit": "SIGFOO"})",
                           R"(, "seed": -1, "expect": {"outcome": "dead-lock", "digest": "XYZ"})")),
             "/programs/0/expect_exit: \"SIGFOO\" is neither an exit code nor a signal; write 0 to 255, or a "
             "name such as "

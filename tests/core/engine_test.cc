@@ -11,11 +11,10 @@
 #include <vector>
 
 #include "sim/core/rng.h"
+#include "tests/core/at.h"
 
 namespace verbatim {
 namespace {
-
-Instant at(std::int64_t ps) { return instant_from_ps(ps); }
 
 // Writes its name down when it fires.
 struct Probe {

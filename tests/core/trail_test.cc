@@ -6,11 +6,10 @@
 #include <string>
 
 #include "sim/core/trace.h"
+#include "tests/core/at.h"
 
 namespace verbatim {
 namespace {
-
-Instant at(std::int64_t ps) { return instant_from_ps(ps); }
 
 TrailPart part(const char* name, TrailKind kind = TrailKind::kWait) {
   return {ComponentId{1}, name, kind, 0};

@@ -1,6 +1,7 @@
 #include "tests/equality/both_modes.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace verbatim::equality {
 
@@ -40,6 +41,19 @@ BothModes run_both(support::RunRequest request) {
 
 BothModes run_both(const std::string& scenario) {
   return run_both(support::RunRequest{.scenario = scenario});
+}
+
+std::vector<std::string> shipped_scenarios() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(VERBATIM_SOURCE_DIR "/scenarios")) {
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string path_of_scenario(const std::string& name) {
+  return VERBATIM_SOURCE_DIR "/scenarios/" + name + ".json";
 }
 
 void expect_equal(const BothModes& runs) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tests/support/verbatim_run.h"
 
@@ -15,6 +16,10 @@ struct BothModes {
 BothModes run_both(support::RunRequest request);
 // A scenario file instead of a topology and commands.
 BothModes run_both(const std::string& scenario);
+
+// The scenarios that the project ships, by name.
+std::vector<std::string> shipped_scenarios();
+std::string path_of_scenario(const std::string& name);
 
 // Fails the test when the modes differ in trace, output, digest or anything that run.json promises, or when
 // the run did not end as expected: exit code 0, and exact.

@@ -1,10 +1,17 @@
-// The longer runs of perftest: in slices and call by call, the same bytes.
+// The scenarios as they are, and the longer runs of perftest: in slices and call by call, the same bytes.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"
 
 namespace verbatim::equality {
 namespace {
+
+class ScenarioEqualitySweep : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ScenarioEqualitySweep, slices_and_call_by_call) { expect_equal(run_both(path_of_scenario(GetParam()))); }
+
+INSTANTIATE_TEST_SUITE_P(OfTheProject, ScenarioEqualitySweep, ::testing::ValuesIn(shipped_scenarios()),
+                         [](const auto& info) { return info.param; });
 
 class PerftestEqualitySweep : public ::testing::TestWithParam<std::string> {};
 

@@ -2,32 +2,37 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
+#include <fstream>
+#include <regex>
 
 #include "tests/equality/both_modes.h"
 
 namespace verbatim::equality {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::vector<std::string> scenarios() {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(VERBATIM_SOURCE_DIR "/scenarios")) {
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 class ScenarioEquality : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(ScenarioEquality, slices_and_call_by_call) {
-  expect_equal(run_both(std::string(VERBATIM_SOURCE_DIR "/scenarios/") + GetParam() + ".json"));
+// Its programs exchange at most 100 messages, unless faults are about later ones; program_equality_sweep has it whole.
+std::string shortened(const std::string& name, const std::string& folder) {
+  nlohmann::json scenario = nlohmann::json::parse(support::text_of_file(path_of_scenario(name)));
+  if (scenario.contains("faults")) return path_of_scenario(name);
+  scenario["topology"] = VERBATIM_SOURCE_DIR "/scenarios/" + scenario["topology"].get<std::string>();
+  for (nlohmann::json& program : scenario["programs"]) {
+    const std::string command = program["command"];
+    const std::string without_count = std::regex_replace(command, std::regex(" -n [0-9]+"), "");
+    program["command"] = std::regex_replace(without_count, std::regex("^ibv?_[a-z_]+"), "$& -n 100");
+  }
+  const std::string path = folder + "/" + name + ".json";
+  std::ofstream(path) << scenario;
+  return path;
 }
 
-INSTANTIATE_TEST_SUITE_P(OfTheProject, ScenarioEquality, ::testing::ValuesIn(scenarios()),
+TEST_P(ScenarioEquality, slices_and_call_by_call) {
+  const support::TemporaryFolder folder;
+  expect_equal(run_both(shortened(GetParam(), folder.path())));
+}
+
+INSTANTIATE_TEST_SUITE_P(OfTheProject, ScenarioEquality, ::testing::ValuesIn(shipped_scenarios()),
                          [](const auto& info) { return info.param; });
 
 // Both ends run the same command; the client's has the server's name behind it.

@@ -12,14 +12,13 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/port.h"
 #include "sim/fabric/switch.h"
+#include "tests/core/at.h"
 
 namespace verbatim::fabric {
 
 inline constexpr ByteTime kEdr4x{80, 1};
 inline constexpr ByteTime kFdr4x{440, 3};
 inline constexpr ByteTime kQdr4x{250, 1};
-
-inline Instant at(std::int64_t ps) { return instant_from_ps(ps); }
 
 // A middle packet of an RC SEND: 26 bytes of headers and CRCs around the payload.
 inline ib::PacketPtr make_packet(std::uint16_t lid, std::uint32_t payload, std::uint32_t number = 0,

@@ -6,7 +6,6 @@
 namespace verbatim::faults {
 namespace {
 
-using fabric::at;
 using fabric::make_packet;
 
 // Two nodes and a cable of 1 ns, EDR 4x.

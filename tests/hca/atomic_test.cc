@@ -6,6 +6,7 @@
 
 #include "sim/core/rng.h"
 #include "tests/hca/many_pairs.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
@@ -14,8 +15,6 @@ using ib::AsyncEventType;
 using ib::Operation;
 using ib::QpState;
 using ib::WcStatus;
-
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
 
 std::uint64_t word(Pair::Side& side, std::uint64_t offset) {
   std::uint64_t value = 0;

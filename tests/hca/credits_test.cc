@@ -5,15 +5,13 @@
 #include "sim/core/rng.h"
 #include "sim/hca/end_to_end_credits.h"
 #include "sim/ib/aeth.h"
-#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
 
 using hca::EndToEndCredits;
 using ib::WcStatus;
-
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
 
 ib::Aeth grant(std::uint32_t msn, std::uint32_t receives) {
   return {ib::ack_syndrome(ib::credit_code(receives)), msn & ib::kSerialMask};

@@ -2,15 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "sim/ib/wire.h"
-#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
 
 using ib::QpState;
 using ib::WcStatus;
-
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
 
 constexpr std::uint32_t kQkey = 0x11111111;
 

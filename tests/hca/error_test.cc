@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/ib/aeth.h"
-#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
@@ -10,8 +10,6 @@ namespace {
 using ib::AsyncEventType;
 using ib::QpState;
 using ib::WcStatus;
-
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
 
 bool has_event(const Program& program, AsyncEventType type) {
   for (const auto& event : program.async_events) {

@@ -80,7 +80,9 @@ TEST(MulticastTest, every_member_gets_a_copy_and_nobody_else) {
   for (unsigned joined = 0; joined < 16; ++joined) {
     Group group;
     for (std::size_t i = 0; i < 4; ++i) {
-      if ((joined >> i & 1) != 0) EXPECT_EQ(group.attach(i), 0);
+      if ((joined >> i & 1) != 0) {
+        EXPECT_EQ(group.attach(i), 0);
+      }
     }
     group.send();
     for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(group.received(i), joined >> i & 1) << joined << " " << i;

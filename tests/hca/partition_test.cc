@@ -3,14 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
 
 using ib::WcStatus;
-
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
 
 constexpr std::uint16_t kFull = 0x8001, kLimited = 0x0001, kOther = 0x8002, kInvalid = 0x8000;
 

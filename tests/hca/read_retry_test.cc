@@ -5,36 +5,13 @@
 #include <map>
 
 #include "sim/core/rng.h"
-#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
 
 using ib::Operation;
 using ib::WcStatus;
-
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
-
-PairOptions small_mtu() {
-  PairOptions options;
-  options.path.mtu = 1;
-  return options;
-}
-
-SendRequest read_from(const Pair& pair, std::uint64_t offset, std::uint32_t length, std::uint64_t to = 0) {
-  return {.wr_id = 4,
-          .opcode = WqeOpcode::kRdmaRead,
-          .sges = {pair.a.sge(to, length)},
-          .remote_va = Program::kBuffer + offset,
-          .rkey = pair.b.mr.rkey};
-}
-
-// Loses packets of one direction by their number among all that come that way.
-std::function<bool(ib::Packet&)> lose(std::vector<std::uint32_t> which) {
-  return [which, n = 0u](ib::Packet&) mutable {
-    return std::find(which.begin(), which.end(), n++) == which.end();
-  };
-}
 
 std::vector<ib::Packet> read_requests(Pair& pair, std::function<bool(ib::Packet&)> keep = {}) {
   std::vector<ib::Packet> requests;

@@ -1,7 +1,7 @@
 // RC RDMA READ: placement, the limit of outstanding READs, order, fences, rights, timing.
 #include <gtest/gtest.h>
 
-#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
@@ -10,22 +10,6 @@ using ib::AsyncEventType;
 using ib::Operation;
 using ib::QpState;
 using ib::WcStatus;
-
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
-
-SendRequest read_from(const Pair& pair, std::uint64_t offset, std::uint32_t length, std::uint64_t to = 0) {
-  return {.wr_id = 4,
-          .opcode = WqeOpcode::kRdmaRead,
-          .sges = {pair.a.sge(to, length)},
-          .remote_va = Program::kBuffer + offset,
-          .rkey = pair.b.mr.rkey};
-}
-
-PairOptions small_mtu() {
-  PairOptions options;
-  options.path.mtu = 1;
-  return options;
-}
 
 // Packets of one operation that arrived at an adapter, noted in passing.
 struct Seen {

@@ -3,7 +3,7 @@
 
 #include "sim/core/rng.h"
 #include "sim/ib/aeth.h"
-#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
@@ -11,7 +11,6 @@ namespace {
 using ib::QpState;
 using ib::WcStatus;
 
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
 bool is_ack(const ib::Packet& packet) { return packet.bth.opcode == ib::Opcode::kRcAcknowledge; }
 
 std::vector<std::int64_t> transmissions(const World& world, std::uint32_t psn) {

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
@@ -12,11 +12,9 @@ using ib::AsyncEventType;
 using ib::QpState;
 using ib::WcStatus;
 
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
-
 // `count` connections whose server ends share one receive queue.
 struct Shared {
-  explicit Shared(std::uint32_t count, PathOptions given = small_mtu(), ib::QpType type = ib::QpType::kRc)
+  explicit Shared(std::uint32_t count, PathOptions given = small_mtu_path(), ib::QpType type = ib::QpType::kRc)
       : path(given), client(world, *world.client), server(world, *world.server) {
     constexpr std::uint32_t kAccess = ib::kLocalWrite | ib::kRemoteWrite;
     client_mr = client.reg_mr(Program::kBuffer, 1 << 20, kAccess);
@@ -37,7 +35,7 @@ struct Shared {
     EXPECT_EQ(server.to_rtr(to[i], 1, from[i].made.number, path), 0);
     EXPECT_EQ(client.to_rts(from[i], path) + server.to_rts(to[i], path), 0);
   }
-  static PathOptions small_mtu() {
+  static PathOptions small_mtu_path() {
     PathOptions path;
     path.mtu = 1;
     path.min_rnr_timer = 1;

@@ -1,15 +1,13 @@
 // Unreliable connections: what is placed, when a request completes, and what is dropped without a word.
 #include <gtest/gtest.h>
 
-#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
 
 using ib::QpState;
 using ib::WcStatus;
-
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
 
 PairOptions unreliable() {
   PairOptions options;
@@ -20,19 +18,6 @@ PairOptions unreliable() {
 
 SendRequest send(const Pair& pair, std::uint32_t length, std::uint64_t wr_id = 3) {
   return {.wr_id = wr_id, .sges = {pair.a.sge(0, length)}};
-}
-SendRequest write_to(const Pair& pair, std::uint64_t offset, std::uint32_t length) {
-  SendRequest request = send(pair, length);
-  request.opcode = WqeOpcode::kRdmaWrite;
-  request.remote_va = Program::kBuffer + offset;
-  request.rkey = pair.b.mr.rkey;
-  return request;
-}
-
-std::function<bool(ib::Packet&)> lose(std::vector<std::uint32_t> which) {
-  return [which, n = 0u](ib::Packet&) mutable {
-    return std::find(which.begin(), which.end(), n++) == which.end();
-  };
 }
 
 TEST(UnreliableTest, sends_and_writes_of_all_sizes_arrive_and_nothing_is_answered) {

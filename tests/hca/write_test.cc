@@ -1,7 +1,7 @@
 // RC RDMA WRITE, with and without immediate: placement, rights, ranges.
 #include <gtest/gtest.h>
 
-#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
@@ -9,16 +9,6 @@ namespace {
 using ib::AsyncEventType;
 using ib::QpState;
 using ib::WcStatus;
-
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
-
-SendRequest write_to(const Pair& pair, std::uint64_t offset, std::uint32_t length) {
-  return {.wr_id = 4,
-          .opcode = WqeOpcode::kRdmaWrite,
-          .sges = {pair.a.sge(0, length)},
-          .remote_va = Program::kBuffer + offset,
-          .rkey = pair.b.mr.rkey};
-}
 
 TEST(WriteTest, sizes_around_the_mtu_are_placed_without_a_receive) {
   for (const std::uint32_t length : {0u, 1u, 255u, 256u, 257u, 5000u}) {

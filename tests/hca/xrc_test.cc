@@ -2,7 +2,7 @@
 // whose memory they reach.
 #include <gtest/gtest.h>
 
-#include "tests/hca/driver.h"
+#include "tests/hca/requests.h"
 
 namespace verbatim::test {
 namespace {
@@ -13,8 +13,6 @@ using ib::WcStatus;
 
 constexpr std::uint32_t kAccess = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
 constexpr std::uint64_t kFile = 77;
-
-std::uint8_t code(WcStatus status) { return static_cast<std::uint8_t>(status); }
 
 // A program with a shared receive queue in the domain of kFile.
 struct Member {

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <regex>
 
 #include "tests/cli/command.h"
@@ -74,6 +76,20 @@ support::RunReport run_seed(const Pair& pair, const std::string& variant, const 
   request.commands = commands_of(pair, variant);
   request.trace = true;
   return support::run(request);
+}
+
+void expect_same_in_both_modes(const Pair& pair, std::int64_t first, std::int64_t last) {
+  if (!pair.fault.empty()) return;
+  for (const char* variant : {"buggy", "fixed"}) {
+    for (std::int64_t seed = first; seed <= last; ++seed) {
+      const support::RunReport slices = run_seed(pair, variant, "spec", seed);
+      if (slices.code != 0) continue;
+      const support::RunReport oracle = run_seed(pair, variant, "spec", seed, true);
+      EXPECT_EQ(slices.code, oracle.code) << oracle.story();
+      EXPECT_EQ(slices.trace, oracle.trace) << oracle.command;
+      EXPECT_EQ(slices.digest(), oracle.digest());
+    }
+  }
 }
 
 }  // namespace verbatim::litmus

@@ -25,6 +25,8 @@ TEST_P(LitmusSweep, a_seed_that_shows_the_bug_shows_it_a_hundred_times) {
   }
 }
 
+TEST_P(LitmusSweep, in_slices_and_call_by_call_the_same) { expect_same_in_both_modes(GetParam(), 2, 10); }
+
 INSTANTIATE_TEST_SUITE_P(Pairs, LitmusSweep, ::testing::ValuesIn(pairs()));
 
 }  // namespace

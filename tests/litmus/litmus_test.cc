@@ -36,21 +36,7 @@ TEST_P(Litmus, no_seed_breaks_the_repair) {
   EXPECT_EQ(fixed.code, 0);
 }
 
-// What a seed does with its freedom does not depend on how the programs are run. Call by call, a program that
-// polls through a timeout takes its time: where one may happen, nothing is compared.
-TEST_P(Litmus, in_slices_and_call_by_call_the_same) {
-  if (!GetParam().fault.empty()) return;
-  for (const char* variant : {"buggy", "fixed"}) {
-    for (std::int64_t seed = 1; seed <= 4; ++seed) {
-      const support::RunReport slices = run_seed(GetParam(), variant, "spec", seed);
-      if (slices.code != 0) continue;
-      const support::RunReport oracle = run_seed(GetParam(), variant, "spec", seed, true);
-      EXPECT_EQ(slices.code, oracle.code) << oracle.story();
-      EXPECT_EQ(slices.trace, oracle.trace) << oracle.command;
-      EXPECT_EQ(slices.digest(), oracle.digest());
-    }
-  }
-}
+TEST_P(Litmus, in_slices_and_call_by_call_the_same) { expect_same_in_both_modes(GetParam(), 1, 1); }
 
 INSTANTIATE_TEST_SUITE_P(Pairs, Litmus, ::testing::ValuesIn(pairs()));
 

@@ -32,4 +32,8 @@ Seeds run_seeds(const Pair& pair, const std::string& variant, const std::string&
 support::RunReport run_seed(const Pair& pair, const std::string& variant, const std::string& freedom,
                             std::int64_t seed, bool call_by_call = false);
 
+// What a seed does with its freedom does not depend on how the programs are run. Call by call, a program that polls
+// through a timeout takes its time: where one may happen, nothing is compared.
+void expect_same_in_both_modes(const Pair& pair, std::int64_t first, std::int64_t last);
+
 }  // namespace verbatim::litmus

@@ -30,7 +30,7 @@ void add(Recorder& recorder, std::int64_t time, std::uint64_t value, const std::
                      std::as_bytes(std::span(bytes)));
 }
 
-const ComponentTable& components() {
+const ComponentTable& one_host() {
   static const ComponentTable table({"host/server"});
   return table;
 }
@@ -53,7 +53,7 @@ TEST(Recorder, first_difference_is_named_with_both_sides) {
   const auto divergence = compare(a.fd(), b.fd());
   ASSERT_TRUE(divergence.has_value());
   EXPECT_EQ(divergence->index, 8'191u);
-  EXPECT_EQ(to_text(*divergence, components()),
+  EXPECT_EQ(to_text(*divergence, one_host()),
             "the runs differ first in record 8191:\n"
             "  first run:  0.008191 us  host/server  program-output  pid=7 fd=1 length=0\n"
             "  second run: 0.008191 us  host/server  program-output  pid=8 fd=1 length=0\n");
@@ -68,7 +68,7 @@ TEST(Recorder, differing_bytes_are_found_beyond_the_kept_head) {
   const auto divergence = compare(a.fd(), b.fd());
   ASSERT_TRUE(divergence.has_value());
   EXPECT_NE(
-      to_text(*divergence, components()).find("the records agree; the bytes that belong to them do not"),
+      to_text(*divergence, one_host()).find("the records agree; the bytes that belong to them do not"),
       std::string::npos);
 }
 
@@ -82,8 +82,8 @@ TEST(Recorder, a_shorter_run_diverges_at_its_end) {
   ASSERT_TRUE(divergence.has_value());
   EXPECT_EQ(divergence->index, 1u);
   EXPECT_FALSE(divergence->first.has_value());
-  EXPECT_NE(to_text(*divergence, components()).find("first run:  (this run had ended)"), std::string::npos);
-  EXPECT_NE(to_text(*divergence, components()).find("\"x\\x0a\""), std::string::npos);
+  EXPECT_NE(to_text(*divergence, one_host()).find("first run:  (this run had ended)"), std::string::npos);
+  EXPECT_NE(to_text(*divergence, one_host()).find("\"x\\x0a\""), std::string::npos);
 }
 
 TEST(Recorder, a_full_disk_is_noticed) {

@@ -54,70 +54,71 @@ TEST_P(TransportProgram, ends_well_in_both_modes_and_sends_what_it_must) {
 std::string name_of(const ::testing::TestParamInfo<Job>& info) { return info.param.name; }
 
 // ibv_*_pingpong: 4096 bytes (UD 2048) and path MTU 1024 unless said otherwise, as many messages each way as
-// iterations. ibv_srq_pingpong has a message under way on each of its 16 queue pairs.
+// iterations; with -r below them receives are posted again. ibv_srq_pingpong has a message under way on each of its
+// 16 queue pairs.
 INSTANTIATE_TEST_SUITE_P(
     PingPong, TransportProgram,
-    ::testing::Values(Job{"uc", "ibv_uc_pingpong", 2000, 4, 0},
-                      Job{"uc_events", "ibv_uc_pingpong -e -n 300", 600, 4, 0},
-                      Job{"uc_large", "ibv_uc_pingpong -s 65536 -n 100", 200, 64, 0},
-                      Job{"uc_odd", "ibv_uc_pingpong -m 256 -s 10001 -n 100", 200, 40, 0},
-                      Job{"uc_global", "ibv_uc_pingpong -g 0 -n 100", 200, 4, 0},
-                      Job{"ud", "ibv_ud_pingpong", 2000, 1, 0},
-                      Job{"ud_events", "ibv_ud_pingpong -e -n 300", 600, 1, 0},
-                      Job{"ud_small", "ibv_ud_pingpong -s 1 -n 500", 1000, 1, 0},
-                      Job{"ud_global", "ibv_ud_pingpong -g 0 -n 300", 600, 1, 0},
-                      Job{"srq", "ibv_srq_pingpong", 2000, 4, 1, 32},
-                      Job{"srq_events", "ibv_srq_pingpong -e -n 300", 600, 4, 1, 32},
-                      Job{"srq_four", "ibv_srq_pingpong -q 4 -s 10000 -n 100", 200, 10, 1, 8},
-                      Job{"srq_small", "ibv_srq_pingpong -m 4096 -s 1 -n 500", 1000, 1, 1, 32},
+    ::testing::Values(Job{"uc", "ibv_uc_pingpong -r 50 -n 150", 300, 4, 0},
+                      Job{"uc_events", "ibv_uc_pingpong -e -n 100", 200, 4, 0},
+                      Job{"uc_large", "ibv_uc_pingpong -s 65536 -n 20", 40, 64, 0},
+                      Job{"uc_odd", "ibv_uc_pingpong -m 256 -s 10001 -n 30", 60, 40, 0},
+                      Job{"uc_global", "ibv_uc_pingpong -g 0 -n 50", 100, 4, 0},
+                      Job{"ud", "ibv_ud_pingpong -r 50 -n 150", 300, 1, 0},
+                      Job{"ud_events", "ibv_ud_pingpong -e -n 100", 200, 1, 0},
+                      Job{"ud_small", "ibv_ud_pingpong -s 1 -n 100", 200, 1, 0},
+                      Job{"ud_global", "ibv_ud_pingpong -g 0 -n 50", 100, 1, 0},
+                      Job{"srq", "ibv_srq_pingpong -r 100 -n 300", 600, 4, 1, 32},
+                      Job{"srq_events", "ibv_srq_pingpong -e -n 100", 200, 4, 1, 32},
+                      Job{"srq_four", "ibv_srq_pingpong -q 4 -s 10000 -n 40", 80, 10, 1, 8},
+                      Job{"srq_small", "ibv_srq_pingpong -m 4096 -s 1 -n 100", 200, 1, 1, 32},
                       Job{"xsrq", "ibv_xsrq_pingpong", 10, 4, 1},
-                      Job{"xsrq_events", "ibv_xsrq_pingpong -e -n 200", 400, 4, 1},
-                      Job{"xsrq_large", "ibv_xsrq_pingpong -s 10000 -n 100", 200, 10, 1},
+                      Job{"xsrq_events", "ibv_xsrq_pingpong -e -n 100", 200, 4, 1},
+                      Job{"xsrq_large", "ibv_xsrq_pingpong -s 10000 -n 30", 60, 10, 1},
                       Job{"xsrq_global", "ibv_xsrq_pingpong -g 0 -n 50", 100, 4, 1}),
     name_of);
 
 // Path MTU 4096.
 INSTANTIATE_TEST_SUITE_P(
     Atomic, TransportProgram,
-    ::testing::Values(Job{"bw_compare_and_swap", "ib_atomic_bw -A CMP_AND_SWAP", 1000, 1, 1},
-                      Job{"bw_fetch_and_add", "ib_atomic_bw -A FETCH_AND_ADD", 1000, 1, 1},
-                      Job{"bw_four", "ib_atomic_bw -A FETCH_AND_ADD -q 4 -n 100", 400, 1, 1},
-                      Job{"lat_compare_and_swap", "ib_atomic_lat -A CMP_AND_SWAP", 1000, 1, 1},
-                      Job{"lat_fetch_and_add", "ib_atomic_lat -A FETCH_AND_ADD", 1000, 1, 1},
+    ::testing::Values(Job{"bw_compare_and_swap", "ib_atomic_bw -A CMP_AND_SWAP -n 300", 300, 1, 1},
+                      Job{"bw_fetch_and_add", "ib_atomic_bw -A FETCH_AND_ADD -n 300", 300, 1, 1},
+                      Job{"bw_four", "ib_atomic_bw -A FETCH_AND_ADD -q 4 -n 50", 200, 1, 1},
+                      Job{"lat_compare_and_swap", "ib_atomic_lat -A CMP_AND_SWAP -n 50", 50, 1, 1},
+                      Job{"lat_fetch_and_add", "ib_atomic_lat -A FETCH_AND_ADD -n 50", 50, 1, 1},
                       Job{"bw_xrc", "ib_atomic_bw -c XRC -n 100", 100, 1, 1}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     Unreliable, TransportProgram,
-    ::testing::Values(Job{"send_bw_uc", "ib_send_bw -c UC -n 300", 300, 16, 0},
-                      Job{"send_lat_uc", "ib_send_lat -c UC -n 200", 400, 1, 0},
-                      Job{"write_bw_uc", "ib_write_bw -c UC -n 300", 300, 16, 0},
-                      Job{"write_lat_uc", "ib_write_lat -c UC -s 8192 -n 100", 200, 2, 0},
-                      Job{"send_bw_uc_both_ways", "ib_send_bw -c UC -b -n 200", 400, 16, 0},
-                      Job{"send_bw_ud", "ib_send_bw -c UD -n 500", 500, 1, 0},
+    ::testing::Values(Job{"send_bw_uc", "ib_send_bw -c UC -n 150", 150, 16, 0},
+                      Job{"send_lat_uc", "ib_send_lat -c UC -n 40", 80, 1, 0},
+                      Job{"write_bw_uc", "ib_write_bw -c UC -n 100", 100, 16, 0},
+                      Job{"write_lat_uc", "ib_write_lat -c UC -s 8192 -n 40", 80, 2, 0},
+                      Job{"send_bw_uc_both_ways", "ib_send_bw -c UC -b -n 60", 120, 16, 0},
+                      Job{"send_bw_ud", "ib_send_bw -c UD -n 300", 300, 1, 0},
                       Job{"send_bw_ud_events", "ib_send_bw -c UD -e -n 300", 300, 1, 0},
-                      Job{"send_lat_ud", "ib_send_lat -c UD -n 200", 400, 1, 0},
-                      Job{"send_lat_ud_global", "ib_send_lat -c UD -x 0 -n 100", 200, 1, 0},
+                      Job{"send_lat_ud", "ib_send_lat -c UD -n 40", 80, 1, 0},
+                      Job{"send_lat_ud_global", "ib_send_lat -c UD -x 0 -n 40", 80, 1, 0},
                       Job{"send_bw_ud_shared", "ib_send_bw -c UD --use-srq -n 300", 300, 1, 0}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(SharedReceives, TransportProgram,
-                         ::testing::Values(Job{"send_bw", "ib_send_bw --use-srq -n 300", 300, 16, 1},
-                                           Job{"send_bw_four", "ib_send_bw --use-srq -q 4 -n 100 -s 4097",
-                                               400, 2, 1},
-                                           Job{"send_lat", "ib_send_lat --use-srq -n 200", 400, 1, 1}),
+                         ::testing::Values(Job{"send_bw", "ib_send_bw --use-srq -n 100", 100, 16, 1},
+                                           Job{"send_bw_four", "ib_send_bw --use-srq -q 4 -n 50 -s 4097",
+                                               200, 2, 1},
+                                           Job{"send_lat", "ib_send_lat --use-srq -n 40", 80, 1, 1}),
                          name_of);
 
 INSTANTIATE_TEST_SUITE_P(Xrc, TransportProgram,
-                         ::testing::Values(Job{"send_bw", "ib_send_bw -c XRC -n 300", 300, 16, 1},
-                                           Job{"send_bw_events", "ib_send_bw -c XRC -e -n 200", 200, 16, 1},
-                                           Job{"send_bw_two_both_ways", "ib_send_bw -c XRC -q 2 -b -n 100",
-                                               400, 16, 1},
-                                           Job{"send_lat", "ib_send_lat -c XRC -n 200", 400, 1, 1},
-                                           Job{"write_bw", "ib_write_bw -c XRC -n 300", 300, 16, 1},
-                                           Job{"write_lat", "ib_write_lat -c XRC -n 100", 200, 1, 1},
-                                           Job{"read_bw", "ib_read_bw -c XRC -n 200", 200, 1, 16},
-                                           Job{"read_lat", "ib_read_lat -c XRC -n 100", 100, 1, 1}),
+                         ::testing::Values(Job{"send_bw", "ib_send_bw -c XRC -n 100", 100, 16, 1},
+                                           Job{"send_bw_events", "ib_send_bw -c XRC -e -n 100", 100, 16, 1},
+                                           Job{"send_bw_two_both_ways", "ib_send_bw -c XRC -q 2 -b -n 30",
+                                               120, 16, 1},
+                                           Job{"send_lat", "ib_send_lat -c XRC -n 40", 80, 1, 1},
+                                           Job{"write_bw", "ib_write_bw -c XRC -n 100", 100, 16, 1},
+                                           Job{"write_lat", "ib_write_lat -c XRC -n 40", 80, 1, 1},
+                                           Job{"read_bw", "ib_read_bw -c XRC -n 60", 60, 1, 16},
+                                           Job{"read_lat", "ib_read_lat -c XRC -n 40", 40, 1, 1}),
                          name_of);
 
 }  // namespace

@@ -21,19 +21,19 @@ TEST_P(OverEthernet, ends_well_in_both_modes) {
       {.topology = "two_hosts_roce", .commands = {"server=" + command, "client=" + command + " server"}});
   expect_equal(runs);
   EXPECT_EQ(runs.slices.code, 0) << runs.slices.story();
-  EXPECT_GT(runs.slices.report["packets"], 50);
+  EXPECT_GE(runs.slices.report["packets"], 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, OverEthernet,
-                         ::testing::Values("ibv_rc_pingpong -g 0 -n 50", "ibv_rc_pingpong -g 1 -n 50 -e",
-                                           "ibv_uc_pingpong -g 0 -n 50", "ibv_ud_pingpong -g 0 -n 50",
-                                           "ibv_ud_pingpong -g 1 -n 50", "ibv_srq_pingpong -g 0 -n 50",
-                                           "ibv_xsrq_pingpong -g 0 -n 50", "ib_write_bw -x 0 -n 50",
-                                           "ib_write_lat -x 1 -n 50", "ib_read_bw -x 0 -n 50",
-                                           "ib_read_lat -x 0 -n 50", "ib_send_bw -x 0 -n 50",
-                                           "ib_send_lat -x 0 -n 50", "ib_send_lat -n 50",
-                                           "ib_send_lat -x 0 -n 50 -c UD", "ib_send_bw -x 1 -n 50 -c UC",
-                                           "ib_atomic_lat -x 0 -n 50", "ib_atomic_bw -x 0 -n 50"));
+                         ::testing::Values("ibv_rc_pingpong -g 0 -n 20", "ibv_rc_pingpong -g 1 -n 20 -e",
+                                           "ibv_uc_pingpong -g 0 -n 20", "ibv_ud_pingpong -g 0 -n 20",
+                                           "ibv_ud_pingpong -g 1 -n 20", "ibv_srq_pingpong -g 0 -n 20",
+                                           "ibv_xsrq_pingpong -g 0 -n 20", "ib_write_bw -x 0 -n 20",
+                                           "ib_write_lat -x 1 -n 20", "ib_read_bw -x 0 -n 20",
+                                           "ib_read_lat -x 0 -n 20", "ib_send_bw -x 0 -n 20",
+                                           "ib_send_lat -x 0 -n 20", "ib_send_lat -n 20",
+                                           "ib_send_lat -x 0 -n 20 -c UD", "ib_send_bw -x 1 -n 20 -c UC",
+                                           "ib_atomic_lat -x 0 -n 20", "ib_atomic_bw -x 0 -n 20"));
 
 // Formula: in a busy stretch a frame starts every (8 + 14 + 20 + 8 + 12 + 4096 + 4 + 4 + 12) bytes * 80 ps
 // after the one before: preamble, Ethernet, IPv4, UDP, BTH, payload, ICRC, check sequence, gap.
@@ -64,10 +64,10 @@ TEST(OverEthernetTest, several_pairs_at_once_cross_a_leaf_and_spine_fabric) {
   for (const char* topology : {"leaf_spine_16", "leaf_spine_16_roce"}) {
     const BothModes runs =
         run_both({.topology = topology,
-                  .commands = {"h0=ib_write_bw -x 0 -n 50", "h1=ibv_rc_pingpong -g 0 -n 50",
-                               "h2=ib_read_lat -x 0 -n 50", "h3=ib_send_lat -x 0 -n 50",
-                               "h12=ib_write_bw -x 0 -n 50 h0", "h13=ibv_rc_pingpong -g 0 -n 50 h1",
-                               "h14=ib_read_lat -x 0 -n 50 h2", "h15=ib_send_lat -x 0 -n 50 h3"}});
+                  .commands = {"h0=ib_write_bw -x 0 -n 10", "h1=ibv_rc_pingpong -g 0 -n 10",
+                               "h2=ib_read_lat -x 0 -n 10", "h3=ib_send_lat -x 0 -n 10",
+                               "h12=ib_write_bw -x 0 -n 10 h0", "h13=ibv_rc_pingpong -g 0 -n 10 h1",
+                               "h14=ib_read_lat -x 0 -n 10 h2", "h15=ib_send_lat -x 0 -n 10 h3"}});
     expect_equal(runs);
     EXPECT_EQ(runs.slices.code, 0) << runs.slices.story();
     // Host, leaf, spine, leaf, host.

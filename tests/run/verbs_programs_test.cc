@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
                           PingPong{"events", "-e", 2 * 4096 * 1000, 1000},
                           PingPong{"checked", "-c", 2 * 4096 * 1000, 1000},
                           PingPong{"large", "-n 100 -s 65536", 2 * 65536 * 100, 100},
-                          PingPong{"small_mtu_odd_size", "-m 256 -s 100001", 2 * 100001 * 1000, 1000},
+                          PingPong{"small_mtu_odd_size", "-n 100 -m 256 -s 100001", 2 * 100001 * 100, 100},
                           PingPong{"checked_odd_size", "-c -m 512 -n 200 -s 9999", 2 * 9999 * 200, 200},
                           PingPong{"events_checked", "-e -c -n 100", 2 * 4096 * 100, 100},
                           PingPong{"global_routing", "-g 0", 2 * 4096 * 1000, 1000})),

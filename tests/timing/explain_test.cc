@@ -145,9 +145,9 @@ TEST_P(ExplanationOf, perftest_adds_up_on_every_topology_in_both_modes_alike) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, ExplanationOf,
-                         testing::Values("ib_write_lat -n 20", "ib_send_bw -n 20 -s 5000",
-                                         "ib_read_lat -n 10 -s 20000", "ib_atomic_bw -n 20",
-                                         "ib_send_lat -n 10 -c UD", "ib_write_bw -n 20 -c UC"));
+                         testing::Values("ib_write_lat -n 5", "ib_send_bw -n 10 -s 5000",
+                                         "ib_read_lat -n 5 -s 20000", "ib_atomic_bw -n 10",
+                                         "ib_send_lat -n 5 -c UD", "ib_write_bw -n 10 -c UC"));
 
 TEST(Explanation, changes_no_digest) {
   RunRequest request{.commands = {"server=ib_write_lat -n 20", "client=ib_write_lat -n 20 server"}};

@@ -1,0 +1,44 @@
+// Requests between the two ends of a Pair, and what becomes of their packets.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "tests/hca/driver.h"
+
+namespace verbatim::test {
+
+inline std::uint8_t code(ib::WcStatus status) { return static_cast<std::uint8_t>(status); }
+
+// A path MTU of 256 bytes.
+inline PairOptions small_mtu() {
+  PairOptions options;
+  options.path.mtu = 1;
+  return options;
+}
+
+// a reads from b, or writes to it, `offset` bytes behind the beginning of b's buffer.
+inline SendRequest read_from(const Pair& pair, std::uint64_t offset, std::uint32_t length, std::uint64_t to = 0) {
+  return {.wr_id = 4,
+          .opcode = WqeOpcode::kRdmaRead,
+          .sges = {pair.a.sge(to, length)},
+          .remote_va = Program::kBuffer + offset,
+          .rkey = pair.b.mr.rkey};
+}
+inline SendRequest write_to(const Pair& pair, std::uint64_t offset, std::uint32_t length) {
+  return {.wr_id = 4,
+          .opcode = WqeOpcode::kRdmaWrite,
+          .sges = {pair.a.sge(0, length)},
+          .remote_va = Program::kBuffer + offset,
+          .rkey = pair.b.mr.rkey};
+}
+
+// Loses packets of one direction by their number among all that come that way.
+inline std::function<bool(ib::Packet&)> lose(std::vector<std::uint32_t> which) {
+  return [which, n = 0u](ib::Packet&) mutable {
+    return std::find(which.begin(), which.end(), n++) == which.end();
+  };
+}
+
+}  // namespace verbatim::test
