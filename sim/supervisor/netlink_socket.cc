@@ -3,10 +3,10 @@
 #include <arpa/inet.h>
 #include <linux/if.h>
 #include <linux/if_addr.h>
-#include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <net/if_arp.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -13,8 +13,6 @@ constexpr int kSynTries = 6;
 constexpr Duration kSynRetry{1'000'000'000'000};  // first retransmission of a SYN, doubled each time
 constexpr Duration kLeastTimeout{200'000'000'000}, kLongestTimeout{120'000'000'000'000};
 constexpr int kDataTries = 15;  // net.ipv4.tcp_retries2
-constexpr std::uint16_t kFirstEphemeral = 32768;
-constexpr std::uint16_t kLastEphemeral = 60999;
 constexpr std::size_t kSegmentOverhead = 66;  // Ethernet, IPv4 and TCP headers with timestamps
 }  // namespace
 
@@ -48,13 +46,9 @@ bool TcpNetwork::port_in_use(std::size_t host, const Binding& wanted, bool reuse
 }
 
 std::uint16_t TcpNetwork::ephemeral_port(std::size_t host) {
-  auto [it, fresh] = next_ephemeral_.try_emplace(host, kFirstEphemeral);
-  for (int tries = 0; tries <= kLastEphemeral - kFirstEphemeral; ++tries) {
-    const std::uint16_t port = it->second;
-    it->second = port == kLastEphemeral ? kFirstEphemeral : static_cast<std::uint16_t>(port + 1);
-    if (!port_in_use(host, {{IpAddress(), port}, false}, false)) return port;
-  }
-  return 0;
+  return ephemeral_.next(host, [&](std::uint16_t port) {
+    return port_in_use(host, {{IpAddress(), port}, false}, false);
+  });
 }
 
 TcpSocket* TcpNetwork::listener(std::size_t host, const Endpoint& destination) const {

@@ -17,6 +17,7 @@
 
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
+#include "sim/supervisor/ephemeral_ports.h"
 #include "sim/supervisor/internet.h"
 #include "sim/supervisor/socket.h"
 
@@ -64,7 +65,7 @@ class TcpNetwork {
   const std::vector<HostSpec>& hosts_;
   ManagementNetworkSpec spec_;
   std::map<std::size_t, std::vector<TcpSocket*>> bound_;  // per host
-  std::map<std::size_t, std::uint16_t> next_ephemeral_;
+  EphemeralPorts ephemeral_;
   std::uint64_t connections_made_ = 0;
 };
 

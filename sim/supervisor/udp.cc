@@ -9,7 +9,6 @@
 namespace verbatim::supervisor {
 
 namespace {
-constexpr std::uint16_t kFirstEphemeral = 32768, kLastEphemeral = 60999;
 constexpr std::size_t kMostBytes = 65'507;  // of an IPv4 datagram
 constexpr std::size_t kOverhead = 42;       // Ethernet, IPv4 and UDP headers
 constexpr std::size_t kBookkeeping =
@@ -84,13 +83,9 @@ bool UdpNetwork::port_in_use(std::size_t host, const Binding& wanted, const UdpS
 }
 
 std::uint16_t UdpNetwork::ephemeral_port(std::size_t host) {
-  auto [it, fresh] = next_ephemeral_.try_emplace(host, kFirstEphemeral);
-  for (int tries = 0; tries <= kLastEphemeral - kFirstEphemeral; ++tries) {
-    const std::uint16_t port = it->second;
-    it->second = port == kLastEphemeral ? kFirstEphemeral : static_cast<std::uint16_t>(port + 1);
-    if (!port_in_use(host, {{IpAddress(), port}, false}, nullptr, false)) return port;
-  }
-  return 0;
+  return ephemeral_.next(host, [&](std::uint16_t port) {
+    return port_in_use(host, {{IpAddress(), port}, false}, nullptr, false);
+  });
 }
 
 UdpSocket* UdpNetwork::receiver(std::size_t host, const Endpoint& to, const Endpoint& from) const {

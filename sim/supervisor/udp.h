@@ -35,7 +35,7 @@ class UdpNetwork {
   TcpNetwork& network_;
   std::map<std::size_t, std::vector<UdpSocket*>> bound_;
   std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<Link>> links_;
-  std::map<std::size_t, std::uint16_t> next_ephemeral_;
+  EphemeralPorts ephemeral_;
 };
 
 class UdpSocket final : public Socket, public std::enable_shared_from_this<UdpSocket> {

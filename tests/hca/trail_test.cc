@@ -82,7 +82,7 @@ void expect_same(const std::vector<protocol::Cqe>& entries, const std::vector<Ex
   }
 }
 
-struct Case {
+struct TrailCase {
   ib::QpType type = ib::QpType::kRc;
   WqeOpcode opcode = WqeOpcode::kSend;
   std::uint32_t bytes = 0;
@@ -95,7 +95,7 @@ bool takes_receive(WqeOpcode opcode) {
          opcode == WqeOpcode::kRdmaWriteWithImm;
 }
 
-SendRequest request_of(const Case& what, Pair& pair, std::uint64_t wr_id) {
+SendRequest request_of(const TrailCase& what, Pair& pair, std::uint64_t wr_id) {
   SendRequest request{
       .wr_id = wr_id, .opcode = what.opcode, .remote_va = Program::kBuffer, .rkey = pair.b.mr.rkey};
   request.compare_add = request.swap = 1;
@@ -108,8 +108,8 @@ SendRequest request_of(const Case& what, Pair& pair, std::uint64_t wr_id) {
   return request;
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<TrailCase> trail_cases() {
+  std::vector<TrailCase> all;
   for (const ib::QpType type : {ib::QpType::kRc, ib::QpType::kUc}) {
     for (const WqeOpcode opcode : {WqeOpcode::kSend, WqeOpcode::kRdmaWrite, WqeOpcode::kRdmaWriteWithImm}) {
       for (const std::uint32_t bytes : {0u, 1u, 64u, 4096u, 4097u, 65536u}) {
@@ -127,7 +127,7 @@ std::vector<Case> cases() {
 }
 
 TEST(TrailTest, every_operation_is_explained_from_the_post_to_its_completions) {
-  for (const Case& what : cases()) {
+  for (const TrailCase& what : trail_cases()) {
     SCOPED_TRACE(std::to_string(static_cast<int>(what.opcode)) + " of " + std::to_string(what.bytes) +
                  " bytes");
     PairOptions options;
