@@ -77,6 +77,8 @@ const Object& pcie_table() {
                                           {128, 256, 512, 1024, 2048, 4096}),
          choice_of<&P::max_read_request_bytes>("max_read_request_bytes", "bytes asked for by one read TLP",
                                                {128, 256, 512, 1024, 2048, 4096}),
+         choice_of<&P::read_completion_boundary_bytes>(
+             "read_completion_boundary_bytes", "RCB: completions but the last of a request end at its multiples", {64, 128}),
          count<&P::write_header_bytes>("write_header_bytes", "of a memory write TLP with framing and LCRC", 0,
                                        64),
          count<&P::read_header_bytes>("read_header_bytes", "of a memory read TLP with framing and LCRC", 1,

@@ -53,26 +53,26 @@ host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Paylo
   }
   placement.more.assign(pieces.begin(), pieces.end());
   placing_.push_back(std::move(placement));
-  std::vector<std::uint32_t> lengths;
+  std::vector<host::DmaPiece> parts;
   std::uint32_t total = 0;
   for (const MemoryPiece& piece : pieces) {
-    lengths.push_back(piece.length);
+    parts.emplace_back(piece.length, piece.address);
     total += piece.length;
   }
   CHECK(total == payload.length);
-  return hand_over(lengths);
+  return hand_over(parts);
 }
 
-host::DmaWriteTimes PayloadWriter::hand_over(std::span<const std::uint32_t> lengths) {
-  const host::DmaWriteTimes times = adapter_.dma.write(lengths, *this, 0);
+host::DmaWriteTimes PayloadWriter::hand_over(std::span<const host::DmaPiece> pieces) {
+  const host::DmaWriteTimes times = adapter_.dma.write(pieces, *this, 0);
   last_left_ = times.left_adapter;
   return times;
 }
 
 host::DmaWriteTimes PayloadWriter::place(Placement placement) {
-  const std::uint32_t length = placement.first.length;
+  const host::DmaPiece piece(placement.first.length, placement.first.address);
   placing_.push_back(std::move(placement));
-  return hand_over({&length, 1});
+  return hand_over({&piece, 1});
 }
 
 std::vector<PayloadWriter::Placement> PayloadWriter::cut(Context& context, const ib::Payload& payload,

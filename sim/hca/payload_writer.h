@@ -55,7 +55,7 @@ class PayloadWriter final : public host::DmaClient {
   host::DmaWriteTimes place_whole(Context& context, const ib::Payload& payload,
                                   std::span<const MemoryPiece> pieces);
   host::DmaWriteTimes place(Placement placement);
-  host::DmaWriteTimes hand_over(std::span<const std::uint32_t> lengths);
+  host::DmaWriteTimes hand_over(std::span<const host::DmaPiece> pieces);
   // Into parts that begin at multiples of the granule.
   std::vector<Placement> cut(Context& context, const ib::Payload& payload,
                              std::span<const MemoryPiece> pieces, std::uint32_t granule) const;

@@ -143,21 +143,6 @@ bool QueuePair::is_from_peer(const ib::Packet& packet) const {
   return std::memcmp(packet.grh->source.raw, attributes.path.dgid, sizeof(attributes.path.dgid)) == 0;
 }
 
-bool QueuePair::gathers_in_one_piece(const Outgoing& outgoing) const {
-  return outgoing.is_response || requester.work_of(outgoing)->sges.size() == 1;
-}
-
-std::vector<std::uint32_t> QueuePair::gather_pieces(const Outgoing& outgoing) const {
-  std::vector<std::uint32_t> pieces;
-  const SendWork* work = requester.work_of(outgoing);
-  work->sges.visit(outgoing.offset, outgoing.packet->payload.length,
-                   [&](const protocol::Sge&, std::uint32_t, std::uint32_t part) {
-                     pieces.push_back(part);
-                     return true;
-                   });
-  return pieces;
-}
-
 void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
   if (outgoing.is_response) {
     // An XRC receiver answers from the memory of whoever owns the key.

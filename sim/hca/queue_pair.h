@@ -126,8 +126,6 @@ class QueuePair {
       requester.on_transmit(outgoing);
     }
   }
-  bool gathers_in_one_piece(const Outgoing& outgoing) const;
-  std::vector<std::uint32_t> gather_pieces(const Outgoing& outgoing) const;
   // visit(key, address, length) for each run of bytes of the packet's payload in a program.
   template <class Visit>
   void visit_gather(const Outgoing& outgoing, Visit visit) const {

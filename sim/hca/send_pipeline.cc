@@ -87,7 +87,14 @@ void SendPipeline::issue(Outgoing outgoing) {
   QueuePair& qp = *outgoing.qp.get();
   const std::uint64_t number = first_gathering_ + gathering_.size();
   Gathered gathered;
-  if (!qp.gathers_in_one_piece(outgoing)) gathered.pieces = qp.gather_pieces(outgoing);
+  qp.visit_gather(outgoing, [&](std::uint32_t, host::ProgramAddress address, std::uint32_t length) {
+    if (gathered.piece.bytes == 0) {
+      gathered.piece = {length, address};
+      return;
+    }
+    if (gathered.pieces.empty()) gathered.pieces.push_back(gathered.piece);
+    gathered.pieces.emplace_back(length, address);
+  });
   if (adapter_.translations.is_limited()) gathered.missing = missing_translations(outgoing, number);
   gathered.outgoing = std::move(outgoing);
   const bool is_ready = gathered.missing == 0;
@@ -100,7 +107,7 @@ void SendPipeline::read(std::uint64_t number) {
   Gathered& gathered = gathering_[number - first_gathering_];
   Trail trail = gathered.outgoing.packet->trail.shared();
   if (gathered.pieces.empty()) {
-    adapter_.dma.read(gathered.outgoing.packet->payload.length, *this, number, std::move(trail));
+    adapter_.dma.read(gathered.piece, *this, number, std::move(trail));
   } else {
     adapter_.dma.read(gathered.pieces, *this, number, std::move(trail));
   }

@@ -54,7 +54,8 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
     Instant at_adapter;
     bool complete = false;
     std::uint32_t missing = 0;           // translations that are still to come
-    std::vector<std::uint32_t> pieces;  // to be read when they have; empty: the payload is one
+    host::DmaPiece piece;                // to be read when they have
+    std::vector<host::DmaPiece> pieces;  // all of them when there are several
   };
   struct Acknowledgement {
     ib::PacketPtr packet;

@@ -8,6 +8,8 @@ namespace {
 constexpr std::uint32_t count_of(std::uint32_t bytes, std::uint32_t unit) {
   return (bytes + unit - 1) / unit;
 }
+// What lies before the end of the page in which the piece begins.
+std::uint32_t bytes_to_page_end(DmaPiece piece) { return DmaPiece::kPageBytes - piece.page_offset; }
 }  // namespace
 
 DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
@@ -24,16 +26,32 @@ DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
       write_touches_(DelayLine<Touch>::of<&DmaEngine::on_write_touch>(engine, id, EventClass::kDma, this)) {
   CHECK(profile.outstanding_reads > 0);
   CHECK(profile.max_payload_bytes > 0 && profile.max_read_request_bytes > 0);
+  CHECK(profile.read_completion_boundary_bytes > 0 &&
+        profile.max_payload_bytes % profile.read_completion_boundary_bytes == 0);
   CHECK(profile.write_header_bytes > 0 && profile.read_header_bytes > 0);
 }
 
-void DmaEngine::read(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie,
-                     Trail trail) {
+std::uint64_t DmaEngine::completion_bytes(DmaPiece request) const {
+  // The first of several is shorter by what lies between the boundary before it and it.
+  const std::uint32_t before = request.page_offset % profile_.read_completion_boundary_bytes;
+  const std::uint32_t completions =
+      request.bytes <= profile_.max_payload_bytes ? 1 : count_of(request.bytes + before, profile_.max_payload_bytes);
+  return request.bytes + std::uint64_t{completions} * profile_.completion_header_bytes;
+}
+
+bool DmaEngine::has_equal_requests(DmaPiece piece) const {
+  const std::uint32_t request = profile_.max_read_request_bytes, boundary = profile_.read_completion_boundary_bytes;
+  return piece.page_offset % boundary == 0 && (request % boundary == 0 || piece.bytes <= request) &&
+         (piece.bytes <= bytes_to_page_end(piece) ||
+          (piece.page_offset % request == 0 && DmaPiece::kPageBytes % request == 0));
+}
+
+void DmaEngine::read(std::span<const DmaPiece> pieces, DmaClient& client, std::uint64_t cookie, Trail trail) {
   CHECK(!pieces.empty());
-  for (const std::uint32_t piece : pieces) CHECK(piece > 0);
-  if (pieces.size() == 1 && pending_.empty()) {
-    const std::uint32_t requests = count_of(pieces[0], profile_.max_read_request_bytes);
-    if (tags_free(requests)) return issue_at_once(pieces[0], requests, client, cookie, std::move(trail));
+  for (const DmaPiece& piece : pieces) CHECK(piece.bytes > 0);
+  if (pieces.size() == 1 && pending_.empty() && has_equal_requests(pieces[0])) {
+    const std::uint32_t requests = count_of(pieces[0].bytes, profile_.max_read_request_bytes);
+    if (tags_free(requests)) return issue_at_once(pieces[0].bytes, requests, client, cookie, std::move(trail));
   }
   PendingRead pending;
   pending.client = &client;
@@ -85,13 +103,9 @@ void DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaCl
   last_read_touch_ = std::max(last_out + latency, earliest);
   // Every completion but the last is as long as several request headers, so once the first is on its way the
   // lane back is busy until the last has passed.
-  const auto completion = [&](std::uint32_t length) {
-    return length +
-           std::uint64_t{count_of(length, profile_.max_payload_bytes)} * profile_.completion_header_bytes;
-  };
   const std::uint32_t full = profile_.max_read_request_bytes;
-  const std::uint64_t full_bytes = completion(full);
-  const std::uint64_t last_bytes = completion(bytes - (requests - 1) * full);
+  const std::uint64_t full_bytes = completion_bytes(full);
+  const std::uint64_t last_bytes = completion_bytes(bytes - (requests - 1) * full);
   const Instant end = downstream_.reserve(first_touch, (requests - 1) * full_bytes + last_bytes);
   if (trail) [[unlikely]] {
     add_request(trail, upstream_free, first_out, first_touch);
@@ -117,22 +131,23 @@ void DmaEngine::issue_reads() {
         tag_timer_.schedule_at(tag_free);
         return;
       }
-      const std::uint32_t rest = read.pieces()[read.next_piece] - read.next_offset;
-      const std::uint32_t bytes = std::min(rest, profile_.max_read_request_bytes);
+      const DmaPiece& piece = read.pieces()[read.next_piece];
+      const std::uint32_t rest = piece.bytes - read.next_offset;
+      DmaPiece request(0, std::uint64_t{piece.page_offset} + read.next_offset);
+      request.bytes = std::min({rest, profile_.max_read_request_bytes, bytes_to_page_end(request)});
+      const std::uint32_t bytes = request.bytes;
       const bool is_last = bytes == rest && read.next_piece + 1 == read.piece_count;
       const Instant upstream_free = upstream_.free_at(), downstream_free = downstream_.free_at();
       const Instant request_out = upstream_.reserve(engine_.now(), profile_.read_header_bytes);
       touch = std::max({request_out + profile_.one_way_latency + profile_.memory_read_latency,
                         last_write_visible_, last_read_touch_});
       last_read_touch_ = touch;
-      const std::uint64_t completion_bytes =
-          bytes +
-          std::uint64_t{count_of(bytes, profile_.max_payload_bytes)} * profile_.completion_header_bytes;
-      const Instant completed = downstream_.reserve(touch, completion_bytes);
+      const std::uint64_t answer_bytes = completion_bytes(request);
+      const Instant completed = downstream_.reserve(touch, answer_bytes);
       at_adapter = completed + profile_.one_way_latency;
       if (read.trail && is_last) [[unlikely]] {
         add_request(read.trail, upstream_free, request_out, touch);
-        add_completion(read.trail, downstream_free, completion_bytes, completed);
+        add_completion(read.trail, downstream_free, answer_bytes, completed);
       }
       tags_[requests_ % tags_.size()] = downstream_.mark(0);
       ++requests_;
@@ -168,13 +183,17 @@ Instant DmaEngine::push(std::uint32_t bytes, Trail& trail) {
   return out + profile_.one_way_latency;
 }
 
-DmaWriteTimes DmaEngine::write(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie,
+DmaWriteTimes DmaEngine::write(std::span<const DmaPiece> pieces, DmaClient& client, std::uint64_t cookie,
                                Trail trail) {
   CHECK(!pieces.empty());
   std::uint64_t bytes = 0;
-  for (const std::uint32_t piece : pieces) {
-    CHECK(piece > 0);
-    bytes += piece + std::uint64_t{count_of(piece, profile_.max_payload_bytes)} * profile_.write_header_bytes;
+  for (DmaPiece rest : pieces) {
+    CHECK(rest.bytes > 0);
+    while (rest.bytes > 0) {
+      const std::uint32_t part = std::min(rest.bytes, bytes_to_page_end(rest));
+      bytes += part + std::uint64_t{count_of(part, profile_.max_payload_bytes)} * profile_.write_header_bytes;
+      rest = {rest.bytes - part, std::uint64_t{rest.page_offset} + part};
+    }
   }
   const Instant free = upstream_.free_at();
   DmaWriteTimes times;

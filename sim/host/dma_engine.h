@@ -4,9 +4,10 @@
 //
 // A read of n bytes goes out as requests of at most MRRS bytes (header only, upstream), each holding one tag
 // until its last completion byte is back; the root complex answers a request after the memory latency, in
-// completions of at most MPS bytes, in request order (downstream). A write goes out as posted TLPs of at most
-// MPS bytes (upstream) and is visible after the memory latency. All upstream TLPs share one lane in the order
-// in which they are asked for, except that writes pass reads that wait for a tag.
+// completions of at most MPS bytes, in request order (downstream), all but the last of which end at a multiple
+// of RCB. A write goes out as posted TLPs of at most MPS bytes (upstream) and is visible after the memory
+// latency. No request and no write crosses a page of 4 KiB. All upstream TLPs share one lane in the order in
+// which they are asked for, except that writes pass reads that wait for a tag.
 //
 // Ordering (PCI Express ordering rules, table 2-40): posted writes become visible in order, and a read never
 // touches memory before every write issued ahead of it is visible.
@@ -39,6 +40,17 @@ class DmaClient {
   ~DmaClient() = default;
 };
 
+// A run of bytes in memory; of its address, where it lies in its page matters.
+struct DmaPiece {
+  std::uint32_t bytes = 0;
+  std::uint32_t page_offset = 0;  // 0 … 4095
+
+  DmaPiece() = default;
+  DmaPiece(std::uint32_t bytes, std::uint64_t address = 0)
+      : bytes(bytes), page_offset(static_cast<std::uint32_t>(address % kPageBytes)) {}
+  static constexpr std::uint32_t kPageBytes = 4096;
+};
+
 struct DmaWriteTimes {
   Instant left_adapter;  // the last byte has left the adapter
   Instant visible;
@@ -48,17 +60,17 @@ class DmaEngine {
  public:
   DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile);
 
-  // Pieces are contiguous runs of bytes in memory; each is cut into requests by itself. None may be empty.
-  // The time until the bytes are there, or visible, is added to `trail`.
-  void read(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie, Trail trail = {});
-  void read(std::uint32_t bytes, DmaClient& client, std::uint64_t cookie, Trail trail = {}) {
-    read({&bytes, 1}, client, cookie, std::move(trail));
+  // Each piece is cut into requests by itself. None may be empty. The time until the bytes are there, or visible,
+  // is added to `trail`.
+  void read(std::span<const DmaPiece> pieces, DmaClient& client, std::uint64_t cookie, Trail trail = {});
+  void read(DmaPiece piece, DmaClient& client, std::uint64_t cookie, Trail trail = {}) {
+    read({&piece, 1}, client, cookie, std::move(trail));
   }
 
-  DmaWriteTimes write(std::span<const std::uint32_t> pieces, DmaClient& client, std::uint64_t cookie,
+  DmaWriteTimes write(std::span<const DmaPiece> pieces, DmaClient& client, std::uint64_t cookie,
                       Trail trail = {});
-  DmaWriteTimes write(std::uint32_t bytes, DmaClient& client, std::uint64_t cookie, Trail trail = {}) {
-    return write({&bytes, 1}, client, cookie, std::move(trail));
+  DmaWriteTimes write(DmaPiece piece, DmaClient& client, std::uint64_t cookie, Trail trail = {}) {
+    return write({&piece, 1}, client, cookie, std::move(trail));
   }
 
   // The CPU writes a doorbell now; returns when it is in the adapter, behind what was pushed before.
@@ -82,15 +94,19 @@ class DmaEngine {
     std::uint32_t piece_count = 0;
     std::uint32_t next_piece = 0;
     std::uint32_t next_offset = 0;      // within that piece
-    std::uint32_t first_piece[1] = {};  // inline storage of the usual single piece
-    std::vector<std::uint32_t> more;    // all pieces when there are several
+    DmaPiece first_piece[1];            // inline storage of the usual single piece
+    std::vector<DmaPiece> more;         // all pieces when there are several
     Trail trail;
-    const std::uint32_t* pieces() const { return more.empty() ? first_piece : more.data(); }
+    const DmaPiece* pieces() const { return more.empty() ? first_piece : more.data(); }
   };
 
   // Issues requests of queued reads until they are done or a tag is missing.
   void issue_reads();
-  // A read of one piece for which all tags are free: the same times as request by request, with few
+  // The bytes of `request`'s completions with their headers.
+  std::uint64_t completion_bytes(DmaPiece request) const;
+  // All requests of the piece but the last are of MRRS bytes, and their completions of MPS bytes.
+  bool has_equal_requests(DmaPiece piece) const;
+  // A read of one such piece for which all tags are free: the same times as request by request, with few
   // divisions.
   void issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client, std::uint64_t cookie,
                      Trail trail);

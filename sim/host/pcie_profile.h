@@ -12,6 +12,7 @@ struct PcieProfile {
   std::uint32_t lanes = 16;                    // 1, 2, 4, 8, 16
   std::uint32_t max_payload_bytes = 256;       // MPS, posted writes and completions
   std::uint32_t max_read_request_bytes = 512;  // MRRS
+  std::uint32_t read_completion_boundary_bytes = 64;  // RCB, a divisor of MPS: where completions of a request end
   std::uint32_t write_header_bytes = 24;       // MWr TLP: framing, sequence, 64-bit header, LCRC
   std::uint32_t read_header_bytes = 24;        // MRd TLP
   std::uint32_t completion_header_bytes = 20;  // CplD TLP

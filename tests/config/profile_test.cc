@@ -103,8 +103,8 @@ TEST(Profile, findings) {
                          "receive_buffer": "4 KiB", "max_mtu": {"value": 6, "source": 7, "unit": "x"}, "max_qp": {}})"),
       "/pcie/lanes: 3 is not allowed here; allowed are 1, 2, 4, 8, 16\n"
       "/pcie/mps: unknown key; a PCI Express connection has the keys generation, lanes, max_payload_bytes, "
-      "max_read_request_bytes, write_header_bytes, read_header_bytes, completion_header_bytes, "
-      "outstanding_reads, dllp_interval_bytes, write_combining_delay, "
+      "max_read_request_bytes, read_completion_boundary_bytes, write_header_bytes, read_header_bytes, "
+      "completion_header_bytes, outstanding_reads, dllp_interval_bytes, write_combining_delay, "
       "one_way_latency, memory_read_latency, memory_write_latency\n"
       "/virtual_lanes: 16 is out of range; allowed is 1 to 15\n"
       "/receive_buffer: \"4 KiB\" is out of range; allowed is 4224 B to 128 KiB\n"

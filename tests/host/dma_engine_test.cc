@@ -113,7 +113,7 @@ TEST(DmaEngineTest, headers_count_per_tlp) {
             first + bytes_ps(profile, 1000 + 4 * 20) + to_ps(profile.one_way_latency));
   // Two pieces are cut by themselves: 300 + 700 bytes are 1 + 2 requests and 2 + 2 + 1 completions.
   Bench pieces(profile);
-  const std::uint32_t lengths[] = {300, 700};
+  const DmaPiece lengths[] = {300, 700};
   pieces.dma.read(lengths, pieces.client, 3);
   pieces.engine.run();
   EXPECT_EQ(pieces.client.seen[0].at_adapter,
@@ -121,6 +121,34 @@ TEST(DmaEngineTest, headers_count_per_tlp) {
   Bench writes(profile);
   EXPECT_EQ(to_ps(writes.dma.write(lengths, writes.client, 1).left_adapter),
             bytes_ps(profile, 1000 + 5 * 24));
+}
+
+// No TLP crosses a page; completions but the last end at multiples of RCB.
+TEST(DmaEngineTest, where_a_piece_lies_in_its_page_decides_into_what_it_is_cut) {
+  struct Row {
+    std::uint32_t bytes;
+    std::uint64_t address;
+    std::uint64_t requests, completions, writes;
+  };
+  const Row rows[] = {{512, 0, 1, 2, 2},      {512, 64, 1, 2, 2},      {512, 1, 1, 3, 2},
+                      {449, 63, 1, 2, 2},     {450, 63, 1, 3, 2},  {256, 63, 1, 1, 1},      {64, 12288 - 32, 2, 2, 2},
+                      {4096, 4096, 8, 16, 16}, {4096, 6144, 8, 16, 16}, {4096, 64, 9, 17, 17},
+                      {4097, 0, 9, 17, 17}};
+  const PcieProfile profile = narrow();
+  for (const Row& row : rows) {
+    Bench reads(profile), writes(profile);
+    reads.dma.read({row.bytes, row.address}, reads.client, 0);
+    reads.engine.run();
+    const std::int64_t fixed = 2 * to_ps(profile.one_way_latency) + to_ps(profile.memory_read_latency);
+    // The first request, and then completions without a pause.
+    EXPECT_EQ(reads.client.seen[0].at_adapter,
+              bytes_ps(profile, 24) + fixed + bytes_ps(profile, row.bytes + row.completions * 20))
+        << row.bytes << " at " << row.address;
+    EXPECT_EQ(reads.client.seen[0].touched, bytes_ps(profile, row.requests * 24) + to_ps(profile.one_way_latency) +
+                                                to_ps(profile.memory_read_latency));
+    EXPECT_EQ(to_ps(writes.dma.write({row.bytes, row.address}, writes.client, 0).left_adapter),
+              bytes_ps(profile, row.bytes + row.writes * 24));
+  }
 }
 
 TEST(DmaEngineTest, tags_bound_the_reads_in_flight) {

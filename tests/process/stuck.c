@@ -1,8 +1,9 @@
 // Never comes back by itself: `stuck locked` has two threads wait for one mutex, `stuck computing` computes,
-// `stuck waiting` waits for memory that nobody changes, `stuck asleep` sleeps in a call of the kernel's on a
-// terminal that nobody has opened at the other side, `stuck thread` computes beside a sleeping main thread.
+// `stuck waiting` waits for memory that nobody changes, `stuck asleep FILE` sleeps in a call of the kernel's: it
+// opens a file for writing that it has a lease on and does not give up, `stuck thread` computes beside a sleeping main thread.
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -43,10 +44,10 @@ int main(int argc, char** argv) {
     pthread_join(thread, NULL);
   }
   if (strcmp(how, "asleep") == 0) {
-    const int fd = open("/dev/ptmx", O_RDWR | O_NOCTTY);
-    EXPECT(fd >= 0);
-    char byte;
-    EXPECT(read(fd, &byte, 1) == 1);
+    close(open(argv[2], O_WRONLY | O_CREAT, 0600));
+    EXPECT(signal(SIGIO, SIG_IGN) != SIG_ERR);  // by which the kernel asks for the lease
+    EXPECT(fcntl(open(argv[2], O_RDONLY), F_SETLEASE, F_RDLCK) == 0);
+    open(argv[2], O_WRONLY);
   }
   return 0;
 }

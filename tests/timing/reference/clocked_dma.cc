@@ -27,6 +27,7 @@ struct Tlp {
   std::uint32_t transfer = 0;
   std::uint32_t header = 0, payload = 0;
   std::uint32_t requested = 0;   // bytes, of a read request
+  std::uint32_t address = 0;     // likewise
   bool ends_request = false;     // the last completion of its request
   bool ends_transfer = false;    // the last of all
 };
@@ -158,13 +159,20 @@ class ClockedDma {
   }
 
   void answer(const Tlp& request) {
+    std::uint32_t address = request.address;
     for (std::uint32_t left = request.requested; left > 0;) {
       Tlp completion;
       completion.kind = TlpKind::kCompletion;
       completion.transfer = request.transfer;
       completion.header = profile_.completion_header_bytes;
       completion.payload = std::min(left, profile_.max_payload_bytes);
+      // As much as fits, and where more comes, up to a boundary.
+      while (completion.payload < left &&
+             (address + completion.payload) % profile_.read_completion_boundary_bytes != 0) {
+        --completion.payload;
+      }
       left -= completion.payload;
+      address += completion.payload;
       completion.ends_request = left == 0;
       completion.ends_transfer = left == 0 && request.ends_transfer;
       down_.queue.push_back(completion);
@@ -175,13 +183,17 @@ class ClockedDma {
   void issue() {
     while (!reads_.empty() && free_tags_ > 0) {
       WaitingRead& read = reads_.front();
-      const std::vector<std::uint32_t>& pieces = dma_.transfers[read.transfer].pieces;
+      const std::vector<PieceCase>& pieces = dma_.transfers[read.transfer].pieces;
       Tlp request;
       request.transfer = read.transfer;
       request.header = profile_.read_header_bytes;
-      request.requested = std::min(pieces[read.piece] - read.done, profile_.max_read_request_bytes);
-      read.done += request.requested;
-      if (read.done == pieces[read.piece]) {
+      request.address = pieces[read.piece].address + read.done;
+      while (request.requested < profile_.max_read_request_bytes && read.done < pieces[read.piece].bytes) {
+        ++request.requested;
+        ++read.done;
+        if (is_page(request.address + request.requested)) break;
+      }
+      if (read.done == pieces[read.piece].bytes) {
         ++read.piece;
         read.done = 0;
       }
@@ -202,7 +214,7 @@ class ClockedDma {
           issue();
           break;
         case Ask::kWrite:
-          for (const std::uint32_t piece : wanted.pieces) {
+          for (const PieceCase& piece : wanted.pieces) {
             cut(piece, profile_.max_payload_bytes, TlpKind::kWrite, next_ask_, &up_);
           }
           up_.queue.back().ends_transfer = true;
@@ -216,14 +228,19 @@ class ClockedDma {
     }
   }
 
-  void cut(std::uint32_t bytes, std::uint32_t most, TlpKind kind, std::uint32_t transfer, LaneGroup* lane) {
-    for (std::uint32_t left = bytes; left > 0;) {
+  static bool is_page(std::uint32_t address) { return address % 4096 == 0; }
+
+  void cut(const PieceCase& piece, std::uint32_t most, TlpKind kind, std::uint32_t transfer, LaneGroup* lane) {
+    for (std::uint32_t done = 0; done < piece.bytes;) {
       Tlp tlp;
       tlp.kind = kind;
       tlp.transfer = transfer;
       tlp.header = profile_.write_header_bytes;
-      tlp.payload = std::min(left, most);
-      left -= tlp.payload;
+      while (tlp.payload < most && done < piece.bytes) {
+        ++tlp.payload;
+        ++done;
+        if (is_page(piece.address + done)) break;
+      }
       lane->queue.push_back(tlp);
     }
   }
@@ -237,7 +254,7 @@ class ClockedDma {
         log_.push_back({transfer, DmaMoment::kAtAdapter, now_ + profile_.one_way_latency.count()});
         continue;
       }
-      cut(dma_.transfers[transfer].pieces[0], 64, TlpKind::kPush, transfer, &pushes_);
+      cut({dma_.transfers[transfer].pieces[0].bytes, 0}, 64, TlpKind::kPush, transfer, &pushes_);
       pushes_.queue.back().ends_transfer = true;
     }
   }

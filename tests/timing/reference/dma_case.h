@@ -11,10 +11,15 @@ namespace verbatim::timing {
 
 enum class Ask : std::uint8_t { kRead, kWrite, kRing, kPush };
 
+struct PieceCase {
+  std::uint32_t bytes = 0;
+  std::uint32_t address = 0;
+};
+
 struct TransferCase {
   Ask ask = Ask::kRead;
   std::int64_t ask_ps = 0;
-  std::vector<std::uint32_t> pieces;  // bytes; one for a push, none for a doorbell
+  std::vector<PieceCase> pieces;  // one for a push, none for a doorbell
 };
 
 struct DmaCase {

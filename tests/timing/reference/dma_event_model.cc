@@ -26,6 +26,12 @@ class Asker final : public host::DmaClient {
     log_.push_back({static_cast<std::uint32_t>(transfer), moment, to_ps(when)});
   }
 
+  static std::vector<host::DmaPiece> pieces_of(const TransferCase& transfer) {
+    std::vector<host::DmaPiece> pieces;
+    for (const PieceCase& piece : transfer.pieces) pieces.emplace_back(piece.bytes, piece.address);
+    return pieces;
+  }
+
   void schedule() {
     if (next_ < dma_case_.transfers.size()) timer_.schedule_at(instant_from_ps(dma_case_.transfers[next_].ask_ps));
   }
@@ -36,15 +42,15 @@ class Asker final : public host::DmaClient {
       if (wanted.ask_ps != to_ps(engine_.now())) break;
       Trail trail;
       switch (wanted.ask) {
-        case Ask::kRead: dma_.read(wanted.pieces, *this, next_); break;
+        case Ask::kRead: dma_.read(pieces_of(wanted), *this, next_); break;
         case Ask::kWrite: {
-          const host::DmaWriteTimes times = dma_.write(wanted.pieces, *this, next_);
+          const host::DmaWriteTimes times = dma_.write(pieces_of(wanted), *this, next_);
           log(next_, DmaMoment::kLeftAdapter, times.left_adapter);
           log(next_, DmaMoment::kVisible, times.visible);
           break;
         }
         case Ask::kRing: log(next_, DmaMoment::kAtAdapter, dma_.ring(trail)); break;
-        case Ask::kPush: log(next_, DmaMoment::kAtAdapter, dma_.push(wanted.pieces[0], trail)); break;
+        case Ask::kPush: log(next_, DmaMoment::kAtAdapter, dma_.push(wanted.pieces[0].bytes, trail)); break;
       }
     }
     schedule();

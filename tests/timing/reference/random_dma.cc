@@ -33,6 +33,8 @@ class TransferGenerator {
     p.max_payload_bytes = kPayloads[below(4)];
     static constexpr std::uint32_t kRequests[] = {16, 64, 128, 256, 512, 4096};
     p.max_read_request_bytes = kRequests[below(6)];
+    const std::uint32_t kBoundaries[] = {16, 64, p.max_payload_bytes};
+    p.read_completion_boundary_bytes = kBoundaries[below(3)];
     p.write_header_bytes = 1 + below(40);
     p.read_header_bytes = 1 + below(40);
     p.completion_header_bytes = below(40);
@@ -51,14 +53,20 @@ class TransferGenerator {
     return 1 + (large_ && rng_.chance(1, 2) ? below(4096) : below(rng_.chance(1, 2) ? 64 : 600));
   }
 
+  PieceCase piece() {
+    // At the beginning of a page, around its end, or anywhere.
+    const std::uint32_t place = below(3);
+    return {size(), place == 0 ? 0 : place == 1 ? 4096 - below(10) * 32 - below(2) : below(4096)};
+  }
+
   void transfer() {
     TransferCase transfer;
     transfer.ask_ps = now_;
     const std::uint32_t kind = below(10);
     transfer.ask = kind < 4 ? Ask::kRead : kind < 7 ? Ask::kWrite : kind < 9 ? Ask::kPush : Ask::kRing;
-    if (transfer.ask != Ask::kRing) transfer.pieces.push_back(size());
+    if (transfer.ask != Ask::kRing) transfer.pieces.push_back(piece());
     if (transfer.ask == Ask::kRead || transfer.ask == Ask::kWrite) {
-      for (std::uint32_t more = rng_.chance(1, 3) ? below(4) : 0; more > 0; --more) transfer.pieces.push_back(size());
+      for (std::uint32_t more = rng_.chance(1, 3) ? below(4) : 0; more > 0; --more) transfer.pieces.push_back(piece());
     }
     dma_.transfers.push_back(transfer);
   }
@@ -82,6 +90,7 @@ std::string describe(const DmaCase& dma) {
   say("lanes", p.lanes);
   say("mps", p.max_payload_bytes);
   say("mrrs", p.max_read_request_bytes);
+  say("rcb", p.read_completion_boundary_bytes);
   say("write_header", p.write_header_bytes);
   say("read_header", p.read_header_bytes);
   say("completion_header", p.completion_header_bytes);
@@ -96,7 +105,9 @@ std::string describe(const DmaCase& dma) {
     const TransferCase& t = dma.transfers[i];
     text += "\n" + std::to_string(i) + " " + kNames[static_cast<int>(t.ask)];
     say("at", t.ask_ps);
-    for (const std::uint32_t piece : t.pieces) text += " " + std::to_string(piece);
+    for (const PieceCase& piece : t.pieces) {
+      text += " " + std::to_string(piece.bytes) + "@" + std::to_string(piece.address);
+    }
   }
   return text + "\n";
 }
