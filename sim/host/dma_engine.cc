@@ -40,8 +40,9 @@ std::uint64_t DmaEngine::completion_bytes(DmaPiece request) const {
 }
 
 bool DmaEngine::has_equal_requests(DmaPiece piece) const {
-  const std::uint32_t request = profile_.max_read_request_bytes, boundary = profile_.read_completion_boundary_bytes;
-  return piece.page_offset % boundary == 0 && (request % boundary == 0 || piece.bytes <= request) &&
+  // Of powers of two: requests that are no multiple of the boundary are answered by one completion each.
+  const std::uint32_t request = profile_.max_read_request_bytes;
+  return piece.page_offset % profile_.read_completion_boundary_bytes == 0 &&
          (piece.bytes <= bytes_to_page_end(piece) ||
           (piece.page_offset % request == 0 && DmaPiece::kPageBytes % request == 0));
 }

@@ -18,6 +18,7 @@ struct Program {
   bool polls_for_both = true;  // latency of a round trip halved; of a READ it is the whole trip
   long iterations = 1000;      // by default
   long bytes = 2;              // by default
+  friend void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
 };
 const std::vector<Program>& programs();
 const Program& program(const std::string& name);

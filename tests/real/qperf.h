@@ -1,6 +1,7 @@
 // qperf between two far hosts, and the figures that follow from distance and rate.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct QperfTest {
   std::string figure;          // of its report: "latency", "bw", …
   double least = 0, most = 0;  // in `unit`
   std::string unit;
+  friend void PrintTo(const QperfTest& test, std::ostream* out) { *out << test.name; }
 };
 
 // Every verbs test that Debian's qperf has.
