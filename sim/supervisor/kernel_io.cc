@@ -218,7 +218,7 @@ Kernel::Outcome Kernel::sys_fcntl(Thread& thread) {
       return Answer{0, protocol::Action::kNative};
     case F_DUPFD:
     case F_DUPFD_CLOEXEC: {
-      if (a[2] < 0 || a[2] >= protocol::kFdLimit) return Answer{-EINVAL};
+      if (a[2] < 0 || a[2] >= process.descriptor_limit()) return Answer{-EINVAL};
       const int fd = process.install(file, static_cast<int>(a[2]));
       if (fd < 0) return Answer{fd};
       return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
@@ -343,9 +343,10 @@ Kernel::Outcome Kernel::sys_dup(Thread& thread) {
     return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
   }
   const auto to = static_cast<int>(call.arguments[1]);
-  if (to < 0 || to >= protocol::kFdLimit) return Answer{-EBADF};
-  if (from == to) return Answer{call.number == SYS_dup2 ? to : -EINVAL};
-  if (to > protocol::kVirtualFdLast) return Answer{-EBADF};
+  if (from == to && call.number == SYS_dup3) return Answer{-EINVAL};
+  if (file == nullptr && !process.natively_open(from)) return Answer{-EBADF};
+  if (from == to) return Answer{to};
+  if (to < 0 || to >= process.descriptor_limit()) return Answer{-EBADF};
   if (file == nullptr) {
     process.close(to);
     return Answer{0, protocol::Action::kNative};

@@ -62,10 +62,14 @@ VirtualFilePtr Process::file(std::int64_t fd) const {
   return it == files_.end() ? nullptr : it->second;
 }
 
-int Process::lowest_free_number(int least, std::span<const int> taken) const {
+int Process::descriptor_limit() const {
   rlimit limit{};
   prlimit(calling_tid_, RLIMIT_NOFILE, nullptr, &limit);
-  const int end = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, protocol::kVirtualFdLast + 1));
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, protocol::kVirtualFdLast + 1));
+}
+
+int Process::lowest_free_number(int least, std::span<const int> taken) const {
+  const int end = descriptor_limit();
   for (int fd = std::max(least, 0); fd < end; ++fd) {
     if (!files_.contains(fd) && std::ranges::find(taken, fd) == taken.end() && !natively_open(fd)) return fd;
   }

@@ -56,6 +56,8 @@ class Process {
   // Virtual descriptors. The kernel's table holds a placeholder under each number; the caller's answer makes
   // it.
   VirtualFilePtr file(std::int64_t fd) const;
+  // RLIMIT_NOFILE, as far as there are numbers: those of new descriptors lie below it.
+  int descriptor_limit() const;
   // The lowest free number from `least` on, as Linux gives them out, or -EMFILE. `taken` are not free either.
   int lowest_free_number(int least = 0, std::span<const int> taken = {}) const;
   // There; the number or -EMFILE.
