@@ -1,4 +1,5 @@
 // Slow: all of qperf's verbs tests, and everything twenty times.
+#include "tests/equality/both_modes.h"
 #include "tests/real/qperf.h"
 #include "tests/real/shell.h"
 #include "tests/support/one_digest.h"
@@ -13,6 +14,10 @@ TEST_P(QperfSweep, gives_the_figure_of_the_link) {
 }
 
 TEST_P(QperfSweep, gives_one_digest_in_twenty_runs) { support::expect_one_digest(qperf_request(GetParam())); }
+
+TEST_P(QperfSweep, is_the_same_in_both_modes) {
+  equality::expect_equal(equality::run_both(qperf_request(GetParam())));
+}
 
 INSTANTIATE_TEST_SUITE_P(All, QperfSweep, ::testing::ValuesIn(qperf_tests()),
                          [](const auto& info) { return info.param.name; });
