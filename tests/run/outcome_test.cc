@@ -1,6 +1,5 @@
 // How runs end that do not end well: the exit code, and sentences that say who, where and why.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <regex>
 
