@@ -5,11 +5,13 @@
 
 #include <cstdint>
 
+#include "tests/timing/reference/fabric_case.h"
+
 namespace verbatim::timing {
 
 // The cases of `count` seeds from `first`: every start and arrival of every packet is the same in both, to the
 // picosecond. Prints how much was compared.
-void expect_agreement(std::uint64_t first, std::uint64_t count);
+void expect_agreement(std::uint64_t first, std::uint64_t count, Buffers buffers = Buffers::kAny);
 
 // Likewise of DMA: every access to memory, and every transfer's end at the adapter.
 void expect_dma_agreement(std::uint64_t first, std::uint64_t count);

@@ -14,6 +14,11 @@ TEST(ReferenceSweep, agrees_on_every_start_and_arrival_of_random_fabrics) {
   expect_agreement(setting("VERBATIM_REFERENCE_SEED", 100'001), setting("VERBATIM_REFERENCE_CASES", 20'000));
 }
 
+TEST(ReferenceSweep, agrees_with_buffers_of_one_packet) {
+  expect_agreement(setting("VERBATIM_REFERENCE_SEED", 100'001), setting("VERBATIM_REFERENCE_CASES", 20'000) / 10,
+                   Buffers::kLeast);
+}
+
 TEST(ReferenceSweep, agrees_on_every_access_to_memory_of_random_transfers) {
   expect_dma_agreement(setting("VERBATIM_REFERENCE_SEED", 100'001), setting("VERBATIM_REFERENCE_CASES", 50'000));
 }

@@ -10,6 +10,8 @@ TEST_P(Reference, agrees_on_every_start_and_arrival_of_random_fabrics) {
   expect_agreement(GetParam(), 500);
 }
 
+TEST(ReferenceWithLeastBuffers, agrees_on_every_start_and_arrival) { expect_agreement(1, 200, Buffers::kLeast); }
+
 TEST(DmaReference, agrees_on_every_access_to_memory_of_random_transfers) { expect_dma_agreement(1, 3'000); }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Reference, testing::Values(1, 501, 1'001, 1'501));

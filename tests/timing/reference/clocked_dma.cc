@@ -75,8 +75,8 @@ struct WaitingRead {
 
 class ClockedDma {
  public:
-  explicit ClockedDma(const DmaCase& dma)
-      : dma_(dma), profile_(dma.profile), rate_(rate_of(profile_)), free_tags_(profile_.outstanding_reads) {}
+  ClockedDma(const DmaCase& dma, DmaOccasions& met)
+      : dma_(dma), met_(met), profile_(dma.profile), rate_(rate_of(profile_)), free_tags_(profile_.outstanding_reads) {}
 
   std::vector<DmaPassing> run() {
     for (std::int64_t next = dma_.transfers.empty() ? kNoTime : dma_.transfers.front().ask_ps; next != kNoTime;
@@ -95,6 +95,8 @@ class ClockedDma {
 
  private:
   std::vector<LaneGroup*> lanes() { return {&up_, &down_, &pushes_}; }
+
+  void note(DmaOccasion occasion) { met_.set(static_cast<std::size_t>(occasion)); }
 
   void log(std::uint32_t transfer, DmaMoment moment) { log_.push_back({transfer, moment, now_}); }
 
@@ -152,7 +154,8 @@ class ClockedDma {
     }
     for (; !requests_.empty(); requests_.pop_front()) {
       const RequestAtRoot& request = requests_.front();
-      if (request.readable > now_ || request.writes_before > writes_visible_) return;
+      if (request.readable > now_) return;
+      if (request.writes_before > writes_visible_) return note(DmaOccasion::kReadBehindWrites);
       if (request.tlp.ends_transfer) log(request.tlp.transfer, DmaMoment::kMemoryRead);
       answer(request.tlp);
     }
@@ -170,6 +173,7 @@ class ClockedDma {
       while (completion.payload < left &&
              (address + completion.payload) % profile_.read_completion_boundary_bytes != 0) {
         --completion.payload;
+        note(DmaOccasion::kCutAtBoundary);
       }
       left -= completion.payload;
       address += completion.payload;
@@ -181,6 +185,7 @@ class ClockedDma {
 
   // 3. A request joins what waits for the lane when it has a tag; writes that were asked for meanwhile are ahead of it.
   void issue() {
+    if (!reads_.empty() && free_tags_ == 0) note(DmaOccasion::kTagsUsedUp);
     while (!reads_.empty() && free_tags_ > 0) {
       WaitingRead& read = reads_.front();
       const std::vector<PieceCase>& pieces = dma_.transfers[read.transfer].pieces;
@@ -192,6 +197,9 @@ class ClockedDma {
         ++request.requested;
         ++read.done;
         if (is_page(request.address + request.requested)) break;
+      }
+      if (is_page(request.address + request.requested) && read.done < pieces[read.piece].bytes) {
+        note(DmaOccasion::kCutAtPage);
       }
       if (read.done == pieces[read.piece].bytes) {
         ++read.piece;
@@ -241,6 +249,7 @@ class ClockedDma {
         ++done;
         if (is_page(piece.address + done)) break;
       }
+      if (is_page(piece.address + done) && done < piece.bytes) note(DmaOccasion::kCutAtPage);
       lane->queue.push_back(tlp);
     }
   }
@@ -250,7 +259,7 @@ class ClockedDma {
     for (; !combining_.empty() && combining_.front().first <= now_; combining_.pop_front()) {
       const std::uint32_t transfer = combining_.front().second;
       if (dma_.transfers[transfer].ask == Ask::kRing) {
-        if (pushes_.sending || !pushes_.queue.empty()) return;
+        if (pushes_.sending || !pushes_.queue.empty()) return note(DmaOccasion::kDoorbellWaits);
         log_.push_back({transfer, DmaMoment::kAtAdapter, now_ + profile_.one_way_latency.count()});
         continue;
       }
@@ -261,6 +270,7 @@ class ClockedDma {
 
   // 5.
   void start(LaneGroup& lane) {
+    if (lane.sending && lane.queue.size() > 1) note(DmaOccasion::kLaneBusy);
     if (lane.sending || lane.queue.empty()) return;
     lane.sending = true;
     lane.position = 0;
@@ -288,6 +298,7 @@ class ClockedDma {
   }
 
   const DmaCase& dma_;
+  DmaOccasions& met_;
   const host::PcieProfile profile_;
   const ByteRate rate_;
   std::int64_t now_ = 0;
@@ -304,6 +315,6 @@ class ClockedDma {
 
 }  // namespace
 
-std::vector<DmaPassing> run_reference(const DmaCase& dma) { return ClockedDma(dma).run(); }
+std::vector<DmaPassing> run_reference(const DmaCase& dma, DmaOccasions& met) { return ClockedDma(dma, met).run(); }
 
 }  // namespace verbatim::timing

@@ -21,7 +21,7 @@ using namespace clocked;
 
 class ClockedFabric {
  public:
-  explicit ClockedFabric(const FabricCase& fabric) : fabric_(fabric) { build(); }
+  ClockedFabric(const FabricCase& fabric, Occasions& met) : fabric_(fabric), met_(met) { build(); }
 
   std::vector<Passing> run() {
     std::int64_t next = 0;
@@ -95,6 +95,8 @@ class ClockedFabric {
     port.high_counter = limit == 0 ? 1 : limit * 1024;  // 4-byte units
   }
 
+  void note(Occasion occasion) { met_.set(static_cast<std::size_t>(occasion)); }
+
   void log(std::uint32_t port, Moment moment, std::uint32_t packet) {
     log_.push_back({port, now_, moment, packet});
   }
@@ -155,6 +157,7 @@ class ClockedFabric {
       log(in, Moment::kHead, number);
       if (!take_space(port, unit.lane, blocks(packet.wire_bytes))) {
         if (unit.lane != kVl15) log(in, Moment::kHead, ~0u);  // never in the event model: a disagreement
+        note(Occasion::kManagementLost);
         overflowed_.insert({in, number});
         log(in, Moment::kDrop, number);
         ++dropped_;
@@ -162,6 +165,7 @@ class ClockedFabric {
       }
       if (at_switch) port.moving.push_back({number, unit.lane, now_});
       if (at_switch && lane_towards(port.device, number) == kDropped) {
+        note(Occasion::kRefused);
         refused_.insert({in, number});
         log(static_cast<std::uint32_t>(ports_.size()) + port.device, Moment::kDrop, number);
         ++dropped_;
@@ -248,7 +252,10 @@ class ClockedFabric {
     }
     for (Moving& moving : port.moving) {
       if (moving.looked_up) continue;
-      if (cycle_[d] < port.next_lookup_cycle) break;
+      if (cycle_[d] < port.next_lookup_cycle) {
+        note(Occasion::kLookupBusy);
+        break;
+      }
       moving.looked_up = true;
       moving.out = port_towards(d, moving.packet);
       port.next_lookup_cycle = cycle_[d] + device.lookup_interval_cycles;
@@ -258,7 +265,10 @@ class ClockedFabric {
       const Rate& in = port.link->rate;
       const Rate& out = ports_[moving.out].link->rate;
       const bool output_is_faster = out.ps * in.per_bytes < in.ps * out.per_bytes;
-      if (output_is_faster && !moving.tail_is_in) continue;
+      if (output_is_faster && !moving.tail_is_in) {
+        note(Occasion::kStored);
+        continue;
+      }
       moving.counting = true;
       moving.cycles_left = device.cut_through_cycles;
     }
@@ -309,11 +319,16 @@ class ClockedFabric {
     ReferencePort& port = ports_[p];
     if (port.link == nullptr || port.sending || is_idle(port)) return;
     for (const ReceiveLane& lane : port.input) {
-      if (lane.due_since < now_) return;  // a flow control packet goes first
+      if (lane.due_since >= now_) continue;
+      note(Occasion::kUpdateFirst);
+      return;  // a flow control packet goes first
     }
     CanSend can_send{};
     for (std::uint32_t n = 0; n < port.lanes; ++n) can_send[n] = may_go(port, n);
     const bool is_management = !port.queue[kVl15].empty() && is_readable(port, port.queue[kVl15].front());
+    const auto competing = std::count(can_send.begin(), can_send.end(), true);
+    if (competing > 0 && is_management) note(Occasion::kManagement);
+    if (competing > 1 && !is_management) note(Occasion::kLanesCompete);
     const int chosen = is_management ? static_cast<int>(kVl15) : arbitrate(port, can_send);
     if (chosen < 0) return;
     const auto lane = static_cast<std::uint32_t>(chosen);
@@ -359,6 +374,7 @@ class ClockedFabric {
         const std::int64_t arrived = port.queue[n].front().arrived;
         const bool old = device.lifetime_ps > 0 && now_ >= arrived + device.lifetime_ps;
         if (!stalled && !waited && !old) break;
+        note(stalled ? Occasion::kStalled : waited ? Occasion::kHeadDropped : Occasion::kTooOld);
         const Waiting lost = port.queue[n].front();
         port.queue[n].pop_front();
         log(p, Moment::kDrop, lost.packet);
@@ -378,14 +394,19 @@ class ClockedFabric {
     return any;
   }
 
-  bool may_go(const ReferencePort& port, std::uint32_t lane) const {
+  bool may_go(const ReferencePort& port, std::uint32_t lane) {
     if (port.queue[lane].empty() || now_ < port.heads[lane].stalled_until) return false;
     const Waiting& first = port.queue[lane].front();
     const std::int64_t lifetime = fabric_.devices[port.device].lifetime_ps;
     if (first.buffer_port >= 0 && lifetime > 0 && now_ > first.arrived + lifetime) return false;
-    if (!is_readable(port, first)) return false;
+    if (!is_readable(port, first)) {
+      note(Occasion::kCrossbarBusy);
+      return false;
+    }
     const std::uint32_t after = port.sent[lane] + blocks(fabric_.packets[first.packet].wire_bytes);
-    return (port.limit[lane] + 2 * kCounter - after) % kCounter <= 2048;
+    const bool has_credits = (port.limit[lane] + 2 * kCounter - after) % kCounter <= 2048;
+    if (!has_credits) note(Occasion::kCreditsMissing);
+    return has_credits;
   }
 
   // The crossbar can read one more packet out of its buffer.
@@ -400,9 +421,11 @@ class ClockedFabric {
     int lane = port.high_counter > 0 ? port.high.inspect(can_send) : -1;
     ReferenceTable* table = &port.high;
     if (lane < 0) {
+      const bool limited = port.high_counter <= 0;
       reset_high(port);
       lane = port.low.inspect(can_send);
       table = &port.low;
+      if (limited && lane >= 0 && ReferenceTable(port.high).inspect(can_send) >= 0) note(Occasion::kHighLimitReached);
     }
     if (lane < 0) {
       lane = port.high.inspect(can_send);
@@ -448,6 +471,7 @@ class ClockedFabric {
       unit.lane = n;
       unit.length = port.link->credit_bytes;
       unit.credit_limit = (lane.received + std::min(lane.capacity - lane.used, 2048u)) % kCounter;
+      if (lane.told == lane.freed) note(Occasion::kRefreshed);
       lane.told = lane.freed;
       lane.due_since = kNo;
       lane.last_update = now_;
@@ -487,6 +511,7 @@ class ClockedFabric {
   }
 
   const FabricCase& fabric_;
+  Occasions& met_;
   std::vector<ReferencePort> ports_;
   std::vector<std::uint32_t> first_;  // port of each device
   std::vector<std::uint64_t> cycle_;  // next cycle of each switch's clock
@@ -500,6 +525,6 @@ class ClockedFabric {
 
 }  // namespace
 
-std::vector<Passing> run_reference(const FabricCase& fabric) { return ClockedFabric(fabric).run(); }
+std::vector<Passing> run_reference(const FabricCase& fabric, Occasions& met) { return ClockedFabric(fabric, met).run(); }
 
 }  // namespace verbatim::timing

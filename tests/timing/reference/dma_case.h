@@ -1,6 +1,8 @@
 // DMA traffic of one adapter: the plain data that the event model and the clocked reference are both given.
 #pragma once
 
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,12 +44,24 @@ struct DmaPassing {
   friend auto operator<=>(const DmaPassing&, const DmaPassing&) = default;
 };
 
+// What comes into play in a case.
+enum class DmaOccasion : std::uint8_t {
+  kTagsUsedUp,         // a read waits for a tag
+  kLaneBusy,           // a TLP waits for the one before it
+  kReadBehindWrites,   // a request waits in the root complex for writes that came before it
+  kCutAtPage,          // a request or a write ends at a page's end, and more comes
+  kCutAtBoundary,      // a completion is shorter than MPS because it ends at a completion boundary
+  kDoorbellWaits,      // a doorbell waits for pushes before it
+};
+inline constexpr std::size_t kDmaOccasions = static_cast<std::size_t>(DmaOccasion::kDoorbellWaits) + 1;
+using DmaOccasions = std::bitset<kDmaOccasions>;
+
 DmaCase random_dma(std::uint64_t seed);
 // For people: everything about a case.
 std::string describe(const DmaCase& dma);
 
 // What happens, sorted.
 std::vector<DmaPassing> run_event_model(const DmaCase& dma);
-std::vector<DmaPassing> run_reference(const DmaCase& dma);
+std::vector<DmaPassing> run_reference(const DmaCase& dma, DmaOccasions& met);
 
 }  // namespace verbatim::timing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -78,12 +79,35 @@ struct Passing {
   friend auto operator<=>(const Passing&, const Passing&) = default;
 };
 
-FabricCase random_fabric(std::uint64_t seed);
+// What comes into play in a case. A case without any of them is agreed upon by every two models.
+enum class Occasion : std::uint8_t {
+  kCreditsMissing,   // a first packet waits for credits and for nothing else
+  kLanesCompete,     // the arbiter chooses among several lanes
+  kHighLimitReached, // the high table could send, and the low one does
+  kUpdateFirst,      // a packet waits while a flow control packet is sent before it
+  kRefreshed,        // a flow control packet that tells nothing new
+  kStored,           // a head is looked up, and waits for its tail: the output is faster
+  kLookupBusy,       // a head waits for the lookup of the one before
+  kCrossbarBusy,     // a first packet waits for its buffer to be read by fewer
+  kHeadDropped,      // a first packet has waited for the head lifetime
+  kStalled,          // a packet is dropped because its lane is stalled
+  kTooOld,           // a packet is dropped after the lifetime in a switch
+  kRefused,          // a service level has no lane
+  kManagement,       // a packet of VL15 goes before others that could
+  kManagementLost,   // a packet of VL15 finds no room
+};
+inline constexpr std::size_t kOccasions = static_cast<std::size_t>(Occasion::kManagementLost) + 1;
+using Occasions = std::bitset<kOccasions>;
+
+// kLeast: buffers hold one of the largest packets, which most are, so that everything waits for credits.
+enum class Buffers : std::uint8_t { kAny, kLeast };
+
+FabricCase random_fabric(std::uint64_t seed, Buffers buffers = Buffers::kAny);
 // For people: everything about a case.
 std::string describe(const FabricCase& fabric);
 
 // What happens, sorted; tails at adapters only.
 std::vector<Passing> run_event_model(const FabricCase& fabric);
-std::vector<Passing> run_reference(const FabricCase& fabric);
+std::vector<Passing> run_reference(const FabricCase& fabric, Occasions& met);
 
 }  // namespace verbatim::timing

@@ -10,12 +10,12 @@ constexpr std::uint32_t kLargest = 4122;  // of a packet, as sent here
 
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : rng_(seed, "timing/reference") {}
+  Generator(std::uint64_t seed, Buffers buffers) : buffers_(buffers), rng_(seed, "timing/reference") {}
 
   FabricCase generate() {
     const auto switches = static_cast<std::uint32_t>(rng_.below(4));
     const auto adapters = static_cast<std::uint32_t>(switches == 0 ? 2 : 2 + rng_.below(4));
-    large_ = rng_.chance(1, 10);
+    large_ = rng_.chance(1, 10) || buffers_ == Buffers::kLeast;
     // On one grid of times everything meets everything in the same instant.
     if (rng_.chance(1, 5)) grid_ = 250;
     for (std::uint32_t i = 0; i < switches + adapters; ++i) device(i < switches);
@@ -44,6 +44,7 @@ class Generator {
     device.is_switch = is_switch;
     device.lanes = rng_.chance(1, 3) ? 1 : 1 + below(5);
     device.buffer_bytes = rng_.chance(1, 8) ? 131'072 : 66 * 64 + below(rng_.chance(1, 2) ? 640 : 16'384);
+    if (buffers_ == Buffers::kLeast) device.buffer_bytes = 66 * 64;
     device.vl15_buffer_bytes = rng_.chance(1, 4) ? 0 : 128 + below(rng_.chance(1, 2) ? 500 : 5'000);
     static constexpr std::uint64_t kClocks[] = {400'000'000, 300'000'000, 250'000'000, 700'000'000};
     device.clock_hz = grid_ > 1 ? kClocks[0] : kClocks[below(4)];
@@ -144,6 +145,7 @@ class Generator {
     static_assert(26 + 4096 == kLargest);
   }
 
+  const Buffers buffers_;
   Rng rng_;
   FabricCase fabric_;
   std::vector<std::uint32_t> used_;  // ports, by device
@@ -153,7 +155,7 @@ class Generator {
 
 }  // namespace
 
-FabricCase random_fabric(std::uint64_t seed) { return Generator(seed).generate(); }
+FabricCase random_fabric(std::uint64_t seed, Buffers buffers) { return Generator(seed, buffers).generate(); }
 
 std::string describe(const FabricCase& fabric) {
   std::string text;
