@@ -110,8 +110,7 @@ struct HcaProfile {
   std::uint8_t local_ca_ack_delay = 16;
 
   // Greatest work request that the processor pushes to the adapter behind its doorbell (BlueFlame), in bytes
-  // as a ConnectX counts them (wqe_layout); only a single one with inline data is. 0:
-  // none.
+  // as a ConnectX counts them (wqe_layout), in whole lines of 64; only a single one with inline data is. 0: none.
   std::uint32_t blueflame_bytes = 0;
   // The completion stage takes the entry of a receive when the payload has left for the host, else at once.
   bool receive_completion_after_payload = false;

@@ -89,7 +89,9 @@ std::uint32_t Requester::on_ring(std::uint32_t producer) {
   const WqeLayout& layout = qp_.adapter.profile.wqe_layout;
   const std::uint32_t header = qp_.is_datagram() ? layout.datagram_header_bytes : layout.header_bytes;
   const std::uint32_t bytes = header + send_data_bytes(entry);
-  return bytes <= most ? bytes : 0;
+  // Providers copy whole lines to the write-combining buffer (rdma-core: align(size * 16, 64)).
+  constexpr std::uint32_t kLine = 64;
+  return bytes <= most ? (bytes + kLine - 1) / kLine * kLine : 0;
 }
 
 bool Requester::takes_pushed() const {

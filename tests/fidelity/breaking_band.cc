@@ -44,7 +44,7 @@ double fabric_ns() {
   // request for the record of receives, the entry.
   const std::uint32_t header = profile.pcie.write_header_bytes;
   const ByteTime lane = host::pcie_byte_time(profile.pcie.generation, profile.pcie.lanes);
-  const std::uint32_t pushed = 44 + header,
+  const std::uint32_t pushed = 64 + header,
                       written = 8 + header + sizeof(protocol::Cqe) + header + profile.pcie.read_header_bytes;
   pair.b.program.post_recv(pair.b.qp, 0, {pair.b.sge(0, 64)});
   pair.world.run();

@@ -43,13 +43,14 @@ constexpr std::uint32_t kNobody = 0xfffff0;
 struct Sends {
   std::uint32_t queue_pairs = 32, bytes = 60, batch = 16;
   Duration post_time{0};
+  ByteTime byte_time = kTwoFdrPorts;
 };
 
 double ud_sends(const hca::HcaProfile& adapter, const Sends& sends) {
   FloodOptions options;
   options.client = adapter;
   options.server = many_clients();
-  options.link = link_of(kTwoFdrPorts);
+  options.link = link_of(sends.byte_time);
   options.type = ib::QpType::kUd;
   options.queue_pairs = sends.queue_pairs;
   options.batch = sends.batch;
@@ -140,8 +141,12 @@ Simulated measure_kalia_rates(const Wanted& wanted) {
     measure("one_core.queue_pairs_" + std::to_string(count), [&] {
       return ud_sends(connect_ib, {count, 60, 16, kPostTime});
     });
+    measure("connectx3.one_core.queue_pairs_" + std::to_string(count), [&] {
+      return ud_sends(connectx3, {count, 60, 16, Duration(0), kFdrPort});
+    });
   }
-  for (const std::uint32_t bytes : {60u, 124u, 188u, 252u, 316u}) {
+  // The last sizes before another line, and the first with it.
+  for (const std::uint32_t bytes : {60u, 61u, 124u, 125u, 188u, 189u, 252u, 253u, 316u}) {
     for (const std::uint32_t batch : {16u, 1u}) {
       measure("ud_send_b" + std::to_string(batch) + "." + std::to_string(bytes), [&] {
         return ud_sends(connect_ib, {32, bytes, batch, Duration(0)});

@@ -38,12 +38,12 @@ std::int64_t decoded_after(const PairOptions& options, std::uint32_t bytes, std:
   return pair.world.trace.all(TraceEvent::kWqeFetched).at(0).time_ps - start;
 }
 
-// The pushed lines, one way, the doorbell stage and the decode stage, from edge to edge.
+// The pushed lines, whole ones, one way, the doorbell stage and the decode stage, from edge to edge.
 std::int64_t pushed_formula(const PairOptions& options, std::int64_t start, std::uint32_t bytes) {
   const hca::HcaProfile& profile = options.world.profile;
-  const std::uint32_t wqe = kHeader + bytes, lines = (wqe + 63) / 64;
+  const std::uint32_t lines = (kHeader + bytes + 63) / 64;
   const Duration lane =
-      host::tlp_byte_time(profile.pcie).time_for(wqe + lines * profile.pcie.write_header_bytes);
+      host::tlp_byte_time(profile.pcie).time_for(lines * (64 + profile.pcie.write_header_bytes));
   const ClockDomain clock(profile.core_clock_hz);
   Instant at =
       instant_from_ps(start) + profile.pcie.write_combining_delay + lane + profile.pcie.one_way_latency;
