@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <regex>
 #include <set>
 
 #include "sim/config/tables.h"
@@ -32,35 +34,72 @@ void expect_complete(const Json& json, const Object& object, bool has_source, co
   }
 }
 
-TEST(Profile, shipped_ones_set_every_parameter_and_name_its_source) {
-  const std::pair<const char*, const Object*> kShipped[] = {{"edr_hca", &hca_profile_table()},
-                                                            {"edr_switch", &switch_profile_table()},
-                                                            {"ethernet_switch", &switch_profile_table()},
-                                                            {"cpu", &cpu_profile_table()},
-                                                            {"qdr_hca", &hca_profile_table()},
-                                                            {"connectx3", &hca_profile_table()},
-                                                            {"connect_ib", &hca_profile_table()},
-                                                            {"connectx4_edr", &hca_profile_table()},
-                                                            {"connectx5", &hca_profile_table()},
-                                                            {"connectx6_hdr", &hca_profile_table()},
-                                                            {"connectx7_ndr", &hca_profile_table()},
-                                                            {"infiniscale_iv", &switch_profile_table()},
-                                                            {"switchx2", &switch_profile_table()},
-                                                            {"switch_ib2", &switch_profile_table()},
-                                                            {"quantum", &switch_profile_table()},
-                                                            {"quantum2", &switch_profile_table()},
-                                                            {"cpu_2011", &cpu_profile_table()},
-                                                            {"cpu_2020", &cpu_profile_table()}};
-  for (const auto& [name, table] : kShipped) {
-    SCOPED_TRACE(name);
+// Every profile of topologies/profiles, and what it is.
+struct Shipped {
+  std::string name;
+  const Object& table;
+  Json json;
+};
+
+std::vector<Shipped> shipped() {
+  std::vector<Shipped> all;
+  for (const auto& entry : std::filesystem::directory_iterator(VERBATIM_SOURCE_DIR "/topologies/profiles")) {
     Diagnostics diagnostics;
-    const std::string path = std::string(VERBATIM_SOURCE_DIR "/topologies/profiles/") + name + ".json";
-    const auto json = read_json(path, diagnostics);
-    ASSERT_TRUE(json.has_value()) << text_of(diagnostics);
-    check_file(path, {}, diagnostics);
+    const auto json = read_json(entry.path(), diagnostics);
+    EXPECT_TRUE(json.has_value()) << text_of(diagnostics);
+    if (!json) continue;
+    check_file(entry.path(), {}, diagnostics);
     EXPECT_TRUE(diagnostics.empty()) << text_of(diagnostics);
-    expect_complete(*json, *table, false, name);
+    const std::string kind = json->at("profile");
+    const Object& table = kind == "hca" ? hca_profile_table() : kind == "switch" ? switch_profile_table() : cpu_profile_table();
+    all.push_back({entry.path().stem(), table, *json});
   }
+  EXPECT_GE(all.size(), 18u);
+  return all;
+}
+
+TEST(Profile, shipped_ones_set_every_parameter_and_name_its_source) {
+  for (const Shipped& profile : shipped()) {
+    SCOPED_TRACE(profile.name);
+    expect_complete(profile.json, profile.table, false, profile.name);
+  }
+}
+
+// A stage's source may say how many a second it takes, in millions: the first number of it is what the interval gives.
+TEST(Profile, stages_take_as_many_a_second_as_their_sources_say) {
+  static const std::regex kRate("([0-9.]+) (?:to [0-9.]+ )?million");
+  int compared = 0;
+  for (const Shipped& shipped : shipped()) {
+    if (&shipped.table != &hca_profile_table()) continue;
+    Diagnostics diagnostics;
+    hca::HcaProfile profile;
+    check_object(shipped.json, hca_profile_table(), &profile, shipped.name, "", diagnostics);
+    for (const auto& [key, stage] :
+         {std::pair("wqe_decode", profile.wqe_decode), std::pair("packetize", profile.packetize),
+          std::pair("receive_check", profile.receive_check)}) {
+      const std::string source = shipped.json[key]["source"];
+      std::smatch match;
+      if (!std::regex_search(source, match, kRate)) continue;
+      const double rate = static_cast<double>(profile.core_clock_hz) / stage.interval_cycles / 1e6;
+      EXPECT_NEAR(rate / std::stod(match[1]), 1, 0.05) << shipped.name << "/" << key << ": " << source;
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 15);
+}
+
+void expect_marks(const Json& json, const std::string& where) {
+  if (json.is_string()) {
+    const std::string text = json;
+    if (text.find("Breaking Band") == std::string::npos) return;
+    EXPECT_NE(text.find("from memory"), std::string::npos) << where << ": " << text;
+  } else if (json.is_structured()) {
+    for (const auto& [key, value] : json.items()) expect_marks(value, where + "/" + key);
+  }
+}
+
+TEST(Profile, what_is_quoted_from_memory_says_so) {
+  for (const Shipped& profile : shipped()) expect_marks(profile.json, profile.name);
 }
 
 TEST(Profile, every_row_of_every_table_has_a_meaning_and_a_place) {
