@@ -92,6 +92,50 @@ TEST(Fidelity, a_damaged_file_is_told_and_exits_2) {
   EXPECT_NE(finished.err.find("\"many\" is not a number"), std::string::npos) << finished.err;
 }
 
+// Of a line with two spaces between columns at least.
+std::vector<std::string> columns_of(const std::string& line) {
+  std::vector<std::string> columns;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t end = std::min(line.find("  ", at), line.size());
+    columns.push_back(line.substr(at, end - at));
+    at = std::min(line.find_first_not_of(' ', end), line.size());
+  }
+  return columns;
+}
+
+TEST(Fidelity, a_line_has_six_columns_and_a_mark_when_its_value_is_from_memory) {
+  for (const std::string target : {"kalia_pcie", "breaking_band", "timeouts", "qp_cache"}) {
+    std::istringstream lines(fidelity({"--short", target}).out);
+    std::string line;
+    std::getline(lines, line);
+    EXPECT_EQ(columns_of(line), (std::vector<std::string>{"target", "published", "simulated", "error %", "bound %", "ok|off"}));
+    while (std::getline(lines, line)) {
+      const std::vector<std::string> columns = columns_of(line);
+      const bool is_remembered = target == "breaking_band";
+      ASSERT_EQ(columns.size(), is_remembered ? 7u : 6u) << line;
+      EXPECT_EQ(columns[0].find(target + "."), 0u) << line;
+      for (int i = 1; i <= 3; ++i) EXPECT_EQ(columns[i].find_first_not_of("-0123456789."), std::string::npos) << line;
+      EXPECT_EQ(columns[5], "ok") << line;
+      EXPECT_EQ(columns.back(), is_remembered ? "(published value quoted from memory)" : "ok") << line;
+    }
+  }
+}
+
+TEST(Fidelity, a_mark_or_a_short_form_that_means_nothing_is_told_and_exits_2) {
+  const AlteredValues mark("breaking_band", "\"memory\"", "\"remembered\"");
+  cli::Finished finished = fidelity({"breaking_band", "--published", mark.path()});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_NE(finished.err.find("unknown certainty \"remembered\""), std::string::npos) << finished.err;
+  const AlteredValues short_form("qdr", "\"short_form\": [\"2\", \"128\"]", "\"short_form\": [\"1\", \"128\"]");
+  finished = fidelity({"qdr", "--short", "--published", short_form.path()});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_NE(finished.err.find("short_form names \"1\", which has no value"), std::string::npos) << finished.err;
+  const AlteredValues twice("qdr", "\"name\": \"write\"", "\"name\": \"send\"");
+  finished = fidelity({"qdr", "--short", "--published", twice.path()});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_NE(finished.err.find("\"send.2\" occurs twice"), std::string::npos) << finished.err;
+}
+
 TEST(Fidelity, help_names_the_targets) {
   const cli::Finished finished = fidelity({"--help"});
   EXPECT_EQ(finished.code, 0);

@@ -19,7 +19,7 @@ double percent_off(double value, double published) { return (value - published) 
 std::string columns(const std::string& name, const std::string& published, const std::string& simulated,
                     const std::string& error, const std::string& bound, const std::string& verdict) {
   char text[256];
-  std::snprintf(text, sizeof text, "%-36s %12s %12s %8s %12s  %s", name.c_str(), published.c_str(),
+  std::snprintf(text, sizeof text, "%-48s  %9s  %10s  %7s  %12s  %s", name.c_str(), published.c_str(),
                 simulated.c_str(), error.c_str(), bound.c_str(), verdict.c_str());
   return text;
 }

@@ -50,6 +50,14 @@ void read_group(const Json& group, const std::string& target, std::vector<Publis
   }
   const auto short_form = group.value("short_form", std::vector<std::string>());
   group.at("source").get<std::string>();
+  static const std::vector<std::string> kCertainties = {"found", "found-secondary", "computed", "memory", "mixed"};
+  const std::string certainty = group.at("certainty");
+  if (std::find(kCertainties.begin(), kCertainties.end(), certainty) == kCertainties.end()) {
+    throw Wrong{"unknown certainty \"" + certainty + "\""};
+  }
+  for (const std::string& key : short_form) {
+    if (key != "*" && !group.at("values").contains(key)) throw Wrong{"short_form names \"" + key + "\", which has no value"};
+  }
   for (const auto& [key, text] : group.at("values").items()) {
     Published published;
     const std::string name = group.value("name", "");
@@ -60,9 +68,11 @@ void read_group(const Json& group, const std::string& target, std::vector<Publis
     published.value = number_of(published.text);
     published.decimals = decimals_of(published.text);
     published.bound = bound_of(group, key);
-    published.certainty = group.at("certainty");
+    published.certainty = certainty;
     published.in_short_form = std::find(short_form.begin(), short_form.end(), key) != short_form.end() ||
                               (short_form.size() == 1 && short_form[0] == "*");
+    const auto is_same = [&](const Published& other) { return other.key == published.key; };
+    if (std::any_of(all.begin(), all.end(), is_same)) throw Wrong{"\"" + published.key + "\" occurs twice"};
     all.push_back(std::move(published));
   }
 }
