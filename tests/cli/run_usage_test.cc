@@ -33,6 +33,18 @@ TEST(RunUsage, all_mistakes_at_once) {
   }
 }
 
+TEST(RunUsage, a_file_apart_from_its_option_is_told_how_it_is_given) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"run", "--explain-latency", "tables.txt", "scenario.json"},
+        std::vector<std::string>{"run", "--topology", kTopology, "--explain-latency", "tables.txt", "server=true"}}) {
+    const Finished run = verbatim(arguments);
+    EXPECT_EQ(run.code, 2);
+    EXPECT_NE(run.err.find("; a file for the tables is given as --explain-latency=FILE\n"), std::string::npos)
+        << run.err;
+  }
+  EXPECT_EQ(verbatim({"run", "server=true"}).err.find("--explain-latency"), std::string::npos);
+}
+
 TEST(RunUsage, background_on_the_command_line) {
   const Finished run = verbatim({"run", "--topology", kTopology, "server=sleep 100 &", "client=sleep 1"});
   EXPECT_EQ(run.code, 0) << run.err;

@@ -16,6 +16,13 @@ namespace verbatim::cli {
 
 namespace {
 
+// A file behind `--explain-latency` that is not joined to it by "=" is an argument of its own, and none that is
+// expected.
+std::string hint_for_arguments(const RunOptions& options, const std::string& otherwise) {
+  return options.explain_latency == "-" ? otherwise + "; a file for the tables is given as --explain-latency=FILE"
+                                        : otherwise;
+}
+
 // "server=ibv_rc_pingpong -c": the n-th starts n staggers after the first. "server=qperf &" runs in the
 // background.
 void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
@@ -32,7 +39,7 @@ void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
     const std::size_t equals = argument.find('=');
     if (equals == std::string::npos || equals == 0) {
       diagnostics.add("command line", "", config::in_quotes(argument) + " is not of the form HOST=COMMAND",
-                      "write it like \"server=ibv_rc_pingpong -c\"");
+                      hint_for_arguments(options, "write it like \"server=ibv_rc_pingpong -c\""));
       continue;
     }
     config::ProgramSpec program;
@@ -124,7 +131,8 @@ bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Dia
                                           options.arguments[0].find(".json") == std::string::npos)) {
       diagnostics.add(
           "command line", "", "without --topology there must be exactly one argument, a scenario file",
-          "write `verbatim run SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND …`");
+          hint_for_arguments(options, "write `verbatim run SCENARIO.json`, or "
+                                      "`verbatim run --topology T.json HOST=COMMAND …`"));
       return false;
     }
     const auto loaded = config::load_scenario(options.arguments[0], load_options, diagnostics);
