@@ -206,5 +206,30 @@ TEST(SendTest, a_buffer_changed_after_the_post_is_sent_as_it_is_at_the_gather) {
   EXPECT_TRUE(pair.b.equals(0, 64, 2));
 }
 
+// What is in the adapter already does not change with the ring any more.
+TEST(SendTest, so_many_receives_are_fetched_ahead_as_the_profile_says) {
+  for (const std::uint32_t prefetch : {1u, 4u, 7u}) {
+    PairOptions options;
+    options.world.profile.wqe_prefetch = prefetch;
+    Pair pair(options);
+    constexpr std::uint64_t kReceives = 12, kLater = 100;
+    for (std::uint64_t i = 0; i < kReceives; ++i) pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 64)});
+    pair.world.run();
+    for (std::uint64_t i = 0; i < kReceives; ++i) {
+      Program::write_recv(pair.b.program.at(pair.b.qp.made.recv_offset) + i * pair.b.qp.made.recv_stride, kLater + i,
+                          {pair.b.sge(0, 64)});
+    }
+    for (std::uint64_t i = 0; i < kReceives; ++i) {
+      pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+      pair.world.run();
+    }
+    const auto entries = pair.b.program.drain(pair.b.recv_cq);
+    ASSERT_EQ(entries.size(), kReceives);
+    for (std::uint64_t i = 0; i < kReceives; ++i) {
+      EXPECT_EQ(entries[i].wr_id, i < prefetch ? i : kLater + i) << "ahead: " << prefetch;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace verbatim::test

@@ -45,6 +45,11 @@ int main(void) {
   ibv_post_recv(b.qp, &first, &bad);
   show("list of two receives", start);
 
+  start = now();
+  struct ibv_pd* domain = ibv_alloc_pd(device);
+  show("command", start);
+  if (domain == NULL) return 1;
+
   struct ibv_wc done[8];
   start = now();
   for (int i = 0; i < 100; ++i) ibv_poll_cq(a.send_cq, 8, done);

@@ -70,10 +70,11 @@ TEST(Semantics, calls_cost_what_the_profile_says) {
   ASSERT_EQ(runs.slices.code, 0) << runs.slices.story();
   constexpr double kClock = 25, kPostSend = 14.99, kSend = kPostSend + 45.11 + 21.07, kInlineLine = 10;
   constexpr double kPostRecv = 15, kRecv = 15, kPollEmpty = 20, kPollEntry = 61.63, kArm = 30, kSystemCall = 200;
-  constexpr double kCounter = 10;
+  constexpr double kCounter = 10, kCommand = 20'000;
   const std::map<std::string, double> expected = {
       {"receive", kPostRecv + kRecv},
       {"list of two receives", kPostRecv + 2 * kRecv},
+      {"command", kCommand},
       {"100 empty polls", 100 * kPollEmpty},
       {"4 sends", 4 * kSend},
       {"poll of 4 completions", kPollEmpty + 4 * kPollEntry},
