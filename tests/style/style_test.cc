@@ -101,6 +101,29 @@ TEST(Style, folders_include_only_what_their_row_names) {
   EXPECT_GT(seen, 100u);
 }
 
+// The second model of the timing tests would agree with mistakes that it shared.
+TEST(Style, clocked_references_share_nothing_with_the_model_but_types) {
+  const std::regex include("^\\s*#\\s*include\\s+\"([^\"]+)\"");
+  const std::set<std::string> plain = {"clocked_port.h", "fabric_case.h", "dma_case.h"};
+  const std::string folder = "tests/timing/reference/";
+  std::size_t seen = 0;
+  for (const std::string& file : project_files()) {
+    if (file.rfind(folder, 0) != 0) continue;
+    const std::string name = file.substr(folder.size());
+    if (name.rfind("clocked_", 0) != 0 && !plain.contains(name)) continue;
+    ++seen;
+    for (const std::string& line : lines_of(file)) {
+      EXPECT_EQ(line.find("byte_time("), std::string::npos) << file << ": a reference works rates out by itself";
+      std::smatch match;
+      if (!std::regex_search(line, match, include)) continue;
+      const std::string to = match[1];
+      const bool is_own = to.rfind(folder, 0) == 0 && plain.contains(to.substr(folder.size()));
+      EXPECT_TRUE(is_own || to == "sim/host/pcie_profile.h") << file << " includes " << to;
+    }
+  }
+  EXPECT_EQ(seen, 5u);
+}
+
 TEST(Style, project_includes_are_written_from_the_root) {
   const std::regex include("^\\s*#\\s*include\\s+\"([^\"]+)\"");
   for (const std::string& file : project_files()) {
