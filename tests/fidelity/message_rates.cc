@@ -166,16 +166,17 @@ Simulated measure_kalia_rates(const Wanted& wanted) {
 
 Simulated measure_qp_cache(const Wanted& wanted) {
   Simulated simulated;
-  const auto percent_of_peak = [&](const std::string& key, const char* profile, ByteTime byte_time,
-                                   std::uint32_t count) {
-    if (!wanted.contains(key)) return;
-    const hca::HcaProfile adapter = adapter_profile(profile);
+  const auto measure = [&](const std::string& name, ByteTime byte_time, std::uint32_t count) {
+    const std::string key = name + ".queue_pairs_" + std::to_string(count);
+    if (!wanted.contains(key) && !wanted.contains(name + ".peak")) return;
+    const hca::HcaProfile adapter = adapter_profile(name);
     constexpr std::uint32_t kFew = 16;
-    simulated[key] =
-        100 * reads_both_ways(adapter, byte_time, count) / reads_both_ways(adapter, byte_time, kFew);
+    const double peak = reads_both_ways(adapter, byte_time, kFew);
+    simulated[name + ".peak"] = peak;
+    if (wanted.contains(key)) simulated[key] = 100 * reads_both_ways(adapter, byte_time, count) / peak;
   };
-  percent_of_peak("connectx3.queue_pairs_170", "connectx3", kFdrPort, 170);
-  percent_of_peak("connect_ib.queue_pairs_400", "connect_ib", kTwoFdrPorts, 400);
+  measure("connectx3", kFdrPort, 170);
+  measure("connect_ib", kTwoFdrPorts, 400);
   return simulated;
 }
 
