@@ -45,6 +45,17 @@ TEST(RunUsage, a_file_apart_from_its_option_is_told_how_it_is_given) {
   EXPECT_EQ(verbatim({"run", "server=true"}).err.find("--explain-latency"), std::string::npos);
 }
 
+TEST(RunUsage, two_results_in_one_file_are_refused) {
+  config::Folder folder;
+  const std::string file = folder.path() + "/results";
+  const Finished run = verbatim({"run", "--topology", kTopology, "--trace", file, "--explain-latency=" + file, "server=true"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.err, "--explain-latency: \"" + file + "\" is the file of --trace, too; name another\n"
+                     "verbatim: 1 finding; nothing was started\n");
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(verbatim({"run", "--topology", kTopology, "--trace", "/dev/null", "--pcap", "/dev/null", "server=true"}).code, 0);
+}
+
 TEST(RunUsage, background_on_the_command_line) {
   const Finished run = verbatim({"run", "--topology", kTopology, "server=sleep 100 &", "client=sleep 1"});
   EXPECT_EQ(run.code, 0) << run.err;

@@ -151,6 +151,20 @@ bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Dia
   return true;
 }
 
+// Two of them in one file would overwrite each other.
+void check_result_files(const RunOptions& options, config::Diagnostics& diagnostics) {
+  const std::pair<const char*, const std::string&> files[] = {{"--trace", options.trace},
+                                                              {"--pcap", options.pcap},
+                                                              {"--explain-latency", options.explain_latency}};
+  for (const auto& [name, file] : files) {
+    for (const auto& [other, same] : files) {
+      if (other == name) break;
+      if (file.empty() || file != same || file == "-" || file.rfind("/dev/", 0) == 0) continue;
+      diagnostics.add(name, "", config::in_quotes(file) + " is the file of " + other + ", too", "name another");
+    }
+  }
+}
+
 // Every program is looked at before the first is started.
 void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
   for (const config::ProgramSpec& program : plan.scenario.programs) {
@@ -190,6 +204,7 @@ int run(const RunOptions& options) {
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;
   const auto seeds = parse_seeds(options, diagnostics);
+  check_result_files(options, diagnostics);
   if (!diagnostics.empty()) {
     print(diagnostics);
     return kUsage;
