@@ -6,7 +6,7 @@
 
 namespace verbatim {
 
-thread_local CheckContext check_context;
+constinit thread_local CheckContext check_context;
 
 namespace {
 std::uint64_t check_seed = 0;

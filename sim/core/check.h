@@ -11,7 +11,7 @@ struct CheckContext {
   std::int64_t virtual_time_ps = -1;
   std::uint32_t component = 0;
 };
-extern thread_local CheckContext check_context;
+extern constinit thread_local CheckContext check_context;
 
 // Root seed printed with a failed CHECK, so that the run can be repeated.
 void set_check_seed(std::uint64_t seed);

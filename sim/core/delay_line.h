@@ -13,7 +13,7 @@ namespace verbatim {
 template <class T>
 class DelayLine {
  public:
-  using Deliver = void (*)(void* owner, T item);
+  using Deliver = void (*)(void* owner, T&& item);
 
   DelayLine(Engine& engine, ComponentId source, EventClass event_class, void* owner, Deliver deliver)
       : owner_(owner),
@@ -24,7 +24,7 @@ class DelayLine {
   template <auto Method, class Owner>
   static DelayLine of(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
     return DelayLine(engine, source, event_class, owner,
-                     [](void* p, T item) { (static_cast<Owner*>(p)->*Method)(std::move(item)); });
+                     [](void* p, T&& item) { (static_cast<Owner*>(p)->*Method)(std::move(item)); });
   }
 
   bool empty() const { return items_.empty(); }

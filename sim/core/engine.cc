@@ -10,24 +10,35 @@ constexpr int kNumberBits = 40;
 constexpr int kSourceBits = 20;
 }  // namespace
 
+Timer::Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback)
+    : engine_(engine),
+      order_(static_cast<std::uint64_t>(event_class) << (kSourceBits + kNumberBits) |
+             static_cast<std::uint64_t>(source.value) << kNumberBits),
+      source_(source),
+      event_class_(event_class),
+      owner_(owner),
+      callback_(callback) {
+  engine.add_source(source);
+}
+
+void Engine::add_source(ComponentId source) {
+  CHECK(source.value < (1u << kSourceBits));
+  if (next_numbers_.size() <= source.value) next_numbers_.resize(source.value + 1);
+}
+
 void Engine::insert(Timer& timer, Instant when) {
   CHECK(!timer.scheduled());
   CHECK(when >= now_);
-  const std::uint32_t source = timer.source_.value;
-  CHECK(source < (1u << kSourceBits));
-  if (next_numbers_.size() <= source) next_numbers_.resize(source + 1);
-  const std::uint64_t number = ++next_numbers_[source];
+  const std::uint64_t number = ++next_numbers_[timer.source_.value];
   CHECK(number < (1ull << kNumberBits));
-  timer.key_.when = when;
-  timer.key_.order = (static_cast<std::uint64_t>(timer.event_class_) << (kSourceBits + kNumberBits)) |
-                     (static_cast<std::uint64_t>(source) << kNumberBits) | number;
+  const Entry entry{{when, timer.order_ | number}, &timer};
   if (front_is_spent_) {
     front_is_spent_ = false;
-    sift_down(0, Entry{timer.key_, &timer});
+    sift_down(0, entry);
     return;
   }
   heap_.emplace_back();
-  sift_up(static_cast<std::uint32_t>(heap_.size() - 1), Entry{timer.key_, &timer});
+  sift_up(static_cast<std::uint32_t>(heap_.size() - 1), entry);
 }
 
 void Engine::remove(Timer& timer) {
@@ -54,16 +65,19 @@ void Engine::sift_up(std::uint32_t index, Entry entry) {
   place(index, entry);
 }
 
+std::uint32_t Engine::least_child(std::uint32_t first, std::uint32_t size) const {
+  static_assert(kArity == 4);
+  const auto lesser = [this](std::uint32_t a, std::uint32_t b) { return heap_[b].key < heap_[a].key ? b : a; };
+  if (first + kArity <= size) [[likely]] return lesser(lesser(first, first + 1), lesser(first + 2, first + 3));
+  std::uint32_t least = first;
+  for (std::uint32_t child = first + 1; child < size; ++child) least = lesser(least, child);
+  return least;
+}
+
 void Engine::sift_down(std::uint32_t index, Entry entry) {
   const auto size = static_cast<std::uint32_t>(heap_.size());
-  while (true) {
-    const std::uint32_t first = index * kArity + 1;
-    if (first >= size) break;
-    const std::uint32_t end = std::min(first + kArity, size);
-    std::uint32_t least = first;
-    for (std::uint32_t child = first + 1; child < end; ++child) {
-      if (heap_[child].key < heap_[least].key) least = child;
-    }
+  for (std::uint32_t first = index * kArity + 1; first < size; first = index * kArity + 1) {
+    const std::uint32_t least = least_child(first, size);
     if (!(heap_[least].key < entry.key)) break;
     place(index, heap_[least]);
     index = least;
@@ -88,23 +102,28 @@ Instant Engine::next_event_time() const {
 }
 
 bool Engine::step() {
-  CHECK(!front_is_spent_);
   if (heap_.empty()) return false;
-  Timer& timer = *heap_.front().timer;
-  CHECK(timer.key_.when >= now_);
-  now_ = timer.key_.when;
+  execute_front();
+  return true;
+}
+
+void Engine::execute_front() {
+  CHECK(!front_is_spent_);
+  const Entry& front = heap_.front();
+  Timer& timer = *front.timer;
+  CHECK(front.key.when >= now_);
+  now_ = front.key.when;
   timer.heap_index_ = Timer::kIdle;
   front_is_spent_ = true;
   ++events_executed_;
   check_context = {to_ps(now_), timer.source_.value};
   timer.callback_(timer.owner_);
   if (front_is_spent_) drop_front();
-  return true;
 }
 
 void Engine::run_until(Instant end) {
-  CHECK(end >= now_);
-  while (next_event_time() <= end) step();
+  CHECK(end >= now_ && !front_is_spent_);
+  while (!heap_.empty() && heap_.front().key.when <= end) execute_front();
   now_ = end;
 }
 

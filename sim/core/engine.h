@@ -3,7 +3,6 @@
 // and a tie is impossible because the last two numbers name one scheduling call.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -23,7 +22,13 @@ enum class EventClass : std::uint8_t { kCredit, kArrival, kTransmitDone, kDma, k
 struct EventKey {
   Instant when{};
   std::uint64_t order = 0;  // class (4 bits), source (20 bits), per-source number (40 bits)
-  friend constexpr std::strong_ordering operator<=>(const EventKey&, const EventKey&) = default;
+  // Times are not negative. Compared as one number, without a branch that the processor would have to guess.
+  friend constexpr bool operator<(const EventKey& a, const EventKey& b) { return a.number() < b.number(); }
+
+ private:
+  constexpr unsigned __int128 number() const {
+    return static_cast<unsigned __int128>(static_cast<std::uint64_t>(to_ps(when))) << 64 | order;
+  }
 };
 
 class Engine;
@@ -33,8 +38,7 @@ class Timer {
  public:
   using Callback = void (*)(void* owner);
 
-  Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback)
-      : engine_(engine), source_(source), event_class_(event_class), owner_(owner), callback_(callback) {}
+  Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback);
 
   // Timer t = Timer::of<&Port::on_transmit_done>(engine, id, EventClass::kTransmitDone, this);
   template <auto Method, class Owner>
@@ -56,20 +60,17 @@ class Timer {
   }
   void cancel();
   bool scheduled() const { return heap_index_ != kIdle; }
-  Instant when() const {
-    CHECK(scheduled());
-    return key_.when;
-  }
+  Instant when() const;
 
  private:
   friend class Engine;
   static constexpr std::uint32_t kIdle = std::numeric_limits<std::uint32_t>::max();
 
   Engine& engine_;
-  EventKey key_{};
-  ComponentId source_;
+  const std::uint64_t order_;  // of its keys, all but the number
+  const ComponentId source_;
   std::uint32_t heap_index_ = kIdle;
-  EventClass event_class_;
+  const EventClass event_class_;
   void* owner_;
   Callback callback_;
 };
@@ -113,10 +114,13 @@ class Engine {
     Timer* timer;
   };
 
+  void add_source(ComponentId source);
+  void execute_front();
   void insert(Timer& timer, Instant when);
   void remove(Timer& timer);
   void sift_up(std::uint32_t index, Entry entry);
   void sift_down(std::uint32_t index, Entry entry);
+  std::uint32_t least_child(std::uint32_t first, std::uint32_t size) const;
   void drop_front();
   void place(std::uint32_t index, const Entry& entry) {
     heap_[index] = entry;
@@ -136,6 +140,10 @@ inline void Timer::schedule_at(Instant when) { engine_.insert(*this, when); }
 inline void Timer::schedule_after(Duration delay) { engine_.insert(*this, engine_.now() + delay); }
 inline void Timer::cancel() {
   if (scheduled()) engine_.remove(*this);
+}
+inline Instant Timer::when() const {
+  CHECK(scheduled());
+  return engine_.heap_[heap_index_].key.when;
 }
 
 // Names of all components, sorted; a component's id is its index. Built once, before the first component.

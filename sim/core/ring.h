@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "sim/core/check.h"
 
@@ -23,7 +23,7 @@ class Ring {
   const T& operator[](std::size_t index) const { return slots_[(first_ + index) & mask()]; }
 
   void push_back(T value) {
-    if (size_ == slots_.size()) grow();
+    if (size_ == capacity_) grow();
     slots_[(first_ + size_) & mask()] = std::move(value);
     ++size_;
   }
@@ -32,7 +32,7 @@ class Ring {
   // from the back. Returns the place from the front.
   template <class Before>
   std::size_t insert_sorted(T value, Before before) {
-    if (size_ == slots_.size()) grow();
+    if (size_ == capacity_) grow();
     std::size_t place = size_;
     while (place > 0 && before(value, (*this)[place - 1])) {
       slots_[(first_ + place) & mask()] = std::move((*this)[place - 1]);
@@ -58,16 +58,19 @@ class Ring {
   }
 
  private:
-  std::size_t mask() const { return slots_.size() - 1; }
+  std::size_t mask() const { return capacity_ - 1; }
 
   void grow() {
-    std::vector<T> larger(slots_.empty() ? 8 : slots_.size() * 2);
+    const std::size_t larger_capacity = capacity_ == 0 ? 8 : capacity_ * 2;
+    auto larger = std::make_unique<T[]>(larger_capacity);
     for (std::size_t i = 0; i < size_; ++i) larger[i] = std::move((*this)[i]);
     slots_ = std::move(larger);
+    capacity_ = larger_capacity;
     first_ = 0;
   }
 
-  std::vector<T> slots_;  // a power of two
+  std::unique_ptr<T[]> slots_;
+  std::size_t capacity_ = 0;  // a power of two
   std::size_t first_ = 0;
   std::size_t size_ = 0;
 };
