@@ -31,14 +31,14 @@ void Engine::insert(Timer& timer, Instant when) {
   CHECK(when >= now_);
   const std::uint64_t number = ++next_numbers_[timer.source_.value];
   CHECK(number < (1ull << kNumberBits));
-  const Entry entry{{when, timer.order_ | number}, &timer};
+  const EventKey key{when, timer.order_ | number};
   if (front_is_spent_) {
     front_is_spent_ = false;
-    sift_down(0, entry);
+    sift_down(0, key, &timer);
     return;
   }
   heap_.emplace_back();
-  sift_up(static_cast<std::uint32_t>(heap_.size() - 1), entry);
+  sift_up(static_cast<std::uint32_t>(heap_.size() - 1), key, &timer);
 }
 
 void Engine::remove(Timer& timer) {
@@ -49,20 +49,20 @@ void Engine::remove(Timer& timer) {
   heap_.pop_back();
   if (last.timer == &timer) return;
   if (hole > 0 && last.key < heap_[(hole - 1) / kArity].key) {
-    sift_up(hole, last);
+    sift_up(hole, last.key, last.timer);
   } else {
-    sift_down(hole, last);
+    sift_down(hole, last.key, last.timer);
   }
 }
 
-void Engine::sift_up(std::uint32_t index, Entry entry) {
+void Engine::sift_up(std::uint32_t index, EventKey key, Timer* timer) {
   while (index > 0) {
     const std::uint32_t parent = (index - 1) / kArity;
-    if (!(entry.key < heap_[parent].key)) break;
-    place(index, heap_[parent]);
+    if (!(key < heap_[parent].key)) break;
+    place(index, heap_[parent].key, heap_[parent].timer);
     index = parent;
   }
-  place(index, entry);
+  place(index, key, timer);
 }
 
 std::uint32_t Engine::least_child(std::uint32_t first, std::uint32_t size) const {
@@ -74,22 +74,22 @@ std::uint32_t Engine::least_child(std::uint32_t first, std::uint32_t size) const
   return least;
 }
 
-void Engine::sift_down(std::uint32_t index, Entry entry) {
+void Engine::sift_down(std::uint32_t index, EventKey key, Timer* timer) {
   const auto size = static_cast<std::uint32_t>(heap_.size());
   for (std::uint32_t first = index * kArity + 1; first < size; first = index * kArity + 1) {
     const std::uint32_t least = least_child(first, size);
-    if (!(heap_[least].key < entry.key)) break;
-    place(index, heap_[least]);
+    if (!(heap_[least].key < key)) break;
+    place(index, heap_[least].key, heap_[least].timer);
     index = least;
   }
-  place(index, entry);
+  place(index, key, timer);
 }
 
 void Engine::drop_front() {
   front_is_spent_ = false;
   const Entry last = heap_.back();
   heap_.pop_back();
-  if (!heap_.empty()) sift_down(0, last);
+  if (!heap_.empty()) sift_down(0, last.key, last.timer);
 }
 
 Instant Engine::next_event_time() const {

@@ -118,13 +118,13 @@ class Engine {
   void execute_front();
   void insert(Timer& timer, Instant when);
   void remove(Timer& timer);
-  void sift_up(std::uint32_t index, Entry entry);
-  void sift_down(std::uint32_t index, Entry entry);
+  void sift_up(std::uint32_t index, EventKey key, Timer* timer);
+  void sift_down(std::uint32_t index, EventKey key, Timer* timer);
   std::uint32_t least_child(std::uint32_t first, std::uint32_t size) const;
   void drop_front();
-  void place(std::uint32_t index, const Entry& entry) {
-    heap_[index] = entry;
-    entry.timer->heap_index_ = index;
+  void place(std::uint32_t index, EventKey key, Timer* timer) {
+    heap_[index] = {key, timer};
+    timer->heap_index_ = index;
   }
 
   Instant now_{};
