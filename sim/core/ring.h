@@ -22,16 +22,18 @@ class Ring {
   T& operator[](std::size_t index) { return slots_[(first_ + index) & mask()]; }
   const T& operator[](std::size_t index) const { return slots_[(first_ + index) & mask()]; }
 
-  void push_back(T value) {
+  // `value` may be an element of another ring, not of this one.
+  void push_back(T&& value) {
     if (size_ == capacity_) grow();
     slots_[(first_ + size_) & mask()] = std::move(value);
     ++size_;
   }
+  void push_back(const T& value) { push_back(T(value)); }
 
   // Inserts behind every element that `value` is not before. Elements mostly come in order, so this looks
   // from the back. Returns the place from the front.
   template <class Before>
-  std::size_t insert_sorted(T value, Before before) {
+  std::size_t insert_sorted(T&& value, Before before) {
     if (size_ == capacity_) grow();
     std::size_t place = size_;
     while (place > 0 && before(value, (*this)[place - 1])) {

@@ -74,7 +74,7 @@ void Port::leave_buffer(const Queued& queued, Instant when) {
   queued.buffer->release(queued.buffer_lane, queued.wire_bytes, when);
 }
 
-void Port::enqueue(Queued queued, ib::VirtualLane number) {
+void Port::enqueue(Queued&& queued, ib::VirtualLane number) {
   CHECK(number.value < operational_lanes_ || number == kManagementLane);
   Lane& lane = lanes_[number.value];
   CHECK(blocks_of(queued.wire_bytes) <= lane.capacity);
@@ -323,11 +323,12 @@ void Port::pump() {
 
 void Port::set_wake() {
   Instant at = kNever, expiry = kNever;
+  const bool may_expire = is_mortal();
   lacking_ = false;
   for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
     const int number = std::countr_zero(rest);
     at = std::min(at, eligible_at(number));
-    if (number != kManagementLane.value) {
+    if (may_expire && number != kManagementLane.value) {
       expiry = std::min(expiry, drop_at(lanes_[static_cast<std::size_t>(number)]));
     }
   }
@@ -351,7 +352,7 @@ void Port::on_wake() {
   }
   do {
     pump();
-  } while (expire());
+  } while (is_mortal() && expire());
   for (; full != 0; full &= full - 1) {
     const ib::VirtualLane lane{static_cast<std::uint8_t>(std::countr_zero(full))};
     if (has_room(lane)) room_listener_(room_owner_, lane);

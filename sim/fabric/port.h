@@ -153,7 +153,7 @@ class Port {
   };
 
   void attach(Port& peer, const LinkParams& params);
-  void enqueue(Queued queued, ib::VirtualLane lane);
+  void enqueue(Queued&& queued, ib::VirtualLane lane);
   // The packet's last byte leaves the input buffer at `when`.
   static void leave_buffer(const Queued& queued, Instant when);
   // When the crossbar can read one more packet out of this port's input buffer.
@@ -180,6 +180,8 @@ class Port {
     return std::min(expires_at(lane), std::max(first.expires, first.ready));
   }
   void drop_first(Lane& lane, DropReason reason);
+  // Whether packets are dropped at all for having waited too long.
+  bool is_mortal() const { return head_lifetime_ > Duration(0) || params_.lifetime > Duration(0); }
   // Drops the first packets that have waited too long; false if there are none.
   bool expire();
   void start(ib::VirtualLane lane);

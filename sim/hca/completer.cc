@@ -42,13 +42,13 @@ ib::WcOpcode wc_opcode(WqeOpcode opcode) {
 
 }  // namespace
 
-void Completer::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
+void Completer::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   cause_ = incoming.packet->trail;
   take_in(std::move(incoming), operation);
   cause_ = {};
 }
 
-void Completer::take_in(Incoming incoming, const ib::OpcodeInfo& operation) {
+void Completer::take_in(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
   const ib::Psn psn = packet.bth.psn;
   const bool is_acknowledgement = operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge;

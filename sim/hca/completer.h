@@ -17,7 +17,7 @@ class Completer {
  public:
   explicit Completer(QueuePair& qp) : qp_(qp) {}
 
-  void receive(Incoming incoming, const ib::OpcodeInfo& operation);
+  void receive(Incoming&& incoming, const ib::OpcodeInfo& operation);
 
   // A packet of an unreliable queue pair has been handed to the port.
   void on_sent(const ib::Packet& packet);
@@ -31,7 +31,7 @@ class Completer {
   void flush_all();
 
  private:
-  void take_in(Incoming incoming, const ib::OpcodeInfo& operation);
+  void take_in(Incoming&& incoming, const ib::OpcodeInfo& operation);
   void on_acknowledgement(const ib::Packet& packet);
   void on_read_response(Incoming& incoming, const ib::OpcodeInfo& operation);
   void on_atomic_response(Incoming& incoming);

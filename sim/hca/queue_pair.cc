@@ -110,7 +110,7 @@ std::uint32_t QueuePair::memory_pd() const { return is_xrc_receiver() ? receive_
 
 QueuePair::~QueuePair() { responder.reset(); }
 
-void QueuePair::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
+void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
   // IBA 9.6.1.4, 9.6.1.5: transport, state and partition; silently dropped, the peer's timer tells it.
   if (transport_of(packet.bth.opcode) != transport()) {

@@ -105,7 +105,7 @@ class QueuePair {
   // ibv_modify_qp: 0 or errno; nothing has changed when not 0.
   int modify(const protocol::QpAttributes& to, std::uint32_t mask);
 
-  void receive(Incoming incoming, const ib::OpcodeInfo& operation);
+  void receive(Incoming&& incoming, const ib::OpcodeInfo& operation);
 
   // The send pipeline's side. Responses and requests of one queue pair take turns.
   bool has_packet() const { return responses.has_packet() || requester.has_packet(); }

@@ -43,7 +43,7 @@ void ReceivePipeline::drop(Incoming& incoming, DropReason reason) {
   release(incoming, adapter_.engine.now());
 }
 
-void ReceivePipeline::on_checked(Incoming incoming) {
+void ReceivePipeline::on_checked(Incoming&& incoming) {
   incoming.checked_at = adapter_.engine.now();
   const ib::Packet& packet = *incoming.packet;
   // IBA 9.6: packet integrity, destination and partition are checked before anything that the queue pair
@@ -73,7 +73,7 @@ void ReceivePipeline::on_checked(Incoming incoming) {
   to_queue_pair(std::move(incoming));
 }
 
-void ReceivePipeline::to_queue_pair(Incoming incoming) {
+void ReceivePipeline::to_queue_pair(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   QueuePair* qp = adapter_.qp_by_number(packet.bth.destination);
   if (qp == nullptr) return drop(incoming, DropReason::kUnknownQp);
@@ -114,7 +114,7 @@ void ReceivePipeline::on_cached(std::uint64_t qpn) {
   stalls_.erase(found);
 }
 
-void ReceivePipeline::deliver_to_group(Incoming incoming, const ib::OpcodeInfo& operation) {
+void ReceivePipeline::deliver_to_group(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   const std::vector<Ref<QueuePair>> members = adapter_.multicast.members(*incoming.packet);
   if (members.empty()) return drop(incoming, DropReason::kUnknownQp);
   for (std::size_t i = 0; i + 1 < members.size(); ++i) {

@@ -50,13 +50,13 @@ class ReceivePipeline final : public CacheClient {
     int needs_met = 0;  // of the first: 1 the context, 2 the translation
   };
 
-  void on_checked(Incoming incoming);
-  void to_queue_pair(Incoming incoming);
+  void on_checked(Incoming&& incoming);
+  void to_queue_pair(Incoming&& incoming);
   // Whether the adapter has the rest of what it needs for a packet; if not, on_cached() comes for the queue pair.
   bool has_needed(const ib::Packet& packet, int& needs_met);
   void on_cached(std::uint64_t qpn) override;
   // To every member of the group, each with its own copy.
-  void deliver_to_group(Incoming incoming, const ib::OpcodeInfo& operation);
+  void deliver_to_group(Incoming&& incoming, const ib::OpcodeInfo& operation);
 
   Adapter& adapter_;
   fabric::Port* port_ = nullptr;

@@ -76,7 +76,7 @@ void Responder::on_no_receive(Instant sampled_at) {
   resume();
 }
 
-void Responder::hold(Incoming incoming) {
+void Responder::hold(Incoming&& incoming) {
   held_ = std::move(incoming);
   holding_ = true;
 }
@@ -94,7 +94,7 @@ void Responder::resume() {
   hold(std::move(incoming));
 }
 
-void Responder::receive(Incoming incoming, const ib::OpcodeInfo& operation) {
+void Responder::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   if (holding_) {
     behind_.push_back(std::move(incoming));
   } else if (process(incoming, operation)) {

@@ -31,7 +31,7 @@ class Responder {
   // To ERR: everything posted is flushed, now and later.
   void flush();
 
-  void receive(Incoming incoming, const ib::OpcodeInfo& operation);
+  void receive(Incoming&& incoming, const ib::OpcodeInfo& operation);
 
   // From the receive queue: there is a receive; there was none when it was looked for; the queue pair is in
   // error.
@@ -86,7 +86,7 @@ class Responder {
   Step acknowledge(Request& request);
   void place_write(Request& request);
   MessageStream stream() const;
-  void hold(Incoming incoming);
+  void hold(Incoming&& incoming);
   void resume();
   void drop_held();
 

@@ -77,7 +77,7 @@ void SendPipeline::on_pause_over() {
   pump();
 }
 
-void SendPipeline::issue(Outgoing outgoing) {
+void SendPipeline::issue(Outgoing&& outgoing) {
   const bool needs_gather = outgoing.needs_gather;
   if (!needs_gather) {
     gathering_.push_back({std::move(outgoing), adapter_.engine.now(), true, 0, {}});
@@ -178,7 +178,7 @@ bool SendPipeline::has_room(const ib::Packet& packet) const {
   return is_own(packet) || port_->has_room(packet.lrh.lane);
 }
 
-void SendPipeline::on_packetized(Outgoing outgoing) {
+void SendPipeline::on_packetized(Outgoing&& outgoing) {
   CHECK(port_ != nullptr);
   outgoing.packet->lrh.lane = port_->lane_of(outgoing.packet->lrh.service_level);
   if (!waiting_.empty() || !has_room(*outgoing.packet)) {
@@ -198,7 +198,7 @@ void SendPipeline::acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp) {
   acknowledged_.push(done, {std::move(packet), qp});
 }
 
-void SendPipeline::on_acknowledged(Acknowledgement acknowledgement) {
+void SendPipeline::on_acknowledged(Acknowledgement&& acknowledgement) {
   CHECK(port_ != nullptr);
   QueuePair* qp = acknowledgement.qp.get();
   if (qp == nullptr) return;
@@ -233,7 +233,7 @@ void SendPipeline::drain() {
 
 TrailPart SendPipeline::waits_for_port() const { return {adapter_.id, "output: queue of the port is full"}; }
 
-void SendPipeline::transmit(Outgoing outgoing) {
+void SendPipeline::transmit(Outgoing&& outgoing) {
   buffered_ -= buffer_bytes(outgoing.packet->payload.length);
   if (!is_current(outgoing)) return;
   outgoing.packet->trail.add(adapter_.engine.now(), waits_for_port());
@@ -244,7 +244,7 @@ void SendPipeline::transmit(Outgoing outgoing) {
   hand_over(std::move(outgoing.packet));
 }
 
-void SendPipeline::transmit(Acknowledgement acknowledgement) {
+void SendPipeline::transmit(Acknowledgement&& acknowledgement) {
   QueuePair* qp = acknowledgement.qp.get();
   if (qp == nullptr) return;
   const ib::Packet& packet = *acknowledgement.packet;

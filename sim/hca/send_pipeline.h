@@ -69,14 +69,14 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
 
   void pump();
   void on_pause_over();
-  void issue(Outgoing outgoing);
+  void issue(Outgoing&& outgoing);
   void read(std::uint64_t number);
   // Translations of what a packet gathers that the adapter lacks; on_cached() comes for each.
   std::uint32_t missing_translations(const Outgoing& outgoing, std::uint64_t number);
   void on_cached(std::uint64_t number) override;
   void advance();
-  void on_packetized(Outgoing outgoing);
-  void on_acknowledged(Acknowledgement acknowledgement);
+  void on_packetized(Outgoing&& outgoing);
+  void on_acknowledged(Acknowledgement&& acknowledgement);
   // An acknowledgement that says nothing but what a later one behind it says, too.
   bool is_left_out(const Acknowledgement& acknowledgement);
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
@@ -88,8 +88,8 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   std::uint32_t bus_cycles(const ib::Packet& packet) const;
   bool is_current(const Outgoing& outgoing) const;
   TrailPart waits_for_port() const;
-  void transmit(Outgoing outgoing);
-  void transmit(Acknowledgement acknowledgement);
+  void transmit(Outgoing&& outgoing);
+  void transmit(Acknowledgement&& acknowledgement);
   void record_acknowledgement(const QueuePair& qp, const ib::Packet& packet);
   // To the port, or straight to the receive stage when the packet is addressed to this adapter.
   void hand_over(ib::PacketPtr packet);

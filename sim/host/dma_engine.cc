@@ -21,6 +21,9 @@ DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
       pushes_(tlp_byte_time(profile)),
       tags_(profile.outstanding_reads),
       completions_outlast_requests_(profile.max_read_request_bytes >= 2 * profile.read_header_bytes),
+      requests_fill_pages_(profile.max_read_request_bytes > 0 &&
+                           DmaPiece::kPageBytes % profile.max_read_request_bytes == 0),
+      full_completion_bytes_(completion_bytes(profile.max_read_request_bytes)),
       tag_timer_(Timer::of<&DmaEngine::issue_reads>(engine, id, EventClass::kDma, this)),
       read_touches_(DelayLine<Touch>::of<&DmaEngine::on_read_touch>(engine, id, EventClass::kDma, this)),
       write_touches_(DelayLine<Touch>::of<&DmaEngine::on_write_touch>(engine, id, EventClass::kDma, this)) {
@@ -41,10 +44,10 @@ std::uint64_t DmaEngine::completion_bytes(DmaPiece request) const {
 
 bool DmaEngine::has_equal_requests(DmaPiece piece) const {
   // Of powers of two: requests that are no multiple of the boundary are answered by one completion each.
-  const std::uint32_t request = profile_.max_read_request_bytes;
+  if (piece.page_offset == 0) return piece.bytes <= DmaPiece::kPageBytes || requests_fill_pages_;
   return piece.page_offset % profile_.read_completion_boundary_bytes == 0 &&
          (piece.bytes <= bytes_to_page_end(piece) ||
-          (piece.page_offset % request == 0 && DmaPiece::kPageBytes % request == 0));
+          (piece.page_offset % profile_.max_read_request_bytes == 0 && requests_fill_pages_));
 }
 
 void DmaEngine::read(std::span<const DmaPiece> pieces, DmaClient& client, std::uint64_t cookie, Trail trail) {
@@ -71,7 +74,7 @@ void DmaEngine::read(std::span<const DmaPiece> pieces, DmaClient& client, std::u
 bool DmaEngine::tags_free(std::uint32_t requests) const {
   // Completions come in request order, so the tag of the last request is the last to be free.
   return requests > 0 && requests <= tags_.size() && completions_outlast_requests_ &&
-         tag_free_at(requests_ + requests - 1) <= engine_.now();
+         tag_free_at(requests - 1) <= engine_.now();
 }
 
 void DmaEngine::add_request(Trail& trail, Instant free, Instant out, Instant touch) const {
@@ -105,18 +108,19 @@ void DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaCl
   // Every completion but the last is as long as several request headers, so once the first is on its way the
   // lane back is busy until the last has passed.
   const std::uint32_t full = profile_.max_read_request_bytes;
-  const std::uint64_t full_bytes = completion_bytes(full);
+  const std::uint64_t full_bytes = full_completion_bytes_;
   const std::uint64_t last_bytes = completion_bytes(bytes - (requests - 1) * full);
   const Instant end = downstream_.reserve(first_touch, (requests - 1) * full_bytes + last_bytes);
   if (trail) [[unlikely]] {
     add_request(trail, upstream_free, first_out, first_touch);
     add_completion(trail, downstream_free, (requests - 1) * full_bytes + last_bytes, end);
   }
-  for (std::uint32_t i = 1; i <= requests; ++i) {
-    const std::uint64_t behind = i == requests ? 0 : last_bytes + (requests - 1 - i) * full_bytes;
-    tags_[requests_ % tags_.size()] = downstream_.mark(behind);
-    ++requests_;
+  std::uint64_t behind = last_bytes + (requests - 1) * full_bytes;
+  for (std::uint32_t i = 1; i < requests; ++i) {
+    behind -= full_bytes;
+    take_tag(downstream_.mark(behind));
   }
+  take_tag(downstream_.mark(0));
   read_touches_.push(last_read_touch_, {&client, cookie, end + profile_.one_way_latency});
 }
 
@@ -126,7 +130,7 @@ void DmaEngine::issue_reads() {
     Instant at_adapter{};
     Instant touch{};
     while (read.next_piece < read.piece_count) {
-      const Instant tag_free = tag_free_at(requests_);
+      const Instant tag_free = tag_free_at(0);
       if (tag_free > engine_.now()) {
         // Later writes may pass: the request takes its place in the lane only when it has a tag.
         tag_timer_.schedule_at(tag_free);
@@ -150,8 +154,7 @@ void DmaEngine::issue_reads() {
         add_request(read.trail, upstream_free, request_out, touch);
         add_completion(read.trail, downstream_free, answer_bytes, completed);
       }
-      tags_[requests_ % tags_.size()] = downstream_.mark(0);
-      ++requests_;
+      take_tag(downstream_.mark(0));
       read.next_offset += bytes;
       if (bytes == rest) {
         read.next_offset = 0;

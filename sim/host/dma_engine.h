@@ -111,9 +111,15 @@ class DmaEngine {
   void issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaClient& client, std::uint64_t cookie,
                      Trail trail);
   bool tags_free(std::uint32_t requests) const;
-  // When request number `request` of all may have its tag.
-  Instant tag_free_at(std::uint64_t request) const {
-    const SerialLine::Mark& mark = tags_[request % tags_.size()];
+  // The next request's tag is free when the completion byte at `last` has come.
+  void take_tag(SerialLine::Mark last) {
+    tags_[next_tag_] = last;
+    if (++next_tag_ == tags_.size()) next_tag_ = 0;
+  }
+  // When the request that is issued `ahead` requests after the next may have its tag; `ahead` is less than the tags.
+  Instant tag_free_at(std::size_t ahead) const {
+    const std::size_t tag = next_tag_ + ahead;
+    const SerialLine::Mark& mark = tags_[tag < tags_.size() ? tag : tag - tags_.size()];
     return mark.busy_bytes == 0 ? Instant{} : downstream_.time_of(mark) + profile_.one_way_latency;
   }
   // Steps of a request that goes upstream now, until memory is read at `touch`; the lane was free at `free`.
@@ -133,10 +139,12 @@ class DmaEngine {
   SerialLine upstream_;
   SerialLine downstream_;
   SerialLine pushes_;           // likewise downstream
-  std::uint64_t requests_ = 0;  // read requests issued so far; request n holds tag n mod tags
+  std::size_t next_tag_ = 0;    // of the next read request; they take turns
   std::vector<SerialLine::Mark>
       tags_;  // last byte of the completion that frees each tag, as it enters the lane
-  bool completions_outlast_requests_;  // the lane back never runs dry within one read
+  const bool completions_outlast_requests_;  // the lane back never runs dry within one read
+  const bool requests_fill_pages_;           // several of MRRS bytes together are one page
+  const std::uint64_t full_completion_bytes_;  // that answer a request of MRRS bytes at a page's beginning
   Instant last_write_visible_{};
   Instant last_read_touch_{};
   Ring<PendingRead> pending_;

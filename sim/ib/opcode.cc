@@ -1,7 +1,5 @@
 #include "sim/ib/opcode.h"
 
-#include <array>
-
 namespace verbatim::ib {
 
 namespace {
@@ -111,10 +109,8 @@ constexpr std::array<OpcodeInfo, 256> make_table() {
   return table;
 }
 
-constexpr std::array<OpcodeInfo, 256> kTable = make_table();
-
 }  // namespace
 
-const OpcodeInfo& info(Opcode opcode) { return kTable[static_cast<std::uint8_t>(opcode)]; }
+constinit const std::array<OpcodeInfo, 256> kOpcodeTable = make_table();
 
 }  // namespace verbatim::ib

@@ -1,6 +1,7 @@
 // BTH opcodes (IBA 9.2.1, table 38) and what follows from each.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -67,6 +68,7 @@ struct OpcodeInfo {
   std::uint8_t extended_header_bytes = 0;  // all headers between BTH and payload
 };
 // For every 8-bit value; `defined` is false for those that name nothing.
-const OpcodeInfo& info(Opcode opcode);
+extern const std::array<OpcodeInfo, 256> kOpcodeTable;
+inline const OpcodeInfo& info(Opcode opcode) { return kOpcodeTable[static_cast<std::uint8_t>(opcode)]; }
 
 }  // namespace verbatim::ib

@@ -122,6 +122,10 @@ struct Packet {
   // four bytes, ICRC and VCRC; on Ethernet from the destination address to the frame check sequence. Framing
   // symbols, preambles and gaps of the link are the channel's matter.
   std::uint32_t wire_bytes() const;
+
+  // One is made and destroyed per packet sent: each thread keeps those that are free.
+  static void* operator new(std::size_t size);
+  static void operator delete(void* packet) noexcept;
 };
 // A RoCEv2 packet between IPv4 addresses.
 inline bool is_over_ipv4(const Packet& packet) {
