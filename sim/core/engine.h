@@ -3,6 +3,7 @@
 // and a tie is impossible because the last two numbers name one scheduling call.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -59,17 +60,22 @@ class Timer {
     schedule_at(when);
   }
   void cancel();
-  bool scheduled() const { return heap_index_ != kIdle; }
-  Instant when() const;
+  bool scheduled() const { return place_ != kIdle; }
+  Instant when() const {
+    CHECK(scheduled());
+    return key_.when;
+  }
 
  private:
   friend class Engine;
   static constexpr std::uint32_t kIdle = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kNear = kIdle - 1;  // else its place in the heap
 
   Engine& engine_;
   const std::uint64_t order_;  // of its keys, all but the number
+  EventKey key_{};
   const ComponentId source_;
-  std::uint32_t heap_index_ = kIdle;
+  std::uint32_t place_ = kIdle;
   const EventClass event_class_;
   void* owner_;
   Callback callback_;
@@ -84,17 +90,19 @@ class Engine {
   Instant now() const { return now_; }
   std::uint64_t events_executed() const { return events_executed_; }
 
-  bool empty() const { return heap_.size() == (front_is_spent_ ? 1 : 0); }
+  bool empty() const { return near_count_ == 0; }
   // Time of the next event, kNever when there is none.
-  Instant next_event_time() const;
+  Instant next_event_time() const { return empty() ? kNever : near_[near_count_ - 1].key.when; }
 
   // Calls visit(when, event_class, source) for every scheduled event, in no particular order: for questions about the
   // future whose answer does not depend on the order, such as a minimum.
   template <class Visit>
   void for_each_scheduled(Visit visit) const {
-    for (std::size_t i = front_is_spent_ ? 1 : 0; i < heap_.size(); ++i) {
-      visit(heap_[i].key.when, heap_[i].timer->event_class_, heap_[i].timer->source_);
-    }
+    const auto visit_entry = [&](const Entry& entry) {
+      visit(entry.key.when, entry.timer->event_class_, entry.timer->source_);
+    };
+    for (std::size_t i = 0; i < near_count_; ++i) visit_entry(near_[i]);
+    for (std::size_t i = front_is_spent_ ? 1 : 0; i < far_.size(); ++i) visit_entry(far_[i]);
   }
 
   // Executes the next event; false when there is none.
@@ -109,29 +117,43 @@ class Engine {
 
  private:
   friend class Timer;
-  struct Entry {  // the key is kept beside the pointer: comparisons stay within the heap's own cache lines
+  struct Entry {  // the key is kept beside the pointer: comparisons stay within the queue's own cache lines
     EventKey key;
     Timer* timer;
   };
 
   void add_source(ComponentId source);
-  void execute_front();
+  void execute_next();
   void insert(Timer& timer, Instant when);
+  void insert_near(EventKey key, Timer* timer);
+  // Into the array or the heap, when the array is full or the heap is not empty.
+  void insert_among(EventKey key, Timer* timer);
+  void insert_far(EventKey key, Timer* timer);
   void remove(Timer& timer);
+  void remove_far(std::uint32_t hole);
+  // Where an event belongs that comes behind one of the heap; false for another, which goes nowhere.
+  bool insert_behind_far(EventKey key, Timer* timer);
+  // Moves the next event from the heap to the empty array, or all when they are few.
+  void refill();
   void sift_up(std::uint32_t index, EventKey key, Timer* timer);
   void sift_down(std::uint32_t index, EventKey key, Timer* timer);
   std::uint32_t least_child(std::uint32_t first, std::uint32_t size) const;
-  void drop_front();
   void place(std::uint32_t index, EventKey key, Timer* timer) {
-    heap_[index] = {key, timer};
-    timer->heap_index_ = index;
+    far_[index] = {key, timer};
+    timer->place_ = index;
   }
 
   Instant now_{};
   std::uint64_t events_executed_ = 0;
-  std::vector<Entry> heap_;                  // 4-ary heap
-  // The front is the event that is being executed. Most events schedule one more: the first of them takes its place,
-  // which costs one descent where removing and adding would cost two.
+  // The next events, the very next at the end, and a 4-ary heap of those behind them. Where little is scheduled, or for
+  // shortly after, a few comparisons put an event where it belongs in the array, and it never sees the heap. The array is
+  // empty only when nothing is scheduled.
+  static constexpr std::size_t kNearEvents = 24;
+  std::array<Entry, kNearEvents> near_;
+  std::size_t near_count_ = 0;
+  std::vector<Entry> far_;
+  // The heap's front has gone to the array. The next that comes to the heap takes its place, which costs one descent
+  // where removing and adding would cost two.
   bool front_is_spent_ = false;
   std::vector<std::uint64_t> next_numbers_;  // per source, so unrelated components never shift each other's keys
 };
@@ -141,11 +163,6 @@ inline void Timer::schedule_after(Duration delay) { engine_.insert(*this, engine
 inline void Timer::cancel() {
   if (scheduled()) engine_.remove(*this);
 }
-inline Instant Timer::when() const {
-  CHECK(scheduled());
-  return engine_.heap_[heap_index_].key.when;
-}
-
 // Names of all components, sorted; a component's id is its index. Built once, before the first component.
 class ComponentTable {
  public:
