@@ -83,9 +83,7 @@ void FlowControl::commit(const Walk& walk) {
   earliest_ = earliest_due(begin(walk.line));
 }
 
-Instant FlowControl::data_start(const LineClock& line, Instant at) const {
-  at = std::max(at, line.busy_until());
-  if (earliest_ >= at) return at;
+Instant FlowControl::data_start_behind(const LineClock& line, Instant at) const {
   Walk walk = begin(line);
   Told packet;
   while (earliest_due(walk) < at) {

@@ -40,22 +40,14 @@ class FlowControl {
   // Puts every flow control packet on `line` that leaves before `now`, and hands it to told(const Told&).
   template <class Receiver>
   void advance(LineClock& line, Instant now, Receiver told) {
-    if (std::max(line.busy_until(), earliest_) >= now) return;
-    if (refresh_interval_ == Duration(0) || now - earliest_ <= 2 * refresh_interval_) {
-      return advance_in_place(line, now, told);
-    }
-    Walk walk = begin(line);
-    Told packet;
-    while (step(walk, now, &packet)) {
-      ++sent_;
-      told(packet);
-    }
-    commit(walk);
-    line = walk.line;
+    if (std::max(line.busy_until(), earliest_) < now) advance_past_due(line, now, told);
   }
 
   // When a data packet that is ready at `at` can start, as far as is known.
-  Instant data_start(const LineClock& line, Instant at) const;
+  Instant data_start(const LineClock& line, Instant at) const {
+    at = std::max(at, line.busy_until());
+    return earliest_ >= at ? at : data_start_behind(line, at);
+  }
   // When the far end learns of `blocks` more on a lane, as far as is known; kNever: not known yet.
   Instant told_at(const LineClock& line, std::size_t lane, std::uint32_t blocks) const;
 
@@ -78,6 +70,24 @@ class FlowControl {
     std::array<Instant, kLanes> refresh{};
   };
 
+  // As advance(), when something is due.
+  template <class Receiver>
+  void advance_past_due(LineClock& line, Instant now, Receiver& told) {
+    if (refresh_interval_ == Duration(0) || now - earliest_ <= 2 * refresh_interval_) {
+      return advance_in_place(line, now, told);
+    }
+    Walk walk = begin(line);
+    Told packet;
+    while (step(walk, now, &packet)) {
+      ++sent_;
+      told(packet);
+    }
+    commit(walk);
+    line = walk.line;
+  }
+
+  // As data_start(), for a packet behind those that are due before it.
+  Instant data_start_behind(const LineClock& line, Instant at) const;
   // As advance(), one packet after the other: there are no rounds of refreshes to leave out, and nothing is copied.
   template <class Receiver>
   void advance_in_place(LineClock& line, Instant now, Receiver& told) {

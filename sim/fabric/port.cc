@@ -322,6 +322,10 @@ void Port::pump() {
 }
 
 void Port::set_wake() {
+  if (waiting_ == 0) {
+    lacking_ = false;
+    return wake_.cancel();
+  }
   Instant at = kNever, expiry = kNever;
   const bool may_expire = is_mortal();
   lacking_ = false;
