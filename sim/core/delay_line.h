@@ -30,12 +30,16 @@ class DelayLine {
   bool empty() const { return items_.empty(); }
   std::size_t size() const { return items_.size(); }
 
-  void push(Instant when, T item) {
+  void push(Instant when, T&& item) {
     CHECK(when >= last_);
     last_ = when;
-    items_.push_back({when, std::move(item)});
+    Entry& entry = items_.extend();
+    entry.when = when;
+    entry.item = std::move(item);
     if (items_.size() == 1 && !delivering_) timer_.schedule_at(when);
   }
+
+  void push(Instant when, const T& item) { push(when, T(item)); }
 
   // Hands out what is due by `now` ahead of its event, for what must find it done.
   void deliver_until(Instant now) {
@@ -56,9 +60,10 @@ class DelayLine {
   // One item per event: what it causes at the same instant in a class of higher priority comes before the
   // next.
   void on_timer() {
-    Entry entry = items_.pop_front();
+    T item = std::move(items_.front().item);
+    items_.drop_front();
     delivering_ = true;
-    deliver_(owner_, std::move(entry.item));
+    deliver_(owner_, std::move(item));
     delivering_ = false;
     if (!items_.empty()) timer_.schedule_at(items_.front().when);
   }

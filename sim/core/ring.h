@@ -30,6 +30,12 @@ class Ring {
   }
   void push_back(const T& value) { push_back(T(value)); }
 
+  // One more at the end: what drop_front() left in its place, for the caller to overwrite.
+  T& extend() {
+    if (size_ == capacity_) grow();
+    return slots_[(first_ + size_++) & mask()];
+  }
+
   // Inserts behind every element that `value` is not before. Elements mostly come in order, so this looks
   // from the back. Returns the place from the front.
   template <class Before>
@@ -46,11 +52,16 @@ class Ring {
   }
 
   T pop_front() {
+    T value = std::move(front());
+    drop_front();
+    return value;
+  }
+
+  // As pop_front(), but the element stays where it is, with what it owns, until its place is taken.
+  void drop_front() {
     CHECK(size_ > 0);
-    T value = std::move(slots_[first_]);
     first_ = (first_ + 1) & mask();
     --size_;
-    return value;
   }
 
   void pop_back() {

@@ -78,16 +78,11 @@ void SendPipeline::on_pause_over() {
 }
 
 void SendPipeline::issue(Outgoing&& outgoing) {
-  const bool needs_gather = outgoing.needs_gather;
-  if (!needs_gather) {
-    gathering_.push_back({std::move(outgoing), adapter_.engine.now(), true, 0, {}});
-    advance();
-    return;
-  }
-  QueuePair& qp = *outgoing.qp.get();
   const std::uint64_t number = first_gathering_ + gathering_.size();
-  Gathered gathered;
-  qp.visit_gather(outgoing, [&](std::uint32_t, host::ProgramAddress address, std::uint32_t length) {
+  Gathered& gathered = gathering_.extend();
+  gathered.begin(std::move(outgoing), adapter_.engine.now());
+  if (gathered.complete) return advance();
+  gathered.outgoing.qp.get()->visit_gather(gathered.outgoing, [&](std::uint32_t, host::ProgramAddress address, std::uint32_t length) {
     if (gathered.piece.bytes == 0) {
       gathered.piece = {length, address};
       return;
@@ -95,11 +90,8 @@ void SendPipeline::issue(Outgoing&& outgoing) {
     if (gathered.pieces.empty()) gathered.pieces.push_back(gathered.piece);
     gathered.pieces.emplace_back(length, address);
   });
-  if (adapter_.translations.is_limited()) gathered.missing = missing_translations(outgoing, number);
-  gathered.outgoing = std::move(outgoing);
-  const bool is_ready = gathered.missing == 0;
-  gathering_.push_back(std::move(gathered));
-  if (is_ready) read(number);
+  if (adapter_.translations.is_limited()) gathered.missing = missing_translations(gathered.outgoing, number);
+  if (gathered.missing == 0) read(number);
 }
 
 void SendPipeline::read(std::uint64_t number) {
@@ -151,12 +143,13 @@ void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
 
 void SendPipeline::advance() {
   while (!gathering_.empty() && gathering_.front().complete) {
-    Gathered gathered = gathering_.pop_front();
-    ++first_gathering_;
+    Gathered& gathered = gathering_.front();
     Trail& trail = gathered.outgoing.packet->trail;
     const Instant done = packetize_.accept(gathered.at_adapter, trail, adapter_.id, "packetize",
                                            bus_cycles(*gathered.outgoing.packet));
     packetized_.push(done, std::move(gathered.outgoing));
+    gathering_.drop_front();
+    ++first_gathering_;
   }
 }
 

@@ -56,6 +56,16 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
     std::uint32_t missing = 0;           // translations that are still to come
     host::DmaPiece piece;                // to be read when they have
     std::vector<host::DmaPiece> pieces;  // all of them when there are several
+
+    // In a place that was used before.
+    void begin(Outgoing&& next, Instant now) {
+      outgoing = std::move(next);
+      at_adapter = now;
+      complete = !outgoing.needs_gather;
+      missing = 0;
+      piece = {};
+      pieces.clear();
+    }
   };
   struct Acknowledgement {
     ib::PacketPtr packet;

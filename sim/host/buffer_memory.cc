@@ -55,7 +55,7 @@ bool BufferMemory::visit(ProgramAddress start, std::uint64_t length, Visit visit
     const std::uint64_t part = std::min(length - done, end - at);
     visit(done, std::span(range.bytes).subspan(at - it->first, part), range.writable);
     done += part;
-    ++it;
+    if (done < length) ++it;
   }
   return complete && done >= length;
 }

@@ -115,12 +115,14 @@ void DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaCl
     add_request(trail, upstream_free, first_out, first_touch);
     add_completion(trail, downstream_free, (requests - 1) * full_bytes + last_bytes, end);
   }
-  std::uint64_t behind = last_bytes + (requests - 1) * full_bytes;
-  for (std::uint32_t i = 1; i < requests; ++i) {
-    behind -= full_bytes;
-    take_tag(downstream_.mark(behind));
+  SerialLine::Mark mark = downstream_.mark(last_bytes + (requests - 1) * full_bytes);
+  std::size_t tag = next_tag_;
+  for (const std::span<SerialLine::Mark> tags = tags_; requests > 0; --requests) {
+    mark.busy_bytes += requests > 1 ? full_bytes : last_bytes;
+    tags[tag] = mark;
+    if (++tag == tags.size()) tag = 0;
   }
-  take_tag(downstream_.mark(0));
+  next_tag_ = tag;
   read_touches_.push(last_read_touch_, {&client, cookie, end + profile_.one_way_latency});
 }
 
