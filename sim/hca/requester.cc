@@ -230,7 +230,8 @@ bool Requester::has_packet() const {
   if (responses_awaited_ > 0 && work.is_fenced()) return false;
   if (work.has_response() && responses_awaited_ >= qp_.attributes.max_rd_atomic) return false;
   if (!work.begun && !credits_.may_begin(needs_receive(work.opcode))) return false;
-  return distance(unacknowledged_, next_psn_) + static_cast<std::int32_t>(next_packet_psns()) <= kPsnWindow;
+  const std::uint32_t psns = work.has_response() ? response_psns(work) : 1;
+  return distance(unacknowledged_, next_psn_) + static_cast<std::int32_t>(psns) <= kPsnWindow;
 }
 
 std::uint32_t Requester::next_packet_bytes() const {
@@ -238,9 +239,8 @@ std::uint32_t Requester::next_packet_bytes() const {
   return work.has_response() ? 0 : std::min(work.length - cursor_offset_, qp_.path_mtu());
 }
 
-std::uint32_t Requester::next_packet_psns() const {
-  const SendWork& work = works_[cursor_];
-  return work.has_response() ? ib::packet_count(work.length - cursor_offset_, qp_.path_mtu()) : 1;
+std::uint32_t Requester::response_psns(const SendWork& work) const {
+  return ib::packet_count(work.length - cursor_offset_, qp_.path_mtu());
 }
 
 void Requester::take_psns(std::uint32_t count) {
@@ -336,7 +336,7 @@ Outgoing Requester::next_response_request(const SendWork& work) {
   }
   packet.bth.ack_request = true;
   packets_since_ack_request_ = 0;
-  take_psns(next_packet_psns());
+  take_psns(response_psns(work));
   ++responses_awaited_;
   finish_work();
   return outgoing;

@@ -83,8 +83,8 @@ class Requester {
   // The request packet of a READ or atomic. Of a READ it asks for everything from the cursor on: the first
   // time all, later what has not come.
   Outgoing next_response_request(const SendWork& work);
-  // PSNs the next packet takes.
-  std::uint32_t next_packet_psns() const;
+  // PSNs that the next packet takes when it is such a request.
+  std::uint32_t response_psns(const SendWork& work) const;
   void take_psns(std::uint32_t count);
   void finish_work();
   // Lets the cursor point at the packet with this PSN, which has been made before or is the next.
