@@ -82,14 +82,15 @@ void SendPipeline::issue(Outgoing&& outgoing) {
   Gathered& gathered = gathering_.extend();
   gathered.begin(std::move(outgoing), adapter_.engine.now());
   if (gathered.complete) return advance();
-  gathered.outgoing.qp.get()->visit_gather(gathered.outgoing, [&](std::uint32_t, host::ProgramAddress address, std::uint32_t length) {
+  const auto add = [&gathered](std::uint32_t, host::ProgramAddress address, std::uint32_t length) {
     if (gathered.piece.bytes == 0) {
       gathered.piece = {length, address};
       return;
     }
     if (gathered.pieces.empty()) gathered.pieces.push_back(gathered.piece);
     gathered.pieces.emplace_back(length, address);
-  });
+  };
+  gathered.outgoing.qp.get()->visit_gather(gathered.outgoing, add);
   if (adapter_.translations.is_limited()) gathered.missing = missing_translations(gathered.outgoing, number);
   if (gathered.missing == 0) read(number);
 }
