@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/core/check.h"
+#include "sim/core/sanitizer.h"
 #include "sim/ib/wire.h"
 
 namespace verbatim::ib {
@@ -19,7 +20,10 @@ class PacketPool {
     if (free_ == nullptr) return ::operator new(sizeof(Packet));
     return std::exchange(free_, free_->next);
   }
-  void give_back(void* packet) { free_ = ::new (packet) Free{free_}; }
+  void give_back(void* packet) {
+    if (kHasAddressSanitizer) return ::operator delete(packet);
+    free_ = ::new (packet) Free{free_};
+  }
 
  private:
   struct Free {
