@@ -100,10 +100,12 @@ void LatencyExplainer::on_message(const MessageReport& report) {
   const std::vector<TrailStep> steps = report.trail.steps();
   const std::int64_t latency = to_ps(report.at - report.trail.begin());
   Group& group = groups_[{message->service, message->operation, report.end, report.status, message->bytes}];
+  const auto example = [&] { return Example{*message, report.adapter, report.trail.begin(), steps}; };
+  if (group.messages == 0 || latency > group.greatest_ps()) group.slowest = example();
   ++group.messages;
   ++group.latencies[latency];
   if (group.examples.size() < kExamples && group.examples.find(latency) == group.examples.end()) {
-    group.examples.emplace(latency, Example{*message, report.adapter, report.trail.begin(), steps});
+    group.examples.emplace(latency, example());
   }
   std::map<std::string, std::int64_t> own;
   Instant before = report.trail.begin();
@@ -148,30 +150,25 @@ void LatencyExplainer::trace(const MessageReport& report, const std::vector<Trai
   std::fwrite(text.data(), 1, text.size(), trace_);
 }
 
-std::string LatencyExplainer::table(const Group& group) const {
-  const Example& typical = group.typical();
-  const std::string mark =
-      typical.steps.empty() || to_ps(typical.steps.back().end - typical.posted) == group.median_ps()
-          ? "median"
-          : "nearly median";
-  std::string text = "  One message of " + mark + " latency: posted at " +
-                     microseconds(to_ps(typical.posted)) + " us, " +
-                     components_.name(typical.message.adapter) + ", queue pair " +
-                     std::to_string(typical.message.queue_pair) + ", work request " +
-                     std::to_string(typical.message.work) + "\n";
+std::string LatencyExplainer::table(const Example& example, std::string_view latency) const {
+  std::string text = "  One message of " + std::string(latency) + " latency: posted at " +
+                     microseconds(to_ps(example.posted)) + " us, " +
+                     components_.name(example.message.adapter) + ", queue pair " +
+                     std::to_string(example.message.queue_pair) + ", work request " +
+                     std::to_string(example.message.work) + "\n";
   text += "  " + left("where", kWhereWidth) + left("part", kPartWidth) + right("ns", kTimeWidth) +
           right("so far", kTimeWidth) + "\n";
-  Instant before = typical.posted;
-  for (const TrailStep& step : typical.steps) {
+  Instant before = example.posted;
+  for (const TrailStep& step : example.steps) {
     if (step.end == before) continue;
     text += "  " + left(components_.name(step.part.where), kWhereWidth) +
             left(label_with_amount(step.part), kPartWidth) +
             right(nanoseconds(to_ps(step.end - before)), kTimeWidth) +
-            right(nanoseconds(to_ps(step.end - typical.posted)), kTimeWidth) + "\n";
+            right(nanoseconds(to_ps(step.end - example.posted)), kTimeWidth) + "\n";
     before = step.end;
   }
   text += "  " + left("", kWhereWidth) + left("sum, and the latency measured", kPartWidth) +
-          right(nanoseconds(to_ps(before - typical.posted)), kTimeWidth) + "\n";
+          right(nanoseconds(to_ps(before - example.posted)), kTimeWidth) + "\n";
   return text;
 }
 
@@ -182,7 +179,13 @@ std::string LatencyExplainer::text() const {
     text += "  messages " + std::to_string(group.messages) + ", least " + nanoseconds(group.least_ps()) +
             " ns, median " + nanoseconds(group.median_ps()) + " ns, greatest " +
             nanoseconds(group.greatest_ps()) + " ns\n\n";
-    text += table(group);
+    const Example& typical = group.typical();
+    const bool is_median = typical.latency_ps() == group.median_ps();
+    text += table(typical, is_median ? "median" : "nearly median");
+    // What went another way than most: lost packets, queues, a cold cache. Clock edges alone make less of it.
+    if (group.greatest_ps() - group.median_ps() > group.median_ps() / 10) {
+      text += "\n" + table(group.slowest, "greatest");
+    }
     if (group.messages > 1) {
       text += "\n  All messages, parts of one name added up\n  " + left("part", kWhereWidth + kPartWidth) +
               right("least ns", kTimeWidth) + right("mean ns", kTimeWidth) +

@@ -44,6 +44,8 @@ class LatencyExplainer final : public MessageObserver {
     ComponentId ended_at;
     Instant posted;
     std::vector<TrailStep> steps;
+
+    std::int64_t latency_ps() const { return steps.empty() ? 0 : to_ps(steps.back().end - posted); }
   };
   struct Part {
     std::uint64_t messages = 0;  // that have it; it is nothing in the others
@@ -53,6 +55,7 @@ class LatencyExplainer final : public MessageObserver {
     std::uint64_t messages = 0;
     std::map<std::int64_t, std::uint64_t> latencies;  // in picoseconds, and how many messages have each
     std::map<std::int64_t, Example> examples;  // the first message of each latency, as far as they are kept
+    Example slowest;                           // the first of those that took longest
     std::map<std::string, Part> parts;         // by label
 
     std::int64_t least_ps() const { return latencies.begin()->first; }
@@ -71,7 +74,8 @@ class LatencyExplainer final : public MessageObserver {
   static constexpr std::size_t kExamples = 1024;
 
   void trace(const MessageReport& report, const std::vector<TrailStep>& steps) const;
-  std::string table(const Group& group) const;
+  // The way of a message, of what `latency` says ("median"), step by step.
+  std::string table(const Example& example, std::string_view latency) const;
 
   const ComponentTable& components_;
   std::FILE* trace_;

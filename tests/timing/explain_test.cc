@@ -104,11 +104,13 @@ void expect_explained(const RunReport& run) {
         std::to_string(table["status"].get<int>());
     ASSERT_TRUE(totals.contains(name)) << name;
     EXPECT_EQ(table["messages"], totals.at(name).messages) << name;
-    std::int64_t sum = 0, typical = 0;
+    std::int64_t sum = 0, typical = 0, slowest = 0;
     for (const json& part : table["parts"]) sum += part["sum_ps"].get<std::int64_t>();
     for (const json& part : table["typical"]["parts"]) typical += part["ps"].get<std::int64_t>();
+    for (const json& part : table["slowest"]["parts"]) slowest += part["ps"].get<std::int64_t>();
     EXPECT_EQ(sum, totals.at(name).sum_ps) << name;
     EXPECT_EQ(typical, table["median_ps"]) << name;
+    EXPECT_EQ(slowest, table["greatest_ps"]) << name;
     EXPECT_LE(table["least_ps"], table["median_ps"]);
     EXPECT_LE(table["median_ps"], table["greatest_ps"]);
     EXPECT_NE(run.outputs.at("latency.txt").find("RC") == std::string::npos, name.starts_with("RC"));
@@ -119,6 +121,19 @@ TEST(Explanation, of_every_scenario_adds_up_for_every_message) {
   for (const auto& entry : std::filesystem::directory_iterator(VERBATIM_SOURCE_DIR "/scenarios")) {
     if (entry.path().extension() == ".json") expect_explained(explain({.scenario = entry.path()}));
   }
+}
+
+TEST(Explanation, shows_the_slowest_message_where_it_took_another_way) {
+  const RunReport lossy = explain({.scenario = VERBATIM_SOURCE_DIR "/scenarios/loss.json"});
+  const std::string& text = lossy.outputs.at("latency.txt");
+  const std::size_t slowest = text.find("One message of greatest latency");
+  ASSERT_NE(slowest, std::string::npos) << text;
+  const std::size_t lost = text.find("lost: timeout", slowest);
+  ASSERT_NE(lost, std::string::npos) << text;
+  EXPECT_LT(lost, text.find("All messages", slowest)) << "the way of the message that was lost";
+  // Where all take the same way but for clock edges there is no second table.
+  const RunReport quiet = explain({.scenario = VERBATIM_SOURCE_DIR "/scenarios/write_lat.json"});
+  EXPECT_EQ(quiet.outputs.at("latency.txt").find("greatest latency"), std::string::npos);
 }
 
 class ExplanationOf : public testing::TestWithParam<const char*> {};

@@ -65,6 +65,7 @@ std::string explanation_json(const Explainer& explainer, const ComponentTable& c
     table["median_ps"] = group.median_ps();
     table["greatest_ps"] = group.greatest_ps();
     table["typical"] = message_of(group.typical(), components);
+    table["slowest"] = message_of(group.slowest, components);
     table["parts"] = parts_of(group);
     tables.push_back(std::move(table));
   }
