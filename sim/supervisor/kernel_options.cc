@@ -81,6 +81,10 @@ Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
         (option == SO_SNDBUF ? socket->send_buffer : socket->receive_buffer) =
             std::clamp(value, kLeastBuffer / 2, kMostBuffer / 2) * 2;
         break;
+      case SO_SNDBUFFORCE:
+      case SO_RCVBUFFORCE:
+        error = -EPERM;  // without CAP_NET_ADMIN
+        break;
       case SO_PASSCRED:
         socket->pass_credentials = value != 0;
         break;

@@ -35,6 +35,9 @@ int main(void) {
          option(listener, IPPROTO_TCP, TCP_NODELAY) != 0, option(listener, SOL_SOCKET, SO_REUSEADDR),
          option(listener, SOL_SOCKET, SO_KEEPALIVE));
   EXPECT(accept(0, NULL, NULL) == -1 && errno == ENOTSOCK);
+  const int bytes = 1 << 20;  // beyond the limits of the machine: for those who may administer the network only
+  EXPECT(setsockopt(listener, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) == 0 || errno == EPERM);
+  EXPECT(setsockopt(listener, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) == 0 || errno == EPERM);
   const struct timeval limit = {0, 20000};
   EXPECT(setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
   EXPECT(accept(listener, NULL, NULL) == -1 && errno == EAGAIN);
