@@ -58,7 +58,11 @@ const Object& stage_table() {
         "a stage", "a pipeline stage, in whole cycles of the adapter's core clock",
         {source_row(),
          count<&Stage::latency_cycles>("latency_cycles", "from entering to leaving", 0, 1'000'000),
-         count<&Stage::interval_cycles>("interval_cycles", "from one entering to the next", 1, 1'000'000)});
+         count<&Stage::interval_cycles>("interval_cycles", "from one entering to the next", 1, 1'000'000),
+         count<&Stage::capacity>("capacity",
+                                 "in the stage at the most, from entering to leaving; the next enters at the edge at "
+                                 "which one leaves; 0: any number",
+                                 0, 65536)});
     object.annotated = true;
     return object;
   }();

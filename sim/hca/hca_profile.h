@@ -14,10 +14,12 @@
 namespace verbatim::hca {
 
 // A pipeline stage: work leaves `latency` cycles after it entered, and the next may enter `interval` cycles
-// after the one before.
+// after the one before, when there is room for it: no more than `capacity` are in the stage at a time, from entering to
+// leaving, and what leaves at an edge makes room for what enters at that edge. Work that waits outside is not counted.
 struct Stage {
   std::uint32_t latency_cycles = 1;
   std::uint32_t interval_cycles = 1;
+  std::uint32_t capacity = 0;  // 0: any number
 };
 
 // How many bytes of a work request the adapter reads when it fetches one: a header, 16 bytes per scatter entry

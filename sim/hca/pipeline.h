@@ -1,9 +1,11 @@
 // A pipeline stage in the adapter's core clock: work enters at a clock edge, the next may enter `interval`
-// cycles later, and each leaves `latency` cycles after it entered. In order.
+// cycles later, and each leaves `latency` cycles after it entered. In order. With a capacity, work enters when the one so
+// many before it has left, at that edge at the earliest: in and out of the stage in the same cycle.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "sim/core/time.h"
 #include "sim/core/trail.h"
@@ -13,7 +15,7 @@ namespace verbatim::hca {
 
 class Pipeline {
  public:
-  Pipeline(const ClockDomain& clock, const Stage& stage) : clock_(clock), stage_(stage) {}
+  Pipeline(const ClockDomain& clock, const Stage& stage) : clock_(clock), stage_(stage), room_at_(stage.capacity) {}
 
   // Work is there at `arrival`; returns when it leaves the stage. Calls are in the order of the work. What
   // passes is added to its trail, which ends at `arrival`, under the stage's name, which lives for ever. It occupies
@@ -21,7 +23,8 @@ class Pipeline {
   Instant accept(Instant arrival, Trail& trail, ComponentId where, const char* name,
                  std::uint32_t occupied_cycles = 0) {
     const std::int64_t first = clock_.next_edge_number(arrival);
-    const std::int64_t edge = std::max(first, next_free_);
+    std::int64_t edge = std::max(first, next_free_);
+    if (stage_.capacity > 0) [[unlikely]] edge = wait_for_room(edge);
     next_free_ = edge + std::max(stage_.interval_cycles, occupied_cycles);
     const Instant done = clock_.edge(edge + stage_.latency_cycles);
     if (trail) [[unlikely]] {
@@ -33,9 +36,15 @@ class Pipeline {
   }
 
  private:
+  // The first edge at or after `edge` at which there is room for one more, which enters then.
+  std::int64_t wait_for_room(std::int64_t edge);
+
   ClockDomain clock_;
   Stage stage_;
   std::int64_t next_free_ = 0;  // first edge at which new work may enter
+  // With a capacity: the edges at which the last so many leave, a ring.
+  std::vector<std::int64_t> room_at_;
+  std::uint32_t oldest_ = 0;
 };
 
 }  // namespace verbatim::hca

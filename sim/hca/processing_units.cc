@@ -26,7 +26,15 @@ void ProcessingUnits::on_arrived(FetchedWork work) {
   serve();
 }
 
-void ProcessingUnits::on_done(FetchedWork work) { adapter_.fetcher.on_decoded(std::move(work)); }
+void ProcessingUnits::on_done(FetchedWork work) {
+  adapter_.fetcher.on_decoded(std::move(work));
+  if (adapter_.profile.wqe_decode.capacity > 0) serve();
+}
+
+bool ProcessingUnits::has_room() const {
+  const std::uint32_t capacity = adapter_.profile.wqe_decode.capacity;
+  return capacity == 0 || decoding_.size() < capacity;
+}
 
 void ProcessingUnits::on_free(std::uint32_t qpn) {
   ++idle_;
@@ -38,7 +46,7 @@ void ProcessingUnits::on_free(std::uint32_t qpn) {
 
 void ProcessingUnits::serve() {
   const Stage& stage = adapter_.profile.wqe_decode;
-  while (idle_ > 0 && !ready_.empty()) {
+  while (idle_ > 0 && !ready_.empty() && has_room()) {
     const std::uint32_t qpn = ready_.pop_front();
     Lane& lane = lanes_[qpn];
     lane.is_served = true;

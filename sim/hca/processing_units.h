@@ -1,7 +1,7 @@
 // The units that decode work requests (profile: processing_units). Each serves one queue pair at a time: it
 // takes a request of it for the interval of the decode stage, and the request leaves after the stage's
 // latency. Queue pairs that have requests take turns, request by request, so one alone keeps one unit busy
-// and never two.
+// and never two. The stage's capacity is that of all units together.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,8 @@ class ProcessingUnits {
   // The unit that served this queue pair takes the next request.
   void on_free(std::uint32_t qpn);
   void serve();
+  // In the decode stage, of which a request is a part until its latency is over, whichever unit took it.
+  bool has_room() const;
 
   Adapter& adapter_;
   std::uint32_t idle_;

@@ -65,6 +65,33 @@ TEST(ProcessingUnits, a_message_alone_takes_as_long_as_with_one_stage_for_all) {
   EXPECT_EQ(decoded(0, 1, 1), decoded(4, 1, 1));
 }
 
+// Of three units that could, two decode: the third request enters at the edge at which the first leaves.
+TEST(ProcessingUnits, all_together_hold_as_many_as_the_stage) {
+  const auto entered = [](std::uint32_t units, hca::Stage stage) {
+    PairOptions options;
+    options.world.profile = profile_with(units);
+    options.world.profile.wqe_decode = stage;
+    ManyPairs pairs(options, 6);
+    for (std::uint32_t i = 0; i < 6; ++i) pairs.a.program.post_send(pairs.of_a[i], pairs.write(i, 8));
+    pairs.world.run();
+    std::vector<std::int64_t> cycles;
+    for (const TraceRecord& record : pairs.world.trace.all(TraceEvent::kWqeFetched))
+      cycles.push_back(record.time_ps / 2'500 - stage.latency_cycles);
+    return cycles;
+  };
+  // Nothing but the arrival of the requests: these are far less apart than the latency.
+  const std::vector<std::int64_t> there = entered(6, {2000, 1});
+  ASSERT_EQ(there.size(), 6u);
+  ASSERT_LT(there[5] - there[0], 2000);
+  const std::vector<std::int64_t> limited = entered(6, {2000, 1, 2});
+  EXPECT_EQ(limited, (std::vector<std::int64_t>{there[0], there[1], there[0] + 2000, there[1] + 2000, there[0] + 4000,
+                                                there[1] + 4000}));
+  EXPECT_EQ(entered(6, {2000, 1, 6}), there);
+  EXPECT_EQ(entered(6, {2000, 1, 5})[5], there[0] + 2000);
+  // The interval of a unit is beside it: with two units, it is what they wait for.
+  EXPECT_EQ(entered(2, {2000, 3000, 2})[2], there[0] + 3000);
+}
+
 TEST(ProcessingUnits, what_a_reset_queue_pair_had_waiting_is_not_sent) {
   PairOptions options;
   options.world.profile = profile_with(1);

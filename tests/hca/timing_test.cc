@@ -195,6 +195,46 @@ TEST(TimingTest, the_doorbell_stage_has_an_interval_too) {
   for (int i = 1; i < 5; ++i) EXPECT_EQ(doorbells[i].time_ps - doorbells[i - 1].time_ps, 1600 * 2'500);
 }
 
+// One that enters waits until the one so many before it has left, and that is the stage's latency.
+TEST(TimingTest, every_stage_holds_as_many_as_its_capacity) {
+  constexpr std::int64_t kCycle = 2'500, kLatency = 1600;
+  const auto check = [&](auto member, bool of_sends) {
+    for (const std::size_t capacity : {1u, 2u, 3u}) {
+      SCOPED_TRACE(capacity);
+      hca::HcaProfile profile = test_profile();
+      profile.wqe_prefetch = 16;
+      profile.*member = {kLatency, 20, static_cast<std::uint32_t>(capacity)};
+      const std::vector<std::int64_t> gaps = spacing(profile, of_sends);
+      for (std::size_t i = 0; i < gaps.size(); ++i) {
+        const bool is_first_of_a_group = (i + 1) % capacity == 0;
+        const auto before = static_cast<std::int64_t>(capacity - 1) * 20;
+        EXPECT_EQ(gaps[i], (is_first_of_a_group ? kLatency - before : 20) * kCycle) << i;
+      }
+    }
+  };
+  check(&hca::HcaProfile::wqe_decode, false);
+  check(&hca::HcaProfile::packetize, false);
+  check(&hca::HcaProfile::receive_check, false);
+  check(&hca::HcaProfile::completion, false);
+  check(&hca::HcaProfile::acknowledge, true);
+}
+
+TEST(TimingTest, the_doorbell_stage_has_a_capacity_too) {
+  WorldOptions options;
+  options.profile.doorbell = {1600, 1, 2};
+  World world(options);
+  Program program(world, *world.client);
+  const Cq cq = program.create_cq(4);
+  for (int i = 0; i < 5; ++i) program.arm(cq);
+  world.run();
+  std::vector<std::int64_t> cycles;
+  for (const TraceRecord& record : world.trace.all(TraceEvent::kDoorbell)) cycles.push_back(record.time_ps / 2'500);
+  ASSERT_EQ(cycles.size(), 5u);
+  for (std::int64_t& cycle : cycles) cycle -= 1600;
+  const std::int64_t first = cycles[0];
+  EXPECT_EQ(cycles, (std::vector<std::int64_t>{first, first + 1, first + 1600, first + 1601, first + 3200}));
+}
+
 TEST(TimingTest, the_gather_buffer_bounds_what_is_read_ahead) {
   PairOptions options;
   options.world.profile.gather_buffer_bytes = 4096;
