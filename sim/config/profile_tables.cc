@@ -115,11 +115,14 @@ const Object& wqe_layout_table() {
     using L = hca::WqeLayout;
     Object object = make_object<L>(
         "a layout of work requests",
-        "what is read to fetch one: a header, then 16 bytes per scatter entry or the inline data, in whole lines",
+        "what is read to fetch one: a header, but of a receive none, then 16 bytes per scatter entry or the inline data, "
+        "in whole lines",
         {source_row(),
-         count<&L::line_bytes>("line_bytes", "bytes of a line; 0: the whole ring entry is read", 0, 4096),
+         count<&L::line_bytes>("line_bytes", "bytes of a line of a send request; 0: the whole ring entry is read", 0, 4096),
          count<&L::header_bytes>("header_bytes", "of requests of connections, bytes", 1, 4096),
-         count<&L::datagram_header_bytes>("datagram_header_bytes", "of requests of datagrams, bytes", 1, 4096)});
+         count<&L::datagram_header_bytes>("datagram_header_bytes", "of requests of datagrams, bytes", 1, 4096),
+         count<&L::receive_line_bytes>("receive_line_bytes", "bytes of a line of a receive; 0: the whole ring entry is read",
+                                       0, 4096)});
     object.annotated = true;
     return object;
   }();
@@ -331,7 +334,7 @@ const Object& hca_profile_table() {
                                      "wqe_decode; 0: one for all queue pairs",
                                      0, 256),
          bind_object<&P::wqe_layout>(
-             {.key = "wqe_layout", .kind = Kind::kObject, .doc = "bytes read to fetch a send WQE"},
+             {.key = "wqe_layout", .kind = Kind::kObject, .doc = "bytes read to fetch a WQE"},
              wqe_layout_table()),
          count<&P::packet_bus_bytes>("packet_bus_bytes",
                                      "a packet occupies the packetize stage for one cycle per started so many bytes, "
@@ -341,6 +344,11 @@ const Object& hca_profile_table() {
                                   atomics_table()),
          bind_object<&P::context_cache>(
              {.key = "context_cache", .kind = Kind::kObject, .doc = "contexts of queue pairs in the adapter"},
+             cache_table()),
+         bind_object<&P::protection_cache>(
+             {.key = "protection_cache",
+              .kind = Kind::kObject,
+              .doc = "memory protection entries (MPT) in the adapter, one per memory key"},
              cache_table()),
          bind_object<&P::translation_cache>(
              {.key = "translation_cache",

@@ -18,6 +18,7 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       clock(profile.core_clock_hz),
       dma(engine, id, profile.pcie),
       contexts(*this, profile.context_cache),
+      protections(*this, profile.protection_cache),
       translations(*this, profile.translation_cache),
       notifier(*this),
       completions(*this),

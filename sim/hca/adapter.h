@@ -28,6 +28,7 @@ namespace verbatim::hca {
 
 // In trails: what is not in the adapter's caches is read first.
 inline constexpr char kContextMiss[] = "queue pair context: fetch";
+inline constexpr char kProtectionMiss[] = "memory protection entry: fetch";
 inline constexpr char kTranslationMiss[] = "address translation: fetch";
 
 // An adapter has one port.
@@ -77,11 +78,13 @@ struct Adapter {
   const HcaProfile profile;
   const PortAddress address;
   const ClockDomain clock;
+  // Of the memory protection entry of this key.
+  static std::uint64_t protection_key(std::uint32_t key) { return KeyTable::index_of(key); }
   // Of the page at `address` of the region with this key.
   std::uint64_t translation_key(std::uint32_t key, std::uint64_t address) const {
-    constexpr int kPageBits = 40, kVariantBits = 8;
+    constexpr int kPageBits = 40;
     const std::uint64_t page = address / profile.translation_page_bytes;
-    return std::uint64_t{key >> kVariantBits} << kPageBits | (page & ((1ull << kPageBits) - 1));
+    return std::uint64_t{KeyTable::index_of(key)} << kPageBits | (page & ((1ull << kPageBits) - 1));
   }
 
   bool port_is_up = true;
@@ -89,6 +92,7 @@ struct Adapter {
   host::DmaEngine dma;
   KeyTable keys;
   AdapterCache contexts;      // by number of the queue pair
+  AdapterCache protections;   // by protection_key()
   AdapterCache translations;  // by translation_key()
   MulticastTable multicast;
   Notifier notifier;

@@ -1,4 +1,5 @@
-// A cache in the adapter of tables that lie in host memory: contexts of queue pairs, translations of pages.
+// A cache in the adapter of tables that lie in host memory: contexts of queue pairs, memory protection entries,
+// translations of pages.
 // What is not here is read over PCI Express, a bounded number at a time; whoever needs it waits. Only the
 // time is modelled: the adapter knows everything.
 //

@@ -22,12 +22,13 @@ struct Stage {
   std::uint32_t capacity = 0;  // 0: any number
 };
 
-// How many bytes of a work request the adapter reads when it fetches one: a header, 16 bytes per scatter entry
-// or the inline data, in whole lines.
+// How many bytes of a work request the adapter reads when it fetches one, in whole lines: of a send request a header and
+// 16 bytes per scatter entry or the inline data, of a receive 16 bytes per scatter entry, of one at the least.
 struct WqeLayout {
   std::uint32_t line_bytes = 0;             // 0: the whole ring entry is read
   std::uint32_t header_bytes = 36;          // RC, UC, XRC
   std::uint32_t datagram_header_bytes = 68; // UD: with the address
+  std::uint32_t receive_line_bytes = 0;     // of receives; 0: the whole ring entry is read
 };
 
 struct AtomicProfile {
@@ -94,6 +95,7 @@ struct HcaProfile {
   std::uint32_t packet_bus_bytes = 0;
   AtomicProfile atomics;
   CacheProfile context_cache;      // contexts of queue pairs
+  CacheProfile protection_cache;   // memory protection entries (MPT), one per memory key
   CacheProfile translation_cache;  // of pages of memory regions
   std::uint64_t translation_page_bytes = 4096;
   InterruptProfile interrupt;

@@ -27,6 +27,8 @@ class KeyTable {
   // key of this context's protection domain (IBA 10.6.3.1, 10.6.3.2).
   KeyCheck check(std::uint32_t key, const Context& context, std::uint32_t pd, std::uint64_t va,
                  std::uint64_t length, std::uint32_t access) const;
+  // Of the region, without what differs each time it is used again.
+  static constexpr std::uint32_t index_of(std::uint32_t key) { return key >> kVariantBits; }
   // The region a key names now, null if none.
   MemoryRegion* find(std::uint32_t key) const;
 
@@ -35,6 +37,7 @@ class KeyTable {
     MemoryRegion* region = nullptr;
     std::uint8_t variant = 0;
   };
+  static constexpr int kVariantBits = 8;
   static constexpr std::uint32_t kFirstIndex = 8;  // small numbers are no keys
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_;  // indices given back, the last first

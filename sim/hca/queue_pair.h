@@ -126,12 +126,15 @@ class QueuePair {
       requester.on_transmit(outgoing);
     }
   }
-  // visit(key, address, length) for each run of bytes of the packet's payload in a program.
+  // visit(key, address, length) for each run of bytes of the packet's payload in a program; for none when it was
+  // acknowledged by its first sending meanwhile.
   template <class Visit>
   void visit_gather(const Outgoing& outgoing, Visit visit) const {
     const std::uint32_t length = outgoing.packet->payload.length;
     if (outgoing.is_response) return visit(outgoing.work, outgoing.address, length);
-    requester.work_of(outgoing)->sges.visit(
+    const SendWork* work = requester.work_of(outgoing);
+    if (work == nullptr) return;
+    work->sges.visit(
         outgoing.offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
           visit(sge.lkey, sge.va + skip, part);
           return true;

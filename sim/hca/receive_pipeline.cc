@@ -10,6 +10,7 @@ namespace verbatim::hca {
 
 ReceivePipeline::ReceivePipeline(Adapter& adapter)
     : adapter_(adapter),
+      looks_up_(adapter.contexts.is_limited() || adapter.protections.is_limited() || adapter.translations.is_limited()),
       check_(adapter.clock, adapter.profile.receive_check),
       checked_(DelayLine<Incoming>::of<&ReceivePipeline::on_checked>(adapter.engine, adapter.id,
                                                                      EventClass::kStage, this)) {}
@@ -56,16 +57,16 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
   if (!operation.defined) return drop(incoming, DropReason::kUndefinedOpcode);
   if (to_group) return deliver_to_group(std::move(incoming), operation);
-  if (adapter_.contexts.is_limited() || adapter_.translations.is_limited()) {
+  if (looks_up_) {
     const std::uint32_t qpn = packet.bth.destination.value;
     if (const auto stall = stalls_.find(qpn); stall != stalls_.end()) {
       stall->second.packets.push_back(std::move(incoming));
       return;
     }
-    int needs_met = 0;
-    if (adapter_.qp_by_number(packet.bth.destination) != nullptr && !has_needed(packet, needs_met)) {
+    const bool is_known = adapter_.qp_by_number(packet.bth.destination) != nullptr;
+    if (const Need lacks = is_known ? missing(packet, kContext) : kNothing; lacks != kNothing) {
       Stall& stall = stalls_[qpn];
-      stall.needs_met = needs_met;
+      stall.lacks = lacks;
       stall.packets.push_back(std::move(incoming));
       return;
     }
@@ -80,36 +81,41 @@ void ReceivePipeline::to_queue_pair(Incoming&& incoming) {
   qp->receive(std::move(incoming), ib::info(packet.bth.opcode));
 }
 
-bool ReceivePipeline::has_needed(const ib::Packet& packet, int& needs_met) {
-  const std::uint32_t qpn = packet.bth.destination.value;
-  if (needs_met == 0 && !adapter_.contexts.use(qpn, *this, qpn)) return false;
-  if (needs_met < 2) {
-    needs_met = 1;
-    const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
-    const bool is_write = operation.has_reth && packet.payload.length > 0;
-    if (is_write &&
-        !adapter_.translations.use(adapter_.translation_key(packet.reth.rkey.value, packet.reth.va.value), *this, qpn))
-      return false;
-    if (operation.has_atomic_eth &&
-        !adapter_.translations.use(adapter_.translation_key(packet.atomic.rkey.value, packet.atomic.va.value), *this,
-                                   qpn))
-      return false;
+ReceivePipeline::Need ReceivePipeline::missing(const ib::Packet& packet, Need first) {
+  for (int need = first; need < kNothing; ++need) {
+    if (!has(static_cast<Need>(need), packet)) return static_cast<Need>(need);
   }
-  return true;
+  return kNothing;
+}
+
+bool ReceivePipeline::has(Need need, const ib::Packet& packet) {
+  const std::uint32_t qpn = packet.bth.destination.value;
+  if (need == kContext) return adapter_.contexts.use(qpn, *this, qpn);
+  const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
+  ib::Reth named;  // IBA 9.7.4.1.7: a request for no bytes names no memory
+  if (operation.has_reth) named = packet.reth;
+  if (operation.has_atomic_eth) named = {packet.atomic.va, packet.atomic.rkey, sizeof(std::uint64_t)};
+  if (named.length == 0) return true;
+  if (need == kProtection) return adapter_.protections.use(adapter_.protection_key(named.rkey.value), *this, qpn);
+  // What a READ asks for is gathered for the response.
+  if (operation_of(packet.bth.opcode) == ib::Operation::kReadRequest) return true;
+  return adapter_.translations.use(adapter_.translation_key(named.rkey.value, named.va.value), *this, qpn);
 }
 
 void ReceivePipeline::on_cached(std::uint64_t qpn) {
+  constexpr const char* kWaited[] = {kContextMiss, kProtectionMiss, kTranslationMiss};
   const auto found = stalls_.find(static_cast<std::uint32_t>(qpn));
   Stall& stall = found->second;
-  ++stall.needs_met;
+  const char* waited = kWaited[stall.lacks];
+  Need next = static_cast<Need>(stall.lacks + 1);
   while (!stall.packets.empty()) {
     ib::Packet& first = *stall.packets.front().packet;
-    const char* const waited[] = {"queue pair: earlier packets wait", kContextMiss, kTranslationMiss};
-    first.trail.add(adapter_.engine.now(), {adapter_.id, waited[stall.needs_met]});
-    if (!has_needed(first, stall.needs_met)) return;
-    Incoming incoming = stall.packets.pop_front();
-    stall.needs_met = 0;
-    to_queue_pair(std::move(incoming));
+    first.trail.add(adapter_.engine.now(), {adapter_.id, waited});
+    stall.lacks = missing(first, next);
+    if (stall.lacks != kNothing) return;
+    to_queue_pair(stall.packets.pop_front());
+    waited = "queue pair: earlier packets wait";
+    next = kContext;
   }
   stalls_.erase(found);
 }

@@ -2,8 +2,9 @@
 // handed to the queue pair it names. Packets from this adapter to itself join here, behind the packetize
 // stage, without the port: loopback takes no wire time.
 //
-// A packet waits here while the adapter lacks the context of its queue pair, or the translation of the address that a
-// WRITE or an atomic names, and those of the same queue pair behind it; others pass.
+// A packet waits here while the adapter lacks the context of its queue pair, the protection entry of the key that a
+// request names, or the translation of the address that a WRITE or an atomic names, and those of the same queue pair
+// behind it; others pass.
 #pragma once
 
 #include <map>
@@ -44,21 +45,25 @@ class ReceivePipeline final : public CacheClient {
   void drop(Incoming& incoming, DropReason reason);
 
  private:
+  // What a packet needs, in the order in which it is looked up.
+  enum Need : int { kContext, kProtection, kTranslation, kNothing };
   // Packets of a queue pair that wait for what the adapter lacks for the first of them.
   struct Stall {
     Ring<Incoming> packets;
-    int needs_met = 0;  // of the first: 1 the context, 2 the translation
+    Need lacks = kNothing;
   };
 
   void on_checked(Incoming&& incoming);
   void to_queue_pair(Incoming&& incoming);
-  // Whether the adapter has the rest of what it needs for a packet; if not, on_cached() comes for the queue pair.
-  bool has_needed(const ib::Packet& packet, int& needs_met);
+  // What the adapter lacks of what it needs for a packet, from `first` on; on_cached() comes for the queue pair then.
+  Need missing(const ib::Packet& packet, Need first);
+  bool has(Need need, const ib::Packet& packet);
   void on_cached(std::uint64_t qpn) override;
   // To every member of the group, each with its own copy.
   void deliver_to_group(Incoming&& incoming, const ib::OpcodeInfo& operation);
 
   Adapter& adapter_;
+  const bool looks_up_;  // misses are possible
   fabric::Port* port_ = nullptr;
   Pipeline check_;
   DelayLine<Incoming> checked_;

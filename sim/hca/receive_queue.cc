@@ -25,11 +25,21 @@ void ReceiveQueue::refill() {
   const std::uint32_t have = static_cast<std::uint32_t>(fetched_.size()) + fetching_;
   if (have < prefetch && ring_.to_fetch() > 0) {
     const std::uint32_t count = ring_.run_length(prefetch);
-    adapter_.fetcher.fetch_recv(owner_, ring_.fetched(), count, count * ring_.stride());
+    adapter_.fetcher.fetch_recv(owner_, ring_.fetched(), count, bytes_of(ring_.fetched(), count));
     ring_.fetch(count);
     fetching_ += count;
   }
   if (unused() < std::max(prefetch, reread_below_)) fetch_record();
+}
+
+std::uint32_t ReceiveQueue::bytes_of(std::uint32_t first, std::uint32_t count) const {
+  const std::uint32_t line = adapter_.profile.wqe_layout.receive_line_bytes;
+  if (line == 0) return count * ring_.stride();
+  std::uint32_t bytes = 0;
+  for (std::uint32_t number = first; number != first + count; ++number) {
+    bytes += (recv_data_bytes(ring_.entry(number)) + line - 1) / line * line;
+  }
+  return bytes;
 }
 
 void ReceiveQueue::fetch_record() {

@@ -71,6 +71,8 @@ class ReceiveQueue {
     Instant since;
   };
 
+  // That are read to fetch so many receives from number `first` on.
+  std::uint32_t bytes_of(std::uint32_t first, std::uint32_t count) const;
   void fetch_record();
   void serve_waiters();
   // Fewer than the limit may be posted; what the program has posted counts, known here or not, so the record

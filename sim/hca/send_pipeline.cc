@@ -12,6 +12,7 @@ namespace verbatim::hca {
 
 SendPipeline::SendPipeline(Adapter& adapter)
     : adapter_(adapter),
+      looks_up_(adapter.protections.is_limited() || adapter.translations.is_limited()),
       packetize_(adapter.clock, adapter.profile.packetize),
       acknowledge_(adapter.clock, adapter.profile.acknowledge),
       packetized_(DelayLine<Outgoing>::of<&SendPipeline::on_packetized>(adapter.engine, adapter.id,
@@ -91,7 +92,20 @@ void SendPipeline::issue(Outgoing&& outgoing) {
     gathered.pieces.emplace_back(length, address);
   };
   gathered.outgoing.qp.get()->visit_gather(gathered.outgoing, add);
-  if (adapter_.translations.is_limited()) gathered.missing = missing_translations(gathered.outgoing, number);
+  looks_up_ ? look_up(number) : read(number);
+}
+
+void SendPipeline::look_up(std::uint64_t number) {
+  Gathered& gathered = gathering_[number - first_gathering_];
+  gathered.missing = missing_protections(gathered.outgoing, number);
+  gathered.lacks_protection = gathered.missing > 0;
+  if (!gathered.lacks_protection) translate(number);
+}
+
+void SendPipeline::translate(std::uint64_t number) {
+  Gathered& gathered = gathering_[number - first_gathering_];
+  // What is not sent any more may have lost the list of what it gathers.
+  if (is_current(gathered.outgoing)) gathered.missing = missing_translations(gathered.outgoing, number);
   if (gathered.missing == 0) read(number);
 }
 
@@ -104,6 +118,17 @@ void SendPipeline::read(std::uint64_t number) {
   } else {
     adapter_.dma.read(gathered.pieces, *this, number, std::move(trail));
   }
+}
+
+std::uint32_t SendPipeline::missing_protections(const Outgoing& outgoing, std::uint64_t number) {
+  std::uint32_t missing = 0;
+  std::uint64_t last = 0;
+  outgoing.qp.get()->visit_gather(outgoing, [&](std::uint32_t key, host::ProgramAddress, std::uint32_t) {
+    const std::uint64_t entry = adapter_.protection_key(key);
+    if (entry != last && !adapter_.protections.use(entry, *this, number)) ++missing;
+    last = entry;
+  });
+  return missing;
 }
 
 std::uint32_t SendPipeline::missing_translations(const Outgoing& outgoing, std::uint64_t number) {
@@ -123,8 +148,10 @@ std::uint32_t SendPipeline::missing_translations(const Outgoing& outgoing, std::
 void SendPipeline::on_cached(std::uint64_t number) {
   Gathered& gathered = gathering_[number - first_gathering_];
   if (--gathered.missing > 0) return;
-  gathered.outgoing.packet->trail.add(adapter_.engine.now(), {adapter_.id, kTranslationMiss});
-  read(number);
+  const bool is_protection = std::exchange(gathered.lacks_protection, false);
+  gathered.outgoing.packet->trail.add(adapter_.engine.now(),
+                                      {adapter_.id, is_protection ? kProtectionMiss : kTranslationMiss});
+  is_protection ? translate(number) : read(number);
 }
 
 void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {

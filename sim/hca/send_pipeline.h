@@ -53,7 +53,8 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
     Outgoing outgoing;
     Instant at_adapter;
     bool complete = false;
-    std::uint32_t missing = 0;           // translations that are still to come
+    std::uint32_t missing = 0;           // protection entries or translations that are still to come
+    bool lacks_protection = false;       // the former
     host::DmaPiece piece;                // to be read when they have
     std::vector<host::DmaPiece> pieces;  // all of them when there are several
 
@@ -63,6 +64,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
       at_adapter = now;
       complete = !outgoing.needs_gather;
       missing = 0;
+      lacks_protection = false;
       piece = {};
       pieces.clear();
     }
@@ -80,8 +82,12 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void pump();
   void on_pause_over();
   void issue(Outgoing&& outgoing);
+  // Looks up the protection entries of what a packet gathers, then the translations, then reads it.
+  void look_up(std::uint64_t number);
+  void translate(std::uint64_t number);
   void read(std::uint64_t number);
-  // Translations of what a packet gathers that the adapter lacks; on_cached() comes for each.
+  // What the adapter lacks for a gather; on_cached() comes for each.
+  std::uint32_t missing_protections(const Outgoing& outgoing, std::uint64_t number);
   std::uint32_t missing_translations(const Outgoing& outgoing, std::uint64_t number);
   void on_cached(std::uint64_t number) override;
   void advance();
@@ -107,6 +113,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   bool has_room(const ib::Packet& packet) const;
 
   Adapter& adapter_;
+  const bool looks_up_;  // misses are possible
   fabric::Port* port_ = nullptr;
   Pipeline packetize_;
   Pipeline acknowledge_;

@@ -1,6 +1,6 @@
 // Brings work requests from the rings in the arena into the adapter by DMA: whole entries, or the lines that a request
-// fills (profile: wqe_layout), once the adapter has the queue pair's context. Send requests then pass the decode stage
-// one by one, or the processing units; receive requests and the receive doorbell record are there as soon as their
+// fills (profile: wqe_layout); send requests once the adapter has the queue pair's context. They then pass the decode
+// stage one by one, or the processing units; receive requests and the receive doorbell record are there as soon as their
 // bytes are.
 #pragma once
 

@@ -109,6 +109,14 @@ bool is_inline(std::span<const std::byte> entry) {
   return (wqe.flags & protocol::kWqeInline) != 0;
 }
 
+std::uint32_t recv_data_bytes(std::span<const std::byte> entry) {
+  protocol::RecvWqe wqe;
+  std::memcpy(&wqe, entry.data(), sizeof(wqe));
+  const std::size_t room = (entry.size() - sizeof(wqe)) / sizeof(protocol::Sge);
+  const std::size_t count = std::max<std::size_t>(1, std::min<std::size_t>(wqe.sge_count, room));
+  return static_cast<std::uint32_t>(count * sizeof(protocol::Sge));
+}
+
 RecvWork parse_recv(std::span<const std::byte> entry, std::uint32_t number) {
   protocol::RecvWqe wqe;
   std::memcpy(&wqe, entry.data(), sizeof(wqe));

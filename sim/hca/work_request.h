@@ -77,6 +77,8 @@ SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number);
 // Bytes behind the header of a send entry: scatter entries or inline data, as far as they lie within it.
 std::uint32_t send_data_bytes(std::span<const std::byte> entry);
 bool is_inline(std::span<const std::byte> entry);
+// Bytes of a receive's scatter entries, as far as they lie within it, and of one at the least.
+std::uint32_t recv_data_bytes(std::span<const std::byte> entry);
 RecvWork parse_recv(std::span<const std::byte> entry, std::uint32_t number);
 
 }  // namespace verbatim::hca

@@ -165,6 +165,7 @@ TEST(AdapterCache, order_and_data_do_not_depend_on_the_caches) {
     Rng rng(seed, "caches");
     const auto below = [&rng](std::uint64_t n) { return static_cast<std::uint32_t>(rng.next() % n); };
     PairOptions options = options_with(1 + below(6), below(4), 1 + below(3));
+    options.world.profile.protection_cache = {below(3), 64, 1 + below(2)};
     options.world.profile.processing_units = below(3);
     options.path.mtu = 1 + below(5);
     options.cqe = 1024;

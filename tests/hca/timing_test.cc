@@ -368,6 +368,42 @@ TEST(TimingTest, only_the_lines_that_hold_a_request_are_fetched) {
   }
 }
 
+TEST(TimingTest, only_the_lines_that_hold_receives_are_fetched) {
+  struct Case {
+    std::uint32_t line;
+    std::vector<std::uint32_t> sges;  // of each receive
+    std::uint64_t fetched;
+  };
+  // Kalia et al., ATC 2016: 16 bytes for a RECV. A ring entry of ours, with room for eight scatter entries, has 256.
+  for (const Case& what : {Case{0, {1}, 256}, Case{0, {1, 1, 1}, 768}, Case{16, {0}, 16}, Case{16, {1}, 16},
+                           Case{16, {2}, 32}, Case{16, {8}, 128}, Case{16, {1, 2, 3}, 96}, Case{64, {1}, 64},
+                           Case{64, {4}, 64}, Case{64, {5}, 128}, Case{64, {1, 4, 5}, 256}}) {
+    SCOPED_TRACE(what.line);
+    SCOPED_TRACE(what.fetched);
+    PairOptions options;
+    options.capabilities = {64, 64, 4, 8, 64};
+    options.world.profile.wqe_layout.receive_line_bytes = what.line;
+    options.world.profile.pcie.max_payload_bytes = options.world.profile.pcie.max_read_request_bytes = 4096;
+    Pair pair(options);
+    pair.world.run();  // the record has been read
+    for (const std::uint32_t count : what.sges) {
+      pair.b.program.post_recv(pair.b.qp, 1, std::vector<protocol::Sge>(count, pair.b.sge(0, 64)));
+    }
+    pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWriteWithImm,
+                                         .sges = {pair.a.sge(0, 8)},
+                                         .remote_va = Program::kBuffer,
+                                         .rkey = pair.b.mr.rkey});
+    pair.world.run();
+    const Terms x{options.world.profile, test_link(), {}};
+    constexpr std::uint64_t kPacket = 8 + 12 + 16 + 4 + 8 + 4 + 2;  // LRH, BTH, RETH, immediate, payload, ICRC, VCRC
+    std::int64_t t = pair.world.trace.all(TraceEvent::kPacketTransmitted).front().time_ps;
+    t = x.stage(t + x.wire(kPacket) + to_ps(x.link.propagation), x.profile.receive_check);
+    t += x.dma_read(sizeof(std::uint32_t));  // the record
+    t += x.dma_read(what.fetched);
+    EXPECT_EQ(pair.world.trace.all(TraceEvent::kDmaWrite).front().time_ps, t + x.dma_write(8));
+  }
+}
+
 TEST(TimingTest, a_packet_occupies_the_bus_behind_the_packetize_stage) {
   // A WRITE of 8 bytes is 50 bytes on the wire: four cycles of 16 bytes.
   const auto gaps = [](std::uint32_t width, std::uint32_t bytes) {

@@ -1,0 +1,240 @@
+// The cache of memory protection entries: who waits for one, in which order with the others, and what the wait is
+// called. One entry is looked up per memory key, so a registration more is an entry more.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "tests/hca/driver.h"
+
+namespace verbatim::test {
+namespace {
+
+constexpr std::uint32_t kContext = 256, kProtection = 64, kTranslation = 32;  // bytes of an entry
+
+// A DMA read of fewer bytes than a completion on an idle connection.
+std::int64_t dma_read(std::uint64_t bytes) {
+  const host::PcieProfile pcie = test_profile().pcie;
+  const ByteTime byte = host::pcie_byte_time(pcie.generation, pcie.lanes);
+  return to_ps(byte.time_for(pcie.read_header_bytes)) + to_ps(byte.time_for(bytes + pcie.completion_header_bytes)) +
+         to_ps(2 * pcie.one_way_latency + pcie.memory_read_latency);
+}
+
+struct Entries {
+  std::uint32_t contexts = 0, protections = 0, translations = 0;
+};
+
+hca::HcaProfile with(const Entries& entries, std::uint32_t slots = 4) {
+  hca::HcaProfile profile = test_profile();
+  profile.context_cache = {entries.contexts, kContext, slots};
+  profile.protection_cache = {entries.protections, kProtection, slots};
+  profile.translation_cache = {entries.translations, kTranslation, slots};
+  return profile;
+}
+
+// Time of each name in the trails of messages that are complete.
+struct Names final : MessageObserver {
+  std::map<std::string, std::int64_t> all;
+  void on_message(const MessageReport& report) override {
+    std::int64_t before = to_ps(report.trail.begin());
+    for (const TrailStep& step : report.trail.steps()) {
+      all[step.part.name] += to_ps(step.end) - before;
+      before = to_ps(step.end);
+    }
+    EXPECT_EQ(before, to_ps(report.at));
+  }
+};
+
+// From the post of a WRITE of these pieces to its gather; `regions` are registered before.
+std::int64_t way_to_gather(const hca::HcaProfile& profile, const std::vector<int>& regions) {
+  PairOptions options;
+  options.world.profile = profile;
+  options.world.server_profile = test_profile();
+  Pair pair(options);
+  std::vector<Mr> mine;
+  for (int i = 0; i < 3; ++i) mine.push_back(pair.a.program.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite));
+  std::vector<protocol::Sge> sges;
+  for (const int region : regions) sges.push_back({Program::kBuffer, 16, mine[static_cast<std::size_t>(region)].lkey});
+  const std::int64_t posted = pair.world.now_ps();
+  pair.a.program.post_send(
+      pair.a.qp,
+      {.opcode = WqeOpcode::kRdmaWrite, .sges = sges, .remote_va = Program::kBuffer, .rkey = pair.b.mr.rkey});
+  pair.world.run();
+  return pair.world.trace.all(TraceEvent::kPayloadGathered).front().time_ps - posted;
+}
+
+TEST(ProtectionCache, a_gather_waits_for_the_entries_of_all_its_keys_then_for_the_translations) {
+  const auto miss = [](const Entries& entries, const std::vector<int>& regions) {
+    return way_to_gather(with(entries, 1), regions) - way_to_gather(with({}), regions);
+  };
+  EXPECT_EQ(miss({0, 16, 0}, {0}), dma_read(kProtection));
+  EXPECT_EQ(miss({0, 16, 0}, {0, 0, 0}), dma_read(kProtection)) << "one key";
+  EXPECT_EQ(miss({0, 16, 0}, {0, 1, 2}), 3 * dma_read(kProtection)) << "three, one slot";
+  EXPECT_EQ(miss({0, 16, 16}, {0}), dma_read(kProtection) + dma_read(kTranslation));
+  EXPECT_EQ(miss({0, 16, 16}, {0, 1}), 2 * dma_read(kProtection) + 2 * dma_read(kTranslation));
+}
+
+TEST(ProtectionCache, as_many_keys_are_kept_as_there_are_entries) {
+  const auto gathers = [](std::uint32_t entries) {
+    PairOptions options;
+    options.world.profile = with({0, entries, 0});
+    options.world.server_profile = test_profile();
+    Pair pair(options);
+    const Mr other = pair.a.program.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite);
+    std::vector<std::int64_t> times;
+    for (const std::uint32_t lkey : {pair.a.mr.lkey, other.lkey, pair.a.mr.lkey}) {
+      pair.world.run_for(Duration{20'000'000} - Duration{pair.world.now_ps() % 20'000'000});  // the same phase of clocks
+      const std::int64_t posted = pair.world.now_ps();
+      pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWrite,
+                                           .sges = {{Program::kBuffer, 64, lkey}},
+                                           .remote_va = Program::kBuffer,
+                                           .rkey = pair.b.mr.rkey});
+      pair.world.run();
+      times.push_back(pair.world.trace.all(TraceEvent::kPayloadGathered).back().time_ps - posted);
+    }
+    return times;
+  };
+  const auto one = gathers(1), two = gathers(2);
+  EXPECT_EQ(one[2], one[1]);
+  EXPECT_EQ(two[1], one[1]);
+  EXPECT_EQ(two[1] - two[2], dma_read(kProtection));
+}
+
+// From the packet of a request on the cable to what the server does first with its memory, which has this event.
+std::int64_t way_to_memory(const hca::HcaProfile& server, WqeOpcode opcode, std::uint32_t bytes, TraceEvent event,
+                           Names* names = nullptr) {
+  PairOptions options;
+  options.world.server_profile = server;
+  Pair pair(options);
+  if (names != nullptr) pair.world.tracer.add(*names);
+  pair.a.program.post_send(pair.a.qp, {.opcode = opcode,
+                                       .sges = {pair.a.sge(0, bytes)},
+                                       .remote_va = Program::kBuffer,
+                                       .rkey = pair.b.mr.rkey});
+  pair.world.run();
+  const std::int64_t sent = pair.world.trace.all(TraceEvent::kPacketTransmitted).front().time_ps;
+  std::int64_t first = 0;
+  for (const TraceRecord& record : pair.world.trace.all(event)) {
+    if (first == 0 && record.time_ps > sent) first = record.time_ps;
+  }
+  EXPECT_GT(first, sent);
+  return first - sent;
+}
+
+struct RequestCase {
+  WqeOpcode opcode = WqeOpcode::kRdmaWrite;
+  std::uint32_t bytes = 8;
+  TraceEvent event = TraceEvent::kDmaWrite;
+  bool names_memory = true;
+};
+constexpr RequestCase kRequests[] = {
+    {WqeOpcode::kRdmaWrite, 8, TraceEvent::kDmaWrite, true},
+    {WqeOpcode::kRdmaRead, 8, TraceEvent::kPayloadGathered, true},
+    {WqeOpcode::kRdmaWrite, 0, TraceEvent::kAckSent, false},
+};
+
+TEST(ProtectionCache, an_inbound_request_waits_for_the_context_then_the_entry_then_the_translation) {
+  for (const RequestCase& what : kRequests) {
+    SCOPED_TRACE(static_cast<int>(what.opcode));
+    SCOPED_TRACE(what.bytes);
+    const std::int64_t none = way_to_memory(with({}), what.opcode, what.bytes, what.event);
+    const auto miss = [&](const Entries& entries, Names* names = nullptr) {
+      return way_to_memory(with(entries), what.opcode, what.bytes, what.event, names) - none;
+    };
+    const std::int64_t entry = what.names_memory ? dma_read(kProtection) : 0;
+    const std::int64_t translation = what.names_memory ? dma_read(kTranslation) : 0;
+    Names names;
+    // An acknowledgement's stage begins with an edge.
+    if (what.names_memory) {
+      EXPECT_EQ(miss({0, 16, 0}), entry);
+      EXPECT_EQ(miss({16, 16, 16}, &names), dma_read(kContext) + entry + translation);
+    } else {
+      EXPECT_EQ(miss({0, 16, 16}, &names), 0) << "a request for no bytes names no memory";
+    }
+    EXPECT_EQ(names.all["memory protection entry: fetch"], entry);
+    EXPECT_EQ(names.all["address translation: fetch"], translation);
+  }
+}
+
+TEST(ProtectionCache, an_atomic_waits_for_the_entry_then_the_translation) {
+  const auto way = [](const Entries& entries) {
+    PairOptions options;
+    options.world.server_profile = with(entries);
+    Pair pair(options);
+    Names names;
+    pair.world.tracer.add(names);
+    pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kAtomicFetchAdd,
+                                         .sges = {pair.a.sge(0, 8)},
+                                         .remote_va = Program::kBuffer,
+                                         .rkey = pair.b.mr.rkey,
+                                         .compare_add = 1});
+    pair.world.run();
+    EXPECT_EQ(names.all["memory protection entry: fetch"], entries.protections > 0 ? dma_read(kProtection) : 0);
+    EXPECT_EQ(names.all["address translation: fetch"], entries.translations > 0 ? dma_read(kTranslation) : 0);
+    return pair.world.trace.all(TraceEvent::kDmaWrite).front().time_ps;
+  };
+  const std::int64_t none = way({});
+  // The atomic reads and writes memory when the entries are there.
+  EXPECT_EQ(way({0, 16, 0}) - none, dma_read(kProtection));
+  EXPECT_EQ(way({0, 16, 16}) - none, dma_read(kProtection) + dma_read(kTranslation));
+}
+
+TEST(ProtectionCache, the_wait_of_a_gather_has_its_name) {
+  PairOptions options;
+  options.world.profile = with({0, 16, 16});
+  options.world.server_profile = test_profile();
+  Pair pair(options);
+  Names names;
+  pair.world.tracer.add(names);
+  pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWrite,
+                                       .sges = {pair.a.sge(0, 64)},
+                                       .remote_va = Program::kBuffer,
+                                       .rkey = pair.b.mr.rkey});
+  pair.world.run();
+  EXPECT_EQ(names.all["memory protection entry: fetch"], dma_read(kProtection));
+  EXPECT_EQ(names.all["address translation: fetch"], dma_read(kTranslation));
+}
+
+// What is sent again may be acknowledged by its first sending while it waits for an entry.
+TEST(ProtectionCache, what_is_acknowledged_meanwhile_waits_for_nothing_more) {
+  for (std::uint32_t answer = 1'000; answer < 8'000; answer += 400) {  // cycles of 2.5 ns
+    PairOptions options;
+    options.world.profile = with({0, 1, 1}, 1);
+    options.world.profile.pcie.memory_read_latency = Duration{2'000'000};
+    options.world.server_profile = test_profile();
+    options.world.server_profile->acknowledge = {answer, 1};
+    options.path.timeout = 1;
+    Pair pair(options);
+    const Mr other = pair.a.program.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite);
+    for (const std::uint32_t lkey : {pair.a.mr.lkey, other.lkey}) {
+      pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWrite,
+                                           .sges = {{Program::kBuffer, 64, lkey}},
+                                           .remote_va = Program::kBuffer,
+                                           .rkey = pair.b.mr.rkey});
+    }
+    pair.world.run();
+    const auto entries = pair.a.program.drain(pair.a.send_cq);
+    ASSERT_EQ(entries.size(), 2u);
+    for (const protocol::Cqe& entry : entries) EXPECT_EQ(entry.status, 0);
+  }
+}
+
+TEST(ProtectionCache, a_request_that_is_not_sent_any_more_looks_up_nothing_more) {
+  PairOptions options;
+  options.world.profile = with({0, 16, 16});
+  Pair pair(options);
+  pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWrite,
+                                       .sges = {pair.a.sge(0, 64)},
+                                       .remote_va = Program::kBuffer,
+                                       .rkey = pair.b.mr.rkey});
+  while (pair.world.trace.count(TraceEvent::kWqeFetched) == 0) pair.world.run_for(Duration{10'000});
+  pair.a.program.to_state(pair.a.qp, ib::QpState::kErr);
+  pair.world.run();
+  const auto entries = pair.a.program.drain(pair.a.send_cq);
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].status, static_cast<std::uint8_t>(ib::WcStatus::kWorkRequestFlushed));
+  EXPECT_EQ(pair.world.trace.count(TraceEvent::kPacketTransmitted), 0u);
+}
+
+}  // namespace
+}  // namespace verbatim::test
