@@ -318,6 +318,9 @@ const Object& hca_profile_table() {
          stage<&P::doorbell>("doorbell", "doorbell arrived to WQE fetch issued"),
          stage<&P::wqe_decode>("wqe_decode", "WQE arrived to payload gather issued; one per WQE"),
          stage<&P::packetize>("packetize", "payload arrived to packet handed to the port; one per packet"),
+         stage<&P::icrc>("icrc",
+                         "ICRC of packets of the fabric, behind packetize or acknowledge and ahead of receive_check, a "
+                         "unit each; without latency, and at an interval of 1, it takes no time"),
          stage<&P::receive_check>("receive_check", "packet in to checks done; one per packet"),
          stage<&P::acknowledge>("acknowledge", "checks done to acknowledgement handed to the port; one each"),
          stage<&P::completion>("completion", "acknowledged or received to CQE write issued; one per CQE"),

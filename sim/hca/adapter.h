@@ -27,6 +27,7 @@
 namespace verbatim::hca {
 
 // In trails: what is not in the adapter's caches is read first.
+inline constexpr char kIcrc[] = "ICRC";
 inline constexpr char kContextMiss[] = "queue pair context: fetch";
 inline constexpr char kProtectionMiss[] = "memory protection entry: fetch";
 inline constexpr char kTranslationMiss[] = "address translation: fetch";

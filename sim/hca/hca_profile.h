@@ -79,6 +79,9 @@ struct HcaProfile {
   Stage doorbell;       // doorbell arrived to WQE fetch issued
   Stage wqe_decode;     // WQE arrived to payload gather issued; one per WQE
   Stage packetize;      // payload arrived to packet handed to the port; one per packet
+  // ICRC of every packet of the fabric: computed behind packetize or acknowledge, a unit behind each, and checked by a
+  // third ahead of receive_check. No latency and an interval of 1: nothing ever waits for it.
+  Stage icrc{.latency_cycles = 0};
   Stage receive_check;  // packet in to checks done; one per packet
   Stage acknowledge;    // checks done to acknowledgement handed to the port; one per acknowledgement
   Stage completion;     // acknowledged or received to CQE write issued; one per CQE

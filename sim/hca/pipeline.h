@@ -17,6 +17,9 @@ class Pipeline {
  public:
   Pipeline(const ClockDomain& clock, const Stage& stage) : clock_(clock), stage_(stage), room_at_(stage.capacity) {}
 
+  // False: what comes from a stage, or goes to one, leaves this when it comes, or at the edge at which the next takes it.
+  bool takes_time() const { return stage_.latency_cycles > 0 || stage_.interval_cycles > 1; }
+
   // Work is there at `arrival`; returns when it leaves the stage. Calls are in the order of the work. What
   // passes is added to its trail, which ends at `arrival`, under the stage's name, which lives for ever. It occupies
   // the entrance for `occupied_cycles` when that is more than the interval.

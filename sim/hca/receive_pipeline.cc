@@ -11,6 +11,7 @@ namespace verbatim::hca {
 ReceivePipeline::ReceivePipeline(Adapter& adapter)
     : adapter_(adapter),
       looks_up_(adapter.contexts.is_limited() || adapter.protections.is_limited() || adapter.translations.is_limited()),
+      icrc_(adapter.clock, adapter.profile.icrc),
       check_(adapter.clock, adapter.profile.receive_check),
       checked_(DelayLine<Incoming>::of<&ReceivePipeline::on_checked>(adapter.engine, adapter.id,
                                                                      EventClass::kStage, this)) {}
@@ -23,7 +24,9 @@ void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) 
     const std::uint32_t rest = packet->wire_bytes() - (port_ != nullptr ? port_->link().header_bytes : 0);
     trail.add(times.tail, {adapter_.id, "link: rest of the packet", TrailKind::kBytes, rest});
   }
-  const Instant done = check_.accept(times.tail, packet->trail, adapter_.id, "receive check");
+  Instant there = times.tail;
+  if (icrc_.takes_time()) [[unlikely]] there = icrc_.accept(there, packet->trail, adapter_.id, kIcrc);
+  const Instant done = check_.accept(there, packet->trail, adapter_.id, "receive check");
   checked_.push(done, {std::move(packet), true, {}});
 }
 

@@ -1,6 +1,6 @@
 // From the port to queue pairs: a packet is checked when all of it has arrived, one after the other, and
 // handed to the queue pair it names. Packets from this adapter to itself join here, behind the packetize
-// stage, without the port: loopback takes no wire time.
+// stage, without the port: loopback takes no wire time. The check of the ICRC, which these have not, is a stage ahead.
 //
 // A packet waits here while the adapter lacks the context of its queue pair, the protection entry of the key that a
 // request names, or the translation of the address that a WRITE or an atomic names, and those of the same queue pair
@@ -65,6 +65,7 @@ class ReceivePipeline final : public CacheClient {
   Adapter& adapter_;
   const bool looks_up_;  // misses are possible
   fabric::Port* port_ = nullptr;
+  Pipeline icrc_;
   Pipeline check_;
   DelayLine<Incoming> checked_;
   std::map<std::uint32_t, Stall> stalls_;  // by number of the queue pair

@@ -1,5 +1,6 @@
 #include "sim/hca/send_pipeline.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/hca/adapter.h"
@@ -15,6 +16,8 @@ SendPipeline::SendPipeline(Adapter& adapter)
       looks_up_(adapter.protections.is_limited() || adapter.translations.is_limited()),
       packetize_(adapter.clock, adapter.profile.packetize),
       acknowledge_(adapter.clock, adapter.profile.acknowledge),
+      icrc_{{adapter.clock, adapter.profile.icrc}},
+      acknowledgement_icrc_{{adapter.clock, adapter.profile.icrc}},
       packetized_(DelayLine<Outgoing>::of<&SendPipeline::on_packetized>(adapter.engine, adapter.id,
                                                                         EventClass::kStage, this)),
       acknowledged_(DelayLine<Acknowledgement>::of<&SendPipeline::on_acknowledged>(adapter.engine, adapter.id,
@@ -173,12 +176,23 @@ void SendPipeline::advance() {
   while (!gathering_.empty() && gathering_.front().complete) {
     Gathered& gathered = gathering_.front();
     Trail& trail = gathered.outgoing.packet->trail;
-    const Instant done = packetize_.accept(gathered.at_adapter, trail, adapter_.id, "packetize",
-                                           bus_cycles(*gathered.outgoing.packet));
+    Instant done = packetize_.accept(gathered.at_adapter, trail, adapter_.id, "packetize",
+                                     bus_cycles(*gathered.outgoing.packet));
+    if (icrc_.stage.takes_time()) [[unlikely]] done = add_icrc(icrc_, done, *gathered.outgoing.packet);
     packetized_.push(done, std::move(gathered.outgoing));
     gathering_.drop_front();
     ++first_gathering_;
   }
+}
+
+Instant SendPipeline::add_icrc(IcrcStage& icrc, Instant ready, ib::Packet& packet) {
+  if (is_own(packet)) {
+    icrc.left = std::max(icrc.left, ready);
+    packet.trail.add(icrc.left, {adapter_.id, kIcrc, TrailKind::kBusy});
+  } else {
+    icrc.left = icrc.stage.accept(ready, packet.trail, adapter_.id, kIcrc);
+  }
+  return icrc.left;
 }
 
 std::uint32_t SendPipeline::bus_cycles(const ib::Packet& packet) const {
@@ -214,7 +228,8 @@ void SendPipeline::acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp) {
   const Duration delay = freedom::kAckDelay.choose(adapter_.choices, adapter_.id);
   const Instant decided = adapter_.engine.now() + delay;
   packet->trail.add(decided, {adapter_.id, "acknowledgement held back"});
-  const Instant done = acknowledge_.accept(decided, packet->trail, adapter_.id, "acknowledge");
+  Instant done = acknowledge_.accept(decided, packet->trail, adapter_.id, "acknowledge");
+  if (acknowledgement_icrc_.stage.takes_time()) [[unlikely]] done = add_icrc(acknowledgement_icrc_, done, *packet);
   ++qp.get()->acknowledgements_staged;
   acknowledged_.push(done, {std::move(packet), qp});
 }

@@ -5,6 +5,10 @@
 // buffer from then until the port has it, so the buffer's size over the time a gather takes bounds the rate.
 // Acknowledgements pass their own stage, need no gather, and go to the port before waiting packets. Responses
 // to READs, and what must not pass them, go the way of requests.
+//
+// Behind either stage is one that computes the ICRC (profile: icrc). What stays in this adapter has none, takes no time
+// there and keeps its place in the row; copies of multicast datagrams for this adapter are made behind it. An
+// acknowledgement that is left out for a later one has passed it.
 #pragma once
 
 #include <cstdint>
@@ -74,6 +78,11 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
     Ref<QueuePair> qp;
   };
 
+  struct IcrcStage {
+    Pipeline stage;
+    Instant left{};  // by the last packet
+  };
+
   // Gather buffer space a payload takes: whole units, one at the least.
   static std::uint32_t buffer_bytes(std::uint32_t payload) {
     return payload == 0 ? 64 : (payload + 63) & ~63u;
@@ -102,6 +111,8 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
 
   // For which the packet occupies the bus behind the packetize stage; 0 when there is no limit.
   std::uint32_t bus_cycles(const ib::Packet& packet) const;
+  // When a packet that has left the stage before at `ready` has its ICRC.
+  Instant add_icrc(IcrcStage& icrc, Instant ready, ib::Packet& packet);
   bool is_current(const Outgoing& outgoing) const;
   TrailPart waits_for_port() const;
   void transmit(Outgoing&& outgoing);
@@ -117,6 +128,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   fabric::Port* port_ = nullptr;
   Pipeline packetize_;
   Pipeline acknowledge_;
+  IcrcStage icrc_, acknowledgement_icrc_;
   Ring<Ref<QueuePair>> active_;
   std::uint32_t buffered_ = 0;         // bytes of the gather buffer in use
   Ring<Gathered> gathering_;           // in order of issue

@@ -54,6 +54,13 @@ TEST(PipelineTest, a_stage_without_latency_is_never_full) {
   EXPECT_EQ(leaves({0, 1, 1}, {0, 0, 0}), (Cycles{0, 1, 2}));
 }
 
+TEST(PipelineTest, one_that_takes_no_time_is_known) {
+  EXPECT_FALSE(Pipeline(kClock, {0, 1}).takes_time());
+  EXPECT_FALSE(Pipeline(kClock, {0, 1, 1}).takes_time()) << "what enters leaves";
+  EXPECT_TRUE(Pipeline(kClock, {0, 2}).takes_time());
+  EXPECT_TRUE(Pipeline(kClock, {1, 1}).takes_time());
+}
+
 TEST(PipelineTest, the_wait_for_room_is_told_as_busy) {
   Pipeline pipeline(kClock, {5, 1, 1});
   Trail first(instant_from_ps(100)), second(instant_from_ps(200));

@@ -51,13 +51,13 @@ std::int64_t one_way_time(const Terms& x, std::int64_t posted) {
   t += x.dma_read(kSendEntry);  // work request
   t = x.stage(t, x.profile.wqe_decode);
   t += x.dma_read(8);  // payload
-  t = x.stage(t, x.profile.packetize);
+  t = x.stage(x.stage(t, x.profile.packetize), x.profile.icrc);
   t += x.wire(x.link.bytes_before + kLrh) + to_ps(x.link.propagation);  // head at the switch
   t = Terms::after(t, x.switch_profile.core_clock_hz, x.switch_profile.cut_through_cycles);
   t += x.wire(x.link.bytes_before + kPacket) + to_ps(x.link.propagation);  // tail at the adapter
   // At the end of the checks a read of the receive record and the payload write enter the lane to the host;
   // the completion follows them at once when the lane is still busy (posted writes keep their order).
-  t = x.stage(t, x.profile.receive_check);
+  t = x.stage(x.stage(t, x.profile.icrc), x.profile.receive_check);
   const std::uint64_t ahead = x.profile.pcie.read_header_bytes + 8 + x.profile.pcie.write_header_bytes;
   const std::int64_t completed = x.stage(t, x.profile.completion);
   if (completed >= t + x.pcie(ahead)) return completed + x.dma_write(kCqe);
@@ -104,6 +104,7 @@ TEST(TimingTest, every_latency_on_the_way_counts) {
   EXPECT_EQ(vary([](Terms& x) { x.profile.doorbell.latency_cycles += 3; }), base + 7'500);
   EXPECT_EQ(vary([](Terms& x) { x.profile.wqe_decode.latency_cycles += 3; }), base + 7'500);
   EXPECT_EQ(vary([](Terms& x) { x.profile.packetize.latency_cycles += 3; }), base + 7'500);
+  EXPECT_EQ(vary([](Terms& x) { x.profile.icrc.latency_cycles = 3; }), base + 15'000) << "on both sides";
   EXPECT_EQ(vary([](Terms& x) { x.profile.receive_check.latency_cycles += 3; }), base + 7'500);
   EXPECT_EQ(vary([](Terms& x) { x.profile.completion.latency_cycles += 3; }), base + 7'500);
   EXPECT_NE(vary([](Terms& x) { x.profile.pcie.one_way_latency += Duration{50'000}; }), base);
@@ -144,6 +145,40 @@ TEST(TimingTest, the_acknowledgement_comes_back_and_completes_the_send) {
   hca::HcaProfile slower = x.profile;
   slower.acknowledge.latency_cycles += 2;
   EXPECT_EQ(measure(slower), t + 5'000);
+  // The request and the acknowledgement each pass the ICRC twice: when they leave, and when they have come.
+  hca::HcaProfile with_icrc = x.profile;
+  with_icrc.icrc.latency_cycles = 2;
+  EXPECT_EQ(measure(with_icrc), t + 4 * 5'000);
+}
+
+// Messages from one queue pair to another of the same adapter.
+std::int64_t loopback_time(const hca::HcaProfile& profile) {
+  WorldOptions options;
+  options.profile = profile;
+  World world(options);
+  Program program(world, *world.client);
+  const Mr mr = program.reg_mr(Program::kBuffer, 1 << 16, ib::kLocalWrite);
+  Cq cq = program.create_cq(64);
+  Qp from = program.create_qp(cq, cq), to = program.create_qp(cq, cq);
+  for (auto [qp, peer] : {std::pair(&from, &to), std::pair(&to, &from)}) {
+    EXPECT_EQ(program.to_init(*qp, {}), 0);
+    EXPECT_EQ(program.to_rtr(*qp, 1, peer->made.number, {}), 0);
+    EXPECT_EQ(program.to_rts(*qp, {}), 0);
+  }
+  program.post_recv(to, 1, {{Program::kBuffer, 64, mr.lkey}});
+  world.run();
+  program.post_send(from, {.sges = {{Program::kBuffer + 64, 8, mr.lkey}}});
+  world.run();
+  const auto entries = program.drain(cq);
+  EXPECT_EQ(entries.size(), 2u);
+  return entries.empty() ? 0 : entries.back().visible_at_ps;
+}
+
+TEST(TimingTest, what_stays_in_the_adapter_has_no_icrc) {
+  hca::HcaProfile profile = test_profile();
+  const std::int64_t without = loopback_time(profile);
+  profile.icrc = {1600, 1600, 1};
+  EXPECT_EQ(loopback_time(profile), without);
 }
 
 // Ten 8-byte messages at once through a profile in which one stage takes one item per 4 us.
@@ -177,9 +212,76 @@ TEST(TimingTest, every_stage_takes_one_item_per_initiation_interval) {
   };
   check(&hca::HcaProfile::wqe_decode, false);
   check(&hca::HcaProfile::packetize, false);
+  check(&hca::HcaProfile::icrc, false);
   check(&hca::HcaProfile::receive_check, false);
   check(&hca::HcaProfile::completion, false);
   check(&hca::HcaProfile::acknowledge, true);
+}
+
+// An adapter computes the ICRC of one packet per interval, and checks that of one; a unit each.
+TEST(TimingTest, the_icrc_is_a_stage_on_both_sides) {
+  constexpr std::int64_t kCycle = 2'500;
+  for (const bool at_server : {false, true}) {
+    SCOPED_TRACE(at_server);
+    PairOptions options;
+    options.world.profile.wqe_prefetch = 16;
+    options.world.server_profile = options.world.profile;
+    hca::Stage& icrc = at_server ? options.world.server_profile->icrc : options.world.profile.icrc;
+    icrc = {50, 1600};
+    Pair pair(options);
+    for (int i = 0; i < 4; ++i) pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 8)});
+    pair.world.run();
+    for (int i = 0; i < 4; ++i) pair.a.program.write_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+    pair.a.program.ring(pair.a.qp);
+    pair.world.run();
+    std::vector<std::int64_t> sent;
+    for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kPacketTransmitted)) {
+      if (record.component == pair.world.components.id("client/p1").value) sent.push_back(record.time_ps);
+    }
+    const auto received = pair.b.program.drain(pair.b.recv_cq);
+    ASSERT_EQ(sent.size(), 4u);
+    ASSERT_EQ(received.size(), 4u);
+    for (std::size_t i = 1; i < 4; ++i) {
+      EXPECT_EQ(sent[i] - sent[i - 1], (at_server ? 2 : 1600) * kCycle) << "2: the interval of packetize";
+      EXPECT_EQ(received[i].visible_at_ps - received[i - 1].visible_at_ps, 1600 * kCycle);
+    }
+  }
+}
+
+// Datagrams of one queue pair complete in order: one to this adapter waits for the ICRC of the one before, and takes no
+// time itself.
+TEST(TimingTest, what_stays_in_the_adapter_does_not_pass_what_leaves) {
+  PairOptions options;
+  options.type = ib::QpType::kUd;
+  options.world.profile.wqe_prefetch = 16;
+  options.world.profile.icrc = {500, 1};
+  Pair pair(options);
+  const std::uint32_t there = pair.a.program.create_ah(2), here = pair.a.program.create_ah(1);
+  const auto send = [&](std::uint64_t wr_id, std::uint32_t handle, std::uint32_t qpn) {
+    pair.a.program.write_send(pair.a.qp, {.wr_id = wr_id,
+                                          .sges = {pair.a.sge(0, 8)},
+                                          .address_handle = handle,
+                                          .remote_qpn = qpn,
+                                          .remote_qkey = options.path.qkey});
+  };
+  pair.a.program.post_recv(pair.a.qp, 9, {pair.a.sge(4096, 4096)});
+  pair.world.run();
+  send(1, there, pair.b.qp.made.number);
+  send(2, here, pair.a.qp.made.number);
+  pair.a.program.ring(pair.a.qp);
+  pair.world.run();
+  const auto sent = pair.world.trace.all(TraceEvent::kPacketTransmitted);
+  ASSERT_EQ(sent.size(), 1u);
+  const auto received = pair.a.program.drain(pair.a.recv_cq);
+  ASSERT_EQ(received.size(), 1u);
+  const Terms x{options.world.profile, test_link(), {}};
+  // Behind the ICRC of the first: check, completion and its entry, for which the payload has left the lane long since.
+  const std::int64_t expected =
+      x.stage(x.stage(sent[0].time_ps, x.profile.receive_check), x.profile.completion) + x.dma_write(64);
+  EXPECT_EQ(received[0].visible_at_ps, expected);
+  std::vector<std::uint64_t> completed;
+  for (const auto& entry : pair.a.program.drain(pair.a.send_cq)) completed.push_back(entry.wr_id);
+  EXPECT_EQ(completed, (std::vector<std::uint64_t>{1, 2}));
 }
 
 TEST(TimingTest, the_doorbell_stage_has_an_interval_too) {
@@ -214,6 +316,7 @@ TEST(TimingTest, every_stage_holds_as_many_as_its_capacity) {
   };
   check(&hca::HcaProfile::wqe_decode, false);
   check(&hca::HcaProfile::packetize, false);
+  check(&hca::HcaProfile::icrc, false);
   check(&hca::HcaProfile::receive_check, false);
   check(&hca::HcaProfile::completion, false);
   check(&hca::HcaProfile::acknowledge, true);

@@ -411,6 +411,7 @@ TEST(TrailTest, a_picosecond_more_in_one_place_is_found_there) {
   expect_only("packetize", kCycles, kCycle, [](WorldOptions& x) { ++x.profile.packetize.latency_cycles; });
   expect_only("receive check", kCycles, kCycle,
               [](WorldOptions& x) { ++x.profile.receive_check.latency_cycles; });
+  expect_only("ICRC", kCycles, 2 * kCycle, [](WorldOptions& x) { ++x.profile.icrc.latency_cycles; });
   expect_only("completion", kCycles, kCycle, [](WorldOptions& x) { ++x.profile.completion.latency_cycles; });
 }
 

@@ -66,7 +66,7 @@ std::int64_t LatencyFormula::write_visible(std::int64_t posted, std::uint32_t by
   t = stage(t, hca_.doorbell) + dma_read(entry);
   t = stage(t, hca_.wqe_decode);
   if (bytes > max_inline) t += dma_read(bytes);
-  t = stage(t, hca_.packetize);
+  t = stage(stage(t, hca_.packetize), hca_.icrc);
   const config::LinkSpec& last = topology_.links.back();
   for (std::size_t i = 0; i < topology_.switches.size(); ++i) {
     // A switch works on the packet as soon as its local routing header has arrived.
@@ -76,7 +76,7 @@ std::int64_t LatencyFormula::write_visible(std::int64_t posted, std::uint32_t by
               profile.cut_through_cycles);
   }
   t += wire(last, kLrh + kBth + kReth + padded + kIcrc + kVcrc) + to_ps(last.propagation());
-  t = stage(t, hca_.receive_check);
+  t = stage(stage(t, hca_.icrc), hca_.receive_check);
   const std::uint64_t writes = pieces(bytes, hca_.pcie.max_payload_bytes);
   return t + pcie(bytes + writes * hca_.pcie.write_header_bytes) + to_ps(hca_.pcie.one_way_latency) +
          to_ps(hca_.pcie.memory_write_latency);
