@@ -22,6 +22,7 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       translations(*this, profile.translation_cache),
       notifier(*this),
       completions(*this),
+      placements(*this),
       payloads(*this),
       atomics(*this),
       fetcher(*this),

@@ -19,6 +19,7 @@
 #include "sim/hca/multicast.h"
 #include "sim/hca/notifier.h"
 #include "sim/hca/payload_writer.h"
+#include "sim/hca/placement_lookup.h"
 #include "sim/hca/receive_pipeline.h"
 #include "sim/hca/send_pipeline.h"
 #include "sim/hca/work_fetcher.h"
@@ -31,6 +32,7 @@ inline constexpr char kIcrc[] = "ICRC";
 inline constexpr char kContextMiss[] = "queue pair context: fetch";
 inline constexpr char kProtectionMiss[] = "memory protection entry: fetch";
 inline constexpr char kTranslationMiss[] = "address translation: fetch";
+inline constexpr char kEarlierPackets[] = "queue pair: earlier packets wait";
 
 // An adapter has one port.
 inline constexpr std::uint32_t kPortNumber = 1;
@@ -98,6 +100,7 @@ struct Adapter {
   MulticastTable multicast;
   Notifier notifier;
   CompletionWriter completions;
+  PlacementLookup placements;
   PayloadWriter payloads;
   AtomicUnit atomics;
   WorkFetcher fetcher;

@@ -43,12 +43,51 @@ ib::WcOpcode wc_opcode(WqeOpcode opcode) {
 }  // namespace
 
 void Completer::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
+  if (lookup_ != 0) return behind_.push_back(std::move(incoming));
+  deal_with(std::move(incoming), operation);
+}
+
+void Completer::deal_with(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   cause_ = incoming.packet->trail;
-  take_in(std::move(incoming), operation);
+  take_in(incoming, operation);
+  if (lookup_ != 0) held_ = std::move(incoming);
   cause_ = {};
 }
 
-void Completer::take_in(Incoming&& incoming, const ib::OpcodeInfo& operation) {
+void Completer::on_looked_up(std::uint64_t number) {
+  if (number != lookup_) return;  // it has been dropped meanwhile
+  lookup_ = 0;
+  looked_up_ = true;
+  const ib::Opcode opcode = held_.packet->bth.opcode;
+  deal_with(Incoming(std::move(held_)), ib::info(opcode));
+  looked_up_ = false;
+  while (lookup_ == 0 && !behind_.empty()) {
+    Incoming next = behind_.pop_front();
+    next.packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, kEarlierPackets});
+    const ib::OpcodeInfo& operation = ib::info(next.packet->bth.opcode);
+    deal_with(std::move(next), operation);
+  }
+}
+
+void Completer::drop_held() {
+  if (lookup_ != 0) qp_.adapter.receiver.drop(held_, DropReason::kWrongState);
+  lookup_ = 0;
+  while (!behind_.empty()) {
+    Incoming incoming = behind_.pop_front();
+    qp_.adapter.receiver.drop(incoming, DropReason::kWrongState);
+  }
+}
+
+bool Completer::must_wait(const ScatterList& list, std::uint64_t offset, std::uint32_t length,
+                          const ib::Packet& packet) {
+  if (looked_up_ || !qp_.adapter.placements.is_limited()) [[likely]]
+    return false;
+  qp_.find_pieces(list, offset, length, qp_.context, qp_.params.pd);
+  lookup_ = qp_.adapter.placements.begin(qp_.self, true, qp_.adapter.scratch_pieces, packet.trail.shared());
+  return lookup_ != 0;
+}
+
+void Completer::take_in(Incoming& incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
   const ib::Psn psn = packet.bth.psn;
   const bool is_acknowledgement = operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge;
@@ -70,6 +109,7 @@ void Completer::take_in(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   } else {
     on_read_response(incoming, operation);
   }
+  if (lookup_ != 0) return;
   qp_.adapter.receiver.release(incoming, qp_.adapter.engine.now());
 }
 
@@ -107,6 +147,7 @@ void Completer::on_read_response(Incoming& incoming, const ib::OpcodeInfo& opera
     return fail(WcStatus::kBadResponseError);
   }
   if (operation.has_aeth) requester.credits_.on_grant(packet.aeth);
+  if (must_wait(work.sges, offset, packet.payload.length, packet)) return;
   if (!qp_.scatter(work.sges, offset, packet.payload, incoming, qp_.context, qp_.params.pd,
                    message_stream(qp_.number, true)))
     return fail(WcStatus::kLocalProtectionError);
@@ -122,6 +163,7 @@ void Completer::on_atomic_response(Incoming& incoming) {
     return fail(WcStatus::kBadResponseError);
   }
   qp_.requester.credits_.on_grant(packet.aeth);
+  if (must_wait(work.sges, 0, sizeof(packet.atomic_ack), packet)) return;
   const auto original = std::as_bytes(std::span(&packet.atomic_ack, 1));
   const ib::Payload payload{ib::PayloadBuffer::copy_of(original), 0, sizeof(packet.atomic_ack)};
   if (!qp_.scatter(work.sges, 0, payload, incoming, qp_.context, qp_.params.pd,
@@ -312,6 +354,7 @@ void Completer::flush(const SendWork& work) {
 }
 
 void Completer::flush_all() {
+  drop_held();
   Requester& requester = qp_.requester;
   while (!requester.works_.empty()) {
     flush(requester.works_.front());

@@ -1,8 +1,10 @@
 // What acknowledgements and responses do to the requester's work (IBA 9.7.7.2): requests complete in order up
 // to the acknowledged PSN; NAKs and silence become retries and, in the end, a completion in error, after
-// which everything is flushed.
+// which everything is flushed. A response for whose memory the adapter lacks protection entries or translations waits,
+// and everything behind it.
 #pragma once
 
+#include "sim/core/ring.h"
 #include "sim/core/trail.h"
 #include "sim/hca/receive_pipeline.h"
 #include "sim/hca/work_request.h"
@@ -29,9 +31,17 @@ class Completer {
   // Completes a request as flushed; it is the next in order.
   void flush(const SendWork& work);
   void flush_all();
+  // What waits here is no longer for anyone.
+  void drop_held();
+  // From PlacementLookup.
+  void on_looked_up(std::uint64_t number);
 
  private:
-  void take_in(Incoming&& incoming, const ib::OpcodeInfo& operation);
+  void deal_with(Incoming&& incoming, const ib::OpcodeInfo& operation);
+  // Leaves it to its caller when the packet must wait.
+  void take_in(Incoming& incoming, const ib::OpcodeInfo& operation);
+  // Whether what the adapter needs to place so many bytes of a response is still to come.
+  bool must_wait(const ScatterList& list, std::uint64_t offset, std::uint32_t length, const ib::Packet& packet);
   void on_acknowledgement(const ib::Packet& packet);
   void on_read_response(Incoming& incoming, const ib::OpcodeInfo& operation);
   void on_atomic_response(Incoming& incoming);
@@ -53,6 +63,10 @@ class Completer {
 
   QueuePair& qp_;
   Trail cause_;  // of the packet that is being dealt with
+  std::uint64_t lookup_ = 0;  // number of that for which the held packet waits; 0: none does
+  bool looked_up_ = false;    // for the packet that is being dealt with
+  Incoming held_;
+  Ring<Incoming> behind_;  // and these wait behind it
 };
 
 }  // namespace verbatim::hca

@@ -108,7 +108,10 @@ Context& QueuePair::memory_owner() const {
 
 std::uint32_t QueuePair::memory_pd() const { return is_xrc_receiver() ? receive_pd() : params.pd; }
 
-QueuePair::~QueuePair() { responder.reset(); }
+QueuePair::~QueuePair() {
+  completer.drop_held();
+  responder.reset();
+}
 
 void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
@@ -170,20 +173,22 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
                    });
 }
 
+bool QueuePair::find_pieces(const ScatterList& list, std::uint64_t offset, std::uint32_t length, const Context& owner,
+                            std::uint32_t pd) {
+  std::vector<MemoryPiece>& pieces = adapter.scratch_pieces;
+  pieces.clear();
+  return list.visit(offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
+    const KeyCheck key = adapter.keys.check(sge.lkey, owner, pd, sge.va + skip, part, ib::kLocalWrite);
+    pieces.push_back({key.address, key.region != nullptr ? part : 0, sge.lkey});
+    return key.region != nullptr;
+  });
+}
+
 bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload,
                         Incoming& incoming, Context& owner, std::uint32_t pd, MessageStream stream) {
   if (payload.length == 0) return true;
-  std::vector<MemoryPiece>& pieces = adapter.scratch_pieces;
-  pieces.clear();
-  const bool allowed = list.visit(
-      offset, payload.length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
-        const KeyCheck key = adapter.keys.check(sge.lkey, owner, pd, sge.va + skip, part, ib::kLocalWrite);
-        if (key.region == nullptr) return false;
-        pieces.push_back({key.address, part, sge.lkey});
-        return true;
-      });
-  if (!allowed) return false;
-  const auto times = adapter.payloads.write(owner, payload, pieces, stream);
+  if (!find_pieces(list, offset, payload.length, owner, pd)) return false;
+  const auto times = adapter.payloads.write(owner, payload, adapter.scratch_pieces, stream);
   adapter.receiver.release(incoming, times.left_adapter);
   return true;
 }
@@ -221,6 +226,7 @@ void QueuePair::reset() {
   adapter.completions.settle(number);
   ++ring_epoch;
   requester.reset();
+  completer.drop_held();
   responses.reset();
   responder.reset();
   send_queue =

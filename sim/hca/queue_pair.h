@@ -147,6 +147,10 @@ class QueuePair {
   // when the list's keys do not allow local writing.
   bool scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload, Incoming& incoming,
                Context& owner, std::uint32_t pd, MessageStream stream);
+  // The pieces of memory that a part of a scatter list names, in adapter.scratch_pieces; false when its keys do not allow
+  // local writing, and the last piece is of no bytes then and has the key.
+  bool find_pieces(const ScatterList& list, std::uint64_t offset, std::uint32_t length, const Context& owner,
+                   std::uint32_t pd);
 
   // A request of an unreliable queue pair failed: it cannot send until it is told to, but receives
   // (IBA 10.3.1.6).

@@ -10,7 +10,7 @@ namespace verbatim::hca {
 
 ReceivePipeline::ReceivePipeline(Adapter& adapter)
     : adapter_(adapter),
-      looks_up_(adapter.contexts.is_limited() || adapter.protections.is_limited() || adapter.translations.is_limited()),
+      looks_up_(adapter.contexts.is_limited() || adapter.protections.is_limited()),
       icrc_(adapter.clock, adapter.profile.icrc),
       check_(adapter.clock, adapter.profile.receive_check),
       checked_(DelayLine<Incoming>::of<&ReceivePipeline::on_checked>(adapter.engine, adapter.id,
@@ -99,14 +99,11 @@ bool ReceivePipeline::has(Need need, const ib::Packet& packet) {
   if (operation.has_reth) named = packet.reth;
   if (operation.has_atomic_eth) named = {packet.atomic.va, packet.atomic.rkey, sizeof(std::uint64_t)};
   if (named.length == 0) return true;
-  if (need == kProtection) return adapter_.protections.use(adapter_.protection_key(named.rkey.value), *this, qpn);
-  // What a READ asks for is gathered for the response.
-  if (operation_of(packet.bth.opcode) == ib::Operation::kReadRequest) return true;
-  return adapter_.translations.use(adapter_.translation_key(named.rkey.value, named.va.value), *this, qpn);
+  return adapter_.protections.use(adapter_.protection_key(named.rkey.value), *this, qpn);
 }
 
 void ReceivePipeline::on_cached(std::uint64_t qpn) {
-  constexpr const char* kWaited[] = {kContextMiss, kProtectionMiss, kTranslationMiss};
+  constexpr const char* kWaited[] = {kContextMiss, kProtectionMiss};
   const auto found = stalls_.find(static_cast<std::uint32_t>(qpn));
   Stall& stall = found->second;
   const char* waited = kWaited[stall.lacks];
@@ -117,7 +114,7 @@ void ReceivePipeline::on_cached(std::uint64_t qpn) {
     stall.lacks = missing(first, next);
     if (stall.lacks != kNothing) return;
     to_queue_pair(stall.packets.pop_front());
-    waited = "queue pair: earlier packets wait";
+    waited = kEarlierPackets;
     next = kContext;
   }
   stalls_.erase(found);

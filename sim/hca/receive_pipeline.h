@@ -2,9 +2,9 @@
 // handed to the queue pair it names. Packets from this adapter to itself join here, behind the packetize
 // stage, without the port: loopback takes no wire time. The check of the ICRC, which these have not, is a stage ahead.
 //
-// A packet waits here while the adapter lacks the context of its queue pair, the protection entry of the key that a
-// request names, or the translation of the address that a WRITE or an atomic names, and those of the same queue pair
-// behind it; others pass.
+// A packet waits here while the adapter lacks the context of its queue pair, or the protection entry of the key that a
+// request names, and those of the same queue pair behind it; others pass. What else is needed to place what it brings is
+// looked up by the queue pair (placement_lookup.h).
 #pragma once
 
 #include <map>
@@ -46,7 +46,7 @@ class ReceivePipeline final : public CacheClient {
 
  private:
   // What a packet needs, in the order in which it is looked up.
-  enum Need : int { kContext, kProtection, kTranslation, kNothing };
+  enum Need : int { kContext, kProtection, kNothing };
   // Packets of a queue pair that wait for what the adapter lacks for the first of them.
   struct Stall {
     Ring<Incoming> packets;

@@ -50,6 +50,7 @@ void Responder::reset() {
 void Responder::drop_held() {
   if (holding_) qp_.adapter.receiver.drop(held_, DropReason::kWrongState);
   holding_ = false;
+  lookup_ = 0;
   while (!behind_.empty()) {
     Incoming incoming = behind_.pop_front();
     qp_.adapter.receiver.drop(incoming, DropReason::kWrongState);
@@ -70,7 +71,7 @@ void Responder::flush_receive(const RecvWork& work) {
 }
 
 void Responder::on_no_receive(Instant sampled_at) {
-  if (!holding_) return;
+  if (!holding_ || lookup_ != 0) return;
   if (sampled_at < held_.checked_at) return qp_.receives().await(qp_.self, held_.checked_at);
   no_receive_ = true;
   resume();
@@ -85,13 +86,22 @@ void Responder::resume() {
   if (!holding_) return;
   holding_ = false;
   Incoming incoming = std::move(held_);
+  const bool was_lookup = looked_up_;
   while (!process(incoming, ib::info(incoming.packet->bth.opcode))) {
-    no_receive_ = false;
+    no_receive_ = looked_up_ = false;
     if (behind_.empty()) return;
     incoming = behind_.pop_front();
+    if (was_lookup) incoming.packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, kEarlierPackets});
   }
-  no_receive_ = false;
+  no_receive_ = looked_up_ = false;
   hold(std::move(incoming));
+}
+
+void Responder::on_looked_up(std::uint64_t number) {
+  if (number != lookup_) return;  // it has been dropped meanwhile
+  lookup_ = 0;
+  looked_up_ = true;
+  resume();
 }
 
 void Responder::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
@@ -139,6 +149,9 @@ bool Responder::take_steps(Request& request) {
         break;
       case Step::kRemoteKey:
         step = check_remote_key(request);
+        break;
+      case Step::kLookUp:
+        step = look_up(request);
         break;
       case Step::kExecute:
         step = execute(request);
@@ -296,7 +309,7 @@ Responder::Step Responder::check_length(Request& request) {
       operation.ends_message ? length <= mtu && (operation.begins_message || length > 0) : length == mtu;
   if (!fits) return refuse(request, NakCode::kInvalidRequest);
   if (qp_.is_datagram()) {
-    if (length + std::uint64_t{ib::kGrhBytes} <= current_->capacity) return Step::kExecute;
+    if (length + std::uint64_t{ib::kGrhBytes} <= current_->capacity) return before_execution();
     return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
   }
   if (request.kind == Message::kRead) {
@@ -328,7 +341,7 @@ Responder::Step Responder::check_length(Request& request) {
 
 Responder::Step Responder::check_remote_key(Request& request) {
   // IBA 9.7.4.1.7: a request for no bytes is not checked; the first packet answers for the whole range.
-  if (request.kind == Message::kSend) return Step::kExecute;
+  if (request.kind == Message::kSend) return before_execution();
   const ib::AtomicEth& atomic = request.packet.atomic;
   const ib::Reth reth = request.kind == Message::kAtomic
                             ? ib::Reth{atomic.va, atomic.rkey, sizeof(std::uint64_t)}
@@ -339,7 +352,31 @@ Responder::Step Responder::check_remote_key(Request& request) {
                                               reth.va.value, reth.length, right_of(request.kind));
   if (key.region == nullptr) return refuse(request, NakCode::kRemoteAccessError);
   request.address = key.address + received_;
-  return Step::kExecute;
+  return before_execution();
+}
+
+Responder::Step Responder::before_execution() const {
+  return qp_.adapter.placements.is_limited() ? Step::kLookUp : Step::kExecute;
+}
+
+Responder::Step Responder::look_up(Request& request) {
+  if (looked_up_) return Step::kExecute;
+  const std::uint32_t length = request.packet.payload.length;
+  std::vector<MemoryPiece>& pieces = qp_.adapter.scratch_pieces;
+  pieces.clear();
+  if (request.kind == Message::kAtomic) {
+    pieces.push_back({request.address, sizeof(std::uint64_t), request.packet.atomic.rkey.value});
+  } else if (request.kind == Message::kWrite && length > 0) {
+    pieces.push_back({request.address, length, reth_.rkey.value});
+  } else if (request.kind == Message::kSend) {
+    // IBA 11.4.1.2: a datagram's GRH goes before it.
+    const bool has_grh = qp_.is_datagram() && request.packet.grh;
+    const std::uint64_t offset = !qp_.is_datagram() ? received_ : has_grh ? 0 : ib::kGrhBytes;
+    qp_.find_pieces(current_->sges, offset, length + (has_grh ? ib::kGrhBytes : 0), qp_.memory_owner(),
+                    qp_.receive_pd());
+  }
+  lookup_ = qp_.adapter.placements.begin(qp_.self, false, pieces, request.incoming.packet->trail.shared());
+  return lookup_ == 0 ? Step::kExecute : Step::kWait;
 }
 
 void Responder::place_write(Request& request) {

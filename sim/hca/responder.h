@@ -1,7 +1,8 @@
 // The receiving half of a queue pair (IBA 9.7.4, 9.7.5): each request packet passes a row of checks, one
 // function per step, in the order in which the specification gives precedence to their errors, and is then
-// executed and acknowledged. A packet that needs a receive work request that is still being fetched waits,
-// and everything behind it; so does nothing of other queue pairs.
+// executed and acknowledged. A packet that needs a receive work request that is still being fetched waits, or one for
+// whose memory the adapter lacks protection entries or translations, and everything behind it; so does nothing of other
+// queue pairs.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +36,13 @@ class Responder {
 
   // From the receive queue: there is a receive; there was none when it was looked for; the queue pair is in
   // error.
-  void on_receive() { resume(); }
+  void on_receive() {
+    if (lookup_ == 0) resume();
+  }
   void on_no_receive(Instant sampled_at);
   void flush_receive(const RecvWork& work);
+  // From PlacementLookup.
+  void on_looked_up(std::uint64_t number);
 
   // Trail of the request that is being answered; empty at other times.
   const Trail& cause() const { return cause_; }
@@ -51,6 +56,7 @@ class Responder {
     kResources,
     kLength,
     kRemoteKey,
+    kLookUp,
     kExecute,
     kAcknowledge,
     kDone,
@@ -82,9 +88,12 @@ class Responder {
   Step check_resources(Request& request);
   Step check_length(Request& request);
   Step check_remote_key(Request& request);
+  // Only where the adapter may lack something.
+  Step look_up(Request& request);
   Step execute(Request& request);
   Step acknowledge(Request& request);
   void place_write(Request& request);
+  Step before_execution() const;
   MessageStream stream() const;
   void hold(Incoming&& incoming);
   void resume();
@@ -119,8 +128,10 @@ class Responder {
   std::optional<RecvWork> current_;   // receive work request of the message
 
   bool no_receive_ = false;  // the record was read after the held packet came, and there was nothing
+  std::uint64_t lookup_ = 0;  // number of that for which the held packet waits; 0: none
+  bool looked_up_ = false;    // for the packet that is being dealt with
   bool holding_ = false;
-  Incoming held_;          // waits for a receive work request
+  Incoming held_;          // waits for a receive work request or a lookup
   Ring<Incoming> behind_;  // and these wait behind it
 };
 

@@ -2,48 +2,18 @@
 // called. One entry is looked up per memory key, so a registration more is an entry more.
 #include <gtest/gtest.h>
 
-#include <map>
-#include <string>
-
-#include "tests/hca/driver.h"
+#include "tests/hca/cache_times.h"
 
 namespace verbatim::test {
 namespace {
-
-constexpr std::uint32_t kContext = 256, kProtection = 64, kTranslation = 32;  // bytes of an entry
-
-// A DMA read of fewer bytes than a completion on an idle connection.
-std::int64_t dma_read(std::uint64_t bytes) {
-  const host::PcieProfile pcie = test_profile().pcie;
-  const ByteTime byte = host::pcie_byte_time(pcie.generation, pcie.lanes);
-  return to_ps(byte.time_for(pcie.read_header_bytes)) + to_ps(byte.time_for(bytes + pcie.completion_header_bytes)) +
-         to_ps(2 * pcie.one_way_latency + pcie.memory_read_latency);
-}
 
 struct Entries {
   std::uint32_t contexts = 0, protections = 0, translations = 0;
 };
 
 hca::HcaProfile with(const Entries& entries, std::uint32_t slots = 4) {
-  hca::HcaProfile profile = test_profile();
-  profile.context_cache = {entries.contexts, kContext, slots};
-  profile.protection_cache = {entries.protections, kProtection, slots};
-  profile.translation_cache = {entries.translations, kTranslation, slots};
-  return profile;
+  return profile_with_caches(entries.contexts, entries.protections, entries.translations, slots);
 }
-
-// Time of each name in the trails of messages that are complete.
-struct Names final : MessageObserver {
-  std::map<std::string, std::int64_t> all;
-  void on_message(const MessageReport& report) override {
-    std::int64_t before = to_ps(report.trail.begin());
-    for (const TrailStep& step : report.trail.steps()) {
-      all[step.part.name] += to_ps(step.end) - before;
-      before = to_ps(step.end);
-    }
-    EXPECT_EQ(before, to_ps(report.at));
-  }
-};
 
 // From the post of a WRITE of these pieces to its gather; `regions` are registered before.
 std::int64_t way_to_gather(const hca::HcaProfile& profile, const std::vector<int>& regions) {
@@ -67,11 +37,11 @@ TEST(ProtectionCache, a_gather_waits_for_the_entries_of_all_its_keys_then_for_th
   const auto miss = [](const Entries& entries, const std::vector<int>& regions) {
     return way_to_gather(with(entries, 1), regions) - way_to_gather(with({}), regions);
   };
-  EXPECT_EQ(miss({0, 16, 0}, {0}), dma_read(kProtection));
-  EXPECT_EQ(miss({0, 16, 0}, {0, 0, 0}), dma_read(kProtection)) << "one key";
-  EXPECT_EQ(miss({0, 16, 0}, {0, 1, 2}), 3 * dma_read(kProtection)) << "three, one slot";
-  EXPECT_EQ(miss({0, 16, 16}, {0}), dma_read(kProtection) + dma_read(kTranslation));
-  EXPECT_EQ(miss({0, 16, 16}, {0, 1}), 2 * dma_read(kProtection) + 2 * dma_read(kTranslation));
+  EXPECT_EQ(miss({0, 16, 0}, {0}), protection_miss());
+  EXPECT_EQ(miss({0, 16, 0}, {0, 0, 0}), protection_miss()) << "one key";
+  EXPECT_EQ(miss({0, 16, 0}, {0, 1, 2}), 3 * protection_miss()) << "three, one slot";
+  EXPECT_EQ(miss({0, 16, 16}, {0}), protection_miss() + translation_miss());
+  EXPECT_EQ(miss({0, 16, 16}, {0, 1}), 2 * protection_miss() + 2 * translation_miss());
 }
 
 TEST(ProtectionCache, as_many_keys_are_kept_as_there_are_entries) {
@@ -97,12 +67,12 @@ TEST(ProtectionCache, as_many_keys_are_kept_as_there_are_entries) {
   const auto one = gathers(1), two = gathers(2);
   EXPECT_EQ(one[2], one[1]);
   EXPECT_EQ(two[1], one[1]);
-  EXPECT_EQ(two[1] - two[2], dma_read(kProtection));
+  EXPECT_EQ(two[1] - two[2], protection_miss());
 }
 
 // From the packet of a request on the cable to what the server does first with its memory, which has this event.
 std::int64_t way_to_memory(const hca::HcaProfile& server, WqeOpcode opcode, std::uint32_t bytes, TraceEvent event,
-                           Names* names = nullptr) {
+                           TimesByName* names = nullptr) {
   PairOptions options;
   options.world.server_profile = server;
   Pair pair(options);
@@ -138,21 +108,21 @@ TEST(ProtectionCache, an_inbound_request_waits_for_the_context_then_the_entry_th
     SCOPED_TRACE(static_cast<int>(what.opcode));
     SCOPED_TRACE(what.bytes);
     const std::int64_t none = way_to_memory(with({}), what.opcode, what.bytes, what.event);
-    const auto miss = [&](const Entries& entries, Names* names = nullptr) {
+    const auto miss = [&](const Entries& entries, TimesByName* names = nullptr) {
       return way_to_memory(with(entries), what.opcode, what.bytes, what.event, names) - none;
     };
-    const std::int64_t entry = what.names_memory ? dma_read(kProtection) : 0;
-    const std::int64_t translation = what.names_memory ? dma_read(kTranslation) : 0;
-    Names names;
+    const std::int64_t entry = what.names_memory ? protection_miss() : 0;
+    const std::int64_t translation = what.names_memory ? translation_miss() : 0;
+    TimesByName names;
     // An acknowledgement's stage begins with an edge.
     if (what.names_memory) {
       EXPECT_EQ(miss({0, 16, 0}), entry);
-      EXPECT_EQ(miss({16, 16, 16}, &names), dma_read(kContext) + entry + translation);
+      EXPECT_EQ(miss({16, 16, 16}, &names), context_miss() + entry + translation);
     } else {
       EXPECT_EQ(miss({0, 16, 16}, &names), 0) << "a request for no bytes names no memory";
     }
-    EXPECT_EQ(names.all["memory protection entry: fetch"], entry);
-    EXPECT_EQ(names.all["address translation: fetch"], translation);
+    EXPECT_EQ(names.protection(), entry);
+    EXPECT_EQ(names.translation(), translation);
   }
 }
 
@@ -161,7 +131,7 @@ TEST(ProtectionCache, an_atomic_waits_for_the_entry_then_the_translation) {
     PairOptions options;
     options.world.server_profile = with(entries);
     Pair pair(options);
-    Names names;
+    TimesByName names;
     pair.world.tracer.add(names);
     pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kAtomicFetchAdd,
                                          .sges = {pair.a.sge(0, 8)},
@@ -169,14 +139,14 @@ TEST(ProtectionCache, an_atomic_waits_for_the_entry_then_the_translation) {
                                          .rkey = pair.b.mr.rkey,
                                          .compare_add = 1});
     pair.world.run();
-    EXPECT_EQ(names.all["memory protection entry: fetch"], entries.protections > 0 ? dma_read(kProtection) : 0);
-    EXPECT_EQ(names.all["address translation: fetch"], entries.translations > 0 ? dma_read(kTranslation) : 0);
+    EXPECT_EQ(names.protection(), entries.protections > 0 ? protection_miss() : 0);
+    EXPECT_EQ(names.translation(), entries.translations > 0 ? translation_miss() : 0);
     return pair.world.trace.all(TraceEvent::kDmaWrite).front().time_ps;
   };
   const std::int64_t none = way({});
   // The atomic reads and writes memory when the entries are there.
-  EXPECT_EQ(way({0, 16, 0}) - none, dma_read(kProtection));
-  EXPECT_EQ(way({0, 16, 16}) - none, dma_read(kProtection) + dma_read(kTranslation));
+  EXPECT_EQ(way({0, 16, 0}) - none, protection_miss());
+  EXPECT_EQ(way({0, 16, 16}) - none, protection_miss() + translation_miss());
 }
 
 TEST(ProtectionCache, the_wait_of_a_gather_has_its_name) {
@@ -184,15 +154,15 @@ TEST(ProtectionCache, the_wait_of_a_gather_has_its_name) {
   options.world.profile = with({0, 16, 16});
   options.world.server_profile = test_profile();
   Pair pair(options);
-  Names names;
+  TimesByName names;
   pair.world.tracer.add(names);
   pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWrite,
                                        .sges = {pair.a.sge(0, 64)},
                                        .remote_va = Program::kBuffer,
                                        .rkey = pair.b.mr.rkey});
   pair.world.run();
-  EXPECT_EQ(names.all["memory protection entry: fetch"], dma_read(kProtection));
-  EXPECT_EQ(names.all["address translation: fetch"], dma_read(kTranslation));
+  EXPECT_EQ(names.protection(), protection_miss());
+  EXPECT_EQ(names.translation(), translation_miss());
 }
 
 // What is sent again may be acknowledged by its first sending while it waits for an entry.

@@ -314,6 +314,8 @@ TEST(TrailTest, whatever_is_lost_every_message_is_explained_to_the_picosecond) {
     options.world.profile.wqe_prefetch = 1 + static_cast<std::uint32_t>(rng.below(8));
     options.world.profile.pcie.outstanding_reads = 1 + static_cast<std::uint32_t>(rng.below(8));
     options.world.profile.gather_buffer_bytes = 512;
+    options.world.profile.protection_cache.entries = static_cast<std::uint32_t>(rng.below(2));
+    options.world.profile.translation_cache.entries = static_cast<std::uint32_t>(rng.below(3));
     Pair pair(options);
     ASSERT_TRUE(pair.ready);
     Watcher watcher;
