@@ -274,7 +274,10 @@ const Object& call_costs_table() {
          cost.operator()<&C::arm_cq_ps>("arm_cq", "ibv_req_notify_cq"),
          cost.operator()<&C::system_call_ps>("system_call", "a system call without a cost of its own"),
          cost.operator()<&C::clock_read_ps>("clock_read", "the first of a row of clock reads"),
-         cost.operator()<&C::timestamp_counter_ps>("timestamp_counter", "rdtsc")});
+         cost.operator()<&C::timestamp_counter_ps>("timestamp_counter", "rdtsc"),
+         duration<&C::event_wake_up_ps>("event_wake_up",
+                                        "from a completion or asynchronous event being readable to the thread running "
+                                        "that sleeps for it, in a read, poll, select or epoll_wait")});
     // Time must pass in every loop that waits by calling, or it would wait for ever at one instant.
     for (Field& field : object.fields) {
       if (field.key == "poll_empty" || field.key == "system_call" || field.key == "clock_read" ||

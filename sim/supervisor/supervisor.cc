@@ -189,7 +189,7 @@ Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {
   const std::uint32_t tid = threads.empty() ? process.pid() : next_tid_++;
   const HostSpec& host = process.host();
   threads.push_back(std::make_unique<Thread>(engine_, choices_, horizon_.add_thread(process.host_index()), process,
-                                             slot, tid, Duration(host.costs.wake_up_ps),
+                                             slot, tid, host.costs,
                                              [](Thread& t) { t.process().owner<Impl>().on_thread(t); }));
   return threads.back().get();
 }

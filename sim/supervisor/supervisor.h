@@ -6,9 +6,9 @@
 // virtual time goes next. Components of threads are numbered as the threads are made, which the run itself
 // orders; no two entries can tie. A thread that waits is on the lists of the files, words or children that it
 // waits for, and has a timer only for its deadline. When one of them changes, all who wait for it become
-// timers at now + wake_up_ps of their host's profile (and what Choices adds under profile `spec`), in the
-// order in which they came to wait; each tries its whole call again at its own time, and the one that finds
-// nothing left goes on waiting.
+// timers at now + wake_up_ps of their host's profile (with event_wake_up_ps when it is an event of an adapter, and
+// what Choices adds under profile `spec`), in the order in which they came to wait; each tries its whole call
+// again at its own time, and the one that finds nothing left goes on waiting.
 //
 // What takes time. Computation between calls takes none. Each intercepted call takes what the host's profile
 // says, before it has its effect: a thread gives the token back with a request, becomes a timer at its clock

@@ -8,13 +8,14 @@
 namespace verbatim::supervisor {
 
 Thread::Thread(Engine& engine, Choices& choices, ComponentId source, Process& process, std::uint32_t slot, std::uint32_t tid,
-               Duration wake_up, void (*on_timer)(Thread&))
+               const protocol::CallCosts& costs, void (*on_timer)(Thread&))
       : engine_(engine),
       choices_(choices),
         process_(process),
         slot_(slot),
         tid_(tid),
-        wake_up_(wake_up),
+        wake_up_(costs.wake_up_ps),
+        event_wake_up_(costs.event_wake_up_ps),
         on_timer_(on_timer),
         source_(source),
         timer_(engine, source, EventClass::kProgram, this, [](void* self) {
@@ -45,6 +46,7 @@ void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::str
   if (!retried_) blocked_since_ = engine_.now();
   state_ = State::kBlocked;
   retried_ = true;
+  woken_ = false;
   late_ = scheduling_delay(kAfterWait);
   deadline_ = deadline;
   waits_for_ = std::move(what);
@@ -69,11 +71,11 @@ void Thread::on_doorbell() {
   ring_(*this, doorbell);
 }
 
-void Thread::wake() {
+void Thread::wake(bool by_adapter_event) {
   unpark();
-  if (state_ != State::kBlocked) return;
-  const Instant when = engine_.now() + wake_up_ + late_;
-  if (!timer_.scheduled() || timer_.when() > when) timer_.reschedule_at(when);
+  if (state_ != State::kBlocked || woken_ || engine_.now() >= deadline_) return;
+  woken_ = true;
+  timer_.reschedule_at(engine_.now() + wake_up_ + (by_adapter_event ? event_wake_up_ : Duration::zero()) + late_);
 }
 
 void Thread::interrupt(const QueuedSignal& signal) {

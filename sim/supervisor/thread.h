@@ -49,7 +49,7 @@ class Thread {
   // `source` is the thread's own place in the event order: ties between threads must not depend on who was
   // scheduled first. `on_timer` is called with the thread when its time has come.
   Thread(Engine& engine, Choices& choices, ComponentId source, Process& process, std::uint32_t slot,
-         std::uint32_t tid, Duration wake_up, void (*on_timer)(Thread&));
+         std::uint32_t tid, const protocol::CallCosts& costs, void (*on_timer)(Thread&));
   ~Thread();
 
   Process& process() { return process_; }
@@ -92,8 +92,10 @@ class Thread {
 
   // The call has to wait for one of `files`, until `deadline` at the latest. `what` completes "waits in …".
   void block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what);
-  // One of the files has changed: the call is tried again after the wake-up latency.
-  void wake();
+  // What the thread waits for may be there, as when one of the files has changed: the call is tried again after the wake-up
+  // latency, and that of events when it is one of an adapter. Whatever comes meanwhile, the deadline too, finds the thread
+  // on its way.
+  void wake(bool by_adapter_event = false);
   // Which of several threads that can run goes first is anybody's guess: how much later than it could a
   // thread runs before a call, and after a wait.
   Duration scheduling_delay(const DelaySite& site) { return site.choose(choices_, source_); }
@@ -155,7 +157,8 @@ class Thread {
   Process& process_;
   std::uint32_t slot_;
   std::uint32_t tid_;
-  Duration wake_up_;
+  Duration wake_up_, event_wake_up_;
+  bool woken_ = false;  // since it blocked
   Duration late_{};  // of this wait
   void (*on_timer_)(Thread&);
   ComponentId source_;

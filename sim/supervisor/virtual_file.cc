@@ -35,7 +35,7 @@ void VirtualFile::remove_waiter(Thread& thread) { std::erase(waiters_, &thread);
 
 void VirtualFile::notify() {
   ++generation_;
-  for (Thread* thread : waiters_) thread->wake();
+  for (Thread* thread : waiters_) thread->wake(tells_adapter_events());
 }
 
 }  // namespace verbatim::supervisor

@@ -126,6 +126,7 @@ struct CallCosts {
   std::int64_t clock_read_ps;         // first of a row of clock reads
   std::int64_t timestamp_counter_ps;  // first rdtsc of a row
   std::int64_t wake_up_ps;            // blocked thread: from the cause to running again
+  std::int64_t event_wake_up_ps;      // and when the cause is an event of the adapter
 };
 
 struct RegionHeader {
