@@ -90,7 +90,7 @@ std::uint32_t Requester::on_ring(std::uint32_t producer) {
   const std::uint32_t header = qp_.is_datagram() ? layout.datagram_header_bytes : layout.header_bytes;
   const std::uint32_t bytes = header + send_data_bytes(entry);
   // Providers copy whole lines to the write-combining buffer (rdma-core: align(size * 16, 64)).
-  constexpr std::uint32_t kLine = 64;
+  constexpr std::uint32_t kLine = host::DmaEngine::kWriteCombiningLine;
   return bytes <= most ? (bytes + kLine - 1) / kLine * kLine : 0;
 }
 

@@ -3,18 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "sim/core/rng.h"
+#include "tests/hca/cache_times.h"
 #include "tests/hca/many_pairs.h"
 
 namespace verbatim::test {
 namespace {
-
-// A DMA read of fewer bytes than a completion on an idle connection.
-std::int64_t dma_read(const host::PcieProfile& pcie, std::uint64_t bytes) {
-  const ByteTime byte = host::pcie_byte_time(pcie.generation, pcie.lanes);
-  return to_ps(byte.time_for(pcie.read_header_bytes)) +
-         to_ps(byte.time_for(bytes + pcie.completion_header_bytes)) +
-         to_ps(2 * pcie.one_way_latency + pcie.memory_read_latency);
-}
 
 PairOptions options_with(std::uint32_t contexts, std::uint32_t translations, std::uint32_t slots = 4) {
   PairOptions options;
@@ -40,7 +33,7 @@ TEST(AdapterCache, a_miss_costs_one_read_of_the_context_before_the_request_is_fe
   // The clock has a period of 2.5 ns, so whole numbers of it are compared.
   const auto without = way_to_decode(options_with(0, 0), {0, 0, 1, 0});
   const auto with = way_to_decode(options_with(64, 0), {0, 0, 1, 0});
-  const std::int64_t miss = dma_read(test_profile().pcie, 256), period = 2'500;
+  const std::int64_t miss = miss_time(256), period = 2'500;
   EXPECT_EQ((with[0] - without[0]) / period, miss / period) << "the first use of a context";
   EXPECT_EQ(with[1], without[1]) << "it is there from then on";
   EXPECT_EQ((with[2] - without[2]) / period, miss / period);
@@ -70,7 +63,7 @@ TEST(AdapterCache, so_many_misses_go_on_at_a_time_as_there_are_slots) {
     EXPECT_EQ(decoded.size(), 4u);
     return decoded.back().time_ps - decoded.front().time_ps;
   };
-  const std::int64_t miss = dma_read(test_profile().pcie, 256);
+  const std::int64_t miss = miss_time(256);
   // The first request's fetch waits behind the next context, the last one's for nothing.
   constexpr double kNear = 30'000;
   EXPECT_NEAR(static_cast<double>(spread(1)), static_cast<double>(3 * miss), kNear);
@@ -87,7 +80,7 @@ TEST(AdapterCache, misses_take_read_tags_of_the_connection) {
   const auto decoded = pairs.world.trace.all(TraceEvent::kWqeFetched);
   ASSERT_EQ(decoded.size(), 4u);
   EXPECT_GT(decoded.back().time_ps - decoded.front().time_ps,
-            3 * dma_read(test_profile().pcie, 256) - 30'000);
+            3 * miss_time(256) - 30'000);
 }
 
 TEST(AdapterCache, the_responder_needs_the_context_too) {
@@ -98,7 +91,7 @@ TEST(AdapterCache, the_responder_needs_the_context_too) {
     const auto sent = pairs.world.trace.all(TraceEvent::kPacketTransmitted).front().time_ps;
     return pairs.world.trace.all(TraceEvent::kDmaWrite).front().time_ps - sent;
   };
-  const std::int64_t miss = dma_read(test_profile().pcie, 256);
+  const std::int64_t miss = miss_time(256);
   EXPECT_NEAR(static_cast<double>(arrival(64) - arrival(0)), static_cast<double>(miss), 1.0);
 }
 
@@ -114,7 +107,7 @@ TEST(AdapterCache, a_gather_waits_for_the_translations_of_all_its_pages) {
     pair.world.run();
     return pair.world.trace.all(TraceEvent::kPayloadGathered).front().time_ps;
   };
-  const std::int64_t miss = dma_read(test_profile().pcie, 64);
+  const std::int64_t miss = miss_time(64);
   EXPECT_EQ(gathered(16, 0, 64) - gathered(0, 0, 64), miss);
   EXPECT_EQ(gathered(16, 4090, 64) - gathered(0, 4090, 64), 2 * miss) << "two pages, one slot";
 }
@@ -123,23 +116,12 @@ TEST(AdapterCache, as_many_translations_are_kept_as_there_are_entries) {
   const auto gathers = [](std::uint32_t entries) {
     PairOptions options = options_with(0, entries, 1);
     Pair pair(options);
-    std::vector<std::int64_t> times;
-    for (const std::uint64_t offset : {0, 4096, 0}) {
-      pair.world.run_for(Duration{20'000'000} - Duration{pair.world.now_ps() % 20'000'000});  // the same phase of clocks
-      const std::int64_t posted = pair.world.now_ps();
-      pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWrite,
-                                           .sges = {pair.a.sge(offset, 64)},
-                                           .remote_va = Program::kBuffer,
-                                           .rkey = pair.b.mr.rkey});
-      pair.world.run();
-      times.push_back(pair.world.trace.all(TraceEvent::kPayloadGathered).back().time_ps - posted);
-    }
-    return times;
+    return gather_times(pair, {pair.a.sge(0, 64), pair.a.sge(4096, 64), pair.a.sge(0, 64)});
   };
   const auto one = gathers(1), two = gathers(2);
   EXPECT_EQ(one[2], one[1]);
   EXPECT_EQ(two[1], one[1]);
-  EXPECT_EQ(two[1] - two[2], dma_read(test_profile().pcie, 64));
+  EXPECT_EQ(two[1] - two[2], miss_time(64));
 }
 
 TEST(AdapterCache, empty_pieces_of_a_gather_need_no_translation) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tests/hca/driver.h"
 
@@ -30,6 +31,22 @@ inline hca::HcaProfile profile_with_caches(std::uint32_t contexts, std::uint32_t
   profile.protection_cache = {protections, kProtectionEntry, slots};
   profile.translation_cache = {translations, kTranslationEntry, slots};
   return profile;
+}
+
+// From the posts of WRITEs to their gathers, one of each piece, when the one before is over.
+inline std::vector<std::int64_t> gather_times(Pair& pair, const std::vector<protocol::Sge>& pieces) {
+  std::vector<std::int64_t> times;
+  for (const protocol::Sge& piece : pieces) {
+    pair.world.run_for(Duration{20'000'000} - Duration{pair.world.now_ps() % 20'000'000});  // the same phase of clocks
+    const std::int64_t posted = pair.world.now_ps();
+    pair.a.program.post_send(pair.a.qp, {.opcode = protocol::WqeOpcode::kRdmaWrite,
+                                         .sges = {piece},
+                                         .remote_va = Program::kBuffer,
+                                         .rkey = pair.b.mr.rkey});
+    pair.world.run();
+    times.push_back(pair.world.trace.all(TraceEvent::kPayloadGathered).back().time_ps - posted);
+  }
+  return times;
 }
 
 // Time of each name in the trails of messages.

@@ -62,30 +62,23 @@ void expect_misses(bool at_client, const Post& post, std::int64_t keys, std::int
   EXPECT_EQ(place(with_one_slot(1, 1), at_client, type, post).way, both.way);
 }
 
+// A SEND of so many bytes into a receive of two regions, whose first piece ends `behind_page` bytes behind a page's end.
+std::function<void(Pair&)> send_to_two_regions(std::uint32_t behind_page, std::uint32_t bytes) {
+  return [=](Pair& pair) {
+    const Mr other = pair.b.program.reg_mr(Program::kBuffer, 1 << 20, ib::kLocalWrite);
+    const protocol::Sge last{Program::kBuffer + 8192, 64, other.lkey};
+    pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(4096 - 16, 16 + behind_page), last});
+    pair.world.run();
+    pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, bytes)}});
+  };
+}
+
 TEST(PlacementLookup, a_send_waits_for_the_entries_and_translations_of_its_receive) {
-  expect_misses(
-      false,
-      [](Pair& pair) {
-        const Mr other = pair.b.program.reg_mr(Program::kBuffer, 1 << 20, ib::kLocalWrite);
-        const protocol::Sge last{Program::kBuffer + 8192, 64, other.lkey};
-        pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(4096 - 16, 32), last});
-        pair.world.run();
-        pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 40)}});
-      },
-      2, 3);
+  expect_misses(false, send_to_two_regions(16, 40), 2, 3);
 }
 
 TEST(PlacementLookup, what_a_message_does_not_reach_is_not_looked_up) {
-  expect_misses(
-      false,
-      [](Pair& pair) {
-        const Mr other = pair.b.program.reg_mr(Program::kBuffer, 1 << 20, ib::kLocalWrite);
-        const protocol::Sge last{Program::kBuffer + 8192, 64, other.lkey};
-        pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(4096 - 16, 16), last});
-        pair.world.run();
-        pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 16)}});
-      },
-      1, 1);
+  expect_misses(false, send_to_two_regions(0, 16), 1, 1);
 }
 
 TEST(PlacementLookup, a_datagram_begins_behind_its_global_route_header) {

@@ -51,18 +51,8 @@ TEST(ProtectionCache, as_many_keys_are_kept_as_there_are_entries) {
     options.world.server_profile = test_profile();
     Pair pair(options);
     const Mr other = pair.a.program.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite);
-    std::vector<std::int64_t> times;
-    for (const std::uint32_t lkey : {pair.a.mr.lkey, other.lkey, pair.a.mr.lkey}) {
-      pair.world.run_for(Duration{20'000'000} - Duration{pair.world.now_ps() % 20'000'000});  // the same phase of clocks
-      const std::int64_t posted = pair.world.now_ps();
-      pair.a.program.post_send(pair.a.qp, {.opcode = WqeOpcode::kRdmaWrite,
-                                           .sges = {{Program::kBuffer, 64, lkey}},
-                                           .remote_va = Program::kBuffer,
-                                           .rkey = pair.b.mr.rkey});
-      pair.world.run();
-      times.push_back(pair.world.trace.all(TraceEvent::kPayloadGathered).back().time_ps - posted);
-    }
-    return times;
+    const protocol::Sge mine{Program::kBuffer, 64, pair.a.mr.lkey}, others{Program::kBuffer, 64, other.lkey};
+    return gather_times(pair, {mine, others, mine});
   };
   const auto one = gathers(1), two = gathers(2);
   EXPECT_EQ(one[2], one[1]);

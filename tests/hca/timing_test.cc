@@ -201,6 +201,17 @@ std::vector<std::int64_t> spacing(const hca::HcaProfile& profile, bool of_sends)
   return result;
 }
 
+// check(stage, of_sends) of each stage that messages pass.
+template <class Check>
+void for_every_stage(Check check) {
+  check(&hca::HcaProfile::wqe_decode, false);
+  check(&hca::HcaProfile::packetize, false);
+  check(&hca::HcaProfile::icrc, false);
+  check(&hca::HcaProfile::receive_check, false);
+  check(&hca::HcaProfile::completion, false);
+  check(&hca::HcaProfile::acknowledge, true);
+}
+
 TEST(TimingTest, every_stage_takes_one_item_per_initiation_interval) {
   constexpr std::uint32_t kCycles = 1600;
   constexpr std::int64_t kInterval = 1600 * 2'500;
@@ -210,12 +221,7 @@ TEST(TimingTest, every_stage_takes_one_item_per_initiation_interval) {
     (profile.*member).interval_cycles = kCycles;
     for (const std::int64_t gap : spacing(profile, of_sends)) EXPECT_EQ(gap, kInterval);
   };
-  check(&hca::HcaProfile::wqe_decode, false);
-  check(&hca::HcaProfile::packetize, false);
-  check(&hca::HcaProfile::icrc, false);
-  check(&hca::HcaProfile::receive_check, false);
-  check(&hca::HcaProfile::completion, false);
-  check(&hca::HcaProfile::acknowledge, true);
+  for_every_stage(check);
 }
 
 // An adapter computes the ICRC of one packet per interval, and checks that of one; a unit each.
@@ -314,12 +320,7 @@ TEST(TimingTest, every_stage_holds_as_many_as_its_capacity) {
       }
     }
   };
-  check(&hca::HcaProfile::wqe_decode, false);
-  check(&hca::HcaProfile::packetize, false);
-  check(&hca::HcaProfile::icrc, false);
-  check(&hca::HcaProfile::receive_check, false);
-  check(&hca::HcaProfile::completion, false);
-  check(&hca::HcaProfile::acknowledge, true);
+  for_every_stage(check);
 }
 
 TEST(TimingTest, the_doorbell_stage_has_a_capacity_too) {
