@@ -12,10 +12,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -103,30 +103,6 @@ void fix_limits() {
   setrlimit(RLIMIT_NOFILE, &descriptors);
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-}
-
-// At the exec stop: the bytes of AT_RANDOM (stack and pointer guards come from them) are replaced and the vDSO is
-// hidden, so that libc reads every clock by a system call.
-bool fix_auxiliary_vector(pid_t pid, const std::array<std::uint8_t, 16>& random_bytes) {
-  user_regs_struct registers;
-  if (ptrace(PTRACE_GETREGS, pid, nullptr, &registers) != 0) return false;
-  const auto peek = [&](unsigned long address) { return ptrace(PTRACE_PEEKDATA, pid, address, nullptr); };
-  unsigned long at = registers.rsp;
-  at += 8 * (static_cast<unsigned long>(peek(at)) + 2);  // argc, argv, null
-  while (peek(at) != 0) at += 8;                          // envp
-  at += 8;
-  for (; peek(at) != AT_NULL; at += 16) {
-    const long type = peek(at);
-    if (type == AT_SYSINFO_EHDR) ptrace(PTRACE_POKEDATA, pid, at, AT_IGNORE);
-    if (type == AT_RANDOM) {
-      const auto address = static_cast<unsigned long>(peek(at + 8));
-      long words[2];
-      std::memcpy(words, random_bytes.data(), sizeof words);
-      ptrace(PTRACE_POKEDATA, pid, address, words[0]);
-      ptrace(PTRACE_POKEDATA, pid, address + 8, words[1]);
-    }
-  }
-  return true;
 }
 
 // The supervisor's short time slice and timer slack are not the program's.
@@ -298,12 +274,16 @@ LaunchedProcess launch(const LaunchRequest& request) {
       if (read(error_pipe[0], &error, sizeof error) != sizeof error) error = ECHILD;
       launched.error = "cannot execute " + request.path + ": " + std::strerror(error);
       launched.pid = -1;
-    } else if (!fix_auxiliary_vector(launched.pid, request.random_bytes) ||
-               ptrace(PTRACE_DETACH, launched.pid, nullptr, nullptr) != 0) {
-      kill(launched.pid, SIGKILL);
-      waitpid(launched.pid, &status, 0);
-      launched.error = "cannot prepare " + request.path + " at its exec stop (ptrace)";
-      launched.pid = -1;
+    } else {
+      LoaderTrace trace(launched.pid, request.trace, *request.code_files, *request.patches);
+      if (trace.prepare()) {
+        trace.run(std::array{launched.stdout_fd, launched.stderr_fd}, launched.early_output);
+      } else {
+        kill(launched.pid, SIGKILL);
+        waitpid(launched.pid, &status, 0);
+        launched.error = "cannot prepare " + request.path + " at its exec stop: " + trace.error();
+        launched.pid = -1;
+      }
     }
   }
   close(error_pipe[0]);

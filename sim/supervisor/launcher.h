@@ -1,15 +1,16 @@
 // Starts a program as a Linux process whose memory layout, environment and resources are the same in every run:
-// absolute path, fixed limits, no address-space randomisation, AT_RANDOM and the vDSO fixed at the exec stop, argument
-// and environment strings padded to a constant size so that no path moves the stack.
+// absolute path, fixed limits, no address-space randomisation, argument and environment strings padded to a constant size
+// so that no path moves the stack; the rest before the first instruction, see loader_trace.h.
 #pragma once
 
 #include <sys/types.h>
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "sim/supervisor/loader_trace.h"
 
 namespace verbatim::supervisor {
 
@@ -31,7 +32,9 @@ struct LaunchRequest {
   int region_fd = -1;
   int passage_fd = -1;  // see passage.h
   int core = 0;
-  std::array<std::uint8_t, 16> random_bytes{};  // AT_RANDOM
+  LoaderTraceParams trace;
+  code::CodeFiles* code_files = nullptr;
+  code::CodePatches* patches = nullptr;  // of the new process; filled in
   // What exec inherits; the first program of a process has none of it.
   unsigned umask = 022;
   std::uint64_t signal_mask = 0;
@@ -44,10 +47,11 @@ struct LaunchedProcess {
   pid_t pid = -1;
   int stdout_fd = -1;  // read ends of pipes: what is written before the shim is in place
   int stderr_fd = -1;
+  std::string early_output[2];  // what was read from them already
   std::string error;   // not empty: nothing runs
 };
 
-// Returns with the process running from its first instruction on (the dynamic loader).
+// Returns when the shim is in place in the process, or the process has ended before.
 LaunchedProcess launch(const LaunchRequest& request);
 
 }  // namespace verbatim::supervisor

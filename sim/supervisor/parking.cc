@@ -14,7 +14,10 @@ namespace {
 
 // The shim's images and the gate: what they do takes virtual time or leaves the thread.
 constexpr spin::MemoryRange kLibrary[] = {
-    {protocol::kRuntimeImage, protocol::kRegionAddress - protocol::kRuntimeImage}};
+    {protocol::kRuntimeImage, protocol::kRegionAddress - protocol::kRuntimeImage},
+    {protocol::kPatchAreas[0], protocol::kPatchAreaSize},
+    {protocol::kPatchAreas[1], protocol::kPatchAreaSize},
+    {protocol::kPatchAreas[2], protocol::kPatchAreaSize}};
 constexpr std::uint32_t kPollCq = 1;
 constexpr unsigned kMaxSkip = 256;
 
@@ -31,27 +34,37 @@ spin::Limits limits(unsigned steps) {
 
 }  // namespace
 
-// The program's memory without what it shares with the simulator, which changes with virtual time.
+// The program's memory without what it shares with the simulator, which changes with virtual time; its code as it was
+// before instructions were replaced in it.
 class LoopAnalyst::Code final : public spin::CodeMemory {
  public:
-  explicit Code(ProcessMemory& memory) : memory_(memory) {}
+  Code(ProcessMemory& memory, const code::CodePatches& patches) : memory_(memory), patches_(patches) {}
 
   bool read(std::uint64_t address, void* to, std::size_t n) override {
     constexpr std::uint64_t kRegionEnd = protocol::kRegionAddress + protocol::kRegionSize;
     if (address < kRegionEnd && address + n > protocol::kRegionAddress) return false;
-    return memory_.read(address, {static_cast<std::byte*>(to), n});
+    const std::span bytes(static_cast<std::byte*>(to), n);
+    if (!memory_.read(address, bytes)) return false;
+    patches_.show_original(address, bytes);
+    return true;
   }
 
   bool read_all(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) override {
-    return memory_.read_ranges(ranges, to);
+    if (!memory_.read_ranges(ranges, to)) return false;
+    for (const spin::MemoryRange& range : ranges) {
+      patches_.show_original(range.address, std::as_writable_bytes(std::span(to, range.length)));
+      to += range.length;
+    }
+    return true;
   }
 
  private:
   ProcessMemory& memory_;
+  const code::CodePatches& patches_;
 };
 
 LoopAnalyst::LoopAnalyst(Process& process)
-    : process_(process), code_(std::make_unique<Code>(process.memory())) {}
+    : process_(process), code_(std::make_unique<Code>(process.memory(), *process.patches())) {}
 LoopAnalyst::~LoopAnalyst() = default;
 
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[17],

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/core/rng.h"
+#include "sim/supervisor/code/code_patches.h"
 #include "sim/supervisor/family.h"
 #include "sim/supervisor/process_memory.h"
 #include "sim/supervisor/process_region.h"
@@ -112,6 +113,10 @@ class Process {
   // Made at first use.
   std::unique_ptr<LoopAnalyst>& analyst() { return analyst_; }
 
+  // Instructions that were replaced in its memory.
+  code::CodePatches* patches() const { return patches_.get(); }
+  void set_patches(std::unique_ptr<code::CodePatches> patches) { patches_ = std::move(patches); }
+
   // Whoever handles this process's threads.
   void set_owner(void* owner) { owner_ = owner; }
   template <class Owner>
@@ -148,6 +153,7 @@ class Process {
   std::map<int, std::unique_ptr<PosixTimer>> timers_;
   int next_timer_ = 0;
   std::unique_ptr<LoopAnalyst> analyst_;
+  std::unique_ptr<code::CodePatches> patches_;
 };
 
 }  // namespace verbatim::supervisor

@@ -154,11 +154,10 @@ void Supervisor::Impl::start(std::size_t index) {
   request.region_fd = process.region().fd();
   request.passage_fd = kernel_.passage().far_end();
   request.core = core_;
-  Rng auxiliary(options_.seed, stream + "/at_random");
-  const std::uint64_t words[2] = {auxiliary.next(), auxiliary.next()};
-  std::memcpy(request.random_bytes.data(), words, sizeof words);
+  auto patches = std::make_unique<code::CodePatches>(options_.machine.jumps);
+  equip(request, spec.host, stream + "/at_random", *patches);
 
-  const LaunchedProcess launched = launch(request);
+  LaunchedProcess launched = launch(request);
   if (!launched.error.empty()) {
     process.alive = false;
     result_.programs[index].exited = true;
@@ -173,7 +172,7 @@ void Supervisor::Impl::start(std::size_t index) {
     warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
   }
 
-  begin(process, launched);
+  begin(process, std::move(launched), std::move(patches));
 }
 
 Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {

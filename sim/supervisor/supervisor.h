@@ -44,6 +44,7 @@
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
 #include "sim/hca/hca.h"
+#include "sim/supervisor/code/processor.h"
 #include "verbs_shim/protocol/region.h"
 
 namespace verbatim::supervisor {
@@ -64,6 +65,7 @@ struct HostSpec {
   std::vector<hca::Hca*> devices;      // in the order in which programs see them
   protocol::CallCosts costs;
   std::uint64_t timestamp_counter_hz = 2'000'000'000;
+  code::InstructionSet instruction_set = code::InstructionSet::kX86_64V2;
   std::function<PortCounters(std::size_t device)> port_counters;  // now; empty: all are zero
 };
 
@@ -104,6 +106,14 @@ struct Limits {
 // thread answers its calls itself up to a horizon before which nothing outside can notice or change anything.
 enum class Mode { kSlices, kCallByCall };
 
+// What the machine is relied on for; found out by `verbatim check --host`, or taken away by --assume-missing, which makes
+// every run go the second way.
+struct MachineFacilities {
+  bool timestamp_counter_trap = true;  // PR_SET_TSC stops the instructions that nothing was put in the place of
+  bool jumps = true;                   // replaced instructions are jumps where one fits; otherwise all trap
+  bool loader_breakpoints = true;      // otherwise every system call of the loader is looked at
+};
+
 struct SupervisorOptions {
   Mode mode = Mode::kSlices;
   std::uint64_t seed = 1;
@@ -112,6 +122,7 @@ struct SupervisorOptions {
   int core = -1;                               // CPU everything runs on; -1: the first allowed one
   std::string shim_directory;                  // holds libverbatim_runtime.so, libibverbs.so.1, librdmacm.so.1
   bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
+  MachineFacilities machine;
   Limits limits;
 };
 

@@ -95,6 +95,25 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.timestamp_counter_hz = hosts_[host].timestamp_counter_hz;
   header.costs = hosts_[host].costs;
   header.own_effect_ps = to_ps(horizon_.own_effect(host));
+  header.random_seed = Rng(options_.seed, fmt::format("process/{}/instructions/{}", pid, header_number_++)).next();
+  header.extended_control = code::extended_control(hosts_[host].instruction_set);
+  header.traced_start = 1;
+}
+
+void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std::string& random_stream,
+                             code::CodePatches& patches) {
+  processors_.resize(hosts_.size());
+  auto& processor = processors_[host];
+  if (processor.empty())
+    processor = code::cpuid_table(hosts_[host].instruction_set, hosts_[host].timestamp_counter_hz);
+  Rng random(options_.seed, random_stream);
+  const std::uint64_t words[2] = {random.next(), random.next()};
+  std::memcpy(request.trace.random_bytes.data(), words, sizeof words);
+  request.trace.cpuid = processor;
+  request.trace.extended_control = code::extended_control(hosts_[host].instruction_set);
+  request.trace.stops_at_memory_maps = options_.machine.loader_breakpoints;
+  request.code_files = &code_files_;
+  request.patches = &patches;
 }
 
 void Supervisor::Impl::adopt(Process& process) {
@@ -105,8 +124,10 @@ void Supervisor::Impl::adopt(Process& process) {
 }
 
 // The process has been launched and runs in its loader: its first thread brings the first request.
-void Supervisor::Impl::begin(Process& process, const LaunchedProcess& launched) {
+void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
+                             std::unique_ptr<code::CodePatches> patches) {
   adopt(process);
+  process.set_patches(std::move(patches));
   process.region().close_fd();
   token_.watch(launched.stdout_fd, [this, &process](std::string_view bytes) {
     output(process, 1, std::as_bytes(std::span(bytes)));
@@ -115,6 +136,8 @@ void Supervisor::Impl::begin(Process& process, const LaunchedProcess& launched) 
     output(process, 2, std::as_bytes(std::span(bytes)));
   });
   tracer_.record(process.host().component, TraceEvent::kProgramStarted, process.pid());
+  for (const int fd : {1, 2}) output(process, fd, std::as_bytes(std::span(launched.early_output[fd - 1])));
+  tell_unpatched(process);
   running_ = nullptr;
   make_thread(process);
   take_request(process);
@@ -156,12 +179,14 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   describe(*region, thread.copy_pid(), parent.pid(), parent.host_index());
   std::copy(std::begin(parent.region().header().dispositions),
             std::end(parent.region().header().dispositions), std::begin(region->header().dispositions));
+  region->header().traps_timestamp_counter = parent.region().header().traps_timestamp_counter;
   processes_.push_back(std::make_unique<Process>(
       parent.program(), thread.copy_pid(), parent.host(), parent.host_index(), parent.name(),
       Rng(options_.seed, fmt::format("process/{}/random", thread.copy_pid())), std::move(region)));
   Process& child = *processes_.back();
   child.set_native_pid(native);
   adopt(child);
+  child.set_patches(std::make_unique<code::CodePatches>(*parent.patches()));
   child.attached = true;
   child.family().parent = parent.pid();
   child.family().group = parent.family().group;
@@ -301,10 +326,10 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   request.region_fd = region->fd();
   request.passage_fd = kernel_.passage().far_end();
   request.core = core_;
-  Rng auxiliary(options_.seed, fmt::format("process/{}/at_random/{}", process.pid(), process.executions()));
-  const std::uint64_t words[2] = {auxiliary.next(), auxiliary.next()};
-  std::memcpy(request.random_bytes.data(), words, sizeof words);
-  const LaunchedProcess launched = launch(request);
+  auto patches = std::make_unique<code::CodePatches>(options_.machine.jumps);
+  equip(request, process.host_index(), fmt::format("process/{}/at_random/{}", process.pid(), process.executions()),
+        *patches);
+  LaunchedProcess launched = launch(request);
   if (!launched.error.empty()) {
     warn(process, launched.error);
     return Answer{-EAGAIN};
@@ -322,7 +347,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   for (const int fd : inherited.closed) process.close(fd);
   process.replace(last_part(request.path), std::move(region), launched.pid);
   release_parent(process);
-  begin(process, launched);
+  begin(process, std::move(launched), std::move(patches));
   return std::nullopt;
 }
 

@@ -85,7 +85,12 @@ class Supervisor::Impl final : public ProcessTable {
   Process* parent_of(Process& process);
   void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
   void adopt(Process& process);
-  void begin(Process& process, const LaunchedProcess& launched);
+  // What a program is launched with besides its own: its processor, its random bytes, its patches.
+  void equip(LaunchRequest& request, std::size_t host, const std::string& random_stream, code::CodePatches& patches);
+  void begin(Process& process, LaunchedProcess launched, std::unique_ptr<code::CodePatches> patches);
+  // New code in the process's memory is searched. What could not be replaced weakens the run.
+  void search_code(Thread& thread);
+  void tell_unpatched(Process& process);
   std::optional<Answer> forked(Thread& thread);
   std::optional<Answer> hold(Thread& thread, Process& child);
   void release_parent(Process& process);
@@ -149,6 +154,8 @@ class Supervisor::Impl final : public ProcessTable {
   Horizon horizon_;
   TokenWait token_;
   Kernel kernel_;
+  code::CodeFiles code_files_;
+  std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: what CPUID answers
   const std::vector<ProgramSpec>* programs_ = nullptr;
   OutputListener* listener_ = nullptr;
   std::vector<std::unique_ptr<Start>> starts_;
@@ -156,6 +163,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::size_t not_started_ = 0;
   std::uint32_t first_pid_ = 0, next_tid_ = 0;
   int core_ = 0;
+  std::uint64_t header_number_ = 0;  // of the regions described so far
   Thread* running_ = nullptr;  // whoever got the token last
   Thread* died_ = nullptr;     // its process has ended while it held the token
   Instant granted_{};          // horizon of the current slice

@@ -35,9 +35,13 @@ void Supervisor::Impl::take_request(Process& process) {
              title(process) + " overwrote the memory it shares with the simulator; it was stopped");
       return;
     }
-    if (take_request_of(*thread)) return;
     protocol::ThreadSlot& slot = process.region().slot(index);
-    thread->spin_not_found();
+    if (slot.request == protocol::Request::kCode) {  // as if nothing had been asked
+      search_code(*thread);
+    } else {
+      if (take_request_of(*thread)) return;
+      thread->spin_not_found();
+    }
     slot.poke_after_us = thread->poke_after_us();
     slot.go.store(1, std::memory_order_release);
     wake_futex(slot.go);
@@ -209,6 +213,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
                                 strsignal(static_cast<int>(call.arguments[0])), call.arguments[1]));
       resume(thread, {});
       return;
+    case protocol::Request::kCode:  // answered where it is taken
     case protocol::Request::kNone:
       break;
   }

@@ -55,6 +55,7 @@ std::string call_table() {
        "the supervisor's for a virtual descriptor, let through for a real one"},
       {CallClass::kByPath, "ByPath",
        "the supervisor's for /sys, /proc, /dev/infiniband, let through for other paths"},
+      {CallClass::kByProtection, "ByProtection", "let through; code that becomes executable is searched before it runs"},
       {CallClass::kVirtual, "Virtual", "the supervisor's"},
       {CallClass::kRefused, "Refused", "refused by name"},
   };

@@ -8,16 +8,23 @@
 namespace verbatim::protocol {
 
 inline constexpr std::uint32_t kMagic = 0x62726556;  // "Verb"
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 inline constexpr std::uint64_t kRuntimeImage = 0x2000'0000'0000;  // libverbatim_runtime.so
 inline constexpr std::uint64_t kVerbsImage = 0x2001'0000'0000;    // libibverbs.so.1
 inline constexpr std::uint64_t kCmImage = 0x2002'0000'0000;       // librdmacm.so.1
 inline constexpr std::uint64_t kGateAddress = 0x2003'0000'0000;   // one page: the only code that may enter the kernel
+inline constexpr std::uint64_t kPatchDataAddress = 0x2004'0000'0000;  // see patches.h
 inline constexpr std::uint64_t kRegionAddress = 0x2010'0000'0000;
 inline constexpr std::uint64_t kShimHeapAddress = 0x2020'0000'0000;  // objects the shim hands to the program
 inline constexpr std::uint64_t kShimHeapSize = 1ull << 36;           // reserved, not committed
 inline constexpr std::uint64_t kShimStackAddress = 0x2040'0000'0000; // alternate signal stacks, one per thread
+
+// Replacements of instructions lie within the reach of a near jump (2 GiB) of the code they belong to: of programs at
+// fixed addresses, of position-independent ones, and of libraries. With address-space randomisation off Linux places
+// libraries below 0x7fff'f7ff'f000, and the stack, of at most kStackLimit, ends at 0x7fff'ffff'f000.
+inline constexpr std::uint64_t kPatchAreas[] = {0x0010'0000, 0x5555'5500'0000, 0x7fff'f800'0000};
+inline constexpr std::uint64_t kPatchAreaSize = 512 << 10;  // the first page is data, the rest code
 
 // Simulated objects have the lowest free descriptors, as Linux gives them out, up to kVirtualFdLast; a copy of
 // kPlaceholderFd holds each number in the kernel's table. kShimDirectoryFd (the preload path goes through it, so that

@@ -27,6 +27,8 @@ enum class Request : std::uint32_t {
   kForked,      // the copy that kForkProcess asked for is made, or not. arguments: [0] its virtual pid, [1] its real one or
                 // -errno, [2] descriptor of its region, [3] 1: wait until it has executed a program or ended, [4] address
                 // of the word to clear when it ends, or 0. Answered with the virtual pid or -errno
+  kCode,        // memory holds new code. arguments: [0] address, [1] length, [2] descriptor of the file that is mapped there or
+                // -1, [3] offset in it, [4] what the memory's protection is. Answered at once and without effect on time
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
 };
 
@@ -149,8 +151,15 @@ struct RegionHeader {
   std::uint8_t silent_stops;  // 1: SA_NOCLDSTOP, the stop of a child sends no SIGCHLD
   // Bit n - 1: the supervisor keeps signal n while the program masks it: the process has a signalfd for it, or was sent it.
   std::atomic<std::uint64_t> watched_signals;
-  std::uint64_t random_seed;  // AT_RANDOM and the shim's own draws
+  std::uint64_t random_seed;   // of random instructions
+  std::uint64_t random_draws;  // how many there were
+  std::uint32_t extended_control;        // what XGETBV answers
+  std::uint32_t traps_timestamp_counter; // 1: PR_SET_TSC works here and is needed
+  std::uint32_t traced_start;            // 1: a breakpoint tells the supervisor that the shim is in place
 };
+
+// With the breakpoint, in rax; rdi is the address of the shim's entry for patched instructions.
+inline constexpr std::uint64_t kAttachMark = 0x6863'6174'7461'2e62;
 
 struct Mailbox {
   std::uint8_t bytes[kMailboxSize];

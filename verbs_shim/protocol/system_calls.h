@@ -8,6 +8,7 @@
 //   otherwise. kByPath        the supervisor's when the path leads to what each simulated host has of its own
 //   (/sys, /proc,
 //                  /dev/infiniband) or starts at a virtual descriptor, the kernel's otherwise.
+//   kByProtection  the kernel's; when it makes memory executable, the code there is searched before it can run
 //   kVirtual       always the supervisor's (it may still answer "execute it natively").
 //   kRefused       fails with the errno of the last column and is reported by name.
 #pragma once
@@ -29,8 +30,8 @@ namespace verbatim::protocol {
   X(6, lstat, kByPath, 0)                            \
   X(7, poll, kVirtual, 0)                            \
   X(8, lseek, kByDescriptor, 0)                      \
-  X(9, mmap, kPassing, 0)                            \
-  X(10, mprotect, kPassing, 0)                       \
+  X(9, mmap, kByProtection, 0)                       \
+  X(10, mprotect, kByProtection, 0)                  \
   X(11, munmap, kPassing, 0)                         \
   X(12, brk, kPassing, 0)                            \
   X(13, rt_sigaction, kLocal, 0)                     \
@@ -349,7 +350,7 @@ namespace verbatim::protocol {
   X(326, copy_file_range, kPassing, 0)               \
   X(327, preadv2, kByDescriptor, 0)                  \
   X(328, pwritev2, kByDescriptor, 0)                 \
-  X(329, pkey_mprotect, kPassing, 0)                 \
+  X(329, pkey_mprotect, kByProtection, 0)          \
   X(330, pkey_alloc, kPassing, 0)                    \
   X(331, pkey_free, kPassing, 0)                     \
   X(332, statx, kByPath, 0)                          \
@@ -396,7 +397,7 @@ namespace verbatim::protocol {
   X(462, mseal, kRefused, ENOSYS)
 // clang-format on
 
-enum class CallClass : std::uint8_t { kPassing, kLocal, kByDescriptor, kByPath, kVirtual, kRefused };
+enum class CallClass : std::uint8_t { kPassing, kLocal, kByDescriptor, kByPath, kByProtection, kVirtual, kRefused };
 
 struct SystemCall {
   const char* name;  // nullptr: no such call

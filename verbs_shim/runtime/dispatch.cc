@@ -227,6 +227,8 @@ long dispatch(long number, const long (&a)[6], void* context) {
       return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     case CallClass::kByPath:
       return call_by_path(number, a);
+    case CallClass::kByProtection:
+      return map_code(number, a);
     case CallClass::kVirtual:
       if (number == SYS_ppoll || number == SYS_pselect6 || number == SYS_epoll_pwait ||
           number == SYS_epoll_pwait2) {

@@ -33,13 +33,32 @@ __thread unsigned polls_in_a_row = 0;
 __thread bool in_clock_row = false;
 __thread std::int64_t clock_row_start_ps = 0;
 
-void hand_over() {
+void give_token_back() {
   disarm_poke_timer();
   protocol::RegionHeader& header = region_header();
   header.message_slot = my_slot_index();
   header.message.store(1, std::memory_order_release);
   native(SYS_futex, &header.message, FUTEX_WAKE, 1, 0, 0, 0);
   await_token();
+}
+
+// How a thread waits depends on real time, and so does what its frames leave behind: programs that read stack which they
+// have not written would see it. So it waits on the stack on which the shim starts threads. (A handler stays on its own:
+// the kernel has to see that it is in use.)
+void hand_over() {
+  const unsigned long base = protocol::kShimStackAddress + my_slot_index() * 2 * kSignalStackSize;
+  unsigned long here;
+  asm volatile("mov %%rsp, %0" : "=r"(here));
+  if (here - base < 2 * kSignalStackSize) return give_token_back();
+  // The frame pointer leads debuggers back.
+  asm volatile(
+      "mov %%rsp, %%rbx\n"
+      "mov %0, %%rsp\n"
+      "call *%1\n"
+      "mov %%rbx, %%rsp\n"
+      :
+      : "r"(base + 2 * kSignalStackSize), "r"(&give_token_back)
+      : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
 }
 
 // Whether the descriptors that a call makes are closed by exec. The verbs library's own are.
@@ -199,6 +218,7 @@ void await_token() {
   ThreadSlot& slot = *my_slot;
   while (slot.go.load(std::memory_order_acquire) == 0) native(SYS_futex, &slot.go, FUTEX_WAIT, 0, 0, 0, 0);
   slot.go.store(0, std::memory_order_relaxed);
+  follow_timestamp_counter_trap();
   const std::uint32_t poke_after_us = slot.poke_after_us;
   if (poke_after_us != 0) arm_poke_timer(poke_after_us);
 }
@@ -229,20 +249,42 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6])
   }
 }
 
-std::int64_t read_clock(std::int64_t first_cost_ps) {
+namespace {
+
+// A row of clock reads: when it began, and what the next read in it costs.
+struct ClockRow {
+  std::int64_t start_ps;
+  std::int64_t cost_ps;
+};
+
+ClockRow next_clock_read(std::int64_t first_cost_ps) {
   const std::int64_t now = my_slot->clock_ps;
-  std::int64_t cost = first_cost_ps;
-  std::int64_t row_start = now;
-  if (in_clock_row) {
-    row_start = clock_row_start_ps;
-    cost = (now - row_start) / 16;
-    if (cost < kClockRowMin) cost = kClockRowMin;
-    if (cost > kClockRowMax) cost = kClockRowMax;
-  }
-  spend(cost);
+  if (!in_clock_row) return {now, first_cost_ps};
+  std::int64_t cost = (now - clock_row_start_ps) / 16;
+  if (cost < kClockRowMin) cost = kClockRowMin;
+  if (cost > kClockRowMax) cost = kClockRowMax;
+  return {clock_row_start_ps, cost};
+}
+
+}  // namespace
+
+std::int64_t read_clock(std::int64_t first_cost_ps) {
+  const ClockRow row = next_clock_read(first_cost_ps);
+  spend(row.cost_ps);
   in_clock_row = true;
-  clock_row_start_ps = row_start;
+  clock_row_start_ps = row.start_ps;
   return my_slot->clock_ps;
+}
+
+bool reads_clock_locally(std::int64_t first_cost_ps) {
+  const ClockRow row = next_clock_read(first_cost_ps);
+  if (row.cost_ps > 0) {
+    if (!passes_locally(row.cost_ps)) return false;
+    polls_in_a_row = 0;
+  }
+  in_clock_row = true;
+  clock_row_start_ps = row.start_ps;
+  return true;
 }
 
 std::uint64_t program_mask() {

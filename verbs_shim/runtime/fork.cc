@@ -32,7 +32,6 @@ void begin_child(long region, long simulator, std::uint64_t context) {
                            MAP_SHARED | MAP_FIXED | MAP_NORESERVE, region, 0);
   if (base != static_cast<long>(protocol::kRegionAddress)) end_child();
   native(SYS_close, region);
-  native(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
   my_slot->context_address = context;
   my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   forget_poke_timer();

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "verbs_shim/protocol/environment.h"
@@ -74,10 +73,10 @@ __attribute__((constructor)) void attach(int, char**, char** environment) {
   set_glibc_tid(my_slot->native_tid, my_slot->virtual_tid);
   scrub_environment(environment);
   is_attached = true;
-  exchange(protocol::Request::kAttach, 0, {0, 0, 0, 0, 0, 0});
-  if (native(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) != 0) {
-    give_up("verbatim: this kernel does not let the time stamp counter be virtualised (PR_SET_TSC)\n");
+  if (header.traced_start != 0) {
+    asm volatile("int3" : : "a"(protocol::kAttachMark), "D"(verbatim_patched_entry) : "memory");
   }
+  exchange(protocol::Request::kAttach, 0, {0, 0, 0, 0, 0, 0});
   if (!install_filter()) give_up("verbatim: this kernel refuses the system-call filter (seccomp)\n");
 }
 

@@ -1,4 +1,4 @@
-// Signal handling inside the program: SIGSYS carries trapped system calls, SIGSEGV carries rdtsc. Both run on the
+// Signal handling inside the program: SIGSYS carries trapped system calls, SIGSEGV carries replaced instructions. Both run on the
 // shim's own alternate stack and change no byte below the program's stack pointer. The program may set handlers and
 // masks for them; it gets to see its own values, and a genuine fault still reaches its handler or kills it.
 #include <errno.h>
@@ -42,7 +42,9 @@ constexpr std::uint64_t signal_bit(int signal) { return 1ull << (signal - 1); }
 constexpr std::uint64_t kReservedSignals =
     signal_bit(SIGSYS) | signal_bit(SIGSEGV) | signal_bit(protocol::kPokeSignal);
 
-bool in_shim(std::uint64_t rip) { return rip >= protocol::kRuntimeImage && rip < protocol::kRegionAddress; }
+bool in_shim(std::uint64_t rip) {
+  return (rip >= protocol::kRuntimeImage && rip < protocol::kRegionAddress) || in_patch_area(rip);
+}
 
 constexpr int kTrappedCall = 1;  // si_code SYS_SECCOMP
 
@@ -102,13 +104,6 @@ void on_sigsys(int signal, siginfo_t* info, void* raw_context) {
   }
 }
 
-// Virtual time as a counter of the frequency that the virtual /proc/cpuinfo states.
-std::uint64_t timestamp_counter() {
-  const std::int64_t now = read_clock(costs().timestamp_counter_ps);
-  const auto hz = region_header().timestamp_counter_hz;
-  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(now) * hz / 1'000'000'000'000ull);
-}
-
 // A signal that came while a trapped call is under way is delivered when that is complete, like all others.
 void put_off(int signal, siginfo_t* info, ucontext_t* context) {
   *reinterpret_cast<std::uint64_t*>(&context->uc_sigmask) |= signal_bit(signal);
@@ -125,19 +120,7 @@ void on_sigsegv(int signal, siginfo_t* info, void* raw_context) {
     return;
   }
   if (info->si_code <= 0 && in_shim(rip) && my_slot->context_address != 0) return put_off(signal, info, context);
-  if (info->si_code == SI_KERNEL) {
-    const auto* code = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
-    const bool rdtsc = code[0] == 0x0f && code[1] == 0x31;
-    const bool rdtscp = code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9;
-    if (rdtsc || rdtscp) {
-      const std::uint64_t counter = timestamp_counter();
-      registers[REG_RAX] = static_cast<std::uint32_t>(counter);
-      registers[REG_RDX] = static_cast<std::uint32_t>(counter >> 32);
-      if (rdtscp) registers[REG_RCX] = 0;
-      registers[REG_RIP] += rdtscp ? 3 : 2;
-      return;
-    }
-  }
+  if (info->si_code == SI_KERNEL && answer_trapped_instruction(raw_context)) return;
   forward_to_program(signal, info, raw_context);
 }
 
@@ -368,9 +351,21 @@ bool install_filter() {
   filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   load(offsetof(seccomp_data, nr));
   for (std::uint32_t number = 0; number < protocol::kSystemCallLimit; ++number) {
-    if (protocol::system_call(number).call_class != protocol::CallClass::kPassing) continue;
-    filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
-    filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    switch (protocol::system_call(number).call_class) {
+      case protocol::CallClass::kPassing:
+        filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+        filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+        break;
+      case protocol::CallClass::kByProtection:  // the third argument says what the memory is for
+        filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
+        load(offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t));
+        filter[n++] = BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0);
+        filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+        filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
+        break;
+      default:
+        break;
+    }
   }
   filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
   const sock_fprog program = {n, filter};

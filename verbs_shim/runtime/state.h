@@ -77,6 +77,10 @@ void hand_over_poked(long context, long fs_base, std::uint64_t mask);
 // that polling a clock is a wait. `first_cost_ps` is the cost of the first of a row.
 std::int64_t read_clock(std::int64_t first_cost_ps);
 
+// The same where the token may not be given back: false when the read takes the thread to its horizon; nothing has changed
+// then. Otherwise the clock has moved on.
+bool reads_clock_locally(std::int64_t first_cost_ps);
+
 // answers clock_gettime and its relatives; -errno on failure.
 long clock_call(long number, const long (&arguments)[6]);
 
@@ -90,6 +94,22 @@ long read_folder(const long (&arguments)[6]);
 
 // Signal state the shim keeps its own hands on.
 long signal_call(long number, const long (&arguments)[6], void* context);
+
+// Patched instructions (protocol/patches.h). The code that patch areas call:
+extern "C" void verbatim_patched_entry();
+// Answers the HLT that `context` stopped at, if it stands for an instruction.
+bool answer_trapped_instruction(void* context);
+// Makes a mapping, or changes its protection; new code is searched before it can run.
+long map_code(long number, const long (&arguments)[6]);
+// Turns the trap of the time stamp counter on for the calling thread when the process needs it.
+void follow_timestamp_counter_trap();
+
+constexpr bool in_patch_area(std::uint64_t rip) {
+  for (const std::uint64_t area : protocol::kPatchAreas) {
+    if (rip - area < protocol::kPatchAreaSize) return true;
+  }
+  return false;
+}
 
 constexpr std::size_t kSignalStackSize = 64 * 1024;  // and as much again for a starting thread
 

@@ -1,0 +1,215 @@
+#include "sim/supervisor/code/code_patches.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "sim/supervisor/code/stub.h"
+
+namespace verbatim::code {
+
+using protocol::PatchedInstruction;
+
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kClearedSlot = 1;  // no code has this address; the search for an entry goes on behind it
+
+std::span<const std::byte> bytes_of(const std::vector<std::uint8_t>& bytes) { return std::as_bytes(std::span(bytes)); }
+
+}  // namespace
+
+// Changes are collected by page: a page of code is written once, however many instructions of it are replaced.
+class CodePatches::Writer {
+ public:
+  explicit Writer(host::ProgramMemory& memory) : memory_(memory) {}
+
+  bool write(std::uint64_t address, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const std::uint64_t page = address & ~(kPage - 1);
+      auto [it, is_new] = pages_.try_emplace(page);
+      if (is_new) {
+        it->second.resize(kPage);
+        if (!memory_.read(page, it->second)) {
+          pages_.erase(it);
+          return false;
+        }
+      }
+      const std::size_t length = std::min<std::size_t>(bytes.size(), page + kPage - address);
+      std::memcpy(it->second.data() + (address - page), bytes.data(), length);
+      address += length;
+      bytes = bytes.subspan(length);
+    }
+    return true;
+  }
+  bool write(std::uint64_t address, const std::vector<std::uint8_t>& bytes) { return write(address, bytes_of(bytes)); }
+
+  // False: a page cannot be written.
+  bool finish() {
+    bool all = true;
+    for (const auto& [page, bytes] : pages_) all &= memory_.write(page, bytes);
+    pages_.clear();
+    return all;
+  }
+
+ private:
+  host::ProgramMemory& memory_;
+  std::map<std::uint64_t, std::vector<std::byte>> pages_;
+};
+
+bool CodePatches::open_area(host::ProgramMemory& memory, std::uint64_t address) {
+  const std::vector<std::uint8_t> entry = make_early_entry();
+  const protocol::PatchAreaHeader header{0, address + kPage};
+  if (!memory.write(address, std::as_bytes(std::span(&header, 1))) || !memory.write(address + kPage, bytes_of(entry)))
+    return false;
+  areas_.push_back({address, kPage + 16});
+  return true;
+}
+
+bool CodePatches::set_entry(host::ProgramMemory& memory, std::uint64_t entry) {
+  bool all = true;
+  for (const Area& area : areas_) {
+    all &= memory.write(area.address + offsetof(protocol::PatchAreaHeader, entry), std::as_bytes(std::span(&entry, 1)));
+  }
+  return all;
+}
+
+std::uint64_t CodePatches::take_room(std::uint64_t length) {
+  if (areas_.empty() || areas_.back().used + length > protocol::kPatchAreaSize) return 0;
+  const std::uint64_t at = areas_.back().address + areas_.back().used;
+  areas_.back().used += (length + 15) & ~15ull;
+  return at;
+}
+
+void CodePatches::patch_file(host::ProgramMemory& memory, const FileCode& file, std::uint64_t address,
+                             std::uint64_t length, std::uint64_t offset) {
+  forget(memory, address, length);
+  Writer writer(memory);
+  for (const Site& found : file.found.sites) {
+    if (found.offset < offset || found.offset >= offset + length) continue;
+    Site site = found;
+    site.address = address + (found.offset - offset);
+    if (site.offset + site.bytes.size() > offset + length) {
+      site.jump_length = 0;
+      site.relatives.clear();
+      site.bytes.resize(site.length);
+    }
+    patch(writer, memory, site, file.path);
+  }
+  for (const Doubt& doubt : file.found.doubts) {
+    if (doubt.offset >= offset && doubt.offset < offset + length)
+      unpatched_.push_back({doubt.kind, file.path, doubt.offset});
+  }
+  if (!writer.finish()) unpatched_.push_back({protocol::DecidedInstruction::kNone, file.path, offset});
+}
+
+void CodePatches::patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) {
+  forget(memory, address, length);
+  std::vector<std::byte> bytes(length);
+  if (!memory.read(address, bytes)) return;
+  const SearchResult found = search_memory(address, bytes);
+  if (found.sites.empty() && found.doubts.empty()) return;
+  Writer writer(memory);
+  for (const Site& site : found.sites) patch(writer, memory, site, "memory");
+  for (const Doubt& doubt : found.doubts) unpatched_.push_back({doubt.kind, "memory", doubt.address});
+  if (!writer.finish()) unpatched_.push_back({protocol::DecidedInstruction::kNone, "memory", address});
+}
+
+void CodePatches::forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) {
+  Writer writer(memory);
+  for (auto it = sites_.lower_bound(address); it != sites_.end() && it->first < address + length; ++it) {
+    if (!it->second.active) continue;
+    it->second.active = false;
+    if (it->second.stub == 0) clear_trap(writer, it->first);
+  }
+  writer.finish();
+}
+
+void CodePatches::patch(Writer& writer, host::ProgramMemory& memory, const Site& site, const std::string& object) {
+  // Somebody may have been here before: another program's hooks, or the memory is not what the file says.
+  std::vector<std::byte> now(site.bytes.size());
+  const bool as_found = memory.read(site.address, now) && std::ranges::equal(now, bytes_of(site.bytes));
+  if (as_found && patch_by_jump(writer, site)) return;
+  PatchedInstruction trapping = site.instruction;
+  trapping.length = static_cast<std::uint8_t>(site.length);
+  if (as_found && set_trap(writer, site.address, trapping) && writer.write(site.address, make_trap(site))) {
+    sites_[site.address] = {{site.bytes.begin(), site.bytes.begin() + site.length}, make_trap(site), 0, true};
+    ++counts_.traps;
+    return;
+  }
+  unpatched_.push_back({site.instruction.kind, object, site.offset != 0 ? site.offset : site.address});
+}
+
+bool CodePatches::patch_by_jump(Writer& writer, const Site& site) {
+  if (!jumps_ || site.jump_length == 0) return false;
+  // The library that is loaded again where it was finds its stubs.
+  if (const auto it = sites_.find(site.address); it != sites_.end() && it->second.stub != 0) {
+    Patched& before = it->second;
+    if (before.original.size() == site.jump_length &&
+        std::equal(before.original.begin(), before.original.end(), site.bytes.begin())) {
+      before.active = true;
+      return writer.write(site.address, before.written);
+    }
+  }
+  for (Area& area : areas_) {
+    const std::uint64_t at = area.address + area.used;
+    const auto stub = make_stub(site, area.address, at);
+    if (!stub || area.used + stub->bytes.size() > protocol::kPatchAreaSize) continue;
+    PatchedInstruction trapping = site.instruction;
+    trapping.length = 1;
+    if (stub->trap && !set_trap(writer, at + *stub->trap, trapping)) return false;
+    if (!writer.write(at, stub->bytes) || !writer.write(site.address, make_jump(site, at))) return false;
+    area.used += (stub->bytes.size() + 15) & ~15ull;
+    sites_[site.address] = {{site.bytes.begin(), site.bytes.begin() + site.jump_length}, make_jump(site, at), at, true};
+    ++counts_.jumps;
+    return true;
+  }
+  return false;
+}
+
+bool CodePatches::set_trap(Writer& writer, std::uint64_t address, PatchedInstruction instruction) {
+  if (traps_.size() >= protocol::kTrapEntries / 4 * 3) return false;
+  const bool known = traps_.contains(address);
+  std::uint32_t slot = protocol::first_trap_slot(address);
+  while (known ? trap_slots_[slot] != address : trap_slots_[slot] > kClearedSlot) slot = (slot + 1) % protocol::kTrapEntries;
+  const protocol::TrapEntry entry{address, instruction.word(), 0};
+  if (!writer.write(protocol::kPatchDataAddress + offsetof(protocol::PatchData, traps) + slot * sizeof entry,
+                    std::as_bytes(std::span(&entry, 1)))) {
+    return false;
+  }
+  trap_slots_[slot] = address;
+  traps_[address] = instruction.word();
+  return true;
+}
+
+void CodePatches::clear_trap(Writer& writer, std::uint64_t address) {
+  if (traps_.erase(address) == 0) return;
+  std::uint32_t slot = protocol::first_trap_slot(address);
+  while (trap_slots_[slot] != address) slot = (slot + 1) % protocol::kTrapEntries;
+  trap_slots_[slot] = kClearedSlot;
+  const protocol::TrapEntry entry{kClearedSlot, 0, 0};
+  writer.write(protocol::kPatchDataAddress + offsetof(protocol::PatchData, traps) + slot * sizeof entry,
+               std::as_bytes(std::span(&entry, 1)));
+}
+
+std::optional<PatchedInstruction> CodePatches::trap_at(std::uint64_t address) const {
+  const auto it = traps_.find(address);
+  if (it == traps_.end()) return std::nullopt;
+  return PatchedInstruction::of(it->second);
+}
+
+void CodePatches::show_original(std::uint64_t address, std::span<std::byte> bytes) const {
+  constexpr std::uint64_t kLongest = 32;
+  const std::uint64_t end = address + bytes.size();
+  for (auto it = sites_.lower_bound(address < kLongest ? 0 : address - kLongest); it != sites_.end() && it->first < end;
+       ++it) {
+    const auto& [at, patched] = *it;
+    if (!patched.active || at < address || at + patched.written.size() > end) continue;
+    std::byte* const here = bytes.data() + (at - address);
+    // The memory may be something else by now.
+    if (std::memcmp(here, patched.written.data(), patched.written.size()) == 0)
+      std::memcpy(here, patched.original.data(), patched.original.size());
+  }
+}
+
+}  // namespace verbatim::code

@@ -1,0 +1,90 @@
+// The patches of one simulated process: instructions that the machine would decide are replaced in its memory, never in
+// a file. Whoever reads that memory (the process itself, a debugger, a core dump) sees the replacement: a jump into a
+// patch area, or HLT where none fits.
+//
+// The areas and the data at kPatchDataAddress are mapped before the first instruction of the process (sim/supervisor/
+// loader_trace). A copy of the process has copies of all of them, and of this object.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/host/program_memory.h"
+#include "sim/supervisor/code/code_files.h"
+
+namespace verbatim::code {
+
+// An instruction that was left alone, or may be one.
+struct Unpatched {
+  protocol::DecidedInstruction kind;
+  std::string object;        // file, or "memory"
+  std::uint64_t offset = 0;  // in the file; the address in memory
+};
+
+class CodePatches {
+ public:
+  // `jumps`: where they fit; otherwise everything traps.
+  explicit CodePatches(bool jumps = true) : jumps_(jumps) {}
+
+  // The area begins at `address` and is mapped. Writes its first instructions and its header.
+  bool open_area(host::ProgramMemory& memory, std::uint64_t address);
+  // From now on the stubs call `entry`.
+  bool set_entry(host::ProgramMemory& memory, std::uint64_t entry);
+
+  // `length` bytes at `address` are `file` from `offset` on. What was known about the range is forgotten.
+  void patch_file(host::ProgramMemory& memory, const FileCode& file, std::uint64_t address, std::uint64_t length,
+                  std::uint64_t offset);
+  // The range holds code that was made at run time.
+  void patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
+  // The range holds something else now.
+  void forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
+
+  // Takes `length` bytes of the last area for code of the caller's; 0: it is full.
+  std::uint64_t take_room(std::uint64_t length);
+
+  // What the HLT at an address stands for.
+  std::optional<protocol::PatchedInstruction> trap_at(std::uint64_t address) const;
+
+  // `bytes` were read from `address`: the replacements among them become what they replaced.
+  void show_original(std::uint64_t address, std::span<std::byte> bytes) const;
+
+  // What was left alone since the last call.
+  std::vector<Unpatched> take_unpatched() { return std::exchange(unpatched_, {}); }
+
+  struct Counts {
+    unsigned jumps = 0, traps = 0;
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  struct Area {
+    std::uint64_t address = 0;
+    std::uint64_t used = 0;
+  };
+  struct Patched {
+    std::vector<std::uint8_t> original, written;  // of one length
+    std::uint64_t stub = 0;              // 0: a trap
+    bool active = false;  // otherwise its stub waits for the same code at the same place
+  };
+  class Writer;
+
+  void patch(Writer& writer, host::ProgramMemory& memory, const Site& site, const std::string& object);
+  bool patch_by_jump(Writer& writer, const Site& site);
+  bool set_trap(Writer& writer, std::uint64_t address, protocol::PatchedInstruction instruction);
+  void clear_trap(Writer& writer, std::uint64_t address);
+
+  bool jumps_;
+  std::vector<Area> areas_;
+  std::map<std::uint64_t, Patched> sites_;
+  std::map<std::uint64_t, std::uint32_t> traps_;  // address, PatchedInstruction::word()
+  std::vector<std::uint64_t> trap_slots_ = std::vector<std::uint64_t>(protocol::kTrapEntries);  // the process's table
+  std::vector<Unpatched> unpatched_;
+  Counts counts_;
+};
+
+}  // namespace verbatim::code

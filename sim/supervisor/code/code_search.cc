@@ -1,0 +1,417 @@
+#include "sim/supervisor/code/code_search.h"
+
+#include <Zydis/Zydis.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace verbatim::code {
+
+using protocol::DecidedInstruction;
+
+namespace {
+
+const ZydisDecoder& decoder() {
+  static const ZydisDecoder instance = [] {
+    ZydisDecoder made;
+    ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    return made;
+  }();
+  return instance;
+}
+
+struct Decoded {
+  ZydisDecodedInstruction instruction;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+std::uint8_t register_number(ZydisRegister name) {
+  const ZyanI8 id = ZydisRegisterGetId(name);
+  return id < 0 ? 0 : static_cast<std::uint8_t>(id & 15);
+}
+
+// kNone: the machine does not decide what it does, or it has a form that is not answered.
+protocol::PatchedInstruction decided(const Decoded& decoded) {
+  protocol::PatchedInstruction patched;
+  patched.length = decoded.instruction.length;
+  const auto& first = decoded.operands[0];
+  const auto to_register = [&](DecidedInstruction kind) {
+    if (first.type != ZYDIS_OPERAND_TYPE_REGISTER) return;
+    patched.kind = kind;
+    patched.destination = register_number(first.reg.value);
+    patched.size = static_cast<std::uint8_t>(first.size / 8);
+  };
+  switch (decoded.instruction.mnemonic) {
+    case ZYDIS_MNEMONIC_RDTSC:
+      patched.kind = DecidedInstruction::kRdtsc;
+      break;
+    case ZYDIS_MNEMONIC_RDTSCP:
+      patched.kind = DecidedInstruction::kRdtscp;
+      break;
+    case ZYDIS_MNEMONIC_RDPRU:
+      patched.kind = DecidedInstruction::kRdpru;
+      break;
+    case ZYDIS_MNEMONIC_CPUID:
+      patched.kind = DecidedInstruction::kCpuid;
+      break;
+    case ZYDIS_MNEMONIC_XGETBV:
+      patched.kind = DecidedInstruction::kXgetbv;
+      break;
+    case ZYDIS_MNEMONIC_RDRAND:
+      to_register(DecidedInstruction::kRdrand);
+      break;
+    case ZYDIS_MNEMONIC_RDSEED:
+      to_register(DecidedInstruction::kRdseed);
+      break;
+    case ZYDIS_MNEMONIC_RDPID:
+      to_register(DecidedInstruction::kRdpid);
+      break;
+    case ZYDIS_MNEMONIC_LSL:
+      if (decoded.operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER) break;
+      to_register(DecidedInstruction::kLsl);
+      patched.source = register_number(decoded.operands[1].reg.value);
+      break;
+    default:
+      break;
+  }
+  return patched;
+}
+
+// Whether the bytes at `at` may be the opcode of one of them; all begin with 0f.
+bool may_be_decided(std::span<const std::uint8_t> code, std::size_t at) {
+  if (at + 1 >= code.size()) return false;
+  const std::uint8_t second = code[at + 1];
+  if (second == 0x31 || second == 0xa2) return true;
+  if (at + 2 >= code.size()) return false;
+  const std::uint8_t third = code[at + 2];
+  if (second == 0x01) return third == 0xf9 || third == 0xd0 || third == 0xfd;
+  if (second == 0xc7) return (third & 0xc0) == 0xc0 && (third & 0x30) == 0x30;  // registers, /6 and /7
+  return second == 0x03 && (third & 0xc0) == 0xc0;
+}
+
+// The code of one executable part, and the functions in it.
+class Part {
+ public:
+  Part(std::span<const std::uint8_t> code, std::uint64_t address, std::uint64_t offset,
+       std::span<const Function> functions, std::span<const Function> sections)
+      : code_(code), address_(address), offset_(offset), functions_(functions), sections_(sections) {}
+
+  void search(SearchResult& result) {
+    const std::uint8_t* const begin = code_.data();
+    const std::uint8_t* const end = begin + code_.size();
+    std::vector<std::size_t> matches;
+    for (const std::uint8_t* at = begin; at < end; ++at) {
+      at = static_cast<const std::uint8_t*>(std::memchr(at, 0x0f, static_cast<std::size_t>(end - at)));
+      if (at == nullptr) break;
+      if (may_be_decided(code_, static_cast<std::size_t>(at - begin)))
+        matches.push_back(static_cast<std::size_t>(at - begin));
+    }
+    for (const std::size_t match : matches) look_at(match, result);
+    refuse_entered_windows(result.sites);
+  }
+
+  void search_memory_maps(SearchResult& result) const {
+    static constexpr std::uint8_t kPattern[] = {0xb8, 9, 0, 0, 0, 0x0f, 0x05};
+    auto at = code_.begin();
+    while ((at = std::search(at, code_.end(), std::begin(kPattern), std::end(kPattern))) != code_.end()) {
+      const auto offset = static_cast<std::size_t>(at - code_.begin());
+      ++at;
+      const auto range = function_around(address_ + offset);
+      if (range && instruction_over(*range, offset) == offset) result.memory_maps.push_back(offset_ + offset);
+    }
+  }
+
+ private:
+  bool decode(std::size_t offset, Decoded& decoded) const {
+    return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code_.data() + offset, code_.size() - offset,
+                                               &decoded.instruction, decoded.operands));
+  }
+  // The known function that an address lies in; of several the one that begins last.
+  std::optional<Function> function_around(std::uint64_t address) const {
+    auto it = std::upper_bound(functions_.begin(), functions_.end(), address,
+                               [](std::uint64_t a, const Function& f) { return a < f.begin; });
+    // Few functions overlap: aliases, and parts of assembly with labels of their own.
+    for (int i = 0; i < 16 && it != functions_.begin(); ++i) {
+      --it;
+      if (address < it->end) return *it;
+    }
+    return std::nullopt;
+  }
+
+  // Where decoding can begin when no function is known: behind the last one, or at the section's start.
+  std::uint64_t gap_begin(std::uint64_t address) const {
+    std::uint64_t begin = address_;
+    for (const Function& section : sections_) {
+      if (section.begin <= address && address < section.end) begin = std::max(begin, section.begin);
+    }
+    const auto it = std::upper_bound(functions_.begin(), functions_.end(), address,
+                                     [](std::uint64_t a, const Function& f) { return a < f.begin; });
+    for (auto f = it; f != functions_.begin() && it - f < 16;) {
+      --f;
+      if (f->end <= address) begin = std::max(begin, f->end);
+    }
+    return begin;
+  }
+
+  // Whether decoding from `from.begin` comes to an instruction whose bytes include those at `offset`; where it begins.
+  std::optional<std::size_t> instruction_over(const Function& from, std::size_t offset) const {
+    survey(from);
+    const auto it = std::upper_bound(starts_.begin(), starts_.end(), offset);
+    if (it == starts_.begin() || offset >= surveyed_to_) return std::nullopt;
+    return *(it - 1);
+  }
+
+  void look_at(std::size_t match, SearchResult& result) {
+    const std::uint64_t address = address_ + match;
+    const auto function = function_around(address);
+    // Of a gap no more than what leads to the match is looked at.
+    const auto start = instruction_over(function ? *function : Function{gap_begin(address), address + 16}, match);
+    Decoded decoded;
+    if (!start) {  // the function has bytes that are no instruction: it may be anything
+      if (decode(match, decoded) && decided(decoded).kind != DecidedInstruction::kNone && function) {
+        result.doubts.push_back({address, offset_ + match, decided(decoded).kind});
+      }
+      return;
+    }
+    if (!decode(*start, decoded)) return;
+    const protocol::PatchedInstruction instruction = decided(decoded);
+    if (instruction.kind == DecidedInstruction::kNone) return;
+    if (!function) {
+      result.doubts.push_back({address_ + *start, offset_ + *start, instruction.kind});
+      return;
+    }
+    Site site;
+    site.address = address_ + *start;
+    site.offset = offset_ + *start;
+    site.instruction = instruction;
+    site.length = instruction.length;
+    find_room(*start, *function, site);
+    const unsigned size = std::max(site.length, site.jump_length);
+    site.bytes.assign(code_.begin() + static_cast<std::ptrdiff_t>(*start),
+                      code_.begin() + static_cast<std::ptrdiff_t>(*start + size));
+    if (!result.sites.empty() && result.sites.back().address == site.address) return;
+    result.sites.push_back(std::move(site));
+  }
+
+  // How many whole instructions a jump at `start` takes the place of, if they can be moved.
+  void find_room(std::size_t start, const Function& function, Site& site) const {
+    const std::size_t end = std::min<std::size_t>(code_.size(), function.end - address_);
+    std::size_t at = start + site.length;
+    std::vector<Site::Relative> relatives;
+    bool first = true;
+    while (at < start + kJumpSize) {
+      Decoded next;
+      if (at >= end || !decode(at, next) || at + next.instruction.length > end) return;
+      if (!can_move(next) || decided(next).kind != DecidedInstruction::kNone) return;
+      // A switch or an exception handler could lead to what follows, and no list of such places is complete. But an
+      // instruction that works on the result of the one before is no place to come to from elsewhere.
+      if (first && has_indirect_jumps(function) && !uses_result(next)) return;
+      first = false;
+      for (unsigned i = 0; i < next.instruction.operand_count_visible; ++i) {
+        const auto& operand = next.operands[i];
+        if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.base != ZYDIS_REGISTER_RIP) continue;
+        relatives.push_back({static_cast<unsigned>(at - start + next.instruction.raw.disp.offset),
+                             static_cast<unsigned>(at - start + next.instruction.length)});
+      }
+      at += next.instruction.length;
+    }
+    if (is_jumped_into(function, start, at)) return;
+    site.jump_length = static_cast<unsigned>(at - start);
+    site.relatives = std::move(relatives);
+  }
+
+  static bool can_move(const Decoded& next) {
+    const auto& instruction = next.instruction;
+    if (instruction.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE) return false;
+    switch (instruction.meta.category) {
+      case ZYDIS_CATEGORY_CALL:
+      case ZYDIS_CATEGORY_RET:
+      case ZYDIS_CATEGORY_COND_BR:
+      case ZYDIS_CATEGORY_UNCOND_BR:
+      case ZYDIS_CATEGORY_SYSCALL:
+      case ZYDIS_CATEGORY_SYSRET:
+      case ZYDIS_CATEGORY_INTERRUPT:
+        return false;
+      default:
+        break;
+    }
+    for (unsigned i = 0; i < instruction.operand_count; ++i) {
+      const auto& operand = next.operands[i];
+      if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.mem.base == ZYDIS_REGISTER_EIP) return false;
+    }
+    return true;
+  }
+
+  static bool uses_result(const Decoded& next) {
+    for (unsigned i = 0; i < next.instruction.operand_count; ++i) {
+      const auto& operand = next.operands[i];
+      if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER || (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) == 0)
+        continue;
+      const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand.reg.value);
+      if (whole == ZYDIS_REGISTER_RAX || whole == ZYDIS_REGISTER_RBX || whole == ZYDIS_REGISTER_RCX ||
+          whole == ZYDIS_REGISTER_RDX) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool has_indirect_jumps(const Function& function) const {
+    survey(function);
+    return surveyed_indirect_;
+  }
+
+  // Whether a direct branch of the function leads between `start` and `end`, both excluded.
+  bool is_jumped_into(const Function& function, std::size_t start, std::size_t end) const {
+    survey(function);
+    return !surveyed_whole_ || std::any_of(targets_.begin(), targets_.end(), [&](std::uint64_t target) {
+      return target > address_ + start && target < address_ + end;
+    });
+  }
+
+  // Where the instructions of one function begin, and what it jumps to; the last one looked at is remembered.
+  void survey(const Function& function) const {
+    if (surveyed_.begin == function.begin && surveyed_.end == function.end) return;
+    surveyed_ = function;
+    surveyed_indirect_ = false;
+    starts_.clear();
+    targets_.clear();
+    const std::size_t end = std::min<std::size_t>(code_.size(), function.end - address_);
+    std::size_t at = std::max(function.begin, address_) - address_;
+    ZydisDecodedInstruction instruction;
+    ZydisDecoderContext context;
+    while (at < end && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder(), &context, code_.data() + at,
+                                                                  code_.size() - at, &instruction))) {
+      starts_.push_back(at);
+      at += instruction.length;
+      const bool jumps = instruction.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
+      if (!jumps && instruction.meta.category != ZYDIS_CATEGORY_COND_BR &&
+          instruction.meta.category != ZYDIS_CATEGORY_CALL) {
+        continue;
+      }
+      ZydisDecodedOperand to;
+      if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder(), &context, &instruction, &to, 1))) continue;
+      if (to.type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+        targets_.push_back(address_ + at + to.imm.value.u);
+      } else if (jumps && !(to.type == ZYDIS_OPERAND_TYPE_MEMORY && to.mem.base == ZYDIS_REGISTER_RIP)) {
+        surveyed_indirect_ = true;  // a jump through a slot of the program's own (PLT) leads elsewhere
+      }
+    }
+    surveyed_to_ = at;
+    surveyed_whole_ = at >= end;
+  }
+
+  // Other functions may jump here as well: parts of a function that the compiler put elsewhere (.cold), assembly. Any
+  // bytes that would be such a jump count as one.
+  void refuse_entered_windows(std::vector<Site>& sites) const {
+    std::vector<Site*> windows;
+    for (Site& site : sites) {
+      if (site.jump_length != 0 && site.address >= address_ && site.address - address_ < code_.size())
+        windows.push_back(&site);
+    }
+    if (windows.empty()) return;
+    const auto refuse = [&](std::uint64_t target) {
+      auto it = std::upper_bound(windows.begin(), windows.end(), target,
+                                 [](std::uint64_t t, const Site* site) { return t < site->address; });
+      if (it == windows.begin()) return;
+      Site& site = **--it;
+      if (target <= site.address || target >= site.address + site.jump_length) return;
+      site.jump_length = 0;
+      site.relatives.clear();
+      site.bytes.resize(site.length);
+    };
+    const auto relative = [&](std::size_t at) {
+      std::int32_t distance;
+      std::memcpy(&distance, code_.data() + at, sizeof distance);
+      refuse(address_ + at + 4 + static_cast<std::uint64_t>(std::int64_t{distance}));
+    };
+    const std::uint8_t* const code = code_.data();
+    const auto each = [&](std::uint8_t byte, auto&& visit) {
+      const std::uint8_t* const end = code + code_.size();
+      for (const std::uint8_t* at = code; at + 6 <= end; ++at) {
+        at = static_cast<const std::uint8_t*>(std::memchr(at, byte, static_cast<std::size_t>(end - at)));
+        if (at == nullptr || at + 6 > end) return;
+        visit(static_cast<std::size_t>(at - code));
+      }
+    };
+    each(0xe9, [&](std::size_t at) { relative(at + 1); });
+    each(0x0f, [&](std::size_t at) {
+      if ((code[at + 1] & 0xf0) == 0x80) relative(at + 2);
+    });
+    // Short jumps reach 128 bytes. Those of the function itself are known, and its bytes are not guessed at.
+    for (Site* const site : std::vector<Site*>(windows)) {
+      const std::size_t middle = site->address - address_;
+      const auto function = function_around(site->address);
+      const std::size_t from = middle > 160 ? middle - 160 : 0;
+      for (std::size_t at = from; at + 2 <= code_.size() && at < middle + 160; ++at) {
+        const std::uint64_t address = address_ + at;
+        if (function && address >= function->begin && address < function->end) continue;
+        if ((code[at] & 0xf0) != 0x70 && code[at] != 0xeb && (code[at] & 0xfc) != 0xe0) continue;
+        refuse(address + 2 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(code[at + 1])}));
+      }
+    }
+  }
+
+  std::span<const std::uint8_t> code_;
+  std::uint64_t address_;
+  std::uint64_t offset_;  // in the file
+  std::span<const Function> functions_;
+  std::span<const Function> sections_;
+  mutable Function surveyed_{};
+  mutable bool surveyed_indirect_ = false;
+  mutable bool surveyed_whole_ = false;
+  mutable std::size_t surveyed_to_ = 0;
+  mutable std::vector<std::size_t> starts_;
+  mutable std::vector<std::uint64_t> targets_;
+};
+
+}  // namespace
+
+SearchResult search_image(const ElfImage& image, std::span<const std::byte> file, bool wants_memory_maps) {
+  SearchResult result;
+  for (const ExecutablePart& part : image.executable()) {
+    const std::span code(reinterpret_cast<const std::uint8_t*>(file.data()) + part.offset, part.size);
+    Part searched(code, part.address, part.offset, image.functions(), image.code_sections());
+    searched.search(result);
+    if (wants_memory_maps) searched.search_memory_maps(result);
+  }
+  return result;
+}
+
+SearchResult search_memory(std::uint64_t address, std::span<const std::byte> bytes) {
+  SearchResult result;
+  const Function whole{address, address + bytes.size()};
+  Part({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, address, 0, {&whole, 1},
+       {&whole, 1})
+      .search(result);
+  return result;
+}
+
+std::string name_of(DecidedInstruction kind) {
+  switch (kind) {
+    case DecidedInstruction::kNone:
+      break;
+    case DecidedInstruction::kRdtsc:
+      return "rdtsc";
+    case DecidedInstruction::kRdtscp:
+      return "rdtscp";
+    case DecidedInstruction::kRdpru:
+      return "rdpru";
+    case DecidedInstruction::kRdrand:
+      return "rdrand";
+    case DecidedInstruction::kRdseed:
+      return "rdseed";
+    case DecidedInstruction::kRdpid:
+      return "rdpid";
+    case DecidedInstruction::kLsl:
+      return "lsl";
+    case DecidedInstruction::kCpuid:
+      return "cpuid";
+    case DecidedInstruction::kXgetbv:
+      return "xgetbv";
+  }
+  return "?";
+}
+
+}  // namespace verbatim::code

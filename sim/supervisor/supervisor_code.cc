@@ -1,0 +1,68 @@
+// New code in a process's memory, and what is said of instructions that could not be replaced.
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include "sim/supervisor/supervisor_impl.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+bool is_counter(protocol::DecidedInstruction kind) {
+  using protocol::DecidedInstruction;
+  return kind == DecidedInstruction::kRdtsc || kind == DecidedInstruction::kRdtscp;
+}
+
+}  // namespace
+
+void Supervisor::Impl::search_code(Thread& thread) {
+  Process& process = thread.process();
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  const auto address = static_cast<std::uint64_t>(slot.arguments[0]);
+  const auto length = static_cast<std::uint64_t>(slot.arguments[1]);
+  const auto fd = static_cast<int>(slot.arguments[2]);
+  const auto offset = static_cast<std::uint64_t>(slot.arguments[3]);
+  const auto protection = slot.arguments[4];
+  slot.result = 0;
+  slot.action = protocol::Action::kReturn;
+  constexpr std::uint64_t kMost = 1ull << 32, kPage = 4096;
+  if (address % kPage != 0 || length == 0 || length > kMost || address + length < address) return;
+  code::CodePatches& patches = *process.patches();
+  const code::FileCode* file =
+      fd < 0 ? nullptr : code_files_.of(fmt::format("/proc/{}/fd/{}", process.native_pid(), fd));
+  if (file != nullptr) {
+    patches.patch_file(process.memory(), *file, address, length, offset);
+  } else {
+    patches.patch_memory(process.memory(), address, length);
+  }
+  if ((protection & PROT_WRITE) != 0) {
+    // What is written there later runs without having been looked at.
+    if (options_.machine.timestamp_counter_trap) {
+      process.region().header().traps_timestamp_counter = 1;
+    } else {
+      warn(process,
+           "has memory that is writable and executable: what it writes there is not searched for instructions that "
+           "read the machine's clock, and this machine cannot trap them",
+           true);
+    }
+  }
+  tell_unpatched(process);
+}
+
+void Supervisor::Impl::tell_unpatched(Process& process) {
+  for (const code::Unpatched& left : process.patches()->take_unpatched()) {
+    // A second net catches these and no others.
+    if (is_counter(left.kind) && options_.machine.timestamp_counter_trap) {
+      process.region().header().traps_timestamp_counter = 1;
+      continue;
+    }
+    const std::string what = left.kind == protocol::DecidedInstruction::kNone
+                                 ? "code that cannot be written, in which instructions stay that the machine decides"
+                                 : fmt::format("what may be {} and could not be told from data",
+                                               code::name_of(left.kind));
+    warn(process, fmt::format("{} at {:#x} has {}; its result would be this machine's", left.object, left.offset, what),
+         true);
+  }
+}
+
+}  // namespace verbatim::supervisor

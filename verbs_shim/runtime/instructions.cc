@@ -1,0 +1,249 @@
+// Answers instructions that were replaced in the program's memory because the machine would decide their result. A stub
+// calls verbatim_patched_entry() on the patch area's stack, with the program's registers to be kept; what cannot be
+// answered there without giving the token back, and what had no room for a jump, arrives as a trap.
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#include "verbs_shim/protocol/patches.h"
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+using protocol::DecidedInstruction;
+using protocol::PatchedInstruction;
+
+// General registers in encoding order, and the flags, as verbatim_patched_entry() pushes them.
+struct Registers {
+  std::uint64_t gpr[16];  // that of rsp is not the program's
+  std::uint64_t flags;
+};
+enum : unsigned { kRax, kRcx, kRdx, kRbx };
+
+constexpr std::uint64_t kCarry = 1, kZero = 1 << 6;
+constexpr std::uint64_t kArithmeticFlags = 0x8d5;  // OF, SF, ZF, AF, PF, CF
+
+// Virtual time as a counter of the frequency that the virtual /proc/cpuinfo states.
+std::uint64_t counter_at(std::int64_t now_ps) {
+  const auto hz = region_header().timestamp_counter_hz;
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(now_ps) * hz / 1'000'000'000'000ull);
+}
+
+// A stream of its own for each process and each program in it.
+std::uint64_t random_number() {
+  protocol::RegionHeader& header = region_header();
+  std::uint64_t z = header.random_seed + ++header.random_draws * 0x9e37'79b9'7f4a'7c15ull;
+  z = (z ^ (z >> 30)) * 0xbf58'476d'1ce4'e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d0'49bb'1331'11ebull;
+  return z ^ (z >> 31);
+}
+
+// A register of 32 bits is extended with zeros, one of 16 keeps the others.
+void set(Registers& registers, PatchedInstruction instruction, std::uint64_t value) {
+  std::uint64_t& to = registers.gpr[instruction.destination];
+  to = instruction.size == 8   ? value
+       : instruction.size == 4 ? static_cast<std::uint32_t>(value)
+                               : (to & ~0xffffull) | static_cast<std::uint16_t>(value);
+}
+
+void set_counter(Registers& registers, DecidedInstruction kind, std::uint64_t counter) {
+  registers.gpr[kRax] = static_cast<std::uint32_t>(counter);
+  registers.gpr[kRdx] = counter >> 32;
+  if (kind == DecidedInstruction::kRdtscp) registers.gpr[kRcx] = 0;  // processor 0 of node 0
+}
+
+void tell_processor(Registers& registers) {
+  const auto& data = *reinterpret_cast<const protocol::PatchData*>(protocol::kPatchDataAddress);
+  const auto leaf = static_cast<std::uint32_t>(registers.gpr[kRax]);
+  const auto subleaf = static_cast<std::uint32_t>(registers.gpr[kRcx]);
+  const protocol::CpuidEntry* entry = data.cpuid;
+  for (; (entry->flags & protocol::kLastCpuidEntry) == 0; ++entry) {
+    if (entry->leaf == leaf && ((entry->flags & protocol::kAnySubleaf) != 0 || entry->subleaf == subleaf)) break;
+  }
+  registers.gpr[kRax] = entry->eax;
+  registers.gpr[kRbx] = entry->ebx;
+  registers.gpr[kRcx] = entry->ecx;
+  registers.gpr[kRdx] = entry->edx;
+}
+
+// LSL of the segment whose limit is the processor's and node's number; of another one as the processor answers.
+void load_limit(Registers& registers, PatchedInstruction instruction) {
+  constexpr std::uint16_t kProcessorNode = 0x7b;
+  const auto selector = static_cast<std::uint16_t>(registers.gpr[instruction.source]);
+  std::uint64_t limit = 0;
+  bool valid = true;
+  if ((selector & ~3) != (kProcessorNode & ~3)) {
+    asm("lsl %2, %0" : "+r"(limit), "=@ccz"(valid) : "r"(static_cast<std::uint64_t>(selector)));
+  }
+  registers.flags = valid ? registers.flags | kZero : registers.flags & ~kZero;
+  if (valid) set(registers, instruction, limit);
+}
+
+// What takes no virtual time.
+void answer(Registers& registers, PatchedInstruction instruction) {
+  switch (instruction.kind) {
+    case DecidedInstruction::kRdrand:
+    case DecidedInstruction::kRdseed:
+      set(registers, instruction, random_number());
+      registers.flags = (registers.flags & ~kArithmeticFlags) | kCarry;
+      break;
+    case DecidedInstruction::kRdpid:
+      set(registers, instruction, 0);
+      break;
+    case DecidedInstruction::kLsl:
+      load_limit(registers, instruction);
+      break;
+    case DecidedInstruction::kCpuid:
+      tell_processor(registers);
+      break;
+    case DecidedInstruction::kXgetbv:
+      registers.gpr[kRax] = region_header().extended_control;
+      registers.gpr[kRdx] = 0;
+      break;
+    default:
+      break;
+  }
+}
+
+bool reads_counter(DecidedInstruction kind) {
+  return kind == DecidedInstruction::kRdtsc || kind == DecidedInstruction::kRdtscp ||
+         kind == DecidedInstruction::kRdpru;
+}
+
+// kNone: nothing was replaced there. The second net: instructions that were not found, trapped by PR_SET_TSC.
+PatchedInstruction instruction_at(std::uint64_t rip) {
+  const auto& data = *reinterpret_cast<const protocol::PatchData*>(protocol::kPatchDataAddress);
+  std::uint32_t slot = protocol::first_trap_slot(rip);
+  for (std::uint32_t i = 0; i < protocol::kTrapEntries && data.traps[slot].address != 0; ++i) {
+    if (data.traps[slot].address == rip) return PatchedInstruction::of(data.traps[slot].instruction);
+    slot = (slot + 1) % protocol::kTrapEntries;
+  }
+  const auto* code = reinterpret_cast<const unsigned char*>(rip);
+  if (code[0] == 0x0f && code[1] == 0x31) return {.kind = DecidedInstruction::kRdtsc, .length = 2};
+  if (code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9) return {.kind = DecidedInstruction::kRdtscp, .length = 3};
+  return {};
+}
+
+constexpr int kOrder[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                            REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+__thread bool traps_timestamp_counter = false;
+
+}  // namespace
+
+// 0: it has to trap. Runs on a stack of one page; the registers of vectors and of floating point are the program's.
+extern "C" __attribute__((used)) std::uint64_t verbatim_answer_patched(
+    Registers* registers, std::uint32_t word) {
+  const PatchedInstruction instruction = PatchedInstruction::of(word);
+  if (!reads_counter(instruction.kind)) {
+    answer(*registers, instruction);
+    return 1;
+  }
+  if (!reads_clock_locally(costs().timestamp_counter_ps)) return 0;
+  set_counter(*registers, instruction.kind, counter_at(my_slot->clock_ps));
+  return 1;
+}
+
+// On the stack: where to go on in the stub, and the instruction. Unanswered, the stub goes on 9 bytes further. The
+// second register pushed stands where rsp is in encoding order.
+asm(R"(
+  .text
+  .globl verbatim_patched_entry
+  .hidden verbatim_patched_entry
+  .type verbatim_patched_entry, @function
+verbatim_patched_entry:
+  pushfq
+  push %r15
+  push %r14
+  push %r13
+  push %r12
+  push %r11
+  push %r10
+  push %r9
+  push %r8
+  push %rdi
+  push %rsi
+  push %rbp
+  push %rsp
+  push %rbx
+  push %rdx
+  push %rcx
+  push %rax
+  cld
+  mov %rsp, %rdi
+  mov 144(%rsp), %esi
+  mov %rsp, %rbp
+  and $-16, %rsp
+  call verbatim_answer_patched
+  mov %rbp, %rsp
+  test %eax, %eax
+  jnz 1f
+  addq $9, 136(%rsp)
+1:
+  pop %rax
+  pop %rcx
+  pop %rdx
+  pop %rbx
+  lea 8(%rsp), %rsp
+  pop %rbp
+  pop %rsi
+  pop %rdi
+  pop %r8
+  pop %r9
+  pop %r10
+  pop %r11
+  pop %r12
+  pop %r13
+  pop %r14
+  pop %r15
+  popfq
+  ret
+  .size verbatim_patched_entry, . - verbatim_patched_entry
+)");
+
+bool answer_trapped_instruction(void* raw_context) {
+  auto& context = *static_cast<ucontext_t*>(raw_context);
+  greg_t* const saved = context.uc_mcontext.gregs;
+  const PatchedInstruction instruction = instruction_at(static_cast<std::uint64_t>(saved[REG_RIP]));
+  if (instruction.kind == DecidedInstruction::kNone) return false;
+  Registers registers;
+  for (int i = 0; i < 16; ++i) registers.gpr[i] = static_cast<std::uint64_t>(saved[kOrder[i]]);
+  registers.flags = static_cast<std::uint64_t>(saved[REG_EFL]);
+  if (reads_counter(instruction.kind)) {
+    set_counter(registers, instruction.kind, counter_at(read_clock(costs().timestamp_counter_ps)));
+  } else {
+    answer(registers, instruction);
+  }
+  for (int i = 0; i < 16; ++i) saved[kOrder[i]] = static_cast<greg_t>(registers.gpr[i]);
+  saved[REG_EFL] = static_cast<greg_t>(registers.flags);
+  saved[REG_RIP] += instruction.length;
+  return true;
+}
+
+// Nothing of it runs before this returns.
+long map_code(long number, const long (&a)[6]) {
+  const long result = native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  const bool maps = number == SYS_mmap;
+  constexpr long kHighestError = -4095;
+  if ((a[2] & PROT_EXEC) == 0 || (maps ? result < 0 && result >= kHighestError : result != 0)) return result;
+  const bool of_file = maps && (a[3] & MAP_ANONYMOUS) == 0;
+  constexpr long kPage = 4096;
+  exchange(protocol::Request::kCode, 0,
+           {maps ? result : a[0], (a[1] + kPage - 1) & -kPage, of_file ? a[4] : -1, of_file ? a[5] : 0, a[2], 0});
+  follow_timestamp_counter_trap();
+  return result;
+}
+
+void follow_timestamp_counter_trap() {
+  if (region_header().traps_timestamp_counter == 0 || traps_timestamp_counter) return;
+  traps_timestamp_counter = true;
+  native(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+}
+
+}  // namespace verbatim::shim
