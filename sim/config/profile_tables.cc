@@ -471,6 +471,11 @@ const Object& cpu_profile_table() {
          bind<&P::name>({.key = "name", .kind = Kind::kText, .required = true, .doc = "name of the model"}),
          description_row(), source_row(),
          clock<&P::timestamp_counter_hz>("timestamp_counter_clock", "rate of rdtsc"),
+         bind<&P::instruction_set>({.key = "instruction_set",
+                                    .kind = Kind::kText,
+                                    .doc = "level of the x86-64 psABI that CPUID shows to programs, whatever machine "
+                                           "they run on",
+                                    .choices = {"x86-64-v2", "x86-64-v3"}}),
          bind_object<&P::costs>(
              {.key = "call_costs", .kind = Kind::kObject, .required = true, .doc = "processor time of calls"},
              call_costs_table())});

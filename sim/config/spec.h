@@ -20,6 +20,7 @@ namespace verbatim::config {
 struct CpuProfile {
   std::string name;
   std::uint64_t timestamp_counter_hz = 2'000'000'000;
+  std::string instruction_set = "x86-64-v2";
   protocol::CallCosts costs{};
 };
 

@@ -1,23 +1,12 @@
-// What a run needs of the machine or container, tried out one by one.
-#include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/personality.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
+// The table of `verbatim check --host`: what a run needs of the machine or container, whether it is there, and what
+// follows where it is not.
+#include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
-#include <string>
-#include <vector>
 
+#include "sim/supervisor/code/processor.h"
+#include "sim/supervisor/host_probes.h"
 #include "sim/supervisor/supervisor.h"
 #include "verbs_shim/protocol/layout.h"
 
@@ -25,86 +14,120 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// Runs `attempt` in a child; its return value (0 or an errno) becomes ours. 255 marks a death.
-template <class Attempt>
-int in_child(Attempt attempt) {
-  const pid_t pid = fork();
-  if (pid == 0) _exit(attempt());
-  int status = 0;
-  if (pid < 0 || waitpid(pid, &status, 0) != pid) return errno;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+using State = Facility::State;
+
+std::string why(int result) {
+  if (result == kKilled) return "the attempt was killed";
+  if (result == kNoEffect) return "it is accepted and has no effect";
+  return std::strerror(result);
 }
 
-int try_trace() {
-  const pid_t pid = fork();
-  if (pid == 0) {
-    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(errno);
-    raise(SIGSTOP);
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  const int result = WIFSTOPPED(status) ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
-  kill(pid, SIGKILL);
-  waitpid(pid, &status, 0);
-  return result;
-}
+// A facility that there is a second way for. `member`: what tells the supervisor to go it.
+struct Replaceable {
+  const char* name;
+  const char* what;
+  bool MachineFacilities::*member;
+  int (*probe)();
+  const char* second_way;
+};
 
-int try_reach_memory() {
-  static volatile int word = 42;
-  const pid_t pid = fork();
-  if (pid == 0) {
-    pause();
-    _exit(0);
-  }
-  int copy = 0;
-  const iovec local{&copy, sizeof copy};
-  const iovec remote{const_cast<int*>(&word), sizeof copy};
-  const bool ok = process_vm_readv(pid, &local, 1, &remote, 1, 0) == sizeof copy && copy == 42;
-  const int error = errno;
-  kill(pid, SIGKILL);
-  waitpid(pid, nullptr, 0);
-  return ok ? 0 : error;
-}
+constexpr Replaceable kReplaceable[] = {
+    {"tsc-trap", "the time stamp counter stops a program (PR_SET_TSC)", &MachineFacilities::timestamp_counter_trap,
+     probe_timestamp_counter_trap,
+     "its instructions are replaced in memory all the same; runs whose code cannot be searched are marked weak"},
+    {"jumps", "memory near code is free for the answers of replaced instructions", &MachineFacilities::jumps,
+     [] { return probe_addresses(true); }, "replaced instructions trap; each costs a signal"},
+    {"loader-stop", "the loader's call that maps memory is known", &MachineFacilities::loader_breakpoints, probe_loader,
+     "every system call of the loader is looked at; programs start more slowly"},
+    {"overcommit", "64 GiB can be reserved and not used", &MachineFacilities::overcommit, probe_reservation,
+     "the shim's heap holds 256 MiB"},
+    {"vdso", "the vDSO can be taken out of a program", &MachineFacilities::removable_vdso, probe_vdso,
+     "programs are not told of it; libraries lie where this kernel's vDSO leaves them room"},
+};
 
-int try_filter() {
-  sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-  const sock_fprog program{1, allow};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
-  return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : errno;
+struct Required {
+  const char* name;
+  const char* what;
+  int (*probe)();
+  const char* advice;
+};
+
+constexpr Required kRequired[] = {
+    {"layout", "address-space randomisation can be switched off (personality)", probe_layout,
+     "in a container allow it with a seccomp profile that permits personality, or --privileged"},
+    {"addresses", "the fixed addresses of the shim are free", [] { return probe_addresses(false); },
+     "run on x86-64 Linux with 47 bits of address space, not under emulation; raise the limit on address space "
+     "(ulimit -v)"},
+    {"ptrace", "a child stops at exec, and makes calls for us (ptrace)", probe_tracing,
+     "in a container add the capability SYS_PTRACE or a seccomp profile that permits ptrace"},
+    {"process-vm", "a child's memory can be read and written (process_vm_readv)", probe_memory_access,
+     "set kernel.yama.ptrace_scope to 0 or 1, and permit process_vm_readv in the container's seccomp profile"},
+    {"code-patches", "a child's code can be replaced (/proc/PID/mem)", probe_code_patches,
+     "the kernel must not restrict writes through /proc/PID/mem (proc_mem.force_override=always)"},
+    {"sigsys", "system calls arrive as signals with their registers (seccomp)", probe_system_call_traps,
+     "the kernel needs CONFIG_SECCOMP_FILTER, and the container must permit the seccomp call"},
+    {"faults", "privileged instructions arrive as signals with their registers", probe_instruction_faults,
+     "run on x86-64 Linux itself, not under emulation"},
+    {"futex", "a process wakes another (futex)", probe_futex, "run on Linux itself, not under emulation"},
+    {"memfd", "shared memory of 4 GiB can be made (memfd_create)", probe_shared_memory,
+     "raise the limit on file size (ulimit -f)"},
+    {"clock", "the machine's clock goes on", probe_clock, "the machine is stopped or its clock is"},
+    {"proc", "/proc tells of processes", probe_proc, "mount /proc, without hidepid"},
+};
+
+int descriptors_missing() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_max < protocol::kFdLimit ? EMFILE : 0;
 }
 
 }  // namespace
 
-std::vector<std::string> Supervisor::check_host() {
-  std::vector<std::string> missing;
-  const auto require = [&](int error, const std::string& what, const std::string& advice) {
-    if (error == 0) return;
-    const std::string why = error == 255 ? "the attempt was killed" : std::strerror(error);
-    missing.push_back(what + " is refused (" + why + "); " + advice);
-  };
-  require(in_child([] { return personality(ADDR_NO_RANDOMIZE) == -1 ? errno : 0; }),
-          "switching address-space randomisation off (personality)",
-          "in a container allow it with a seccomp profile that permits personality, or --privileged");
-  require(try_trace(), "tracing an own child (ptrace)",
-          "in a container add the capability SYS_PTRACE or a seccomp profile that permits ptrace");
-  require(try_reach_memory(), "reading a child's memory (process_vm_readv)",
-          "set kernel.yama.ptrace_scope to 0 or 1, and permit process_vm_readv in the container's seccomp profile");
-  require(in_child(try_filter), "filtering system calls (seccomp)",
-          "the kernel needs CONFIG_SECCOMP_FILTER, and the container must permit the seccomp call");
-  require(in_child([] { return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) == 0 ? 0 : errno; }),
-          "trapping the time stamp counter (PR_SET_TSC)", "run on x86-64 Linux itself, not under emulation");
-  const int memory = memfd_create("verbatim-check", MFD_CLOEXEC);
-  require(memory >= 0 && ftruncate(memory, static_cast<off_t>(protocol::kRegionSize)) == 0 ? 0 : errno,
-          "making shared memory (memfd_create)", "raise the limit on file size (ulimit -f)");
-  if (memory >= 0) close(memory);
-  rlimit descriptors{};
-  getrlimit(RLIMIT_NOFILE, &descriptors);
-  if (descriptors.rlim_max < protocol::kFdLimit) {
-    missing.push_back("the hard limit on open files is " + std::to_string(descriptors.rlim_max) +
-                      "; programs need " + std::to_string(protocol::kFdLimit) + " (ulimit -Hn)");
+std::vector<std::string> MachineFacilities::replaceable() {
+  std::vector<std::string> names;
+  for (const Replaceable& one : kReplaceable) names.push_back(one.name);
+  return names;
+}
+
+bool MachineFacilities::assume_missing(std::string_view name) {
+  for (const Replaceable& one : kReplaceable) {
+    if (name != one.name) continue;
+    this->*one.member = false;
+    return true;
   }
-  return missing;
+  return false;
+}
+
+std::vector<Facility> Supervisor::check_host(const MachineFacilities& assumed) {
+  std::vector<Facility> table;
+  for (const Required& one : kRequired) {
+    const int result = one.probe();
+    table.push_back({one.name, one.what, result == 0 ? State::kWorks : State::kMissing,
+                     result == 0 ? "" : why(result) + "; " + one.advice});
+  }
+  const int descriptors = descriptors_missing();
+  table.push_back({"descriptors", fmt::format("{} open files", protocol::kFdLimit),
+                   descriptors == 0 ? State::kWorks : State::kMissing,
+                   descriptors == 0 ? "" : "the hard limit on open files is lower (ulimit -Hn); raise it"});
+  for (const code::InstructionSet set : {code::InstructionSet::kX86_64V2, code::InstructionSet::kX86_64V3}) {
+    std::string lacking;
+    for (const std::string& name : code::lacking_here(set)) lacking += " " + name;
+    const bool is_default = set == code::InstructionSet::kX86_64V2;
+    table.push_back({code::name_of(set),
+                     is_default ? "the processor has what programs are shown by default"
+                                : "and what \"instruction_set\" in a processor profile can ask for",
+                     lacking.empty() ? State::kWorks : is_default ? State::kMissing : State::kOtherMeans,
+                     lacking.empty() ? "" : "it lacks" + lacking + (is_default ? "" : "; leave it at x86-64-v2")});
+  }
+  for (const Replaceable& one : kReplaceable) {
+    const bool is_assumed = !(assumed.*one.member);
+    const int result = is_assumed ? 0 : one.probe();
+    table.push_back({one.name, one.what, !is_assumed && result == 0 ? State::kWorks : State::kOtherMeans,
+                     !is_assumed && result == 0 ? ""
+                                                : (is_assumed ? "assumed to be missing" : why(result)) + "; " +
+                                                      one.second_way});
+  }
+  return table;
 }
 
 }  // namespace verbatim::supervisor

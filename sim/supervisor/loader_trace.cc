@@ -24,7 +24,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kMapPage = 4096;
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
 // What the kernel needs for a signal's frame differs with the registers that a machine has; this is enough for all, and
@@ -152,7 +152,7 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
 
   constexpr std::uint64_t kStringBytes = 32;  // AT_PLATFORM's and AT_RANDOM's
   const std::uint64_t own[][2] = {{AT_HWCAP, code::hardware_capabilities()},
-                                  {AT_PAGESZ, kPage},
+                                  {AT_PAGESZ, kMapPage},
                                   {AT_CLKTCK, kTicksPerSecond},
                                   {AT_PHDR, given[AT_PHDR]},
                                   {AT_PHENT, given[AT_PHENT]},
@@ -174,7 +174,7 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
   const std::size_t vector_at = block.size();
   for (const auto& [type, value] : own) block.insert(block.end(), {type, value});
   // The strings are the same everywhere; what the kernel has put below them is not.
-  const std::uint64_t end = (first_string & ~(kPage - 1)) - kPage;
+  const std::uint64_t end = (first_string & ~(kMapPage - 1)) - kMapPage;
   const std::uint64_t begin = (end - kStringBytes - block.size() * 8) & ~15ull;
   const std::uint64_t platform = end - kStringBytes, random = platform + 16;
   for (std::size_t i = vector_at; i < block.size(); i += 2) {
@@ -195,6 +195,7 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
 // taken away (a kernel that seals it) nobody is told of it.
 bool LoaderTrace::make_room(RemoteCalls& calls, const std::vector<Mapping>& all) {
   for (const Mapping& mapping : all) {
+    if (!params_.removes_vdso) break;
     if (mapping.name == "[vdso]" || mapping.name.starts_with("[vvar"))
       calls.call(SYS_munmap, mapping.begin, mapping.end - mapping.begin);
   }
@@ -203,7 +204,7 @@ bool LoaderTrace::make_room(RemoteCalls& calls, const std::vector<Mapping>& all)
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, ~0ull,
                       0) == static_cast<long>(address);
   };
-  constexpr std::uint64_t kDataSize = (sizeof(protocol::PatchData) + kPage - 1) & ~(kPage - 1);
+  constexpr std::uint64_t kDataSize = (sizeof(protocol::PatchData) + kMapPage - 1) & ~(kMapPage - 1);
   if (!map(protocol::kPatchDataAddress, kDataSize, PROT_READ | PROT_WRITE) ||
       !memory_.write(protocol::kPatchDataAddress, std::as_bytes(params_.cpuid))) {
     return fail("the addresses of the simulator's own memory are taken in it");
@@ -213,8 +214,8 @@ bool LoaderTrace::make_room(RemoteCalls& calls, const std::vector<Mapping>& all)
     const bool wanted = std::any_of(all.begin(), all.end(), [&](const Mapping& mapping) {
       return mapping.executable && mapping.name.starts_with('/') && in_reach(area, mapping.begin, mapping.end);
     });
-    if (!wanted || !map(area, kPage, PROT_READ | PROT_WRITE) ||
-        !map(area + kPage, protocol::kPatchAreaSize - kPage, PROT_READ | PROT_EXEC)) {
+    if (!wanted || !map(area, kMapPage, PROT_READ | PROT_WRITE) ||
+        !map(area + kMapPage, protocol::kPatchAreaSize - kMapPage, PROT_READ | PROT_EXEC)) {
       continue;
     }
     if (!patches_.open_area(memory_, area))

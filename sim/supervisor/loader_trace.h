@@ -27,6 +27,7 @@ struct LoaderTraceParams {
   std::span<const protocol::CpuidEntry> cpuid;      // the processor that the program sees
   std::uint32_t extended_control = 0;
   bool stops_at_memory_maps = true;  // false: look at every system call
+  bool removes_vdso = true;
 };
 
 class LoaderTrace {

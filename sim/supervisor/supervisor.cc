@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -28,6 +29,15 @@ constexpr std::uint32_t kFirstPid = 1000, kPidRange = 30'000, kPidStep = 61;
 
 std::uint32_t first_pid(std::uint64_t seed) {
   return kFirstPid + static_cast<std::uint32_t>((seed - 1) % kPidRange) * kPidStep % kPidRange;
+}
+
+std::uint64_t chosen_heap_size(bool may_be_large) {
+  void* const reserved = may_be_large ? mmap(nullptr, protocol::kShimHeapSize, PROT_READ | PROT_WRITE,
+                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                                      : MAP_FAILED;
+  if (reserved == MAP_FAILED) return protocol::kSmallShimHeapSize;
+  munmap(reserved, protocol::kShimHeapSize);
+  return protocol::kShimHeapSize;
 }
 
 int chosen_core(int wanted) {
@@ -76,6 +86,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
     descriptors.rlim_cur = descriptors.rlim_max;
     setrlimit(RLIMIT_NOFILE, &descriptors);
   }
+  heap_size_ = chosen_heap_size(options_.machine.overcommit);
   core_ = chosen_core(options_.core);
   cpu_set_t before, one;
   sched_getaffinity(0, sizeof before, &before);

@@ -112,6 +112,21 @@ struct MachineFacilities {
   bool timestamp_counter_trap = true;  // PR_SET_TSC stops the instructions that nothing was put in the place of
   bool jumps = true;                   // replaced instructions are jumps where one fits; otherwise all trap
   bool loader_breakpoints = true;      // otherwise every system call of the loader is looked at
+  bool overcommit = true;              // the shim's heap is reserved in full size
+  bool removable_vdso = true;          // otherwise it stays where it is, and nobody is told
+
+  // Names for --assume-missing.
+  static std::vector<std::string> replaceable();
+  // False: there is no such facility.
+  bool assume_missing(std::string_view name);
+};
+
+// One line of `verbatim check --host`.
+struct Facility {
+  enum class State { kWorks, kOtherMeans, kMissing };
+  std::string name, what;
+  State state = State::kWorks;
+  std::string consequence;  // why it does not work, and what follows or what to do
 };
 
 struct SupervisorOptions {
@@ -172,8 +187,8 @@ class Supervisor {
   // setuid, foreign architecture. Empty when it can. Nothing is started.
   static std::string reject_reason(const ProgramSpec& program, std::string* resolved_path);
 
-  // Names each facility of this machine or container that a run needs and does not get. Empty: it can run.
-  static std::vector<std::string> check_host();
+  // Everything that a run needs of this machine or container, tried out. It can run when nothing is missing.
+  static std::vector<Facility> check_host(const MachineFacilities& assumed);
 
   // Runs the programs until all have ended, nothing can happen any more, or a limit is reached; no process is
   // left behind. Called once.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include "sim/supervisor/host_probes.h"
 #include "sim/supervisor/supervisor_impl.h"
 
 namespace verbatim::supervisor {
@@ -14,6 +15,12 @@ bool is_counter(protocol::DecidedInstruction kind) {
 }
 
 }  // namespace
+
+bool Supervisor::Impl::timestamp_counter_traps() {
+  if (!timestamp_counter_traps_)
+    timestamp_counter_traps_ = options_.machine.timestamp_counter_trap && probe_timestamp_counter_trap() == 0;
+  return *timestamp_counter_traps_;
+}
 
 void Supervisor::Impl::search_code(Thread& thread) {
   Process& process = thread.process();
@@ -37,7 +44,7 @@ void Supervisor::Impl::search_code(Thread& thread) {
   }
   if ((protection & PROT_WRITE) != 0) {
     // What is written there later runs without having been looked at.
-    if (options_.machine.timestamp_counter_trap) {
+    if (timestamp_counter_traps()) {
       process.region().header().traps_timestamp_counter = 1;
     } else {
       warn(process,
@@ -52,7 +59,7 @@ void Supervisor::Impl::search_code(Thread& thread) {
 void Supervisor::Impl::tell_unpatched(Process& process) {
   for (const code::Unpatched& left : process.patches()->take_unpatched()) {
     // A second net catches these and no others.
-    if (is_counter(left.kind) && options_.machine.timestamp_counter_trap) {
+    if (is_counter(left.kind) && timestamp_counter_traps()) {
       process.region().header().traps_timestamp_counter = 1;
       continue;
     }

@@ -98,6 +98,7 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.random_seed = Rng(options_.seed, fmt::format("process/{}/instructions/{}", pid, header_number_++)).next();
   header.extended_control = code::extended_control(hosts_[host].instruction_set);
   header.traced_start = 1;
+  header.shim_heap_size = heap_size_;
 }
 
 void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std::string& random_stream,
@@ -112,6 +113,7 @@ void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std
   request.trace.cpuid = processor;
   request.trace.extended_control = code::extended_control(hosts_[host].instruction_set);
   request.trace.stops_at_memory_maps = options_.machine.loader_breakpoints;
+  request.trace.removes_vdso = options_.machine.removable_vdso;
   request.code_files = &code_files_;
   request.patches = &patches;
 }

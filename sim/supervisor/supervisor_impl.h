@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -163,6 +164,10 @@ class Supervisor::Impl final : public ProcessTable {
   std::size_t not_started_ = 0;
   std::uint32_t first_pid_ = 0, next_tid_ = 0;
   int core_ = 0;
+  std::uint64_t heap_size_ = protocol::kShimHeapSize;  // of every process's shim
+  // Tried out when it is first needed.
+  bool timestamp_counter_traps();
+  std::optional<bool> timestamp_counter_traps_;
   std::uint64_t header_number_ = 0;  // of the regions described so far
   Thread* running_ = nullptr;  // whoever got the token last
   Thread* died_ = nullptr;     // its process has ended while it held the token

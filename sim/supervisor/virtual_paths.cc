@@ -27,9 +27,10 @@ std::string processor(const HostSpec& host) {
       "model name\t: Verbatim virtual processor\nstepping\t: 0\ncpu MHz\t\t: {}.{:03}\ncache size\t: 32768 "
       "KB\n"
       "physical id\t: 0\nsiblings\t: 1\ncore id\t\t: 0\ncpu cores\t: 1\nfpu\t\t: yes\n"
-      "flags\t\t: fpu tsc msr cx8 sse sse2 constant_tsc nonstop_tsc\nbogomips\t: {}.00\n\n",
+      "flags\t\t: {}\nbogomips\t: {}.00\nclflush size\t: 64\ncache_alignment\t: 64\n"
+      "address sizes\t: 46 bits physical, 48 bits virtual\n\n",
       host.timestamp_counter_hz / 1'000'000, host.timestamp_counter_hz / 1'000 % 1'000,
-      host.timestamp_counter_hz / 500'000);
+      code::flags_line(host.instruction_set), host.timestamp_counter_hz / 500'000);
 }
 
 // A version 4 UUID of 128 bits.

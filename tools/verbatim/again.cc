@@ -26,6 +26,7 @@ std::vector<std::string> words_of(const RunOptions& options) {
   if (options.poke_period_us != 0) add("--poke-period", std::to_string(options.poke_period_us));
   if (options.call_by_call) words.push_back("--call-by-call");
   if (options.strict != RunOptions().strict) add("--strict", options.strict);
+  for (const std::string& name : options.assume_missing) add("--assume-missing", name);
   if (options.core >= 0) add("--core", std::to_string(options.core));
   const bool like_option = std::any_of(options.arguments.begin(), options.arguments.end(),
                                        [](const std::string& argument) { return argument.starts_with('-'); });

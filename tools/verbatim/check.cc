@@ -21,17 +21,33 @@ void print(const config::Diagnostics& diagnostics) {
 
 namespace {
 
-int check_this_machine() {
+int check_this_machine([[maybe_unused]] const CheckOptions& options) {
 #ifdef VERBATIM_CAN_RUN
-  std::vector<std::string> findings = supervisor::Supervisor::check_host();
-  if (shim_directory().empty()) {
-    findings.push_back(
-        "the libraries libverbatim_runtime.so, libibverbs.so.1 and librdmacm.so.1 are not where this "
-        "installation should have them; build or install all of it");
+  using supervisor::Facility;
+  using supervisor::MachineFacilities;
+  if (options.lists_facilities) {
+    for (const std::string& name : MachineFacilities::replaceable()) std::printf("%s\n", name.c_str());
+    return kAsExpected;
   }
-  for (const std::string& finding : findings) std::fprintf(stderr, "host: %s\n", finding.c_str());
-  if (!findings.empty()) {
-    complain("this machine or container cannot run simulations");
+  MachineFacilities assumed;
+  for (const std::string& name : options.assume_missing) assumed.assume_missing(name);
+  std::vector<Facility> table = supervisor::Supervisor::check_host(assumed);
+  const bool installed = !shim_directory().empty();
+  table.push_back({"libraries", "libverbatim_runtime.so, libibverbs.so.1 and librdmacm.so.1 are where they belong",
+                   installed ? Facility::State::kWorks : Facility::State::kMissing,
+                   installed ? "" : "build or install all of it"});
+  bool can_run = true;
+  for (const Facility& facility : table) {
+    const char* const state = facility.state == Facility::State::kWorks         ? "works"
+                              : facility.state == Facility::State::kOtherMeans ? "works by other means"
+                                                                               : "missing";
+    can_run &= facility.state != Facility::State::kMissing;
+    std::printf("host: %-13s %-20s %s%s%s\n", facility.name.c_str(), state, facility.what.c_str(),
+                facility.consequence.empty() ? "" : ": ", facility.consequence.c_str());
+  }
+  if (!can_run) {
+    std::fflush(stdout);
+    complain("this machine or container cannot run simulations: see what is missing above");
     return kUsage;
   }
   std::printf("host: can run simulations\n");
@@ -44,21 +60,21 @@ int check_this_machine() {
 
 }  // namespace
 
-int check(const std::vector<std::string>& files, bool host) {
-  if (files.empty() && !host) {
+int check(const CheckOptions& checked) {
+  if (checked.files.empty() && !checked.host) {
     complain("nothing to check; name files, or use --host");
     return kUsage;
   }
   config::Diagnostics diagnostics;
   const config::LoadOptions options{profile_folders()};
-  for (const std::string& file : files) {
+  for (const std::string& file : checked.files) {
     const std::size_t before = diagnostics.findings().size();
     const auto kind = config::check_file(file, options, diagnostics);
     if (kind && diagnostics.findings().size() == before) {
       std::printf("%s: a valid %s\n", file.c_str(), std::string(config::name_of(*kind)).c_str());
     }
   }
-  const int machine = host ? check_this_machine() : kAsExpected;
+  const int machine = checked.host ? check_this_machine(checked) : kAsExpected;
   if (diagnostics.empty()) return machine;
   for (const config::Finding& finding : diagnostics.findings()) {
     std::fprintf(stderr, "%s\n", config::to_string(finding).c_str());

@@ -39,6 +39,7 @@ struct RunOptions {
   int core = -1;
   bool call_by_call = false;
   std::string strict = "refuse";  // what is not simulated: "refuse", or "warn" and let it through
+  std::vector<std::string> assume_missing;  // facilities of the machine that are not to be used
   int poke_period_us = 0;  // of tests: wall time, without influence on results; 0: the supervisor's choice
   bool quiet = false;
   bool verify = false;
@@ -49,7 +50,13 @@ struct RunOptions {
 // main(), with every exit code it can have.
 int start(int argc, char** argv);
 
-int check(const std::vector<std::string>& files, bool host);
+struct CheckOptions {
+  std::vector<std::string> files;
+  bool host = false;
+  bool lists_facilities = false;  // names for --assume-missing, and nothing else
+  std::vector<std::string> assume_missing;
+};
+int check(const CheckOptions& options);
 int describe(const std::string& topology);
 int write_schemas(const std::string& folder);
 int run(const RunOptions& options);

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "tools/verbatim/cli.h"
+#ifdef VERBATIM_CAN_RUN
+#include "sim/supervisor/supervisor.h"
+#endif
 
 namespace verbatim::cli {
 namespace {
@@ -18,6 +21,19 @@ constexpr char kFooter[] =
     "nothing\n"
     "was started; 3 the programs are deadlocked in virtual time; 4 a limit was reached; 70 a bug of "
     "verbatim.";
+
+void add_assume_missing(CLI::App* verb, std::vector<std::string>& names) {
+#ifdef VERBATIM_CAN_RUN
+  verb->add_option("--assume-missing", names,
+                   "facilities of this machine that are not to be used, such as tsc-trap,jumps: everything goes the second "
+                   "way that `verbatim check --host` tells of; results are the same")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(supervisor::MachineFacilities::replaceable()));
+#else
+  (void)verb, (void)names;
+#endif
+}
 
 void add_run(CLI::App& app, RunOptions& options) {
   CLI::App* verb = app.add_subcommand("run",
@@ -74,6 +90,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_option("--core", options.core,
                    "processor that everything runs on (default: the first allowed one)")
       ->check(CLI::Range(0, 1 << 16));
+  add_assume_missing(verb, options.assume_missing);
   verb->add_option("--poke-period", options.poke_period_us)->check(CLI::Range(1, 1 << 30))->group("");
   verb->add_option("--record-fd", options.record_fd)->group("");
   verb->add_option("--pad", options.pad)->group("");
@@ -101,12 +118,14 @@ int dispatch(int argc, char** argv) {
   RunOptions run_options;
   add_run(app, run_options);
 
-  std::vector<std::string> files;
-  bool host = false;
+  CheckOptions check_options;
   CLI::App* check_verb =
       app.add_subcommand("check", "Check topologies, scenarios and profiles, or this machine");
-  check_verb->add_option("file", files, "files to check; what they are is seen from their content");
-  check_verb->add_flag("--host", host, "check whether this machine or container can run simulations");
+  check_verb->add_option("file", check_options.files, "files to check; what they are is seen from their content");
+  check_verb->add_flag("--host", check_options.host, "check whether this machine or container can run simulations");
+  check_verb->add_flag("--list-facilities", check_options.lists_facilities,
+                       "with --host: names of what has a second way, one a line");
+  add_assume_missing(check_verb, check_options.assume_missing);
 
   std::string topology;
   CLI::App* describe_verb = app.add_subcommand("describe", "Describe a topology: hosts, LIDs, links, routes");
@@ -138,7 +157,7 @@ int dispatch(int argc, char** argv) {
     complain(std::string(e.what()) + "; see `verbatim --help` or `verbatim VERB --help`");
     return kUsage;
   }
-  if (check_verb->parsed()) return check(files, host);
+  if (check_verb->parsed()) return check(check_options);
   if (describe_verb->parsed()) return describe(topology);
   if (schema_verb->parsed()) return write_schemas(schema_folder);
   // Warnings of a run are logged when they arise; --quiet leaves only errors unless a level was asked for.

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "sim/config/simulation.h"
@@ -37,6 +38,28 @@ supervisor::PortCounters counters_of(const observe::Counters::Component& counted
   return counters;
 }
 
+code::InstructionSet instruction_set_of(const config::CpuProfile& profile) {
+  return profile.instruction_set == code::name_of(code::InstructionSet::kX86_64V3) ? code::InstructionSet::kX86_64V3
+                                                                                   : code::InstructionSet::kX86_64V2;
+}
+
+// Programs are shown a processor that this machine has to have. Empty: it has.
+std::string lacking_processor(const config::TopologySpec& topology) {
+  std::set<code::InstructionSet> looked_at;
+  for (const config::HostSpec& host : topology.hosts) {
+    const code::InstructionSet set = instruction_set_of(host.cpu_profile);
+    if (!looked_at.insert(set).second) continue;
+    const std::vector<std::string> lacking = code::lacking_here(set);
+    if (lacking.empty()) continue;
+    std::string names;
+    for (const std::string& name : lacking) names += (names.empty() ? "" : ", ") + name;
+    return "programs of host " + host.name + " see a processor of " + host.cpu_profile.instruction_set +
+           ", and this machine's lacks " + names + "; give the processor profile " + config::in_quotes(host.cpu) +
+           " another \"instruction_set\"";
+  }
+  return "";
+}
+
 std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation,
                                              const observe::Counters& counted) {
   std::vector<supervisor::HostSpec> hosts;
@@ -49,6 +72,7 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation,
     host.devices = {&simulation.hca(i)};
     host.costs = spec.cpu_profile.costs;
     host.timestamp_counter_hz = spec.cpu_profile.timestamp_counter_hz;
+    host.instruction_set = instruction_set_of(spec.cpu_profile);
     host.port_counters = [&counted, port = simulation.host_port(i).id()](std::size_t) {
       return counters_of(counted.of(port));
     };
@@ -203,6 +227,10 @@ std::uint64_t peak_memory_kib() {
 int run_once(const RunPlan& plan, const RunOptions& options) {
   const std::vector<char> pad(options.pad);  // moves what is allocated after it; see verify.cc
   const config::TopologySpec& topology = plan.scenario.topology;
+  if (const std::string lacking = lacking_processor(topology); !lacking.empty()) {
+    complain(lacking + "; nothing was started");
+    return kUsage;
+  }
   std::vector<std::string> hosts;
   bool keep = false;
   for (const config::ProgramSpec& program : plan.scenario.programs) {
@@ -245,6 +273,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   supervisor_options.core = options.core;
   if (options.poke_period_us != 0) supervisor_options.poke_period_us = options.poke_period_us;
   supervisor_options.lets_unknown_calls_through = options.strict == "warn";
+  for (const std::string& name : options.assume_missing) supervisor_options.machine.assume_missing(name);
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(

@@ -18,6 +18,7 @@ inline constexpr std::uint64_t kPatchDataAddress = 0x2004'0000'0000;  // see pat
 inline constexpr std::uint64_t kRegionAddress = 0x2010'0000'0000;
 inline constexpr std::uint64_t kShimHeapAddress = 0x2020'0000'0000;  // objects the shim hands to the program
 inline constexpr std::uint64_t kShimHeapSize = 1ull << 36;           // reserved, not committed
+inline constexpr std::uint64_t kSmallShimHeapSize = 1ull << 28;      // where the machine does not let as much be reserved
 inline constexpr std::uint64_t kShimStackAddress = 0x2040'0000'0000; // alternate signal stacks, one per thread
 
 // Replacements of instructions lie within the reach of a near jump (2 GiB) of the code they belong to: of programs at

@@ -155,6 +155,7 @@ struct RegionHeader {
   std::uint64_t random_draws;  // how many there were
   std::uint32_t extended_control;        // what XGETBV answers
   std::uint32_t traps_timestamp_counter; // 1: PR_SET_TSC works here and is needed
+  std::uint64_t shim_heap_size;  // bytes, at most kShimHeapSize
   std::uint32_t traced_start;            // 1: a breakpoint tells the supervisor that the shim is in place
 };
 

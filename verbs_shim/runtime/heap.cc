@@ -22,6 +22,7 @@ struct FreeBlock {
 
 struct Heap {
   uint64_t used;  // bytes handed out from the reserved range
+  uint64_t size;  // of the reserved range
   FreeBlock* free[kClasses];
   int lock;
 };
@@ -46,17 +47,18 @@ class Guard {
 }  // namespace
 
 bool map_heap() {
-  const long base = native(SYS_mmap, protocol::kShimHeapAddress, protocol::kShimHeapSize, PROT_READ | PROT_WRITE,
+  const long base = native(SYS_mmap, protocol::kShimHeapAddress, region_header().shim_heap_size, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (base != static_cast<long>(protocol::kShimHeapAddress)) return false;
   heap()->used = kFirst;
+  heap()->size = region_header().shim_heap_size;
   return true;
 }
 
 void unlock_heap() { heap()->lock = 0; }
 
 void* allocate(std::size_t size) {
-  if (size > protocol::kShimHeapSize / 4) return nullptr;
+  if (size > heap()->size / 4) return nullptr;
   const int k = class_of(size + kHeaderSize);
   const Guard guard;
   char* block = reinterpret_cast<char*>(heap()->free[k]);
@@ -65,7 +67,7 @@ void* allocate(std::size_t size) {
     memset(block, 0, std::size_t{1} << k);
   } else {
     const uint64_t bytes = uint64_t{1} << k;
-    if (heap()->used + bytes > protocol::kShimHeapSize) return nullptr;
+    if (heap()->used + bytes > heap()->size) return nullptr;
     block = reinterpret_cast<char*>(protocol::kShimHeapAddress + heap()->used);
     heap()->used += bytes;
   }
