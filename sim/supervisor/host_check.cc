@@ -42,7 +42,7 @@ constexpr Replaceable kReplaceable[] = {
     {"overcommit", "64 GiB can be reserved and not used", &MachineFacilities::overcommit, probe_reservation,
      "the shim's heap holds 256 MiB"},
     {"vdso", "the vDSO can be taken out of a program", &MachineFacilities::removable_vdso, probe_vdso,
-     "programs are not told of it; libraries lie where this kernel's vDSO leaves them room"},
+     "programs are not told of it"},
 };
 
 struct Required {

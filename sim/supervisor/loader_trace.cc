@@ -37,6 +37,9 @@ bool in_reach(std::uint64_t area, std::uint64_t begin, std::uint64_t end) {
   return (begin > area ? begin - area : area - begin) < kReach && (end > area ? end - area : area - end) < kReach;
 }
 
+// Of what the kernel maps before the first instruction only the loader and the vDSO lie near the stack.
+bool is_loader(std::uint64_t address) { return address >> 40 == protocol::kPatchAreas[2] >> 40; }
+
 }  // namespace
 
 // System calls that the stopped process makes for us, at the place where it stands.
@@ -191,14 +194,28 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
   return ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0;
 }
 
-// The vDSO reads the machine's clocks, and its size, another in every kernel, moves the libraries. Where it cannot be
-// taken away (a kernel that seals it) nobody is told of it.
+// The vDSO reads the machine's clocks: it is taken away, and where that cannot be (a kernel that seals it) nobody is told
+// of it. Its size is another in every kernel, and libraries lie below it: a window below the loader that has room for
+// any vDSO is taken, whatever is left of it.
 bool LoaderTrace::make_room(RemoteCalls& calls, const std::vector<Mapping>& all) {
+  constexpr std::uint64_t kWindow = 64 * 1024;
+  std::uint64_t loader = ~0ull;
   for (const Mapping& mapping : all) {
-    if (!params_.removes_vdso) break;
-    if (mapping.name == "[vdso]" || mapping.name.starts_with("[vvar"))
-      calls.call(SYS_munmap, mapping.begin, mapping.end - mapping.begin);
+    if (is_loader(mapping.begin) && mapping.name.starts_with('/')) loader = std::min(loader, mapping.begin);
   }
+  std::uint64_t free = loader - kWindow;
+  const auto take_up_to = [&](std::uint64_t end) {
+    if (end > free)
+      calls.call(SYS_mmap, free, end - free, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, ~0ull, 0);
+  };
+  for (const Mapping& mapping : all) {
+    if (mapping.name != "[vdso]" && !mapping.name.starts_with("[vvar")) continue;
+    if (params_.removes_vdso && calls.call(SYS_munmap, mapping.begin, mapping.end - mapping.begin) == 0) continue;
+    take_up_to(mapping.begin);
+    free = mapping.end;
+  }
+  if (loader != ~0ull) take_up_to(loader);
   const auto map = [&](std::uint64_t address, std::uint64_t length, int protection) {
     return calls.call(SYS_mmap, address, length, static_cast<std::uint64_t>(protection),
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, ~0ull,
@@ -237,8 +254,7 @@ void LoaderTrace::patch_mapped(const std::vector<Mapping>& all) {
 void LoaderTrace::watch_memory_maps(const std::vector<Mapping>& all) {
   if (!params_.stops_at_memory_maps) return;
   for (const Mapping& mapping : all) {
-    // The loader lies highest of what the kernel has mapped.
-    if (!mapping.executable || mapping.begin < protocol::kRuntimeImage || !mapping.name.starts_with('/')) continue;
+    if (!mapping.executable || !is_loader(mapping.begin) || !mapping.name.starts_with('/')) continue;
     const code::FileCode* file = files_.of(mapping.name);
     if (file == nullptr) continue;
     for (const std::uint64_t offset : file->found.memory_maps) {

@@ -1,0 +1,188 @@
+// The patches of one process, on memory made up for the test.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+
+#include "sim/supervisor/code/code_patches.h"
+
+namespace verbatim::code {
+namespace {
+
+using protocol::DecidedInstruction;
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr std::uint64_t kPage = 4096;
+
+// Pages that exist.
+class Pages final : public host::ProgramMemory {
+ public:
+  void map(std::uint64_t at, std::uint64_t length) {
+    for (std::uint64_t page = at; page < at + length; page += kPage) pages_[page].resize(kPage);
+  }
+  bool read(host::ProgramAddress from, std::span<std::byte> to) override {
+    for (; !to.empty();) {
+      const auto it = pages_.find(from & ~(kPage - 1));
+      if (it == pages_.end()) return false;
+      const std::size_t n = std::min<std::size_t>(to.size(), kPage - from % kPage);
+      std::memcpy(to.data(), it->second.data() + from % kPage, n);
+      from += n;
+      to = to.subspan(n);
+    }
+    return true;
+  }
+  bool write(host::ProgramAddress to, std::span<const std::byte> from) override {
+    for (; !from.empty();) {
+      const auto it = pages_.find(to & ~(kPage - 1));
+      if (it == pages_.end()) return false;
+      const std::size_t n = std::min<std::size_t>(from.size(), kPage - to % kPage);
+      std::memcpy(it->second.data() + to % kPage, from.data(), n);
+      to += n;
+      from = from.subspan(n);
+    }
+    return true;
+  }
+  bool is_mapped(host::ProgramAddress, std::uint64_t, bool) override { return true; }
+
+  void put(std::uint64_t at, const Bytes& bytes) { write(at, std::as_bytes(std::span(bytes))); }
+  Bytes get(std::uint64_t at, std::size_t length) {
+    Bytes bytes(length);
+    read(at, std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+  }
+
+ private:
+  std::map<std::uint64_t, std::vector<std::byte>> pages_;
+};
+
+constexpr std::uint64_t kArea = 0x5555'5500'0000, kCode = 0x5555'5555'5000;
+const Bytes kCounter = {0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0xc3};
+const Bytes kShort = {0x0f, 0x31, 0xc3};
+
+class PatchesTest : public testing::Test {
+ protected:
+  PatchesTest() {
+    memory_.map(kArea, protocol::kPatchAreaSize);
+    memory_.map(protocol::kPatchDataAddress, (sizeof(protocol::PatchData) + kPage - 1) & ~(kPage - 1));
+    memory_.put(protocol::kPatchDataAddress, Bytes(sizeof(protocol::PatchData)));
+    memory_.map(kCode, kPage);
+  }
+  // What the shim would find.
+  std::optional<protocol::PatchedInstruction> table_at(std::uint64_t address) {
+    const Bytes raw = memory_.get(protocol::kPatchDataAddress, sizeof(protocol::PatchData));
+    protocol::PatchData data;
+    std::memcpy(static_cast<void*>(&data), raw.data(), sizeof data);
+    std::uint32_t slot = protocol::first_trap_slot(address);
+    for (; data.traps[slot].address != 0; slot = (slot + 1) % protocol::kTrapEntries) {
+      if (data.traps[slot].address == address) return protocol::PatchedInstruction::of(data.traps[slot].instruction);
+    }
+    return std::nullopt;
+  }
+
+  Pages memory_;
+};
+
+TEST_F(PatchesTest, an_instruction_with_room_becomes_a_jump_into_the_area) {
+  CodePatches patches;
+  ASSERT_TRUE(patches.open_area(memory_, kArea));
+  memory_.put(kCode, kCounter);
+  patches.patch_memory(memory_, kCode, kPage);
+  const Bytes now = memory_.get(kCode, 5);
+  EXPECT_EQ(now[0], 0xe9);
+  std::int32_t distance;
+  std::memcpy(&distance, now.data() + 1, 4);
+  const std::uint64_t stub = kCode + 5 + static_cast<std::uint64_t>(std::int64_t{distance});
+  EXPECT_TRUE(stub >= kArea + kPage && stub < kArea + protocol::kPatchAreaSize);
+  EXPECT_EQ(patches.counts().jumps, 1u);
+  EXPECT_TRUE(patches.take_unpatched().empty());
+}
+
+TEST_F(PatchesTest, one_without_room_traps_and_is_in_the_table) {
+  memory_.put(kCode, kShort);
+  CodePatches traps(false);
+  traps.patch_memory(memory_, kCode, kPage);
+  EXPECT_EQ(memory_.get(kCode, 2), (Bytes{0xf4, 0x90}));
+  ASSERT_TRUE(table_at(kCode));
+  EXPECT_EQ(table_at(kCode)->kind, DecidedInstruction::kRdtsc);
+  EXPECT_EQ(table_at(kCode)->length, 2);
+  EXPECT_EQ(traps.trap_at(kCode)->word(), table_at(kCode)->word());
+}
+
+TEST_F(PatchesTest, what_is_read_for_analysis_is_the_program_as_it_was) {
+  CodePatches patches;
+  ASSERT_TRUE(patches.open_area(memory_, kArea));
+  memory_.put(kCode, kCounter);
+  patches.patch_memory(memory_, kCode, kPage);
+  std::vector<std::byte> page(kPage);
+  memory_.read(kCode, page);
+  patches.show_original(kCode, page);
+  EXPECT_EQ(std::memcmp(page.data(), kCounter.data(), kCounter.size()), 0);
+  // Something else lies there by now: it is shown as it is.
+  memory_.put(kCode, {1, 2, 3, 4, 5, 6});
+  memory_.read(kCode, page);
+  patches.show_original(kCode, page);
+  EXPECT_EQ(std::to_integer<int>(page[0]), 1);
+}
+
+TEST_F(PatchesTest, code_that_comes_back_to_its_place_finds_its_stub) {
+  CodePatches patches;
+  ASSERT_TRUE(patches.open_area(memory_, kArea));
+  memory_.put(kCode, kCounter);
+  patches.patch_memory(memory_, kCode, kPage);
+  const Bytes first = memory_.get(kCode, 6);
+  for (int i = 0; i < 8'000; ++i) {  // more often than the area has room
+    memory_.put(kCode, kCounter);
+    patches.patch_memory(memory_, kCode, kPage);
+    ASSERT_EQ(memory_.get(kCode, 6), first);
+  }
+  EXPECT_EQ(patches.counts().jumps, 1u);
+}
+
+TEST_F(PatchesTest, traps_of_code_that_is_gone_leave_the_table) {
+  CodePatches patches(false);
+  for (int i = 0; i < 5'000; ++i) {  // more often than the table has room
+    const std::uint64_t at = kCode + static_cast<std::uint64_t>(i % 64) * 16;
+    memory_.put(at, kShort);
+    patches.patch_memory(memory_, kCode, kPage);
+    ASSERT_TRUE(table_at(at)) << i;
+    memory_.put(at, {0x90, 0x90, 0x90});
+    patches.forget(memory_, kCode, kPage);
+    ASSERT_FALSE(table_at(at)) << i;
+  }
+  EXPECT_TRUE(patches.take_unpatched().empty());
+}
+
+TEST_F(PatchesTest, code_that_cannot_be_written_is_told) {
+  CodePatches patches;
+  ASSERT_TRUE(patches.open_area(memory_, kArea));
+  constexpr std::uint64_t kShared = kCode + 0x10000;
+  memory_.map(kShared, kPage);
+  memory_.put(kShared, kCounter);
+  class Protected final : public host::ProgramMemory {
+   public:
+    explicit Protected(Pages& pages) : pages_(pages) {}
+    bool read(host::ProgramAddress from, std::span<std::byte> to) override { return pages_.read(from, to); }
+    bool write(host::ProgramAddress to, std::span<const std::byte> from) override {
+      return to >> 12 != kShared >> 12 && pages_.write(to, from);
+    }
+    bool is_mapped(host::ProgramAddress, std::uint64_t, bool) override { return true; }
+    Pages& pages_;
+  } memory(memory_);
+  patches.patch_memory(memory, kShared, kPage);
+  const auto left = patches.take_unpatched();
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].offset, kShared);
+}
+
+TEST_F(PatchesTest, a_full_table_is_told) {
+  CodePatches patches(false);
+  memory_.map(kCode, 16 * kPage);
+  for (std::uint64_t at = kCode; at < kCode + 16 * kPage; at += 16) memory_.put(at, kShort);
+  patches.patch_memory(memory_, kCode, 16 * kPage);
+  const auto left = patches.take_unpatched();
+  EXPECT_EQ(patches.counts().traps + left.size(), 16 * kPage / 16);
+  EXPECT_FALSE(left.empty());
+}
+
+}  // namespace
+}  // namespace verbatim::code

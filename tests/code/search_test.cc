@@ -1,0 +1,174 @@
+// Which bytes are instructions that the machine decides, and where a jump can take their place.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "sim/supervisor/code/code_search.h"
+
+namespace verbatim::code {
+namespace {
+
+using protocol::DecidedInstruction;
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr std::uint64_t kAt = 0x401000;
+
+SearchResult search(const Bytes& code) { return search_memory(kAt, std::as_bytes(std::span(code))); }
+
+// The site of a function that has one.
+Site only_site(const Bytes& code) {
+  const SearchResult result = search(code);
+  EXPECT_EQ(result.sites.size(), 1u);
+  return result.sites.empty() ? Site{} : result.sites[0];
+}
+
+TEST(CodeSearch, each_instruction_is_found_with_its_operands) {
+  struct Case {
+    Bytes code;
+    DecidedInstruction kind;
+    unsigned destination, size, source;
+  };
+  const Case cases[] = {{{0x0f, 0x31}, DecidedInstruction::kRdtsc, 0, 0, 0},
+                        {{0x0f, 0x01, 0xf9}, DecidedInstruction::kRdtscp, 0, 0, 0},
+                        {{0x0f, 0x01, 0xfd}, DecidedInstruction::kRdpru, 0, 0, 0},
+                        {{0x0f, 0xa2}, DecidedInstruction::kCpuid, 0, 0, 0},
+                        {{0x0f, 0x01, 0xd0}, DecidedInstruction::kXgetbv, 0, 0, 0},
+                        {{0x0f, 0xc7, 0xf1}, DecidedInstruction::kRdrand, 1, 4, 0},
+                        {{0x48, 0x0f, 0xc7, 0xf3}, DecidedInstruction::kRdrand, 3, 8, 0},
+                        {{0x66, 0x41, 0x0f, 0xc7, 0xf0}, DecidedInstruction::kRdrand, 8, 2, 0},
+                        {{0x49, 0x0f, 0xc7, 0xff}, DecidedInstruction::kRdseed, 15, 8, 0},
+                        {{0xf3, 0x0f, 0xc7, 0xf8}, DecidedInstruction::kRdpid, 0, 8, 0},
+                        {{0x0f, 0x03, 0xc1}, DecidedInstruction::kLsl, 0, 4, 1}};
+  for (const Case& one : cases) {
+    Bytes code = one.code;
+    code.push_back(0xc3);
+    const Site site = only_site(code);
+    EXPECT_EQ(site.address, kAt);
+    EXPECT_EQ(site.length, one.code.size()) << name_of(one.kind);
+    EXPECT_EQ(site.instruction.kind, one.kind) << name_of(one.kind);
+    EXPECT_EQ(site.instruction.destination, one.destination) << name_of(one.kind);
+    EXPECT_EQ(site.instruction.source, one.source) << name_of(one.kind);
+    EXPECT_EQ(site.instruction.size, one.size) << name_of(one.kind);
+    EXPECT_EQ(protocol::PatchedInstruction::of(site.instruction.word()).word(), site.instruction.word());
+  }
+}
+
+TEST(CodeSearch, the_same_bytes_inside_another_instruction_are_none) {
+  EXPECT_TRUE(search({0xb8, 0x0f, 0x31, 0x0f, 0xa2, 0xc3}).sites.empty());        // mov $0xa20f310f, %eax
+  EXPECT_TRUE(search({0x48, 0x8d, 0x05, 0x0f, 0xa2, 0, 0, 0xc3}).sites.empty());  // lea 0xa20f(%rip), %rax
+  EXPECT_TRUE(search({0x0f, 0xc7, 0x37, 0xc3}).sites.empty());                    // vmptrld (%rdi)
+}
+
+// rdtsc; shl $32, %rdx; or %rdx, %rax; ret
+TEST(CodeSearch, a_jump_takes_whole_instructions) {
+  EXPECT_EQ(only_site({0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0xc3}).jump_length, 6u);
+}
+
+TEST(CodeSearch, no_jump_where_the_function_ends) {
+  EXPECT_EQ(only_site({0x0f, 0x31, 0xc3}).jump_length, 0u);
+  EXPECT_EQ(only_site({0x0f, 0x31, 0x89, 0xc0}).jump_length, 0u);
+}
+
+// rdtsc; jmp or call or ret within the five bytes
+TEST(CodeSearch, no_jump_over_a_branch) {
+  EXPECT_EQ(only_site({0x0f, 0x31, 0xeb, 0x02, 0x90, 0x90, 0x90, 0xc3}).jump_length, 0u);
+  EXPECT_EQ(only_site({0x0f, 0x31, 0xe8, 0, 0, 0, 0, 0xc3}).jump_length, 0u);
+  EXPECT_EQ(only_site({0x0f, 0x31, 0x89, 0xc0, 0xc3, 0x90, 0x90}).jump_length, 0u);
+}
+
+TEST(CodeSearch, no_jump_where_somebody_jumps_between_the_instructions) {
+  // jmp to the shl behind rdtsc
+  const Bytes entered = {0xeb, 0x02, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3};
+  EXPECT_EQ(only_site(entered).jump_length, 0u);
+  // jmp to the rdtsc itself is none of our business
+  const Bytes at_start = {0xeb, 0x00, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3};
+  EXPECT_EQ(only_site(at_start).jump_length, 6u);
+}
+
+TEST(CodeSearch, no_jump_over_another_such_instruction) {
+  const SearchResult result = search({0x0f, 0xa2, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3});
+  ASSERT_EQ(result.sites.size(), 2u);
+  EXPECT_EQ(result.sites[0].jump_length, 0u);
+  EXPECT_EQ(result.sites[1].jump_length, 6u);
+}
+
+// With a switch in the function only an instruction that uses the result is known not to be a case of its own.
+TEST(CodeSearch, in_a_function_with_indirect_jumps_what_follows_must_use_the_result) {
+  EXPECT_EQ(only_site({0xff, 0xe7, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3}).jump_length, 6u);
+  EXPECT_EQ(only_site({0xff, 0xe7, 0x0f, 0x31, 0x48, 0x83, 0xc6, 0x20, 0xc3}).jump_length, 0u);
+}
+
+TEST(CodeSearch, addresses_relative_to_rip_are_noted) {
+  // rdtsc; mov %eax, 0x10(%rip); ret
+  const Site site = only_site({0x0f, 0x31, 0x89, 0x05, 0x10, 0, 0, 0, 0xc3});
+  EXPECT_EQ(site.jump_length, 8u);
+  ASSERT_EQ(site.relatives.size(), 1u);
+  EXPECT_EQ(site.relatives[0].at, 4u);
+  EXPECT_EQ(site.relatives[0].end, 8u);
+}
+
+TEST(CodeSearch, damaged_files_are_survived) {
+  std::ifstream stream("/proc/self/exe", std::ios::binary);
+  std::vector<char> good((std::istreambuf_iterator<char>(stream)), {});
+  ASSERT_GT(good.size(), 4096u);
+  std::uint64_t state = 1;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<char> bad = good;
+    for (int i = 0; i < 20; ++i) {
+      state = state * 6364136223846793005ull + 1442695040888963407ull;
+      // Headers at the front, section headers at the end.
+      const std::size_t at = (state >> 33) % 4096;
+      bad[i % 2 == 0 ? at : bad.size() - 1 - at] = static_cast<char>(state >> 20);
+    }
+    if (round % 4 == 0) bad.resize(bad.size() / 4 * static_cast<std::size_t>(round % 4));
+    if (const auto image = ElfImage::read(std::as_bytes(std::span(bad))))
+      search_image(*image, std::as_bytes(std::span(bad)));
+  }
+}
+
+// A second opinion on real libraries: objdump, which decodes a section from its first byte on. It takes data in code for
+// instructions; those addresses lie in no function, and we have to have all the others.
+TEST(CodeSearch, libraries_of_the_machine_as_objdump_reads_them) {
+  if (std::system("command -v objdump >/dev/null") != 0) GTEST_SKIP() << "there is no objdump";
+  int compared = 0;
+  for (const char* const path : {"/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6",
+                                 "/lib/x86_64-linux-gnu/libgcc_s.so.1", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"}) {
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) continue;
+    const std::vector<char> file((std::istreambuf_iterator<char>(stream)), {});
+    const auto image = ElfImage::read(std::as_bytes(std::span(file)));
+    ASSERT_TRUE(image);
+    const SearchResult found = search_image(*image, std::as_bytes(std::span(file)));
+    std::set<std::uint64_t> ours, theirs;
+    for (const Site& site : found.sites) ours.insert(site.address);
+    const std::string command = std::string("objdump -d --no-show-raw-insn ") + path +
+                                " | grep -P '^ *[0-9a-f]+:\\t(rdtsc|rdtscp|cpuid|xgetbv|rdrand|rdseed|rdpid)\\b'";
+    std::FILE* pipe = popen(command.c_str(), "r");
+    ASSERT_NE(pipe, nullptr);
+    char line[256];
+    while (std::fgets(line, sizeof line, pipe) != nullptr) {
+      const std::uint64_t address = std::strtoull(line, nullptr, 16);
+      const auto& functions = image->functions();
+      if (std::any_of(functions.begin(), functions.end(),
+                      [&](const Function& f) { return f.begin <= address && address < f.end; })) {
+        theirs.insert(address);
+      }
+    }
+    pclose(pipe);
+    EXPECT_EQ(ours, theirs) << path;
+    EXPECT_TRUE(found.doubts.empty()) << path;
+    ++compared;
+  }
+  EXPECT_GE(compared, 2);
+}
+
+}  // namespace
+}  // namespace verbatim::code

@@ -1,0 +1,224 @@
+// Stubs, executed: what they answer, and that they change nothing else.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "sim/supervisor/code/processor.h"
+#include "sim/supervisor/code/stub.h"
+
+namespace verbatim::code {
+namespace {
+
+constexpr std::uint64_t kFunction = 0x1000'0000;         // of a function under test
+constexpr std::uint64_t kItsArea = kFunction + (1 << 20);   // its patch area
+constexpr std::uint64_t kRoom = kItsArea + 4096 + 64;
+
+// Everything that a piece of code may change, and its flags. Offsets are used by run().
+struct State {
+  std::uint64_t gpr[16];  // rax, rcx, rdx, rbx, (rsp), rbp, rsi, rdi, r8 … r15
+  std::uint64_t flags;
+};
+
+// Loads the state, calls `code`, and stores the state. The stack pointer stays our own.
+extern "C" void run_with_state(State* state, std::uint64_t code);
+asm(R"(
+  .text
+  .globl run_with_state
+run_with_state:
+  push %rbx
+  push %rbp
+  push %r12
+  push %r13
+  push %r14
+  push %r15
+  push %rdi
+  push %rsi
+  pushq 128(%rdi)
+  mov 0(%rdi), %rax
+  mov 8(%rdi), %rcx
+  mov 16(%rdi), %rdx
+  mov 24(%rdi), %rbx
+  mov 40(%rdi), %rbp
+  mov 48(%rdi), %rsi
+  mov 64(%rdi), %r8
+  mov 72(%rdi), %r9
+  mov 80(%rdi), %r10
+  mov 88(%rdi), %r11
+  mov 96(%rdi), %r12
+  mov 104(%rdi), %r13
+  mov 112(%rdi), %r14
+  mov 120(%rdi), %r15
+  mov 56(%rdi), %rdi
+  popfq
+  call *(%rsp)
+  pushfq
+  push %rdi
+  mov 24(%rsp), %rdi
+  mov %rax, 0(%rdi)
+  mov %rcx, 8(%rdi)
+  mov %rdx, 16(%rdi)
+  mov %rbx, 24(%rdi)
+  mov %rbp, 40(%rdi)
+  mov %rsi, 48(%rdi)
+  mov %r8, 64(%rdi)
+  mov %r9, 72(%rdi)
+  mov %r10, 80(%rdi)
+  mov %r11, 88(%rdi)
+  mov %r12, 96(%rdi)
+  mov %r13, 104(%rdi)
+  mov %r14, 112(%rdi)
+  mov %r15, 120(%rdi)
+  pop %rax
+  mov %rax, 56(%rdi)
+  pop %rax
+  mov %rax, 128(%rdi)
+  pop %rsi
+  pop %rdi
+  pop %r15
+  pop %r14
+  pop %r13
+  pop %r12
+  pop %rbp
+  pop %rbx
+  cld
+  ret
+)");
+
+class StubTest : public testing::Test {
+ protected:
+  StubTest() : table_(cpuid_table(InstructionSet::kX86_64V2, 2'000'000'000)) {
+    map(kFunction, 4096);
+    map(kItsArea, 8192);
+    map(protocol::kPatchDataAddress, sizeof(protocol::PatchData));
+    std::memcpy(reinterpret_cast<void*>(protocol::kPatchDataAddress), table_.data(),
+                table_.size() * sizeof table_[0]);
+  }
+  ~StubTest() override {
+    munmap(reinterpret_cast<void*>(kFunction), 4096);
+    munmap(reinterpret_cast<void*>(kItsArea), 8192);
+    munmap(reinterpret_cast<void*>(protocol::kPatchDataAddress), sizeof(protocol::PatchData));
+  }
+  static void map(std::uint64_t at, std::size_t size) {
+    ASSERT_EQ(mmap(reinterpret_cast<void*>(at), size, PROT_READ | PROT_WRITE | PROT_EXEC,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+              reinterpret_cast<void*>(at));
+  }
+  static void put(std::uint64_t at, const std::vector<std::uint8_t>& bytes) {
+    std::memcpy(reinterpret_cast<void*>(at), bytes.data(), bytes.size());
+  }
+  // Puts the code there and replaces the one site in it.
+  Stub install(const std::vector<std::uint8_t>& code) {
+    put(kFunction, code);
+    const SearchResult found = search_memory(kFunction, std::as_bytes(std::span(code)));
+    EXPECT_EQ(found.sites.size(), 1u);
+    EXPECT_NE(found.sites.at(0).jump_length, 0u);
+    const auto stub = make_stub(found.sites[0], kItsArea, kRoom);
+    EXPECT_TRUE(stub);
+    put(kRoom, stub->bytes);
+    put(found.sites[0].address, make_jump(found.sites[0], kRoom));
+    return *stub;
+  }
+  static State numbered() {
+    State state{};
+    for (unsigned i = 0; i < 16; ++i) state.gpr[i] = 0x1111'2222'0000'0000 + i;
+    return state;
+  }
+
+  std::vector<protocol::CpuidEntry> table_;
+};
+
+constexpr std::uint64_t kArithmetic = 0x8d5;
+
+TEST_F(StubTest, cpuid_answers_from_the_table_and_keeps_flags_and_other_registers) {
+  install({0x0f, 0xa2, 0x49, 0x89, 0xc0, 0xc3});  // cpuid; mov %rax, %r8; ret
+  for (const auto& [leaf, subleaf] : {std::pair{0u, 0u}, {1u, 77u}, {4u, 2u}, {4u, 9u}, {0xbu, 1u}, {0x8000'0002u, 5u},
+                                      {0x1234u, 0u}}) {
+    for (std::uint64_t bits = 0; bits < 64; ++bits) {
+      std::uint64_t flags = 2;
+      for (unsigned i = 0, bit = 0; bit < 12; ++bit) {
+        if ((kArithmetic >> bit & 1) == 0) continue;
+        flags |= (bits >> i & 1) << bit;
+        ++i;
+      }
+      State state = numbered();
+      state.gpr[0] = leaf;
+      state.gpr[1] = subleaf;
+      state.flags = flags;
+      const State before = state;
+      run_with_state(&state, kFunction);
+      const auto expected =
+          std::find_if(table_.begin(), table_.end(), [leaf = leaf, subleaf = subleaf](const auto& entry) {
+            return (entry.flags & protocol::kLastCpuidEntry) != 0 ||
+                   (entry.leaf == leaf && ((entry.flags & protocol::kAnySubleaf) != 0 || entry.subleaf == subleaf));
+          });
+      EXPECT_EQ(state.gpr[0], expected->eax);
+      EXPECT_EQ(state.gpr[1], expected->ecx);
+      EXPECT_EQ(state.gpr[2], expected->edx);
+      EXPECT_EQ(state.gpr[3], expected->ebx);
+      EXPECT_EQ(state.gpr[8], expected->eax) << "what the jump took the place of";
+      EXPECT_EQ(state.flags & kArithmetic, before.flags & kArithmetic);
+      for (const unsigned i : {5u, 6u, 7u, 9u, 10u, 11u, 12u, 13u, 14u, 15u}) EXPECT_EQ(state.gpr[i], before.gpr[i]) << i;
+    }
+  }
+}
+
+// An entry as the shim's: on the area's stack, with the instruction above the return address. It answers 0x55 and
+// reports what it was called for and where the stack was.
+extern "C" {
+std::uint64_t seen_instruction, seen_stack;
+void test_entry();
+}
+asm(R"(
+  .text
+  .globl test_entry
+test_entry:
+  mov 8(%rsp), %rax
+  mov %rax, seen_instruction(%rip)
+  mov %rsp, seen_stack(%rip)
+  mov $0x55, %eax
+  ret
+)");
+
+TEST_F(StubTest, others_call_the_shim_on_the_stack_of_the_area) {
+  // lea -8(%rsp), %rbx; movq $0x77, (%rbx); rdtsc; mov %eax, 0x100(%rip); mov (%rbx), %rcx; ret
+  const Stub stub = install({0x48, 0x8d, 0x5c, 0x24, 0xf8, 0x48, 0xc7, 0x03, 0x77, 0, 0, 0, 0x0f, 0x31, 0x89, 0x05, 0, 1, 0, 0,
+                             0x48, 0x8b, 0x0b, 0xc3});
+  EXPECT_TRUE(stub.trap);
+  protocol::PatchAreaHeader header{0, reinterpret_cast<std::uint64_t>(&test_entry)};
+  std::memcpy(reinterpret_cast<void*>(kItsArea), &header, sizeof header);
+  State state = numbered();
+  state.flags = 2;
+  run_with_state(&state, kFunction);
+  EXPECT_EQ(protocol::PatchedInstruction::of(static_cast<std::uint32_t>(seen_instruction)).kind,
+            protocol::DecidedInstruction::kRdtsc);
+  EXPECT_TRUE(seen_stack > kItsArea && seen_stack < kItsArea + 4096);
+  EXPECT_EQ(state.gpr[0], 0x55u);
+  EXPECT_EQ(state.gpr[1], 0x77u) << "what lies below the program's stack pointer is not touched";
+  // The moved instruction wrote to where it would have from its own place.
+  std::uint32_t written;
+  std::memcpy(&written, reinterpret_cast<void*>(kFunction + 20 + 0x100), sizeof written);
+  EXPECT_EQ(written, 0x55u);
+}
+
+TEST_F(StubTest, before_the_shim_is_there_counters_read_zero) {
+  install({0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3});
+  put(kItsArea + 4096, make_early_entry());
+  protocol::PatchAreaHeader header{0, kItsArea + 4096};
+  std::memcpy(reinterpret_cast<void*>(kItsArea), &header, sizeof header);
+  State state = numbered();
+  state.flags = 2 | kArithmetic;
+  run_with_state(&state, kFunction);
+  EXPECT_EQ(state.gpr[0], 0u);
+  EXPECT_EQ(state.gpr[2], 0u);
+}
+
+TEST_F(StubTest, out_of_reach_there_is_no_stub) {
+  put(kFunction, {0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3});
+  const Site site = search_memory(kFunction, std::as_bytes(std::span(reinterpret_cast<const std::uint8_t*>(kFunction), 7))).sites.at(0);
+  EXPECT_TRUE(make_stub(site, kItsArea, kItsArea + 4096));
+  EXPECT_FALSE(make_stub(site, kItsArea + (1ull << 32), kItsArea + (1ull << 32) + 4096));
+}
+
+}  // namespace
+}  // namespace verbatim::code
