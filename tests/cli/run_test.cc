@@ -1,6 +1,8 @@
 // Runs of real programs through the command line: output, exit codes, run.json, verification.
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
+#include <sstream>
 
 #include "tests/cli/command.h"
 #include "tests/config/helpers.h"
@@ -191,7 +193,25 @@ TEST(Run, verify_names_a_planted_difference) {
 TEST(CheckHost, says_that_this_machine_can_run) {
   const Finished run = verbatim({"check", "--host"});
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_EQ(run.out, "host: can run simulations\n");
+  EXPECT_NE(run.out.find("\nhost: can run simulations\n"), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find(" missing "), std::string::npos) << run.out;
+}
+
+TEST(CheckHost, has_a_line_for_each_second_way_and_says_what_follows) {
+  std::istringstream names(verbatim({"check", "--host", "--list-facilities"}).out);
+  int count = 0;
+  for (std::string name; std::getline(names, name); ++count) {
+    const Finished run = verbatim({"check", "--host", "--assume-missing", name});
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_TRUE(std::regex_search(run.out, std::regex("host: " + name + " +works by other means .*: assumed to be missing; .")))
+        << name << "\n" << run.out;
+  }
+  EXPECT_GE(count, 5);
+}
+
+TEST(CheckHost, refuses_an_unknown_facility) {
+  EXPECT_EQ(verbatim({"check", "--host", "--assume-missing", "luck"}).code, 2);
+  EXPECT_EQ(verbatim({"run", "--assume-missing", "luck", "--topology", kTopology, "server=true"}).code, 2);
 }
 
 }  // namespace

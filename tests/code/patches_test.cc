@@ -18,7 +18,7 @@ constexpr std::uint64_t kPage = 4096;
 class Pages final : public host::ProgramMemory {
  public:
   void map(std::uint64_t at, std::uint64_t length) {
-    for (std::uint64_t page = at; page < at + length; page += kPage) pages_[page].resize(kPage);
+    for (std::uint64_t page = at; page < at + length; page += kPage) pages_[page].assign(kPage, std::byte{0x90});
   }
   bool read(host::ProgramAddress from, std::span<std::byte> to) override {
     for (; !to.empty();) {
