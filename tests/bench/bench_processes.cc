@@ -88,9 +88,10 @@ void bench_ring(const std::string& name, const std::string& shape, int hosts) {
 }
 
 // Beyond a run without a single one.
-void bench_calls(const char* what, const std::string& kind, int count, const char* goal) {
+void bench_calls(const char* what, const std::string& kind, int count, const char* goal,
+                 const std::vector<std::string>& options = {}) {
   const auto timed = [&](int n) {
-    return run_well({.commands = {"server=" + program("calls " + kind + " " + std::to_string(n))}});
+    return run_well({.commands = {"server=" + program("calls " + kind + " " + std::to_string(n))}, .options = options});
   };
   const auto none = timed(0), some = timed(count);
   const double seconds = some.wall_seconds - none.wall_seconds;
@@ -114,6 +115,11 @@ int main() {
   bench_calls("uncontended pairs of pthread_mutex_lock and unlock", "mutex", 100'000, " (goal 0)");
   bench_calls("trapped calls that the process answers", "trapped", 1'000'000, "");
   bench_calls("trapped calls that the supervisor answers", "handed", 200'000, "");
+  // Row after row of reads: each of a row takes longer in virtual time, and some reach the horizon and hand over.
+  bench_calls("times 99 rdtsc in a row", "counter", 10'000, " (goal 0.05 us for each of the 99)");
+  bench_calls("cpuid", "processor", 10'000'000, "");
+  bench_calls("rdrand", "random", 10'000'000, "");
+  bench_calls("cpuid that trap", "processor", 1'000'000, "", {"--assume-missing", "jumps"});
   bench_calls("stat() of a path of Linux's", "stat", 500'000, "");
   bench_calls("stat() of a path of /proc", "virtual", 20'000, "");
   bench_calls("children forked, ended and awaited", "fork", 1'000, "");

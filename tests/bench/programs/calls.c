@@ -2,6 +2,7 @@
 //   mutex     an uncontended pair of lock and unlock
 //   trapped   a system call that the process answers itself
 //   handed    a system call that the supervisor answers
+//   counter   rdtsc; processor: cpuid; random: rdrand
 //   fork      a child that ends at once, and is waited for
 //   stat      a path that Linux answers; virtual: one of /proc, which it does not
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
@@ -26,6 +28,14 @@ int main(int argc, char** argv) {
       pthread_mutex_unlock(&mutex);
     } else if (strcmp(kind, "trapped") == 0) {
       syscall(SYS_getppid);
+    } else if (strcmp(kind, "counter") == 0) {
+      for (int k = 0; k < 99; ++k) (void)__rdtsc();
+    } else if (strcmp(kind, "processor") == 0) {
+      unsigned a = 1, b, c = 0, d;
+      __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+    } else if (strcmp(kind, "random") == 0) {
+      unsigned long value;
+      __asm__ volatile("rdrand %0" : "=r"(value) : : "cc");
     } else if (strcmp(kind, "handed") == 0) {
       uname(&name);
     } else if (strcmp(kind, "stat") == 0) {
