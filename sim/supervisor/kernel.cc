@@ -206,8 +206,6 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_tkill:
     case SYS_tgkill:
       return &Kernel::sys_kill;
-    case SYS_rt_sigaction:
-      return &Kernel::sys_handle_poke;
     case SYS_rt_sigqueueinfo:
     case SYS_rt_tgsigqueueinfo:
       return &Kernel::sys_queue_signal;

@@ -139,7 +139,6 @@ class Kernel {
   void abandon_futex(Thread& thread);
   Outcome sys_pause(Thread& thread);
   Outcome sys_wait_for_signal(Thread& thread);
-  Outcome sys_handle_poke(Thread& thread);
   // Words that threads sleep on (kernel_futex.cc)
   Outcome sys_futex(Thread& thread);
   Outcome futex_slept(Thread& thread, bool woken);

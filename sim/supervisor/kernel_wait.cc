@@ -262,13 +262,4 @@ Kernel::Outcome Kernel::sys_wait_for_signal(Thread& thread) {
   return wait_for(thread, {}, *deadline, "sigwait");
 }
 
-// A handler for the one signal that programs cannot have.
-Kernel::Outcome Kernel::sys_handle_poke(Thread& thread) {
-  warn(thread.process(),
-       fmt::format("signal {} is the simulator's own; the program that handles it got EINVAL; other real-time signals "
-                   "can be handled",
-                   protocol::kPokeSignal));
-  return Answer{-EINVAL};
-}
-
 }  // namespace verbatim::supervisor

@@ -200,7 +200,10 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
     child.install_at(fd, signals == nullptr ? file : std::make_shared<SignalFile>(child, signals->set()));
   }
   Thread* const first = make_thread(child, thread.slot());
-  child.region().slot(thread.slot()).virtual_tid = child.pid();
+  protocol::ThreadSlot& child_slot = child.region().slot(thread.slot());
+  child_slot.virtual_tid = child.pid();
+  child_slot.context_address = parent.region().slot(thread.slot()).context_address;
+  child_slot.signal_mask = parent.region().slot(thread.slot()).signal_mask;
   first->set_clear_tid(static_cast<std::uint64_t>(a[4]));
   first->call().request = protocol::Request::kSpend;
   first->run_at(engine_.now() + Duration(parent.host().costs.wake_up_ps) + first->scheduling_delay(kAfterWait));
@@ -314,7 +317,9 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   }
   const std::string status =
       fmt::format("{}/task/{}/status", folder, process.region().slot(thread.slot()).native_tid);
-  request.signal_mask = process.region().slot(thread.slot()).signal_mask;
+  const std::uint64_t mask = process.region().slot(thread.slot()).signal_mask;
+  request.signal_mask = mask & ~protocol::kReservedSignals;
+  region->slot(0).signal_mask = mask;
   request.umask = static_cast<unsigned>(number_of(field_of(status, "Umask"), 8));
   region->slot(0).virtual_tid = process.pid();
   region->slot(0).clock_ps = to_ps(engine_.now());

@@ -1,7 +1,6 @@
 // Calls that the simulation does not know: they fail cleanly and the program goes on.
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/ipc.h>
@@ -16,8 +15,6 @@ static void report(const char* name, long result) {
   printf("%s: %s\n", name, result == -1 ? strerrorname_np(errno) : "success");
 }
 
-static void ignore(int signal) { (void)signal; }
-
 int main(void) {
   char parameters[256] = {0};
   report("io_uring_setup", syscall(425, 8, parameters));
@@ -27,8 +24,6 @@ int main(void) {
   report("futex_waitv", syscall(449, NULL, 0, 0, NULL, 0));
   report("FUTEX_WAIT_REQUEUE_PI", syscall(SYS_futex, &word, FUTEX_WAIT_REQUEUE_PI, 0, NULL, &other, 0));
   report("send of urgent data", send(socket(AF_INET, SOCK_STREAM, 0), "x", 1, MSG_OOB));
-  const struct sigaction action = {.sa_handler = ignore};
-  report("handler of signal 63", sigaction(63, &action, NULL));
   report("terminal", open("/dev/ptmx", O_RDWR));
   report("the machine's sockets", open("/proc/net/tcp", O_RDONLY));
   report("9999", syscall(9999));

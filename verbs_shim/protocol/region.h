@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 
 #include "verbs_shim/protocol/layout.h"
@@ -39,6 +40,10 @@ enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm = 
 // Sent to a thread that gives no sign of life, see Request::kPoke: by the supervisor, or by the thread's own timer
 // (ThreadSlot::poke_after_us) while it is known to wait by spinning. Never seen by the program.
 inline constexpr int kPokeSignal = 63;
+
+// Signals that the shim handles natively, bit n - 1 for signal n, and that are therefore never blocked natively: of those
+// that the program sends, handles and blocks the shim keeps account.
+inline constexpr std::uint64_t kReservedSignals = 1ull << (SIGSYS - 1) | 1ull << (SIGSEGV - 1) | 1ull << (kPokeSignal - 1);
 
 // What the shim does natively, after the supervisor has answered and before the program goes on.
 enum class Action : std::uint32_t {

@@ -36,7 +36,7 @@ namespace verbatim::protocol {
   X(12, brk, kPassing, 0)                            \
   X(13, rt_sigaction, kLocal, 0)                     \
   X(14, rt_sigprocmask, kLocal, 0)                   \
-  X(15, rt_sigreturn, kPassing, 0)                   \
+  X(15, rt_sigreturn, kLocal, 0)                     \
   X(16, ioctl, kByDescriptor, 0)                     \
   X(17, pread64, kByDescriptor, 0)                   \
   X(18, pwrite64, kByDescriptor, 0)                  \

@@ -1,6 +1,7 @@
 // One system call, by the class the table gives it.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "verbs_shim/protocol/system_calls.h"
+#include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/runtime.h"
@@ -132,15 +134,19 @@ long watch_signals(long number, const long (&a)[6]) {
   if (fd < 0) return fd;
   std::uint64_t set;
   if (!read_program(a[1], set)) return fd;
-  set &= pending_signals();
-  const timespec no_time{0, 0};
   siginfo_t info;
-  while (set != 0) {
-    const long signal = native(SYS_rt_sigtimedwait, &set, &info, &no_time, sizeof set);
-    if (signal < 0) break;
+  const auto tell = [&](long signal) {
     exchange(Request::kSystemCall, SYS_rt_tgsigqueueinfo,
              {static_cast<long>(region_header().virtual_pid), static_cast<long>(my_slot->virtual_tid), signal,
               reinterpret_cast<long>(&info), 0, 0});
+  };
+  while (const int signal = take_kept(set, &info)) tell(signal);
+  set &= pending_signals();
+  const timespec no_time{0, 0};
+  while (set != 0) {
+    const long signal = native(SYS_rt_sigtimedwait, &set, &info, &no_time, sizeof set);
+    if (signal < 0) break;
+    tell(signal);
   }
   return fd;
 }
@@ -236,12 +242,12 @@ long dispatch(long number, const long (&a)[6], void* context) {
       }
       if (number == SYS_signalfd || number == SYS_signalfd4) return watch_signals(number, a);
       if (number == SYS_rt_sigsuspend || number == SYS_rt_sigtimedwait) return wait_for_signal(number, a);
-      // Every number but the shim's own is closed in the kernel's table; the supervisor closes what they
-      // stood for.
-      if (number == SYS_close_range && a[2] == 0) {
+      // Every number but the shim's own is closed, or marked to be closed by exec, in the kernel's table; the supervisor
+      // closes what they stood for.
+      if (number == SYS_close_range && (a[2] & ~static_cast<long>(CLOSE_RANGE_CLOEXEC)) == 0) {
         const auto first = static_cast<std::uint32_t>(a[0]), last = static_cast<std::uint32_t>(a[1]);
         constexpr std::uint32_t kLast = protocol::kVirtualFdLast;
-        if (first <= last && first <= kLast) native(number, first, last < kLast ? last : kLast, 0);
+        if (first <= last && first <= kLast) native(number, first, last < kLast ? last : kLast, a[2]);
       }
       break;
     case CallClass::kRefused:

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
@@ -289,8 +290,9 @@ bool reads_clock_locally(std::int64_t first_cost_ps) {
 
 std::uint64_t program_mask() {
   std::uint64_t mask = my_slot->signal_mask;
-  if (my_slot->context_address == 0) native(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, sizeof mask);
-  return mask;
+  if (my_slot->context_address != 0) return mask;
+  native(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, sizeof mask);
+  return mask_seen(mask);
 }
 
 long raise_here(const protocol::RaisedSignal& raised, std::uint64_t mask) {
@@ -309,6 +311,11 @@ long raise_here(const protocol::RaisedSignal& raised, std::uint64_t mask) {
     } else {
       info.si_status = raised.status;
     }
+  }
+  if (is_reserved(raised.signal)) {
+    keep_reserved(info);
+    if (my_slot->context_address == 0) interrupt_for_kept();
+    return 0;
   }
   const long process = native(SYS_getpid);
   // The kernel lets nobody but the first thread send the whole process what did not come from a program.

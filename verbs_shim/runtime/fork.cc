@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
@@ -33,6 +34,7 @@ void begin_child(long region, long simulator, std::uint64_t context) {
   if (base != static_cast<long>(protocol::kRegionAddress)) end_child();
   native(SYS_close, region);
   my_slot->context_address = context;
+  forget_kept(~0ull);
   my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   forget_poke_timer();
   unlock_heap();

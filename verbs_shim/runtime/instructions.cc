@@ -10,6 +10,7 @@
 
 #include "verbs_shim/protocol/patches.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
 
 namespace verbatim::shim {
@@ -124,7 +125,8 @@ PatchedInstruction instruction_at(std::uint64_t rip) {
     if (data.traps[slot].address == rip) return PatchedInstruction::of(data.traps[slot].instruction);
     slot = (slot + 1) % protocol::kTrapEntries;
   }
-  const auto* code = reinterpret_cast<const unsigned char*>(rip);
+  unsigned char code[3] = {};
+  copy_bytes(code, reinterpret_cast<const void*>(rip), sizeof code);
   if (code[0] == 0x0f && code[1] == 0x31) return {.kind = DecidedInstruction::kRdtsc, .length = 2};
   if (code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9) return {.kind = DecidedInstruction::kRdtscp, .length = 3};
   return {};

@@ -1,6 +1,8 @@
-// Signal handling inside the program: SIGSYS carries trapped system calls, SIGSEGV carries replaced instructions. Both run on the
-// shim's own alternate stack and change no byte below the program's stack pointer. The program may set handlers and
-// masks for them; it gets to see its own values, and a genuine fault still reaches its handler or kills it.
+// Signal handling inside the program: SIGSYS carries trapped system calls, SIGSEGV carries replaced instructions, and every
+// signal that the program handles comes here first. All run on the shim's own alternate stack with the program's signals
+// masked and change no byte below the program's stack pointer but for the frame of a handler (signal_frame.h). The program
+// may set handlers and masks for all of them; it gets to see its own values, and a genuine fault still reaches its handler
+// or kills it.
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -14,6 +16,7 @@
 #include <ucontext.h>
 
 #include "verbs_shim/protocol/system_calls.h"
+#include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/runtime.h"
@@ -24,93 +27,76 @@ namespace verbatim::shim {
 namespace {
 
 using protocol::Request;
-using protocol::ThreadSlot;
-
-// The kernel's struct sigaction, which is not libc's.
-struct KernelSigaction {
-  void (*handler)(int, siginfo_t*, void*);
-  unsigned long flags;
-  unsigned long restorer;
-  std::uint64_t mask;
-};
-constexpr unsigned long kSaRestorer = 0x04000000;
-constexpr unsigned long kSaOnStack = 0x08000000;
-constexpr unsigned long kSaNoDefer = 0x40000000;
-constexpr unsigned long kSaSigInfo = 4;
-
-constexpr std::uint64_t signal_bit(int signal) { return 1ull << (signal - 1); }
-constexpr std::uint64_t kReservedSignals =
-    signal_bit(SIGSYS) | signal_bit(SIGSEGV) | signal_bit(protocol::kPokeSignal);
 
 bool in_shim(std::uint64_t rip) {
   return (rip >= protocol::kRuntimeImage && rip < protocol::kRegionAddress) || in_patch_area(rip);
 }
 
+bool is_shim_stack(std::uint64_t address) {
+  constexpr std::uint64_t kSize = protocol::kMaxThreads * 2 * kSignalStackSize;
+  return address >= protocol::kShimStackAddress && address < protocol::kShimStackAddress + kSize;
+}
+
 constexpr int kTrappedCall = 1;  // si_code SYS_SECCOMP
 
-// What the program believes it has set.
-KernelSigaction program_action[3];  // SIGSYS, SIGSEGV, the poke
-__thread stack_t program_stack;
-__thread bool program_stack_known = false;
-
-KernelSigaction* reserved_action(long signal) {
-  if (signal == SIGSYS) return &program_action[0];
-  if (signal == SIGSEGV) return &program_action[1];
-  if (signal == protocol::kPokeSignal) return &program_action[2];
-  return nullptr;
-}
+// Everything of the program's waits while a handler of the shim's runs; a fault there is one of copy_bytes().
+constexpr std::uint64_t kAllButFaults = ~signal_bit(SIGSEGV);
 
 void set_native_action(int signal, const KernelSigaction& action) {
   native(SYS_rt_sigaction, signal, &action, 0, sizeof(std::uint64_t));
 }
 
-// The fault or signal is the program's own: its handler runs, or it dies of it.
-void forward_to_program(int signal, siginfo_t* info, void* context) {
-  const KernelSigaction action = *reserved_action(signal);
-  const auto handler = reinterpret_cast<unsigned long>(action.handler);
-  const bool sent = info->si_code <= 0;  // by kill() and its like, not by the processor
-  if (handler == reinterpret_cast<unsigned long>(SIG_IGN) && sent) return;
-  if (handler > 1) {
-    if (action.flags & SA_RESETHAND) reserved_action(signal)->handler = nullptr;
-    action.handler(signal, info, context);
-    return;
+// The thread is in a handler of the shim's: its mask is what it was interrupted with, and its signals are delivered when
+// the handler returns.
+struct Interrupted {
+  explicit Interrupted(const ucontext_t* context) {
+    my_slot->context_address = reinterpret_cast<std::uint64_t>(context);
+    my_slot->signal_mask = mask_seen(context);
   }
-  const long address = reinterpret_cast<long>(info->si_addr);
-  exchange(Request::kFault, 0, {signal, address, 0, 0, 0, 0});
-  const KernelSigaction die = {nullptr, kSaRestorer, restorer(), 0};
-  set_native_action(signal, die);
-  if (sent) native(SYS_tgkill, native(SYS_getpid), native(SYS_gettid), signal);
-  // Otherwise the handler returns to the faulting instruction, which now kills the process as it would have.
+  ~Interrupted() { my_slot->context_address = 0; }
+};
+
+// What the program has done at `context` is a fault, as an address of its own that is wrong would be.
+void fault(ucontext_t* context) {
+  siginfo_t info{};
+  info.si_signo = SIGSEGV;
+  info.si_code = SI_KERNEL;
+  deliver(SIGSEGV, info, context, true);
 }
 
-void on_sigsys(int signal, siginfo_t* info, void* raw_context) {
-  if (info->si_code != kTrappedCall) {
-    forward_to_program(signal, info, raw_context);
+// Sent by kill() and its like, not by the processor, natively: from outside, or by interrupt_for_kept().
+void take_sent(const siginfo_t& info, ucontext_t* context) {
+  if (!is_interruption_for_kept(info)) keep_reserved(info);
+  // In a handler of the shim's it waits until that has done its work, like all others.
+  const auto stack_pointer = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
+  if (my_slot->context_address == 0 && !is_shim_stack(stack_pointer)) deliver_kept(context);
+}
+
+void on_sigsys(int, siginfo_t* info, void* raw_context) {
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  if (info->si_code != kTrappedCall) return take_sent(*info, context);
+  greg_t* registers = context->uc_mcontext.gregs;
+  if (registers[REG_RAX] == SYS_rt_sigreturn) {
+    leave_handler(context) ? deliver_kept(context) : fault(context);
     return;
   }
-  auto* context = static_cast<ucontext_t*>(raw_context);
-  greg_t* registers = context->uc_mcontext.gregs;
-  my_slot->context_address = reinterpret_cast<std::uint64_t>(context);
-  my_slot->signal_mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
-  const long arguments[6] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
-                             registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
-  const long result = dispatch(registers[REG_RAX], arguments, context);
-  my_slot->context_address = 0;
+  long result;
+  {
+    const Interrupted interrupted(context);
+    const long arguments[6] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
+                               registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
+    result = dispatch(registers[REG_RAX], arguments, context);
+  }
   constexpr int kCallSize = 2;  // bytes of the syscall instruction; the call's number is still in its register
   if (result == kMakeCallAgain) {
     registers[REG_RIP] -= kCallSize;
   } else {
     registers[REG_RAX] = result;
   }
+  deliver_kept(context);
 }
 
-// A signal that came while a trapped call is under way is delivered when that is complete, like all others.
-void put_off(int signal, siginfo_t* info, ucontext_t* context) {
-  *reinterpret_cast<std::uint64_t*>(&context->uc_sigmask) |= signal_bit(signal);
-  native(SYS_rt_tgsigqueueinfo, native(SYS_getpid), native(SYS_gettid), signal, info);
-}
-
-void on_sigsegv(int signal, siginfo_t* info, void* raw_context) {
+void on_sigsegv(int, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   greg_t* registers = context->uc_mcontext.gregs;
   const auto rip = static_cast<std::uint64_t>(registers[REG_RIP]);
@@ -119,9 +105,21 @@ void on_sigsegv(int signal, siginfo_t* info, void* raw_context) {
     registers[REG_RIP] = static_cast<greg_t>(goes_on);
     return;
   }
-  if (info->si_code <= 0 && in_shim(rip) && my_slot->context_address != 0) return put_off(signal, info, context);
-  if (info->si_code == SI_KERNEL && answer_trapped_instruction(raw_context)) return;
-  forward_to_program(signal, info, raw_context);
+  if (info->si_code <= 0) return take_sent(*info, context);
+  if (info->si_code == SI_KERNEL) {
+    bool answered;
+    {
+      const Interrupted interrupted(context);
+      answered = answer_trapped_instruction(raw_context);
+    }
+    if (answered) return deliver_kept(context);
+  }
+  deliver(SIGSEGV, *info, context, true);
+}
+
+// Every other signal that the program handles.
+void on_program_signal(int signal, siginfo_t* info, void* raw_context) {
+  deliver(signal, *info, static_cast<ucontext_t*>(raw_context), false);
 }
 
 // The thread may be anywhere. In the shim's own code the poke is as if never sent; elsewhere the supervisor looks at the
@@ -141,84 +139,90 @@ void on_poke(int, siginfo_t*, void* raw_context) {
   }
   unsigned long fs_base;
   asm("mov %%fs:0, %0" : "=r"(fs_base));
-  hand_over_poked(reinterpret_cast<long>(raw_context), static_cast<long>(fs_base), without_reserved(mask));
+  hand_over_poked(reinterpret_cast<long>(raw_context), static_cast<long>(fs_base), mask_seen(mask));
+}
+
+protocol::SignalDisposition disposition_of(const KernelSigaction& action) {
+  const auto handler = reinterpret_cast<unsigned long>(action.handler);
+  if (handler == reinterpret_cast<unsigned long>(SIG_DFL)) return protocol::kSignalDefault;
+  if (handler == reinterpret_cast<unsigned long>(SIG_IGN)) return protocol::kSignalIgnored;
+  return (action.flags & kSaRestart) != 0 ? protocol::kSignalHandledRestart : protocol::kSignalHandled;
 }
 
 long set_action(const long (&a)[6]) {
-  if (a[3] != sizeof(std::uint64_t)) return -EINVAL;
+  if (a[3] != sizeof(std::uint64_t) || a[0] < 1 || a[0] > 64) return -EINVAL;
+  const auto signal = static_cast<int>(a[0]);
   KernelSigaction wanted;
   if (a[1] != 0 && !read_program(a[1], wanted)) return -EFAULT;
-  const auto handler = a[1] != 0 ? reinterpret_cast<unsigned long>(wanted.handler) : 0;
-  if (a[0] == protocol::kPokeSignal && handler > reinterpret_cast<unsigned long>(SIG_IGN)) {
-    return exchange(Request::kSystemCall, SYS_rt_sigaction, a);
+  if (a[1] != 0 && (signal == SIGKILL || signal == SIGSTOP)) return -EINVAL;
+  const KernelSigaction before = program_action(signal);
+  if (a[1] != 0) {
+    constexpr unsigned long kKnownFlags = SA_NOCLDSTOP | SA_NOCLDWAIT | kSaSigInfo | kSaRestorer | kSaOnStack | kSaRestart |
+                                          kSaNoDefer | static_cast<unsigned>(SA_RESETHAND) | 0x800;  // SA_EXPOSE_TAGBITS
+    wanted.flags &= kKnownFlags;
+    wanted.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+    program_action(signal) = wanted;
+    const auto disposition = disposition_of(wanted);
+    region_header().dispositions[signal] = disposition;
+    if (signal == SIGCHLD) region_header().silent_stops = (wanted.flags & SA_NOCLDSTOP) != 0 ? 1 : 0;
+    if (is_reserved(signal)) {
+      if (disposition == protocol::kSignalIgnored) forget_kept(signal_bit(signal));
+    } else if (disposition <= protocol::kSignalIgnored) {
+      set_native_action(signal, {wanted.handler, kSaRestorer, restorer(), 0});
+    } else {
+      const unsigned long kept_flags = wanted.flags & (SA_NOCLDSTOP | SA_NOCLDWAIT | kSaRestart);
+      set_native_action(signal, {on_program_signal, kept_flags | kSaSigInfo | kSaOnStack | kSaRestorer, restorer(),
+                                 kAllButFaults});
+    }
   }
-  if (KernelSigaction* mine = reserved_action(a[0])) {
-    const KernelSigaction before = *mine;
-    if (a[1] != 0) *mine = wanted;
-    return write_if_asked(a[2], before) ? 0 : -EFAULT;
-  }
-  if (a[1] == 0 || a[0] < 1 || a[0] > 64) return native(SYS_rt_sigaction, a[0], a[1], a[2], a[3]);
-  if (a[0] == SIGCHLD) region_header().silent_stops = (wanted.flags & SA_NOCLDSTOP) != 0 ? 1 : 0;
-  region_header().dispositions[a[0]] =
-      handler == reinterpret_cast<unsigned long>(SIG_DFL)   ? protocol::kSignalDefault
-      : handler == reinterpret_cast<unsigned long>(SIG_IGN) ? protocol::kSignalIgnored
-      : (wanted.flags & SA_RESTART) != 0                   ? protocol::kSignalHandledRestart
-                                                            : protocol::kSignalHandled;
-  wanted.mask = without_reserved(wanted.mask);
-  return native(SYS_rt_sigaction, a[0], &wanted, a[2], a[3]);
+  return write_if_asked(a[2], before) ? 0 : -EFAULT;
 }
 
 // The mask the program sees is the one that returns from the trap, so it is edited in the saved context.
 long set_mask(const long (&a)[6], void* raw_context) {
   if (a[3] != sizeof(std::uint64_t)) return -EINVAL;
   if (raw_context == nullptr) return -ENOSYS;
-  auto* mask = reinterpret_cast<std::uint64_t*>(&static_cast<ucontext_t*>(raw_context)->uc_sigmask);
-  const std::uint64_t before = *mask;
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  const std::uint64_t before = mask_seen(context);
+  std::uint64_t after = before;
   if (a[1] != 0) {
     std::uint64_t wanted;
     if (!read_program(a[1], wanted)) return -EFAULT;
-    wanted = without_reserved(wanted);
     switch (a[0]) {
       case SIG_BLOCK:
-        *mask |= wanted;
+        after |= wanted;
         break;
       case SIG_UNBLOCK:
-        *mask &= ~wanted;
+        after &= ~wanted;
         break;
       case SIG_SETMASK:
-        *mask = wanted;
+        after = wanted;
         break;
       default:
         return -EINVAL;
     }
+    set_program_mask(context, after);
+    after = mask_seen(context);
   }
   const bool told = write_if_asked(a[2], before);
-  my_slot->signal_mask = *mask;
+  my_slot->signal_mask = after;
   // What the supervisor has kept for a signalfd may be due now.
   const std::uint64_t watched = region_header().watched_signals.load(std::memory_order_relaxed);
-  if ((before & ~*mask & watched) != 0) exchange(Request::kSpend, 0, {0, 0, 0, 0, 0, 0});
+  if ((before & ~after & watched) != 0) exchange(Request::kSpend, 0, {0, 0, 0, 0, 0, 0});
   return told ? 0 : -EFAULT;
 }
 
 long tell_pending(const long (&a)[6]) {
   if (static_cast<unsigned long>(a[1]) > sizeof(std::uint64_t)) return -EINVAL;
   spend(costs().system_call_ps);
-  const std::uint64_t pending = pending_signals() & my_slot->signal_mask;
+  const std::uint64_t pending = (pending_signals() | kept_reserved()) & my_slot->signal_mask;
   return copy_bytes(reinterpret_cast<void*>(a[0]), &pending, static_cast<std::size_t>(a[1])) ? 0 : -EFAULT;
 }
 
-long set_stack(const long (&a)[6]) {
-  stack_t before = {};
-  before.ss_flags = SS_DISABLE;
-  if (program_stack_known) before = program_stack;
-  stack_t wanted;
-  if (a[0] != 0) {
-    if (!read_program(a[0], wanted)) return -EFAULT;
-    if ((wanted.ss_flags & SS_DISABLE) == 0 && wanted.ss_size < static_cast<std::size_t>(MINSIGSTKSZ)) return -ENOMEM;
-    program_stack = wanted;
-    program_stack_known = true;
-  }
-  return write_if_asked(a[1], before) ? 0 : -EFAULT;
+// Where the program's stack was when it made the call.
+std::uint64_t stack_pointer_of(const void* context) {
+  if (context == nullptr) return reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  return static_cast<std::uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
 }
 
 }  // namespace
@@ -232,7 +236,7 @@ long signal_call(long number, const long (&a)[6], void* context) {
     case SYS_rt_sigpending:
       return tell_pending(a);
     default:
-      return set_stack(a);
+      return set_program_stack(a, stack_pointer_of(context));
   }
 }
 
@@ -254,43 +258,52 @@ static void make_own(std::uint64_t set) {
   }
 }
 
-// Handlers of the signals that are pending run while `mask` is the thread's. -EINTR. Linux takes a thread's own
-// signals first, and among them the least number: a poke comes after them all but the highest, for which it waits, and
-// never ends the wait in their place.
-long run_handlers(std::uint64_t mask) {
-  ThreadSlot& slot = *my_slot;
+// Whether one of the signals that are pending will run a handler or end the process when `mask` is the thread's.
+static bool is_due(std::uint64_t mask) {
+  std::uint64_t due = (pending_signals() | kept_reserved()) & ~mask;
+  for (; due != 0; due &= due - 1) {
+    const int signal = __builtin_ctzll(due) + 1;
+    const auto handler = reinterpret_cast<unsigned long>(program_action(signal).handler);
+    if (handler == 0 ? !is_without_default_effect(signal) : handler != reinterpret_cast<unsigned long>(SIG_IGN)) return true;
+  }
+  return false;
+}
+
+// Handlers of the signals that are pending run while `mask` is the thread's, as Linux lets them: when the call returns, on
+// the program's own stack. -EINTR. In a call that came through a symbol they run now. Linux takes a thread's own
+// signals first, and among them the least number: a poke comes after them all but the highest, for which it waits, and never
+// ends the wait in their place.
+static long run_handlers(std::uint64_t mask) {
+  make_own(pending_signals() & ~mask);
+  if (my_slot->context_address != 0) {
+    if (is_due(mask)) mask_until_handler(reinterpret_cast<ucontext_t*>(my_slot->context_address), mask);
+    return -EINTR;
+  }
   constexpr std::uint64_t kAfterPoke = ~(2 * signal_bit(protocol::kPokeSignal) - 1);
-  const std::uint64_t due = pending_signals() & ~mask;
-  if ((due & ~kAfterPoke) == 0) mask |= signal_bit(protocol::kPokeSignal);
-  make_own(due);
-  const std::uint64_t context = slot.context_address, own = slot.signal_mask;
-  const long result = native(SYS_rt_sigsuspend, &mask, sizeof mask);
-  slot.context_address = context;
-  slot.signal_mask = own;
-  return result;
+  mask = without_reserved(mask);
+  if ((pending_signals() & ~mask & ~kAfterPoke) == 0) mask |= signal_bit(protocol::kPokeSignal);
+  return native(SYS_rt_sigsuspend, &mask, sizeof mask);
 }
 
 // A signal is first made pending natively, by the supervisor's answer, and then taken here by the same call.
 long wait_for_signal(long number, const long (&a)[6]) {
   const bool suspends = number == SYS_rt_sigsuspend;
   if (a[suspends ? 1 : 3] != sizeof(std::uint64_t)) return -EINVAL;
-  ThreadSlot& slot = *my_slot;
   std::uint64_t set;
   if (!read_program(a[0], set)) return -EFAULT;
-  // A poke may be pending as well, and is none of the program's business.
-  const std::uint64_t wanted = (suspends ? ~set : set) & ~kReservedSignals;
-  const std::uint64_t pending = pending_signals();
-  const long waited = (pending & wanted) != 0 ? (spend(costs().system_call_ps), 0)
-                                              : exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+  const auto take = [&](std::uint64_t wanted) { return ((pending_signals() | kept_reserved()) & wanted) != 0; };
+  const std::uint64_t wanted = suspends ? ~set : set;
+  const long waited = take(wanted) ? (spend(costs().system_call_ps), 0)
+                                   : exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
   if (waited != 0 && waited != -EINTR) return waited;
   if (!suspends && waited != 0) return waited;
-  if (suspends) return run_handlers(without_reserved(set));
-  const std::uint64_t context = slot.context_address, mask = slot.signal_mask;
+  if (suspends) return run_handlers(set);
+  siginfo_t info;
+  if (const int kept = take_kept(wanted, &info)) return write_if_asked(a[1], info) ? kept : -EFAULT;
+  // A poke may be pending as well, and is none of the program's business.
+  const std::uint64_t natively = without_reserved(wanted);
   const timespec no_time{0, 0};
-  const long result = native(SYS_rt_sigtimedwait, &wanted, a[1], &no_time, sizeof wanted);
-  slot.context_address = context;
-  slot.signal_mask = mask;
-  return result;
+  return native(SYS_rt_sigtimedwait, &natively, a[1], &no_time, sizeof natively);
 }
 
 // The supervisor has found that the wait ends by a signal: it is pending natively, and its handler runs with
@@ -299,11 +312,14 @@ long wait_with_mask(long number, const long (&a)[6]) {
   long pair[2] = {0, 0};  // of pselect6: where the mask is, and its size
   if (number == SYS_pselect6 && a[5] != 0 && !read_program(a[5], pair)) return -EFAULT;
   const long at = number == SYS_pselect6 ? pair[0] : a[number == SYS_ppoll ? 3 : 4];
-  const long result = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
   std::uint64_t mask;
+  if (at != 0 && read_program(at, mask) && (kept_reserved() & ~mask) != 0) {
+    spend(costs().system_call_ps);
+    return run_handlers(mask);
+  }
+  const long result = exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
   if (result != -EINTR || at == 0 || !read_program(at, mask)) return result;
-  mask = without_reserved(mask);
-  return (pending_signals() & ~mask) != 0 ? run_handlers(mask) : result;
+  return is_due(mask) ? run_handlers(mask) : result;
 }
 
 std::uint64_t without_reserved(std::uint64_t mask) { return mask & ~kReservedSignals; }
@@ -321,14 +337,18 @@ bool install_signal_stack() {
 
 bool install_handlers() {
   if (!install_signal_stack()) return false;
-  const unsigned long flags = kSaSigInfo | kSaOnStack | kSaNoDefer | kSaRestorer;
-  // Signals of the program wait until a trapped call is complete; a fault there is one of copy_bytes().
-  set_native_action(SIGSYS,
-                    {on_sigsys, kSaSigInfo | kSaOnStack | kSaRestorer, restorer(), ~signal_bit(SIGSEGV)});
-  set_native_action(SIGSEGV, {on_sigsegv, flags, restorer(), 0});
-  constexpr unsigned long kSaRestart = 0x10000000;
-  set_native_action(protocol::kPokeSignal,
-                    {on_poke, kSaSigInfo | kSaOnStack | kSaRestart | kSaRestorer, restorer(), ~0ull});
+  constexpr unsigned long kFlags = kSaSigInfo | kSaOnStack | kSaRestorer;
+  set_native_action(SIGSYS, {on_sigsys, kFlags, restorer(), kAllButFaults});
+  set_native_action(SIGSEGV, {on_sigsegv, kFlags | kSaNoDefer, restorer(), kAllButFaults});
+  set_native_action(protocol::kPokeSignal, {on_poke, kFlags | kSaRestart, restorer(), ~0ull});
+  constexpr unsigned long kIgnored = 1;  // SIG_IGN
+  // What a program that was executed has from the one before: what is ignored, and the mask.
+  for (int signal = 1; signal <= 64; ++signal) {
+    if (region_header().dispositions[signal] == protocol::kSignalIgnored) {
+      program_action(signal).handler = reinterpret_cast<decltype(KernelSigaction::handler)>(kIgnored);
+    }
+  }
+  set_blocked_reserved(my_slot->signal_mask);
   return true;
 }
 

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <new>
 
+#include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
@@ -23,7 +24,7 @@ namespace {
 
 struct ThreadStart {
   std::uint32_t slot;
-  std::uint64_t signal_mask;
+  std::uint64_t signal_mask, blocked_reserved;
   gregset_t registers;
   std::uint16_t x87_control;
   std::uint32_t sse_control;
@@ -61,6 +62,7 @@ void thread_entry(void* argument) {
   my_slot = &slot_at(start->slot);
   my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   install_signal_stack();
+  set_blocked_reserved(start->blocked_reserved);
   native(SYS_rt_sigprocmask, SIG_SETMASK, &start->signal_mask, 0, sizeof start->signal_mask);
   asm volatile("fldcw %0\n ldmxcsr %1" : : "m"(start->x87_control), "m"(start->sse_control));
   start->ready.store(1, std::memory_order_release);
@@ -85,6 +87,7 @@ long clone_thread(const long (&a)[6], void* raw_context, std::uint32_t slot, std
   auto* start = new (reinterpret_cast<void*>(top - 1024)) ThreadStart{};
   start->slot = slot;
   start->signal_mask = without_reserved(*reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask));
+  start->blocked_reserved = blocked_reserved();
   memcpy(start->registers, context->uc_mcontext.gregs, sizeof start->registers);
   start->registers[REG_RSP] = a[1];
   start->x87_control = 0x37f;

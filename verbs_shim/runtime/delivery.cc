@@ -1,0 +1,121 @@
+#include "verbs_shim/runtime/delivery.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+KernelSigaction actions[65];
+
+constexpr int kMostKept = 8;  // of one thread
+__thread siginfo_t kept[kMostKept];
+__thread int kept_count = 0;
+
+const char interruption = 0;  // its address marks the signal
+
+unsigned long handler_of(int signal) { return reinterpret_cast<unsigned long>(program_action(signal).handler); }
+
+void die(int signal, const siginfo_t& info) {
+  exchange(protocol::Request::kFault, 0, {signal, info.si_code > 0 ? reinterpret_cast<long>(info.si_addr) : 0, 0, 0, 0, 0});
+  const KernelSigaction standard = {nullptr, kSaRestorer, restorer(), 0};
+  native(SYS_rt_sigaction, signal, &standard, 0, sizeof(std::uint64_t));
+  const std::uint64_t only = signal_bit(signal);
+  native(SYS_tgkill, native(SYS_getpid), native(SYS_gettid), signal);
+  native(SYS_rt_sigprocmask, SIG_UNBLOCK, &only, 0, sizeof only);
+}
+
+}  // namespace
+
+KernelSigaction& program_action(int signal) { return actions[signal]; }
+
+bool is_without_default_effect(int signal) {
+  constexpr std::uint64_t kNoEffect =
+      signal_bit(SIGCHLD) | signal_bit(SIGURG) | signal_bit(SIGWINCH) | signal_bit(SIGCONT);
+  return (kNoEffect & signal_bit(signal)) != 0;
+}
+
+void deliver(int signal, const siginfo_t& info, ucontext_t* context, bool forced) {
+  const KernelSigaction action = program_action(signal);
+  const unsigned long handler = handler_of(signal);
+  const bool blocked = (mask_seen(context) & signal_bit(signal)) != 0;
+  if (!forced && (handler == reinterpret_cast<unsigned long>(SIG_IGN) ||
+                  (handler == 0 && is_without_default_effect(signal)))) {
+    return;
+  }
+  if (handler <= reinterpret_cast<unsigned long>(SIG_IGN) || (forced && blocked)) return die(signal, info);
+  if ((action.flags & SA_RESETHAND) != 0) {
+    program_action(signal).handler = nullptr;
+    region_header().dispositions[signal] = protocol::kSignalDefault;
+    const KernelSigaction standard = {nullptr, kSaRestorer, restorer(), 0};
+    if (!is_reserved(signal)) native(SYS_rt_sigaction, signal, &standard, 0, sizeof(std::uint64_t));
+  }
+  if (enter_handler(signal, info, action, context)) return;
+  // As the kernel's signal_setup_done(): a frame that cannot be written is a fault.
+  siginfo_t fault{};
+  fault.si_signo = SIGSEGV;
+  fault.si_code = SI_KERNEL;
+  signal == SIGSEGV ? die(SIGSEGV, info) : deliver(SIGSEGV, fault, context, true);
+}
+
+void keep_reserved(const siginfo_t& info) {
+  const int signal = info.si_signo;
+  const bool blocked = (blocked_reserved() & signal_bit(signal)) != 0;
+  if (handler_of(signal) == reinterpret_cast<unsigned long>(SIG_IGN) && !blocked) return;
+  constexpr int kFirstRealTime = 32;
+  if (signal < kFirstRealTime && (kept_reserved() & signal_bit(signal)) != 0) return;
+  if (kept_count < kMostKept) kept[kept_count++] = info;
+}
+
+std::uint64_t kept_reserved() {
+  std::uint64_t set = 0;
+  for (int i = 0; i < kept_count; ++i) set |= signal_bit(kept[i].si_signo);
+  return set;
+}
+
+int take_kept(std::uint64_t set, siginfo_t* info) {
+  int least = -1;
+  for (int i = 0; i < kept_count; ++i) {
+    const bool wanted = (set & signal_bit(kept[i].si_signo)) != 0;
+    if (wanted && (least < 0 || kept[i].si_signo < kept[least].si_signo)) least = i;
+  }
+  if (least < 0) return 0;
+  *info = kept[least];
+  --kept_count;
+  for (int i = least; i < kept_count; ++i) kept[i] = kept[i + 1];
+  return info->si_signo;
+}
+
+void forget_kept(std::uint64_t set) {
+  siginfo_t info;
+  while (take_kept(set, &info) != 0) {
+  }
+}
+
+void deliver_kept(ucontext_t* context) {
+  siginfo_t info;
+  while (kept_count != 0) {
+    const int signal = take_kept(~mask_seen(context), &info);
+    if (signal == 0) return;
+    deliver(signal, info, context, false);
+  }
+}
+
+void interrupt_for_kept() {
+  if ((kept_reserved() & ~blocked_reserved()) == 0) return;
+  siginfo_t info{};
+  info.si_signo = SIGSEGV;
+  info.si_code = SI_QUEUE;
+  info.si_ptr = const_cast<char*>(&interruption);
+  native(SYS_rt_tgsigqueueinfo, native(SYS_getpid), native(SYS_gettid), SIGSEGV, &info);
+}
+
+bool is_interruption_for_kept(const siginfo_t& info) {
+  return info.si_code == SI_QUEUE && info.si_ptr == &interruption;
+}
+
+}  // namespace verbatim::shim

@@ -1,0 +1,32 @@
+// Signals that have arrived: what the program has set for each, and what becomes of it. The kernel delivers all but the
+// reserved ones (signal_frame.h), which never reach it blocked: those that the program blocks are kept here.
+#pragma once
+
+#include "verbs_shim/runtime/signal_frame.h"
+
+namespace verbatim::shim {
+
+// What the program has set, 1 … 64.
+KernelSigaction& program_action(int signal);
+// Whether a program that has set nothing is not told of it, and goes on.
+bool is_without_default_effect(int signal);
+inline bool is_reserved(int signal) { return (kReservedSignals & signal_bit(signal)) != 0; }
+
+// The signal has found the program at `context`: its handler will run when the native handler returns, or the process dies.
+// `forced`: by the processor, so that it can neither be ignored nor wait.
+void deliver(int signal, const siginfo_t& info, ucontext_t* context, bool forced);
+
+// A reserved signal for the calling thread, which gets it by deliver_kept() when it does not block it.
+void keep_reserved(const siginfo_t& info);
+void deliver_kept(ucontext_t* context);
+// The set of those kept.
+std::uint64_t kept_reserved();
+// The least of `set`, 0: none.
+int take_kept(std::uint64_t set, siginfo_t* info);
+void forget_kept(std::uint64_t set);
+
+// Lets the calling thread, which is in no trapped call, be interrupted natively for what is kept.
+void interrupt_for_kept();
+bool is_interruption_for_kept(const siginfo_t& info);
+
+}  // namespace verbatim::shim
