@@ -48,9 +48,10 @@ int EpollFile::control(int operation, int fd, const VirtualFilePtr& file, const 
   return 0;
 }
 
-std::vector<epoll_event> EpollFile::take(std::size_t limit) {
-  std::vector<epoll_event> ready;
-  for (auto it = interests_.begin(); it != interests_.end() && ready.size() < limit;) {
+std::int64_t EpollFile::take(std::size_t limit,
+                             const std::function<bool(std::size_t index, const epoll_event& event)>& tell) {
+  std::size_t told = 0;
+  for (auto it = interests_.begin(); it != interests_.end() && told < limit;) {
     Interest& interest = it->second;
     const VirtualFilePtr file = interest.file.lock();
     if (file == nullptr) {
@@ -60,13 +61,14 @@ std::vector<epoll_event> EpollFile::take(std::size_t limit) {
     if (const std::uint32_t events = pending(interest)) {
       epoll_event event = interest.event;
       event.events = events;
-      ready.push_back(event);
+      if (!tell(told, event)) return told > 0 ? static_cast<std::int64_t>(told) : -EFAULT;
+      ++told;
       interest.reported_generation = file->generation();
       if ((interest.event.events & EPOLLONESHOT) != 0) interest.armed = false;
     }
     ++it;
   }
-  return ready;
+  return static_cast<std::int64_t>(told);
 }
 
 std::vector<VirtualFilePtr> EpollFile::watched() const {

@@ -3,6 +3,7 @@
 
 #include <sys/epoll.h>
 
+#include <functional>
 #include <map>
 
 #include "sim/supervisor/virtual_file.h"
@@ -16,8 +17,9 @@ class EpollFile final : public VirtualFile {
 
   // EPOLL_CTL_ADD, _MOD or _DEL for descriptor `fd`, which refers to `file`. 0 or -errno.
   int control(int operation, int fd, const VirtualFilePtr& file, const epoll_event& event);
-  // At most `limit` ready descriptors, in order of descriptor; consumes edges and one-shots.
-  std::vector<epoll_event> take(std::size_t limit);
+  // At most `limit` ready descriptors, in order of descriptor, are told one by one, which consumes their edges and one-shots.
+  // One that cannot be told stays as it is and ends the row. How many were told; -EFAULT: not even the first.
+  std::int64_t take(std::size_t limit, const std::function<bool(std::size_t index, const epoll_event& event)>& tell);
   // The files a thread in epoll_wait has to wait for.
   std::vector<VirtualFilePtr> watched() const;
 

@@ -197,7 +197,7 @@ Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
   auto* epoll = dynamic_cast<EpollFile*>(own.get());
   if (epoll == nullptr) return Answer{own == nullptr ? -EBADF : -EINVAL};
   if (a[2] <= 0 || a[2] > 65536) return Answer{-EINVAL};
-  const std::vector<epoll_event> ready = epoll->take(static_cast<std::size_t>(a[2]));
+  const bool ready = epoll->readiness() != 0;
   Instant deadline = kNever;
   if (thread.retried()) {
     deadline = thread.deadline();
@@ -211,19 +211,18 @@ Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
   }
   const bool has_mask = thread.call().number == SYS_epoll_pwait || thread.call().number == SYS_epoll_pwait2;
   if (has_mask) {
-    const int error = let_in(thread, static_cast<std::uint64_t>(a[4]), ready.empty());
+    const int error = let_in(thread, static_cast<std::uint64_t>(a[4]), !ready);
     if (error != 0) return Answer{error};
   }
-  if (ready.empty() && now() < deadline) {
+  if (!ready && now() < deadline) {
     std::vector<VirtualFilePtr> files = epoll->watched();
     files.insert(files.begin(), own);
     return wait_for(thread, std::move(files), deadline, "epoll_wait");
   }
-  if (!ready.empty() &&
-      !process.memory().put(static_cast<std::uint64_t>(a[1]), std::as_bytes(std::span(ready)))) {
-    return Answer{-EFAULT};
-  }
-  return Answer{static_cast<std::int64_t>(ready.size())};
+  const auto tell = [&](std::size_t index, const epoll_event& event) {
+    return process.memory().store(static_cast<std::uint64_t>(a[1]) + index * sizeof event, event);
+  };
+  return Answer{epoll->take(static_cast<std::size_t>(a[2]), tell)};
 }
 
 Kernel::Outcome Kernel::sys_sleep(Thread& thread) {

@@ -21,6 +21,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "sim/supervisor/child_status.h"
 #include "verbs_shim/protocol/environment.h"
 #include "verbs_shim/protocol/layout.h"
 
@@ -267,8 +268,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
   if (launched.pid < 0) {
     launched.error = std::string("cannot start a process: ") + std::strerror(errno);
   } else {
-    int status;
-    waitpid(launched.pid, &status, 0);
+    const int status = await_status(launched.pid);
     if (!WIFSTOPPED(status)) {
       int error = 0;
       if (read(error_pipe[0], &error, sizeof error) != sizeof error) error = ECHILD;
@@ -280,7 +280,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
         trace.run(std::array{launched.stdout_fd, launched.stderr_fd}, launched.early_output);
       } else {
         kill(launched.pid, SIGKILL);
-        waitpid(launched.pid, &status, 0);
+        await_status(launched.pid);
         launched.error = "cannot prepare " + request.path + " at its exec stop: " + trace.error();
         launched.pid = -1;
       }

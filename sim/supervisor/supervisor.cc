@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "sim/supervisor/child_status.h"
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/launcher.h"
 #include "sim/supervisor/supervisor_impl.h"
@@ -255,8 +256,7 @@ void Supervisor::Impl::end(Process& process) {
 void Supervisor::Impl::reap(Process& process) {
   if (!process.alive) return;
   process.alive = false;
-  int status = 0;
-  waitpid(process.native_pid(), &status, 0);
+  const int status = await_status(process.native_pid());
   process.exit_status = status;
   for (auto& thread : process.threads()) thread->die();
   kernel_.release(process);

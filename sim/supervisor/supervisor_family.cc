@@ -20,6 +20,7 @@
 #include <fstream>
 #include <set>
 
+#include "sim/supervisor/child_status.h"
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/launcher.h"
 #include "sim/supervisor/signal_file.h"
@@ -174,7 +175,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
     region = std::make_unique<ProcessRegion>(fmt::format("/proc/{}/fd/{}", parent.native_pid(), a[2]));
   } catch (const std::system_error&) {
     kill(native, SIGKILL);
-    waitpid(native, nullptr, 0);
+    await_status(native);
     return Answer{-EAGAIN};
   }
   region->close_fd();
@@ -348,7 +349,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   return_stack(process);
   const pid_t old = process.native_pid();
   kill(old, SIGKILL);
-  waitpid(old, nullptr, 0);
+  await_status(old);
   thread.finish_call();
   kernel_.forget_waits(process);
   for (const int fd : inherited.closed) process.close(fd);

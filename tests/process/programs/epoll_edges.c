@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -48,6 +49,21 @@ int main(void) {
   EXPECT(epoll_ctl(epoll, EPOLL_CTL_MOD, once, &again) == 0);
   EXPECT(ready(epoll, events) == 1 && events[0].data.u64 == 33);
   printf("one-shot: once, and once more when changed\n");
+
+  // An answer that cannot be written consumes nothing; one that can in part, that part.
+  EXPECT(epoll_ctl(epoll, EPOLL_CTL_MOD, once, &again) == 0);
+  struct epoll_event* volatile nowhere = (struct epoll_event*)8;
+  EXPECT(epoll_wait(epoll, nowhere, 8, 0) == -1 && errno == EFAULT);
+  EXPECT(ready(epoll, events) == 1 && events[0].data.u64 == 33 && ready(epoll, events) == 0);
+  const int second = eventfd(5, EFD_NONBLOCK);
+  char* const pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT(munmap(pages + 4096, 4096) == 0 && epoll_ctl(epoll, EPOLL_CTL_MOD, once, &again) == 0);
+  add(epoll, second, EPOLLIN | EPOLLONESHOT, 44);
+  struct epoll_event* volatile at_end = (struct epoll_event*)(pages + 4096) - 1;
+  EXPECT(epoll_wait(epoll, at_end, 2, 0) == 1);
+  EXPECT(ready(epoll, events) == 1 && events[0].data.u64 + at_end->data.u64 == 77 && ready(epoll, events) == 0);
+  EXPECT(close(second) == 0 && munmap(pages, 4096) == 0);
+  printf("an answer that cannot be written: nothing is lost\n");
 
   const int outer = epoll_create1(0);
   add(outer, epoll, EPOLLIN, 9);
