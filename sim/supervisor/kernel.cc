@@ -194,6 +194,8 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_exit:
     case SYS_exit_group:
       return &Kernel::sys_exit;
+    case SYS_set_tid_address:
+      return &Kernel::sys_set_tid_address;
     case SYS_uname:
       return &Kernel::sys_uname;
     case SYS_sysinfo:
@@ -244,7 +246,7 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
 
 void Kernel::note_caller(Thread& thread) {
   Process& process = thread.process();
-  process.set_calling_thread(static_cast<pid_t>(process.region().slot(thread.slot()).native_tid));
+  process.set_calling_thread(thread.native_tid());
 }
 
 Answer Kernel::refuse(Thread& thread) {

@@ -152,6 +152,7 @@ class Kernel {
   Outcome sys_clone(Thread& thread);
   Outcome sys_exit(Thread& thread);
   Outcome sys_uname(Thread& thread);
+  Outcome sys_set_tid_address(Thread& thread);
   Outcome sys_sysinfo(Thread& thread);
   Outcome sys_getrandom(Thread& thread);
   Outcome sys_affinity(Thread& thread);

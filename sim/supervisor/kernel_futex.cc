@@ -213,8 +213,7 @@ void Kernel::release_robust_locks(Thread& thread) {
   };
   void* head_address = nullptr;
   std::size_t size = 0;
-  const auto native_tid = static_cast<pid_t>(process.region().slot(thread.slot()).native_tid);
-  if (syscall(SYS_get_robust_list, native_tid, &head_address, &size) != 0 || head_address == nullptr) return;
+  if (syscall(SYS_get_robust_list, thread.native_tid(), &head_address, &size) != 0 || head_address == nullptr) return;
   const auto first = reinterpret_cast<std::uint64_t>(head_address);
   const auto head = memory.load<Head>(first);
   if (!head) return;

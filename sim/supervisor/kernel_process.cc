@@ -21,10 +21,17 @@ Kernel::Outcome Kernel::sys_clone(Thread& thread) {
   if ((a[0] & kThreadFlags) != kThreadFlags || a[1] == 0) return copy_process(thread);
   Thread* made = make_thread_(thread.process());
   if (made == nullptr) return Answer{-EAGAIN};
+  thread.process().thread_in_making = made;
+  thread.process().region().slot(made->slot()).native_tid = 0;
   if ((a[0] & CLONE_CHILD_CLEARTID) != 0) made->set_clear_tid(static_cast<std::uint64_t>(a[3]));
   made->call().request = protocol::Request::kAttach;
   made->run_at(now() + Duration(thread.process().host().costs.wake_up_ps) + made->scheduling_delay(kAfterWait));
   return Answer{made->tid(), protocol::Action::kCloneThread, {made->slot(), 0}};
+}
+
+Kernel::Outcome Kernel::sys_set_tid_address(Thread& thread) {
+  thread.set_clear_tid(static_cast<std::uint64_t>(thread.call().arguments[0]));
+  return Answer{thread.tid()};
 }
 
 void Kernel::thread_ended(Thread& thread) {

@@ -47,6 +47,8 @@ class Process {
   void set_native_pid(pid_t pid);
 
   std::vector<std::unique_ptr<Thread>>& threads() { return threads_; }
+  // The thread that the program is making: its native id is not known yet.
+  Thread* thread_in_making = nullptr;
 
   // Another program takes the process over: a new region, a new Linux process, no thread yet. Devices are
   // closed.

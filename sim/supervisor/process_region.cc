@@ -11,13 +11,17 @@
 namespace verbatim::supervisor {
 
 namespace {
+// A program that made it smaller would take the memory from under the simulator.
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 }  // namespace
 
 ProcessRegion::ProcessRegion() {
-  fd_ = memfd_create("verbatim-region", MFD_CLOEXEC);
+  fd_ = memfd_create("verbatim-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd_ < 0) fail("cannot make the memory shared with a program (memfd_create)");
   if (ftruncate(fd_, static_cast<off_t>(protocol::kRegionSize)) != 0) fail("cannot size the shared memory");
+  if (fcntl(fd_, F_ADD_SEALS, kSeals) != 0) fail("cannot seal the shared memory");
   map();
 }
 
@@ -25,9 +29,12 @@ ProcessRegion::ProcessRegion(const std::string& path) {
   fd_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
   struct stat status;
   if (fd_ < 0 || fstat(fd_, &status) != 0) fail("cannot open the memory of a copied process");
-  if (!S_ISREG(status.st_mode) || status.st_size != static_cast<off_t>(protocol::kRegionSize)) {
+  const int seals = fcntl(fd_, F_GET_SEALS);
+  if (!S_ISREG(status.st_mode) || status.st_size != static_cast<off_t>(protocol::kRegionSize) || seals < 0 ||
+      (seals & kSeals) != kSeals) {
+    close_fd();
     errno = EINVAL;
-    fail("the memory of a copied process is of another size");
+    fail("the memory of a copied process is of another size, or can be made smaller");
   }
   map();
 }

@@ -17,7 +17,7 @@ namespace {
 // A mask that the Linux kernel tells of one of our threads: SigBlk, SigPnd, ShdPnd.
 std::uint64_t native_set(Thread& thread, std::string_view name) {
   Process& process = thread.process();
-  const auto tid = process.region().slot(thread.slot()).native_tid;
+  const pid_t tid = thread.native_tid();
   std::ifstream status(fmt::format("/proc/{}/task/{}/status", process.native_pid(), tid));
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with(name)) return std::stoull(line.substr(name.size() + 1), nullptr, 16);

@@ -220,7 +220,7 @@ bool is_zombie(pid_t pid) {
 // The thread is on its last instructions: nobody else runs before the Linux kernel has forgotten it.
 void Supervisor::Impl::end_thread(Thread& thread) {
   Process& process = thread.process();
-  const auto native_tid = static_cast<pid_t>(process.region().slot(thread.slot()).native_tid);
+  const pid_t native_tid = thread.native_tid();
   constexpr int kTries = 100'000;
   for (int i = 0; i < kTries && syscall(SYS_tgkill, process.native_pid(), native_tid, 0) == 0; ++i) {
     if (native_tid == process.native_pid() && is_zombie(native_tid)) break;
@@ -231,7 +231,7 @@ void Supervisor::Impl::end_thread(Thread& thread) {
   if (process.memory().reached_through() == native_tid) {
     for (const auto& other : process.threads()) {
       if (other->state() == Thread::State::kDead) continue;
-      process.memory().reach_through(static_cast<pid_t>(process.region().slot(other->slot()).native_tid));
+      process.memory().reach_through(other->native_tid());
       break;
     }
   }

@@ -142,7 +142,7 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
   for (const int fd : {1, 2}) output(process, fd, std::as_bytes(std::span(launched.early_output[fd - 1])));
   tell_unpatched(process);
   running_ = nullptr;
-  make_thread(process);
+  make_thread(process)->set_native_tid(launched.pid);
   take_request(process);
 }
 
@@ -165,7 +165,10 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
            title(parent) + " overwrote the memory it shares with the simulator; it was stopped");
     return std::nullopt;
   };
-  if (thread.copy_pid() == 0 || a[0] != thread.copy_pid() ||
+  const bool known = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
+    return other->alive && other->native_pid() == native;
+  });
+  if (known || thread.copy_pid() == 0 || a[0] != thread.copy_pid() ||
       number_of(field_of(fmt::format("/proc/{}/status", native), "PPid"), 10) !=
           static_cast<std::uint64_t>(getpid())) {
     return broken();
@@ -201,6 +204,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
     child.install_at(fd, signals == nullptr ? file : std::make_shared<SignalFile>(child, signals->set()));
   }
   Thread* const first = make_thread(child, thread.slot());
+  first->set_native_tid(native);
   protocol::ThreadSlot& child_slot = child.region().slot(thread.slot());
   child_slot.virtual_tid = child.pid();
   child_slot.context_address = parent.region().slot(thread.slot()).context_address;
@@ -317,7 +321,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
     request.ignored_signals.push_back(signal);
   }
   const std::string status =
-      fmt::format("{}/task/{}/status", folder, process.region().slot(thread.slot()).native_tid);
+      fmt::format("{}/task/{}/status", folder, thread.native_tid());
   const std::uint64_t mask = process.region().slot(thread.slot()).signal_mask;
   request.signal_mask = mask & ~protocol::kReservedSignals;
   region->slot(0).signal_mask = mask;

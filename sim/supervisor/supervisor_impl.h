@@ -105,6 +105,7 @@ class Supervisor::Impl final : public ProcessTable {
   void resume(Thread& thread, const Answer& answer);
   void take_request(Process& process);
   bool wait_for_message(Process& process);
+  bool adopt_thread(Process& process);
   bool take_request_of(Thread& thread);
   bool take_poke(Thread& thread);
   bool park_poll(Thread& thread);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/signals.h"
@@ -24,6 +25,7 @@ Duration modelled_cost(std::int64_t ps) {
 void Supervisor::Impl::take_request(Process& process) {
   token_.handed_over();
   while (wait_for_message(process)) {
+    if (!adopt_thread(process)) return;
     // Copied once; what the program writes there later does not matter.
     const std::uint32_t index = process.region().header().message_slot;
     Thread* thread = nullptr;
@@ -48,12 +50,31 @@ void Supervisor::Impl::take_request(Process& process) {
   }
 }
 
+// The thread that the program has made since it was told to: the shim tells its native id, which counts once the machine's
+// kernel has said that it is one of this process and none that is known. False: there is none, and the run is over.
+bool Supervisor::Impl::adopt_thread(Process& process) {
+  Thread* const made = std::exchange(process.thread_in_making, nullptr);
+  if (made == nullptr) return true;
+  const auto tid = static_cast<pid_t>(process.region().slot(made->slot()).native_tid);
+  const bool known = std::any_of(process.threads().begin(), process.threads().end(), [&](const auto& other) {
+    return other->state() != Thread::State::kDead && other->native_tid() == tid;
+  });
+  if (!known && tid > 0 && syscall(SYS_tgkill, process.native_pid(), tid, 0) == 0) {
+    made->set_native_tid(tid);
+    return true;
+  }
+  finish(Outcome::kStuck,
+         tid == 0 ? title(process) + " got no thread: the machine refused one more (see ulimit -u and its memory)"
+                  : title(process) + " overwrote the memory it shares with the simulator; it was stopped");
+  return false;
+}
+
 // False: there is none, and why has been dealt with.
 bool Supervisor::Impl::wait_for_message(Process& process) {
   // Its first thread holds the token of a process that has just started.
   const bool first = running_ == nullptr || &running_->process() != &process;
   const auto tid =
-      first ? process.native_pid() : static_cast<pid_t>(process.region().slot(running_->slot()).native_tid);
+      first ? process.native_pid() : running_->native_tid();
   switch (token_.wait(process.region(), process.native_pid(), tid, process.attached)) {
     case TokenWait::Result::kMessage:
       return true;

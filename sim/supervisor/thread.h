@@ -2,6 +2,8 @@
 // is in.
 #pragma once
 
+#include <sys/types.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -56,6 +58,9 @@ class Thread {
   ComponentId source() const { return source_; }
   std::uint32_t slot() const { return slot_; }
   std::uint32_t tid() const { return tid_; }
+  // Its id in the machine's kernel, found out once by the supervisor itself; 0: the thread is about to be made.
+  pid_t native_tid() const { return native_tid_; }
+  void set_native_tid(pid_t tid) { native_tid_ = tid; }
   State state() const { return state_; }
   PendingCall& call() { return call_; }
 
@@ -157,6 +162,7 @@ class Thread {
   Process& process_;
   std::uint32_t slot_;
   std::uint32_t tid_;
+  pid_t native_tid_ = 0;
   Duration wake_up_, event_wake_up_;
   bool woken_ = false;  // since it blocked
   Duration late_{};  // of this wait

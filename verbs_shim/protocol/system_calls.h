@@ -239,7 +239,7 @@ namespace verbatim::protocol {
   X(215, epoll_wait_old, kRefused, ENOSYS)           \
   X(216, remap_file_pages, kRefused, ENOSYS)         \
   X(217, getdents64, kByDescriptor, 0)               \
-  X(218, set_tid_address, kPassing, 0)               \
+  X(218, set_tid_address, kVirtual, 0)               \
   X(219, restart_syscall, kRefused, ENOSYS)          \
   X(220, semtimedop, kRefused, ENOSYS)               \
   X(221, fadvise64, kByDescriptor, 0)                \

@@ -4,6 +4,7 @@
 // and returns from the trap. Rings and devices are not inherited: the arena of the copy is empty, as after
 // ibv_fork_init with MADV_DONTFORK.
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/memfd.h>
 #include <linux/sched.h>
 #include <signal.h>
@@ -42,12 +43,13 @@ void begin_child(long region, long simulator, std::uint64_t context) {
 }
 
 long make_region() {
-  const long region = native(SYS_memfd_create, "verbatim-region", MFD_CLOEXEC);
+  const long region = native(SYS_memfd_create, "verbatim-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (region < 0) return region;
   const long sized = native(SYS_ftruncate, region, static_cast<long>(protocol::kRegionSize));
-  if (sized == 0) return region;
+  // As the supervisor requires it.
+  if (sized == 0 && native(SYS_fcntl, region, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) return region;
   native(SYS_close, region);
-  return sized;
+  return sized != 0 ? sized : -EPERM;
 }
 
 }  // namespace
