@@ -194,6 +194,23 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_exit:
     case SYS_exit_group:
       return &Kernel::sys_exit;
+    case SYS_getrlimit:
+    case SYS_setrlimit:
+    case SYS_prlimit64:
+      return &Kernel::sys_limit;
+    case SYS_getpriority:
+    case SYS_setpriority:
+    case SYS_ioprio_get:
+    case SYS_ioprio_set:
+      return &Kernel::sys_priority;
+    case SYS_sched_getparam:
+    case SYS_sched_setparam:
+    case SYS_sched_getscheduler:
+    case SYS_sched_setscheduler:
+    case SYS_sched_rr_get_interval:
+      return &Kernel::sys_scheduler;
+    case SYS_get_robust_list:
+      return &Kernel::sys_get_robust_list;
     case SYS_set_tid_address:
       return &Kernel::sys_set_tid_address;
     case SYS_uname:

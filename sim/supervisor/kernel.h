@@ -152,6 +152,13 @@ class Kernel {
   Outcome sys_clone(Thread& thread);
   Outcome sys_exit(Thread& thread);
   Outcome sys_uname(Thread& thread);
+  // Limits and scheduling (kernel_attributes.cc)
+  Thread* find_thread(Thread& seen_from, std::int64_t tid);
+  std::vector<Thread*> threads_meant(Thread& thread, bool one, bool of_group, std::int64_t id);
+  Outcome sys_limit(Thread& thread);
+  Outcome sys_priority(Thread& thread);
+  Outcome sys_scheduler(Thread& thread);
+  Outcome sys_get_robust_list(Thread& thread);
   Outcome sys_set_tid_address(Thread& thread);
   Outcome sys_sysinfo(Thread& thread);
   Outcome sys_getrandom(Thread& thread);

@@ -104,6 +104,14 @@ void fix_limits() {
   setrlimit(RLIMIT_NOFILE, &descriptors);
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
+  // What the program sees is kept elsewhere (resource_limits.h); the caller's own must not end it.
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU, RLIMIT_RSS, RLIMIT_MEMLOCK, RLIMIT_NPROC,
+                              RLIMIT_SIGPENDING, RLIMIT_RTTIME}) {
+    rlimit limit;
+    if (getrlimit(resource, &limit) != 0) continue;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(resource, &limit);
+  }
 }
 
 // The supervisor's short time slice and timer slack are not the program's.
@@ -116,7 +124,8 @@ void reset_scheduling() {
     std::uint64_t runtime_ns, deadline, period;
   } attributes{48, SCHED_OTHER, 0, getpriority(PRIO_PROCESS, 0), 0, 0, 0, 0};
   syscall(SYS_sched_setattr, 0, &attributes, 0);
-  prctl(PR_SET_TIMERSLACK, 0);
+  constexpr unsigned long kUsualSlackNs = 50'000;
+  prctl(PR_SET_TIMERSLACK, kUsualSlackNs);
 }
 
 struct ChildPlan {
@@ -139,7 +148,14 @@ struct ChildPlan {
   // A program that gains privilege by exec would lose the preloaded libraries, and is not ours to hold.
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (getppid() != plan.parent) _exit(127);
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  // All of them, also the two that libc keeps for itself.
+  const struct {
+    void* handler;
+    unsigned long flags;
+    void* restorer;
+    std::uint64_t mask;
+  } standard{};
+  for (int signal = 1; signal < NSIG; ++signal) syscall(SYS_rt_sigaction, signal, &standard, nullptr, sizeof(std::uint64_t));
   for (const int signal : plan.request->ignored_signals) ::signal(signal, SIG_IGN);
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &plan.request->signal_mask, nullptr, sizeof(std::uint64_t));
   umask(plan.request->umask);

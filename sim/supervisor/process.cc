@@ -63,9 +63,7 @@ VirtualFilePtr Process::file(std::int64_t fd) const {
 }
 
 int Process::descriptor_limit() const {
-  rlimit limit{};
-  prlimit(calling_tid_, RLIMIT_NOFILE, nullptr, &limit);
-  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, protocol::kVirtualFdLast + 1));
+  return static_cast<int>(std::min<rlim_t>(limits.of(RLIMIT_NOFILE).rlim_cur, protocol::kVirtualFdLast + 1));
 }
 
 int Process::lowest_free_number(int least, std::span<const int> taken) const {

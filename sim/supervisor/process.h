@@ -16,6 +16,7 @@
 #include "sim/supervisor/family.h"
 #include "sim/supervisor/process_memory.h"
 #include "sim/supervisor/process_region.h"
+#include "sim/supervisor/resource_limits.h"
 #include "sim/supervisor/supervisor.h"
 #include "sim/supervisor/thread.h"
 #include "sim/supervisor/virtual_file.h"
@@ -105,6 +106,8 @@ class Process {
   // Of timer_create(2), by id.
   std::map<int, std::unique_ptr<PosixTimer>>& timers() { return timers_; }
   int new_timer_id() { return next_timer_++; }
+
+  ResourceLimits limits;
 
   // The signal that has stopped it, 0: none.
   int stopped_by = 0;

@@ -124,8 +124,9 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
   tree.add_file(folder + "/stat",
                 [&process, native, own] { return stat_of(process, process.pid(), native, own); });
   tree.add_file(folder + "/statm", "0 0 0 0 0 0 0\n");
+  tree.add_file(folder + "/limits", [&process] { return process.limits.text(); });
   tree.add_file(folder + "/maps", [native] { return maps_of(native); });
-  for (const char* name : {"/cmdline", "/comm", "/environ", "/limits", "/cgroup", "/mountinfo", "/mounts"}) {
+  for (const char* name : {"/cmdline", "/comm", "/environ", "/cgroup", "/mountinfo", "/mounts"}) {
     tree.add_file(folder + name, [path = native + name] { return content_of(path); });
   }
   for (const char* name : {"/exe", "/cwd", "/root"}) tree.add_link(folder + name, target_of(native + name));

@@ -82,10 +82,12 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   first_pid_ = first_pid(options_.seed);
   next_tid_ = first_pid_ + static_cast<std::uint32_t>(programs.size());
 
-  rlimit descriptors;
-  if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
-    descriptors.rlim_cur = descriptors.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &descriptors);
+  // Of the limits that the caller has set, what can be undone: the memory shared with a program is a large sparse file.
+  for (const auto resource : {RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit;
+    if (getrlimit(resource, &limit) != 0) continue;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(resource, &limit);
   }
   heap_size_ = chosen_heap_size(options_.machine.overcommit);
   core_ = chosen_core(options_.core);

@@ -128,7 +128,7 @@ void Supervisor::Impl::adopt(Process& process) {
 
 // The process has been launched and runs in its loader: its first thread brings the first request.
 void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
-                             std::unique_ptr<code::CodePatches> patches) {
+                             std::unique_ptr<code::CodePatches> patches, const Scheduling& scheduling) {
   adopt(process);
   process.set_patches(std::move(patches));
   process.region().close_fd();
@@ -142,7 +142,9 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
   for (const int fd : {1, 2}) output(process, fd, std::as_bytes(std::span(launched.early_output[fd - 1])));
   tell_unpatched(process);
   running_ = nullptr;
-  make_thread(process)->set_native_tid(launched.pid);
+  Thread* const first = make_thread(process);
+  first->set_native_tid(launched.pid);
+  first->scheduling = scheduling;
   take_request(process);
 }
 
@@ -205,6 +207,8 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   }
   Thread* const first = make_thread(child, thread.slot());
   first->set_native_tid(native);
+  first->scheduling = thread.scheduling;
+  child.limits = parent.limits;
   protocol::ThreadSlot& child_slot = child.region().slot(thread.slot());
   child_slot.virtual_tid = child.pid();
   child_slot.context_address = parent.region().slot(thread.slot()).context_address;
@@ -350,6 +354,8 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
     warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
   }
 
+  process.limits.enforce(launched.pid);
+  const Scheduling scheduling = thread.scheduling;
   return_stack(process);
   const pid_t old = process.native_pid();
   kill(old, SIGKILL);
@@ -359,7 +365,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   for (const int fd : inherited.closed) process.close(fd);
   process.replace(last_part(request.path), std::move(region), launched.pid);
   release_parent(process);
-  begin(process, std::move(launched), std::move(patches));
+  begin(process, std::move(launched), std::move(patches), scheduling);
   return std::nullopt;
 }
 

@@ -44,6 +44,14 @@ struct Answer {
   std::int64_t arguments[2] = {0, 0};
 };
 
+// Attributes that a thread has from the one that made it, and that have no effect here (sched(7), ioprio_get(2)).
+struct Scheduling {
+  int policy = 0;  // SCHED_OTHER
+  int priority = 0;
+  int nice = 0;
+  int disk_priority = 4;  // of no class
+};
+
 class Thread {
  public:
   enum class State : std::uint8_t { kPending, kBlocked, kParked, kDead };
@@ -63,6 +71,8 @@ class Thread {
   void set_native_tid(pid_t tid) { native_tid_ = tid; }
   State state() const { return state_; }
   PendingCall& call() { return call_; }
+
+  Scheduling scheduling;
 
   // Address of the word that is cleared when the thread ends; 0: none.
   std::uint64_t clear_tid() const { return clear_tid_; }

@@ -114,6 +114,8 @@ const std::vector<Coverage> kCoverage = {
     {"alarm, setitimer, timer_create", "interval_timers posix_timers timer_threads"},
     {"timerfd, eventfd, signalfd", "timerfd_modes eventfd_modes signalfd_modes"},
     {"EINTR and SA_RESTART", "interval_timers pipe_signal signal_waits highest_signal interrupted"},
+    {"limits, priorities, locked memory",
+     "attributes descriptor_limit Surroundings.of_the_caller_do_not_show Surroundings.outside_are_out_of_reach"},
     {"sigaltstack", "signal_stack alternate_stack"},
     {"every signal, sent in every way and caught in every way", "signal_table"},
     {"what a handler leaves in its frame", "signal_return"},

@@ -118,7 +118,7 @@ namespace verbatim::protocol {
   X(94, lchown, kPassing, 0)                         \
   X(95, umask, kPassing, 0)                          \
   X(96, gettimeofday, kLocal, 0)                     \
-  X(97, getrlimit, kPassing, 0)                      \
+  X(97, getrlimit, kVirtual, 0)                      \
   X(98, getrusage, kLocal, 0)                        \
   X(99, sysinfo, kVirtual, 0)                        \
   X(100, times, kLocal, 0)                           \
@@ -161,19 +161,19 @@ namespace verbatim::protocol {
   X(137, statfs, kPassing, 0)                        \
   X(138, fstatfs, kByDescriptor, 0)                  \
   X(139, sysfs, kRefused, ENOSYS)                    \
-  X(140, getpriority, kPassing, 0)                   \
-  X(141, setpriority, kLocal, 0)                     \
-  X(142, sched_setparam, kLocal, 0)                  \
-  X(143, sched_getparam, kPassing, 0)                \
-  X(144, sched_setscheduler, kLocal, 0)              \
-  X(145, sched_getscheduler, kPassing, 0)            \
+  X(140, getpriority, kVirtual, 0)                   \
+  X(141, setpriority, kVirtual, 0)                   \
+  X(142, sched_setparam, kVirtual, 0)                \
+  X(143, sched_getparam, kVirtual, 0)                \
+  X(144, sched_setscheduler, kVirtual, 0)            \
+  X(145, sched_getscheduler, kVirtual, 0)            \
   X(146, sched_get_priority_max, kPassing, 0)        \
   X(147, sched_get_priority_min, kPassing, 0)        \
-  X(148, sched_rr_get_interval, kPassing, 0)         \
-  X(149, mlock, kPassing, 0)                         \
-  X(150, munlock, kPassing, 0)                       \
-  X(151, mlockall, kPassing, 0)                      \
-  X(152, munlockall, kPassing, 0)                    \
+  X(148, sched_rr_get_interval, kVirtual, 0)         \
+  X(149, mlock, kLocal, 0)                           \
+  X(150, munlock, kLocal, 0)                         \
+  X(151, mlockall, kLocal, 0)                        \
+  X(152, munlockall, kLocal, 0)                      \
   X(153, vhangup, kRefused, EPERM)                   \
   X(154, modify_ldt, kRefused, ENOSYS)               \
   X(155, pivot_root, kRefused, EPERM)                \
@@ -181,7 +181,7 @@ namespace verbatim::protocol {
   X(157, prctl, kLocal, 0)                           \
   X(158, arch_prctl, kPassing, 0)                    \
   X(159, adjtimex, kRefused, EPERM)                  \
-  X(160, setrlimit, kPassing, 0)                     \
+  X(160, setrlimit, kVirtual, 0)                     \
   X(161, chroot, kRefused, EPERM)                    \
   X(162, sync, kPassing, 0)                          \
   X(163, acct, kRefused, EPERM)                      \
@@ -272,8 +272,8 @@ namespace verbatim::protocol {
   X(248, add_key, kRefused, EPERM)                   \
   X(249, request_key, kRefused, EPERM)               \
   X(250, keyctl, kRefused, EPERM)                    \
-  X(251, ioprio_set, kPassing, 0)                    \
-  X(252, ioprio_get, kPassing, 0)                    \
+  X(251, ioprio_set, kVirtual, 0)                    \
+  X(252, ioprio_get, kVirtual, 0)                    \
   X(253, inotify_init, kRefused, ENOSYS)             \
   X(254, inotify_add_watch, kRefused, ENOSYS)        \
   X(255, inotify_rm_watch, kRefused, ENOSYS)         \
@@ -295,7 +295,7 @@ namespace verbatim::protocol {
   X(271, ppoll, kVirtual, 0)                         \
   X(272, unshare, kRefused, EPERM)                   \
   X(273, set_robust_list, kPassing, 0)               \
-  X(274, get_robust_list, kPassing, 0)               \
+  X(274, get_robust_list, kVirtual, 0)               \
   X(275, splice, kRefused, ENOSYS)                   \
   X(276, tee, kRefused, ENOSYS)                      \
   X(277, sync_file_range, kByDescriptor, 0)          \
@@ -323,7 +323,7 @@ namespace verbatim::protocol {
   X(299, recvmmsg, kVirtual, 0)                      \
   X(300, fanotify_init, kRefused, ENOSYS)            \
   X(301, fanotify_mark, kRefused, ENOSYS)            \
-  X(302, prlimit64, kPassing, 0)                     \
+  X(302, prlimit64, kVirtual, 0)                     \
   X(303, name_to_handle_at, kRefused, ENOSYS)        \
   X(304, open_by_handle_at, kRefused, ENOSYS)        \
   X(305, clock_adjtime, kRefused, EPERM)             \
@@ -346,7 +346,7 @@ namespace verbatim::protocol {
   X(322, execveat, kVirtual, 0)                      \
   X(323, userfaultfd, kRefused, EPERM)               \
   X(324, membarrier, kPassing, 0)                    \
-  X(325, mlock2, kPassing, 0)                        \
+  X(325, mlock2, kLocal, 0)                          \
   X(326, copy_file_range, kPassing, 0)               \
   X(327, preadv2, kByDescriptor, 0)                  \
   X(328, pwritev2, kByDescriptor, 0)                 \

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/times.h>
@@ -176,6 +177,25 @@ long call_by_path(long number, const long (&a)[6]) {
   return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+// Pages are never swapped as far as a program can see, so that there is nothing to lock: the kernel only says what is not
+// mapped. Locking all of them natively would fill the shim's own mappings, which are reserved and hardly used.
+long lock_memory(long number, const long (&a)[6]) {
+  constexpr long kCurrent = 1, kFuture = 2, kOnFault = 4;  // MCL_*
+  constexpr long kPage = 4096;
+  switch (number) {
+    case SYS_munlockall:
+      return 0;
+    case SYS_mlockall:
+      return a[0] == 0 || a[0] == kOnFault || (a[0] & ~(kCurrent | kFuture | kOnFault)) != 0 ? -EINVAL : 0;
+    default:
+      if (number == SYS_mlock2 && (a[2] & ~1l) != 0) return -EINVAL;  // MLOCK_ONFAULT
+      const auto start = static_cast<unsigned long>(a[0]), end = start + static_cast<unsigned long>(a[1]);
+      if (end < start) return -EINVAL;
+      const unsigned long first = start & ~static_cast<unsigned long>(kPage - 1);
+      return native(SYS_msync, first, (end - first + kPage - 1) & ~static_cast<unsigned long>(kPage - 1), MS_ASYNC);
+  }
+}
+
 long local_call(long number, const long (&a)[6], void* context) {
   switch (number) {
     case SYS_clock_gettime:
@@ -207,11 +227,17 @@ long local_call(long number, const long (&a)[6], void* context) {
       return region_header().virtual_pid;
     case SYS_gettid:
       return my_slot->virtual_tid;
+    case SYS_mlock:
+    case SYS_mlock2:
+    case SYS_munlock:
+    case SYS_mlockall:
+    case SYS_munlockall:
+      return lock_memory(number, a);
     case SYS_getppid:
       return region_header().parent_virtual_pid;
     case SYS_getcpu:
       return write_if_asked(a[0], 0u) && write_if_asked(a[1], 0u) ? 0 : -EFAULT;
-    default:  // sched_yield and the scheduling attributes, which have no effect here
+    default:  // sched_yield and sched_setaffinity, which have no effect here
       return 0;
   }
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
@@ -45,7 +46,13 @@ void begin_child(long region, long simulator, std::uint64_t context) {
 long make_region() {
   const long region = native(SYS_memfd_create, "verbatim-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (region < 0) return region;
+  // The largest file that the program may write is none of the region's business.
+  rlimit own = {};
+  native(SYS_getrlimit, RLIMIT_FSIZE, &own);
+  const rlimit any = {own.rlim_max, own.rlim_max};
+  native(SYS_setrlimit, RLIMIT_FSIZE, &any);
   const long sized = native(SYS_ftruncate, region, static_cast<long>(protocol::kRegionSize));
+  native(SYS_setrlimit, RLIMIT_FSIZE, &own);
   // As the supervisor requires it.
   if (sized == 0 && native(SYS_fcntl, region, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) return region;
   native(SYS_close, region);

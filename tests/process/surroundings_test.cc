@@ -1,0 +1,68 @@
+// What the caller of the simulator has set for itself does not show in programs, and what they set reaches nobody outside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/cli/command.h"
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim::process {
+namespace {
+
+// The output of a program that looks around, in a simulation that was started after `preparation`.
+std::string seen_after(const std::string& preparation) {
+  const support::TemporaryFolder folder;
+  const std::string script = folder.path() + "/look";
+  std::ofstream(script) << "ulimit -a; ulimit -aH; umask; nice; cat /proc/self/limits\n"
+                           "grep -E 'Sig|Cpus' /proc/self/status; ls /proc/self/fd; chrt -p $$ | sed 's/[0-9]*.s//'\n"
+                           "ps -o tty= -p $$\n";
+  const std::string command = "server=sh " + support::quoted(script);
+  const cli::Finished run =
+      cli::run_command({"sh", "-c", preparation + "; exec \"$@\"", "sh", support::verbatim_program(), "run", "--out",
+                        folder.path() + "/out", "--topology", support::topology("two_hosts"), command});
+  EXPECT_EQ(run.code, 0) << run.err;
+  return run.out;
+}
+
+TEST(Surroundings, of_the_caller_do_not_show) {
+  const std::string plain = seen_after("true");
+  EXPECT_THAT(plain, testing::HasSubstr("Max open files")) << plain;
+  EXPECT_EQ(plain, seen_after("ulimit -Ss 4000; ulimit -Sc 100; ulimit -Sn 900; ulimit -St 500; ulimit -Sl 32; ulimit -Sf 999999"));
+  EXPECT_EQ(plain, seen_after("umask 077; trap '' HUP USR1 PIPE; exec 7</dev/null 8>/dev/null"));
+}
+
+// The least of nice values that an ordinary user may not undo.
+TEST(Surroundings, of_a_nicer_caller_do_not_show) {
+  EXPECT_EQ(seen_after("true"), seen_after("renice -n 3 -p $$ >/dev/null"));
+}
+
+TEST(Surroundings, outside_are_out_of_reach) {
+  const pid_t bystander = fork();
+  if (bystander == 0) {
+    pause();
+    _exit(0);
+  }
+  rlimit before{}, after{};
+  ASSERT_EQ(prlimit(bystander, RLIMIT_NOFILE, nullptr, &before), 0);
+  const std::string pid = std::to_string(bystander);
+  const support::RunReport run = support::run({.commands = {
+      "server=python3 -c 'import os, resource\n"
+      "try: resource.prlimit(" + pid + ", resource.RLIMIT_NOFILE, (5, 5))\n"
+      "except ProcessLookupError: print(\"nobody there\")\n"
+      "try: os.setpriority(os.PRIO_PROCESS, " + pid + ", 9)\n"
+      "except ProcessLookupError: print(\"nobody there\")'"}});
+  EXPECT_EQ(run.output("server"), "nobody there\nnobody there\n") << run.story();
+  ASSERT_EQ(prlimit(bystander, RLIMIT_NOFILE, nullptr, &after), 0);
+  EXPECT_EQ(after.rlim_cur, before.rlim_cur);
+  EXPECT_EQ(getpriority(PRIO_PROCESS, static_cast<id_t>(bystander)), getpriority(PRIO_PROCESS, 0));
+  kill(bystander, SIGKILL);
+  waitpid(bystander, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace verbatim::process
