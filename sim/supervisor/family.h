@@ -55,7 +55,14 @@ class ProcessTable {
 
   // An id that no process or thread has had; nothing else is made yet.
   virtual std::uint32_t new_pid() = 0;
+  // Those that live, and those that have ended since the last event.
   virtual const std::vector<std::unique_ptr<Process>>& processes() const = 0;
+  // Of a host: how many have ended before, and the highest id among them.
+  struct Ended {
+    std::size_t count = 0;
+    std::uint32_t highest_pid = 0;
+  };
+  virtual Ended ended_on(std::size_t host) const = 0;
   // The process gets the signal, as kill(2) sends it; it may end at once.
   virtual void signal_process(Process& process, int signal, const SignalOrigin& origin) = 0;
 };

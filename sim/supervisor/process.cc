@@ -57,6 +57,14 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
   set_native_pid(pid);
 }
 
+void Process::retire() {
+  threads_.clear();
+  former_threads_.clear();
+  contexts_.clear();
+  analyst_.reset();
+  region_.reset();
+}
+
 VirtualFilePtr Process::file(std::int64_t fd) const {
   const auto it = files_.find(static_cast<int>(fd));
   return it == files_.end() ? nullptr : it->second;

@@ -54,6 +54,9 @@ class Process {
   // Another program takes the process over: a new region, a new Linux process, no thread yet. Devices are
   // closed.
   void replace(std::string name, std::unique_ptr<ProcessRegion> region, pid_t pid);
+  // It has ended and no thread of it is asking: the memory shared with it and its threads go. What may still be asked about
+  // it stays.
+  void retire();
   // How often it has executed a program.
   unsigned executions() const { return executions_; }
 
@@ -91,6 +94,7 @@ class Process {
 
   // What the program has set for a signal.
   protocol::SignalDisposition disposition(int signal) {
+    if (region_ == nullptr) return protocol::kSignalDefault;
     return static_cast<protocol::SignalDisposition>(region_->header().dispositions[signal]);
   }
   // Signals that were sent to the process and that every thread of it has masked.

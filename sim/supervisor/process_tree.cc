@@ -152,8 +152,9 @@ void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inpu
   const Process& process = viewer.process();
   const Instant now = inputs.now;
   const std::int64_t ticks = uptime_ticks(now);
-  std::size_t all = 0, threads = 0;
-  std::uint32_t latest = 0;
+  const ProcessTable::Ended ended = inputs.table.ended_on(process.host_index());
+  std::size_t all = ended.count, threads = 0;
+  std::uint32_t latest = ended.highest_pid;
   for (const auto& other : inputs.table.processes()) {
     if (other->host_index() != process.host_index()) continue;
     ++all;

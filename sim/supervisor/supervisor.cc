@@ -112,16 +112,11 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
              fmt::format("the limit of {} virtual time was reached", seconds(options_.limits.virtual_end)));
     } else {
       engine_.step();
+      if (someone_ended_) retire_ended();
       if (token_.interrupted() && !finished_) finish(Outcome::kInterrupted, "the run was interrupted");
     }
   }
-  for (const auto& process : processes_) {
-    if (process->analyst() == nullptr) continue;
-    const auto& counts = process->analyst()->counts();
-    spdlog::debug("{}: {} loops analysed, {} known ones met again, {} not proven{}", title(*process),
-                  counts.proofs, counts.repeats, counts.refusals,
-                  counts.refusals > 0 ? "; the last " + process->analyst()->refusal() : "");
-  }
+  for (const auto& process : processes_) log_loops(*process);
   const auto asked = [this](protocol::Request kind) { return asked_[static_cast<std::uint32_t>(kind)]; };
   using protocol::Request;
   spdlog::debug("{} hand-overs ({} for time to pass, {} polls, {} doorbells, {} commands, {} system calls), {} events",
@@ -130,6 +125,32 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   kill_all();
   sched_setaffinity(0, sizeof before, &before);
   return std::move(result_);
+}
+
+void Supervisor::Impl::log_loops(Process& process) const {
+  if (process.analyst() == nullptr) return;
+  const auto& counts = process.analyst()->counts();
+  spdlog::debug("{}: {} loops analysed, {} known ones met again, {} not proven{}", title(process), counts.proofs,
+                counts.repeats, counts.refusals,
+                counts.refusals > 0 ? "; the last " + process.analyst()->refusal() : "");
+}
+
+void Supervisor::Impl::retire_ended() {
+  someone_ended_ = false;
+  const auto first = std::stable_partition(processes_.begin(), processes_.end(),
+                                           [](const auto& process) { return process->alive; });
+  for (auto it = first; it != processes_.end(); ++it) {
+    Process& process = **it;
+    log_loops(process);
+    if (running_ != nullptr && &running_->process() == &process) running_ = nullptr;
+    if (died_ != nullptr && &died_->process() == &process) died_ = nullptr;
+    Ended& ended = ended_on_[process.host_index()];
+    ++ended.count;
+    ended.highest_pid = std::max(ended.highest_pid, process.pid());
+    process.retire();
+    ended_.push_back(std::move(*it));
+  }
+  processes_.erase(first, processes_.end());
 }
 
 void Supervisor::Impl::start(std::size_t index) {
@@ -258,6 +279,7 @@ void Supervisor::Impl::end(Process& process) {
 void Supervisor::Impl::reap(Process& process) {
   if (!process.alive) return;
   process.alive = false;
+  someone_ended_ = true;
   const int status = await_status(process.native_pid());
   process.exit_status = status;
   for (auto& thread : process.threads()) thread->die();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -79,6 +80,10 @@ class Supervisor::Impl final : public ProcessTable {
   };
   std::uint32_t new_pid() override { return next_tid_++; }
   const std::vector<std::unique_ptr<Process>>& processes() const override { return processes_; }
+  Ended ended_on(std::size_t host) const override {
+    const auto found = ended_on_.find(host);
+    return found == ended_on_.end() ? Ended{} : found->second;
+  }
   void signal_process(Process& process, int signal, const SignalOrigin& origin) override;
   void stop_process(Process& process, int signal);
   void continue_process(Process& process);
@@ -129,6 +134,9 @@ class Supervisor::Impl final : public ProcessTable {
   // Tells what runs in the background to end when nothing else is left.
   void end_background();
   void reap(Process& process);
+  // Between two events: who has ended leaves the list that every hand-over visits, and the memory that was shared with it.
+  void retire_ended();
+  void log_loops(Process& process) const;
   void kill_all();
   void output(Process& process, int fd, std::span<const std::byte> bytes);
   void warn(Process& process, const std::string& text, bool weakens = false);
@@ -163,6 +171,9 @@ class Supervisor::Impl final : public ProcessTable {
   OutputListener* listener_ = nullptr;
   std::vector<std::unique_ptr<Start>> starts_;
   std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<std::unique_ptr<Process>> ended_;  // what is on its way in the fabric may still name their memory
+  std::map<std::size_t, Ended> ended_on_;        // by host
+  bool someone_ended_ = false;                   // and is in processes_
   std::size_t not_started_ = 0;
   std::uint32_t first_pid_ = 0, next_tid_ = 0;
   int core_ = 0;

@@ -41,6 +41,17 @@ TEST(Surroundings, of_a_nicer_caller_do_not_show) {
   EXPECT_EQ(seen_after("true"), seen_after("renice -n 3 -p $$ >/dev/null"));
 }
 
+// Two hundred children, one after the other: what was shared with those that have ended does not fill the address space.
+TEST(Surroundings, ended_processes_leave_no_mapping) {
+  const support::TemporaryFolder folder;
+  const cli::Finished run =
+      cli::run_command({"sh", "-c", "ulimit -v 300000000; exec \"$@\"", "sh", support::verbatim_program(), "run", "--out",
+                        folder.path() + "/out", "--topology", support::topology("two_hosts"),
+                        "server=sh -c 'i=0; while [ $i -lt 200 ]; do (:); i=$((i+1)); done; echo $i; grep processes /proc/stat'"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out, "server| 200\nserver| processes 202\n");
+}
+
 TEST(Surroundings, outside_are_out_of_reach) {
   const pid_t bystander = fork();
   if (bystander == 0) {
