@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/queue_pair.h"
@@ -138,11 +139,19 @@ void ReceiveQueue::check_limit(Instant sampled_at) {
 void ReceiveQueue::fail() {
   failed_ = true;
   if (QueuePair* qp = owner_.qp.get(); qp != nullptr) return qp->fail_fatally();
+  const SharedReceiveQueue& srq = *owner_.srq.get();
   adapter_.notifier.async_event(*owner_.srq.get(), ib::AsyncEventType::kSrqError);
+  // Whoever waits asks again and finds that the queue has failed.
   for (std::size_t count = waiters_.size(); count > 0; --count) {
     const Waiter waiter = waiters_.pop_front();
-    if (QueuePair* qp = waiter.qp.get(); qp != nullptr) qp->responder.on_no_receive(kNever);
+    if (QueuePair* qp = waiter.qp.get(); qp != nullptr) qp->responder.on_receive();
   }
+  // IBA 11.6.3: nothing that its queue pairs receive could complete any more.
+  std::vector<Ref<QueuePair>> users;
+  for (const auto& [handle, qp] : srq.context.qps) {
+    if (qp.get()->params.srq.get() == &srq) users.push_back(qp);
+  }
+  for (const Ref<QueuePair>& qp : users) qp.get()->fail_fatally();
 }
 
 }  // namespace verbatim::hca

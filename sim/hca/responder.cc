@@ -280,6 +280,7 @@ Responder::Step Responder::check_resources(Request& request) {
                             ? request.operation.begins_message
                             : request.operation.ends_message && request.operation.has_immediate;
   if (!consumes || current_) return Step::kLength;
+  if (qp_.receives().has_failed()) return fail_with_queue(request);
   current_ = qp_.receives().take();
   if (current_) {
     if (current_->malformed) {

@@ -110,6 +110,8 @@ class Responder {
   Step drop_message(Request& request, DropReason reason);
   Step refuse(Request& request, ib::NakCode code);
   Step fail_receive(Request& request, ib::WcStatus status, ib::NakCode code);
+  // The shared queue that the request needs a receive of has failed.
+  Step fail_with_queue(Request& request);
   void send_ack(std::uint8_t syndrome, ib::Psn psn);
   // That everything so far is executed, and how many receives are there for what follows.
   ib::Aeth acknowledgement() const;

@@ -144,6 +144,15 @@ Responder::Step Responder::fail_receive(Request& request, WcStatus status, NakCo
   return Step::kDone;
 }
 
+Responder::Step Responder::fail_with_queue(Request& request) {
+  // IBA 9.9.3: an error of the responder's own side that no completion can tell of.
+  if (qp_.is_reliable()) send_ack(ib::nak_syndrome(NakCode::kRemoteOperationalError), request.packet.bth.psn);
+  qp_.adapter.receiver.release(request.incoming, qp_.adapter.engine.now());
+  qp_.responses.close();
+  qp_.fail_fatally();
+  return Step::kDone;
+}
+
 ib::Aeth Responder::acknowledgement() const {
   std::uint8_t credits = ib::kUnlimitedCredits;
   // IBA 9.7.7.2.5: a shared queue's receives are promised to nobody. That of a message under way has been

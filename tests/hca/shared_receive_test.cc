@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "tests/hca/bystanders.h"
 #include "tests/hca/requests.h"
 
 namespace verbatim::test {
@@ -239,17 +240,55 @@ TEST(SharedReceiveTest, what_is_refused) {
   EXPECT_EQ(qp.made.capabilities.max_recv_wr, 0u);
 }
 
-TEST(SharedReceiveTest, an_impossible_producer_is_an_error_of_the_queue) {
-  Shared shared(1);
+// The packet that waits for a receive gives its place in the input buffer back, or nobody on this adapter would
+// receive any more. IBA 11.6.3: the queue's error, and a work queue error of every queue pair of it.
+TEST(SharedReceiveTest, an_impossible_producer_is_an_error_of_the_queue_and_ends_its_queue_pairs_only) {
+  Shared shared(3);
+  Bystanders bystanders(shared.world);
+  const Cq good_cq = shared.server.create_cq(16);
+  Qp idle = shared.server.create_qp(good_cq, good_cq);
+  EXPECT_EQ(shared.server.to_init(idle, shared.path), 0);
   shared.post_recv(0);
   shared.world.run();
   reinterpret_cast<protocol::SharedReceiveQueueRecord*>(shared.server.at(shared.srq.made.record_offset))
       ->producer.store(1000);
-  for (int i = 0; i < 3; ++i) shared.send(0, 8);
-  shared.world.run_for(Duration{100'000'000});
-  ASSERT_EQ(shared.server.async_events.size(), 1u);
-  EXPECT_EQ(shared.server.async_events[0].event_type, static_cast<std::uint32_t>(AsyncEventType::kSrqError));
-  EXPECT_EQ(shared.server.state(shared.to[0]), QpState::kRts);
+  for (int i = 0; i < 40; ++i) shared.send(0, 4096);
+  shared.send(1, 600);
+  bystanders.begin(1);
+  shared.world.run_for(Duration{400'000'000});
+  bystanders.expect_done();
+  for (const Qp& qp : shared.to) EXPECT_EQ(shared.server.state(qp), QpState::kErr);
+  EXPECT_EQ(shared.server.state(idle), QpState::kInit) << "not of this queue";
+  std::map<AsyncEventType, int> events;
+  for (const auto& event : shared.server.async_events) ++events[static_cast<AsyncEventType>(event.event_type)];
+  EXPECT_EQ(events[AsyncEventType::kSrqError], 1);
+  EXPECT_EQ(shared.server.async_events.at(0).event_type, static_cast<std::uint32_t>(AsyncEventType::kSrqError));
+  EXPECT_EQ(events[AsyncEventType::kQpFatal], 3) << "also the connection that received nothing";
+  EXPECT_EQ(events[AsyncEventType::kQpLastWqeReached], 3);
+  // The first message had its receive; the one that came next is answered, as an error of its receiver.
+  const auto sent = shared.client.drain(shared.client_cq);
+  ASSERT_GE(sent.size(), 2u);
+  EXPECT_EQ(sent[0].status, code(WcStatus::kSuccess));
+  EXPECT_EQ(sent[1].status, code(WcStatus::kRemoteOperationError));
+}
+
+TEST(SharedReceiveTest, a_queue_pair_that_comes_to_a_failed_queue_fails_with_its_first_message) {
+  Shared shared(1);
+  reinterpret_cast<protocol::SharedReceiveQueueRecord*>(shared.server.at(shared.srq.made.record_offset))
+      ->producer.store(1000);
+  shared.send(0, 8);
+  shared.world.run();
+  ASSERT_EQ(shared.server.state(shared.to[0]), QpState::kErr);
+  shared.client.drain(shared.client_cq);
+  shared.server.async_events.clear();
+  shared.connect();
+  shared.send(1, 2000);
+  shared.world.run();
+  EXPECT_EQ(shared.server.state(shared.to[1]), QpState::kErr);
+  EXPECT_EQ(shared.client.drain(shared.client_cq).at(0).status, code(WcStatus::kRemoteOperationError));
+  ASSERT_EQ(shared.server.async_events.size(), 2u);
+  EXPECT_EQ(shared.server.async_events[0].event_type, static_cast<std::uint32_t>(AsyncEventType::kQpFatal));
+  EXPECT_EQ(shared.server.query(shared.srq).max_wr, 64u);
 }
 
 TEST(SharedReceiveTest, a_closed_context_takes_its_queues_along) {
