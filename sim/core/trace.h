@@ -35,8 +35,8 @@ namespace verbatim {
   X(kDuplicate,          "duplicate-request",    "qpn", "psn", "opcode", "-")                           \
   X(kDmaWrite,           "dma-write",            "process", "va", "length", "-")                        \
   X(kCompletion,         "completion",           "cqn", "qpn", "wr_id", "status")                       \
-  X(kCompletionEvent,    "completion-event",     "cqn", "channel", "-", "-")                            \
-  X(kAsyncEvent,         "async-event",          "type", "number", "-", "-")                            \
+  X(kCompletionEvent,    "completion-event",     "cqn", "channel", "process", "-")                      \
+  X(kAsyncEvent,         "async-event",          "type", "number", "process", "-")                      \
   X(kQpState,            "qp-state",             "qpn", "from", "to", "-")                              \
   X(kCommand,            "command",              "type", "handle", "status", "-")                       \
   /* programs */                                                                                        \
@@ -46,6 +46,8 @@ namespace verbatim {
   X(kSystemCall,         "system-call",          "tid", "number", "result", "-")                        \
   X(kSocketData,         "socket-data",          "connection", "length", "-", "-")                      \
   X(kProgramWarning,     "program-warning",      "pid", "kind", "detail", "-")                          \
+  /* left behind at the end, in a folder of the run: kind as in st_mode; the bytes are the path */      \
+  X(kFile,               "file",                 "kind", "length", "hash_high", "hash_low")             \
   /* scripted faults: the packet that a rule has hit; a port that lost or got its link */               \
   X(kFault,              "fault",                "opcode", "dest_qp", "psn", "rule")                    \
   X(kLinkState,          "link-state",           "up", "-", "-", "-")                                   \
@@ -78,7 +80,8 @@ static_assert(sizeof(TraceRecord) == 48);
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
-  // `bytes` belong to the record (payload of a DMA write, program output); empty for most.
+  // `bytes` belong to the record (payload of a DMA write, a completion entry as it is written, what came by a
+  // socket, program output); empty for most.
   virtual void on_record(const TraceRecord& record, std::span<const std::byte> bytes) = 0;
 };
 

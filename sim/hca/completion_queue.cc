@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "sim/hca/adapter.h"
@@ -29,13 +30,12 @@ std::uint32_t CompletionQueue::read_consumer() const {
 }
 
 void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
-  adapter_.tracer.record(adapter_.id, TraceEvent::kCompletion, params_.number, entry.qpn, entry.wr_id,
-                         entry.status);
-  if (overrun_) return;
+  if (overrun_) return record(entry, {});
   // The adapter reads the record when it believes the ring to be full; the time of that read is hidden behind
   // the writes ahead. A number outside the ring is a program's mistake and counts as full.
   if (producer_ - consumer_ >= params_.entries) consumer_ = read_consumer();
   if (producer_ - consumer_ >= params_.entries) {
+    record(entry, {});
     overrun_ = true;
     adapter_.notifier.async_event(*this, ib::AsyncEventType::kCqError);
     fail_users();
@@ -44,6 +44,8 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
   const std::uint32_t number = producer_++;
   entry.visible_at_ps = to_ps(adapter_.engine.now());
   entry.timestamp = static_cast<std::uint64_t>(adapter_.clock.next_edge_number(adapter_.engine.now()));
+  entry.sequence = number / params_.entries + 1;
+  record(entry, std::as_bytes(std::span(&entry, 1)));
   protocol::Cqe* slot = entry_at(params_.ring_offset, params_.entries, number);
   // The reader takes the entry as soon as it sees the sequence, so that is stored last.
   constexpr std::size_t kSequence = offsetof(protocol::Cqe, sequence);
@@ -51,7 +53,7 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
   std::memcpy(slot, &entry, kSequence);
   std::memcpy(reinterpret_cast<std::byte*>(slot) + kAfter,
               reinterpret_cast<const std::byte*>(&entry) + kAfter, sizeof(entry) - kAfter);
-  std::atomic_ref(slot->sequence).store(number / params_.entries + 1, std::memory_order_release);
+  std::atomic_ref(slot->sequence).store(entry.sequence, std::memory_order_release);
 
   context.program.listener->on_completion_written(context.number, params_.number);
 
@@ -62,6 +64,11 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
     has_solicited_ = true;
   }
   if (armed_ == Arm::kAny || (armed_ == Arm::kSolicited && solicited)) raise_event();
+}
+
+void CompletionQueue::record(const protocol::Cqe& entry, std::span<const std::byte> written) {
+  adapter_.tracer.record(adapter_.id, TraceEvent::kCompletion, params_.number, entry.qpn, entry.wr_id, entry.status,
+                         written);
 }
 
 void CompletionQueue::fail_users() {

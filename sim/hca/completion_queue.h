@@ -2,7 +2,9 @@
 // pushed; notification is requested once and answered once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "sim/hca/context.h"
 #include "sim/hca/slot.h"
@@ -55,6 +57,8 @@ class CompletionQueue {
 
   protocol::Cqe* entry_at(std::uint64_t ring_offset, std::uint32_t entries, std::uint32_t number);
   std::uint32_t read_consumer() const;
+  // `written`: the entry's bytes as they lie in the ring; none when there was no room for it.
+  void record(const protocol::Cqe& entry, std::span<const std::byte> written);
   // The queue pairs that complete here go to the error state.
   void fail_users();
   void raise_event();

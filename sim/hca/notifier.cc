@@ -57,7 +57,8 @@ void Notifier::on_due(Notice notice) {
   if (notice.is_completion) {
     if (cq == nullptr) return;
     ++cq->events_reported;
-    adapter_.tracer.record(adapter_.id, TraceEvent::kCompletionEvent, cq->number(), cq->params().channel);
+    adapter_.tracer.record(adapter_.id, TraceEvent::kCompletionEvent, cq->number(), cq->params().channel,
+                           cq->context.program.process);
     cq->context.program.listener->on_completion_event(cq->params().channel, {cq->params().cookie});
     return;
   }
@@ -89,15 +90,17 @@ void Notifier::on_due(Notice notice) {
   } else {
     return;
   }
-  adapter_.tracer.record(adapter_.id, TraceEvent::kAsyncEvent, event.event_type, number);
+  adapter_.tracer.record(adapter_.id, TraceEvent::kAsyncEvent, event.event_type, number,
+                         context->program.process);
   context->program.listener->on_async_event(context->number, event);
 }
 
 void Notifier::tell_openings(QueuePair& qp, protocol::AsyncEvent event) {
   for (const QueuePairOpening& opening : qp.openings) {
     event.element = opening.cookie;
-    adapter_.tracer.record(adapter_.id, TraceEvent::kAsyncEvent, event.event_type, qp.number);
     Context& context = *opening.context.get();
+    adapter_.tracer.record(adapter_.id, TraceEvent::kAsyncEvent, event.event_type, qp.number,
+                           context.program.process);
     context.program.listener->on_async_event(context.number, event);
   }
 }

@@ -1,0 +1,126 @@
+#include "sim/observe/folder_content.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "sim/core/check.h"
+
+namespace verbatim::observe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kBlock = 4096;
+
+struct FreeState {
+  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+};
+
+// Of the blocks that are not all zeros, each with its place: a hole and written zeros read alike, whatever file system
+// they are on, and a large file with little in it takes no time.
+std::optional<XXH128_hash_t> content_hash(int fd) {
+  const std::unique_ptr<XXH3_state_t, FreeState> state(XXH3_createState());
+  CHECK(state != nullptr && XXH3_128bits_reset(state.get()) == XXH_OK);
+  static constexpr std::array<char, kBlock> kZeros{};
+  std::array<char, 64 * kBlock> buffer;
+  off_t at = 0;
+  while (true) {
+    const off_t data = ::lseek(fd, at, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;  // nothing but a hole from here on
+    // Where holes cannot be asked for, all is read.
+    if (data >= 0) at = data / static_cast<off_t>(kBlock) * static_cast<off_t>(kBlock);
+    std::size_t got = 0;
+    while (got < buffer.size()) {
+      const ssize_t n = ::pread(fd, buffer.data() + got, buffer.size() - got, at + static_cast<off_t>(got));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return std::nullopt;
+      if (n == 0) break;
+      got += static_cast<std::size_t>(n);
+    }
+    if (got == 0) break;
+    for (std::size_t from = 0; from < got; from += kBlock) {
+      const std::size_t length = std::min(kBlock, got - from);
+      if (std::memcmp(buffer.data() + from, kZeros.data(), length) == 0) continue;
+      const std::uint64_t place = static_cast<std::uint64_t>(at) + from;
+      XXH3_128bits_update(state.get(), &place, sizeof(place));
+      XXH3_128bits_update(state.get(), buffer.data() + from, length);
+    }
+    at += static_cast<off_t>(got);
+  }
+  return XXH3_128bits_digest(state.get());
+}
+
+std::string sentence(const std::string& path, int error) {
+  return path + " cannot be read: " + std::strerror(error) + "; its content is not part of the digest";
+}
+
+struct Content {
+  std::uint64_t length = 0;
+  XXH128_hash_t hash{};
+};
+
+// errno in `error` when it could not be read.
+Content content_of(const std::string& path, const struct stat& status, int& error) {
+  Content content;
+  if (S_ISLNK(status.st_mode)) {
+    std::error_code failed;
+    const std::string target = fs::read_symlink(path, failed).string();
+    error = failed.value();
+    content.length = target.size();
+    content.hash = XXH3_128bits(target.data(), target.size());
+  } else if (S_ISREG(status.st_mode)) {
+    content.length = static_cast<std::uint64_t>(status.st_size);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const auto hash = fd < 0 ? std::nullopt : content_hash(fd);
+    if (!hash) error = errno;
+    if (fd >= 0) ::close(fd);
+    if (hash) content.hash = *hash;
+  }
+  return content;
+}
+
+void walk(Tracer& tracer, ComponentId component, const std::string& folder, const std::string& below,
+          std::vector<std::string>& failures) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator it(folder + below, failed), end; !failed && it != end; it.increment(failed)) {
+    names.push_back(it->path().filename().string());
+  }
+  if (failed && failed.value() != ENOENT) failures.push_back(sentence(folder + below, failed.value()));
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    const std::string path = below + "/" + name;
+    struct stat status;
+    if (::lstat((folder + path).c_str(), &status) != 0) {
+      failures.push_back(sentence(folder + path, errno));
+      continue;
+    }
+    int error = 0;
+    const Content content = content_of(folder + path, status, error);
+    if (error != 0) failures.push_back(sentence(folder + path, error));
+    tracer.record(component, TraceEvent::kFile, status.st_mode & S_IFMT, content.length, content.hash.high64,
+                  content.hash.low64, std::as_bytes(std::span(path)));
+    if (S_ISDIR(status.st_mode)) walk(tracer, component, folder, path, failures);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> record_folder(Tracer& tracer, ComponentId component, const std::string& folder) {
+  std::vector<std::string> failures;
+  walk(tracer, component, folder, "", failures);
+  return failures;
+}
+
+}  // namespace verbatim::observe

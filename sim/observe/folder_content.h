@@ -1,0 +1,17 @@
+// What a folder of a run holds, as records of the trace, and so part of the digest: for every entry below it, in the order
+// of the bytes of its path, its kind, its length, its content and where a symbolic link leads. Not part of it is what the
+// machine decides or a user's mask does: owners, permissions, times, numbers of inodes, how much room a file takes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/core/trace.h"
+
+namespace verbatim::observe {
+
+// A record for each entry, of the component; its bytes are the path from the folder on. A folder that is not there has no
+// entries. Returns one sentence for each entry that could not be read, whose content is then not in the trace.
+std::vector<std::string> record_folder(Tracer& tracer, ComponentId component, const std::string& folder);
+
+}  // namespace verbatim::observe
