@@ -4,7 +4,9 @@
 
 #include <cstring>
 
+#include "sim/supervisor/virtual_paths.h"
 #include "verbs_shim/protocol/commands.h"
+#include "verbs_shim/protocol/path_view.h"
 
 namespace verbatim::supervisor {
 
@@ -227,12 +229,17 @@ void add_interface(VirtualTree& tree, const HostSpec& host, bool loopback) {
 
 }  // namespace
 
-std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host) {
+std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const std::vector<HostSpec>& hosts) {
   auto tree = std::make_shared<VirtualTree>();
+  add_devices(*tree);
+  for (const char* path : protocol::kTrees) {
+    if (const auto content = virtual_content(path, host, hosts)) tree->add_file(path, *content);
+  }
   for (const char* folder :
        {"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/net", "/dev/infiniband",
-        "/sys/bus/pci/devices", "/sys/module", "/sys/fs", "/sys/block"}) {
-    tree->add_folder(folder);
+        "/sys/bus/pci/devices", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00",
+        "/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/devices/virtual/net"}) {
+    tree->mark_complete(folder);
   }
   for (std::size_t device = 0; device < host.devices.size(); ++device) add_adapter(*tree, host, device);
   if (!host.devices.empty()) {

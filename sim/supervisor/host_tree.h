@@ -1,4 +1,4 @@
-// What a simulated host shows of its hardware: /sys and /dev/infiniband. Adapters are seen where a PCI
+// What a simulated host shows of its hardware, and its files of /etc: /sys, /dev. Adapters are seen where a PCI
 // network adapter of Linux is, with the attributes and port counters that its ib_core and mlx5 drivers give.
 #pragma once
 
@@ -10,6 +10,8 @@
 namespace verbatim::supervisor {
 
 // `host` outlives the tree.
-std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host);
+std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const std::vector<HostSpec>& hosts);
+// The parts that are the same on every host (device_tree.cc): /dev without adapters; what the kernel tells in /sys.
+void add_devices(VirtualTree& tree);
 
 }  // namespace verbatim::supervisor

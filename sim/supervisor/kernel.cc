@@ -27,7 +27,10 @@ Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& host
       unix_(std::make_unique<UnixNetwork>()),
       output_(std::move(output)),
       report_(std::move(warn)),
-      make_thread_(std::move(make_thread)) {}
+      make_thread_(std::move(make_thread)) {
+  host_paths_.resize(hosts.size());
+  for (HostPaths& paths : host_paths_) paths.add("/dev/shm", "/dev/shm");
+}
 
 Kernel::~Kernel() = default;
 
@@ -65,21 +68,6 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
       return &Kernel::sys_open;
     case SYS_fstat:
       return &Kernel::sys_stat;
-    case SYS_stat:
-    case SYS_lstat:
-    case SYS_newfstatat:
-    case SYS_statx:
-    case SYS_access:
-    case SYS_faccessat:
-    case SYS_faccessat2:
-    case SYS_readlink:
-    case SYS_readlinkat:
-    case SYS_chdir:
-    case SYS_getxattr:
-    case SYS_lgetxattr:
-    case SYS_listxattr:
-    case SYS_llistxattr:
-      return &Kernel::sys_path;
     case SYS_fsync:
     case SYS_fdatasync:
     case SYS_ftruncate:
@@ -235,7 +223,7 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_setsid:
       return &Kernel::sys_identity;
     default:
-      return nullptr;
+      return protocol::path_call(number) != nullptr ? &Kernel::sys_path : nullptr;
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "sim/core/trace.h"
 #include "sim/supervisor/futex.h"
+#include "sim/supervisor/host_paths.h"
 #include "sim/supervisor/passage.h"
 #include "sim/supervisor/process.h"
 #include "sim/supervisor/socket.h"
@@ -20,6 +21,7 @@
 #include "sim/supervisor/tcp.h"
 #include "sim/supervisor/thread.h"
 #include "sim/supervisor/virtual_tree.h"
+#include "verbs_shim/protocol/path_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -58,6 +60,12 @@ class Kernel {
   // there.
   void release_robust_locks(Process& process);
   Passage& passage() { return passage_; }
+  // Where the files of the process's host lie.
+  const HostPaths& paths_of(const Process& process) const;
+  // Where a path that is to be executed leads; an answer instead when it leads to nothing that can be.
+  Outcome find_executable(Thread& thread, std::string& path);
+  // How often a file was asked for that the host's trees lack.
+  std::uint64_t refused_files() const { return refused_files_; }
   // A process has ended: its descriptors and devices go.
   void release(Process& process);
 
@@ -107,20 +115,20 @@ class Kernel {
   Outcome sys_signalfd(Thread& thread);
   Outcome sys_stat(Thread& thread);
   // Files of the host's own trees (kernel_path.cc)
-  struct TreePath {
-    std::shared_ptr<const VirtualTree> tree;
-    std::string path;  // where it leads
-    const VirtualNode* node;
-  };
   Outcome sys_path(Thread& thread);
+  Outcome sys_descriptor_path(Thread& thread, const protocol::PathArgument& argument);
+  Outcome answer_about(Thread& thread, const protocol::PathCall& row, const TreeWalk& found);
   Outcome change_folder(Thread& thread, FolderFile& folder);
-  // nullopt: the path is none of a tree.
-  Outcome open_in_tree(Thread& thread, std::int64_t folder, const std::string& path, int flags);
-  std::optional<TreePath> tree_path(Thread& thread, std::int64_t folder, const std::string& name,
-                                    bool follow);
+  Outcome open_node(Thread& thread, const TreeWalk& walk, int flags);
+  TreeWalk walk(Thread& thread, const std::string& path, bool follow);
+  std::optional<std::string> whole_path(Thread& thread, const protocol::PathArgument& argument, int* error);
+  Outcome missing(Thread& thread, int index, const TreeWalk& walk);
+  Answer deny(Thread& thread, int index, const std::string& path, int error);
+  Outcome work_in(Process& process, const std::string& folder);
   std::shared_ptr<const VirtualTree> tree_of(Thread& thread, const std::string& path);
-  bool left_to_linux(const TreePath& found) const;
   std::string link_of(const VirtualFilePtr& file);
+  Outcome store_file_system(Process& process, std::uint64_t address, const std::string& path);
+  static int attributes_at(std::uint32_t number);
   Outcome store_attributes(Process& process, std::uint32_t number, std::uint64_t address, std::uint32_t mode,
                            std::uint64_t inode, std::uint64_t device);
   // Waiting (kernel_wait.cc)
@@ -260,6 +268,8 @@ class Kernel {
   Passage passage_;
   std::uint64_t files_numbered_ = 0;
   std::map<std::size_t, std::shared_ptr<const VirtualTree>> host_trees_;
+  std::vector<HostPaths> host_paths_;
+  std::uint64_t refused_files_ = 0;
   std::map<std::string, std::weak_ptr<Pipe>> fifos_;  // by host, device and inode
   Output output_;
   Warn report_;

@@ -130,7 +130,7 @@ Kernel::Outcome Kernel::sys_signalfd(Thread& thread) {
   return Answer{fd};
 }
 
-// fstat and its relatives. A path that is not empty leads to a real file, or nowhere.
+// fstat and its relatives, of a virtual descriptor.
 Kernel::Outcome Kernel::sys_stat(Thread& thread) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
@@ -141,14 +141,14 @@ Kernel::Outcome Kernel::sys_stat(Thread& thread) {
     const std::int64_t flags = a[call.number == SYS_newfstatat ? 3 : 2];
     const auto path = process.memory().load_string(static_cast<std::uint64_t>(a[1]), 4096);
     if (!path) return Answer{-EFAULT};
-    if (path->starts_with('/')) return Answer{0, protocol::Action::kNative};
-    if (!path->empty() || (flags & AT_EMPTY_PATH) == 0) return Answer{path->empty() ? -ENOENT : -ENOTDIR};
+    if ((flags & AT_EMPTY_PATH) == 0) return Answer{-ENOENT};
   }
   if (!file->number()) file->set_number(++files_numbered_);
   const auto address = static_cast<std::uint64_t>(a[call.number == SYS_fstat   ? 1
                                                     : call.number == SYS_statx ? 4
                                                                                : 2]);
-  return store_attributes(process, call.number, address, file->mode(), file->number(), 0);
+  return store_attributes(process, call.number, address,
+                          file->device() != 0 ? S_IFCHR | 0666 : file->mode(), file->number(), file->device());
 }
 
 Kernel::Outcome Kernel::change_folder(Thread& thread, FolderFile& folder) {
@@ -163,7 +163,7 @@ Kernel::Outcome Kernel::change_folder(Thread& thread, FolderFile& folder) {
       return Answer{n};
     }
     case SYS_fstatfs:
-      return Answer{0, protocol::Action::kNative};
+      return store_file_system(thread.process(), static_cast<std::uint64_t>(a[1]), folder.path());
     case SYS_fsync:
     case SYS_flock:
       return Answer{0};
@@ -171,11 +171,7 @@ Kernel::Outcome Kernel::change_folder(Thread& thread, FolderFile& folder) {
     case SYS_flistxattr:
       return Answer{call.number == SYS_fgetxattr ? -ENODATA : 0};
     case SYS_fchdir:
-      warn(thread.process(),
-           fmt::format("working in {} is not simulated, name its files by their whole path; the program "
-                       "got EACCES",
-                       folder.path()));
-      return Answer{-EACCES};
+      return work_in(thread.process(), folder.path());
     default:
       return Answer{-EINVAL};
   }
@@ -189,6 +185,8 @@ Kernel::Outcome Kernel::sys_change(Thread& thread) {
   if (auto* folder = dynamic_cast<FolderFile*>(file.get())) return change_folder(thread, *folder);
   switch (call.number) {
     case SYS_fstatfs:
+      if (const auto* opened = dynamic_cast<const TreeFile*>(file.get()))
+        return store_file_system(thread.process(), static_cast<std::uint64_t>(call.arguments[1]), opened->path());
       return Answer{0, protocol::Action::kNative};
     case SYS_fchmod:
     case SYS_fchown:

@@ -378,18 +378,29 @@ Kernel::Outcome Kernel::sys_seek(Thread& thread) {
 Kernel::Outcome Kernel::sys_open(Thread& thread) {
   const PendingCall& call = thread.call();
   Process& process = thread.process();
-  const bool at = call.number == SYS_openat;
-  const auto address = static_cast<std::uint64_t>(call.arguments[at ? 1 : 0]);
-  const auto path = process.memory().load_string(address, 4096);
-  if (!path || path->empty())
-    return Answer{0, protocol::Action::kNative};  // the kernel says what is wrong with it
-  const int flags =
-      call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC : static_cast<int>(call.arguments[at ? 2 : 1]);
-  // /dev/fd/3 and its like, of a virtual descriptor: another number for the same file.
-  if (const auto fd = descriptor_of_path(*path, process)) {
-    if (const VirtualFilePtr file = process.file(*fd)) return install(process, file, file->nonblocking());
+  const protocol::PathCall& row = *protocol::path_call(call.number);
+  int error;
+  const auto path = whole_path(thread, row.paths[0], &error);
+  if (error != 0) return Answer{error};
+  if (!path) return Answer{0, protocol::Action::kNative};  // the kernel says what is wrong with it
+  const int flags = call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC
+                                             : static_cast<int>(call.arguments[row.flags]);
+  const TreeWalk found = walk(thread, *path, protocol::follows(row, row.paths[0], call.arguments));
+  if (found.entered) {
+    const bool makes = (flags & O_CREAT) != 0 && found.end == TreeWalk::End::kMissing;
+    if (makes) return deny(thread, 0, found.path, EACCES);
+    if (const Outcome nothing = missing(thread, 0, found)) return nothing;
+    if (found.end == TreeWalk::End::kNode) return open_node(thread, found, flags);
+    // /dev/fd/3 and its like, of a virtual descriptor: another number for the same file.
+    if (const VirtualFilePtr file = process.file(found.descriptor))
+      return install(process, file, file->nonblocking());
+    const std::string own = fmt::format("/proc/self/fd/{}", found.descriptor);
+    const auto mailbox = process.region().mailbox(thread.slot());
+    std::memcpy(mailbox.data(), own.c_str(), own.size() + 1);
+    return Answer{0, protocol::Action::kNativePath, {0, 0}};
   }
-  const std::string native = process.native_path(at ? static_cast<int>(call.arguments[0]) : AT_FDCWD, *path);
+  const std::int64_t folder = row.paths[0].folder >= 0 ? call.arguments[row.paths[0].folder] : AT_FDCWD;
+  const std::string native = process.native_path(static_cast<int>(folder), *path);
   struct stat status;
   const bool exists = stat(native.c_str(), &status) == 0;
   if (exists && S_ISFIFO(status.st_mode)) return open_fifo(thread, native, flags);
@@ -397,15 +408,7 @@ Kernel::Outcome Kernel::sys_open(Thread& thread) {
     warn(process, fmt::format("terminals are not simulated; the program that opened {} got ENODEV", *path));
     return Answer{-ENODEV};
   }
-  if (is_random_device(*path)) return install(process, std::make_shared<RandomFile>(process.random()), false);
-  if (const Outcome opened = open_in_tree(thread, at ? call.arguments[0] : AT_FDCWD, *path, flags))
-    return opened;
-  const auto content = virtual_content(*path, process, hosts_);
-  if (!content) return Answer{0, protocol::Action::kNative};
-  const auto mailbox = process.region().mailbox(thread.slot());
-  const std::size_t n = std::min(content->size(), mailbox.size());
-  std::copy_n(std::as_bytes(std::span(*content)).begin(), n, mailbox.begin());
-  return Answer{0, protocol::Action::kOpenContent, {static_cast<std::int64_t>(n), 0}};
+  return Answer{0, protocol::Action::kNative};
 }
 
 }  // namespace verbatim::supervisor

@@ -94,11 +94,15 @@ bool Process::natively_open(int fd) const {
 }
 
 std::string Process::native_path(int directory_fd, const std::string& path) const {
-  constexpr std::string_view kSelf = "/proc/self/";
-  if (path.starts_with(kSelf)) return fmt::format("/proc/{}/{}", native_pid_, path.substr(kSelf.size()));
+  if (path.starts_with('/') && paths_ != nullptr) return paths_->in_tree(path) ? "" : paths_->native(path);
   if (path.starts_with('/')) return path;
   if (directory_fd == AT_FDCWD) return fmt::format("/proc/{}/cwd/{}", calling_tid_, path);
   return fmt::format("/proc/{}/fd/{}/{}", calling_tid_, directory_fd, path);
+}
+
+void Process::set_environment(const std::vector<std::string>& environment) {
+  environment_text_.clear();
+  for (const std::string& variable : environment) environment_text_ += variable + '\0';
 }
 
 unsigned Process::file_mask() const {

@@ -14,6 +14,7 @@
 #include "sim/core/rng.h"
 #include "sim/supervisor/code/code_patches.h"
 #include "sim/supervisor/family.h"
+#include "sim/supervisor/host_paths.h"
 #include "sim/supervisor/process_memory.h"
 #include "sim/supervisor/process_region.h"
 #include "sim/supervisor/resource_limits.h"
@@ -82,8 +83,14 @@ class Process {
   // Whether `fd` is open in the kernel's table: a real file, or the placeholder of a virtual one.
   bool natively_open(int fd) const;
   // A name of ours for the file that the program calls `path`, seen from `directory_fd` (AT_FDCWD: where it
-  // works).
+  // works). Empty: the simulator makes up what is there.
   std::string native_path(int directory_fd, const std::string& path) const;
+  // Where the files of its host lie; outlives the process.
+  void set_paths(const HostPaths& paths) { paths_ = &paths; }
+  // What the program was given, each NAME=value with a zero behind it.
+  void set_environment(const std::vector<std::string>& environment);
+  void set_environment_text(std::string text) { environment_text_ = std::move(text); }
+  const std::string& environment_text() const { return environment_text_; }
   // umask(2).
   unsigned file_mask() const;
 
@@ -145,6 +152,8 @@ class Process {
   std::string name_;
   Rng random_;
   std::unique_ptr<ProcessRegion> region_;
+  const HostPaths* paths_ = nullptr;
+  std::string environment_text_;
   Family family_;
   unsigned executions_ = 0;
   std::unique_ptr<ProcessMemory> memory_;

@@ -28,6 +28,9 @@ class ProcessRegion {
   std::span<std::byte> mailbox(std::uint32_t index) {
     return {base_ + protocol::kMailboxesOffset + std::size_t{index} * protocol::kMailboxSize, protocol::kMailboxSize};
   }
+  protocol::PathView& path_view() {
+    return *reinterpret_cast<protocol::PathView*>(base_ + protocol::kPathViewOffset);
+  }
   std::span<std::byte> arena() { return {base_ + protocol::kArenaOffset, protocol::kArenaSize}; }
 
   void set_virtual(int fd, bool is_virtual);

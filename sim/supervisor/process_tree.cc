@@ -1,10 +1,12 @@
 #include "sim/supervisor/process_tree.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -35,7 +37,7 @@ std::int64_t uptime_ticks(Instant now) {
 }
 
 // Memory maps as they are, without the inode numbers of memory that has no name: they differ from run to run.
-std::string maps_of(const std::string& native) {
+std::string maps_of(const std::string& native, const HostPaths& paths) {
   std::istringstream lines(content_of(native + "/maps"));
   std::string text;
   for (std::string line; std::getline(lines, line); text += line + "\n") {
@@ -43,7 +45,11 @@ std::string maps_of(const std::string& native) {
     std::string range, rights, offset, device, inode;
     fields >> range >> rights >> offset >> device >> inode;
     const std::size_t name = line.find_first_of("/[", range.size());
-    if (name == std::string::npos || line.compare(name, 7, "/memfd:") != 0) continue;
+    if (name == std::string::npos) continue;
+    if (line.compare(name, 7, "/memfd:") != 0) {
+      line.replace(name, std::string::npos, paths.seen(line.substr(name)));
+      continue;
+    }
     line = fmt::format("{} {} {} 00:01 0", range, rights, offset);
     line += std::string(line.size() < 73 ? 73 - line.size() : 1, ' ') + "/memfd:shared (deleted)";
   }
@@ -102,6 +108,126 @@ std::string status_of(Process& process, std::uint32_t id, const std::string& nat
                     living_threads(process), ignored, caught);
 }
 
+// What /proc tells of a process's memory. What the simulation does not count is 0.
+void add_memory(VirtualTree& tree, const std::string& folder, const std::string& native,
+                const ProcessTreeInputs& inputs) {
+  const auto maps = [native, &paths = inputs.paths] { return maps_of(native, paths); };
+  tree.add_file(folder + "/maps", maps);
+  static constexpr const char* kNothing =
+      "Rss:                   0 kB\nPss:                   0 kB\nShared_Clean:          0 kB\n"
+      "Shared_Dirty:          0 kB\nPrivate_Clean:         0 kB\nPrivate_Dirty:         0 kB\n"
+      "Referenced:            0 kB\nAnonymous:             0 kB\nSwap:                  0 kB\n"
+      "Locked:                0 kB\n";
+  tree.add_file(folder + "/smaps", [maps] {
+    std::istringstream lines(maps());
+    std::string text;
+    for (std::string line; std::getline(lines, line);) {
+      std::uint64_t from = 0, to = 0;
+      std::sscanf(line.c_str(), "%lx-%lx", &from, &to);
+      text += fmt::format("{}\nSize:           {:8} kB\nKernelPageSize:        4 kB\n"
+                          "MMUPageSize:           4 kB\n{}",
+                          line, (to - from) / 1024, kNothing);
+    }
+    return text;
+  });
+  tree.add_file(folder + "/smaps_rollup",
+                fmt::format("000000000000-7fffffffffff ---p 00000000 00:00 0 [rollup]\n{}", kNothing));
+  tree.add_file(folder + "/numa_maps", [maps] {
+    std::istringstream lines(maps());
+    std::string text;
+    for (std::string line; std::getline(lines, line);) text += line.substr(0, line.find('-')) + " default\n";
+    return text;
+  });
+  tree.add_file(folder + "/oom_score", "0\n");
+  tree.add_file(folder + "/oom_score_adj", "0\n");
+  tree.add_file(folder + "/oom_adj", "0\n");
+  tree.add_file(folder + "/coredump_filter", "00000033\n");
+}
+
+// getrlimit(2) as a table.
+std::string limits_of(pid_t pid) {
+  struct Row {
+    const char* name;
+    int resource;
+    const char* unit;
+  };
+  constexpr Row kRows[] = {{"Max cpu time", RLIMIT_CPU, "seconds"},
+                           {"Max file size", RLIMIT_FSIZE, "bytes"},
+                           {"Max data size", RLIMIT_DATA, "bytes"},
+                           {"Max stack size", RLIMIT_STACK, "bytes"},
+                           {"Max core file size", RLIMIT_CORE, "bytes"},
+                           {"Max resident set", RLIMIT_RSS, "bytes"},
+                           {"Max processes", RLIMIT_NPROC, "processes"},
+                           {"Max open files", RLIMIT_NOFILE, "files"},
+                           {"Max locked memory", RLIMIT_MEMLOCK, "bytes"},
+                           {"Max address space", RLIMIT_AS, "bytes"},
+                           {"Max file locks", RLIMIT_LOCKS, "locks"},
+                           {"Max pending signals", RLIMIT_SIGPENDING, "signals"},
+                           {"Max msgqueue size", RLIMIT_MSGQUEUE, "bytes"},
+                           {"Max nice priority", RLIMIT_NICE, ""},
+                           {"Max realtime priority", RLIMIT_RTPRIO, ""},
+                           {"Max realtime timeout", RLIMIT_RTTIME, "us"}};
+  const auto shown = [](rlim_t value) { return value == RLIM_INFINITY ? "unlimited" : std::to_string(value); };
+  std::string text = "Limit                     Soft Limit           Hard Limit           Units     \n";
+  for (const Row& row : kRows) {
+    rlimit limit{};
+    prlimit(pid, static_cast<__rlimit_resource>(row.resource), nullptr, &limit);
+    text += fmt::format("{:<25} {:<20} {:<20} {:<10}\n", row.name, shown(limit.rlim_cur), shown(limit.rlim_max),
+                        row.unit);
+  }
+  return text;
+}
+
+// What /proc tells of where a process lives: file systems, groups of processes, limits, name spaces.
+void add_surroundings(VirtualTree& tree, const std::string& folder, Process& process) {
+  tree.add_file(folder + "/environ", [&process] { return process.environment_text(); });
+  tree.add_file(folder + "/limits", [pid = process.native_pid()] { return limits_of(pid); });
+  tree.add_file(folder + "/cgroup", "0::/\n");
+  tree.add_file(folder + "/cpuset", "/\n");
+  tree.add_file(folder + "/io",
+                "rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\n"
+                "cancelled_write_bytes: 0\n");
+  tree.add_file(folder + "/sched", [&process] {
+    return fmt::format("{} ({}, #threads: {})\n-------------------------------------------------------------------\n"
+                       "policy                                       :                    0\n"
+                       "prio                                         :                  120\n",
+                       process.name(), process.pid(), living_threads(process));
+  });
+  tree.add_file(folder + "/schedstat", "0 0 0\n");
+  tree.add_file(folder + "/wchan", "0");
+  tree.add_file(folder + "/loginuid", "4294967295");
+  tree.add_file(folder + "/sessionid", "4294967295");
+  tree.add_file(folder + "/personality", "00040000\n");
+  tree.add_file(folder + "/setgroups", "allow\n");
+  for (const char* map : {"/uid_map", "/gid_map"}) {
+    tree.add_file(folder + map, "         0          0 4294967295\n");
+  }
+  constexpr std::pair<const char*, const char*> kMounts[] = {
+      {"verbatim / ext4", "rw,relatime"},    {"proc /proc proc", "rw,nosuid,nodev,noexec,relatime"},
+      {"sysfs /sys sysfs", "rw,nosuid,nodev,noexec,relatime"}, {"dev /dev devtmpfs", "rw,nosuid"},
+      {"shm /dev/shm tmpfs", "rw,nosuid,nodev"}, {"run /run tmpfs", "rw,nosuid,nodev"},
+      {"tmp /tmp tmpfs", "rw,nosuid,nodev"}};
+  std::string mounts, information, statistics;
+  int number = 20;
+  for (const auto& [what, how] : kMounts) {
+    mounts += fmt::format("{} {} 0 0\n", what, how);
+    std::istringstream words(what);
+    std::string source, at, kind;
+    words >> source >> at >> kind;
+    information += fmt::format("{0} {1} 0:{0} / {2} {3} - {4} {5} rw\n", number, number == 20 ? 1 : 20, at, how, kind,
+                               source);
+    statistics += fmt::format("device {} mounted on {} with fstype {}\n", source, at, kind);
+    ++number;
+  }
+  tree.add_file(folder + "/mounts", mounts);
+  tree.add_file(folder + "/mountinfo", information);
+  tree.add_file(folder + "/mountstats", statistics);
+  tree.mark_complete(folder + "/ns");
+  unsigned space = 4026531834;
+  for (const char* name : {"cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts"})
+    tree.add_link(fmt::format("{}/ns/{}", folder, name), fmt::format("{}:[{}]", name, ++space));
+}
+
 void add_descriptors(VirtualTree& tree, const std::string& folder, Process& process,
                      const std::string& native, const ProcessTreeInputs& inputs) {
   tree.add_folder(folder);
@@ -110,8 +236,9 @@ void add_descriptors(VirtualTree& tree, const std::string& folder, Process& proc
     const int fd = std::atoi(entry.path().filename().c_str());
     if (fd > protocol::kVirtualFdLast) continue;
     const VirtualFilePtr file = process.file(fd);
-    tree.add_link(fmt::format("{}/{}", folder, fd),
-                  file != nullptr ? inputs.link_of(file) : target_of(entry.path()));
+    const std::string path = fmt::format("{}/{}", folder, fd);
+    tree.add_link(path, file != nullptr ? inputs.link_of(file) : inputs.paths.seen(target_of(entry.path())));
+    tree.at(path)->descriptor = fd;
   }
 }
 
@@ -124,12 +251,17 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
   tree.add_file(folder + "/stat",
                 [&process, native, own] { return stat_of(process, process.pid(), native, own); });
   tree.add_file(folder + "/statm", "0 0 0 0 0 0 0\n");
-  tree.add_file(folder + "/limits", [&process] { return process.limits.text(); });
-  tree.add_file(folder + "/maps", [native] { return maps_of(native); });
-  for (const char* name : {"/cmdline", "/comm", "/environ", "/cgroup", "/mountinfo", "/mounts"}) {
+  for (const char* name : {"/cmdline", "/comm"}) {
     tree.add_file(folder + name, [path = native + name] { return content_of(path); });
   }
-  for (const char* name : {"/exe", "/cwd", "/root"}) tree.add_link(folder + name, target_of(native + name));
+  add_memory(tree, folder, native, inputs);
+  add_surroundings(tree, folder, process);
+  const auto seen = [&](const char* name) { return inputs.paths.seen(target_of(native + name)); };
+  const std::string works_in = working_folder_of(process.region());
+  tree.add_link(folder + "/exe", seen("/exe"));
+  tree.add_link(folder + "/cwd", works_in.empty() ? seen("/cwd") : works_in);
+  tree.add_link(folder + "/root", "/");
+  tree.at(folder + "/comm")->written_at = own ? "/proc/self/comm" : "";
   for (const auto& thread : process.threads()) {
     if (thread->state() == Thread::State::kDead) continue;
     const std::string task = fmt::format("{}/task/{}", folder, thread->tid());
@@ -144,8 +276,18 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
       return stat_of(process, tid, native_task, running);
     });
     tree.add_file(task + "/comm", [native_task] { return content_of(native_task + "/comm"); });
+    if (!own) continue;
+    tree.at(task + "/comm")->written_at =
+        fmt::format("/proc/self/task/{}/comm", process.region().slot(thread->slot()).native_tid);
+    tree.add_link(task + "/fd", folder + "/fd");
+    tree.add_link(task + "/cwd", folder + "/cwd");
+    tree.add_link(task + "/exe", folder + "/exe");
+    tree.add_link(task + "/root", "/");
+    tree.add_link(task + "/maps", folder + "/maps");
   }
+  tree.mark_complete(folder + "/task");
   if (own) add_descriptors(tree, folder + "/fd", process, native, inputs);
+  if (own) tree.mark_complete(folder + "/fd");
 }
 
 void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inputs) {
@@ -178,11 +320,10 @@ void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inpu
                 "HugePages_Free:        0\nHugepagesize:       2048 kB\n");
   for (const char* path : {"/proc/cpuinfo", "/proc/version", "/proc/sys/kernel/hostname",
                            "/proc/sys/kernel/osrelease", "/proc/sys/kernel/random/boot_id"}) {
-    tree.add_file(path, virtual_content(path, process, {}).value_or(""));
+    tree.add_file(path, virtual_content(path, process.host(), {}).value_or(""));
   }
-  tree.add_file("/proc/sys/kernel/ostype", "Linux\n");
-  tree.add_file("/proc/sys/kernel/pid_max", "4194304\n");
   tree.add_file("/proc/sys/kernel/random/uuid", [&viewer] { return random_uuid(viewer.process().random()); });
+  add_kernel_settings(tree);
   tree.add_link("/proc/self", std::to_string(process.pid()));
   tree.add_link("/proc/thread-self", fmt::format("{}/task/{}", process.pid(), viewer.tid()));
 }
@@ -197,20 +338,6 @@ std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, const Proce
       add_process(*tree, *process, viewer, inputs);
   }
   return tree;
-}
-
-std::optional<int> descriptor_of_path(const std::string& path, const Process& process) {
-  if (path == "/dev/stdin") return 0;
-  if (path == "/dev/stdout") return 1;
-  if (path == "/dev/stderr") return 2;
-  for (const std::string& folder :
-       {std::string("/dev/fd/"), std::string("/proc/self/fd/"), fmt::format("/proc/{}/fd/", process.pid())}) {
-    if (!path.starts_with(folder) || path.size() == folder.size() || path.size() > folder.size() + 4)
-      continue;
-    const std::string number = path.substr(folder.size());
-    if (number.find_first_not_of("0123456789") == std::string::npos) return std::stoi(number);
-  }
-  return std::nullopt;
 }
 
 }  // namespace verbatim::supervisor

@@ -1,5 +1,5 @@
 // /proc as a program sees it: the processes of its host under their virtual numbers, and what the kernel
-// tells of itself, in virtual time. What does not differ from run to run is left to the real /proc.
+// tells of itself, in virtual time.
 #pragma once
 
 #include <functional>
@@ -17,13 +17,13 @@ struct ProcessTreeInputs {
   std::int64_t epoch_ns;
   // Names of opened files, "socket:[3]".
   std::function<std::string(const VirtualFilePtr&)> link_of;
+  const HostPaths& paths;
 };
 
 // As `viewer` sees it now; files are read at once or soon.
 std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, const ProcessTreeInputs& inputs);
 
-// The number in a path that names an open descriptor of `process` itself ("/dev/fd/3", "/proc/self/fd/3",
-// "/dev/stdin").
-std::optional<int> descriptor_of_path(const std::string& path, const Process& process);
+// What does not depend on the process that asks (kernel_tree.cc).
+void add_kernel_settings(VirtualTree& tree);
 
 }  // namespace verbatim::supervisor

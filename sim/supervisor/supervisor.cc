@@ -123,6 +123,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
                 result_.hand_overs, asked(Request::kSpend), asked(Request::kPoll), asked(Request::kDoorbell),
                 asked(Request::kCommand), asked(Request::kSystemCall), engine_.events_executed());
   kill_all();
+  result_.refused_files = kernel_.refused_files();
   sched_setaffinity(0, sizeof before, &before);
   return std::move(result_);
 }
@@ -178,12 +179,14 @@ void Supervisor::Impl::start(std::size_t index) {
   process.region().slot(0).clock_ps = to_ps(engine_.now());
   process.install_at(1, std::make_shared<OutputFile>(1));
   process.install_at(2, std::make_shared<OutputFile>(2));
+  kernel_.paths_of(process).store(process.region(), "");
 
   request.arguments = spec.arguments;
   std::map<std::string, std::string> environment = {
       {"PATH", kProgramPath}, {"HOME", "/"}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
   for (const auto& [key, value] : spec.environment) environment[key] = value;
   for (const auto& [key, value] : environment) request.environment.push_back(key + "=" + value);
+  process.set_environment(request.environment);
   request.working_directory = spec.working_directory;
   request.shim_directory = options_.shim_directory;
   request.region_fd = process.region().fd();

@@ -174,6 +174,7 @@ struct RunResult {
   std::vector<std::string> warnings;           // refused calls and the like, in order, each once per program
   bool exact = true;                           // false: something outside the promise was used
   std::vector<std::string> weak;               // what: one sentence each, as in `warnings`
+  std::uint64_t refused_files = 0;             // how often one was asked for that the trees of a host lack
   std::uint64_t hand_overs = 0;                // times a program got the token
 };
 

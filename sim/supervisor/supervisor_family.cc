@@ -124,6 +124,7 @@ void Supervisor::Impl::adopt(Process& process) {
     on_memory_written(process, address, length);
   });
   process.set_owner(this);
+  process.set_paths(kernel_.paths_of(process));
 }
 
 // The process has been launched and runs in its loader: its first thread brings the first request.
@@ -195,6 +196,8 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   child.set_native_pid(native);
   adopt(child);
   child.set_patches(std::make_unique<code::CodePatches>(*parent.patches()));
+  kernel_.paths_of(child).store(child.region(), working_folder_of(parent.region()));
+  child.set_environment_text(parent.environment_text());
   child.attached = true;
   child.family().parent = parent.pid();
   child.family().group = parent.family().group;
@@ -299,11 +302,10 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   const auto path = process.memory().load_string(static_cast<std::uint64_t>(a[0]), 4096);
   if (!path) return Answer{-EFAULT};
   if (path->empty()) return Answer{-ENOENT};
-  request.path = path->front() == '/' ? *path : request.working_directory + "/" + *path;
-  // Its own, not the simulator's.
-  constexpr std::string_view kSelf = "/proc/self/";
-  if (path->starts_with(kSelf))
-    request.path = std::filesystem::read_symlink(folder + "/" + path->substr(kSelf.size()), error);
+  const HostPaths& paths = kernel_.paths_of(process);
+  std::string seen = path->front() == '/' ? *path : paths.seen(request.working_directory) + "/" + *path;
+  if (const auto answer = kernel_.find_executable(thread, seen)) return answer;
+  request.path = paths.native(seen);
   if (request.path.empty()) return Answer{-ENOENT};
   std::size_t total = 0;
   int failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[1]), request.arguments, total);
@@ -336,6 +338,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   // What the program has at 1 and 2 keeps its bit from the first instruction on.
   for (const auto& [fd, file] : process.files()) region->set_virtual(fd, true);
   for (const int fd : inherited.closed) region->set_virtual(fd, false);
+  paths.store(*region, working_folder_of(process.region()));
   request.placeholders = inherited.placeholders;
   request.descriptors = inherited.real;
   request.shim_directory = options_.shim_directory;
@@ -364,6 +367,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   kernel_.forget_waits(process);
   for (const int fd : inherited.closed) process.close(fd);
   process.replace(last_part(request.path), std::move(region), launched.pid);
+  process.set_environment(request.environment);
   release_parent(process);
   begin(process, std::move(launched), std::move(patches), scheduling);
   return std::nullopt;

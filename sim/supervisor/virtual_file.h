@@ -46,6 +46,9 @@ class VirtualFile {
   // st_ino: given at the first question, 0 before.
   std::uint64_t number() const { return number_; }
   void set_number(std::uint64_t number) { number_ = number; }
+  // st_rdev of a character device, 0: it is none.
+  std::uint64_t device() const { return device_; }
+  void set_device(std::uint64_t device) { device_ = device; }
   // How long a read or write waits at most (SO_RCVTIMEO, SO_SNDTIMEO); zero: for ever.
   Duration read_timeout{}, write_timeout{};
 
@@ -68,6 +71,7 @@ class VirtualFile {
   int descriptors_ = 0;
   bool nonblocking_ = false;
   std::uint64_t number_ = 0;
+  std::uint64_t device_ = 0;
 };
 
 using VirtualFilePtr = std::shared_ptr<VirtualFile>;

@@ -41,12 +41,33 @@ std::string uuid(std::uint64_t high, std::uint64_t low) {
                      low >> 48, low & 0xffff'ffff'ffff);
 }
 
-std::optional<std::string> kernel_state(const std::string& path, const Process& process) {
+// One for each host, the same in every run.
+std::string machine_id(const HostSpec& host) {
+  Rng stream(1, "machine_id/" + host.name);
+  const std::uint64_t high = stream.next();
+  std::string id;
+  for (const char c : uuid(high, stream.next())) {
+    if (c != '-') id += c;
+  }
+  return id;
+}
+
+// tzfile(5), of UTC: no transitions, one type of local time.
+std::string universal_time() {
+  std::string block = "TZif2";
+  block.append(15, '\0');
+  for (const char count : {0, 0, 0, 0, 1, 4}) block += {'\0', '\0', '\0', count};
+  block.append(6, '\0');
+  block.append("UTC\0", 4);
+  return block + block + "\nUTC0\n";
+}
+
+std::optional<std::string> kernel_state(const std::string& path, const HostSpec& host) {
   if (path == "/proc/version") return "Linux version 6.1.0-verbatim #1 SMP PREEMPT_DYNAMIC\n";
   if (path == "/proc/sys/kernel/osrelease") return "6.1.0-verbatim\n";
   // One for each host, the same in every run.
   if (path == "/proc/sys/kernel/random/boot_id") {
-    Rng stream(1, "boot_id/" + process.host().name);
+    Rng stream(1, "boot_id/" + host.name);
     const std::uint64_t high = stream.next();
     return uuid(high, stream.next());
   }
@@ -57,18 +78,20 @@ std::optional<std::string> kernel_state(const std::string& path, const Process& 
 
 bool is_random_device(const std::string& path) { return path == "/dev/urandom" || path == "/dev/random"; }
 
-std::optional<std::string> virtual_content(const std::string& path, const Process& process,
+std::optional<std::string> virtual_content(const std::string& path, const HostSpec& host,
                                            const std::vector<HostSpec>& hosts) {
   if (path == "/etc/hosts") return hosts_file(hosts);
-  if (path == "/etc/hostname") return process.host().name + "\n";
+  if (path == "/etc/hostname") return host.name + "\n";
   if (path == "/etc/nsswitch.conf") {
     return "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\nnetworks: files\n";
   }
   if (path == "/etc/host.conf") return "multi on\n";
   if (path == "/etc/resolv.conf" || path == "/etc/gai.conf") return "";
-  if (path == "/proc/cpuinfo") return processor(process.host());
-  if (path == "/proc/sys/kernel/hostname") return process.host().name + "\n";
-  return kernel_state(path, process);
+  if (path == "/etc/machine-id") return machine_id(host);
+  if (path == "/etc/localtime") return universal_time();
+  if (path == "/proc/cpuinfo") return processor(host);
+  if (path == "/proc/sys/kernel/hostname") return host.name + "\n";
+  return kernel_state(path, host);
 }
 
 std::string random_uuid(Rng& random) {

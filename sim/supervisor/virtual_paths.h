@@ -1,6 +1,5 @@
 // Files that differ from host to host or from machine to machine, and so are made up: name resolution, the
-// processor, random devices. Files of /sys and /proc are found through their trees (host_tree.h,
-// process_tree.h).
+// processor, random devices. They are found through their trees (host_tree.h, process_tree.h).
 #pragma once
 
 #include <optional>
@@ -13,8 +12,8 @@
 
 namespace verbatim::supervisor {
 
-// What a read of `path` on the process's host gives; nullopt: the path is not virtual.
-std::optional<std::string> virtual_content(const std::string& path, const Process& process,
+// What a read of `path` on `host` gives; nullopt: the path is not virtual.
+std::optional<std::string> virtual_content(const std::string& path, const HostSpec& host,
                                            const std::vector<HostSpec>& hosts);
 
 bool is_random_device(const std::string& path);

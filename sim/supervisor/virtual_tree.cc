@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace verbatim::supervisor {
@@ -21,7 +23,9 @@ std::vector<std::string> parts_of(const std::string& path) {
   return parts;
 }
 
-std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+std::string parent_of(const std::string& path) {
+  return path.empty() ? path : path.substr(0, path.rfind('/'));
+}
 
 }  // namespace
 
@@ -56,8 +60,26 @@ void VirtualTree::add_link(const std::string& path, std::string target) {
   add(path, {VirtualNode::Kind::kLink, [text = std::move(target)] { return text; }, 0});
 }
 
-void VirtualTree::add_device(const std::string& path, unsigned major, unsigned minor) {
+VirtualNode& VirtualTree::add_device(const std::string& path, unsigned major, unsigned minor) {
   add(path, {VirtualNode::Kind::kDevice, [] { return std::string(); }, makedev(major, minor)});
+  return nodes_.at(path);
+}
+
+VirtualNode* VirtualTree::at(const std::string& path) {
+  const auto it = nodes_.find(path);
+  return it == nodes_.end() ? nullptr : &it->second;
+}
+
+void VirtualTree::mark_complete(const std::string& folder) {
+  add_folder(folder);
+  complete_.insert(folder);
+}
+
+bool VirtualTree::is_complete(const std::string& path) const {
+  for (std::string above = path; !above.empty(); above = parent_of(above)) {
+    if (complete_.contains(above)) return true;
+  }
+  return false;
 }
 
 void VirtualTree::add_folder(const std::string& path) {
@@ -81,34 +103,87 @@ std::vector<std::pair<std::string, VirtualNode::Kind>> VirtualTree::names(const 
   return names;
 }
 
-std::string VirtualTree::resolve(const std::string& path, bool follow) const {
-  std::vector<std::string> left = parts_of(path);
+TreeWalk walk_trees(const std::string& path, bool follow,
+                    const std::function<std::shared_ptr<const VirtualTree>(const std::string&)>& tree_at) {
+  std::deque<std::string> left;
+  const auto take = [&left](const std::string& text) {
+    std::vector<std::string> parts = parts_of(text);
+    // A folder is meant, whatever the path says of its name.
+    if (text.ends_with('/')) parts.push_back(".");
+    left.insert(left.begin(), parts.begin(), parts.end());
+  };
+  take(path);
+  TreeWalk walk;
+  const auto out = [&](const std::string& at) {
+    walk.end = TreeWalk::End::kOut;
+    walk.path = at;
+    for (const std::string& part : left) walk.path += "/" + part;
+    if (walk.path.empty()) walk.path = "/";
+    return walk;
+  };
   std::string done;
   for (int links = 0; !left.empty();) {
     const std::string part = left.front();
-    left.erase(left.begin());
+    left.pop_front();
     if (part == ".") continue;
     if (part == "..") {
       done = parent_of(done);
       continue;
     }
     const std::string next = done + "/" + part;
-    const VirtualNode* node = find(next);
-    const bool leads_on =
-        node != nullptr && node->kind == VirtualNode::Kind::kLink && (follow || !left.empty());
-    if (!leads_on || ++links > kMostLinks) {
+    walk.tree = tree_at(next);
+    if (walk.tree == nullptr) {
+      if (walk.entered) return out(next);
       done = next;
       continue;
     }
-    const std::string target = node->content();
-    if (target.starts_with('/')) done.clear();
-    std::vector<std::string> parts = parts_of(target);
-    left.insert(left.begin(), parts.begin(), parts.end());
+    walk.entered = true;
+    const VirtualNode* const node = walk.tree->find(next);
+    walk.path = next;
+    if (node == nullptr) {
+      for (const std::string& rest : left) walk.path += "/" + rest;
+      return walk;
+    }
+    if (node->kind == VirtualNode::Kind::kLink && (follow || !left.empty())) {
+      if (++links > kMostLinks) {
+        walk.end = TreeWalk::End::kLoop;
+        return walk;
+      }
+      if (node->descriptor >= 0 && left.empty()) {
+        walk.end = TreeWalk::End::kDescriptor;
+        walk.descriptor = node->descriptor;
+        return walk;
+      }
+      const std::string target = node->content();
+      if (target.starts_with('/')) done.clear();
+      take(target);
+      continue;
+    }
+    if (node->kind != VirtualNode::Kind::kFolder && !left.empty()) {
+      walk.end = TreeWalk::End::kNoFolder;
+      return walk;
+    }
+    done = next;
+  }
+  walk.tree = done.empty() ? nullptr : tree_at(done);
+  if (walk.tree == nullptr) return out(done);
+  walk.path = done;
+  walk.node = walk.tree->find(done);
+  walk.end = walk.node == nullptr ? TreeWalk::End::kMissing : TreeWalk::End::kNode;
+  return walk;
+}
+
+std::string normal_path(const std::string& path) {
+  std::string done;
+  for (const std::string& part : parts_of(path)) {
+    if (part == "..") {
+      done = parent_of(done);
+    } else if (part != ".") {
+      done += "/" + part;
+    }
   }
   return done;
 }
-
-std::string normal_path(const std::string& path) { return VirtualTree().resolve(path, false); }
 
 std::uint64_t number_of_path(const std::string& path) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a

@@ -1,12 +1,13 @@
-// Folders, files and links that every simulated host has of its own: /sys, /dev/infiniband and most of /proc.
-// A tree is made of paths; a file's content is asked for each time it is read from its beginning, as from the
+// Folders, files and links that every simulated host has of its own: /proc, /sys, /dev and some of /etc. A tree is made of paths; a file's content is asked for each time it is read from its beginning, as from the
 // Linux kernel.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct VirtualNode {
   Kind kind = Kind::kFolder;
   Content content;             // of a file; where a link leads
   std::uint64_t device = 0;    // st_rdev of a device
+  bool is_machines = false;    // a device of the machine's that is the same everywhere: the kernel opens it
+  int open_error = 0;          // what opening it fails with
+  int descriptor = -1;         // of a link that stands for what the process has open under that number
+  std::string written_at;      // of a file that can be written: its name for the kernel in the process
   std::uint32_t mode() const;  // as stat(2) tells it
 };
 
@@ -28,21 +33,46 @@ class VirtualTree {
   void add_file(const std::string& path, VirtualNode::Content content);
   void add_file(const std::string& path, std::string content);
   void add_link(const std::string& path, std::string target);
-  void add_device(const std::string& path, unsigned major, unsigned minor);
+  VirtualNode& add_device(const std::string& path, unsigned major, unsigned minor);
   void add_folder(const std::string& path);
+  // Nothing is missing below `folder`: what is not there is not there on such a host either.
+  void mark_complete(const std::string& folder);
+  bool is_complete(const std::string& path) const;
 
   const VirtualNode* find(const std::string& path) const;
   // Names in a folder, in the order of their bytes, and what each is.
   std::vector<std::pair<std::string, VirtualNode::Kind>> names(const std::string& folder) const;
 
-  // Where `path` (absolute) leads when links are followed, the last part's too if `follow`; "." and ".." are
-  // gone. A path that leaves the tree or does not exist is told as it is.
-  std::string resolve(const std::string& path, bool follow) const;
+  VirtualNode* at(const std::string& path);
 
  private:
   void add(const std::string& path, VirtualNode node);
   std::map<std::string, VirtualNode> nodes_;
+  std::set<std::string> complete_;
 };
+
+// Where a path leads through the trees.
+struct TreeWalk {
+  enum class End : std::uint8_t {
+    kNode,        // `node`, at `path`
+    kMissing,     // nothing is at `path`
+    kOut,         // out of the trees: it is the same as `path`, which says nothing of links in the machine's files
+    kDescriptor,  // what the process has open as `descriptor`
+    kNoFolder,    // more follows behind a file
+    kLoop,        // too many links
+  };
+  End end = End::kMissing;
+  bool entered = false;  // a tree, on the way
+  std::string path;
+  std::shared_ptr<const VirtualTree> tree;
+  const VirtualNode* node = nullptr;
+  int descriptor = -1;
+};
+
+// `path` (absolute) begins with a tree; the last part's link is followed if `follow`. `tree_at` gives the tree that a
+// path is in, or nullptr.
+TreeWalk walk_trees(const std::string& path, bool follow,
+                    const std::function<std::shared_ptr<const VirtualTree>(const std::string&)>& tree_at);
 
 // The path without "//", "/./" and "/../" and without a slash at its end.
 std::string normal_path(const std::string& path);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "verbs_shim/protocol/layout.h"
+#include "verbs_shim/protocol/path_view.h"
 
 namespace verbatim::protocol {
 
@@ -54,8 +55,9 @@ enum class Action : std::uint32_t {
   kTakeFds,        // the same for the action_arguments[0] numbers in the mailbox; where the number is ~n, the real
                    // file that is next in the passage becomes descriptor n
   kReleaseFd,      // close descriptor action_arguments[0] natively, then return `result`
-  kOpenContent,    // make a memfd holding the mailbox's first action_arguments[0] bytes at the lowest free
-                   // descriptor, O_RDONLY semantics, and return it (virtual files)
+  kNativePath,     // execute the call natively, its path number action_arguments[0] being what stands in the mailbox
+  kOtherPath,      // path number action_arguments[0] of the call leads to the one in the mailbox, which is not in a
+                   // tree: look where it is and ask again, or execute the call
   kCloneThread,    // make the thread natively: its slot is action_arguments[0]; `result` is its virtual id
   kForkProcess,    // make a copy of the process natively: `result` is its virtual pid; then ask kForked
   kRestart,        // deliver the raised signals, then make the same call again (SA_RESTART)
@@ -173,10 +175,12 @@ struct Mailbox {
 
 inline constexpr std::uint64_t kSlotsOffset = 4096;
 inline constexpr std::uint64_t kMailboxesOffset = 1ull << 20;
+inline constexpr std::uint64_t kPathViewOffset = 6ull << 20;
 
 static_assert(sizeof(RegionHeader) <= kSlotsOffset);
 static_assert(kSlotsOffset + kMaxThreads * sizeof(ThreadSlot) <= kMailboxesOffset);
-static_assert(kMailboxesOffset + std::uint64_t{kMaxThreads} * kMailboxSize <= kArenaOffset);
+static_assert(kMailboxesOffset + std::uint64_t{kMaxThreads} * kMailboxSize <= kPathViewOffset);
+static_assert(kPathViewOffset + sizeof(PathView) <= kArenaOffset);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 }  // namespace verbatim::protocol

@@ -5,9 +5,9 @@
 //   kPassing       executed by the kernel; touches only the process itself or the file system. Never trapped.
 //   kLocal         answered by the shim: signal state and process attributes it has to keep its own hands on.
 //   kByDescriptor  the supervisor's when the descriptor in the first argument is virtual, the kernel's
-//   otherwise. kByPath        the supervisor's when the path leads to what each simulated host has of its own
-//   (/sys, /proc,
-//                  /dev/infiniband) or starts at a virtual descriptor, the kernel's otherwise.
+//                  otherwise.
+//   kByPath        the supervisor's when a path leads to what each simulated host has of its own (path_view.h),
+//                  the kernel's otherwise. Which arguments are paths stands in path_calls.h.
 //   kByProtection  the kernel's; when it makes memory executable, the code there is searched before it can run
 //   kVirtual       always the supervisor's (it may still answer "execute it natively").
 //   kRefused       fails with the errno of the last column and is reported by name.
@@ -97,25 +97,25 @@ namespace verbatim::protocol {
   X(73, flock, kByDescriptor, 0)                     \
   X(74, fsync, kByDescriptor, 0)                     \
   X(75, fdatasync, kByDescriptor, 0)                 \
-  X(76, truncate, kPassing, 0)                       \
+  X(76, truncate, kByPath, 0)                        \
   X(77, ftruncate, kByDescriptor, 0)                 \
   X(78, getdents, kByDescriptor, 0)                  \
-  X(79, getcwd, kPassing, 0)                         \
+  X(79, getcwd, kLocal, 0)                           \
   X(80, chdir, kByPath, 0)                           \
   X(81, fchdir, kByDescriptor, 0)                    \
-  X(82, rename, kPassing, 0)                         \
-  X(83, mkdir, kPassing, 0)                          \
-  X(84, rmdir, kPassing, 0)                          \
+  X(82, rename, kByPath, 0)                          \
+  X(83, mkdir, kByPath, 0)                           \
+  X(84, rmdir, kByPath, 0)                           \
   X(85, creat, kVirtual, 0)                          \
-  X(86, link, kPassing, 0)                           \
-  X(87, unlink, kPassing, 0)                         \
-  X(88, symlink, kPassing, 0)                        \
+  X(86, link, kByPath, 0)                            \
+  X(87, unlink, kByPath, 0)                          \
+  X(88, symlink, kByPath, 0)                         \
   X(89, readlink, kByPath, 0)                        \
-  X(90, chmod, kPassing, 0)                          \
+  X(90, chmod, kByPath, 0)                           \
   X(91, fchmod, kByDescriptor, 0)                    \
-  X(92, chown, kPassing, 0)                          \
+  X(92, chown, kByPath, 0)                           \
   X(93, fchown, kByDescriptor, 0)                    \
-  X(94, lchown, kPassing, 0)                         \
+  X(94, lchown, kByPath, 0)                          \
   X(95, umask, kPassing, 0)                          \
   X(96, gettimeofday, kLocal, 0)                     \
   X(97, getrlimit, kVirtual, 0)                      \
@@ -153,12 +153,12 @@ namespace verbatim::protocol {
   X(129, rt_sigqueueinfo, kVirtual, 0)               \
   X(130, rt_sigsuspend, kVirtual, 0)                 \
   X(131, sigaltstack, kLocal, 0)                     \
-  X(132, utime, kPassing, 0)                         \
-  X(133, mknod, kPassing, 0)                         \
+  X(132, utime, kByPath, 0)                          \
+  X(133, mknod, kByPath, 0)                          \
   X(134, uselib, kRefused, ENOSYS)                   \
   X(135, personality, kRefused, ENOSYS)              \
   X(136, ustat, kRefused, ENOSYS)                    \
-  X(137, statfs, kPassing, 0)                        \
+  X(137, statfs, kByPath, 0)                         \
   X(138, fstatfs, kByDescriptor, 0)                  \
   X(139, sysfs, kRefused, ENOSYS)                    \
   X(140, getpriority, kVirtual, 0)                   \
@@ -209,8 +209,8 @@ namespace verbatim::protocol {
   X(185, security, kRefused, ENOSYS)                 \
   X(186, gettid, kLocal, 0)                          \
   X(187, readahead, kByDescriptor, 0)                \
-  X(188, setxattr, kPassing, 0)                      \
-  X(189, lsetxattr, kPassing, 0)                     \
+  X(188, setxattr, kByPath, 0)                       \
+  X(189, lsetxattr, kByPath, 0)                      \
   X(190, fsetxattr, kByDescriptor, 0)                \
   X(191, getxattr, kByPath, 0)                       \
   X(192, lgetxattr, kByPath, 0)                      \
@@ -218,8 +218,8 @@ namespace verbatim::protocol {
   X(194, listxattr, kByPath, 0)                      \
   X(195, llistxattr, kByPath, 0)                     \
   X(196, flistxattr, kByDescriptor, 0)               \
-  X(197, removexattr, kPassing, 0)                   \
-  X(198, lremovexattr, kPassing, 0)                  \
+  X(197, removexattr, kByPath, 0)                    \
+  X(198, lremovexattr, kByPath, 0)                   \
   X(199, fremovexattr, kByDescriptor, 0)             \
   X(200, tkill, kLocal, 0)                           \
   X(201, time, kLocal, 0)                            \
@@ -256,7 +256,7 @@ namespace verbatim::protocol {
   X(232, epoll_wait, kVirtual, 0)                    \
   X(233, epoll_ctl, kVirtual, 0)                     \
   X(234, tgkill, kLocal, 0)                          \
-  X(235, utimes, kPassing, 0)                        \
+  X(235, utimes, kByPath, 0)                         \
   X(236, vserver, kRefused, ENOSYS)                  \
   X(237, mbind, kPassing, 0)                         \
   X(238, set_mempolicy, kPassing, 0)                 \
@@ -279,17 +279,17 @@ namespace verbatim::protocol {
   X(255, inotify_rm_watch, kRefused, ENOSYS)         \
   X(256, migrate_pages, kRefused, EPERM)             \
   X(257, openat, kVirtual, 0)                        \
-  X(258, mkdirat, kPassing, 0)                       \
-  X(259, mknodat, kPassing, 0)                       \
-  X(260, fchownat, kPassing, 0)                      \
-  X(261, futimesat, kPassing, 0)                     \
+  X(258, mkdirat, kByPath, 0)                        \
+  X(259, mknodat, kByPath, 0)                        \
+  X(260, fchownat, kByPath, 0)                       \
+  X(261, futimesat, kByPath, 0)                      \
   X(262, newfstatat, kByPath, 0)                     \
-  X(263, unlinkat, kPassing, 0)                      \
-  X(264, renameat, kPassing, 0)                      \
-  X(265, linkat, kPassing, 0)                        \
-  X(266, symlinkat, kPassing, 0)                     \
+  X(263, unlinkat, kByPath, 0)                       \
+  X(264, renameat, kByPath, 0)                       \
+  X(265, linkat, kByPath, 0)                         \
+  X(266, symlinkat, kByPath, 0)                      \
   X(267, readlinkat, kByPath, 0)                     \
-  X(268, fchmodat, kPassing, 0)                      \
+  X(268, fchmodat, kByPath, 0)                       \
   X(269, faccessat, kByPath, 0)                      \
   X(270, pselect6, kVirtual, 0)                      \
   X(271, ppoll, kVirtual, 0)                         \
@@ -301,7 +301,7 @@ namespace verbatim::protocol {
   X(277, sync_file_range, kByDescriptor, 0)          \
   X(278, vmsplice, kRefused, ENOSYS)                 \
   X(279, move_pages, kRefused, EPERM)                \
-  X(280, utimensat, kPassing, 0)                     \
+  X(280, utimensat, kByPath, 0)                      \
   X(281, epoll_pwait, kVirtual, 0)                   \
   X(282, signalfd, kVirtual, 0)                      \
   X(283, timerfd_create, kVirtual, 0)                \
@@ -337,7 +337,7 @@ namespace verbatim::protocol {
   X(313, finit_module, kRefused, EPERM)              \
   X(314, sched_setattr, kRefused, ENOSYS)            \
   X(315, sched_getattr, kRefused, ENOSYS)            \
-  X(316, renameat2, kPassing, 0)                     \
+  X(316, renameat2, kByPath, 0)                      \
   X(317, seccomp, kRefused, EPERM)                   \
   X(318, getrandom, kVirtual, 0)                     \
   X(319, memfd_create, kPassing, 0)                  \
@@ -384,7 +384,7 @@ namespace verbatim::protocol {
   X(449, futex_waitv, kRefused, ENOSYS)              \
   X(450, set_mempolicy_home_node, kRefused, ENOSYS)  \
   X(451, cachestat, kRefused, ENOSYS)                \
-  X(452, fchmodat2, kPassing, 0)                     \
+  X(452, fchmodat2, kByPath, 0)                      \
   X(453, map_shadow_stack, kRefused, ENOSYS)         \
   X(454, futex_wake, kRefused, ENOSYS)               \
   X(455, futex_wait, kRefused, ENOSYS)               \

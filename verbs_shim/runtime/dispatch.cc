@@ -26,8 +26,6 @@ namespace {
 using protocol::CallClass;
 using protocol::Request;
 
-bool is_shim_fd(long fd) { return fd > protocol::kVirtualFdLast && fd < protocol::kFdLimit; }
-
 long process_control(const long (&a)[6]) {
   switch (a[0]) {
     case PR_SET_TSC:
@@ -152,29 +150,10 @@ long watch_signals(long number, const long (&a)[6]) {
   return fd;
 }
 
-// Whether a path leads to what each simulated host has of its own.
-bool is_virtual_path(const char* path) {
-  for (const char* const folder : {"/sys", "/proc", "/dev/infiniband"}) {
-    const std::size_t length = strlen(folder);
-    if (strncmp(path, folder, length) == 0 && (path[length] == 0 || path[length] == '/')) return true;
-  }
-  // Other names of the program's own descriptors.
-  return strncmp(path, "/dev/fd", 7) == 0 || strncmp(path, "/dev/std", 8) == 0;
-}
-
-long call_by_path(long number, const long (&a)[6]) {
-  const bool at = number == SYS_newfstatat || number == SYS_statx || number == SYS_readlinkat ||
-                  number == SYS_faccessat || number == SYS_faccessat2;
-  const long path = a[at ? 1 : 0];
-  if (at && is_virtual_fd(static_cast<int>(a[0]))) {
-    return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
-  }
-  // The kernel reads the path first: it may not be readable.
-  if (native(SYS_access, path, 0) != -EFAULT && is_virtual_path(reinterpret_cast<const char*>(path))) {
-    return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
-  }
-  if (at && is_shim_fd(static_cast<int>(a[0]))) return -EBADF;
-  return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+long work_in_descriptor(const long (&a)[6]) {
+  const long result = native(SYS_fchdir, a[0]);
+  if (result == 0) path_view().working_folder[0] = 0;
+  return result;
 }
 
 // Pages are never swapped as far as a program can see, so that there is nothing to lock: the kernel only says what is not
@@ -223,6 +202,8 @@ long local_call(long number, const long (&a)[6], void* context) {
   }
   spend(costs().system_call_ps);
   switch (number) {
+    case SYS_getcwd:
+      return tell_working_folder(a);
     case SYS_getpid:
       return region_header().virtual_pid;
     case SYS_gettid:
@@ -256,12 +237,14 @@ long dispatch(long number, const long (&a)[6], void* context) {
       if (is_shim_fd(static_cast<int>(a[0]))) return -EBADF;
       if (number == SYS_getdents64) return read_folder(a);
       if (waits_for_lock(number, a)) return wait_for_lock(number, a);
+      if (number == SYS_fchdir) return work_in_descriptor(a);
       return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     case CallClass::kByPath:
       return call_by_path(number, a);
     case CallClass::kByProtection:
       return map_code(number, a);
     case CallClass::kVirtual:
+      if (protocol::path_call(static_cast<std::uint64_t>(number)) != nullptr) return call_by_path(number, a);
       if (number == SYS_ppoll || number == SYS_pselect6 || number == SYS_epoll_pwait ||
           number == SYS_epoll_pwait2) {
         return wait_with_mask(number, a);

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/memfd.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -119,17 +118,26 @@ void take_file(std::int64_t fd, bool close_on_exec) {
   native(SYS_close, got);
 }
 
-long open_content(std::int64_t size, bool close_on_exec) {
-  const long fd = native(SYS_memfd_create, "content", close_on_exec ? MFD_CLOEXEC : 0);
-  if (fd < 0) return fd;
-  const std::uint8_t* bytes = my_mailbox().bytes;
-  for (std::int64_t done = 0; done < size;) {
-    const long n = native(SYS_write, fd, bytes + done, size - done);
-    if (n <= 0) return n;
-    done += n;
+// The path that the supervisor has put into the mailbox.
+void take_path(PathExchange& paths) {
+  memcpy(paths.text, my_mailbox().bytes, sizeof paths.text);
+  paths.text[sizeof paths.text - 1] = 0;
+}
+
+// The call with what the kernel is to get of it.
+long execute_natively(const ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathExchange* paths) {
+  if (paths == nullptr) return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  paths->executed = true;
+  long n[6];
+  memcpy(n, paths->native, sizeof n);
+  if (slot.action == Action::kNativePath) {
+    take_path(*paths);
+    const protocol::PathArgument& path = paths->call->paths[slot.action_arguments[0] & 1];
+    if (path.path < 0) return -ENOSYS;
+    n[path.path] = reinterpret_cast<long>(paths->text);
+    if (path.folder >= 0) n[path.folder] = AT_FDCWD;
   }
-  native(SYS_lseek, fd, 0, 0);
-  return fd;
+  return native(number, n[0], n[1], n[2], n[3], n[4], n[5]);
 }
 
 // Signals that came with an answer, taken from the slot before anything else uses it.
@@ -147,12 +155,18 @@ struct Raised {
   protocol::RaisedSignal signals[protocol::kMaxRaisedSignals];
 };
 
-long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
+long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathExchange* paths) {
   switch (slot.action) {
     case Action::kReturn:
       return slot.result;
     case Action::kNative:
-      return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    case Action::kNativePath:
+      return execute_natively(slot, number, a, paths);
+    case Action::kOtherPath:
+      if (paths == nullptr) return -ENOSYS;
+      take_path(*paths);
+      paths->other = slot.action_arguments[0] & 1;
+      return 0;
     case Action::kReserveTwoFds:
       reserve_fd(slot.action_arguments[1], closed_by_exec(slot, number, a));
       [[fallthrough]];
@@ -170,8 +184,6 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
     case Action::kReleaseFd:
       native(SYS_close, slot.action_arguments[0]);
       return slot.result;
-    case Action::kOpenContent:
-      return open_content(slot.action_arguments[0], closed_by_exec(slot, number, a));
     case Action::kCloneThread:
       return clone_thread(a, reinterpret_cast<void*>(slot.context_address),
                           static_cast<std::uint32_t>(slot.action_arguments[0]),
@@ -224,7 +236,7 @@ void await_token() {
   if (poke_after_us != 0) arm_poke_timer(poke_after_us);
 }
 
-long exchange(Request request, std::uint32_t number, const long (&arguments)[6]) {
+long exchange(Request request, std::uint32_t number, const long (&arguments)[6], PathExchange* paths) {
   ThreadSlot& slot = *my_slot;
   in_clock_row = false;
   polls_in_a_row = 0;
@@ -238,7 +250,7 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6])
     // the mailbox.
     const Raised raised(slot);
     const std::uint32_t tid = slot.virtual_tid;
-    const long result = again ? 0 : carry_out(slot, number, arguments);
+    const long result = again ? 0 : carry_out(slot, number, arguments, paths);
     if (request == Request::kCommand && !again && result >= 0) {
       memcpy(reinterpret_cast<void*>(arguments[1]), my_mailbox().bytes, static_cast<std::size_t>(arguments[0]));
     }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "verbs_shim/protocol/path_calls.h"
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/runtime/runtime.h"
 
@@ -23,6 +24,10 @@ inline protocol::Mailbox& my_mailbox() {
                                               protocol::kMailboxesOffset)[my_slot_index()];
 }
 
+inline protocol::PathView& path_view() {
+  return *reinterpret_cast<protocol::PathView*>(protocol::kRegionAddress + protocol::kPathViewOffset);
+}
+
 inline bool is_virtual_fd(long fd) {
   if (fd < 0 || fd >= protocol::kFdLimit) return false;
   return (region_header().virtual_fds[fd / 64].load(std::memory_order_relaxed) >> (fd % 64)) & 1;
@@ -38,9 +43,21 @@ std::uint64_t program_mask();
 // What a trapped call answers when it is to be made again after the program's signal handlers have run.
 inline constexpr long kMakeCallAgain = -513;
 
+// A call that names files: what the kernel gets of it, and where the supervisor says that a path of it leads.
+struct PathExchange {
+  const protocol::PathCall* call;
+  long native[6];
+  bool executed = false;             // by the kernel
+  int other = -1;                    // which of its paths leads to `text`
+  char text[protocol::kPathRoom];
+};
+
 // Gives the token to the supervisor with a request and returns when it is back; carries out the action that the
 // answer names. The result is what the call returns (-errno on failure).
-long exchange(protocol::Request request, std::uint32_t number, const long (&arguments)[6]);
+long exchange(protocol::Request request, std::uint32_t number, const long (&arguments)[6],
+              PathExchange* paths = nullptr);
+
+inline bool is_shim_fd(long fd) { return fd > protocol::kVirtualFdLast && fd < protocol::kFdLimit; }
 
 // Sleeps until the supervisor hands the calling thread the token.
 void await_token();
@@ -66,6 +83,10 @@ bool install_signal_stack();
 std::uint64_t without_reserved(std::uint64_t mask);
 // What Linux keeps for the calling thread, of the program's own signals: a poke may be pending at any time.
 std::uint64_t pending_signals();
+
+// A call of path_calls.h.
+long call_by_path(long number, const long (&arguments)[6]);
+long tell_working_folder(const long (&arguments)[6]);  // getcwd
 
 // Answers one trapped or interposed system call. `context` is the trapped thread's ucontext_t, or nullptr.
 long dispatch(long number, const long (&arguments)[6], void* context);
@@ -111,7 +132,7 @@ constexpr bool in_patch_area(std::uint64_t rip) {
   return false;
 }
 
-constexpr std::size_t kSignalStackSize = 64 * 1024;  // and as much again for a starting thread
+constexpr std::size_t kSignalStackSize = 128 * 1024;  // and as much again for a starting thread
 
 bool install_handlers();
 bool install_filter();

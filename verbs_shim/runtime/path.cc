@@ -1,0 +1,327 @@
+// A path is first taken by its words alone: where nothing on the way is a symbolic link, which one call to the kernel
+// tells, that is where it leads. Otherwise it is walked link by link. Trees and moved folders are met on the way by
+// their names, wherever the walk began and whatever links it came by.
+#include "verbs_shim/runtime/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+using protocol::PathRow;
+using Where = ResolvedPath::Where;
+
+constexpr int kMostLinks = 40;  // as Linux follows them
+
+// A string of limited length; what does not fit makes it `overflown`.
+struct Text {
+  char bytes[kPathRoom];
+  std::size_t size = 0;
+  bool overflown = false;
+
+  Text() { bytes[0] = 0; }
+  void append(const char* text, std::size_t length) {
+    if (size + length >= kPathRoom) {
+      overflown = true;
+      return;
+    }
+    memcpy(bytes + size, text, length);
+    size += length;
+    bytes[size] = 0;
+  }
+  void append(const char* text) { append(text, strlen(text)); }
+  void cut(std::size_t to) { bytes[size = to] = 0; }
+  void set(const char* text, std::size_t length) {
+    cut(0);
+    append(text, length);
+  }
+};
+
+// The program's string; a name that is too long counts as none.
+long load(long address, Text& text) {
+  constexpr long kPage = 4096;
+  while (text.size < kPathRoom - 1) {
+    const long at = address + static_cast<long>(text.size);
+    long n = kPage - (at & (kPage - 1));
+    if (n > static_cast<long>(kPathRoom - 1 - text.size)) n = static_cast<long>(kPathRoom - 1 - text.size);
+    if (!copy_bytes(text.bytes + text.size, reinterpret_cast<const void*>(at), static_cast<std::size_t>(n)))
+      return -EFAULT;
+    const void* const end = memchr(text.bytes + text.size, 0, static_cast<std::size_t>(n));
+    if (end != nullptr) {
+      text.size = static_cast<std::size_t>(static_cast<const char*>(end) - text.bytes);
+      return 0;
+    }
+    text.size += static_cast<std::size_t>(n);
+  }
+  return -ENAMETOOLONG;
+}
+
+// The row that `path` is at or below; rows with longer names come first.
+const PathRow* row_of(const char* path, bool by_seen) {
+  const protocol::PathView& view = path_view();
+  const std::uint32_t rows = view.rows < protocol::kMostPathRows ? view.rows : protocol::kMostPathRows;
+  const PathRow* found = nullptr;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    const PathRow& row = view.row[i];
+    const std::uint32_t length = by_seen ? row.seen_length : row.real_length;
+    if (!protocol::path_is_below(path, view.text + (by_seen ? row.seen : row.real), length)) continue;
+    if (by_seen) return &row;
+    if (found == nullptr || row.real_length > found->real_length) found = &row;
+  }
+  return found;
+}
+
+bool is_in_tree(const char* path) {
+  return protocol::path_is_in_tree(path) && row_of(path, true) == nullptr;
+}
+
+// `from` with the beginning that a row replaces; false: it has become too long.
+bool replaced(const char* from, const PathRow& row, bool by_seen, char (&to)[kPathRoom]) {
+  const std::uint32_t length = by_seen ? row.real_length : row.seen_length;
+  const char* const rest = from + (by_seen ? row.seen_length : row.real_length);
+  const std::size_t rest_size = strlen(rest) + 1;
+  if (length + rest_size > kPathRoom) return false;
+  memmove(to + length, rest, rest_size);
+  memcpy(to, path_view().text + (by_seen ? row.real : row.seen), length);
+  return true;
+}
+
+// The machine's name of the folder or file that the program calls `seen`.
+const char* native_name(const char* seen, char (&room)[kPathRoom]) {
+  const PathRow* const row = row_of(seen, true);
+  if (row == nullptr) return *seen == 0 ? "/" : seen;
+  return replaced(seen, *row, true, room) ? room : seen;
+}
+
+// Where relative paths start: 0 and the folder, 1 when the descriptor is virtual, or -errno.
+long load_folder(long folder, Text& text) {
+  char link[kPathRoom];
+  long n;
+  if (static_cast<int>(folder) == AT_FDCWD) {
+    const char* const working = path_view().working_folder;
+    if (working[0] != 0) {
+      text.set(working, strnlen(working, kPathRoom - 1));
+      return 0;
+    }
+    n = native(SYS_getcwd, link, sizeof link) - 1;
+  } else {
+    const int fd = static_cast<int>(folder);
+    if (is_virtual_fd(fd)) return 1;
+    char name[32] = "/proc/self/fd/";
+    std::size_t at = strlen(name);
+    char digits[12];
+    int count = 0;
+    if (fd < 0) return -EBADF;
+    for (unsigned value = static_cast<unsigned>(fd); value != 0 || count == 0; value /= 10)
+      digits[count++] = static_cast<char>('0' + value % 10);
+    while (count > 0) name[at++] = digits[--count];
+    name[at] = 0;
+    n = native(SYS_readlink, name, link, sizeof link - 1);
+  }
+  if (n <= 0) return n < 0 ? n : -ENOENT;
+  link[n] = 0;
+  // Of a folder that is gone, or that no path leads to, only the kernel knows.
+  if (link[0] != '/' || !seen_from_real(link)) return -ENOENT;
+  text.set(link, strlen(link));
+  if (text.size == 1) text.cut(0);
+  return 0;
+}
+
+// The next word of `path` from `at` on; its length 0: there is none.
+std::size_t next_word(const char* path, std::size_t& at) {
+  while (path[at] == '/') ++at;
+  std::size_t length = 0;
+  while (path[at + length] != 0 && path[at + length] != '/') ++length;
+  return length;
+}
+
+bool is_word(const char* text, std::size_t length, const char* word) {
+  return length == strlen(word) && memcmp(text, word, length) == 0;
+}
+
+void go_up(Text& done) {
+  std::size_t size = done.size;
+  while (size > 0 && done.bytes[size - 1] != '/') --size;
+  done.cut(size > 0 ? size - 1 : 0);
+}
+
+void copy_out(const Text& done, ResolvedPath& resolved) {
+  memcpy(resolved.seen, done.bytes, done.size + 1);
+  if (done.size == 0) memcpy(resolved.seen, "/", 2);
+  resolved.known = true;
+}
+
+// A folder of the host's own may lie in a tree: /dev/shm. Whether `rest` leads on from `done` into one.
+bool leads_to_row(const Text& done, const char* rest) {
+  Text ahead;
+  ahead.set(done.bytes, done.size);
+  for (std::size_t at = 0, length; (length = next_word(rest, at)) > 0; at += length) {
+    if (is_word(rest + at, length, ".")) continue;
+    if (is_word(rest + at, length, "..")) return false;
+    ahead.append("/", 1);
+    ahead.append(rest + at, length);
+    if (row_of(ahead.bytes, true) != nullptr) return true;
+  }
+  return false;
+}
+
+enum class Step { kDone, kEntersTree, kAmbiguous };
+
+// `path` from `done` on by its words: where ".." follows a name, links decide.
+Step take_words(Text& done, const char* path) {
+  bool named = false;
+  for (std::size_t at = 0, length; (length = next_word(path, at)) > 0; at += length) {
+    const char* const word = path + at;
+    if (is_word(word, length, ".")) continue;
+    if (is_word(word, length, "..")) {
+      if (named) return Step::kAmbiguous;
+      go_up(done);
+      continue;
+    }
+    named = true;
+    done.append("/", 1);
+    done.append(word, length);
+    if (is_in_tree(done.bytes) && !leads_to_row(done, word + length)) {
+      done.append(word + length);
+      return Step::kEntersTree;
+    }
+  }
+  return is_in_tree(done.bytes) ? Step::kEntersTree : Step::kDone;
+}
+
+// Whether a symbolic link lies on the way to `native`, which the kernel tells when it goes there.
+bool has_links(const char* native_path, bool follow) {
+  open_how how = {};
+  how.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
+  how.resolve = RESOLVE_NO_SYMLINKS;
+  const long fd = native(SYS_openat2, AT_FDCWD, native_path, &how, sizeof how);
+  if (fd >= 0) native(SYS_close, fd);
+  return fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -EACCES;
+}
+
+// As the kernel walks, with the names that the program sees. `rest` is used up.
+Step take_links(Text& done, Text& rest, bool follow, char (&room)[kPathRoom], long& error) {
+  char target[kPathRoom];
+  int links = 0;
+  std::size_t at = 0, length;
+  while ((length = next_word(rest.bytes, at)) > 0) {
+    const char* const word = rest.bytes + at;
+    at += length;
+    if (is_word(word, length, ".")) continue;
+    if (is_word(word, length, "..")) {
+      go_up(done);
+      continue;
+    }
+    const std::size_t before = done.size;
+    done.append("/", 1);
+    done.append(word, length);
+    if (done.overflown) return Step::kDone;
+    if (is_in_tree(done.bytes)) {
+      if (leads_to_row(done, rest.bytes + at)) continue;
+      done.append(rest.bytes + at);
+      return Step::kEntersTree;
+    }
+    std::size_t after = at;
+    const bool last = next_word(rest.bytes, after) == 0;
+    if (last && !follow && rest.bytes[at] != '/') return Step::kDone;
+    const long n = native(SYS_readlink, native_name(done.bytes, room), target, sizeof target - 1);
+    if (n == -EINVAL) continue;  // no link
+    if (n < 0) {                 // nothing is there, or nobody may look: the kernel will say the same
+      done.append(rest.bytes + at);
+      return Step::kDone;
+    }
+    if (++links > kMostLinks) {
+      error = -ELOOP;
+      return Step::kDone;
+    }
+    target[n] = 0;
+    done.cut(target[0] == '/' ? 0 : before);
+    const std::size_t left = rest.size - at;
+    if (static_cast<std::size_t>(n) + left + 1 >= kPathRoom) {
+      error = -ENAMETOOLONG;
+      return Step::kDone;
+    }
+    memmove(rest.bytes + n, rest.bytes + at, left + 1);
+    memcpy(rest.bytes, target, static_cast<std::size_t>(n));
+    rest.size = static_cast<std::size_t>(n) + left;
+    at = 0;
+  }
+  return is_in_tree(done.bytes) ? Step::kEntersTree : Step::kDone;
+}
+
+void resolve_from(const Text& base, Text& path, bool follow, ResolvedPath& resolved) {
+  char room[kPathRoom];
+  const bool slash = path.size > 0 && path.bytes[path.size - 1] == '/';
+  follow = follow || slash;
+  Text done;
+  done.set(base.bytes, base.size);
+  Step step = take_words(done, path.bytes);
+  long error = 0;
+  if (step == Step::kAmbiguous || (step == Step::kDone && has_links(native_name(done.bytes, room), follow))) {
+    done.set(base.bytes, base.size);
+    step = take_links(done, path, follow, room, error);
+  }
+  if (error != 0 || done.overflown) {
+    resolved.where = Where::kWrong;
+    resolved.error = error != 0 ? error : -ENAMETOOLONG;
+    return;
+  }
+  if (step == Step::kDone && slash && done.size > 0) done.append("/", 1);
+  if (done.overflown) return;
+  copy_out(done, resolved);
+  if (step == Step::kEntersTree) {
+    resolved.where = Where::kTree;
+    return;
+  }
+  const PathRow* const row = row_of(resolved.seen, true);
+  if (row == nullptr) return;
+  if (!replaced(resolved.seen, *row, true, resolved.native)) {
+    resolved.where = Where::kWrong;
+    resolved.error = -ENAMETOOLONG;
+    return;
+  }
+  resolved.where = Where::kMoved;
+}
+
+}  // namespace
+
+bool seen_from_real(char (&real)[kPathRoom]) {
+  const PathRow* const row = row_of(real, false);
+  return row == nullptr || replaced(real, *row, false, real);
+}
+
+void resolve_path(long folder, long address, bool follow, ResolvedPath& resolved) {
+  Text path, base;
+  resolved.where = Where::kReal;
+  resolved.known = false;
+  if (load(address, path) != 0 || path.size == 0) {  // the kernel says what is wrong with it, or it is the descriptor's
+    if (static_cast<int>(folder) != AT_FDCWD && is_virtual_fd(static_cast<int>(folder)))
+      resolved.where = Where::kFolder;
+    return;
+  }
+  if (path.bytes[0] != '/') {
+    const long found = load_folder(folder, base);
+    if (found > 0) resolved.where = Where::kFolder;
+    if (found != 0) return;
+  }
+  resolve_from(base, path, follow, resolved);
+}
+
+void resolve_text(const char* text, bool follow, ResolvedPath& resolved) {
+  Text path, base;
+  resolved.where = Where::kReal;
+  resolved.known = false;
+  path.set(text, strnlen(text, kPathRoom - 1));
+  resolve_from(base, path, follow, resolved);
+}
+
+}  // namespace verbatim::shim

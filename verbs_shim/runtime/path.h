@@ -1,0 +1,33 @@
+// Where a path leads. The one resolver of the runtime: whatever way a path is spelled, it ends at the same place.
+#pragma once
+
+#include "verbs_shim/protocol/path_view.h"
+
+namespace verbatim::shim {
+
+using protocol::kPathRoom;
+
+struct ResolvedPath {
+  enum class Where {
+    kReal,    // the machine's, or nowhere: the kernel takes the call as it is
+    kMoved,   // `native` is its name on the machine
+    kTree,    // the supervisor's; from the place where it enters a tree on, `seen` is as it was written
+    kFolder,  // starts at a virtual descriptor, and only the supervisor knows where that is
+    kWrong,   // `error`
+  };
+  Where where = Where::kReal;
+  long error = 0;
+  bool known = false;     // `seen` is told
+  char seen[kPathRoom];   // absolute
+  char native[kPathRoom];
+};
+
+// `path`: in the program's memory.
+void resolve_path(long folder, long path, bool follow, ResolvedPath& resolved);
+// The same of a path that is ours.
+void resolve_text(const char* path, bool follow, ResolvedPath& resolved);
+
+// What the program calls the machine's `real`, in place; false: it becomes too long.
+bool seen_from_real(char (&real)[kPathRoom]);
+
+}  // namespace verbatim::shim
