@@ -330,7 +330,9 @@ class Checker {
       } else if (key.empty() || key.find_first_of(std::string("=\0", 2)) != std::string::npos ||
                  value.get_ref<const std::string&>().find('\0') != std::string::npos) {
         add(at,
-            in_quotes(key) + " is not the name of an environment variable or its value has a zero character",
+            in_quotes(key) + (field.key == std::string("files")
+                                  ? " is not a path, or what it is a copy of has a zero character"
+                                  : " is not the name of an environment variable or its value has a zero character"),
             "");
         good = false;
       } else {

@@ -232,6 +232,10 @@ const Object& program_table() {
            {.key = "cwd",
             .kind = Kind::kReference,
             .doc = "working directory, relative to this file; default: the caller's"}),
+       bind<&P::files>({.key = "files",
+                        .kind = Kind::kTextMap,
+                        .doc = "files in the host's own /tmp, /var/tmp, /dev/shm, /run or home folder before the "
+                               "start: path, and the file it is a copy of, relative to this file"}),
        bind<&P::background>({.key = "background",
                              .kind = Kind::kBoolean,
                              .doc = "ended by SIGTERM once all programs without this mark have ended"}),

@@ -1,6 +1,7 @@
 #include "sim/config/load.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -8,6 +9,7 @@
 
 #include "sim/config/tables.h"
 #include "sim/config/words.h"
+#include "verbs_shim/protocol/path_view.h"
 
 namespace verbatim::config {
 
@@ -99,6 +101,33 @@ TopologySpec read_topology(const Json& json, const std::string& path, const Load
   return topology;
 }
 
+// What a program is given lies in folders of its host's own, and is there to be copied.
+void check_files(const ScenarioSpec& scenario, ProgramSpec& program, Diagnostics& diagnostics) {
+  const auto home = program.environment.find("HOME");
+  std::vector<std::string> folders(std::begin(protocol::kOwnFolders), std::end(protocol::kOwnFolders));
+  folders.push_back(home == program.environment.end() ? protocol::kHome : home->second);
+  for (auto& [path, source] : program.files) {
+    const std::string pointer = join_pointer(program.pointer + "/files", path);
+    const bool plain = (path + "/").find("/../") == std::string::npos && (path + "/").find("/./") == std::string::npos &&
+                       path.find("//") == std::string::npos && !path.ends_with('/');
+    const bool inside = std::any_of(folders.begin(), folders.end(), [&path = path](const std::string& folder) {
+      return folder.size() > 1 && path.starts_with(folder + "/");
+    });
+    if (!plain || !inside) {
+      std::string list;
+      for (const std::string& folder : folders) list += (list.empty() ? "" : ", ") + folder;
+      diagnostics.add(scenario.file, pointer, in_quotes(path) + " is no file of the host's own folders",
+                      "these are " + list);
+    }
+    source = beside(scenario.file, source);
+    struct stat status {};
+    if (::stat(source.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || ::access(source.c_str(), R_OK) != 0) {
+      diagnostics.add(scenario.file, pointer, in_quotes(source) + " is not a file that can be read",
+                      "name a file of this machine, relative to the scenario's folder");
+    }
+  }
+}
+
 void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
   if (scenario.programs.empty()) {
     diagnostics.add(scenario.file, "/programs", "there is no program",
@@ -125,6 +154,7 @@ void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
                           ", before it starts",
                       "both are virtual times from the start of the run");
     }
+    check_files(scenario, program, diagnostics);
     if (!program.working_directory.empty()) {
       program.working_directory = beside(scenario.file, program.working_directory);
       struct stat status {};

@@ -132,6 +132,7 @@ struct ProgramSpec {
   Duration start{0};
   std::map<std::string, std::string> environment;
   std::string working_directory;
+  std::map<std::string, std::string> files;  // by the path that programs see: a file of the machine
   std::string expect_exit = "0";  // an exit code or the name of a signal
   bool background = false;        // ended by SIGTERM when all others have ended
   Duration kill{0};               // 0: never

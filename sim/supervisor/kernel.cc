@@ -29,7 +29,6 @@ Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& host
       report_(std::move(warn)),
       make_thread_(std::move(make_thread)) {
   host_paths_.resize(hosts.size());
-  for (HostPaths& paths : host_paths_) paths.add("/dev/shm", "/dev/shm");
 }
 
 Kernel::~Kernel() = default;
@@ -222,6 +221,8 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_setpgid:
     case SYS_setsid:
       return &Kernel::sys_identity;
+    case protocol::kFileNumbersCall:
+      return &Kernel::sys_file_numbers;
     default:
       return protocol::path_call(number) != nullptr ? &Kernel::sys_path : nullptr;
   }

@@ -62,6 +62,7 @@ class Kernel {
   Passage& passage() { return passage_; }
   // Where the files of the process's host lie.
   const HostPaths& paths_of(const Process& process) const;
+  HostPaths& paths_of_host(std::size_t host) { return host_paths_[host]; }
   // Where a path that is to be executed leads; an answer instead when it leads to nothing that can be.
   Outcome find_executable(Thread& thread, std::string& path);
   // How often a file was asked for that the host's trees lack.
@@ -116,6 +117,7 @@ class Kernel {
   Outcome sys_stat(Thread& thread);
   // Files of the host's own trees (kernel_path.cc)
   Outcome sys_path(Thread& thread);
+  Outcome sys_file_numbers(Thread& thread);
   Outcome sys_descriptor_path(Thread& thread, const protocol::PathArgument& argument);
   Outcome answer_about(Thread& thread, const protocol::PathCall& row, const TreeWalk& found);
   Outcome change_folder(Thread& thread, FolderFile& folder);
@@ -269,6 +271,9 @@ class Kernel {
   std::uint64_t files_numbered_ = 0;
   std::map<std::size_t, std::shared_ptr<const VirtualTree>> host_trees_;
   std::vector<HostPaths> host_paths_;
+  // Inode numbers that programs see, by host and the file's device and number on the machine.
+  std::map<std::tuple<std::size_t, std::uint64_t, std::uint64_t>, std::uint64_t> file_numbers_;
+  std::map<std::size_t, std::uint64_t> last_file_number_;
   std::uint64_t refused_files_ = 0;
   std::map<std::string, std::weak_ptr<Pipe>> fifos_;  // by host, device and inode
   Output output_;

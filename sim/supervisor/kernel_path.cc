@@ -362,6 +362,23 @@ Kernel::Outcome Kernel::find_executable(Thread& thread, std::string& path) {
   return std::nullopt;
 }
 
+// Numbers in the order in which files are met: the file system may give a new file the number of one that is gone.
+Kernel::Outcome Kernel::sys_file_numbers(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const auto mailbox = process.region().mailbox(thread.slot());
+  if (a[0] < 0 || a[0] > static_cast<std::int64_t>(mailbox.size() / sizeof(protocol::FileNumber))) return Answer{-EINVAL};
+  std::vector<protocol::FileNumber> files(static_cast<std::size_t>(a[0]));
+  std::memcpy(files.data(), mailbox.data(), files.size() * sizeof files[0]);
+  for (protocol::FileNumber& file : files) {
+    std::uint64_t& number = file_numbers_[{process.host_index(), file.device, file.inode}];
+    if (number == 0 || a[1] != 0) number = ++last_file_number_[process.host_index()];
+    file.inode = number;
+  }
+  std::memcpy(mailbox.data(), files.data(), files.size() * sizeof files[0]);
+  return Answer{0};
+}
+
 Kernel::Outcome Kernel::work_in(Process& process, const std::string& folder) {
   paths_of(process).store(process.region(), folder);
   return Answer{0};

@@ -190,6 +190,9 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
       !memory_.write(random, std::as_bytes(std::span(params_.random_bytes)))) {
     return false;
   }
+  const std::string& seen = params_.seen_path;
+  if (!seen.empty() && !memory_.write(given[AT_EXECFN], std::as_bytes(std::span(seen.c_str(), seen.size() + 1))))
+    return false;
   registers.rsp = begin;
   return ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0;
 }

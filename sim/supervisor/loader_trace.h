@@ -28,6 +28,7 @@ struct LoaderTraceParams {
   std::uint32_t extended_control = 0;
   bool stops_at_memory_maps = true;  // false: look at every system call
   bool removes_vdso = true;
+  std::string seen_path;  // AT_EXECFN where it is not the file's own path, and no longer than it
 };
 
 class LoaderTrace {

@@ -1,7 +1,6 @@
 #include "sim/supervisor/process_tree.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -144,44 +143,10 @@ void add_memory(VirtualTree& tree, const std::string& folder, const std::string&
   tree.add_file(folder + "/coredump_filter", "00000033\n");
 }
 
-// getrlimit(2) as a table.
-std::string limits_of(pid_t pid) {
-  struct Row {
-    const char* name;
-    int resource;
-    const char* unit;
-  };
-  constexpr Row kRows[] = {{"Max cpu time", RLIMIT_CPU, "seconds"},
-                           {"Max file size", RLIMIT_FSIZE, "bytes"},
-                           {"Max data size", RLIMIT_DATA, "bytes"},
-                           {"Max stack size", RLIMIT_STACK, "bytes"},
-                           {"Max core file size", RLIMIT_CORE, "bytes"},
-                           {"Max resident set", RLIMIT_RSS, "bytes"},
-                           {"Max processes", RLIMIT_NPROC, "processes"},
-                           {"Max open files", RLIMIT_NOFILE, "files"},
-                           {"Max locked memory", RLIMIT_MEMLOCK, "bytes"},
-                           {"Max address space", RLIMIT_AS, "bytes"},
-                           {"Max file locks", RLIMIT_LOCKS, "locks"},
-                           {"Max pending signals", RLIMIT_SIGPENDING, "signals"},
-                           {"Max msgqueue size", RLIMIT_MSGQUEUE, "bytes"},
-                           {"Max nice priority", RLIMIT_NICE, ""},
-                           {"Max realtime priority", RLIMIT_RTPRIO, ""},
-                           {"Max realtime timeout", RLIMIT_RTTIME, "us"}};
-  const auto shown = [](rlim_t value) { return value == RLIM_INFINITY ? "unlimited" : std::to_string(value); };
-  std::string text = "Limit                     Soft Limit           Hard Limit           Units     \n";
-  for (const Row& row : kRows) {
-    rlimit limit{};
-    prlimit(pid, static_cast<__rlimit_resource>(row.resource), nullptr, &limit);
-    text += fmt::format("{:<25} {:<20} {:<20} {:<10}\n", row.name, shown(limit.rlim_cur), shown(limit.rlim_max),
-                        row.unit);
-  }
-  return text;
-}
-
 // What /proc tells of where a process lives: file systems, groups of processes, limits, name spaces.
 void add_surroundings(VirtualTree& tree, const std::string& folder, Process& process) {
   tree.add_file(folder + "/environ", [&process] { return process.environment_text(); });
-  tree.add_file(folder + "/limits", [pid = process.native_pid()] { return limits_of(pid); });
+  tree.add_file(folder + "/limits", [&process] { return process.limits.text(); });
   tree.add_file(folder + "/cgroup", "0::/\n");
   tree.add_file(folder + "/cpuset", "/\n");
   tree.add_file(folder + "/io",

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "sim/supervisor/child_status.h"
@@ -67,6 +68,15 @@ void ask_for_short_slice() {
   prctl(PR_SET_TIMERSLACK, 1);
 }
 
+// Where Linux is to let a program work; empty: where the caller does.
+std::string native_working_folder(const ProgramSpec& program, const HostPaths& paths) {
+  std::error_code error;
+  const std::string wanted = program.working_directory.empty() ? "." : program.working_directory;
+  const std::string real = std::filesystem::canonical(wanted, error);
+  const std::string native = error ? wanted : paths.native(real);
+  return native == real ? program.working_directory : native;
+}
+
 std::string seconds(Instant when) {
   const std::int64_t ns = to_ps(when) / 1000;
   return fmt::format("{}.{:09} s", ns / 1'000'000'000, ns % 1'000'000'000);
@@ -98,6 +108,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   sched_setaffinity(0, sizeof one, &one);
   ask_for_short_slice();
 
+  make_folders();
   for (std::size_t i = 0; i < programs.size(); ++i) {
     starts_.push_back(std::make_unique<Start>(*this, i, hosts_[programs[i].host].component));
     starts_.back()->timer.schedule_at(programs[i].start);
@@ -123,6 +134,11 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
                 result_.hand_overs, asked(Request::kSpend), asked(Request::kPoll), asked(Request::kDoorbell),
                 asked(Request::kCommand), asked(Request::kSystemCall), engine_.events_executed());
   kill_all();
+  if (!options_.keep_files_in.empty()) {
+    if (std::string failure = folder_->keep_in(options_.keep_files_in); !failure.empty())
+      result_.warnings.push_back(std::move(failure));
+  }
+  folder_.reset();
   result_.refused_files = kernel_.refused_files();
   sched_setaffinity(0, sizeof before, &before);
   return std::move(result_);
@@ -154,6 +170,16 @@ void Supervisor::Impl::retire_ended() {
   processes_.erase(first, processes_.end());
 }
 
+// The folders that each host has of its own, before its first program starts.
+void Supervisor::Impl::make_folders() {
+  folder_ = std::make_unique<RunFolder>();
+  std::map<std::size_t, std::vector<const ProgramSpec*>> by_host;
+  for (const ProgramSpec& program : *programs_) by_host[program.host].push_back(&program);
+  for (const auto& [host, of_host] : by_host) {
+    folder_->add_host(hosts_[host], of_host, options_.epoch_ns / 1'000'000'000, kernel_.paths_of_host(host));
+  }
+}
+
 void Supervisor::Impl::start(std::size_t index) {
   const ProgramSpec& spec = (*programs_)[index];
   const HostSpec& host = hosts_[spec.host];
@@ -183,11 +209,11 @@ void Supervisor::Impl::start(std::size_t index) {
 
   request.arguments = spec.arguments;
   std::map<std::string, std::string> environment = {
-      {"PATH", kProgramPath}, {"HOME", "/"}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
+      {"PATH", kProgramPath}, {"HOME", protocol::kHome}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
   for (const auto& [key, value] : spec.environment) environment[key] = value;
   for (const auto& [key, value] : environment) request.environment.push_back(key + "=" + value);
   process.set_environment(request.environment);
-  request.working_directory = spec.working_directory;
+  request.working_directory = native_working_folder(spec, kernel_.paths_of(process));
   request.shim_directory = options_.shim_directory;
   request.region_fd = process.region().fd();
   request.passage_fd = kernel_.passage().far_end();

@@ -87,11 +87,18 @@ struct ManagementNetworkSpec {
   std::function<NetworkFate(NetworkProtocol, std::size_t from, std::size_t to, Instant when)> faults;
 };
 
+// Content of a file that a host is given.
+struct GivenFile {
+  std::string content;
+  bool executable = false;
+};
+
 struct ProgramSpec {
   std::size_t host = 0;                        // index into the hosts
   std::vector<std::string> arguments;          // argv; [0] is looked up in PATH unless it has a slash
   std::map<std::string, std::string> environment;  // beyond the fixed base environment
   std::string working_directory;               // empty: the caller's
+  std::map<std::string, GivenFile> files;      // in the host's own folders before the start, by path
   Instant start{};
   Instant kill = kNever;                       // by SIGKILL
   bool background = false;                     // gets SIGTERM when all programs without this mark have ended
@@ -136,6 +143,7 @@ struct SupervisorOptions {
   std::int64_t poke_period_us = 50;            // wall time after which a thread without a call is looked at
   int core = -1;                               // CPU everything runs on; -1: the first allowed one
   std::string shim_directory;                  // holds libverbatim_runtime.so, libibverbs.so.1, librdmacm.so.1
+  std::string keep_files_in;                   // folder that gets the files of the hosts' own folders; empty: none
   bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
   MachineFacilities machine;
   Limits limits;

@@ -79,6 +79,21 @@ int executable_error(const std::string& path) {
   return start.starts_with("#!") || start == ELFMAG ? 0 : ENOEXEC;
 }
 
+// The words of a script's first line behind #!: the interpreter, and all that follows it as one; none of other files.
+std::vector<std::string> interpreter_of(const std::string& path) {
+  std::string line;
+  std::ifstream file(path, std::ios::binary);
+  if (!std::getline(file, line) || !line.starts_with("#!")) return {};
+  const std::size_t start = line.find_first_not_of(" \t", 2);
+  if (start == std::string::npos) return {};
+  const std::size_t end = std::min(line.find_first_of(" \t", start), line.size());
+  std::vector<std::string> words = {line.substr(start, end - start)};
+  const std::size_t rest = line.find_first_not_of(" \t", end);
+  const std::size_t last = line.find_last_not_of(" \t");
+  if (rest != std::string::npos) words.push_back(line.substr(rest, last - rest + 1));
+  return words;
+}
+
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -318,6 +333,19 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
     return Answer{-ENOEXEC};
   }
   if (request.arguments.empty()) request.arguments.push_back("");
+  const std::string name = last_part(seen);
+  if (request.path != seen) {
+    // The kernel would tell the interpreter of a script the script's name on the machine.
+    for (auto words = interpreter_of(request.path); !words.empty(); words = interpreter_of(request.path)) {
+      words.push_back(seen);
+      request.arguments.erase(request.arguments.begin());
+      request.arguments.insert(request.arguments.begin(), words.begin(), words.end());
+      seen = words.front();
+      request.path = paths.native(seen);
+      if (request.arguments.size() > 4096) return Answer{-ELOOP};
+    }
+    if (seen.size() <= request.path.size()) request.trace.seen_path = seen;
+  }
 
   auto region = std::make_unique<ProcessRegion>();
   describe(*region, process.pid(), process.family().parent, process.host_index());
@@ -366,7 +394,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   thread.finish_call();
   kernel_.forget_waits(process);
   for (const int fd : inherited.closed) process.close(fd);
-  process.replace(last_part(request.path), std::move(region), launched.pid);
+  process.replace(name, std::move(region), launched.pid);
   process.set_environment(request.environment);
   release_parent(process);
   begin(process, std::move(launched), std::move(patches), scheduling);

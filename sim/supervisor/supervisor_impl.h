@@ -19,6 +19,7 @@
 #include "sim/supervisor/launcher.h"
 #include "sim/supervisor/parking.h"
 #include "sim/supervisor/process.h"
+#include "sim/supervisor/run_folder.h"
 #include "sim/supervisor/supervisor.h"
 #include "sim/supervisor/token.h"
 
@@ -68,6 +69,7 @@ class Supervisor::Impl final : public ProcessTable {
     Timer timer, kill;
   };
 
+  void make_folders();
   void start(std::size_t program);
   // In the lowest free slot, or in `slot`; nullptr: no slot is left.
   Thread* make_thread(Process& process, std::uint32_t slot = 0);
@@ -164,6 +166,7 @@ class Supervisor::Impl final : public ProcessTable {
   SupervisorOptions options_;
   Horizon horizon_;
   TokenWait token_;
+  std::unique_ptr<RunFolder> folder_;
   Kernel kernel_;
   code::CodeFiles code_files_;
   std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: what CPUID answers

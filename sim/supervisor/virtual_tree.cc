@@ -7,6 +7,8 @@
 #include <deque>
 #include <utility>
 
+#include "verbs_shim/protocol/path_view.h"
+
 namespace verbatim::supervisor {
 
 namespace {
@@ -186,9 +188,7 @@ std::string normal_path(const std::string& path) {
 }
 
 std::uint64_t number_of_path(const std::string& path) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return (hash & 0xffff'ffff'ffff) | 1;
+  return protocol::number_of_path(path.data(), path.size());
 }
 
 }  // namespace verbatim::supervisor

@@ -1,4 +1,8 @@
 // Files that a host's own trees lack, and folders of the host's own.
+#include <filesystem>
+#include <fstream>
+
+#include "tests/cli/command.h"
 #include "tests/process/programs.h"
 
 namespace verbatim::process {
@@ -50,6 +54,96 @@ TEST(Paths, the_host_has_its_own_identity) {
   EXPECT_EQ(run.output("client").substr(0, 7), "client\n");
   EXPECT_NE(run.output("server").substr(7, 32), run.output("client").substr(7, 32)) << "machine-id";
   EXPECT_EQ(run.report["warnings"].size(), 0u) << run.report["warnings"];
+}
+
+// Empty at the start, each host's own, and gone with the run.
+TEST(OwnFolders, are_each_hosts_own_and_empty_at_the_start) {
+  const std::string look = "ls -A /tmp /var/tmp /dev/shm /run ~; echo $HOSTNAME > /tmp/here; echo x > /dev/shm/x; sleep 1; cat /tmp/here";
+  support::RunRequest request;
+  request.commands = {"server=sh -c 'HOSTNAME=first; " + look + "'", "client=sh -c 'HOSTNAME=second; " + look + "'"};
+  request.working_directory = "/";
+  const RunReport run = support::run(request);
+  const std::string empty = "/dev/shm:\n\n/home/user:\n\n/run:\n\n/tmp:\n\n/var/tmp:\n";
+  EXPECT_EQ(run.output("server"), empty + "first\n") << run.story();
+  EXPECT_EQ(run.output("client"), empty + "second\n");
+  // Two runs of one seed share nothing, and nothing is left for the second one.
+  const RunReport again = support::run(request);
+  EXPECT_EQ(again.output("server"), run.output("server")) << again.story();
+  EXPECT_EQ(again.digest(), run.digest());
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), run.digest());
+}
+
+// Times, numbers and figures of files are the run's, not the machine's: two runs print the same.
+TEST(OwnFolders, tell_nothing_of_the_machine) {
+  support::RunRequest request;
+  request.commands = {"server=sh -c 'cd; mkdir d; for i in 3 1 2; do echo $i > d/$i; sleep 0.1; done; rm d/1; echo > d/4; "
+                      "mv d/2 d/5; stat -c \"%n %i %d %Y %Z %X %b %h %s\" d d/*; stat -f /tmp; ls -fi d; df /dev/shm; "
+                      "cp /bin/true d/true; d/true; ls -l --full-time d; stat /dev/null'"};
+  const RunReport run = support::run(request), again = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.errors("server"), "");
+  EXPECT_NE(run.output("server").find("d/5"), std::string::npos) << run.story();
+  EXPECT_EQ(again.output("server"), run.output("server"));
+  EXPECT_EQ(again.digest(), run.digest());
+}
+
+// Programs, their folders and where they work may lie below the machine's /tmp, and are seen there.
+TEST(OwnFolders, show_what_the_scenario_names_of_the_machine) {
+  const support::TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() + "/bin");
+  std::filesystem::create_directories(folder.path() + "/work");
+  std::filesystem::copy_file("/bin/cat", folder.path() + "/bin/cat");
+  std::ofstream(folder.path() + "/bin/beside") << "beside\n";
+  std::ofstream(folder.path() + "/work/data") << "data\n";
+  std::ofstream(folder.path() + "/hidden") << "hidden\n";
+  std::ofstream(folder.path() + "/s.json")
+      << R"({"topology": ")" + support::topology("two_hosts") + R"(", "programs": [{"host": "server", "cwd": "work", "command": ")" +
+             folder.path() + "/bin/cat data " + folder.path() + "/work/data " + folder.path() +
+             R"(/bin/beside /tmp/given"}, {"host": "server", "cwd": "work", "command": "sh -c 'pwd; echo new > new; ls ..'"}, )" +
+             R"({"host": "client", "command": "sh -c '/tmp/given; ls -A /tmp'", "files": {"/tmp/given": "given"}, "cwd": "/"}, )" +
+             R"({"host": "server", "cwd": "/", "command": "true", "files": {"/tmp/given": "hidden"}}]})";
+  std::ofstream(folder.path() + "/given") << "#!/bin/sh\necho given $0\n";
+  std::filesystem::permissions(folder.path() + "/given", std::filesystem::perms::owner_all);
+  support::RunRequest request;
+  request.scenario = folder.path() + "/s.json";
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), "data\ndata\nbeside\nhidden\n") << run.story();
+  EXPECT_EQ(run.output("server.2"), folder.path() + "/work\nbin\nwork\n") << "what is not named is not seen";
+  EXPECT_EQ(run.output("client"), "given /tmp/given\ngiven\n");
+  EXPECT_EQ(support::text_of_file(folder.path() + "/work/new"), "new\n") << "written through";
+}
+
+TEST(OwnFolders, go_with_the_run_however_it_ends) {
+  const support::TemporaryFolder folder;
+  const auto left = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+      names.push_back(entry.path().filename());
+    return names;
+  };
+  support::RunRequest request;
+  request.environment = {{"TMPDIR", folder.path()}};
+  request.commands = {"server=sh -c 'mkdir -p /tmp/a/b; touch /tmp/a/b/c; chmod 0 /tmp/a/b'"};
+  EXPECT_EQ(support::run(request).code, 0);
+  EXPECT_EQ(left(), std::vector<std::string>{});
+  // Killed: the next run cleans up.
+  const std::string endless = support::verbatim_program() + " run --topology " + support::topology("two_hosts") +
+                              " \"server=sh -c 'touch /tmp/x; kill -STOP \\$PPID; while :; do :; done'\"";
+  cli::run_command({"sh", "-c", "TMPDIR=" + folder.path() + " timeout -s KILL 1 " + endless + " 2> /dev/null"});
+  EXPECT_EQ(left().size(), 1u);
+  EXPECT_EQ(support::run(request).code, 0);
+  EXPECT_EQ(left(), std::vector<std::string>{});
+}
+
+TEST(OwnFolders, can_be_kept) {
+  const support::TemporaryFolder folder;
+  const cli::Finished run =
+      cli::run_command({support::verbatim_program(), "run", "--quiet", "--out", folder.path() + "/o", "--keep-files", "--topology",
+                        support::topology("two_hosts"), "server=sh -c 'echo kept > /tmp/kept'"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(support::text_of_file(folder.path() + "/o/files/server/tmp/kept"), "kept\n");
 }
 
 }  // namespace

@@ -186,7 +186,7 @@ TEST(Simulated, folders_are_told_in_order) {
     std::fclose(std::fopen((folder.path() + "/name" + std::to_string(i)).c_str(), "w"));
   }
   for (int i = 0; i < 10; ++i) expected += "name" + std::to_string(i) + "\n";
-  const RunReport run = support::run({.commands = {"server=ls -U " + support::quoted(folder.path())}});
+  const RunReport run = support::run({.commands = {"server=ls -U"}, .working_directory = folder.path()});
   EXPECT_EQ(run.output("server"), expected) << run.story();
 }
 

@@ -62,6 +62,8 @@ void add_run(CLI::App& app, RunOptions& options) {
           "draws all that is allowed from the seed (default: the scenario's, else friendly)")
       ->check(CLI::IsMember({"friendly", "spec"}));
   verb->add_option("--out", options.out, "folder for run.json and the programs' output; made if missing");
+  verb->add_flag("--keep-files", options.keep_files,
+                 "keep the files of the hosts' own folders (/tmp and the like) in files/HOST of --out");
   verb->add_option("--time-limit", options.time_limit, "end the run at this virtual time, such as 10s");
   verb->add_option("--stuck-after", options.stuck_after,
                    "wall time after which a program that computes without a call is given up (default: 60s)");

@@ -1,8 +1,11 @@
 // `verbatim run`: from arguments to a checked plan. Nothing is started while there is anything to complain
 // about.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <charconv>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -174,6 +177,12 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
     spec.arguments = program.command;
     spec.environment = program.environment;
     spec.working_directory = program.working_directory;
+    for (const auto& [path, source] : program.files) {
+      std::ifstream file(source, std::ios::binary);
+      supervisor::GivenFile& given = spec.files[path];
+      given.content.assign(std::istreambuf_iterator<char>(file), {});
+      given.executable = ::access(source.c_str(), X_OK) == 0;
+    }
     spec.start = instant_from_ps(program.start.count());
     spec.background = program.background;
     if (program.kill.count() != 0) spec.kill = instant_from_ps(program.kill.count());

@@ -274,6 +274,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   if (options.poke_period_us != 0) supervisor_options.poke_period_us = options.poke_period_us;
   supervisor_options.lets_unknown_calls_through = options.strict == "warn";
   for (const std::string& name : options.assume_missing) supervisor_options.machine.assume_missing(name);
+  if (options.keep_files && !options.out.empty()) supervisor_options.keep_files_in = options.out + "/files";
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(

@@ -13,6 +13,10 @@ inline constexpr const char* kTrees[] = {
     "/etc/hosts",      "/etc/hostname",  "/etc/machine-id", "/etc/resolv.conf", "/etc/localtime",
     "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf"};
 
+// Folders that each host has of its own, empty at the start; and the home folders of its programs.
+inline constexpr const char* kOwnFolders[] = {"/tmp", "/var/tmp", "/dev/shm", "/run"};
+inline constexpr const char* kHome = "/home/user";  // HOME of a program that is given none
+
 inline constexpr std::uint32_t kPathRoom = 4096;  // PATH_MAX, with the zero at its end
 inline constexpr std::uint32_t kMostPathRows = 256;
 inline constexpr std::uint32_t kPathText = 1u << 17;
@@ -23,6 +27,27 @@ struct PathRow {
   std::uint32_t seen, seen_length;
   std::uint32_t real, real_length;
 };
+
+// A folder of the host's own lies in the folder of the run; what tells one machine or run from another there is made up.
+// File times are virtual ones, kept by the file system that much earlier: what it has set by itself is later than all of
+// them and counts as the time at which it is first looked at.
+inline constexpr std::uint64_t kOwnDevice = 14;                  // st_dev
+inline constexpr std::uint64_t kTreeDevice = 13;                 // of the trees
+inline constexpr std::int64_t kFileTimeShift = 1'200'000'000;    // seconds
+inline constexpr std::int64_t kFirstMachineTime = 1'600'000'000; // in the file system, since 1970
+// The runtime's own question to the supervisor: the inode numbers that programs see. arguments: [0] count, [1] 1: the
+// file is new. The mailbox holds FileNumber's.
+inline constexpr std::uint32_t kFileNumbersCall = 500;
+struct FileNumber {
+  std::uint64_t device, inode;  // as the kernel tells them; in the answer `inode` is the program's
+};
+
+// Inode number of a path in a tree.
+inline std::uint64_t number_of_path(const char* path, std::size_t size) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ static_cast<unsigned char>(path[i])) * 0x100000001b3;
+  return (hash & 0xffff'ffff'ffff) | 1;
+}
 
 struct PathView {
   // Where the program works when that is in a tree: the kernel's own working directory then means nothing. Empty: the

@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include "verbs_shim/protocol/system_calls.h"
+#include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
@@ -74,7 +76,11 @@ long send_signal(long number, const long (&a)[6]) {
 // Bytes of a real file go into a simulated one (or a real one) through the thread's mailbox.
 long send_file(const long (&a)[6]) {
   if (is_virtual_fd(a[1])) return -EINVAL;
-  if (!is_virtual_fd(a[0])) return native(SYS_sendfile, a[0], a[1], a[2], a[3]);
+  if (!is_virtual_fd(a[0])) {
+    const long sent = native(SYS_sendfile, a[0], a[1], a[2], a[3]);
+    if (sent > 0 && is_own_file(a[0])) note_change({a[0], nullptr, true});
+    return sent;
+  }
   long at;
   if (a[2] == 0) {
     at = native(SYS_lseek, a[1], 0, SEEK_CUR);
@@ -148,6 +154,31 @@ long watch_signals(long number, const long (&a)[6]) {
     tell(signal);
   }
   return fd;
+}
+
+bool changes_content(long number) {
+  switch (number) {
+    case SYS_write:
+    case SYS_writev:
+    case SYS_pwrite64:
+    case SYS_pwritev:
+    case SYS_pwritev2:
+    case SYS_ftruncate:
+    case SYS_fallocate:
+      return true;
+    default:
+      return false;
+  }
+}
+
+long on_real_file(long number, const long (&a)[6]) {
+  const long result = native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (result < 0) return result;
+  if (number == SYS_fstat && !tell_machine_device(number, a[1]) && is_own_file(a[0]))
+    tell_attributes(number, a[1], {a[0], nullptr, true});
+  if (number == SYS_fstatfs && is_own_file(a[0])) tell_file_system(a[1]);
+  if (changes_content(number) && is_own_file(a[0])) note_change({a[0], nullptr, true});
+  return result;
 }
 
 long work_in_descriptor(const long (&a)[6]) {
@@ -238,7 +269,7 @@ long dispatch(long number, const long (&a)[6], void* context) {
       if (number == SYS_getdents64) return read_folder(a);
       if (waits_for_lock(number, a)) return wait_for_lock(number, a);
       if (number == SYS_fchdir) return work_in_descriptor(a);
-      return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+      return on_real_file(number, a);
     case CallClass::kByPath:
       return call_by_path(number, a);
     case CallClass::kByProtection:

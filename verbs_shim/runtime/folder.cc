@@ -1,6 +1,6 @@
 // Folders of the real file system tell their names in the order of their bytes, whatever order the file
-// system keeps them in, and an entry's offset is its place in that order. Inode numbers stay those that
-// stat(2) tells.
+// system keeps them in, and an entry's offset is its place in that order. Inode numbers are those that stat(2)
+// tells.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -8,7 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -100,9 +102,15 @@ long read_folder(const long (&a)[6]) {
   std::size_t n = 0;
   for (long offset = 0; offset < bytes; offset += entry_at(offset)->length) entries[n++] = entry_at(offset);
   sort(entries, count);
+  const auto first = static_cast<std::size_t>(at);
+  std::size_t next = first;
+  for (long room = a[2]; next < count && entries[next]->length <= room; ++next) room -= entries[next]->length;
+  if (next > first && is_own_file(a[0])) {
+    tell_entry_numbers(a[0], reinterpret_cast<std::uint64_t**>(entries) + first, static_cast<long>(next - first));
+  }
+  const std::size_t end = next;
   long told = 0;
-  auto next = static_cast<std::size_t>(at);
-  for (; next < count && told + entries[next]->length <= a[2]; ++next) {
+  for (next = first; next < end; ++next) {
     entries[next]->next = static_cast<std::int64_t>(next + 1);
     if (!copy_bytes(reinterpret_cast<char*>(a[1]) + told, entries[next], entries[next]->length)) return -EFAULT;
     told += entries[next]->length;

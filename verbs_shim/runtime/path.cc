@@ -80,6 +80,12 @@ const PathRow* row_of(const char* path, bool by_seen) {
   return found;
 }
 
+// Not one through which the machine's files show.
+bool is_own(const PathRow& row) {
+  const char* const text = path_view().text;
+  return row.seen_length != row.real_length || memcmp(text + row.seen, text + row.real, row.seen_length) != 0;
+}
+
 bool is_in_tree(const char* path) {
   return protocol::path_is_in_tree(path) && row_of(path, true) == nullptr;
 }
@@ -102,34 +108,43 @@ const char* native_name(const char* seen, char (&room)[kPathRoom]) {
   return replaced(seen, *row, true, room) ? room : seen;
 }
 
+// What the kernel calls the open file; the length or -errno.
+long read_link_of(int fd, char (&link)[kPathRoom]) {
+  char name[32] = "/proc/self/fd/";
+  std::size_t at = strlen(name);
+  char digits[12];
+  int count = 0;
+  if (fd < 0) return -EBADF;
+  for (unsigned value = static_cast<unsigned>(fd); value != 0 || count == 0; value /= 10)
+    digits[count++] = static_cast<char>('0' + value % 10);
+  while (count > 0) name[at++] = digits[--count];
+  name[at] = 0;
+  return native(SYS_readlink, name, link, sizeof link - 1);
+}
+
 // Where relative paths start: 0 and the folder, 1 when the descriptor is virtual, or -errno.
-long load_folder(long folder, Text& text) {
+// `own`: the kernel knows the folder by another name, or not at all.
+long load_folder(long folder, Text& text, bool& own) {
   char link[kPathRoom];
   long n;
   if (static_cast<int>(folder) == AT_FDCWD) {
     const char* const working = path_view().working_folder;
     if (working[0] != 0) {
       text.set(working, strnlen(working, kPathRoom - 1));
+      own = true;
       return 0;
     }
     n = native(SYS_getcwd, link, sizeof link) - 1;
   } else {
     const int fd = static_cast<int>(folder);
     if (is_virtual_fd(fd)) return 1;
-    char name[32] = "/proc/self/fd/";
-    std::size_t at = strlen(name);
-    char digits[12];
-    int count = 0;
-    if (fd < 0) return -EBADF;
-    for (unsigned value = static_cast<unsigned>(fd); value != 0 || count == 0; value /= 10)
-      digits[count++] = static_cast<char>('0' + value % 10);
-    while (count > 0) name[at++] = digits[--count];
-    name[at] = 0;
-    n = native(SYS_readlink, name, link, sizeof link - 1);
+    n = read_link_of(fd, link);
   }
   if (n <= 0) return n < 0 ? n : -ENOENT;
   link[n] = 0;
   // Of a folder that is gone, or that no path leads to, only the kernel knows.
+  const PathRow* const row = row_of(link, false);
+  own = row != nullptr && is_own(*row);
   if (link[0] != '/' || !seen_from_real(link)) return -ENOENT;
   text.set(link, strlen(link));
   if (text.size == 1) text.cut(0);
@@ -258,7 +273,7 @@ Step take_links(Text& done, Text& rest, bool follow, char (&room)[kPathRoom], lo
   return is_in_tree(done.bytes) ? Step::kEntersTree : Step::kDone;
 }
 
-void resolve_from(const Text& base, Text& path, bool follow, ResolvedPath& resolved) {
+void resolve_from(const Text& base, bool own_base, Text& path, bool follow, ResolvedPath& resolved) {
   char room[kPathRoom];
   const bool slash = path.size > 0 && path.bytes[path.size - 1] == '/';
   follow = follow || slash;
@@ -266,9 +281,11 @@ void resolve_from(const Text& base, Text& path, bool follow, ResolvedPath& resol
   done.set(base.bytes, base.size);
   Step step = take_words(done, path.bytes);
   long error = 0;
+  bool elsewhere = own_base;
   if (step == Step::kAmbiguous || (step == Step::kDone && has_links(native_name(done.bytes, room), follow))) {
     done.set(base.bytes, base.size);
     step = take_links(done, path, follow, room, error);
+    elsewhere = true;
   }
   if (error != 0 || done.overflown) {
     resolved.where = Where::kWrong;
@@ -283,7 +300,12 @@ void resolve_from(const Text& base, Text& path, bool follow, ResolvedPath& resol
     return;
   }
   const PathRow* const row = row_of(resolved.seen, true);
-  if (row == nullptr) return;
+  if (row == nullptr || !is_own(*row)) {
+    if (!elsewhere) return;
+    resolved.where = Where::kElsewhere;
+    memcpy(resolved.native, resolved.seen, sizeof resolved.native);
+    return;
+  }
   if (!replaced(resolved.seen, *row, true, resolved.native)) {
     resolved.where = Where::kWrong;
     resolved.error = -ENAMETOOLONG;
@@ -299,8 +321,18 @@ bool seen_from_real(char (&real)[kPathRoom]) {
   return row == nullptr || replaced(real, *row, false, real);
 }
 
+bool is_own_file(long fd) {
+  char link[kPathRoom];
+  const long n = read_link_of(static_cast<int>(fd), link);
+  if (n <= 0 || link[0] != '/') return false;
+  link[n] = 0;
+  const PathRow* const row = row_of(link, false);
+  return row != nullptr && is_own(*row);
+}
+
 void resolve_path(long folder, long address, bool follow, ResolvedPath& resolved) {
   Text path, base;
+  bool own_base = false;
   resolved.where = Where::kReal;
   resolved.known = false;
   if (load(address, path) != 0 || path.size == 0) {  // the kernel says what is wrong with it, or it is the descriptor's
@@ -309,11 +341,11 @@ void resolve_path(long folder, long address, bool follow, ResolvedPath& resolved
     return;
   }
   if (path.bytes[0] != '/') {
-    const long found = load_folder(folder, base);
+    const long found = load_folder(folder, base, own_base);
     if (found > 0) resolved.where = Where::kFolder;
     if (found != 0) return;
   }
-  resolve_from(base, path, follow, resolved);
+  resolve_from(base, own_base, path, follow, resolved);
 }
 
 void resolve_text(const char* text, bool follow, ResolvedPath& resolved) {
@@ -321,7 +353,7 @@ void resolve_text(const char* text, bool follow, ResolvedPath& resolved) {
   resolved.where = Where::kReal;
   resolved.known = false;
   path.set(text, strnlen(text, kPathRoom - 1));
-  resolve_from(base, path, follow, resolved);
+  resolve_from(base, true, path, follow, resolved);
 }
 
 }  // namespace verbatim::shim

@@ -10,7 +10,8 @@ using protocol::kPathRoom;
 struct ResolvedPath {
   enum class Where {
     kReal,    // the machine's, or nowhere: the kernel takes the call as it is
-    kMoved,   // `native` is its name on the machine
+    kElsewhere,  // the machine's, but the kernel would not come there by the program's spelling: `native`
+    kMoved,   // in a folder of the host's own; `native` is its name on the machine
     kTree,    // the supervisor's; from the place where it enters a tree on, `seen` is as it was written
     kFolder,  // starts at a virtual descriptor, and only the supervisor knows where that is
     kWrong,   // `error`
@@ -29,5 +30,7 @@ void resolve_text(const char* path, bool follow, ResolvedPath& resolved);
 
 // What the program calls the machine's `real`, in place; false: it becomes too long.
 bool seen_from_real(char (&real)[kPathRoom]);
+// Whether the open file `fd` lies in a folder of the host's own.
+bool is_own_file(long fd);
 
 }  // namespace verbatim::shim

@@ -7,6 +7,7 @@
 
 #include "verbs_shim/protocol/path_calls.h"
 #include "verbs_shim/protocol/system_calls.h"
+#include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -26,6 +27,7 @@ constexpr int kMostTurns = 40;  // through trees and out of them again
 struct Arguments {
   long seen[6];
   PathExchange paths;
+  bool made = false;  // a file, by opening it
 };
 
 void put_path(long (&a)[6], const PathArgument& argument, const char* path) {
@@ -35,11 +37,38 @@ void put_path(long (&a)[6], const PathArgument& argument, const char* path) {
 
 void put_resolved(const ResolvedPath& resolved, const PathArgument& argument, Arguments& arguments) {
   if (resolved.known) put_path(arguments.seen, argument, resolved.seen);
-  if (resolved.where == Where::kMoved) put_path(arguments.paths.native, argument, resolved.native);
+  if (resolved.where == Where::kMoved || resolved.where == Where::kElsewhere)
+    put_path(arguments.paths.native, argument, resolved.native);
 }
 
 bool asks(const ResolvedPath& resolved) {
   return resolved.where == Where::kTree || resolved.where == Where::kFolder;
+}
+
+bool leads_to_own(const ResolvedPath& resolved) { return resolved.where == Where::kMoved; }
+
+bool tells_attributes(long number) {
+  return number == SYS_stat || number == SYS_lstat || number == SYS_newfstatat || number == SYS_statx;
+}
+
+bool sets_times(long number) {
+  return number == SYS_utimensat || number == SYS_utime || number == SYS_utimes || number == SYS_futimesat;
+}
+
+// Whether an open is to make the file at `path`.
+bool makes(long number, const PathCall& call, const long (&a)[6], const char* path) {
+  if (number == SYS_creat) return native(SYS_access, path, 0) == -ENOENT;
+  if (call.paths[0].use != protocol::PathUse::kOpen) return false;
+  const long flags = a[call.flags];
+  return (flags & O_TMPFILE) == O_TMPFILE || ((flags & O_CREAT) != 0 && native(SYS_access, path, 0) == -ENOENT);
+}
+
+// Times are not the kernel's to set where they are virtual.
+bool is_own_times_call(long number, const long (&a)[6], const ResolvedPath& resolved) {
+  if (!sets_times(number)) return false;
+  if (leads_to_own(resolved)) return true;
+  return !resolved.known && number == SYS_utimensat && static_cast<int>(a[0]) != AT_FDCWD &&
+         !is_virtual_fd(static_cast<int>(a[0])) && is_own_file(a[0]);
 }
 
 long execute(long number, Arguments& arguments) {
@@ -63,6 +92,13 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
     ask = ask || asks(resolved[i]);
   }
   for (int turn = 0; turn < kMostTurns; ++turn) {
+    if (leads_to_own(resolved[0])) arguments.made = makes(number, call, a, resolved[0].native);
+    if (!ask && is_own_times_call(number, a, resolved[0])) {
+      const bool by_path = leads_to_own(resolved[0]);
+      const long times = a[number == SYS_utime || number == SYS_utimes ? 1 : 2];
+      return set_times(number, times,
+                       {a[0], by_path ? resolved[0].native : nullptr, follows(call, call.paths[0], a)});
+    }
     if (!ask) return execute(number, arguments);
     arguments.paths.other = -1;
     const long result = exchange(protocol::Request::kSystemCall, static_cast<std::uint32_t>(number),
@@ -74,13 +110,56 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
     resolve_text(arguments.paths.text, follows(call, argument, a), resolved[i]);
     if (resolved[i].where == Where::kWrong) return resolved[i].error;
     if (!resolved[i].known) return -ENOENT;
-    // What the kernel would follow from the program's own spelling leads through the machine's trees.
-    put_path(arguments.paths.native, argument, resolved[i].seen);
     put_resolved(resolved[i], argument, arguments);
     ask = always_asks;
     for (int j = 0; j < 2 && call.paths[j].path >= 0; ++j) ask = ask || asks(resolved[j]);
   }
   return -ELOOP;
+}
+
+// What the call has done to a folder of the host's own gets its virtual time and number, and what it tells of one is made
+// up.
+void settle(long number, const long (&a)[6], const PathCall& call, const ResolvedPath (&resolved)[2], long result,
+            bool made) {
+  for (int i = 0; i < 2 && call.paths[i].path >= 0; ++i) {
+    if (!leads_to_own(resolved[i])) continue;
+    const NativeFile file = {-1, resolved[i].native, follows(call, call.paths[i], a)};
+    switch (call.paths[i].use) {
+      case protocol::PathUse::kLook:
+        if (tells_attributes(number)) tell_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1], file);
+        if (number == SYS_statfs) tell_file_system(a[1]);
+        break;
+      case protocol::PathUse::kOpen: {
+        const long flags = number == SYS_creat ? O_TRUNC : a[call.flags];
+        const NativeFile opened = {result, nullptr, true};
+        if (made) note_made(opened);
+        if (made) note_folder_of(resolved[i].native);
+        if (!made && (flags & O_TRUNC) != 0) note_change(opened);
+        break;
+      }
+      case protocol::PathUse::kMake:
+        if (call.paths[1].path < 0) note_made(file);
+        note_folder_of(resolved[i].native);
+        break;
+      case protocol::PathUse::kRemove:
+        note_folder_of(resolved[i].native);
+        break;
+      case protocol::PathUse::kChange:
+        if (number == SYS_truncate) note_change(file);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+// The descriptor itself is meant: the path is empty, or there is none.
+void settle_descriptor(long number, const long (&a)[6], const PathCall& call) {
+  const PathArgument& argument = call.paths[0];
+  if (argument.folder < 0 || !tells_attributes(number)) return;
+  if (tell_machine_device(number, a[2])) return;
+  if (is_own_file(a[argument.folder]))
+    tell_attributes(number, a[number == SYS_statx ? 4 : 2], {a[argument.folder], nullptr, true});
 }
 
 }  // namespace
@@ -93,6 +172,11 @@ long call_by_path(long number, const long (&a)[6]) {
   memcpy(arguments.paths.native, a, sizeof arguments.paths.native);
   ResolvedPath resolved[2];
   const long result = look_and_execute(number, a, arguments, resolved);
+  const PathCall& call = *arguments.paths.call;
+  if (result >= 0 && arguments.paths.executed) {
+    settle(number, a, call, resolved, result, arguments.made);
+    if (!resolved[0].known && call.paths[1].path < 0) settle_descriptor(number, a, call);
+  }
   // The supervisor has told where the program works when that is in a tree.
   if (number == SYS_chdir && result == 0 && arguments.paths.executed) path_view().working_folder[0] = 0;
   return result;

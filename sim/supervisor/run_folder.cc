@@ -1,0 +1,190 @@
+#include "sim/supervisor/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "sim/supervisor/launcher.h"
+#include "sim/supervisor/virtual_tree.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+namespace fs = std::filesystem;
+using protocol::kHome;
+using protocol::kOwnFolders;
+
+constexpr const char* kPrefix = "verbatim-run-";
+constexpr const char* kLock = "/lock";
+
+bool below(const std::string& path, const std::string& folder) {
+  return path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/';
+}
+
+// Of the machine: absolute, without links.
+std::string real_path(const std::string& path) {
+  char buffer[PATH_MAX];
+  return realpath(path.c_str(), buffer) != nullptr ? buffer : path;
+}
+
+std::string temporary_folder() {
+  const char* const named = std::getenv("TMPDIR");
+  return real_path(named != nullptr && *named == '/' ? named : "/tmp");
+}
+
+// A folder whose lock nobody holds has no run any more.
+void remove_leftovers(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
+    struct stat status;
+    if (lstat(entry.path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) continue;
+    const int lock = open((entry.path().string() + kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (lock < 0) continue;
+    std::error_code ignored;
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
+    close(lock);
+  }
+}
+
+// A folder that its owner may not write to cannot be emptied.
+void remove_all(const std::string& folder) {
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (!error) return;
+  for (auto it = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
+       !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_directory(ignored) && !it->is_symlink(ignored)) fs::permissions(it->path(), fs::perms::owner_all, ignored);
+  }
+  fs::remove_all(folder, error);
+}
+
+void make_folder(const std::string& path, mode_t mode) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  chmod(path.c_str(), mode);
+}
+
+// As programs see times, see verbs_shim/protocol/path_view.h.
+void set_time(const std::string& path, std::int64_t seconds) {
+  const timespec both[2] = {{seconds - protocol::kFileTimeShift, 0}, {seconds - protocol::kFileTimeShift, 0}};
+  utimensat(AT_FDCWD, path.c_str(), both, AT_SYMLINK_NOFOLLOW);
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+}  // namespace
+
+RunFolder::RunFolder() {
+  const std::string folder = temporary_folder();
+  remove_leftovers(folder);
+  std::string pattern = folder + "/" + kPrefix + "XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr)
+    throw std::system_error(errno, std::generic_category(),
+                            "cannot make the folder of the run in " + folder + " (set TMPDIR)");
+  path_ = pattern;
+  lock_ = open((path_ + kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) != 0)
+    throw std::system_error(errno, std::generic_category(), "cannot lock the folder of the run " + path_);
+}
+
+RunFolder::~RunFolder() {
+  remove_all(path_);
+  if (lock_ >= 0) close(lock_);
+}
+
+void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs,
+                         std::int64_t epoch_seconds, HostPaths& paths) {
+  const std::string own = path_ + "/" + std::to_string(hosts_.size());
+  hosts_.emplace_back(host.name, own);
+  std::vector<std::string> folders(std::begin(kOwnFolders), std::end(kOwnFolders));
+  for (const ProgramSpec* program : programs) {
+    const auto home = program->environment.find("HOME");
+    const std::string named = home == program->environment.end() ? kHome : normal_path(home->second);
+    const std::string works_in = real_path(program->working_directory.empty() ? "." : program->working_directory);
+    const bool usable = named.size() > 1 && named != works_in && !protocol::path_is_in_tree(named.c_str());
+    if (usable && std::ranges::find(folders, named) == folders.end()) folders.push_back(named);
+  }
+  for (const std::string& folder : folders) {
+    const bool home = std::ranges::find(kOwnFolders, folder) == std::end(kOwnFolders);
+    make_folder(own + folder, home ? 0755 : folder == "/run" ? 0755 : 01777);
+    // A machine need not have the folder that it lies in.
+    if (const std::string above = folder_of(folder); home && !above.empty() && !fs::exists(above))
+      paths.add(above, own + above);
+    paths.add(folder, own + folder);
+  }
+  const auto show = [&](const std::string& seen, const std::string& real, bool is_folder) {
+    const auto inside = [&](const std::string& folder) { return below(seen, folder); };
+    if (std::ranges::none_of(folders, inside)) return;
+    const std::string place = paths.native(seen);
+    if (place == real) return;  // a folder above shows through
+    make_folder(is_folder ? place : folder_of(place), 0755);
+    paths.add(seen, real);
+  };
+  for (const ProgramSpec* program : programs) {
+    const std::string works_in = program->working_directory.empty() ? "." : program->working_directory;
+    show(real_path(works_in), real_path(works_in), true);
+    if (works_in.starts_with('/')) show(normal_path(works_in), real_path(works_in), true);
+    std::string file;
+    if (program->arguments.empty() || !inspect_program(program->arguments[0], program->working_directory, &file).empty())
+      continue;
+    for (const std::string& name : {normal_path(file), real_path(file)}) {
+      show(folder_of(name), real_path(folder_of(name)), true);
+      show(name, real_path(name), false);
+    }
+  }
+  // What the scenario's variables name is there, but for a folder of temporary files, which is the host's own.
+  for (const ProgramSpec* program : programs) {
+    for (const auto& [name, value] : program->environment) {
+      if (name == "TMPDIR" && std::ranges::any_of(folders, [&](const auto& folder) { return below(value, folder); }))
+        make_folder(paths.native(normal_path(value)), 0755);
+      if (name == "HOME" || name == "TMPDIR") continue;
+      for (std::size_t start = 0; start < value.size();) {
+        const std::size_t end = std::min(value.find(':', start), value.size());
+        const std::string one = value.substr(start, end - start);
+        struct stat status;
+        if (one.starts_with('/') && stat(one.c_str(), &status) == 0)
+          show(normal_path(one), real_path(one), S_ISDIR(status.st_mode));
+        start = end + 1;
+      }
+    }
+  }
+  for (const ProgramSpec* program : programs) {
+    for (const auto& [name, file] : program->files) {
+      const std::string place = paths.native(name);
+      make_folder(folder_of(place), 0755);
+      std::ofstream(place, std::ios::binary) << file.content;
+      chmod(place.c_str(), file.executable ? 0755 : 0644);
+    }
+  }
+  std::error_code error;
+  for (auto it = fs::recursive_directory_iterator(own, error); !error && it != fs::recursive_directory_iterator();
+       it.increment(error)) {
+    set_time(it->path(), epoch_seconds);
+  }
+}
+
+std::string RunFolder::keep_in(const std::string& folder) const {
+  for (const auto& [name, own] : hosts_) {
+    std::error_code error;
+    fs::create_directories(folder + "/" + name, error);
+    if (!error) {
+      fs::copy(own, folder + "/" + name, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+    }
+    if (error) return "cannot keep the files of host " + name + " in " + folder + ": " + error.message();
+  }
+  return "";
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,37 @@
+// The folders that each host has of its own: /tmp, /var/tmp, /dev/shm, /run and the home folders of its programs. They
+// lie on the real disk below one folder of the run, which goes with the run; what a run that was killed has left behind,
+// the next one removes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/supervisor/host_paths.h"
+#include "sim/supervisor/supervisor.h"
+
+namespace verbatim::supervisor {
+
+class RunFolder {
+ public:
+  // In the machine's temporary folder; throws std::system_error when it cannot be made.
+  RunFolder();
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  // The folders of one host for `programs` of it, with the files that these are given, and rows for `paths`. What the
+  // scenario names of the machine shows through: where a program works, and the folder that its file is in.
+  void add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs, std::int64_t epoch_seconds,
+                HostPaths& paths);
+
+  // Copies what the hosts have in their folders to `folder`/HOST/…; an empty sentence, or why not.
+  std::string keep_in(const std::string& folder) const;
+
+ private:
+  std::string path_;
+  int lock_ = -1;
+  std::vector<std::pair<std::string, std::string>> hosts_;  // name, folder
+};
+
+}  // namespace verbatim::supervisor

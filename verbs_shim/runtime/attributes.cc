@@ -1,0 +1,219 @@
+#include "verbs_shim/runtime/attributes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+#include <utime.h>
+
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/path.h"
+#include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+using protocol::FileNumber;
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+constexpr long kBlock = 4096;
+
+// As the file system keeps it.
+timespec kept(timespec time) { return {time.tv_sec - protocol::kFileTimeShift, time.tv_nsec}; }
+timespec told(timespec time) { return {time.tv_sec + protocol::kFileTimeShift, time.tv_nsec}; }
+bool is_machines(const timespec& time) { return time.tv_sec >= protocol::kFirstMachineTime; }
+
+timespec now() {
+  const std::int64_t ns = region_header().epoch_ns + my_slot->clock_ps / 1000;
+  return {ns / kNsPerSecond, ns % kNsPerSecond};
+}
+
+long keep_times(const NativeFile& file, timespec time) {
+  const timespec both[2] = {kept(time), kept(time)};
+  return native(SYS_utimensat, file.path != nullptr ? AT_FDCWD : file.fd, file.path, both,
+                file.path != nullptr && !file.follow ? AT_SYMLINK_NOFOLLOW : 0);
+}
+
+// The supervisor's numbers of files, at most as many as the mailbox holds.
+bool ask_numbers(FileNumber* numbers, long count, bool made) {
+  memcpy(my_mailbox().bytes, numbers, static_cast<std::size_t>(count) * sizeof *numbers);
+  if (exchange(protocol::Request::kSystemCall, protocol::kFileNumbersCall, {count, made ? 1 : 0, 0, 0, 0, 0}) != 0)
+    return false;
+  memcpy(numbers, my_mailbox().bytes, static_cast<std::size_t>(count) * sizeof *numbers);
+  return true;
+}
+
+// The time of the last change as programs see it; what the file system has set by itself becomes the present.
+timespec change_time(timespec native_time, const NativeFile& file) {
+  if (!is_machines(native_time)) return told(native_time);
+  const timespec time = now();
+  keep_times(file, time);
+  return time;
+}
+
+long blocks_of(std::uint32_t mode, long size) {
+  if (S_ISDIR(mode)) return kBlock / 512;
+  return S_ISREG(mode) ? (size + kBlock - 1) / kBlock * (kBlock / 512) : 0;
+}
+
+bool stat_native(const NativeFile& file, struct stat& status) {
+  if (file.path == nullptr) return native(SYS_fstat, file.fd, &status) == 0;
+  return native(SYS_newfstatat, AT_FDCWD, file.path, &status, file.follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void tell_statx(long address, const NativeFile& file) {
+  struct statx status;
+  if (!read_program(address, status)) return;
+  FileNumber number = {makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
+  ask_numbers(&number, 1, false);
+  const timespec time = change_time({status.stx_mtime.tv_sec, status.stx_mtime.tv_nsec}, file);
+  status.stx_mask &= STATX_BASIC_STATS;
+  status.stx_attributes = status.stx_attributes_mask = 0;
+  status.stx_ino = number.inode;
+  status.stx_dev_major = 0;
+  status.stx_dev_minor = protocol::kOwnDevice;
+  status.stx_blksize = kBlock;
+  if (S_ISDIR(status.stx_mode)) {
+    status.stx_size = kBlock;
+    status.stx_nlink = 1;
+  }
+  status.stx_blocks = static_cast<std::uint64_t>(blocks_of(status.stx_mode, static_cast<long>(status.stx_size)));
+  status.stx_mtime.tv_sec = time.tv_sec;
+  status.stx_mtime.tv_nsec = static_cast<std::uint32_t>(time.tv_nsec);
+  status.stx_atime = status.stx_ctime = status.stx_mtime;
+  memset(&status.stx_btime, 0, sizeof status.stx_btime);
+  // What Linux has added behind: the mount, alignments.
+  constexpr std::size_t kBehind = offsetof(struct statx, stx_dev_minor) + sizeof status.stx_dev_minor;
+  memset(reinterpret_cast<char*>(&status) + kBehind, 0, sizeof status - kBehind);
+  write_program(address, status);
+}
+
+void put_file_times(struct stat& status, timespec time) {
+  status.st_atim = status.st_mtim = status.st_ctim = time;
+}
+
+}  // namespace
+
+void tell_attributes(long number, long address, const NativeFile& file) {
+  if (number == SYS_statx) return tell_statx(address, file);
+  struct stat status;
+  if (!read_program(address, status)) return;
+  FileNumber asked = {status.st_dev, status.st_ino};
+  ask_numbers(&asked, 1, false);
+  put_file_times(status, change_time(status.st_mtim, file));
+  status.st_ino = asked.inode;
+  status.st_dev = protocol::kOwnDevice;
+  status.st_blksize = kBlock;
+  if (S_ISDIR(status.st_mode)) {
+    status.st_size = kBlock;
+    status.st_nlink = 1;
+  }
+  status.st_blocks = blocks_of(status.st_mode, status.st_size);
+  write_program(address, status);
+}
+
+bool tell_machine_device(long number, long address) {
+  if (number != SYS_fstat && number != SYS_newfstatat) return false;
+  struct stat status;
+  if (!read_program(address, status) || !S_ISCHR(status.st_mode) || major(status.st_rdev) != 1) return false;
+  const unsigned kind = minor(status.st_rdev);
+  const char* const path = kind == 3   ? "/dev/null"
+                           : kind == 5 ? "/dev/zero"
+                           : kind == 7 ? "/dev/full"
+                                       : nullptr;
+  if (path == nullptr) return false;
+  const std::uint64_t device = status.st_rdev;
+  memset(&status, 0, sizeof status);
+  status.st_dev = protocol::kTreeDevice;
+  status.st_ino = protocol::number_of_path(path, strlen(path));
+  status.st_mode = S_IFCHR | 0666;
+  status.st_nlink = 1;
+  status.st_rdev = device;
+  status.st_blksize = kBlock;
+  put_file_times(status, {region_header().epoch_ns / kNsPerSecond, 0});
+  write_program(address, status);
+  return true;
+}
+
+void tell_file_system(long address) {
+  constexpr long kTmpfs = 0x01021994, kBlocks = 1l << 22;
+  struct statfs status;
+  memset(&status, 0, sizeof status);
+  status.f_type = kTmpfs;
+  status.f_bsize = status.f_frsize = kBlock;
+  status.f_blocks = kBlocks;
+  status.f_bfree = status.f_bavail = kBlocks / 2;
+  status.f_files = kBlocks;
+  status.f_ffree = kBlocks / 2;
+  status.f_namelen = 255;
+  status.f_fsid.__val[0] = protocol::kOwnDevice;
+  write_program(address, status);
+}
+
+void note_change(const NativeFile& file) { keep_times(file, now()); }
+
+void note_folder_of(const char* path) {
+  char folder[kPathRoom];
+  std::size_t size = strnlen(path, kPathRoom - 1);
+  memcpy(folder, path, size);
+  while (size > 1 && folder[size - 1] == '/') --size;
+  while (size > 1 && folder[size - 1] != '/') --size;
+  folder[size] = 0;
+  note_change({-1, folder, true});
+}
+
+void note_made(const NativeFile& file) {
+  struct stat status;
+  if (!stat_native(file, status)) return;
+  FileNumber number = {status.st_dev, status.st_ino};
+  ask_numbers(&number, 1, true);
+  note_change(file);
+}
+
+long set_times(long number, long times, const NativeFile& file) {
+  timespec wanted = now();
+  if (times != 0 && number == SYS_utimensat) {
+    timespec both[2];
+    if (!read_program(times, both)) return -EFAULT;
+    for (const timespec& one : both) {
+      if (one.tv_nsec != UTIME_NOW && one.tv_nsec != UTIME_OMIT && (one.tv_nsec < 0 || one.tv_nsec >= kNsPerSecond))
+        return -EINVAL;
+    }
+    if (both[1].tv_nsec == UTIME_OMIT) {  // times of access are those of change
+      struct stat status;
+      return stat_native(file, status) ? 0 : -ENOENT;
+    }
+    if (both[1].tv_nsec != UTIME_NOW) wanted = both[1];
+  } else if (times != 0 && number == SYS_utime) {
+    utimbuf both;
+    if (!read_program(times, both)) return -EFAULT;
+    wanted = {both.modtime, 0};
+  } else if (times != 0) {
+    timeval both[2];
+    if (!read_program(times, both)) return -EFAULT;
+    if (both[1].tv_usec < 0 || both[1].tv_usec >= 1'000'000) return -EINVAL;
+    wanted = {both[1].tv_sec, both[1].tv_usec * 1000};
+  }
+  return keep_times(file, wanted);
+}
+
+void tell_entry_numbers(long folder, std::uint64_t** entries, long count) {
+  struct stat status;
+  if (native(SYS_fstat, folder, &status) != 0) return;
+  constexpr long kAtOnce = 64;
+  FileNumber numbers[kAtOnce];
+  for (long from = 0; from < count; from += kAtOnce) {
+    const long n = count - from < kAtOnce ? count - from : kAtOnce;
+    for (long i = 0; i < n; ++i) numbers[i] = {status.st_dev, *entries[from + i]};
+    ask_numbers(numbers, n, false);
+    for (long i = 0; i < n; ++i) *entries[from + i] = numbers[i].inode;
+  }
+}
+
+}  // namespace verbatim::shim
