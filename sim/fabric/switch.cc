@@ -31,7 +31,7 @@ std::uint32_t flow_hash(const ib::Packet& packet) {
 
 Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfile& profile,
                const std::vector<ComponentId>& port_ids)
-    : engine_(engine), tracer_(tracer), id_(id), profile_(profile), clock_(profile.core_clock_hz) {
+    : tracer_(tracer), id_(id), profile_(profile), clock_(profile.core_clock_hz) {
   CHECK(!port_ids.empty() && port_ids.size() < kNoRoute.value);
   PortParams params;
   params.virtual_lanes = profile.virtual_lanes;

@@ -85,7 +85,6 @@ class Switch final : public PacketSink {
   PortNumber output_for(const ib::Packet& packet) const;
   void drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason);
 
-  Engine& engine_;
   Tracer& tracer_;
   const ComponentId id_;
   const SwitchProfile profile_;

@@ -77,6 +77,7 @@ void dawdle(int times) {
       default: {
         volatile unsigned sum = 0;
         for (unsigned i = 0; i < 2000; ++i) sum += i;
+        (void)sum;
       }
     }
   }

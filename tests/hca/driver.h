@@ -517,7 +517,7 @@ class Program final : public hca::EventListener {
   void on_async_event(std::uint32_t, const protocol::AsyncEvent& event) override {
     async_events.push_back(event);
   }
-  void on_completion_written(std::uint32_t, std::uint32_t) {}
+  void on_completion_written(std::uint32_t, std::uint32_t) override {}
   void on_dma_fault(std::uint32_t, std::uint64_t va, std::uint64_t length) override {
     dma_faults.push_back({va, length});
   }

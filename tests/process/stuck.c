@@ -22,7 +22,7 @@ static void* compute(void* unused) {
   (void)unused;
   volatile unsigned long count = 0;
   while (1) count += 1;  // never the same state twice: nobody can prove that it goes nowhere
-  return NULL;
+  return (void*)count;
 }
 
 int main(int argc, char** argv) {

@@ -253,5 +253,7 @@ TEST_F(PollLoop, result_of_an_empty_poll_is_what_the_predicate_says) {
       << "the loop ends when a poll returns something";
 }
 
+#undef BOTH
+
 }  // namespace
 }  // namespace verbatim::spin

@@ -340,5 +340,7 @@ TEST_F(Spin, context_keeps_every_register) {
     EXPECT_EQ(back[index], context[index]);
 }
 
+#undef BOTH
+
 }  // namespace
 }  // namespace verbatim::spin

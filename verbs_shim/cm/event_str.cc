@@ -10,7 +10,8 @@ extern "C" const char* rdma_event_str(rdma_cm_event_type event) {
       "RDMA_CM_EVENT_MULTICAST_JOIN", "RDMA_CM_EVENT_MULTICAST_ERROR", "RDMA_CM_EVENT_ADDR_CHANGE",
       "RDMA_CM_EVENT_TIMEWAIT_EXIT",
   };
-  constexpr int kCount = sizeof(kNames) / sizeof(kNames[0]);
+  constexpr unsigned kCount = sizeof(kNames) / sizeof(kNames[0]);
   static_assert(kCount == RDMA_CM_EVENT_TIMEWAIT_EXIT + 1);
-  return event >= 0 && event < kCount ? kNames[event] : "UNKNOWN EVENT";
+  const auto number = static_cast<unsigned>(event);  // whatever the program has put into it
+  return number < kCount ? kNames[number] : "UNKNOWN EVENT";
 }

@@ -14,6 +14,7 @@ static const char* disposition(int signal) {
 }
 
 int main(int argc, char** argv) {
+  (void)argv;
   sigset_t set;
   if (argc > 1) {
     sigprocmask(SIG_SETMASK, NULL, &set);
