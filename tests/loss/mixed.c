@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@
     }                                                                 \
   } while (0)
 
-enum { kSlot = 4096, kSteps = 16, kBytes = 4 * kSteps * kSlot, kReceives = 8 };
+enum { kSlot = 4096, kSteps = 16, kBytes = 4 * kSteps * kSlot, kWordBytes = 8 * kSteps, kReceives = 8 };
 // Areas of the buffer, one slot a step: what goes out, what SENDs bring, what WRITEs bring, what READs bring.
 enum { kOut = 0, kReceived = kSteps * kSlot, kWritten = 2 * kSteps * kSlot, kRead = 3 * kSteps * kSlot };
 
@@ -60,8 +61,9 @@ static struct ibv_pd* pd;
 static struct ibv_cq* cq;
 static struct ibv_qp* qp;
 static struct ibv_mr *buffer_mr, *words_mr;
-static uint8_t buffer[kBytes] __attribute__((aligned(4096)));
-static uint64_t words[kSteps] __attribute__((aligned(64)));  // server: 0 is added to, 1 is swapped
+// At an address of the program's choice: its packets carry it, and a compiler must not decide what they say.
+static uint8_t* const buffer = (uint8_t*)0x10000000;
+static uint64_t* const words = (uint64_t*)(0x10000000 + kBytes);  // server: 0 is added to, 1 is swapped
 static int wrong;
 
 static uint8_t byte_of(int step, uint32_t i) { return (uint8_t)(step * 37 + i * 7 + i / 253 + 1); }
@@ -111,6 +113,8 @@ static ssize_t send_all(int fd, void* bytes, size_t n) { return send(fd, bytes, 
 static ssize_t receive_all(int fd, void* bytes, size_t n) { return recv(fd, bytes, n, MSG_WAITALL); }
 
 static struct end open_adapter(void) {
+  MUST(mmap(buffer, kBytes + kWordBytes, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == buffer);
   struct ibv_device** devices = ibv_get_device_list(NULL);
   MUST(devices != NULL && devices[0] != NULL);
   context = ibv_open_device(devices[0]);
@@ -121,8 +125,8 @@ static struct end open_adapter(void) {
   MUST(pd != NULL && cq != NULL);
   const int access =
       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-  buffer_mr = ibv_reg_mr(pd, buffer, sizeof buffer, access);
-  words_mr = ibv_reg_mr(pd, words, sizeof words, access);
+  buffer_mr = ibv_reg_mr(pd, buffer, kBytes, access);
+  words_mr = ibv_reg_mr(pd, words, kWordBytes, access);
   MUST(buffer_mr != NULL && words_mr != NULL);
   struct ibv_qp_init_attr make = {
       .send_cq = cq,
@@ -143,7 +147,7 @@ static struct end open_adapter(void) {
                      .address = (uintptr_t)buffer,
                      .words = (uintptr_t)words};
   for (int i = 0; i < 2; ++i) {
-    struct ibv_mr* doomed = ibv_reg_mr(pd, words, sizeof words, access);
+    struct ibv_mr* doomed = ibv_reg_mr(pd, words, kWordBytes, access);
     MUST(doomed != NULL);
     mine.doomed[i] = doomed->rkey;
   }

@@ -73,7 +73,9 @@ RunReport run(const RunRequest& request) {
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/out";
   const std::string trace = folder.path() + "/trace";
-  std::vector<std::string> words;
+  std::vector<std::string> words = request.wrapper;
+  // Whoever the wrapper makes of us.
+  if (!words.empty()) fs::permissions(folder.path(), fs::perms::all);
   if (!request.environment.empty()) {
     words.push_back("env");
     for (const auto& [name, value] : request.environment) words.push_back(name + "=" + value);

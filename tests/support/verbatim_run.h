@@ -25,6 +25,7 @@ struct RunRequest {
   std::string program;                             // another executable than the one built
   std::string working_directory;                   // default: the source tree
   std::map<std::string, std::string> environment;  // added to the test's own
+  std::vector<std::string> wrapper;                // before all of it: {"taskset", "-c", "0"}
 };
 
 struct RunReport {
