@@ -221,7 +221,7 @@ void Supervisor::Impl::start(std::size_t index) {
   auto patches = std::make_unique<code::CodePatches>(options_.machine.jumps);
   equip(request, spec.host, stream + "/at_random", *patches);
 
-  LaunchedProcess launched = launch(request);
+  LaunchedProcess launched = options_.launcher ? options_.launcher(request) : launch(request);
   if (!launched.error.empty()) {
     process.alive = false;
     result_.programs[index].exited = true;

@@ -45,6 +45,7 @@
 #include "sim/core/trace.h"
 #include "sim/hca/hca.h"
 #include "sim/supervisor/code/processor.h"
+#include "sim/supervisor/launcher.h"
 #include "verbs_shim/protocol/region.h"
 
 namespace verbatim::supervisor {
@@ -147,6 +148,8 @@ struct SupervisorOptions {
   bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
   MachineFacilities machine;
   Limits limits;
+  // Who starts processes; empty: launch() of launcher.h. A test may put something there that is no program.
+  std::function<LaunchedProcess(const LaunchRequest&)> launcher;
 };
 
 // Complete writes of the programs, in virtual-time order.

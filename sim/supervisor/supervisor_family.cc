@@ -376,7 +376,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   auto patches = std::make_unique<code::CodePatches>(options_.machine.jumps);
   equip(request, process.host_index(), fmt::format("process/{}/at_random/{}", process.pid(), process.executions()),
         *patches);
-  LaunchedProcess launched = launch(request);
+  LaunchedProcess launched = options_.launcher ? options_.launcher(request) : launch(request);
   if (!launched.error.empty()) {
     warn(process, launched.error);
     return Answer{-EAGAIN};

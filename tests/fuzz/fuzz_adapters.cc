@@ -2,39 +2,17 @@
 // from the input's bytes shares an adapter with an honest one. Nothing may crash or go on for ever, and the
 // honest program's message arrives with every byte.
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "sim/core/check.h"
+#include "tests/fuzz/bytes.h"
 #include "tests/hca/attacker.h"
 
 namespace {
 
 using namespace verbatim;
 using namespace verbatim::test;
-
-// Numbers from the input, in as few bytes as they need; zeros behind its end.
-class Bytes {
- public:
-  explicit Bytes(std::span<const std::uint8_t> rest) : rest_(rest) {}
-
-  bool at_end() const { return rest_.empty(); }
-  std::uint64_t next() { return take(8); }
-  std::uint64_t below(std::uint64_t bound) {
-    return take(bound <= 1 << 8 ? 1 : bound <= 1 << 16 ? 2 : 8) % bound;
-  }
-  bool chance(std::uint64_t n, std::uint64_t m) { return below(m) < n; }
-
- private:
-  std::uint64_t take(std::size_t bytes) {
-    std::uint64_t value = 0;
-    const std::size_t n = std::min(bytes, rest_.size());
-    if (n > 0) std::memcpy(&value, rest_.data(), n);
-    rest_ = rest_.subspan(n);
-    return value;
-  }
-  std::span<const std::uint8_t> rest_;
-};
+using fuzz::Bytes;
 
 }  // namespace
 

@@ -19,6 +19,7 @@
 #include "sim/core/rng.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int* argc, char*** argv);
 
 namespace {
 
@@ -128,9 +129,11 @@ int main(int argc, char** argv) {
       return 2;
     }
     corpus.push_back(read_input(file));
-    if (only >= 0) continue;
-    std::snprintf(running, sizeof running, "%s", file.c_str());
-    run(corpus.back());
+  }
+  if (LLVMFuzzerInitialize != nullptr) LLVMFuzzerInitialize(&argc, &argv);
+  for (std::size_t i = 0; i < files.size() && only < 0; ++i) {
+    std::snprintf(running, sizeof running, "%s", files[i].c_str());
+    run(corpus[i]);
   }
   for (std::uint64_t i = 0; i < count; ++i) {
     if (only >= 0 && static_cast<std::uint64_t>(only) != i) continue;
