@@ -58,7 +58,10 @@ void scrub_environment(char** environment) {
   while (kept != end) *kept++ = nullptr;
 }
 
-__attribute__((constructor)) void attach(int, char**, char** environment) {
+}  // namespace
+
+// Called by the library's constructor (start.cc).
+extern "C" void verbatim_attach(int, char**, char** environment) {
   if (!map_region()) return;
   protocol::RegionHeader& header = region_header();
   if (header.version != protocol::kVersion || header.region_header_size != sizeof header) {
@@ -79,7 +82,5 @@ __attribute__((constructor)) void attach(int, char**, char** environment) {
   exchange(protocol::Request::kAttach, 0, {0, 0, 0, 0, 0, 0});
   if (!install_filter()) give_up("verbatim: this kernel refuses the system-call filter (seccomp)\n");
 }
-
-}  // namespace
 
 }  // namespace verbatim::shim
