@@ -327,8 +327,7 @@ static void set_up(const char* server) {
   my.context = open_first_device();
   struct ibv_pd* const pd = ibv_alloc_pd(my.context);
   MUST(pd != NULL);
-  MUST(posix_memalign((void**)&my.memory, 4096, kMemory) == 0);
-  memset(my.memory, 0, kMemory);
+  my.memory = chosen_memory(kMemory);
   for (int i = 0; i < kArea; ++i) departure(0, 0)[i] = (uint8_t)(i * 7 + (i >> 8) + my.is_client);
   my.mr = ibv_reg_mr(pd, my.memory, kMemory,
                      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);

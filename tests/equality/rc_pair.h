@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -56,6 +57,15 @@ static inline int tcp_pair(const char* server, int port) {
   freeaddrinfo(found);
   MUST(connect(fd, (const struct sockaddr*)&peer, sizeof peer) == 0);
   return fd;
+}
+
+// Zeroed memory at an address of the program's choice. Packets carry addresses, and neither a compiler nor the size of a
+// library may decide what they say.
+static inline void* chosen_memory(size_t bytes) {
+  void* const place = (void*)0x10000000;
+  MUST(mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) ==
+       place);
+  return place;
 }
 
 static inline struct ibv_context* open_first_device(void) {

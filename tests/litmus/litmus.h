@@ -56,8 +56,7 @@ static inline void litmus_start(struct litmus* l, int argc, char** argv, int qps
   l->send_cq = ibv_create_cq(l->context, 2 * kQueue, NULL, NULL, 0);
   l->recv_cq = ibv_create_cq(l->context, 2 * kQueue, NULL, l->channel, 0);
   MUST(l->send_cq != NULL && l->recv_cq != NULL);
-  l->memory = aligned_alloc(4096, bytes);
-  memset(l->memory, 0, bytes);
+  l->memory = chosen_memory(bytes);
   l->mr = ibv_reg_mr(l->pd, l->memory, bytes,
                      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
   MUST(l->mr != NULL);

@@ -3,8 +3,6 @@
 // registered memory must hold. After each transfer memory and shadow are compared: what was to arrive has
 // arrived, and nothing else has changed, neither around the target nor in the source. `spoil=N` as last
 // argument changes one byte in the N-th comparison, which must be found.
-#include <sys/mman.h>
-
 #include "tests/equality/rc_pair.h"
 
 enum { kGap = 61, kPiecesMax = 4, kInlineMax = 128, kImmediate = 0x5eed, kLargest = (1 << 20) + 3 };
@@ -23,8 +21,7 @@ struct transfer {
   int from_client;  // the client is the one who posts it
 };
 
-// At an address of the program's choice: packets carry it, and a compiler must not decide what they say.
-static uint8_t* const arena = (uint8_t*)0x10000000;
+static uint8_t* arena;
 static uint8_t shadow[kArena];
 static struct ibv_mr* mr;
 static struct ibv_cq* cq;
@@ -231,8 +228,7 @@ int main(int argc, char** argv) {
   MUST(argc >= 2);
   const char* const server = argc > 2 ? argv[2] : NULL;
   const int tcp = tcp_pair(server, kPort);
-  MUST(mmap(arena, kArena, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) ==
-       arena);
+  arena = chosen_memory(kArena);
   for (uint32_t i = 0; i < kArena; ++i) arena[i] = shadow[i] = (uint8_t)(i * 31 >> 3);
   connect_ends(tcp, atoi(argv[1]));
 
