@@ -88,9 +88,9 @@ TEST_P(OtherBuild, gives_the_same_digests) {
   const std::string folder = std::string(VERBATIM_BINARY_DIR) + "/golden-" + build.name;
   const std::string flags = std::string("=") + build.optimisation;
   const auto configured = cli::run_command(
-      {"cmake", "-S", VERBATIM_SOURCE_DIR, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+      {"cmake", "-S", VERBATIM_SOURCE_DIR, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
        std::string("-DCMAKE_C_COMPILER=") + build.c, std::string("-DCMAKE_CXX_COMPILER=") + build.cxx,
-       "-DCMAKE_CXX_FLAGS_RELEASE" + flags, "-DCMAKE_C_FLAGS_RELEASE" + flags});
+       "-DCMAKE_CXX_FLAGS_DEBUG" + flags, "-DCMAKE_C_FLAGS_DEBUG" + flags});
   ASSERT_EQ(configured.code, 0) << configured.out << configured.err;
   const auto built = cli::run_command({"cmake", "--build", folder, "--target", "golden", "--parallel", "2"});
   ASSERT_EQ(built.code, 0) << built.out << built.err;
