@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "sim/supervisor/processor_tree.h"
 #include "sim/supervisor/virtual_paths.h"
 #include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/path_view.h"
@@ -237,8 +238,7 @@ std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const st
   }
   for (const char* folder :
        {"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/net", "/dev/infiniband",
-        "/sys/bus/pci/devices", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00",
-        "/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/devices/virtual/net"}) {
+        "/sys/bus/pci/devices", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00"}) {
     tree->mark_complete(folder);
   }
   for (std::size_t device = 0; device < host.devices.size(); ++device) add_adapter(*tree, host, device);
@@ -249,18 +249,7 @@ std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const st
   }
   add_interface(*tree, host, true);
   add_interface(*tree, host, false);
-  // One processor, one node.
-  for (const char* name : {"online", "possible", "present"}) {
-    tree->add_file(std::string("/sys/devices/system/cpu/") + name, "0\n");
-    tree->add_file(std::string("/sys/devices/system/node/") + name, "0\n");
-  }
-  tree->add_file("/sys/devices/system/cpu/offline", "\n");
-  tree->add_file("/sys/devices/system/cpu/kernel_max", "0\n");
-  for (const char* name : {"core_id", "physical_package_id"}) {
-    tree->add_file(std::string("/sys/devices/system/cpu/cpu0/topology/") + name, "0\n");
-  }
-  tree->add_file("/sys/devices/system/node/node0/cpulist", "0\n");
-  tree->add_file("/sys/devices/system/node/node0/cpumap", "1\n");
+  add_processor(*tree, host);
   return tree;
 }
 

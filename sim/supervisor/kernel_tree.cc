@@ -84,6 +84,8 @@ void add_kernel_settings(VirtualTree& tree) {
   tree.add_file("/proc/partitions", "major minor  #blocks  name\n\n");
   tree.add_file("/proc/diskstats", "");
   tree.add_file("/proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
+  tree.mark_complete("/proc/bus");
+  for (const char* absent : {"/proc/xen", "/proc/sysinfo", "/proc/driver"}) tree.mark_absent(absent);
   tree.add_link("/proc/mounts", "self/mounts");
   tree.add_link("/proc/net", "self/net");
 }

@@ -38,6 +38,8 @@ class VirtualTree {
   // Nothing is missing below `folder`: what is not there is not there on such a host either.
   void mark_complete(const std::string& folder);
   bool is_complete(const std::string& path) const;
+  // `path` is not there, as on many machines: nobody is told.
+  void mark_absent(const std::string& path) { complete_.insert(path); }
 
   const VirtualNode* find(const std::string& path) const;
   // Names in a folder, in the order of their bytes, and what each is.

@@ -114,6 +114,24 @@ TEST(Tree, a_program_can_work_there) {
             "../../node_desc\n../../node_guid\n../../node_type\n");
 }
 
+// One processor and one node, wherever they are asked about.
+TEST(Tree, the_processor_is_one_wherever_it_is_asked_about) {
+  const std::string cpu = "/sys/devices/system/cpu/";
+  EXPECT_EQ(seen("sh -c 'cd " + cpu + "cpu0; cat ../online topology/core_cpus_list cache/index3/size cache/index0/type "
+                 "cache/index2/number_of_sets node0/cpulist ../../node/node0/distance /sys/bus/node/devices/node0/cpumap; "
+                 "ls cache'"),
+            "0\n0\n32768K\nData\n1024\n0\n10\n1\nindex0\nindex1\nindex2\nindex3\n");
+  const std::string told = seen("lscpu");
+  for (const char* line : {"CPU(s):                                  1\n", "L3 cache: 32 MiB (1 instance)\n",
+                           "NUMA node0 CPU(s):                       0\n", "Socket(s):                               1\n"}) {
+    std::string words = line, all = told;
+    const auto squeeze = [](std::string& text) { std::erase(text, ' '); };
+    squeeze(words);
+    squeeze(all);
+    EXPECT_NE(all.find(words), std::string::npos) << line << told;
+  }
+}
+
 // The processes of a host under the numbers that its programs know.
 TEST(Tree, ps_shows_the_processes_of_the_host) {
   const std::string shown = seen("sh -c 'sleep 5 & ps -e -o pid,ppid,stat,comm; kill $!'");
