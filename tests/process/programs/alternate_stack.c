@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -154,6 +155,8 @@ static void* in_a_thread(void* unused) {
 }
 
 int main(void) {
+  const struct rlimit no_core = {0, 0};
+  EXPECT(setrlimit(RLIMIT_CORE, &no_core) == 0);  // of children that die
   use_stack(0);
   install(SIGUSR1, look, SA_ONSTACK);
   install(SIGUSR2, look, 0);

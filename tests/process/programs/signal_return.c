@@ -2,6 +2,7 @@
 // are none end the program.
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -52,6 +53,8 @@ static void fault_with_all_blocked(void) {
 }
 
 int main(void) {
+  const struct rlimit no_core = {0, 0};
+  EXPECT(setrlimit(RLIMIT_CORE, &no_core) == 0);  // of children that die
   struct sigaction action = {.sa_sigaction = block_all, .sa_flags = SA_SIGINFO};
   EXPECT(sigaction(SIGUSR1, &action, NULL) == 0);
   EXPECT(raise(SIGUSR1) == 0 && handled == 1);

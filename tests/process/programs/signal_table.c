@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,6 +171,8 @@ static void block(int with) {
 }
 
 int main(void) {
+  const struct rlimit no_core = {0, 0};
+  EXPECT(setrlimit(RLIMIT_CORE, &no_core) == 0);  // of children that die
   const stack_t mine = {.ss_sp = stack, .ss_size = sizeof stack};
   EXPECT(sigaltstack(&mine, NULL) == 0);
   for (int signal_number = 1; signal_number <= 64; ++signal_number) {
