@@ -2,7 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -97,10 +100,31 @@ RunFolder::RunFolder() {
   lock_ = open((path_ + kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) != 0)
     throw std::system_error(errno, std::generic_category(), "cannot lock the folder of the run " + path_);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return;
+  alive_ = ends[1];
+  keeper_ = fork();
+  if (keeper_ == 0) keep(ends[0]);
+  close(ends[0]);
+}
+
+// Nothing of the simulator's is kept open or listened to.
+void RunFolder::keep(int end) {
+  setsid();
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_IGN);
+  dup2(end, 0);
+  syscall(SYS_close_range, 1, ~0u, 0);
+  char byte;
+  while (read(0, &byte, 1) < 0 && errno == EINTR) {
+  }
+  remove_all(path_);
+  _exit(0);
 }
 
 RunFolder::~RunFolder() {
   remove_all(path_);
+  if (alive_ >= 0) close(alive_);
+  if (keeper_ > 0) waitpid(keeper_, nullptr, 0);
   if (lock_ >= 0) close(lock_);
 }
 

@@ -1,6 +1,6 @@
 // The folders that each host has of its own: /tmp, /var/tmp, /dev/shm, /run and the home folders of its programs. They
-// lie on the real disk below one folder of the run, which goes with the run; what a run that was killed has left behind,
-// the next one removes.
+// lie on the real disk below one folder of the run, which goes with the run, also when it is killed: a process of
+// its own waits for that. What is left all the same the next run removes.
 #pragma once
 
 #include <memory>
@@ -29,8 +29,12 @@ class RunFolder {
   std::string keep_in(const std::string& folder) const;
 
  private:
+  [[noreturn]] void keep(int end);
+
   std::string path_;
   int lock_ = -1;
+  int alive_ = -1;     // closed when the simulator ends, however it does: the keeper then removes the folder
+  int keeper_ = -1;    // a process
   std::vector<std::pair<std::string, std::string>> hosts_;  // name, folder
 };
 

@@ -31,9 +31,8 @@ TEST(ShellSweep, gives_one_digest_in_twenty_runs) {
 
 TEST(ShellSweep, tls_gives_one_digest_in_twenty_runs) {
   const support::TemporaryFolder folder;
-  const std::string key = folder.path() + "/key.pem", certificate = folder.path() + "/certificate.pem";
-  support::expect_one_digest({.commands = make_certificate(key, certificate)});
-  support::expect_one_digest({.commands = tls(key, certificate)});
+  support::expect_one_digest({.commands = make_certificate("key.pem", "certificate.pem"), .working_directory = folder.path()});
+  support::expect_one_digest({.commands = tls("key.pem", "certificate.pem"), .working_directory = folder.path()});
 }
 
 }  // namespace

@@ -10,8 +10,9 @@ using support::RunReport;
 using support::RunRequest;
 
 // Equal in both modes; what the slices said.
-RunReport run_alike(Commands commands) {
+RunReport run_alike(Commands commands, const std::string& working_directory = "") {
   RunRequest request;
+  request.working_directory = working_directory;
   request.commands = std::move(commands);
   const equality::BothModes runs = equality::run_both(request);
   equality::expect_equal(runs);
@@ -42,9 +43,8 @@ TEST(Shell, iperf3_measures_the_management_network) {
 
 TEST(Shell, openssl_speaks_tls_between_hosts) {
   const support::TemporaryFolder folder;
-  const std::string key = folder.path() + "/key.pem", certificate = folder.path() + "/certificate.pem";
-  run_alike(make_certificate(key, certificate));
-  const RunReport run = run_alike(tls(key, certificate));
+  run_alike(make_certificate("key.pem", "certificate.pem"), folder.path());
+  const RunReport run = run_alike(tls("key.pem", "certificate.pem"), folder.path());
   EXPECT_EQ(run.output("client"), "from the server\n");
   EXPECT_NE(run.output("server").find("from the client\n"), std::string::npos) << run.story();
 }

@@ -76,6 +76,7 @@ TEST(Leftovers, killed_at_random_moments) {
     }
     EXPECT_TRUE(left.empty()) << "process " << *left.begin() << " lives on after " << wait_us << " us";
     for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    for (int tries = 0; tries < 500 && !names_in(folder.path()).empty(); ++tries) ::usleep(10'000);
     EXPECT_EQ(names_in(folder.path()), std::set<std::string>{}) << "files left after " << wait_us << " us";
   }
   EXPECT_EQ(names_in("/dev/shm"), shared_before);
@@ -108,6 +109,7 @@ TEST(Leftovers, interrupted_runs_end_all_their_programs) {
     }
     EXPECT_TRUE(left.empty()) << "after signal " << signal;
     for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    for (int tries = 0; tries < 500 && !names_in(folder.path()).empty(); ++tries) ::usleep(10'000);
     EXPECT_EQ(names_in(folder.path()), std::set<std::string>{});
   }
 }
