@@ -67,7 +67,7 @@ LoopAnalyst::LoopAnalyst(Process& process)
     : process_(process), code_(std::make_unique<Code>(process.memory(), *process.patches())) {}
 LoopAnalyst::~LoopAnalyst() = default;
 
-std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[17],
+std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
                                              Instant now) {
   if (skip_ > 0) {
     --skip_;
@@ -76,6 +76,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   spin::Registers registers;
   std::copy_n(saved, 16, registers.gpr.begin());
   registers.rip = saved[16];
+  registers.fs_base = saved[17];
   if (last_ && still_holds(*last_, registers, *code_)) {
     ++counts_.repeats;
   } else {

@@ -35,7 +35,7 @@ class LoopAnalyst {
   ~LoopAnalyst();
 
   // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
-  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[17], Instant now);
+  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18], Instant now);
   // The thread was poked. If its loop is proven, its saved registers and memory are set to the canonical
   // state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);

@@ -35,22 +35,27 @@ std::int64_t uptime_ticks(Instant now) {
   return (kUptimeNs + to_ps(now) / 1000) / (1'000'000'000 / kTicksPerSecond);
 }
 
-// Memory maps as they are, without the inode numbers of memory that has no name: they differ from run to run.
+// Memory maps as they are, without the inode numbers of memory that has no name: they differ from run to run. Nobody is
+// told of what the kernel maps by itself: whether it has a page for old system calls, and a vDSO that it does not let go.
 std::string maps_of(const std::string& native, const HostPaths& paths) {
   std::istringstream lines(content_of(native + "/maps"));
   std::string text;
-  for (std::string line; std::getline(lines, line); text += line + "\n") {
+  for (std::string line; std::getline(lines, line);) {
     std::istringstream fields(line);
     std::string range, rights, offset, device, inode;
     fields >> range >> rights >> offset >> device >> inode;
-    const std::size_t name = line.find_first_of("/[", range.size());
-    if (name == std::string::npos) continue;
-    if (line.compare(name, 7, "/memfd:") != 0) {
-      line.replace(name, std::string::npos, paths.seen(line.substr(name)));
-      continue;
+    const std::size_t at = line.find_first_of("/[", range.size());
+    const std::string name = at == std::string::npos ? "" : line.substr(at);
+    if (name == "[vsyscall]") continue;
+    if (name == "[vdso]" || name.starts_with("[vvar")) {
+      line = range + " ---p 00000000 00:00 0 ";
+    } else if (name.starts_with("/memfd:")) {
+      line = fmt::format("{} {} {} 00:01 0", range, rights, offset);
+      line += std::string(line.size() < 73 ? 73 - line.size() : 1, ' ') + "/memfd:shared (deleted)";
+    } else if (!name.empty()) {
+      line.replace(at, std::string::npos, paths.seen(name));
     }
-    line = fmt::format("{} {} {} 00:01 0", range, rights, offset);
-    line += std::string(line.size() < 73 ? 73 - line.size() : 1, ' ') + "/memfd:shared (deleted)";
+    text += line + "\n";
   }
   return text;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/supervisor/code/processor.h"
+
 namespace verbatim::supervisor {
 
 namespace {
@@ -21,15 +23,15 @@ void add_topology(VirtualTree& tree, const std::string& folder) {
 
 void add_caches(VirtualTree& tree, const std::string& folder) {
   int index = 0;
-  for (const ProcessorCache& cache : kProcessorCaches) {
+  for (const code::Cache& cache : code::kCaches) {
     const std::string at = fmt::format("{}index{}/", folder, index++);
     const auto add = [&](const char* name, const auto& value) { tree.add_file(at + name, fmt::format("{}\n", value)); };
     add("level", cache.level);
     add("type", cache.type);
-    add("size", fmt::format("{}K", cache.size_kib));
+    add("size", fmt::format("{}K", cache.kilobytes));
     add("ways_of_associativity", cache.ways);
-    add("coherency_line_size", kCacheLine);
-    add("number_of_sets", cache.size_kib * 1024 / cache.ways / kCacheLine);
+    add("coherency_line_size", code::kCacheLine);
+    add("number_of_sets", cache.kilobytes * 1024 / cache.ways / code::kCacheLine);
     add("physical_line_partition", 1);
     add("id", 0);
     add("shared_cpu_map", 1);

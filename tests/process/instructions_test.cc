@@ -41,7 +41,7 @@ TEST(Instructions, all_are_answered_and_the_run_is_exact) {
   EXPECT_THAT(out, Not(HasSubstr("went back")));
   EXPECT_THAT(out, HasSubstr("rdtscp 0 rdpid 0 lsl 0 getcpu 0 0 sched_getcpu 0"));
   EXPECT_THAT(out, HasSubstr("supports: popcnt 1 sse4.2 1 avx 0 avx2 0 avx512f 0"));
-  EXPECT_THAT(out, HasSubstr("caches: 32768 64 1048576 33554432"));
+  EXPECT_THAT(out, HasSubstr("caches: 49152 64 1310720 33554432"));
   EXPECT_THAT(out, HasSubstr("vdso 0"));
   EXPECT_THAT(out, HasSubstr("library: level 2 "));
   // No token of std::random_device fails.

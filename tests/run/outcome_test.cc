@@ -52,6 +52,16 @@ TEST(Outcome, every_blocked_thread_of_a_deadlock_is_named) {
   }
 }
 
+// Nearly every loop of a real program reads something of its thread's: the guard of its stack, a lock, errno.
+TEST(Outcome, an_empty_poll_loop_that_reads_thread_local_memory_is_seen_to_wait) {
+  for (const std::string kind : {"plain", "canary", "mutex", "errno", "local"}) {
+    const std::string command = "server=" + support::quoted(WAIT_FOR_NOTHING) + " " + kind;
+    const RunReport result = run({command}, {"--time-limit", "1s"});
+    EXPECT_EQ(result.code, 3) << kind << result.story();
+    EXPECT_THAT(result.err, HasSubstr("polls completion queue")) << kind;
+  }
+}
+
 TEST(Outcome, a_crash_is_told_with_its_signal_and_address) {
   const RunReport result = run({"server=" + program("end segv"), "client=true"});
   EXPECT_EQ(result.code, 1) << result.story();

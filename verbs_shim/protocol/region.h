@@ -108,7 +108,8 @@ struct alignas(64) ThreadSlot {
   std::uint32_t doorbell_count;
   std::uint32_t poke_after_us;  // real time without a request after which the thread pokes itself; 0: never
   QueuedDoorbell doorbells[kMaxQueuedDoorbells];
-  std::uint64_t poll_registers[17];  // general registers in encoding order and rip, at the entry of the last poll
+  // General registers in encoding order, rip and the base of fs, at the entry of the last poll.
+  std::uint64_t poll_registers[18];
   std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
   std::uint64_t signal_mask;      // the program's own, in a trapped call and in Request::kPoke: the handlers mask everything
 };

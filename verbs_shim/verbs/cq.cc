@@ -198,6 +198,8 @@ __attribute__((naked)) int poll_cq(ibv_cq*, int, ibv_wc*) {
       "movq %%r15, %c0+120(%%r11)\n"
       "leaq %c1(%%rip), %%rax\n"
       "movq %%rax, %c0+128(%%r11)\n"
+      "movq %%fs:0, %%rax\n"
+      "movq %%rax, %c0+136(%%r11)\n"
       "1: jmp verbatim_poll_cq\n"
       :
       : "i"(offsetof(protocol::ThreadSlot, poll_registers)), "i"(poll_cq));

@@ -111,8 +111,8 @@ std::vector<protocol::CpuidEntry> cpuid_table(InstructionSet set, std::uint64_t 
     std::memcpy(words, brand + 16 * i, sizeof words);
     table.push_back(entry(0x8000'0002 + i, words[0], words[1], words[2], words[3]));
   }
-  constexpr std::uint32_t k16Ways = 8 << 12;
-  table.push_back(entry(0x8000'0006, 0, 0, kCaches[2].kilobytes << 16 | k16Ways | kCacheLine, 0));
+  constexpr std::uint32_t kSeeLeaf4 = 7 << 12;
+  table.push_back(entry(0x8000'0006, 0, 0, kCaches[2].kilobytes << 16 | kSeeLeaf4 | kCacheLine, 0));
   table.push_back(entry(0x8000'0007, 0, 0, 0, 1 << 8));  // the time stamp counter is invariant
   table.push_back(entry(0x8000'0008, 48 << 8 | 46, 0, 0, 0));
   protocol::CpuidEntry last{};

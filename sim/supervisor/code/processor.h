@@ -28,7 +28,7 @@ std::uint32_t extended_control(InstructionSet set);
 // The line of /proc/cpuinfo, names as Linux writes them.
 std::string flags_line(InstructionSet set);
 
-// Data and instruction caches in the order of CPUID leaf 4.
+// In the order of CPUID leaf 4; those of family 6, model 106. The last is the "cache size" of /proc/cpuinfo.
 struct Cache {
   const char* type;  // as /sys/devices/system/cpu/cpu0/cache/index*/type
   unsigned level;
@@ -37,7 +37,7 @@ struct Cache {
 };
 inline constexpr unsigned kCacheLine = 64;
 inline constexpr Cache kCaches[] = {
-    {"Data", 1, 32, 8}, {"Instruction", 1, 32, 8}, {"Unified", 2, 1024, 16}, {"Unified", 3, 32768, 16}};
+    {"Data", 1, 48, 12}, {"Instruction", 1, 32, 8}, {"Unified", 2, 1280, 20}, {"Unified", 3, 32768, 16}};
 
 // Features of the set that this machine's processor lacks; programs could not run on it.
 std::vector<std::string> lacking_here(InstructionSet set);

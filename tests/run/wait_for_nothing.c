@@ -1,0 +1,51 @@
+// wait_for_nothing KIND: polls an empty completion queue, which nothing will ever fill, in a loop as programs write it.
+//   plain   while (!poll)
+//   canary  with an array of completions on a stack that the compiler guards
+//   mutex   holding an uncontended mutex for each poll
+//   errno   looking at errno in between
+//   local   counting nothing in a variable of the thread
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct ibv_cq* cq;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static __thread volatile int stop;
+
+__attribute__((noinline)) static int guarded(void) {
+  struct ibv_wc completions[16];
+  return ibv_poll_cq(cq, 16, completions);
+}
+
+static int locked(void) {
+  struct ibv_wc completion;
+  pthread_mutex_lock(&mutex);
+  const int n = ibv_poll_cq(cq, 1, &completion);
+  pthread_mutex_unlock(&mutex);
+  return n;
+}
+
+int main(int argc, char** argv) {
+  struct ibv_device** devices = ibv_get_device_list(NULL);
+  if (argc != 2 || devices == NULL || devices[0] == NULL) return 2;
+  struct ibv_context* context = ibv_open_device(devices[0]);
+  cq = ibv_create_cq(context, 16, NULL, NULL, 0);
+  if (cq == NULL) return 2;
+  struct ibv_wc completion;
+  if (strcmp(argv[1], "plain") == 0) {
+    while (ibv_poll_cq(cq, 1, &completion) == 0) continue;
+  } else if (strcmp(argv[1], "canary") == 0) {
+    while (guarded() == 0) continue;
+  } else if (strcmp(argv[1], "mutex") == 0) {
+    while (locked() == 0) continue;
+  } else if (strcmp(argv[1], "errno") == 0) {
+    errno = 0;
+    while (ibv_poll_cq(cq, 1, &completion) == 0 && errno == 0) continue;
+  } else if (strcmp(argv[1], "local") == 0) {
+    while (ibv_poll_cq(cq, 1, &completion) == 0 && !stop) continue;
+  }
+  puts("the loop has ended");
+  return 1;
+}
