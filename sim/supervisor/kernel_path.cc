@@ -78,7 +78,8 @@ const HostPaths& Kernel::paths_of(const Process& process) const { return host_pa
 TreeWalk Kernel::walk(Thread& thread, const std::string& path, bool follow) {
   const bool plain = path.starts_with('/') && (path + "/").find("/./") == std::string::npos &&
                      (path + "/").find("/../") == std::string::npos;
-  if (!path.starts_with('/') || (plain && paths_of(thread.process()).has_row(path))) return {End::kOut, false, path, nullptr, nullptr, -1};
+  if (!path.starts_with('/') || (plain && paths_of(thread.process()).has_row(path)))
+    return {End::kOut, false, path, nullptr, nullptr, -1};
   std::shared_ptr<const VirtualTree> processes;  // the same for the whole way
   return walk_trees(path, follow, [&](const std::string& at) -> std::shared_ptr<const VirtualTree> {
     if (!paths_of(thread.process()).in_tree(at)) return nullptr;
@@ -134,7 +135,9 @@ Kernel::Outcome Kernel::missing(Thread& thread, int index, const TreeWalk& walk)
     case End::kOut:
       return with_path(thread.process(), thread, Action::kOtherPath, index, walk.path);
     case End::kMissing:
-      return walk.tree->is_complete(walk.path) || names_no_process(walk) ? Answer{-ENOENT} : deny(thread, index, walk.path, ENOENT);
+      return walk.tree->is_complete(walk.path) || names_no_process(walk)
+                 ? Answer{-ENOENT}
+                 : deny(thread, index, walk.path, ENOENT);
     default:
       return std::nullopt;
   }

@@ -150,11 +150,17 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   }
   const auto show = [&](const std::string& seen, const std::string& real, bool is_folder) {
     const auto inside = [&](const std::string& folder) { return below(seen, folder); };
-    if (std::ranges::none_of(folders, inside)) return;
+    if (std::ranges::none_of(folders, inside) || std::ranges::find(folders, seen) != folders.end()) return;
     const std::string place = paths.native(seen);
     if (place == real) return;  // a folder above shows through
     make_folder(is_folder ? place : folder_of(place), 0755);
     paths.add(seen, real);
+  };
+  const auto show_file = [&](const std::string& file) {
+    for (const std::string& name : {normal_path(file), real_path(file)}) {
+      show(folder_of(name), real_path(folder_of(name)), true);
+      show(name, real_path(name), false);
+    }
   };
   for (const ProgramSpec* program : programs) {
     const std::string works_in = program->working_directory.empty() ? "." : program->working_directory;
@@ -163,9 +169,13 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     std::string file;
     if (program->arguments.empty() || !inspect_program(program->arguments[0], program->working_directory, &file).empty())
       continue;
-    for (const std::string& name : {normal_path(file), real_path(file)}) {
-      show(folder_of(name), real_path(folder_of(name)), true);
-      show(name, real_path(name), false);
+    show_file(file);
+    // What the command names, such as a script, is there with what lies beside it.
+    for (std::size_t i = 1; i < program->arguments.size(); ++i) {
+      const std::string& named = program->arguments[i];
+      struct stat status;
+      if (!named.starts_with('/') || stat(named.c_str(), &status) != 0) continue;
+      S_ISDIR(status.st_mode) ? show(normal_path(named), real_path(named), true) : show_file(named);
     }
   }
   // What the scenario's variables name is there, but for a folder of temporary files, which is the host's own.

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/supervisor/host_paths.h"
@@ -24,6 +25,9 @@ class RunFolder {
   // scenario names of the machine shows through: where a program works, and the folder that its file is in.
   void add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs, std::int64_t epoch_seconds,
                 HostPaths& paths);
+
+  // Name of each host that has folders, and the folder that they lie in.
+  const std::vector<std::pair<std::string, std::string>>& hosts() const { return hosts_; }
 
   // Copies what the hosts have in their folders to `folder`/HOST/…; an empty sentence, or why not.
   std::string keep_in(const std::string& folder) const;

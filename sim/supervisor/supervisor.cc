@@ -134,6 +134,12 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
                 result_.hand_overs, asked(Request::kSpend), asked(Request::kPoll), asked(Request::kDoorbell),
                 asked(Request::kCommand), asked(Request::kSystemCall), engine_.events_executed());
   kill_all();
+  for (const auto& [name, folder] : folder_->hosts()) {
+    if (!options_.on_files) break;
+    const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const HostSpec& h) { return h.name == name; });
+    for (std::string& failure : options_.on_files(host->component, folder))
+      result_.warnings.push_back(std::move(failure));
+  }
   if (!options_.keep_files_in.empty()) {
     if (std::string failure = folder_->keep_in(options_.keep_files_in); !failure.empty())
       result_.warnings.push_back(std::move(failure));

@@ -1,4 +1,5 @@
-// Folders, files and links that every simulated host has of its own: /proc, /sys, /dev and some of /etc. A tree is made of paths; a file's content is asked for each time it is read from its beginning, as from the
+// Folders, files and links that every simulated host has of its own: /proc, /sys, /dev and some of /etc. A tree is
+// made of paths; a file's content is asked for each time it is read from its beginning, as from the
 // Linux kernel.
 #pragma once
 

@@ -215,7 +215,8 @@ TEST_F(StubTest, before_the_shim_is_there_counters_read_zero) {
 
 TEST_F(StubTest, out_of_reach_there_is_no_stub) {
   put(kFunction, {0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3});
-  const Site site = search_memory(kFunction, std::as_bytes(std::span(reinterpret_cast<const std::uint8_t*>(kFunction), 7))).sites.at(0);
+  const std::span code(reinterpret_cast<const std::uint8_t*>(kFunction), 7);
+  const Site site = search_memory(kFunction, std::as_bytes(code)).sites.at(0);
   EXPECT_TRUE(make_stub(site, kItsArea, kItsArea + 4096));
   EXPECT_FALSE(make_stub(site, kItsArea + (1ull << 32), kItsArea + (1ull << 32) + 4096));
 }

@@ -65,7 +65,7 @@ TEST(OwnFolders, are_each_hosts_own_and_empty_at_the_start) {
   request.commands = {"server=sh -c 'HOSTNAME=first; " + look + "'", "client=sh -c 'HOSTNAME=second; " + look + "'"};
   request.working_directory = "/";
   const RunReport run = support::run(request);
-  const std::string empty = "/dev/shm:\n\n/home/user:\n\n/run:\n\n/tmp:\n\n/var/tmp:\n";
+  const std::string empty = "/dev/shm:\n\n/root:\n\n/run:\n\n/tmp:\n\n/var/tmp:\n";
   EXPECT_EQ(run.output("server"), empty + "first\n") << run.story();
   EXPECT_EQ(run.output("client"), empty + "second\n");
   // Two runs of one seed share nothing, and nothing is left for the second one.
@@ -94,15 +94,15 @@ TEST(OwnFolders, tell_nothing_of_the_machine) {
 TEST(OwnFolders, show_what_the_scenario_names_of_the_machine) {
   const support::TemporaryFolder folder;
   std::filesystem::create_directories(folder.path() + "/bin");
-  std::filesystem::create_directories(folder.path() + "/work");
+  std::filesystem::create_directories(folder.path() + "/place");
   std::filesystem::copy_file("/bin/cat", folder.path() + "/bin/cat");
   std::ofstream(folder.path() + "/bin/beside") << "beside\n";
-  std::ofstream(folder.path() + "/work/data") << "data\n";
+  std::ofstream(folder.path() + "/place/data") << "data\n";
   std::ofstream(folder.path() + "/hidden") << "hidden\n";
   std::ofstream(folder.path() + "/s.json")
-      << R"({"topology": ")" + support::topology("two_hosts") + R"(", "programs": [{"host": "server", "cwd": "work", "command": ")" +
-             folder.path() + "/bin/cat data " + folder.path() + "/work/data " + folder.path() +
-             R"(/bin/beside /tmp/given"}, {"host": "server", "cwd": "work", "command": "sh -c 'pwd; echo new > new; ls ..'"}, )" +
+      << R"({"topology": ")" + support::topology("two_hosts") + R"(", "programs": [{"host": "server", "cwd": "place", "command": ")" +
+             folder.path() + "/bin/cat data " + folder.path() + "/place/data " + folder.path() +
+             R"(/bin/beside /tmp/given"}, {"host": "server", "cwd": "place", "command": "sh -c 'pwd; echo new > new; ls ..'"}, )" +
              R"({"host": "client", "command": "sh -c '/tmp/given; ls -A /tmp'", "files": {"/tmp/given": "given"}, "cwd": "/"}, )" +
              R"({"host": "server", "cwd": "/", "command": "true", "files": {"/tmp/given": "hidden"}}]})";
   std::ofstream(folder.path() + "/given") << "#!/bin/sh\necho given $0\n";
@@ -112,9 +112,9 @@ TEST(OwnFolders, show_what_the_scenario_names_of_the_machine) {
   const RunReport run = support::run(request);
   EXPECT_EQ(run.code, 0) << run.story();
   EXPECT_EQ(run.output("server"), "data\ndata\nbeside\nhidden\n") << run.story();
-  EXPECT_EQ(run.output("server.2"), folder.path() + "/work\nbin\nwork\n") << "what is not named is not seen";
+  EXPECT_EQ(run.output("server.2"), folder.path() + "/place\nbin\nplace\n") << "what is not named is not seen";
   EXPECT_EQ(run.output("client"), "given /tmp/given\ngiven\n");
-  EXPECT_EQ(support::text_of_file(folder.path() + "/work/new"), "new\n") << "written through";
+  EXPECT_EQ(support::text_of_file(folder.path() + "/place/new"), "new\n") << "written through";
 }
 
 TEST(OwnFolders, go_with_the_run_however_it_ends) {

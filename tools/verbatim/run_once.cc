@@ -14,6 +14,7 @@
 #include "sim/ib/wire.h"
 #include "sim/observe/counters.h"
 #include "sim/observe/digest_sink.h"
+#include "sim/observe/folder_content.h"
 #include "sim/observe/latency_explainer.h"
 #include "sim/observe/pcap_sink.h"
 #include "sim/observe/recorder.h"
@@ -275,6 +276,9 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   supervisor_options.lets_unknown_calls_through = options.strict == "warn";
   for (const std::string& name : options.assume_missing) supervisor_options.machine.assume_missing(name);
   if (options.keep_files && !options.out.empty()) supervisor_options.keep_files_in = options.out + "/files";
+  supervisor_options.on_files = [&simulation](ComponentId host, const std::string& folder) {
+    return observe::record_folder(simulation.tracer(), host, folder);
+  };
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
