@@ -91,7 +91,7 @@ Content content_of(const std::string& path, const struct stat& status, int& erro
 }
 
 void walk(Tracer& tracer, ComponentId component, const std::string& folder, const std::string& below,
-          std::vector<std::string>& failures) {
+          const std::set<std::string>& known, std::vector<std::string>& failures) {
   std::vector<std::string> names;
   std::error_code failed;
   for (fs::directory_iterator it(folder + below, failed), end; !failed && it != end; it.increment(failed)) {
@@ -109,17 +109,20 @@ void walk(Tracer& tracer, ComponentId component, const std::string& folder, cons
     int error = 0;
     const Content content = content_of(folder + path, status, error);
     if (error != 0) failures.push_back(sentence(folder + path, error));
-    tracer.record(component, TraceEvent::kFile, status.st_mode & S_IFMT, content.length, content.hash.high64,
-                  content.hash.low64, std::as_bytes(std::span(path)));
-    if (S_ISDIR(status.st_mode)) walk(tracer, component, folder, path, failures);
+    if (!S_ISDIR(status.st_mode) || !known.contains(path)) {
+      tracer.record(component, TraceEvent::kFile, status.st_mode & S_IFMT, content.length, content.hash.high64,
+                    content.hash.low64, std::as_bytes(std::span(path)));
+    }
+    if (S_ISDIR(status.st_mode)) walk(tracer, component, folder, path, known, failures);
   }
 }
 
 }  // namespace
 
-std::vector<std::string> record_folder(Tracer& tracer, ComponentId component, const std::string& folder) {
+std::vector<std::string> record_folder(Tracer& tracer, ComponentId component, const std::string& folder,
+                                       const std::set<std::string>& known) {
   std::vector<std::string> failures;
-  walk(tracer, component, folder, "", failures);
+  walk(tracer, component, folder, "", known, failures);
   return failures;
 }
 

@@ -3,6 +3,7 @@
 // machine decides or a user's mask does: owners, permissions, times, numbers of inodes, how much room a file takes.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@
 namespace verbatim::observe {
 
 // A record for each entry, of the component; its bytes are the path from the folder on. A folder that is not there has no
-// entries. Returns one sentence for each entry that could not be read, whose content is then not in the trace.
-std::vector<std::string> record_folder(Tracer& tracer, ComponentId component, const std::string& folder);
+// entries. Folders in `known`, paths from the folder on, were there before the run: they have no record of their own, but
+// what is in them has. Returns one sentence for each entry that could not be read, whose content is then not in the trace.
+std::vector<std::string> record_folder(Tracer& tracer, ComponentId component, const std::string& folder,
+                                       const std::set<std::string>& known = {});
 
 }  // namespace verbatim::observe

@@ -131,7 +131,7 @@ RunFolder::~RunFolder() {
 void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs,
                          std::int64_t epoch_seconds, HostPaths& paths) {
   const std::string own = path_ + "/" + std::to_string(hosts_.size());
-  hosts_.emplace_back(host.name, own);
+  hosts_.push_back({host.name, own, {}});
   std::vector<std::string> folders(std::begin(kOwnFolders), std::end(kOwnFolders));
   for (const ProgramSpec* program : programs) {
     const auto home = program->environment.find("HOME");
@@ -206,11 +206,12 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   for (auto it = fs::recursive_directory_iterator(own, error); !error && it != fs::recursive_directory_iterator();
        it.increment(error)) {
     set_time(it->path(), epoch_seconds);
+    if (it->is_directory() && !it->is_symlink()) hosts_.back().made_first.insert(it->path().string().substr(own.size()));
   }
 }
 
 std::string RunFolder::keep_in(const std::string& folder) const {
-  for (const auto& [name, own] : hosts_) {
+  for (const auto& [name, own, made_first] : hosts_) {
     std::error_code error;
     fs::create_directories(folder + "/" + name, error);
     if (!error) {

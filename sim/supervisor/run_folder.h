@@ -4,8 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/supervisor/host_paths.h"
@@ -26,8 +26,12 @@ class RunFolder {
   void add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs, std::int64_t epoch_seconds,
                 HostPaths& paths);
 
-  // Name of each host that has folders, and the folder that they lie in.
-  const std::vector<std::pair<std::string, std::string>>& hosts() const { return hosts_; }
+  struct Host {
+    std::string name;
+    std::string folder;                // that all of its own folders lie in
+    std::set<std::string> made_first;  // folders in it, paths from there on, that no program has made
+  };
+  const std::vector<Host>& hosts() const { return hosts_; }
 
   // Copies what the hosts have in their folders to `folder`/HOST/…; an empty sentence, or why not.
   std::string keep_in(const std::string& folder) const;
@@ -39,7 +43,7 @@ class RunFolder {
   int lock_ = -1;
   int alive_ = -1;     // closed when the simulator ends, however it does: the keeper then removes the folder
   int keeper_ = -1;    // a process
-  std::vector<std::pair<std::string, std::string>> hosts_;  // name, folder
+  std::vector<Host> hosts_;
 };
 
 }  // namespace verbatim::supervisor

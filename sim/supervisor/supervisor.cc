@@ -134,10 +134,10 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
                 result_.hand_overs, asked(Request::kSpend), asked(Request::kPoll), asked(Request::kDoorbell),
                 asked(Request::kCommand), asked(Request::kSystemCall), engine_.events_executed());
   kill_all();
-  for (const auto& [name, folder] : folder_->hosts()) {
+  for (const auto& [name, folder, made_first] : folder_->hosts()) {
     if (!options_.on_files) break;
-    const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&](const HostSpec& h) { return h.name == name; });
-    for (std::string& failure : options_.on_files(host->component, folder))
+    const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&name = name](const HostSpec& h) { return h.name == name; });
+    for (std::string& failure : options_.on_files(host->component, folder, made_first))
       result_.warnings.push_back(std::move(failure));
   }
   if (!options_.keep_files_in.empty()) {

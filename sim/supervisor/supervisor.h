@@ -36,6 +36,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -145,9 +146,11 @@ struct SupervisorOptions {
   int core = -1;                               // CPU everything runs on; -1: the first allowed one
   std::string shim_directory;                  // holds libverbatim_runtime.so, libibverbs.so.1, librdmacm.so.1
   std::string keep_files_in;                   // folder that gets the files of the hosts' own folders; empty: none
-  // Called for each host that had programs when all have ended: what they left in the host's own folders. Sentences that
-  // it returns become warnings.
-  std::function<std::vector<std::string>(ComponentId host, const std::string& folder)> on_files;
+  // Called for each host that had programs when all have ended: what they left in the host's own folders, which lie in
+  // `folder`; `made_first` were there before them. Sentences that it returns become warnings.
+  std::function<std::vector<std::string>(ComponentId host, const std::string& folder,
+                                         const std::set<std::string>& made_first)>
+      on_files;
   bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
   MachineFacilities machine;
   Limits limits;

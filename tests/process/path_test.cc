@@ -76,6 +76,21 @@ TEST(OwnFolders, are_each_hosts_own_and_empty_at_the_start) {
   EXPECT_EQ(support::run(request).digest(), run.digest());
 }
 
+// Two runs that differ in nothing but a byte of a file, and one that leaves a folder behind.
+TEST(OwnFolders, are_in_the_digest) {
+  const auto digest = [](const std::string& script, std::vector<std::string> options = {}) {
+    const RunReport run = support::run({.commands = {"server=sh -c '" + script + "'"}, .options = std::move(options)});
+    EXPECT_EQ(run.code, 0) << run.story();
+    return run.digest();
+  };
+  const std::string written = digest("echo 1 > /tmp/file");
+  EXPECT_EQ(digest("echo 1 > /tmp/file"), written);
+  EXPECT_EQ(digest("echo 1 > /tmp/file", {"--call-by-call"}), written);
+  EXPECT_NE(digest("echo 2 > /tmp/file"), written);
+  EXPECT_NE(digest("echo 1 > /run/file"), written);
+  EXPECT_NE(digest("mkdir /tmp/folder1"), digest("mkdir /tmp/folder2"));
+}
+
 // Times, numbers and figures of files are the run's, not the machine's: two runs print the same.
 TEST(OwnFolders, tell_nothing_of_the_machine) {
   support::RunRequest request;

@@ -276,8 +276,9 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   supervisor_options.lets_unknown_calls_through = options.strict == "warn";
   for (const std::string& name : options.assume_missing) supervisor_options.machine.assume_missing(name);
   if (options.keep_files && !options.out.empty()) supervisor_options.keep_files_in = options.out + "/files";
-  supervisor_options.on_files = [&simulation](ComponentId host, const std::string& folder) {
-    return observe::record_folder(simulation.tracer(), host, folder);
+  supervisor_options.on_files = [&simulation](ComponentId host, const std::string& folder,
+                                              const std::set<std::string>& made_first) {
+    return observe::record_folder(simulation.tracer(), host, folder, made_first);
   };
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
