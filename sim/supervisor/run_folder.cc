@@ -181,7 +181,8 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   // What the scenario's variables name is there, but for a folder of temporary files, which is the host's own.
   for (const ProgramSpec* program : programs) {
     for (const auto& [name, value] : program->environment) {
-      if (name == "TMPDIR" && std::ranges::any_of(folders, [&](const auto& folder) { return below(value, folder); }))
+      const auto holds = [&value = value](const std::string& folder) { return below(value, folder); };
+      if (name == "TMPDIR" && std::ranges::any_of(folders, holds))
         make_folder(paths.native(normal_path(value)), 0755);
       if (name == "HOME" || name == "TMPDIR") continue;
       for (std::size_t start = 0; start < value.size();) {
