@@ -33,7 +33,7 @@ const FileCode* CodeFiles::of(const std::string& path) {
     const std::filesystem::path target = std::filesystem::read_symlink(path, error);
     code = std::make_unique<FileCode>();
     code->path = error ? path : target.string();
-    code->found = search_image(*image, file, true);
+    code->found = search_image(*image, file);
   }
   munmap(bytes, size);
   return (files_[key] = std::move(code)).get();

@@ -52,8 +52,8 @@ struct SearchResult {
   std::vector<std::uint64_t> memory_maps;
 };
 
-// Of a file. `wants_memory_maps`: fill in memory_maps.
-SearchResult search_image(const ElfImage& image, std::span<const std::byte> file, bool wants_memory_maps = false);
+// Of a file.
+SearchResult search_image(const ElfImage& image, std::span<const std::byte> file);
 
 // Of memory at `address` that belongs to no file: decoded from its first byte on.
 SearchResult search_memory(std::uint64_t address, std::span<const std::byte> bytes);
