@@ -28,7 +28,6 @@ using protocol::kHome;
 using protocol::kOwnFolders;
 
 constexpr const char* kPrefix = "verbatim-run-";
-constexpr const char* kUnnamedPrefix = "verbatim-new-";
 constexpr const char* kLock = "/lock";
 
 bool below(const std::string& path, const std::string& folder) {
@@ -93,25 +92,29 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.rfin
 RunFolder::RunFolder() {
   const std::string folder = temporary_folder();
   remove_leftovers(folder);
-  // It gets its name when it is locked: another run that looks for leftovers at this moment must not take it for one.
-  const std::string unnamed = folder + "/" + kUnnamedPrefix;
-  std::string pattern = unnamed + "XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr)
-    throw std::system_error(errno, std::generic_category(),
-                            "cannot make the folder of the run in " + folder + " (set TMPDIR)");
-  lock_ = open((pattern + kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  path_ = folder + "/" + kPrefix + pattern.substr(unnamed.size());
-  if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) != 0 || rename(pattern.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    remove_all(pattern);
-    throw std::system_error(error, std::generic_category(), "cannot lock the folder of the run " + pattern);
-  }
+  make_locked(folder);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return;
   alive_ = ends[1];
   keeper_ = fork();
   if (keeper_ == 0) keep(ends[0]);
   close(ends[0]);
+}
+
+void RunFolder::make_locked(const std::string& folder) {
+  for (;;) {
+    path_ = folder + "/" + kPrefix + "XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr)
+      throw std::system_error(errno, std::generic_category(),
+                              "cannot make the folder of the run in " + folder + " (set TMPDIR)");
+    lock_ = open((path_ + kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    struct stat status;
+    if (lock_ < 0 || flock(lock_, LOCK_EX) != 0 || fstat(lock_, &status) != 0)
+      throw std::system_error(errno, std::generic_category(), "cannot lock the folder of the run " + path_);
+    // Before it was locked another run may have taken it for a leftover, and removed it.
+    if (status.st_nlink != 0) return;
+    close(lock_);
+  }
 }
 
 // Nothing of the simulator's is kept open or listened to.

@@ -37,6 +37,7 @@ class RunFolder {
   std::string keep_in(const std::string& folder) const;
 
  private:
+  void make_locked(const std::string& folder);
   [[noreturn]] void keep(int end);
 
   std::string path_;

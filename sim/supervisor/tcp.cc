@@ -71,10 +71,17 @@ std::shared_ptr<TcpConnection> TcpNetwork::connect(std::size_t from, const Endpo
   const std::size_t server_host = to < 0 ? from : static_cast<std::size_t>(to);
   auto connection = std::make_shared<TcpConnection>(*this, from, server_host, local, remote);
   connection->client_socket = &client;
-  connection->hold();
+  hold(connection);
   connection->stream(TcpConnection::kToServer).send(TcpStream::Kind::kSyn, {}, to < 0 ? EHOSTUNREACH : 0);
   return connection;
 }
+
+void TcpNetwork::hold(std::shared_ptr<TcpConnection> connection) {
+  const std::uint64_t number = connection->number();
+  held_[number] = std::move(connection);
+}
+
+void TcpNetwork::let_go(const TcpConnection& connection) { held_.erase(connection.number()); }
 
 TcpStream::TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId source)
     : network_(network),
@@ -162,7 +169,7 @@ TcpConnection::TcpConnection(TcpNetwork& network, std::size_t client_host, std::
 Duration TcpConnection::latency() const { return network_.latency(client_host_, server_host_); }
 
 void TcpConnection::release_if_idle() {
-  if (segments_in_flight == 0 && client_socket == nullptr && server_socket == nullptr) self_.reset();
+  if (segments_in_flight == 0 && client_socket == nullptr && server_socket == nullptr) network_.let_go(*this);
 }
 
 void TcpConnection::on_syn(int error) {

@@ -58,6 +58,9 @@ class TcpNetwork {
   std::shared_ptr<TcpConnection> connect(std::size_t from, const Endpoint& local, const Endpoint& remote,
                                          TcpSocket& client);
   std::uint64_t next_connection() { return ++connections_made_; }
+  // A connection lives until it is let go of, or as long as the network.
+  void hold(std::shared_ptr<TcpConnection> connection);
+  void let_go(const TcpConnection& connection);
 
  private:
   Engine& engine_;
@@ -67,6 +70,7 @@ class TcpNetwork {
   std::map<std::size_t, std::vector<TcpSocket*>> bound_;  // per host
   EphemeralPorts ephemeral_;
   std::uint64_t connections_made_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<TcpConnection>> held_;  // by number
 };
 
 // One direction of a connection: segments on their way, and the window of bytes not yet read at the far end.
@@ -115,7 +119,7 @@ class TcpStream {
   Timer credit_timer_;
 };
 
-// Two streams and up to two sockets. Keeps itself alive while segments are on their way.
+// Two streams and up to two sockets. The network holds it while it has sockets or segments are on their way.
 class TcpConnection : public std::enable_shared_from_this<TcpConnection> {
  public:
   TcpConnection(TcpNetwork& network, std::size_t client_host, std::size_t server_host, const Endpoint& client,
@@ -135,7 +139,6 @@ class TcpConnection : public std::enable_shared_from_this<TcpConnection> {
 
   void deliver(int direction, TcpStream::Kind kind, int error, std::vector<std::byte> bytes);
   void credit_arrived(int direction);
-  void hold() { self_ = shared_from_this(); }
   void release_if_idle();
   int segments_in_flight = 0;
 
@@ -149,7 +152,6 @@ class TcpConnection : public std::enable_shared_from_this<TcpConnection> {
   int syn_tries_ = 0;
   TcpStream to_server_;
   TcpStream to_client_;
-  std::shared_ptr<TcpConnection> self_;
 };
 
 class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSocket> {

@@ -1,0 +1,65 @@
+// Runs begin and end side by side on one machine, and each removes what ended ones have left.
+#include "sim/supervisor/run_folder.h"
+
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "tests/support/verbatim_run.h"
+
+namespace fs = std::filesystem;
+
+namespace {
+// Before so many locks are taken another run takes the folder for a leftover, whose lock nobody holds.
+int g_removed_before_locked = 0;
+}  // namespace
+
+extern "C" int flock(int fd, int operation) noexcept {
+  if (g_removed_before_locked > 0) {
+    --g_removed_before_locked;
+    fs::remove_all(fs::read_symlink("/proc/self/fd/" + std::to_string(fd)).parent_path());
+  }
+  return static_cast<int>(syscall(SYS_flock, fd, operation));
+}
+
+namespace verbatim::supervisor {
+namespace {
+
+std::size_t entries_of(const std::string& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(RunFolder, is_there_though_a_run_beside_took_it_for_a_leftover) {
+  const support::TemporaryFolder machine;
+  setenv("TMPDIR", machine.path().c_str(), 1);
+  g_removed_before_locked = 2;
+  {
+    RunFolder folder;
+    EXPECT_EQ(g_removed_before_locked, 0);
+    HostPaths paths;
+    folder.add_host({.name = "host"}, {}, 0, paths);
+    EXPECT_TRUE(fs::is_directory(folder.hosts()[0].folder + "/tmp"));
+    EXPECT_TRUE(fs::exists(fs::path(folder.hosts()[0].folder).parent_path() / "lock"));
+    EXPECT_EQ(entries_of(machine.path()), 1u);
+  }
+  EXPECT_EQ(entries_of(machine.path()), 0u);
+}
+
+TEST(RunFolder, of_a_run_that_goes_on_is_no_leftover) {
+  const support::TemporaryFolder machine;
+  setenv("TMPDIR", machine.path().c_str(), 1);
+  const RunFolder first;
+  {
+    const RunFolder second;
+    EXPECT_EQ(entries_of(machine.path()), 2u);
+  }
+  EXPECT_EQ(entries_of(machine.path()), 1u);
+}
+
+}  // namespace
+}  // namespace verbatim::supervisor
