@@ -30,13 +30,19 @@ extern "C" int flock(int fd, int operation) noexcept {
 namespace verbatim::supervisor {
 namespace {
 
+// Its temporary folder.
+struct Machine {
+  Machine() { setenv("TMPDIR", folder.path().c_str(), 1); }
+  ~Machine() { unsetenv("TMPDIR"); }
+  const support::TemporaryFolder folder;
+};
+
 std::size_t entries_of(const std::string& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
 TEST(RunFolder, is_there_though_a_run_beside_took_it_for_a_leftover) {
-  const support::TemporaryFolder machine;
-  setenv("TMPDIR", machine.path().c_str(), 1);
+  const Machine machine;
   g_removed_before_locked = 2;
   {
     RunFolder folder;
@@ -45,20 +51,19 @@ TEST(RunFolder, is_there_though_a_run_beside_took_it_for_a_leftover) {
     folder.add_host({.name = "host"}, {}, 0, paths);
     EXPECT_TRUE(fs::is_directory(folder.hosts()[0].folder + "/tmp"));
     EXPECT_TRUE(fs::exists(fs::path(folder.hosts()[0].folder).parent_path() / "lock"));
-    EXPECT_EQ(entries_of(machine.path()), 1u);
+    EXPECT_EQ(entries_of(machine.folder.path()), 1u);
   }
-  EXPECT_EQ(entries_of(machine.path()), 0u);
+  EXPECT_EQ(entries_of(machine.folder.path()), 0u);
 }
 
 TEST(RunFolder, of_a_run_that_goes_on_is_no_leftover) {
-  const support::TemporaryFolder machine;
-  setenv("TMPDIR", machine.path().c_str(), 1);
+  const Machine machine;
   const RunFolder first;
   {
     const RunFolder second;
-    EXPECT_EQ(entries_of(machine.path()), 2u);
+    EXPECT_EQ(entries_of(machine.folder.path()), 2u);
   }
-  EXPECT_EQ(entries_of(machine.path()), 1u);
+  EXPECT_EQ(entries_of(machine.folder.path()), 1u);
 }
 
 }  // namespace
