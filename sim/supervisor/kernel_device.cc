@@ -138,7 +138,7 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
         for (auto& thread : process.threads()) {
           const Parked* parked = thread->parked();
           if (parked == nullptr || parked->kind != Parked::Kind::kPoll) continue;
-          if (parked->context == number && parked->cq_number == cq_number) thread->unpark();
+          if (parked->polls(static_cast<std::uint32_t>(number), cq_number)) thread->unpark();
         }
       });
   open.cmd_fd = process.install(std::make_shared<DeviceFile>(hca.device_name()));

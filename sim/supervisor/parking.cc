@@ -32,7 +32,31 @@ spin::Limits limits(unsigned steps) {
   return limits;
 }
 
+// The queues of one turn of `polls.size()` polls that ends just before the last poll seen: the turn before was seen
+// whole, each poll where it is said to be and one cost after the other. Nothing when it was not.
+std::optional<std::vector<PolledQueue>> queues_of_turn(const std::vector<spin::PollPoint>& polls,
+                                                       std::span<const SeenPoll> history) {
+  if (polls.size() == 1) return std::vector{history.back().queue};
+  if (history.size() <= polls.size()) return std::nullopt;
+  const std::span<const SeenPoll> turn = history.last(polls.size() + 1);
+  if (turn.front().handle != turn.back().handle) return std::nullopt;
+  std::vector<PolledQueue> queues;
+  for (std::size_t i = 0; i < polls.size(); ++i) {
+    const bool follows = turn[i].cost == turn.back().cost && turn[i + 1].at == turn[i].at + turn.back().cost;
+    if (!follows || turn[i].handle != polls[i].registers.gpr[spin::kRdi]) return std::nullopt;
+    queues.push_back(turn[i].queue);
+  }
+  queues.front() = turn.back().queue;
+  return queues;
+}
+
 }  // namespace
+
+bool Parked::polls(std::uint32_t context, std::uint32_t cq_number) const {
+  return std::any_of(queues.begin(), queues.end(), [&](const PolledQueue& queue) {
+    return queue.context == context && queue.number == cq_number;
+  });
+}
 
 // The program's memory without what it shares with the simulator, which changes with virtual time; its code as it was
 // before instructions were replaced in it.
@@ -68,7 +92,8 @@ LoopAnalyst::LoopAnalyst(Process& process)
 LoopAnalyst::~LoopAnalyst() = default;
 
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
-                                             Instant now) {
+                                             std::span<const SeenPoll> history) {
+  wants_next_ = false;
   if (skip_ > 0) {
     --skip_;
     return std::nullopt;
@@ -88,10 +113,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
         },
         *code_, limits(kPollSteps));
     ++counts_.proofs;
-    // Loops with several polls per turn are executed turn by turn.
-    if (!proof.proven || proof.polls.size() != 1) {
+    if (!proof.proven || proof.polls.size() > kMostPolls) {
       ++counts_.refusals;
-      refusal_ = proof.proven ? "several polls per turn" : proof.refusal.describe();
+      refusal_ = proof.proven ? "polls more queues in a turn than are followed" : proof.refusal.describe();
       failures_ = std::min(failures_ + 1, 16u);
       skip_ = failures_ < 3 ? 0 : std::min(kMaxSkip, 1u << (failures_ - 2));
       last_.reset();
@@ -100,16 +124,18 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     last_ = std::move(proof);
   }
   failures_ = 0;
+  const auto queues = queues_of_turn(last_->polls, history);
+  wants_next_ = !queues;
+  if (!queues) return std::nullopt;
   // Whole turns leave these bytes behind; the next one begins from there.
   for (const spin::ByteRun& run : last_->writes) {
     process_.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
   }
   Parked parked;
   parked.kind = Parked::Kind::kPoll;
-  parked.since = now;
+  parked.since = history.back().at;
   parked.period = Duration(poll.arguments[0]);
-  parked.context = static_cast<std::uint32_t>(poll.arguments[1]);
-  parked.cq_number = static_cast<std::uint32_t>(poll.arguments[2]);
+  parked.queues = *queues;
   parked.watched = last_->reads;
   parked.watched.insert(parked.watched.end(), last_->writes.begin(), last_->writes.end());
   return parked;

@@ -2,14 +2,16 @@
 // call at all. When the loop is proven to end only by somebody else's act (sim/supervisor/spin), the thread
 // is parked: it gets no token until a byte that the loop reads changes, the polled completion queue gets an
 // entry, or a signal comes. What the program sees is the same as if every turn of the loop had been executed:
-//   a poll loop with one poll per turn looks at t, t + c, t + 2c, … (c: the cost of an empty poll), so it
-//   goes on at the first of these times at or after the change; a spin takes no virtual time, so it goes on
-//   at the time of the change.
+//   a poll loop looks at t, t + c, t + 2c, … (c: the cost of an empty poll), so it goes on at the first of
+//   these times at or after the change; a spin takes no virtual time, so it goes on at the time of the change.
+//   A turn that polls several queues may end with any of these looks: the polls of the turn before it are
+//   made up for when the thread goes on (see Thread::Turn).
 // A thread is parked only while no other thread of its host can run in between (they may share memory).
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/supervisor/spin/spin_prover.h"
@@ -21,11 +23,13 @@ namespace verbatim::supervisor {
 struct Parked {
   enum class Kind : std::uint8_t { kPoll, kSpin };
   Kind kind = Kind::kPoll;
-  Instant since{};            // kPoll: the time of the last look
-  Duration period{};          // kPoll
-  std::uint32_t context = 0;  // kPoll: the program's device handle and CQ number
-  std::uint32_t cq_number = 0;
+  Instant since{};          // kPoll: the time of the last look
+  Duration period{};        // kPoll: from one look to the next
+  // kPoll: what a turn looks at, beginning with the call that the thread is in.
+  std::vector<PolledQueue> queues;
   std::vector<spin::ByteRun> watched;
+
+  bool polls(std::uint32_t context, std::uint32_t cq_number) const;
 };
 
 // The prover of one process, and what it has proven before.
@@ -35,10 +39,15 @@ class LoopAnalyst {
   ~LoopAnalyst();
 
   // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
-  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18], Instant now);
+  // `history`: the polls of the thread that the supervisor has seen, this one the last.
+  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18],
+                                  std::span<const SeenPoll> history);
   // The thread was poked. If its loop is proven, its saved registers and memory are set to the canonical
   // state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
+
+  // The loop would be parked if each poll of a turn had been seen.
+  bool wants_next_poll() const { return wants_next_; }
 
   struct Counts {
     std::uint64_t proofs = 0;   // analyses that interpreted code
@@ -56,6 +65,7 @@ class LoopAnalyst {
   std::unique_ptr<Code> code_;
   spin::SpinProver prover_;
   std::optional<spin::PollLoopProof> last_;
+  bool wants_next_ = false;
   unsigned skip_ = 0;      // polls to let pass before the next attempt
   unsigned failures_ = 0;  // in a row
   Counts counts_;

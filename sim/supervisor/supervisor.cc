@@ -353,6 +353,21 @@ void Supervisor::Impl::warn(Process& process, const std::string& text, bool weak
   result_.weak.push_back(result_.warnings.back());
 }
 
+namespace {
+
+// " 3", "s 3 and 4", "s 3, 4 and 5".
+std::string numbers_of(std::vector<PolledQueue> queues) {
+  std::ranges::sort(queues, {}, [](const PolledQueue& queue) { return std::pair(queue.context, queue.number); });
+  std::string text = queues.size() > 1 ? "s" : "";
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    text += i == 0 ? " " : i + 1 == queues.size() ? " and " : ", ";
+    text += std::to_string(queues[i].number);
+  }
+  return text;
+}
+
+}  // namespace
+
 void Supervisor::Impl::report_deadlock() {
   finished_ = true;
   result_.outcome = Outcome::kDeadlock;
@@ -367,8 +382,7 @@ void Supervisor::Impl::report_deadlock() {
       if (const Parked* parked = thread->parked()) {
         const std::string what =
             parked->kind == Parked::Kind::kPoll
-                ? fmt::format("polls completion queue {}, which nothing can fill any more,",
-                              parked->cq_number)
+                ? fmt::format("polls completion queue{}, which nothing can fill any more,", numbers_of(parked->queues))
                 : fmt::format("spins on memory at {:#x}, which nothing can change any more,",
                               parked->watched.empty() ? 0 : parked->watched.front().address);
         result_.findings.push_back(fmt::format("{}, thread {} {} since {}", title(*process), thread->tid(),

@@ -161,6 +161,7 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
   Thread* const first = make_thread(process);
   first->set_native_tid(launched.pid);
   first->scheduling = scheduling;
+  slice_start_ = engine_.now();
   take_request(process);
 }
 

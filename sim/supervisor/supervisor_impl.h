@@ -111,12 +111,17 @@ class Supervisor::Impl final : public ProcessTable {
   void raise_signals(Thread& thread);
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
+  void grant(Thread& thread, const Answer& answer, Instant start, Instant horizon);
   void take_request(Process& process);
   bool wait_for_message(Process& process);
   bool adopt_thread(Process& process);
   bool take_request_of(Thread& thread);
   bool take_poke(Thread& thread);
   bool park_poll(Thread& thread);
+  bool wants_next_poll(Process& process);
+  bool shows_something(Process& process, const SeenPoll& poll);
+  void finish_turn(Thread& thread, Thread::Turn turn);
+  void end_turn(Process& process);
   LoopAnalyst& analyst_of(Process& process);
   void check_watched(Process& ran);
   bool watched_bytes_changed(Thread& thread);
@@ -187,7 +192,10 @@ class Supervisor::Impl final : public ProcessTable {
   std::uint64_t header_number_ = 0;  // of the regions described so far
   Thread* running_ = nullptr;  // whoever got the token last
   Thread* died_ = nullptr;     // its process has ended while it held the token
+  Instant slice_start_{};
   Instant granted_{};          // horizon of the current slice
+  // Memory that a thread sees as it was before, while it finishes a turn: address, and what is there now.
+  std::vector<std::pair<std::uint64_t, std::byte>> changed_in_turn_;
   Instant slice_end_{};        // clock of the thread that gave the token back
   std::uint64_t asked_[16] = {};  // requests by kind, for the log
   bool finished_ = false;

@@ -1,10 +1,15 @@
 // Threads that wait by running, see parking.h.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
 #include "sim/supervisor/supervisor_impl.h"
 
 namespace verbatim::supervisor {
+
+namespace {
+constexpr unsigned kHandleRegister = 7;  // rdi, as the kernel numbers registers
+}
 
 bool Supervisor::Impl::take_poke(Thread& thread) {
   Process& process = thread.process();
@@ -85,19 +90,57 @@ bool Supervisor::Impl::park_poll(Thread& thread) {
   if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index()))
     return false;
   const PendingCall& call = thread.call();
-  const auto offset = static_cast<std::uint64_t>(call.arguments[3]);
-  if (call.arguments[0] <= 0 || offset % alignof(protocol::Cqe) != 0 ||
-      offset > protocol::kArenaSize - sizeof(protocol::Cqe)) {
-    return false;
-  }
-  auto* entry = reinterpret_cast<protocol::Cqe*>(process.region().arena().data() + offset);
-  const std::uint32_t sequence = std::atomic_ref(entry->sequence).load(std::memory_order_acquire);
-  if (sequence == static_cast<std::uint32_t>(call.arguments[4])) return false;
-  auto parked =
-      analyst_of(process).poll_loop(call, process.region().slot(thread.slot()).poll_registers, engine_.now());
+  if (call.arguments[0] <= 0) return false;
+  const auto& registers = process.region().slot(thread.slot()).poll_registers;
+  const SeenPoll poll{.handle = registers[kHandleRegister],
+                      .queue = {static_cast<std::uint32_t>(call.arguments[1]), static_cast<std::uint32_t>(call.arguments[2])},
+                      .entry = static_cast<std::uint64_t>(call.arguments[3]),
+                      .sequence = static_cast<std::uint32_t>(call.arguments[4]),
+                      .cost = Duration(call.arguments[0]),
+                      .at = engine_.now()};
+  thread.note_poll(poll);
+  if (shows_something(process, poll)) return false;
+  auto parked = analyst_of(process).poll_loop(call, registers, thread.seen_polls());
   if (!parked) return false;
+  // The others of the turn were looked at before this one; something may have come since.
+  const std::span<const SeenPoll> turn = thread.seen_polls().last(parked->queues.size());
+  if (std::any_of(turn.begin(), turn.end(), [&](const SeenPoll& seen) { return shows_something(process, seen); }))
+    return false;
   thread.park(std::move(*parked));
   return true;
+}
+
+bool Supervisor::Impl::wants_next_poll(Process& process) {
+  return process.analyst() != nullptr && process.analyst()->wants_next_poll();
+}
+
+// Whether the entry that the poll looks at is written.
+bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
+  if (poll.entry % alignof(protocol::Cqe) != 0 || poll.entry > protocol::kArenaSize - sizeof(protocol::Cqe)) return true;
+  auto* entry = reinterpret_cast<protocol::Cqe*>(process.region().arena().data() + poll.entry);
+  return std::atomic_ref(entry->sequence).load(std::memory_order_acquire) == poll.sequence;
+}
+
+// The thread goes through the rest of the turn by itself, in the past: its polls find nothing, and it takes no other time.
+// The one that is due comes back with the horizon. Memory that has changed since, at the time of the change, has its old
+// content for the thread until then.
+void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
+  ProcessMemory& memory = thread.process().memory();
+  for (const spin::ByteRun& run : turn.parked->watched) {
+    std::vector<std::byte> now(run.bytes.size());
+    if (!memory.read(run.address, now) || std::memcmp(now.data(), run.bytes.data(), now.size()) == 0) continue;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (now[i] != static_cast<std::byte>(run.bytes[i])) changed_in_turn_.push_back({run.address + i, now[i]});
+    }
+    memory.write(run.address, std::as_bytes(std::span(run.bytes)));
+  }
+  thread.process().region().slot(thread.slot()).raised_count = 0;  // signals are due with the next look
+  grant(thread, {}, turn.start, turn.due);
+}
+
+void Supervisor::Impl::end_turn(Process& process) {
+  for (const auto& [address, byte] : changed_in_turn_) process.memory().write(address, {&byte, 1});
+  changed_in_turn_.clear();
 }
 
 }  // namespace verbatim::supervisor

@@ -85,7 +85,7 @@ bool Supervisor::Impl::wait_for_message(Process& process) {
       } else if (take_slice(*running_)) {
         running_->call().request = protocol::Request::kNone;
         died_ = running_;
-        running_->run_at(slice_end_);
+        running_->run_at(std::max(slice_end_, engine_.now()));
       }
       return false;
     case TokenWait::Result::kInterrupted:
@@ -139,7 +139,7 @@ bool Supervisor::Impl::take_request_of(Thread& thread) {
     default:
       cost = kernel_.cost(thread) + thread.scheduling_delay(kBeforeCall);
   }
-  thread.run_at(slice_end_ + cost);
+  thread.run_at(std::max(slice_end_ + cost, engine_.now()));
   check_watched(process);
   return true;
 }
@@ -151,11 +151,12 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   const Instant clock = instant_from_ps(slot.clock_ps);
   const std::uint32_t count = slot.doorbell_count;
   std::vector<protocol::QueuedDoorbell> doorbells;
-  bool sound = clock >= engine_.now() && clock <= std::max(engine_.now(), granted_) &&
+  end_turn(process);
+  bool sound = clock >= slice_start_ && clock <= std::max(engine_.now(), granted_) &&
                count <= protocol::kMaxQueuedDoorbells;
   for (std::uint32_t i = 0; sound && i < count; ++i) {
     doorbells.push_back(slot.doorbells[i]);
-    const std::int64_t earliest = i == 0 ? to_ps(engine_.now()) : doorbells[i - 1].time_ps;
+    const std::int64_t earliest = i == 0 ? to_ps(slice_start_) : doorbells[i - 1].time_ps;
     sound = doorbells[i].time_ps >= earliest && doorbells[i].time_ps <= to_ps(clock);
     doorbells[i].cost_ps = std::min(to_ps(modelled_cost(doorbells[i].cost_ps)), doorbells[i].time_ps);
   }
@@ -192,7 +193,8 @@ void Supervisor::Impl::on_thread(Thread& thread) {
   const PendingCall& call = thread.call();
   switch (call.request) {
     case protocol::Request::kPoll:
-      if (!park_poll(thread)) resume(thread, {});
+      if (auto turn = thread.take_turn()) return finish_turn(thread, std::move(*turn));
+      if (!park_poll(thread)) resume(thread, {.result = wants_next_poll(process) ? 1 : 0});
       return;
     case protocol::Request::kSpend:
     case protocol::Request::kPoke:
@@ -266,19 +268,26 @@ void Supervisor::Impl::raise_signals(Thread& thread) {
 void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   Process& process = thread.process();
   if (process.stopped_by != 0) return thread.hold(answer);
+  raise_signals(thread);
+  Instant until = engine_.now();
+  if (options_.mode == Mode::kSlices && !someone_parked(process.host_index()))
+    until = std::min(horizon_.of(process.host_index()), options_.limits.virtual_end);
+  grant(thread, answer, engine_.now(), until);
+}
+
+// The thread gets the token, at the virtual time `start`, and may let time pass by itself up to `horizon`.
+void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start, Instant horizon) {
+  Process& process = thread.process();
   protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   slot.result = answer.result;
   slot.action = answer.action;
   slot.action_arguments[0] = answer.arguments[0];
   slot.action_arguments[1] = answer.arguments[1];
-  slot.clock_ps = to_ps(engine_.now());
-  raise_signals(thread);
+  slot.clock_ps = to_ps(start);
   slot.doorbell_count = 0;
-  granted_ = engine_.now();
-  if (options_.mode == Mode::kSlices && !someone_parked(process.host_index())) {
-    granted_ = std::min(horizon_.of(process.host_index()), options_.limits.virtual_end);
-  }
-  slot.horizon_ps = granted_ > engine_.now() ? to_ps(granted_) : 0;
+  slice_start_ = start;
+  granted_ = horizon;
+  slot.horizon_ps = granted_ > start ? to_ps(granted_) : 0;
   thread.start_slice(options_.poke_period_us);
   slot.poke_after_us = thread.poke_after_us();
   ++result_.hand_overs;

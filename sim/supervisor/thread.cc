@@ -35,8 +35,11 @@ void Thread::unpark() {
   const Duration period = parked_->period;
   Instant when = std::max(engine_.now(), parked_->since);
   if (period > Duration::zero()) {
-    const std::int64_t looks = (to_ps(when - parked_->since) + to_ps(period) - 1) / to_ps(period);
-    when = parked_->since + period * std::max<std::int64_t>(looks, 1);
+    const std::int64_t late = (to_ps(when - parked_->since) + to_ps(period) - 1) / to_ps(period);
+    const std::int64_t looks = std::max<std::int64_t>(late, 1);
+    when = parked_->since + period * looks;
+    const std::int64_t into_turn = looks % static_cast<std::int64_t>(parked_->queues.size());
+    if (into_turn > 0) turn_ = Turn{when - period * into_turn, when, std::move(parked_)};
   }
   parked_.reset();
   run_at(when);

@@ -37,6 +37,25 @@ struct PendingCall {
       0;  // bytes that earlier tries have moved: a blocking write or recv of everything
 };
 
+// A completion queue: the program's device handle and the queue's number.
+struct PolledQueue {
+  std::uint32_t context = 0;
+  std::uint32_t number = 0;
+};
+
+// A poll that had shown nothing when it came to the supervisor.
+struct SeenPoll {
+  std::uint64_t handle = 0;  // the program's own, ibv_cq*
+  PolledQueue queue;
+  std::uint64_t entry = 0;     // where it looks, in the arena
+  std::uint32_t sequence = 0;  // that the entry has once it is written
+  Duration cost{};
+  Instant at{};  // of the look
+};
+
+// A poll loop is followed whose turn has no more polls.
+inline constexpr std::size_t kMostPolls = 8;
+
 // What the shim is told when the thread goes on.
 struct Answer {
   std::int64_t result = 0;
@@ -92,6 +111,21 @@ class Thread {
   void park(Parked parked);
   void unpark();
   const Parked* parked() const { return parked_.get(); }
+  // The turn of a poll loop that the thread was unparked in the middle of: it is still at the turn's first poll, which
+  // finds nothing, like all before the one that is due now.
+  struct Turn {
+    Instant start;  // of the first poll's look
+    Instant due;    // when the poll that is due looks
+    std::shared_ptr<const Parked> parked;
+  };
+  std::optional<Turn> take_turn() { return std::exchange(turn_, std::nullopt); }
+
+  // Polls that came to the supervisor, the last one at the end.
+  void note_poll(const SeenPoll& poll) {
+    if (seen_polls_.size() == kPollsRemembered) seen_polls_.erase(seen_polls_.begin());
+    seen_polls_.push_back(poll);
+  }
+  std::span<const SeenPoll> seen_polls() const { return seen_polls_; }
 
   // The thread was found to spin; it is likely to do so again within the next slices, in which it pokes
   // itself.
@@ -191,6 +225,9 @@ class Thread {
   bool held_ = false;
   std::optional<Answer> held_answer_;
   std::unique_ptr<Parked> parked_;
+  std::optional<Turn> turn_;
+  static constexpr std::size_t kPollsRemembered = kMostPolls + 1;  // a turn, and the poll that begins the next
+  std::vector<SeenPoll> seen_polls_;
   std::string waits_for_;
   Instant blocked_since_{};
   Instant deadline_ = kNever;

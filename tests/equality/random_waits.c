@@ -122,8 +122,9 @@ static void wait_once(struct connection* c, const volatile uint64_t* counter, ui
   struct ibv_wc wc[8];
   int n = 0, turns = 0;
   // Two threads at one queue may take each other's completions, so each must look at the counter too.
-  uint64_t style = draw(mine, 12);
-  if (my.with_threads && (style == 0 || style == 1 || style == 6 || style == 8)) style = 7;
+  uint64_t style = draw(mine, 14);
+  struct ibv_cq* const other = my.connections[c == &my.connections[0] ? 1 : 0].cq;
+  if (my.with_threads && (style == 0 || style == 1 || style == 6 || style == 8 || style > 11)) style = 7;
   if (my.with_threads && style == 10) style = 3;
   switch (style) {
     case 0:
@@ -162,9 +163,9 @@ static void wait_once(struct connection* c, const volatile uint64_t* counter, ui
       while (*counter < target && (n = ibv_poll_cq(cq, 4, wc)) == 0) nap(500 + draw(mine, 3000));
       break;
     case 6: {
-      struct ibv_cq* const other = my.connections[c == &my.connections[0] ? 1 : 0].cq;
       while ((n = ibv_poll_cq(cq, 1, wc)) == 0 && (n = ibv_poll_cq(other, 1, wc)) == 0) {
       }
+      say("one of two queues at %lld", (long long)now_ns());
       break;
     }
     case 7:
@@ -200,6 +201,25 @@ static void wait_once(struct connection* c, const volatile uint64_t* counter, ui
         say("event of queue %ld", (long)(intptr_t)cookie);
         n = ibv_poll_cq(cq, 8, wc);
       }
+      break;
+    }
+    case 12: {
+      struct ibv_cq* const ring[] = {cq, other, cq, other, other};
+      const unsigned count = 3 + (unsigned)draw(mine, 3);
+      unsigned next = 0;
+      while ((n = ibv_poll_cq(ring[next], 2, wc)) == 0) next = next + 1 < count ? next + 1 : 0;
+      say("place %u of a ring of %u at %lld", next, count, (long long)now_ns());
+      break;
+    }
+    case 13: {
+      // What is read between two polls, and after the second, was written from afar or not yet.
+      const volatile uint32_t* const watched = flag((int)draw(mine, 8));
+      const uint32_t seen = *watched;
+      uint32_t between = seen, after = seen;
+      while ((n = ibv_poll_cq(cq, 1, wc)) == 0 && (between = *watched) == seen &&
+             (n = ibv_poll_cq(other, 1, wc)) == 0 && (after = *watched) == seen) {
+      }
+      say("flag %08x %08x %08x at %lld", seen, between, after, (long long)now_ns());
       break;
     }
     default:

@@ -62,6 +62,12 @@ TEST(Outcome, an_empty_poll_loop_that_reads_thread_local_memory_is_seen_to_wait)
   }
 }
 
+TEST(Outcome, a_ring_of_queues_that_stay_empty_is_seen_to_wait) {
+  const RunReport result = run({"server=" + support::quoted(WAIT_FOR_NOTHING) + " ring"}, {"--time-limit", "1s"});
+  EXPECT_EQ(result.code, 3) << result.story();
+  EXPECT_THAT(result.err, ContainsRegex("polls completion queues [0-9]+, [0-9]+, [0-9]+ and [0-9]+, which nothing can"));
+}
+
 TEST(Outcome, a_crash_is_told_with_its_signal_and_address) {
   const RunReport result = run({"server=" + program("end segv"), "client=true"});
   EXPECT_EQ(result.code, 1) << result.story();

@@ -4,6 +4,7 @@
 //   mutex   holding an uncontended mutex for each poll
 //   errno   looking at errno in between
 //   local   counting nothing in a variable of the thread
+//   ring    one of four queues after the other
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
@@ -45,6 +46,10 @@ int main(int argc, char** argv) {
     while (ibv_poll_cq(cq, 1, &completion) == 0 && errno == 0) continue;
   } else if (strcmp(argv[1], "local") == 0) {
     while (ibv_poll_cq(cq, 1, &completion) == 0 && !stop) continue;
+  } else if (strcmp(argv[1], "ring") == 0) {
+    struct ibv_cq* ring[4] = {cq};
+    for (int i = 1; i < 4; ++i) ring[i] = ibv_create_cq(context, 16, NULL, NULL, 0);
+    for (unsigned i = 0; ibv_poll_cq(ring[i % 4], 1, &completion) == 0; i = (i + 1) % 4) continue;
   }
   puts("the loop has ended");
   return 1;

@@ -359,9 +359,10 @@ void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq
     ++polls_in_a_row;
     return;
   }
-  exchange(Request::kPoll, 0,
-           {cost_ps, static_cast<long>(context), static_cast<long>(cq_number), static_cast<long>(offset),
-            static_cast<long>(sequence), 0});
+  const long tell_next = exchange(Request::kPoll, 0,
+                                  {cost_ps, static_cast<long>(context), static_cast<long>(cq_number),
+                                   static_cast<long>(offset), static_cast<long>(sequence), 0});
+  if (tell_next != 0) polls_in_a_row = kPollsAlone;
 }
 
 void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context,
