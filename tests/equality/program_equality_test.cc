@@ -35,6 +35,21 @@ TEST_P(ScenarioEquality, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(OfTheProject, ScenarioEquality, ::testing::ValuesIn(shipped_scenarios()),
                          [](const auto& info) { return info.param; });
 
+// What arrives in the middle of a turn is seen by the first look behind it and by none before.
+TEST(PollTurns, slices_and_call_by_call) {
+  const BothModes runs = run_both({.commands = {"server=" + support::quoted(POLL_TURNS) + " fixed",
+                                                "client=" + support::quoted(POLL_TURNS) + " fixed server"}});
+  expect_equal(runs);
+  const std::string& told = runs.slices.output("server");
+  for (const std::string place : {"after poll 0", "after poll 1"}) {
+    int times = 0;
+    for (std::size_t at = 0; (at = told.find(place, at)) != std::string::npos; ++at) ++times;
+    EXPECT_GE(times, 10) << place << "\n" << told;
+  }
+  EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 10, runs.call_by_call.report["hand_overs"].get<int>())
+      << "the turns in which nothing happens are not executed";
+}
+
 // Both ends run the same command; the client's has the server's name behind it.
 class VerbsProgramEquality : public ::testing::TestWithParam<std::string> {};
 
