@@ -11,11 +11,14 @@ namespace verbatim::supervisor {
 void Supervisor::Impl::kill_program(std::size_t program) {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     Process& process = *processes_[i];
-    if (process.program() != program || !process.alive) continue;
-    kernel_.release_robust_locks(process);
-    kill(process.native_pid(), SIGKILL);
-    end(process);
+    if (process.program() == program && process.alive) kill_process(process);
   }
+}
+
+void Supervisor::Impl::kill_process(Process& process) {
+  kernel_.release_robust_locks(process);
+  kill(process.native_pid(), SIGKILL);
+  end(process);
 }
 
 bool Supervisor::Impl::only_background_left() const {

@@ -180,8 +180,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   if (a[1] <= 0) return Answer{a[1] < 0 ? a[1] : -EAGAIN};
   const auto native = static_cast<pid_t>(a[1]);
   const auto broken = [&] {
-    finish(Outcome::kStuck,
-           title(parent) + " overwrote the memory it shares with the simulator; it was stopped");
+    stop_wild(parent);
     return std::nullopt;
   };
   const bool known = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {

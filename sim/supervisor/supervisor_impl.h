@@ -115,6 +115,7 @@ class Supervisor::Impl final : public ProcessTable {
   void take_request(Process& process);
   bool wait_for_message(Process& process);
   bool adopt_thread(Process& process);
+  void stop_wild(Process& process);
   bool take_request_of(Thread& thread);
   bool take_poke(Thread& thread);
   bool park_poll(Thread& thread);
@@ -137,6 +138,7 @@ class Supervisor::Impl final : public ProcessTable {
   void end(Process& process);
   // supervisor_ends.cc
   void kill_program(std::size_t program);
+  void kill_process(Process& process);
   bool only_background_left() const;
   // Tells what runs in the background to end when nothing else is left.
   void end_background();

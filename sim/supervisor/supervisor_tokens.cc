@@ -32,11 +32,9 @@ void Supervisor::Impl::take_request(Process& process) {
     for (auto& candidate : process.threads()) {
       if (candidate->slot() == index && candidate->state() != Thread::State::kDead) thread = candidate.get();
     }
-    if (thread == nullptr) {
-      finish(Outcome::kStuck,
-             title(process) + " overwrote the memory it shares with the simulator; it was stopped");
-      return;
-    }
+    // Nobody but the thread that got the token can give it back.
+    const bool first = running_ == nullptr || &running_->process() != &process;
+    if (thread == nullptr || (!first && thread != running_)) return stop_wild(process);
     protocol::ThreadSlot& slot = process.region().slot(index);
     if (slot.request == protocol::Request::kCode) {  // as if nothing had been asked
       search_code(*thread);
@@ -48,6 +46,12 @@ void Supervisor::Impl::take_request(Process& process) {
     slot.go.store(1, std::memory_order_release);
     wake_futex(slot.go);
   }
+}
+
+// What it asks for makes no sense, so nothing that it says can be relied on any more. The others go on.
+void Supervisor::Impl::stop_wild(Process& process) {
+  warn(process, "overwrote the memory it shares with the simulator; it was stopped");
+  kill_process(process);
 }
 
 // The thread that the program has made since it was told to: the shim tells its native id, which counts once the machine's
@@ -63,9 +67,12 @@ bool Supervisor::Impl::adopt_thread(Process& process) {
     made->set_native_tid(tid);
     return true;
   }
-  finish(Outcome::kStuck,
-         tid == 0 ? title(process) + " got no thread: the machine refused one more (see ulimit -u and its memory)"
-                  : title(process) + " overwrote the memory it shares with the simulator; it was stopped");
+  if (tid == 0) {
+    finish(Outcome::kStuck,
+           title(process) + " got no thread: the machine refused one more (see ulimit -u and its memory)");
+  } else {
+    stop_wild(process);
+  }
   return false;
 }
 
@@ -161,8 +168,7 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
     doorbells[i].cost_ps = std::min(to_ps(modelled_cost(doorbells[i].cost_ps)), doorbells[i].time_ps);
   }
   if (!sound) {
-    finish(Outcome::kStuck,
-           title(process) + " overwrote the memory it shares with the simulator; it was stopped");
+    stop_wild(process);
     return false;
   }
   slot.doorbell_count = 0;
@@ -240,8 +246,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     case protocol::Request::kNone:
       break;
   }
-  finish(Outcome::kStuck,
-         title(process) + " overwrote the memory it shares with the simulator; it was stopped");
+  stop_wild(process);
 }
 
 // Signals go into the slot. One that ends the process takes effect as soon as the thread has the token.
