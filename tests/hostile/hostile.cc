@@ -1,19 +1,23 @@
-// A program gone wild: `hostile KIND VALUE` has every kind of queue, talks to itself over them, and writes VALUE wherever
-// KIND says that it can: rings, records, doorbells, the slot and the header that it shares with the simulator, mailboxes,
-// arguments of requests. It finds these places by the simulator's own headers; otherwise it is an ordinary verbs program.
-// How it ends is its own affair.
+// A program gone wild: `hostile KIND VALUE` has every kind of queue, talks to itself over them, and writes
+// VALUE wherever KIND says that it can: rings, records, doorbells, the slot and the header that it shares
+// with the simulator, mailboxes, arguments of requests. It finds these places by the simulator's own headers;
+// otherwise it is an ordinary verbs program. How it ends is its own affair.
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verbs_shim/protocol/commands.h"
@@ -34,15 +38,19 @@ ThreadSlot& slot() { return *reinterpret_cast<ThreadSlot*>(region() + kSlotsOffs
 std::byte* mailbox() { return region() + kMailboxesOffset; }
 
 // Past the shim: the thread only ever sleeps until it has the token again.
-long futex(void* word, int operation) {
+long native(long number, long a0, long a1, long a2, long a3) {
   using Gate = long (*)(long, long, long, long, long, long, long);
-  return reinterpret_cast<Gate>(kGateAddress)(SYS_futex, reinterpret_cast<long>(word), operation,
-                                              operation == FUTEX_WAKE ? 1 : 0, 0, 0, 0);
+  return reinterpret_cast<Gate>(kGateAddress)(number, a0, a1, a2, a3, 0, 0);
+}
+void futex(void* word, int operation) {
+  native(SYS_futex, reinterpret_cast<long>(word), operation, operation == FUTEX_WAKE ? 1 : 0, 0);
 }
 
-// Gives the token back with a request of its own making.
+// Gives the token back with a request of its own making. Nobody may take its place meanwhile.
 void ask(Request request, std::initializer_list<std::int64_t> arguments = {}, std::uint32_t number = 0) {
   ThreadSlot& own = slot();
+  const std::uint64_t poke = 1ull << (kPokeSignal - 1);
+  native(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<long>(&poke), 0, sizeof poke);
   own.number = number;
   std::size_t i = 0;
   for (const std::int64_t argument : arguments) own.arguments[i++] = argument;
@@ -89,8 +97,11 @@ class Wild {
     must(device != nullptr, "context");
     ibv_query_port(device, 1, &port);
     pd = ibv_alloc_pd(device);
-    buffer = static_cast<char*>(mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    mr = ibv_reg_mr(pd, buffer, kBufferBytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+    buffer = static_cast<char*>(
+        mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    std::memset(buffer, 7, kBufferBytes);
+    mr = ibv_reg_mr(pd, buffer, kBufferBytes,
+                    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
     channel = ibv_create_comp_channel(device);
     must(pd != nullptr && mr != nullptr && channel != nullptr, "memory");
     fcntl(channel->fd, F_SETFL, O_NONBLOCK);
@@ -111,7 +122,8 @@ class Wild {
     must(xrcd != nullptr, "domain");
     ibv_srq_init_attr_ex extended = {};
     extended.attr = {kEntries, 4, 0};
-    extended.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+    extended.comp_mask =
+        IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
     extended.srq_type = IBV_SRQT_XRC;
     extended.pd = pd;
     extended.xrcd = xrcd;
@@ -128,38 +140,44 @@ class Wild {
     ah = ibv_create_ah(pd, &address);
     must(ah != nullptr, "address handle");
     connect(datagram, IBV_QPT_UD, IBV_QPT_UD, srq);
-    talk();
+    talk(2);
+    must(succeeded >= 2 * 7, "success");  // datagrams that find no receive are lost
   }
 
-  // Messages to each queue, more than there are receives for; some of it fails.
-  void talk() {
-    for (int i = 0; i < 6; ++i) {
+  // Messages to each queue, and then a receive for each. All of it succeeds unless something is wrong with
+  // the queues.
+  void talk(int rounds = 6) {
+    for (int i = 0; i < rounds; ++i) {
+      send();
+      usleep(100);  // whoever needs a receive looks for it where nonsense may be
       ibv_sge sge = {reinterpret_cast<std::uintptr_t>(buffer), 4000, mr->lkey};
       ibv_recv_wr receive = {}, *bad_receive;
       receive.sg_list = &sge;
       receive.num_sge = 1;
-      if (i < 4) {
-        ibv_post_recv(own.to, &receive, &bad_receive);
-        ibv_post_srq_recv(srq, &receive, &bad_receive);
-        ibv_post_srq_recv(xrc_srq, &receive, &bad_receive);
-      }
-      for (const Connection* connection : {&own, &shared, &xrc, &datagram}) {
-        sge.length = connection == &datagram ? 500 : 3000;
-        ibv_send_wr send = {}, *bad_send;
-        send.sg_list = &sge;
-        send.num_sge = 1;
-        send.opcode = IBV_WR_SEND;
-        send.send_flags = IBV_SEND_SIGNALED;
-        if (connection == &xrc) ibv_get_srq_num(xrc_srq, &send.qp_type.xrc.remote_srqn);
-        if (connection == &datagram) {
-          send.wr.ud.ah = ah;
-          send.wr.ud.remote_qpn = datagram.to->qp_num;
-          send.wr.ud.remote_qkey = 1;
-        }
-        ibv_post_send(connection->from, &send, &bad_send);
-      }
+      ibv_post_recv(own.to, &receive, &bad_receive);
+      ibv_post_srq_recv(xrc_srq, &receive, &bad_receive);
+      for (int k = 0; k < 2; ++k) ibv_post_srq_recv(srq, &receive, &bad_receive);
       usleep(300);
-      if (i % 2 == 0) look();
+      look();
+    }
+  }
+
+  void send() {
+    ibv_sge sge = {reinterpret_cast<std::uintptr_t>(buffer), 0, mr->lkey};
+    for (const Connection* connection : {&own, &shared, &xrc, &datagram}) {
+      sge.length = connection == &datagram ? 500 : 3000;
+      ibv_send_wr send = {}, *bad_send;
+      send.sg_list = &sge;
+      send.num_sge = 1;
+      send.opcode = IBV_WR_SEND;
+      send.send_flags = IBV_SEND_SIGNALED;
+      if (connection == &xrc) ibv_get_srq_num(xrc_srq, &send.qp_type.xrc.remote_srqn);
+      if (connection == &datagram) {
+        send.wr.ud.ah = ah;
+        send.wr.ud.remote_qpn = datagram.to->qp_num;
+        send.wr.ud.remote_qkey = 1;
+      }
+      ibv_post_send(connection->from, &send, &bad_send);
     }
   }
 
@@ -167,6 +185,7 @@ class Wild {
   void look() {
     ibv_wc wc;
     for (int i = 0; i < 64 && ibv_poll_cq(cq, 1, &wc) > 0; ++i) {
+      if (wc.status == IBV_WC_SUCCESS) ++succeeded;
     }
     ibv_req_notify_cq(cq, 0);
     ibv_cq* which;
@@ -194,6 +213,7 @@ class Wild {
   CreateCq cq_made;
   CreateSrq srq_made, xrc_srq_made;
   Connection own, shared, xrc, datagram;
+  int succeeded = 0;
 
  private:
   ibv_qp* make(ibv_qp_type type, ibv_srq* receives, CreateQp& made) {
@@ -221,8 +241,9 @@ class Wild {
     attributes.port_num = 1;
     attributes.qkey = 1;
     attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-    must(ibv_modify_qp(qp, &attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-                                            (is_datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS)) == 0,
+    must(ibv_modify_qp(qp, &attributes,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                           (is_datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS)) == 0,
          "INIT");
     attributes.qp_state = IBV_QPS_RTR;
     attributes.ah_attr.dlid = port.lid;
@@ -239,7 +260,7 @@ class Wild {
     attributes.qp_state = IBV_QPS_RTS;
     attributes.timeout = 8;
     attributes.retry_cnt = 1;
-    attributes.rnr_retry = 3;
+    attributes.rnr_retry = 7;  // for ever
     mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
     if (!is_datagram) mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
     must(ibv_modify_qp(qp, &attributes, mask) == 0, "RTS");
@@ -253,7 +274,8 @@ class Wild {
   }
 };
 
-// A copy of this program does it with queues of its own, so that one word that is deadly leaves others to be tried.
+// A copy of this program does it with queues of its own, so that one word that is deadly leaves others to be
+// tried.
 template <class Job>
 void in_a_child(Job job) {
   const pid_t child = fork();
@@ -261,12 +283,14 @@ void in_a_child(Job job) {
     {
       Wild wild;
       job(wild);
-      wild.talk();
+      wild.talk(1);
     }
     _exit(0);
   }
-  int status = 0;
-  while (child > 0 && waitpid(child, &status, 0) < 0) {
+  // One whose calls take a second each now is not waited for.
+  for (int i = 0; i < 50 && child > 0 && waitpid(child, nullptr, WNOHANG) == 0; ++i) usleep(100);
+  if (child > 0) kill(child, SIGKILL);
+  while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
 
@@ -292,8 +316,8 @@ const Kind kKinds[] = {
     {"send_ring",
      [](Wild& wild, std::uint32_t value) {
        for (const auto* one : {&wild.own, &wild.shared, &wild.xrc, &wild.datagram}) {
-         fill(arena() + one->from_made.send_offset, std::size_t{one->from_made.send_entries} * one->from_made.send_stride,
-              value);
+         fill(arena() + one->from_made.send_offset,
+              std::size_t{one->from_made.send_entries} * one->from_made.send_stride, value);
          doorbell(DoorbellKind::kSendQueue, 1, one->from_made.number, kEntries);
        }
      }},
@@ -345,13 +369,15 @@ const Kind kKinds[] = {
      [](Wild& wild, std::uint32_t value) {
        for (std::int64_t kind = 0; kind < 5; ++kind) {
          for (const std::int64_t context : {std::int64_t{1}, std::int64_t{0}, std::int64_t{2}, wide(value)}) {
-           for (const std::int64_t number : {std::int64_t{wild.own.from_made.number}, std::int64_t{wild.srq_made.number},
-                                             std::int64_t{wild.cq_made.number}, wide(value)}) {
+           for (const std::int64_t number :
+                {std::int64_t{wild.own.from_made.number}, std::int64_t{wild.srq_made.number},
+                 std::int64_t{wild.cq_made.number}, wide(value)}) {
              doorbell(static_cast<DoorbellKind>(kind), context, number, wide(value));
            }
          }
        }
-       ask(Request::kDoorbell, {wide(value), wide(value), wide(value), wide(value), wide(value), wide(value)});
+       ask(Request::kDoorbell,
+           {wide(value), wide(value), wide(value), wide(value), wide(value), wide(value)});
      }},
     // As if they had been rung in the slice that ends now.
     {"queued_doorbells",
@@ -360,9 +386,14 @@ const Kind kKinds[] = {
          for (int timing = 0; timing < 4; ++timing) {
            in_a_child([&](Wild& wild) {
              for (std::uint32_t i = 0; i < kMaxQueuedDoorbells; ++i) {
-               const std::int64_t when = timing == 0 ? slot().clock_ps : timing == 1 ? wide(value) : timing == 2 ? -1 : INT64_MAX;
-               slot().doorbells[i] = {when, static_cast<DoorbellKind>(i % 4), i % 3, i % 2 ? wild.own.from_made.number : value,
-                                      value, value, wide(value)};
+               const std::int64_t when = timing == 0   ? slot().clock_ps
+                                         : timing == 1 ? wide(value)
+                                         : timing == 2 ? -1
+                                                       : INT64_MAX;
+               slot().doorbells[i] = {when,       static_cast<DoorbellKind>(i % 4),
+                                      i % 3,      i % 2 ? wild.own.from_made.number : value,
+                                      value,      value,
+                                      wide(value)};
              }
              slot().doorbell_count = count;
              ask(Request::kSpend, {1000});
@@ -375,7 +406,8 @@ const Kind kKinds[] = {
        each_word_of(&slot(), offsetof(ThreadSlot, raised), 4, value);
        each_word_of(&slot().raised[0], sizeof(RaisedSignal), 4, value);
        each_word_of(&slot().raised_count, 12, 4, value);
-       each_word_of(&slot().poll_registers, sizeof(ThreadSlot) - offsetof(ThreadSlot, poll_registers), 16, value);
+       each_word_of(&slot().poll_registers, sizeof(ThreadSlot) - offsetof(ThreadSlot, poll_registers), 16,
+                    value);
        in_a_child([&](Wild&) { slot().horizon_ps = INT64_MAX; });
        in_a_child([&](Wild&) { slot().clock_ps = INT64_MAX; });
        in_a_child([&](Wild&) { slot().clock_ps = INT64_MIN; });
@@ -414,43 +446,76 @@ const Kind kKinds[] = {
                a[at] = argument;
                ask(static_cast<Request>(request), {a[0], a[1], a[2], a[3], a[4], a[5]}, value % 460);
              }
-             ask(static_cast<Request>(request), {argument, argument, argument, argument, argument, argument}, value % 460);
+             ask(static_cast<Request>(request), {argument, argument, argument, argument, argument, argument},
+                 value % 460);
            }
          });
        }
      }},
-    // Every call with arguments that lead nowhere; the answers are thrown away. Left out are those by which a program may
-    // rightly end or signal others, or sleep for ever.
+    // Every call with arguments that lead nowhere; the answers are thrown away. Left out are those by which a
+    // program may rightly end, signal others or become another one. What sleeps is interrupted.
     {"system_calls",
      [](Wild& wild, std::uint32_t value) {
        const auto is_left_out = [](std::uint32_t number) {
          for (const long one : {SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
-                                SYS_pidfd_send_signal, SYS_exit, SYS_exit_group, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3,
-                                SYS_pause, SYS_rt_sigsuspend, SYS_execve, SYS_execveat}) {
+                                SYS_pidfd_send_signal, SYS_exit, SYS_exit_group, SYS_fork, SYS_vfork,
+                                SYS_clone, SYS_clone3, SYS_execve, SYS_execveat}) {
            if (static_cast<long>(number) == one) return true;
          }
          return false;
        };
-       const std::int64_t end = reinterpret_cast<std::int64_t>(wild.buffer + kBufferBytes - 4);
-       const pid_t child = fork();
-       if (child == 0) {
-         alarm(1);
-         for (std::uint32_t number = 0; number < 460; ++number) {
-           if (is_left_out(number)) continue;
-           const std::int64_t v = wide(value);
-           ask(Request::kSystemCall, {v, v, v, v, v, v}, number);
-           ask(Request::kSystemCall, {1, end, 8, end, 8, end}, number);
-           ask(Request::kSystemCall, {end, end, v, v, end, v}, number);
-         }
-         _exit(0);
+       const std::int64_t end = reinterpret_cast<std::int64_t>(wild.buffer + kBufferBytes - 4),
+                          v = wide(value);
+       for (std::uint32_t first = 0; first < 460; first += 20) {
+         in_a_child([&](Wild&) {
+           struct sigaction action = {};
+           action.sa_handler = [](int) {};
+           sigaction(SIGALRM, &action, nullptr);
+           const itimerval often = {{0, 1000}, {0, 1000}};
+           setitimer(ITIMER_REAL, &often, nullptr);
+           for (std::uint32_t number = first; number < first + 20; ++number) {
+             if (is_left_out(number)) continue;
+             ask(Request::kSystemCall, {v, v, v, v, v, v}, number);
+             ask(Request::kSystemCall, {1, end, 8, end, 8, end}, number);
+             ask(Request::kSystemCall, {end, end, v, v, end, v}, number);
+           }
+           _exit(0);
+         });
        }
-       int status;
-       waitpid(child, &status, 0);
+     }},
+    // Random words at random places of all that is shared; the value is the seed.
+    {"anywhere",
+     [](Wild&, std::uint32_t value) {
+       std::uint64_t state = value;
+       const auto random = [&state](std::uint64_t limit) {  // splitmix64
+         std::uint64_t z = state += 0x9e3779b97f4a7c15;
+         z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+         z = (z ^ z >> 27) * 0x94d049bb133111eb;
+         return (z ^ z >> 31) % limit;
+       };
+       const std::pair<std::byte*, std::uint64_t> places[] = {
+           {region(), sizeof(RegionHeader)},
+           {reinterpret_cast<std::byte*>(&slot()), sizeof(ThreadSlot)},
+           {mailbox(), 1024},
+           {region() + kPathViewOffset, sizeof(PathView)},
+           {arena(), 1 << 14}};
+       for (int child = 0; child < 40; ++child) {
+         in_a_child([&](Wild& wild) {
+           state += static_cast<std::uint64_t>(child) << 32;
+           for (int i = 0; i < 20; ++i) {
+             const auto& [start, bytes] = places[random(std::size(places))];
+             const auto word = static_cast<std::uint32_t>(random(2) == 0 ? random(64) : random(~0ull));
+             std::memcpy(start + random(bytes - sizeof word), &word, sizeof word);
+             if (i % 4 == 3) wild.look();
+           }
+         });
+       }
      }},
     {"work_requests",
      [](Wild& wild, std::uint32_t value) {
        for (int opcode = 0; opcode < 12; ++opcode) {
-         ibv_sge sges[2] = {{value, value, wild.mr->lkey}, {reinterpret_cast<std::uintptr_t>(wild.buffer), 64, value}};
+         ibv_sge sges[2] = {{value, value, wild.mr->lkey},
+                            {reinterpret_cast<std::uintptr_t>(wild.buffer), 64, value}};
          ibv_send_wr send = {}, *bad_send;
          send.sg_list = sges;
          send.num_sge = 2;
@@ -472,7 +537,8 @@ const Kind kKinds[] = {
        std::vector<std::uint32_t> words(64, value);
        for (const int fd : {wild.channel->fd, wild.device->async_fd, wild.device->cmd_fd}) {
          if (write(fd, words.data(), 256) > 0) std::printf("wrote to descriptor %d\n", fd);
-         if (read(fd, reinterpret_cast<void*>(static_cast<std::uintptr_t>(value)), 16) > 0) std::printf("read into nowhere\n");
+         if (read(fd, reinterpret_cast<void*>(static_cast<std::uintptr_t>(value)), 16) > 0)
+           std::printf("read into nowhere\n");
          if (read(fd, words.data(), value % 8) > 0) std::printf("read less than an event\n");
          lseek(fd, value, SEEK_SET);
          ftruncate(fd, value);
@@ -483,7 +549,7 @@ const Kind kKinds[] = {
      }},
     {"own_memory_gone",
      [](Wild& wild, std::uint32_t value) {
-       munmap(wild.buffer + value % 16 * 4096, kBufferBytes);  // registered still
+       munmap(wild.buffer + value % 16 * 4096, kBufferBytes - value % 16 * 4096);  // registered still
      }},
     {"region_gone",
      [](Wild&, std::uint32_t value) {
@@ -509,6 +575,8 @@ int main(int argc, char** argv) {
     std::printf("has everything\n");
     std::fflush(stdout);
     kind.write(wild, value);
+    std::printf("wrote it\n");
+    std::fflush(stdout);
     wild.talk();
     kind.write(wild, value);  // in the middle of what came of it
     wild.talk();
