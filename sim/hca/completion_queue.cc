@@ -9,6 +9,7 @@
 #include "sim/hca/adapter.h"
 #include "sim/hca/freedom.h"
 #include "sim/hca/queue_pair.h"
+#include "sim/hca/shared_receive_queue.h"
 
 namespace verbatim::hca {
 
@@ -79,6 +80,22 @@ void CompletionQueue::fail_users() {
     if (params.send_cq.get() == this || params.recv_cq.get() == this) users.push_back(qp);
   }
   for (const Ref<QueuePair>& qp : users) qp.get()->fail_with_queue();
+  fail_shared_receives();
+}
+
+void CompletionQueue::fail_shared_receives() {
+  std::vector<Ref<SharedReceiveQueue>> queues;
+  for (const auto& [handle, srq] : context.srqs) {
+    if (srq.get()->params.cq.get() == this) queues.push_back(srq);
+  }
+  for (const Ref<SharedReceiveQueue>& srq : queues) {
+    srq.get()->receives.fail();
+    // A receiver's last message went there, and its completion may be the one that is lost. Others of the domain fail
+    // with their next message that names the queue.
+    for (const Ref<QueuePair>& qp : adapter_.qps) {
+      if (qp.get() != nullptr && qp.get()->is_xrc_receiver() && qp.get()->target() == srq.get()) qp.get()->fail_fatally();
+    }
+  }
 }
 
 void CompletionQueue::arm(bool solicited_only, std::uint32_t written_before) {

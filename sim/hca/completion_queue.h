@@ -59,8 +59,10 @@ class CompletionQueue {
   std::uint32_t read_consumer() const;
   // `written`: the entry's bytes as they lie in the ring; none when there was no room for it.
   void record(const protocol::Cqe& entry, std::span<const std::byte> written);
-  // The queue pairs that complete here go to the error state.
+  // The queue pairs that complete here go to the error state, and with them the shared receive queues of XRC domains
+  // whose receives complete here (IBA 11.6.3): nothing that is received from them could be told.
   void fail_users();
+  void fail_shared_receives();
   void raise_event();
 
   Adapter& adapter_;

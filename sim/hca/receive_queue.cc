@@ -137,6 +137,7 @@ void ReceiveQueue::check_limit(Instant sampled_at) {
 }
 
 void ReceiveQueue::fail() {
+  if (failed_) return;
   failed_ = true;
   if (QueuePair* qp = owner_.qp.get(); qp != nullptr) return qp->fail_fatally();
   const SharedReceiveQueue& srq = *owner_.srq.get();

@@ -40,7 +40,8 @@ class ReceiveQueue {
   std::uint32_t entries() const { return ring_.entries(); }
   std::uint32_t stride() const { return ring_.stride(); }
   std::span<const std::byte> entry(std::uint32_t number) const { return ring_.entry(number); }
-  // The program wrote a producer number that cannot be: no receive is taken from here any more.
+  // No receive is taken from here any more: the program wrote a producer number that cannot be, or nothing can complete.
+  void fail();
   bool has_failed() const { return failed_; }
   std::uint32_t read_producer() const { return record_.load(std::memory_order_acquire); }
 
@@ -81,7 +82,6 @@ class ReceiveQueue {
   // decides.
   void doubt_limit();
   void check_limit(Instant sampled_at);
-  void fail();
 
   Adapter& adapter_;
   ReceiveQueueOwner owner_;

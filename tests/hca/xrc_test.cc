@@ -2,6 +2,9 @@
 // whose memory they reach.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/hca/requests.h"
 
 namespace verbatim::test {
@@ -16,10 +19,10 @@ constexpr std::uint64_t kFile = 77;
 
 // A program with a shared receive queue in the domain of kFile.
 struct Member {
-  Member(World& world, hca::Hca& hca, std::uint32_t process)
+  Member(World& world, hca::Hca& hca, std::uint32_t process, std::uint32_t cqe = 64)
       : program(world, hca, 1 << 20, 4 << 20, process),
         mr(program.reg_mr(Program::kBuffer, 1 << 20, kAccess)),
-        cq(program.create_cq(64)),
+        cq(program.create_cq(cqe)),
         xrcd(program.open_xrcd(kFile)),
         srq(program.create_srq(16, 4, xrcd, cq.handle)) {
     EXPECT_NE(srq.made.handle, 0u);
@@ -37,7 +40,9 @@ struct Member {
 
 // One sender, and on the other host one receiver made by the first of two programs that share a domain.
 struct Xrc {
-  Xrc() : client(world, *world.client), one(world, *world.server, 200), two(world, *world.server, 201) {
+  // `cqe`: entries of the first program's completion queue.
+  explicit Xrc(std::uint32_t cqe = 64)
+      : client(world, *world.client), one(world, *world.server, 200, cqe), two(world, *world.server, 201) {
     path.mtu = 1;
     path.timeout = 8;
     mr = client.reg_mr(Program::kBuffer, 1 << 20, kAccess);
@@ -289,6 +294,77 @@ TEST(XrcTest, everybody_who_has_a_receiver_open_learns_of_its_errors) {
     EXPECT_EQ(member->program.async_events[0].event_type,
               static_cast<std::uint32_t>(AsyncEventType::kQpRequestError));
   }
+}
+
+std::vector<AsyncEventType> events_of(const Member& member) {
+  std::vector<AsyncEventType> types;
+  for (const auto& event : member.program.async_events) types.push_back(static_cast<AsyncEventType>(event.event_type));
+  return types;
+}
+
+TEST(XrcTest, an_overrun_of_the_completion_queue_fails_the_shared_queue_and_who_received_from_it) {
+  Xrc xrc(2);
+  int status = -1;
+  open(xrc.two, xrc.to.made.number, &status);
+  ASSERT_EQ(status, 0);
+  for (std::uint64_t i = 0; i < 5; ++i) xrc.one.post_recv(i, 2000);
+  for (std::uint64_t i = 0; i < 3; ++i) xrc.send({.wr_id = i, .sges = {xrc.sge(0, 600)}}, xrc.one);
+  xrc.world.run();
+  EXPECT_EQ(xrc.one.program.drain(xrc.one.cq).size(), 2u);
+  EXPECT_EQ(xrc.one.program.state(xrc.to), QpState::kErr);
+  EXPECT_EQ(events_of(xrc.one),
+            (std::vector{AsyncEventType::kCommunicationEstablished, AsyncEventType::kCqError, AsyncEventType::kSrqError,
+                         AsyncEventType::kQpFatal}));
+  EXPECT_EQ(events_of(xrc.two), (std::vector{AsyncEventType::kCommunicationEstablished, AsyncEventType::kQpFatal}));
+  xrc.client.drain(xrc.cq);
+  xrc.send({.sges = {xrc.sge(0, 600)}}, xrc.one);
+  EXPECT_EQ(xrc.outcome(), WcStatus::kRetryExceeded);
+}
+
+TEST(XrcTest, who_never_received_from_a_failed_queue_fails_with_the_first_message_that_names_it) {
+  Xrc xrc(2);
+  Qp from = xrc.client.create_qp(xrc.cq, {}, {16, 16, 4, 4, 64}, ib::QpType::kXrcSend), to;
+  to.made.xrcd = xrc.two.xrcd;
+  ASSERT_EQ(xrc.two.program.try_create_qp(to, {}, {}, {}, ib::QpType::kXrcReceive), 0);
+  EXPECT_EQ(xrc.client.to_init(from, xrc.path) + xrc.two.program.to_init(to, xrc.path), 0);
+  EXPECT_EQ(xrc.client.to_rtr(from, 2, to.made.number, xrc.path), 0);
+  EXPECT_EQ(xrc.two.program.to_rtr(to, 1, from.made.number, xrc.path), 0);
+  EXPECT_EQ(xrc.client.to_rts(from, xrc.path), 0);
+  for (std::uint64_t i = 0; i < 5; ++i) xrc.one.post_recv(i, 2000);
+  for (std::uint64_t i = 0; i < 3; ++i) xrc.send({.wr_id = i, .sges = {xrc.sge(0, 600)}}, xrc.one);
+  xrc.world.run();
+  xrc.client.drain(xrc.cq);
+  ASSERT_EQ(xrc.one.program.state(xrc.to), QpState::kErr);
+  const auto outcome = [&](const Member& member) {
+    SendRequest request{.sges = {xrc.sge(0, 600)}};
+    request.remote_srqn = member.srq.made.number;
+    xrc.client.post_send(from, request);
+    return xrc.outcome();
+  };
+  xrc.two.post_recv(1, 2000);
+  EXPECT_EQ(outcome(xrc.two), WcStatus::kSuccess);
+  EXPECT_EQ(xrc.two.program.state(to), QpState::kRtr);
+  EXPECT_EQ(outcome(xrc.one), WcStatus::kRemoteOperationError);
+  EXPECT_EQ(xrc.two.program.state(to), QpState::kErr);
+}
+
+// A receiver may go at any moment of it.
+TEST(XrcTest, a_receiver_may_go_while_its_completions_overrun_their_queue) {
+  bool has_overrun = false;
+  for (int steps = 0; steps < 600; steps += 5) {
+    Xrc xrc(1);
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      xrc.one.post_recv(i, 2000);
+      xrc.send({.wr_id = i, .sges = {xrc.sge(0, 8)}}, xrc.one);
+    }
+    for (int i = 0; i < steps; ++i) xrc.world.engine.step();
+    ASSERT_EQ(xrc.one.program.destroy(protocol::CommandType::kDestroyQp, xrc.to.made.handle), 0);
+    EXPECT_LE(xrc.one.program.drain(xrc.one.cq).size(), 1u);
+    xrc.world.run();
+    const auto events = events_of(xrc.one);
+    has_overrun = has_overrun || std::count(events.begin(), events.end(), AsyncEventType::kSrqError) > 0;
+  }
+  EXPECT_TRUE(has_overrun);
 }
 
 TEST(XrcTest, what_makes_no_sense_is_refused) {
