@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 
 #include "sim/supervisor/kernel.h"
 #include "sim/supervisor/signals.h"
@@ -95,6 +96,7 @@ Kernel::Outcome Kernel::sys_wait4(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();
   const auto wanted = static_cast<std::int32_t>(a[0]);
+  if (wanted == INT32_MIN) return Answer{-ESRCH};  // no group has that number
   const std::uint32_t group = wanted == 0   ? process.family().group
                               : wanted < -1 ? static_cast<std::uint32_t>(-wanted)
                                             : 0;
@@ -199,6 +201,7 @@ Kernel::Outcome Kernel::sys_kill(Thread& thread) {
                              {.code = SI_TKILL, .sender = sender.pid()});
   }
   const auto wanted = static_cast<std::int32_t>(a[0]);
+  if (wanted == INT32_MIN) return Answer{-ESRCH};  // no group has that number
   const std::uint32_t group = wanted == 0   ? sender.family().group
                               : wanted < -1 ? static_cast<std::uint32_t>(-wanted)
                                             : 0;

@@ -1,5 +1,7 @@
 // WNOHANG, WNOWAIT, waiting for a group, and waiting for somebody who is not a child.
 #include <errno.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,5 +28,9 @@ int main(void) {
   printf("own group has nobody: %d\n", waitpid(0, &status, 0));
   printf("its group: %d, exit %d\n", waitpid(-grouped, &status, 0) == grouped, WEXITSTATUS(status));
   printf("init is no child: %d\n", waitpid(1, &status, 0));
+  printf("no group has that number: %d", waitpid(INT_MIN, &status, 0));
+  printf(" %d", errno == ESRCH);
+  printf(", %d", kill(INT_MIN, 0));
+  printf(" %d\n", errno == ESRCH);
   return 0;
 }
