@@ -2,6 +2,8 @@
 // and in nothing else, have two digests.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
@@ -96,6 +98,91 @@ TEST(DigestCoverage, every_byte_of_a_completion_entry_as_it_lies_in_the_ring) {
   };
   expect_all("client/hca", pair.a, pair.a.send_cq);
   expect_all("server/hca", pair.b, pair.b.recv_cq);
+}
+
+// Everything that a run records, to be told to a digest again.
+struct Recording final : TraceSink {
+  struct Fact {
+    TraceRecord record;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Fact> facts;
+  void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override {
+    facts.push_back({record, {bytes.begin(), bytes.end()}});
+  }
+  std::string digest() const {
+    observe::DigestSink sink;
+    for (const Fact& fact : facts) sink.on_record(fact.record, fact.bytes);
+    return sink.hex();
+  }
+  Fact& last(TraceEvent event) {
+    const auto found = std::find_if(facts.rbegin(), facts.rend(), [event](const Fact& f) { return f.record.event == event; });
+    EXPECT_NE(found, facts.rend());
+    return *found;
+  }
+  // Each bit of the bytes from `offset` on makes another digest, and only while it is flipped.
+  void expect_each_bit_counts(Fact& fact, std::size_t offset, std::size_t length, const char* what) {
+    const std::string plain = digest();
+    ASSERT_LE(offset + length, fact.bytes.size()) << what;
+    for (std::size_t bit = 0; bit < 8 * length; ++bit) {
+      std::byte& byte = fact.bytes[offset + bit / 8];
+      byte ^= std::byte{1} << bit % 8;
+      EXPECT_NE(digest(), plain) << what << ", bit " << bit;
+      byte ^= std::byte{1} << bit % 8;
+    }
+    EXPECT_EQ(digest(), plain);
+  }
+};
+
+#define FIELD(name) {#name, offsetof(protocol::Cqe, name), sizeof(protocol::Cqe::name)}
+
+// One message, and an error behind it, so that there are completions, events and placed bytes to choose from.
+TEST(DigestCoverage, each_bit_of_each_field_of_a_completion_and_of_what_is_placed) {
+  constexpr struct {
+    const char* name;
+    std::size_t offset, length;
+  } kFields[] = {FIELD(wr_id),      FIELD(visible_at_ps),   FIELD(timestamp),     FIELD(qpn),        FIELD(byte_length),
+                 FIELD(immediate),  FIELD(source_qp),       FIELD(wqe_counter),   FIELD(sequence),   FIELD(source_lid),
+                 FIELD(pkey_index), FIELD(status),          FIELD(opcode),        FIELD(flags),      FIELD(vendor_error),
+                 FIELD(service_level), FIELD(dlid_path_bits), FIELD(is_receive),  FIELD(srq_number)};
+  std::size_t covered = sizeof(protocol::Cqe::reserved);
+  for (const auto& field : kFields) covered += field.length;
+  ASSERT_EQ(covered, sizeof(protocol::Cqe)) << "a field is missing";
+
+  Pair pair;
+  Recording recording;
+  pair.world.tracer.add(recording);
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 128)});
+  pair.a.program.post_send(
+      pair.a.qp, {.wr_id = 2, .opcode = WqeOpcode::kSendWithImm, .sges = {pair.a.sge(0, 64)}, .immediate = 5});
+  pair.world.run();
+  Recording::Fact& entry = recording.last(TraceEvent::kCompletion);
+  ASSERT_EQ(entry.bytes.size(), sizeof(protocol::Cqe));
+  for (const auto& field : kFields) recording.expect_each_bit_counts(entry, field.offset, field.length, field.name);
+  Recording::Fact& placed = recording.last(TraceEvent::kDmaWrite);
+  ASSERT_EQ(placed.bytes.size(), 64u);
+  recording.expect_each_bit_counts(placed, 0, 64, "placed bytes");
+}
+
+#undef FIELD
+
+TEST(DigestCoverage, kind_object_and_receiver_of_an_event) {
+  Pair pair;
+  Recording recording;
+  pair.world.tracer.add(recording);
+  pair.world.client->ring_doorbell(pair.a.program.context, protocol::DoorbellKind::kSendQueue, pair.a.qp.made.number, 1000);
+  pair.world.run();
+  Recording::Fact& event = recording.last(TraceEvent::kAsyncEvent);
+  const std::string plain = recording.digest();
+  EXPECT_EQ(event.record.values[0], static_cast<std::uint64_t>(ib::AsyncEventType::kQpFatal));
+  EXPECT_EQ(event.record.values[1], pair.a.qp.made.number);
+  for (const int value : {0, 1, 2}) {
+    for (int bit = 0; bit < 64; ++bit) {
+      event.record.values[value] ^= 1ull << bit;
+      EXPECT_NE(recording.digest(), plain) << value << ", bit " << bit;
+      event.record.values[value] ^= 1ull << bit;
+    }
+  }
 }
 
 // What only the receiver of an event differs in: a program that is told of another's error is another run.
