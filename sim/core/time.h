@@ -20,6 +20,13 @@ struct VirtualClock {
 using Instant = std::chrono::time_point<VirtualClock, Duration>;
 
 inline constexpr Instant kNever = Instant::max();
+// 106 days: no run goes on beyond. What a call takes, added to any instant before it, does not overflow.
+inline constexpr Instant kEndOfTime = Instant(std::chrono::hours(106 * 24));
+
+// `span` after `from`, or an instant beyond the end of time.
+constexpr Instant later(Instant from, Duration span) {
+  return span > kEndOfTime - from ? kEndOfTime + Duration(1) : from + span;
+}
 
 constexpr std::int64_t to_ps(Duration d) { return d.count(); }
 constexpr std::int64_t to_ps(Instant t) { return t.time_since_epoch().count(); }

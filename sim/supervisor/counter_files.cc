@@ -55,7 +55,7 @@ void TimerFile::set(Instant when, Duration interval) {
 
 void TimerFile::on_due() {
   ++expirations_;
-  if (interval_ > Duration::zero()) timer_.schedule_after(interval_);
+  if (interval_ > Duration::zero()) timer_.schedule_at(later(engine_.now(), interval_));
   notify();
 }
 

@@ -104,7 +104,7 @@ Kernel::Outcome Kernel::sys_timerfd(Thread& thread) {
   const std::int64_t ns = (a[1] & TFD_TIMER_ABSTIME) != 0
                               ? ns_until(timer->clock(), wanted->it_value, now(), options_.epoch_ns)
                               : value;
-  timer->set(value == 0 ? kNever : add_ns(now(), ns), Duration(to_ns(wanted->it_interval) * 1000));
+  timer->set(value == 0 ? kNever : add_ns(now(), ns), from_ns(to_ns(wanted->it_interval)));
   return Answer{0};
 }
 

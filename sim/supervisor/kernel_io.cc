@@ -91,7 +91,7 @@ bool Kernel::scatter(Process& process, const Buffers& to, std::span<const std::b
 Kernel::Outcome Kernel::wait_or_give_up(Thread& thread, std::vector<VirtualFilePtr> files, bool dont_wait,
                                         Duration timeout, const std::string& call) {
   const auto done = static_cast<std::int64_t>(thread.call().transferred);
-  Instant deadline = timeout > Duration::zero() ? now() + timeout : kNever;
+  Instant deadline = timeout > Duration::zero() ? later(now(), timeout) : kNever;
   if (thread.retried()) deadline = thread.deadline();
   if (dont_wait || now() >= deadline) return Answer{done > 0 ? done : -EAGAIN};
   return wait_for(thread, std::move(files), deadline, call);

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "sim/supervisor/kernel.h"
+#include "sim/supervisor/kernel_time.h"
 
 namespace verbatim::supervisor {
 
@@ -53,9 +54,8 @@ Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
     const auto timeout = process.memory().load<timeval>(address);
     if (!timeout) return Answer{-EFAULT};
     if (timeout->tv_usec < 0 || timeout->tv_usec >= 1'000'000) return Answer{-EDOM};
-    const std::int64_t seconds = std::clamp<std::int64_t>(timeout->tv_sec, 0, 4'000'000);
     (option == SO_RCVTIMEO ? socket->read_timeout : socket->write_timeout) =
-        Duration((seconds * 1'000'000 + timeout->tv_usec) * 1'000'000);
+        from_ns(to_ns({std::max<std::int64_t>(timeout->tv_sec, 0), 0}) + timeout->tv_usec * 1000);
     return Answer{0};
   }
   if (length < sizeof(int)) return Answer{-EINVAL};

@@ -13,10 +13,13 @@ namespace verbatim::supervisor {
 inline constexpr std::int64_t kUptimeNs =
     1'000'000'000'000;  // CLOCK_MONOTONIC at virtual time 0, as the shim's clock
 
-inline Instant add_ns(Instant from, std::int64_t ns) {
-  constexpr std::int64_t kLongest = 4'000'000'000'000'000;  // 46 days: far beyond any run, far below overflow
-  return from + Duration(std::clamp<std::int64_t>(ns, 0, kLongest) * 1000);
+// A span of any length, as long as time lasts.
+inline Duration from_ns(std::int64_t ns) {
+  constexpr std::int64_t kLongest = kEndOfTime.time_since_epoch().count() / 1000;
+  return Duration(std::clamp<std::int64_t>(ns, 0, kLongest) * 1000);
 }
+
+inline Instant add_ns(Instant from, std::int64_t ns) { return later(from, from_ns(ns)); }
 
 inline bool valid(const timespec& t) { return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < 1'000'000'000; }
 

@@ -15,13 +15,11 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr std::int64_t kPsPerUs = 1'000'000;
-constexpr std::int64_t kMaxSeconds = 4'000'000;  // 46 days, far beyond any run
 
 bool valid(const timeval& t) { return t.tv_sec >= 0 && t.tv_usec >= 0 && t.tv_usec < 1'000'000; }
 
 Duration to_duration(const timeval& t) {
-  const std::int64_t us = std::min<std::int64_t>(t.tv_sec, kMaxSeconds) * 1'000'000 + t.tv_usec;
-  return Duration(us * kPsPerUs);
+  return from_ns(to_ns({t.tv_sec, 0}) + t.tv_usec * 1000);
 }
 
 // Rounded up: a timer that still runs never reads as zero.
@@ -129,7 +127,7 @@ Kernel::Outcome Kernel::sys_posix_timer(Thread& thread) {
   const std::int64_t ns = (a[1] & TIMER_ABSTIME) != 0
                               ? ns_until(timer.clock(), wanted->it_value, now(), options_.epoch_ns)
                               : value;
-  timer.set(value == 0 ? kNever : add_ns(now(), ns), Duration(to_ns(wanted->it_interval) * 1000));
+  timer.set(value == 0 ? kNever : add_ns(now(), ns), from_ns(to_ns(wanted->it_interval)));
   return Answer{0};
 }
 

@@ -15,7 +15,7 @@ void PosixTimer::set(Instant when, Duration interval) {
 }
 
 void PosixTimer::on_due() {
-  if (interval_ > Duration::zero()) timer_.schedule_after(interval_);
+  if (interval_ > Duration::zero()) timer_.schedule_at(later(engine_.now(), interval_));
   if (notice_.silent) return;
   if (is_pending(process_, notice_.signal, id_)) {
     ++overrun_;

@@ -120,7 +120,9 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
       report_deadlock();
     } else if (engine_.next_event_time() > options_.limits.virtual_end) {
       finish(Outcome::kTimeLimit,
-             fmt::format("the limit of {} virtual time was reached", seconds(options_.limits.virtual_end)));
+             options_.limits.virtual_end < kEndOfTime
+                 ? fmt::format("the limit of {} virtual time was reached", seconds(options_.limits.virtual_end))
+                 : "virtual time ends after 106 days, and what the programs wait for comes later");
     } else {
       engine_.step();
       if (someone_ended_) retire_ended();

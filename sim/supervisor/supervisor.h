@@ -107,7 +107,7 @@ struct ProgramSpec {
 };
 
 struct Limits {
-  Instant virtual_end = kNever;                // --time-limit
+  Instant virtual_end = kEndOfTime;            // --time-limit; not later
   std::int64_t stuck_after_ms = 60'000;        // wall time one program may compute or sleep without a call
 };
 

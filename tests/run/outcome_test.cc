@@ -93,6 +93,34 @@ TEST(Outcome, a_time_limit_ends_a_run_that_would_go_on) {
   EXPECT_EQ(run({"server=sleep 9"}, {"--time-limit", "10s"}).code, 0) << "not before the limit";
 }
 
+// 106 days are as far as virtual time goes; a sleep that ends there is as long as it says, and none ends early.
+TEST(Outcome, sleeps_are_of_any_length) {
+  EXPECT_EQ(run({"server=sleep 105d"}).report["virtual_time_ps"].get<std::int64_t>() / 1'000'000'000'000,
+            105 * 86400);
+  for (const char* command : {"sleep 106d", "sleep 107d", "sleep 1000000000", "timeout 200d sleep 300d",
+                              "python3 -c 'import time; time.sleep(1e9)'",
+                              "python3 -c 'import select; select.select([], [], [], 1e8)'",
+                              "python3 -c 'import threading; threading.Event().wait(5e6 * 2)'",
+                              "python3 -c 'import signal; signal.setitimer(signal.ITIMER_REAL, 1e9, 1e9); signal.pause()'"}) {
+    const RunReport result = run({std::string("server=") + command});
+    EXPECT_EQ(result.code, 4) << result.story();
+    EXPECT_EQ(result.report["outcome"], "time-limit");
+    EXPECT_EQ(result.report["virtual_time_ps"], 106ll * 86400 * 1'000'000'000'000);
+    EXPECT_THAT(result.err, HasSubstr("virtual time ends after 106 days"));
+  }
+  // Whoever sleeps on in the background is no reason to wait.
+  EXPECT_EQ(run({"server=sleep 1000000000 &", "client=sleep 1"}).code, 0);
+}
+
+TEST(Outcome, timers_of_any_interval_come_when_they_should) {
+  const RunReport result = run({"server=python3 -c 'import signal, time; n = [0]\n"
+                                "signal.signal(signal.SIGALRM, lambda *_: print(round(time.monotonic() - t)))\n"
+                                "t = time.monotonic(); signal.setitimer(signal.ITIMER_REAL, 60 * 86400, 80 * 86400)\n"
+                                "signal.pause(); time.sleep(1000)'"});
+  EXPECT_EQ(result.code, 0) << result.story();
+  EXPECT_EQ(result.output("server"), "5184000\n");
+}
+
 // What only stops after a limit of wall-clock time still stops soon, and says what it was doing.
 TEST(Outcome, a_program_that_computes_for_ever_is_given_up) {
   for (const char* how : {"stuck computing", "stuck thread"}) {

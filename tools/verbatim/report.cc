@@ -106,8 +106,10 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
       case supervisor::Outcome::kTimeLimit:
         verdict.code = kLimit;
         verdict.sentences.push_back(
-            "the time limit of " + milliseconds(figures.virtual_end) +
-            " was reached; allow more with --time-limit, or see what the programs wait for");
+            figures.virtual_end < kEndOfTime
+                ? "the time limit of " + milliseconds(figures.virtual_end) +
+                      " was reached; allow more with --time-limit, or see what the programs wait for"
+                : "virtual time ends after 106 days; see what the programs wait for");
         break;
       case supervisor::Outcome::kStuck:
         verdict.code = kLimit;

@@ -285,7 +285,8 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
       1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
   if (plan.scenario.time_limit.count() != 0) {
-    supervisor_options.limits.virtual_end = instant_from_ps(plan.scenario.time_limit.count());
+    supervisor_options.limits.virtual_end =
+        std::min(instant_from_ps(plan.scenario.time_limit.count()), kEndOfTime);
   }
   supervisor::ManagementNetworkSpec network;
   network.latency = topology.management_network.latency;
