@@ -34,8 +34,9 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
   if (overrun_) return record(entry, {});
   // The adapter reads the record when it believes the ring to be full; the time of that read is hidden behind
   // the writes ahead. A number outside the ring is a program's mistake and counts as full.
-  if (producer_ - consumer_ >= params_.entries) consumer_ = read_consumer();
-  if (producer_ - consumer_ >= params_.entries) {
+  const auto is_full = [this] { return !params_.ignores_overrun && producer_ - consumer_ >= params_.entries; };
+  if (is_full()) consumer_ = read_consumer();
+  if (is_full()) {
     record(entry, {});
     overrun_ = true;
     adapter_.notifier.async_event(*this, ib::AsyncEventType::kCqError);

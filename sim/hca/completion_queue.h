@@ -20,6 +20,7 @@ struct CompletionQueueParams {
   std::uint64_t cookie = 0;
   bool has_channel = false;
   std::uint32_t channel = 0;
+  bool ignores_overrun = false;  // the program counts by itself: the oldest entry is lost instead of the queue
   std::uint32_t entries = 0;  // a power of two
   std::uint64_t ring_offset = 0;
   std::uint64_t record_offset = 0;
@@ -40,7 +41,7 @@ class CompletionQueue {
   std::uint32_t number() const { return params_.number; }
 
   // The entry becomes visible now; visible_at_ps, timestamp and sequence are filled in. One too many is lost,
-  // and the queue with it (IBA 11.2.8.1: overrun is an affiliated asynchronous error).
+  // and the queue with it (IBA 11.2.8.1: overrun is an affiliated asynchronous error), unless overruns are ignored.
   void write(protocol::Cqe entry, bool solicited);
 
   // Entries written so far, modulo 2^32.

@@ -56,6 +56,7 @@ CompletionQueue* Hca::Impl::find_cq(Context& context, std::uint32_t handle) {
 
 int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
   if (command.cqe == 0 || command.cqe > adapter.profile.max_cqe) return EINVAL;
+  if (command.ignores_overrun > 1) return EINVAL;
   if (cqs_.size() >= adapter.profile.max_cq) return ENOMEM;
   CompletionQueueParams params;
   params.entries = std::bit_ceil(command.cqe);
@@ -72,6 +73,7 @@ int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
   params.cookie = command.cookie;
   params.has_channel = command.channel_fd >= 0;
   params.channel = command.channel;
+  params.ignores_overrun = command.ignores_overrun != 0;
   params.ring_offset = *ring;
   params.record_offset = *record;
   const Ref<CompletionQueue> cq = cq_pool_.create(adapter, context, params);

@@ -57,8 +57,6 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
   if (asks(ib::kQpRetryCount) && to.retry_cnt > 7) return EINVAL;
   if (asks(ib::kQpRnrRetry) && to.rnr_retry > 7) return EINVAL;
   if (asks(ib::kQpMinRnrTimer) && to.min_rnr_timer > 31) return EINVAL;
-  if (asks(ib::kQpRqPsn) && to.rq_psn >= kLimit24) return EINVAL;
-  if (asks(ib::kQpSqPsn) && to.sq_psn >= kLimit24) return EINVAL;
   if (asks(ib::kQpDestQpn) && to.dest_qp_num >= kLimit24) return EINVAL;
   if (asks(ib::kQpMaxRdAtomic) && to.max_rd_atomic > profile.max_qp_init_rd_atom) return EINVAL;
   if (asks(ib::kQpMaxDestRdAtomic) && to.max_dest_rd_atomic > profile.max_qp_rd_atom) return EINVAL;
@@ -88,8 +86,8 @@ void QueuePair::take_attributes(const protocol::QpAttributes& to, std::uint32_t 
   if (asks(ib::kQpRetryCount)) attributes.retry_cnt = to.retry_cnt;
   if (asks(ib::kQpRnrRetry)) attributes.rnr_retry = to.rnr_retry;
   if (asks(ib::kQpMinRnrTimer)) attributes.min_rnr_timer = to.min_rnr_timer;
-  if (asks(ib::kQpRqPsn)) attributes.rq_psn = to.rq_psn;
-  if (asks(ib::kQpSqPsn)) attributes.sq_psn = to.sq_psn;
+  if (asks(ib::kQpRqPsn)) attributes.rq_psn = to.rq_psn % kLimit24;  // as drivers do
+  if (asks(ib::kQpSqPsn)) attributes.sq_psn = to.sq_psn % kLimit24;
   if (asks(ib::kQpDestQpn)) attributes.dest_qp_num = to.dest_qp_num;
   if (asks(ib::kQpMaxRdAtomic)) attributes.max_rd_atomic = to.max_rd_atomic;
   if (asks(ib::kQpMaxDestRdAtomic)) attributes.max_dest_rd_atomic = to.max_dest_rd_atomic;

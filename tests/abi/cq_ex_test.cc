@@ -17,17 +17,15 @@ class CqEx : public VerbsTest {
 
 TEST_F(CqEx, supported_fields_are_granted_and_others_fail_the_creation) {
   EXPECT_NE(make(IBV_WC_STANDARD_FLAGS), nullptr);
-  EXPECT_NE(make(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK),
-            nullptr);
-  for (std::uint64_t flag : {IBV_WC_EX_WITH_CVLAN, IBV_WC_EX_WITH_FLOW_TAG, IBV_WC_EX_WITH_TM_INFO}) {
-    errno = 0;
-    EXPECT_EQ(make(flag), nullptr);
-    EXPECT_EQ(errno, EOPNOTSUPP);
+  for (std::uint64_t flag : {IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
+                             IBV_WC_EX_WITH_CVLAN, IBV_WC_EX_WITH_FLOW_TAG, IBV_WC_EX_WITH_TM_INFO}) {
+    EXPECT_NE(make(flag), nullptr) << flag;
   }
   EXPECT_EQ(make(1ull << 40), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
   EXPECT_NE(make(0, IBV_CQ_INIT_ATTR_MASK_FLAGS, IBV_CREATE_CQ_ATTR_SINGLE_THREADED), nullptr);
-  EXPECT_EQ(make(0, IBV_CQ_INIT_ATTR_MASK_FLAGS, IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN), nullptr);
+  EXPECT_NE(make(0, IBV_CQ_INIT_ATTR_MASK_FLAGS, IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN), nullptr);
+  EXPECT_EQ(make(0, IBV_CQ_INIT_ATTR_MASK_FLAGS, 1 << 2), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
   EXPECT_EQ(make(0, 1 << 7), nullptr);
   EXPECT_EQ(errno, EINVAL);

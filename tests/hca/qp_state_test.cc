@@ -163,7 +163,6 @@ TEST(QpStateTest, values_out_of_range_are_refused_and_change_nothing) {
   refuse([](auto& x) { x.path_mtu = 0; });
   refuse([](auto& x) { x.path_mtu = 6; });
   refuse([](auto& x) { x.dest_qp_num = 1u << 24; });
-  refuse([](auto& x) { x.rq_psn = 1u << 24; });
   refuse([](auto& x) { x.max_dest_rd_atomic = 17; });
   refuse([](auto& x) { x.min_rnr_timer = 32; });
   refuse([](auto& x) { x.path.dlid = 0; });
@@ -187,7 +186,6 @@ TEST(QpStateTest, values_out_of_range_are_refused_and_change_nothing) {
     EXPECT_EQ(program.modify(qp, rts_mask, attributes), EINVAL);
     EXPECT_EQ(program.state(qp), kRtr);
   };
-  refuse_rts([](auto& x) { x.sq_psn = 1u << 24; });
   refuse_rts([](auto& x) { x.timeout = 32; });
   refuse_rts([](auto& x) { x.retry_cnt = 8; });
   refuse_rts([](auto& x) { x.rnr_retry = 8; });

@@ -83,6 +83,80 @@ void unreliable_cases(void) {
   finish_ends("unreliable_reads_are_refused");
 }
 
+static void write_to_itself(uint64_t id) {
+  struct ibv_sge sge = sge_of(&a, 0, 8);
+  struct ibv_send_wr wr = request(id, IBV_WR_RDMA_WRITE, &sge);
+  wr.wr.rdma.remote_addr = (uintptr_t)a.buffer + 100;
+  wr.wr.rdma.rkey = a.mr->rkey;
+  if (post(&wr) != 0) say(" %d is not posted", (int)id);
+}
+
+// Extended completion queues: everything that may be asked for, and what nobody knows.
+static void extended_queue_cases(void) {
+  connect_ends();
+  for (int kind = 0; kind < 14; ++kind) {
+    struct ibv_cq_init_attr_ex init = {.cqe = 4, .wc_flags = 1u << kind};
+    if (kind == 13) init.wc_flags = 0xfff;
+    struct ibv_cq_ex* cq = ibv_create_cq_ex(device, &init);
+    say(" %d=%s", kind, cq == NULL ? name_of_error(errno) : "0");
+    if (cq != NULL) ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+  }
+  finish_ends("extended_completion_queue_flags");
+
+  // Seven completions in a queue of four: only the one that does not mind goes on.
+  for (int ignores = 0; ignores < 2; ++ignores) {
+    connect_ends();
+    struct ibv_cq_init_attr_ex init = {.cqe = 4,
+                                       .wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_CVLAN |
+                                                   IBV_WC_EX_WITH_FLOW_TAG | IBV_WC_EX_WITH_TM_INFO};
+    init.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+    init.flags = ignores ? IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN : 0;
+    struct ibv_cq_ex* cq = ibv_create_cq_ex(device, &init);
+    struct ibv_qp* const usual = a.qp;
+    struct ibv_qp_init_attr made = {.send_cq = ibv_cq_ex_to_cq(cq),
+                                    .recv_cq = a.recv_cq,
+                                    .cap = {kDepth, kDepth, 2, 2, 64},
+                                    .qp_type = IBV_QPT_RC,
+                                    .sq_sig_all = 1};
+    a.qp = ibv_create_qp(a.pd, &made);
+    struct ibv_qp_attr attributes = {
+        .port_num = 1, .path_mtu = IBV_MTU_1024, .ah_attr = {.dlid = port.lid, .port_num = 1}};
+    attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+    attributes.dest_qp_num = a.qp->qp_num;  // to itself
+    attributes.timeout = 8;
+    attributes.min_rnr_timer = 1;
+    try_modify(a.qp, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, &attributes);
+    try_modify(a.qp, IBV_QPS_RTR,
+               IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+                   IBV_QP_MIN_RNR_TIMER,
+               &attributes);
+    try_modify(a.qp, IBV_QPS_RTS,
+               IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC,
+               &attributes);
+    for (unsigned i = 0; i < 3; ++i) write_to_itself(i);
+    settle();
+    struct ibv_poll_cq_attr none = {0};
+    int found = ibv_start_poll(cq, &none) == 0;
+    if (found) {
+      struct ibv_wc_tm_info matched;
+      ibv_wc_read_tm_info(cq, &matched);
+      say(" vlan %u, flow %u, tag %d, priv %u", ibv_wc_read_cvlan(cq), ibv_wc_read_flow_tag(cq),
+          (int)matched.tag, matched.priv);
+      while (ibv_next_poll(cq) == 0) ++found;
+      ibv_end_poll(cq);
+    }
+    for (unsigned i = 0; i < 7; ++i) write_to_itself(i);
+    settle();
+    struct ibv_qp_init_attr asked;
+    ibv_query_qp(a.qp, &attributes, IBV_QP_STATE, &asked);
+    say(" %d completions, then state %d", found, attributes.qp_state);
+    ibv_destroy_qp(a.qp);
+    a.qp = usual;
+    ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+    finish_ends(ignores ? "an_overrun_that_is_ignored" : "an_overrun_that_is_not");
+  }
+}
+
 static void multicast_cases(void) {
   const union ibv_gid group = {.raw = {0xff, 0x12, [15] = 1}};
   connect_datagrams(0);
@@ -106,6 +180,7 @@ static void multicast_cases(void) {
 
 void shared_cases(void) {
   multicast_cases();
+  extended_queue_cases();
 
   options.srq = 1;
   connect_ends();
@@ -186,19 +261,37 @@ static void modifications(void) {
                      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
   options.b_stops_at = IBV_QPS_INIT;
   connect_ends();
-  static const char* const names[] = {"nothing", "mtu", "psn", "qpn", "rnr_timer", "rd_atomic", "dlid"};
-  for (int kind = 6; kind >= 0; --kind) {
+  static const char* const names[] = {"nothing", "mtu", "qpn", "rnr_timer", "rd_atomic", "dlid"};
+  for (int kind = 5; kind >= 0; --kind) {
     attributes = (struct ibv_qp_attr){.path_mtu = IBV_MTU_1024, .ah_attr = {.dlid = port.lid, .port_num = 1}};
     attributes.dest_qp_num = a.qp->qp_num;
     if (kind == 1) attributes.path_mtu = 0;
-    if (kind == 2) attributes.rq_psn = 1 << 24;
-    if (kind == 3) attributes.dest_qp_num = 1 << 24;
-    if (kind == 4) attributes.min_rnr_timer = 32;
-    if (kind == 5) attributes.max_dest_rd_atomic = 200;
-    if (kind == 6) attributes.ah_attr.dlid = 0;
+    if (kind == 2) attributes.dest_qp_num = 1 << 24;
+    if (kind == 3) attributes.min_rnr_timer = 32;
+    if (kind == 4) attributes.max_dest_rd_atomic = 200;
+    if (kind == 5) attributes.ah_attr.dlid = 0;
     say(" %s=%s", names[kind], name_of_error(try_modify(b.qp, IBV_QPS_RTR, to_rtr, &attributes)));
   }
   finish_ends("modify_to_rtr_with_a_bad");
+
+  // Of a number of more than 24 bits the low ones count.
+  options.b_stops_at = IBV_QPS_INIT;
+  connect_ends();
+  attributes = (struct ibv_qp_attr){.path_mtu = IBV_MTU_1024, .ah_attr = {.dlid = port.lid, .port_num = 1}};
+  attributes.dest_qp_num = a.qp->qp_num;
+  attributes.min_rnr_timer = 1;
+  attributes.rq_psn = 0x5000000;  // A begins with 0
+  say(" rtr=%s", name_of_error(try_modify(b.qp, IBV_QPS_RTR, to_rtr, &attributes)));
+  attributes = (struct ibv_qp_attr){.timeout = 8, .retry_cnt = 1, .sq_psn = 0xff123456};
+  const int to_rts =
+      IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+  say(" rts=%s", name_of_error(try_modify(b.qp, IBV_QPS_RTS, to_rts, &attributes)));
+  struct ibv_qp_init_attr made;
+  ibv_query_qp(b.qp, &attributes, IBV_QP_SQ_PSN | IBV_QP_RQ_PSN, &made);
+  say(" sq_psn=%x rq_psn=%x", attributes.sq_psn, attributes.rq_psn);
+  post_recv(&b, 10, 100);
+  post_simple(1, IBV_WR_SEND, 8);
+  finish_ends("psn_of_more_than_24_bits");
 
   connect_ends();
   attributes = (struct ibv_qp_attr){.cur_qp_state = IBV_QPS_SQD};

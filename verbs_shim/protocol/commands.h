@@ -204,7 +204,7 @@ struct CreateCq {
   std::uint64_t ring_offset;    // out: in the arena
   std::uint64_t record_offset;  // out: CompletionQueueRecord in the arena
   std::uint32_t ring_entries;   // out: a power of two, at least cqe
-  std::uint32_t reserved;
+  std::uint32_t ignores_overrun;  // 0 or 1: IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN
 };
 
 struct QpCapabilities {

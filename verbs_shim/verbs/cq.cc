@@ -74,7 +74,7 @@ void fill(ibv_wc* out, const protocol::Cqe& cqe) {
 }
 
 Cq* create(ibv_context* handle, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
-           std::uint32_t vector) {
+           std::uint32_t vector, bool ignores_overrun = false) {
   Context* context = context_of(handle);
   if (context == nullptr || cqe == 0 || cqe > 0x7fffffff) return refuse(EINVAL);
   if (vector >= static_cast<std::uint32_t>(handle->num_comp_vectors)) return refuse(EINVAL);
@@ -86,6 +86,7 @@ Cq* create(ibv_context* handle, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   command.cqe = cqe;
   command.channel_fd = channel == nullptr ? -1 : channel->fd;
   command.completion_vector = vector;
+  command.ignores_overrun = ignores_overrun ? 1 : 0;
   if (int error = execute(command, context->handle)) {
     release_object(cq);
     return refuse(error);
@@ -217,20 +218,21 @@ int req_notify_cq(ibv_cq* handle, int solicited_only) {
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
   constexpr std::uint64_t kSupported = std::uint64_t{IBV_WC_STANDARD_FLAGS} |
                                        std::uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP} |
+                                       std::uint64_t{IBV_WC_EX_WITH_CVLAN} | std::uint64_t{IBV_WC_EX_WITH_FLOW_TAG} |
+                                       std::uint64_t{IBV_WC_EX_WITH_TM_INFO} |
                                        std::uint64_t{IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
   if ((attributes->comp_mask & ~(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)) != 0) {
     return refuse(EINVAL);
   }
   if ((attributes->wc_flags & ~kSupported) != 0) return refuse(EOPNOTSUPP);
-  // A single-threaded CQ is one whose user promises something; ignoring overruns and parent domains are
-  // features.
-  if ((attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 &&
-      (attributes->flags & ~static_cast<unsigned>(IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) != 0) {
-    return refuse(EOPNOTSUPP);
-  }
+  // A single-threaded CQ is one whose user promises something; parent domains are a feature.
+  const unsigned flags = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? attributes->flags : 0;
+  constexpr unsigned kIgnoresOverrun = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+  if ((flags & ~(IBV_CREATE_CQ_ATTR_SINGLE_THREADED | kIgnoresOverrun)) != 0) return refuse(EOPNOTSUPP);
   if ((attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0) return refuse(EOPNOTSUPP);
   Cq* cq =
-      create(context, attributes->cqe, attributes->cq_context, attributes->channel, attributes->comp_vector);
+      create(context, attributes->cqe, attributes->cq_context, attributes->channel, attributes->comp_vector,
+             (flags & kIgnoresOverrun) != 0);
   if (cq == nullptr) return nullptr;
   fill_readers(&cq->base);
   // Known before the first completion is read: readers may not ask the adapter.

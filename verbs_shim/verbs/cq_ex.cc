@@ -59,8 +59,7 @@ std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* cq) {
   return static_cast<std::uint64_t>(region->epoch_ns) + static_cast<std::uint64_t>(since_start);
 }
 
-// Ethernet, flow steering and tag matching: creating a CQ that asks for them fails, so these have nothing to
-// tell.
+// There are no VLANs, no flow rules with tags and no tag matching: nothing has been stripped, tagged or matched.
 std::uint16_t read_cvlan(ibv_cq_ex*) { return 0; }
 std::uint32_t read_flow_tag(ibv_cq_ex*) { return 0; }
 void read_tm_info(ibv_cq_ex*, ibv_wc_tm_info* info) { *info = {}; }
