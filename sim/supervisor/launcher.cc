@@ -79,6 +79,10 @@ std::string inspect_file(const std::string& path, int depth) {
   if (stat(path.c_str(), &status) != 0) return path + ": " + std::strerror(errno);
   if (!S_ISREG(status.st_mode)) return path + " is not a file";
   if (access(path.c_str(), X_OK) != 0) return path + " is not executable";
+  // Linux runs it, but shows its memory to nobody, so neither could the simulator read or write there.
+  if (access(path.c_str(), R_OK) != 0) {
+    return path + " may be executed but not read, so that its memory cannot be reached; make it readable (chmod a+r)";
+  }
   std::ifstream file(path, std::ios::binary);
   std::string bytes(4096, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -2,6 +2,7 @@
 // the run's other programs is, either.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -47,6 +48,31 @@ TEST_F(Refusal, not_executable_or_not_a_program) {
   expect_refused(file("text", "text\n"), "/text is neither a program nor a script");
   expect_refused(file("empty", ""), "/empty is neither a program nor a script");
   expect_refused(folder_.path(), "is not a file");
+}
+
+// Everybody but root, who may read it all the same.
+TEST_F(Refusal, a_program_that_may_be_executed_but_not_read) {
+  const std::string path = folder_.path() + "/program";
+  std::filesystem::copy_file("/bin/true", path);
+  ::chmod(path.c_str(), 0111);
+  ::chmod(folder_.path().c_str(), 0755);
+  support::RunRequest request;
+  request.commands = {"server=" + path};
+  if (::geteuid() == 0) {
+    const support::RunReport reads = support::run(request);
+    EXPECT_EQ(reads.code, 0) << reads.story();
+    request.wrapper = {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+    request.working_directory = "/";
+    if (cli::run_command({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", support::verbatim_program(),
+                          "check", support::topology("two_hosts")})
+            .code != 0) {
+      GTEST_SKIP() << "another user cannot execute the simulator here";
+    }
+  }
+  const support::RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 2) << run.story();
+  EXPECT_THAT(run.err, HasSubstr(path + " may be executed but not read"));
+  EXPECT_THAT(run.err, HasSubstr("nothing was started"));
 }
 
 TEST_F(Refusal, a_static_program) {
