@@ -30,6 +30,7 @@ struct EndedChild {
   std::uint32_t pid;
   std::uint32_t group;
   int status;  // as wait(2) tells it
+  std::uint32_t user = 0;  // real one
 };
 
 struct Family {

@@ -198,6 +198,27 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
       return &Kernel::sys_scheduler;
     case SYS_get_robust_list:
       return &Kernel::sys_get_robust_list;
+    case SYS_getuid:
+    case SYS_geteuid:
+    case SYS_getgid:
+    case SYS_getegid:
+    case SYS_getresuid:
+    case SYS_getresgid:
+    case SYS_setuid:
+    case SYS_setgid:
+    case SYS_setreuid:
+    case SYS_setregid:
+    case SYS_setresuid:
+    case SYS_setresgid:
+    case SYS_setfsuid:
+    case SYS_setfsgid:
+      return &Kernel::sys_user;
+    case SYS_getgroups:
+    case SYS_setgroups:
+      return &Kernel::sys_groups;
+    case SYS_capget:
+    case SYS_capset:
+      return &Kernel::sys_capabilities;
     case SYS_set_tid_address:
       return &Kernel::sys_set_tid_address;
     case SYS_uname:
@@ -223,6 +244,8 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
       return &Kernel::sys_identity;
     case protocol::kFileNumbersCall:
       return &Kernel::sys_file_numbers;
+    case protocol::kFileOwnerCall:
+      return &Kernel::sys_file_owner;
     default:
       return protocol::path_call(number) != nullptr ? &Kernel::sys_path : nullptr;
   }

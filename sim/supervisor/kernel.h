@@ -169,6 +169,11 @@ class Kernel {
   Outcome sys_priority(Thread& thread);
   Outcome sys_scheduler(Thread& thread);
   Outcome sys_get_robust_list(Thread& thread);
+  Outcome sys_file_owner(Thread& thread);
+  // kernel_credentials.cc
+  Outcome sys_user(Thread& thread);
+  Outcome sys_groups(Thread& thread);
+  Outcome sys_capabilities(Thread& thread);
   Outcome sys_set_tid_address(Thread& thread);
   Outcome sys_sysinfo(Thread& thread);
   Outcome sys_getrandom(Thread& thread);
@@ -271,8 +276,13 @@ class Kernel {
   std::uint64_t files_numbered_ = 0;
   std::map<std::size_t, std::shared_ptr<const VirtualTree>> host_trees_;
   std::vector<HostPaths> host_paths_;
-  // Inode numbers that programs see, by host and the file's device and number on the machine.
-  std::map<std::tuple<std::size_t, std::uint64_t, std::uint64_t>, std::uint64_t> file_numbers_;
+  // Files in the hosts' own folders: the number that programs see, and the owners. By host and the file's device and number
+  // on the machine.
+  struct OwnFile {
+    std::uint64_t number = 0;
+    UserId user = kRoot, group = kRoot;
+  };
+  std::map<std::tuple<std::size_t, std::uint64_t, std::uint64_t>, OwnFile> file_numbers_;
   std::map<std::size_t, std::uint64_t> last_file_number_;
   std::uint64_t refused_files_ = 0;
   std::map<std::string, std::weak_ptr<Pipe>> fifos_;  // by host, device and inode

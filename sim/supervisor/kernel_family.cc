@@ -133,15 +133,24 @@ Kernel::Outcome Kernel::sys_waitid(Thread& thread) {
   siginfo_t info{};
   if (child->pid != 0) {
     info.si_signo = SIGCHLD;
-    const SignalOrigin origin = origin_of_child(child->pid, child->status);
+    const SignalOrigin origin = origin_of_child(child->pid, child->status, child->user);
     info.si_code = origin.code;
     info.si_pid = static_cast<pid_t>(child->pid);
-    info.si_uid = getuid();
+    info.si_uid = child->user;
     info.si_status = origin.status;
   }
   if (a[2] != 0 && !process.memory().store(static_cast<std::uint64_t>(a[2]), info)) return Answer{-EFAULT};
   return Answer{0};
 }
+
+namespace {
+
+bool may_signal(Process& sender, Process& other, int signal) {
+  if (&sender == &other || sender.credentials().may_signal(other.credentials())) return true;
+  return signal == SIGCONT && sender.family().session == other.family().session;
+}
+
+}  // namespace
 
 // To thread `tid`, of process `pid` unless that is 0. What ends, stops or continues, does so to the whole
 // process.
@@ -152,6 +161,7 @@ Answer Kernel::signal_one_thread(Process& sender, std::uint32_t pid, std::uint32
     if (pid != 0 && process->pid() != pid) continue;
     for (const auto& other : process->threads()) {
       if (other->tid() != tid || other->state() == Thread::State::kDead) continue;
+      if (!may_signal(sender, *process, signal)) return {-EPERM};
       if (signal == SIGKILL || signal == SIGCONT || stops(*process, signal)) {
         table_.signal_process(*process, signal, origin);
       } else if (signal != 0) {
@@ -176,12 +186,13 @@ Kernel::Outcome Kernel::sys_queue_signal(Thread& thread) {
   if (signal < 0 || signal > 64) return Answer{-EINVAL};
   const auto pid = static_cast<std::uint32_t>(a[0]);
   if (pid != sender.pid() && (info->si_code >= 0 || info->si_code == SI_TKILL)) return Answer{-EPERM};
-  SignalOrigin origin{.code = info->si_code, .sender = static_cast<std::uint32_t>(info->si_pid)};
+  SignalOrigin origin{.code = info->si_code, .sender = static_cast<std::uint32_t>(info->si_pid), .user = info->si_uid};
   origin.value = reinterpret_cast<std::uint64_t>(info->si_ptr);
   origin.status = static_cast<std::int32_t>(origin.value);
   if (to_thread) return signal_one_thread(sender, pid, static_cast<std::uint32_t>(a[1]), signal, origin);
   Process* const process = find_process(sender, pid);
   if (process == nullptr) return Answer{-ESRCH};
+  if (!may_signal(sender, *process, signal)) return Answer{-EPERM};
   if (signal >= SignalQueue::kFirstRealTime && process->pending().full()) return Answer{-EAGAIN};
   if (signal != 0) table_.signal_process(*process, signal, origin);
   return Answer{0};
@@ -198,7 +209,7 @@ Kernel::Outcome Kernel::sys_kill(Thread& thread) {
     const bool in_process = call.number == SYS_tgkill;
     return signal_one_thread(sender, in_process ? static_cast<std::uint32_t>(a[0]) : 0,
                              static_cast<std::uint32_t>(a[in_process ? 1 : 0]), signal,
-                             {.code = SI_TKILL, .sender = sender.pid()});
+                             {.code = SI_TKILL, .sender = sender.pid(), .user = sender.credentials().users().real});
   }
   const auto wanted = static_cast<std::int32_t>(a[0]);
   if (wanted == INT32_MIN) return Answer{-ESRCH};  // no group has that number
@@ -210,6 +221,7 @@ Kernel::Outcome Kernel::sys_kill(Thread& thread) {
   bool found = std::any_of(ended.begin(), ended.end(), [&](const EndedChild& child) {
     return wanted > 0 && child.pid == static_cast<std::uint32_t>(wanted);
   });
+  bool permitted = found;
   for (const auto& process : table_.processes()) {
     if (!process->alive || process->host_index() != sender.host_index()) continue;
     const bool meant = wanted > 0     ? process->pid() == static_cast<std::uint32_t>(wanted)
@@ -217,9 +229,13 @@ Kernel::Outcome Kernel::sys_kill(Thread& thread) {
                                       : process->family().group == group;
     if (!meant) continue;
     found = true;
-    if (signal != 0) table_.signal_process(*process, signal, {.code = SI_USER, .sender = sender.pid()});
+    if (!may_signal(sender, *process, signal)) continue;
+    permitted = true;
+    if (signal != 0)
+      table_.signal_process(*process, signal,
+                            {.code = SI_USER, .sender = sender.pid(), .user = sender.credentials().users().real});
   }
-  return Answer{found ? 0 : -ESRCH};
+  return Answer{permitted ? 0 : found ? -EPERM : -ESRCH};
 }
 
 Kernel::Outcome Kernel::sys_identity(Thread& thread) {

@@ -293,6 +293,7 @@ Kernel::Outcome Kernel::answer_about(Thread& thread, const protocol::PathCall& r
   if (found.end == End::kDescriptor) {
     const VirtualFilePtr file = process.file(found.descriptor);
     if (file == nullptr) {
+      if (call.number == SYS_chown || call.number == SYS_lchown || call.number == SYS_fchownat) return Answer{-EPERM};
       return with_path(process, thread, Action::kNativePath, 0,
                        fmt::format("/proc/self/fd/{}", found.descriptor));
     }
@@ -374,11 +375,35 @@ Kernel::Outcome Kernel::sys_file_numbers(Thread& thread) {
   std::vector<protocol::FileNumber> files(static_cast<std::size_t>(a[0]));
   std::memcpy(files.data(), mailbox.data(), files.size() * sizeof files[0]);
   for (protocol::FileNumber& file : files) {
-    std::uint64_t& number = file_numbers_[{process.host_index(), file.device, file.inode}];
-    if (number == 0 || a[1] != 0) number = ++last_file_number_[process.host_index()];
-    file.inode = number;
+    OwnFile& own = file_numbers_[{process.host_index(), file.device, file.inode}];
+    if (own.number == 0 || a[1] != 0) {
+      own.number = ++last_file_number_[process.host_index()];
+      own.user = a[1] != 0 ? thread.credentials.users().file_system : kRoot;
+      own.group = a[1] != 0 ? thread.credentials.groups().file_system : kRoot;
+    }
+    file = {file.device, own.number, own.user, own.group};
   }
   std::memcpy(mailbox.data(), files.data(), files.size() * sizeof files[0]);
+  return Answer{0};
+}
+
+// Nobody changes the machine's owners, whoever runs the simulator; what says what is so already is right.
+Kernel::Outcome Kernel::sys_file_owner(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const auto user = static_cast<UserId>(a[0]), group = static_cast<UserId>(a[1]);
+  protocol::FileNumber file;
+  std::memcpy(&file, process.region().mailbox(thread.slot()).data(), sizeof file);
+  if (a[2] == 0) {
+    if ((user == kNoUser || user == file.user) && (group == kNoUser || group == file.group)) return Answer{0};
+    warn(process, "the owners of the machine's files are not changed; the program got EPERM");
+    return Answer{-EPERM};
+  }
+  OwnFile& own = file_numbers_[{process.host_index(), file.device, file.inode}];
+  if (own.number == 0) own.number = ++last_file_number_[process.host_index()];
+  if (!thread.credentials.may_give(own.user, own.group, user, group)) return Answer{-EPERM};
+  if (user != kNoUser) own.user = user;
+  if (group != kNoUser) own.group = group;
   return Answer{0};
 }
 

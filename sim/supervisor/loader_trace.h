@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sim/supervisor/code/code_patches.h"
+#include "sim/supervisor/credentials.h"
 #include "sim/supervisor/process_memory.h"
 #include "verbs_shim/protocol/patches.h"
 
@@ -28,6 +29,7 @@ struct LoaderTraceParams {
   std::uint32_t extended_control = 0;
   bool stops_at_memory_maps = true;  // false: look at every system call
   bool removes_vdso = true;
+  Credentials credentials;
   std::string seen_path;  // AT_EXECFN where it is not the file's own path, and no longer than it
 };
 

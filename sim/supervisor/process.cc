@@ -105,6 +105,14 @@ void Process::set_environment(const std::vector<std::string>& environment) {
   for (const std::string& variable : environment) environment_text_ += variable + '\0';
 }
 
+const Credentials& Process::credentials() const {
+  static const Credentials kOfNobody;
+  for (const auto& thread : threads_) {
+    if (thread->native_tid() == calling_tid_ && thread->state() != Thread::State::kDead) return thread->credentials;
+  }
+  return threads_.empty() ? kOfNobody : threads_.front()->credentials;
+}
+
 unsigned Process::file_mask() const {
   std::ifstream status(fmt::format("/proc/{}/status", calling_tid_));
   for (std::string line; std::getline(status, line);) {

@@ -80,6 +80,8 @@ class Process {
   // runs.
   void set_calling_thread(pid_t native_tid) { calling_tid_ = native_tid; }
   pid_t calling_thread() const { return calling_tid_; }
+  // Of the thread whose call is answered, or of its first one.
+  const Credentials& credentials() const;
   // Whether `fd` is open in the kernel's table: a real file, or the placeholder of a virtual one.
   bool natively_open(int fd) const;
   // A name of ours for the file that the program calls `path`, seen from `directory_fd` (AT_FDCWD: where it

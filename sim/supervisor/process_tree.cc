@@ -86,6 +86,13 @@ std::string stat_of(Process& process, std::uint32_t id, const std::string& nativ
       process.family().session, living_threads(process), uptime_ticks(Instant{}));
 }
 
+const Credentials& credentials_of(Process& process, std::uint32_t tid) {
+  for (const auto& thread : process.threads()) {
+    if (thread->tid() == tid) return thread->credentials;
+  }
+  return process.credentials();
+}
+
 std::string status_of(Process& process, std::uint32_t id, const std::string& native, bool running) {
   std::uint64_t ignored = 0, caught = 0;
   for (int signal = 1; signal <= 64; ++signal) {
@@ -103,13 +110,13 @@ std::string status_of(Process& process, std::uint32_t id, const std::string& nat
       : state == 'T' ? "T (stopped)"
                      : "S (sleeping)",
       process.pid(), id, process.family().parent);
-  text += fmt::format("Uid:\t{0}\t{1}\t{1}\t{1}\nGid:\t{2}\t{3}\t{3}\t{3}\nFDSize:\t64\n", getuid(),
-                      geteuid(), getgid(), getegid());
+  const Credentials& credentials = credentials_of(process, id);
+  text += credentials.id_lines();
   return text + fmt::format(
-                    "Threads:\t{}\nSigIgn:\t{:016x}\nSigCgt:\t{:016x}\nNoNewPrivs:\t1\nCpus_allowed:\t1\n"
+                    "Threads:\t{}\nSigIgn:\t{:016x}\nSigCgt:\t{:016x}\n{}NoNewPrivs:\t1\nCpus_allowed:\t1\n"
                     "Cpus_allowed_list:\t0\nMems_allowed:\t1\nMems_allowed_list:\t0\n"
                     "voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
-                    living_threads(process), ignored, caught);
+                    living_threads(process), ignored, caught, credentials.capability_lines());
 }
 
 // What /proc tells of a process's memory. What the simulation does not count is 0.

@@ -21,7 +21,7 @@ signalfd_siginfo told(const QueuedSignal& signal) {
     info.ssi_overrun = static_cast<std::uint32_t>(origin.overrun);
   } else if (origin.code != SI_KERNEL) {
     info.ssi_pid = origin.sender;
-    info.ssi_uid = getuid();
+    info.ssi_uid = origin.user;
     info.ssi_status = origin.status;
   }
   info.ssi_ptr = origin.value;

@@ -20,6 +20,7 @@ struct SignalOrigin {
   std::uint64_t value = 0;   // of SI_QUEUE and SI_TIMER
   std::int32_t timer = 0;    // of SI_TIMER
   std::int32_t overrun = 0;  // of SI_TIMER
+  std::uint32_t user = 0;    // real one of the sender
 };
 
 struct QueuedSignal {

@@ -63,11 +63,12 @@ bool is_deadly(Process& process, int signal) {
          !is_without_effect(process, signal);
 }
 
-SignalOrigin origin_of_child(std::uint32_t pid, int status) {
-  if (WIFEXITED(status)) return {.code = CLD_EXITED, .sender = pid, .status = WEXITSTATUS(status)};
-  if (WIFSTOPPED(status)) return {.code = CLD_STOPPED, .sender = pid, .status = WSTOPSIG(status)};
-  if (WIFCONTINUED(status)) return {.code = CLD_CONTINUED, .sender = pid, .status = SIGCONT};
-  return {.code = CLD_KILLED, .sender = pid, .status = WTERMSIG(status)};
+SignalOrigin origin_of_child(std::uint32_t pid, int status, std::uint32_t user) {
+  SignalOrigin origin{.code = CLD_KILLED, .sender = pid, .status = WTERMSIG(status), .user = user};
+  if (WIFEXITED(status)) origin.code = CLD_EXITED, origin.status = WEXITSTATUS(status);
+  if (WIFSTOPPED(status)) origin.code = CLD_STOPPED, origin.status = WSTOPSIG(status);
+  if (WIFCONTINUED(status)) origin.code = CLD_CONTINUED, origin.status = SIGCONT;
+  return origin;
 }
 
 bool is_pending(Process& process, int signal, int timer) {

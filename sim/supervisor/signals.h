@@ -24,7 +24,7 @@ bool is_deadly(Process& process, int signal);
 // Whether the signal stops the process.
 bool stops(Process& process, int signal);
 // What SIGCHLD tells of a child whose end, stop or continuation is `status` (wait(2)).
-SignalOrigin origin_of_child(std::uint32_t pid, int status);
+SignalOrigin origin_of_child(std::uint32_t pid, int status, std::uint32_t user);
 
 // Signals that have been sent to one of a stopped or masked process's timers and not been taken: natively
 // pending ones are the Linux kernel's.

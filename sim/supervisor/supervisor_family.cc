@@ -94,6 +94,17 @@ std::vector<std::string> interpreter_of(const std::string& path) {
   return words;
 }
 
+// In a name space of users that lacks some, the kernel tells one number in place of all of those: of root's files too.
+std::uint32_t unnamed(const std::string& kind) {
+  std::uint64_t inside = 1, outside = 1, count = 0;
+  std::ifstream("/proc/self/" + kind + "_map") >> inside >> outside >> count;
+  constexpr std::uint64_t kAll = 0xffff'ffff;
+  if (inside == 0 && outside == 0 && count == kAll) return 0;
+  std::uint32_t number = 0;
+  std::ifstream("/proc/sys/kernel/overflow" + kind) >> number;
+  return number;
+}
+
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -115,6 +126,10 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.extended_control = code::extended_control(hosts_[host].instruction_set);
   header.traced_start = 1;
   header.shim_heap_size = heap_size_;
+  header.machine_user = geteuid();
+  header.machine_group = getegid();
+  header.unnamed_user = unnamed("uid");
+  header.unnamed_group = unnamed("gid");
 }
 
 void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std::string& random_stream,
@@ -144,7 +159,8 @@ void Supervisor::Impl::adopt(Process& process) {
 
 // The process has been launched and runs in its loader: its first thread brings the first request.
 void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
-                             std::unique_ptr<code::CodePatches> patches, const Scheduling& scheduling) {
+                             std::unique_ptr<code::CodePatches> patches, const Scheduling& scheduling,
+                             const Credentials& credentials) {
   adopt(process);
   process.set_patches(std::move(patches));
   process.region().close_fd();
@@ -162,6 +178,8 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
   first->set_native_tid(launched.pid);
   first->scheduling = scheduling;
   slice_start_ = engine_.now();
+  first->credentials = credentials;
+  process.region().slot(0).user = credentials.users().real;
   take_request(process);
 }
 
@@ -226,9 +244,11 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   Thread* const first = make_thread(child, thread.slot());
   first->set_native_tid(native);
   first->scheduling = thread.scheduling;
+  first->credentials = thread.credentials;
   child.limits = parent.limits;
   protocol::ThreadSlot& child_slot = child.region().slot(thread.slot());
   child_slot.virtual_tid = child.pid();
+  child_slot.user = thread.credentials.users().real;
   child_slot.context_address = parent.region().slot(thread.slot()).context_address;
   child_slot.signal_mask = parent.region().slot(thread.slot()).signal_mask;
   first->set_clear_tid(static_cast<std::uint64_t>(a[4]));
@@ -376,6 +396,8 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   auto patches = std::make_unique<code::CodePatches>(options_.machine.jumps);
   equip(request, process.host_index(), fmt::format("process/{}/at_random/{}", process.pid(), process.executions()),
         *patches);
+  request.trace.credentials = thread.credentials;
+  request.trace.credentials.execute();
   LaunchedProcess launched = options_.launcher ? options_.launcher(request) : launch(request);
   if (!launched.error.empty()) {
     warn(process, launched.error);
@@ -387,6 +409,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
 
   process.limits.enforce(launched.pid);
   const Scheduling scheduling = thread.scheduling;
+  const Credentials credentials = request.trace.credentials;
   return_stack(process);
   const pid_t old = process.native_pid();
   kill(old, SIGKILL);
@@ -397,7 +420,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   process.replace(name, std::move(region), launched.pid);
   process.set_environment(request.environment);
   release_parent(process);
-  begin(process, std::move(launched), std::move(patches), scheduling);
+  begin(process, std::move(launched), std::move(patches), scheduling, credentials);
   return std::nullopt;
 }
 
@@ -434,10 +457,10 @@ void Supervisor::Impl::tell_parent(Process& process, int status) {
   if (parent == nullptr) return;
   auto& changed = parent->family().changed;
   std::erase_if(changed, [&](const EndedChild& child) { return child.pid == process.pid(); });
-  changed.push_back({process.pid(), process.family().group, status});
+  changed.push_back({process.pid(), process.family().group, status, process.credentials().users().real});
   parent->family().children->changed();
   if (parent->region().header().silent_stops != 0) return;
-  send_signal(*parent, SIGCHLD, origin_of_child(process.pid(), status));
+  send_signal(*parent, SIGCHLD, origin_of_child(process.pid(), status, process.credentials().users().real));
 }
 
 Process* Supervisor::Impl::parent_of(Process& process) {
@@ -466,10 +489,10 @@ void Supervisor::Impl::end_family(Process& process, int status) {
   std::erase_if(parent->family().changed,
                 [&](const EndedChild& child) { return child.pid == process.pid(); });
   if (parent->disposition(SIGCHLD) != protocol::kSignalIgnored) {
-    parent->family().ended.push_back({process.pid(), family.group, status});
+    parent->family().ended.push_back({process.pid(), family.group, status, process.credentials().users().real});
   }
   parent->family().children->changed();
-  send_signal(*parent, SIGCHLD, origin_of_child(process.pid(), status));
+  send_signal(*parent, SIGCHLD, origin_of_child(process.pid(), status, process.credentials().users().real));
 }
 
 }  // namespace verbatim::supervisor

@@ -96,7 +96,7 @@ class Supervisor::Impl final : public ProcessTable {
   // What a program is launched with besides its own: its processor, its random bytes, its patches.
   void equip(LaunchRequest& request, std::size_t host, const std::string& random_stream, code::CodePatches& patches);
   void begin(Process& process, LaunchedProcess launched, std::unique_ptr<code::CodePatches> patches,
-             const Scheduling& scheduling = {});
+             const Scheduling& scheduling = {}, const Credentials& credentials = {});
   // New code in the process's memory is searched. What could not be replaced weakens the run.
   void search_code(Thread& thread);
   void tell_unpatched(Process& process);

@@ -264,7 +264,7 @@ void Supervisor::Impl::raise_signals(Thread& thread) {
                                         origin.timer,
                                         origin.overrun,
                                         queued.to_thread ? 1u : 0u,
-                                        0};
+                                        origin.user};
     if (is_deadly(process, queued.signal) && !is_masked(thread, queued.signal))
       kernel_.release_robust_locks(process);
   }

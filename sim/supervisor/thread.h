@@ -16,6 +16,7 @@
 
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
+#include "sim/supervisor/credentials.h"
 #include "sim/supervisor/signal_queue.h"
 #include "sim/supervisor/virtual_file.h"
 #include "verbs_shim/protocol/region.h"
@@ -92,6 +93,7 @@ class Thread {
   PendingCall& call() { return call_; }
 
   Scheduling scheduling;
+  Credentials credentials;  // of each thread its own, as Linux has them; libc keeps those of a process alike
 
   // Address of the word that is cleared when the thread ends; 0: none.
   std::uint64_t clear_tid() const { return clear_tid_; }

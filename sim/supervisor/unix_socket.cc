@@ -78,11 +78,21 @@ std::string UnixNetwork::automatic_name(std::size_t host) {
   return std::string(1, '\0') + fmt::format("{:05x}", named_[host]++);
 }
 
+namespace {
+
+// What SO_PEERCRED tells the other end.
+ucred effective_of(const Process& process) {
+  const Credentials& own = process.credentials();
+  return {static_cast<pid_t>(process.pid()), own.users().effective, own.groups().effective};
+}
+
+}  // namespace
+
 UnixSocket::UnixSocket(UnixNetwork& network, Process& owner, int type)
     : Socket(AF_UNIX, type),
       network_(network),
       host_(owner.host_index()),
-      credentials_{static_cast<pid_t>(owner.pid()), geteuid(), getegid()},
+      credentials_(effective_of(owner)),
       local_name_(unnamed()),
       peer_name_(unnamed()) {}
 
@@ -159,7 +169,7 @@ int UnixSocket::listen(Process& process, int backlog) {
   if (!key_) return -EINVAL;
   if (connected_) return -EINVAL;
   listening_ = true;
-  credentials_.pid = static_cast<pid_t>(process.pid());
+  credentials_ = effective_of(process);
   backlog_ = static_cast<std::size_t>(std::clamp(backlog, 0, kLongestBacklog)) + 1;
   notify();
   return 0;
@@ -217,7 +227,7 @@ IoResult UnixSocket::connect(Process& process, Name name, bool, VirtualFilePtr& 
   accepted->local_name_ = other->local_name_;
   accepted->peer_name_ = local_name_;
   peer_name_ = other->local_name_;
-  credentials_.pid = static_cast<pid_t>(process.pid());
+  credentials_ = effective_of(process);
   connect_pair(*this, *accepted);
   other->accepted_.push_back(std::move(accepted));
   other->notify();
@@ -253,7 +263,10 @@ IoResult UnixSocket::put(Process* process, std::span<const std::byte> bytes, std
   std::size_t n = bytes.size();
   if (type() == SOCK_STREAM) n = std::min(n, static_cast<std::size_t>(send_buffer) - to.queued_bytes());
   ucred sender = credentials_;
-  if (process != nullptr) sender.pid = static_cast<pid_t>(process->pid());
+  if (process != nullptr) {
+    const Credentials& own = process->credentials();
+    sender = {static_cast<pid_t>(process->pid()), own.users().real, own.groups().real};
+  }
   to.queue_.push_back({{bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n)},
                        0,
                        local_name_,

@@ -88,7 +88,7 @@ struct RaisedSignal {
   std::int32_t timer;    // si_timerid, of SI_TIMER
   std::int32_t overrun;  // si_overrun, of SI_TIMER
   std::uint32_t to_thread;  // 1: sent to the thread; 0: to the process, whoever unmasks it first gets it
-  std::uint32_t reserved;
+  std::uint32_t user;       // si_uid
 };
 inline constexpr std::uint32_t kMaxRaisedSignals = 32;
 
@@ -112,6 +112,7 @@ struct alignas(64) ThreadSlot {
   // General registers in encoding order, rip and the base of fs, at the entry of the last poll.
   std::uint64_t poll_registers[18];
   std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
+  std::uint32_t user;             // the thread's real user
   std::uint64_t signal_mask;      // the program's own, in a trapped call and in Request::kPoke: the handlers mask everything
 };
 
@@ -164,6 +165,8 @@ struct RegionHeader {
   std::uint64_t random_draws;  // how many there were
   std::uint32_t extended_control;        // what XGETBV answers
   std::uint32_t traps_timestamp_counter; // 1: PR_SET_TSC works here and is needed
+  // Who runs the simulator, and whom the kernel names in place of users that it cannot name: programs see root.
+  std::uint32_t machine_user, machine_group, unnamed_user, unnamed_group;
   std::uint64_t shim_heap_size;  // bytes, at most kShimHeapSize
   std::uint32_t traced_start;            // 1: a breakpoint tells the supervisor that the shim is in place
 };

@@ -123,31 +123,31 @@ namespace verbatim::protocol {
   X(99, sysinfo, kVirtual, 0)                        \
   X(100, times, kLocal, 0)                           \
   X(101, ptrace, kRefused, EPERM)                    \
-  X(102, getuid, kPassing, 0)                        \
+  X(102, getuid, kVirtual, 0)                        \
   X(103, syslog, kRefused, EPERM)                    \
-  X(104, getgid, kPassing, 0)                        \
-  X(105, setuid, kPassing, 0)                        \
-  X(106, setgid, kPassing, 0)                        \
-  X(107, geteuid, kPassing, 0)                       \
-  X(108, getegid, kPassing, 0)                       \
+  X(104, getgid, kVirtual, 0)                        \
+  X(105, setuid, kVirtual, 0)                        \
+  X(106, setgid, kVirtual, 0)                        \
+  X(107, geteuid, kVirtual, 0)                       \
+  X(108, getegid, kVirtual, 0)                       \
   X(109, setpgid, kVirtual, 0)                       \
   X(110, getppid, kLocal, 0)                         \
   X(111, getpgrp, kVirtual, 0)                       \
   X(112, setsid, kVirtual, 0)                        \
-  X(113, setreuid, kPassing, 0)                      \
-  X(114, setregid, kPassing, 0)                      \
-  X(115, getgroups, kPassing, 0)                     \
-  X(116, setgroups, kPassing, 0)                     \
-  X(117, setresuid, kPassing, 0)                     \
-  X(118, getresuid, kPassing, 0)                     \
-  X(119, setresgid, kPassing, 0)                     \
-  X(120, getresgid, kPassing, 0)                     \
+  X(113, setreuid, kVirtual, 0)                      \
+  X(114, setregid, kVirtual, 0)                      \
+  X(115, getgroups, kVirtual, 0)                     \
+  X(116, setgroups, kVirtual, 0)                     \
+  X(117, setresuid, kVirtual, 0)                     \
+  X(118, getresuid, kVirtual, 0)                     \
+  X(119, setresgid, kVirtual, 0)                     \
+  X(120, getresgid, kVirtual, 0)                     \
   X(121, getpgid, kVirtual, 0)                       \
-  X(122, setfsuid, kPassing, 0)                      \
-  X(123, setfsgid, kPassing, 0)                      \
+  X(122, setfsuid, kVirtual, 0)                      \
+  X(123, setfsgid, kVirtual, 0)                      \
   X(124, getsid, kVirtual, 0)                        \
-  X(125, capget, kPassing, 0)                        \
-  X(126, capset, kPassing, 0)                        \
+  X(125, capget, kVirtual, 0)                        \
+  X(126, capset, kVirtual, 0)                        \
   X(127, rt_sigpending, kLocal, 0)                   \
   X(128, rt_sigtimedwait, kVirtual, 0)               \
   X(129, rt_sigqueueinfo, kVirtual, 0)               \

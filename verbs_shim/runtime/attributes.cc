@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
+#include <unistd.h>
 #include <utime.h>
 
 #include "verbs_shim/runtime/gate.h"
@@ -62,20 +63,32 @@ long blocks_of(std::uint32_t mode, long size) {
   return S_ISREG(mode) ? (size + kBlock - 1) / kBlock * (kBlock / 512) : 0;
 }
 
-bool stat_native(const NativeFile& file, struct stat& status) {
-  if (file.path == nullptr) return native(SYS_fstat, file.fd, &status) == 0;
-  return native(SYS_newfstatat, AT_FDCWD, file.path, &status, file.follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
+long stat_native(const NativeFile& file, struct stat& status) {
+  if (file.path == nullptr) return native(SYS_fstat, file.fd, &status);
+  return native(SYS_newfstatat, AT_FDCWD, file.path, &status, file.follow ? 0 : AT_SYMLINK_NOFOLLOW);
+}
+
+// Files of whoever runs the simulator, and of those whom the kernel has no number for, are root's.
+std::uint32_t user_seen(std::uint32_t user) {
+  const protocol::RegionHeader& header = region_header();
+  return user == header.machine_user || user == header.unnamed_user ? 0 : user;
+}
+std::uint32_t group_seen(std::uint32_t group) {
+  const protocol::RegionHeader& header = region_header();
+  return group == header.machine_group || group == header.unnamed_group ? 0 : group;
 }
 
 void tell_statx(long address, const NativeFile& file) {
   struct statx status;
   if (!read_program(address, status)) return;
-  FileNumber number = {makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
+  FileNumber number = {makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino, 0, 0};
   ask_numbers(&number, 1, false);
   const timespec time = change_time({status.stx_mtime.tv_sec, status.stx_mtime.tv_nsec}, file);
   status.stx_mask &= STATX_BASIC_STATS;
   status.stx_attributes = status.stx_attributes_mask = 0;
   status.stx_ino = number.inode;
+  status.stx_uid = number.user;
+  status.stx_gid = number.group;
   status.stx_dev_major = 0;
   status.stx_dev_minor = protocol::kOwnDevice;
   status.stx_blksize = kBlock;
@@ -104,10 +117,12 @@ void tell_attributes(long number, long address, const NativeFile& file) {
   if (number == SYS_statx) return tell_statx(address, file);
   struct stat status;
   if (!read_program(address, status)) return;
-  FileNumber asked = {status.st_dev, status.st_ino};
+  FileNumber asked = {status.st_dev, status.st_ino, 0, 0};
   ask_numbers(&asked, 1, false);
   put_file_times(status, change_time(status.st_mtim, file));
   status.st_ino = asked.inode;
+  status.st_uid = asked.user;
+  status.st_gid = asked.group;
   status.st_dev = protocol::kOwnDevice;
   status.st_blksize = kBlock;
   if (S_ISDIR(status.st_mode)) {
@@ -116,6 +131,48 @@ void tell_attributes(long number, long address, const NativeFile& file) {
   }
   status.st_blocks = blocks_of(status.st_mode, status.st_size);
   write_program(address, status);
+}
+
+void tell_machine_owner(long number, long address) {
+  if (number == SYS_statx) {
+    struct statx status;
+    if (!read_program(address, status)) return;
+    status.stx_uid = user_seen(status.stx_uid);
+    status.stx_gid = group_seen(status.stx_gid);
+    write_program(address, status);
+    return;
+  }
+  struct stat status;
+  if (!read_program(address, status)) return;
+  status.st_uid = user_seen(status.st_uid);
+  status.st_gid = group_seen(status.st_gid);
+  write_program(address, status);
+}
+
+long change_owner(const NativeFile& file, bool own, long user, long group) {
+  struct stat status;
+  const long found = stat_native(file, status);
+  if (found != 0) return found;
+  const FileNumber number = {status.st_dev, status.st_ino, user_seen(status.st_uid), group_seen(status.st_gid)};
+  memcpy(my_mailbox().bytes, &number, sizeof number);
+  return exchange(protocol::Request::kSystemCall, protocol::kFileOwnerCall, {user, group, own ? 1 : 0, 0, 0, 0});
+}
+
+long access_as_root(const char* path, long wanted) {
+  struct stat status;
+  const long found = stat_native({-1, path, true}, status);
+  if (found != 0) return found;
+  constexpr unsigned kAnyExecutes = S_IXUSR | S_IXGRP | S_IXOTH;
+  return (wanted & X_OK) != 0 && !S_ISDIR(status.st_mode) && (status.st_mode & kAnyExecutes) == 0 ? -EACCES : 0;
+}
+
+bool open_to_owner(const char* path, std::uint32_t* mode) {
+  struct stat status;
+  if (stat_native({-1, path, true}, status) != 0 || (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) return false;
+  constexpr std::uint32_t kPermissions = 07777;
+  *mode = status.st_mode & kPermissions;
+  const std::uint32_t open = *mode | S_IRUSR | S_IWUSR | (S_ISDIR(status.st_mode) ? S_IXUSR : 0u);
+  return open != *mode && native(SYS_chmod, path, open) == 0;
 }
 
 bool tell_machine_device(long number, long address) {
@@ -170,8 +227,8 @@ void note_folder_of(const char* path) {
 
 void note_made(const NativeFile& file) {
   struct stat status;
-  if (!stat_native(file, status)) return;
-  FileNumber number = {status.st_dev, status.st_ino};
+  if (stat_native(file, status) != 0) return;
+  FileNumber number = {status.st_dev, status.st_ino, 0, 0};
   ask_numbers(&number, 1, true);
   note_change(file);
 }
@@ -187,7 +244,7 @@ long set_times(long number, long times, const NativeFile& file) {
     }
     if (both[1].tv_nsec == UTIME_OMIT) {  // times of access are those of change
       struct stat status;
-      return stat_native(file, status) ? 0 : -ENOENT;
+      return stat_native(file, status);
     }
     if (both[1].tv_nsec != UTIME_NOW) wanted = both[1];
   } else if (times != 0 && number == SYS_utime) {
@@ -210,7 +267,7 @@ void tell_entry_numbers(long folder, std::uint64_t** entries, long count) {
   FileNumber numbers[kAtOnce];
   for (long from = 0; from < count; from += kAtOnce) {
     const long n = count - from < kAtOnce ? count - from : kAtOnce;
-    for (long i = 0; i < n; ++i) numbers[i] = {status.st_dev, *entries[from + i]};
+    for (long i = 0; i < n; ++i) numbers[i] = {status.st_dev, *entries[from + i], 0, 0};
     ask_numbers(numbers, n, false);
     for (long i = 0; i < n; ++i) *entries[from + i] = numbers[i].inode;
   }

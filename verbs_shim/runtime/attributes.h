@@ -24,6 +24,14 @@ void note_folder_of(const char* native_path);
 long set_times(long number, long times, const NativeFile& file);
 // The same of `count` entries of getdents64 of `folder`, each of which begins with its number.
 void tell_entry_numbers(long folder, std::uint64_t** entries, long count);
+// After the same of a file of the machine's: who runs the simulator does not show.
+void tell_machine_owner(long number, long address);
+// chown and its relatives: -1 leaves it; `own`: the file is in a folder of the host's own.
+long change_owner(const NativeFile& file, bool own, long user, long group);
+// access(2) as Linux answers root, of a file in a folder of the host's own.
+long access_as_root(const char* path, long wanted);
+// The same file is made to be opened by its owner as root opens it; its permissions before are in `mode`. False: it was so.
+bool open_to_owner(const char* path, std::uint32_t* mode);
 // Of a device that is the machine's, such as /dev/null; false: it is none.
 bool tell_machine_device(long number, long address);
 

@@ -69,7 +69,8 @@ long send_signal(long number, const long (&a)[6]) {
   return raise_here({.signal = static_cast<std::int32_t>(signal),
                      .code = whole_process ? SI_USER : SI_TKILL,
                      .sender = region_header().virtual_pid,
-                     .to_thread = whole_process ? 0u : 1u},
+                     .to_thread = whole_process ? 0u : 1u,
+                     .user = my_slot->user},
                     program_mask());
 }
 
@@ -172,10 +173,12 @@ bool changes_content(long number) {
 }
 
 long on_real_file(long number, const long (&a)[6]) {
+  if (number == SYS_fchown) return change_owner({a[0], nullptr, true}, is_own_file(a[0]), a[1], a[2]);
   const long result = native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   if (result < 0) return result;
-  if (number == SYS_fstat && !tell_machine_device(number, a[1]) && is_own_file(a[0]))
-    tell_attributes(number, a[1], {a[0], nullptr, true});
+  if (number == SYS_fstat && !tell_machine_device(number, a[1])) {
+    is_own_file(a[0]) ? tell_attributes(number, a[1], {a[0], nullptr, true}) : tell_machine_owner(number, a[1]);
+  }
   if (number == SYS_fstatfs && is_own_file(a[0])) tell_file_system(a[1]);
   if (changes_content(number) && is_own_file(a[0])) note_change({a[0], nullptr, true});
   return result;

@@ -195,7 +195,8 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathE
       const long result = slot.result;
       raise_here({.signal = static_cast<std::int32_t>(slot.action_arguments[0]),
                   .sender = region_header().virtual_pid,
-                  .to_thread = 1},
+                  .to_thread = 1,
+                  .user = slot.user},
                  program_mask());
       return result;
     }
@@ -317,7 +318,7 @@ long raise_here(const protocol::RaisedSignal& raised, std::uint64_t mask) {
     info.si_ptr = reinterpret_cast<void*>(raised.value);
   } else if (raised.code != SI_KERNEL) {
     info.si_pid = static_cast<pid_t>(raised.sender);
-    info.si_uid = static_cast<uid_t>(native(SYS_getuid));
+    info.si_uid = raised.user;
     if (raised.code == SI_QUEUE) {
       info.si_ptr = reinterpret_cast<void*>(raised.value);
     } else {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "verbs_shim/protocol/path_calls.h"
 #include "verbs_shim/protocol/system_calls.h"
@@ -71,10 +72,48 @@ bool is_own_times_call(long number, const long (&a)[6], const ResolvedPath& reso
          !is_virtual_fd(static_cast<int>(a[0])) && is_own_file(a[0]);
 }
 
-long execute(long number, Arguments& arguments) {
+bool sets_owner(long number) { return number == SYS_chown || number == SYS_lchown || number == SYS_fchownat; }
+
+// Owners are virtual, in folders of the host's own; those of the machine's files stay.
+long set_owner(long number, const Arguments& arguments, const PathCall& call, const ResolvedPath& resolved) {
+  const long(&n)[6] = arguments.paths.native;
+  const PathArgument& path = call.paths[0];
+  const long user = n[path.path + 1], group = n[path.path + 2];
+  if (resolved.known) {
+    const bool own = leads_to_own(resolved);
+    const bool elsewhere = own || resolved.where == Where::kElsewhere;
+    return change_owner({-1, elsewhere ? resolved.native : resolved.seen, follows(call, path, n)}, own, user, group);
+  }
+  char first;
+  if (!read_program(n[path.path], first)) return -EFAULT;
+  const long folder = path.folder >= 0 ? n[path.folder] : AT_FDCWD;
+  if (first != 0) {  // the kernel says what is wrong with it
+    const long found = native(SYS_faccessat, folder, n[path.path], F_OK);
+    return found < 0 ? found : -EPERM;
+  }
+  constexpr long kEmptyPath = AT_EMPTY_PATH;
+  if (number != SYS_fchownat || (n[4] & kEmptyPath) == 0) return -ENOENT;
+  if (static_cast<int>(n[0]) == AT_FDCWD) return change_owner({-1, ".", true}, false, user, group);
+  return change_owner({n[0], nullptr, true}, is_own_file(n[0]), user, group);
+}
+
+// Whoever runs the simulator, a program opens and looks at its host's own files as root does.
+long execute_as_root(long number, const long (&n)[6], const PathCall& call, const char* path) {
+  const bool looks = number == SYS_access || number == SYS_faccessat || number == SYS_faccessat2;
+  if (looks) return access_as_root(path, n[call.paths[0].path + 1]);
+  std::uint32_t mode;
+  if (call.paths[0].use != protocol::PathUse::kOpen || !open_to_owner(path, &mode)) return -EACCES;
+  const long result = native(number, n[0], n[1], n[2], n[3], n[4], n[5]);
+  native(SYS_chmod, path, mode);
+  return result;
+}
+
+long execute(long number, Arguments& arguments, const PathCall& call, const ResolvedPath& resolved) {
+  if (sets_owner(number)) return set_owner(number, arguments, call, resolved);
   const long(&n)[6] = arguments.paths.native;
   arguments.paths.executed = true;
-  return native(number, n[0], n[1], n[2], n[3], n[4], n[5]);
+  const long result = native(number, n[0], n[1], n[2], n[3], n[4], n[5]);
+  return result == -EACCES && leads_to_own(resolved) ? execute_as_root(number, n, call, resolved.native) : result;
 }
 
 long look_and_execute(long number, const long (&a)[6], Arguments& arguments, ResolvedPath (&resolved)[2]) {
@@ -99,7 +138,7 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
       return set_times(number, times,
                        {a[0], by_path ? resolved[0].native : nullptr, follows(call, call.paths[0], a)});
     }
-    if (!ask) return execute(number, arguments);
+    if (!ask) return execute(number, arguments, call, resolved[0]);
     arguments.paths.other = -1;
     const long result = exchange(protocol::Request::kSystemCall, static_cast<std::uint32_t>(number),
                                  arguments.seen, &arguments.paths);
@@ -122,7 +161,11 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
 void settle(long number, const long (&a)[6], const PathCall& call, const ResolvedPath (&resolved)[2], long result,
             bool made) {
   for (int i = 0; i < 2 && call.paths[i].path >= 0; ++i) {
-    if (!leads_to_own(resolved[i])) continue;
+    if (!leads_to_own(resolved[i])) {
+      if (resolved[i].known && tells_attributes(number))
+        tell_machine_owner(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1]);
+      continue;
+    }
     const NativeFile file = {-1, resolved[i].native, follows(call, call.paths[i], a)};
     switch (call.paths[i].use) {
       case protocol::PathUse::kLook:
@@ -160,6 +203,8 @@ void settle_descriptor(long number, const long (&a)[6], const PathCall& call) {
   if (tell_machine_device(number, a[2])) return;
   if (is_own_file(a[argument.folder]))
     tell_attributes(number, a[number == SYS_statx ? 4 : 2], {a[argument.folder], nullptr, true});
+  else
+    tell_machine_owner(number, a[number == SYS_statx ? 4 : 2]);
 }
 
 }  // namespace

@@ -1,0 +1,82 @@
+// Who a thread is (credentials(7)) and what it may (capabilities(7)): the same for every first program, whoever the caller of
+// the simulator is, changed by the program's own calls as Linux changes them, and no concern of the machine's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace verbatim::supervisor {
+
+using UserId = std::uint32_t;
+using CapabilitySet = std::uint64_t;  // bit n for capability n
+
+inline constexpr UserId kRoot = 0;
+inline constexpr UserId kNoUser = ~0u;  // -1: "leave it"
+
+// linux/capability.h. Those that a container has by default (containers-common), and nothing that the simulator refuses
+// anyway.
+inline constexpr int kCapChown = 0, kCapKill = 5, kCapSetGid = 6, kCapSetUid = 7, kCapSetPCap = 8, kLastCapability = 40;
+inline constexpr CapabilitySet kDefaultCapabilities = 0x800405fb;
+
+// Of users, or of groups: real, effective, saved, and of the file system.
+struct Ids {
+  UserId real = kRoot, effective = kRoot, saved = kRoot, file_system = kRoot;
+  bool has(UserId id) const { return id == real || id == effective || id == saved; }
+};
+
+class Credentials {
+ public:
+  const Ids& users() const { return users_; }
+  const Ids& groups() const { return groups_; }
+  const std::vector<UserId>& supplementary() const { return supplementary_; }
+  bool may(int capability) const { return (effective_ >> capability & 1) != 0; }
+  bool is_in_group(UserId group) const;
+
+  // Each 0 or -errno, as the system call says it.
+  int set_user(UserId user);
+  int set_group(UserId group);
+  int set_real_effective_user(UserId real, UserId effective);
+  int set_real_effective_group(UserId real, UserId effective);
+  int set_users(UserId real, UserId effective, UserId saved);
+  int set_groups(UserId real, UserId effective, UserId saved);
+  int set_supplementary(std::vector<UserId> groups);
+  // The one before, whether it was changed or not.
+  UserId set_file_system_user(UserId user);
+  UserId set_file_system_group(UserId group);
+
+  struct Capabilities {
+    CapabilitySet effective, permitted, inheritable;
+  };
+  Capabilities capabilities() const { return {effective_, permitted_, inheritable_}; }
+  int set_capabilities(const Capabilities& wanted);
+  // prctl(2); nullopt: `option` is none of those that concern credentials.
+  std::optional<int> control(int option, std::uint64_t argument, std::uint64_t second);
+
+  // Another program is executed, which gains no privilege (no_new_privs).
+  void execute();
+
+  // Whether it may send `other` a signal.
+  bool may_signal(const Credentials& other) const;
+  // Whether it may make `user` and `group` (kNoUser: leave it) the owners of a file of these.
+  bool may_give(UserId owner, UserId owning_group, UserId user, UserId group) const;
+
+  // The lines Uid, Gid and Groups, and the lines Cap*, of /proc/PID/status.
+  std::string id_lines() const;
+  std::string capability_lines() const;
+
+ private:
+  bool fixes_up() const;
+  void changed_users(const Ids& before);
+  int control_ambient(std::uint64_t what, std::uint64_t capability);
+
+  Ids users_, groups_;
+  std::vector<UserId> supplementary_;
+  CapabilitySet effective_ = kDefaultCapabilities, permitted_ = kDefaultCapabilities, inheritable_ = 0,
+                bounding_ = kDefaultCapabilities, ambient_ = 0;
+  unsigned secure_bits_ = 0;
+};
+
+}  // namespace verbatim::supervisor

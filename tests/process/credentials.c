@@ -1,0 +1,230 @@
+// Who a program is and what follows from it: root at first, then nobody, over threads, fork and exec. It has to be run by root
+// natively, and must be told the same in the simulator whoever runs that. "own FOLDER": in a folder for files.
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/process/expect.h"
+
+#define SETUID_BIT (1u << CAP_SETUID)
+
+static struct __user_cap_data_struct capabilities[2];
+
+static void look_at_capabilities(void) {
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  EXPECT(syscall(SYS_capget, &header, capabilities) == 0);
+}
+
+static void tell(const char* when) {
+  uid_t users[3];
+  gid_t groups[3];
+  EXPECT(getresuid(&users[0], &users[1], &users[2]) == 0 && getresgid(&groups[0], &groups[1], &groups[2]) == 0);
+  EXPECT(getuid() == users[0] && geteuid() == users[1] && getgid() == groups[0] && getegid() == groups[1]);
+  look_at_capabilities();
+  printf("%s: %u %u %u, %u %u %u, %d groups, may set users %d, could %d\n", when, users[0], users[1], users[2], groups[0],
+         groups[1], groups[2], getgroups(0, NULL), (capabilities[0].effective & SETUID_BIT) != 0,
+         (capabilities[0].permitted & SETUID_BIT) != 0);
+  fflush(stdout);
+}
+
+static void* in_a_thread(void* barrier) {
+  pthread_barrier_wait(barrier);
+  pthread_barrier_wait(barrier);
+  tell("a thread, after another one has called setresuid");
+  EXPECT(syscall(SYS_setresuid, -1, 0, -1) == 0);  // of this thread alone
+  tell("it alone by the kernel's own call");
+  return NULL;
+}
+
+static int status_of(pid_t child) {
+  int status;
+  EXPECT(waitpid(child, &status, 0) == child);
+  return status;
+}
+
+static void be_nobody(void) {
+  const gid_t groups[] = {30, 10, 20};
+  gid_t told[3];
+  EXPECT(setgroups(3, groups) == 0 && getgroups(3, told) == 3 && getgroups(2, told) == -1 && errno == EINVAL);
+  EXPECT(setgroups(-1, groups) == -1 && errno == EINVAL);
+  EXPECT(setgroups(2, (gid_t*)8) == -1 && errno == EFAULT);
+  EXPECT(setgid(-1) == -1 && errno == EINVAL && setuid(-1) == -1 && errno == EINVAL);
+  EXPECT(setregid(11, 12) == 0 && setresgid(-1, -1, 13) == 0);
+  EXPECT(setfsuid(77) == 0 && setfsuid(-1) == 77 && setfsuid(0) == 77 && setfsgid(-1) == 12);
+  EXPECT(seteuid(7) == 0);
+  tell("with another effective user");
+  EXPECT(setgroups(1, groups) == -1 && errno == EPERM);
+  EXPECT(seteuid(0) == 0);
+  tell("root again");
+  EXPECT(setreuid(5, 6) == 0);
+  tell("setreuid");
+  EXPECT(setuid(0) == -1 && errno == EPERM && setresuid(-1, 0, -1) == -1 && errno == EPERM);
+  EXPECT(setreuid(6, 5) == 0 && setuid(6) == 0);
+  EXPECT(setgid(40) == -1 && errno == EPERM && setgid(13) == 0);
+  tell("no way back");
+}
+
+static void keep_capabilities(void) {
+  EXPECT(prctl(PR_GET_KEEPCAPS) == 0 && prctl(PR_SET_KEEPCAPS, 1) == 0 && prctl(PR_GET_KEEPCAPS) == 1);
+  EXPECT(setresuid(9, 9, 9) == 0);
+  tell("kept");
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  capabilities[0].effective = SETUID_BIT;
+  EXPECT(syscall(SYS_capset, &header, capabilities) == 0);
+  tell("raised again");
+  capabilities[0].permitted = capabilities[0].inheritable = capabilities[1].permitted = capabilities[1].inheritable = 0;
+  capabilities[0].effective = 0;
+  capabilities[1].effective = 0;
+  EXPECT(syscall(SYS_capset, &header, capabilities) == 0);
+  capabilities[0].effective = capabilities[0].permitted = SETUID_BIT;
+  EXPECT(syscall(SYS_capset, &header, capabilities) == -1 && errno == EPERM);
+  header.version = 1;
+  EXPECT(syscall(SYS_capget, &header, capabilities) == -1 && errno == EINVAL && header.version == _LINUX_CAPABILITY_VERSION_3);
+  EXPECT(prctl(PR_CAPBSET_READ, CAP_SETUID) == 1 && prctl(PR_CAPBSET_READ, 99) == -1 && errno == EINVAL);
+  EXPECT(prctl(PR_CAPBSET_DROP, CAP_SETUID) == -1 && errno == EPERM);
+  EXPECT(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SETUID, 0, 0) == -1 && errno == EPERM);
+}
+
+static volatile int sender = -1;
+static void on_signal(int signal, siginfo_t* info, void* context) {
+  (void)signal, (void)context;
+  sender = (int)info->si_uid;
+}
+
+// Who may signal whom, and who is told to have done it.
+static void signal_each_other(void) {
+  const struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+  EXPECT(sigaction(SIGUSR1, &action, NULL) == 0 && sigaction(SIGCHLD, &action, NULL) == 0);
+  int ends[2];
+  EXPECT(pipe(ends) == 0);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    EXPECT(setuid(1234) == 0);
+    EXPECT(kill(parent, SIGUSR1) == -1 && errno == EPERM && kill(1, 0) == -1);
+    EXPECT(raise(SIGUSR1) == 0);
+    printf("from oneself: %d\n", sender);
+    fflush(stdout);
+    sender = -1;
+    const pid_t grandchild = fork();
+    if (grandchild == 0) {
+      EXPECT(kill(getppid(), SIGUSR1) == 0);
+      _exit(0);
+    }
+    siginfo_t info;
+    while (waitid(P_PID, grandchild, &info, WEXITED) != 0) EXPECT(errno == EINTR);
+    printf("from a child: %d, which was %d\n", sender, info.si_uid);
+    fflush(stdout);
+    EXPECT(write(ends[1], "x", 1) == 1);
+    pause();
+    _exit(3);
+  }
+  char byte;
+  while (read(ends[0], &byte, 1) != 1) EXPECT(errno == EINTR);
+  sender = -1;
+  EXPECT(kill(child, SIGKILL) == 0);
+  int status;
+  while (waitpid(child, &status, 0) != child) EXPECT(errno == EINTR);
+  printf("the end of a child: signal %d, told of %d\n", WTERMSIG(status), sender);
+}
+
+static void tell_peer(const char* when, int fd) {
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  EXPECT(getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0);
+  printf("%s: %u %u\n", when, peer.uid, peer.gid);
+}
+
+static void tell_owner(const char* path) {
+  struct stat status;
+  EXPECT(lstat(path, &status) == 0);
+  printf("%s: %u %u %o\n", path, status.st_uid, status.st_gid, status.st_mode);
+}
+
+static void own_files(void) {
+  umask(022);
+  close(creat("roots", 0600));
+  EXPECT(mkdir("folder", 0700) == 0 && symlink("roots", "link") == 0);
+  tell_owner("roots");
+  EXPECT(chown("roots", 21, 22) == 0 && lchown("link", 23, -1) == 0 && chown("folder", -1, 24) == 0);
+  tell_owner("roots"), tell_owner("link"), tell_owner("folder");
+  const int fd = open("roots", O_RDWR);
+  EXPECT(fd >= 0 && fchown(fd, 31, -1) == 0 && fchownat(fd, "", -1, 32, AT_EMPTY_PATH) == 0);
+  tell_owner("roots");
+  EXPECT(chown("nothing", 1, 1) == -1 && errno == ENOENT && chown((char*)8, 1, 1) == -1 && errno == EFAULT);
+  EXPECT(chmod("roots", 0) == 0 && access("roots", R_OK | W_OK) == 0 && access("roots", X_OK) == -1 && errno == EACCES);
+  EXPECT(open("roots", O_RDWR) >= 0 && chmod("folder", 0) == 0 && access("folder", R_OK | W_OK | X_OK) == 0);
+  tell_owner("roots");
+  fflush(stdout);
+  EXPECT(chmod(".", 0777) == 0);
+  if (fork() == 0) {
+    EXPECT(setgid(52) == 0 && setuid(51) == 0);
+    close(creat("nobodys", 0666));
+    tell_owner("nobodys");
+    EXPECT(chown("nobodys", 0, -1) == -1 && errno == EPERM && chown("nobodys", 51, 52) == 0);
+    EXPECT(chown("roots", 51, -1) == -1 && errno == EPERM && chown("nobodys", -1, 99) == -1 && errno == EPERM);
+    fflush(stdout);
+    _exit(0);
+  }
+  EXPECT(wait(NULL) > 0);
+}
+
+static void in_a_child(void (*what)(void)) {
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    what();
+    fflush(stdout);
+    _exit(0);
+  }
+  EXPECT(status_of(child) == 0);
+}
+
+int main(int count, char** arguments) {
+  if (count > 1 && strcmp(arguments[1], "executed") == 0) {
+    tell("after exec");
+    printf("its auxiliary vector: %lu %lu %lu %lu, secure %lu\n", getauxval(AT_UID), getauxval(AT_EUID), getauxval(AT_GID),
+           getauxval(AT_EGID), getauxval(AT_SECURE));
+    return 0;
+  }
+  if (count > 2 && strcmp(arguments[1], "own") == 0) {
+    EXPECT(chdir(arguments[2]) == 0);
+    own_files();
+    return 0;
+  }
+  EXPECT(setgroups(0, NULL) == 0);
+  tell("at first");
+  in_a_child(be_nobody);
+  in_a_child(keep_capabilities);
+  in_a_child(signal_each_other);
+  tell("nothing has come back");
+
+  int ends[2];
+  EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  tell_peer("a pair's other end", ends[0]);
+
+  pthread_barrier_t barrier;
+  pthread_t thread;
+  EXPECT(pthread_barrier_init(&barrier, NULL, 2) == 0 && pthread_create(&thread, NULL, in_a_thread, &barrier) == 0);
+  pthread_barrier_wait(&barrier);
+  EXPECT(setresuid(0, 7, 0) == 0);
+  pthread_barrier_wait(&barrier);
+  EXPECT(pthread_join(thread, NULL) == 0);
+  tell("the first thread");
+  EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  tell_peer("a pair of another user's", ends[1]);
+  EXPECT(seteuid(0) == 0 && setgid(41) == 0 && setuid(42) == 0);
+  fflush(stdout);
+  execl("/proc/self/exe", "credentials", "executed", (char*)NULL);
+  return 1;
+}
