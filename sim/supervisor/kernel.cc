@@ -4,12 +4,14 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/interval_timer.h"
 #include "sim/supervisor/posix_timer.h"
 #include "sim/supervisor/udp.h"
 #include "sim/supervisor/unix_socket.h"
+#include "verbs_shim/protocol/passing_calls.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
@@ -244,6 +246,18 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
       return &Kernel::sys_identity;
     case protocol::kFileNumbersCall:
       return &Kernel::sys_file_numbers;
+    case protocol::kLockHolderCall:
+      return &Kernel::sys_lock_holder;
+    case protocol::kRefusedArgumentCall:
+      return &Kernel::sys_refused_argument;
+    case SYS_sched_setaffinity:
+      return &Kernel::sys_set_affinity;
+    case SYS_mbind:
+    case SYS_set_mempolicy:
+    case SYS_get_mempolicy:
+      return &Kernel::sys_memory_policy;
+    case SYS_prctl:
+      return &Kernel::sys_control;
     case protocol::kFileOwnerCall:
       return &Kernel::sys_file_owner;
     default:
@@ -295,6 +309,17 @@ Answer Kernel::refuse(Thread& thread) {
   warn(thread.process(), fmt::format("{} is not simulated; the program got {}{}", name,
                                      error == EPERM ? "EPERM" : "ENOSYS", advice));
   return {-error};
+}
+
+// The runtime has found an argument that is not simulated.
+Kernel::Outcome Kernel::sys_refused_argument(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  const protocol::SystemCall& row = protocol::system_call(static_cast<std::uint64_t>(a[0]));
+  const auto error = static_cast<int>(a[2]);
+  if (row.name == nullptr || error < 1 || error > 133) return Answer{-ENOSYS};
+  warn(thread.process(), fmt::format("{} with {:#x} is not simulated; the program got {}", row.name, a[1],
+                                     strerrorname_np(error)));
+  return Answer{-error};
 }
 
 Duration Kernel::cost(Thread& thread) {

@@ -170,7 +170,12 @@ class Kernel {
   Outcome sys_scheduler(Thread& thread);
   Outcome sys_get_robust_list(Thread& thread);
   Outcome sys_file_owner(Thread& thread);
+  Outcome sys_lock_holder(Thread& thread);
+  Outcome sys_refused_argument(Thread& thread);
+  Outcome sys_set_affinity(Thread& thread);
+  Outcome sys_memory_policy(Thread& thread);
   // kernel_credentials.cc
+  Outcome sys_control(Thread& thread);
   Outcome sys_user(Thread& thread);
   Outcome sys_groups(Thread& thread);
   Outcome sys_capabilities(Thread& thread);

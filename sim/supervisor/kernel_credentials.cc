@@ -128,4 +128,12 @@ Kernel::Outcome Kernel::sys_capabilities(Thread& thread) {
                                                      joined(&__user_cap_data_struct::inheritable)})};
 }
 
+// prctl(2), as far as it concerns credentials (verbs_shim/protocol/process_control.h).
+Kernel::Outcome Kernel::sys_control(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  const auto result = thread.credentials.control(static_cast<int>(a[0]), static_cast<std::uint64_t>(a[1]),
+                                                 static_cast<std::uint64_t>(a[2]));
+  return Answer{result.value_or(-EINVAL)};
+}
+
 }  // namespace verbatim::supervisor

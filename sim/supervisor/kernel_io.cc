@@ -408,6 +408,10 @@ Kernel::Outcome Kernel::sys_open(Thread& thread) {
     warn(process, fmt::format("terminals are not simulated; the program that opened {} got ENODEV", *path));
     return Answer{-ENODEV};
   }
+  if (exists && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) && (flags & O_PATH) == 0) {
+    warn(process, fmt::format("{} is a device of the machine's; the program that opened it got EPERM", *path));
+    return Answer{-EPERM};
+  }
   return Answer{0, protocol::Action::kNative};
 }
 

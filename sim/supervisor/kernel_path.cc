@@ -387,6 +387,15 @@ Kernel::Outcome Kernel::sys_file_numbers(Thread& thread) {
   return Answer{0};
 }
 
+Kernel::Outcome Kernel::sys_lock_holder(Thread& thread) {
+  const auto native = static_cast<pid_t>(thread.call().arguments[0]);
+  for (const auto& process : table_.processes()) {
+    const bool near = process->alive && process->host_index() == thread.process().host_index();
+    if (near && process->native_pid() == native) return Answer{process->pid()};
+  }
+  return Answer{0};
+}
+
 // Nobody changes the machine's owners, whoever runs the simulator; what says what is so already is right.
 Kernel::Outcome Kernel::sys_file_owner(Thread& thread) {
   const auto& a = thread.call().arguments;

@@ -96,10 +96,23 @@ Kernel::Outcome Kernel::sys_getrandom(Thread& thread) {
 // Every host has one processor.
 Kernel::Outcome Kernel::sys_affinity(Thread& thread) {
   const auto& a = thread.call().arguments;
+  if (find_thread(thread, static_cast<std::int32_t>(a[0])) == nullptr) return Answer{-ESRCH};
   if (a[1] < 8 || a[1] % 8 != 0) return Answer{-EINVAL};
   const std::uint64_t mask = 1;
   const bool stored = thread.process().memory().store(static_cast<std::uint64_t>(a[2]), mask);
   return Answer{stored ? static_cast<std::int64_t>(sizeof mask) : -EFAULT};
+}
+
+Kernel::Outcome Kernel::sys_set_affinity(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  const std::uint64_t length = std::min<std::uint64_t>(static_cast<std::uint32_t>(a[1]), sizeof(std::uint64_t));
+  std::uint64_t mask = 0;
+  if (!thread.process().memory().read(static_cast<std::uint64_t>(a[2]),
+                                      std::as_writable_bytes(std::span(&mask, 1)).first(length)) && length != 0) {
+    return Answer{-EFAULT};
+  }
+  if (find_thread(thread, static_cast<std::int32_t>(a[0])) == nullptr) return Answer{-ESRCH};
+  return Answer{(mask & 1) != 0 ? 0 : -EINVAL};
 }
 
 }  // namespace verbatim::supervisor

@@ -142,6 +142,7 @@ class Process {
     return *static_cast<Owner*>(owner_);
   }
 
+  bool ended_by_us = false;  // a signal that ends it at once has been sent
   bool alive = true;
   int exit_status = 0;  // when it is not, as wait(2) tells it
   bool attached = false;

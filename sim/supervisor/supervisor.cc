@@ -117,7 +117,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
 
   while (!finished_ && (not_started_ > 0 || any_alive())) {
     if (engine_.empty()) {
-      report_deadlock();
+      if (!ended_from_outside()) report_deadlock();
     } else if (engine_.next_event_time() > options_.limits.virtual_end) {
       finish(Outcome::kTimeLimit,
              options_.limits.virtual_end < kEndOfTime
@@ -319,6 +319,7 @@ void Supervisor::Impl::reap(Process& process) {
   someone_ended_ = true;
   const int status = await_status(process.native_pid());
   process.exit_status = status;
+  check_end_was_ours(process, status);
   for (auto& thread : process.threads()) thread->die();
   kernel_.release(process);
   if (!process.family().first_of_program) return;

@@ -174,6 +174,7 @@ enum class Outcome {
   kTimeLimit,    // Limits::virtual_end
   kStuck,        // a program gives no sign of life; see Limits::stuck_after_ms
   kInterrupted,  // SIGINT or SIGTERM
+  kMachine,      // the machine ended a program, or refused the run what it needs
 };
 
 struct ProgramResult {

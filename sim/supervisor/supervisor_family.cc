@@ -195,7 +195,10 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
     thread.finish_call();
     return Answer{thread.copy_pid()};
   }
-  if (a[1] <= 0) return Answer{a[1] < 0 ? a[1] : -EAGAIN};
+  if (a[1] <= 0) {
+    finish(Outcome::kMachine, title(parent) + " got no copy: the machine refused one more process (see ulimit -u, and its memory)");
+    return std::nullopt;
+  }
   const auto native = static_cast<pid_t>(a[1]);
   const auto broken = [&] {
     stop_wild(parent);
@@ -427,6 +430,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
 void Supervisor::Impl::signal_process(Process& process, int signal, const SignalOrigin& origin) {
   if (signal == SIGKILL) {
     // None of its threads runs now: all sleep until they get the token.
+    process.ended_by_us = true;
     kernel_.release_robust_locks(process);
     kill(process.native_pid(), SIGKILL);
     return end(process);

@@ -100,6 +100,11 @@ class Supervisor::Impl final : public ProcessTable {
   // New code in the process's memory is searched. What could not be replaced weakens the run.
   void search_code(Thread& thread);
   void tell_unpatched(Process& process);
+  // supervisor_machine.cc: what the machine does to a run is no event of it.
+  void note_refusal_of_machine(Thread& thread);
+  void note_outside_signals(Process& process);
+  void check_end_was_ours(Process& process, int status);
+  bool ended_from_outside();
   std::optional<Answer> forked(Thread& thread);
   std::optional<Answer> hold(Thread& thread, Process& child);
   void release_parent(Process& process);

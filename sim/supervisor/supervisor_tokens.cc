@@ -26,6 +26,7 @@ void Supervisor::Impl::take_request(Process& process) {
   token_.handed_over();
   while (wait_for_message(process)) {
     if (!adopt_thread(process)) return;
+    note_outside_signals(process);
     // Copied once; what the program writes there later does not matter.
     const std::uint32_t index = process.region().header().message_slot;
     Thread* thread = nullptr;
@@ -38,6 +39,8 @@ void Supervisor::Impl::take_request(Process& process) {
     protocol::ThreadSlot& slot = process.region().slot(index);
     if (slot.request == protocol::Request::kCode) {  // as if nothing had been asked
       search_code(*thread);
+    } else if (slot.request == protocol::Request::kMachine) {
+      note_refusal_of_machine(*thread);
     } else {
       if (take_request_of(*thread)) return;
       thread->spin_not_found();
@@ -68,8 +71,8 @@ bool Supervisor::Impl::adopt_thread(Process& process) {
     return true;
   }
   if (tid == 0) {
-    finish(Outcome::kStuck,
-           title(process) + " got no thread: the machine refused one more (see ulimit -u and its memory)");
+    finish(Outcome::kMachine,
+           title(process) + " got no thread: the machine refused one more (see ulimit -u, and its memory)");
   } else {
     stop_wild(process);
   }
@@ -242,7 +245,8 @@ void Supervisor::Impl::on_thread(Thread& thread) {
                                 strsignal(static_cast<int>(call.arguments[0])), call.arguments[1]));
       resume(thread, {});
       return;
-    case protocol::Request::kCode:  // answered where it is taken
+    case protocol::Request::kCode:  // answered where they are taken
+    case protocol::Request::kMachine:
     case protocol::Request::kNone:
       break;
   }

@@ -70,6 +70,8 @@ struct Scheduling {
   int priority = 0;
   int nice = 0;
   int disk_priority = 4;  // of no class
+  int memory_policy = 0;  // MPOL_DEFAULT
+  std::uint64_t memory_nodes = 0;
 };
 
 class Thread {

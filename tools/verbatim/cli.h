@@ -17,6 +17,7 @@ enum ExitCode : int {
   kDeadlock = 3,
   kLimit = 4,
   kInternalError = 70,
+  kMachineFault = 71,  // the machine ended a program, or had no room for what the run needs
 };
 
 struct RunOptions {

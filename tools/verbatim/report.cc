@@ -22,6 +22,8 @@ std::string_view name_of(supervisor::Outcome outcome) {
       return "stuck";
     case supervisor::Outcome::kInterrupted:
       return "interrupted";
+    case supervisor::Outcome::kMachine:
+      return "machine";
   }
   CHECK(false);
 }
@@ -118,6 +120,11 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
         break;
       case supervisor::Outcome::kInterrupted:
         fail("the run was interrupted at " + milliseconds(figures.virtual_end));
+        break;
+      case supervisor::Outcome::kMachine:
+        verdict.code = kMachineFault;
+        verdict.sentences.push_back("the machine did not let the run go on at " + milliseconds(figures.virtual_end) +
+                                    "; what it did is no event of the simulation: run it again with more room");
         break;
       case supervisor::Outcome::kFinished:
         fail("the run finished, but the scenario expects \"" + expect.outcome + "\"");

@@ -47,6 +47,9 @@ struct FileNumber {
 // programs see it.
 inline constexpr std::uint32_t kFileOwnerCall = 501;
 
+// Who holds a lock on a file. arguments: [0] the kernel's number of the process. Answered with its virtual one, or 0.
+inline constexpr std::uint32_t kLockHolderCall = 503;
+
 // Inode number of a path in a tree.
 inline std::uint64_t number_of_path(const char* path, std::size_t size) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a

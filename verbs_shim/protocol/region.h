@@ -32,6 +32,8 @@ enum class Request : std::uint32_t {
                 // of the word to clear when it ends, or 0. Answered with the virtual pid or -errno
   kCode,        // memory holds new code. arguments: [0] address, [1] length, [2] descriptor of the file that is mapped there or
                 // -1, [3] offset in it, [4] what the memory's protection is. Answered at once and without effect on time
+  kMachine,     // the machine could not do what it was asked to. arguments: [0] errno, [1] the size of what did not fit, or 0;
+                // number: the system call. Answered at once and without effect on time
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
 };
 
@@ -167,6 +169,8 @@ struct RegionHeader {
   std::uint32_t traps_timestamp_counter; // 1: PR_SET_TSC works here and is needed
   // Who runs the simulator, and whom the kernel names in place of users that it cannot name: programs see root.
   std::uint32_t machine_user, machine_group, unnamed_user, unnamed_group;
+  // Bit n - 1 for signal n: the program has been sent it within the simulation; it came from outside, and was dropped.
+  std::atomic<std::uint64_t> sent_signals, outside_signals;
   std::uint64_t shim_heap_size;  // bytes, at most kShimHeapSize
   std::uint32_t traced_start;            // 1: a breakpoint tells the supervisor that the shim is in place
 };

@@ -2,13 +2,15 @@
 // kRefused. The seccomp filter, the shim's dispatch and the supervisor's messages are all made from this one
 // table.
 //
-//   kPassing       executed by the kernel; touches only the process itself or the file system. Never trapped.
+//   kPassing       executed by the kernel, never trapped: passing_calls.h says why it may
+//   kByArgument    the same with the arguments named there; the shim answers or refuses others
 //   kLocal         answered by the shim: signal state and process attributes it has to keep its own hands on.
 //   kByDescriptor  the supervisor's when the descriptor in the first argument is virtual, the kernel's
 //                  otherwise.
 //   kByPath        the supervisor's when a path leads to what each simulated host has of its own (path_view.h),
 //                  the kernel's otherwise. Which arguments are paths stands in path_calls.h.
-//   kByProtection  the kernel's; when it makes memory executable, the code there is searched before it can run
+//   kByProtection  the kernel's; when it makes memory executable, the code there is searched before it can run, and when
+//                  the machine has no room for a large mapping, the run says so
 //   kVirtual       always the supervisor's (it may still answer "execute it natively").
 //   kRefused       fails with the errno of the last column and is reported by name.
 #pragma once
@@ -48,8 +50,8 @@ namespace verbatim::protocol {
   X(24, sched_yield, kLocal, 0)                      \
   X(25, mremap, kPassing, 0)                         \
   X(26, msync, kPassing, 0)                          \
-  X(27, mincore, kPassing, 0)                        \
-  X(28, madvise, kPassing, 0)                        \
+  X(27, mincore, kLocal, 0)                          \
+  X(28, madvise, kByArgument, 0)                     \
   X(29, shmget, kRefused, ENOSYS)                    \
   X(30, shmat, kRefused, ENOSYS)                     \
   X(31, shmctl, kRefused, ENOSYS)                    \
@@ -167,8 +169,8 @@ namespace verbatim::protocol {
   X(143, sched_getparam, kVirtual, 0)                \
   X(144, sched_setscheduler, kVirtual, 0)            \
   X(145, sched_getscheduler, kVirtual, 0)            \
-  X(146, sched_get_priority_max, kPassing, 0)        \
-  X(147, sched_get_priority_min, kPassing, 0)        \
+  X(146, sched_get_priority_max, kLocal, 0)          \
+  X(147, sched_get_priority_min, kLocal, 0)          \
   X(148, sched_rr_get_interval, kVirtual, 0)         \
   X(149, mlock, kLocal, 0)                           \
   X(150, munlock, kLocal, 0)                         \
@@ -179,11 +181,11 @@ namespace verbatim::protocol {
   X(155, pivot_root, kRefused, EPERM)                \
   X(156, _sysctl, kRefused, ENOSYS)                  \
   X(157, prctl, kLocal, 0)                           \
-  X(158, arch_prctl, kPassing, 0)                    \
+  X(158, arch_prctl, kByArgument, 0)                 \
   X(159, adjtimex, kRefused, EPERM)                  \
   X(160, setrlimit, kVirtual, 0)                     \
   X(161, chroot, kRefused, EPERM)                    \
-  X(162, sync, kPassing, 0)                          \
+  X(162, sync, kLocal, 0)                            \
   X(163, acct, kRefused, EPERM)                      \
   X(164, settimeofday, kRefused, EPERM)              \
   X(165, mount, kRefused, EPERM)                     \
@@ -224,7 +226,7 @@ namespace verbatim::protocol {
   X(200, tkill, kLocal, 0)                           \
   X(201, time, kLocal, 0)                            \
   X(202, futex, kVirtual, 0)                         \
-  X(203, sched_setaffinity, kLocal, 0)               \
+  X(203, sched_setaffinity, kVirtual, 0)             \
   X(204, sched_getaffinity, kVirtual, 0)             \
   X(205, set_thread_area, kRefused, ENOSYS)          \
   X(206, io_setup, kRefused, ENOSYS)                 \
@@ -258,9 +260,9 @@ namespace verbatim::protocol {
   X(234, tgkill, kLocal, 0)                          \
   X(235, utimes, kByPath, 0)                         \
   X(236, vserver, kRefused, ENOSYS)                  \
-  X(237, mbind, kPassing, 0)                         \
-  X(238, set_mempolicy, kPassing, 0)                 \
-  X(239, get_mempolicy, kPassing, 0)                 \
+  X(237, mbind, kVirtual, 0)                         \
+  X(238, set_mempolicy, kVirtual, 0)                 \
+  X(239, get_mempolicy, kVirtual, 0)                 \
   X(240, mq_open, kRefused, ENOSYS)                  \
   X(241, mq_unlink, kRefused, ENOSYS)                \
   X(242, mq_timedsend, kRefused, ENOSYS)             \
@@ -340,22 +342,22 @@ namespace verbatim::protocol {
   X(316, renameat2, kByPath, 0)                      \
   X(317, seccomp, kRefused, EPERM)                   \
   X(318, getrandom, kVirtual, 0)                     \
-  X(319, memfd_create, kPassing, 0)                  \
+  X(319, memfd_create, kByArgument, 0)               \
   X(320, kexec_file_load, kRefused, EPERM)           \
   X(321, bpf, kRefused, EPERM)                       \
   X(322, execveat, kVirtual, 0)                      \
   X(323, userfaultfd, kRefused, EPERM)               \
-  X(324, membarrier, kPassing, 0)                    \
+  X(324, membarrier, kLocal, 0)                      \
   X(325, mlock2, kLocal, 0)                          \
-  X(326, copy_file_range, kPassing, 0)               \
+  X(326, copy_file_range, kLocal, 0)                 \
   X(327, preadv2, kByDescriptor, 0)                  \
   X(328, pwritev2, kByDescriptor, 0)                 \
-  X(329, pkey_mprotect, kByProtection, 0)          \
-  X(330, pkey_alloc, kPassing, 0)                    \
-  X(331, pkey_free, kPassing, 0)                     \
+  X(329, pkey_mprotect, kByProtection, 0)            \
+  X(330, pkey_alloc, kLocal, 0)                      \
+  X(331, pkey_free, kLocal, 0)                       \
   X(332, statx, kByPath, 0)                          \
   X(333, io_pgetevents, kRefused, ENOSYS)            \
-  X(334, rseq, kPassing, 0)                          \
+  X(334, rseq, kRefused, ENOSYS)                     \
   X(424, pidfd_send_signal, kRefused, ENOSYS)        \
   X(425, io_uring_setup, kRefused, ENOSYS)           \
   X(426, io_uring_enter, kRefused, ENOSYS)           \
@@ -397,7 +399,16 @@ namespace verbatim::protocol {
   X(462, mseal, kRefused, ENOSYS)
 // clang-format on
 
-enum class CallClass : std::uint8_t { kPassing, kLocal, kByDescriptor, kByPath, kByProtection, kVirtual, kRefused };
+enum class CallClass : std::uint8_t {
+  kPassing,
+  kByArgument,
+  kLocal,
+  kByDescriptor,
+  kByPath,
+  kByProtection,
+  kVirtual,
+  kRefused
+};
 
 struct SystemCall {
   const char* name;  // nullptr: no such call

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include <atomic>
+
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -15,6 +17,9 @@ KernelSigaction actions[65];
 constexpr int kMostKept = 8;  // of one thread
 __thread siginfo_t kept[kMostKept];
 __thread int kept_count = 0;
+
+// By signal: sent natively and not yet come. What was taken or ignored meanwhile still counts.
+std::atomic<std::uint32_t> expected[65];
 
 const char interruption = 0;  // its address marks the signal
 
@@ -103,6 +108,26 @@ void deliver_kept(ucontext_t* context) {
     if (signal == 0) return;
     deliver(signal, info, context, false);
   }
+}
+
+void expect_signal(int signal) {
+  constexpr int kFirstRealTime = 32;
+  if (signal < 1 || signal > 64) return;
+  signal < kFirstRealTime ? expected[signal].store(1, std::memory_order_relaxed)
+                          : static_cast<void>(expected[signal].fetch_add(1, std::memory_order_relaxed));
+}
+
+bool was_expected(const siginfo_t& info) {
+  if (info.si_code > 0) return true;  // of the processor
+  auto& count = expected[info.si_signo];
+  if (count.load(std::memory_order_relaxed) != 0) {
+    count.fetch_sub(1, std::memory_order_relaxed);
+    return true;
+  }
+  // The kernel itself, of a limit: it names the process as the sender.
+  if (info.si_code == SI_USER && info.si_pid == native(SYS_getpid)) return true;
+  region_header().outside_signals.fetch_or(signal_bit(info.si_signo), std::memory_order_relaxed);
+  return false;
 }
 
 void interrupt_for_kept() {

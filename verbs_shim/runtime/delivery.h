@@ -27,6 +27,10 @@ void forget_kept(std::uint64_t set);
 
 // Lets the calling thread, which is in no trapped call, be interrupted natively for what is kept.
 void interrupt_for_kept();
+// A signal within the simulation is about to be sent natively. Whether one that has come is such a one; what somebody outside
+// has sent is dropped: the thread may be waiting for its token.
+void expect_signal(int signal);
+bool was_expected(const siginfo_t& info);
 bool is_interruption_for_kept(const siginfo_t& info);
 
 }  // namespace verbatim::shim

@@ -2,11 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/times.h>
 #include <time.h>
@@ -16,8 +16,10 @@
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/memory_calls.h"
 #include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/real_file.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -27,20 +29,6 @@ namespace {
 
 using protocol::CallClass;
 using protocol::Request;
-
-long process_control(const long (&a)[6]) {
-  switch (a[0]) {
-    case PR_SET_TSC:
-    case PR_SET_SECCOMP:
-      return -EINVAL;
-    case PR_GET_SECCOMP:
-    case PR_SET_PDEATHSIG:  // the supervisor's own setting stays: a run leaves no process behind
-    case PR_SET_DUMPABLE:   // the adapter's DMA needs the process readable
-      return 0;
-    default:
-      return native(SYS_prctl, a[0], a[1], a[2], a[3], a[4], a[5]);
-  }
-}
 
 // Whether the kernel may have a signal that the program sends itself: it has a handler for it, or ignores it.
 // What ends or stops the process concerns others, and what a signalfd is there for is kept until it is read.
@@ -174,6 +162,7 @@ bool changes_content(long number) {
 
 long on_real_file(long number, const long (&a)[6]) {
   if (number == SYS_fchown) return change_owner({a[0], nullptr, true}, is_own_file(a[0]), a[1], a[2]);
+  if (number == SYS_fcntl || number == SYS_ioctl) return control_file(number, a);
   const long result = native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   if (result < 0) return result;
   if (number == SYS_fstat && !tell_machine_device(number, a[1])) {
@@ -209,6 +198,20 @@ long lock_memory(long number, const long (&a)[6]) {
   }
 }
 
+long bound_of_priority(long policy, bool highest) {
+  switch (policy) {
+    case SCHED_FIFO:
+    case SCHED_RR:
+      return highest ? 99 : 1;
+    case SCHED_OTHER:
+    case SCHED_BATCH:
+    case SCHED_IDLE:
+      return 0;
+    default:
+      return -EINVAL;
+  }
+}
+
 long local_call(long number, const long (&a)[6], void* context) {
   switch (number) {
     case SYS_clock_gettime:
@@ -231,6 +234,13 @@ long local_call(long number, const long (&a)[6], void* context) {
       return process_control(a);
     case SYS_sendfile:
       return send_file(a);
+    case SYS_copy_file_range:
+      return copy_file_range(a);
+    case SYS_mincore:
+    case SYS_membarrier:
+    case SYS_pkey_alloc:
+    case SYS_pkey_free:
+      return memory_call(number, a);
     default:
       break;
   }
@@ -252,7 +262,10 @@ long local_call(long number, const long (&a)[6], void* context) {
       return region_header().parent_virtual_pid;
     case SYS_getcpu:
       return write_if_asked(a[0], 0u) && write_if_asked(a[1], 0u) ? 0 : -EFAULT;
-    default:  // sched_yield and sched_setaffinity, which have no effect here
+    case SYS_sched_get_priority_max:
+    case SYS_sched_get_priority_min:
+      return bound_of_priority(a[0], number == SYS_sched_get_priority_max);
+    default:  // sched_yield, and sync: what reaches the machine's disks when does not show
       return 0;
   }
 }
@@ -264,6 +277,8 @@ long dispatch(long number, const long (&a)[6], void* context) {
   switch (call.call_class) {
     case CallClass::kPassing:
       return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    case CallClass::kByArgument:
+      return call_by_argument(number, a);
     case CallClass::kLocal:
       return local_call(number, a, context);
     case CallClass::kByDescriptor:
@@ -274,6 +289,7 @@ long dispatch(long number, const long (&a)[6], void* context) {
       if (number == SYS_fchdir) return work_in_descriptor(a);
       return on_real_file(number, a);
     case CallClass::kByPath:
+      if (makes_device(number, a)) return refuse_argument(number, a[number == SYS_mknod ? 1 : 2], EPERM);
       return call_by_path(number, a);
     case CallClass::kByProtection:
       return map_code(number, a);

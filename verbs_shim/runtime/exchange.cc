@@ -309,6 +309,8 @@ std::uint64_t program_mask() {
 }
 
 long raise_here(const protocol::RaisedSignal& raised, std::uint64_t mask) {
+  region_header().sent_signals.fetch_or(1ull << (raised.signal - 1), std::memory_order_relaxed);
+  expect_signal(raised.signal);
   siginfo_t info{};
   info.si_signo = raised.signal;
   info.si_code = raised.code;

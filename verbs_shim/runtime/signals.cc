@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "verbs_shim/protocol/passing_calls.h"
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
@@ -119,7 +120,7 @@ void on_sigsegv(int, siginfo_t* info, void* raw_context) {
 
 // Every other signal that the program handles.
 void on_program_signal(int signal, siginfo_t* info, void* raw_context) {
-  deliver(signal, *info, static_cast<ucontext_t*>(raw_context), false);
+  if (was_expected(*info)) deliver(signal, *info, static_cast<ucontext_t*>(raw_context), false);
 }
 
 // The thread may be anywhere. In the shim's own code the poke is as if never sent; elsewhere the supervisor looks at the
@@ -360,6 +361,10 @@ bool install_filter() {
   constexpr auto kGateHigh = static_cast<std::uint32_t>(protocol::kGateAddress >> 32);
   constexpr auto kGateLow = static_cast<std::uint32_t>(protocol::kGateAddress);
   const auto load = [&](std::uint32_t offset) { filter[n++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset); };
+  const auto load_argument = [&](int argument, std::uint32_t half = 0) {
+    load(static_cast<std::uint32_t>(offsetof(seccomp_data, args) + static_cast<std::uint32_t>(argument) * sizeof(std::uint64_t)) +
+         half);
+  };
   load(offsetof(seccomp_data, arch));
   filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
   filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
@@ -376,13 +381,32 @@ bool install_filter() {
         filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
         filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
         break;
-      case protocol::CallClass::kByProtection:  // the third argument says what the memory is for
-        filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
-        load(offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t));
+      case protocol::CallClass::kByArgument: {
+        const protocol::PassingCall& call = *protocol::passing_call(number);
+        filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, static_cast<std::uint8_t>(call.count + 3));
+        load_argument(call.argument);
+        for (std::uint8_t i = 0; i < call.count; ++i) {
+          filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call.values[i], static_cast<std::uint8_t>(call.count - i), 0);
+        }
+        filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
+        filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+        break;
+      }
+      case protocol::CallClass::kByProtection: {  // the third argument says what the memory is for
+        const bool by_size = number == SYS_mmap;
+        filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, static_cast<std::uint8_t>(by_size ? 8 : 4));
+        if (by_size) {
+          load_argument(1, 4);
+          filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 5);
+          load_argument(1);
+          filter[n++] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, protocol::kLargeMapping, 3, 0);
+        }
+        load_argument(2);
         filter[n++] = BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0);
         filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
         filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
         break;
+      }
       default:
         break;
     }

@@ -110,6 +110,8 @@ long wait_for_signal(long number, const long (&arguments)[6]);
 // Waits for files that let signals in meanwhile: ppoll, pselect6, epoll_pwait.
 long wait_with_mask(long number, const long (&arguments)[6]);
 
+long process_control(const long (&arguments)[6]);  // prctl
+
 // getdents64 on a folder of the real file system: sorted.
 long read_folder(const long (&arguments)[6]);
 

@@ -1,0 +1,95 @@
+// What the machine does to a run is no event of the run: a program that somebody outside ends, or that the machine has no
+// room for, ends the run as a fault of the machine; what the program can be told of without one run being like another makes
+// it weak.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "sim/supervisor/supervisor_impl.h"
+#include "verbs_shim/protocol/system_calls.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// Of the processor, or of limits of the program's own.
+bool is_own_fault(int signal) {
+  switch (signal) {
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGILL:
+    case SIGFPE:
+    case SIGTRAP:
+    case SIGSYS:
+    case SIGXFSZ:
+    case SIGXCPU:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// No machine has as much.
+constexpr std::int64_t kAddressSpace = 1ll << 46;
+
+}  // namespace
+
+void Supervisor::Impl::note_refusal_of_machine(Thread& thread) {
+  Process& process = thread.process();
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  const std::int64_t error = slot.arguments[0], size = slot.arguments[1];
+  const protocol::SystemCall& call = protocol::system_call(slot.number);
+  slot.result = 0;
+  slot.action = protocol::Action::kReturn;
+  const auto is_free = [&](int resource) { return process.limits.of(resource).rlim_cur == RLIM_INFINITY; };
+  const bool of_memory = slot.number == SYS_mmap;
+  if (of_memory && (!is_free(RLIMIT_AS) || !is_free(RLIMIT_DATA) || size <= 0 || size >= kAddressSpace)) return;
+  if (call.name == nullptr || error < 1 || error > 133) return;
+  const std::string what = size > 0 ? fmt::format(" of {} bytes", size) : "";
+  warn(process, fmt::format("the machine refused {}{}: {}; with another machine the run may be another", call.name, what,
+                            strerrordesc_np(static_cast<int>(error))),
+       true);
+}
+
+void Supervisor::Impl::note_outside_signals(Process& process) {
+  const std::uint64_t set = process.region().header().outside_signals.exchange(0, std::memory_order_relaxed);
+  for (int signal = 1; signal <= 64; ++signal) {
+    if ((set >> (signal - 1) & 1) == 0) continue;
+    warn(process, fmt::format("signal {} ({}) came from outside of the simulation; the program did not get it", signal,
+                              strsignal(signal)),
+         true);
+  }
+}
+
+// The process has ended with `status`, which may be nothing that the simulation has led to.
+void Supervisor::Impl::check_end_was_ours(Process& process, int status) {
+  if (finished_ || process.ended_by_us || !WIFSIGNALED(status)) return;
+  const int signal = WTERMSIG(status);
+  const std::uint64_t sent = process.region().header().sent_signals.load(std::memory_order_relaxed);
+  if (is_own_fault(signal) || (signal != SIGKILL && (sent >> (signal - 1) & 1) != 0)) return;
+  finish(Outcome::kMachine,
+         fmt::format("{} was ended by signal {} ({}), which nobody in the simulation has sent: {}", title(process), signal,
+                     strsignal(signal),
+                     signal == SIGKILL ? "somebody outside, or the machine's kernel, which was short of memory (see dmesg)"
+                                       : "somebody outside"));
+}
+
+// Whether a process has ended while none of its threads was to run.
+bool Supervisor::Impl::ended_from_outside() {
+  for (const auto& process : processes_) {
+    siginfo_t info{};
+    const bool ended = process->alive && waitid(P_PID, static_cast<id_t>(process->native_pid()), &info,
+                                                WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+    if (!ended) continue;
+    end(*process);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace verbatim::supervisor

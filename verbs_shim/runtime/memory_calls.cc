@@ -1,0 +1,134 @@
+#include "verbs_shim/runtime/memory_calls.h"
+
+#include <asm/prctl.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "verbs_shim/protocol/passing_calls.h"
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+constexpr unsigned long kPage = 4096;
+
+int registered_barriers = 0;  // of the process; copies have them too
+
+unsigned long whole_pages(unsigned long size) { return (size + kPage - 1) & ~(kPage - 1); }
+
+// Whether there are huge pages, page merging or swap is the machine's business, and nothing of it shows.
+long advise(const long (&a)[6]) {
+  const auto start = static_cast<unsigned long>(a[0]), size = whole_pages(static_cast<unsigned long>(a[1]));
+  const auto advice = static_cast<int>(a[2]);
+  constexpr int kDontNeedLocked = 24, kCollapse = 25, kSoftOffline = 101;  // later than some headers
+  switch (advice) {
+    case MADV_FREE: {  // whether what was there is still read would be up to the machine's memory
+      const long found = native(SYS_madvise, a[0], a[1], MADV_FREE);
+      return found < 0 ? found : native(SYS_madvise, a[0], a[1], MADV_DONTNEED);
+    }
+    case MADV_POPULATE_READ:
+    case MADV_POPULATE_WRITE:
+      return native(SYS_madvise, a[0], a[1], a[2]);
+    case kDontNeedLocked:
+      return native(SYS_madvise, a[0], a[1], MADV_DONTNEED);
+    case MADV_MERGEABLE:
+    case MADV_UNMERGEABLE:
+    case MADV_HUGEPAGE:
+    case MADV_NOHUGEPAGE:
+    case MADV_COLD:
+    case MADV_PAGEOUT:
+    case kCollapse:
+      if (start % kPage != 0 || start + size < start) return -EINVAL;
+      return size == 0 ? 0 : mapped(start, size);
+    case MADV_HWPOISON:  // a page of the machine's would be gone
+    case kSoftOffline:
+      return refuse_argument(SYS_madvise, advice, EPERM);
+    default:
+      return refuse_argument(SYS_madvise, advice, EINVAL);
+  }
+}
+
+// All of it is in memory, as far as a program can see.
+long tell_resident(const long (&a)[6]) {
+  const auto start = static_cast<unsigned long>(a[0]), size = whole_pages(static_cast<unsigned long>(a[1]));
+  if (start % kPage != 0) return -EINVAL;
+  if (start + size < start) return -ENOMEM;
+  const long found = size == 0 ? 0 : mapped(start, size);
+  if (found != 0) return found;
+  unsigned char present[256];
+  for (unsigned char& one : present) one = 1;
+  for (unsigned long done = 0, pages = size / kPage; done < pages;) {
+    const unsigned long n = pages - done < sizeof present ? pages - done : sizeof present;
+    if (!copy_bytes(reinterpret_cast<void*>(static_cast<unsigned long>(a[2]) + done), present, n)) return -EFAULT;
+    done += n;
+  }
+  return 0;
+}
+
+// One thread runs at a time, and handing over is a barrier: there is nothing to do but to keep account.
+long barrier(const long (&a)[6]) {
+  constexpr int kRegistrations = MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED |
+                                 MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE;
+  constexpr int kAnybodys = MEMBARRIER_CMD_GLOBAL | MEMBARRIER_CMD_GLOBAL_EXPEDITED;
+  constexpr int kOfRegistered = MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE;
+  const auto command = static_cast<int>(a[0]);
+  if (a[1] != 0) return -EINVAL;
+  if (command == MEMBARRIER_CMD_QUERY) return kRegistrations | kAnybodys | kOfRegistered;
+  if ((command & (command - 1)) != 0) return -EINVAL;
+  if ((command & kRegistrations) != 0) return registered_barriers |= command, 0;
+  if ((command & kAnybodys) != 0) return 0;
+  if ((command & kOfRegistered) == 0) return -EINVAL;
+  const int needs = command == MEMBARRIER_CMD_PRIVATE_EXPEDITED ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED
+                                                                : MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE;
+  return (registered_barriers & needs) != 0 ? 0 : -EPERM;
+}
+
+}  // namespace
+
+long mapped(unsigned long start, unsigned long size) { return native(SYS_msync, start, size, MS_ASYNC); }
+
+long refuse_argument(long number, long value, long error) {
+  return exchange(protocol::Request::kSystemCall, protocol::kRefusedArgumentCall, {number, value, error, 0, 0, 0});
+}
+
+void tell_refused_mapping(long size, long error) {
+  exchange(protocol::Request::kMachine, SYS_mmap, {error, size, 0, 0, 0, 0});
+}
+
+long call_by_argument(long number, const long (&a)[6]) {
+  switch (number) {
+    case SYS_madvise:
+      spend(costs().system_call_ps);
+      return advise(a);
+    case SYS_arch_prctl: {
+      constexpr int kShadowStackStatus = 0x3001, kShadowStackFeatures = 0x5005;  // asked by every start of a C library
+      const auto option = static_cast<int>(a[0]);
+      if (option == kShadowStackStatus || option == kShadowStackFeatures) return -EINVAL;
+      if (option == ARCH_GET_CPUID) return 1;
+      return refuse_argument(number, option, option == ARCH_SET_CPUID ? ENODEV : EINVAL);
+    }
+    default:
+      return refuse_argument(number, static_cast<unsigned>(a[1]), EINVAL);
+  }
+}
+
+long memory_call(long number, const long (&a)[6]) {
+  spend(costs().system_call_ps);
+  switch (number) {
+    case SYS_mincore:
+      return tell_resident(a);
+    case SYS_membarrier:
+      return barrier(a);
+    case SYS_pkey_alloc:  // the processor that programs see has no protection keys
+      return a[0] != 0 || (a[1] & ~3l) != 0 ? -EINVAL : -ENOSPC;
+    default:  // pkey_free
+      return -EINVAL;
+  }
+}
+
+}  // namespace verbatim::shim

@@ -1,0 +1,17 @@
+// Calls about a process's memory whose outcome the machine would decide.
+#pragma once
+
+namespace verbatim::shim {
+
+// madvise, arch_prctl and memfd_create with values that do not pass (protocol/passing_calls.h).
+long call_by_argument(long number, const long (&arguments)[6]);
+// mincore, membarrier, pkey_alloc, pkey_free.
+long memory_call(long number, const long (&arguments)[6]);
+// What is mapped in `size` bytes from `start` on, which is the start of a page: 0, or an errno.
+long mapped(unsigned long start, unsigned long size);
+// The call is refused for `value`, its argument that decides, with `error`: the supervisor says so by name.
+long refuse_argument(long number, long value, long error);
+// The machine had no room for a mapping that the program may have: the supervisor is told.
+void tell_refused_mapping(long size, long error);
+
+}  // namespace verbatim::shim

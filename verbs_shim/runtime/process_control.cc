@@ -1,0 +1,65 @@
+// prctl(2), by the table in protocol/process_control.h.
+#include "verbs_shim/protocol/process_control.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/memory_calls.h"
+#include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+using protocol::ControlKind;
+using protocol::ControlOption;
+
+constexpr int kOptions = sizeof protocol::kControlOptions / sizeof protocol::kControlOptions[0];
+
+// What the process has set, by the option's place in the table. Copies have it too, and programs that are executed do not.
+long settings[kOptions];
+bool is_set[kOptions];
+
+long keep_setting(int at, const ControlOption& option, const long (&a)[6]) {
+  if (option.value >= 0 && (a[1] < 0 || a[1] >= option.value)) return -EINVAL;
+  if (option.option == PR_SET_TIMERSLACK && a[1] <= 0) {
+    is_set[at] = false;
+    return 0;
+  }
+  settings[at] = a[1];
+  is_set[at] = true;
+  return 0;
+}
+
+long tell_setting(const ControlOption& option, const long (&a)[6]) {
+  const int at = protocol::control_index(option.value);
+  const long value = at >= 0 && is_set[at] ? settings[at] : option.first;
+  const bool by_address =
+      option.option == PR_GET_PDEATHSIG || option.option == PR_GET_TSC || option.option == PR_GET_CHILD_SUBREAPER;
+  if (!by_address) return value;
+  return write_program(a[1], static_cast<int>(value)) ? 0 : -EFAULT;
+}
+
+}  // namespace
+
+long process_control(const long (&a)[6]) {
+  const int at = protocol::control_index(a[0]);
+  if (at < 0) return refuse_argument(SYS_prctl, static_cast<int>(a[0]), EINVAL);
+  const ControlOption& option = protocol::kControlOptions[at];
+  if (option.kind == ControlKind::kCredentials) return exchange(protocol::Request::kSystemCall, SYS_prctl, a);
+  spend(costs().system_call_ps);
+  switch (option.kind) {
+    case ControlKind::kKernel:
+      return native(SYS_prctl, a[0], a[1], a[2], a[3], a[4], a[5]);
+    case ControlKind::kSetting:
+      return keep_setting(at, option, a);
+    case ControlKind::kTold:
+      return tell_setting(option, a);
+    default:
+      return option.value;
+  }
+}
+
+}  // namespace verbatim::shim
