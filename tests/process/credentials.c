@@ -1,5 +1,5 @@
 // Who a program is and what follows from it: root at first, then nobody, over threads, fork and exec. It has to be run by root
-// natively, and must be told the same in the simulator whoever runs that. "own FOLDER": in a folder for files.
+// natively, and must be told the same in the simulator whoever runs that. "own": who owns files.
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -48,7 +48,7 @@ static void* in_a_thread(void* barrier) {
 
 static int status_of(pid_t child) {
   int status;
-  EXPECT(waitpid(child, &status, 0) == child);
+  EXPECT(waitpid(child, &status, 0) > 0);
   return status;
 }
 
@@ -152,6 +152,8 @@ static void tell_owner(const char* path) {
 }
 
 static void own_files(void) {
+  char folder[] = "/tmp/owned-XXXXXX";
+  EXPECT(mkdtemp(folder) != NULL && chdir(folder) == 0);
   umask(022);
   close(creat("roots", 0600));
   EXPECT(mkdir("folder", 0700) == 0 && symlink("roots", "link") == 0);
@@ -176,7 +178,10 @@ static void own_files(void) {
     fflush(stdout);
     _exit(0);
   }
-  EXPECT(wait(NULL) > 0);
+  EXPECT(status_of(-1) == 0);
+  const char* const names[] = {"roots", "link", "nobodys"};
+  for (int i = 0; i < 3; ++i) EXPECT(unlink(names[i]) == 0);
+  EXPECT(rmdir("folder") == 0 && rmdir(folder) == 0);
 }
 
 static void in_a_child(void (*what)(void)) {
@@ -197,8 +202,7 @@ int main(int count, char** arguments) {
            getauxval(AT_EGID), getauxval(AT_SECURE));
     return 0;
   }
-  if (count > 2 && strcmp(arguments[1], "own") == 0) {
-    EXPECT(chdir(arguments[2]) == 0);
+  if (count > 1 && strcmp(arguments[1], "own") == 0) {
     own_files();
     return 0;
   }

@@ -1,5 +1,7 @@
 #include "tests/process/programs.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <sstream>
@@ -19,8 +21,11 @@ std::vector<Program> plain_programs() {
 }
 
 std::vector<Program> programs_with_arguments() {
-  return {{"threads"}, {"clocks"},       {"signals"},           {"identity"},
-          {"spin"},    {"output large"}, {"output unfinished"}, {"output closed", 7}};
+  std::vector<Program> programs = {{"threads"}, {"clocks"},       {"signals"},           {"identity"},
+                                   {"spin"},    {"output large"}, {"output unfinished"}, {"output closed", 7}};
+  // Natively only root can.
+  if (geteuid() == 0) programs.insert(programs.end(), {{"credentials"}, {"credentials own"}});
+  return programs;
 }
 
 std::vector<Program> programs_that_end() {

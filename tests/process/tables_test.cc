@@ -1,5 +1,6 @@
 // TABLES.md says what is there: the programs and the system calls, made from the sources.
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include "tests/support/verbatim_run.h"
+#include "verbs_shim/protocol/passing_calls.h"
+#include "verbs_shim/protocol/process_control.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim {
@@ -43,13 +46,43 @@ std::string program_table() {
          table;
 }
 
+std::string passing_table() {
+  std::string table = "What is let through, and why it may:\n\n| call | why |\n|---|---|\n";
+  for (const protocol::PassingCall& call : protocol::kPassingCalls) {
+    table += "| `" + std::string(protocol::system_call(call.number).name) + "` | " + call.reason + " |\n";
+  }
+  return table;
+}
+
+std::string control_table() {
+  const auto of_kind = [](protocol::ControlKind kind) {
+    std::string names;
+    for (const protocol::ControlOption& option : protocol::kControlOptions) {
+      if (option.kind != kind) continue;
+      const bool tells = kind == protocol::ControlKind::kFixed;
+      const std::string value = !tells              ? ""
+                                : option.value >= 0 ? " (" + std::to_string(option.value) + ")"
+                                                    : std::string(" (") + strerrorname_np(-option.value) + ")";
+      names += (names.empty() ? "`" : ", `") + std::string(option.name) + "`" + value;
+    }
+    return names;
+  };
+  using protocol::ControlKind;
+  return "Options of `prctl` (`verbs_shim/protocol/process_control.h`); any other is EINVAL, told by name.\n\n"
+         "| who answers | options |\n|---|---|\n| the kernel | " +
+         of_kind(ControlKind::kKernel) + " |\n| the supervisor | " + of_kind(ControlKind::kCredentials) +
+         " |\n| kept and told, without effect | " + of_kind(ControlKind::kSetting) + ", " + of_kind(ControlKind::kTold) +
+         " |\n| always the same | " + of_kind(ControlKind::kFixed) + " |\n";
+}
+
 std::string call_table() {
   struct Row {
     CallClass call_class;
     const char *name, *meaning;
   };
   constexpr Row kRows[] = {
-      {CallClass::kPassing, "Passing", "let through: touches the process itself or the file system only"},
+      {CallClass::kPassing, "Passing", "let through, see below"},
+      {CallClass::kByArgument, "ByArgument", "let through with some values, see below; others the shim answers or refuses"},
       {CallClass::kLocal, "Local", "answered inside the process: clocks, identity, signal state"},
       {CallClass::kByDescriptor, "ByDescriptor",
        "the supervisor's for a virtual descriptor, let through for a real one"},
@@ -78,7 +111,7 @@ std::string call_table() {
     return names;
   };
   return "Of " + std::to_string(all) + " system calls of x86-64 (`verbs_shim/protocol/system_calls.h`):\n\n" +
-         table + "\nRefused with EPERM, as to a program without privilege: " + with_errno(EPERM) +
+         table + "\n" + passing_table() + "\n" + control_table() + "\nRefused with EPERM, as to a program without privilege: " + with_errno(EPERM) +
          ".\n\nRefused with ENOSYS, as by an older kernel, unless `--strict=warn` lets them reach the "
          "machine: " +
          with_errno(ENOSYS) + ".\n";
@@ -116,6 +149,10 @@ const std::vector<Coverage> kCoverage = {
     {"EINTR and SA_RESTART", "interval_timers pipe_signal signal_waits highest_signal interrupted"},
     {"limits, priorities, locked memory",
      "attributes descriptor_limit Surroundings.of_the_caller_do_not_show Surroundings.outside_are_out_of_reach"},
+    {"users, groups, capabilities", "credentials Credentials.are_the_same_for_every_caller"},
+    {"what the machine does to a run",
+     "Machine.ends_a_program_from_outside Machine.refuses_a_thread Machine.refuses_memory Machine.sends_a_signal"},
+    {"arguments that reach the machine", "arguments_denied Denied.arguments_are_answered_or_refused_by_name"},
     {"sigaltstack", "signal_stack alternate_stack"},
     {"every signal, sent in every way and caught in every way", "signal_table"},
     {"what a handler leaves in its frame", "signal_return"},
@@ -192,6 +229,20 @@ std::string coverage_table() {
     table += "| " + row.what + " | " + cell + " |\n";
   }
   return table;
+}
+
+// A call is let through when the table says why, and only then.
+TEST(Tables, have_a_reason_for_every_call_that_passes) {
+  for (std::uint64_t number = 0; number < protocol::kSystemCallLimit; ++number) {
+    const protocol::SystemCall& call = protocol::system_call(number);
+    const protocol::PassingCall* const passing = protocol::passing_call(number);
+    const bool passes = call.call_class == CallClass::kPassing, by_argument = call.call_class == CallClass::kByArgument;
+    EXPECT_EQ(passes || by_argument, passing != nullptr) << call.name;
+    if (passing != nullptr) {
+      EXPECT_EQ(by_argument, passing->argument >= 0) << call.name;
+      EXPECT_EQ(by_argument, passing->count > 0) << call.name;
+    }
+  }
 }
 
 TEST(Tables, name_programs_and_tests_that_are_there) {

@@ -164,7 +164,10 @@ long on_real_file(long number, const long (&a)[6]) {
   if (number == SYS_fchown) return change_owner({a[0], nullptr, true}, is_own_file(a[0]), a[1], a[2]);
   if (number == SYS_fcntl || number == SYS_ioctl) return control_file(number, a);
   const long result = native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-  if (result < 0) return result;
+  if (result < 0) {
+    if (is_regular_file(a[0])) tell_refused_by_machine(number, result);  // not of /dev/full
+    return result;
+  }
   if (number == SYS_fstat && !tell_machine_device(number, a[1])) {
     is_own_file(a[0]) ? tell_attributes(number, a[1], {a[0], nullptr, true}) : tell_machine_owner(number, a[1]);
   }

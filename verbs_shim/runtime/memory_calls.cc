@@ -96,6 +96,20 @@ long refuse_argument(long number, long value, long error) {
   return exchange(protocol::Request::kSystemCall, protocol::kRefusedArgumentCall, {number, value, error, 0, 0, 0});
 }
 
+void tell_refused_by_machine(long number, long result) {
+  switch (-result) {
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+    case ENFILE:
+    case ENOMEM:
+      exchange(protocol::Request::kMachine, static_cast<std::uint32_t>(number), {-result, 0, 0, 0, 0, 0});
+      break;
+    default:
+      break;
+  }
+}
+
 void tell_refused_mapping(long size, long error) {
   exchange(protocol::Request::kMachine, SYS_mmap, {error, size, 0, 0, 0, 0});
 }

@@ -11,6 +11,9 @@ long memory_call(long number, const long (&arguments)[6]);
 long mapped(unsigned long start, unsigned long size);
 // The call is refused for `value`, its argument that decides, with `error`: the supervisor says so by name.
 long refuse_argument(long number, long value, long error);
+// A call about files or folders has answered `result`: when that is the machine's doing, such as a full disk, the supervisor
+// is told.
+void tell_refused_by_machine(long number, long result);
 // The machine had no room for a mapping that the program may have: the supervisor is told.
 void tell_refused_mapping(long size, long error);
 

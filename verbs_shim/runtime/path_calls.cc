@@ -10,6 +10,7 @@
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/memory_calls.h"
 #include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
@@ -112,8 +113,7 @@ long execute(long number, Arguments& arguments, const PathCall& call, const Reso
   if (sets_owner(number)) return set_owner(number, arguments, call, resolved);
   const long(&n)[6] = arguments.paths.native;
   arguments.paths.executed = true;
-  const long result = native(number, n[0], n[1], n[2], n[3], n[4], n[5]);
-  return result == -EACCES && leads_to_own(resolved) ? execute_as_root(number, n, call, resolved.native) : result;
+  return native(number, n[0], n[1], n[2], n[3], n[4], n[5]);
 }
 
 long look_and_execute(long number, const long (&a)[6], Arguments& arguments, ResolvedPath (&resolved)[2]) {
@@ -216,12 +216,15 @@ long call_by_path(long number, const long (&a)[6]) {
   memcpy(arguments.seen, a, sizeof arguments.seen);
   memcpy(arguments.paths.native, a, sizeof arguments.paths.native);
   ResolvedPath resolved[2];
-  const long result = look_and_execute(number, a, arguments, resolved);
+  long result = look_and_execute(number, a, arguments, resolved);
   const PathCall& call = *arguments.paths.call;
+  if (result == -EACCES && arguments.paths.executed && leads_to_own(resolved[0]))
+    result = execute_as_root(number, arguments.paths.native, call, resolved[0].native);
   if (result >= 0 && arguments.paths.executed) {
     settle(number, a, call, resolved, result, arguments.made);
     if (!resolved[0].known && call.paths[1].path < 0) settle_descriptor(number, a, call);
   }
+  if (result < 0 && arguments.paths.executed) tell_refused_by_machine(number, result);
   // The supervisor has told where the program works when that is in a tree.
   if (number == SYS_chdir && result == 0 && arguments.paths.executed) path_view().working_folder[0] = 0;
   return result;

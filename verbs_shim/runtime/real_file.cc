@@ -143,7 +143,13 @@ long copy_file_range(const long (&a)[6]) {
   }
   if (!from.finish() || !to.finish()) return -EFAULT;
   if (done > 0 && is_own_file(to.fd)) note_change({to.fd, nullptr, true});
+  if (result < 0) tell_refused_by_machine(SYS_copy_file_range, result);
   return done > 0 ? done : result;
+}
+
+bool is_regular_file(long fd) {
+  struct stat status;
+  return native(SYS_fstat, fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 bool makes_device(long number, const long (&a)[6]) {

@@ -7,6 +7,7 @@ namespace verbatim::shim {
 long control_file(long number, const long (&arguments)[6]);
 // copy_file_range
 long copy_file_range(const long (&arguments)[6]);
+bool is_regular_file(long fd);
 // mknod and mknodat: devices are nobody's to make.
 bool makes_device(long number, const long (&arguments)[6]);
 

@@ -1,0 +1,115 @@
+// Users, capabilities and arguments of system calls: what a program is told of them is the host's, whoever runs the simulator.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/cli/command.h"
+#include "tests/golden/surroundings.h"
+#include "tests/process/programs.h"
+
+namespace verbatim::process {
+namespace {
+
+namespace fs = std::filesystem;
+using support::RunReport;
+
+TEST(Denied, arguments_are_answered_or_refused_by_name) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of("arguments_denied")};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"),
+            "unknown option: EINVAL\nsubreaper: EINVAL\nsignal of a parent's death: 0\nno such signal: EINVAL\n"
+            "dumpable: 1\ncounter: 1\nslack: 50000\nno new privileges: 1\nspeculation: 0\ncpuid faults: ENODEV\n"
+            "feature masks: EINVAL\n"
+            "first processor: 0\nof itself by number: 0\nof nobody: ESRCH\nof nobody, asked: ESRCH\n"
+            "second processor: EINVAL\nnowhere: EINVAL\nwrong address: EFAULT\npriorities: 9901\nof no policy: EINVAL\n"
+            "a hole: ENOMEM\nfreed: 0\nhuge pages: 0\nof a hole: ENOMEM\na broken page: EPERM\nunknown advice: EINVAL\n"
+            "memory of huge pages: EINVAL\nprotection keys: ENOSPC\nfirst node: 0\nsecond node: EINVAL\n"
+            "a page on it: EINVAL\nbarriers: 127\none without registration: EPERM\nand with: 0\n"
+            "restartable sequences: ENOSYS\n"
+            "copied: 8\nto: 8\na whole clone: EOPNOTSUPP\nflags of the file system: ENOTTY\na terminal: 0\n"
+            "an owner: EINVAL\na lease: EINVAL\na watch: EINVAL\na character device: EPERM\na block device: EPERM\n"
+            "a file: 0\nthe holder of a lock is known: 1\n/dev/net/tun: ENOENT\n/dev/kmsg: ENOENT\n/dev/mem: ENOENT\n"
+            "packets: EAFNOSUPPORT\nmachines: EAFNOSUPPORT\nraw: EAFNOSUPPORT\nkeys: EPERM\nquotas: EPERM\n"
+            "the time: EPERM\n")
+      << run.story();
+  const std::string all = run.report["warnings"].dump();
+  for (const char* refused :
+       {"prctl with 0x1267", "prctl with 0x24", "arch_prctl with 0x1012", "madvise with 0x64", "madvise with 0x1267",
+        "memfd_create with 0x4", "rseq", "ioctl with 0x40086602", "fcntl with 0x8", "fcntl with 0x400", "fcntl with 0x402",
+        "mknodat with 0x2180", "mknodat with 0x6180", "/dev/net/tun", "/dev/kmsg", "/dev/mem", "socket(family 17",
+        "socket(family 40", "socket(family 2, type 3)", "keyctl", "quotactl", "settimeofday"}) {
+    EXPECT_THAT(all, testing::HasSubstr(refused + std::string(refused[0] == 's' && refused[1] == 'o' ? "" : " is not simulated")));
+  }
+  EXPECT_EQ(run.report["determinism"], "exact");
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), run.digest());
+}
+
+TEST(Denied, devices_of_the_machine_are_not_opened_wherever_they_lie) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make a device";
+  const support::TemporaryFolder folder;
+  ASSERT_EQ(cli::run_command({"mknod", folder.path() + "/disk", "c", "1", "8"}).code, 0);  // /dev/random
+  const RunReport run = support::run({.commands = {"server=head -c 1 disk"}, .working_directory = folder.path()});
+  EXPECT_EQ(run.code, 1) << run.story();
+  EXPECT_THAT(run.errors("server"), testing::HasSubstr("Operation not permitted"));
+}
+
+// Owners and permissions in a host's own folders, as a shell sees them.
+constexpr const char* kLook =
+    "id; umask; grep -E '^(Uid|Gid|Groups|Cap|NoNew)' /proc/self/status; echo text > /tmp/mine; mkdir /tmp/closed; "
+    "chmod 0 /tmp/mine; test -r /tmp/mine && test -w /tmp/mine && echo open; test -x /tmp/mine || echo no program; "
+    "cat /tmp/mine; echo more >> /tmp/mine; chown 7:8 /tmp/mine /tmp/closed; chown -h 9 /tmp/mine; chmod 4751 /tmp/mine; "
+    "chmod 0 /tmp/closed; ls /tmp/closed; cp -p /tmp/mine /tmp/copy; ls -lan /tmp; stat -c '%u %g %U %a' /tmp/* . /etc/passwd; "
+    "find /tmp -user 9; chown 5 /etc/passwd; chown 0 /etc/passwd && echo its own; python3 -c 'import os; "
+    "print(os.getresuid(), os.getgroups(), os.access(\"/tmp/mine\", os.W_OK)); os.setgid(3); os.setuid(4); "
+    "print(os.getresuid()); open(\"/tmp/of4\", \"w\"); print(os.stat(\"/tmp/of4\").st_uid, os.stat(\"/tmp/of4\").st_gid)'";
+
+TEST(Credentials, are_the_same_for_every_caller) {
+  const golden::Unprivileged user;
+  if (!user.reason().empty()) GTEST_SKIP() << user.reason();
+  const support::TemporaryFolder folder;
+  fs::copy(std::string(PROCESS_FOLDER) + "/credentials", folder.path() + "/credentials");
+  std::ofstream(folder.path() + "/look") << kLook;
+  ASSERT_EQ(cli::run_command({"chmod", "-R", "a+rX", folder.path()}).code, 0);
+  for (const std::string& command : {folder.path() + "/credentials", folder.path() + "/credentials own",
+                                     "sh " + folder.path() + "/look"}) {
+    support::RunRequest request;
+    request.commands = {"server=" + command};
+    request.working_directory = "/";
+    const RunReport root = support::run(request);
+    EXPECT_EQ(root.code, 0) << root.story();
+    support::RunRequest other = user.setting().request;
+    other.commands = request.commands;
+    const RunReport nobody = support::run(other);
+    EXPECT_EQ(nobody.output("server"), root.output("server")) << nobody.story();
+    EXPECT_EQ(nobody.errors("server"), root.errors("server"));
+    EXPECT_EQ(nobody.digest(), root.digest());
+    std::string reason;
+    other = request;
+    other.wrapper = golden::in_namespaces(&reason);
+    if (!other.wrapper.empty()) EXPECT_EQ(support::run(other).digest(), root.digest()) << command;
+  }
+}
+
+// The process is the simulator's whatever its program calls itself.
+TEST(Credentials, do_not_let_a_program_outlive_the_simulator) {
+  const support::TemporaryFolder folder;
+  const std::string script = folder.path() + "/daemon.py";
+  std::ofstream(script) << "import os, sys\nos.setgroups([5])\nos.setgid(1)\nos.setuid(1)\nprint(os.getuid(), flush=True)\n"
+                           "while True: os.read(0, 1)\n";
+  const std::string find = "pgrep -xf " + support::quoted("python3 " + script) + " >/dev/null && echo ";
+  const std::string run =
+      "exec \"$@\" >/dev/null 2>&1 & sleep 2; " + find + "running; kill -9 $!; sleep 1; " + find + "left";
+  const cli::Finished finished =
+      cli::run_command({"sh", "-c", run, "sh", support::verbatim_program(), "run", "--topology", support::topology("two_hosts"),
+                        "server=python3 " + support::quoted(script)});
+  EXPECT_EQ(finished.out, "running\n") << finished.err;
+}
+
+}  // namespace
+}  // namespace verbatim::process

@@ -1,0 +1,140 @@
+// What the machine does to a run is no event of the run: it ends as a fault of the machine, or is weak.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/cli/command.h"
+#include "tests/golden/surroundings.h"
+#include "tests/process/programs.h"
+
+namespace verbatim::process {
+namespace {
+
+namespace fs = std::filesystem;
+using support::RunReport;
+using testing::HasSubstr;
+
+constexpr int kMachineFault = 71;
+
+// A run during which somebody outside sends the program `signal`: a program whose command line has `mark` in it, which is no
+// other's.
+RunReport run_and_send(int signal, const std::string& program, const std::string& mark) {
+  const support::TemporaryFolder folder;
+  const std::string script = folder.path() + "/" + mark;
+  std::ofstream(script) << program;
+  const pid_t sender = fork();
+  if (sender == 0) {
+    const std::string find = "for i in $(seq 100); do p=$(pgrep -xf " + support::quoted("python3 " + script) +
+                             ") && sleep 0.3 && kill -" + std::to_string(signal) + " $p && exit; sleep 0.1; done";
+    execl("/bin/sh", "sh", "-c", find.c_str(), nullptr);
+    _exit(127);
+  }
+  const RunReport run = support::run({.commands = {"server=python3 " + script}});
+  kill(sender, SIGKILL);
+  waitpid(sender, nullptr, 0);
+  return run;
+}
+
+// It computes; each loop is a call, so that it is not taken for one that gives no sign of life.
+constexpr const char* kBusy = "import os, signal, time\n"
+                              "signal.signal(signal.SIGUSR1, lambda *a: print('got it'))\n"
+                              "for i in range(300_000): os.getppid()\n"
+                              "print('done')\n";
+constexpr const char* kAsleep = "import os\nends = os.pipe()\nos.read(ends[0], 1)\n";
+
+TEST(Machine, ends_a_program_from_outside) {
+  for (const int signal : {SIGKILL, SIGTERM}) {
+    const RunReport run = run_and_send(signal, "import os\nwhile True: os.getppid()\n", "busy_until_killed");
+    EXPECT_EQ(run.code, kMachineFault) << run.story();
+    EXPECT_THAT(run.err, HasSubstr("was ended by signal " + std::to_string(signal)));
+    EXPECT_THAT(run.err, HasSubstr("the machine did not let the run go on"));
+    EXPECT_EQ(run.report["outcome"], "machine");
+  }
+}
+
+TEST(Machine, sends_a_signal) {
+  const RunReport run = run_and_send(SIGUSR1, kBusy, "handles_a_signal");
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), "done\n");
+  EXPECT_EQ(run.report["determinism"], "weak");
+  EXPECT_THAT(run.report["weak"].dump(), HasSubstr("signal 10 (User defined signal 1) came from outside of the simulation"));
+}
+
+// The same signals within the simulation are the simulation's.
+TEST(Machine, is_not_blamed_for_what_programs_do) {
+  const RunReport run = support::run({.commands = {
+      "server=sh -c 'sleep 9 & kill -9 $!; wait $!; echo $?; sleep 9 & kill $!; wait $!; echo $?; trap \"echo caught\" USR1; "
+      "kill -USR1 $$; sh -c \"kill -QUIT \\$\\$\"; echo $?; kill -TERM $$'"}});
+  EXPECT_EQ(run.output("server"), "137\n143\ncaught\n131\n") << run.story();
+  EXPECT_EQ(run.report["determinism"], "exact") << run.story();
+  EXPECT_EQ(run.report["programs"][0]["signal"], SIGTERM);
+}
+
+RunReport run_limited(const std::string& limit, const std::string& program) {
+  static const golden::Unprivileged kUser;
+  if (!kUser.reason().empty()) return {};
+  const support::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/program.py") << program;
+  fs::permissions(folder.path(), fs::perms::all);
+  support::RunRequest request = kUser.setting().request;
+  request.wrapper = {"prlimit", limit};
+  request.wrapper.insert(request.wrapper.end(), kUser.setting().request.wrapper.begin(),
+                         kUser.setting().request.wrapper.end());
+  // A user of whom there are no other processes.
+  for (std::string& word : request.wrapper) {
+    if (word == "--reuid=65534") word = "--reuid=61234";
+  }
+  request.commands = {"server=python3 " + folder.path() + "/program.py"};
+  return support::run(request);
+}
+
+TEST(Machine, refuses_a_thread) {
+  const RunReport run = run_limited("--nproc=20", "import threading\nend = threading.Event()\n"
+                                                  "for i in range(30): threading.Thread(target=end.wait).start()\nend.set()\n");
+  if (run.code == -1) GTEST_SKIP() << "needs root, to play another user";
+  EXPECT_EQ(run.code, kMachineFault) << run.story();
+  EXPECT_THAT(run.err, HasSubstr("got no thread: the machine refused one more"));
+}
+
+TEST(Machine, refuses_a_process) {
+  const RunReport run = run_limited("--nproc=20", "import os, time\nfor i in range(30):\n  if os.fork() == 0:\n    "
+                                                  "time.sleep(100)\n    os._exit(0)\n");
+  if (run.code == -1) GTEST_SKIP() << "needs root, to play another user";
+  EXPECT_EQ(run.code, kMachineFault) << run.story();
+  EXPECT_THAT(run.err, HasSubstr("got no copy: the machine refused one more process"));
+}
+
+TEST(Machine, refuses_memory) {
+  const std::string take = "import mmap\nfor i in range(3):\n  try: m = mmap.mmap(-1, 100 << 30, mmap.MAP_PRIVATE | 0x4000)\n"
+                           "  except OSError as e: print(e.errno)\n";
+  const RunReport run = run_limited("--as=250000000000:250000000000", take);
+  if (run.code == -1) GTEST_SKIP() << "needs root, to play another user";
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_THAT(run.output("server"), HasSubstr("12\n"));
+  EXPECT_EQ(run.report["determinism"], "weak") << run.story();
+  EXPECT_THAT(run.report["weak"].dump(), HasSubstr("the machine refused mmap of 107374182400 bytes: Cannot allocate memory"));
+  // A limit of the program's own is its own.
+  const RunReport own = run_limited("--nofile=4096", "import resource\nresource.setrlimit(resource.RLIMIT_AS, (1 << 36, 1 << 36))\n" + take);
+  EXPECT_EQ(own.output("server"), "12\n12\n12\n") << own.story();
+  EXPECT_EQ(own.report["determinism"], "exact") << own.story();
+}
+
+TEST(Machine, has_no_room_for_a_file) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to mount a small file system";
+  const support::TemporaryFolder folder;
+  support::RunRequest request;
+  request.commands = {"server=sh -c 'head -c 3000000 /dev/zero > /tmp/large; echo $?; ls -l /tmp | wc -l'"};
+  request.wrapper = {"unshare", "--mount", "sh", "-c",
+                     "mount -t tmpfs -o size=2m small " + support::quoted(folder.path()) + " && TMPDIR=" +
+                         support::quoted(folder.path()) + " exec \"$@\"", "sh"};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.report["determinism"], "weak") << run.story();
+  EXPECT_THAT(run.report["weak"].dump(), HasSubstr("the machine refused write: No space left on device"));
+}
+
+}  // namespace
+}  // namespace verbatim::process
