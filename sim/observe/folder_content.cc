@@ -65,6 +65,30 @@ std::string sentence(const std::string& path, int error) {
   return path + " cannot be read: " + std::strerror(error) + "; its content is not part of the digest";
 }
 
+// What its owner may not read for the program's sake is read all the same: root would.
+class Opened {
+ public:
+  explicit Opened(const std::string& path) : path_(path) {
+    struct stat status;
+    if (::lstat(path.c_str(), &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) return;
+    const mode_t wanted = S_ISDIR(status.st_mode) ? S_IRUSR | S_IXUSR : S_IRUSR;
+    constexpr mode_t kPermissions = 07777;
+    if ((status.st_mode & wanted) == wanted) return;
+    before_ = status.st_mode & kPermissions;
+    changed_ = ::chmod(path.c_str(), before_ | wanted) == 0;
+  }
+  ~Opened() {
+    if (changed_) ::chmod(path_.c_str(), before_);
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+
+ private:
+  std::string path_;
+  mode_t before_ = 0;
+  bool changed_ = false;
+};
+
 struct Content {
   std::uint64_t length = 0;
   XXH128_hash_t hash{};
@@ -73,6 +97,7 @@ struct Content {
 // errno in `error` when it could not be read.
 Content content_of(const std::string& path, const struct stat& status, int& error) {
   Content content;
+  const Opened opened(path);
   if (S_ISLNK(status.st_mode)) {
     std::error_code failed;
     const std::string target = fs::read_symlink(path, failed).string();
@@ -94,6 +119,7 @@ void walk(Tracer& tracer, ComponentId component, const std::string& folder, cons
           const std::set<std::string>& known, std::vector<std::string>& failures) {
   std::vector<std::string> names;
   std::error_code failed;
+  const Opened opened(folder + below);
   for (fs::directory_iterator it(folder + below, failed), end; !failed && it != end; it.increment(failed)) {
     names.push_back(it->path().filename().string());
   }

@@ -171,6 +171,8 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device) {
   const std::string uverbs = fmt::format("uverbs{}", device);
   const std::string slot = "/sys/devices/pci0000:00/" + bus, folder = slot + "/infiniband/" + name;
   const auto attributes = ask(hca, protocol::QueryDevice{}).attributes;
+  tree.add_link("/sys/bus/pci/devices/" + bus, "../../../devices/pci0000:00/" + bus);
+  tree.add_link(slot + "/subsystem", "../../../bus/pci");
   tree.add_file(slot + "/vendor", fmt::format("{:#06x}\n", attributes.vendor_id));
   tree.add_file(slot + "/device", fmt::format("{:#06x}\n", attributes.vendor_part_id));
   tree.add_file(slot + "/class", hca.address().roce ? "0x020000\n" : "0x020700\n");

@@ -35,7 +35,13 @@ std::int64_t uptime_ticks(Instant now) {
   return (kUptimeNs + to_ps(now) / 1000) / (1'000'000'000 / kTicksPerSecond);
 }
 
-// Memory maps as they are, without the inode numbers of memory that has no name: they differ from run to run. Nobody is
+std::string map_line(std::string line, const std::string& name) {
+  constexpr std::size_t kNameColumn = 73;
+  line += std::string(line.size() < kNameColumn ? kNameColumn - line.size() : 1, ' ');
+  return line + name;
+}
+
+// Memory maps as they are, without what is the machine's: numbers of files and devices, and the simulator's own place. Nobody is
 // told of what the kernel maps by itself: whether it has a page for old system calls, and a vDSO that it does not let go.
 std::string maps_of(const std::string& native, const HostPaths& paths) {
   std::istringstream lines(content_of(native + "/maps"));
@@ -50,10 +56,15 @@ std::string maps_of(const std::string& native, const HostPaths& paths) {
     if (name == "[vdso]" || name.starts_with("[vvar")) {
       line = range + " ---p 00000000 00:00 0 ";
     } else if (name.starts_with("/memfd:")) {
-      line = fmt::format("{} {} {} 00:01 0", range, rights, offset);
-      line += std::string(line.size() < 73 ? 73 - line.size() : 1, ' ') + "/memfd:shared (deleted)";
-    } else if (!name.empty()) {
-      line.replace(at, std::string::npos, paths.seen(name));
+      line = map_line(fmt::format("{} {} {} 00:01 0", range, rights, offset), "/memfd:shared (deleted)");
+    } else if (name.starts_with('/')) {
+      // Where the simulator is installed, and what numbers files have on this machine, are no part of the run.
+      std::uint64_t from = 0;
+      std::sscanf(range.c_str(), "%lx", &from);
+      const bool of_shim = from >= protocol::kRuntimeImage && from < protocol::kRegionAddress;
+      const std::string seen = of_shim ? "/usr/lib/verbatim" + name.substr(name.rfind('/')) : paths.seen(name);
+      const std::uint64_t number = protocol::number_of_path(seen.data(), seen.size()) & 0xff'ffff;
+      line = map_line(fmt::format("{} {} {} 08:01 {}", range, rights, offset, number), seen);
     }
     text += line + "\n";
   }

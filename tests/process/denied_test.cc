@@ -88,7 +88,7 @@ TEST(Credentials, are_the_same_for_every_caller) {
     const RunReport nobody = support::run(other);
     EXPECT_EQ(nobody.output("server"), root.output("server")) << nobody.story();
     EXPECT_EQ(nobody.errors("server"), root.errors("server"));
-    EXPECT_EQ(nobody.digest(), root.digest());
+    EXPECT_EQ(nobody.digest(), root.digest()) << command;
     std::string reason;
     other = request;
     other.wrapper = golden::in_namespaces(&reason);

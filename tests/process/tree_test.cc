@@ -66,9 +66,36 @@ TEST(Tree, find_walks_it) {
             "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types\n");
 }
 
+// Wherever the simulator is installed, and whatever the file system calls its files.
+TEST(Tree, memory_maps_do_not_tell_of_the_machine) {
+  const std::string maps = seen("cat /proc/self/maps");
+  EXPECT_NE(maps.find("/usr/lib/verbatim/libibverbs.so.1"), std::string::npos) << maps;
+  EXPECT_EQ(maps.find("/build"), std::string::npos) << maps;
+  EXPECT_EQ(seen("grep -c ' 08:01 .*/libc.so.6$' /proc/self/maps"), "5\n") << maps;
+}
+
+// What is there on Linux and not on a simulated host is not there, of whatever process, and one line says so.
+TEST(Tree, files_of_processes_are_the_hosts_own) {
+  EXPECT_EQ(seen("sh -c 'cd /proc/self; cat oom_score_adj cgroup io schedstat; head -1 limits; head -1 sched | cut -d\" \" -f1; "
+                 "cut -c13- numa_maps | sort -u'"),
+            "0\n0::/\nrchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n0 0 0\n"
+            "Limit                     Soft Limit           Hard Limit           Units     \nsh\n default\n");
+  for (const char* path : {"/proc/self/syscall", "/proc/$$/syscall", "/proc/$$/task/$$/syscall", "/sys/power/state"}) {
+    const support::RunReport run =
+        support::run({.commands = {std::string("server=sh -c 'sleep 0; cat ") + path + "; exit 0'"}});
+    EXPECT_NE(run.errors("server").find("No such file or directory"), std::string::npos) << path << run.story();
+    EXPECT_EQ(run.report["warnings"].size(), 1u) << path << run.story();
+    EXPECT_EQ(run.report["determinism"], "exact");
+  }
+}
+
 TEST(Tree, links_lead_to_the_bus) {
   EXPECT_EQ(seen("readlink -f /sys/class/infiniband/mlx5_0/device"),
             "/sys/devices/pci0000:00/0000:01:00.0\n");
+  EXPECT_EQ(seen("ls /sys/bus/pci/devices"), "0000:01:00.0\n");
+  EXPECT_EQ(seen("readlink -f /sys/bus/pci/devices/0000:01:00.0 /sys/class/infiniband/mlx5_0/device/subsystem"),
+            "/sys/devices/pci0000:00/0000:01:00.0\n/sys/bus/pci\n");
+  EXPECT_EQ(seen("cat /sys/bus/pci/devices/0000:01:00.0/vendor"), seen("cat /sys/class/infiniband/mlx5_0/device/vendor"));
   EXPECT_EQ(seen("cat /sys/class/infiniband_verbs/uverbs0/ibdev /sys/class/infiniband_verbs/uverbs0/dev"),
             "mlx5_0\n231:192\n");
 }

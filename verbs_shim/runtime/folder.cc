@@ -83,15 +83,17 @@ void sort(Entry** entries, std::size_t count) {
 
 long read_folder(const long (&a)[6]) {
   const long at = native(SYS_lseek, a[0], 0, SEEK_CUR);
+  // The descriptor's own place is where the program has come to in the sorted names. One that may not be opened again, by
+  // its permissions, is read through itself.
   const long again =
       native(SYS_openat, a[0], reinterpret_cast<long>("."), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (at < 0 || again < 0) {
+  if (at < 0 || (again < 0 && native(SYS_lseek, a[0], 0, SEEK_SET) < 0)) {
     if (again >= 0) native(SYS_close, again);
     return native(SYS_getdents64, a[0], a[1], a[2]);
   }
   Pages pages(64 * 1024);
-  const long bytes = pages.memory == nullptr ? -ENOMEM : read_all(again, pages);
-  native(SYS_close, again);
+  const long bytes = pages.memory == nullptr ? -ENOMEM : read_all(again >= 0 ? again : a[0], pages);
+  again >= 0 ? native(SYS_close, again) : native(SYS_lseek, a[0], at, SEEK_SET);
   if (bytes < 0) return bytes;
   std::size_t count = 0;
   const auto entry_at = [&](long offset) { return reinterpret_cast<Entry*>(pages.memory + offset); };
