@@ -263,6 +263,7 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
     tree.add_file(task + "/stat", [&process, tid, native_task, running] {
       return stat_of(process, tid, native_task, running);
     });
+    tree.mark_incomplete(task);
     tree.add_file(task + "/comm", [native_task] { return content_of(native_task + "/comm"); });
     if (!own) continue;
     tree.at(task + "/comm")->written_at =

@@ -80,6 +80,7 @@ void VirtualTree::mark_complete(const std::string& folder) {
 bool VirtualTree::is_complete(const std::string& path) const {
   for (std::string above = path; !above.empty(); above = parent_of(above)) {
     if (complete_.contains(above)) return true;
+    if (incomplete_.contains(above)) return false;
   }
   return false;
 }

@@ -39,6 +39,8 @@ class VirtualTree {
   // Nothing is missing below `folder`: what is not there is not there on such a host either.
   void mark_complete(const std::string& folder);
   bool is_complete(const std::string& path) const;
+  // Except below `folder`, which is in a complete one.
+  void mark_incomplete(const std::string& folder) { incomplete_.insert(folder); }
   // `path` is not there, as on many machines: nobody is told.
   void mark_absent(const std::string& path) { complete_.insert(path); }
 
@@ -51,7 +53,7 @@ class VirtualTree {
  private:
   void add(const std::string& path, VirtualNode node);
   std::map<std::string, VirtualNode> nodes_;
-  std::set<std::string> complete_;
+  std::set<std::string> complete_, incomplete_;
 };
 
 // Where a path leads through the trees.
