@@ -164,6 +164,37 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
   add_counters(tree, folder + "counters/", host, device);
 }
 
+// What libpci reads of a device: its header, and where it lies in the memory of the bus.
+void add_pci_device(VirtualTree& tree, const std::string& slot, std::uint32_t vendor, std::uint32_t device,
+                    std::uint32_t device_class, std::size_t number) {
+  constexpr std::uint64_t kFirstAddress = 0x8000'0000, kSize = 32ull << 20;
+  constexpr std::uint32_t kMemory64 = 0xc;  // prefetchable, 64 bits
+  const std::uint64_t address = kFirstAddress + number * kSize;
+  std::string header(256, '\0');
+  const auto put = [&](std::size_t at, std::uint64_t value, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) header[at + i] = static_cast<char>(value >> 8 * i);
+  };
+  constexpr std::uint64_t kMemoryAndBusMaster = 6;
+  put(0x00, vendor, 2);
+  put(0x02, device, 2);
+  put(0x04, kMemoryAndBusMaster, 2);
+  put(0x09, device_class, 3);
+  put(0x10, address | kMemory64, 8);
+  put(0x2c, vendor, 2);
+  put(0x2e, device, 2);
+  tree.add_file(slot + "/config", header);
+  std::string resources = fmt::format("{:#018x} {:#018x} {:#018x}\n", address, address + kSize - 1, 0x14'220c);
+  for (int i = 1; i < 13; ++i) resources += fmt::format("{0:#018x} {0:#018x} {0:#018x}\n", 0);
+  tree.add_file(slot + "/resource", resources);
+  tree.add_file(slot + "/irq", "0\n");
+  tree.add_file(slot + "/revision", "0x00\n");
+  tree.add_file(slot + "/vendor", fmt::format("{:#06x}\n", vendor));
+  tree.add_file(slot + "/device", fmt::format("{:#06x}\n", device));
+  tree.add_file(slot + "/subsystem_vendor", fmt::format("{:#06x}\n", vendor));
+  tree.add_file(slot + "/subsystem_device", fmt::format("{:#06x}\n", device));
+  tree.add_file(slot + "/class", fmt::format("{:#08x}\n", device_class));
+}
+
 void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device) {
   hca::Hca& hca = *host.devices[device];
   const std::string bus = fmt::format("0000:{:02x}:00.0", device + 1);
@@ -173,9 +204,8 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device) {
   const auto attributes = ask(hca, protocol::QueryDevice{}).attributes;
   tree.add_link("/sys/bus/pci/devices/" + bus, "../../../devices/pci0000:00/" + bus);
   tree.add_link(slot + "/subsystem", "../../../bus/pci");
-  tree.add_file(slot + "/vendor", fmt::format("{:#06x}\n", attributes.vendor_id));
-  tree.add_file(slot + "/device", fmt::format("{:#06x}\n", attributes.vendor_part_id));
-  tree.add_file(slot + "/class", hca.address().roce ? "0x020000\n" : "0x020700\n");
+  add_pci_device(tree, slot, attributes.vendor_id, attributes.vendor_part_id, hca.address().roce ? 0x02'0000 : 0x02'0700,
+                 device);
   tree.add_file(slot + "/numa_node", "0\n");
   tree.add_file(slot + "/local_cpus", "1\n");
   tree.add_file(slot + "/local_cpulist", "0\n");

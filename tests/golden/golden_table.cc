@@ -116,9 +116,6 @@ Comparison compare(const Table& table, const Setting& setting, const Choice& cho
     if (choice && !choice(row)) continue;
     ++result.rows;
     std::string reason = reason_to_skip(row, installed);
-    if (reason.empty() && std::ranges::find(row.needs, setting.lacks) != row.needs.end()) {
-      reason = row.name + " (it calls " + setting.lacks + ", which tells of the machine's user)";
-    }
     if (!reason.empty()) {
       result.skipped.push_back(reason);
       continue;

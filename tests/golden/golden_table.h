@@ -20,8 +20,7 @@ struct Row {
   // Debian packages with the versions that the digest was made with; none: a program of the project's own, which
   // is compared everywhere.
   std::map<std::string, std::string> packages;
-  // What its programs execute and what the machine or its user decides until the simulator does: instructions that
-  // are not patched, "getuid".
+  // What its programs execute and what the machine decides until the simulator does: instructions that are not patched.
   std::vector<std::string> needs;
   std::string digest;  // "": runs of it differed when the table was made
 };
@@ -42,7 +41,6 @@ struct Setting {
   support::RunRequest request;  // without commands
   std::string programs;         // folder; "": the optimised ones of this build
   std::string scripts;          // folder; "": the one of the source tree
-  std::string lacks;            // rows that need it are skipped by name
   int runs = 1;                 // of every row
 };
 

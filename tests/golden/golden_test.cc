@@ -30,7 +30,8 @@ bool is_sample(const Row& row) {
   static const std::set<std::string> kNames = {"verbs_every_operation", "verbs_random_spec", "tcp",
                                                "threads",               "fork",              "clocks",
                                                "ibv_rc_pingpong",       "ib_write_lat",      "python_hashing",
-                                               "python_threads",        "openssl_rand",      "shell"};
+                                               "python_threads",        "openssl_rand",      "shell",
+                                               "credentials",           "owners"};
   return kNames.contains(row.name);
 }
 

@@ -64,7 +64,6 @@ Unprivileged::Unprivileged() {
   setting_.request.program = folder + "/installed/bin/verbatim";
   setting_.request.topology = folder + "/installed/share/verbatim/topologies/two_hosts.json";
   setting_.request.working_directory = "/";
-  setting_.lacks = "getuid";
   setting_.programs = folder + "/programs";
   setting_.scripts = folder + "/scripts";
 }
