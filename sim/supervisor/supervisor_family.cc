@@ -218,7 +218,8 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   } catch (const std::system_error&) {
     kill(native, SIGKILL);
     await_status(native);
-    return Answer{-EAGAIN};
+    finish(Outcome::kMachine, title(parent) + " got no copy: the machine gave the simulator no room for one (see ulimit -n and -v)");
+    return std::nullopt;
   }
   region->close_fd();
   describe(*region, thread.copy_pid(), parent.pid(), parent.host_index());
@@ -403,7 +404,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   request.trace.credentials.execute();
   LaunchedProcess launched = options_.launcher ? options_.launcher(request) : launch(request);
   if (!launched.error.empty()) {
-    warn(process, launched.error);
+    warn(process, launched.error, true);  // whatever Linux says against the file has been asked before
     return Answer{-EAGAIN};
   }
   if (asks_for_privilege(request.path)) {

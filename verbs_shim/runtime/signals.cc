@@ -65,9 +65,12 @@ void fault(ucontext_t* context) {
   deliver(SIGSEGV, info, context, true);
 }
 
-// Sent by kill() and its like, not by the processor, natively: from outside, or by interrupt_for_kept().
+// Sent by kill() and its like, not by the processor, natively: by interrupt_for_kept(), or from outside, and then dropped.
 void take_sent(const siginfo_t& info, ucontext_t* context) {
-  if (!is_interruption_for_kept(info)) keep_reserved(info);
+  if (!is_interruption_for_kept(info)) {
+    region_header().outside_signals.fetch_or(signal_bit(info.si_signo), std::memory_order_relaxed);
+    return;
+  }
   // In a handler of the shim's it waits until that has done its work, like all others.
   const auto stack_pointer = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
   if (my_slot->context_address == 0 && !is_shim_stack(stack_pointer)) deliver_kept(context);
