@@ -92,7 +92,8 @@ TEST(Credentials, are_the_same_for_every_caller) {
     std::string reason;
     other = request;
     other.wrapper = golden::in_namespaces(&reason);
-    if (!other.wrapper.empty()) EXPECT_EQ(support::run(other).digest(), root.digest()) << command;
+    if (other.wrapper.empty()) continue;
+    EXPECT_EQ(support::run(other).digest(), root.digest()) << command;
   }
 }
 

@@ -44,7 +44,10 @@ constexpr const char* kBusy = "import os, signal, time\n"
                               "signal.signal(signal.SIGUSR1, lambda *a: print('got it'))\n"
                               "for i in range(300_000): os.getppid()\n"
                               "print('done')\n";
-constexpr const char* kAsleep = "import os\nends = os.pipe()\nos.read(ends[0], 1)\n";
+// The child computes for a while, in another name; the parent waits for nothing that comes, and is the one that is found.
+constexpr const char* kBusyParentOfSleeper =
+    "import os\nends = os.pipe()\nif os.fork() == 0:\n  os.close(ends[1])\n"
+    "  os.execvp('python3', ['busy', '-c', 'import os\\nfor i in range(300_000): os.getppid()'])\nos.read(ends[0], 1)\n";
 
 TEST(Machine, ends_a_program_from_outside) {
   for (const int signal : {SIGKILL, SIGTERM}) {
@@ -54,6 +57,13 @@ TEST(Machine, ends_a_program_from_outside) {
     EXPECT_THAT(run.err, HasSubstr("the machine did not let the run go on"));
     EXPECT_EQ(run.report["outcome"], "machine");
   }
+}
+
+// One that none of its threads was to run when it happened.
+TEST(Machine, ends_a_program_that_sleeps) {
+  const RunReport run = run_and_send(SIGKILL, kBusyParentOfSleeper, "sleeper");
+  EXPECT_EQ(run.code, kMachineFault) << run.story();
+  EXPECT_THAT(run.err, HasSubstr("was ended by signal 9"));
 }
 
 TEST(Machine, sends_a_signal) {
