@@ -1,5 +1,8 @@
 // How runs end that do not end well: the exit code, and sentences that say who, where and why.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <regex>
 
@@ -145,8 +148,15 @@ TEST(Outcome, a_program_that_waits_for_memory_that_nobody_changes_is_given_up) {
 }
 
 TEST(Outcome, a_program_asleep_in_a_call_of_the_kernels_own_is_given_up_and_the_call_is_named) {
-  const RunReport result =
-      run({"server=" + program("stuck asleep /tmp/file")}, {"--stuck-after", "1s"});
+  // A file on which we have a lease, and do not hear the kernel ask for it.
+  const support::TemporaryFolder folder;
+  const std::string path = folder.path() + "/file";
+  const auto before = ::signal(SIGIO, SIG_IGN);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::fcntl(file, F_SETLEASE, F_WRLCK), 0);
+  const RunReport result = run({"server=" + program("stuck asleep ") + path}, {"--stuck-after", "1s"});
+  ::close(file);
+  ::signal(SIGIO, before);
   EXPECT_EQ(result.code, 4) << result.story();
   EXPECT_THAT(result.err, HasSubstr("sleeps in the kernel in openat("));
   EXPECT_LT(result.wall_seconds, 60);
