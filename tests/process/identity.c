@@ -33,7 +33,11 @@ int main(void) {
   EXPECT(read(0, &byte, 1) == 0);
   printf("standard streams: no terminal, empty input\n");
 
+  // A shell tells in PWD where its caller works, whatever that folder is called; nothing of the simulator's is in it then.
+  char folder[4096];
+  EXPECT(getcwd(folder, sizeof folder) != NULL);
   for (char** entry = environ; *entry != NULL; ++entry) {
+    if (strncmp(*entry, "PWD=", 4) == 0 && strcmp(*entry + 4, folder) == 0) continue;
     EXPECT(strncmp(*entry, "LD_", 3) != 0 && strstr(*entry, "VERBATIM") == NULL &&
            strstr(*entry, "verbatim") == NULL);
     EXPECT(strncmp(*entry, "GLIBC_TUNABLES=", 15) != 0);
