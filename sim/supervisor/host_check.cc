@@ -1,14 +1,13 @@
 // The table of `verbatim check --host`: what a run needs of the machine or container, whether it is there, and what
 // follows where it is not.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <cstring>
 
 #include "sim/supervisor/code/processor.h"
 #include "sim/supervisor/host_probes.h"
+#include "sim/supervisor/limit_check.h"
 #include "sim/supervisor/supervisor.h"
-#include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::supervisor {
 
@@ -75,12 +74,6 @@ constexpr Required kRequired[] = {
     {"proc", "/proc tells of processes", probe_proc, "mount /proc, without hidepid"},
 };
 
-int descriptors_missing() {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_max < protocol::kFdLimit ? EMFILE : 0;
-}
-
 }  // namespace
 
 std::vector<std::string> MachineFacilities::replaceable() {
@@ -105,10 +98,7 @@ std::vector<Facility> Supervisor::check_host(const MachineFacilities& assumed) {
     table.push_back({one.name, one.what, result == 0 ? State::kWorks : State::kMissing,
                      result == 0 ? "" : why(result) + "; " + one.advice});
   }
-  const int descriptors = descriptors_missing();
-  table.push_back({"descriptors", fmt::format("{} open files", protocol::kFdLimit),
-                   descriptors == 0 ? State::kWorks : State::kMissing,
-                   descriptors == 0 ? "" : "the hard limit on open files is lower (ulimit -Hn); raise it"});
+  for (Facility& limit : check_limits()) table.push_back(std::move(limit));
   for (const code::InstructionSet set : {code::InstructionSet::kX86_64V2, code::InstructionSet::kX86_64V3}) {
     std::string lacking;
     for (const std::string& name : code::lacking_here(set)) lacking += " " + name;

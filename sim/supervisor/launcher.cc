@@ -286,7 +286,8 @@ LaunchedProcess launch(const LaunchRequest& request) {
   launched.stdout_fd = out[0];
   launched.stderr_fd = err[0];
   if (launched.pid < 0) {
-    launched.error = std::string("cannot start a process: ") + std::strerror(errno);
+    launched.error = std::string("cannot start a process: ") + std::strerror(errno) +
+                     (errno == EAGAIN ? "; raise the limit on processes (ulimit -u)" : "");
   } else {
     const int status = await_status(launched.pid);
     if (!WIFSTOPPED(status)) {

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "sim/supervisor/child_status.h"
 #include "sim/supervisor/device_files.h"
@@ -200,13 +201,20 @@ void Supervisor::Impl::start(std::size_t index) {
   if (!reason.empty()) {
     result_.programs[index].exited = true;
     result_.programs[index].exit_code = 127;
-    result_.findings.push_back(host.name + ": " + reason);
-    return end_background();
+    return finish(Outcome::kNotStarted, host.name + ": " + reason);
   }
   const std::string& name = spec.arguments[0];
+  std::unique_ptr<ProcessRegion> region;
+  try {
+    region = std::make_unique<ProcessRegion>();
+  } catch (const std::system_error& error) {
+    return finish(Outcome::kNotStarted, fmt::format("{}: {}; raise the limits on address space (ulimit -Hv) and open files "
+                                                    "(ulimit -Hn)",
+                                                    host.name, error.what()));
+  }
   processes_.push_back(std::make_unique<Process>(index, pid, host, spec.host, name.substr(name.rfind('/') + 1),
                                                  Rng(options_.seed, stream + "/random"),
-                                                 std::make_unique<ProcessRegion>()));
+                                                 std::move(region)));
   Process& process = *processes_.back();
   describe(process.region(), pid, Family::kInit, spec.host);
   process.region().slot(0).virtual_tid = pid;
@@ -234,8 +242,7 @@ void Supervisor::Impl::start(std::size_t index) {
     process.alive = false;
     result_.programs[index].exited = true;
     result_.programs[index].exit_code = 127;
-    result_.findings.push_back(host.name + ": " + launched.error);
-    return end_background();
+    return finish(Outcome::kNotStarted, host.name + ": " + launched.error);
   }
   process.set_native_pid(launched.pid);
   result_.programs[index].started = true;

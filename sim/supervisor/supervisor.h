@@ -173,8 +173,9 @@ enum class Outcome {
   kDeadlock,     // no event is left and programs still wait
   kTimeLimit,    // Limits::virtual_end
   kStuck,        // a program gives no sign of life; see Limits::stuck_after_ms
-  kInterrupted,  // SIGINT or SIGTERM
+  kInterrupted,  // SIGINT, SIGTERM or SIGHUP
   kMachine,      // the machine ended a program, or refused the run what it needs
+  kNotStarted,   // a program could not be started
 };
 
 struct ProgramResult {

@@ -77,6 +77,9 @@ struct TokenWait::Pipe {
 
 TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
     : stuck_after_ms_(stuck_after_ms), poke_period_us_(poke_period_us), signals_(io_, SIGINT, SIGTERM) {
+  // nohup and the like have it ignored, and mean it.
+  struct sigaction hangup {};
+  if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) signals_.add(SIGHUP);
   // SIGCHLD only has to interrupt the futex wait below; without SA_RESTART it does.
   struct sigaction action {};
   action.sa_handler = [](int) {};

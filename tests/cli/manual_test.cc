@@ -26,7 +26,7 @@ TEST(Manual, has_every_option_of_help) {
   for (const std::string& option : options) {
     EXPECT_TRUE(std::regex_search(manual, std::regex("\n\\.B[RI]? [^\n]*" + option + "( |\n)"))) << option;
   }
-  for (const char* code : {"0", "1", "2", "3", "4", "70"}) {
+  for (const char* code : {"0", "1", "2", "3", "4", "5", "70"}) {
     EXPECT_NE(manual.find(std::string(".B ") + code + "\n"), std::string::npos) << code;
   }
 }

@@ -85,7 +85,8 @@ TEST(Leftovers, killed_at_random_moments) {
 
 // The polite ways to stop a run: it ends at once with a sentence and leaves nothing behind either.
 TEST(Leftovers, interrupted_runs_end_all_their_programs) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  ::signal(SIGHUP, SIG_DFL);  // whoever runs the tests may have it ignored
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const support::TemporaryFolder folder, files;
     const std::string mark = "verbatim-interrupted-" + std::to_string(::getpid());
     const pid_t child = start(scenario_in(files.path(), mark), folder.path(), signal == SIGINT);
@@ -102,6 +103,7 @@ TEST(Leftovers, interrupted_runs_end_all_their_programs) {
       ::kill(child, SIGKILL);
       ::waitpid(child, &status, 0);
     }
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5) << "signal " << signal << ", status " << status;
     std::set<pid_t> left;
     for (int tries = 0; tries < 500; ++tries, ::usleep(10'000)) {
       left = marked_processes(mark);

@@ -52,6 +52,9 @@ int start_again(std::vector<std::string> words, ChildOutput output, int file) {
     ::dup2(to, 1);
     ::dup2(to, 2);
   }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::execv("/proc/self/exe", argv.data());
   ::_exit(kInternalError);
 }

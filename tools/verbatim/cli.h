@@ -16,6 +16,7 @@ enum ExitCode : int {
   kUsage = 2,          // usage or file error; nothing was started
   kDeadlock = 3,
   kLimit = 4,
+  kInterrupted = 5,
   kInternalError = 70,
   kMachineFault = 71,  // the machine ended a program, or had no room for what the run needs
 };

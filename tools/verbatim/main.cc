@@ -1,9 +1,12 @@
 // The command line: verbs, options, exit codes. Each verb's work is in a file of its own.
+#include <fcntl.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -19,8 +22,8 @@ namespace {
 constexpr char kFooter[] =
     "Exit codes: 0 as expected; 1 a program failed or an expectation was not met; 2 usage or file error, "
     "nothing\n"
-    "was started; 3 the programs are deadlocked in virtual time; 4 a limit was reached; 70 a bug of "
-    "verbatim.";
+    "was started; 3 the programs are deadlocked in virtual time; 4 a limit was reached; 5 interrupted by\n"
+    "SIGINT, SIGTERM or SIGHUP; 70 a bug of verbatim.";
 
 void add_assume_missing(CLI::App* verb, std::vector<std::string>& names) {
 #ifdef VERBATIM_CAN_RUN
@@ -107,6 +110,15 @@ void set_up_log(const std::string& level) {
   spdlog::set_default_logger(logger);
 }
 
+// Closed ones get files that take nothing, so that no file opened later is written to by mistake.
+void hold_standard_descriptors() {
+  for (const int fd : {0, 1, 2}) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    const int held = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);  // the lowest number that is free
+    if (held >= 0 && held != fd) ::close(held);
+  }
+}
+
 int dispatch(int argc, char** argv) {
   CLI::App app{
       "Verbatim runs unmodified RDMA verbs programs on a simulated fabric, in virtual time: the same inputs "
@@ -175,12 +187,16 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int start(int argc, char** argv) {
+  hold_standard_descriptors();
+  // Who reads our output may be gone: that is told as any other failure to write, and the run keeps its report.
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     const int code = dispatch(argc, argv);
     // A full disk or a closed pipe behind standard output must not look like success.
-    if (std::fflush(stdout) != 0 && code == kAsExpected) {
-      complain("standard output cannot be written");
-      return kProgramFailed;
+    const bool failed = std::fflush(stdout) != 0;
+    if (failed || std::ferror(stdout) != 0) {
+      complain("standard output could not be written completely");
+      return code == kAsExpected ? kProgramFailed : code;
     }
     return code;
   } catch (const std::exception& e) {

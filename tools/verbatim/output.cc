@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 namespace verbatim::cli {
 
@@ -18,6 +20,20 @@ std::vector<std::string> labels_of(const std::vector<std::string>& hosts) {
     labels.push_back(n == 1 ? host : host + "." + std::to_string(n));
   }
   return labels;
+}
+
+std::string write_whole_file(const std::string& path, const std::string& text) {
+  const std::string part = path + ".part";
+  std::ofstream file(part, std::ios::binary);
+  file << text;
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(part, path, error);
+  if (file && !error) return "";
+  std::error_code ignored;
+  std::filesystem::remove(part, ignored);
+  std::filesystem::remove(path, ignored);  // what an earlier run left tells nothing of this one
+  return "cannot write " + path;
 }
 
 ProgramOutput::ProgramOutput(std::vector<std::string> labels, bool to_terminal)

@@ -1,7 +1,6 @@
 #include "tools/verbatim/report.h"
 
 #include <csignal>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "sim/config/words.h"
@@ -24,6 +23,8 @@ std::string_view name_of(supervisor::Outcome outcome) {
       return "interrupted";
     case supervisor::Outcome::kMachine:
       return "machine";
+    case supervisor::Outcome::kNotStarted:
+      return "not-started";
   }
   CHECK(false);
 }
@@ -119,7 +120,11 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
             "a program did not come back: it computes or sleeps without a call the simulator sees");
         break;
       case supervisor::Outcome::kInterrupted:
-        fail("the run was interrupted at " + milliseconds(figures.virtual_end));
+        verdict.code = kInterrupted;
+        verdict.sentences.push_back("the run was interrupted at " + milliseconds(figures.virtual_end));
+        break;
+      case supervisor::Outcome::kNotStarted:
+        fail("a program could not be started, so the run was ended at " + milliseconds(figures.virtual_end));
         break;
       case supervisor::Outcome::kMachine:
         verdict.code = kMachineFault;
@@ -201,11 +206,8 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
                      {"warnings", warnings},
                      {"faults", faults}};
   const std::string path = folder + "/run.json";
-  std::ofstream file(path, std::ios::binary);
   // Command lines may hold any bytes; JSON holds UTF-8 only.
-  file << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-  file.close();
-  return file ? "" : "cannot write " + path;
+  return write_whole_file(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace verbatim::cli

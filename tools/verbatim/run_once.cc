@@ -19,6 +19,7 @@
 #include "sim/observe/pcap_sink.h"
 #include "sim/observe/recorder.h"
 #include "sim/observe/text_trace_sink.h"
+#include "sim/supervisor/limit_check.h"
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/report.h"
 #include "tools/verbatim/run_plan.h"
@@ -230,6 +231,11 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   const config::TopologySpec& topology = plan.scenario.topology;
   if (const std::string lacking = lacking_processor(topology); !lacking.empty()) {
     complain(lacking + "; nothing was started");
+    return kUsage;
+  }
+  for (const supervisor::Facility& limit : supervisor::check_limits()) {
+    if (limit.state != supervisor::Facility::State::kMissing) continue;
+    complain(limit.what + ": " + limit.consequence + "; nothing was started");
     return kUsage;
   }
   std::vector<std::string> hosts;

@@ -2,6 +2,7 @@
 // printed depends on the runs alone: results come in the order of the seeds.
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <sstream>
 
 #include "sim/config/words.h"
+#include "tools/verbatim/output.h"
 #include "tools/verbatim/run_plan.h"
 
 namespace verbatim::cli {
@@ -56,6 +58,7 @@ class SeedRuns {
     const std::size_t jobs =
         options_.jobs > 0 ? static_cast<std::size_t>(options_.jobs) : std::max<std::size_t>(cores.size(), 1);
     slots_.resize(jobs);
+    block_signals();
     std::int64_t next = seeds_.first;
     bool more = true;
     while (more || !running_.empty()) {
@@ -64,7 +67,9 @@ class SeedRuns {
         if (!start(next, slot, cores.empty() ? -1 : cores[slot % cores.size()])) return kInternalError;
         more = next++ != seeds_.last;
       }
-      if (!collect()) return kInternalError;
+      await_signal();
+      more = more && !interrupted_;
+      collect();
       report();
       if (worst_ == kUsage) return kUsage;
     }
@@ -106,27 +111,48 @@ class SeedRuns {
     return true;
   }
 
-  bool collect() {
-    int status = 0;
-    pid_t ended;
-    while ((ended = ::wait(&status)) < 0 && errno == EINTR) {
+  // Those that end the runs, and that of a run which has ended. They come by await_signal() alone.
+  void block_signals() {
+    ::sigemptyset(&awaited_);
+    ::sigaddset(&awaited_, SIGCHLD);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction now {};
+      // nohup and the like have it ignored, and mean it.
+      if (signal == SIGHUP && ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
+      ::sigaddset(&awaited_, signal);
     }
-    const auto it = running_.find(ended);
-    if (it == running_.end()) return ended >= 0;
-    Result result;
-    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(kInternalError);
-    result.sentence = first_sentence(it->second.output);
-    ::close(it->second.output);
-    slots_[it->second.slot] = false;
-    waiting_.emplace(it->second.seed, std::move(result));
-    running_.erase(it);
-    return true;
+    ::sigprocmask(SIG_BLOCK, &awaited_, nullptr);
+  }
+
+  // Who interrupts has the runs under way end at once, and no more begin; asked again, they are killed.
+  void await_signal() {
+    int signal = 0;
+    if (::sigwait(&awaited_, &signal) != 0 || signal == SIGCHLD) return;
+    for (const auto& [child, run] : running_) ::kill(child, interrupted_ ? SIGKILL : SIGTERM);
+    interrupted_ = true;
+  }
+
+  void collect() {
+    int status = 0;
+    for (pid_t ended; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      const auto it = running_.find(ended);
+      if (it == running_.end()) continue;
+      Result result;
+      result.code = WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(kInternalError);
+      result.sentence = first_sentence(it->second.output);
+      ::close(it->second.output);
+      slots_[it->second.slot] = false;
+      const bool cut_off = interrupted_ && (!WIFEXITED(status) || result.code == kInterrupted);
+      if (!cut_off) waiting_.emplace(it->second.seed, std::move(result));
+      running_.erase(it);
+    }
   }
 
   // Results that are next in the order of the seeds.
   void report() {
-    for (auto it = waiting_.begin(); it != waiting_.end() && it->first == reported_ + seeds_.first;
-         it = waiting_.erase(it)) {
+    const bool all = interrupted_ && running_.empty();  // those in between never come
+    for (auto it = waiting_.begin();
+         it != waiting_.end() && (all || it->first == reported_ + seeds_.first); it = waiting_.erase(it)) {
       const auto& [seed, result] = *it;
       ++reported_;
       nlohmann::ordered_json entry = {{"seed", seed}, {"exit_code", result.code}};
@@ -158,9 +184,11 @@ class SeedRuns {
 
   int finish() {
     const std::int64_t count = seeds_.last - seeds_.first + 1;
-    std::printf("seeds %lld..%lld: %lld as expected, %zu failed\n", static_cast<long long>(seeds_.first),
-                static_cast<long long>(seeds_.last),
-                static_cast<long long>(count) - static_cast<long long>(failed_.size()), failed_.size());
+    const long long as_expected = reported_ - static_cast<std::int64_t>(failed_.size()), left = count - reported_;
+    std::printf("seeds %lld..%lld: %lld as expected, %zu failed", static_cast<long long>(seeds_.first),
+                static_cast<long long>(seeds_.last), as_expected, failed_.size());
+    if (interrupted_) std::printf(", %lld not run to the end: interrupted", left);
+    std::printf("\n");
     std::string repeat;
     if (!failed_.empty()) {
       RunOptions one = options_;
@@ -173,19 +201,19 @@ class SeedRuns {
     }
     if (!options_.out.empty()) {
       nlohmann::ordered_json summary = {
-          {"version", VERBATIM_VERSION}, {"seeds", entries_}, {"failed", failed_}};
+          {"version", VERBATIM_VERSION}, {"seeds", entries_}, {"failed", failed_}, {"interrupted", interrupted_}};
       if (!repeat.empty()) summary["repeat"] = repeat;
       std::error_code ignored;
       fs::create_directories(options_.out, ignored);
-      std::ofstream file(options_.out + "/seeds.json", std::ios::binary);
-      file << summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-      file.close();
-      if (!file) {
-        complain("cannot write " + options_.out + "/seeds.json");
+      const std::string failure =
+          write_whole_file(options_.out + "/seeds.json",
+                           summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+      if (!failure.empty()) {
+        complain(failure);
         if (worst_ == kAsExpected) worst_ = kProgramFailed;
       }
     }
-    return worst_;
+    return interrupted_ && worst_ != kInternalError ? static_cast<int>(kInterrupted) : worst_;
   }
 
   const SeedRange seeds_;
@@ -197,6 +225,8 @@ class SeedRuns {
   std::vector<std::int64_t> failed_;
   nlohmann::ordered_json entries_ = nlohmann::ordered_json::array();
   int worst_ = kAsExpected;
+  sigset_t awaited_;
+  bool interrupted_ = false;
 };
 
 }  // namespace

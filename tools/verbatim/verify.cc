@@ -62,7 +62,7 @@ int run_verify(const RunPlan& plan, const RunOptions& options) {
     return kUsage;
   }
   const int code = run_in_process(options, first, true);
-  if (code == kUsage || code == kInternalError) return code;
+  if (code == kUsage || code == kInternalError || code == kInterrupted) return code;
   const int second_code = run_in_process(options, second, false);
   const auto divergence = observe::compare(first, second);
   ::close(first);

@@ -1,0 +1,151 @@
+// How runs end that were interrupted, that could not write what they had to say, or whose programs could not be started.
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "tests/cli/command.h"
+#include "tests/config/helpers.h"
+
+namespace verbatim::cli {
+namespace {
+
+using config::Folder;
+
+std::string text_of(const std::string& path) {
+  config::Diagnostics diagnostics;
+  return config::read_file(path, diagnostics).value_or("(no file)");
+}
+
+// Each says hello on the server; `how` runs "$@" as a shell does.
+Finished run_by(const std::string& how, const std::string& out) {
+  return run_command({"/usr/bin/python3", "-I", "-c", how, VERBATIM_PROGRAM, "run", "--out", out, "--topology", kTopology,
+                      "server=echo hello"});
+}
+
+void expect_told(const Finished& run, const std::string& out) {
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_NE(run.err.find("verbatim: standard output could not be written completely\n"), std::string::npos) << run.err;
+  EXPECT_EQ(text_of(out + "/server.stdout"), "hello\n");
+  EXPECT_TRUE(nlohmann::json::parse(text_of(out + "/run.json")).is_object());
+}
+
+TEST(StandardOutput, that_is_full_is_an_error) {
+  Folder folder;
+  expect_told(run_by("import sys, subprocess; sys.exit(subprocess.call(sys.argv[1:], stdout=open('/dev/full', 'w')))",
+                     folder.path() + "/out"),
+              folder.path() + "/out");
+}
+
+TEST(StandardOutput, that_is_closed_is_an_error_and_no_other_file_gets_it) {
+  Folder folder;
+  expect_told(run_by("import os, sys; os.close(0); os.close(1); os.execv(sys.argv[1], sys.argv[1:])", folder.path() + "/out"),
+              folder.path() + "/out");
+}
+
+TEST(StandardOutput, that_nobody_reads_is_an_error) {
+  Folder folder;
+  expect_told(run_by("import os, sys, subprocess; r, w = os.pipe(); os.close(r); "
+                     "sys.exit(subprocess.call(sys.argv[1:], stdout=w))",
+                     folder.path() + "/out"),
+              folder.path() + "/out");
+}
+
+TEST(StandardOutput, that_is_full_is_an_error_of_every_verb) {
+  for (const char* words : {"describe topologies/two_hosts.json", "check topologies/two_hosts.json", "--version"}) {
+    const Finished run = run_command({"/bin/sh", "-c", std::string("exec \"$0\" ") + words + " > /dev/full", VERBATIM_PROGRAM});
+    EXPECT_EQ(run.code, 1) << words << ": " << run.err;
+  }
+}
+
+TEST(RunJson, is_whole_or_is_not_there) {
+  Folder folder;
+  const std::string out = folder.path() + "/out";
+  std::filesystem::create_directory(out);
+  std::ofstream(out + "/run.json") << "{\"of\": \"an earlier run\"}";
+  std::filesystem::create_symlink("/dev/full", out + "/run.json.part");
+  const Finished run = verbatim({"run", "--out", out, "--topology", kTopology, "server=true"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.err.find("verbatim: cannot write " + out + "/run.json\n"), std::string::npos) << run.err;
+  EXPECT_FALSE(std::filesystem::exists(out + "/run.json"));
+}
+
+TEST(Start, a_program_that_cannot_be_started_ends_the_run_at_once) {
+  Folder folder;
+  const std::string program = folder.path() + "/gone", out = folder.path() + "/out";
+  std::filesystem::copy_file("/bin/true", program);
+  const Finished run = verbatim({"run", "--out", out, "--topology", kTopology, "server=rm " + program,
+                                 "server=sh -c 'sleep 1000; echo on'", "client=" + program});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.err.find("verbatim: client: " + program + ": No such file or directory\n"), std::string::npos) << run.err;
+  EXPECT_EQ(run.out, "");
+  const auto json = nlohmann::json::parse(text_of(out + "/run.json"));
+  EXPECT_EQ(json["outcome"], "not-started");
+  EXPECT_EQ(json["virtual_time_ps"], 200'000'000'000);  // when it should have started
+}
+
+TEST(Limits, of_the_caller_that_are_too_small_are_told_as_by_check_host) {
+  for (const auto& [limit, told] :
+       {std::pair("ulimit -n 256", "the hard limit on open files is lower (ulimit -Hn); raise it"),
+        std::pair("ulimit -v 400000", "the hard limit on address space is lower (ulimit -Hv); raise it"),
+        std::pair("ulimit -d 20000", "the hard limit on the data segment is lower (ulimit -Hd); raise it")}) {
+    const std::string limited = std::string(limit) + "; exec \"$0\" \"$@\"";
+    const Finished run =
+        run_command({"/bin/sh", "-c", limited, VERBATIM_PROGRAM, "run", "--topology", kTopology, "server=true"});
+    EXPECT_EQ(run.code, 2) << limit;
+    EXPECT_NE(run.err.find(told), std::string::npos) << limit << ": " << run.err;
+    EXPECT_NE(run.err.find("; nothing was started\n"), std::string::npos) << run.err;
+    const Finished check = run_command({"/bin/sh", "-c", limited, VERBATIM_PROGRAM, "check", "--host"});
+    EXPECT_EQ(check.code, 2) << limit;
+    EXPECT_NE(check.out.find(told), std::string::npos) << limit << ": " << check.out;
+  }
+}
+
+// The address space of the simulator holds what it shares with every program: enough for one is not enough for many.
+TEST(Limits, that_are_too_small_for_so_many_programs_end_the_run_with_a_sentence) {
+  std::vector<std::string> words = {"/bin/sh", "-c", "ulimit -v 20000000; exec \"$0\" \"$@\"", VERBATIM_PROGRAM, "run",
+                                    "--topology", kTopology, "--stagger", "0 s"};
+  for (int i = 0; i < 8; ++i) words.push_back("server=sleep 1000");
+  const Finished run = run_command(words);
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_NE(run.err.find("cannot map the memory shared with a program: Cannot allocate memory; raise the limits on address "
+                         "space (ulimit -Hv)"),
+            std::string::npos)
+      << run.err;
+}
+
+// Some fail, some never end, and the others are as expected: by the seed's first random byte.
+const char kProgram[] =
+    "client=/usr/bin/python3 -I -c 'import os, sys\nn = os.urandom(1)[0]\nwhile n % 8 == 1: pass\nsys.exit(3 * (n % 4 == 0))'";
+
+TEST(Seeds, interrupted_ones_keep_what_is_known) {
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    Folder folder;
+    const std::string out = folder.path() + "/out", lines = folder.path() + "/lines";
+    ::signal(SIGHUP, SIG_DFL);  // whoever runs the tests may have it ignored
+    const Finished run = run_command(
+        {"/bin/sh", "-c",
+         "lines=$1; shift; \"$0\" \"$@\" > $lines & "
+         "until grep -q 'exit code' $lines; do sleep 0.05; done; kill -" + std::to_string(signal) +
+             " $!; wait $!; code=$?; cat $lines; exit $code",
+         VERBATIM_PROGRAM, lines, "run", "--topology", kTopology, "--seeds", "1..100000", "--jobs", "2", "--out", out, kProgram});
+    EXPECT_EQ(run.code, 5) << run.out << run.err;
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(
+        run.out, found,
+        std::regex("\nseeds 1..100000: (\\d+) as expected, (\\d+) failed, (\\d+) not run to the end: interrupted\nrepeat: .+\n")))
+        << run.out;
+    const int as_expected = std::stoi(found[1]), failed = std::stoi(found[2]), left = std::stoi(found[3]);
+    EXPECT_EQ(as_expected + failed + left, 100'000);
+    EXPECT_GE(failed, 1);
+    const auto json = nlohmann::json::parse(text_of(out + "/seeds.json"));
+    EXPECT_EQ(json["seeds"].size(), static_cast<std::size_t>(as_expected + failed));
+    EXPECT_EQ(json["failed"].size(), static_cast<std::size_t>(failed));
+    EXPECT_EQ(json["interrupted"], true);
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::cli
