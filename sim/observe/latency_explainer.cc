@@ -75,16 +75,6 @@ std::string_view name_of(MessageEnd end) {
   return "unknown";
 }
 
-std::int64_t LatencyExplainer::Group::median_ps() const {
-  std::uint64_t before = (messages - 1) / 2;
-  for (const auto& [latency, count] : latencies) {
-    if (before < count) return latency;
-    before -= count;
-  }
-  CHECK(false);
-  return 0;
-}
-
 const LatencyExplainer::Example& LatencyExplainer::Group::typical() const {
   const std::int64_t median = median_ps();
   const auto above = examples.lower_bound(median);
@@ -103,7 +93,7 @@ void LatencyExplainer::on_message(const MessageReport& report) {
   const auto example = [&] { return Example{*message, report.adapter, report.trail.begin(), steps}; };
   if (group.messages == 0 || latency > group.greatest_ps()) group.slowest = example();
   ++group.messages;
-  ++group.latencies[latency];
+  group.latencies.add(latency);
   if (group.examples.size() < kExamples && group.examples.find(latency) == group.examples.end()) {
     group.examples.emplace(latency, example());
   }

@@ -14,6 +14,7 @@
 
 #include "sim/core/engine.h"
 #include "sim/core/trail.h"
+#include "sim/observe/latency_counts.h"
 
 namespace verbatim::observe {
 
@@ -53,14 +54,14 @@ class LatencyExplainer final : public MessageObserver {
   };
   struct Group {
     std::uint64_t messages = 0;
-    std::map<std::int64_t, std::uint64_t> latencies;  // in picoseconds, and how many messages have each
+    LatencyCounts latencies;
     std::map<std::int64_t, Example> examples;  // the first message of each latency, as far as they are kept
     Example slowest;                           // the first of those that took longest
     std::map<std::string, Part> parts;         // by label
 
-    std::int64_t least_ps() const { return latencies.begin()->first; }
-    std::int64_t greatest_ps() const { return latencies.rbegin()->first; }
-    std::int64_t median_ps() const;
+    std::int64_t least_ps() const { return latencies.least_ps(); }
+    std::int64_t greatest_ps() const { return latencies.greatest_ps(); }
+    std::int64_t median_ps() const { return latencies.median_ps(); }
     // One with the median latency; when it was not kept, the nearest that was.
     const Example& typical() const;
   };

@@ -1,5 +1,6 @@
 #include "sim/observe/pcap_sink.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "sim/core/check.h"
@@ -90,8 +91,8 @@ std::string comment_on(const TraceRecord& record, const ib::Packet& packet) {
 }  // namespace
 
 PcapSink::PcapSink(std::FILE* file, const std::vector<PcapInterface>& interfaces,
-                   const std::string& application)
-    : file_(file) {
+                   const std::string& application, std::uint32_t snap_length)
+    : file_(file), snap_length_(snap_length) {
   Block section(block_, kSectionHeader);
   section.put(0x1a2b'3c4d, 4);
   section.put(1, 2);  // version 1.0
@@ -103,7 +104,8 @@ PcapSink::PcapSink(std::FILE* file, const std::vector<PcapInterface>& interfaces
     Block block(block_, kInterface);
     block.put(interface.is_ethernet ? kLinkEthernet : kLinkErf, 2);
     block.put(0, 2);
-    block.put(0, 4);  // no packet is cut
+    // Of captured bytes; 0: no packet is cut.
+    block.put(snap_length == 0 ? 0 : snap_length + (interface.is_ethernet ? 0 : kErfHeaderBytes), 4);
     block.option(kInterfaceName, interface.name);
     block.option(kInterfaceDescription, interface.description);
     constexpr std::uint8_t kNanoseconds = 9;  // 10^-9 s
@@ -135,13 +137,14 @@ void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
 
   const auto nanoseconds = static_cast<std::uint64_t>(record.time_ps / 1000);
   const auto length = static_cast<std::uint32_t>(packet_.size());
-  const std::uint32_t captured = length + (is_ethernet_[interface] ? 0 : kErfHeaderBytes);
+  const std::uint32_t kept = snap_length_ == 0 ? length : std::min(length, snap_length_);
+  const std::uint32_t header = is_ethernet_[interface] ? 0 : kErfHeaderBytes;
   Block block(block_, kEnhancedPacket);
   block.put(interface, 4);
   block.put(nanoseconds >> 32, 4);
   block.put(nanoseconds & 0xffff'ffff, 4);
-  block.put(captured, 4);
-  block.put(captured, 4);
+  block.put(kept + header, 4);
+  block.put(length + header, 4);
   if (!is_ethernet_[interface]) {
     // Seconds and their 2^-32 parts, rounded up so that the nanosecond comes back.
     const std::uint64_t fraction = ((nanoseconds % 1'000'000'000 << 32) + 999'999'999) / 1'000'000'000;
@@ -149,11 +152,11 @@ void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
     block.put(nanoseconds / 1'000'000'000, 4);
     block.put(kErfInfiniBand, 1);
     block.put(kErfVaryingLength, 1);
-    block.put_big_endian(captured, 2);
+    block.put_big_endian(kept + header, 2);
     block.put_big_endian(0, 2);       // nothing was lost
     block.put_big_endian(length, 2);  // on the wire
   }
-  block.put(packet_);
+  block.put(std::span(packet_).first(kept));
   block.pad();
   record_ = record;
   comment_ = comment_on(record, packet);

@@ -29,7 +29,9 @@ class PcapSink final : public PacketObserver {
  public:
   // Writes the header and the interfaces. `file` outlives the sink; write errors are the owner's to ask for
   // (ferror). Packets of other ports than those of `interfaces` are left out. `application` names the writer.
-  PcapSink(std::FILE* file, const std::vector<PcapInterface>& interfaces, const std::string& application);
+  // Of each packet the first `snap_length` bytes are kept, 0: all; how long it was is told all the same.
+  PcapSink(std::FILE* file, const std::vector<PcapInterface>& interfaces, const std::string& application,
+           std::uint32_t snap_length = 0);
 
   ~PcapSink() { flush(); }
 
@@ -41,6 +43,7 @@ class PcapSink final : public PacketObserver {
   static constexpr std::uint32_t kNone = 0xffff'ffff;
 
   std::FILE* file_;
+  std::uint32_t snap_length_;
   std::vector<std::uint32_t> interface_of_;  // by component
   std::vector<bool> is_ethernet_;            // by interface
   std::vector<std::byte> packet_;            // kept for its memory, as block_

@@ -1,7 +1,10 @@
 // Every packet of a capture decodes in tshark and says what the trace says, on InfiniBand and on Ethernet.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/capture/judge.h"
+#include "tests/capture/pcapng.h"
 #include "tests/support/verbatim_run.h"
 
 namespace verbatim::capture {
@@ -82,6 +85,35 @@ TEST(CaptureTest, a_run_with_a_capture_is_the_same_run) {
     EXPECT_EQ(with.digest(), without.digest());
     EXPECT_EQ(with.report["virtual_time_ps"], without.report["virtual_time_ps"]);
     EXPECT_GT(support::text_of_file(folder.path() + "/run.pcapng").size(), 10'000u);
+  }
+}
+
+// The beginning of each packet, and how long it was.
+TEST(CaptureTest, a_snap_length_keeps_the_headers) {
+  for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
+    const support::TemporaryFolder folder;
+    std::vector<std::vector<Frame>> captures;
+    for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--snap-length", "128"}}) {
+      support::RunRequest request{
+          .topology = topology,
+          .commands = {"server=ibv_rc_pingpong -n 20 -g 0", "client=ibv_rc_pingpong -n 20 -g 0 server"}};
+      request.options = {"--pcap", folder.path() + "/run.pcapng"};
+      request.options.insert(request.options.end(), more.begin(), more.end());
+      const auto run = support::run(request);
+      EXPECT_EQ(run.code, 0) << run.story();
+      captures.push_back(read_pcapng(folder.path() + "/run.pcapng", !more.empty()));
+    }
+    ASSERT_EQ(captures[0].size(), captures[1].size());
+    std::size_t cut = 0;
+    for (std::size_t i = 0; i < captures[0].size(); ++i) {
+      const Frame& whole = captures[0][i];
+      EXPECT_EQ(captures[1][i].length, whole.bytes.size());
+      EXPECT_EQ(captures[1][i].bytes, std::vector<std::uint8_t>(whole.bytes.begin(),
+                                                               whole.bytes.begin() + static_cast<std::ptrdiff_t>(
+                                                                   std::min<std::size_t>(128, whole.bytes.size()))));
+      cut += whole.bytes.size() > 128 ? 1 : 0;
+    }
+    EXPECT_GT(cut, 100u);
   }
 }
 

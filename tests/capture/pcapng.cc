@@ -89,7 +89,7 @@ Offsets offsets_of(const Frame& frame) {
 
 }  // namespace
 
-std::vector<Frame> read_pcapng(const std::string& path) {
+std::vector<Frame> read_pcapng(const std::string& path, bool may_be_cut) {
   const File file(path);
   std::vector<Interface> interfaces;
   std::vector<Frame> frames;
@@ -120,18 +120,20 @@ std::vector<Frame> read_pcapng(const std::string& path) {
       frame.is_ethernet = interface.is_ethernet;
       frame.nanoseconds = file.number(body + 4, 4) << 32 | file.number(body + 8, 4);
       const auto captured = file.number(body + 12, 4);
-      require(captured == file.number(body + 16, 4), "a packet was cut");
+      const auto whole = file.number(body + 16, 4);
+      require(captured == whole || (may_be_cut && captured < whole), "a packet was cut");
       std::size_t skip = 0;
       if (!frame.is_ethernet) {
         skip = 16;
         const std::size_t erf = body + 20;
         require(file.number(erf + 8, 1) == 21, "not an ERF record of type 21");
         require(file.big_number(erf + 10, 2) == captured, "the ERF record tells another length");
-        require(file.big_number(erf + 14, 2) == captured - 16, "the ERF record tells another wire length");
+        require(file.big_number(erf + 14, 2) == whole - 16, "the ERF record tells another wire length");
         const auto seconds = file.number(erf + 4, 4), fraction = file.number(erf, 4);
         require(seconds * 1'000'000'000 + (fraction * 1'000'000'000 >> 32) == frame.nanoseconds,
                 "the ERF record tells another time");
       }
+      frame.length = whole - skip;
       frame.bytes = file.part(body + 20 + skip, captured - skip);
       visit_options(file, body + 20 + (captured + 3) / 4 * 4, end,
                     [&](std::uint64_t code, std::size_t offset, std::size_t size) {

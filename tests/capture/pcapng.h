@@ -15,10 +15,11 @@ struct Frame {
   bool outbound = false;
   bool is_ethernet = false;
   std::vector<std::uint8_t> bytes;  // without the ERF header
+  std::size_t length = 0;           // as it was on the wire
 };
 
-// Throws std::runtime_error with what is wrong with the file.
-std::vector<Frame> read_pcapng(const std::string& path);
+// Throws std::runtime_error with what is wrong with the file; that packets are cut is, unless they may be.
+std::vector<Frame> read_pcapng(const std::string& path, bool may_be_cut = false);
 
 // Where the BTH begins.
 std::size_t bth_of(const Frame& frame);

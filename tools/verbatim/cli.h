@@ -35,6 +35,7 @@ struct RunOptions {
   std::string trace;
   std::vector<std::string> faults;  // each one fault of a scenario, as JSON
   std::string pcap;
+  std::uint32_t snap_length = 0;  // bytes of a packet in the capture, 0: all
   std::string
       explain_latency;  // a file; "-": latency.txt and latency.json in --out, else standard error; empty: no
   std::string log = "warn";

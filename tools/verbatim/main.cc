@@ -75,6 +75,9 @@ void add_run(CLI::App& app, RunOptions& options) {
                    "a fault as in a scenario's \"faults\", JSON; once for each")
       ->allow_extra_args(false);
   verb->add_option("--pcap", options.pcap, "write the packets at both ends of every cable to this file (pcapng)");
+  verb->add_option("--snap-length", options.snap_length,
+                   "with --pcap: keep that many bytes of each packet from its beginning (default: all)")
+      ->check(CLI::Range(1, 1 << 16));
   verb->add_flag(
       "--explain-latency{-}", options.explain_latency,
       "tell where the time of every message went, from post to completion: a table for each size, in this "

@@ -184,7 +184,7 @@ struct Observers {
     }
     if (!options.pcap.empty()) {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
-      tracer.add(pcap.emplace(pcap_file.get(), link_ends(simulation), "verbatim " VERBATIM_VERSION));
+      tracer.add(pcap.emplace(pcap_file.get(), link_ends(simulation), "verbatim " VERBATIM_VERSION, options.snap_length));
     }
     if (!options.explain_latency.empty()) {
       if (std::string failure = explanation.open(options); !failure.empty()) return failure;

@@ -33,6 +33,7 @@ int run_in_process(const RunOptions& options, int record_fd, bool first) {
     if (!options.out.empty()) words.insert(words.end(), {"--out", options.out});
     if (!options.trace.empty()) words.insert(words.end(), {"--trace", options.trace});
     if (!options.pcap.empty()) words.insert(words.end(), {"--pcap", options.pcap});
+    if (options.snap_length != 0) words.insert(words.end(), {"--snap-length", std::to_string(options.snap_length)});
     if (!options.explain_latency.empty()) words.push_back("--explain-latency=" + options.explain_latency);
   } else {
     // Heap and stack lie elsewhere in the second run even where addresses are not randomised.
