@@ -128,6 +128,7 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
   const auto& devices = process.host().devices;
   if (open.header.context >= devices.size()) return fail(mailbox, ENODEV);
   hca::Hca& hca = *devices[open.header.context];
+  process.outlives_its_end = true;  // packets on their way may still name its memory
   hca::ProgramPort port;
   port.process = process.pid();
   port.memory = &process.memory();

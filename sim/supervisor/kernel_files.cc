@@ -120,8 +120,10 @@ Kernel::Outcome Kernel::sys_signalfd(Thread& thread) {
   constexpr std::uint64_t kNever = 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1);
   const std::uint64_t set = *wanted & ~kNever;
   const auto fd = static_cast<int>(a[0]);
-  if (fd == -1)
+  if (fd == -1) {
+    process.outlives_its_end = true;
     return install(process, std::make_shared<SignalFile>(process, set), (flags & SFD_NONBLOCK) != 0);
+  }
   const VirtualFilePtr file = process.file(fd);
   auto* signals = dynamic_cast<SignalFile*>(file.get());
   if (signals == nullptr) return Answer{file == nullptr && !process.natively_open(fd) ? -EBADF : -EINVAL};

@@ -152,6 +152,11 @@ Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flag
   if ((flags & O_DIRECTORY) != 0 && node.kind != VirtualNode::Kind::kFolder) return Answer{-ENOTDIR};
   if ((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return Answer{-EEXIST};
   VirtualFilePtr file;
+  // The file asks its opener, and what /proc tells of any process asks that one.
+  process.outlives_its_end = true;
+  if (below(walk.path, "/proc")) {
+    for (const auto& other : table_.processes()) other->outlives_its_end = true;
+  }
   switch (node.kind) {
     case VirtualNode::Kind::kFolder: {
       if (writes || (flags & O_CREAT) != 0) return Answer{-EISDIR};

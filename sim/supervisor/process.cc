@@ -63,6 +63,8 @@ void Process::retire() {
   contexts_.clear();
   analyst_.reset();
   region_.reset();
+  patches_.reset();
+  environment_text_ = {};
 }
 
 VirtualFilePtr Process::file(std::int64_t fd) const {

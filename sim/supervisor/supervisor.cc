@@ -90,6 +90,9 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   listener_ = &listener;
   result_.programs.resize(programs.size());
   not_started_ = programs.size();
+  living_.assign(programs.size(), 0);
+  foreground_left_ = static_cast<std::size_t>(
+      std::count_if(programs.begin(), programs.end(), [](const ProgramSpec& program) { return !program.background; }));
   first_pid_ = first_pid(options_.seed);
   next_tid_ = first_pid_ + static_cast<std::uint32_t>(programs.size());
 
@@ -174,7 +177,7 @@ void Supervisor::Impl::retire_ended() {
     ++ended.count;
     ended.highest_pid = std::max(ended.highest_pid, process.pid());
     process.retire();
-    ended_.push_back(std::move(*it));
+    if (process.outlives_its_end) ended_.push_back(std::move(*it));
   }
   processes_.erase(first, processes_.end());
 }
@@ -193,7 +196,7 @@ void Supervisor::Impl::start(std::size_t index) {
   const ProgramSpec& spec = (*programs_)[index];
   const HostSpec& host = hosts_[spec.host];
   --not_started_;
-  if (spec.background && only_background_left()) return;
+  if (spec.background && foreground_left_ == 0) return;
   LaunchRequest request;
   const std::string reason = inspect_program(spec.arguments.at(0), spec.working_directory, &request.path);
   const auto pid = static_cast<std::uint32_t>(first_pid_ + index);
@@ -212,10 +215,8 @@ void Supervisor::Impl::start(std::size_t index) {
                                                     "(ulimit -Hn)",
                                                     host.name, error.what()));
   }
-  processes_.push_back(std::make_unique<Process>(index, pid, host, spec.host, name.substr(name.rfind('/') + 1),
-                                                 Rng(options_.seed, stream + "/random"),
-                                                 std::move(region)));
-  Process& process = *processes_.back();
+  Process& process = add_process(std::make_unique<Process>(index, pid, host, spec.host, name.substr(name.rfind('/') + 1),
+                                                           Rng(options_.seed, stream + "/random"), std::move(region)));
   describe(process.region(), pid, Family::kInit, spec.host);
   process.region().slot(0).virtual_tid = pid;
   process.region().slot(0).clock_ps = to_ps(engine_.now());
@@ -240,6 +241,7 @@ void Supervisor::Impl::start(std::size_t index) {
   LaunchedProcess launched = options_.launcher ? options_.launcher(request) : launch(request);
   if (!launched.error.empty()) {
     process.alive = false;
+    count_end(process);
     result_.programs[index].exited = true;
     result_.programs[index].exit_code = 127;
     return finish(Outcome::kNotStarted, host.name + ": " + launched.error);
@@ -323,6 +325,7 @@ void Supervisor::Impl::end(Process& process) {
 void Supervisor::Impl::reap(Process& process) {
   if (!process.alive) return;
   process.alive = false;
+  count_end(process);
   someone_ended_ = true;
   const int status = await_status(process.native_pid());
   process.exit_status = status;

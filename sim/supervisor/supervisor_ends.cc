@@ -22,15 +22,21 @@ void Supervisor::Impl::kill_process(Process& process) {
   end(process);
 }
 
-bool Supervisor::Impl::only_background_left() const {
-  for (std::size_t i = 0; i < programs_->size(); ++i) {
-    if (!(*programs_)[i].background && (!result_.programs[i].exited || program_alive(i))) return false;
-  }
-  return true;
+Process& Supervisor::Impl::add_process(std::unique_ptr<Process> process) {
+  ++living_.at(process->program());
+  ++living_in_all_;
+  processes_.push_back(std::move(process));
+  return *processes_.back();
+}
+
+// A program has no process left for good: new ones come from living ones.
+void Supervisor::Impl::count_end(const Process& process) {
+  --living_in_all_;
+  if (--living_.at(process.program()) == 0 && !(*programs_)[process.program()].background) --foreground_left_;
 }
 
 void Supervisor::Impl::end_background() {
-  if (background_told_ || !only_background_left()) return;
+  if (background_told_ || foreground_left_ > 0) return;
   background_told_ = true;
   for (const auto& process : processes_) {
     if (process->alive) send_signal(*process, SIGTERM);

@@ -164,6 +164,7 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
   adopt(process);
   process.set_patches(std::move(patches));
   process.region().close_fd();
+  process.outlives_its_end = true;
   token_.watch(launched.stdout_fd, [this, &process](std::string_view bytes) {
     output(process, 1, std::as_bytes(std::span(bytes)));
   });
@@ -226,10 +227,9 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   std::copy(std::begin(parent.region().header().dispositions),
             std::end(parent.region().header().dispositions), std::begin(region->header().dispositions));
   region->header().traps_timestamp_counter = parent.region().header().traps_timestamp_counter;
-  processes_.push_back(std::make_unique<Process>(
+  Process& child = add_process(std::make_unique<Process>(
       parent.program(), thread.copy_pid(), parent.host(), parent.host_index(), parent.name(),
       Rng(options_.seed, fmt::format("process/{}/random", thread.copy_pid())), std::move(region)));
-  Process& child = *processes_.back();
   child.set_native_pid(native);
   adopt(child);
   child.set_patches(std::make_unique<code::CodePatches>(*parent.patches()));
@@ -243,6 +243,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   child.family().holds_parent = a[3] != 0;
   for (const auto& [fd, file] : parent.files()) {
     const auto* signals = dynamic_cast<const SignalFile*>(file.get());
+    child.outlives_its_end = child.outlives_its_end || signals != nullptr;
     child.install_at(fd, signals == nullptr ? file : std::make_shared<SignalFile>(child, signals->set()));
   }
   Thread* const first = make_thread(child, thread.slot());

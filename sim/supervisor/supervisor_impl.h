@@ -144,7 +144,6 @@ class Supervisor::Impl final : public ProcessTable {
   // supervisor_ends.cc
   void kill_program(std::size_t program);
   void kill_process(Process& process);
-  bool only_background_left() const;
   // Tells what runs in the background to end when nothing else is left.
   void end_background();
   void reap(Process& process);
@@ -163,13 +162,11 @@ class Supervisor::Impl final : public ProcessTable {
     result_.findings.push_back(std::move(finding));
   }
   void report_deadlock();
-  bool program_alive(std::size_t program) const {
-    return std::any_of(processes_.begin(), processes_.end(),
-                       [&](const auto& p) { return p->alive && p->program() == program; });
-  }
-  bool any_alive() const {
-    return std::any_of(processes_.begin(), processes_.end(), [](const auto& p) { return p->alive; });
-  }
+  bool program_alive(std::size_t program) const { return living_.at(program) > 0; }
+  bool any_alive() const { return living_in_all_ > 0; }
+  // Into and out of the list of those alive. Asked after every event and every end, so nobody walks the list for it.
+  Process& add_process(std::unique_ptr<Process> process);
+  void count_end(const Process& process);
 
   Engine& engine_;
   Tracer& tracer_;
@@ -189,6 +186,9 @@ class Supervisor::Impl final : public ProcessTable {
   std::vector<std::unique_ptr<Process>> ended_;  // what is on its way in the fabric may still name their memory
   std::map<std::size_t, Ended> ended_on_;        // by host
   bool someone_ended_ = false;                   // and is in processes_
+  std::vector<std::size_t> living_;      // processes by program
+  std::size_t living_in_all_ = 0;
+  std::size_t foreground_left_ = 0;      // programs not in the background, not started yet or with a process alive
   std::size_t not_started_ = 0;
   std::uint32_t first_pid_ = 0, next_tid_ = 0;
   int core_ = 0;
