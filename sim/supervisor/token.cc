@@ -92,6 +92,7 @@ TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
 void TokenWait::handed_over() {
   poke_us_ = poke_period_us_;
   silent_ms_ = asleep_ms_ = 0;
+  calls_before_.reset();
   last_look_ = std::chrono::steady_clock::now();
 }
 
@@ -121,6 +122,8 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
     const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_look_).count();
     if (passed < kGlanceMs) continue;
     last_look_ = now;
+    const std::uint64_t calls = region.header().calls;
+    if (!calls_before_) calls_before_ = calls;
     const Glance seen = glance(pid, tid);
     if (seen.state == 't' || seen.state == 'T') {  // a debugger holds it: the whole fabric waits
       silent_ms_ = asleep_ms_ = 0;
@@ -134,6 +137,16 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
     if (asleep_ms_ > std::min(kAsleepLimitMs, stuck_after_ms_)) {
       stuck_doing_ = "sleeps in the kernel in " + seen.call +
                      ", which the simulation does not know of, so virtual time cannot go on";
+      return Result::kStuck;
+    }
+    if (silent_ms_ > stuck_after_ms_ && calls != *calls_before_) {
+      const std::uint32_t last = region.header().last_call;
+      const char* const name = protocol::system_call(last).name;
+      stuck_doing_ = fmt::format(
+          "has made {} system calls in {} s, none of which takes virtual time (the last is {}), so time does not go on and "
+          "nothing else can happen; a loop around such calls looks like this (raise --stuck-after for a long one that "
+          "ends)",
+          calls - *calls_before_, silent_ms_ / 1000, name != nullptr ? name : std::to_string(last));
       return Result::kStuck;
     }
     if (silent_ms_ > stuck_after_ms_) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "sim/supervisor/process_region.h"
@@ -53,6 +54,7 @@ class TokenWait {
   std::int64_t asleep_ms_ = 0;
   std::chrono::steady_clock::time_point last_look_;
   std::string stuck_doing_;
+  std::optional<std::uint64_t> calls_before_;  // as counted at the first look since the hand-over
   bool interrupted_ = false;
   boost::asio::io_context io_;
   boost::asio::signal_set signals_;

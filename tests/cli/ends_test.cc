@@ -27,7 +27,7 @@ Finished run_by(const std::string& how, const std::string& out) {
 
 void expect_told(const Finished& run, const std::string& out) {
   EXPECT_EQ(run.code, 1) << run.err;
-  EXPECT_NE(run.err.find("verbatim: standard output could not be written completely\n"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("verbatim: standard output cannot be written\n"), std::string::npos) << run.err;
   EXPECT_EQ(text_of(out + "/server.stdout"), "hello\n");
   EXPECT_TRUE(nlohmann::json::parse(text_of(out + "/run.json")).is_object());
 }

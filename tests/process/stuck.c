@@ -1,6 +1,7 @@
 // Never comes back by itself: `stuck locked` has two threads wait for one mutex, `stuck computing` computes,
 // `stuck waiting` waits for memory that nobody changes, `stuck asleep FILE` sleeps in a call of the kernel's: it
-// opens a file for writing that it has a lease on and does not give up, `stuck thread` computes beside a sleeping main thread.
+// opens a file for writing that it has a lease on and does not give up, `stuck thread` computes beside a sleeping main thread,
+// `stuck calling` makes calls that take no virtual time.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "computing") == 0) compute(NULL);
   while (strcmp(how, "waiting") == 0 && flag == 0) {
   }
+  while (strcmp(how, "calling") == 0) access("/", F_OK);
   if (strcmp(how, "locked") == 0) {
     pthread_t thread;
     lock(NULL);

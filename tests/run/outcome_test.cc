@@ -138,6 +138,14 @@ TEST(Outcome, a_program_that_computes_for_ever_is_given_up) {
   }
 }
 
+// "Without a call" is said where it is true.
+TEST(Outcome, a_loop_of_calls_that_take_no_time_is_told_as_such) {
+  const RunReport result = run({"server=" + program("stuck calling")}, {"--stuck-after", "1s"});
+  EXPECT_EQ(result.code, 4) << result.story();
+  EXPECT_THAT(result.err, HasSubstr(" none of which takes virtual time (the last is access)"));
+  EXPECT_THAT(result.err, Not(HasSubstr("without a call")));
+}
+
 // Nobody else can change the flag: whether that is proven or only given up, the run ends and names the
 // program.
 TEST(Outcome, a_program_that_waits_for_memory_that_nobody_changes_is_given_up) {

@@ -198,7 +198,7 @@ int start(int argc, char** argv) {
     // A full disk or a closed pipe behind standard output must not look like success.
     const bool failed = std::fflush(stdout) != 0;
     if (failed || std::ferror(stdout) != 0) {
-      complain("standard output could not be written completely");
+      complain("standard output cannot be written");
       return code == kAsExpected ? kProgramFailed : code;
     }
     return code;

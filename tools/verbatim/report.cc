@@ -117,7 +117,7 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
       case supervisor::Outcome::kStuck:
         verdict.code = kLimit;
         verdict.sentences.push_back(
-            "a program did not come back: it computes or sleeps without a call the simulator sees");
+            "a program did not come back, so virtual time cannot go on");
         break;
       case supervisor::Outcome::kInterrupted:
         verdict.code = kInterrupted;

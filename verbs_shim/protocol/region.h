@@ -173,6 +173,11 @@ struct RegionHeader {
   std::atomic<std::uint64_t> sent_signals, outside_signals;
   std::uint64_t shim_heap_size;  // bytes, at most kShimHeapSize
   std::uint32_t traced_start;            // 1: a breakpoint tells the supervisor that the shim is in place
+  // System calls that came to the shim, whether it answered them, handed them over or let the kernel answer; and the last
+  // one's number. Only for what is said of a program that does not come back.
+  std::uint64_t calls;
+  std::uint32_t last_call;
+  std::uint32_t reserved_for_calls;
 };
 
 // With the breakpoint, in rax; rdi is the address of the shim's entry for patched instructions.

@@ -276,6 +276,8 @@ long local_call(long number, const long (&a)[6], void* context) {
 }  // namespace
 
 long dispatch(long number, const long (&a)[6], void* context) {
+  ++region_header().calls;
+  region_header().last_call = static_cast<std::uint32_t>(number);
   const protocol::SystemCall& call = protocol::system_call(static_cast<std::uint64_t>(number));
   switch (call.call_class) {
     case CallClass::kPassing:
