@@ -121,7 +121,7 @@ TreeWalk walk_trees(const std::string& path, bool follow,
     walk.end = TreeWalk::End::kOut;
     walk.path = at;
     for (const std::string& part : left) walk.path += "/" + part;
-    if (walk.path.empty()) walk.path = "/";
+    if (walk.path.empty()) walk.path.push_back('/');
     return walk;
   };
   std::string done;
