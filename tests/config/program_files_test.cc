@@ -1,5 +1,6 @@
 // "files" of a program: what is copied from where, and what is refused with which words.
 #include "tests/config/helpers.h"
+#include "verbs_shim/protocol/path_view.h"
 
 namespace verbatim::config {
 namespace {
@@ -18,23 +19,25 @@ std::string file_findings(const Folder& folder, const std::string& files, const 
   return text_of(diagnostics);
 }
 
+std::string file_at_home() { return std::string(protocol::kHome) + "/b"; }
+
 TEST(ProgramFiles, arrive_beside_the_scenario) {
   Folder folder;
   Diagnostics diagnostics;
   const std::string input = folder.write("input.txt", "some words");
   const auto spec = load_scenario(
-      folder.write("s.json", with_files(R"({"/tmp/in/a.txt": "input.txt", "/root/b": ")" + input + R"("})")),
+      folder.write("s.json", with_files(R"({"/tmp/in/a.txt": "input.txt", ")" + file_at_home() + R"(": ")" + input + R"("})")),
       with_profiles(), diagnostics);
   ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
   EXPECT_EQ(spec->programs.at(0).files.at("/tmp/in/a.txt"), input);
-  EXPECT_EQ(spec->programs.at(0).files.at("/root/b"), input);
+  EXPECT_EQ(spec->programs.at(0).files.at(file_at_home()), input);
 }
 
 TEST(ProgramFiles, home_is_what_the_program_is_told) {
   Folder folder;
   folder.write("input.txt", "some words");
   EXPECT_EQ(file_findings(folder, R"({"/srv/one/b": "input.txt"})", R"(, "env": {"HOME": "/srv/one"})"), "");
-  EXPECT_NE(file_findings(folder, R"({"/root/b": "input.txt"})", R"(, "env": {"HOME": "/srv/one"})"), "");
+  EXPECT_NE(file_findings(folder, "{\"" + file_at_home() + "\": \"input.txt\"}", R"(, "env": {"HOME": "/srv/one"})"), "");
 }
 
 TEST(ProgramFiles, lie_in_own_folders_only) {
