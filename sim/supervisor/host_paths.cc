@@ -43,15 +43,20 @@ bool HostPaths::in_tree(const std::string& path) const {
   return protocol::path_is_in_tree(path.c_str()) && row_of_seen(path) == nullptr;
 }
 
+bool HostPaths::fit() const {
+  std::size_t text = 0;
+  for (const auto& [seen, real] : rows_) text += seen.size() + 1 + real.size() + 1;
+  return rows_.size() <= protocol::kMostPathRows && text <= protocol::kPathText;
+}
+
 void HostPaths::store(ProcessRegion& region, const std::string& working_folder) const {
   protocol::PathView& view = region.path_view();
-  CHECK(rows_.size() <= protocol::kMostPathRows);
+  CHECK(fit());
   const std::size_t size = std::min<std::size_t>(working_folder.size(), protocol::kPathRoom - 1);
   std::memcpy(view.working_folder, working_folder.data(), size);
   view.working_folder[size] = 0;
   std::uint32_t used = 0;
   const auto put = [&](const std::string& text) {
-    CHECK(used + text.size() + 1 <= protocol::kPathText);
     std::memcpy(view.text + used, text.c_str(), text.size() + 1);
     const std::uint32_t at = used;
     used += static_cast<std::uint32_t>(text.size()) + 1;

@@ -23,6 +23,8 @@ class HostPaths {
   // Whether the supervisor makes up what lies there.
   bool in_tree(const std::string& path) const;
 
+  // Whether store() has room for all rows.
+  bool fit() const;
   // For the runtime in a process; it works in `working_folder` when that is in a tree.
   void store(ProcessRegion& region, const std::string& working_folder) const;
 

@@ -125,8 +125,16 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   }
   failures_ = 0;
   const auto queues = queues_of_turn(last_->polls, history);
-  wants_next_ = !queues;
-  if (!queues) return std::nullopt;
+  if (!queues) {
+    // A whole turn and the poll after it are needed. Where those never come as proven, it is not asked for ever.
+    wants_next_ = ++wants_ <= 2 * kMostPolls;
+    if (!wants_next_) {
+      wants_ = 0;
+      skip_ = kMaxSkip;
+    }
+    return std::nullopt;
+  }
+  wants_ = 0;
   // Whole turns leave these bytes behind; the next one begins from there.
   for (const spin::ByteRun& run : last_->writes) {
     process_.memory().write(run.address, std::as_bytes(std::span(run.bytes)));

@@ -46,7 +46,7 @@ class LoopAnalyst {
   // state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
 
-  // The loop would be parked if each poll of a turn had been seen.
+  // After a poll_loop() that gave nothing: the loop would be parked if each poll of a turn had been seen.
   bool wants_next_poll() const { return wants_next_; }
 
   struct Counts {
@@ -66,6 +66,7 @@ class LoopAnalyst {
   spin::SpinProver prover_;
   std::optional<spin::PollLoopProof> last_;
   bool wants_next_ = false;
+  unsigned wants_ = 0;     // in a row, since a loop was parked
   unsigned skip_ = 0;      // polls to let pass before the next attempt
   unsigned failures_ = 0;  // in a row
   Counts counts_;

@@ -189,6 +189,11 @@ void Supervisor::Impl::make_folders() {
   for (const ProgramSpec& program : *programs_) by_host[program.host].push_back(&program);
   for (const auto& [host, of_host] : by_host) {
     folder_->add_host(hosts_[host], of_host, options_.epoch_ns / 1'000'000'000, kernel_.paths_of_host(host));
+    if (kernel_.paths_of_host(host).fit()) continue;
+    return finish(Outcome::kNotStarted,
+                  fmt::format("{}: its programs name more than {} files and folders in their arguments and environment, or longer "
+                              "names than {} bytes; name a folder above them",
+                              hosts_[host].name, protocol::kMostPathRows, protocol::kPathText));
   }
 }
 

@@ -128,8 +128,10 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.shim_heap_size = heap_size_;
   header.machine_user = geteuid();
   header.machine_group = getegid();
-  header.unnamed_user = unnamed("uid");
-  header.unnamed_group = unnamed("gid");
+  static const std::uint32_t unnamed_user = unnamed("uid");
+  static const std::uint32_t unnamed_group = unnamed("gid");
+  header.unnamed_user = unnamed_user;
+  header.unnamed_group = unnamed_group;
 }
 
 void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std::string& random_stream,

@@ -123,8 +123,7 @@ class Supervisor::Impl final : public ProcessTable {
   void stop_wild(Process& process);
   bool take_request_of(Thread& thread);
   bool take_poke(Thread& thread);
-  bool park_poll(Thread& thread);
-  bool wants_next_poll(Process& process);
+  std::optional<Answer> park_poll(Thread& thread);
   bool shows_something(Process& process, const SeenPoll& poll);
   void finish_turn(Thread& thread, Thread::Turn turn);
   void end_turn(Process& process);

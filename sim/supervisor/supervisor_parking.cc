@@ -84,13 +84,14 @@ bool Supervisor::Impl::someone_parked(std::size_t host) const {
 }
 
 // The look is due. When it finds nothing and the program will only look again, the turns in between are
-// skipped.
-bool Supervisor::Impl::park_poll(Thread& thread) {
+// skipped. Nothing: it is parked. Else the answer, which asks for the next poll too when only that is missing.
+std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
+  constexpr Answer kGoOn{.result = 0};
+  constexpr Answer kHandOverNext{.result = 1};
   Process& process = thread.process();
-  if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index()))
-    return false;
+  if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index())) return kGoOn;
   const PendingCall& call = thread.call();
-  if (call.arguments[0] <= 0) return false;
+  if (call.arguments[0] <= 0) return kGoOn;
   const auto& registers = process.region().slot(thread.slot()).poll_registers;
   const SeenPoll poll{.handle = registers[kHandleRegister],
                       .queue = {static_cast<std::uint32_t>(call.arguments[1]), static_cast<std::uint32_t>(call.arguments[2])},
@@ -99,19 +100,16 @@ bool Supervisor::Impl::park_poll(Thread& thread) {
                       .cost = Duration(call.arguments[0]),
                       .at = engine_.now()};
   thread.note_poll(poll);
-  if (shows_something(process, poll)) return false;
-  auto parked = analyst_of(process).poll_loop(call, registers, thread.seen_polls());
-  if (!parked) return false;
+  if (shows_something(process, poll)) return kGoOn;
+  LoopAnalyst& analyst = analyst_of(process);
+  auto parked = analyst.poll_loop(call, registers, thread.seen_polls());
+  if (!parked) return analyst.wants_next_poll() ? kHandOverNext : kGoOn;
   // The others of the turn were looked at before this one; something may have come since.
   const std::span<const SeenPoll> turn = thread.seen_polls().last(parked->queues.size());
   if (std::any_of(turn.begin(), turn.end(), [&](const SeenPoll& seen) { return shows_something(process, seen); }))
-    return false;
+    return kGoOn;
   thread.park(std::move(*parked));
-  return true;
-}
-
-bool Supervisor::Impl::wants_next_poll(Process& process) {
-  return process.analyst() != nullptr && process.analyst()->wants_next_poll();
+  return std::nullopt;
 }
 
 // Whether the entry that the poll looks at is written.
@@ -136,6 +134,7 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   }
   thread.process().region().slot(thread.slot()).raised_count = 0;  // signals are due with the next look
   grant(thread, {}, turn.start, turn.due);
+  changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
 }
 
 void Supervisor::Impl::end_turn(Process& process) {

@@ -203,7 +203,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
   switch (call.request) {
     case protocol::Request::kPoll:
       if (auto turn = thread.take_turn()) return finish_turn(thread, std::move(*turn));
-      if (!park_poll(thread)) resume(thread, {.result = wants_next_poll(process) ? 1 : 0});
+      if (const auto answer = park_poll(thread)) resume(thread, *answer);
       return;
     case protocol::Request::kSpend:
     case protocol::Request::kPoke:

@@ -86,6 +86,22 @@ TEST(Start, a_program_that_cannot_be_started_ends_the_run_at_once) {
   EXPECT_EQ(json["virtual_time_ps"], 200'000'000'000);  // when it should have started
 }
 
+TEST(Start, programs_that_name_more_files_than_a_host_shows_end_the_run_with_a_sentence) {
+  Folder folder;
+  std::string command = "server=true";
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = folder.path() + "/" + std::to_string(i);
+    std::filesystem::create_directory(name);
+    command += " " + name;
+  }
+  const Finished run = verbatim({"run", "--topology", kTopology, command});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.err.find("verbatim: server: its programs name more than 256 files and folders in their arguments and "
+                         "environment, or longer names than 131072 bytes; name a folder above them\n"),
+            std::string::npos)
+      << run.err;
+}
+
 TEST(Limits, of_the_caller_that_are_too_small_are_told_as_by_check_host) {
   for (const auto& [limit, told] :
        {std::pair("ulimit -n 256", "the hard limit on open files is lower (ulimit -Hn); raise it"),
