@@ -42,7 +42,7 @@ constexpr Need kNeeds[] = {
 int processes_missing() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
-  const pid_t child = fork();
+  const pid_t child = vfork();
   if (child == 0) _exit(0);
   if (child < 0) return errno;
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {

@@ -1,8 +1,9 @@
 #include "sim/supervisor/run_folder.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <vector>
 
 #include "sim/supervisor/launcher.h"
 #include "sim/supervisor/virtual_tree.h"
@@ -85,6 +87,18 @@ void set_time(const std::string& path, std::int64_t seconds) {
   utimensat(AT_FDCWD, path.c_str(), both, AT_SYMLINK_NOFOLLOW);
 }
 
+// Keepers that were told to end; the system reaps them when the simulator has ended before that.
+class EndedKeepers {
+ public:
+  void add(pid_t keeper) { keepers_.push_back(keeper); }
+  void reap() {
+    std::erase_if(keepers_, [](pid_t keeper) { return waitpid(keeper, nullptr, WNOHANG) != 0; });
+  }
+
+ private:
+  std::vector<pid_t> keepers_;
+} ended_keepers;
+
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 }  // namespace
@@ -94,6 +108,7 @@ RunFolder::RunFolder() {
   remove_leftovers(folder);
   make_locked(folder);
   int ends[2];
+  ended_keepers.reap();
   if (pipe2(ends, O_CLOEXEC) != 0) return;
   alive_ = ends[1];
   keeper_ = fork();
@@ -117,23 +132,31 @@ void RunFolder::make_locked(const std::string& folder) {
   }
 }
 
-// Nothing of the simulator's is kept open or listened to.
+// Nothing of the simulator's is kept open or listened to, and its core is left to it.
 void RunFolder::keep(int end) {
   setsid();
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &cores);
+  sched_setaffinity(0, sizeof cores, &cores);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_IGN);
   dup2(end, 0);
   syscall(SYS_close_range, 1, ~0u, 0);
   char byte;
-  while (read(0, &byte, 1) < 0 && errno == EINTR) {
+  ssize_t told;
+  while ((told = read(0, &byte, 1)) < 0 && errno == EINTR) {
   }
-  remove_all(path_);
+  if (told == 0) remove_all(path_);
   _exit(0);
 }
 
 RunFolder::~RunFolder() {
   remove_all(path_);
-  if (alive_ >= 0) close(alive_);
-  if (keeper_ > 0) waitpid(keeper_, nullptr, 0);
+  if (alive_ >= 0) {
+    [[maybe_unused]] const ssize_t told = write(alive_, "", 1);  // the folder is gone
+    close(alive_);
+  }
+  if (keeper_ > 0) ended_keepers.add(keeper_);
   if (lock_ >= 0) close(lock_);
 }
 

@@ -42,8 +42,8 @@ class RunFolder {
 
   std::string path_;
   int lock_ = -1;
-  int alive_ = -1;     // closed when the simulator ends, however it does: the keeper then removes the folder
-  int keeper_ = -1;    // a process
+  int alive_ = -1;   // closed without a word when the simulator ends by force: the keeper then removes the folder
+  int keeper_ = -1;  // a process
   std::vector<Host> hosts_;
 };
 

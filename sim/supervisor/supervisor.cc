@@ -1,9 +1,12 @@
 #include "sim/supervisor/supervisor.h"
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -78,6 +81,12 @@ std::string native_working_folder(const ProgramSpec& program, const HostPaths& p
   return native == real ? program.working_directory : native;
 }
 
+// The file of the simulator's own process that has `address`. Programs mostly use the same loader and the same libc.
+std::string object_at(void* address) {
+  Dl_info info;
+  return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
 std::string seconds(Instant when) {
   const std::int64_t ns = to_ps(when) / 1000;
   return fmt::format("{}.{:09} s", ns / 1'000'000'000, ns % 1'000'000'000);
@@ -105,6 +114,10 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   }
   heap_size_ = chosen_heap_size(options_.machine.overcommit);
   core_ = chosen_core(options_.core);
+  // While there is a second thread the kernel takes milliseconds to enlarge the table of descriptors.
+  if (const int high = fcntl(0, F_DUPFD_CLOEXEC, protocol::kFdLimit); high >= 0) close(high);
+  code_files_.search_ahead({object_at(reinterpret_cast<void*>(getauxval(AT_BASE))), object_at(reinterpret_cast<void*>(&::read))},
+                           core_);
   cpu_set_t before, one;
   sched_getaffinity(0, sizeof before, &before);
   CPU_ZERO(&one);

@@ -1,42 +1,114 @@
 #include "sim/supervisor/code/code_files.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
+#include <future>
+#include <system_error>
+#include <utility>
 
 namespace verbatim::code {
 
+// An open file, mapped when it is asked for its code.
+class CodeFiles::File {
+ public:
+  explicit File(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat status;
+    if (fd_ < 0 || fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return;
+    size_ = static_cast<std::size_t>(status.st_size);
+    key_ = {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  }
+  File(File&& from) noexcept : fd_(std::exchange(from.fd_, -1)), size_(from.size_), key_(from.key_) {}
+  ~File() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+  bool usable() const { return size_ > 0; }
+  const Key& key() const { return key_; }
+  Found search() const {
+    void* const bytes = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_, 0);
+    if (bytes == MAP_FAILED) return std::nullopt;
+    const std::span file(static_cast<const std::byte*>(bytes), size_);
+    Found found;
+    if (const auto image = ElfImage::read(file)) found = search_image(*image, file);
+    munmap(bytes, size_);
+    return found;
+  }
+
+ private:
+  int fd_;
+  std::size_t size_ = 0;
+  Key key_;
+};
+
+// Searched once: by the searcher, or by whoever needs it before the searcher has begun.
+struct CodeFiles::Ahead {
+  explicit Ahead(File of) : file(std::move(of)) {}
+
+  void search() {
+    if (!begun.exchange(true)) found.set_value(file.search());
+  }
+
+  File file;
+  std::atomic<bool> begun = false;
+  std::promise<Found> found;
+};
+
+CodeFiles::CodeFiles() = default;
+CodeFiles::~CodeFiles() = default;
+
 const FileCode* CodeFiles::of(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return nullptr;
-  struct stat status;
-  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) {
-    close(fd);
-    return nullptr;
+  const File file(path);
+  if (!file.usable()) return nullptr;
+  if (const auto it = files_.find(file.key()); it != files_.end()) return it->second.get();
+  Found found;
+  if (const auto ahead = ahead_.find(file.key()); ahead != ahead_.end()) {
+    ahead->second->search();
+    found = ahead->second->found.get_future().get();
+  } else {
+    found = file.search();
   }
-  const Key key{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-  if (const auto it = files_.find(key); it != files_.end()) {
-    close(fd);
-    return it->second.get();
-  }
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* const bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  close(fd);
-  if (bytes == MAP_FAILED) return nullptr;
-  const std::span file(static_cast<const std::byte*>(bytes), size);
   std::unique_ptr<FileCode> code;
-  if (const auto image = ElfImage::read(file)) {
+  if (found) {
     std::error_code error;
     const std::filesystem::path target = std::filesystem::read_symlink(path, error);
-    code = std::make_unique<FileCode>();
-    code->path = error ? path : target.string();
-    code->found = search_image(*image, file);
+    code = std::make_unique<FileCode>(FileCode{error ? path : target.string(), std::move(*found)});
   }
-  munmap(bytes, size);
-  return (files_[key] = std::move(code)).get();
+  return (files_[file.key()] = std::move(code)).get();
+}
+
+void CodeFiles::search_ahead(const std::vector<std::string>& paths, int busy_core) {
+  cpu_set_t others;
+  if (sched_getaffinity(0, sizeof others, &others) != 0) return;
+  CPU_CLR(static_cast<std::size_t>(busy_core), &others);
+  if (CPU_COUNT(&others) == 0) return;
+  std::vector<std::shared_ptr<Ahead>> work;
+  for (const std::string& path : paths) {
+    File file(path);
+    if (!file.usable() || ahead_.contains(file.key())) continue;
+    const Key key = file.key();
+    work.push_back(ahead_[key] = std::make_shared<Ahead>(std::move(file)));
+  }
+  if (work.empty()) return;
+  // Signals are for the simulator's first thread.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    searcher_ = std::jthread([work = std::move(work), others] {
+      sched_setaffinity(0, sizeof others, &others);
+      for (const auto& ahead : work) ahead->search();
+    });
+  } catch (const std::system_error&) {
+    ahead_.clear();  // the machine has no thread for it
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace verbatim::code

@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
+#include <vector>
 
 #include "sim/supervisor/code/code_search.h"
 
@@ -18,13 +21,24 @@ struct FileCode {
 
 class CodeFiles {
  public:
+  CodeFiles();
+  ~CodeFiles();
+
   // Of the file that `path` leads to (a link in /proc/PID/fd will do). nullptr: it cannot be read or is no ELF file.
   const FileCode* of(const std::string& path);
+  // Searches these on a thread of its own, on any core but `busy_core`; of() does what is not begun yet, and waits for what
+  // is. Called once, before of(): it saves time where a second core is free, and changes no result.
+  void search_ahead(const std::vector<std::string>& paths, int busy_core);
 
  private:
   // Device, inode, size, modification time: another file, or the same one changed, is another key.
   using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t, std::int64_t>;
+  using Found = std::optional<SearchResult>;  // nullopt: no ELF file
+  class File;
+  struct Ahead;
   std::map<Key, std::unique_ptr<FileCode>> files_;
+  std::map<Key, std::shared_ptr<Ahead>> ahead_;
+  std::jthread searcher_;
 };
 
 }  // namespace verbatim::code
