@@ -6,7 +6,6 @@
 namespace verbatim {
 
 namespace {
-constexpr std::uint32_t kArity = 4;
 constexpr int kNumberBits = 40;
 constexpr int kSourceBits = 20;
 }  // namespace

@@ -94,15 +94,23 @@ class Engine {
   // Time of the next event, kNever when there is none.
   Instant next_event_time() const { return empty() ? kNever : near_[near_count_ - 1].key.when; }
 
-  // Calls visit(when, event_class, source) for every scheduled event, in no particular order: for questions about the
-  // future whose answer does not depend on the order, such as a minimum.
+  // Calls visit(when, event_class, source) for scheduled events before `limit`, in no particular order: for questions
+  // about the future whose answer does not depend on the order, such as a minimum. visit() returns the new limit, which may
+  // be earlier; what lies behind it is not visited. Returns the last limit.
   template <class Visit>
-  void for_each_scheduled(Visit visit) const {
+  Instant for_each_before(Instant limit, Visit visit) const {
     const auto visit_entry = [&](const Entry& entry) {
-      visit(entry.key.when, entry.timer->event_class_, entry.timer->source_);
+      limit = visit(entry.key.when, entry.timer->event_class_, entry.timer->source_);
     };
-    for (std::size_t i = 0; i < near_count_; ++i) visit_entry(near_[i]);
-    for (std::size_t i = front_is_spent_ ? 1 : 0; i < far_.size(); ++i) visit_entry(far_[i]);
+    for (std::size_t i = near_count_; i > 0 && near_[i - 1].key.when < limit; --i) visit_entry(near_[i - 1]);
+    // What lies below an event of the heap does not come before it.
+    const auto visit_heap = [&](const auto& self, std::size_t at) -> void {
+      if (at >= far_.size() || far_[at].key.when >= limit) return;
+      if (at > 0 || !front_is_spent_) visit_entry(far_[at]);
+      for (std::size_t child = kArity * at + 1; child <= kArity * at + kArity; ++child) self(self, child);
+    };
+    visit_heap(visit_heap, 0);
+    return limit;
   }
 
   // Executes the next event; false when there is none.
@@ -151,6 +159,7 @@ class Engine {
   static constexpr std::size_t kNearEvents = 24;
   std::array<Entry, kNearEvents> near_;
   std::size_t near_count_ = 0;
+  static constexpr std::uint32_t kArity = 4;
   std::vector<Entry> far_;
   // The heap's front has gone to the array. The next that comes to the heap takes its place, which costs one descent
   // where removing and adding would cost two.

@@ -31,9 +31,9 @@ ComponentId Horizon::add_thread(std::size_t host) {
 
 Instant Horizon::of(std::size_t host) const {
   const Duration to_memory = latencies_[host].to_memory;
+  // An event can only be moved to later, so those behind the earliest found so far need no look.
   Instant horizon = engine_.now() + kFarthest;
-  engine_.for_each_scheduled([&](Instant when, EventClass event_class, ComponentId source) {
-    if (when >= horizon) return;
+  return engine_.for_each_before(horizon, [&](Instant when, EventClass event_class, ComponentId source) {
     if (source.value >= first_thread_) {
       const std::size_t other = thread_host_[source.value - first_thread_];
       if (other != host) when += latencies_[other].from_doorbell + to_memory;
@@ -41,9 +41,8 @@ Instant Horizon::of(std::size_t host) const {
                adapter_host_[source.value] != static_cast<int>(host)) {
       when += to_memory;
     }
-    horizon = std::min(horizon, when);
+    return horizon = std::min(horizon, when);
   });
-  return horizon;
 }
 
 Duration Horizon::own_effect(std::size_t host) const { return latencies_[host].mmio; }

@@ -194,6 +194,17 @@ struct ChildPlan {
   _exit(127);
 }
 
+// The page tables of a simulator with thousands of programs are large: they are lent, not copied.
+[[gnu::noinline]] pid_t start_child(const ChildPlan& plan) {
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t child = vfork();
+  if (child == 0) become(plan);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  return child;
+}
+
 // The shim's libraries come behind those that the program preloads itself: what interposes on verbs calls still does,
 // and the shim's constructor, the last in the list, runs first.
 void add_to_loader(std::vector<std::string>& environment, const std::string& name, const std::string& ours) {
@@ -277,14 +288,8 @@ LaunchedProcess launch(const LaunchRequest& request) {
   for (auto& [fd, ours] : moved.descriptors) ours = high(ours);
   plan.request = &moved;
 
-  // The page tables of a simulator with thousands of programs are large: they are lent, not copied.
-  sigset_t all, before;
-  sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, &before);
-  launched.pid = vfork();
-  if (launched.pid == 0) become(plan);
+  launched.pid = start_child(plan);
   const int launch_error = errno;
-  sigprocmask(SIG_SETMASK, &before, nullptr);
   for (const int fd : {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.placeholder_fd, plan.directory_fd,
                        plan.error_fd, moved.region_fd, moved.passage_fd}) {
     close(fd);

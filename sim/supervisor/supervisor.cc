@@ -100,6 +100,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   result_.programs.resize(programs.size());
   not_started_ = programs.size();
   living_.assign(programs.size(), 0);
+  on_host_.resize(hosts_.size());
   foreground_left_ = static_cast<std::size_t>(
       std::count_if(programs.begin(), programs.end(), [](const ProgramSpec& program) { return !program.background; }));
   first_pid_ = first_pid(options_.seed);
@@ -183,6 +184,7 @@ void Supervisor::Impl::retire_ended() {
                                            [](const auto& process) { return process->alive; });
   for (auto it = first; it != processes_.end(); ++it) {
     Process& process = **it;
+    std::erase(on_host_[process.host_index()], &process);
     log_loops(process);
     if (running_ != nullptr && &running_->process() == &process) running_ = nullptr;
     if (died_ != nullptr && &died_->process() == &process) died_ = nullptr;

@@ -25,6 +25,7 @@ void Supervisor::Impl::kill_process(Process& process) {
 Process& Supervisor::Impl::add_process(std::unique_ptr<Process> process) {
   ++living_.at(process->program());
   ++living_in_all_;
+  on_host_[process->host_index()].push_back(process.get());
   processes_.push_back(std::move(process));
   return *processes_.back();
 }

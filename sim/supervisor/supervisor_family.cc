@@ -472,9 +472,8 @@ void Supervisor::Impl::tell_parent(Process& process, int status) {
 }
 
 Process* Supervisor::Impl::parent_of(Process& process) {
-  for (const auto& other : processes_) {
-    const bool near = other->alive && other->host_index() == process.host_index();
-    if (near && other->pid() == process.family().parent) return other.get();
+  for (Process* const other : on_host_[process.host_index()]) {
+    if (other->alive && other->pid() == process.family().parent) return other;
   }
   return nullptr;
 }
@@ -485,8 +484,8 @@ void Supervisor::Impl::end_family(Process& process, int status) {
   Family& family = process.family();
   family.ended.clear();
   family.changed.clear();
-  for (const auto& other : processes_) {
-    if (!other->alive || other->host_index() != process.host_index()) continue;
+  for (Process* const other : on_host_[process.host_index()]) {
+    if (!other->alive) continue;
     if (other->family().parent == process.pid()) {
       other->family().parent = Family::kInit;
       other->region().header().parent_virtual_pid = Family::kInit;

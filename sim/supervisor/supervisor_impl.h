@@ -182,6 +182,7 @@ class Supervisor::Impl final : public ProcessTable {
   OutputListener* listener_ = nullptr;
   std::vector<std::unique_ptr<Start>> starts_;
   std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<std::vector<Process*>> on_host_;  // those of processes_, by host
   std::vector<std::unique_ptr<Process>> ended_;  // what is on its way in the fabric may still name their memory
   std::map<std::size_t, Ended> ended_on_;        // by host
   bool someone_ended_ = false;                   // and is in processes_

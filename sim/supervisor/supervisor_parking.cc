@@ -34,8 +34,8 @@ LoopAnalyst& Supervisor::Impl::analyst_of(Process& process) {
 
 // A thread of this host has run: threads that wait for memory to change may share it.
 void Supervisor::Impl::check_watched(Process& ran) {
-  for (auto& process : processes_) {
-    if (!process->alive || process->host_index() != ran.host_index()) continue;
+  for (Process* const process : on_host_[ran.host_index()]) {
+    if (!process->alive) continue;
     for (auto& thread : process->threads()) {
       if (thread->parked() != nullptr && watched_bytes_changed(*thread)) thread->unpark();
     }
@@ -64,8 +64,8 @@ void Supervisor::Impl::on_memory_written(Process& process, std::uint64_t address
 
 // Nobody else of the host can run before something outside happens.
 bool Supervisor::Impl::alone_on_host(const Thread& thread, std::size_t host) const {
-  for (const auto& process : processes_) {
-    if (!process->alive || process->host_index() != host) continue;
+  for (Process* const process : on_host_[host]) {
+    if (!process->alive) continue;
     for (const auto& other : process->threads()) {
       if (other.get() != &thread && other->state() == Thread::State::kPending) return false;
     }
@@ -74,8 +74,8 @@ bool Supervisor::Impl::alone_on_host(const Thread& thread, std::size_t host) con
 }
 
 bool Supervisor::Impl::someone_parked(std::size_t host) const {
-  for (const auto& process : processes_) {
-    if (!process->alive || process->host_index() != host) continue;
+  for (Process* const process : on_host_[host]) {
+    if (!process->alive) continue;
     for (const auto& thread : process->threads()) {
       if (thread->parked() != nullptr) return true;
     }
