@@ -6,8 +6,8 @@
 namespace verbatim {
 
 namespace {
-constexpr int kNumberBits = 40;
-constexpr int kSourceBits = 20;
+constexpr int kNumberBits = EventKey::kNumberBits;
+constexpr int kSourceBits = EventKey::kSourceBits;
 }  // namespace
 
 Timer::Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback callback)

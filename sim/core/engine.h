@@ -22,7 +22,14 @@ enum class EventClass : std::uint8_t { kCredit, kArrival, kTransmitDone, kDma, k
 
 struct EventKey {
   Instant when{};
+  static constexpr int kSourceBits = 20;
+  static constexpr int kNumberBits = 40;
   std::uint64_t order = 0;  // class (4 bits), source (20 bits), per-source number (40 bits)
+
+  constexpr EventClass event_class() const { return static_cast<EventClass>(order >> (kSourceBits + kNumberBits)); }
+  constexpr ComponentId source() const {
+    return ComponentId{static_cast<std::uint32_t>(order >> kNumberBits & ((1u << kSourceBits) - 1))};
+  }
   // Times are not negative. Compared as one number, without a branch that the processor would have to guess.
   friend constexpr bool operator<(const EventKey& a, const EventKey& b) { return a.number() < b.number(); }
 
@@ -100,7 +107,7 @@ class Engine {
   template <class Visit>
   Instant for_each_before(Instant limit, Visit visit) const {
     const auto visit_entry = [&](const Entry& entry) {
-      limit = visit(entry.key.when, entry.timer->event_class_, entry.timer->source_);
+      limit = visit(entry.key.when, entry.key.event_class(), entry.key.source());
     };
     for (std::size_t i = near_count_; i > 0 && near_[i - 1].key.when < limit; --i) visit_entry(near_[i - 1]);
     // What lies below an event of the heap does not come before it.
