@@ -2,6 +2,7 @@
 // x86-64, 3.2.1) it keeps rbx, rsp, rbp and r12-r15, and what else the registers hold afterwards is nobody's
 // business. So they become unknown, as do the flags and the vector registers and the stack below; a loop that
 // looks at them is not provable.
+#include <algorithm>
 #include <iterator>
 
 #include "sim/core/check.h"
@@ -28,6 +29,23 @@ bool same_at_entry(const Registers& a, const Registers& b, const PollEntry& poll
     if (size != 0 && ((a.gpr[kArguments[i]] ^ b.gpr[kArguments[i]]) & size_mask(size)) != 0) return false;
   }
   return true;
+}
+
+// `runs` without the bytes from `from` to `to`.
+std::vector<ByteRun> without(const std::vector<ByteRun>& runs, std::uint64_t from, std::uint64_t to) {
+  std::vector<ByteRun> rest;
+  for (const ByteRun& run : runs) {
+    const std::uint64_t end = run.address + run.bytes.size();
+    if (run.address < from) {
+      const std::uint64_t n = std::min(end, from) - run.address;
+      rest.push_back({run.address, {run.bytes.begin(), run.bytes.begin() + static_cast<std::ptrdiff_t>(n)}});
+    }
+    if (end > to) {
+      const std::uint64_t first = std::max(run.address, to);
+      rest.push_back({first, {run.bytes.begin() + static_cast<std::ptrdiff_t>(first - run.address), run.bytes.end()}});
+    }
+  }
+  return rest;
 }
 
 }  // namespace
@@ -121,7 +139,9 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   proof.proven = true;
   proof.cycle_length = steps_;
   proof.reads = memory_.reads();
-  proof.writes = memory_.writes();
+  // Below the stack pointer lie the frames of the poll that the thread is in, whatever the loop leaves there between polls.
+  const std::uint64_t stack = at_entry.gpr[kRsp];
+  proof.writes = without(memory_.writes(), stack - limits.poll_stack, stack);
   proof.steps = steps_;
 
   // The state at each poll: a second time round, now that it is known to be worth noting.

@@ -101,7 +101,8 @@ struct PollLoopProof {
   // Bytes the cycle depends on, with their values.
   std::vector<ByteRun> reads;
   // What one whole cycle leaves in memory; mostly what was there before. After k >= 1 whole cycles the
-  // program's memory has these values, and at poll i of the next cycle also those of polls[i].written.
+  // program's memory has these values, and at poll i of the next cycle also those of polls[i].written. Without the stack
+  // that the first poll may use: there are its own frames.
   std::vector<ByteRun> writes;
   unsigned cycle_length = 0;
   unsigned steps = 0;
