@@ -162,6 +162,7 @@ void Engine::execute_next() {
   timer.place_ = Timer::kIdle;
   if (--near_count_ == 0) refill();
   ++events_executed_;
+  current_order_ = timer.order_;
   check_context = {to_ps(now_), timer.source_.value};
   timer.callback_(timer.owner_);
 }

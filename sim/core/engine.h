@@ -120,6 +120,9 @@ class Engine {
     return limit;
   }
 
+  // Whether an event of `timer` at this very time would have come before the one that is being executed.
+  bool has_passed(const Timer& timer) const { return timer.order_ < current_order_; }
+
   // Executes the next event; false when there is none.
   bool step();
   // Executes every event up to and including `end`; afterwards now() == end.
@@ -160,6 +163,7 @@ class Engine {
 
   Instant now_{};
   std::uint64_t events_executed_ = 0;
+  std::uint64_t current_order_ = 0;  // of the timer whose event is being executed
   // The next events, the very next at the end, and a 4-ary heap of those behind them. Where little is scheduled, or for
   // shortly after, a few comparisons put an event where it belongs in the array, and it never sees the heap. The array is
   // empty only when nothing is scheduled.

@@ -36,7 +36,9 @@ void Thread::unpark() {
   Instant when = std::max(engine_.now(), parked_->since);
   if (period > Duration::zero()) {
     const std::int64_t late = (to_ps(when - parked_->since) + to_ps(period) - 1) / to_ps(period);
-    const std::int64_t looks = std::max<std::int64_t>(late, 1);
+    std::int64_t looks = std::max<std::int64_t>(late, 1);
+    // The look at this very moment came first when the cause is an event that comes behind it, another thread's say.
+    if (parked_->since + period * looks == engine_.now() && engine_.has_passed(timer_)) ++looks;
     when = parked_->since + period * looks;
     const std::int64_t into_turn = looks % static_cast<std::int64_t>(parked_->queues.size());
     if (into_turn > 0) turn_ = Turn{when - period * into_turn, when, std::move(parked_)};
