@@ -115,7 +115,7 @@ TEST_F(Known, refusals_name_the_instruction) {
       {{0x0f, 0x05}, Reason::kSystemCall, "syscall"},
       {{0xcd, 0x80}, Reason::kSystemCall, "int"},
       {{0x0f, 0xa2}, Reason::kCpuid, "cpuid"},
-      {{0xf3, 0xa4}, Reason::kUnsupported, "movsb"},
+      {{0xf3, 0xa6}, Reason::kUnsupported, "cmpsb"},
       {{0x65, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0}, Reason::kUnsupported, "mov"},  // mov rax, gs:[0]
       {{0x0f, 0xc7, 0xf0}, Reason::kUnsupported, "rdrand"},
       {{0xf2, 0x0f, 0x58, 0xc1}, Reason::kUnsupported, "addsd"},
@@ -129,6 +129,27 @@ TEST_F(Known, refusals_name_the_instruction) {
     EXPECT_STREQ(thread.stop().mnemonic, row.mnemonic);
     EXPECT_EQ(thread.stop().rip, address(code) + (row.reason == Reason::kDivideError ? 2 : 0));
   }
+}
+
+TEST_F(Known, string_operations_count_down) {
+  stack[0] = stack[1] = stack[2] = 0;
+  const auto at = address(stack);
+  std::vector<std::uint8_t> bytes = {0x48, 0xbf};  // mov rdi, stack
+  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<std::uint8_t>(at >> (8 * i)));
+  bytes.insert(bytes.end(), {0xb9, 3, 0, 0, 0, 0xb0, 0x5a, 0xf3, 0xaa,   // mov ecx, 3; mov al, 0x5a; rep stosb
+                             0x48, 0x8d, 0x77, 0xfd, 0xb1, 2, 0xf3, 0xa4,  // lea rsi, [rdi - 3]; mov cl, 2; rep movsb
+                             0xa5});                                        // movsd
+  EXPECT_FALSE(run(bytes)) << "a string move of 4 bytes shares its name with an SSE2 instruction";
+  EXPECT_EQ(reason(), Reason::kUnsupported);
+  bytes.pop_back();
+  EXPECT_TRUE(run(bytes));
+  std::uint64_t stored = 0;
+  EXPECT_TRUE(view.load(at, 8, stored));
+  EXPECT_EQ(stored, 0x5a'5a5a'5a5aull);
+  EXPECT_EQ(thread.state.registers.gpr[kRdi], at + 5);
+  EXPECT_EQ(thread.state.registers.gpr[kRsi], at + 2);
+  EXPECT_EQ(thread.state.registers.gpr[kRcx], 0u);
+  EXPECT_EQ(stack[0], 0u) << "the program is not written";
 }
 
 TEST_F(Known, the_program_is_not_written) {

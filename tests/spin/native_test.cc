@@ -39,6 +39,8 @@ enum class Form {
   kXmmGpr,
   kGprXmm,
   kXmmXmmImm,
+  kXmmImm,
+  kXmmNarrow,
   kVex3,
   kVex3Imm,
   kR32Xmm
@@ -103,6 +105,13 @@ const Template kVector[] = {
     {M(VPOR), Form::kVex3},        {M(VPCMPEQB), Form::kVex3},     {M(VPCMPEQD), Form::kVex3},
     {M(VPUNPCKLQDQ), Form::kVex3}, {M(VPSHUFD), Form::kXmmXmmImm}, {M(VPMOVMSKB), Form::kR32Xmm},
     {M(VMOVQ), Form::kXmmGpr},     {M(VMOVD), Form::kXmmGpr},      {M(VZEROUPPER), Form::kNone},
+    {M(PUNPCKLBW), Form::kXmmXmm}, {M(PUNPCKLWD), Form::kXmmXmm},  {M(PUNPCKLDQ), Form::kXmmXmm},
+    {M(VPUNPCKLBW), Form::kVex3},  {M(VPUNPCKLDQ), Form::kVex3},   {M(PADDB), Form::kXmmXmm},
+    {M(PADDW), Form::kXmmXmm},     {M(PADDD), Form::kXmmXmm},      {M(PADDQ), Form::kXmmXmm},
+    {M(VPADDB), Form::kVex3},      {M(VPADDD), Form::kVex3},       {M(VPADDQ), Form::kVex3},
+    {M(PSLLDQ), Form::kXmmImm},    {M(PSRLDQ), Form::kXmmImm},     {M(VPSLLDQ), Form::kXmmXmmImm},
+    {M(VPSRLDQ), Form::kXmmXmmImm}, {M(VPBROADCASTB), Form::kXmmNarrow}, {M(VPBROADCASTW), Form::kXmmNarrow},
+    {M(VPBROADCASTD), Form::kXmmNarrow}, {M(VPBROADCASTQ), Form::kXmmNarrow},
 };
 #undef M
 
@@ -247,6 +256,14 @@ class Generator {
         xmm(wide);
         xmm(wide);
         imm(rng_.below(256));
+        return;
+      case Form::kXmmImm:
+        xmm(false);
+        imm(rng_.below(20));
+        return;
+      case Form::kXmmNarrow:
+        xmm(wide);
+        xmm(false);
         return;
       case Form::kVex3:
         xmm(wide);

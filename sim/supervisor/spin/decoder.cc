@@ -197,6 +197,17 @@ void work_out_needs(const ZydisDecodedInstruction& from, Instruction& out) {
   }
 }
 
+// STOS and MOVS: their operands are registers that they always use.
+bool translate_string(const ZydisDecodedInstruction& from, const ZydisDecodedOperand* operands, Instruction& out) {
+  const bool moves = out.op == Op::kMoveString;
+  if (from.address_width != 64 || (moves && operands[1].mem.segment != ZYDIS_REGISTER_DS)) return false;
+  out.size = static_cast<std::uint8_t>(operands[0].size / 8);
+  out.repeated = (from.attributes & ZYDIS_ATTRIB_HAS_REP) != 0;
+  out.needs = known_bits(kRdi, 8) | (moves ? known_bits(kRsi, 8) : known_bits(kRax, out.size));
+  if (out.repeated) out.needs |= known_bits(kRcx, 8);
+  return true;
+}
+
 bool translate_integer(const ZydisDecodedInstruction& from, Translator& translator, Instruction& out) {
   const unsigned visible = from.operand_count_visible;
   out.size = static_cast<std::uint8_t>(translator.bytes(0));
@@ -353,7 +364,8 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
     case Op::kVectorAndNot:
     case Op::kVectorOr:
     case Op::kVectorCompareEqual:
-    case Op::kVectorUnpackLow64:
+    case Op::kVectorAdd:
+    case Op::kVectorUnpackLow:
       if (!is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
       if (visible == 2) {
         out.source2 = out.source;
@@ -374,6 +386,19 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
       if (out.source2.kind != Operand::Kind::kImmediate) return false;
       out.aligned = !out.vex && is_memory(out.source);
       out.needs_vectors = vector_needs(out.source, out.size == 32);
+      return is_vector(out.source) || is_memory(out.source);
+    case Op::kVectorShiftBytesLeft:
+    case Op::kVectorShiftBytesRight:
+      if (!is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
+      if (visible == 2) {
+        out.source2 = out.source;
+        out.source = out.destination;
+      }
+      out.needs_vectors = vector_needs(out.source, out.size == 32);
+      return is_vector(out.source) && out.source2.kind == Operand::Kind::kImmediate;
+    case Op::kVectorBroadcast:
+      if (visible != 2 || !is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
+      out.needs_vectors = vector_needs(out.source, false);
       return is_vector(out.source) || is_memory(out.source);
     case Op::kVectorMoveMask:
       if (out.destination.kind != Operand::Kind::kRegister || !is_vector(out.source)) return false;
@@ -420,7 +445,7 @@ Instruction decode(std::uint64_t address, const std::uint8_t* bytes, unsigned av
     out.refusal = refusal_reason(from.mnemonic);
     return out;
   };
-  // 3DNow!, XOP, EVEX and MVEX are not interpreted; nor are REP prefixes, which only string operations heed.
+  // 3DNow!, XOP, EVEX and MVEX are not interpreted; REP prefixes only string operations heed.
   if (from.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && !out.vex) return refuse();
   const Operation operation = find_operation(from.mnemonic);
   out.op = operation.op;
@@ -432,6 +457,8 @@ Instruction decode(std::uint64_t address, const std::uint8_t* bytes, unsigned av
     if (!translate_vector(from, translator, out)) return refuse();
     if (out.base != Instruction::kNoRegister) out.needs |= known_bits(out.base, 8);
     if (out.index != Instruction::kNoRegister) out.needs |= known_bits(out.index, 8);
+  } else if (out.op == Op::kStoreString || out.op == Op::kMoveString) {
+    if (!translate_string(from, operands, out)) return refuse();
   } else {
     if (!translate_integer(from, translator, out)) return refuse();
     work_out_needs(from, out);

@@ -64,6 +64,8 @@ enum class Op : std::uint8_t {
   kXchg,
   kCmpxchg,
   kXadd,
+  kStoreString,  // STOS, of `size` bytes
+  kMoveString,   // MOVS
   // Vector operations; `size` is 16 or 32.
   kVectorMove,      // whole register, to or from memory or a register
   kVectorLoadLow,   // MOVD, MOVQ, MOVSS, MOVSD into a register: the rest of the 128 bits becomes zero
@@ -75,7 +77,10 @@ enum class Op : std::uint8_t {
   kVectorAndNot,
   kVectorOr,
   kVectorCompareEqual,  // elements of `source_size` bytes
-  kVectorUnpackLow64,   // PUNPCKLQDQ
+  kVectorAdd,           // elements of `source_size` bytes
+  kVectorUnpackLow,     // PUNPCKLBW … PUNPCKLQDQ
+  kVectorShiftBytesLeft, kVectorShiftBytesRight,  // PSLLDQ, PSRLDQ
+  kVectorBroadcast,     // VPBROADCASTB …
   kVectorShuffle32,     // PSHUFD
   kVectorMoveMask,      // PMOVMSKB
   kVectorTest,          // PTEST
@@ -161,6 +166,7 @@ struct Instruction {
   bool writes_memory = false;
   bool vex = false;
   bool aligned = false;
+  bool repeated = false;  // a string operation, RCX times
   Reason refusal = Reason::kNone;
   std::uint8_t length = 0;
   std::uint8_t bytes[15] = {};

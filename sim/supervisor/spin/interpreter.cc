@@ -257,9 +257,29 @@ bool Interpreter::execute_scalar(const Instruction& in) {
       set_flags(kArithmeticFlags, result.flags);
       return true;
     }
+    case Op::kStoreString:
+    case Op::kMoveString:
+      return string_operation(in);
     default:
       return fail(Reason::kUnsupported);
   }
+}
+
+// Upwards: the direction flag is clear where the ABI is kept, and who starts with it set is refused (begin()).
+bool Interpreter::string_operation(const Instruction& in) {
+  auto& gpr = state.registers.gpr;
+  constexpr std::uint64_t kMostElements = 4096;
+  const std::uint64_t count = in.repeated ? gpr[kRcx] : 1;
+  if (count > kMostElements) return fail(Reason::kTooMuchMemory);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t value = gpr[kRax] & size_mask(in.size);
+    if (in.op == Op::kMoveString && !memory_.load(gpr[kRsi], in.size, value)) return fail(memory_.fault());
+    if (!memory_.store(gpr[kRdi], in.size, value)) return fail(memory_.fault());
+    gpr[kRdi] += in.size;
+    if (in.op == Op::kMoveString) gpr[kRsi] += in.size;
+    if (in.repeated) --gpr[kRcx];
+  }
+  return true;
 }
 
 bool Interpreter::shift(const Instruction& in) {

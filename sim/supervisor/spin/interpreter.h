@@ -65,6 +65,7 @@ class Interpreter {
   bool bit_test(const Instruction& instruction);
   void bit_scan(const Instruction& instruction, std::uint64_t value);
   bool shift(const Instruction& instruction);
+  bool string_operation(const Instruction& instruction);
 
   bool fail(Reason reason) {
     stop_.reason = reason;

@@ -1,5 +1,6 @@
 // The vector operations that compilers put into waiting loops: moves, comparisons for equality, bitwise
 // logic.
+#include <algorithm>
 #include <cstring>
 
 #include "sim/supervisor/spin/operands.h"
@@ -43,6 +44,28 @@ std::uint64_t compare_equal(std::uint64_t a, std::uint64_t b, unsigned element) 
   return result;
 }
 
+std::uint64_t add_elements(std::uint64_t a, std::uint64_t b, unsigned element) {
+  std::uint64_t result = 0;
+  const std::uint64_t mask = ~0ull >> (64 - 8 * element);
+  for (unsigned shift = 0; shift < 64; shift += 8 * element) {
+    result |= (((a >> shift) + (b >> shift)) & mask) << shift;
+  }
+  return result;
+}
+
+// The low halves of two registers, element by element in turn; each 128 bits for themselves.
+void unpack_low(std::uint64_t a, std::uint64_t b, unsigned element, std::uint64_t* to) {
+  to[0] = to[1] = 0;
+  const std::uint64_t mask = ~0ull >> (64 - 8 * element);
+  unsigned at = 0;
+  for (unsigned shift = 0; shift < 64; shift += 8 * element) {
+    for (const std::uint64_t from : {a, b}) {
+      to[at / 64] |= ((from >> shift) & mask) << (at % 64);
+      at += 8 * element;
+    }
+  }
+}
+
 std::uint64_t byte_signs(std::uint64_t lane) {
   std::uint64_t result = 0;
   for (unsigned byte = 0; byte < 8; ++byte) result |= ((lane >> (8 * byte + 7)) & 1) << byte;
@@ -59,6 +82,8 @@ std::uint64_t combine(Op op, std::uint64_t a, std::uint64_t b, unsigned element)
       return ~a & b;
     case Op::kVectorOr:
       return a | b;
+    case Op::kVectorAdd:
+      return add_elements(a, b, element);
     default:
       return compare_equal(a, b, element);
   }
@@ -114,16 +139,43 @@ bool Interpreter::execute_vector(const Instruction& in) {
     case Op::kVectorAnd:
     case Op::kVectorAndNot:
     case Op::kVectorOr:
+    case Op::kVectorAdd:
     case Op::kVectorCompareEqual:
       if (!get_vector(in, in.source, size, a) || !get_vector(in, in.source2, size, b)) return false;
       for (unsigned i = 0; i < 4; ++i)
         result[i] = combine(in.op, a[i], b[i], in.source_size == 0 ? 1 : in.source_size);
       put_vector(in, in.destination.index, size, result);
       return true;
-    case Op::kVectorUnpackLow64:
+    case Op::kVectorUnpackLow:
       if (!get_vector(in, in.source, size, a) || !get_vector(in, in.source2, size, b)) return false;
-      put_vector(in, in.destination.index, size, {a[0], b[0], a[2], b[2]});
+      for (unsigned half = 0; half < 4; half += 2) unpack_low(a[half], b[half], in.source_size, result.data() + half);
+      put_vector(in, in.destination.index, size, result);
       return true;
+    case Op::kVectorShiftBytesLeft:
+    case Op::kVectorShiftBytesRight: {
+      if (!get_vector(in, in.source, size, a)) return false;
+      const unsigned bits = 8 * static_cast<unsigned>(std::min<std::uint64_t>(in.immediate & 0xff, 16));
+      for (unsigned half = 0; half < 4 && bits < 128; half += 2) {
+        unsigned __int128 whole = static_cast<unsigned __int128>(a[half + 1]) << 64 | a[half];
+        whole = in.op == Op::kVectorShiftBytesLeft ? whole << bits : whole >> bits;
+        result[half] = static_cast<std::uint64_t>(whole);
+        result[half + 1] = static_cast<std::uint64_t>(whole >> 64);
+      }
+      put_vector(in, in.destination.index, size, result);
+      return true;
+    }
+    case Op::kVectorBroadcast: {
+      if (in.source.kind == Operand::Kind::kVector) {
+        value = state.vectors.lane[in.source.index][0];
+      } else if (!get(in, in.source, in.source_size, value)) {
+        return false;
+      }
+      const unsigned bits = 8 * in.source_size;
+      value &= ~0ull >> (64 - bits);
+      for (unsigned at = bits; at < 64; at *= 2) value |= value << at;
+      put_vector(in, in.destination.index, size, {value, value, size == 32 ? value : 0, size == 32 ? value : 0});
+      return true;
+    }
     case Op::kVectorShuffle32:
       if (!get_vector(in, in.source, size, a)) return false;
       for (unsigned half = 0; half < 4; half += 2) {

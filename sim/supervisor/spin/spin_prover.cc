@@ -114,6 +114,10 @@ SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, con
   SpinProof proof;
   begin(start, memory, limits);
   if (vectors != nullptr) interpreter_.state.vectors = *vectors;
+  if ((start.flags & kDirectionFlag) != 0) {
+    proof.refusal = {Reason::kUnsupported, start.rip, "string operations downwards"};
+    return proof;
+  }
   if (limits.in_library(start.rip)) {
     proof.refusal = {Reason::kLibraryCall, start.rip, ""};
     return proof;
