@@ -3,6 +3,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "sim/supervisor/process.h"
@@ -19,11 +20,12 @@ constexpr spin::MemoryRange kLibrary[] = {
     {protocol::kPatchAreas[1], protocol::kPatchAreaSize},
     {protocol::kPatchAreas[2], protocol::kPatchAreaSize}};
 constexpr std::uint32_t kPollCq = 1;
-constexpr unsigned kMaxSkip = 256;
+constexpr unsigned kMostPassedShift = 14;  // 2^18 polls are some milliseconds of real time
 
 constexpr unsigned kPollSteps =
     1'000;  // instructions of a turn around a poll; the first after a completion often differs
-constexpr unsigned kSpinSteps = 3'000;   // spins are short; a refusal is asked for again and again in a long computation
+// Three turns of a look at some hundred bytes. A long computation is asked again and again, ever less often.
+constexpr unsigned kSpinSteps = 20'000;
 
 spin::Limits limits(unsigned steps) {
   spin::Limits limits;
@@ -49,6 +51,42 @@ std::optional<std::vector<PolledQueue>> queues_of_turn(const std::vector<spin::P
   queues.front() = turn.back().queue;
   return queues;
 }
+
+// The vector registers in a signal frame (Intel SDM 1, 13.4: FXSAVE area, then the header, then the upper halves of AVX), and
+// where they lie. Which of them the frame holds says its header.
+class VectorContext {
+ public:
+  VectorContext(ProcessMemory& memory, std::uint64_t state) : memory_(memory), state_(state) {
+    constexpr std::uint64_t kHeader = 512;
+    constexpr std::uint64_t kSse = 2, kAvx = 4;
+    std::uint64_t held = 0;
+    if (state == 0 || !memory.read(state + kHeader, std::as_writable_bytes(std::span(&held, 1)))) return;
+    if ((held & kSse) == 0 || !memory.read(state + kLow, std::as_writable_bytes(std::span(low_)))) return;
+    registers_.known = 0xffff;
+    const bool has_high = (held & kAvx) != 0 && memory.read(state + kHigh, std::as_writable_bytes(std::span(high_)));
+    if (has_high) registers_.known = 0xffff'ffff;
+    for (unsigned r = 0; r < 16; ++r) registers_.lane[r] = {low_[r][0], low_[r][1], has_high ? high_[r][0] : 0, has_high ? high_[r][1] : 0};
+  }
+
+  const spin::VectorRegisters& registers() const { return registers_; }
+  // Whether all halves that `wanted` knows have a place in the frame.
+  bool holds(const spin::VectorRegisters& wanted) const { return (wanted.known & ~registers_.known) == 0; }
+  void set(const spin::VectorRegisters& wanted) {
+    for (unsigned r = 0; r < 16; ++r) {
+      if (wanted.known >> r & 1) std::copy_n(wanted.lane[r].begin(), 2, low_[r].begin());
+      if (wanted.known >> (16 + r) & 1) std::copy_n(wanted.lane[r].begin() + 2, 2, high_[r].begin());
+    }
+    if ((registers_.known & 0xffff) != 0) memory_.write(state_ + kLow, std::as_bytes(std::span(low_)));
+    if (registers_.known >> 16 != 0) memory_.write(state_ + kHigh, std::as_bytes(std::span(high_)));
+  }
+
+ private:
+  static constexpr std::uint64_t kLow = 160, kHigh = 576;
+  ProcessMemory& memory_;
+  std::uint64_t state_;
+  std::array<std::array<std::uint64_t, 2>, 16> low_{}, high_{};
+  spin::VectorRegisters registers_;
+};
 
 }  // namespace
 
@@ -93,11 +131,7 @@ LoopAnalyst::~LoopAnalyst() = default;
 
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
                                              std::span<const SeenPoll> history) {
-  wants_next_ = false;
-  if (skip_ > 0) {
-    --skip_;
-    return std::nullopt;
-  }
+  polls_to_pass_ = protocol::kPollsAlone;
   spin::Registers registers;
   std::copy_n(saved, 16, registers.gpr.begin());
   registers.rip = saved[16];
@@ -116,8 +150,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     if (!proof.proven || proof.polls.size() > kMostPolls) {
       ++counts_.refusals;
       refusal_ = proof.proven ? "polls more queues in a turn than are followed" : proof.refusal.describe();
-      failures_ = std::min(failures_ + 1, 16u);
-      skip_ = failures_ < 3 ? 0 : std::min(kMaxSkip, 1u << (failures_ - 2));
+      failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
+      if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
       last_.reset();
       return std::nullopt;
     }
@@ -127,10 +161,11 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   const auto queues = queues_of_turn(last_->polls, history);
   if (!queues) {
     // A whole turn and the poll after it are needed. Where those never come as proven, it is not asked for ever.
-    wants_next_ = ++wants_ <= 2 * kMostPolls;
-    if (!wants_next_) {
+    polls_to_pass_ = 0;
+    if (++wants_ > 2 * kMostPolls) {
       wants_ = 0;
-      skip_ = kMaxSkip;
+      polls_to_pass_ = protocol::kPollsAlone << 8;
+      refusal_ = "does not go round as its code says";
     }
     return std::nullopt;
   }
@@ -154,15 +189,20 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   gregset_t saved;
   const auto bytes = std::as_writable_bytes(std::span(saved));
   if (!process_.memory().read(at, bytes)) return std::nullopt;
+  std::uint64_t floating = 0;
+  process_.memory().read(context_address + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, fpregs),
+                         std::as_writable_bytes(std::span(&floating, 1)));
+  VectorContext vectors(process_.memory(), floating);
   const spin::SpinProof proof =
-      prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits(kSpinSteps));
+      prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits(kSpinSteps), &vectors.registers());
   ++counts_.proofs;
-  // Vector registers that carry a value round the loop would have to be restored with it.
-  if (!proof.proven || proof.vectors.known != 0) {
+  // Vector registers that carry a value round the loop are restored with it.
+  if (!proof.proven || !vectors.holds(proof.vectors)) {
     ++counts_.refusals;
     refusal_ = proof.proven ? "keeps values in vector registers" : proof.refusal.describe();
     return std::nullopt;
   }
+  vectors.set(proof.vectors);
   spin::to_context(proof.canonical, saved);
   process_.memory().write(at, std::as_bytes(std::span(saved)));
   for (const spin::ByteRun& run : proof.to_write) {

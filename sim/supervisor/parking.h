@@ -46,8 +46,9 @@ class LoopAnalyst {
   // state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
 
-  // After a poll_loop() that gave nothing: the loop would be parked if each poll of a turn had been seen.
-  bool wants_next_poll() const { return wants_next_; }
+  // After a poll_loop() that gave nothing: how many polls are better passed by before the next one is looked at. None when
+  // the loop would be parked if each poll of a turn had been seen; ever more when it is not proven time and again.
+  std::uint32_t polls_to_pass() const { return polls_to_pass_; }
 
   struct Counts {
     std::uint64_t proofs = 0;   // analyses that interpreted code
@@ -65,9 +66,8 @@ class LoopAnalyst {
   std::unique_ptr<Code> code_;
   spin::SpinProver prover_;
   std::optional<spin::PollLoopProof> last_;
-  bool wants_next_ = false;
+  std::uint32_t polls_to_pass_ = 0;
   unsigned wants_ = 0;     // in a row, since a loop was parked
-  unsigned skip_ = 0;      // polls to let pass before the next attempt
   unsigned failures_ = 0;  // in a row
   Counts counts_;
   std::string refusal_;

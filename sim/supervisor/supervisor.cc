@@ -141,6 +141,8 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
              options_.limits.virtual_end < kEndOfTime
                  ? fmt::format("the limit of {} virtual time was reached", seconds(options_.limits.virtual_end))
                  : "virtual time ends after 106 days, and what the programs wait for comes later");
+      list_waits(false);
+      count_parked_until(options_.limits.virtual_end);
     } else {
       engine_.step();
       if (someone_ended_) retire_ended();
@@ -154,6 +156,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
                 result_.hand_overs, asked(Request::kSpend), asked(Request::kPoll), asked(Request::kDoorbell),
                 asked(Request::kCommand), asked(Request::kSystemCall), engine_.events_executed());
   kill_all();
+  result_.waiting = waiting_times_.all();
   for (const auto& [name, folder, made_first] : folder_->hosts()) {
     if (!options_.on_files) break;
     const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&name = name](const HostSpec& h) { return h.name == name; });
@@ -404,28 +407,42 @@ std::string numbers_of(std::vector<PolledQueue> queues) {
 void Supervisor::Impl::report_deadlock() {
   finished_ = true;
   result_.outcome = Outcome::kDeadlock;
+  list_waits(true);
+}
+
+// The engine's clock stands at the last event before `end`; who is parked is so until then.
+void Supervisor::Impl::count_parked_until(Instant end) {
+  for (const auto& process : processes_) {
+    for (const auto& thread : process->threads()) {
+      if (thread->parked() != nullptr) waiting_time(*thread).parked += end - engine_.now();
+    }
+  }
+}
+
+// What each thread waits for. `for_ever`: nothing will ever end it.
+void Supervisor::Impl::list_waits(bool for_ever) {
+  const auto add = [this](std::string finding) { result_.findings.push_back(std::move(finding)); };
   for (const auto& process : processes_) {
     if (!process->alive) continue;
     if (process->stopped_by != 0) {
-      result_.findings.push_back(fmt::format("{} is stopped by signal {} and nobody continues it",
-                                             title(*process), process->stopped_by));
+      add(fmt::format("{} is stopped by signal {} and nobody continues it", title(*process), process->stopped_by));
       continue;
     }
     for (const auto& thread : process->threads()) {
+      const std::string who = fmt::format("{}, thread {}", title(*process), thread->tid());
       if (const Parked* parked = thread->parked()) {
         const std::string what =
             parked->kind == Parked::Kind::kPoll
-                ? fmt::format("polls completion queue{}, which nothing can fill any more,", numbers_of(parked->queues))
-                : fmt::format("spins on memory at {:#x}, which nothing can change any more,",
-                              parked->watched.empty() ? 0 : parked->watched.front().address);
-        result_.findings.push_back(fmt::format("{}, thread {} {} since {}", title(*process), thread->tid(),
-                                               what, seconds(parked->since)));
-        continue;
+                ? fmt::format("polls completion queue{}{}", numbers_of(parked->queues),
+                              for_ever ? ", which nothing can fill any more," : "")
+                : fmt::format("spins on memory at {:#x}{}", parked->watched.empty() ? 0 : parked->watched.front().address,
+                              for_ever ? ", which nothing can change any more," : "");
+        add(fmt::format("{} {} since {}", who, what, seconds(parked->since)));
+      } else if (thread->state() == Thread::State::kBlocked) {
+        add(fmt::format("{} waits in {} since {}", who, thread->waits_for(), seconds(thread->blocked_since())));
+      } else if (thread->state() == Thread::State::kPending && thread->call().request == protocol::Request::kPoll) {
+        add(fmt::format("{} polls completion queue {} at {}", who, thread->call().arguments[2], seconds(engine_.now())));
       }
-      if (thread->state() != Thread::State::kBlocked) continue;
-      result_.findings.push_back(fmt::format("{}, thread {} waits in {} since {}", title(*process),
-                                             thread->tid(), thread->waits_for(),
-                                             seconds(thread->blocked_since())));
     }
   }
 }

@@ -47,6 +47,7 @@
 #include "sim/hca/hca.h"
 #include "sim/supervisor/code/processor.h"
 #include "sim/supervisor/launcher.h"
+#include "sim/supervisor/waiting_times.h"
 #include "verbs_shim/protocol/region.h"
 
 namespace verbatim::supervisor {
@@ -195,6 +196,7 @@ struct RunResult {
   std::vector<std::string> weak;               // what: one sentence each, as in `warnings`
   std::uint64_t refused_files = 0;             // how often one was asked for that the trees of a host lack
   std::uint64_t hand_overs = 0;                // times a program got the token
+  std::vector<WaitingTime> waiting;            // of threads that polled or span, by their ids
 };
 
 class Supervisor {

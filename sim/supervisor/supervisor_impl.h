@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "sim/supervisor/run_folder.h"
 #include "sim/supervisor/supervisor.h"
 #include "sim/supervisor/token.h"
+#include "sim/supervisor/waiting_times.h"
 
 namespace verbatim::supervisor {
 
@@ -124,6 +126,10 @@ class Supervisor::Impl final : public ProcessTable {
   bool take_request_of(Thread& thread);
   bool take_poke(Thread& thread);
   std::optional<Answer> park_poll(Thread& thread);
+  void park(Thread& thread, Parked parked);
+  WaitingTime& waiting_time(Thread& thread);
+  void note_refusal(Thread& thread, const std::string& why);
+  void note_polling(Thread& thread, const protocol::ThreadSlot& slot);
   bool shows_something(Process& process, const SeenPoll& poll);
   void finish_turn(Thread& thread, Thread::Turn turn);
   void end_turn(Process& process);
@@ -161,6 +167,8 @@ class Supervisor::Impl final : public ProcessTable {
     result_.findings.push_back(std::move(finding));
   }
   void report_deadlock();
+  void list_waits(bool for_ever);
+  void count_parked_until(Instant end);
   bool program_alive(std::size_t program) const { return living_.at(program) > 0; }
   bool any_alive() const { return living_in_all_ > 0; }
   // Into and out of the list of those alive. Asked after every event and every end, so nobody walks the list for it.
@@ -204,6 +212,9 @@ class Supervisor::Impl final : public ProcessTable {
   // Memory that a thread sees as it was before, while it finishes a turn: address, and what is there now.
   std::vector<std::pair<std::uint64_t, std::byte>> changed_in_turn_;
   Instant slice_end_{};        // clock of the thread that gave the token back
+  WaitingTimes waiting_times_;
+  Thread* polling_ = nullptr;  // gave the token back last and did nothing but poll
+  std::chrono::steady_clock::time_point handed_back_{};  // when somebody gave it back last
   std::uint64_t asked_[16] = {};  // requests by kind, for the log
   bool finished_ = false;
   bool background_told_ = false;

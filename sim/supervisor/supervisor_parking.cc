@@ -21,10 +21,17 @@ bool Supervisor::Impl::take_poke(Thread& thread) {
   thread.call().request = protocol::Request::kPoke;
   parked->since = slice_end_;
   thread.spin_found();
-  thread.park(std::move(*parked));
+  park(thread, std::move(*parked));
   if (thread.has_signal()) thread.unpark();
   check_watched(process);
   return true;
+}
+
+void Supervisor::Impl::park(Thread& thread, Parked parked) {
+  WaitingTime& time = waiting_time(thread);
+  ++time.parks;
+  polling_ = nullptr;
+  thread.park(std::move(parked), &time.parked);
 }
 
 LoopAnalyst& Supervisor::Impl::analyst_of(Process& process) {
@@ -86,8 +93,7 @@ bool Supervisor::Impl::someone_parked(std::size_t host) const {
 // The look is due. When it finds nothing and the program will only look again, the turns in between are
 // skipped. Nothing: it is parked. Else the answer, which asks for the next poll too when only that is missing.
 std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
-  constexpr Answer kGoOn{.result = 0};
-  constexpr Answer kHandOverNext{.result = 1};
+  constexpr Answer kGoOn{.result = protocol::kPollsAlone};
   Process& process = thread.process();
   if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index())) return kGoOn;
   const PendingCall& call = thread.call();
@@ -103,13 +109,44 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   if (shows_something(process, poll)) return kGoOn;
   LoopAnalyst& analyst = analyst_of(process);
   auto parked = analyst.poll_loop(call, registers, thread.seen_polls());
-  if (!parked) return analyst.wants_next_poll() ? kHandOverNext : kGoOn;
+  if (!parked) {
+    if (analyst.polls_to_pass() != 0) note_refusal(thread, analyst.refusal());
+    return Answer{.result = analyst.polls_to_pass()};
+  }
   // The others of the turn were looked at before this one; something may have come since.
   const std::span<const SeenPoll> turn = thread.seen_polls().last(parked->queues.size());
   if (std::any_of(turn.begin(), turn.end(), [&](const SeenPoll& seen) { return shows_something(process, seen); }))
     return kGoOn;
-  thread.park(std::move(*parked));
+  park(thread, std::move(*parked));
   return std::nullopt;
+}
+
+WaitingTime& Supervisor::Impl::waiting_time(Thread& thread) {
+  return waiting_times_.of(thread.tid(),
+                           [&] { return fmt::format("{}, thread {}", title(thread.process()), thread.tid()); });
+}
+
+void Supervisor::Impl::note_refusal(Thread& thread, const std::string& why) {
+  WaitingTime& time = waiting_time(thread);
+  if (time.refusal == why) return;
+  time.refusal = why;
+  // The return address lies on the stack.
+  constexpr unsigned kStackRegister = 4;
+  std::uint64_t address = 0;
+  const auto bytes = std::as_writable_bytes(std::span(&address, 1));
+  const std::uint64_t stack = thread.process().region().slot(thread.slot()).poll_registers[kStackRegister];
+  if (thread.process().memory().read(stack, bytes))
+    time.place = place_in_files(thread.process().native_pid(), address);
+}
+
+// The thread gives the token back. What passed since somebody did so before went into its polls when that is all it did.
+void Supervisor::Impl::note_polling(Thread& thread, const protocol::ThreadSlot& slot) {
+  const auto now = std::chrono::steady_clock::now();
+  const auto passed = std::exchange(handed_back_, now);
+  const bool polls = slot.request == protocol::Request::kPoll || slot.polls_alone > protocol::kPollsAlone;
+  if (!polls || running_ != &thread) return;
+  if (std::exchange(polling_, &thread) != &thread) return;
+  waiting_time(thread).polling_seconds += std::chrono::duration<double>(now - passed).count();
 }
 
 // Whether the entry that the poll looks at is written.
@@ -133,7 +170,7 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
     memory.write(run.address, std::as_bytes(std::span(run.bytes)));
   }
   thread.process().region().slot(thread.slot()).raised_count = 0;  // signals are due with the next look
-  grant(thread, {}, turn.start, turn.due);
+  grant(thread, {.result = protocol::kPollsAlone}, turn.start, turn.due);
   changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
 }
 

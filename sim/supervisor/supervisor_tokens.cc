@@ -127,6 +127,7 @@ bool Supervisor::Impl::take_request_of(Thread& thread) {
   Process& process = thread.process();
   const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   if (slot.request == protocol::Request::kPoke) return take_poke(thread);
+  note_polling(thread, slot);
   if (!take_slice(thread)) return true;
   PendingCall& call = thread.call();
   call.request = slot.request;
@@ -147,6 +148,7 @@ bool Supervisor::Impl::take_request_of(Thread& thread) {
     case protocol::Request::kForked:
       break;
     default:
+      polling_ = nullptr;
       cost = kernel_.cost(thread) + thread.scheduling_delay(kBeforeCall);
   }
   thread.run_at(std::max(slice_end_ + cost, engine_.now()));
@@ -294,6 +296,7 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
   slot.action_arguments[1] = answer.arguments[1];
   slot.clock_ps = to_ps(start);
   slot.doorbell_count = 0;
+  slot.polls_alone = 0;
   slice_start_ = start;
   granted_ = horizon;
   slot.horizon_ps = granted_ > start ? to_ps(granted_) : 0;

@@ -25,13 +25,19 @@ Thread::Thread(Engine& engine, Choices& choices, ComponentId source, Process& pr
 
 Thread::~Thread() = default;
 
-void Thread::park(Parked parked) {
+void Thread::park(Parked parked, Duration* total) {
+  parked_total_ = total;
   parked_ = std::make_unique<Parked>(std::move(parked));
   state_ = State::kParked;
 }
 
+void Thread::count_parked_time() {
+  if (parked_ != nullptr) *parked_total_ += engine_.now() - parked_->since;
+}
+
 void Thread::unpark() {
   if (state_ != State::kParked) return;
+  count_parked_time();
   const Duration period = parked_->period;
   Instant when = std::max(engine_.now(), parked_->since);
   if (period > Duration::zero()) {
@@ -115,6 +121,7 @@ void Thread::stop_waiting() {
 }
 
 void Thread::die() {
+  count_parked_time();
   parked_.reset();
   stop_waiting();
   timer_.cancel();

@@ -112,9 +112,11 @@ class Thread {
                        void (*ring)(Thread&, const protocol::QueuedDoorbell&));
 
   // The thread waits by running, see parking.h; unpark() lets it go on.
-  void park(Parked parked);
+  // The virtual time that it was parked is added to `total`.
+  void park(Parked parked, Duration* total);
   void unpark();
   const Parked* parked() const { return parked_.get(); }
+  void count_parked_time();
   // The turn of a poll loop that the thread was unparked in the middle of: it is still at the turn's first poll, which
   // finds nothing, like all before the one that is due now.
   struct Turn {
@@ -229,6 +231,7 @@ class Thread {
   bool held_ = false;
   std::optional<Answer> held_answer_;
   std::unique_ptr<Parked> parked_;
+  Duration* parked_total_ = nullptr;
   std::optional<Turn> turn_;
   static constexpr std::size_t kPollsRemembered = kMostPolls + 1;  // a turn, and the poll that begins the next
   std::vector<SeenPoll> seen_polls_;

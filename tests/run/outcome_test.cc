@@ -96,6 +96,29 @@ TEST(Outcome, a_time_limit_ends_a_run_that_would_go_on) {
   EXPECT_EQ(run({"server=sleep 9"}, {"--time-limit", "10s"}).code, 0) << "not before the limit";
 }
 
+TEST(Outcome, a_time_limit_tells_what_each_thread_waits_for) {
+  const RunReport result = run({"server=sleep 100", "client=" + support::quoted(WAIT_FOR_NOTHING) + " plain"}, {"--time-limit", "10s"});
+  EXPECT_EQ(result.code, 4) << result.story();
+  EXPECT_THAT(result.err, ContainsRegex("server: sleep \\(pid [0-9]+\\), thread [0-9]+ waits in sleep since"));
+  EXPECT_THAT(result.err, ContainsRegex("client: wait_for_nothing \\(pid [0-9]+\\), thread [0-9]+ polls completion queue [0-9]+ since"));
+}
+
+// It has to be executed: what it costs, and why, is told.
+TEST(Outcome, a_poll_loop_that_is_not_proven_to_wait_is_told) {
+  const RunReport result = run({"server=" + support::quoted(WAIT_FOR_NOTHING) + " random"}, {"--time-limit", "3s"});
+  EXPECT_EQ(result.code, 4) << result.story();
+  EXPECT_THAT(result.err, ContainsRegex("thread [0-9]+: [0-9.]+ s of [0-9.]+ s in an empty poll loop at "
+                                        "wait_for_nothing\\+0x[0-9a-f]+, not proven to wait: it does not come to the same state"));
+  EXPECT_THAT(result.err, ContainsRegex("thread [0-9]+ polls completion queue [0-9]+ at 3\\."));
+  const auto& waiting = result.report["waiting"];
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_EQ(waiting[0]["parked_ps"], 0);
+  EXPECT_GT(waiting[0]["polling_seconds"], 0.2);
+  const RunReport parked = run({"server=" + support::quoted(WAIT_FOR_NOTHING) + " plain", "client=sleep 5"}, {"--time-limit", "4s"});
+  EXPECT_GT(parked.report["waiting"][0]["parked_ps"], 3'900'000'000'000) << parked.story();
+  EXPECT_EQ(parked.report["waiting"][0]["not_proven"], "");
+}
+
 // 106 days are as far as virtual time goes; a sleep that ends there is as long as it says, and none ends early.
 TEST(Outcome, sleeps_are_of_any_length) {
   EXPECT_EQ(run({"server=sleep 105d"}).report["virtual_time_ps"].get<std::int64_t>() / 1'000'000'000'000,

@@ -4,6 +4,7 @@
 //   mutex   holding an uncontended mutex for each poll
 //   errno   looking at errno in between
 //   local   counting nothing in a variable of the thread
+//   random  one of two queues, whichever a generator of random numbers says
 //   ring    one of four queues after the other
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -46,6 +47,9 @@ int main(int argc, char** argv) {
     while (ibv_poll_cq(cq, 1, &completion) == 0 && errno == 0) continue;
   } else if (strcmp(argv[1], "local") == 0) {
     while (ibv_poll_cq(cq, 1, &completion) == 0 && !stop) continue;
+  } else if (strcmp(argv[1], "random") == 0) {
+    struct ibv_cq* const two[2] = {cq, ibv_create_cq(context, 16, NULL, NULL, 0)};
+    for (unsigned i = 1; ibv_poll_cq(two[i >> 31], 1, &completion) == 0; i = i * 1664525 + 1013904223) continue;
   } else if (strcmp(argv[1], "ring") == 0) {
     struct ibv_cq* ring[4] = {cq};
     for (int i = 1; i < 4; ++i) ring[i] = ibv_create_cq(context, 16, NULL, NULL, 0);

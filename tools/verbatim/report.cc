@@ -1,6 +1,7 @@
 #include "tools/verbatim/report.h"
 
 #include <csignal>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "sim/config/words.h"
@@ -88,6 +89,21 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
     warnings.push_back(std::move(text));
   }
   return warnings;
+}
+
+std::vector<std::string> slow_waits(const supervisor::RunResult& result, double wall_seconds) {
+  constexpr double kWorthSaying = 0.2;  // seconds
+  std::vector<std::string> sentences;
+  for (const supervisor::WaitingTime& time : result.waiting) {
+    if (time.polling_seconds < kWorthSaying || time.polling_seconds < wall_seconds / 10) continue;
+    char figures[64];
+    std::snprintf(figures, sizeof figures, "%.1f s of %.1f s", time.polling_seconds, wall_seconds);
+    std::string sentence = time.thread + ": " + figures + " in an empty poll loop";
+    if (!time.place.empty()) sentence += " at " + time.place;
+    sentence += ", not proven to wait";
+    sentences.push_back(time.refusal.empty() ? sentence : sentence + ": it " + time.refusal);
+  }
+  return sentences;
 }
 
 Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
@@ -184,6 +200,15 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
                       {"seen", figures.faults[i].seen},
                       {"fired", figures.faults[i].fired}});
   }
+  Json waiting = Json::array();
+  for (const supervisor::WaitingTime& time : result.waiting) {
+    waiting.push_back({{"thread", time.thread},
+                       {"parked_ps", time.parked.count()},
+                       {"parks", time.parks},
+                       {"polling_seconds", time.polling_seconds},
+                       {"place", time.place},
+                       {"not_proven", time.refusal}});
+  }
   std::vector<std::string> warnings = result.warnings;
   for (std::string& warning : warnings_of(plan, result, figures)) warnings.push_back(std::move(warning));
   const Json json = {{"version", VERBATIM_VERSION},
@@ -200,6 +225,7 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
                      {"packets", figures.packets},
                      {"packet_hops", figures.packet_hops},
                      {"hand_overs", result.hand_overs},
+                     {"waiting", waiting},
                      {"refused_files", result.refused_files},
                      {"programs", programs},
                      {"findings", result.findings},

@@ -34,6 +34,9 @@ struct Verdict {
 std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunResult& result,
                                      const RunFigures& figures);
 
+// A sentence for each thread that spent a good part of the run's real time in a poll loop that was not proven to wait.
+std::vector<std::string> slow_waits(const supervisor::RunResult& result, double wall_seconds);
+
 Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
               const ProgramOutput& output);
 

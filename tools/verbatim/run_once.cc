@@ -335,6 +335,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);
+  for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
   for (const std::string& sentence : verdict.sentences) complain(sentence);
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;

@@ -18,8 +18,8 @@ enum class Request : std::uint32_t {
   kSpend,       // arguments[0]: virtual time the call takes, ps; resumed when it has passed
   kPoll,        // a poll of a completion queue that has shown nothing so far. arguments: [0] cost ps, [1] device handle,
                 // [2] CQ number, [3] arena offset of the entry it will look at, [4] its sequence once written; the
-                // program's registers at the call are in poll_registers. Answered with 1 when the next poll is to be
-                // told of as well, else with 0
+                // program's registers at the call are in poll_registers. Answered with how many more polls that show
+                // nothing the thread may let pass by itself before it asks again, if it makes no other request
   kPoke,        // the thread was found running without a call for a while: arguments[0]: its ucontext_t, [1]: fs base.
                 // Answered at once and without effect, or the thread is parked
   kDoorbell,    // arguments: [0] cost ps, [1] DoorbellKind, [2] device handle, [3] object number, [4] value;
@@ -40,6 +40,9 @@ enum class Request : std::uint32_t {
 // kSendQueue: number is the QPN, value the new producer number (as in the record). kCompletionQueueArm: the CQN and
 // kArmAny or kArmSolicited. kReceiveQueue: the QPN and the new producer number; only asked for by the record.
 enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm = 1, kReceiveQueue = 2 };
+
+// How many polls a thread lets pass by itself, unless it was told otherwise, before it asks whether it may be parked.
+inline constexpr std::uint32_t kPollsAlone = 16;
 
 // Sent to a thread that gives no sign of life, see Request::kPoke: by the supervisor, or by the thread's own timer
 // (ThreadSlot::poke_after_us) while it is known to wait by spinning. Never seen by the program.
@@ -109,6 +112,7 @@ struct alignas(64) ThreadSlot {
   RaisedSignal raised[kMaxRaisedSignals];
   std::uint32_t raised_count;
   std::uint32_t doorbell_count;
+  std::uint32_t polls_alone;    // polls that have shown nothing and passed by themselves since it got the token
   std::uint32_t poke_after_us;  // real time without a request after which the thread pokes itself; 0: never
   QueuedDoorbell doorbells[kMaxQueuedDoorbells];
   // General registers in encoding order, rip and the base of fs, at the entry of the last poll.

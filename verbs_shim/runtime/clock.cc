@@ -120,6 +120,19 @@ VERBATIM_EXPORT int clock_gettime(clockid_t clock, timespec* time) noexcept {
   return to_errno(result);
 }
 
+// Loops that wait ask for seconds and give their processor away in every turn.
+VERBATIM_EXPORT time_t time(time_t* seconds) noexcept {
+  if (!verbatim::shim::is_attached) return syscall(SYS_time, seconds);
+  const long result = verbatim::shim::system_call(SYS_time, 0);
+  if (seconds != nullptr) *seconds = result;
+  return result;
+}
+
+VERBATIM_EXPORT int sched_yield() noexcept {
+  if (!verbatim::shim::is_attached) return static_cast<int>(syscall(SYS_sched_yield));
+  return to_errno(verbatim::shim::system_call(SYS_sched_yield));
+}
+
 VERBATIM_EXPORT int gettimeofday(timeval* time, void* zone) noexcept {
   const long arguments[6] = {reinterpret_cast<long>(time), reinterpret_cast<long>(zone)};
   if (!verbatim::shim::is_attached) return to_errno(syscall(SYS_gettimeofday, time, zone) == 0 ? 0 : -errno);

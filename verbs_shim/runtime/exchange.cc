@@ -28,8 +28,8 @@ using protocol::ThreadSlot;
 // A row of clock reads, see read_clock().
 constexpr std::int64_t kClockRowMin = 25'000;      // 25 ns
 constexpr std::int64_t kClockRowMax = 50'000'000;  // 50 us
-constexpr unsigned kPollsAlone = 16;
 __thread unsigned polls_in_a_row = 0;
+__thread unsigned polls_allowed = protocol::kPollsAlone;
 __thread bool in_clock_row = false;
 __thread std::int64_t clock_row_start_ps = 0;
 
@@ -241,6 +241,7 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
   ThreadSlot& slot = *my_slot;
   in_clock_row = false;
   polls_in_a_row = 0;
+  polls_allowed = protocol::kPollsAlone;
   while (true) {
     slot.request = request;
     slot.number = number;
@@ -358,14 +359,15 @@ void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq
   if (cost_ps <= 0) return;
   // A program that has looked in vain for a while may be parked: it asks for that before its horizon has
   // come.
-  if (polls_in_a_row < kPollsAlone && passes_locally(cost_ps)) {
+  if (polls_in_a_row < polls_allowed && passes_locally(cost_ps)) {
     ++polls_in_a_row;
+    ++my_slot->polls_alone;
     return;
   }
-  const long tell_next = exchange(Request::kPoll, 0,
+  const long allowed = exchange(Request::kPoll, 0,
                                   {cost_ps, static_cast<long>(context), static_cast<long>(cq_number),
                                    static_cast<long>(offset), static_cast<long>(sequence), 0});
-  if (tell_next != 0) polls_in_a_row = kPollsAlone;
+  polls_allowed = static_cast<unsigned>(allowed);
 }
 
 void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context,

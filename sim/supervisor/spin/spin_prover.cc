@@ -152,7 +152,7 @@ std::string Refusal::describe() const {
     case Reason::kNone:
       return "nothing stands against it";
     case Reason::kNoRecurrence:
-      return "its state does not recur within the limit of instructions" + where;
+      return "does not come to the same state again within the limit of instructions" + where;
     case Reason::kClockRead:
       return "reads the time stamp counter" + named;
     case Reason::kSystemCall:

@@ -1,0 +1,72 @@
+// Runs one waiting loop by name, see waits.h.
+#include <pthread.h>
+#include <time.h>
+
+#include "tests/litmus/litmus.h"
+#include "tests/waits/waits.h"
+
+struct waits w;
+
+static void sleep_ns(int64_t ns) {
+  const struct timespec time = {ns / 1000000000, ns % 1000000000};
+  nanosleep(&time, NULL);
+}
+
+void sleep_as_long(void) { sleep_ns(w.wait_ns); }
+
+void in_thread(void* (*function)(void*)) {
+  pthread_t thread;
+  MUST(pthread_create(&thread, NULL, function, NULL) == 0);
+  pthread_detach(thread);
+}
+
+static const struct wait_case* find(const char* name) {
+  static const struct wait_case* const tables[] = {kPollCases, kClockCases,  kCounterCases, kLockCases,
+                                            kMemoryCases, kKernelCases, kObjectCases};
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t) {
+    for (const struct wait_case* at = tables[t]; at->name != NULL; ++at) {
+      if (strcmp(name, "list") == 0) {
+        puts(at->name);
+      } else if (strcmp(at->name, name) == 0) {
+        return at;
+      }
+    }
+  }
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  const struct wait_case* const wait_case = find(argv[1]);
+  if (strcmp(argv[1], "list") == 0) return 0;
+  MUST(argc > 2 && wait_case != NULL);
+  struct litmus l;
+  char* const arguments[] = {argv[0], "fixed", argc > 3 ? argv[3] : NULL};
+  litmus_start(&l, argc > 3 ? 3 : 2, (char**)arguments, 1, 4, 4096);
+  w.wait_ns = atoll(argv[2]) * 1000;
+  if (l.server == NULL) {
+    litmus_meet(&l);
+    sleep_ns(w.wait_ns);
+    *(volatile uint32_t*)l.memory = 1;
+    MUST(litmus_send(&l, 0, IBV_WR_RDMA_WRITE, l.memory, 4, 0, IBV_SEND_SIGNALED) == 0);
+    MUST(litmus_send(&l, 0, IBV_WR_SEND, l.memory, 4, 0, IBV_SEND_SIGNALED) == 0);
+    litmus_wait(l.send_cq);
+    litmus_wait(l.send_cq);
+    tcp_write(l.tcp, "", 1);
+    return 0;
+  }
+  litmus_recv(&l, 0, 7, l.memory + 2048, 4);
+  w.context = l.context;
+  w.cq = l.recv_cq;
+  w.flag = (volatile uint32_t*)l.memory;
+  w.tcp = l.tcp;
+  for (int i = 0; i < kIdleQueues; ++i) MUST((w.idle[i] = ibv_create_cq(l.context, 4, NULL, NULL, 0)) != NULL);
+  litmus_meet(&l);
+  const int told = wait_case->run();
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  char byte;
+  tcp_read(l.tcp, &byte, 1);  // not before the message has come
+  printf("%s: %d at %lld.%09ld\n", wait_case->name, told, (long long)now.tv_sec, now.tv_nsec);
+  return 0;
+}

@@ -1,0 +1,115 @@
+#include "tests/waits/scoreboard.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+
+#include "tests/cli/command.h"
+
+namespace verbatim::waits {
+
+namespace {
+
+std::string path_of(const std::string& variant) { return std::string(WAITS_FOLDER) + "/" + variant; }
+
+double cpu_of_children() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+}  // namespace
+
+// Every one of them with its reason. What is named here is executed, at the program's own speed where its calls need no
+// answer of the simulator.
+const std::set<std::string>& not_proven() {
+  static const std::set<std::string> kCases = {
+      // A counter makes the state another one each turn.
+      "ring_that_counts", "local_counter", "volatile_counter", "global_counter", "statistics_of_process",
+      "statistics_of_thread", "atomic_counter", "by_three", "counts_down", "up_to_a_limit", "gives_up",
+      "sometimes_looks_elsewhere", "signed_counter", "counter_of_a_ring", "watched_counter", "tickets",
+      "flag_for_some_turns", "progress_of_peers",
+      // What it does next comes from a generator of random numbers.
+      "random_queue",
+      // The clock is another one each turn.
+      "deadline_ns", "elapsed_ns", "short_time_outs", "deadline_timespec", "deadline_timeval", "milliseconds",
+      "floating_seconds", "floating_milliseconds", "whole_seconds", "cycles", "cycles_serialized", "cycles_in_us",
+      "cycles_between", "every_thousandth", "every_1024th", "idle_time", "longest_gap", "counted_and_timed",
+      "clock_and_flag", "chrono_deadline", "chrono_milliseconds", "chrono_floating", "gloo", "timer_queue",
+      // Calls of the kernel are answered by the simulator, each at its time.
+      "yields", "sleeps_zero", "nanosleeps", "yields_sometimes", "flag_and_yield", "epolls", "polls_descriptors",
+      "receives", "reads_eventfd",
+      // A thread that sleeps in between needs no parking.
+      "sleeps_ever_longer",
+      // ibv_start_poll is answered by the shim alone.
+      "extended",
+      // Memory that is allocated anew each turn lies elsewhere each turn.
+      "reactor_that_allocates", "coroutines_in_a_deque"};
+  return kCases;
+}
+
+bool is_built(const std::string& variant) { return access(path_of(variant).c_str(), X_OK) == 0; }
+
+std::vector<std::string> cases_of(const std::string& variant) {
+  std::istringstream lines(cli::run_command({path_of(variant), "list"}).out);
+  std::vector<std::string> cases;
+  for (std::string line; std::getline(lines, line);) cases.push_back(line);
+  return cases;
+}
+
+support::RunRequest request(const std::string& variant, const std::string& wait_case, int microseconds) {
+  const std::string command = support::quoted(path_of(variant)) + " " + wait_case + " " + std::to_string(microseconds);
+  return {.commands = {"server=" + command, "client=" + command + " server"}};
+}
+
+Score score(const std::string& variant, const std::string& wait_case, int microseconds) {
+  support::RunRequest asked = request(variant, wait_case, microseconds);
+  asked.options = {"--stuck-after", "2s", "--time-limit", "10s"};
+  Score score;
+  const double before = cpu_of_children();
+  score.run = support::run(asked);
+  score.cpu_seconds = cpu_of_children() - before;
+  if (score.run.code != 0 || !score.run.report.is_object()) {
+    score.reason = "exit code " + std::to_string(score.run.code);
+    return score;
+  }
+  // Nearly all of the wait, however many threads take part in it.
+  double parked_us = 0;
+  for (const auto& thread : score.run.report["waiting"]) {
+    const std::string name = thread["thread"];
+    if (name.find("client") != 0) continue;
+    parked_us += thread["parked_ps"].get<double>() * 1e-6;
+    if (score.reason.empty()) score.reason = thread["not_proven"];
+  }
+  constexpr int kHandOversOfARun = 400;
+  if (parked_us > 0.9 * microseconds) {
+    score.how = How::kByProof;
+  } else if (score.run.report["hand_overs"] < kHandOversOfARun) {
+    score.how = How::kByEffect;
+  }
+  return score;
+}
+
+void expect_parked(const std::string& variant, const std::set<std::string>& known) {
+  int counts[3] = {};
+  for (const std::string& wait_case : cases_of(variant)) {
+    const Score result = score(variant, wait_case, 2'000);
+    ++counts[static_cast<int>(result.how)];
+    static constexpr const char* kNames[] = {"by proof", "by effect", "not"};
+    if (result.how != How::kByProof) {
+      std::printf("%-10s %-28s %-9s %6.0f ms CPU  %s\n", variant.c_str(), wait_case.c_str(),
+                  kNames[static_cast<int>(result.how)], result.cpu_seconds * 1e3, result.reason.c_str());
+    }
+    EXPECT_EQ(result.how == How::kByProof, known.count(wait_case) == 0)
+        << variant << " " << wait_case << ": " << (known.count(wait_case) == 0 ? "is not parked" : "is parked now: take it off the list")
+        << result.run.story();
+    EXPECT_EQ(result.run.code, 0) << variant << " " << wait_case << result.run.story();
+  }
+  std::printf("%-10s parked by proof %d, by effect %d, not %d\n", variant.c_str(), counts[0], counts[1], counts[2]);
+}
+
+}  // namespace verbatim::waits

@@ -1,0 +1,40 @@
+// How one waiting loop was waited for.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim::waits {
+
+enum class How {
+  kByProof,   // parked: the loop is proven to wait, and its turns are not executed
+  kByEffect,  // executed, many turns in one slice
+  kNot,       // executed, and the token handed over again and again, or the run did not end at all
+};
+
+struct Score {
+  How how = How::kNot;
+  double cpu_seconds = 0;  // of the whole run
+  std::string reason;      // why it is not proven, "" when it is
+  support::RunReport run;
+};
+
+// The programs that were built, by name: "gcc-O2".
+bool is_built(const std::string& variant);
+// All, in the order of their tables.
+std::vector<std::string> cases_of(const std::string& variant);
+
+support::RunRequest request(const std::string& variant, const std::string& wait_case, int microseconds);
+Score score(const std::string& variant, const std::string& wait_case, int microseconds);
+
+// Every case of the variant; fails the test for those that are not parked by proof and not in `known`, and for known ones
+// that are. Prints a line for each that is not, and the sum.
+void expect_parked(const std::string& variant, const std::set<std::string>& known);
+
+// The cases that are executed, whatever they are compiled by, each with its reason.
+const std::set<std::string>& not_proven();
+
+}  // namespace verbatim::waits

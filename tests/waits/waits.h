@@ -1,0 +1,43 @@
+// What the waiting loops share. A case is one loop as programs write it: it waits until the other end has written
+// `flag` and sent one message, both after the time that the command line names. `waits CASE MICROSECONDS [server]`.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include <infiniband/verbs.h>
+
+enum { kIdleQueues = 8 };
+
+struct waits {
+  struct ibv_context* context;
+  struct ibv_cq* cq;                  // gets one completion: the message
+  struct ibv_cq* idle[kIdleQueues];   // never get any
+  volatile uint32_t* flag;            // written just before the message comes
+  int tcp;                            // connected with the other end, which is silent
+  int64_t wait_ns;                    // when the message comes, about
+  struct ibv_wc wc;                   // the completion
+};
+extern struct waits w;
+
+struct wait_case {
+  const char* name;
+  int (*run)(void);  // what it says is printed: counters must be what the loop executed turn by turn leaves
+};
+extern const struct wait_case kPollCases[], kClockCases[], kCounterCases[], kLockCases[], kMemoryCases[], kKernelCases[],
+    kObjectCases[];
+
+// Runs `function` in another thread.
+void in_thread(void* (*function)(void*));
+// Sleeps until about the time of the message.
+void sleep_as_long(void);
+
+#define POLL(queue) ibv_poll_cq(queue, 1, &w.wc)
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,49 @@
+// The whole matrix: every waiting loop, compiled in every way.
+#include <gtest/gtest.h>
+
+#include "tests/equality/both_modes.h"
+#include "tests/waits/scoreboard.h"
+
+namespace verbatim::waits {
+namespace {
+
+class AllWaitingLoops : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(AllWaitingLoops, are_parked) {
+  if (!is_built(GetParam())) GTEST_SKIP() << "its compiler is not on this machine";
+  expect_parked(GetParam(), not_proven());
+}
+
+TEST_P(AllWaitingLoops, slices_and_call_by_call) {
+  if (!is_built(GetParam())) GTEST_SKIP() << "its compiler is not on this machine";
+  for (const std::string& wait_case : cases_of(GetParam())) {
+    SCOPED_TRACE(wait_case);
+    equality::expect_equal(equality::run_both(request(GetParam(), wait_case, 250)));
+  }
+}
+
+// What is parked costs nothing: ten times the time, within a millisecond for each second.
+TEST_P(AllWaitingLoops, cost_nothing_while_parked) {
+  if (!is_built(GetParam())) GTEST_SKIP() << "its compiler is not on this machine";
+  for (const std::string& wait_case : cases_of(GetParam())) {
+    if (not_proven().count(wait_case) != 0) continue;
+    double least_short = 1e9, least_long = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      least_short = std::min(least_short, score(GetParam(), wait_case, 10'000).cpu_seconds);
+      least_long = std::min(least_long, score(GetParam(), wait_case, 9'000'000).cpu_seconds);
+    }
+    EXPECT_LT(least_long - least_short, 0.009) << wait_case;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Compiled, AllWaitingLoops,
+                         ::testing::Values("gcc-O0", "gcc-O1", "gcc-O2", "gcc-O3", "gcc-v3", "gcc-no-pie", "gcc-lto",
+                                           "gcc-asan", "clang-O0", "clang-O2", "clang-O3", "clang-v3"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace verbatim::waits
