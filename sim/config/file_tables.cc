@@ -1,6 +1,7 @@
 #include "sim/config/spec.h"
 #include "sim/config/tables.h"
 #include "sim/ib/opcode.h"
+#include "verbs_shim/protocol/huge_pages.h"
 
 namespace verbatim::config {
 
@@ -18,6 +19,12 @@ Field without_default(Field field) {
 
 const Object& host_table() {
   using H = HostSpec;
+  using P = HugePagesSpec;
+  constexpr std::int64_t kMost2Mib = protocol::kMostHugePages[0], kMost1Gib = protocol::kMostHugePages[1];
+  static const Object huge_pages = make_object<P>(
+      "huge pages", "pages that a host has for MAP_HUGETLB and hugetlbfs",
+      {bind<&P::of_2_mib>({.key = "2MiB", .kind = Kind::kInteger, .doc = "pages of 2 MiB", .max = kMost2Mib}),
+       bind<&P::of_1_gib>({.key = "1GiB", .kind = Kind::kInteger, .doc = "pages of 1 GiB", .max = kMost1Gib})});
   static const Object table = make_object<H>(
       "a host", "a computer with one adapter",
       {for_people("description", "for people"),
@@ -30,7 +37,11 @@ const Object& host_table() {
        bind<&H::address_text>(
            {.key = "address",
             .kind = Kind::kAddress,
-            .doc = "IPv4 address on the management network; default 10.0.0.1, 10.0.0.2, … by position"})});
+            .doc = "IPv4 address on the management network; default 10.0.0.1, 10.0.0.2, … by position"}),
+       bind_object<&H::huge_pages>({.key = "huge_pages",
+                                    .kind = Kind::kObject,
+                                    .doc = "what programs get for MAP_HUGETLB, whatever the machine has"},
+                                   huge_pages)});
   return table;
 }
 
@@ -234,7 +245,7 @@ const Object& program_table() {
             .doc = "working directory, relative to this file; default: the caller's"}),
        bind<&P::files>({.key = "files",
                         .kind = Kind::kTextMap,
-                        .doc = "files in the host's own /tmp, /var/tmp, /dev/shm, /run or home folder before the "
+                        .doc = "files in the host's own /tmp, /var/tmp, /dev/shm, /run, /dev/hugepages or home folder before the "
                                "start: path, and the file it is a copy of, relative to this file"}),
        bind<&P::background>({.key = "background",
                              .kind = Kind::kBoolean,

@@ -24,10 +24,17 @@ struct CpuProfile {
   protocol::CallCosts costs{};
 };
 
+// Pages that a host has set aside for MAP_HUGETLB.
+struct HugePagesSpec {
+  std::uint32_t of_2_mib = 2'048;
+  std::uint32_t of_1_gib = 4;
+};
+
 struct HostSpec {
   std::string name;
   std::string hca = "edr_hca";  // reference as written
   std::string cpu = "cpu";
+  HugePagesSpec huge_pages;
   std::string address_text;  // empty: assigned by position
   std::string pointer;       // where in the file
 

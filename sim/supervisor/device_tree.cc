@@ -2,6 +2,7 @@
 #include <cerrno>
 
 #include "sim/supervisor/host_tree.h"
+#include "verbs_shim/protocol/huge_pages.h"
 
 namespace verbatim::supervisor {
 
@@ -20,18 +21,18 @@ void add_devices(VirtualTree& tree) {
   tree.mark_complete("/dev/pts");
   tree.mark_complete("/dev/infiniband");
   tree.add_folder("/dev/shm");
+  tree.add_folder(protocol::kHugeFolder);
   tree.add_link("/dev/fd", "/proc/self/fd");
   tree.add_link("/dev/stdin", "/proc/self/fd/0");
   tree.add_link("/dev/stdout", "/proc/self/fd/1");
   tree.add_link("/dev/stderr", "/proc/self/fd/2");
 
-  // No huge pages: none are simulated.
+  // No page is made huge behind a program's back.
   tree.add_file("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
   tree.add_file("/sys/kernel/mm/transparent_hugepage/defrag", "always defer defer+madvise madvise [never]\n");
   tree.add_file("/sys/kernel/mm/transparent_hugepage/shmem_enabled",
                 "always within_size advise [never] deny force\n");
   tree.add_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "2097152\n");
-  tree.mark_complete("/sys/kernel/mm/hugepages");
 }
 
 }  // namespace verbatim::supervisor

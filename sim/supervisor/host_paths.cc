@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sim/core/check.h"
+#include "verbs_shim/protocol/huge_pages.h"
 
 namespace verbatim::supervisor {
 
@@ -32,6 +33,9 @@ std::string HostPaths::native(const std::string& seen) const {
 }
 
 std::string HostPaths::seen(const std::string& native) const {
+  for (const char* const mark : protocol::kHugeFileMark) {
+    if (native.starts_with(mark)) return "/memfd:" + native.substr(std::strlen(mark));
+  }
   const std::pair<std::string, std::string>* found = nullptr;
   for (const auto& row : rows_) {
     if (below(native, row.second) && (found == nullptr || row.second.size() > found->second.size())) found = &row;

@@ -262,7 +262,8 @@ void add_interface(VirtualTree& tree, const HostSpec& host, bool loopback) {
 
 }  // namespace
 
-std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const std::vector<HostSpec>& hosts) {
+std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const std::vector<HostSpec>& hosts,
+                                                  const HugePagePool& huge_pages) {
   auto tree = std::make_shared<VirtualTree>();
   add_devices(*tree);
   for (const char* path : protocol::kTrees) {
@@ -282,6 +283,7 @@ std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const st
   add_interface(*tree, host, true);
   add_interface(*tree, host, false);
   add_processor(*tree, host);
+  add_huge_pages(*tree, huge_pages);
   return tree;
 }
 

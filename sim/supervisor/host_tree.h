@@ -9,8 +9,9 @@
 
 namespace verbatim::supervisor {
 
-// `host` outlives the tree.
-std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const std::vector<HostSpec>& hosts);
+// `host` and `huge_pages` outlive the tree.
+std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const std::vector<HostSpec>& hosts,
+                                                  const HugePagePool& huge_pages);
 // The parts that are the same on every host (device_tree.cc): /dev without adapters; what the kernel tells in /sys.
 void add_devices(VirtualTree& tree);
 

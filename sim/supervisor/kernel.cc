@@ -31,6 +31,7 @@ Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& host
       report_(std::move(warn)),
       make_thread_(std::move(make_thread)) {
   host_paths_.resize(hosts.size());
+  for (const HostSpec& host : hosts) huge_pages_.emplace_back(host.huge_pages);
 }
 
 Kernel::~Kernel() = default;
@@ -258,6 +259,8 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
       return &Kernel::sys_memory_policy;
     case SYS_prctl:
       return &Kernel::sys_control;
+    case protocol::kHugePagesCall:
+      return &Kernel::sys_huge_pages;
     case protocol::kFileOwnerCall:
       return &Kernel::sys_file_owner;
     default:
@@ -317,6 +320,12 @@ Kernel::Outcome Kernel::sys_refused_argument(Thread& thread) {
   const protocol::SystemCall& row = protocol::system_call(static_cast<std::uint64_t>(a[0]));
   const auto error = static_cast<int>(a[2]);
   if (row.name == nullptr || error < 1 || error > 133) return Answer{-ENOSYS};
+  if (a[3] != 0) {
+    warn(thread.process(), fmt::format("{} would change memory that the simulator has in each process, from {:#x} to {:#x}; "
+                                       "the program got {}",
+                                       row.name, protocol::kShimStart, protocol::kShimEnd, strerrorname_np(error)));
+    return Answer{-error};
+  }
   warn(thread.process(), fmt::format("{} with {:#x} is not simulated; the program got {}", row.name, a[1],
                                      strerrorname_np(error)));
   return Answer{-error};
@@ -341,6 +350,7 @@ void Kernel::release(Process& process) {
 
 void Kernel::forget_waits(Process& process) {
   futexes_.forget(process);
+  huge_pages_[process.host_index()].forget(process.pid());
 }
 
 Kernel::Outcome Kernel::wait_for(Thread& thread, std::vector<VirtualFilePtr> files, Instant deadline,

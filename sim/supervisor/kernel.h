@@ -14,6 +14,7 @@
 #include "sim/core/trace.h"
 #include "sim/supervisor/futex.h"
 #include "sim/supervisor/host_paths.h"
+#include "sim/supervisor/huge_pages.h"
 #include "sim/supervisor/passage.h"
 #include "sim/supervisor/process.h"
 #include "sim/supervisor/socket.h"
@@ -174,6 +175,7 @@ class Kernel {
   Outcome sys_refused_argument(Thread& thread);
   Outcome sys_set_affinity(Thread& thread);
   Outcome sys_memory_policy(Thread& thread);
+  Outcome sys_huge_pages(Thread& thread);  // huge_pages.cc
   // kernel_credentials.cc
   Outcome sys_control(Thread& thread);
   Outcome sys_user(Thread& thread);
@@ -281,6 +283,7 @@ class Kernel {
   std::uint64_t files_numbered_ = 0;
   std::map<std::size_t, std::shared_ptr<const VirtualTree>> host_trees_;
   std::vector<HostPaths> host_paths_;
+  std::vector<HugePagePool> huge_pages_;  // by host
   // Files in the hosts' own folders: the number that programs see, and the owners. By host and the file's device and number
   // on the machine.
   struct OwnFile {

@@ -93,10 +93,12 @@ std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::st
   if (below(path, "/proc")) {
     return make_process_tree(thread, {table_, now(), options_.epoch_ns,
                                       [this](const VirtualFilePtr& file) { return link_of(file); },
-                                      paths_of(thread.process())});
+                                      paths_of(thread.process()), huge_pages_[thread.process().host_index()]});
   }
   auto& tree = host_trees_[thread.process().host_index()];
-  if (tree == nullptr) tree = make_host_tree(thread.process().host(), hosts_);
+  if (tree == nullptr) {
+    tree = make_host_tree(thread.process().host(), hosts_, huge_pages_[thread.process().host_index()]);
+  }
   return tree;
 }
 

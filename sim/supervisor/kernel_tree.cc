@@ -63,7 +63,6 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
     {"net/ipv6/conf/default/disable_ipv6", "0"},
     {"vm/max_map_count", "65530"},
     {"vm/mmap_min_addr", "65536"},
-    {"vm/nr_hugepages", "0"},
     {"vm/nr_overcommit_hugepages", "0"},
     {"vm/overcommit_memory", "0"},
     {"vm/overcommit_ratio", "50"},
@@ -72,14 +71,18 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
 
 }  // namespace
 
-void add_kernel_settings(VirtualTree& tree) {
+void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages) {
   for (const auto& [name, value] : kSettings) {
     tree.add_file(std::string("/proc/sys/") + name, std::string(value) + "\n");
   }
+  for (const char* name : {"nr_hugepages", "nr_hugepages_mempolicy"}) {
+    tree.add_file(std::string("/proc/sys/vm/") + name, std::to_string(huge_pages.total(0)) + "\n");
+  }
+  tree.add_file("/proc/sys/vm/hugetlb_shm_group", "0\n");
   tree.add_file("/proc/cmdline", "quiet\n");
   tree.add_file("/proc/devices",
                 "Character devices:\n  1 mem\n  5 /dev/tty\n 10 misc\n231 infiniband_verbs\n\nBlock devices:\n");
-  tree.add_file("/proc/filesystems", "nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tdevtmpfs\n\text4\n");
+  tree.add_file("/proc/filesystems", "nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tdevtmpfs\nnodev\thugetlbfs\n\text4\n");
   tree.add_file("/proc/modules", "");
   tree.add_file("/proc/partitions", "major minor  #blocks  name\n\n");
   tree.add_file("/proc/diskstats", "");

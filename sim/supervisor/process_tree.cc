@@ -194,7 +194,7 @@ void add_surroundings(VirtualTree& tree, const std::string& folder, Process& pro
       {"verbatim / ext4", "rw,relatime"},    {"proc /proc proc", "rw,nosuid,nodev,noexec,relatime"},
       {"sysfs /sys sysfs", "rw,nosuid,nodev,noexec,relatime"}, {"dev /dev devtmpfs", "rw,nosuid"},
       {"shm /dev/shm tmpfs", "rw,nosuid,nodev"}, {"run /run tmpfs", "rw,nosuid,nodev"},
-      {"tmp /tmp tmpfs", "rw,nosuid,nodev"}};
+      {"tmp /tmp tmpfs", "rw,nosuid,nodev"}, {"hugetlbfs /dev/hugepages hugetlbfs", "rw,relatime,pagesize=2M"}};
   std::string mounts, information, statistics;
   int number = 20;
   for (const auto& [what, how] : kMounts) {
@@ -303,16 +303,16 @@ void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inpu
   tree.add_file("/proc/loadavg", fmt::format("0.00 0.00 0.00 1/{} {}\n", threads, latest));
   // The memory that sysinfo(2) tells of.
   tree.add_file("/proc/meminfo",
-                "MemTotal:       16777216 kB\nMemFree:         8388608 kB\nMemAvailable:    8388608 kB\n"
+                std::string("MemTotal:       16777216 kB\nMemFree:         8388608 kB\nMemAvailable:    8388608 kB\n"
                 "Buffers:               0 kB\nCached:                0 kB\nSwapCached:            0 kB\n"
-                "SwapTotal:             0 kB\nSwapFree:              0 kB\nHugePages_Total:       0\n"
-                "HugePages_Free:        0\nHugepagesize:       2048 kB\n");
+                "SwapTotal:             0 kB\nSwapFree:              0 kB\n") +
+                    huge_page_lines(inputs.huge_pages));
   for (const char* path : {"/proc/cpuinfo", "/proc/version", "/proc/sys/kernel/hostname",
                            "/proc/sys/kernel/osrelease", "/proc/sys/kernel/random/boot_id"}) {
     tree.add_file(path, virtual_content(path, process.host(), {}).value_or(""));
   }
   tree.add_file("/proc/sys/kernel/random/uuid", [&viewer] { return random_uuid(viewer.process().random()); });
-  add_kernel_settings(tree);
+  add_kernel_settings(tree, inputs.huge_pages);
   tree.add_link("/proc/self", std::to_string(process.pid()));
   tree.add_link("/proc/thread-self", fmt::format("{}/task/{}", process.pid(), viewer.tid()));
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/supervisor/huge_pages.h"
 #include "sim/supervisor/process.h"
 #include "sim/supervisor/virtual_tree.h"
 
@@ -18,12 +19,13 @@ struct ProcessTreeInputs {
   // Names of opened files, "socket:[3]".
   std::function<std::string(const VirtualFilePtr&)> link_of;
   const HostPaths& paths;
+  const HugePagePool& huge_pages;
 };
 
 // As `viewer` sees it now; files are read at once or soon.
 std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, const ProcessTreeInputs& inputs);
 
 // What does not depend on the process that asks (kernel_tree.cc).
-void add_kernel_settings(VirtualTree& tree);
+void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages);
 
 }  // namespace verbatim::supervisor

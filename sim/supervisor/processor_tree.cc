@@ -50,7 +50,6 @@ void add_node(VirtualTree& tree) {
                             kMemoryKib, kFreeKib, kMemoryKib - kFreeKib));
   tree.add_file(node + "/numastat",
                 "numa_hit 0\nnuma_miss 0\nnuma_foreign 0\ninterleave_hit 0\nlocal_node 0\nother_node 0\n");
-  tree.add_folder(node + "/hugepages");
   tree.add_link(node + "/cpu0", "../../cpu/cpu0");
   for (const char* name : {"has_cpu", "has_memory", "has_normal_memory"}) {
     tree.add_file(std::string(kNodes) + "/" + name, "0\n");

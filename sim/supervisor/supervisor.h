@@ -46,6 +46,7 @@
 #include "sim/core/trace.h"
 #include "sim/hca/hca.h"
 #include "sim/supervisor/code/processor.h"
+#include "sim/supervisor/huge_pages.h"
 #include "sim/supervisor/launcher.h"
 #include "sim/supervisor/waiting_times.h"
 #include "verbs_shim/protocol/region.h"
@@ -69,6 +70,7 @@ struct HostSpec {
   protocol::CallCosts costs;
   std::uint64_t timestamp_counter_hz = 2'000'000'000;
   code::InstructionSet instruction_set = code::InstructionSet::kX86_64V2;
+  HugePageCounts huge_pages = kUsualHugePages;
   std::function<PortCounters(std::size_t device)> port_counters;  // now; empty: all are zero
 };
 

@@ -76,7 +76,7 @@ static void use_memory(void) {
   tell("of a hole", madvise(pages + 4 * 4096, 4096, MADV_MERGEABLE));
   tell("a broken page", madvise(pages, 4096, MADV_HWPOISON));
   tell("unknown advice", madvise(pages, 4096, 4711));
-  tell("memory of huge pages", memfd_create("huge", MFD_HUGETLB));
+  tell("memory that is not run", memfd_create("sealed", 0x8));  // MFD_NOEXEC_SEAL
   tell("protection keys", pkey_alloc(0, 0));
   unsigned long first = 1, second = 2, nodes = 0;
   int mode = -1;

@@ -28,7 +28,7 @@ TEST(Denied, arguments_are_answered_or_refused_by_name) {
             "first processor: 0\nof itself by number: 0\nof nobody: ESRCH\nof nobody, asked: ESRCH\n"
             "second processor: EINVAL\nnowhere: EINVAL\nwrong address: EFAULT\npriorities: 9901\nof no policy: EINVAL\n"
             "a hole: ENOMEM\nfreed: 0\nhuge pages: 0\nof a hole: ENOMEM\na broken page: EPERM\nunknown advice: EINVAL\n"
-            "memory of huge pages: EINVAL\nprotection keys: ENOSPC\nfirst node: 0\nsecond node: EINVAL\n"
+            "memory that is not run: EINVAL\nprotection keys: ENOSPC\nfirst node: 0\nsecond node: EINVAL\n"
             "a page on it: EINVAL\nbarriers: 127\none without registration: EPERM\nand with: 0\n"
             "restartable sequences: ENOSYS\n"
             "copied: 8\nto: 8\na whole clone: EOPNOTSUPP\nflags of the file system: ENOTTY\na terminal: 0\n"
@@ -40,7 +40,7 @@ TEST(Denied, arguments_are_answered_or_refused_by_name) {
   const std::string all = run.report["warnings"].dump();
   for (const char* refused :
        {"prctl with 0x1267", "prctl with 0x24", "arch_prctl with 0x1012", "madvise with 0x64", "madvise with 0x1267",
-        "memfd_create with 0x4", "rseq", "ioctl with 0x40086602", "fcntl with 0x8", "fcntl with 0x400", "fcntl with 0x402",
+        "memfd_create with 0x8", "rseq", "ioctl with 0x40086602", "fcntl with 0x8", "fcntl with 0x400", "fcntl with 0x402",
         "mknodat with 0x2180", "mknodat with 0x6180", "/dev/net/tun", "/dev/kmsg", "/dev/mem", "socket(family 17",
         "socket(family 40", "socket(family 2, type 3)", "keyctl", "quotactl", "settimeofday"}) {
     EXPECT_THAT(all, testing::HasSubstr(refused + std::string(refused[0] == 's' && refused[1] == 'o' ? "" : " is not simulated")));
@@ -110,6 +110,18 @@ TEST(Credentials, do_not_let_a_program_outlive_the_simulator) {
       cli::run_command({"sh", "-c", run, "sh", support::verbatim_program(), "run", "--topology", support::topology("two_hosts"),
                         "server=python3 " + support::quoted(script)});
   EXPECT_EQ(finished.out, "running\n") << finished.err;
+}
+
+TEST(Denied, changing_the_mappings_of_the_runtime) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of("own_mappings")};
+  const RunReport slices = support::run(request);
+  EXPECT_EQ(slices.code, 0) << slices.story();
+  EXPECT_EQ(slices.output("server"), "goes on\n") << slices.story();
+  EXPECT_NE(slices.report["warnings"].dump().find("munmap would change memory that the simulator has in each process"),
+            std::string::npos) << slices.story();
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), slices.digest());
 }
 
 }  // namespace

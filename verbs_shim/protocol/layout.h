@@ -20,6 +20,8 @@ inline constexpr std::uint64_t kShimHeapAddress = 0x2020'0000'0000;  // objects 
 inline constexpr std::uint64_t kShimHeapSize = 1ull << 36;           // reserved, not committed
 inline constexpr std::uint64_t kSmallShimHeapSize = 1ull << 28;      // where the machine does not let as much be reserved
 inline constexpr std::uint64_t kShimStackAddress = 0x2040'0000'0000; // alternate signal stacks, one per thread
+// Nothing else lies between; a program that changes mappings there is told that it cannot.
+inline constexpr std::uint64_t kShimStart = kRuntimeImage, kShimEnd = 0x2100'0000'0000;
 
 // Replacements of instructions lie within the reach of a near jump (2 GiB) of the code they belong to: of programs at
 // fixed addresses, of position-independent ones, and of libraries. With address-space randomisation off Linux places

@@ -23,9 +23,9 @@ struct PassingCall {
 };
 
 inline constexpr PassingCall kPassingCalls[] = {
-    {SYS_munmap, "the process's own memory"},
+    {SYS_munmap, "the process's own memory; addresses of the shim's are refused, huge pages looked at"},
     {SYS_brk, "the process's own memory; what is refused shows as the mapping that malloc asks for next"},
-    {SYS_mremap, "the process's own memory"},
+    {SYS_mremap, "the process's own memory; addresses of the shim's are refused, huge pages looked at"},
     {SYS_msync, "the process's own memory; what is written back when does not show"},
     {SYS_madvise, "the process's own memory, with advice that has one outcome everywhere", 2, 12,
      {MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED, MADV_REMOVE, MADV_DONTFORK, MADV_DOFORK,
@@ -48,7 +48,8 @@ constexpr const PassingCall* passing_call(std::uint64_t number) {
 // Mappings of this size and more are looked at: that the machine has no room for one is no event of the run.
 inline constexpr std::uint32_t kLargeMapping = 1u << 20;
 
-// The runtime tells of an argument that is refused by name. arguments: [0] number of the call, [1] the value, [2] errno.
+// The runtime tells of an argument that is refused by name. arguments: [0] number of the call, [1] the value, [2] errno,
+// [3] 1: not for a value, but because it means memory that the shim has mapped for itself.
 inline constexpr std::uint32_t kRefusedArgumentCall = 502;
 
 }  // namespace verbatim::protocol

@@ -14,7 +14,7 @@ inline constexpr const char* kTrees[] = {
     "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf"};
 
 // Folders that each host has of its own, empty at the start; and the home folders of its programs.
-inline constexpr const char* kOwnFolders[] = {"/tmp", "/var/tmp", "/dev/shm", "/run"};
+inline constexpr const char* kOwnFolders[] = {"/tmp", "/var/tmp", "/dev/shm", "/run", "/dev/hugepages"};
 inline constexpr const char* kHome = "/root";  // HOME of a program that is given none
 
 inline constexpr std::uint32_t kPathRoom = 4096;  // PATH_MAX, with the zero at its end

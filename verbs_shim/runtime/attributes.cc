@@ -198,12 +198,12 @@ bool tell_machine_device(long number, long address) {
   return true;
 }
 
-void tell_file_system(long address) {
-  constexpr long kTmpfs = 0x01021994, kBlocks = 1l << 22;
+void tell_file_system(long address, unsigned long huge_page) {
+  constexpr long kTmpfs = 0x01021994, kHugetlbfs = 0x958458f6, kBlocks = 1l << 22;
   struct statfs status;
   memset(&status, 0, sizeof status);
-  status.f_type = kTmpfs;
-  status.f_bsize = status.f_frsize = kBlock;
+  status.f_type = huge_page != 0 ? kHugetlbfs : kTmpfs;
+  status.f_bsize = status.f_frsize = huge_page != 0 ? static_cast<long>(huge_page) : kBlock;
   status.f_blocks = kBlocks;
   status.f_bfree = status.f_bavail = kBlocks / 2;
   status.f_files = kBlocks;

@@ -15,7 +15,7 @@ struct NativeFile {
 // After fstat, stat and their relatives (`number`) have filled the program's memory at `address`.
 void tell_attributes(long number, long address, const NativeFile& file);
 // After fstatfs or statfs.
-void tell_file_system(long address);
+void tell_file_system(long address, unsigned long huge_page);
 // The file has just been changed, or made, and so has the folder it is in.
 void note_change(const NativeFile& file);
 void note_made(const NativeFile& file);

@@ -16,6 +16,7 @@
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
 #include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -163,6 +164,10 @@ bool changes_content(long number) {
 long on_real_file(long number, const long (&a)[6]) {
   if (number == SYS_fchown) return change_owner({a[0], nullptr, true}, is_own_file(a[0]), a[1], a[2]);
   if (number == SYS_fcntl || number == SYS_ioctl) return control_file(number, a);
+  if (number == SYS_ftruncate) {
+    const unsigned long page = huge_page_of_file(a[0]);
+    if (page != 0 && static_cast<unsigned long>(a[1]) % page != 0) return -EINVAL;
+  }
   const long result = native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   if (result < 0) {
     if (is_regular_file(a[0])) tell_refused_by_machine(number, result);  // not of /dev/full
@@ -171,9 +176,23 @@ long on_real_file(long number, const long (&a)[6]) {
   if (number == SYS_fstat && !tell_machine_device(number, a[1])) {
     is_own_file(a[0]) ? tell_attributes(number, a[1], {a[0], nullptr, true}) : tell_machine_owner(number, a[1]);
   }
-  if (number == SYS_fstatfs && is_own_file(a[0])) tell_file_system(a[1]);
+  if (number == SYS_fstatfs) {
+    const unsigned long huge_page = huge_page_of_file(a[0]);
+    if (huge_page != 0 || is_own_file(a[0])) tell_file_system(a[1], huge_page);
+  }
   if (changes_content(number) && is_own_file(a[0])) note_change({a[0], nullptr, true});
   return result;
+}
+
+// What the shim has mapped stays as it is: without it no call of the program would come back.
+long change_own_mapping(long number, const long (&a)[6]) {
+  const auto at = [&](int i) { return static_cast<unsigned long>(a[i]); };
+  const bool moves = number == SYS_mremap && (a[3] & MREMAP_FIXED) != 0;
+  if (touches_shim(at(0), at(1)) || (number == SYS_mremap && touches_shim(at(0), at(2))) ||
+      (moves && touches_shim(at(4), at(2)))) {
+    return refuse_own_memory(number);
+  }
+  return change_mapping(number, a);
 }
 
 long work_in_descriptor(const long (&a)[6]) {
@@ -281,6 +300,7 @@ long dispatch(long number, const long (&a)[6], void* context) {
   const protocol::SystemCall& call = protocol::system_call(static_cast<std::uint64_t>(number));
   switch (call.call_class) {
     case CallClass::kPassing:
+      if (number == SYS_munmap || number == SYS_mremap) return change_own_mapping(number, a);
       return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     case CallClass::kByArgument:
       return call_by_argument(number, a);

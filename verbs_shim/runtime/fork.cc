@@ -16,6 +16,7 @@
 
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -40,6 +41,7 @@ void begin_child(long region, long simulator, std::uint64_t context) {
   my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   forget_poke_timer();
   unlock_heap();
+  forget_huge_counts();
   await_token();
 }
 

@@ -10,6 +10,7 @@
 
 #include "verbs_shim/protocol/patches.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
@@ -231,10 +232,16 @@ bool answer_trapped_instruction(void* raw_context) {
 
 // Nothing of it runs before this returns.
 long map_code(long number, const long (&a)[6]) {
-  const long result = native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   const bool maps = number == SYS_mmap;
+  if ((!maps || (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0) &&
+      touches_shim(static_cast<unsigned long>(a[0]), static_cast<unsigned long>(a[1]))) {
+    return refuse_own_memory(number);
+  }
+  long result;
+  const bool huge = maps && map_huge(a, result);
+  if (!huge) result = maps ? change_mapping(number, a) : native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   constexpr long kHighestError = -4095;
-  if (maps && result == -ENOMEM) tell_refused_mapping(a[1], ENOMEM);
+  if (maps && !huge && result == -ENOMEM) tell_refused_mapping(a[1], ENOMEM);
   if ((a[2] & PROT_EXEC) == 0 || (maps ? result < 0 && result >= kHighestError : result != 0)) return result;
   const bool of_file = maps && (a[3] & MAP_ANONYMOUS) == 0;
   constexpr long kPage = 4096;

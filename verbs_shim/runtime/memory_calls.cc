@@ -8,6 +8,7 @@
 
 #include "verbs_shim/protocol/passing_calls.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -20,6 +21,17 @@ constexpr unsigned long kPage = 4096;
 int registered_barriers = 0;  // of the process; copies have them too
 
 unsigned long whole_pages(unsigned long size) { return (size + kPage - 1) & ~(kPage - 1); }
+
+constexpr long kHugeFileFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB | 0x3fl << 26;
+
+// With these arguments the kernel answers: the call came because of where the memory lies.
+bool passes(long number, const long (&a)[6]) {
+  const protocol::PassingCall& call = *protocol::passing_call(static_cast<std::uint64_t>(number));
+  for (std::uint8_t i = 0; i < call.count; ++i) {
+    if (call.values[i] == static_cast<std::uint32_t>(a[call.argument])) return true;
+  }
+  return false;
+}
 
 // Whether there are huge pages, page merging or swap is the machine's business, and nothing of it shows.
 long advise(const long (&a)[6]) {
@@ -96,6 +108,10 @@ long refuse_argument(long number, long value, long error) {
   return exchange(protocol::Request::kSystemCall, protocol::kRefusedArgumentCall, {number, value, error, 0, 0, 0});
 }
 
+long refuse_own_memory(long number) {
+  return exchange(protocol::Request::kSystemCall, protocol::kRefusedArgumentCall, {number, 0, EINVAL, 1, 0, 0});
+}
+
 void tell_refused_by_machine(long number, long result) {
   switch (-result) {
     case ENOSPC:
@@ -117,8 +133,11 @@ void tell_refused_mapping(long size, long error) {
 long call_by_argument(long number, const long (&a)[6]) {
   switch (number) {
     case SYS_madvise:
+      if (touches_shim(static_cast<unsigned long>(a[0]), static_cast<unsigned long>(a[1]))) {
+        return refuse_own_memory(number);
+      }
       spend(costs().system_call_ps);
-      return advise(a);
+      return passes(number, a) ? native(number, a[0], a[1], a[2]) : advise(a);
     case SYS_arch_prctl: {
       constexpr int kShadowStackStatus = 0x3001, kShadowStackFeatures = 0x5005;  // asked by every start of a C library
       const auto option = static_cast<int>(a[0]);
@@ -126,6 +145,12 @@ long call_by_argument(long number, const long (&a)[6]) {
       if (option == ARCH_GET_CPUID) return 1;
       return refuse_argument(number, option, option == ARCH_SET_CPUID ? ENODEV : EINVAL);
     }
+    case SYS_memfd_create:
+      if ((a[1] & MFD_HUGETLB) != 0 && (a[1] & ~kHugeFileFlags) == 0) {
+        spend(costs().system_call_ps);
+        return create_huge_file(a);
+      }
+      return refuse_argument(number, static_cast<unsigned>(a[1]), EINVAL);
     default:
       return refuse_argument(number, static_cast<unsigned>(a[1]), EINVAL);
   }

@@ -11,6 +11,8 @@ long memory_call(long number, const long (&arguments)[6]);
 long mapped(unsigned long start, unsigned long size);
 // The call is refused for `value`, its argument that decides, with `error`: the supervisor says so by name.
 long refuse_argument(long number, long value, long error);
+// The call would change memory that the shim has mapped for itself.
+long refuse_own_memory(long number);
 // A call about files or folders has answered `result`: when that is the machine's doing, such as a full disk, the supervisor
 // is told.
 void tell_refused_by_machine(long number, long result);

@@ -10,6 +10,7 @@
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
 #include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -170,7 +171,7 @@ void settle(long number, const long (&a)[6], const PathCall& call, const Resolve
     switch (call.paths[i].use) {
       case protocol::PathUse::kLook:
         if (tells_attributes(number)) tell_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1], file);
-        if (number == SYS_statfs) tell_file_system(a[1]);
+        if (number == SYS_statfs) tell_file_system(a[1], huge_page_of_path(resolved[i].seen));
         break;
       case protocol::PathUse::kOpen: {
         const long flags = number == SYS_creat ? O_TRUNC : a[call.flags];

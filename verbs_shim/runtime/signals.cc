@@ -4,9 +4,6 @@
 // may set handlers and masks for all of them; it gets to see its own values, and a genuine fault still reaches its handler
 // or kills it.
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -15,8 +12,6 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-#include "verbs_shim/protocol/passing_calls.h"
-#include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -354,70 +349,6 @@ bool install_handlers() {
   }
   set_blocked_reserved(my_slot->signal_mask);
   return true;
-}
-
-bool install_filter() {
-  // Program counter on the gate page, or a passing call: allowed. A mapping of a virtual descriptor fails by itself,
-  // because the placeholder cannot be mapped. Everything else, unknown numbers and the 32-bit ABI included, traps.
-  sock_filter filter[protocol::kSystemCallLimit + 16];
-  unsigned short n = 0;
-  constexpr auto kGateHigh = static_cast<std::uint32_t>(protocol::kGateAddress >> 32);
-  constexpr auto kGateLow = static_cast<std::uint32_t>(protocol::kGateAddress);
-  const auto load = [&](std::uint32_t offset) { filter[n++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset); };
-  const auto load_argument = [&](int argument, std::uint32_t half = 0) {
-    load(static_cast<std::uint32_t>(offsetof(seccomp_data, args) + static_cast<std::uint32_t>(argument) * sizeof(std::uint64_t)) +
-         half);
-  };
-  load(offsetof(seccomp_data, arch));
-  filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
-  filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
-  load(offsetof(seccomp_data, instruction_pointer) + 4);
-  filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kGateHigh, 0, 4);
-  load(offsetof(seccomp_data, instruction_pointer));
-  filter[n++] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kGateLow, 0, 2);
-  filter[n++] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kGateLow + 4096, 1, 0);
-  filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-  load(offsetof(seccomp_data, nr));
-  for (std::uint32_t number = 0; number < protocol::kSystemCallLimit; ++number) {
-    switch (protocol::system_call(number).call_class) {
-      case protocol::CallClass::kPassing:
-        filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
-        filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-        break;
-      case protocol::CallClass::kByArgument: {
-        const protocol::PassingCall& call = *protocol::passing_call(number);
-        filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, static_cast<std::uint8_t>(call.count + 3));
-        load_argument(call.argument);
-        for (std::uint8_t i = 0; i < call.count; ++i) {
-          filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call.values[i], static_cast<std::uint8_t>(call.count - i), 0);
-        }
-        filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
-        filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-        break;
-      }
-      case protocol::CallClass::kByProtection: {  // the third argument says what the memory is for
-        const bool by_size = number == SYS_mmap;
-        filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, static_cast<std::uint8_t>(by_size ? 8 : 4));
-        if (by_size) {
-          load_argument(1, 4);
-          filter[n++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 5);
-          load_argument(1);
-          filter[n++] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, protocol::kLargeMapping, 3, 0);
-        }
-        load_argument(2);
-        filter[n++] = BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0);
-        filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-        filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
-        break;
-      }
-      default:
-        break;
-    }
-  }
-  filter[n++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
-  const sock_fprog program = {n, filter};
-  if (native(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
-  return native(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program) == 0;
 }
 
 }  // namespace verbatim::shim

@@ -1,0 +1,24 @@
+// Mappings of huge pages, and of the shim's own memory, which is nobody's to change.
+#pragma once
+
+namespace verbatim::shim {
+
+// mmap of huge pages: false when `arguments` ask for other memory; else `result` is what the call returns.
+bool map_huge(const long (&arguments)[6], long& result);
+// munmap and mremap, and mmap at a fixed address, once the process has huge pages.
+long change_mapping(long number, const long (&arguments)[6]);
+// memfd_create(MFD_HUGETLB).
+long create_huge_file(const long (&arguments)[6]);
+// Bytes of the pages of an open file; 0: they are ordinary ones.
+unsigned long huge_page_of_file(long fd);
+// The same of a path as the program sees it.
+unsigned long huge_page_of_path(const char* path);
+// In a copy of the process: what it has inherited is counted for the other one.
+void forget_huge_counts();
+
+// Whether `size` bytes from `start` on touch what the shim has mapped for itself: its images, the gate, the region.
+bool touches_shim(unsigned long start, unsigned long size);
+// From now on every call that unmaps something comes to the shim (signals.cc).
+bool watch_mappings();
+
+}  // namespace verbatim::shim
