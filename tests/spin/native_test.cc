@@ -38,6 +38,8 @@ enum class Form {
   kMemXmm,
   kXmmGpr,
   kGprXmm,
+  kXmmYmmImm,
+  kRRmR,
   kXmmXmmImm,
   kXmmImm,
   kXmmNarrow,
@@ -84,7 +86,8 @@ const Template kInteger[] = {
     {M(CMOVBE), Form::kRRm},   {M(CMOVNBE), Form::kRRm},   {M(CMOVS), Form::kRRm},
     {M(CMOVNS), Form::kRRm},   {M(CMOVP), Form::kRRm},     {M(CMOVNP), Form::kRRm},
     {M(CMOVL), Form::kRRm},    {M(CMOVNL), Form::kRRm},    {M(CMOVLE), Form::kRRm},
-    {M(CMOVNLE), Form::kRRm},
+    {M(CMOVNLE), Form::kRRm},  {M(SHLX), Form::kRRmR},     {M(SHRX), Form::kRRmR},
+    {M(SARX), Form::kRRmR},
 };
 const Template kVector[] = {
     {M(MOVAPS), Form::kXmmXmm},    {M(MOVAPS), Form::kXmmMem},     {M(MOVAPS), Form::kMemXmm},
@@ -112,6 +115,9 @@ const Template kVector[] = {
     {M(PSLLDQ), Form::kXmmImm},    {M(PSRLDQ), Form::kXmmImm},     {M(VPSLLDQ), Form::kXmmXmmImm},
     {M(VPSRLDQ), Form::kXmmXmmImm}, {M(VPBROADCASTB), Form::kXmmNarrow}, {M(VPBROADCASTW), Form::kXmmNarrow},
     {M(VPBROADCASTD), Form::kXmmNarrow}, {M(VPBROADCASTQ), Form::kXmmNarrow},
+    {M(PSLLW), Form::kXmmImm},     {M(PSLLD), Form::kXmmImm},      {M(PSLLQ), Form::kXmmImm},
+    {M(PSRLW), Form::kXmmImm},     {M(PSRLD), Form::kXmmImm},      {M(PSRLQ), Form::kXmmImm},
+    {M(VPSLLQ), Form::kXmmXmmImm}, {M(VPSRLD), Form::kXmmXmmImm},  {M(VEXTRACTI128), Form::kXmmYmmImm},
 };
 #undef M
 
@@ -260,6 +266,16 @@ class Generator {
       case Form::kXmmImm:
         xmm(false);
         imm(rng_.below(20));
+        return;
+      case Form::kXmmYmmImm:
+        xmm(false);
+        xmm(true);
+        imm(rng_.below(256));
+        return;
+      case Form::kRRmR:
+        gpr(size_);
+        rm();
+        gpr(size_);
         return;
       case Form::kXmmNarrow:
         xmm(wide);

@@ -137,6 +137,9 @@ bool reads_destination(Op op) {
     case Op::kSetcc:
     case Op::kPop:
     case Op::kAndn:
+    case Op::kShlx:
+    case Op::kShrx:
+    case Op::kSarx:
     case Op::kImul:
       return false;
     default:
@@ -396,6 +399,19 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
       }
       out.needs_vectors = vector_needs(out.source, out.size == 32);
       return is_vector(out.source) && out.source2.kind == Operand::Kind::kImmediate;
+    case Op::kVectorShiftLeft:
+    case Op::kVectorShiftRight:
+      if (!is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
+      if (visible == 2) {
+        out.source2 = out.source;
+        out.source = out.destination;
+      }
+      out.needs_vectors = vector_needs(out.source, out.size == 32);
+      return is_vector(out.source) && out.source2.kind == Operand::Kind::kImmediate;
+    case Op::kVectorExtractHalf:
+      out.size = 16;
+      out.needs_vectors = vector_needs(out.source, true);
+      return visible == 3 && is_vector(out.destination) && is_vector(out.source);
     case Op::kVectorBroadcast:
       if (visible != 2 || !is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
       out.needs_vectors = vector_needs(out.source, false);

@@ -64,6 +64,9 @@ enum class Op : std::uint8_t {
   kXchg,
   kCmpxchg,
   kXadd,
+  kShlx,  // SHLX, SHRX, SARX: no flag changes
+  kShrx,
+  kSarx,
   kStoreString,  // STOS, of `size` bytes
   kMoveString,   // MOVS
   // Vector operations; `size` is 16 or 32.
@@ -81,6 +84,8 @@ enum class Op : std::uint8_t {
   kVectorUnpackLow,     // PUNPCKLBW … PUNPCKLQDQ
   kVectorShiftBytesLeft, kVectorShiftBytesRight,  // PSLLDQ, PSRLDQ
   kVectorBroadcast,     // VPBROADCASTB …
+  kVectorShiftLeft, kVectorShiftRight,  // elements of `source_size` bytes, by an immediate
+  kVectorExtractHalf,   // VEXTRACTI128 into a register
   kVectorShuffle32,     // PSHUFD
   kVectorMoveMask,      // PMOVMSKB
   kVectorTest,          // PTEST

@@ -144,6 +144,17 @@ bool Interpreter::execute_scalar(const Instruction& in) {
       set_flags(kArithmeticFlags, result_flags(value, size), kAf | kPf);
       return true;
     }
+    case Op::kShlx:
+    case Op::kShrx:
+    case Op::kSarx: {
+      if (!get(in, in.source, size, a) || !get(in, in.source2, size, b)) return false;
+      const unsigned count = static_cast<unsigned>(b) & (size == 8 ? 63 : 31);
+      const std::uint64_t value = in.op == Op::kShlx   ? a << count
+                                  : in.op == Op::kShrx ? a >> count
+                                                       : static_cast<std::uint64_t>(
+                                                             static_cast<std::int64_t>(sign_extend(a, size)) >> count);
+      return put(in, in.destination, size, value);
+    }
     case Op::kNot:
       return get(in, in.destination, size, a) && put(in, in.destination, size, ~a);
     case Op::kNeg: {

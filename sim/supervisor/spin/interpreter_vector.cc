@@ -53,6 +53,17 @@ std::uint64_t add_elements(std::uint64_t a, std::uint64_t b, unsigned element) {
   return result;
 }
 
+std::uint64_t shift_elements(std::uint64_t lane, unsigned element, bool left, unsigned count) {
+  if (count >= 8 * element) return 0;
+  std::uint64_t result = 0;
+  const std::uint64_t mask = ~0ull >> (64 - 8 * element);
+  for (unsigned shift = 0; shift < 64; shift += 8 * element) {
+    const std::uint64_t value = (lane >> shift) & mask;
+    result |= ((left ? value << count : value >> count) & mask) << shift;
+  }
+  return result;
+}
+
 // The low halves of two registers, element by element in turn; each 128 bits for themselves.
 void unpack_low(std::uint64_t a, std::uint64_t b, unsigned element, std::uint64_t* to) {
   to[0] = to[1] = 0;
@@ -162,6 +173,20 @@ bool Interpreter::execute_vector(const Instruction& in) {
         result[half + 1] = static_cast<std::uint64_t>(whole >> 64);
       }
       put_vector(in, in.destination.index, size, result);
+      return true;
+    }
+    case Op::kVectorShiftLeft:
+    case Op::kVectorShiftRight:
+      if (!get_vector(in, in.source, size, a)) return false;
+      for (unsigned i = 0; i < 4; ++i) {
+        result[i] = shift_elements(a[i], in.source_size, in.op == Op::kVectorShiftLeft, in.immediate & 0xff);
+      }
+      put_vector(in, in.destination.index, size, result);
+      return true;
+    case Op::kVectorExtractHalf: {
+      a = state.vectors.lane[in.source.index];
+      const unsigned half = in.immediate & 1 ? 2 : 0;
+      put_vector(in, in.destination.index, 16, {a[half], a[half + 1], 0, 0});
       return true;
     }
     case Op::kVectorBroadcast: {
