@@ -52,20 +52,21 @@ std::optional<std::vector<PolledQueue>> queues_of_turn(const std::vector<spin::P
   return queues;
 }
 
-// The vector registers in a signal frame (Intel SDM 1, 13.4: FXSAVE area, then the header, then the upper halves of AVX), and
-// where they lie. Which of them the frame holds says its header.
+// The vector registers in a signal frame (Intel SDM 1, 13.4): the FXSAVE area, whose software bytes say which parts the frame
+// has room for (Linux, asm/sigcontext.h); the header, which says what it holds, the rest being zero; the upper halves of AVX.
 class VectorContext {
  public:
   VectorContext(ProcessMemory& memory, std::uint64_t state) : memory_(memory), state_(state) {
-    constexpr std::uint64_t kHeader = 512;
-    constexpr std::uint64_t kSse = 2, kAvx = 4;
-    std::uint64_t held = 0;
-    if (state == 0 || !memory.read(state + kHeader, std::as_writable_bytes(std::span(&held, 1)))) return;
-    if ((held & kSse) == 0 || !memory.read(state + kLow, std::as_writable_bytes(std::span(low_)))) return;
-    registers_.known = 0xffff;
-    const bool has_high = (held & kAvx) != 0 && memory.read(state + kHigh, std::as_writable_bytes(std::span(high_)));
-    if (has_high) registers_.known = 0xffff'ffff;
-    for (unsigned r = 0; r < 16; ++r) registers_.lane[r] = {low_[r][0], low_[r][1], has_high ? high_[r][0] : 0, has_high ? high_[r][1] : 0};
+    constexpr std::uint64_t kSoftware = 464, kMagic = 0x46505853;
+    std::array<std::uint64_t, 2> software{};  // magic and size, then the parts
+    if (state == 0 || !memory.read(state + kSoftware, std::as_writable_bytes(std::span(software)))) return;
+    if ((software[0] & 0xffff'ffff) != kMagic || (software[1] & kSse) == 0) return;
+    if (!memory.read(state + kHeader, std::as_writable_bytes(std::span(&held_, 1)))) return;
+    const bool has_high = (software[1] & kAvx) != 0;
+    if ((held_ & kSse) != 0 && !memory.read(state + kLow, std::as_writable_bytes(std::span(low_)))) return;
+    if (has_high && (held_ & kAvx) != 0 && !memory.read(state + kHigh, std::as_writable_bytes(std::span(high_)))) return;
+    registers_.known = has_high ? 0xffff'ffff : 0xffff;
+    for (unsigned r = 0; r < 16; ++r) registers_.lane[r] = {low_[r][0], low_[r][1], high_[r][0], high_[r][1]};
   }
 
   const spin::VectorRegisters& registers() const { return registers_; }
@@ -76,14 +77,22 @@ class VectorContext {
       if (wanted.known >> r & 1) std::copy_n(wanted.lane[r].begin(), 2, low_[r].begin());
       if (wanted.known >> (16 + r) & 1) std::copy_n(wanted.lane[r].begin() + 2, 2, high_[r].begin());
     }
-    if ((registers_.known & 0xffff) != 0) memory_.write(state_ + kLow, std::as_bytes(std::span(low_)));
-    if (registers_.known >> 16 != 0) memory_.write(state_ + kHigh, std::as_bytes(std::span(high_)));
+    if (registers_.known == 0) return;
+    held_ |= kSse;
+    memory_.write(state_ + kLow, std::as_bytes(std::span(low_)));
+    if (registers_.known >> 16 != 0) {
+      held_ |= kAvx;
+      memory_.write(state_ + kHigh, std::as_bytes(std::span(high_)));
+    }
+    memory_.write(state_ + kHeader, std::as_bytes(std::span(&held_, 1)));
   }
 
  private:
-  static constexpr std::uint64_t kLow = 160, kHigh = 576;
+  static constexpr std::uint64_t kLow = 160, kHeader = 512, kHigh = 576;
+  static constexpr std::uint64_t kSse = 2, kAvx = 4;
   ProcessMemory& memory_;
   std::uint64_t state_;
+  std::uint64_t held_ = 0;
   std::array<std::array<std::uint64_t, 2>, 16> low_{}, high_{};
   spin::VectorRegisters registers_;
 };
