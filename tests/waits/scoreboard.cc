@@ -107,7 +107,8 @@ void expect_parked(const std::string& variant, const std::set<std::string>& know
                   kNames[static_cast<int>(result.how)], result.cpu_seconds * 1e3, result.reason.c_str());
     }
     EXPECT_EQ(result.how == How::kByProof, known.count(wait_case) == 0)
-        << variant << " " << wait_case << ": " << (known.count(wait_case) == 0 ? "is not parked" : "is parked now: take it off the list")
+        << variant << " " << wait_case << ": "
+        << (known.count(wait_case) == 0 ? "is not parked" : "is parked now: take it off the list")
         << result.run.story();
     EXPECT_EQ(result.run.code, 0) << variant << " " << wait_case << result.run.story();
   }
