@@ -281,12 +281,12 @@ void Supervisor::Impl::start(std::size_t index) {
 
 Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {
   auto& threads = process.threads();
-  const auto taken = [&] {
-    return std::any_of(threads.begin(), threads.end(), [&](const auto& thread) {
-      return thread->state() != Thread::State::kDead && thread->slot() == slot;
-    });
-  };
-  while (taken()) ++slot;
+  std::vector<bool> taken(threads.size() + 1);  // from `slot` on: one of these is free
+  for (const auto& thread : threads) {
+    const std::uint32_t at = thread->slot() - slot;
+    if (thread->state() != Thread::State::kDead && thread->slot() >= slot && at < taken.size()) taken[at] = true;
+  }
+  slot += static_cast<std::uint32_t>(std::ranges::find(taken, false) - taken.begin());
   if (slot >= protocol::kMaxThreads) return nullptr;
   std::erase_if(threads, [&](const auto& thread) { return thread->slot() == slot; });
   const std::uint32_t tid = threads.empty() ? process.pid() : next_tid_++;

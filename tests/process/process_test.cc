@@ -72,6 +72,18 @@ TEST(Simulated, pokes_at_any_time_find_handlers_that_have_run) {
   }
 }
 
+TEST(Simulated, two_thousand_threads_at_once) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of("many_threads 2000")};
+  const RunReport slices = support::run(request);
+  constexpr int kMachineFault = 71;
+  if (slices.code == kMachineFault) GTEST_SKIP() << "this machine has no room for as many threads: " << slices.err;
+  EXPECT_EQ(slices.code, 0) << slices.story();
+  EXPECT_EQ(slices.output("server"), "2000 threads\n") << slices.story();
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), slices.digest());
+}
+
 // A poke that is pending where a program waits for signals is none of them, and ends no wait in their place.
 TEST(Simulated, pokes_at_any_time_end_no_wait_for_a_signal) {
   for (const char* program : {"signal_between", "signal_waits", "select_sets", "highest_signal"}) {

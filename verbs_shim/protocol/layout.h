@@ -40,9 +40,9 @@ inline constexpr int kRegionFd = 1022;
 inline constexpr int kPlaceholderFd = 1023;
 inline constexpr int kFdLimit = 1024;
 
-inline constexpr std::uint32_t kMaxThreads = 256;        // slots of one process
+inline constexpr std::uint32_t kMaxThreads = 32768;      // slots of one process; the region is sparse
 inline constexpr std::uint32_t kMailboxSize = 16384;     // bytes of one thread's mailbox
-inline constexpr std::uint64_t kArenaOffset = 8ull << 20;   // rings and doorbell records, within the region
+inline constexpr std::uint64_t kArenaOffset = 1ull << 30;   // rings and doorbell records, within the region
 inline constexpr std::uint64_t kArenaSize = 4ull << 30;     // sparse
 inline constexpr std::uint64_t kRegionSize = kArenaOffset + kArenaSize;
 

@@ -192,11 +192,11 @@ struct Mailbox {
 };
 
 inline constexpr std::uint64_t kSlotsOffset = 4096;
-inline constexpr std::uint64_t kMailboxesOffset = 1ull << 20;
-inline constexpr std::uint64_t kPathViewOffset = 6ull << 20;
+inline constexpr std::uint64_t kMailboxesOffset = 256ull << 20;
+inline constexpr std::uint64_t kPathViewOffset = 1016ull << 20;
 
 static_assert(sizeof(RegionHeader) <= kSlotsOffset);
-static_assert(kSlotsOffset + kMaxThreads * sizeof(ThreadSlot) <= kMailboxesOffset);
+static_assert(kSlotsOffset + std::uint64_t{kMaxThreads} * sizeof(ThreadSlot) <= kMailboxesOffset);
 static_assert(kMailboxesOffset + std::uint64_t{kMaxThreads} * kMailboxSize <= kPathViewOffset);
 static_assert(kPathViewOffset + sizeof(PathView) <= kArenaOffset);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);

@@ -29,7 +29,7 @@ bool in_shim(std::uint64_t rip) {
 }
 
 bool is_shim_stack(std::uint64_t address) {
-  constexpr std::uint64_t kSize = protocol::kMaxThreads * 2 * kSignalStackSize;
+  constexpr std::uint64_t kSize = std::uint64_t{protocol::kMaxThreads} * 2 * kSignalStackSize;
   return address >= protocol::kShimStackAddress && address < protocol::kShimStackAddress + kSize;
 }
 
