@@ -300,6 +300,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
   if (launched.pid < 0) {
     launched.error = std::string("cannot start a process: ") + std::strerror(launch_error) +
                      (launch_error == EAGAIN ? "; raise the limit on processes (ulimit -u)" : "");
+    launched.is_machines = true;
   } else {
     const int status = await_status(launched.pid);
     if (!WIFSTOPPED(status)) {

@@ -49,6 +49,7 @@ struct LaunchedProcess {
   int stderr_fd = -1;
   std::string early_output[2];  // what was read from them already
   std::string error;   // not empty: nothing runs
+  bool is_machines = false;  // the machine has no room for one more process
 };
 
 // Returns when the shim is in place in the process, or the process has ended before.

@@ -267,7 +267,7 @@ void Supervisor::Impl::start(std::size_t index) {
     count_end(process);
     result_.programs[index].exited = true;
     result_.programs[index].exit_code = 127;
-    return finish(Outcome::kNotStarted, host.name + ": " + launched.error);
+    return finish(launched.is_machines ? Outcome::kMachine : Outcome::kNotStarted, host.name + ": " + launched.error);
   }
   process.set_native_pid(launched.pid);
   result_.programs[index].started = true;

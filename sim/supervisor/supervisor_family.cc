@@ -406,6 +406,10 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   request.trace.credentials = thread.credentials;
   request.trace.credentials.execute();
   LaunchedProcess launched = options_.launcher ? options_.launcher(request) : launch(request);
+  if (launched.is_machines) {
+    finish(Outcome::kMachine, title(process) + " could not execute a program: " + launched.error);
+    return std::nullopt;
+  }
   if (!launched.error.empty()) {
     warn(process, launched.error, true);  // whatever Linux says against the file has been asked before
     return Answer{-EAGAIN};

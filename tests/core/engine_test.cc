@@ -190,7 +190,9 @@ TEST_P(EngineOracle, agrees_with_an_ordered_map_on_random_operations) {
     std::ranges::sort(visited);
     ASSERT_EQ(visited, expected);
     const Instant least = engine.for_each_before(
-        kNever, [earliest = kNever](Instant when, EventClass, ComponentId) mutable { return earliest = std::min(earliest, when); });
+        kNever, [earliest = kNever](Instant when, EventClass, ComponentId) mutable {
+          return earliest = std::min(earliest, when);
+        });
     ASSERT_EQ(least, engine.next_event_time());
   };
   std::vector<int> fired;

@@ -118,6 +118,19 @@ TEST(Machine, refuses_a_process) {
   EXPECT_THAT(run.err, HasSubstr("got no copy: the machine refused one more process"));
 }
 
+// Not even the first one: two are the simulator and the keeper of the run's folder.
+TEST(Machine, refuses_to_start_a_program) {
+  const RunReport run = run_limited("--nproc=2", "print('started')\n");
+  if (run.code == -1) GTEST_SKIP() << "needs root, to play another user";
+  EXPECT_EQ(run.code, kMachineFault) << run.story();
+  EXPECT_THAT(run.err, HasSubstr("cannot start a process: Resource temporarily unavailable"));
+  EXPECT_THAT(run.err, HasSubstr("raise the limit on processes (ulimit -u)"));
+  // One is the simulator: this is asked before anything is started.
+  const RunReport before = run_limited("--nproc=1", "print('started')\n");
+  EXPECT_EQ(before.code, 2) << before.story();
+  EXPECT_THAT(before.err, HasSubstr("raise the limit on processes (ulimit -u); nothing was started"));
+}
+
 TEST(Machine, refuses_memory) {
   const std::string take = "import mmap\nfor i in range(3):\n  try: m = mmap.mmap(-1, 100 << 30, mmap.MAP_PRIVATE | 0x4000)\n"
                            "  except OSError as e: print(e.errno)\n";
