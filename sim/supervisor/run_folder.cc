@@ -94,6 +94,13 @@ class EndedKeepers {
   void reap() {
     std::erase_if(keepers_, [](pid_t keeper) { return waitpid(keeper, nullptr, WNOHANG) != 0; });
   }
+  void await() {
+    for (const pid_t keeper : keepers_) {
+      while (waitpid(keeper, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+    keepers_.clear();
+  }
 
  private:
   std::vector<pid_t> keepers_;
@@ -115,6 +122,8 @@ RunFolder::RunFolder() {
   if (keeper_ == 0) keep(ends[0]);
   close(ends[0]);
 }
+
+void RunFolder::await_ended_keepers() { ended_keepers.await(); }
 
 void RunFolder::make_locked(const std::string& folder) {
   for (;;) {

@@ -21,6 +21,9 @@ class RunFolder {
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
+  // The processes that guarded folders which are gone end while the simulator goes on; afterwards none of them is a child.
+  static void await_ended_keepers();
+
   // The folders of one host for `programs` of it, with the files that these are given, and rows for `paths`. What the
   // scenario names of the machine shows through: where a program works, and the folder that its file is in.
   void add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs, std::int64_t epoch_seconds,

@@ -10,6 +10,7 @@
 #include "sim/config/load.h"
 #include "sim/config/simulation.h"
 #include "sim/core/check.h"
+#include "sim/supervisor/run_folder.h"
 #include "sim/supervisor/supervisor.h"
 #include "tests/fuzz/puppet.h"
 
@@ -82,6 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Silence silence;
     result = supervisor.run(programs, silence);
   }
+  supervisor::RunFolder::await_ended_keepers();
   CHECK(waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD);
   if (result.outcome == supervisor::Outcome::kFinished) {
     CHECK(result.programs[1].exited && result.programs[1].exit_code == fuzz::kHonestExit);

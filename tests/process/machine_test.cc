@@ -84,7 +84,8 @@ TEST(Machine, is_not_blamed_for_what_programs_do) {
   EXPECT_EQ(run.report["programs"][0]["signal"], SIGTERM);
 }
 
-RunReport run_limited(const std::string& limit, const std::string& program) {
+// `before` is a shell's command that ends in executing its arguments.
+RunReport run_limited(const std::string& limit, const std::string& program, const std::string& before = {}) {
   static const golden::Unprivileged kUser;
   if (!kUser.reason().empty()) return {};
   const support::TemporaryFolder folder;
@@ -94,10 +95,13 @@ RunReport run_limited(const std::string& limit, const std::string& program) {
   request.wrapper = {"prlimit", limit};
   request.wrapper.insert(request.wrapper.end(), kUser.setting().request.wrapper.begin(),
                          kUser.setting().request.wrapper.end());
-  // A user of whom there are no other processes.
+  // A user of whom there are no other processes, not even of another test's run.
+  static int runs = 0;
+  const int user = 66'000 + (getpid() * 16 + runs++) % 1'000'000;
   for (std::string& word : request.wrapper) {
-    if (word == "--reuid=65534") word = "--reuid=61234";
+    if (word == "--reuid=65534") word = "--reuid=" + std::to_string(user);
   }
+  if (!before.empty()) request.wrapper.insert(request.wrapper.end(), {"sh", "-c", before, "sh"});
   request.commands = {"server=python3 " + folder.path() + "/program.py"};
   return support::run(request);
 }
@@ -118,17 +122,22 @@ TEST(Machine, refuses_a_process) {
   EXPECT_THAT(run.err, HasSubstr("got no copy: the machine refused one more process"));
 }
 
-// Not even the first one: two are the simulator and the keeper of the run's folder.
+// Not even the first one: the user's other processes take all there is.
 TEST(Machine, refuses_to_start_a_program) {
-  const RunReport run = run_limited("--nproc=2", "print('started')\n");
+  const RunReport run = run_limited("--nproc=5", "print('started')\n",
+                                    "for i in 1 2 3 4 5; do (sleep 20 </dev/null >/dev/null 2>&1 &); done; exec \"$@\"");
   if (run.code == -1) GTEST_SKIP() << "needs root, to play another user";
   EXPECT_EQ(run.code, kMachineFault) << run.story();
   EXPECT_THAT(run.err, HasSubstr("cannot start a process: Resource temporarily unavailable"));
   EXPECT_THAT(run.err, HasSubstr("raise the limit on processes (ulimit -u)"));
-  // One is the simulator: this is asked before anything is started.
-  const RunReport before = run_limited("--nproc=1", "print('started')\n");
-  EXPECT_EQ(before.code, 2) << before.story();
-  EXPECT_THAT(before.err, HasSubstr("raise the limit on processes (ulimit -u); nothing was started"));
+}
+
+// One is the simulator: this is asked before anything is started.
+TEST(Machine, has_no_room_for_a_program) {
+  const RunReport run = run_limited("--nproc=1", "print('started')\n");
+  if (run.code == -1) GTEST_SKIP() << "needs root, to play another user";
+  EXPECT_EQ(run.code, 2) << run.story();
+  EXPECT_THAT(run.err, HasSubstr("raise the limit on processes (ulimit -u); nothing was started"));
 }
 
 TEST(Machine, refuses_memory) {
