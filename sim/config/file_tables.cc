@@ -33,6 +33,7 @@ const Object& host_table() {
        bind<&H::hca>({.key = "hca",
                       .kind = Kind::kReference,
                       .doc = "adapter profile: a file beside this one, or a name from the profiles folder"}),
+       bind<&H::device>({.key = "device", .kind = Kind::kName, .doc = "the adapter's name, as programs see it"}),
        bind<&H::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile, found likewise"}),
        bind<&H::address_text>(
            {.key = "address",

@@ -86,11 +86,11 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
 void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choices) {
   const HostSpec& spec = topology_.hosts[index];
   const hca::PortAddress address = address_of(index);
-  // Adapters of all hosts have the same device name, so each gets a seed of its own, by its component's name.
+  // Adapters of several hosts may have the same device name, so each gets a seed of its own, by its component's name.
   const std::string component = "hca/" + spec.name;
   const std::uint64_t own_seed = Rng(seed, component).next();
   Host& host = hosts_[index];
-  host.hca = std::make_unique<hca::Hca>(engine_, tracer_, choices, components_.id(component), kDeviceName,
+  host.hca = std::make_unique<hca::Hca>(engine_, tracer_, choices, components_.id(component), spec.device,
                                         spec.hca_profile, address, own_seed);
   fabric::PortParams params;
   params.virtual_lanes = spec.hca_profile.virtual_lanes;

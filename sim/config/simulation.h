@@ -23,9 +23,6 @@
 
 namespace verbatim::config {
 
-// Name of the adapter on every host, as programs see it.
-inline constexpr char kDeviceName[] = "mlx5_0";
-
 class Simulation {
  public:
   enum class Order { kForward, kBackward };

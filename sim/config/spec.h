@@ -33,6 +33,7 @@ struct HugePagesSpec {
 struct HostSpec {
   std::string name;
   std::string hca = "edr_hca";  // reference as written
+  std::string device = "mlx5_0";  // the adapter's name, as programs see it
   std::string cpu = "cpu";
   HugePagesSpec huge_pages;
   std::string address_text;  // empty: assigned by position

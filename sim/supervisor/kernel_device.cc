@@ -60,6 +60,9 @@ Answer Kernel::command(Thread& thread) {
     case CommandType::kListDevices:
       answer = list_devices(process, mailbox);
       break;
+    case CommandType::kReportRefusal:
+      answer = report_refusal(process, mailbox);
+      break;
     case CommandType::kOpenDevice:
       answer = open_device(process, mailbox);
       break;
@@ -120,6 +123,16 @@ Answer Kernel::list_devices(Process& process, std::span<std::byte> mailbox) {
     entry.port_count = 1;
   }
   return finish(mailbox, list, 0);
+}
+
+Answer Kernel::report_refusal(Process& process, std::span<std::byte> mailbox) {
+  protocol::ReportRefusal refusal;
+  if (!load(mailbox, refusal)) return fail(mailbox, EINVAL);
+  const std::string_view name(refusal.function, strnlen(refusal.function, sizeof refusal.function));
+  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != name.npos) return fail(mailbox, EINVAL);
+  warn(process, fmt::format("{} is refused (EOPNOTSUPP): the adapters of a simulation have the name of mlx5 adapters and "
+                            "not the interface below verbs; mlx5dv_is_supported says so", name));
+  return finish(mailbox, refusal, 0);
 }
 
 Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -76,19 +77,21 @@ TEST_P(Library, runs_no_code_when_loaded) {
 }
 
 TEST_P(Library, is_mapped_at_its_image_base) {
-  const std::string base =
-      std::string(GetParam().first) == "libibverbs.so.1" ? "200100000000" : "200200000000";
+  const std::map<std::string, std::string> bases = {
+      {"libibverbs.so.1", "200100000000"}, {"librdmacm.so.1", "200200000000"}, {"libmlx5.so.1", "200500000000"}};
+  const std::string& base = bases.at(GetParam().first);
   const std::string maps = output_of(preload(GetParam().first) + "cat /proc/self/maps");
   EXPECT_THAT(maps, testing::ContainsRegex(base + "-[0-9a-f]+ r--p 00000000 .*" + GetParam().first));
 }
 
 INSTANTIATE_TEST_SUITE_P(Built, Library,
                          testing::Values(std::pair<const char*, std::size_t>{"libibverbs.so.1", 146},
-                                         std::pair<const char*, std::size_t>{"librdmacm.so.1", 68}));
+                                         std::pair<const char*, std::size_t>{"librdmacm.so.1", 68},
+                                         std::pair<const char*, std::size_t>{"libmlx5.so.1", 129}));
 
 // All symbols bound at start, with the vendor libraries that Debian's tools bring along.
 TEST(program, real_tools_load_and_say_there_is_no_device) {
-  const std::string environment = "LD_BIND_NOW=1 " + preload("libibverbs.so.1:librdmacm.so.1");
+  const std::string environment = "LD_BIND_NOW=1 " + preload("libibverbs.so.1:librdmacm.so.1:libmlx5.so.1");
   struct Tool {
     const char* command;
     const char* answer;

@@ -92,7 +92,7 @@ TEST(Simulation, adapters_know_their_address_and_link) {
   EXPECT_EQ(c.active_width, 2u) << "4x";
   EXPECT_EQ(c.lid.value, 3) << "the third adapter by name";
   EXPECT_EQ(c.sm_lid.value, 1);
-  EXPECT_EQ(simulation.hca(2).device_name(), kDeviceName);
+  EXPECT_EQ(simulation.hca(2).device_name(), "mlx5_0");
   EXPECT_EQ(simulation.components().name(simulation.host_component(2)), "host/c");
 }
 

@@ -73,6 +73,7 @@ const std::map<std::string, std::set<std::string>>& include_table() {
       {"verbs_shim/runtime", {"verbs_shim/protocol"}},
       {"verbs_shim/abi", {"verbs_shim/protocol", "verbs_shim/runtime"}},
       {"verbs_shim/verbs", {"verbs_shim/protocol", "verbs_shim/runtime", "verbs_shim/abi"}},
+      {"verbs_shim/mlx5", {"verbs_shim/protocol", "verbs_shim/runtime"}},
       {"verbs_shim/cm", {"verbs_shim/protocol", "verbs_shim/runtime", "verbs_shim/abi", "verbs_shim/verbs"}},
   };
   return table;

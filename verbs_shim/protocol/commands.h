@@ -41,6 +41,7 @@ enum class CommandType : std::uint32_t {
   kCloseXrcd,
   kOpenQp,
   kReregMr,
+  kReportRefusal,    // supervisor
 };
 
 struct CommandHeader {
@@ -182,6 +183,13 @@ struct RegMr {
   std::uint32_t lkey;    // out
   std::uint32_t rkey;    // out
   std::uint32_t reserved;
+};
+
+// A program has called what no adapter of a simulation has; the run warns of it.
+struct ReportRefusal {
+  static constexpr CommandType kType = CommandType::kReportRefusal;
+  CommandHeader header;
+  char function[kNameSize];  // its name, with a final 0
 };
 
 struct CreateChannel {

@@ -8,12 +8,13 @@
 namespace verbatim::protocol {
 
 inline constexpr std::uint32_t kMagic = 0x62726556;  // "Verb"
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 
 inline constexpr std::uint64_t kRuntimeImage = 0x2000'0000'0000;  // libverbatim_runtime.so
 inline constexpr std::uint64_t kVerbsImage = 0x2001'0000'0000;    // libibverbs.so.1
 inline constexpr std::uint64_t kCmImage = 0x2002'0000'0000;       // librdmacm.so.1
 inline constexpr std::uint64_t kGateAddress = 0x2003'0000'0000;   // one page: the only code that may enter the kernel
+inline constexpr std::uint64_t kMlx5Image = 0x2005'0000'0000;     // libmlx5.so.1
 inline constexpr std::uint64_t kPatchDataAddress = 0x2004'0000'0000;  // see patches.h
 inline constexpr std::uint64_t kRegionAddress = 0x2010'0000'0000;
 inline constexpr std::uint64_t kShimHeapAddress = 0x2020'0000'0000;  // objects the shim hands to the program
