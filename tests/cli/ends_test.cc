@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "sim/core/sanitizer.h"
 #include "tests/cli/command.h"
 #include "tests/config/helpers.h"
 
@@ -103,6 +104,7 @@ TEST(Start, programs_that_name_more_files_than_a_host_shows_end_the_run_with_a_s
 }
 
 TEST(Limits, of_the_caller_that_are_too_small_are_told_as_by_check_host) {
+  if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than these limits leave";
   for (const auto& [limit, told] :
        {std::pair("ulimit -n 256", "the hard limit on open files is lower (ulimit -Hn); raise it"),
         std::pair("ulimit -v 400000", "the hard limit on address space is lower (ulimit -Hv); raise it"),
@@ -121,6 +123,7 @@ TEST(Limits, of_the_caller_that_are_too_small_are_told_as_by_check_host) {
 
 // The address space of the simulator holds what it shares with every program: enough for one is not enough for many.
 TEST(Limits, that_are_too_small_for_so_many_programs_end_the_run_with_a_sentence) {
+  if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than this limit leaves";
   std::vector<std::string> words = {"/bin/sh", "-c", "ulimit -v 20000000; exec \"$0\" \"$@\"", VERBATIM_PROGRAM, "run",
                                     "--topology", kTopology, "--stagger", "0 s"};
   for (int i = 0; i < 8; ++i) words.push_back("server=sleep 1000");

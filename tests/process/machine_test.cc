@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sim/core/sanitizer.h"
 #include "tests/cli/command.h"
 #include "tests/golden/surroundings.h"
 #include "tests/process/programs.h"
@@ -131,6 +132,7 @@ TEST(Machine, refuses_to_start_a_program) {
 
 // One is the simulator: this is asked before anything is started.
 TEST(Machine, has_no_room_for_a_program) {
+  if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer starts a process of its own when it ends";
   const RunReport run = run_limited("--nproc=1", "print('started')\n");
   if (run.code == -1) GTEST_SKIP() << "needs root, to play another user";
   EXPECT_EQ(run.code, 2) << run.story();
@@ -138,6 +140,7 @@ TEST(Machine, has_no_room_for_a_program) {
 }
 
 TEST(Machine, refuses_memory) {
+  if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than this limit leaves";
   const std::string take = "import mmap\nfor i in range(3):\n  try: m = mmap.mmap(-1, 100 << 30, mmap.MAP_PRIVATE | 0x4000)\n"
                            "  except OSError as e: print(e.errno)\n";
   const RunReport run = run_limited("--as=250000000000:250000000000", take);

@@ -8,6 +8,7 @@
 
 #include <fstream>
 
+#include "sim/core/sanitizer.h"
 #include "tests/cli/command.h"
 #include "tests/support/verbatim_run.h"
 
@@ -43,6 +44,7 @@ TEST(Surroundings, of_a_nicer_caller_do_not_show) {
 
 // Two hundred children, one after the other: what was shared with those that have ended does not fill the address space.
 TEST(Surroundings, ended_processes_leave_no_mapping) {
+  if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than this limit leaves";
   const support::TemporaryFolder folder;
   const cli::Finished run =
       cli::run_command({"sh", "-c", "ulimit -v 300000000; exec \"$@\"", "sh", support::verbatim_program(), "run", "--out",

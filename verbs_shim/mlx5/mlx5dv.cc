@@ -1,6 +1,8 @@
 // Every function of libmlx5 as an adapter of another maker answers it: programs that see a device called mlx5_0 ask
 // mlx5dv_is_supported, are told no, and read no structure that is not there.
+#pragma GCC visibility push(default)
 #include <infiniband/mlx5dv.h>
+#pragma GCC visibility pop
 
 #include <cerrno>
 #include <cstring>
