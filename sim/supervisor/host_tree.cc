@@ -262,13 +262,14 @@ void add_interface(VirtualTree& tree, const HostSpec& host, bool loopback) {
 
 }  // namespace
 
-std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const std::vector<HostSpec>& hosts,
+std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const std::string& hosts_file,
                                                   const HugePagePool& huge_pages) {
   auto tree = std::make_shared<VirtualTree>();
   add_devices(*tree);
   for (const char* path : protocol::kTrees) {
-    if (const auto content = virtual_content(path, host, hosts)) tree->add_file(path, *content);
+    if (const auto content = virtual_content(path, host)) tree->add_file(path, *content);
   }
+  tree->add_file("/etc/hosts", [&hosts_file] { return hosts_file; });
   for (const char* folder :
        {"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/net", "/dev/infiniband",
         "/sys/bus/pci/devices", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00"}) {

@@ -9,8 +9,8 @@
 
 namespace verbatim::supervisor {
 
-// `host` and `huge_pages` outlive the tree.
-std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const std::vector<HostSpec>& hosts,
+// `host`, `hosts_file` (the content of /etc/hosts) and `huge_pages` outlive the tree.
+std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const std::string& hosts_file,
                                                   const HugePagePool& huge_pages);
 // The parts that are the same on every host (device_tree.cc): /dev without adapters; what the kernel tells in /sys.
 void add_devices(VirtualTree& tree);

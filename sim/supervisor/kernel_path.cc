@@ -97,7 +97,8 @@ std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::st
   }
   auto& tree = host_trees_[thread.process().host_index()];
   if (tree == nullptr) {
-    tree = make_host_tree(thread.process().host(), hosts_, huge_pages_[thread.process().host_index()]);
+    if (hosts_file_.empty()) hosts_file_ = hosts_file(hosts_);
+    tree = make_host_tree(thread.process().host(), hosts_file_, huge_pages_[thread.process().host_index()]);
   }
   return tree;
 }

@@ -309,7 +309,7 @@ void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inpu
                     huge_page_lines(inputs.huge_pages));
   for (const char* path : {"/proc/cpuinfo", "/proc/version", "/proc/sys/kernel/hostname",
                            "/proc/sys/kernel/osrelease", "/proc/sys/kernel/random/boot_id"}) {
-    tree.add_file(path, virtual_content(path, process.host(), {}).value_or(""));
+    tree.add_file(path, virtual_content(path, process.host()).value_or(""));
   }
   tree.add_file("/proc/sys/kernel/random/uuid", [&viewer] { return random_uuid(viewer.process().random()); });
   add_kernel_settings(tree, inputs.huge_pages);

@@ -12,15 +12,6 @@ std::string dotted(std::uint32_t address) {
   return fmt::format("{}.{}.{}.{}", address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
 }
 
-std::string hosts_file(const std::vector<HostSpec>& hosts) {
-  // Names lead to IPv4, so that programs which take the first address they get meet; host.ip6 is the other
-  // one.
-  std::string text = "127.0.0.1\tlocalhost\n::1\tip6-localhost ip6-loopback\n";
-  for (const HostSpec& host : hosts) text += dotted(host.address) + "\t" + host.name + "\n";
-  for (const HostSpec& host : hosts) text += to_string(IpAddress::v6_of(host)) + "\t" + host.name + ".ip6\n";
-  return text;
-}
-
 std::string processor(const HostSpec& host) {
   return fmt::format(
       "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 106\n"
@@ -78,9 +69,16 @@ std::optional<std::string> kernel_state(const std::string& path, const HostSpec&
 
 bool is_random_device(const std::string& path) { return path == "/dev/urandom" || path == "/dev/random"; }
 
-std::optional<std::string> virtual_content(const std::string& path, const HostSpec& host,
-                                           const std::vector<HostSpec>& hosts) {
-  if (path == "/etc/hosts") return hosts_file(hosts);
+std::string hosts_file(const std::vector<HostSpec>& hosts) {
+  // Names lead to IPv4, so that programs which take the first address they get meet; host.ip6 is the other
+  // one.
+  std::string text = "127.0.0.1\tlocalhost\n::1\tip6-localhost ip6-loopback\n";
+  for (const HostSpec& host : hosts) text += dotted(host.address) + "\t" + host.name + "\n";
+  for (const HostSpec& host : hosts) text += to_string(IpAddress::v6_of(host)) + "\t" + host.name + ".ip6\n";
+  return text;
+}
+
+std::optional<std::string> virtual_content(const std::string& path, const HostSpec& host) {
   if (path == "/etc/hostname") return host.name + "\n";
   if (path == "/etc/nsswitch.conf") {
     return "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\nnetworks: files\n";

@@ -12,9 +12,11 @@
 
 namespace verbatim::supervisor {
 
-// What a read of `path` on `host` gives; nullopt: the path is not virtual.
-std::optional<std::string> virtual_content(const std::string& path, const HostSpec& host,
-                                           const std::vector<HostSpec>& hosts);
+// What a read of `path` on `host` gives; nullopt: the path is not virtual, or is /etc/hosts.
+std::optional<std::string> virtual_content(const std::string& path, const HostSpec& host);
+
+// The content of /etc/hosts, which is the same on every host.
+std::string hosts_file(const std::vector<HostSpec>& hosts);
 
 bool is_random_device(const std::string& path);
 
