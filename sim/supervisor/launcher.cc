@@ -138,9 +138,10 @@ struct ChildPlan {
   char* const* envp;
   int stdin_fd, stdout_fd, stderr_fd, placeholder_fd, directory_fd, error_fd;
   pid_t parent;
+  unsigned descriptors_end;  // behind the highest that the child needs
 };
 
-// Runs in the child between vfork and exec, in the memory of the simulator, which waits; no signal reaches a handler of the
+// Runs in the child between clone and exec, in the memory of the simulator, which waits; no signal reaches a handler of the
 // simulator's there. Reports errno of the first failure through error_fd.
 [[noreturn]] void become(const ChildPlan& plan) {
   const auto fail = [&] {
@@ -148,6 +149,8 @@ struct ChildPlan {
     [[maybe_unused]] const ssize_t n = write(plan.error_fd, &error, sizeof error);
     _exit(127);
   };
+  // Of the simulator's descriptors only those are copied that the child needs: exec would close the others one by one.
+  if (syscall(SYS_close_range, plan.descriptors_end, ~0u, CLOSE_RANGE_UNSHARE) != 0) fail();
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // A program that gains privilege by exec would lose the preloaded libraries, and is not ours to hold.
@@ -194,15 +197,29 @@ struct ChildPlan {
   _exit(127);
 }
 
-// The page tables of a simulator with thousands of programs are large: they are lent, not copied.
-[[gnu::noinline]] pid_t start_child(const ChildPlan& plan) {
+// The page tables and descriptors of a simulator with thousands of programs are many: they are lent, not copied.
+pid_t start_child(const ChildPlan& plan) {
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
-  const pid_t child = vfork();
-  if (child == 0) become(plan);
+  alignas(16) static std::array<std::byte, 64 * 1024> stack;
+  const auto run = [](void* plan) -> int { become(*static_cast<const ChildPlan*>(plan)); };
+  const pid_t child = clone(run, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
+                            const_cast<ChildPlan*>(&plan));
+  const int error = errno;
   sigprocmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
   return child;
+}
+
+// The descriptors of all programs' output lie above those that the launch of the next one needs.
+constexpr int kFirstOfOutputs = protocol::kFdLimit + 256;
+
+int moved_to(int lowest, int fd) {
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+  if (moved < 0) return fd;
+  close(fd);
+  return moved;
 }
 
 // The shim's libraries come behind those that the program preloads itself: what interposes on verbs calls still does,
@@ -273,21 +290,22 @@ LaunchedProcess launch(const LaunchRequest& request) {
   std::vector<char*> envp = pointers(environment);
 
   // Every descriptor is moved out of the way of the numbers the child uses.
-  const auto high = [](int fd) {
-    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, protocol::kFdLimit);
-    if (moved < 0) return fd;
-    close(fd);
-    return moved;
+  unsigned descriptors_end = 0;
+  const auto needed = [&](int fd) {
+    descriptors_end = std::max(descriptors_end, static_cast<unsigned>(fd) + 1);
+    return fd;
   };
+  const auto high = [&](int fd) { return needed(moved_to(protocol::kFdLimit, fd)); };
   ChildPlan plan{&request,       argv.data(),          envp.data(),        high(stdin_fd),      high(out[1]),
-                 high(err[1]),   high(placeholder_fd), high(directory_fd), high(error_pipe[1]), getpid()};
+                 high(err[1]),   high(placeholder_fd), high(directory_fd), high(error_pipe[1]), getpid(), 0};
   LaunchRequest moved = request;
   for (int* const fd : {&moved.region_fd, &moved.passage_fd}) {
     const int copy = fcntl(*fd, F_DUPFD_CLOEXEC, protocol::kFdLimit);
-    *fd = copy < 0 ? dup(*fd) : copy;
+    *fd = needed(copy < 0 ? dup(*fd) : copy);
   }
   for (auto& [fd, ours] : moved.descriptors) ours = high(ours);
   plan.request = &moved;
+  plan.descriptors_end = descriptors_end;
 
   launched.pid = start_child(plan);
   const int launch_error = errno;
@@ -296,8 +314,8 @@ LaunchedProcess launch(const LaunchRequest& request) {
     close(fd);
   }
   for (const auto& [fd, ours] : moved.descriptors) close(ours);
-  launched.stdout_fd = out[0];
-  launched.stderr_fd = err[0];
+  launched.stdout_fd = moved_to(kFirstOfOutputs, out[0]);
+  launched.stderr_fd = moved_to(kFirstOfOutputs, err[0]);
   if (launched.pid < 0) {
     launched.error = std::string("cannot start a process: ") + std::strerror(launch_error) +
                      (launch_error == EAGAIN ? "; raise the limit on processes (ulimit -u)" : "");

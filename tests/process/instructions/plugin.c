@@ -14,7 +14,8 @@ uint64_t plugin_random(void) {
 // What another library's choice of functions would rest on: the resolver runs while the library is linked.
 static int with_avx(void) { return 3; }
 static int without_avx(void) { return 2; }
-static int (*choose(void))(void) {
+// clang 14 does not count an ifunc as a use.
+__attribute__((used)) static int (*choose(void))(void) {
   unsigned a = 1, b, c = 0, d;
   __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
   return (c >> 28 & 1) ? with_avx : without_avx;
