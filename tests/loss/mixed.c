@@ -52,7 +52,7 @@ static const struct step kPlan[kSteps] = {
 
 struct end {
   uint32_t qpn, psn, rkey, doomed[2];  // doomed: keys for the sends that invalidate
-  uint16_t lid;
+  uint16_t lid, zero;  // no padding: every byte is sent
   uint64_t address, words;
 };
 

@@ -23,8 +23,11 @@ int main(void) {
          sysconf(_SC_LEVEL2_CACHE_SIZE), sysconf(_SC_LEVEL3_CACHE_SIZE));
   unsigned processor = 99, node = 99;
   const int sched = sched_getcpu();
-  printf("processors: %ld of %ld; getcpu %d:", sysconf(_SC_NPROCESSORS_ONLN), sysconf(_SC_NPROCESSORS_CONF),
-         getcpu(&processor, &node));
-  printf(" %u of node %u, sched_getcpu %d\n", processor, node, sched);
+  // One after the other: a compiler chooses the order of arguments.
+  const int got = getcpu(&processor, &node);
+  const long configured = sysconf(_SC_NPROCESSORS_CONF);
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  printf("processors: %ld of %ld; getcpu %d: %u of node %u, sched_getcpu %d\n", online, configured, got, processor, node,
+         sched);
   return 0;
 }
