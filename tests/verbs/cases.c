@@ -354,5 +354,6 @@ int main(void) {
   shared_cases();
   event_cases();
   object_cases();
+  domain_cases();
   return 0;
 }

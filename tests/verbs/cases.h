@@ -5,3 +5,4 @@ void unreliable_cases(void);
 void shared_cases(void);
 void event_cases(void);
 void object_cases(void);
+void domain_cases(void);

@@ -89,6 +89,7 @@ extern "C" ibv_ah* ibv_create_ah(ibv_pd* pd_handle, ibv_ah_attr* attributes) {
   }
   ah->base.context = pd_handle->context;
   ah->base.pd = pd_handle;
+  verbs::enter_domain(pd_handle);
   ah->base.handle = command.handle;
   return &ah->base;
 }
@@ -96,9 +97,10 @@ extern "C" ibv_ah* ibv_create_ah(ibv_pd* pd_handle, ibv_ah_attr* attributes) {
 extern "C" int ibv_destroy_ah(ibv_ah* handle) {
   auto* ah = verbs::object<Ah>(handle);
   if (ah == nullptr) return EINVAL;
-  int error = verbs::destroy(protocol::CommandType::kDestroyAh, handle->context, handle->handle);
-  if (error == 0) verbs::release_object(ah);
-  return error;
+  if (int error = verbs::destroy(protocol::CommandType::kDestroyAh, handle->context, handle->handle)) return error;
+  verbs::leave_domain(handle->pd);
+  verbs::release_object(ah);
+  return 0;
 }
 
 // ibv_create_ah_from_wc(3): the answer goes to where the datagram came from, out of the GID it was sent to.

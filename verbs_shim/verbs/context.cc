@@ -39,6 +39,9 @@ void fill_verbs_ops(verbs_context* verbs) {
   verbs->get_srq_num = get_srq_num;
   verbs->open_xrcd = open_xrcd;
   verbs->close_xrcd = close_xrcd;
+  verbs->alloc_td = alloc_td;
+  verbs->dealloc_td = dealloc_td;
+  verbs->alloc_parent_domain = alloc_parent_domain;
 }
 
 std::uint32_t bucket_of(std::uint32_t number) { return number % Context::kBuckets; }

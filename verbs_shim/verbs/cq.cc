@@ -225,15 +225,21 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
     return refuse(EINVAL);
   }
   if ((attributes->wc_flags & ~kSupported) != 0) return refuse(EOPNOTSUPP);
-  // A single-threaded CQ is one whose user promises something; parent domains are a feature.
+  const bool in_domain = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0;
+  auto* parent = in_domain ? object<Pd>(attributes->parent_domain) : nullptr;
+  if (in_domain && (parent == nullptr || parent->protection_domain == nullptr)) return refuse(EINVAL);
+  // A single-threaded CQ is one whose user promises something.
   const unsigned flags = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? attributes->flags : 0;
   constexpr unsigned kIgnoresOverrun = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
   if ((flags & ~(IBV_CREATE_CQ_ATTR_SINGLE_THREADED | kIgnoresOverrun)) != 0) return refuse(EOPNOTSUPP);
-  if ((attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0) return refuse(EOPNOTSUPP);
   Cq* cq =
       create(context, attributes->cqe, attributes->cq_context, attributes->channel, attributes->comp_vector,
              (flags & kIgnoresOverrun) != 0);
   if (cq == nullptr) return nullptr;
+  if (in_domain) {
+    cq->parent_domain = attributes->parent_domain;
+    enter_domain(cq->parent_domain);
+  }
   fill_readers(&cq->base);
   // Known before the first completion is read: readers may not ask the adapter.
   core_clock_khz(*context_of(context));
@@ -275,6 +281,7 @@ extern "C" int ibv_destroy_cq(ibv_cq* handle) {
   ibv_comp_channel* channel = handle->channel;
   int error = verbs::destroy(protocol::CommandType::kDestroyCq, handle->context, handle->handle);
   if (error != 0) return error;
+  verbs::leave_domain(cq->parent_domain);
   // Counted here rather than by the adapter: an event raised but never read by the program needs no answer.
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->comp_events_completed,
                                    &cq->completion_events);

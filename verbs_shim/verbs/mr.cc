@@ -34,6 +34,7 @@ ibv_mr* register_memory(ibv_pd* pd_handle, void* address, std::size_t length, st
   }
   mr->base.context = pd_handle->context;
   mr->base.pd = pd_handle;
+  enter_domain(pd_handle);
   mr->base.addr = address;
   mr->base.length = length;
   mr->base.handle = command.handle;
@@ -93,7 +94,11 @@ extern "C" int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* pd, void* address
   }
   handle->lkey = command.lkey;
   handle->rkey = command.rkey;
-  if (changes_pd) handle->pd = pd;
+  if (changes_pd) {
+    verbs::leave_domain(handle->pd);
+    handle->pd = pd;
+    verbs::enter_domain(pd);
+  }
   if (moves) {
     handle->addr = address;
     handle->length = length;
@@ -104,7 +109,8 @@ extern "C" int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* pd, void* address
 extern "C" int ibv_dereg_mr(ibv_mr* handle) {
   auto* mr = verbs::object<verbs::Mr>(handle);
   if (mr == nullptr) return EINVAL;
-  int error = verbs::destroy(protocol::CommandType::kDeregMr, handle->context, handle->handle);
-  if (error == 0) verbs::release_object(mr);
-  return error;
+  if (int error = verbs::destroy(protocol::CommandType::kDeregMr, handle->context, handle->handle)) return error;
+  verbs::leave_domain(handle->pd);
+  verbs::release_object(mr);
+  return 0;
 }

@@ -16,6 +16,7 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
   }
   mw->base.context = pd->context;
   mw->base.pd = pd;
+  enter_domain(pd);
   mw->base.rkey = command.rkey;
   mw->base.handle = command.handle;
   mw->base.type = type;
@@ -25,9 +26,10 @@ ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
 int dealloc_mw(ibv_mw* handle) {
   auto* mw = object<Mw>(handle);
   if (mw == nullptr) return EINVAL;
-  int error = destroy(protocol::CommandType::kDeallocMw, handle->context, handle->handle);
-  if (error == 0) release_object(mw);
-  return error;
+  if (int error = destroy(protocol::CommandType::kDeallocMw, handle->context, handle->handle)) return error;
+  leave_domain(handle->pd);
+  release_object(mw);
+  return 0;
 }
 
 int bind_mw(ibv_qp*, ibv_mw*, ibv_mw_bind*) { return EOPNOTSUPP; }

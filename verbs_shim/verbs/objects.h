@@ -32,6 +32,7 @@ enum class Kind : std::uint32_t {
   kAh,
   kMw,
   kXrcd,
+  kTd,
 };
 
 class SessionLock {
@@ -78,10 +79,21 @@ struct Context {
 };
 static_assert(offsetof(Context, verbs) == 0 && sizeof(verbs_context) == 648);
 
+struct Td {
+  static constexpr Kind kKind = Kind::kTd;
+  ibv_td base;
+  Kind kind;
+  std::uint32_t users;  // parent domains
+};
+
+// A protection domain, or a parent domain: another name for its protection domain, whose handle it has.
 struct Pd {
   static constexpr Kind kKind = Kind::kPd;
   ibv_pd base;
   Kind kind;
+  Pd* protection_domain;  // of a parent domain
+  Td* td;                 // of a parent domain, or nullptr
+  std::uint32_t users;    // of a parent domain: objects made with it; else parent domains
 };
 
 struct Mr {
@@ -100,6 +112,7 @@ struct Cq {
   static constexpr Kind kKind = Kind::kCq;
   ibv_cq_ex base;  // an ibv_cq is its first part
   Kind kind;
+  ibv_pd* parent_domain;  // that it was made with, or nullptr
   std::uint32_t number;
   protocol::Cqe* ring;
   std::uint32_t entries;      // a power of two
@@ -284,6 +297,19 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes);
 int get_srq_num(ibv_srq* srq, std::uint32_t* number);
 ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes);
 int close_xrcd(ibv_xrcd* xrcd);
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes);
+int dealloc_td(ibv_td* td);
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attributes);
+
+// An object is made with a domain, and gone. The adapter knows which objects a protection domain has, and nothing of parents.
+inline void enter_domain(ibv_pd* handle) {
+  auto* pd = object<Pd>(handle);
+  if (pd != nullptr && pd->protection_domain != nullptr) ++pd->users;
+}
+inline void leave_domain(ibv_pd* handle) {
+  auto* pd = object<Pd>(handle);
+  if (pd != nullptr && pd->protection_domain != nullptr) --pd->users;
+}
 
 // Shared between the poll functions (cq.cc, cq_ex.cc): takes the next entry that is visible now.
 bool take_completion(Cq& cq, protocol::Cqe* taken);

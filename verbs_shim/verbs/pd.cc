@@ -1,5 +1,48 @@
-// Protection domains.
+// Protection domains, thread domains, and the parent domains that join them.
 #include "verbs_shim/verbs/objects.h"
+
+namespace verbatim::verbs {
+
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes) {
+  if (attributes->comp_mask != 0) return refuse(EINVAL);
+  auto* td = allocate_object<Td>();
+  if (td == nullptr) return nullptr;
+  td->base.context = context;
+  return &td->base;
+}
+
+int dealloc_td(ibv_td* handle) {
+  auto* td = object<Td>(handle);
+  if (td == nullptr) return EINVAL;
+  if (td->users != 0) return EBUSY;
+  release_object(td);
+  return 0;
+}
+
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attributes) {
+  constexpr std::uint32_t kKnown = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+  auto* protection_domain = object<Pd>(attributes->pd);
+  Td* const td = object<Td>(attributes->td);
+  // A parent domain has no parent; its parts are of one device; an allocator comes with what frees.
+  if (protection_domain == nullptr || protection_domain->protection_domain != nullptr ||
+      attributes->pd->context != context || (attributes->td != nullptr && (td == nullptr || td->base.context != context)) ||
+      (attributes->comp_mask & ~kKnown) != 0 ||
+      ((attributes->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0 &&
+       (attributes->alloc == nullptr || attributes->free == nullptr))) {
+    return refuse(EINVAL);
+  }
+  auto* parent = allocate_object<Pd>();
+  if (parent == nullptr) return nullptr;
+  parent->base.context = context;
+  parent->base.handle = attributes->pd->handle;
+  parent->protection_domain = protection_domain;
+  ++protection_domain->users;
+  parent->td = td;
+  if (td != nullptr) ++td->users;
+  return &parent->base;
+}
+
+}  // namespace verbatim::verbs
 
 using namespace verbatim;
 using verbs::Pd;
@@ -20,6 +63,13 @@ extern "C" ibv_pd* ibv_alloc_pd(ibv_context* context) {
 extern "C" int ibv_dealloc_pd(ibv_pd* handle) {
   auto* pd = verbs::object<Pd>(handle);
   if (pd == nullptr) return EINVAL;
+  if (pd->users != 0) return EBUSY;
+  if (pd->protection_domain != nullptr) {
+    --pd->protection_domain->users;
+    if (pd->td != nullptr) --pd->td->users;
+    verbs::release_object(pd);
+    return 0;
+  }
   int error = verbs::destroy(protocol::CommandType::kDeallocPd, handle->context, handle->handle);
   if (error == 0) verbs::release_object(pd);
   return error;

@@ -99,6 +99,7 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
   base->context = handle;
   base->qp_context = request.qp_context;
   base->pd = request.pd;
+  enter_domain(request.pd);
   base->send_cq = request.send_cq;
   base->recv_cq = request.recv_cq;
   base->srq = request.srq;
@@ -328,6 +329,7 @@ extern "C" int ibv_destroy_qp(ibv_qp* handle) {
   if (qp == nullptr) return EINVAL;
   if (int error = verbs::destroy(protocol::CommandType::kDestroyQp, handle->context, handle->handle))
     return error;
+  verbs::leave_domain(handle->pd);
   verbs::discard_completions_of(*qp);
   if (auto* context = verbs::context_of(handle->context)) verbs::remove_qp(*context, *qp);
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed,

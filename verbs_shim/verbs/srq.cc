@@ -27,6 +27,7 @@ Srq* create(ibv_context* handle, ibv_srq_init_attr_ex* attributes, ibv_srq_type 
   srq->base.context = handle;
   srq->base.srq_context = attributes->srq_context;
   srq->base.pd = attributes->pd;
+  enter_domain(attributes->pd);
   srq->base.handle = command.handle;
   srq->number = command.number;
   srq->record = static_cast<protocol::SharedReceiveQueueRecord*>(shim::arena(command.record_offset));
@@ -117,6 +118,7 @@ extern "C" int ibv_destroy_srq(ibv_srq* handle) {
   if (srq == nullptr) return EINVAL;
   if (int error = verbs::destroy(protocol::CommandType::kDestroySrq, handle->context, handle->handle))
     return error;
+  verbs::leave_domain(handle->pd);
   if (auto* context = verbs::context_of(handle->context)) {
     Srq** link = &context->srqs;
     while (*link != nullptr && *link != srq) link = &(*link)->next;

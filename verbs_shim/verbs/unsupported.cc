@@ -48,9 +48,6 @@ void fill_unsupported(verbs_context* verbs) {
   fill(&verbs->destroy_flow_action);
   fill(&verbs->create_flow_action_esp);
   fill(&verbs->modify_qp_rate_limit);
-  fill(&verbs->alloc_parent_domain);
-  fill(&verbs->dealloc_td);
-  fill(&verbs->alloc_td);
   fill(&verbs->modify_cq);
   verbs->post_srq_ops = post_srq_ops;
   fill(&verbs->destroy_rwq_ind_table);
