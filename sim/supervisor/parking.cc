@@ -26,10 +26,18 @@ constexpr unsigned kPollSteps =
     1'000;  // instructions of a turn around a poll; the first after a completion often differs
 // Three turns of a look at some hundred bytes. A long computation is asked again and again, ever less often.
 constexpr unsigned kSpinSteps = 20'000;
+// A turn may be longer, such as a look at all of 65,536 notifications. Each effort has four times the instructions of the one
+// before, up to 20 million, most of a second: it is made once, after so many pokes in vain, which come every 20 ms in the
+// end, and the greatest then again and again.
+constexpr unsigned kPokesBeforeEffort[] = {0, 10, 12, 16, 30, 200};
+constexpr unsigned kPokesBetweenGreatest = 600;
+constexpr unsigned kMostEffort = std::size(kPokesBeforeEffort) - 1;
+constexpr unsigned kEffortOfPages = 2;  // a page that is looked at costs the prover some 20 KiB
 
-spin::Limits limits(unsigned steps) {
+spin::Limits limits(unsigned steps, unsigned effort = 0) {
   spin::Limits limits;
-  limits.steps = steps;
+  limits.steps = steps << 2 * effort;
+  limits.pages <<= 2 * std::min(effort, kEffortOfPages);
   limits.library = kLibrary;
   return limits;
 }
@@ -201,16 +209,25 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   std::uint64_t floating = 0;
   process_.memory().read(context_address + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, fpregs),
                          std::as_writable_bytes(std::span(&floating, 1)));
+  // Who needed a great effort will need it again.
+  unsigned effort = pokes_in_vain_ == 1 ? spin_effort_ : 0;
+  for (unsigned more = 1; more <= kMostEffort; ++more) {
+    if (pokes_in_vain_ == kPokesBeforeEffort[more]) effort = more;
+  }
+  const unsigned past_all = pokes_in_vain_ - std::min(pokes_in_vain_, kPokesBeforeEffort[kMostEffort]);
+  if (past_all != 0 && past_all % kPokesBetweenGreatest == 0) effort = kMostEffort;
   VectorContext vectors(process_.memory(), floating);
-  const spin::SpinProof proof =
-      prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits(kSpinSteps), &vectors.registers());
+  const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits(kSpinSteps, effort),
+                                                   &vectors.registers());
   ++counts_.proofs;
+  ++pokes_in_vain_;
   // Vector registers that carry a value round the loop are restored with it.
   if (!proof.proven || !vectors.holds(proof.vectors)) {
     ++counts_.refusals;
     refusal_ = proof.proven ? "keeps values in vector registers" : proof.refusal.describe();
     return std::nullopt;
   }
+  spin_effort_ = effort;
   vectors.set(proof.vectors);
   spin::to_context(proof.canonical, saved);
   process_.memory().write(at, std::as_bytes(std::span(saved)));

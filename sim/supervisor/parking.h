@@ -45,6 +45,8 @@ class LoopAnalyst {
   // The thread was poked. If its loop is proven, its saved registers and memory are set to the canonical
   // state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
+  // A thread has got the token: what is poked from now on is another computation.
+  void begin_slice() { pokes_in_vain_ = 0; }
 
   // After a poll_loop() that gave nothing: how many polls are better passed by before the next one is looked at. None when
   // the loop would be parked if each poll of a turn had been seen; ever more when it is not proven time and again.
@@ -69,6 +71,8 @@ class LoopAnalyst {
   std::uint32_t polls_to_pass_ = 0;
   unsigned wants_ = 0;     // in a row, since a loop was parked
   unsigned failures_ = 0;  // in a row
+  unsigned pokes_in_vain_ = 0;  // since the thread got the token
+  unsigned spin_effort_ = 0;    // that the last spin which was proven has needed, see spin()
   Counts counts_;
   std::string refusal_;
 };

@@ -297,6 +297,7 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
   slot.clock_ps = to_ps(start);
   slot.doorbell_count = 0;
   slot.polls_alone = 0;
+  if (process.analyst() != nullptr) process.analyst()->begin_slice();
   slice_start_ = start;
   granted_ = horizon;
   slot.horizon_ps = granted_ > start ? to_ps(granted_) : 0;

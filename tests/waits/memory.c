@@ -53,6 +53,17 @@ static int scan(void) {
   }
 }
 
+// Of thousands of notifications, which one has come: as GASPI's gaspi_notify_waitsome.
+static int notifications(void) {
+  static volatile uint32_t others[1 << 16];
+  for (;;) {
+    for (unsigned i = 0; i < sizeof others / sizeof others[0]; ++i) {
+      if (others[i] != 0) return (int)i;
+    }
+    if (*w.flag != 0) return -1;
+  }
+}
+
 static int sum(void) {
   const uint32_t* const words = (const uint32_t*)w.flag;
   uint32_t total;
@@ -107,6 +118,7 @@ const struct wait_case kMemoryCases[] = {{"flag", flag},
                                          {"block_of_memory", block_of_memory},
                                          {"mailboxes", mailboxes},
                                          {"scan", scan},
+                                         {"notifications", notifications},
                                          {"sum", sum},
                                          {"flag_for_some_turns", flag_for_some_turns},
                                          {"other_thread", other_thread},
