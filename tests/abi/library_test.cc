@@ -89,6 +89,18 @@ INSTANTIATE_TEST_SUITE_P(Built, Library,
                                          std::pair<const char*, std::size_t>{"librdmacm.so.1", 68},
                                          std::pair<const char*, std::size_t>{"libmlx5.so.1", 128}));
 
+// In the C library a thread of the runtime could be taken for one that executes its program (on_poke).
+TEST(runtime, calls_no_more_of_libc_than_it_must) {
+  std::set<std::string> imported;
+  std::istringstream lines(output_of("nm -D --undefined-only " + quoted(kBuilt + "/libverbatim_runtime.so")));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" U ") != std::string::npos) imported.insert(line.substr(line.find(" U ") + 3));
+  }
+  // read(2) as a cancellation point; the others do not lie between the parts of an exchange.
+  EXPECT_THAT(imported, testing::UnorderedElementsAre("__errno_location@GLIBC_2.2.5", "read@GLIBC_2.2.5", "syscall@GLIBC_2.2.5",
+                                                      "sysconf@GLIBC_2.2.5"));
+}
+
 // All symbols bound at start, with the vendor libraries that Debian's tools bring along.
 TEST(program, real_tools_load_and_say_there_is_no_device) {
   const std::string environment = "LD_BIND_NOW=1 " + preload("libibverbs.so.1:librdmacm.so.1:libmlx5.so.1");

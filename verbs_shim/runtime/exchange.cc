@@ -144,8 +144,8 @@ long execute_natively(const ThreadSlot& slot, std::uint32_t number, const long (
 struct Raised {
   explicit Raised(ThreadSlot& slot) : count(slot.raised_count) {
     if (count > protocol::kMaxRaisedSignals) count = protocol::kMaxRaisedSignals;
-    for (std::uint32_t i = 0; i < count; ++i) signals[i] = slot.raised[i];
     slot.raised_count = 0;
+    for (std::uint32_t i = 0; i < count; ++i) signals[i] = slot.raised[i];
   }
   // `mask`: what the program has masked.
   void raise_all(std::uint64_t mask) const {
