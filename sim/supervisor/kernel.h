@@ -270,7 +270,7 @@ class Kernel {
   std::uint32_t readiness_of(Process& process, int fd, bool* valid) const;
 
   Instant now() const { return engine_.now(); }
-  void warn(Process& process, const std::string& text) { report_(process, text, false); }
+  void warn(Process& process, const std::string& text, bool weakens = false) { report_(process, text, weakens); }
 
   Engine& engine_;
   Tracer& tracer_;

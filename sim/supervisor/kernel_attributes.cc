@@ -63,7 +63,7 @@ Kernel::Outcome Kernel::sys_limit(Thread& thread) {
     if (!wanted) return Answer{-EFAULT};
     const int error = meant->limits.set(static_cast<int>(resource), *wanted);
     if (error != 0) return Answer{error};
-    meant->limits.enforce(meant->native_pid());
+    meant->enforce_limits();
   }
   const bool asked = old_address != 0 || call.number == SYS_getrlimit;
   return Answer{!asked || own.memory().store(old_address, before) ? 0 : -EFAULT};

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstring>
 
@@ -196,8 +197,11 @@ Kernel::Outcome Kernel::sys_close_range(Thread& thread) {
   if (first > last) return Answer{-EINVAL};
   if (a[2] != 0) return Answer{0};
   Process& process = thread.process();
-  for (std::uint32_t fd = first; fd <= std::min<std::uint32_t>(last, protocol::kVirtualFdLast); ++fd) {
-    process.close(static_cast<int>(fd));
+  const auto& files = process.files();
+  while (true) {
+    const auto it = first > INT_MAX ? files.end() : files.lower_bound(static_cast<int>(first));
+    if (it == files.end() || static_cast<std::uint32_t>(it->first) > last) break;
+    process.close(it->first);
   }
   return Answer{0};
 }
@@ -337,7 +341,7 @@ Kernel::Outcome Kernel::sys_dup(Thread& thread) {
   const auto from = static_cast<int>(call.arguments[0]);
   const VirtualFilePtr file = process.file(from);
   if (call.number == SYS_dup) {
-    if (file == nullptr) return Answer{0, protocol::Action::kNative};
+    if (file == nullptr) return process.natively_open(from) ? Answer{0, protocol::Action::kNative} : Answer{-EBADF};
     const int fd = process.install(file);
     if (fd < 0) return Answer{fd};
     return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};

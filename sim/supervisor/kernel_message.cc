@@ -62,7 +62,7 @@ std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr
 std::optional<PassedFile> Kernel::file_to_pass(Process& process, int fd, int* error) {
   if (VirtualFilePtr file = process.file(fd)) return PassedFile(std::move(file));
   *error = -EBADF;
-  if (fd < 0 || fd > protocol::kVirtualFdLast || !process.natively_open(fd)) return std::nullopt;
+  if (!process.natively_open(fd)) return std::nullopt;
   int cause;
   auto real = take_file(process.native_pid(), fd, &cause);
   if (real != nullptr) return PassedFile(std::move(real));
@@ -77,6 +77,14 @@ int Kernel::receive_file(Process& process, const PassedFile& passed, Received& r
   const bool real = passed.file() == nullptr;
   const int fd = process.lowest_free_number(0, received.numbers);
   if (fd < 0) return fd;
+  if (real && fd >= own_descriptors().later) {
+    warn(process,
+         fmt::format("the machine lets no process have more than {} descriptors of real files (ulimit -Hn); the program got "
+                     "MSG_CTRUNC",
+                     fd),
+         true);
+    return -EMFILE;
+  }
   if (real) {
     if (std::ranges::find(received.real, true) == received.real.end()) passage_.clear();
     if (!passage_.put(*passed.real())) {

@@ -1,7 +1,6 @@
 // Waiting for files and for time.
 #include <fmt/format.h>
 #include <sys/epoll.h>
-#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -36,7 +35,7 @@ std::uint32_t Kernel::readiness_of(Process& process, int fd, bool* valid_fd) con
   *valid_fd = true;
   if (const VirtualFilePtr file = process.file(fd)) return file->readiness();
   // Real descriptors are files and the empty standard input: always ready.
-  *valid_fd = fd >= 0 && fd < protocol::kFdLimit && process.natively_open(fd);
+  *valid_fd = process.natively_open(fd);
   return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
 }
 
@@ -57,7 +56,7 @@ Kernel::Outcome Kernel::sys_poll(Thread& thread) {
   const auto& a = call.arguments;
   Process& process = thread.process();
   const auto count = static_cast<std::uint64_t>(a[1]);
-  if (count > protocol::kFdLimit) return Answer{-EINVAL};
+  if (count > process.limits.of(RLIMIT_NOFILE).rlim_cur) return Answer{-EINVAL};
   std::vector<pollfd> set(count);
   const auto bytes = std::as_writable_bytes(std::span(set));
   if (count > 0 && !process.memory().read(static_cast<std::uint64_t>(a[0]), bytes)) return Answer{-EFAULT};
@@ -100,26 +99,28 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
   const PendingCall& call = thread.call();
   const auto& a = call.arguments;
   Process& process = thread.process();
-  const auto limit = static_cast<int>(a[0]);
-  if (limit < 0 || limit > FD_SETSIZE) return Answer{-EINVAL};
+  if (static_cast<int>(a[0]) < 0) return Answer{-EINVAL};
+  const int limit = std::min(static_cast<int>(a[0]), protocol::kMostDescriptors);  // sets may be larger than an fd_set
   constexpr std::uint32_t kMeaning[3] = {POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, POLLPRI};
-  const std::size_t set_bytes = static_cast<std::size_t>((limit + 63) / 64) * 8;
-  fd_set wanted[3], result[3];
+  const std::size_t words = static_cast<std::size_t>((limit + 63) / 64);
+  std::vector<std::uint64_t> result[3];
   std::vector<VirtualFilePtr> files;
   std::int64_t ready = 0;
   for (int k = 0; k < 3; ++k) {
-    FD_ZERO(&wanted[k]);
-    FD_ZERO(&result[k]);
-    if (a[k + 1] == 0) continue;
-    const auto bytes = std::as_writable_bytes(std::span(&wanted[k], 1)).first(set_bytes);
-    if (!process.memory().read(static_cast<std::uint64_t>(a[k + 1]), bytes)) return Answer{-EFAULT};
+    result[k].resize(words);
+    if (a[k + 1] == 0 || words == 0) continue;
+    std::vector<std::uint64_t> wanted(words);
+    if (!process.memory().read(static_cast<std::uint64_t>(a[k + 1]), std::as_writable_bytes(std::span(wanted))))
+      return Answer{-EFAULT};
     for (int fd = 0; fd < limit; ++fd) {
-      if (!FD_ISSET(fd, &wanted[k])) continue;
+      const auto word = static_cast<std::size_t>(fd / 64);
+      const std::uint64_t bit = 1ull << (fd % 64);
+      if ((wanted[word] & bit) == 0) continue;
       bool valid_fd;
       const std::uint32_t events = readiness_of(process, fd, &valid_fd);
       if (!valid_fd) return Answer{-EBADF};
       if ((events & kMeaning[k]) != 0) {
-        FD_SET(fd, &result[k]);
+        result[k][word] |= bit;
         ++ready;
       }
       if (VirtualFilePtr file = process.file(fd)) files.push_back(std::move(file));
@@ -147,8 +148,8 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
   }
   if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "select");
   for (int k = 0; k < 3; ++k) {
-    if (a[k + 1] == 0) continue;
-    const auto bytes = std::as_bytes(std::span(&result[k], 1)).first(set_bytes);
+    if (a[k + 1] == 0 || words == 0) continue;
+    const auto bytes = std::as_bytes(std::span(result[k]));
     if (!process.memory().put(static_cast<std::uint64_t>(a[k + 1]), bytes)) return Answer{-EFAULT};
   }
   if (a[4] != 0) {  // Linux tells how much of the timeout is left

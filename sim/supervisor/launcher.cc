@@ -104,18 +104,24 @@ void fix_limits() {
   const rlimit half{kStackLimit, kStackLimit};
   rlimit now;
   if (getrlimit(RLIMIT_STACK, &now) == 0 && now.rlim_cur != kStackLimit) setrlimit(RLIMIT_STACK, &half);
-  const rlimit descriptors{protocol::kFdLimit, protocol::kFdLimit};
-  setrlimit(RLIMIT_NOFILE, &descriptors);
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
   // What the program sees is kept elsewhere (resource_limits.h); the caller's own must not end it.
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU, RLIMIT_RSS, RLIMIT_MEMLOCK, RLIMIT_NPROC,
-                              RLIMIT_SIGPENDING, RLIMIT_RTTIME}) {
+                              RLIMIT_SIGPENDING, RLIMIT_RTTIME, RLIMIT_NOFILE}) {
     rlimit limit;
     if (getrlimit(resource, &limit) != 0) continue;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(resource, &limit);
   }
+}
+
+// The program's own lie below the shim's.
+void limit_descriptors(int own_descriptors) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = static_cast<rlim_t>(own_descriptors);
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // The supervisor's short time slice and timer slack are not the program's.
@@ -178,18 +184,20 @@ struct ChildPlan {
 
   // The descriptors lie above the numbers they are going to, see open_high().
   if (dup2(plan.stdin_fd, 0) < 0 || dup2(plan.stdout_fd, 1) < 0 || dup2(plan.stderr_fd, 2) < 0) fail();
-  if (dup2(plan.request->region_fd, protocol::kRegionFd) < 0) fail();
-  if (dup2(plan.placeholder_fd, protocol::kPlaceholderFd) < 0) fail();
-  if (dup2(plan.directory_fd, protocol::kShimDirectoryFd) < 0) fail();
-  if (dup2(plan.request->passage_fd, protocol::kPassageFd) < 0) fail();
-  syscall(SYS_close_range, 3, protocol::kVirtualFdLast, 0);
+  const int own = plan.request->own_descriptors;
+  if (dup2(plan.request->region_fd, own + protocol::kRegionFd) < 0) fail();
+  if (dup2(plan.placeholder_fd, own + protocol::kPlaceholderFd) < 0) fail();
+  if (dup2(plan.directory_fd, own + protocol::kShimDirectoryFd) < 0) fail();
+  if (dup2(plan.request->passage_fd, own + protocol::kPassageFd) < 0) fail();
+  syscall(SYS_close_range, 3, own - 1, 0);
   for (const int fd : plan.request->placeholders) {
     if (dup2(plan.placeholder_fd, fd) < 0) fail();
   }
   for (const auto& [fd, ours] : plan.request->descriptors) {
     if (dup2(ours, fd) < 0) fail();
   }
-  syscall(SYS_close_range, protocol::kFdLimit, ~0u, CLOSE_RANGE_CLOEXEC);
+  syscall(SYS_close_range, own + protocol::kOwnDescriptors, ~0u, CLOSE_RANGE_CLOEXEC);
+  limit_descriptors(own);
   if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0) {
     execve(plan.request->path.c_str(), plan.argv, plan.envp);
   }
@@ -213,7 +221,7 @@ pid_t start_child(const ChildPlan& plan) {
 }
 
 // The descriptors of all programs' output lie above those that the launch of the next one needs.
-constexpr int kFirstOfOutputs = protocol::kFdLimit + 256;
+constexpr int kFirstOfOutputs = protocol::kUsualDescriptors + 256;
 
 int moved_to(int lowest, int fd) {
   const int moved = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
@@ -236,7 +244,7 @@ void add_to_loader(std::vector<std::string>& environment, const std::string& nam
 
 // Strings of argv, envp and the file name together fill a whole number of units, whatever paths they hold.
 std::vector<std::string> padded_environment(const LaunchRequest& request) {
-  const std::string through = "/proc/self/fd/" + std::to_string(protocol::kShimDirectoryFd) + "/";
+  const std::string through = "/proc/self/fd/" + std::to_string(request.own_descriptors + protocol::kShimDirectoryFd) + "/";
   std::vector<std::string> environment = request.environment;
   add_to_loader(environment, "GLIBC_TUNABLES", "glibc.pthread.rseq=0");
   add_to_loader(environment, "LD_PRELOAD",
@@ -290,25 +298,33 @@ LaunchedProcess launch(const LaunchRequest& request) {
   std::vector<char*> envp = pointers(environment);
 
   // Every descriptor is moved out of the way of the numbers the child uses.
+  const int above = request.own_descriptors + protocol::kOwnDescriptors;
+  bool has_room = true;
   unsigned descriptors_end = 0;
   const auto needed = [&](int fd) {
     descriptors_end = std::max(descriptors_end, static_cast<unsigned>(fd) + 1);
     return fd;
   };
-  const auto high = [&](int fd) { return needed(moved_to(protocol::kFdLimit, fd)); };
+  const auto high = [&](int fd) {
+    const int moved = moved_to(above, fd);
+    has_room = has_room && moved >= above;
+    return needed(moved);
+  };
   ChildPlan plan{&request,       argv.data(),          envp.data(),        high(stdin_fd),      high(out[1]),
                  high(err[1]),   high(placeholder_fd), high(directory_fd), high(error_pipe[1]), getpid(), 0};
   LaunchRequest moved = request;
   for (int* const fd : {&moved.region_fd, &moved.passage_fd}) {
-    const int copy = fcntl(*fd, F_DUPFD_CLOEXEC, protocol::kFdLimit);
+    const int copy = fcntl(*fd, F_DUPFD_CLOEXEC, above);
     *fd = needed(copy < 0 ? dup(*fd) : copy);
   }
   for (auto& [fd, ours] : moved.descriptors) ours = high(ours);
   plan.request = &moved;
   plan.descriptors_end = descriptors_end;
 
-  launched.pid = start_child(plan);
-  const int launch_error = errno;
+  // What lies among the numbers it is to go to would be lost on the way.
+  const bool is_full = !has_room && request.own_descriptors != own_descriptors().at_first;
+  if (!is_full) launched.pid = start_child(plan);
+  const int launch_error = is_full ? EMFILE : errno;
   for (const int fd : {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.placeholder_fd, plan.directory_fd,
                        plan.error_fd, moved.region_fd, moved.passage_fd}) {
     close(fd);
@@ -318,7 +334,9 @@ LaunchedProcess launch(const LaunchRequest& request) {
   launched.stderr_fd = moved_to(kFirstOfOutputs, err[0]);
   if (launched.pid < 0) {
     launched.error = std::string("cannot start a process: ") + std::strerror(launch_error) +
-                     (launch_error == EAGAIN ? "; raise the limit on processes (ulimit -u)" : "");
+                     (launch_error == EAGAIN   ? "; raise the limit on processes (ulimit -u)"
+                      : launch_error == EMFILE ? "; raise the limit on open files (ulimit -Hn)"
+                                               : "");
     launched.is_machines = true;
   } else {
     const int status = await_status(launched.pid);

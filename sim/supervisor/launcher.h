@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/supervisor/loader_trace.h"
+#include "sim/supervisor/resource_limits.h"
 
 namespace verbatim::supervisor {
 
@@ -31,6 +32,7 @@ struct LaunchRequest {
   std::string shim_directory;
   int region_fd = -1;
   int passage_fd = -1;  // see passage.h
+  int own_descriptors = supervisor::own_descriptors().at_first;  // the shim's, in the new process
   int core = 0;
   LoaderTraceParams trace;
   code::CodeFiles* code_files = nullptr;

@@ -50,6 +50,7 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
   name_ = std::move(name);
   region_ = std::move(region);
   for (const auto& [fd, file] : files_) region_->set_virtual(fd, true);
+  least_free_ = 0;
   tell_watched_signals();
   timers_.clear();
   attached = false;
@@ -72,14 +73,34 @@ VirtualFilePtr Process::file(std::int64_t fd) const {
   return it == files_.end() ? nullptr : it->second;
 }
 
-int Process::descriptor_limit() const {
-  return static_cast<int>(std::min<rlim_t>(limits.of(RLIMIT_NOFILE).rlim_cur, protocol::kVirtualFdLast + 1));
+// What the program has written there harms nobody else.
+int Process::own_descriptors() const {
+  const OwnDescriptors own = supervisor::own_descriptors();
+  return std::clamp(region_->header().own_descriptors, own.at_first, own.later);
 }
 
-int Process::lowest_free_number(int least, std::span<const int> taken) const {
+void Process::enforce_limits() {
+  region_->header().descriptor_limit = descriptor_limit();
+  limits.enforce(native_pid_, own_descriptors());
+}
+
+bool Process::closes_unknown_by_exec(int fd) const {
+  const auto& word = region_->high_descriptors().close_on_exec[fd / 64];
+  return fd >= own_descriptors() && (word.load(std::memory_order_relaxed) >> (fd % 64) & 1) != 0;
+}
+
+// With many descriptors to ask for each from the first on would be too much: the search goes on where the last one has ended.
+int Process::lowest_free_number(int least, std::span<const int> taken) {
+  const int closed = region_->header().least_closed.exchange(protocol::kMostDescriptors, std::memory_order_relaxed);
+  least_free_ = std::max(0, std::min(least_free_, closed));
   const int end = descriptor_limit();
-  for (int fd = std::max(least, 0); fd < end; ++fd) {
-    if (!files_.contains(fd) && std::ranges::find(taken, fd) == taken.end() && !natively_open(fd)) return fd;
+  const bool from_known = least <= least_free_;
+  bool is_least = from_known;
+  for (int fd = from_known ? least_free_ : least; fd < end; ++fd) {
+    if (files_.contains(fd) || natively_open(fd)) continue;
+    if (is_least) least_free_ = fd;
+    is_least = false;
+    if (std::ranges::find(taken, fd) == taken.end()) return fd;
   }
   return -EMFILE;
 }
@@ -92,6 +113,7 @@ int Process::install(VirtualFilePtr file, int least) {
 
 bool Process::natively_open(int fd) const {
   struct stat status;
+  if (fd < 0 || fd >= own_descriptors()) return false;
   return lstat(fmt::format("/proc/{}/fd/{}", calling_tid_, fd).c_str(), &status) == 0;
 }
 
@@ -126,9 +148,11 @@ unsigned Process::file_mask() const {
 void Process::install_at(int fd, VirtualFilePtr file) {
   close(fd);
   file->add_descriptor();
+  const bool is_signal_file = dynamic_cast<const SignalFile*>(file.get()) != nullptr;
   files_[fd] = std::move(file);
   region_->set_virtual(fd, true);
-  tell_watched_signals();
+  if (is_signal_file) signal_files_.insert(fd);
+  if (is_signal_file || !signal_files_.empty()) tell_watched_signals();
 }
 
 void Process::tell_watched_signals() {
@@ -137,16 +161,12 @@ void Process::tell_watched_signals() {
 
 std::uint64_t Process::watched_signals() const {
   std::uint64_t set = 0;
-  for (const auto& [fd, file] : files_) {
-    if (const auto* signals = dynamic_cast<const SignalFile*>(file.get())) set |= signals->set();
-  }
+  for (const int fd : signal_files_) set |= static_cast<const SignalFile&>(*files_.at(fd)).set();
   return set;
 }
 
 void Process::tell_signal_files() {
-  for (const auto& [fd, file] : files_) {
-    if (auto* signals = dynamic_cast<SignalFile*>(file.get())) signals->changed();
-  }
+  for (const int fd : signal_files_) static_cast<SignalFile&>(*files_.at(fd)).changed();
 }
 
 bool Process::close(int fd) {
@@ -154,6 +174,8 @@ bool Process::close(int fd) {
   if (it == files_.end()) return false;
   const VirtualFilePtr file = std::move(it->second);
   files_.erase(it);
+  signal_files_.erase(fd);
+  least_free_ = std::min(least_free_, fd);
   region_->set_virtual(fd, false);
   file->drop_descriptor();
   return true;

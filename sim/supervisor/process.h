@@ -64,10 +64,16 @@ class Process {
   // Virtual descriptors. The kernel's table holds a placeholder under each number; the caller's answer makes
   // it.
   VirtualFilePtr file(std::int64_t fd) const;
+  // Where the shim's own descriptors lie. From there on the kernel's table has none of the program's.
+  int own_descriptors() const;
   // RLIMIT_NOFILE, as far as there are numbers: those of new descriptors lie below it.
-  int descriptor_limit() const;
+  int descriptor_limit() const { return limits.descriptors(); }
+  // The shim and the machine's kernel are told of them.
+  void enforce_limits();
+  // Whether exec closes virtual descriptor `fd`, which the kernel does not know.
+  bool closes_unknown_by_exec(int fd) const;
   // The lowest free number from `least` on, as Linux gives them out, or -EMFILE. `taken` are not free either.
-  int lowest_free_number(int least = 0, std::span<const int> taken = {}) const;
+  int lowest_free_number(int least = 0, std::span<const int> taken = {});
   // There; the number or -EMFILE.
   int install(VirtualFilePtr file, int least = 0);
   void install_at(int fd, VirtualFilePtr file);
@@ -170,6 +176,8 @@ class Process {
   std::vector<std::unique_ptr<Thread>>
       former_threads_;  // of programs before; one of them may be asking right now
   std::map<int, VirtualFilePtr> files_;
+  std::set<int> signal_files_;  // those of them that are signalfds
+  int least_free_ = 0;          // every number below is taken, but for what the kernel has closed since
   std::vector<std::unique_ptr<DeviceContext>> contexts_;
   std::set<std::string> warnings_;
   void* owner_ = nullptr;

@@ -60,7 +60,7 @@ void ProcessRegion::close_fd() {
 }
 
 void ProcessRegion::set_virtual(int fd, bool is_virtual) {
-  auto& word = header().virtual_fds[fd / 64];
+  auto& word = fd < protocol::kUsualDescriptors ? header().virtual_fds[fd / 64] : high_descriptors().virtual_fds[fd / 64];
   const std::uint64_t bit = 1ull << (fd % 64);
   if (is_virtual) {
     word.fetch_or(bit, std::memory_order_relaxed);

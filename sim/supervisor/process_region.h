@@ -33,6 +33,10 @@ class ProcessRegion {
   }
   std::span<std::byte> arena() { return {base_ + protocol::kArenaOffset, protocol::kArenaSize}; }
 
+  protocol::HighDescriptors& high_descriptors() {
+    return *reinterpret_cast<protocol::HighDescriptors*>(base_ + protocol::kHighDescriptorsOffset);
+  }
+
   void set_virtual(int fd, bool is_virtual);
   // Gives up the mapping's descriptor; the mapping stays.
   void close_fd();

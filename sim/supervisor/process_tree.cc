@@ -220,14 +220,17 @@ void add_descriptors(VirtualTree& tree, const std::string& folder, Process& proc
                      const std::string& native, const ProcessTreeInputs& inputs) {
   tree.add_folder(folder);
   std::error_code error;
+  const int own = process.own_descriptors();
+  const auto add = [&](int fd, const std::string& target) {
+    const std::string path = fmt::format("{}/{}", folder, fd);
+    tree.add_link(path, target);
+    tree.at(path)->descriptor = fd;
+  };
   for (const auto& entry : std::filesystem::directory_iterator(native + "/fd", error)) {
     const int fd = std::atoi(entry.path().filename().c_str());
-    if (fd > protocol::kVirtualFdLast) continue;
-    const VirtualFilePtr file = process.file(fd);
-    const std::string path = fmt::format("{}/{}", folder, fd);
-    tree.add_link(path, file != nullptr ? inputs.link_of(file) : inputs.paths.seen(target_of(entry.path())));
-    tree.at(path)->descriptor = fd;
+    if (fd < own && process.file(fd) == nullptr) add(fd, inputs.paths.seen(target_of(entry.path())));
   }
+  for (const auto& [fd, file] : process.files()) add(fd, inputs.link_of(file));
 }
 
 void add_process(VirtualTree& tree, Process& process, Thread& viewer, const ProcessTreeInputs& inputs) {

@@ -31,11 +31,21 @@ void enforce_one(pid_t pid, __rlimit_resource resource, rlim_t soft) {
 
 }  // namespace
 
+OwnDescriptors own_descriptors() {
+  constexpr rlim_t kRoomForLaunching = 128;  // of what a program inherits, on its way to its numbers
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t most = std::max<rlim_t>(limit.rlim_max, protocol::kOwnDescriptors + kRoomForLaunching);
+  const auto first = std::min<rlim_t>(protocol::kUsualDescriptors, most - protocol::kOwnDescriptors);
+  const auto later = std::min<rlim_t>(protocol::kMostDescriptors, most - kRoomForLaunching);
+  return {static_cast<int>(first), static_cast<int>(std::max(first, later))};
+}
+
 ResourceLimits::ResourceLimits() {
   limits_.fill({RLIM_INFINITY, RLIM_INFINITY});
   limits_[RLIMIT_STACK].rlim_cur = kStack;
   limits_[RLIMIT_CORE].rlim_cur = 0;
-  limits_[RLIMIT_NOFILE] = {protocol::kFdLimit, protocol::kFdLimit};
+  limits_[RLIMIT_NOFILE] = {protocol::kUsualDescriptors, protocol::kMostDescriptors};
   limits_[RLIMIT_NPROC] = limits_[RLIMIT_SIGPENDING] = {kMostProcesses, kMostProcesses};
   limits_[RLIMIT_MSGQUEUE] = {kQueueBytes, kQueueBytes};
   limits_[RLIMIT_NICE] = limits_[RLIMIT_RTPRIO] = {0, 0};
@@ -44,13 +54,17 @@ ResourceLimits::ResourceLimits() {
 int ResourceLimits::set(int resource, const rlimit& limit) {
   if (limit.rlim_cur > limit.rlim_max) return -EINVAL;
   rlimit& own = limits_[static_cast<std::size_t>(resource)];
-  if (resource == RLIMIT_NOFILE && limit.rlim_max > protocol::kFdLimit) return -EPERM;
+  if (resource == RLIMIT_NOFILE && limit.rlim_max > own.rlim_max) return -EPERM;
   own = limit;
   return 0;
 }
 
-void ResourceLimits::enforce(pid_t pid) const {
-  enforce_one(pid, RLIMIT_NOFILE, of(RLIMIT_NOFILE).rlim_cur);
+int ResourceLimits::descriptors() const {
+  return static_cast<int>(std::min<rlim_t>(of(RLIMIT_NOFILE).rlim_cur, protocol::kMostDescriptors));
+}
+
+void ResourceLimits::enforce(pid_t pid, int own_descriptors) const {
+  enforce_one(pid, RLIMIT_NOFILE, static_cast<rlim_t>(std::min(descriptors(), own_descriptors)));
   enforce_one(pid, RLIMIT_FSIZE, of(RLIMIT_FSIZE).rlim_cur);
   enforce_one(pid, RLIMIT_STACK, of(RLIMIT_STACK).rlim_cur);
   enforce_one(pid, RLIMIT_DATA, with_room(of(RLIMIT_DATA).rlim_cur, kShimData));

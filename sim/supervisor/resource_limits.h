@@ -9,6 +9,12 @@
 
 namespace verbatim::supervisor {
 
+// Where the shim's own descriptors lie in each process (protocol/layout.h), as far as the machine's limit lets them.
+struct OwnDescriptors {
+  int at_first, later;
+};
+OwnDescriptors own_descriptors();
+
 class ResourceLimits {
  public:
   // Those of a Linux host of 16 GiB with unlimited locked memory, as RDMA asks for it.
@@ -20,8 +26,10 @@ class ResourceLimits {
   int set(int resource, const rlimit& limit);
 
   // The Linux process `pid` under the program gets those that the machine's kernel enforces: files' sizes, descriptors, the
-  // stack, and memory, in which the shim's own mappings do not count.
-  void enforce(pid_t pid) const;
+  // stack, and memory, in which the shim's own mappings do not count. Its descriptors from `own_descriptors` on are the shim's.
+  void enforce(pid_t pid, int own_descriptors) const;
+  // RLIMIT_NOFILE, as far as there are numbers: those of new descriptors lie below it.
+  int descriptors() const;
 
   // /proc/PID/limits.
   std::string text() const;

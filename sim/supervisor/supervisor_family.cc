@@ -126,6 +126,9 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.extended_control = code::extended_control(hosts_[host].instruction_set);
   header.traced_start = 1;
   header.shim_heap_size = heap_size_;
+  header.own_descriptors = own_descriptors().at_first;
+  header.own_descriptors_later = own_descriptors().later;
+  header.descriptor_limit = ResourceLimits().descriptors();
   header.machine_user = geteuid();
   header.machine_group = getegid();
   static const std::uint32_t unnamed_user = unnamed("uid");
@@ -229,6 +232,8 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   std::copy(std::begin(parent.region().header().dispositions),
             std::end(parent.region().header().dispositions), std::begin(region->header().dispositions));
   region->header().traps_timestamp_counter = parent.region().header().traps_timestamp_counter;
+  region->header().own_descriptors = parent.own_descriptors();
+  region->header().descriptor_limit = parent.descriptor_limit();
   Process& child = add_process(std::make_unique<Process>(
       parent.program(), thread.copy_pid(), parent.host(), parent.host_index(), parent.name(),
       Rng(options_.seed, fmt::format("process/{}/random", thread.copy_pid())), std::move(region)));
@@ -247,6 +252,8 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
     const auto* signals = dynamic_cast<const SignalFile*>(file.get());
     child.outlives_its_end = child.outlives_its_end || signals != nullptr;
     child.install_at(fd, signals == nullptr ? file : std::make_shared<SignalFile>(child, signals->set()));
+    if (!parent.closes_unknown_by_exec(fd)) continue;
+    child.region().high_descriptors().close_on_exec[fd / 64].fetch_or(1ull << (fd % 64), std::memory_order_relaxed);
   }
   Thread* const first = make_thread(child, thread.slot());
   first->set_native_tid(native);
@@ -310,9 +317,13 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
   for (const auto& entry : std::filesystem::directory_iterator(folder + "/fd", error)) {
     numbers.insert(static_cast<int>(number_of(entry.path().filename(), 10)));
   }
+  const int own = process.own_descriptors();
+  for (const auto& [fd, file] : process.files()) {
+    if (fd >= own && process.closes_unknown_by_exec(fd)) inherited.closed.push_back(fd);
+  }
   const int pid_fd = static_cast<int>(syscall(SYS_pidfd_open, process.native_pid(), 0));
   for (const int fd : numbers) {
-    if (fd > protocol::kVirtualFdLast) continue;
+    if (fd >= own) continue;
     const bool closes =
         (number_of(field_of(fmt::format("{}/fdinfo/{}", folder, fd), "flags"), 8) & O_CLOEXEC) != 0;
     if (process.file(fd) != nullptr) {
@@ -396,6 +407,11 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   paths.store(*region, working_folder_of(process.region()));
   request.placeholders = inherited.placeholders;
   request.descriptors = inherited.real;
+  const auto make_room = [&](int fd) { request.own_descriptors = std::max(request.own_descriptors, fd + 1); };
+  std::ranges::for_each(inherited.placeholders, make_room);
+  std::ranges::for_each(inherited.real, make_room, &std::pair<int, int>::first);
+  region->header().own_descriptors = request.own_descriptors;
+  region->header().descriptor_limit = process.descriptor_limit();
   request.shim_directory = options_.shim_directory;
   request.region_fd = region->fd();
   request.passage_fd = kernel_.passage().far_end();
@@ -418,7 +434,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
     warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
   }
 
-  process.limits.enforce(launched.pid);
+  process.limits.enforce(launched.pid, request.own_descriptors);
   const Scheduling scheduling = thread.scheduling;
   const Credentials credentials = request.trace.credentials;
   return_stack(process);

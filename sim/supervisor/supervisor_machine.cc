@@ -50,6 +50,9 @@ void Supervisor::Impl::note_refusal_of_machine(Thread& thread) {
   const bool of_memory = slot.number == SYS_mmap;
   if (of_memory && (!is_free(RLIMIT_AS) || !is_free(RLIMIT_DATA) || size <= 0 || size >= kAddressSpace)) return;
   if (call.name == nullptr || error < 1 || error > 133) return;
+  // The program has as many as it may have, and the machine had no place for what comes next.
+  const bool to_number = slot.number == SYS_dup2 || slot.number == SYS_dup3;
+  if (error == EMFILE && !to_number && process.lowest_free_number() < 0) return;
   const std::string what = size > 0 ? fmt::format(" of {} bytes", size) : "";
   warn(process, fmt::format("the machine refused {}{}: {}; with another machine the run may be another", call.name, what,
                             strerrordesc_np(static_cast<int>(error))),

@@ -84,6 +84,18 @@ TEST(Simulated, two_thousand_threads_at_once) {
   EXPECT_EQ(support::run(request).digest(), slices.digest());
 }
 
+// As many as a process may have; the machine need not let it have as many files.
+TEST(Simulated, thirty_two_thousand_descriptors) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of("many_descriptors 32768 500")};
+  const RunReport slices = support::run(request);
+  EXPECT_EQ(slices.code, 0) << slices.story();
+  EXPECT_EQ(slices.output("server"), "32768 descriptors\nepoll: 26112 watched\n/proc/self/fd: 32768\nchild: 0\nas asked\n");
+  EXPECT_EQ(slices.report["determinism"], "exact") << slices.story();
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), slices.digest());
+}
+
 // A poke that is pending where a program waits for signals is none of them, and ends no wait in their place.
 TEST(Simulated, pokes_at_any_time_end_no_wait_for_a_signal) {
   for (const char* program : {"signal_between", "signal_waits", "select_sets", "highest_signal"}) {

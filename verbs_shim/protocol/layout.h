@@ -8,7 +8,7 @@
 namespace verbatim::protocol {
 
 inline constexpr std::uint32_t kMagic = 0x62726556;  // "Verb"
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 
 inline constexpr std::uint64_t kRuntimeImage = 0x2000'0000'0000;  // libverbatim_runtime.so
 inline constexpr std::uint64_t kVerbsImage = 0x2001'0000'0000;    // libibverbs.so.1
@@ -30,16 +30,21 @@ inline constexpr std::uint64_t kShimStart = kRuntimeImage, kShimEnd = 0x2100'000
 inline constexpr std::uint64_t kPatchAreas[] = {0x0010'0000, 0x5555'5500'0000, 0x7fff'f800'0000};
 inline constexpr std::uint64_t kPatchAreaSize = 512 << 10;  // the first page is data, the rest code
 
-// Simulated objects have the lowest free descriptors, as Linux gives them out, up to kVirtualFdLast; a copy of
-// kPlaceholderFd holds each number in the kernel's table. kShimDirectoryFd (the preload path goes through it, so that
-// its length never varies) and kRegionFd exist until the constructor has run. Real files that come in messages of AF_UNIX
-// sockets are fetched from kPassageFd.
-inline constexpr int kVirtualFdLast = 1019;
-inline constexpr int kPassageFd = 1020;
-inline constexpr int kShimDirectoryFd = 1021;
-inline constexpr int kRegionFd = 1022;
-inline constexpr int kPlaceholderFd = 1023;
-inline constexpr int kFdLimit = 1024;
+// Simulated objects have the lowest free descriptors, as Linux gives them out. The shim's own lie above them, at
+// RegionHeader::own_descriptors: at kUsualDescriptors while the process has no higher number, and from then on as high as the
+// kernel lets them, which makes its table large. Below the shim's own a copy of the placeholder holds the number of each
+// simulated object in the kernel's table; from there on, where the machine's limit is low, the kernel knows nothing of them.
+inline constexpr int kUsualDescriptors = 1024;
+inline constexpr int kMostDescriptors = 32768;
+
+// Of the shim's own, the n-th. Real files that come in messages of AF_UNIX sockets are fetched from the passage. The last two
+// exist until the constructor has run: the preload path goes through the directory, so that its length does not vary.
+inline constexpr int kPassageFd = 0;
+inline constexpr int kPlaceholderFd = 1;
+inline constexpr int kShimDirectoryFd = 2;
+inline constexpr int kRegionFd = 3;
+inline constexpr int kKeptDescriptors = 2;
+inline constexpr int kOwnDescriptors = 4;
 
 inline constexpr std::uint32_t kMaxThreads = 32768;      // slots of one process; the region is sparse
 inline constexpr std::uint32_t kMailboxSize = 16384;     // bytes of one thread's mailbox

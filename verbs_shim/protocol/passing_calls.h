@@ -33,8 +33,6 @@ inline constexpr PassingCall kPassingCalls[] = {
     {SYS_umask, "of the process alone, and the launcher's at first"},
     {SYS_arch_prctl, "bases of the thread's segments", 0, 4, {ARCH_SET_GS, ARCH_SET_FS, ARCH_GET_FS, ARCH_GET_GS}},
     {SYS_set_robust_list, "an address in the process's own memory; the list is followed by the supervisor"},
-    {SYS_memfd_create, "memory of the process's own under a name that nobody sees", 1, 4,
-     {0, MFD_CLOEXEC, MFD_ALLOW_SEALING, MFD_CLOEXEC | MFD_ALLOW_SEALING}},
 };
 
 // nullptr: it does not pass.

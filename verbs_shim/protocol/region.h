@@ -160,8 +160,12 @@ struct RegionHeader {
   std::uint64_t timestamp_counter_hz;
   std::int64_t own_effect_ps;  // least time from a doorbell leaving the CPU to an effect on the process's own memory
   CallCosts costs;
-  // One bit per descriptor 0 … 1023: calls on it belong to the supervisor.
-  std::atomic<std::uint64_t> virtual_fds[kFdLimit / 64];
+  // One bit per descriptor below kUsualDescriptors: calls on it belong to the supervisor. The others: HighDescriptors.
+  std::atomic<std::uint64_t> virtual_fds[kUsualDescriptors / 64];
+  std::int32_t own_descriptors;        // where the shim's own lie
+  std::int32_t own_descriptors_later;  // and where they go when the program needs their numbers
+  std::int32_t descriptor_limit;       // the program's RLIMIT_NOFILE, at most kMostDescriptors
+  std::atomic<std::int32_t> least_closed;  // the lowest number that the kernel has closed since the supervisor reset it
   // What the program has set for each signal, kept by the shim: SignalDisposition.
   std::uint8_t dispositions[65];
   std::uint8_t silent_stops;  // 1: SA_NOCLDSTOP, the stop of a child sends no SIGCHLD
@@ -187,6 +191,12 @@ struct RegionHeader {
 // With the breakpoint, in rax; rdi is the address of the shim's entry for patched instructions.
 inline constexpr std::uint64_t kAttachMark = 0x6863'6174'7461'2e62;
 
+// Of the descriptors from kUsualDescriptors on. Few programs have one: the pages are there when they are touched.
+struct HighDescriptors {
+  std::atomic<std::uint64_t> virtual_fds[kMostDescriptors / 64];    // as in the header
+  std::atomic<std::uint64_t> close_on_exec[kMostDescriptors / 64];  // of virtual ones that the kernel does not know; the shim's
+};
+
 struct Mailbox {
   std::uint8_t bytes[kMailboxSize];
 };
@@ -194,11 +204,13 @@ struct Mailbox {
 inline constexpr std::uint64_t kSlotsOffset = 4096;
 inline constexpr std::uint64_t kMailboxesOffset = 256ull << 20;
 inline constexpr std::uint64_t kPathViewOffset = 1016ull << 20;
+inline constexpr std::uint64_t kHighDescriptorsOffset = 1020ull << 20;
 
 static_assert(sizeof(RegionHeader) <= kSlotsOffset);
 static_assert(kSlotsOffset + std::uint64_t{kMaxThreads} * sizeof(ThreadSlot) <= kMailboxesOffset);
 static_assert(kMailboxesOffset + std::uint64_t{kMaxThreads} * kMailboxSize <= kPathViewOffset);
-static_assert(kPathViewOffset + sizeof(PathView) <= kArenaOffset);
+static_assert(kPathViewOffset + sizeof(PathView) <= kHighDescriptorsOffset);
+static_assert(kHighDescriptorsOffset + sizeof(HighDescriptors) <= kArenaOffset);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 }  // namespace verbatim::protocol

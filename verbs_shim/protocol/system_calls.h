@@ -342,7 +342,7 @@ namespace verbatim::protocol {
   X(316, renameat2, kByPath, 0)                      \
   X(317, seccomp, kRefused, EPERM)                   \
   X(318, getrandom, kVirtual, 0)                     \
-  X(319, memfd_create, kByArgument, 0)               \
+  X(319, memfd_create, kLocal, 0)                    \
   X(320, kexec_file_load, kRefused, EPERM)           \
   X(321, bpf, kRefused, EPERM)                       \
   X(322, execveat, kVirtual, 0)                      \

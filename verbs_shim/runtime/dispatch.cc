@@ -1,7 +1,6 @@
 // One system call, by the class the table gives it.
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/delivery.h"
+#include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
@@ -169,6 +169,7 @@ long on_real_file(long number, const long (&a)[6]) {
     if (page != 0 && static_cast<unsigned long>(a[1]) % page != 0) return -EINVAL;
   }
   const long result = native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (number == SYS_close) note_closed(a[0]);
   if (result < 0) {
     if (is_regular_file(a[0])) tell_refused_by_machine(number, result);  // not of /dev/full
     return result;
@@ -260,6 +261,7 @@ long local_call(long number, const long (&a)[6], void* context) {
       return copy_file_range(a);
     case SYS_mincore:
     case SYS_membarrier:
+    case SYS_memfd_create:
     case SYS_pkey_alloc:
     case SYS_pkey_free:
       return memory_call(number, a);
@@ -326,13 +328,7 @@ long dispatch(long number, const long (&a)[6], void* context) {
       }
       if (number == SYS_signalfd || number == SYS_signalfd4) return watch_signals(number, a);
       if (number == SYS_rt_sigsuspend || number == SYS_rt_sigtimedwait) return wait_for_signal(number, a);
-      // Every number but the shim's own is closed, or marked to be closed by exec, in the kernel's table; the supervisor
-      // closes what they stood for.
-      if (number == SYS_close_range && (a[2] & ~static_cast<long>(CLOSE_RANGE_CLOEXEC)) == 0) {
-        const auto first = static_cast<std::uint32_t>(a[0]), last = static_cast<std::uint32_t>(a[1]);
-        constexpr std::uint32_t kLast = protocol::kVirtualFdLast;
-        if (first <= last && first <= kLast) native(number, first, last < kLast ? last : kLast, a[2]);
-      }
+      if (number == SYS_close_range) close_descriptors(a);
       break;
     case CallClass::kRefused:
       return exchange(Request::kRefused, static_cast<std::uint32_t>(number), a);

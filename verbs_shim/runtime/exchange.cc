@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "verbs_shim/runtime/delivery.h"
+#include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
@@ -93,31 +94,6 @@ bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a
   }
 }
 
-// A copy of the placeholder holds the descriptor's number in the kernel's table, and its close-on-exec flag.
-void reserve_fd(std::int64_t fd, bool close_on_exec) {
-  native(SYS_dup3, protocol::kPlaceholderFd, fd, close_on_exec ? O_CLOEXEC : 0);
-}
-
-// The supervisor has chosen the lowest free number, where the kernel puts it by itself.
-void take_file(std::int64_t fd, bool close_on_exec) {
-  char byte;
-  iovec part = {&byte, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const long n = native(SYS_recvmsg, protocol::kPassageFd, &message,
-                        MSG_DONTWAIT | (close_on_exec ? MSG_CMSG_CLOEXEC : 0));
-  if (n < 0 || message.msg_controllen < CMSG_LEN(sizeof(int))) return;
-  int got;
-  memcpy(&got, control + CMSG_LEN(0), sizeof got);
-  if (got == fd) return;
-  native(SYS_dup3, got, fd, close_on_exec ? O_CLOEXEC : 0);
-  native(SYS_close, got);
-}
-
 // The path that the supervisor has put into the mailbox.
 void take_path(PathExchange& paths) {
   memcpy(paths.text, my_mailbox().bytes, sizeof paths.text);
@@ -126,7 +102,7 @@ void take_path(PathExchange& paths) {
 
 // The call with what the kernel is to get of it.
 long execute_natively(const ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathExchange* paths) {
-  if (paths == nullptr) return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (paths == nullptr) return call_on_number(number, a);
   paths->executed = true;
   long n[6];
   memcpy(n, paths->native, sizeof n);
@@ -137,7 +113,7 @@ long execute_natively(const ThreadSlot& slot, std::uint32_t number, const long (
     n[path.path] = reinterpret_cast<long>(paths->text);
     if (path.folder >= 0) n[path.folder] = AT_FDCWD;
   }
-  return native(number, n[0], n[1], n[2], n[3], n[4], n[5]);
+  return call_with_room(number, n);
 }
 
 // Signals that came with an answer, taken from the slot before anything else uses it.
@@ -168,21 +144,21 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathE
       paths->other = slot.action_arguments[0] & 1;
       return 0;
     case Action::kReserveTwoFds:
-      reserve_fd(slot.action_arguments[1], closed_by_exec(slot, number, a));
+      reserve_descriptor(slot.action_arguments[1], closed_by_exec(slot, number, a));
       [[fallthrough]];
     case Action::kReserveFd:
-      reserve_fd(slot.action_arguments[0], closed_by_exec(slot, number, a));
+      reserve_descriptor(slot.action_arguments[0], closed_by_exec(slot, number, a));
       return slot.result;
     case Action::kTakeFds: {
       const auto* numbers = reinterpret_cast<const std::int32_t*>(my_mailbox().bytes);
       for (std::int64_t i = 0; i < slot.action_arguments[0]; ++i) {
         const bool closes = closed_by_exec(slot, number, a);
-        numbers[i] >= 0 ? reserve_fd(numbers[i], closes) : take_file(~numbers[i], closes);
+        numbers[i] >= 0 ? reserve_descriptor(numbers[i], closes) : take_passed_file(~numbers[i], closes);
       }
       return slot.result;
     }
     case Action::kReleaseFd:
-      native(SYS_close, slot.action_arguments[0]);
+      release_descriptor(slot.action_arguments[0]);
       return slot.result;
     case Action::kCloneThread:
       return clone_thread(a, reinterpret_cast<void*>(slot.context_address),

@@ -15,6 +15,7 @@
 #include <ucontext.h>
 
 #include "verbs_shim/runtime/delivery.h"
+#include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -46,7 +47,9 @@ void begin_child(long region, long simulator, std::uint64_t context) {
 }
 
 long make_region() {
-  const long region = native(SYS_memfd_create, "verbatim-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const AnyDescriptor any_descriptor;
+  const long region =
+      move_out_of_the_way(native(SYS_memfd_create, "verbatim-region", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (region < 0) return region;
   // The largest file that the program may write is none of the region's business.
   rlimit own = {};

@@ -12,6 +12,7 @@
 #include <new>
 
 #include "verbs_shim/protocol/huge_pages.h"
+#include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/memory_calls.h"
 #include "verbs_shim/runtime/path.h"
@@ -312,7 +313,8 @@ long create_huge_file(const long (&a)[6]) {
     if (static_cast<std::size_t>(from - a[0]) == kLongest) return -EINVAL;
     if (size < kLongest) name[size++] = letter;
   }
-  return native(SYS_memfd_create, name, flags & (MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const auto ordinary = static_cast<long>(flags & (MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  return call_with_room(SYS_memfd_create, {reinterpret_cast<long>(name), ordinary, 0, 0, 0, 0});
 }
 
 unsigned long huge_page_of_file(long fd) {

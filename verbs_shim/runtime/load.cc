@@ -22,10 +22,28 @@ namespace {
   while (true) raw_system_call(SYS_exit_group, 70);
 }
 
-bool map_region() {
+// Where the shim's own descriptors lie, told by the path through which it is preloaded; -1: outside a simulation.
+int find_own_descriptors(char** environment) {
+  constexpr char kPreload[] = "LD_PRELOAD=", kThrough[] = "/proc/self/fd/";
+  for (; *environment != nullptr; ++environment) {
+    if (strncmp(*environment, kPreload, sizeof kPreload - 1) != 0) continue;
+    const char* last = nullptr;
+    for (const char* at = *environment; (at = strstr(at, kThrough)) != nullptr; at += sizeof kThrough - 1) last = at;
+    if (last == nullptr) return -1;
+    int directory = 0;
+    for (const char* digit = last + sizeof kThrough - 1; *digit >= '0' && *digit <= '9'; ++digit) {
+      directory = directory * 10 + (*digit - '0');
+    }
+    return directory - protocol::kShimDirectoryFd;
+  }
+  return -1;
+}
+
+bool map_region(int own_descriptors) {
+  if (own_descriptors < 0) return false;
   const long base =
       raw_system_call(SYS_mmap, protocol::kRegionAddress, protocol::kRegionSize, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, protocol::kRegionFd, 0);
+                      MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, own_descriptors + protocol::kRegionFd, 0);
   if (base != static_cast<long>(protocol::kRegionAddress)) return false;
   if (region_header().magic == protocol::kMagic) return true;
   raw_system_call(SYS_munmap, protocol::kRegionAddress, protocol::kRegionSize);
@@ -62,7 +80,8 @@ void scrub_environment(char** environment) {
 
 // Called by the library's constructor (start.cc).
 extern "C" void verbatim_attach(int, char**, char** environment) {
-  if (!map_region()) return;
+  const int own_descriptors = find_own_descriptors(environment);
+  if (!map_region(own_descriptors)) return;
   protocol::RegionHeader& header = region_header();
   if (header.version != protocol::kVersion || header.region_header_size != sizeof header) {
     give_up("verbatim: the simulator and its shim libraries are of different versions; reinstall both\n");
@@ -71,8 +90,8 @@ extern "C" void verbatim_attach(int, char**, char** environment) {
   my_slot = &slot_at(0);
   my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   if (!map_heap() || !install_handlers()) give_up("verbatim: the shim's addresses are taken in this program\n");
-  native(SYS_close, protocol::kRegionFd);
-  native(SYS_close, protocol::kShimDirectoryFd);
+  native(SYS_close, own_descriptors + protocol::kRegionFd);
+  native(SYS_close, own_descriptors + protocol::kShimDirectoryFd);
   set_glibc_tid(my_slot->native_tid, my_slot->virtual_tid);
   scrub_environment(environment);
   is_attached = true;

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "verbs_shim/protocol/passing_calls.h"
+#include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -100,6 +101,15 @@ long barrier(const long (&a)[6]) {
   return (registered_barriers & needs) != 0 ? 0 : -EPERM;
 }
 
+// Memory of the process's own under a name that nobody sees.
+long create_memory_file(const long (&a)[6]) {
+  constexpr long kOrdinary = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  const auto flags = static_cast<long>(static_cast<unsigned>(a[1]));
+  if ((flags & ~kOrdinary) == 0) return call_with_room(SYS_memfd_create, a);
+  if ((flags & MFD_HUGETLB) != 0 && (flags & ~kHugeFileFlags) == 0) return create_huge_file(a);
+  return refuse_argument(SYS_memfd_create, flags, EINVAL);
+}
+
 }  // namespace
 
 long mapped(unsigned long start, unsigned long size) { return native(SYS_msync, start, size, MS_ASYNC); }
@@ -145,12 +155,6 @@ long call_by_argument(long number, const long (&a)[6]) {
       if (option == ARCH_GET_CPUID) return 1;
       return refuse_argument(number, option, option == ARCH_SET_CPUID ? ENODEV : EINVAL);
     }
-    case SYS_memfd_create:
-      if ((a[1] & MFD_HUGETLB) != 0 && (a[1] & ~kHugeFileFlags) == 0) {
-        spend(costs().system_call_ps);
-        return create_huge_file(a);
-      }
-      return refuse_argument(number, static_cast<unsigned>(a[1]), EINVAL);
     default:
       return refuse_argument(number, static_cast<unsigned>(a[1]), EINVAL);
   }
@@ -159,6 +163,8 @@ long call_by_argument(long number, const long (&a)[6]) {
 long memory_call(long number, const long (&a)[6]) {
   spend(costs().system_call_ps);
   switch (number) {
+    case SYS_memfd_create:
+      return create_memory_file(a);
     case SYS_mincore:
       return tell_resident(a);
     case SYS_membarrier:

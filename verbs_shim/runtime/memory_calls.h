@@ -3,9 +3,9 @@
 
 namespace verbatim::shim {
 
-// madvise, arch_prctl and memfd_create with values that do not pass (protocol/passing_calls.h).
+// madvise and arch_prctl with values that do not pass (protocol/passing_calls.h).
 long call_by_argument(long number, const long (&arguments)[6]);
-// mincore, membarrier, pkey_alloc, pkey_free.
+// mincore, membarrier, memfd_create, pkey_alloc, pkey_free.
 long memory_call(long number, const long (&arguments)[6]);
 // What is mapped in `size` bytes from `start` on, which is the start of a page: 0, or an errno.
 long mapped(unsigned long start, unsigned long size);

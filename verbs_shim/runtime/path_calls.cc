@@ -9,6 +9,7 @@
 #include "verbs_shim/protocol/path_calls.h"
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/attributes.h"
+#include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
@@ -114,7 +115,7 @@ long execute(long number, Arguments& arguments, const PathCall& call, const Reso
   if (sets_owner(number)) return set_owner(number, arguments, call, resolved);
   const long(&n)[6] = arguments.paths.native;
   arguments.paths.executed = true;
-  return native(number, n[0], n[1], n[2], n[3], n[4], n[5]);
+  return call_with_room(number, n);
 }
 
 long look_and_execute(long number, const long (&a)[6], Arguments& arguments, ResolvedPath (&resolved)[2]) {

@@ -11,6 +11,7 @@
 
 #include "verbs_shim/protocol/path_view.h"
 #include "verbs_shim/runtime/attributes.h"
+#include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/memory_calls.h"
 #include "verbs_shim/runtime/path.h"
@@ -39,6 +40,7 @@ long control_by_fcntl(const long (&a)[6]) {
   switch (command) {
     case F_DUPFD:
     case F_DUPFD_CLOEXEC:
+      return duplicate_from(a);
     case F_GETFD:
     case F_SETFD:
     case F_GETFL:

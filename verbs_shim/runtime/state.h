@@ -28,9 +28,15 @@ inline protocol::PathView& path_view() {
   return *reinterpret_cast<protocol::PathView*>(protocol::kRegionAddress + protocol::kPathViewOffset);
 }
 
+inline protocol::HighDescriptors& high_descriptors() {
+  return *reinterpret_cast<protocol::HighDescriptors*>(protocol::kRegionAddress + protocol::kHighDescriptorsOffset);
+}
+
 inline bool is_virtual_fd(long fd) {
-  if (fd < 0 || fd >= protocol::kFdLimit) return false;
-  return (region_header().virtual_fds[fd / 64].load(std::memory_order_relaxed) >> (fd % 64)) & 1;
+  if (fd < 0 || fd >= protocol::kMostDescriptors) return false;
+  const std::atomic<std::uint64_t>* const words =
+      fd < protocol::kUsualDescriptors ? region_header().virtual_fds : high_descriptors().virtual_fds;
+  return (words[fd / 64].load(std::memory_order_relaxed) >> (fd % 64)) & 1;
 }
 
 // Sends the calling thread a signal natively. In the handler of a trapped call all signals are masked: the program's own
@@ -57,7 +63,11 @@ struct PathExchange {
 long exchange(protocol::Request request, std::uint32_t number, const long (&arguments)[6],
               PathExchange* paths = nullptr);
 
-inline bool is_shim_fd(long fd) { return fd > protocol::kVirtualFdLast && fd < protocol::kFdLimit; }
+// Of descriptors that are not virtual.
+inline bool is_shim_fd(long fd) {
+  const long own = region_header().own_descriptors;
+  return fd >= own && fd < own + protocol::kOwnDescriptors;
+}
 
 // Sleeps until the supervisor hands the calling thread the token.
 void await_token();
