@@ -42,6 +42,7 @@ struct Family {
   std::uint32_t session = 0;
   bool first_of_program = true;
   bool holds_parent = false;      // vfork: the parent goes on when this one has executed a program or ended
+  bool shares_memory = false;     // and until then it writes to the parent's memory
   std::vector<EndedChild> ended;  // in the order of their ends
   std::vector<EndedChild> changed;  // stopped or continued, the latest of each, not yet told
   std::shared_ptr<ProcessEvents> children = std::make_shared<ProcessEvents>("child processes");

@@ -39,6 +39,13 @@ Kernel::Outcome Kernel::copy_process(Thread& thread) {
            "clone with these flags (namespaces, shared tables) is not simulated; the program got EINVAL");
       return Answer{-EINVAL};
     }
+    // Two processes that run in the same memory would need one shim that serves both.
+    if ((call.arguments[0] & (CLONE_VM | CLONE_VFORK)) == CLONE_VM) {
+      warn(thread.process(),
+           "clone with CLONE_VM and neither CLONE_THREAD nor CLONE_VFORK: processes that share memory while both run are not "
+           "simulated; the program got EINVAL");
+      return Answer{-EINVAL};
+    }
   }
   thread.set_copy_pid(table_.new_pid());
   return Answer{thread.copy_pid(), protocol::Action::kForkProcess, {0, 0}};

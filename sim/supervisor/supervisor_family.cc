@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstring>
@@ -103,6 +104,45 @@ std::uint32_t unnamed(const std::string& kind) {
   std::uint32_t number = 0;
   std::ifstream("/proc/sys/kernel/overflow" + kind) >> number;
   return number;
+}
+
+// The program's own data and its heap.
+std::vector<spin::MemoryRange> variables_of(Process& process) {
+  const std::string folder = fmt::format("/proc/{}", process.native_pid());
+  std::error_code error;
+  const std::string program = std::filesystem::read_symlink(folder + "/exe", error);
+  std::vector<spin::MemoryRange> ranges;
+  std::uint64_t end_of_program = 0;
+  std::ifstream maps(folder + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::uint64_t start = number_of(line, 16), end = number_of(line.substr(line.find('-') + 1), 16);
+    const std::string_view flags = std::string_view(line).substr(line.find(' ') + 1, 4);
+    const bool anonymous = line.find('/') == std::string::npos && line.find('[') == std::string::npos;
+    const bool own = line.ends_with(" " + program) || (anonymous && start == end_of_program);  // .data, .bss
+    if (own) end_of_program = end;
+    if (flags == "rw-p" && (own || line.ends_with("[heap]"))) ranges.push_back({start, static_cast<std::size_t>(end - start)});
+  }
+  return ranges;
+}
+
+// Nobody else has written to the parent's variables while the child had them: what it has written to it has of its own.
+void return_variables(Process& child, Process& parent) {
+  constexpr std::uint64_t kPage = 4096, kPresent = 1ull << 63, kOfOneProcess = 1ull << 56;
+  const int pages = open(fmt::format("/proc/{}/pagemap", child.native_pid()).c_str(), O_RDONLY | O_CLOEXEC);
+  for (const spin::MemoryRange& range : variables_of(child)) {
+    std::vector<std::uint64_t> states(range.length / kPage, kOfOneProcess);
+    // What cannot be read counts as written; the bytes decide.
+    if (pread(pages, states.data(), states.size() * 8, static_cast<off_t>(range.address / kPage * 8)) < 0)
+      std::ranges::fill(states, kOfOneProcess);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (states[i] == 0 || (states[i] & (kPresent | kOfOneProcess)) == kPresent) continue;
+      const std::uint64_t at = range.address + i * kPage;
+      std::array<std::byte, kPage> own, theirs;
+      if (!child.memory().read(at, own) || !parent.memory().read(at, theirs)) continue;
+      if (own != theirs) parent.memory().write(at, own);
+    }
+  }
+  if (pages >= 0) close(pages);
 }
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -248,6 +288,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   child.family().session = parent.family().session;
   child.family().first_of_program = false;
   child.family().holds_parent = a[3] != 0;
+  child.family().shares_memory = a[3] == 3;
   for (const auto& [fd, file] : parent.files()) {
     const auto* signals = dynamic_cast<const SignalFile*>(file.get());
     child.outlives_its_end = child.outlives_its_end || signals != nullptr;
@@ -278,11 +319,14 @@ std::optional<Answer> Supervisor::Impl::hold(Thread& thread, Process& child) {
   return std::nullopt;
 }
 
-// A child of vfork, or of posix_spawn, shares its parent's memory until it executes or ends, and leaves word
-// there, above the parent's stack pointer; ours is a copy, so what it has written there is carried back.
-void Supervisor::Impl::return_stack(Process& child) {
-  Process* const parent = child.family().holds_parent ? parent_of(child) : nullptr;
+// A child of vfork, or of posix_spawn, shares its parent's memory until it executes or ends, and leaves word there: above the
+// parent's stack pointer, or in variables of the program's. Ours is a copy, so what it has written there is carried back.
+// While others write to the parent's memory, threads or an adapter, only the stack is the child's alone.
+void Supervisor::Impl::return_memory(Process& child) {
+  Process* const parent = child.family().holds_parent && child.family().shares_memory ? parent_of(child) : nullptr;
   if (parent == nullptr) return;
+  const auto lives = [](const auto& thread) { return thread->state() != Thread::State::kDead; };
+  if (parent->contexts().empty() && std::ranges::count_if(parent->threads(), lives) == 1) return_variables(child, *parent);
   for (const auto& thread : parent->threads()) {
     if (thread->state() == Thread::State::kDead || thread->copy_pid() != child.pid()) continue;
     const std::uint64_t context = parent->region().slot(thread->slot()).context_address;
@@ -437,7 +481,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   process.limits.enforce(launched.pid, request.own_descriptors);
   const Scheduling scheduling = thread.scheduling;
   const Credentials credentials = request.trace.credentials;
-  return_stack(process);
+  return_memory(process);
   const pid_t old = process.native_pid();
   kill(old, SIGKILL);
   await_status(old);

@@ -110,7 +110,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::optional<Answer> forked(Thread& thread);
   std::optional<Answer> hold(Thread& thread, Process& child);
   void release_parent(Process& process);
-  void return_stack(Process& child);
+  void return_memory(Process& child);
   Inherited inherited_by(Process& process);
   std::optional<Answer> execute_program(Thread& thread);
   void end_family(Process& process, int status);

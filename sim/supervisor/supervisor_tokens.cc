@@ -229,7 +229,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
         if (const auto answer = execute_program(thread)) resume(thread, *answer);
         return;
       }
-      if (call.number == SYS_exit_group || call.number == SYS_exit) return_stack(process);
+      if (call.number == SYS_exit_group || call.number == SYS_exit) return_memory(process);
       if (const Kernel::Outcome answer = kernel_.execute(thread); answer && process.alive)
         resume(thread, *answer);
       return;

@@ -96,6 +96,17 @@ TEST(Simulated, thirty_two_thousand_descriptors) {
   EXPECT_EQ(support::run(request).digest(), slices.digest());
 }
 
+// A copy in place of the memory that was asked for would go wrong without a word.
+TEST(Simulated, processes_that_share_memory_are_refused_by_name) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of("clone_memory")};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.output("server"), "EINVAL, shared 0\nEINVAL, shared 0\n") << run.story();
+  ASSERT_EQ(run.report["warnings"].size(), 1u) << run.story();
+  EXPECT_NE(run.report["warnings"][0].get<std::string>().find("CLONE_VM"), std::string::npos) << run.story();
+  EXPECT_EQ(run.report["determinism"], "exact");
+}
+
 // A poke that is pending where a program waits for signals is none of them, and ends no wait in their place.
 TEST(Simulated, pokes_at_any_time_end_no_wait_for_a_signal) {
   for (const char* program : {"signal_between", "signal_waits", "select_sets", "highest_signal"}) {

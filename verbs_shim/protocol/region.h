@@ -28,8 +28,9 @@ enum class Request : std::uint32_t {
   kSystemCall,  // arguments[0..5]: the call's arguments; number: the call's number
   kRefused,     // like kSystemCall, for a call that the table refuses: recorded by name, answered in `result`
   kForked,      // the copy that kForkProcess asked for is made, or not. arguments: [0] its virtual pid, [1] its real one or
-                // -errno, [2] descriptor of its region, [3] 1: wait until it has executed a program or ended, [4] address
-                // of the word to clear when it ends, or 0. Answered with the virtual pid or -errno
+                // -errno, [2] descriptor of its region, [3] 1: wait until it has executed a program or ended, 3: and it
+                // shares the caller's memory till then, [4] address of the word to clear when it ends, or 0. Answered with
+                // the virtual pid or -errno
   kCode,        // memory holds new code. arguments: [0] address, [1] length, [2] descriptor of the file that is mapped there or
                 // -1, [3] offset in it, [4] what the memory's protection is. Answered at once and without effect on time
   kMachine,     // the machine could not do what it was asked to. arguments: [0] errno, [1] the size of what did not fit, or 0;

@@ -81,10 +81,11 @@ long fork_process(std::uint32_t number, const long (&a)[6], void* raw_context, s
   }
   if (child > 0 && (flags & CLONE_PARENT_SETTID) != 0) write_program(a[2], pid);
   const bool waits = number == SYS_vfork || (flags & CLONE_VFORK) != 0;
+  const bool shares = number == SYS_vfork || (flags & CLONE_VM) != 0;
   const bool clears_tid = (flags & CLONE_CHILD_CLEARTID) != 0;
   const long result =
       exchange(protocol::Request::kForked, 0,
-               {static_cast<long>(pid), child, region, waits ? 1 : 0, clears_tid ? a[3] : 0, 0});
+               {static_cast<long>(pid), child, region, waits ? (shares ? 3 : 1) : 0, clears_tid ? a[3] : 0, 0});
   if (region >= 0) native(SYS_close, region);
   return result;
 }
