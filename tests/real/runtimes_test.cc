@@ -34,6 +34,43 @@ TEST(Runtimes, go_calls_verbs) {
   EXPECT_EQ(run.output("server"), "sum 40398190\ntime is up\ndone\n");
 }
 
+// Tasks that await completions and pauses, resumed by one scheduler that polls and looks at the clock.
+TEST(Runtimes, coroutines_serve_verbs) {
+  const RunReport run = run_thrice({.commands = {"server=" + support::quoted(REAL_PROGRAMS "/coroutines")}});
+  EXPECT_EQ(run.output("server"), "80 of 80 exchanges, caught 1\n");
+}
+
+// Fibers on stacks of their own, on both sides; who finds nothing to do sleeps on a completion channel in epoll.
+TEST(Runtimes, fibers_serve_verbs) {
+  const std::string fibers = support::quoted(REAL_PROGRAMS "/fibers");
+  const RunReport run = run_thrice({.commands = {"server=" + fibers, "client=" + fibers + " server"}});
+  EXPECT_EQ(run.output("server"), "served: 180 of 180\n");
+  EXPECT_EQ(run.output("client"), "answered: 180 of 180\n");
+}
+
+// A class that calls verbs through JNI, beside a pool of threads, timers and the collector, which stops threads by making a
+// page unreadable; the interpreter's and the compiler's code is made while it runs.
+class Java : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Java, calls_verbs) {
+  if (!is_there("command -v javac && command -v gcc")) GTEST_SKIP() << "no Java compiler is installed (openjdk-17-jdk-headless)";
+  const support::TemporaryFolder folder;
+  const std::string library = folder.path() + "/libverbs_jni.so";
+  const cli::Finished built = cli::run_command(
+      {"sh", "-c",
+       "javac -d " + support::quoted(folder.path()) + " " + support::quoted(REAL_FOLDER "/Verbs.java") +
+           " && home=$(dirname $(dirname $(readlink -f $(command -v javac)))) && gcc -shared -fPIC -O2 -I$home/include "
+           "-I$home/include/linux " +
+           support::quoted(REAL_FOLDER "/verbs_jni.c") + " -libverbs -o " + support::quoted(library)});
+  ASSERT_EQ(built.code, 0) << built.err;
+  const RunReport run = run_thrice({.commands = {"server=java " + std::string(GetParam()) + " -cp " +
+                                                 support::quoted(folder.path()) + " Verbs " + support::quoted(library)}});
+  EXPECT_EQ(run.output("server"), "echoed 20, sum 81996120, ended true\nclosed 0\ncaught\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Runtimes, Java, ::testing::Values("-XX:+UseSerialGC", "-XX:+UseG1GC"),
+                         [](const auto& info) { return std::string(info.param).substr(8); });
+
 class Allocator : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Allocator, serves_a_verbs_program) {
