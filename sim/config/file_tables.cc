@@ -2,6 +2,7 @@
 #include "sim/config/tables.h"
 #include "sim/ib/opcode.h"
 #include "verbs_shim/protocol/huge_pages.h"
+#include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::config {
 
@@ -42,7 +43,12 @@ const Object& host_table() {
        bind_object<&H::huge_pages>({.key = "huge_pages",
                                     .kind = Kind::kObject,
                                     .doc = "what programs get for MAP_HUGETLB, whatever the machine has"},
-                                   huge_pages)});
+                                   huge_pages),
+       bind<&H::open_files>({.key = "open_files",
+                             .kind = Kind::kInteger,
+                             .doc = "RLIMIT_NOFILE that programs start with; they may raise it to 32768",
+                             .min = 16,
+                             .max = protocol::kMostDescriptors})});
   return table;
 }
 

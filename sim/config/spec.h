@@ -36,6 +36,7 @@ struct HostSpec {
   std::string device = "mlx5_0";  // the adapter's name, as programs see it
   std::string cpu = "cpu";
   HugePagesSpec huge_pages;
+  std::uint32_t open_files = 1024;
   std::string address_text;  // empty: assigned by position
   std::string pointer;       // where in the file
 

@@ -1,5 +1,6 @@
 #include "sim/supervisor/process.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -89,15 +90,41 @@ bool Process::closes_unknown_by_exec(int fd) const {
   return fd >= own_descriptors() && (word.load(std::memory_order_relaxed) >> (fd % 64) & 1) != 0;
 }
 
-// With many descriptors to ask for each from the first on would be too much: the search goes on where the last one has ended.
+namespace {
+
+// All that are open in the kernel's table, by number.
+std::vector<bool> natively_open_ones(pid_t tid) {
+  std::vector<bool> open(protocol::kMostDescriptors);
+  DIR* const folder = opendir(fmt::format("/proc/{}/fd", tid).c_str());
+  if (folder == nullptr) return open;
+  while (const dirent* const entry = readdir(folder)) {
+    const auto fd = static_cast<std::size_t>(std::strtoul(entry->d_name, nullptr, 10));
+    if (entry->d_name[0] != '.' && fd < open.size()) open[fd] = true;
+  }
+  closedir(folder);
+  return open;
+}
+
+}  // namespace
+
+// With many descriptors to ask for each from the first on would be too much: the search goes on where the last one has ended,
+// and after some the kernel is asked for all.
 int Process::lowest_free_number(int least, std::span<const int> taken) {
   const int closed = region_->header().least_closed.exchange(protocol::kMostDescriptors, std::memory_order_relaxed);
   least_free_ = std::max(0, std::min(least_free_, closed));
   const int end = descriptor_limit();
   const bool from_known = least <= least_free_;
   bool is_least = from_known;
+  constexpr int kAskedOneByOne = 8;
+  int asked = 0;
+  std::vector<bool> open;
+  const auto is_open = [&](int fd) {
+    if (asked++ < kAskedOneByOne) return natively_open(fd);
+    if (open.empty()) open = natively_open_ones(calling_tid_);
+    return fd < own_descriptors() && open[static_cast<std::size_t>(fd)];
+  };
   for (int fd = from_known ? least_free_ : least; fd < end; ++fd) {
-    if (files_.contains(fd) || natively_open(fd)) continue;
+    if (files_.contains(fd) || is_open(fd)) continue;
     if (is_least) least_free_ = fd;
     is_least = false;
     if (std::ranges::find(taken, fd) == taken.end()) return fd;

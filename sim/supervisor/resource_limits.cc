@@ -41,11 +41,11 @@ OwnDescriptors own_descriptors() {
   return {static_cast<int>(first), static_cast<int>(std::max(first, later))};
 }
 
-ResourceLimits::ResourceLimits() {
+ResourceLimits::ResourceLimits(int open_files) {
   limits_.fill({RLIM_INFINITY, RLIM_INFINITY});
   limits_[RLIMIT_STACK].rlim_cur = kStack;
   limits_[RLIMIT_CORE].rlim_cur = 0;
-  limits_[RLIMIT_NOFILE] = {protocol::kUsualDescriptors, protocol::kMostDescriptors};
+  limits_[RLIMIT_NOFILE] = {static_cast<rlim_t>(open_files), protocol::kMostDescriptors};
   limits_[RLIMIT_NPROC] = limits_[RLIMIT_SIGPENDING] = {kMostProcesses, kMostProcesses};
   limits_[RLIMIT_MSGQUEUE] = {kQueueBytes, kQueueBytes};
   limits_[RLIMIT_NICE] = limits_[RLIMIT_RTPRIO] = {0, 0};

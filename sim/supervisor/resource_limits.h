@@ -7,6 +7,8 @@
 #include <array>
 #include <string>
 
+#include "verbs_shim/protocol/layout.h"
+
 namespace verbatim::supervisor {
 
 // Where the shim's own descriptors lie in each process (protocol/layout.h), as far as the machine's limit lets them.
@@ -17,8 +19,9 @@ OwnDescriptors own_descriptors();
 
 class ResourceLimits {
  public:
-  // Those of a Linux host of 16 GiB with unlimited locked memory, as RDMA asks for it.
-  ResourceLimits();
+  // Those of a Linux host of 16 GiB with unlimited locked memory, as RDMA asks for it; `open_files`: RLIMIT_NOFILE, which a
+  // program may raise to protocol::kMostDescriptors.
+  explicit ResourceLimits(int open_files = protocol::kUsualDescriptors);
 
   static bool is_resource(std::int64_t resource) { return resource >= 0 && resource < RLIM_NLIMITS; }
   const rlimit& of(int resource) const { return limits_[static_cast<std::size_t>(resource)]; }

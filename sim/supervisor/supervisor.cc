@@ -270,6 +270,8 @@ void Supervisor::Impl::start(std::size_t index) {
     return finish(launched.is_machines ? Outcome::kMachine : Outcome::kNotStarted, host.name + ": " + launched.error);
   }
   process.set_native_pid(launched.pid);
+  process.limits = ResourceLimits(host.open_files);
+  if (host.open_files < request.own_descriptors) process.enforce_limits();
   result_.programs[index].started = true;
   spdlog::debug("{} started as process {}", title(process), launched.pid);
   if (asks_for_privilege(request.path)) {

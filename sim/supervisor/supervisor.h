@@ -71,6 +71,7 @@ struct HostSpec {
   std::uint64_t timestamp_counter_hz = 2'000'000'000;
   code::InstructionSet instruction_set = code::InstructionSet::kX86_64V2;
   HugePageCounts huge_pages = kUsualHugePages;
+  int open_files = protocol::kUsualDescriptors;  // RLIMIT_NOFILE of first programs
   std::function<PortCounters(std::size_t device)> port_counters;  // now; empty: all are zero
 };
 

@@ -168,7 +168,7 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.shim_heap_size = heap_size_;
   header.own_descriptors = own_descriptors().at_first;
   header.own_descriptors_later = own_descriptors().later;
-  header.descriptor_limit = ResourceLimits().descriptors();
+  header.descriptor_limit = hosts_[host].open_files;
   header.machine_user = geteuid();
   header.machine_group = getegid();
   static const std::uint32_t unnamed_user = unnamed("uid");

@@ -90,7 +90,8 @@ TEST(Simulated, thirty_two_thousand_descriptors) {
   request.commands = {"server=" + path_of("many_descriptors 32768 500")};
   const RunReport slices = support::run(request);
   EXPECT_EQ(slices.code, 0) << slices.story();
-  EXPECT_EQ(slices.output("server"), "32768 descriptors\nepoll: 26112 watched\n/proc/self/fd: 32768\nchild: 0\nas asked\n");
+  EXPECT_EQ(slices.output("server"),
+            "32768 descriptors\nepoll: 26112 watched\n/proc/self/fd: 32768\nchild: 0\nas asked\n");
   EXPECT_EQ(slices.report["determinism"], "exact") << slices.story();
   request.options = {"--call-by-call"};
   EXPECT_EQ(support::run(request).digest(), slices.digest());

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -148,6 +150,16 @@ static int connect_tcp(const char* host) {
   return fd;
 }
 
+// Whatever is opened from now on has a number of at least `count`.
+static void take_numbers(int count) {
+  struct rlimit limit;
+  CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  limit.rlim_cur = count + 100;
+  CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  while (eventfd(0, 0) < count - 1) {
+  }
+}
+
 static void connect_pair(struct ibv_qp* qp, uint32_t other, uint16_t lid) {
   struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_LOCAL_WRITE};
   CHECK(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
@@ -171,6 +183,7 @@ static void make_fiber(struct fiber* f, int number) {
 
 int main(int argc, char** argv) {
   is_server = argc < 2;
+  if (getenv("DESCRIPTORS") != NULL) take_numbers(atoi(getenv("DESCRIPTORS")));
   struct ibv_device** list = ibv_get_device_list(NULL);
   CHECK(list != NULL && list[0] != NULL);
   struct ibv_context* context = ibv_open_device(list[0]);

@@ -48,6 +48,13 @@ TEST(Runtimes, fibers_serve_verbs) {
   EXPECT_EQ(run.output("client"), "answered: 180 of 180\n");
 }
 
+// Devices, channels and sockets behind thousands of other descriptors.
+TEST(Runtimes, verbs_work_behind_many_descriptors) {
+  const std::string fibers = "=env DESCRIPTORS=5000 " + support::quoted(REAL_PROGRAMS "/fibers");
+  const RunReport run = run_thrice({.commands = {"server" + fibers, "client" + fibers + " server"}});
+  EXPECT_EQ(run.output("client"), "answered: 180 of 180\n");
+}
+
 // A class that calls verbs through JNI, beside a pool of threads, timers and the collector, which stops threads by making a
 // page unreadable; the interpreter's and the compiler's code is made while it runs.
 class Java : public ::testing::TestWithParam<const char*> {};

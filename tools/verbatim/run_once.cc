@@ -76,6 +76,7 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation,
     host.timestamp_counter_hz = spec.cpu_profile.timestamp_counter_hz;
     host.instruction_set = instruction_set_of(spec.cpu_profile);
     host.huge_pages = {spec.huge_pages.of_2_mib, spec.huge_pages.of_1_gib};
+    host.open_files = static_cast<int>(spec.open_files);
     host.port_counters = [&counted, port = simulation.host_port(i).id()](std::size_t) {
       return counters_of(counted.of(port));
     };
