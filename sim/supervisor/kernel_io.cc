@@ -250,6 +250,9 @@ Kernel::Outcome Kernel::sys_ioctl(Thread& thread) {
   if (file == nullptr) return Answer{-EBADF};
   const auto argument = static_cast<std::uint64_t>(a[2]);
   switch (static_cast<unsigned long>(a[1])) {
+    case FIOCLEX:
+    case FIONCLEX:
+      return Answer{0, protocol::Action::kNative};
     case FIONBIO: {
       const auto on = process.memory().load<int>(argument);
       if (!on) return Answer{-EFAULT};

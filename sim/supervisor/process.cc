@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
@@ -76,8 +77,9 @@ VirtualFilePtr Process::file(std::int64_t fd) const {
 
 // What the program has written there harms nobody else.
 int Process::own_descriptors() const {
+  const int told = std::atomic_ref(region_->header().own_descriptors).load(std::memory_order_relaxed);
   const OwnDescriptors own = supervisor::own_descriptors();
-  return std::clamp(region_->header().own_descriptors, own.at_first, own.later);
+  return std::clamp(told, own.at_first, own.later);
 }
 
 void Process::enforce_limits() {

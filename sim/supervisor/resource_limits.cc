@@ -33,9 +33,12 @@ void enforce_one(pid_t pid, __rlimit_resource resource, rlim_t soft) {
 
 OwnDescriptors own_descriptors() {
   constexpr rlim_t kRoomForLaunching = 128;  // of what a program inherits, on its way to its numbers
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  const rlim_t most = std::max<rlim_t>(limit.rlim_max, protocol::kOwnDescriptors + kRoomForLaunching);
+  static const rlim_t machines = [] {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_max;
+  }();
+  const rlim_t most = std::max<rlim_t>(machines, protocol::kOwnDescriptors + kRoomForLaunching);
   const auto first = std::min<rlim_t>(protocol::kUsualDescriptors, most - protocol::kOwnDescriptors);
   const auto later = std::min<rlim_t>(protocol::kMostDescriptors, most - kRoomForLaunching);
   return {static_cast<int>(first), static_cast<int>(std::max(first, later))};

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/select.h>
@@ -180,6 +181,8 @@ int main(int argc, char** argv) {
     EXPECT(fcntl(epoll, F_GETFD) == FD_CLOEXEC && fcntl(writer, F_GETFD) == 0);
     EXPECT(fcntl(reader, F_SETFD, FD_CLOEXEC) == 0 && fcntl(reader, F_GETFD) == FD_CLOEXEC);
     EXPECT(fcntl(reader, F_SETFD, 0) == 0 && fcntl(reader, F_GETFD) == 0);
+    EXPECT(ioctl(reader, FIOCLEX) == 0 && fcntl(reader, F_GETFD) == FD_CLOEXEC);
+    EXPECT(ioctl(reader, FIONCLEX) == 0 && fcntl(reader, F_GETFD) == 0);
     EXPECT(close(21) == 0 && open("/dev/null", O_RDONLY) == 21 && eventfd(0, 0) == -1 && errno == EMFILE);
     EXPECT(close(22) == 0);
     char numbers[3][16];

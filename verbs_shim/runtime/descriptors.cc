@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -119,6 +120,13 @@ long call_on_number(long number, const long (&a)[6]) {
       if (a[1] == F_GETFD) return is_closed_by_exec(fd) ? FD_CLOEXEC : 0;
       if (a[1] != F_SETFD) return -EINVAL;
       mark_closed_by_exec(fd, (a[2] & FD_CLOEXEC) != 0);
+      return 0;
+    }
+    case SYS_ioctl: {
+      const auto fd = static_cast<int>(a[0]);
+      const auto request = static_cast<unsigned>(a[1]);
+      if (fd < own() || !is_virtual_fd(fd) || (request != FIOCLEX && request != FIONCLEX)) break;
+      mark_closed_by_exec(fd, request == FIOCLEX);
       return 0;
     }
     default:

@@ -15,7 +15,8 @@ void take_passed_file(std::int64_t fd, bool close_on_exec);
 
 // A native call that may make a descriptor: the kernel's limit is the program's.
 long call_with_room(long number, const long (&arguments)[6]);
-// dup, dup2, dup3, and fcntl on a simulated object, which the supervisor leaves to the kernel; others are made as they are.
+// dup, dup2, dup3, and fcntl and ioctl on a simulated object, which the supervisor leaves to the kernel; others are made as they
+// are.
 long call_on_number(long number, const long (&arguments)[6]);
 // fcntl(F_DUPFD) and its like on a real file.
 long duplicate_from(const long (&arguments)[6]);
