@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "sim/supervisor/process.h"
 #include "verbs_shim/protocol/layout.h"
@@ -38,6 +39,7 @@ spin::Limits limits(unsigned steps, unsigned effort = 0) {
   spin::Limits limits;
   limits.steps = steps << 2 * effort;
   limits.pages <<= 2 * std::min(effort, kEffortOfPages);
+  limits.polls = kMostPolls;
   limits.library = kLibrary;
   return limits;
 }
@@ -107,12 +109,6 @@ class VectorContext {
 
 }  // namespace
 
-bool Parked::polls(std::uint32_t context, std::uint32_t cq_number) const {
-  return std::any_of(queues.begin(), queues.end(), [&](const PolledQueue& queue) {
-    return queue.context == context && queue.number == cq_number;
-  });
-}
-
 // The program's memory without what it shares with the simulator, which changes with virtual time; its code as it was
 // before instructions were replaced in it.
 class LoopAnalyst::Code final : public spin::CodeMemory {
@@ -164,15 +160,17 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
         },
         *code_, limits(kPollSteps));
     ++counts_.proofs;
-    if (!proof.proven || proof.polls.size() > kMostPolls) {
+    if (!proof.proven || !grows_in_private(proof)) {
       ++counts_.refusals;
-      refusal_ = proof.proven ? "polls more queues in a turn than are followed" : proof.refusal.describe();
+      refusal_ = proof.proven ? "counts in memory that other programs may share" : proof.refusal.describe();
+      last_.reset();
       failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
       if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
-      last_.reset();
+      // Behind what it does then, there may be many turns.
+      if (proof.refusal.reason == spin::Reason::kFewTurns) polls_to_pass_ += static_cast<std::uint32_t>(proof.turns);
       return std::nullopt;
     }
-    last_ = std::move(proof);
+    last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
   }
   failures_ = 0;
   const auto queues = queues_of_turn(last_->polls, history);
@@ -196,9 +194,31 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   parked.since = history.back().at;
   parked.period = Duration(poll.arguments[0]);
   parked.queues = *queues;
+  if (last_->grows()) {
+    parked.growing = last_;
+    const std::int64_t turn_ps = poll.arguments[0] * static_cast<std::int64_t>(queues->size());
+    // Later than that there is no time.
+    if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / turn_ps))
+      parked.most_looks = static_cast<std::int64_t>(last_->turns * queues->size());
+  }
   parked.watched = last_->reads;
-  parked.watched.insert(parked.watched.end(), last_->writes.begin(), last_->writes.end());
+  for (const spin::ByteRun& left : last_->writes) {
+    parked.watched.push_back(parked.at_turn(left, 0));
+    // Whole turns leave these bytes behind; the next one begins from there (for those that grow, see Parked::start).
+    if (parked.growing == nullptr) process_.memory().write(left.address, std::as_bytes(std::span(left.bytes)));
+  }
   return parked;
+}
+
+// Nobody but the process's own threads, and adapters, sees what is written there.
+bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
+  const auto is_private = [this](const std::vector<spin::GrowingCell>& cells) {
+    return std::all_of(cells.begin(), cells.end(), [this](const spin::GrowingCell& cell) {
+      return process_.memory().is_private(cell.address, cell.size);
+    });
+  };
+  return is_private(proof.cells) &&
+         std::all_of(proof.polls.begin(), proof.polls.end(), [&](const auto& poll) { return is_private(poll.cells); });
 }
 
 std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint64_t fs_base) {

@@ -6,6 +6,10 @@
 //   these times at or after the change; a spin takes no virtual time, so it goes on at the time of the change.
 //   A turn that polls several queues may end with any of these looks: the polls of the turn before it are
 //   made up for when the thread goes on (see Thread::Turn).
+// Values may grow from turn to turn, by a constant each (sim/supervisor/spin/growth.h). Who looks at the program's memory
+// meanwhile, another thread or an adapter, finds the values of that time there, and the thread those of the turn in which it
+// goes on; its registers lie in the frame of the poll that it is in (protocol::kPollFrame). Such a loop may be proven for so
+// many turns only: then it goes on by itself.
 // A thread is parked only while no other thread of its host can run in between (they may share memory).
 #pragma once
 
@@ -19,6 +23,8 @@
 
 namespace verbatim::supervisor {
 
+class ProcessMemory;
+
 // Why and how one thread is parked.
 struct Parked {
   enum class Kind : std::uint8_t { kPoll, kSpin };
@@ -27,10 +33,29 @@ struct Parked {
   Duration period{};        // kPoll: from one look to the next
   // kPoll: what a turn looks at, beginning with the call that the thread is in.
   std::vector<PolledQueue> queues;
+  // Bytes that wake the thread when they are changed, with the values that they are to have now.
   std::vector<spin::ByteRun> watched;
+  // kPoll, with values that grow; nullptr: none does.
+  std::shared_ptr<const spin::PollLoopProof> growing;
+  std::int64_t most_looks = 0;  // it goes on with this look at the latest; 0: with none
+  bool is_shown = false;        // memory is being changed on its behalf
+
+  // The thread is about to be parked: memory is as turns leave it.
+  void start(ProcessMemory& memory) const;
+  // Gives memory the values that it has while look `looks` is due, counted from the one at `since`.
+  void show(ProcessMemory& memory, std::int64_t looks);
+  // Gives the registers in the poll's frame, and those told at its entry, the values of the turn of that look.
+  void show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t looks) const;
+  // The bytes of `run` as they are when the turn of that look begins.
+  spin::ByteRun at_turn(spin::ByteRun run, std::int64_t looks) const;
+  // Whether a byte of `runs` may be changed by turns that are not executed.
+  bool changes(std::span<const spin::ByteRun> runs) const;
 
   bool polls(std::uint32_t context, std::uint32_t cq_number) const;
 };
+
+// Memory of the process as it is now, whatever turns of its parked threads have not been executed.
+void show_growth(Process& process);
 
 // The prover of one process, and what it has proven before.
 class LoopAnalyst {
@@ -64,10 +89,12 @@ class LoopAnalyst {
  private:
   class Code;
 
+  bool grows_in_private(const spin::PollLoopProof& proof) const;
+
   Process& process_;
   std::unique_ptr<Code> code_;
   spin::SpinProver prover_;
-  std::optional<spin::PollLoopProof> last_;
+  std::shared_ptr<const spin::PollLoopProof> last_;
   std::uint32_t polls_to_pass_ = 0;
   unsigned wants_ = 0;     // in a row, since a loop was parked
   unsigned failures_ = 0;  // in a row

@@ -22,7 +22,24 @@ ProcessMemory::~ProcessMemory() {
   if (mem_fd_ >= 0) close(mem_fd_);
 }
 
+// /proc/PID/pagemap has 64 bits for each page (Linux, admin-guide/mm/pagemap): present, and of a file or shared.
+bool ProcessMemory::is_private(host::ProgramAddress start, std::uint64_t length) const {
+  constexpr std::uint64_t kPresent = 1ull << 63, kShared = 1ull << 61;
+  const std::string path = "/proc/" + std::to_string(pid_) + "/pagemap";
+  const int pages = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (pages < 0) return false;
+  bool is_private = true;
+  for (std::uint64_t page = start / kPage; is_private && page <= (start + length - 1) / kPage; ++page) {
+    std::uint64_t entry = 0;
+    is_private = pread(pages, &entry, sizeof entry, static_cast<off_t>(page * sizeof entry)) == sizeof entry &&
+                 (entry & (kPresent | kShared)) == kPresent;
+  }
+  close(pages);
+  return is_private;
+}
+
 bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
+  if (access_listener_) access_listener_();
   bool complete = true;
   while (!to.empty()) {
     const iovec local{to.data(), to.size()};
@@ -48,6 +65,7 @@ std::size_t ProcessMemory::write_some(host::ProgramAddress to, std::span<const s
 }
 
 bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
+  if (access_listener_) access_listener_();
   const host::ProgramAddress begin = to;
   const std::size_t length = from.size();
   bool complete = true;
@@ -65,6 +83,7 @@ bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> fr
 }
 
 bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from) {
+  if (access_listener_) access_listener_();
   const host::ProgramAddress begin = to;
   const std::size_t length = from.size();
   for (std::size_t done = 1; done > 0 && !from.empty();) {
@@ -77,6 +96,7 @@ bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from
 }
 
 bool ProcessMemory::read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) {
+  if (access_listener_) access_listener_();
   constexpr std::size_t kMost = 64;
   while (!ranges.empty()) {
     iovec remote[kMost];

@@ -28,12 +28,18 @@ class ProcessMemory final : public host::ProgramMemory {
   bool put(host::ProgramAddress to, std::span<const std::byte> from);
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;
 
+  // Whether the pages are mapped and nobody else's: no file, no memory that other processes may share.
+  bool is_private(host::ProgramAddress start, std::uint64_t length) const;
+
   // Copies the ranges one after the other, in as few system calls as the kernel allows; false when a byte is unmapped.
   bool read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to);
   // Called after every write with its address and length.
   void set_write_listener(std::function<void(host::ProgramAddress, std::size_t)> listener) {
     write_listener_ = std::move(listener);
   }
+
+  // Called before every read and write.
+  void set_access_listener(std::function<void()> listener) { access_listener_ = std::move(listener); }
 
   template <class T>
   std::optional<T> load(host::ProgramAddress from) {
@@ -57,6 +63,7 @@ class ProcessMemory final : public host::ProgramMemory {
   pid_t pid_;
   int mem_fd_ = -1;
   std::function<void(host::ProgramAddress, std::size_t)> write_listener_;
+  std::function<void()> access_listener_;
 };
 
 }  // namespace verbatim::supervisor

@@ -198,6 +198,7 @@ void Supervisor::Impl::adopt(Process& process) {
   process.memory().set_write_listener([this, &process](std::uint64_t address, std::size_t length) {
     on_memory_written(process, address, length);
   });
+  process.memory().set_access_listener([&process] { show_growth(process); });
   process.set_owner(this);
   process.set_paths(kernel_.paths_of(process));
 }

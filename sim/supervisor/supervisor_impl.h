@@ -135,6 +135,8 @@ class Supervisor::Impl final : public ProcessTable {
   void end_turn(Process& process);
   LoopAnalyst& analyst_of(Process& process);
   void check_watched(Process& ran);
+  bool wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched);
+  bool is_watched(Thread& thread, const Parked& parked) const;
   bool watched_bytes_changed(Thread& thread);
   void on_memory_written(Process& process, std::uint64_t address, std::size_t length);
   bool alone_on_host(const Thread& thread, std::size_t host) const;

@@ -18,6 +18,7 @@ bool Supervisor::Impl::take_poke(Thread& thread) {
                                          static_cast<std::uint64_t>(slot.arguments[1]));
   if (!parked) return false;
   if (!take_slice(thread)) return true;
+  wake_who_changes(thread, parked->watched);
   thread.call().request = protocol::Request::kPoke;
   parked->since = slice_end_;
   thread.spin_found();
@@ -30,6 +31,7 @@ bool Supervisor::Impl::take_poke(Thread& thread) {
 void Supervisor::Impl::park(Thread& thread, Parked parked) {
   WaitingTime& time = waiting_time(thread);
   ++time.parks;
+  parked.start(thread.process().memory());
   polling_ = nullptr;
   thread.park(std::move(parked), &time.parked);
 }
@@ -60,7 +62,7 @@ bool Supervisor::Impl::watched_bytes_changed(Thread& thread) {
 
 void Supervisor::Impl::on_memory_written(Process& process, std::uint64_t address, std::size_t length) {
   for (auto& thread : process.threads()) {
-    if (thread->parked() == nullptr) continue;
+    if (thread->parked() == nullptr || thread->parked()->is_shown) continue;
     for (const spin::ByteRun& run : thread->parked()->watched) {
       if (run.address >= address + length || address >= run.address + run.bytes.size()) continue;
       if (watched_bytes_changed(*thread)) thread->unpark();
@@ -117,8 +119,32 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   const std::span<const SeenPoll> turn = thread.seen_polls().last(parked->queues.size());
   if (std::any_of(turn.begin(), turn.end(), [&](const SeenPoll& seen) { return shows_something(process, seen); }))
     return kGoOn;
+  if (wake_who_changes(thread, parked->watched) || is_watched(thread, *parked)) return kGoOn;
   park(thread, std::move(*parked));
   return std::nullopt;
+}
+
+// Parked threads whose turns would change what `thread` is about to watch: they are executed instead.
+bool Supervisor::Impl::wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched) {
+  bool any = false;
+  for (Process* const process : on_host_[thread.process().host_index()]) {
+    for (auto& other : process->threads()) {
+      if (other.get() == &thread || other->parked() == nullptr || !other->parked()->changes(watched)) continue;
+      other->unpark();
+      any = true;
+    }
+  }
+  return any;
+}
+
+// Whether a parked thread waits for a byte that the turns of `parked` change.
+bool Supervisor::Impl::is_watched(Thread& thread, const Parked& parked) const {
+  for (Process* const process : on_host_[thread.process().host_index()]) {
+    for (const auto& other : process->threads()) {
+      if (other.get() != &thread && other->parked() != nullptr && parked.changes(other->parked()->watched)) return true;
+    }
+  }
+  return false;
 }
 
 WaitingTime& Supervisor::Impl::waiting_time(Thread& thread) {
@@ -161,14 +187,17 @@ bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
 // content for the thread until then.
 void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   ProcessMemory& memory = thread.process().memory();
+  std::vector<spin::ByteRun> as_it_began;
   for (const spin::ByteRun& run : turn.parked->watched) {
     std::vector<std::byte> now(run.bytes.size());
-    if (!memory.read(run.address, now) || std::memcmp(now.data(), run.bytes.data(), now.size()) == 0) continue;
+    if (!memory.read(run.address, now)) continue;
     for (std::size_t i = 0; i < now.size(); ++i) {
       if (now[i] != static_cast<std::byte>(run.bytes[i])) changed_in_turn_.push_back({run.address + i, now[i]});
     }
-    memory.write(run.address, std::as_bytes(std::span(run.bytes)));
+    spin::ByteRun first = turn.parked->at_turn(run, turn.looks);
+    if (std::memcmp(now.data(), first.bytes.data(), now.size()) != 0) as_it_began.push_back(std::move(first));
   }
+  for (const spin::ByteRun& run : as_it_began) memory.write(run.address, std::as_bytes(std::span(run.bytes)));
   thread.process().region().slot(thread.slot()).raised_count = 0;  // signals are due with the next look
   grant(thread, {.result = protocol::kPollsAlone}, turn.start, turn.due);
   changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory

@@ -1,6 +1,7 @@
 #include "sim/supervisor/thread.h"
 
 #include "sim/supervisor/parking.h"
+#include "sim/supervisor/process.h"
 
 #include <algorithm>
 #include <utility>
@@ -29,10 +30,26 @@ void Thread::park(Parked parked, Duration* total) {
   parked_total_ = total;
   parked_ = std::make_unique<Parked>(std::move(parked));
   state_ = State::kParked;
+  if (parked_->most_looks != 0) timer_.reschedule_at(parked_->since + parked_->period * parked_->most_looks);
 }
 
 void Thread::count_parked_time() {
   if (parked_ != nullptr) *parked_total_ += engine_.now() - parked_->since;
+}
+
+// The look that is due, counted from the one at which it was parked.
+std::int64_t Thread::looks_of_parked() const {
+  const Duration period = parked_->period;
+  const Duration passed = std::max(engine_.now(), parked_->since) - parked_->since;
+  std::int64_t looks = std::max<std::int64_t>((to_ps(passed) + to_ps(period) - 1) / to_ps(period), 1);
+  // The look at this very moment came first when the cause is an event that comes behind it, another thread's say.
+  if (parked_->since + period * looks == engine_.now() && engine_.has_passed(timer_)) ++looks;
+  return looks;
+}
+
+void Thread::show_growth() {
+  if (parked_ != nullptr && parked_->growing != nullptr && !parked_->is_shown)
+    parked_->show(process_.memory(), looks_of_parked());
 }
 
 void Thread::unpark() {
@@ -41,13 +58,12 @@ void Thread::unpark() {
   const Duration period = parked_->period;
   Instant when = std::max(engine_.now(), parked_->since);
   if (period > Duration::zero()) {
-    const std::int64_t late = (to_ps(when - parked_->since) + to_ps(period) - 1) / to_ps(period);
-    std::int64_t looks = std::max<std::int64_t>(late, 1);
-    // The look at this very moment came first when the cause is an event that comes behind it, another thread's say.
-    if (parked_->since + period * looks == engine_.now() && engine_.has_passed(timer_)) ++looks;
+    const std::int64_t looks = looks_of_parked();
+    parked_->show(process_.memory(), looks);
+    parked_->show_registers(process_, process_.region().slot(slot_), looks);
     when = parked_->since + period * looks;
     const std::int64_t into_turn = looks % static_cast<std::int64_t>(parked_->queues.size());
-    if (into_turn > 0) turn_ = Turn{when - period * into_turn, when, std::move(parked_)};
+    if (into_turn > 0) turn_ = Turn{when - period * into_turn, when, looks, std::move(parked_)};
   }
   parked_.reset();
   run_at(when);

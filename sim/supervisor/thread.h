@@ -115,6 +115,8 @@ class Thread {
   // The virtual time that it was parked is added to `total`.
   void park(Parked parked, Duration* total);
   void unpark();
+  // While it is parked: memory is as if the turns until now had been executed.
+  void show_growth();
   const Parked* parked() const { return parked_.get(); }
   void count_parked_time();
   // The turn of a poll loop that the thread was unparked in the middle of: it is still at the turn's first poll, which
@@ -122,6 +124,7 @@ class Thread {
   struct Turn {
     Instant start;  // of the first poll's look
     Instant due;    // when the poll that is due looks
+    std::int64_t looks;  // since the thread was parked
     std::shared_ptr<const Parked> parked;
   };
   std::optional<Turn> take_turn() { return std::exchange(turn_, std::nullopt); }
@@ -206,6 +209,7 @@ class Thread {
   static constexpr std::uint32_t kLongestPokeUs = 100'000;
 
   void on_doorbell();
+  std::int64_t looks_of_parked() const;
 
   Engine& engine_;
   Choices& choices_;

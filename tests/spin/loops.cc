@@ -146,6 +146,34 @@ void poll_limited(LoopState* s, long limit) {
   }
 }
 
+void poll_two_counting(LoopState* s) {
+  do {
+    s->counter = s->counter + 3;
+    if (s->poll(s->cq[0], 1, s->wc) != 0) break;
+    s->iterations = s->iterations + 1;
+  } while (s->poll(s->cq[1], 2, s->wc) == 0);
+}
+
+void poll_doubling(LoopState* s) {
+  s->iterations = 1;
+  while (s->poll(s->cq[0], 1, s->wc) == 0) s->iterations = s->iterations * 2;
+}
+
+void poll_walking(LoopState* s) {
+  for (long i = 0; s->poll(s->cq[0], 1, s->wc) == 0; ++i) s->block[i] = 1;
+}
+
+void poll_shuffling(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) s->iterations = (s->iterations + 1) ^ 0x55;
+}
+
+void poll_reading_a_half(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->iterations = s->iterations + 1;
+    s->state = reinterpret_cast<volatile short*>(&s->iterations)[1];
+  }
+}
+
 void poll_with_clock(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0 && __rdtsc() != 0) {
   }

@@ -41,6 +41,11 @@ struct LoopState {
   void poll_counting(LoopState*);              \
   void poll_with_flag(LoopState*);             \
   void poll_limited(LoopState*, long limit);   \
+  void poll_two_counting(LoopState*);          \
+  void poll_doubling(LoopState*);              \
+  void poll_walking(LoopState*);               \
+  void poll_shuffling(LoopState*);             \
+  void poll_reading_a_half(LoopState*);        \
   void poll_with_clock(LoopState*);            \
   void poll_nested(LoopState*);                \
   void poll_reading_scratch(LoopState*);       \

@@ -1,7 +1,9 @@
 // Loops around a poll that returns nothing.
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "sim/supervisor/spin/spin_prover.h"
 #include "tests/spin/loops.h"
@@ -52,6 +54,63 @@ struct PollLoop : testing::Test {
   template <class Function>
   PollLoopProof prove_loop(Function* function, std::uint64_t argument = 0) {
     return prove(first_poll(stack.call(function, address(&state), argument)));
+  }
+
+  // The program after so many polls that found nothing: every instruction is interpreted, nothing is predicted.
+  struct After {
+    Registers entry;
+    std::vector<ByteRun> memory;
+    long iterations = 0;
+    std::uint64_t polls = 0;
+  };
+  After execute(const Registers& entry, std::uint64_t polls) {
+    CodeCache code;
+    MemoryView view;
+    view.begin(memory, 64);
+    code.begin();
+    view.set_anchor();
+    Interpreter thread(code, view);
+    thread.state.registers = entry;
+    After after;
+    for (; after.polls < polls; ++after.polls) {
+      Registers& now = thread.state.registers;
+      EXPECT_TRUE(view.load(now.gpr[kRsp], 8, now.rip));
+      now.gpr[kRsp] += 8;
+      now.gpr[kRax] = 0;
+      bool runs = true;
+      while (runs && now.rip != kPoll) runs = thread.step();
+      if (!runs) break;
+    }
+    after.entry = thread.state.registers;
+    after.memory = view.changes();
+    std::uint64_t iterations = 0;
+    EXPECT_TRUE(view.load(address(&state.iterations), 8, iterations));
+    after.iterations = static_cast<long>(iterations);
+    return after;
+  }
+  After after(const PollLoopProof& proof, const Registers& entry, int turns) {
+    return execute(entry, proof.polls.size() * static_cast<std::uint64_t>(turns));
+  }
+  std::uint64_t polls_until_the_end(const Registers& entry) { return execute(entry, 1'000'000).polls + 1; }
+
+  // What the proof says of a later turn against what the code does.
+  void expect_after(const PollLoopProof& proof, const Registers& entry, int turns) {
+    const After real = after(proof, entry, turns);
+    for (const unsigned index : {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15}) {
+      EXPECT_EQ(grown(proof.registers[index], entry.gpr[index], static_cast<std::uint64_t>(turns)), real.entry.gpr[index])
+          << "register " << index;
+    }
+    std::string wrong;
+    for (const ByteRun& run : real.memory) {
+      for (std::size_t i = 0; i < run.bytes.size(); ++i) {
+        // Frames of calls that have returned are nobody's.
+        if (run.address + i < entry.gpr[kRsp]) continue;
+        ByteRun byte{run.address + i, {*reinterpret_cast<const std::uint8_t*>(run.address + i)}};
+        show_turn(proof, static_cast<std::uint64_t>(turns), 0, byte);
+        if (byte.bytes[0] != run.bytes[i]) wrong += " " + std::to_string(run.address + i);
+      }
+    }
+    EXPECT_EQ(wrong, "") << "memory at these places after " << turns << " turns";
   }
 
   TestStack stack;
@@ -121,14 +180,80 @@ BOTH(calls_between_polls_are_followed, {
   EXPECT_FALSE(proof.writes.empty());
 })
 
-BOTH(counter_in_memory_is_not_proven, {
-  EXPECT_EQ(prove_loop(poll_counting).refusal.reason, Reason::kNoRecurrence);
-  EXPECT_EQ(state.iterations, 0);
+BOTH(counter_in_memory_grows, {
+  const Registers entry = first_poll(stack.call(poll_counting, address(&state)));
+  const PollLoopProof proof = prove(entry);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  EXPECT_TRUE(proof.grows());
+  EXPECT_EQ(proof.turns, kEveryTurn);
+  EXPECT_EQ(state.iterations, 0) << "nothing is written to the program";
+  for (const int turns : {1, 2, 3, 50}) expect_after(proof, entry, turns);
+  EXPECT_EQ(after(proof, entry, 50).iterations, 50);
+  EXPECT_TRUE(still_holds(proof, entry, memory));
+  state.iterations = 1;
+  EXPECT_FALSE(still_holds(proof, entry, memory)) << "of another turn";
 })
 
-BOTH(limited_number_of_polls_is_not_proven, {
-  EXPECT_EQ(prove_loop(poll_limited, 1'000'000).refusal.reason, Reason::kNoRecurrence);
-  EXPECT_EQ(prove_loop(poll_limited, 3).refusal.reason, Reason::kUnreadable);
+BOTH(counter_in_memory_that_is_wrong_by_one_is_found, {
+  const Registers entry = first_poll(stack.call(poll_counting, address(&state)));
+  PollLoopProof proof = prove(entry);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  ASSERT_FALSE(proof.cells.empty());
+  for (GrowingCell& cell : proof.cells) cell.step += 1;
+  EXPECT_NONFATAL_FAILURE(expect_after(proof, entry, 2), "memory at");
+})
+
+BOTH(limited_number_of_polls_is_proven_for_so_many_turns, {
+  for (const std::uint64_t limit : {19'999, 20'000, 20'001}) {
+    state.iterations = 0;
+    const Registers entry = first_poll(stack.call(poll_limited, address(&state), limit));
+    const PollLoopProof proof = prove(entry);
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    // After the last turn that is told the next one ends the loop.
+    EXPECT_EQ(proof.turns, limit - 1);
+    for (const int turns : {1, 2, 4998}) expect_after(proof, entry, turns);
+    EXPECT_EQ(polls_until_the_end(entry), limit);
+  }
+  EXPECT_EQ(prove_loop(poll_limited, 20).refusal.reason, Reason::kFewTurns);
+  EXPECT_EQ(prove_loop(poll_limited, 1).refusal.reason, Reason::kUnreadable) << "it ends with the next turn";
+})
+
+TEST_F(PollLoop, register_that_grows_has_its_value_of_the_turn) {
+  const Registers entry = first_poll(stack.call(loops_o2::poll_limited, address(&state), 1'000'000));
+  PollLoopProof proof = prove(entry);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  int growing = 0;
+  for (GrowingRegister& grows : proof.registers) growing += grows.step != 0;
+  ASSERT_EQ(growing, 1);
+  for (const int turns : {1, 7, 63}) expect_after(proof, entry, turns);
+  for (GrowingRegister& grows : proof.registers) grows.step += grows.step != 0;
+  EXPECT_NONFATAL_FAILURE(expect_after(proof, entry, 3), "register");
+}
+
+BOTH(other_values_that_change_are_not_proven, {
+  EXPECT_EQ(prove_loop(poll_doubling).refusal.reason, Reason::kUnevenGrowth);
+  EXPECT_EQ(prove_loop(poll_walking).refusal.reason, Reason::kGrowingAddress);
+  EXPECT_EQ(prove_loop(poll_shuffling).refusal.reason, Reason::kGrowingResult);
+  EXPECT_EQ(prove_loop(poll_reading_a_half).refusal.reason, Reason::kGrowingPart);
+})
+
+BOTH(counters_of_two_queues_differ_between_the_polls, {
+  const Registers entry = first_poll(stack.call(poll_two_counting, address(&state)));
+  const PollLoopProof proof = prove(entry);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  ASSERT_EQ(proof.polls.size(), 2u);
+  for (const int turns : {1, 2, 40}) expect_after(proof, entry, turns);
+  ByteRun counter{address(&state.counter), std::vector<std::uint8_t>(8)};
+  ByteRun iterations{address(&state.iterations), std::vector<std::uint8_t>(8)};
+  const auto first = [](const ByteRun& run) { return static_cast<int>(run.bytes[0]); };
+  show_turn(proof, 5, 0, counter);
+  show_turn(proof, 5, 0, iterations);
+  EXPECT_EQ(first(counter), 3 + 15) << "it came to its first poll with 3";
+  EXPECT_EQ(first(iterations), 5);
+  show_turn(proof, 5, 1, counter);
+  show_turn(proof, 5, 1, iterations);
+  EXPECT_EQ(first(counter), 3 + 15);
+  EXPECT_EQ(first(iterations), 6);
 })
 
 BOTH(clock_between_polls_is_refused,

@@ -135,6 +135,13 @@ static int watched_counter(void) {
   return (int)(seen[0] + 3 * seen[1] + 5 * seen[2] + 7 * seen[3] + watched.polls);
 }
 
+// The other end reads it and sets it meanwhile; see main.c.
+static int counter_used_by_the_other_end(void) {
+  volatile uint64_t* const counter = (volatile uint64_t*)((volatile char*)w.flag + kCounterOffset);
+  while (POLL(w.cq) == 0) ++*counter;
+  return (int)*counter;
+}
+
 static int random_queue(void) {
   struct ibv_cq* const queues[4] = {w.idle[0], w.cq, w.idle[1], w.idle[2]};
   uint32_t state = 1, n = 0;
@@ -161,5 +168,6 @@ const struct wait_case kCounterCases[] = {{"local_counter", local_counter},
                                           {"signed_counter", signed_counter},
                                           {"counter_of_a_ring", counter_of_a_ring},
                                           {"watched_counter", watched_counter},
+                                          {"counter_used_by_the_other_end", counter_used_by_the_other_end},
                                           {"random_queue", random_queue},
                                           {NULL, NULL}};

@@ -40,6 +40,27 @@ static const struct wait_case* find(const char* name) {
   return NULL;
 }
 
+// The other end looks at a counter in registered memory and sets it, while the loop that counts there waits.
+static void use_counter(struct litmus* l) {
+  uint64_t* const mine = (uint64_t*)(l->memory + 512);
+  uint64_t before, after;
+  sleep_ns(w.wait_ns / 4);
+  MUST(litmus_send(l, 0, IBV_WR_RDMA_READ, mine, 8, kCounterOffset, IBV_SEND_SIGNALED) == 0);
+  litmus_wait(l->send_cq);
+  before = *mine;
+  sleep_ns(w.wait_ns / 4);
+  *mine = 1000000;
+  MUST(litmus_send(l, 0, IBV_WR_RDMA_WRITE, mine, 8, kCounterOffset, IBV_SEND_SIGNALED) == 0);
+  litmus_wait(l->send_cq);
+  sleep_ns(w.wait_ns / 4);
+  MUST(litmus_send(l, 0, IBV_WR_RDMA_READ, mine, 8, kCounterOffset, IBV_SEND_SIGNALED) == 0);
+  litmus_wait(l->send_cq);
+  after = *mine;
+  sleep_ns(w.wait_ns / 4);
+  printf("the counter was %llu and %llu\n", (unsigned long long)before, (unsigned long long)after);
+  MUST(before > 0 && after > 1000000);
+}
+
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   const struct wait_case* const wait_case = find(argv[1]);
@@ -51,7 +72,7 @@ int main(int argc, char** argv) {
   w.wait_ns = atoll(argv[2]) * 1000;
   if (l.server == NULL) {
     litmus_meet(&l);
-    sleep_ns(w.wait_ns);
+    strcmp(argv[1], "counter_used_by_the_other_end") == 0 ? use_counter(&l) : sleep_ns(w.wait_ns);
     *(volatile uint32_t*)l.memory = 1;
     MUST(litmus_send(&l, 0, IBV_WR_RDMA_WRITE, l.memory, 4, 0, IBV_SEND_SIGNALED) == 0);
     MUST(litmus_send(&l, 0, IBV_WR_SEND, l.memory, 4, 0, IBV_SEND_SIGNALED) == 0);

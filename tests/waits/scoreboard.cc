@@ -30,17 +30,14 @@ double cpu_of_children() {
 // answer of the simulator.
 const std::set<std::string>& not_proven() {
   static const std::set<std::string> kCases = {
-      // A counter makes the state another one each turn.
-      "ring_that_counts", "local_counter", "volatile_counter", "global_counter", "statistics_of_process",
-      "statistics_of_thread", "atomic_counter", "by_three", "counts_down", "up_to_a_limit", "gives_up",
-      "sometimes_looks_elsewhere", "signed_counter", "counter_of_a_ring", "watched_counter", "tickets",
-      "flag_for_some_turns", "progress_of_peers",
+      // It does something else every few thousand turns; to execute them costs less than to park and to wake the thread.
+      "gives_up", "sometimes_looks_elsewhere", "every_1024th",
       // What it does next comes from a generator of random numbers.
       "random_queue",
       // The clock is another one each turn.
       "deadline_ns", "elapsed_ns", "short_time_outs", "deadline_timespec", "deadline_timeval", "milliseconds",
       "floating_seconds", "floating_milliseconds", "whole_seconds", "cycles", "cycles_serialized", "cycles_in_us",
-      "cycles_between", "every_thousandth", "every_1024th", "idle_time", "longest_gap", "counted_and_timed",
+      "cycles_between", "every_thousandth", "idle_time", "longest_gap", "counted_and_timed",
       "clock_and_flag", "chrono_deadline", "chrono_milliseconds", "chrono_floating", "gloo", "timer_queue",
       // Calls of the kernel are answered by the simulator, each at its time.
       "yields", "sleeps_zero", "nanosleeps", "yields_sometimes", "flag_and_yield", "epolls", "polls_descriptors",

@@ -11,6 +11,8 @@ extern "C" {
 
 #include <infiniband/verbs.h>
 
+enum { kCounterOffset = 1024 };  // in the memory that begins with the flag
+
 enum { kIdleQueues = 8 };
 
 struct waits {

@@ -45,6 +45,11 @@ enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm = 
 // How many polls a thread lets pass by itself, unless it was told otherwise, before it asks whether it may be parked.
 inline constexpr std::uint32_t kPollsAlone = 16;
 
+// ibv_poll_cq keeps its caller's registers of these numbers, in their order in instructions, on the stack: the first just
+// below the return address, that is 8 bytes below the stack pointer at the entry, the next 8 bytes below that. They have
+// the values there that they have when it returns.
+inline constexpr std::uint8_t kPollFrame[] = {3, 5, 12, 13, 14, 15};
+
 // Sent to a thread that gives no sign of life, see Request::kPoke: by the supervisor, or by the thread's own timer
 // (ThreadSlot::poke_after_us) while it is known to wait by spinning. Never seen by the program.
 inline constexpr int kPokeSignal = 63;

@@ -179,7 +179,8 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
 }
 
 // Where programs call. The registers of the caller go into the thread's slot first, so that the supervisor can tell
-// what the program will do when the poll returns nothing.
+// what the program will do when the poll returns nothing. Those that a call keeps lie in its frame (protocol::kPollFrame):
+// when turns of a loop have been skipped, the supervisor gives them the values there that they have after those turns.
 __attribute__((naked)) int poll_cq(ibv_cq*, int, ibv_wc*) {
   asm volatile(
       "movq verbatim_thread_slot@gottpoff(%%rip), %%r11\n"
@@ -201,7 +202,22 @@ __attribute__((naked)) int poll_cq(ibv_cq*, int, ibv_wc*) {
       "movq %%rax, %c0+128(%%r11)\n"
       "movq %%fs:0, %%rax\n"
       "movq %%rax, %c0+136(%%r11)\n"
-      "1: jmp verbatim_poll_cq\n"
+      "1: pushq %%rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%rbx, 0\n"
+      "pushq %%rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%rbp, 0\n"
+      "pushq %%r12\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%r12, 0\n"
+      "pushq %%r13\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%r13, 0\n"
+      "pushq %%r14\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%r14, 0\n"
+      "pushq %%r15\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%r15, 0\n"
+      "subq $8, %%rsp\n.cfi_adjust_cfa_offset 8\n"
+      "call verbatim_poll_cq\n"
+      "addq $8, %%rsp\n.cfi_adjust_cfa_offset -8\n"
+      "popq %%r15\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%r15\n"
+      "popq %%r14\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%r14\n"
+      "popq %%r13\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%r13\n"
+      "popq %%r12\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%r12\n"
+      "popq %%rbp\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%rbp\n"
+      "popq %%rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%rbx\n"
+      "ret\n"
       :
       : "i"(offsetof(protocol::ThreadSlot, poll_registers)), "i"(poll_cq));
 }

@@ -110,6 +110,16 @@ enum class Reason : std::uint8_t {
   kDivideError,     // a division that would trap
   kMisaligned,      // an aligned vector access that would trap
   kNotAPoll,        // prove_poll_loop was not called at a poll's entry
+  kManyPolls,       // the limit of polls in a turn came first
+  kObserver,        // an observer of the interpreter ended it
+  // Of values that grow each turn (growth.h).
+  kGrowingAddress,  // memory is read or written at another address each turn
+  kGrowingResult,   // something is computed of a growing value that does not follow a rule
+  kGrowingPart,     // a part of a growing value is read or written
+  kGrowingFlags,    // what a comparison of growing values does in other turns is not worked out
+  kGrowingCall,     // a growing value is an argument of a poll
+  kUnevenGrowth,    // another step the next turn
+  kFewTurns,        // something else happens after a few turns
 };
 
 // In the order of the condition codes of the encoding (JO, JNO, JB, …).

@@ -18,6 +18,10 @@ bool Interpreter::step() {
     stop_ = {Reason::kUndefinedValue, rip, instruction->mnemonic};
     return false;
   }
+  if (observer_ != nullptr && !observer_->follow(*instruction, state, address_of(*instruction))) [[unlikely]] {
+    stop_ = {Reason::kObserver, rip, instruction->mnemonic};
+    return false;
+  }
   next_rip_ = instruction->next;
   if (!execute(*instruction)) [[unlikely]] {
     stop_.rip = rip;

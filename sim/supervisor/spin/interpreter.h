@@ -44,11 +44,22 @@ struct Stop {
   const char* mnemonic = "";
 };
 
+// Is asked about every instruction before it is executed. `address`: of its operand in memory, where it has one.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // False: interpretation ends, for a reason that the observer knows.
+  virtual bool follow(const Instruction& instruction, const MachineState& state, std::uint64_t address) = 0;
+};
+
 class Interpreter {
  public:
   Interpreter(CodeCache& code, MemoryView& memory) : code_(code), memory_(memory) {}
 
   MachineState state;
+
+  // nullptr: nobody.
+  void set_observer(Observer* observer) { observer_ = observer; }
 
   // Executes one instruction; false: stop() tells why, and the state is that before the instruction except
   // for registers it may have changed.
@@ -87,6 +98,7 @@ class Interpreter {
 
   CodeCache& code_;
   MemoryView& memory_;
+  Observer* observer_ = nullptr;
   std::uint64_t next_rip_ = 0;
   bool jumped_ = false;
   Stop stop_;

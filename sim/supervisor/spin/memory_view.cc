@@ -22,6 +22,15 @@ void MemoryView::begin(CodeMemory& memory, unsigned page_limit) {
   read_ahead();
 }
 
+void MemoryView::rewind() {
+  for (std::size_t i = 0; i < used_; ++i) {
+    if (std::exchange(pages_[i]->written, false)) pages_[i]->data = pages_[i]->original;
+  }
+  set_anchor();
+  is_tracking_ = false;
+  stale_from_ = stale_to_ = 0;
+}
+
 // A program waits in few places: this analysis will most likely read the pages that the last one read.
 void MemoryView::read_ahead() {
   std::vector<MemoryRange> ranges;

@@ -30,6 +30,8 @@ class MemoryView {
 
   // Forgets everything; at most `page_limit` pages of data will be looked at.
   void begin(CodeMemory& memory, unsigned page_limit);
+  // Memory is again as it was at begin(); what has been read of it is kept.
+  void rewind();
 
   // `n` is 1, 2, 4 or 8. False: fault() tells why.
   bool load(std::uint64_t address, unsigned n, std::uint64_t& value) {

@@ -4,6 +4,7 @@
 // looks at them is not provable.
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "sim/core/check.h"
 #include "sim/supervisor/spin/alu.h"
@@ -14,6 +15,10 @@ namespace {
 
 constexpr unsigned kPreserved[] = {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15};
 constexpr unsigned kScratch[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kR11};
+
+// All that a call may change, the register of its result among them.
+constexpr std::uint16_t kDestroyed =
+    1u << kRax | 1u << kRcx | 1u << kRdx | 1u << kRsi | 1u << kRdi | 1u << kR8 | 1u << kR9 | 1u << kR10 | 1u << kR11;
 
 constexpr unsigned kArguments[] = {kRdi, kRsi, kRdx};
 
@@ -29,6 +34,15 @@ bool same_at_entry(const Registers& a, const Registers& b, const PollEntry& poll
     if (size != 0 && ((a.gpr[kArguments[i]] ^ b.gpr[kArguments[i]]) & size_mask(size)) != 0) return false;
   }
   return true;
+}
+
+// Whether a turn may end here, at the first poll again, with other values than it began with.
+bool may_be_next_turn(const Registers& a, const Registers& b, const PollEntry& poll) {
+  Registers same = a;
+  for (const unsigned index : kPreserved) {
+    if (index != kRsp) same.gpr[index] = b.gpr[index];
+  }
+  return same_at_entry(same, b, poll);
 }
 
 // `runs` without the bytes from `from` to `to`.
@@ -67,6 +81,7 @@ bool SpinProver::return_empty(std::uint64_t result, const Limits& limits) {
   memory_.leave_stale(rsp, limits.poll_stack);
   state.registers.rip = return_address;
   for (const unsigned index : kScratch) state.forget_gpr(index);
+  growth_.forget(kDestroyed);
   state.registers.gpr[kRax] = result;
   state.known |= known_bits(kRax, 8);
   state.forget_flags(kArithmeticFlags);
@@ -111,20 +126,17 @@ PollPoint SpinProver::poll_point(const PollEntry& entry) const {
   return point;
 }
 
-PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll,
-                                          CodeMemory& memory, const Limits& limits) {
+// Once round from the first poll. If its registers recur and every byte that was read before it was written has its
+// first value again, then the second time round is like the first, and so is every other. `turn`: a turn that ends after
+// more polls than this with the same poll and another state ends the search; it is set to that number, 0 if none did.
+PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits,
+                                unsigned& turn) {
   PollLoopProof proof;
-  begin(at_entry, memory, limits);
   const std::optional<PollEntry> first = is_poll(at_entry.rip);
-  if (!first) {
-    proof.refusal = {Reason::kNotAPoll, at_entry.rip, ""};
-    return proof;
-  }
-  // Once round from the first poll. If its registers recur and every byte that was read before it was written
-  // has its first value again, then the second time round is like the first, and so is every other.
   memory_.begin_tracking();
   std::optional<PollEntry> poll = first;
   unsigned polls = 0;
+  const unsigned longer_than = std::exchange(turn, 0);
   const Registers& now = interpreter_.state.registers;
   while (true) {
     ++polls;
@@ -135,13 +147,20 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
       return proof;
     }
     if (same_at_entry(now, at_entry, *first) && memory_.reads_unchanged()) break;
+    if (polls == limits.polls) {
+      proof.refusal = {Reason::kManyPolls, now.rip, ""};
+      proof.steps = steps_;
+      return proof;
+    }
+    if (polls > longer_than && may_be_next_turn(now, at_entry, *first)) {
+      turn = polls;
+      return proof;
+    }
   }
   proof.proven = true;
   proof.cycle_length = steps_;
   proof.reads = memory_.reads();
-  // Below the stack pointer lie the frames of the poll that the thread is in, whatever the loop leaves there between polls.
-  const std::uint64_t stack = at_entry.gpr[kRsp];
-  proof.writes = without(memory_.writes(), stack - limits.poll_stack, stack);
+  proof.writes = memory_.writes();
   proof.steps = steps_;
 
   // The state at each poll: a second time round, now that it is known to be worth noting.
@@ -153,11 +172,54 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     CHECK(return_empty(poll->empty_result, limits) && run_to_poll(is_poll, limits, poll));
   }
   proof.steps += steps_;
+  return proof;
+}
+
+PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll,
+                                          CodeMemory& memory, const Limits& limits) {
+  PollLoopProof proof;
+  if (!is_poll(at_entry.rip)) {
+    proof.refusal = {Reason::kNotAPoll, at_entry.rip, ""};
+    return proof;
+  }
+  constexpr int kMostAttempts = 4;
+  unsigned turn = 0, steps = 0;
+  PollLoopProof refused;
+  begin(at_entry, memory, limits);
+  for (int attempt = 0; attempt <= kMostAttempts; ++attempt) {
+    // What does not grow has to recur, and so has what does something else after a few turns.
+    if (attempt == kMostAttempts || refused.refusal.reason == Reason::kFewTurns) turn = ~0u;
+    restart(at_entry);
+    proof = recur(at_entry, is_poll, limits, turn);
+    steps += steps_;
+    if (turn == 0) break;
+    proof = grow(at_entry, interpreter_.state.registers, is_poll, limits, turn);
+    steps += steps_;
+    if (proof.proven) break;
+    if (refused.refusal.reason == Reason::kNone) refused = std::move(proof);
+  }
+  // What speaks against growth in the shortest turn says more than that longer ones do not recur.
+  if (!proof.proven && refused.refusal.reason != Reason::kNone) proof = std::move(refused);
+  proof.steps = steps;
+  if (proof.proven) finish(proof, limits);
+  return proof;
+}
+
+void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
+  // Below the stack pointer lie the frames of the poll that the thread is in, whatever the loop leaves there between polls.
+  const std::uint64_t stack = proof.polls.front().registers.gpr[kRsp];
+  const std::uint64_t below = stack - limits.poll_stack;
+  proof.writes = without(proof.writes, below, stack);
+  const auto is_below = [&](const GrowingCell& cell) { return cell.address < stack && cell.address + cell.size > below; };
+  std::erase_if(proof.cells, is_below);
+  for (PollPoint& poll : proof.polls) {
+    if (proof.grows()) poll.written = without(poll.written, below, stack);
+    std::erase_if(poll.cells, is_below);
+  }
   for (const ByteRun& run : proof.reads) {
     proof.ranges.push_back({run.address, run.bytes.size()});
     proof.expected.insert(proof.expected.end(), run.bytes.begin(), run.bytes.end());
   }
-  return proof;
 }
 
 bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {

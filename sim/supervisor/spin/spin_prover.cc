@@ -22,8 +22,15 @@ std::strong_ordering compare(const MachineState& a, const MachineState& b) {
 void SpinProver::begin(const Registers& start, CodeMemory& memory, const Limits& limits) {
   memory_.begin(memory, limits.pages);
   code_.begin();
+  restart(start);
+}
+
+// The same analysis, from its beginning.
+void SpinProver::restart(const Registers& start) {
+  memory_.rewind();
   steps_ = 0;
   own_stop_ = {};
+  interpreter_.set_observer(nullptr);
   interpreter_.state = {};
   interpreter_.state.registers = start;
   interpreter_.state.registers.flags &= kArithmeticFlags;
@@ -45,7 +52,7 @@ bool SpinProver::step(const Limits& limits) {
 
 Refusal SpinProver::refusal() const {
   const Stop& stop = own_stop_.reason != Reason::kNone ? own_stop_ : interpreter_.stop();
-  return {stop.reason, stop.rip, stop.mnemonic};
+  return {stop.reason == Reason::kObserver ? growth_.reason() : stop.reason, stop.rip, stop.mnemonic};
 }
 
 // Brent's algorithm: the anchor moves forward at powers of two, so it comes to lie in the cycle, and the
@@ -181,6 +188,24 @@ std::string Refusal::describe() const {
       return "accesses misaligned memory" + named;
     case Reason::kNotAPoll:
       return "is not at the entry of a poll" + where;
+    case Reason::kManyPolls:
+      return "polls more often in a turn than is followed" + where;
+    case Reason::kObserver:
+      return "is not followed" + named;
+    case Reason::kGrowingAddress:
+      return "touches memory at an address that is another one each turn" + named;
+    case Reason::kGrowingResult:
+      return "computes with a value that is another one each turn" + named;
+    case Reason::kGrowingPart:
+      return "reads or writes a part of a value that is another one each turn" + named;
+    case Reason::kGrowingFlags:
+      return "depends on a comparison of values that are others each turn" + named;
+    case Reason::kGrowingCall:
+      return "polls with arguments that are others each turn" + where;
+    case Reason::kUnevenGrowth:
+      return "changes a value each turn, and not always by as much" + where;
+    case Reason::kFewTurns:
+      return "does something else every few turns" + where;
   }
   return "";
 }

@@ -16,6 +16,7 @@
 
 #include "sim/supervisor/spin/code_cache.h"
 #include "sim/supervisor/spin/code_memory.h"
+#include "sim/supervisor/spin/growth.h"
 #include "sim/supervisor/spin/instruction.h"
 #include "sim/supervisor/spin/interpreter.h"
 #include "sim/supervisor/spin/memory_view.h"
@@ -26,6 +27,7 @@ namespace verbatim::spin {
 struct Limits {
   unsigned steps = 20'000;  // instructions of one search
   unsigned pages = 64;      // pages of data the loop may touch
+  unsigned polls = 64;      // of a turn of a poll loop
   // Bytes of stack a poll function may use. Below that may lie data: stacks of coroutines are on the heap.
   unsigned poll_stack = 16'384;
   // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the
@@ -90,6 +92,7 @@ struct PollPoint {
   Registers registers;           // unknown registers hold 0
   std::uint16_t known = 0;       // general registers that are known, by number
   std::vector<ByteRun> written;  // bytes written since the cycle began, with their values here
+  std::vector<GrowingCell> cells;  // those of them that are others in other turns, with what they grow by each turn
 };
 
 struct PollLoopProof {
@@ -104,6 +107,13 @@ struct PollLoopProof {
   // program's memory has these values, and at poll i of the next cycle also those of polls[i].written. Without the stack
   // that the first poll may use: there are its own frames.
   std::vector<ByteRun> writes;
+  // Values that grow: `reads` has them as they are in the first turn, `writes` as it leaves them. A register of the turn
+  // that begins after n whole ones has its value of polls.front() and n steps.
+  std::array<GrowingRegister, 16> registers{};
+  std::vector<GrowingCell> cells;
+  bool grows() const;
+  // So many turns, from the first, go as said; what happens after them is another question. kEveryTurn: all.
+  std::uint64_t turns = kEveryTurn;
   unsigned cycle_length = 0;
   unsigned steps = 0;
 
@@ -116,6 +126,12 @@ struct PollLoopProof {
 // bytes the cycle depends on are the same. One batched read; nothing is interpreted. Bytes the cycle writes
 // before it reads them may differ: a caller that skips whole cycles writes `proof.writes`.
 bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
+
+// The value of the register when `turns` whole turns have passed.
+std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint64_t turns);
+// Gives `bytes`, memory that begins at `address`, the values that it has when `turns` whole turns of the loop have passed and
+// the poll of that number in the next one (0: the first) is due. Bytes that no turn writes are left alone.
+void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, ByteRun& run);
 
 // One per program; keeps decoded code and buffers from one analysis to the next.
 class SpinProver {
@@ -134,6 +150,7 @@ class SpinProver {
 
  private:
   void begin(const Registers& start, CodeMemory& memory, const Limits& limits);
+  void restart(const Registers& start);
   bool step(const Limits& limits);
   Refusal refusal() const;
   bool find_cycle(const Limits& limits, SpinProof& proof);
@@ -141,12 +158,20 @@ class SpinProver {
   void replay(unsigned steps);
   bool return_empty(std::uint64_t result, const Limits& limits);
   bool arguments_known(const PollEntry& poll);
+  bool arguments_grow(const PollEntry& poll) const;
+  PollLoopProof recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned& turn);
+  PollLoopProof grow(const Registers& at_entry, const Registers& next, const PollPredicate& is_poll, const Limits& limits,
+                     unsigned turn);
+  bool follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
+                   std::vector<PollPoint>& polls);
+  void finish(PollLoopProof& proof, const Limits& limits) const;
   bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
   PollPoint poll_point(const PollEntry& entry) const;
 
   CodeCache code_;
   MemoryView memory_;
   Interpreter interpreter_{code_, memory_};
+  Growth growth_{memory_};
   unsigned steps_ = 0;
   Stop own_stop_;  // a stop that is the prover's, not the interpreter's
 };

@@ -1,0 +1,177 @@
+// Poll loops whose state does not recur, because of values that grow each turn.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "sim/supervisor/spin/alu.h"
+#include "sim/supervisor/spin/spin_prover.h"
+
+namespace verbatim::spin {
+namespace {
+
+// By the ABI, as in poll_loop.cc; the stack pointer does not grow.
+constexpr unsigned kKept[] = {kRbx, kRbp, kR12, kR13, kR14, kR15};
+constexpr unsigned kPassed[] = {kRdi, kRsi, kRdx};
+
+// Fewer are not worth it: to park the thread costs as much as to execute them.
+constexpr std::uint64_t kFewestTurns = 16'384;
+
+// Bytes of `before` that have another value in `after`, with that value.
+std::vector<ByteRun> changed(const std::vector<ByteRun>& before, const std::vector<std::uint8_t>& after) {
+  std::vector<ByteRun> runs;
+  std::size_t at = 0;
+  for (const ByteRun& run : before) {
+    for (std::size_t i = 0; i < run.bytes.size(); ++i, ++at) {
+      if (run.bytes[i] == after[at]) continue;
+      const std::uint64_t address = run.address + i;
+      if (runs.empty() || runs.back().address + runs.back().bytes.size() != address) runs.push_back({address, {}});
+      runs.back().bytes.push_back(after[at]);
+    }
+  }
+  return runs;
+}
+
+bool covers(const ByteRun& run, std::uint64_t address) { return address - run.address < run.bytes.size(); }
+
+// The part of `from` that lies in `run`.
+void lay_over(ByteRun& run, std::uint64_t address, const std::uint8_t* from, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (covers(run, address + i)) run.bytes[address + i - run.address] = from[i];
+  }
+}
+
+// Adds so many steps to the cells, which `runs` has as they are in the first turn.
+void lay_over(ByteRun& run, const std::vector<GrowingCell>& cells, const std::vector<ByteRun>& runs, std::uint64_t turns) {
+  for (const GrowingCell& cell : cells) {
+    const auto from = std::find_if(runs.begin(), runs.end(), [&](const ByteRun& of) { return covers(of, cell.address); });
+    if (from == runs.end()) continue;
+    std::uint64_t value = 0;
+    std::memcpy(&value, from->bytes.data() + (cell.address - from->address), cell.size);
+    value += turns * cell.step;
+    lay_over(run, cell.address, reinterpret_cast<const std::uint8_t*>(&value), cell.size);
+  }
+}
+
+}  // namespace
+
+bool PollLoopProof::grows() const {
+  return !cells.empty() || std::any_of(registers.begin(), registers.end(), [](const GrowingRegister& grows) {
+    return grows.step != 0;
+  }) || std::any_of(polls.begin(), polls.end(), [](const PollPoint& poll) { return !poll.cells.empty(); });
+}
+
+std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint64_t turns) {
+  return grows.step == 0 ? value : (value + turns * grows.step) & size_mask(grows.size);
+}
+
+void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, ByteRun& run) {
+  for (const ByteRun& left : proof.writes) lay_over(run, left.address, left.bytes.data(), left.bytes.size());
+  lay_over(run, proof.cells, proof.writes, turns - 1);  // as the turn before has left them
+  if (poll == 0) return;
+  const PollPoint& point = proof.polls[poll];
+  for (const ByteRun& left : point.written) lay_over(run, left.address, left.bytes.data(), left.bytes.size());
+  lay_over(run, point.cells, point.written, turns);
+}
+
+bool SpinProver::arguments_grow(const PollEntry& poll) const {
+  for (unsigned i = 0; i < std::size(kPassed); ++i) {
+    const std::uint64_t mask = poll.argument_sizes[i] == 0 ? 0 : size_mask(poll.argument_sizes[i]);
+    if ((growth_.registers()[kPassed[i]].step & mask) != 0 || !growth_.is_whole(kPassed[i])) return true;
+  }
+  return false;
+}
+
+// One turn with steps; the state at each of its polls.
+bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
+                             std::vector<PollPoint>& polls) {
+  std::optional<PollEntry> poll = first;
+  polls.clear();
+  for (unsigned i = 0; i < turn; ++i) {
+    polls.push_back(poll_point(*poll));
+    polls.back().cells = growth_.cells();
+    if (!return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll)) return false;
+    if (!arguments_grow(*poll)) continue;
+    own_stop_ = {Reason::kGrowingCall, interpreter_.state.registers.rip, ""};
+    return false;
+  }
+  return true;
+}
+
+// The interpreter stands at the end of a turn of `turn` polls that has not come back to its beginning: the registers are
+// `next` there. What is another value there is taken to grow by as much each turn, and the turn is followed again: if the
+// steps at its end are those assumed, then each turn begins with the state of the one before and its steps.
+PollLoopProof SpinProver::grow(const Registers& at_entry, const Registers& next, const PollPredicate& is_poll,
+                               const Limits& limits, unsigned turn) {
+  PollLoopProof proof;
+  const std::vector<ByteRun> before = memory_.reads();
+  const std::vector<ByteRun> differ = changed(before, memory_.values(before));
+  const PollEntry first = *is_poll(at_entry.rip);
+  const std::uint64_t end = next.rip;
+  std::array<GrowingRegister, 16> assumed{};
+  for (const unsigned index : kKept) assumed[index].step = next.gpr[index] - at_entry.gpr[index];
+
+  // A register that the turn leaves with four bytes grows as those do; then once more.
+  for (const bool again : {false, true}) {
+    restart(at_entry);
+    memory_.begin_tracking();
+    growth_.begin(assumed, differ);
+    interpreter_.set_observer(&growth_);
+    const bool whole = follow_turn(first, is_poll, limits, turn, proof.polls);
+    interpreter_.set_observer(nullptr);
+    if (!whole) {
+      proof.refusal = refusal();
+      return proof;
+    }
+    bool is_shorter = false;
+    for (const unsigned index : kKept) {
+      const GrowingRegister& left = growth_.registers()[index];
+      const bool fits = (at_entry.gpr[index] | interpreter_.state.registers.gpr[index]) >> 32 == 0;
+      if (left.step == 0 || left.size != 4 || assumed[index].size != 8 || !fits || again) continue;
+      assumed[index] = {assumed[index].step & 0xffff'ffff, 4};
+      is_shorter = true;
+    }
+    if (!is_shorter) break;
+  }
+
+  bool holds = true;
+  for (const unsigned index : kKept) {
+    GrowingRegister left = growth_.registers()[index];
+    if (assumed[index].size == 8) left = growth_.widened(left, interpreter_.state.registers.gpr[index]);
+    if (left.step == 0) left = {};
+    if (assumed[index].step == 0) assumed[index] = {};
+    holds &= left == assumed[index] && growth_.is_whole(index);
+  }
+  // Each cell that was read first ends as it was assumed to begin, and nothing else that is read first grows.
+  const auto has = [](const std::vector<GrowingCell>& cells, const GrowingCell& cell) {
+    return std::find(cells.begin(), cells.end(), cell) != cells.end();
+  };
+  for (const GrowingCell& cell : growth_.assumed()) holds &= has(growth_.cells(), cell);
+  const std::vector<ByteRun> reads = memory_.reads();
+  for (const GrowingCell& cell : growth_.cells()) {
+    const bool is_read = std::any_of(reads.begin(), reads.end(), [&](const ByteRun& run) {
+      return run.address < cell.address + cell.size && cell.address < run.address + run.bytes.size();
+    });
+    holds &= !is_read || has(growth_.assumed(), cell);
+  }
+  // All that changes was read, so it was assumed to.
+  for (const ByteRun& run : differ) holds &= !growth_.changes(run.address, run.bytes.size(), nullptr);
+  if (!holds) {
+    proof.refusal = {Reason::kUnevenGrowth, end, ""};
+    return proof;
+  }
+  if (growth_.turns() < kFewestTurns) {
+    proof.refusal = {Reason::kFewTurns, end, ""};
+    proof.turns = growth_.turns() + 1;
+    return proof;
+  }
+  proof.proven = true;
+  proof.cycle_length = steps_;
+  proof.reads = reads;
+  proof.writes = memory_.writes();
+  proof.registers = assumed;
+  proof.cells = growth_.cells();
+  if (growth_.turns() != kEveryTurn) proof.turns = growth_.turns() + 1;
+  return proof;
+}
+
+}  // namespace verbatim::spin

@@ -1,0 +1,278 @@
+// What grows, and for how many turns comparisons keep their outcome. The kinds of instructions: growth_operations.cc.
+#include "sim/supervisor/spin/growth.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "sim/supervisor/spin/alu.h"
+
+namespace verbatim::spin {
+namespace {
+
+bool overlap(std::uint64_t a, std::uint64_t a_length, std::uint64_t b, std::uint64_t b_length) {
+  return a < b + b_length && b < a + a_length;
+}
+
+// Of an odd number, modulo 2^64 (Newton: each step doubles the bits that are right).
+std::uint64_t inverse(std::uint64_t odd) {
+  std::uint64_t result = odd;
+  for (int i = 0; i < 5; ++i) result *= 2 - odd * result;
+  return result;
+}
+
+constexpr __int128 kFar = static_cast<__int128>(1) << 100;
+
+__int128 as_signed(std::uint64_t value, unsigned size) { return static_cast<std::int64_t>(sign_extend(value, size)); }
+
+}  // namespace
+
+void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed) {
+  registers_ = registers;
+  constant_low_ = {};
+  cells_.clear();
+  assumed_.clear();
+  constant_.clear();
+  changed_ = std::move(changed);
+  turns_ = kEveryTurn;
+  reason_ = Reason::kNone;
+  growing_flags_ = flags_set_ = 0;
+}
+
+void Growth::forget(std::uint16_t mask) {
+  for (unsigned index = 0; index < 16; ++index) {
+    if ((mask >> index & 1) == 0) continue;
+    registers_[index] = {};
+    constant_low_[index] = 0;
+  }
+  growing_flags_ = flags_set_ = 0;
+}
+
+GrowingRegister Growth::widened(const GrowingRegister& grows, std::uint64_t value) {
+  if (grows.size == 8 || grows.step == 0) return grows;
+  keep_unsigned({value & size_mask(grows.size), grows.step}, grows.size);
+  return {sign_extend(grows.step, grows.size), 8};
+}
+
+bool Growth::read_register(unsigned index, unsigned size, Value& value) {
+  const GrowingRegister& grows = registers_[index];
+  const std::uint64_t now = state_->registers.gpr[index];
+  value = {now & size_mask(size), 0};
+  if (grows.step == 0 || size <= constant_low_[index]) return true;
+  if (constant_low_[index] != 0) return fail(Reason::kGrowingPart);
+  value.step = (size <= grows.size ? grows : widened(grows, now)).step & size_mask(size);
+  return true;
+}
+
+bool Growth::read(const Instruction& in, const Operand& operand, unsigned size, Value& value) {
+  switch (operand.kind) {
+    case Operand::Kind::kRegister:
+      return read_register(operand.index, size, value);
+    case Operand::Kind::kHighByte:
+      value = {state_->registers.gpr[operand.index] >> 8 & 0xff, 0};
+      return registers_[operand.index].step == 0 || constant_low_[operand.index] >= 2 || fail(Reason::kGrowingPart);
+    case Operand::Kind::kImmediate:
+      value = {in.immediate & size_mask(size), 0};
+      return true;
+    case Operand::Kind::kMemory:
+      return load(address_, size, value);
+    default:
+      return fail(Reason::kUnsupported);
+  }
+}
+
+bool Growth::write_register(unsigned index, unsigned size, std::uint64_t step) {
+  GrowingRegister& grows = registers_[index];
+  step &= size_mask(size);
+  if (size >= 4) {
+    grows = step == 0 ? GrowingRegister{} : GrowingRegister{step, static_cast<std::uint8_t>(size)};
+    constant_low_[index] = 0;
+    return true;
+  }
+  if (step != 0) return fail(Reason::kGrowingPart);
+  if (grows.step != 0) constant_low_[index] = std::max(constant_low_[index], static_cast<std::uint8_t>(size));
+  return true;
+}
+
+bool Growth::write(const Operand& operand, unsigned size, std::uint64_t step) {
+  switch (operand.kind) {
+    case Operand::Kind::kRegister:
+      return write_register(operand.index, size, step);
+    case Operand::Kind::kHighByte:
+      return (step == 0 && registers_[operand.index].step == 0) || fail(Reason::kGrowingPart);
+    case Operand::Kind::kMemory:
+      return store(address_, size, step);
+    default:
+      return fail(Reason::kUnsupported);
+  }
+}
+
+bool Growth::changes(std::uint64_t address, std::uint64_t length, std::uint8_t* next) const {
+  bool any = false;
+  for (const ByteRun& run : changed_) {
+    if (!overlap(address, length, run.address, run.bytes.size())) continue;
+    for (std::uint64_t at = std::max(address, run.address); at < std::min(address + length, run.address + run.bytes.size());
+         ++at) {
+      const bool was_read = std::any_of(assumed_.begin(), assumed_.end(), [&](const GrowingCell& cell) {
+        return overlap(at, 1, cell.address, cell.size);
+      });
+      if (was_read) continue;
+      any = true;
+      if (next != nullptr) next[at - address] = run.bytes[at - run.address];
+    }
+  }
+  return any;
+}
+
+bool Growth::is_constant(std::uint64_t address, std::uint64_t length) {
+  const bool grows = std::any_of(cells_.begin(), cells_.end(), [&](const GrowingCell& cell) {
+    return overlap(address, length, cell.address, cell.size);
+  });
+  constant_.push_back({address, length});
+  return !grows && !changes(address, length, nullptr);
+}
+
+bool Growth::load(std::uint64_t address, unsigned size, Value& value) {
+  value.step = 0;
+  if (!memory_.load(address, size, value.now)) return fail(memory_.fault());
+  std::uint64_t next = value.now;
+  const bool is_new = changes(address, size, reinterpret_cast<std::uint8_t*>(&next));
+  for (const GrowingCell& cell : cells_) {
+    if (!overlap(address, size, cell.address, cell.size)) continue;
+    // The low bytes of a number grow by the low bytes of its step.
+    if (is_new || cell.address != address || size > cell.size) return fail(Reason::kGrowingPart);
+    value.step = cell.step & size_mask(size);
+    return true;
+  }
+  if (!is_new) {
+    constant_.push_back({address, size});
+    return true;
+  }
+  // Its upper bytes may be the same for a while only.
+  for (const MemoryRange& range : constant_) {
+    if (overlap(address, size, range.address, range.length)) return fail(Reason::kGrowingPart);
+  }
+  for (const GrowingCell& cell : assumed_) {
+    if (overlap(address, size, cell.address, cell.size)) return fail(Reason::kGrowingPart);
+  }
+  value.step = (next - value.now) & size_mask(size);
+  assumed_.push_back({address, static_cast<std::uint8_t>(size), value.step});
+  cells_.push_back(assumed_.back());
+  return true;
+}
+
+bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
+  for (std::size_t i = 0; i < cells_.size();) {
+    const GrowingCell& cell = cells_[i];
+    if (!overlap(address, size, cell.address, cell.size)) {
+      ++i;
+      continue;
+    }
+    if (address > cell.address || cell.address + cell.size > address + size) return fail(Reason::kGrowingPart);
+    cells_.erase(cells_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  step &= size <= 8 ? size_mask(size) : 0;
+  if (step != 0) cells_.push_back({address, static_cast<std::uint8_t>(size), step});
+  return true;
+}
+
+void Growth::keep_within(__int128 value, __int128 step, __int128 least, __int128 most) {
+  __int128 turns = kFar;
+  if (value < least || value > most) {
+    turns = 0;
+  } else if (step > 0) {
+    turns = (most - value) / step;
+  } else if (step < 0) {
+    turns = (value - least) / -step;
+  }
+  if (turns < static_cast<__int128>(turns_)) turns_ = static_cast<std::uint64_t>(turns);
+}
+
+void Growth::keep_unsigned(const Value& value, unsigned size) {
+  if (value.step == 0) return;
+  keep_within(value.now, as_signed(value.step, size), 0, size_mask(size));
+}
+
+void Growth::keep_signed(const Value& value, unsigned size) {
+  if (value.step == 0) return;
+  const __int128 half = sign_bit(size);
+  keep_within(as_signed(value.now, size), as_signed(value.step, size), -half, half - 1);
+}
+
+void Growth::set_flags(FlagsOf what, const Value& a, const Value& b, unsigned size, std::uint32_t affected) {
+  if (a.step == 0 && b.step == 0 && what != FlagsOf::kNothing) {
+    growing_flags_ &= ~affected;
+    flags_set_ &= ~affected;
+    return;
+  }
+  growing_flags_ |= affected;
+  flags_set_ = what == FlagsOf::kNothing ? 0 : affected;
+  flags_of_ = what;
+  flags_a_ = a;
+  flags_b_ = b;
+  flags_size_ = size;
+}
+
+// Where difference + n·step is 0 modulo 2^width for the first time after turn 0: the solution of a linear congruence.
+bool Growth::settle_zero(std::uint64_t difference, std::uint64_t step, unsigned size) {
+  difference &= size_mask(size);
+  step &= size_mask(size);
+  if (step == 0) return true;
+  if (difference == 0) {
+    turns_ = 0;
+    return true;
+  }
+  const unsigned zeros = static_cast<unsigned>(std::countr_zero(step));
+  const std::uint64_t negated = (0 - difference) & size_mask(size);
+  if ((negated & ((1ull << zeros) - 1)) != 0) return true;  // it steps over zero
+  const std::uint64_t mask = ~0ull >> (64 - (8 * size - zeros));
+  const std::uint64_t turn = ((negated >> zeros) * inverse(step >> zeros)) & mask;
+  turns_ = std::min(turns_, turn - 1);
+  return true;
+}
+
+void Growth::settle_sign(__int128 value, __int128 step, bool zero_is_below) {
+  const __int128 most_below = zero_is_below ? 0 : -1;
+  value <= most_below ? keep_within(value, step, -kFar, most_below) : keep_within(value, step, most_below + 1, kFar);
+}
+
+bool Growth::settle(const Instruction& in, unsigned condition) {
+  if ((in.needs_flags & growing_flags_) == 0) return true;
+  if ((in.needs_flags & ~flags_set_) != 0) return fail(Reason::kGrowingFlags);
+  const unsigned size = flags_size_;
+  const bool is_sum = flags_of_ == FlagsOf::kSum;
+  const Value &a = flags_a_, &b = flags_b_;
+  const std::uint64_t result = is_sum ? a.now + b.now : a.now - b.now;
+  const std::uint64_t step = is_sum ? a.step + b.step : a.step - b.step;
+  const __int128 step_a = as_signed(a.step, size), step_b = as_signed(b.step, size);
+  const bool with_zero = (condition >> 1) == 3 || (condition >> 1) == 7;
+  switch (condition >> 1) {
+    case 2:  // zero
+      return settle_zero(result, step, size);
+    case 1:  // below
+    case 3:
+      if (is_sum) return fail(Reason::kGrowingFlags);
+      keep_unsigned(a, size);
+      keep_unsigned(b, size);
+      settle_sign(static_cast<__int128>(a.now) - b.now, step_a - step_b, with_zero);
+      return true;
+    case 4:  // sign
+      if ((step & size_mask(size)) != 0) {
+        keep_signed({result, step}, size);
+        settle_sign(as_signed(result, size), as_signed(step, size), false);
+      }
+      return true;
+    case 6:  // less: the sign of the true difference, or sum
+    case 7: {
+      keep_signed(a, size);
+      keep_signed(b, size);
+      const __int128 other = as_signed(b.now, size);
+      settle_sign(as_signed(a.now, size) + (is_sum ? other : -other), step_a + (is_sum ? step_b : -step_b), with_zero);
+      return true;
+    }
+    default:
+      return fail(Reason::kGrowingFlags);
+  }
+}
+
+}  // namespace verbatim::spin

@@ -1,0 +1,136 @@
+// Values that grow by a constant each turn of a loop: counters, statistics, time-outs by iterations.
+//
+// While the interpreter executes one turn, each register and memory cell also carries its step: at turn n its value is
+// v + n·s modulo 2^width, v being what the interpreter has. An instruction whose result follows such a rule passes it on;
+// one whose outcome stays the same for some turns (a comparison, a division, a mask) limits the number of turns that the
+// whole statement holds for; any other use of a growing value ends the analysis. So when the steps at the end of the
+// turn are those that were assumed at its beginning, then by induction every turn up to that number goes like this one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/supervisor/spin/instruction.h"
+#include "sim/supervisor/spin/interpreter.h"
+#include "sim/supervisor/spin/memory_view.h"
+
+namespace verbatim::spin {
+
+// Memory whose value, of `size` bytes, grows by `step` each turn.
+struct GrowingCell {
+  std::uint64_t address = 0;
+  std::uint8_t size = 0;
+  std::uint64_t step = 0;  // modulo 2^(8·size)
+
+  friend bool operator==(const GrowingCell&, const GrowingCell&) = default;
+};
+
+// The same of a general register. Of four bytes: the upper half is zero in every turn.
+struct GrowingRegister {
+  std::uint64_t step = 0;
+  std::uint8_t size = 8;
+
+  friend bool operator==(const GrowingRegister&, const GrowingRegister&) = default;
+};
+
+inline constexpr std::uint64_t kEveryTurn = ~0ull;
+
+class Growth final : public Observer {
+ public:
+  explicit Growth(MemoryView& memory) : memory_(memory) {}
+
+  // Nothing grows but the registers given; and of the bytes in `changed`, with their values of the next turn, those that
+  // the turn reads: each by as much as it changes.
+  void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed);
+
+  // The instruction is about to be executed in `state`, with its operand in memory at `address`. False: reason() says
+  // why there is no saying what it does in other turns.
+  bool follow(const Instruction& instruction, const MachineState& state, std::uint64_t address) override;
+  Reason reason() const { return reason_; }
+
+  // A call has been passed over that destroys the registers in `mask` (by number) and all flags.
+  void forget(std::uint16_t mask);
+
+  const std::array<GrowingRegister, 16>& registers() const { return registers_; }
+  const std::vector<GrowingCell>& cells() const { return cells_; }
+  // Cells that were read before they were written, with the steps that were assumed.
+  const std::vector<GrowingCell>& assumed() const { return assumed_; }
+  // After how many more turns at the latest something else may happen: turns 0 to turns() go as followed.
+  std::uint64_t turns() const { return turns_; }
+
+  // The value of a register of `size` bytes, seen as one of eight. Limits turns().
+  GrowingRegister widened(const GrowingRegister& grows, std::uint64_t value);
+  // Whether bytes there change each turn that have not been read yet; their values of the next turn go into `next`, if any.
+  bool changes(std::uint64_t address, std::uint64_t length, std::uint8_t* next) const;
+  // Whether all of the register follows its rule.
+  bool is_whole(unsigned index) const { return constant_low_[index] == 0; }
+
+ private:
+  // An operand: its value in this turn, and its step; both zero-extended from the operand's size.
+  struct Value {
+    std::uint64_t now = 0, step = 0;
+  };
+  enum class FlagsOf : std::uint8_t { kNothing, kDifference, kSum };
+
+  bool fail(Reason reason) {
+    reason_ = reason;
+    return false;
+  }
+  // One for each kind of instruction; growth_operations.cc.
+  bool follow_move(const Instruction& in);
+  bool follow_sum(const Instruction& in);
+  bool follow_logic(const Instruction& in);
+  bool follow_one_operand(const Instruction& in);
+  bool follow_bits(const Instruction& in);
+  bool follow_vector(const Instruction& in);
+  bool follow_string(const Instruction& in);
+  bool follow_stack(const Instruction& in);
+  bool follow_shift(const Instruction& in);
+  bool follow_multiplication(const Instruction& in);
+  bool follow_division(const Instruction& in);
+  bool follow_exchange(const Instruction& in);
+  bool follow_address(const Instruction& in);
+  bool follow_accumulator(const Instruction& in);
+  bool masked(const Value& a, std::uint64_t mask, Value& result);
+  bool shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result);
+
+  bool read(const Instruction& in, const Operand& operand, unsigned size, Value& value);
+  bool read_register(unsigned index, unsigned size, Value& value);
+  bool write(const Operand& operand, unsigned size, std::uint64_t step);
+  bool write_register(unsigned index, unsigned size, std::uint64_t step);
+  bool load(std::uint64_t address, unsigned size, Value& value);
+  bool store(std::uint64_t address, unsigned size, std::uint64_t step);
+  // Nothing there grows; noted, as what is read after it must not grow over it.
+  bool is_constant(std::uint64_t address, std::uint64_t length);
+
+  void set_flags(FlagsOf what, const Value& a, const Value& b, unsigned size, std::uint32_t affected);
+  void set_constant_flags(std::uint32_t affected) { growing_flags_ &= ~affected; }
+  // The condition has the same outcome in all turns up to turns(), which is limited for it.
+  bool settle(const Instruction& in, unsigned condition);
+  bool settle_zero(std::uint64_t difference, std::uint64_t step, unsigned size);
+  void settle_sign(__int128 value, __int128 step, bool zero_is_below);
+
+  // turns() is limited to those in which value + n·step lies from `least` to `most`.
+  void keep_within(__int128 value, __int128 step, __int128 least, __int128 most);
+  void keep_unsigned(const Value& value, unsigned size);
+  void keep_signed(const Value& value, unsigned size);
+
+  MemoryView& memory_;
+  const MachineState* state_ = nullptr;  // of the instruction that is followed
+  std::uint64_t address_ = 0;            // of its operand in memory
+  std::array<GrowingRegister, 16> registers_{};
+  std::array<std::uint8_t, 16> constant_low_{};  // so many low bytes of a growing register were overwritten
+  std::vector<GrowingCell> cells_, assumed_;
+  std::vector<MemoryRange> constant_;  // was read as the same in each turn
+  std::vector<ByteRun> changed_;
+  std::uint64_t turns_ = kEveryTurn;
+  Reason reason_ = Reason::kNone;
+  std::uint32_t growing_flags_ = 0;  // not the same in each turn as far as is known
+  FlagsOf flags_of_ = FlagsOf::kNothing;
+  std::uint32_t flags_set_ = 0;  // by the last instruction that compared something growing
+  Value flags_a_, flags_b_;
+  unsigned flags_size_ = 0;
+};
+
+}  // namespace verbatim::spin

@@ -1,0 +1,432 @@
+// What becomes of growing values, by kind of instruction.
+#include <algorithm>
+#include <bit>
+
+#include "sim/supervisor/spin/alu.h"
+#include "sim/supervisor/spin/growth.h"
+
+namespace verbatim::spin {
+namespace {
+
+constexpr unsigned kBelow = 2;  // the condition that is the carry flag
+
+bool is_memory(const Operand& operand) { return operand.kind == Operand::Kind::kMemory; }
+
+bool same_register(const Instruction& in) {
+  return in.destination.kind == Operand::Kind::kRegister && in.source.kind == Operand::Kind::kRegister &&
+         in.destination.index == in.source.index;
+}
+
+}  // namespace
+
+bool Growth::follow(const Instruction& in, const MachineState& state, std::uint64_t address) {
+  state_ = &state;
+  address_ = address;
+  if (in.op == Op::kLea) return follow_address(in);
+  if (is_memory(in.destination) || is_memory(in.source) || is_memory(in.source2)) {
+    for (const unsigned index : {in.base, in.index}) {
+      if (index != Instruction::kNoRegister && registers_[index].step != 0) return fail(Reason::kGrowingAddress);
+    }
+  }
+  switch (in.op) {
+    case Op::kRefused:
+    case Op::kNop:
+      return true;
+    case Op::kMov:
+    case Op::kMovsx:
+    case Op::kSetcc:
+    case Op::kCmovcc:
+      return follow_move(in);
+    case Op::kAdd:
+    case Op::kAdc:
+    case Op::kSub:
+    case Op::kSbb:
+    case Op::kCmp:
+      return follow_sum(in);
+    case Op::kTest:
+    case Op::kAnd:
+    case Op::kAndn:
+    case Op::kOr:
+    case Op::kXor:
+      return follow_logic(in);
+    case Op::kNot:
+    case Op::kNeg:
+    case Op::kInc:
+    case Op::kDec:
+      return follow_one_operand(in);
+    case Op::kShl:
+    case Op::kShr:
+    case Op::kSar:
+    case Op::kRol:
+    case Op::kRor:
+    case Op::kShlx:
+    case Op::kShrx:
+    case Op::kSarx:
+      return follow_shift(in);
+    case Op::kMul:
+    case Op::kImulWide:
+    case Op::kImul:
+      return follow_multiplication(in);
+    case Op::kDiv:
+    case Op::kIdiv:
+      return follow_division(in);
+    case Op::kBt:
+    case Op::kBts:
+    case Op::kBtr:
+    case Op::kBtc:
+    case Op::kBsf:
+    case Op::kBsr:
+    case Op::kTzcnt:
+    case Op::kLzcnt:
+    case Op::kPopcnt:
+    case Op::kBswap:
+      return follow_bits(in);
+    case Op::kExtendAccumulator:
+    case Op::kSpreadSign:
+      return follow_accumulator(in);
+    case Op::kClc:
+    case Op::kStc:
+      set_flags(FlagsOf::kSum, {}, {}, 8, kCf);
+      return true;
+    case Op::kCmc:
+      if (!settle(in, kBelow)) return false;
+      set_flags(FlagsOf::kSum, {}, {}, 8, kCf);
+      return true;
+    case Op::kJcc:
+      return settle(in, static_cast<unsigned>(in.condition));
+    case Op::kJmp:
+    case Op::kCall:
+    case Op::kRet:
+    case Op::kPush:
+    case Op::kPop:
+    case Op::kLeave:
+      return follow_stack(in);
+    case Op::kXchg:
+    case Op::kCmpxchg:
+    case Op::kXadd:
+      return follow_exchange(in);
+    case Op::kStoreString:
+    case Op::kMoveString:
+      return follow_string(in);
+    default:
+      return follow_vector(in);
+  }
+}
+
+bool Growth::follow_move(const Instruction& in) {
+  Value value;
+  const unsigned condition = static_cast<unsigned>(in.condition);
+  switch (in.op) {
+    case Op::kMov:
+    case Op::kMovsx:
+      if (!read(in, in.source, in.source_size, value)) return false;
+      if (value.step != 0 && in.size > in.source_size) {
+        in.op == Op::kMov ? keep_unsigned(value, in.source_size) : keep_signed(value, in.source_size);
+        value.step = sign_extend(value.step, in.source_size);
+      }
+      return write(in.destination, in.size, value.step);
+    case Op::kSetcc:
+      return settle(in, condition) && write(in.destination, 1, 0);
+    default: {  // a source in memory is read whether the condition holds or not
+      Value source;
+      if (!settle(in, condition) || !read(in, in.source, in.size, source)) return false;
+      if (holds(condition, state_->registers.flags)) return write(in.destination, in.size, source.step);
+      return read(in, in.destination, in.size, value) && write(in.destination, in.size, value.step);
+    }
+  }
+}
+
+bool Growth::follow_address(const Instruction& in) {
+  Value base, index;
+  const unsigned size = in.address32 ? 4 : in.size;
+  if (in.base != Instruction::kNoRegister && !read_register(in.base, size, base)) return false;
+  if (in.index != Instruction::kNoRegister && !read_register(in.index, size, index)) return false;
+  const std::uint64_t step = (base.step + index.step * in.scale) & size_mask(size);
+  if (step != 0 && size < in.size) return fail(Reason::kGrowingResult);
+  return write(in.destination, in.size, step);
+}
+
+bool Growth::follow_sum(const Instruction& in) {
+  const bool is_sum = in.op == Op::kAdd || in.op == Op::kAdc;
+  const bool carries = in.op == Op::kAdc || in.op == Op::kSbb;
+  if (carries && !settle(in, kBelow)) return false;
+  Value a, b;
+  const bool is_constant = !is_sum && in.op != Op::kCmp && same_register(in);
+  if (!is_constant && (!read(in, in.destination, in.size, a) || !read(in, in.source, in.size, b))) return false;
+  if (in.op != Op::kCmp && !write(in.destination, in.size, is_sum ? a.step + b.step : a.step - b.step)) return false;
+  const bool grows = a.step != 0 || b.step != 0;
+  const FlagsOf flags = carries && grows ? FlagsOf::kNothing : is_sum ? FlagsOf::kSum : FlagsOf::kDifference;
+  set_flags(flags, a, b, in.size, kArithmeticFlags);
+  return true;
+}
+
+// What is left of a under the mask: while nothing is carried into the bits that it shows they are the same, and so they are
+// when the step lies above them; a mask of the low bits shows the number itself until it leaves them.
+bool Growth::masked(const Value& a, std::uint64_t mask, Value& result) {
+  result = {a.now & mask, 0};
+  if (mask == 0 || a.step << std::countl_zero(mask) == 0) return true;
+  const auto step = static_cast<std::int64_t>(a.step);
+  if ((mask & (mask + 1)) == 0) {
+    keep_within(result.now, step, 0, mask);
+    result.step = a.step;
+    return true;
+  }
+  const std::uint64_t hidden = (mask & -mask) - 1;
+  if (hidden == 0) return fail(Reason::kGrowingResult);
+  keep_within(a.now & hidden, step, 0, hidden);
+  return true;
+}
+
+bool Growth::follow_logic(const Instruction& in) {
+  const unsigned size = in.size;
+  Value a, b, result;
+  if ((in.op == Op::kXor && same_register(in)) || (in.op == Op::kOr && in.needs == 0 && !is_memory(in.destination))) {
+    // Zero, or all ones, whatever the register held.
+  } else if (in.op == Op::kAndn) {
+    if (!read(in, in.source, size, a) || !read(in, in.source2, size, b)) return false;
+    if (a.step != 0 || b.step != 0) return fail(Reason::kGrowingResult);
+  } else {
+    if (!read(in, in.destination, size, a) || !read(in, in.source, size, b)) return false;
+    const bool is_and = in.op == Op::kAnd || in.op == Op::kTest;
+    if (same_register(in)) {
+      result = a;
+    } else if (a.step != 0 || b.step != 0) {
+      if (!is_and || (a.step != 0 && b.step != 0)) return fail(Reason::kGrowingResult);
+      Value grows = a.step != 0 ? a : b;
+      const std::uint64_t mask = a.step != 0 ? b.now : a.now;
+      if (mask == size_mask(size)) {
+        result = grows;
+      } else {
+        grows.step = sign_extend(grows.step, size);
+        if (!masked(grows, mask, result)) return false;
+      }
+    }
+  }
+  result.step &= size_mask(size);
+  // Of the result compared with zero: no carry, no overflow.
+  set_flags(FlagsOf::kDifference, result, {}, size, kArithmeticFlags);
+  return in.op == Op::kTest || write(in.destination, size, result.step);
+}
+
+bool Growth::follow_one_operand(const Instruction& in) {
+  Value a;
+  const Value one{1, 0};
+  if (!read(in, in.destination, in.size, a)) return false;
+  switch (in.op) {
+    case Op::kNot:
+      return write(in.destination, in.size, 0 - a.step);
+    case Op::kNeg:
+      set_flags(FlagsOf::kDifference, {}, a, in.size, kArithmeticFlags);
+      return write(in.destination, in.size, 0 - a.step);
+    default:
+      set_flags(in.op == Op::kInc ? FlagsOf::kSum : FlagsOf::kDifference, a, one, in.size, kArithmeticFlags & ~kCf);
+      return write(in.destination, in.size, a.step);
+  }
+}
+
+bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result) {
+  const unsigned bits = 8 * size;
+  result = {};
+  if (a.step == 0) return true;
+  if (count >= bits || op == Op::kRol || op == Op::kRor) return fail(Reason::kGrowingResult);
+  if (op == Op::kShl || op == Op::kShlx) {
+    result.step = a.step << count & size_mask(size);
+    return true;
+  }
+  const bool is_arithmetic = op == Op::kSar || op == Op::kSarx;
+  is_arithmetic ? keep_signed(a, size) : keep_unsigned(a, size);
+  const std::uint64_t low = (1ull << count) - 1;
+  const auto step = static_cast<std::int64_t>(sign_extend(a.step, size));
+  if ((a.step & low) == 0) {
+    result.step = static_cast<std::uint64_t>(step >> count) & size_mask(size);
+  } else {
+    keep_within(a.now & low, step, 0, low);
+  }
+  return true;
+}
+
+bool Growth::follow_shift(const Instruction& in) {
+  const bool has_flags = in.op != Op::kShlx && in.op != Op::kShrx && in.op != Op::kSarx;
+  Value a, by, result;
+  if (!read(in, has_flags ? in.destination : in.source, in.size, a)) return false;
+  if (!read(in, has_flags ? in.source : in.source2, has_flags ? 1 : in.size, by)) return false;
+  if (by.step != 0) return fail(Reason::kGrowingResult);
+  const unsigned count = static_cast<unsigned>(by.now) & (in.size == 8 ? 63 : 31);
+  if (count == 0) return write(in.destination, in.size, a.step);  // no flag changes
+  if (!shifted(in.op, a, count, in.size, result)) return false;
+  if (has_flags) {
+    const bool rotates = in.op == Op::kRol || in.op == Op::kRor;
+    set_flags(a.step == 0 ? FlagsOf::kSum : FlagsOf::kNothing, a, {}, in.size, rotates ? kCf | kOf : kArithmeticFlags);
+  }
+  return write(in.destination, in.size, result.step);
+}
+
+bool Growth::follow_multiplication(const Instruction& in) {
+  Value a, b;
+  const unsigned size = in.size;
+  const bool is_wide = in.op != Op::kImul;
+  if (is_wide ? !read(in, in.destination, size, a) || !read_register(kRax, size, b)
+              : !read(in, in.source, size, a) || !read(in, in.source2, size, b)) {
+    return false;
+  }
+  const bool grows = a.step != 0 || b.step != 0;
+  set_flags(grows ? FlagsOf::kNothing : FlagsOf::kSum, a, b, size, kArithmeticFlags);
+  if (!grows) {
+    if (!is_wide) return write(in.destination, size, 0);
+    return size == 1 ? write_register(kRax, 2, 0) : write_register(kRax, size, 0) && write_register(kRdx, size, 0);
+  }
+  if (a.step != 0 && b.step != 0) return fail(Reason::kGrowingResult);
+  const Value& value = a.step != 0 ? a : b;
+  const std::uint64_t factor = a.step != 0 ? b.now : a.now;
+  if (!is_wide) return write(in.destination, size, value.step * factor);
+  // The upper half stays the same until the lower one has a carry.
+  constexpr std::int64_t kLargestStep = 1ll << 40;
+  const auto step = static_cast<std::int64_t>(sign_extend(value.step, size));
+  if (size < 4 || step > kLargestStep || step < -kLargestStep) return fail(Reason::kGrowingResult);
+  const bool is_signed = in.op == Op::kImulWide;
+  is_signed ? keep_signed(value, size) : keep_unsigned(value, size);
+  const __int128 by = is_signed ? static_cast<__int128>(static_cast<std::int64_t>(sign_extend(factor, size))) : factor;
+  keep_within((value.now * factor) & size_mask(size), by * step, 0, size_mask(size));
+  return write_register(kRax, size, value.step * factor) && write_register(kRdx, size, 0);
+}
+
+// The quotient stays the same until the remainder has run through; where the step is a multiple of the divisor, the
+// remainder stays.
+bool Growth::follow_division(const Instruction& in) {
+  Value divisor, low, high;
+  const unsigned size = in.size;
+  if (!read(in, in.destination, size, divisor) || !read_register(kRax, size == 1 ? 2 : size, low)) return false;
+  if (size > 1 && !read_register(kRdx, size, high)) return false;
+  if (divisor.step != 0 || high.step != 0) return fail(Reason::kGrowingResult);
+  set_flags(FlagsOf::kSum, {}, {}, size, kArithmeticFlags);
+  if (low.step == 0) {
+    return size == 1 ? write_register(kRax, 2, 0) : write_register(kRax, size, 0) && write_register(kRdx, size, 0);
+  }
+  const bool is_signed = in.op == Op::kIdiv;
+  const bool is_negative = is_signed && ((low.now | divisor.now) & sign_bit(size)) != 0;
+  if (size < 4 || high.now != 0 || is_negative || divisor.now == 0) return fail(Reason::kGrowingResult);
+  is_signed ? keep_signed(low, size) : keep_unsigned(low, size);
+  const auto step = static_cast<std::int64_t>(sign_extend(low.step, size));
+  const __int128 quotients = static_cast<__int128>(step) / divisor.now;
+  if (quotients * divisor.now == step) {  // the other way round
+    if (is_signed) settle_sign(static_cast<std::int64_t>(sign_extend(low.now, size)), step, false);
+    return write_register(kRax, size, static_cast<std::uint64_t>(quotients)) && write_register(kRdx, size, 0);
+  }
+  keep_within(low.now % divisor.now, step, 0, divisor.now - 1);
+  return write_register(kRax, size, 0) && write_register(kRdx, size, low.step);
+}
+
+bool Growth::follow_bits(const Instruction& in) {
+  const unsigned size = in.size;
+  Value a, b, bit;
+  switch (in.op) {
+    case Op::kBt:
+    case Op::kBts:
+    case Op::kBtr:
+    case Op::kBtc:
+      if (!read(in, in.destination, size, a) || !read(in, in.source, size, b)) return false;
+      if (b.step != 0 || (a.step != 0 && in.op != Op::kBt)) return fail(Reason::kGrowingResult);
+      if (a.step != 0) {
+        if (!masked({a.now, sign_extend(a.step, size)}, 1ull << b.now % (8 * size), bit)) return false;
+        if (bit.step != 0) settle_zero(0, bit.step, size);  // bit 0 is another one the next turn
+      }
+      set_flags(FlagsOf::kSum, {}, {}, size, kArithmeticFlags & ~kZf);
+      return in.op == Op::kBt || write(in.destination, size, 0);
+    case Op::kBswap:
+      if (!read(in, in.destination, size, a)) return false;
+      break;
+    default:
+      if (!read(in, in.source, size, a)) return false;
+      set_flags(FlagsOf::kSum, {}, {}, size, kArithmeticFlags);
+      break;
+  }
+  return a.step == 0 ? write(in.destination, size, 0) : fail(Reason::kGrowingResult);
+}
+
+bool Growth::follow_accumulator(const Instruction& in) {
+  const unsigned from = in.op == Op::kExtendAccumulator ? in.size / 2 : in.size;
+  Value a;
+  if (!read_register(kRax, from, a)) return false;
+  if (a.step != 0) {
+    keep_signed(a, from);
+    if (in.op == Op::kSpreadSign) {
+      const auto now = static_cast<std::int64_t>(sign_extend(a.now, from));
+      settle_sign(now, static_cast<std::int64_t>(sign_extend(a.step, from)), false);
+    }
+  }
+  if (in.op == Op::kSpreadSign) return write_register(kRdx, in.size, 0);
+  return write_register(kRax, in.size, sign_extend(a.step, from));
+}
+
+bool Growth::follow_stack(const Instruction& in) {
+  Value value;
+  const std::uint64_t stack = state_->registers.gpr[kRsp];
+  if (in.op != Op::kJmp && registers_[kRsp].step != 0) return fail(Reason::kGrowingAddress);
+  switch (in.op) {
+    case Op::kJmp:
+    case Op::kCall:
+      if (!read(in, in.source, 8, value)) return false;
+      if (value.step != 0) return fail(Reason::kGrowingAddress);
+      return in.op == Op::kJmp || store(stack - 8, 8, 0);
+    case Op::kRet:
+      return load(stack, 8, value) && (value.step == 0 || fail(Reason::kGrowingAddress));
+    case Op::kPush:
+      return read(in, in.source, 8, value) && store(stack - 8, 8, value.step);
+    case Op::kPop:
+      return load(stack, 8, value) && write_register(in.destination.index, 8, value.step);
+    default:  // LEAVE
+      if (registers_[kRbp].step != 0) return fail(Reason::kGrowingAddress);
+      return load(state_->registers.gpr[kRbp], 8, value) && write_register(kRbp, 8, value.step);
+  }
+}
+
+bool Growth::follow_exchange(const Instruction& in) {
+  Value a, b;
+  const unsigned size = in.size;
+  if (!read(in, in.destination, size, a) || !read(in, in.source, size, b)) return false;
+  switch (in.op) {
+    case Op::kXchg:
+      return write(in.destination, size, b.step) && write(in.source, size, a.step);
+    case Op::kXadd:
+      set_flags(FlagsOf::kSum, a, b, size, kArithmeticFlags);
+      return write(in.source, size, a.step) && write(in.destination, size, a.step + b.step);
+    default: {  // CMPXCHG
+      Value expected;
+      if (!read_register(kRax, size, expected)) return false;
+      settle_zero(expected.now - a.now, expected.step - a.step, size);
+      set_flags(FlagsOf::kDifference, expected, a, size, kArithmeticFlags);
+      if (expected.now == a.now) return write(in.destination, size, b.step);
+      return write(in.destination, size, a.step) && write_register(kRax, size, a.step);
+    }
+  }
+}
+
+bool Growth::follow_string(const Instruction& in) {
+  const auto& gpr = state_->registers.gpr;
+  for (const unsigned index : {kRax, kRcx, kRsi, kRdi}) {
+    const bool is_used = (in.needs & known_bits(index, 8)) != 0;
+    if (is_used && registers_[index].step != 0) return fail(Reason::kGrowingAddress);
+  }
+  constexpr std::uint64_t kMost = 1 << 20;  // the interpreter stops before
+  const std::uint64_t length = std::min<std::uint64_t>(in.repeated ? gpr[kRcx] : 1, kMost) * in.size;
+  if (in.op == Op::kMoveString && !is_constant(gpr[kRsi], length)) return fail(Reason::kGrowingPart);
+  return is_constant(gpr[kRdi], length) || fail(Reason::kGrowingPart);
+}
+
+// Vector registers hold nothing that grows.
+bool Growth::follow_vector(const Instruction& in) {
+  const unsigned length = in.op == Op::kVectorBroadcast ? in.source_size : in.size;
+  if (is_memory(in.source) || is_memory(in.source2)) {
+    if (!is_constant(address_, length)) return fail(Reason::kGrowingPart);
+  } else if (in.source.kind == Operand::Kind::kRegister) {
+    Value value;
+    if (!read_register(in.source.index, length, value)) return false;
+    if (value.step != 0) return fail(Reason::kGrowingPart);
+  }
+  if (in.op == Op::kVectorTest) set_flags(FlagsOf::kSum, {}, {}, 8, kArithmeticFlags);
+  if (is_memory(in.destination)) return store(address_, length, 0);
+  if (in.destination.kind == Operand::Kind::kRegister) return write_register(in.destination.index, 8, 0);
+  return true;
+}
+
+}  // namespace verbatim::spin

@@ -1,0 +1,270 @@
+// Is what is said of other turns true: each is executed, and compared.
+#include "sim/supervisor/spin/growth.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "sim/supervisor/spin/alu.h"
+#include "sim/supervisor/spin/spin_prover.h"
+#include "tests/spin/random_code.h"
+#include "tests/spin/self_memory.h"
+
+namespace verbatim::spin {
+namespace {
+
+// Executes code from a state, in memory as it is now.
+struct Machine {
+  explicit Machine(SelfMemory& of) : memory(of) {}
+
+  // False: it stopped. `path` is where it came along.
+  bool run(const MachineState& start, std::uint64_t end, std::vector<std::uint64_t>& path, Growth* growth = nullptr) {
+    interpreter.set_observer(growth);
+    interpreter.state = start;
+    path.clear();
+    while (interpreter.state.registers.rip != end) {
+      path.push_back(interpreter.state.registers.rip);
+      if (!interpreter.step()) return false;
+    }
+    return true;
+  }
+  void begin() {
+    view.begin(memory, 16);
+    view.begin_tracking();
+    code.begin();
+  }
+  const MachineState& state() const { return interpreter.state; }
+
+  SelfMemory& memory;
+  CodeCache code;
+  MemoryView view;
+  Interpreter interpreter{code, view};
+};
+
+void add(std::uint8_t* at, unsigned size, std::uint64_t step, std::uint64_t turns) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, at, size);
+  value += step * turns;
+  std::memcpy(at, &value, size);
+}
+
+struct Outcome {
+  int compared = 0, growing = 0, refused = 0;
+  std::map<const Template*, int> uses;
+};
+
+alignas(4096) std::uint8_t buffer[kBufferSize];
+alignas(4096) std::uint8_t code_page[4096];
+
+std::uint64_t small_step(Rng& rng) {
+  static constexpr std::int64_t kSteps[] = {1, 1, 1, -1, 2, 3, 4, 8, -16, 100, 1024, 1ll << 32, -(1ll << 33)};
+  return static_cast<std::uint64_t>(kSteps[rng.below(std::size(kSteps))]);
+}
+
+// One random turn: what Growth says of turns 1, 2, … is compared with those turns.
+void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
+  Generator generator(rng, rng.chance(1, 8));
+  std::vector<std::uint8_t> bytes;
+  std::vector<const Template*> used;
+  for (std::uint64_t i = 0, n = 1 + rng.below(4); i < n; ++i) {
+    const std::vector<std::uint8_t> one = generator.instruction();
+    bytes.insert(bytes.end(), one.begin(), one.end());
+    if (generator.used() != nullptr) used.push_back(generator.used());
+  }
+  if (bytes.empty()) return;
+  std::memset(code_page, 0x90, sizeof code_page);
+  std::copy(bytes.begin(), bytes.end(), code_page);
+  for (auto& byte : buffer) byte = static_cast<std::uint8_t>(rng.chance(1, 2) ? 0 : rng.next());
+  MachineState start;
+  std::array<GrowingRegister, 16> grows{};
+  for (unsigned i = 0; i < 16; ++i) {
+    start.registers.gpr[i] = rng.chance(1, 2) ? rng.below(5000) : interesting(rng);
+    if (i == kRsp || i >= kR14 || rng.chance(1, 2)) continue;
+    grows[i].step = small_step(rng);
+    if (!rng.chance(1, 3)) continue;
+    start.registers.gpr[i] &= 0xffff'ffff;
+    grows[i] = {grows[i].step & 0xffff'ffff, 4};
+    if (grows[i].step == 0) grows[i] = {};
+  }
+  start.registers.gpr[kR15] = address(buffer + kBufferSize / 2);
+  start.registers.gpr[kR14] = rng.below(16);
+  start.registers.gpr[kRsp] = address(buffer + kBufferSize - 512);
+  start.registers.flags = rng.next() & kArithmeticFlags;
+  start.registers.rip = address(code_page);
+  start.vectors.known = ~0u;
+  const std::uint64_t end = start.registers.rip + bytes.size();
+
+  // Once without growth: of the memory that it reads before it writes it, some grows.
+  Machine machine(memory);
+  std::vector<std::uint64_t> path, other_path;
+  machine.begin();
+  if (!machine.run(start, end, path)) return;
+  std::vector<GrowingCell> cells;
+  std::vector<ByteRun> changed;
+  std::array<std::uint8_t, kBufferSize> first;
+  std::copy(std::begin(buffer), std::end(buffer), first.begin());
+  for (const ByteRun& run : machine.view.reads()) {
+    const unsigned size = run.bytes.size() >= 8 ? 8 : run.bytes.size() >= 4 ? 4 : 1;
+    if (run.address < address(buffer) || run.address >= address(buffer + kBufferSize) || rng.chance(1, 3)) continue;
+    const GrowingCell cell{run.address, static_cast<std::uint8_t>(size), small_step(rng) & size_mask(size)};
+    if (cell.step == 0) continue;
+    std::uint8_t* const at = buffer + (cell.address - address(buffer));
+    add(at, size, cell.step, 1);
+    for (unsigned i = 0; i < size; ++i) {
+      if (at[i] != first[at + i - buffer]) changed.push_back({cell.address + i, {at[i]}});
+    }
+    cells.push_back(cell);
+  }
+  std::copy(first.begin(), first.end(), std::begin(buffer));
+
+  machine.begin();
+  Growth growth(machine.view);
+  growth.begin(grows, changed);
+  if (!machine.run(start, end, path, &growth)) {
+    ++outcome.refused;
+    return;
+  }
+  // Read in other parts than it grows in, it is not what the turn was told.
+  for (const GrowingCell& assumed : growth.assumed()) {
+    const bool as_planned = std::any_of(cells.begin(), cells.end(), [&](const GrowingCell& cell) {
+      return cell.address == assumed.address && assumed.size <= cell.size &&
+             assumed.step == (cell.step & size_mask(assumed.size));
+    });
+    if (!as_planned) return;
+  }
+  const MachineState turn = machine.state();
+  std::array<std::uint8_t, kBufferSize> left;
+  ASSERT_TRUE(machine.view.load_bytes(address(buffer), kBufferSize, left.data()));
+  const std::uint64_t turns = growth.turns();
+  bool grew = false;
+  for (const std::uint64_t wanted : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, turns / 2, turns, rng.next()}) {
+    const std::uint64_t n = turns == kEveryTurn ? wanted >> 8 : wanted % (turns + 1);
+    if (n == 0) continue;
+    MachineState later = start;
+    for (unsigned i = 0; i < 16; ++i) later.registers.gpr[i] = grown(grows[i], start.registers.gpr[i], n);
+    for (const GrowingCell& cell : cells) add(buffer + (cell.address - address(buffer)), cell.size, cell.step, n);
+    machine.begin();
+    const bool whole = machine.run(later, end, other_path);
+    std::copy(first.begin(), first.end(), std::begin(buffer));
+    std::string text = "turn " + std::to_string(n) + " of " + std::to_string(turns) + ":";
+    for (const std::uint8_t byte : bytes) text += " " + std::to_string(byte);
+    ASSERT_TRUE(whole) << text << machine.interpreter.stop().mnemonic;
+    ASSERT_EQ(path, other_path) << text;
+    for (unsigned i = 0; i < 16; ++i) {
+      if (!growth.is_whole(i) || (turn.known >> (32 + i) & 1) == 0) continue;
+      const GrowingRegister& step = growth.registers()[i];
+      grew |= step.step != 0;
+      ASSERT_EQ(machine.state().registers.gpr[i], grown(step, turn.registers.gpr[i], n)) << "register " << i << " in " << text;
+    }
+    std::array<std::uint8_t, kBufferSize> expected = left;
+    for (const GrowingCell& cell : growth.cells()) {
+      if (cell.address < address(buffer) || cell.address >= address(buffer + kBufferSize)) continue;
+      add(expected.data() + (cell.address - address(buffer)), cell.size, cell.step, n);
+    }
+    std::array<std::uint8_t, kBufferSize> now;
+    ASSERT_TRUE(machine.view.load_bytes(address(buffer), kBufferSize, now.data()));
+    for (int i = 0; i < kBufferSize; ++i) {
+      if (now[i] == expected[i]) continue;
+      const bool is_planned = std::any_of(cells.begin(), cells.end(), [&](const GrowingCell& cell) {
+        return address(buffer + i) - cell.address < cell.size;
+      });
+      std::uint64_t byte = 0;
+      ASSERT_TRUE(machine.view.load(address(buffer + i), 1, byte));
+      // A part that was not read grows all the same.
+      const bool is_told = std::any_of(growth.assumed().begin(), growth.assumed().end(), [&](const GrowingCell& cell) {
+        return address(buffer + i) - cell.address < cell.size;
+      });
+      if (is_planned && !is_told) continue;
+      ASSERT_EQ(now[i], expected[i]) << "memory at " << i << " in " << text;
+    }
+    ++outcome.compared;
+  }
+  if (!grew) return;
+  ++outcome.growing;
+  for (const Template* one : used) ++outcome.uses[one];
+}
+
+TEST(Growth, what_is_said_of_random_turns_is_what_they_do) {
+  Rng rng(3, "tests/spin/growth");
+  SelfMemory memory;
+  Outcome outcome;
+  for (int i = 0; i < 60'000 && !HasFatalFailure(); ++i) compare_turn(rng, memory, outcome);
+  EXPECT_GT(outcome.growing, 5'000);
+  EXPECT_GT(outcome.compared, 20'000);
+  for (const Template& one : kInteger) {
+    EXPECT_GT(outcome.uses[&one], 5) << ZydisMnemonicGetString(one.mnemonic) << " in form " << static_cast<int>(one.form);
+  }
+}
+
+// A byte of memory against a constant: the first turn with another outcome, for every value and all conditions.
+struct Comparison : testing::Test {
+  // cmp byte [r15], constant; then the condition is asked for.
+  void compare(unsigned condition, std::uint8_t value, std::uint8_t step, std::uint8_t constant, bool tests) {
+    const std::uint8_t set[] = {0x0f, static_cast<std::uint8_t>(0x90 + condition), 0xc0};  // setcc al
+    std::vector<std::uint8_t> bytes = {0x41, 0x80, 0x3f, constant};
+    if (tests) bytes = {0x41, 0xf6, 0x07, constant};  // test byte [r15], constant
+    bytes.insert(bytes.end(), std::begin(set), std::end(set));
+    std::copy(bytes.begin(), bytes.end(), code_page);
+    MachineState start;
+    start.registers.gpr[kR15] = address(buffer);
+    start.registers.rip = address(code_page);
+    buffer[0] = value;
+    machine.begin();
+    Growth growth(machine.view);
+    growth.begin({}, {{address(buffer), {static_cast<std::uint8_t>(value + step)}}});
+    std::vector<std::uint64_t> path;
+    if (!machine.run(start, start.registers.rip + bytes.size(), path, &growth)) {
+      EXPECT_TRUE(growth.reason() == Reason::kGrowingResult || growth.reason() == Reason::kGrowingFlags);
+      ++refused;
+      return;
+    }
+    const auto outcome = [&](std::uint64_t turn) {
+      const auto now = static_cast<std::uint8_t>(value + turn * step);
+      const std::uint32_t flags = tests ? result_flags(now & constant, 1) : subtract(now, constant, 0, 1).flags;
+      return holds(condition, flags);
+    };
+    std::uint64_t first_other = 0;
+    for (std::uint64_t turn = 1; turn <= 256 && first_other == 0; ++turn) {
+      if (outcome(turn) != outcome(0)) first_other = turn;
+    }
+    const std::string text = "condition " + std::to_string(condition) + ", " + std::to_string(value) + " + n * " +
+                             std::to_string(step) + " with " + std::to_string(constant);
+    ASSERT_TRUE(first_other == 0 || growth.turns() < first_other) << text;
+    if (growth.turns() + 1 == first_other) ++exact;
+    if ((condition >> 1) == 2 && !tests) {
+      ASSERT_EQ(growth.turns(), first_other == 0 ? kEveryTurn : first_other - 1) << text;
+    }
+    ++settled;
+  }
+
+  SelfMemory memory;
+  Machine machine{memory};
+  int refused = 0, settled = 0, exact = 0;
+};
+
+TEST_F(Comparison, the_outcome_stays_until_the_turn_that_is_told) {
+  for (unsigned condition = 0; condition < 16; ++condition) {
+    const bool is_refused = condition < 2 || condition / 2 == 5;  // overflow, parity
+    for (unsigned value = 0; value < 256 && !HasFatalFailure(); value += 3) {
+      for (const int step : {1, -1, 2, 6, -5, 64, 127, -128}) {
+        for (const int constant : {0, 1, 5, 100, 127, 128, 200, 255}) {
+          compare(condition, static_cast<std::uint8_t>(value), static_cast<std::uint8_t>(step),
+                  static_cast<std::uint8_t>(constant), false);
+        }
+        for (const int mask : {0x0f, 0x40, 0xf0, 0xff, 0x01}) {
+          compare(condition, static_cast<std::uint8_t>(value), static_cast<std::uint8_t>(step),
+                  static_cast<std::uint8_t>(mask), true);
+        }
+      }
+    }
+    EXPECT_TRUE(is_refused || exact > 1000) << condition;
+    exact = 0;
+  }
+  EXPECT_GT(settled, 50'000);
+}
+
+}  // namespace
+}  // namespace verbatim::spin
