@@ -78,6 +78,7 @@ void AtomicUnit::on_value(Operation operation) {
     const ib::Payload payload{ib::PayloadBuffer::copy_of(std::as_bytes(std::span(&value, 1))), 0,
                               sizeof(value)};
     const MemoryPiece piece{request.address, sizeof(value), request.key};
+    adapter_.payloads.release_held();  // each is a message of its own
     adapter_.payloads.write(*context, payload, {&piece, 1}, message_stream(0, false));
   }
   // No later read passes the write.
@@ -86,6 +87,7 @@ void AtomicUnit::on_value(Operation operation) {
   QueuePair* qp = operation.qp.get();
   if (qp != nullptr && qp->ring_epoch == operation.epoch) {
     qp->responses.on_atomic_result(request.psn, operation.original, request.trail);
+    qp->responder.on_atomic_done();
   }
   start_waiting();
 }

@@ -45,11 +45,12 @@ void Responder::reset() {
   received_ = 0;
   current_.reset();
   no_receive_ = false;
+  atomics_ = 0;  // those under way are of the life before
 }
 
 void Responder::drop_held() {
   if (holding_) qp_.adapter.receiver.drop(held_, DropReason::kWrongState);
-  holding_ = false;
+  holding_ = awaits_atomics_ = false;
   lookup_ = 0;
   while (!behind_.empty()) {
     Incoming incoming = behind_.pop_front();
@@ -71,7 +72,7 @@ void Responder::flush_receive(const RecvWork& work) {
 }
 
 void Responder::on_no_receive(Instant sampled_at) {
-  if (!holding_ || lookup_ != 0) return;
+  if (!holding_ || lookup_ != 0 || awaits_atomics_) return;
   if (sampled_at < held_.checked_at) return qp_.receives().await(qp_.self, held_.checked_at);
   no_receive_ = true;
   resume();
@@ -86,12 +87,13 @@ void Responder::resume() {
   if (!holding_) return;
   holding_ = false;
   Incoming incoming = std::move(held_);
-  const bool was_lookup = looked_up_;
+  const bool was_other = looked_up_ || awaits_atomics_;  // than a receive
+  awaits_atomics_ = false;
   while (!process(incoming, ib::info(incoming.packet->bth.opcode))) {
     no_receive_ = looked_up_ = false;
     if (behind_.empty()) return;
     incoming = behind_.pop_front();
-    if (was_lookup) incoming.packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, kEarlierPackets});
+    if (was_other) incoming.packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, kEarlierPackets});
   }
   no_receive_ = looked_up_ = false;
   hold(std::move(incoming));
@@ -101,6 +103,12 @@ void Responder::on_looked_up(std::uint64_t number) {
   if (number != lookup_) return;  // it has been dropped meanwhile
   lookup_ = 0;
   looked_up_ = true;
+  resume();
+}
+
+void Responder::on_atomic_done() {
+  if (--atomics_ > 0 || !awaits_atomics_) return;
+  held_.packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, "responder: earlier atomics"});
   resume();
 }
 
@@ -310,7 +318,7 @@ Responder::Step Responder::check_length(Request& request) {
       operation.ends_message ? length <= mtu && (operation.begins_message || length > 0) : length == mtu;
   if (!fits) return refuse(request, NakCode::kInvalidRequest);
   if (qp_.is_datagram()) {
-    if (length + std::uint64_t{ib::kGrhBytes} <= current_->capacity) return before_execution();
+    if (length + std::uint64_t{ib::kGrhBytes} <= current_->capacity) return before_execution(request);
     return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
   }
   if (request.kind == Message::kRead) {
@@ -342,21 +350,27 @@ Responder::Step Responder::check_length(Request& request) {
 
 Responder::Step Responder::check_remote_key(Request& request) {
   // IBA 9.7.4.1.7: a request for no bytes is not checked; the first packet answers for the whole range.
-  if (request.kind == Message::kSend) return before_execution();
+  if (request.kind == Message::kSend) return before_execution(request);
   const ib::AtomicEth& atomic = request.packet.atomic;
   const ib::Reth reth = request.kind == Message::kAtomic
                             ? ib::Reth{atomic.va, atomic.rkey, sizeof(std::uint64_t)}
                         : request.kind == Message::kRead ? request.packet.reth
                                                          : reth_;
-  if (reth.length == 0) return Step::kExecute;
+  if (reth.length == 0) return before_execution(request);
   const KeyCheck key = qp_.adapter.keys.check(reth.rkey.value, qp_.memory_owner(), qp_.memory_pd(),
                                               reth.va.value, reth.length, right_of(request.kind));
   if (key.region == nullptr) return refuse(request, NakCode::kRemoteAccessError);
   request.address = key.address + received_;
-  return before_execution();
+  return before_execution(request);
 }
 
-Responder::Step Responder::before_execution() const {
+Responder::Step Responder::before_execution(const Request& request) {
+  // IBA 9.5: SENDs, WRITEs and atomics take place in message order. READs queue behind what atomics answer.
+  const bool changes_memory = request.kind == Message::kSend || request.kind == Message::kWrite;
+  if (changes_memory && atomics_ > 0) {
+    awaits_atomics_ = true;
+    return Step::kWait;
+  }
   return qp_.adapter.placements.is_limited() ? Step::kLookUp : Step::kExecute;
 }
 

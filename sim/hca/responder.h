@@ -1,8 +1,8 @@
 // The receiving half of a queue pair (IBA 9.7.4, 9.7.5): each request packet passes a row of checks, one
 // function per step, in the order in which the specification gives precedence to their errors, and is then
 // executed and acknowledged. A packet that needs a receive work request that is still being fetched waits, or one for
-// whose memory the adapter lacks protection entries or translations, and everything behind it; so does nothing of other
-// queue pairs.
+// whose memory the adapter lacks protection entries or translations, or a SEND or WRITE behind atomics that have not
+// changed memory yet, and everything behind it; so does nothing of other queue pairs.
 #pragma once
 
 #include <cstdint>
@@ -37,12 +37,14 @@ class Responder {
   // From the receive queue: there is a receive; there was none when it was looked for; the queue pair is in
   // error.
   void on_receive() {
-    if (lookup_ == 0) resume();
+    if (lookup_ == 0 && !awaits_atomics_) resume();
   }
   void on_no_receive(Instant sampled_at);
   void flush_receive(const RecvWork& work);
   // From PlacementLookup.
   void on_looked_up(std::uint64_t number);
+  // From AtomicUnit: the write of the oldest atomic has been handed to the DMA engine, or there is none.
+  void on_atomic_done();
 
   // Trail of the request that is being answered; empty at other times.
   const Trail& cause() const { return cause_; }
@@ -93,7 +95,7 @@ class Responder {
   Step execute(Request& request);
   Step acknowledge(Request& request);
   void place_write(Request& request);
-  Step before_execution() const;
+  Step before_execution(const Request& request);
   MessageStream stream() const;
   void hold(Incoming&& incoming);
   void resume();
@@ -132,6 +134,8 @@ class Responder {
   bool no_receive_ = false;  // the record was read after the held packet came, and there was nothing
   std::uint64_t lookup_ = 0;  // number of that for which the held packet waits; 0: none
   bool looked_up_ = false;    // for the packet that is being dealt with
+  std::uint32_t atomics_ = 0;    // executed, and have not changed memory yet
+  bool awaits_atomics_ = false;  // the held packet
   bool holding_ = false;
   Incoming held_;          // waits for a receive work request or a lookup
   Ring<Incoming> behind_;  // and these wait behind it

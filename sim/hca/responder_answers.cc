@@ -37,6 +37,7 @@ Responder::Step Responder::execute_atomic(Request& request) {
   atomic.key = packet.atomic.rkey.value;
   atomic.psn = packet.bth.psn;
   atomic.trail = cause_;
+  ++atomics_;
   qp_.adapter.atomics.execute(qp_, qp_.memory_owner(), atomic);
   return Step::kDone;
 }
