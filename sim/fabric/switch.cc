@@ -5,6 +5,7 @@
 
 #include "sim/core/check.h"
 #include "sim/ib/crc.h"
+#include "sim/ib/lid_ranges.h"
 #include "sim/ib/packet_trace.h"
 
 namespace verbatim::fabric {
@@ -59,9 +60,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const std::int64_t lookup = std::max(clock_.next_edge_number(times.head), input.next_lookup_edge);
   input.next_lookup_edge = lookup + profile_.lookup_interval_cycles;
 
-  const std::uint16_t lid = packet->lrh.destination.value;
-  constexpr std::uint16_t kFirstMulticastLid = 0xc000;  // IBA 4.1.3
-  if (lid >= kFirstMulticastLid) return replicate(in, std::move(packet), wire_bytes, lookup, times);
+  if (ib::is_multicast(packet->lrh.destination)) return replicate(in, std::move(packet), wire_bytes, lookup, times);
   const PortNumber number = output_for(*packet);
   if (number.value == 0) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kOwnLid);
   if (number.value > inputs_.size())

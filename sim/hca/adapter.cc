@@ -30,15 +30,16 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       receiver(*this) {}
 
 int Adapter::check_global_path(const protocol::AddressVector& path) const {
-  if (!address.roce) return 0;
-  if (path.is_global == 0) return EINVAL;
+  if (path.is_global == 0) return address.roce ? EINVAL : 0;
   if (path.sgid_index >= address.gids.size())
     return path.sgid_index < profile.gid_table_length ? ENODATA : EINVAL;
+  if (!address.roce) return 0;
   ib::Gid to;
   std::memcpy(to.raw, path.dgid, sizeof(to.raw));
   constexpr std::uint8_t kMulticast = 0xff;
   if (to.raw[0] == kMulticast) return EOPNOTSUPP;  // there are no groups on Ethernet
-  if (ib::is_ipv4_mapped(to) != ib::is_ipv4_mapped(address.gids[path.sgid_index])) return ENETUNREACH;
+  if (ib::is_ipv4_mapped(to) != ib::is_ipv4_mapped(address.gids[path.sgid_index])) return EINVAL;
+  if (to == ib::Gid{}) return EINVAL;
   // What a kernel answers when nobody answers its own question for the address.
   return address.neighbours->find(to) ? 0 : ETIMEDOUT;
 }

@@ -70,8 +70,8 @@ struct Adapter {
     return address.roce ? packet.ethernet && packet.ethernet->destination == address.mac
                         : packet.lrh.destination == address.lid;
   }
-  // 0, or why a path cannot be that of a connection or an address handle: on Ethernet it must be global,
-  // between addresses of one IP version, and lead to a neighbour.
+  // 0, or why a path cannot be that of a connection or an address handle: one with a GRH comes from a GID of the table
+  // that is there; on Ethernet it must have one, between addresses of one IP version, and lead to a neighbour.
   int check_global_path(const protocol::AddressVector& path) const;
 
   Engine& engine;

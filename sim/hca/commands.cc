@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sim/hca/hca_impl.h"
+#include "sim/ib/lid_ranges.h"
 
 namespace verbatim::hca {
 
@@ -244,6 +245,9 @@ int Hca::Impl::check_mr(Context& context, std::uint64_t start, std::uint64_t len
   if (writes_remotely && !writable) return EINVAL;
   if (length == 0 || length > adapter.profile.max_mr_size) return EINVAL;
   if (start + (length - 1) < start || iova + (length - 1) < iova) return EINVAL;
+  // ibv_reg_mr_iova(3): the first byte has the same place in its page in both.
+  constexpr std::uint64_t kPageBytes = 4096;
+  if ((start ^ iova) % kPageBytes != 0) return EINVAL;
   return context.program.memory->is_mapped(start, length, writable) ? 0 : EFAULT;
 }
 
@@ -314,6 +318,8 @@ int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
   if (pd == context.pds.end() || path.port != 1 || path.service_level > 15) return EINVAL;
   if (path.is_global != 0 && path.sgid_index >= adapter.profile.gid_table_length) return EINVAL;
   if (const int error = adapter.check_global_path(path); error != 0) return error;
+  const ib::Lid to{path.dlid};
+  if (!adapter.address.roce && !is_unicast(to) && !is_multicast(to)) return EINVAL;
   if (ah_count_ >= adapter.profile.max_ah) return ENOMEM;
   ++ah_count_;
   ++pd->second.users;

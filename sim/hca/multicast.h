@@ -9,15 +9,13 @@
 #include <vector>
 
 #include "sim/hca/context.h"
+#include "sim/ib/lid_ranges.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::hca {
 
 // The destination queue pair of every multicast datagram (IBA 9.2.3.2).
 inline constexpr std::uint32_t kMulticastQpn = 0xffffff;
-
-// IBA 4.1.3: from 0xC000 on LIDs are multicast, but the last one, which is permissive.
-constexpr bool is_multicast(ib::Lid lid) { return lid.value >= 0xc000 && lid.value != 0xffff; }
 
 struct MulticastGroup {
   std::array<std::uint8_t, 16> gid{};

@@ -79,7 +79,7 @@ int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
   const Ref<CompletionQueue> cq = cq_pool_.create(adapter, context, params);
   context.cqs[params.handle] = cq;
   cqs_[params.number] = cq;
-  command.cqe = params.entries;
+  command.cqe = std::min(params.entries, adapter.profile.max_cqe);
   command.handle = params.handle;
   command.number = params.number;
   command.ring_offset = context.program.arena_offset + params.ring_offset;
@@ -102,7 +102,8 @@ int Hca::Impl::resize_cq(Context& context, protocol::ResizeCq& command) {
     return EINVAL;
   }
   context.arena->release(old_offset, old_bytes);
-  command.cqe = command.ring_entries = entries;
+  command.cqe = std::min(entries, adapter.profile.max_cqe);
+  command.ring_entries = entries;
   command.ring_offset = context.program.arena_offset + *ring;
   return 0;
 }
@@ -226,6 +227,9 @@ int Hca::Impl::query_qp(Context& context, protocol::QueryQp& command) {
   if (qp == nullptr) return EINVAL;
   command.attributes = qp->attributes;
   command.attributes.qp_state = command.attributes.cur_qp_state = static_cast<std::uint32_t>(qp->state());
+  // As mlx5 reports them: the PSNs of the packets that come next, not those of the beginning.
+  command.attributes.sq_psn = qp->requester.next_new_psn().value;
+  command.attributes.rq_psn = qp->responder.expected().value;
   command.signal_all = qp->params.signal_all ? 1 : 0;
   return 0;
 }

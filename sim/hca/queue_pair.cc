@@ -140,10 +140,16 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   }
 }
 
-// IBA 9.6.1.2.3; by address where there are no LIDs.
+// IBA 9.6.1.2: a connection whose path has a GRH takes packets with that of the same two addresses only, another one
+// takes none with a GRH; then the LID, where there are LIDs.
 bool QueuePair::is_from_peer(const ib::Packet& packet) const {
-  if (!adapter.address.roce) return packet.lrh.source.value == attributes.path.dlid;
-  return std::memcmp(packet.grh->source.raw, attributes.path.dgid, sizeof(attributes.path.dgid)) == 0;
+  if (packet.grh.has_value() != (attributes.path.is_global != 0)) return false;
+  if (packet.grh) {
+    const auto& gids = adapter.address.gids;
+    if (std::memcmp(packet.grh->source.raw, attributes.path.dgid, sizeof(attributes.path.dgid)) != 0) return false;
+    if (packet.grh->destination != gids[attributes.path.sgid_index]) return false;
+  }
+  return adapter.address.roce || packet.lrh.source.value == attributes.path.dlid;
 }
 
 void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {

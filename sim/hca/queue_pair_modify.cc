@@ -3,6 +3,7 @@
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/queue_pair.h"
+#include "sim/ib/lid_ranges.h"
 #include "sim/ib/qp_state.h"
 
 namespace verbatim::hca {
@@ -33,8 +34,7 @@ bool is_path_valid(const protocol::AddressVector& path, const HcaProfile& profil
   if (path.is_global != 0 && path.sgid_index >= profile.gid_table_length) return false;
   if (path.flow_label >= (1u << 20)) return false;
   if (roce) return true;
-  // A connection goes to one port: LID 0 is reserved, from 0xC000 on they are multicast (IBA 4.1.3).
-  return path.dlid != 0 && path.dlid < 0xc000;
+  return ib::is_unicast(ib::Lid{path.dlid});  // a connection goes to one port
 }
 
 }  // namespace
@@ -124,11 +124,13 @@ int QueuePair::modify(const protocol::QpAttributes& to, std::uint32_t mask) {
   if (from == QpState::kRts && state == QpState::kSqd) {
     drain_pending_ = true;
     attributes.sq_draining = 1;
+    // IBA 11.2.5.2: the request for the event is one of this transition, not of a later one.
+    if ((mask & ib::kQpEnSqdAsyncNotify) == 0) attributes.en_sqd_async_notify = 0;
     check_drained();
   }
   if (state == QpState::kRts) {
     drain_pending_ = false;
-    attributes.sq_draining = 0;
+    attributes.sq_draining = attributes.en_sqd_async_notify = 0;
     requester.wake();
   }
   return 0;

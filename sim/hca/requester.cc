@@ -145,6 +145,7 @@ void Requester::reset() {
   packets_since_ack_request_ = 0;
   responses_awaited_ = 0;
   asked_again_ = false;
+  next_psn_ = unacknowledged_ = highest_psn_ = {};
 }
 
 void Requester::start(ib::Psn first) {

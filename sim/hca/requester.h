@@ -50,6 +50,8 @@ class Requester {
   void reset();
   // From RTR to RTS: the PSN of the first packet.
   void start(ib::Psn first);
+  // PSN of the first packet that has never been sent.
+  ib::Psn next_new_psn() const { return highest_psn_; }
   // Retry counters as modified.
   void reload_retries();
   // Nothing that was begun is outstanding.

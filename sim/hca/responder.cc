@@ -268,13 +268,14 @@ Responder::Step Responder::check_sequence(Request& request) {
   return Step::kRights;
 }
 
+bool Responder::has_right(Message kind) const {
+  const std::uint32_t right = right_of(kind);
+  return (qp_.attributes.qp_access_flags & right) == right;
+}
+
 Responder::Step Responder::check_rights(Request& request) {
   // The specification leaves invalid request and remote access error; adapters say the latter.
-  const std::uint32_t right = right_of(request.kind);
-  if ((qp_.attributes.qp_access_flags & right) != right) {
-    return refuse(request, NakCode::kRemoteAccessError);
-  }
-  return Step::kResources;
+  return has_right(request.kind) ? Step::kResources : refuse(request, NakCode::kRemoteAccessError);
 }
 
 Responder::Step Responder::check_resources(Request& request) {
@@ -331,6 +332,8 @@ Responder::Step Responder::check_length(Request& request) {
     return allowed ? Step::kRemoteKey : refuse(request, NakCode::kInvalidRequest);
   }
   if (request.kind == Message::kSend && received_ + std::uint64_t{length} > current_->capacity) {
+    // IBA 9.8.2.2, class D: the receive serves the next message.
+    if (!qp_.is_reliable()) return drop_message(request, DropReason::kRefused);
     return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
   }
   if (request.kind == Message::kWrite) {

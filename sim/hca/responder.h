@@ -33,6 +33,7 @@ class Responder {
   void flush();
 
   void receive(Incoming&& incoming, const ib::OpcodeInfo& operation);
+  ib::Psn expected() const { return expected_; }
 
   // From the receive queue: there is a receive; there was none when it was looked for; the queue pair is in
   // error.
@@ -75,6 +76,8 @@ class Responder {
   };
 
   static std::uint32_t right_of(Message kind);
+  // The queue pair gives it to its peer.
+  bool has_right(Message kind) const;
 
   // True when the packet must wait.
   bool process(Incoming& incoming, const ib::OpcodeInfo& operation);

@@ -85,6 +85,7 @@ Responder::Step Responder::repeat_read(Request& request) {
     return Step::kDone;
   }
   qp_.responses.discard_from(packet.bth.psn);
+  if (!has_right(request.kind)) return refuse(request, NakCode::kRemoteAccessError);
   // The message being received, if any, keeps its own queue.
   const TargetScope scope(qp_, named_queue(packet));
   if (check_remote_key(request) == Step::kDone) return Step::kDone;

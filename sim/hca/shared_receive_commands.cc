@@ -43,7 +43,10 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   params.number = srq_numbers_.take([this](std::uint32_t number) { return adapter.srqs.contains(number); });
   params.cookie = command.cookie;
   params.pd = command.pd;
-  params.max_sge = command.max_sge;
+  // What is granted is what an entry has room for.
+  params.max_sge = std::min((stride - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) /
+                                static_cast<std::uint32_t>(sizeof(protocol::Sge)),
+                            profile.max_srq_sge);
   if (is_xrc) {
     params.xrcd = command.xrcd;
     params.domain = xrcd->domain;
@@ -63,9 +66,7 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   command.handle = params.handle;
   command.number = params.number;
   command.max_wr = command.recv_entries = entries;
-  command.max_sge = std::min((stride - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) /
-                                 static_cast<std::uint32_t>(sizeof(protocol::Sge)),
-                             profile.max_srq_sge);
+  command.max_sge = params.max_sge;
   command.srq_limit = 0;
   command.recv_stride = stride;
   command.recv_offset = context.program.arena_offset + *block;

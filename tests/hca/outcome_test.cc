@@ -275,7 +275,7 @@ std::vector<Case> cases() {
        [](Pair& pair) { pair.a.program.post_send(pair.a.qp, remote(pair, WqeOpcode::kSend)); },
        "success; RTS", "-; RTS", "-"},
       {"UC: longer than the receive", options_for(QpType::kUc), request({}, WqeOpcode::kSend, 65),
-       "success; RTS", "local length; ERR", "-"},
+       "success; RTS", "-; RTS", "-"},
       {"UC: unknown local key", options_for(QpType::kUc), request(bad_lkey, WqeOpcode::kSend),
        "local protection; SQE", "-; RTS", "-"},
       {"UC: read", options_for(QpType::kUc), request({}, WqeOpcode::kRdmaRead), "local operation; SQE",

@@ -102,6 +102,23 @@ TEST(ReadRetryTest, a_duplicate_is_executed_again_from_memory_as_it_is) {
   EXPECT_EQ(pair.world.trace.count(TraceEvent::kDuplicate), 1u);
 }
 
+// It needs the right as the first time: the program may have taken it back.
+TEST(ReadRetryTest, a_duplicate_is_checked_for_the_right_again) {
+  PairOptions options = small_mtu();
+  options.path.timeout = 5;
+  Pair pair(options);
+  pair.b.fill(0, 200, 3);
+  pair.world.to_client.keep = [n = 0](ib::Packet&) mutable { return n++ > 0; };
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 0, 200));
+  while (pair.world.trace.count(TraceEvent::kPacketTransmitted) < 2) ASSERT_TRUE(pair.world.engine.step());
+  protocol::QpAttributes attributes{};
+  attributes.qp_access_flags = ib::kRemoteWrite;
+  ASSERT_EQ(pair.b.program.modify(pair.b.qp, ib::kQpAccessFlags, attributes), 0);
+  pair.world.run();
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, code(WcStatus::kRemoteAccessError));
+  EXPECT_FALSE(pair.a.equals(0, 200, 3));
+}
+
 TEST(ReadRetryTest, silence_is_retried_as_often_as_asked_and_then_fails) {
   for (const std::uint8_t tries : {0, 3}) {
     PairOptions options = small_mtu();

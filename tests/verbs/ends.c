@@ -46,6 +46,8 @@ const char* name_of_error(int error) {
       return "EBUSY";
     case EFAULT:
       return "EFAULT";
+    case EBADF:
+      return "EBADF";
     case EOPNOTSUPP:
       return "EOPNOTSUPP";
     default:

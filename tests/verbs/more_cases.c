@@ -1,5 +1,6 @@
 // Unreliable queue pairs, shared receive queues, completion events, and what calls on objects refuse.
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -358,4 +359,16 @@ void object_cases(void) {
   say(" unknown_type=%s", name_of_error(qp == NULL ? errno : 0));
   if (ibv_destroy_srq(srq) != 0) say(" the shared queue stays");
   finish_ends("queue_pairs_that_are_refused");
+
+  // -1 alone stands for no file.
+  connect_ends();
+  for (int fd = -1; fd >= -2; --fd) {
+    struct ibv_xrcd_init_attr domain = {
+        .comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = fd, .oflags = O_CREAT};
+    errno = 0;
+    struct ibv_xrcd* const xrcd = ibv_open_xrcd(device, &domain);
+    say(" %d=%s", fd, name_of_error(xrcd == NULL ? errno : 0));
+    if (xrcd != NULL && ibv_close_xrcd(xrcd) != 0) say(" the domain stays");
+  }
+  finish_ends("xrc_domains_by_descriptors");
 }

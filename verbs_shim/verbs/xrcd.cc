@@ -12,7 +12,7 @@ ibv_xrcd* open_xrcd(ibv_context* handle, ibv_xrcd_init_attr* attributes) {
   Context* context = context_of(handle);
   if (context == nullptr || attributes->comp_mask != kNeeded) return refuse(EINVAL);
   protocol::OpenXrcd command{};
-  if (attributes->fd >= 0) {
+  if (attributes->fd != -1) {
     struct stat found;
     if (long error = shim::system_call(SYS_fstat, attributes->fd, reinterpret_cast<long>(&found));
         error < 0) {
