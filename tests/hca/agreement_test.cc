@@ -47,7 +47,7 @@ TEST(AgreementTest, the_notice_of_a_drained_queue_is_asked_for_each_time) {
     protocol::QpAttributes attributes{};
     attributes.qp_state = static_cast<std::uint32_t>(QpState::kSqd);
     attributes.en_sqd_async_notify = asks;
-    const std::uint32_t mask = ib::kQpState | (asks != 0 ? ib::kQpEnSqdAsyncNotify : 0);
+    const std::uint32_t mask = ib::kQpState | (asks != 0 ? std::uint32_t{ib::kQpEnSqdAsyncNotify} : 0u);
     EXPECT_EQ(pair.a.program.modify(pair.a.qp, mask, attributes), 0);
     pair.world.run();
     EXPECT_EQ(pair.a.program.to_state(pair.a.qp, QpState::kRts), 0);

@@ -106,7 +106,9 @@ class AtomicOrderTest : public ::testing::TestWithParam<Receives> {
       std::size_t received = 0;
       while (world->engine.step()) {
         const std::size_t now = server->drain(server_cq).size();
-        if (now > 0) EXPECT_EQ(word(*server, 0), kAtomics);
+        if (now > 0) {
+          EXPECT_EQ(word(*server, 0), kAtomics);
+        }
         received += now;
       }
       EXPECT_EQ(received, 1u);

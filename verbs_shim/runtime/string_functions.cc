@@ -64,4 +64,12 @@ OWN int strncmp(const char* a, const char* b, std::size_t most) {
 
 OWN int strcmp(const char* a, const char* b) { return strncmp(a, b, static_cast<std::size_t>(-1)); }
 
+OWN char* strstr(const char* in, const char* wanted) {
+  const std::size_t length = strlen(wanted);
+  for (; strncmp(in, wanted, length) != 0; ++in) {
+    if (*in == 0) return nullptr;
+  }
+  return const_cast<char*>(in);
+}
+
 }  // extern "C"
