@@ -33,7 +33,7 @@ TEST(Mlx5, is_a_name_that_a_topology_can_change) {
   const std::string file = folder.path() + "/named.json";
   std::ofstream(file) << topology.dump();
   const RunReport run = support::run({.topology = file, .commands = {
-      "server=sh -c 'ls /sys/class/infiniband; " PROCESS_FOLDER "/mlx5'", "client=ls /sys/class/infiniband"}});
+      "server=sh -c 'ls /sys/class/infiniband; \"" PROCESS_FOLDER "/mlx5\"'", "client=ls /sys/class/infiniband"}});
   EXPECT_EQ(run.output("server"), "rdma0\nrdma0\nrefused\n") << run.story();
   EXPECT_EQ(run.output("client"), "mlx5_0\n") << run.story();
 }
