@@ -9,6 +9,7 @@ namespace verbatim::supervisor {
 Horizon::Horizon(const Engine& engine, const std::vector<HostSpec>& hosts, std::uint32_t first_thread)
     : engine_(engine), first_thread_(first_thread), adapter_host_(first_thread, -1) {
   for (std::size_t i = 0; i < hosts.size(); ++i) {
+    host_of_[hosts[i].component.value] = i;
     Latencies least{kFarthest, kFarthest, kFarthest};
     for (const hca::Hca* device : hosts[i].devices) {
       adapter_host_.at(device->component().value) = static_cast<int>(i);
@@ -21,6 +22,7 @@ Horizon::Horizon(const Engine& engine, const std::vector<HostSpec>& hosts, std::
       least.from_doorbell = std::min(least.from_doorbell, pcie.one_way_latency + fetch);
     }
     latencies_.push_back(least);
+    least_from_doorbell_ = std::min(least_from_doorbell_, least.from_doorbell);
   }
 }
 
@@ -29,20 +31,28 @@ ComponentId Horizon::add_thread(std::size_t host) {
   return ComponentId{first_thread_ + static_cast<std::uint32_t>(thread_host_.size() - 1)};
 }
 
-Instant Horizon::of(std::size_t host) const {
+Instant Horizon::of(std::size_t host, std::optional<Instant> own) const {
   const Duration to_memory = latencies_[host].to_memory;
   // An event can only be moved to later, so those behind the earliest found so far need no look.
   Instant horizon = engine_.now() + kFarthest;
-  return engine_.for_each_before(horizon, [&](Instant when, EventClass event_class, ComponentId source) {
-    if (source.value >= first_thread_) {
-      const std::size_t other = thread_host_[source.value - first_thread_];
+  if (own) horizon = std::min(horizon, *own);
+  const auto move = [&](Instant when, EventClass event_class, ComponentId source) {
+    const bool is_thread = source.value >= first_thread_;
+    if (is_thread || event_class == EventClass::kProgram) {
+      const std::size_t other = is_thread ? thread_host_[source.value - first_thread_] : host_of_.at(source.value);
       if (other != host) when += latencies_[other].from_doorbell + to_memory;
-    } else if (event_class != EventClass::kSupervisor && event_class != EventClass::kProgram &&
-               adapter_host_[source.value] != static_cast<int>(host)) {
+    } else if (event_class != EventClass::kSupervisor && adapter_host_[source.value] != static_cast<int>(host)) {
       when += to_memory;
     }
     return horizon = std::min(horizon, when);
+  };
+  engine_.for_each_hardware_event_before(horizon, move);
+  // Who is not of this host takes at least so long.
+  const Duration least = own ? least_from_doorbell_ + to_memory : Duration::zero();
+  engine_.for_each_program_event_before(horizon - least, [&](Instant when, EventClass event_class, ComponentId source) {
+    return move(when, event_class, source) - least;
   });
+  return horizon;
 }
 
 Duration Horizon::own_effect(std::size_t host) const { return latencies_[host].mmio; }

@@ -6,12 +6,14 @@
 // engine's queue, each event moved by the least time its consequences need to reach the thread's host:
 //   an event of the host's own adapter      at once (it may read or write the host's memory)
 //   any other event of the fabric           one-way latency of PCI Express: it has to become a DMA request first
-//   a thread of another host                a doorbell, a WQE fetch there unless WQEs are pushed, then as above
+//   a thread of another host, or its start  a doorbell, a WQE fetch there unless WQEs are pushed, then as above
 //   another thread of this host             at once (they may share memory)
 //   the management network, a timeout       at once
 // The thread's own posts pull its horizon nearer by RegionHeader::own_effect_ps; the shim does that itself.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "sim/core/engine.h"
@@ -26,8 +28,9 @@ class Horizon {
 
   ComponentId add_thread(std::size_t host);
 
-  // Events at the returned time or later may concern a thread of `host` that runs from now on.
-  Instant of(std::size_t host) const;
+  // Events at the returned time or later may concern a thread of `host` that runs from now on. `own` is when the next
+  // thread or program of the host itself goes on or starts, where the caller knows: thousands of others are then passed over.
+  Instant of(std::size_t host, std::optional<Instant> own) const;
   // RegionHeader::own_effect_ps of a process on `host`.
   Duration own_effect(std::size_t host) const;
 
@@ -44,7 +47,9 @@ class Horizon {
   const Engine& engine_;
   std::uint32_t first_thread_;
   std::vector<Latencies> latencies_;      // by host
+  Duration least_from_doorbell_ = kFarthest;
   std::vector<int> adapter_host_;         // by component: the host whose adapter it is, or -1
+  std::map<std::uint32_t, std::size_t> host_of_;  // by a host's own component, which starts its programs
   std::vector<std::size_t> thread_host_;  // by thread
 };
 

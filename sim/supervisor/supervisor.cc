@@ -101,6 +101,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   not_started_ = programs.size();
   living_.assign(programs.size(), 0);
   on_host_.resize(hosts_.size());
+  starts_on_host_.resize(hosts_.size());
   foreground_left_ = static_cast<std::size_t>(
       std::count_if(programs.begin(), programs.end(), [](const ProgramSpec& program) { return !program.background; }));
   first_pid_ = first_pid(options_.seed);
@@ -129,6 +130,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   make_folders();
   for (std::size_t i = 0; i < programs.size(); ++i) {
     starts_.push_back(std::make_unique<Start>(*this, i, hosts_[programs[i].host].component));
+    starts_on_host_[programs[i].host].push_back(starts_.back().get());
     starts_.back()->timer.schedule_at(programs[i].start);
     if (programs[i].kill != kNever) starts_.back()->kill.schedule_at(programs[i].kill);
   }

@@ -119,6 +119,8 @@ class Supervisor::Impl final : public ProcessTable {
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
   void grant(Thread& thread, const Answer& answer, Instant start, Instant horizon);
+  // When the next program of `host` starts or thread of it goes on, kNever if none does; nullopt: they are many.
+  std::optional<Instant> next_program_event_on(std::size_t host) const;
   void take_request(Process& process);
   bool wait_for_message(Process& process);
   bool adopt_thread(Process& process);
@@ -191,6 +193,7 @@ class Supervisor::Impl final : public ProcessTable {
   const std::vector<ProgramSpec>* programs_ = nullptr;
   OutputListener* listener_ = nullptr;
   std::vector<std::unique_ptr<Start>> starts_;
+  std::vector<std::vector<const Start*>> starts_on_host_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::vector<Process*>> on_host_;  // those of processes_, by host
   std::vector<std::unique_ptr<Process>> ended_;  // what is on its way in the fabric may still name their memory

@@ -283,9 +283,26 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   if (process.stopped_by != 0) return thread.hold(answer);
   raise_signals(thread);
   Instant until = engine_.now();
-  if (options_.mode == Mode::kSlices && !someone_parked(process.host_index()))
-    until = std::min(horizon_.of(process.host_index()), options_.limits.virtual_end);
+  const std::size_t host = process.host_index();
+  if (options_.mode == Mode::kSlices && !someone_parked(host))
+    until = std::min(horizon_.of(host, next_program_event_on(host)), options_.limits.virtual_end);
   grant(thread, answer, engine_.now(), until);
+}
+
+std::optional<Instant> Supervisor::Impl::next_program_event_on(std::size_t host) const {
+  std::size_t most = 16;  // looks here cost more than passing over others' events
+  Instant next = kNever;
+  for (const Start* start : starts_on_host_[host]) {
+    if (most-- == 0) return std::nullopt;
+    if (start->timer.scheduled()) next = std::min(next, start->timer.when());
+  }
+  for (Process* process : on_host_[host]) {
+    for (const auto& thread : process->threads()) {
+      if (most-- == 0) return std::nullopt;
+      next = std::min(next, thread->next_event_time());
+    }
+  }
+  return next;
 }
 
 // The thread gets the token, at the virtual time `start`, and may let time pass by itself up to `horizon`.

@@ -107,6 +107,12 @@ class Thread {
     timer_.reschedule_at(when);
   }
 
+  // When its request is looked at, or a doorbell of it rings; kNever when nothing is due.
+  Instant next_event_time() const {
+    return std::min(timer_.scheduled() ? timer_.when() : kNever,
+                    doorbell_timer_.scheduled() ? doorbell_timer_.when() : kNever);
+  }
+
   // Doorbells of the last slice ring at their own times; `ring` is called with the thread for each.
   void queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
                        void (*ring)(Thread&, const protocol::QueuedDoorbell&));

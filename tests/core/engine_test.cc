@@ -180,7 +180,13 @@ TEST_P(EngineOracle, agrees_with_an_ordered_map_on_random_operations) {
     ASSERT_EQ(engine.next_event_time(), oracle.empty() ? kNever : at(std::get<0>(oracle.begin()->first)));
     const Instant limit = rng.below(4) == 0 ? kNever : engine.now() + Duration(static_cast<std::int64_t>(rng.below(1000)));
     std::vector<std::int64_t> visited, expected;
-    engine.for_each_before(limit, [&](Instant when, EventClass, ComponentId) {
+    engine.for_each_hardware_event_before(limit, [&](Instant when, EventClass event_class, ComponentId) {
+      EXPECT_NE(event_class, EventClass::kProgram);
+      visited.push_back(to_ps(when));
+      return limit;
+    });
+    engine.for_each_program_event_before(limit, [&](Instant when, EventClass event_class, ComponentId) {
+      EXPECT_EQ(event_class, EventClass::kProgram);
       visited.push_back(to_ps(when));
       return limit;
     });
@@ -189,11 +195,12 @@ TEST_P(EngineOracle, agrees_with_an_ordered_map_on_random_operations) {
     }
     std::ranges::sort(visited);
     ASSERT_EQ(visited, expected);
-    const Instant least = engine.for_each_before(
-        kNever, [earliest = kNever](Instant when, EventClass, ComponentId) mutable {
-          return earliest = std::min(earliest, when);
-        });
-    ASSERT_EQ(least, engine.next_event_time());
+    const auto earlier = [earliest = kNever](Instant when, EventClass, ComponentId) mutable {
+      return earliest = std::min(earliest, when);
+    };
+    const Instant hardware = engine.for_each_hardware_event_before(kNever, earlier);
+    const Instant program = engine.for_each_program_event_before(kNever, earlier);
+    ASSERT_EQ(std::min(hardware, program), engine.next_event_time());
   };
   std::vector<int> fired;
   const auto on_fire = [&](Item& fires) {
