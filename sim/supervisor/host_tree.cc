@@ -262,10 +262,16 @@ void add_interface(VirtualTree& tree, const HostSpec& host, bool loopback) {
 
 }  // namespace
 
-std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const std::string& hosts_file,
-                                                  const HugePagePool& huge_pages) {
+std::shared_ptr<const VirtualTree> make_common_tree(std::uint64_t timestamp_counter_hz) {
   auto tree = std::make_shared<VirtualTree>();
   add_devices(*tree);
+  add_processor(*tree, timestamp_counter_hz);
+  return tree;
+}
+
+std::shared_ptr<const VirtualTree> make_host_tree(std::shared_ptr<const VirtualTree> common, const HostSpec& host,
+                                                  const std::string& hosts_file, const HugePagePool& huge_pages) {
+  auto tree = std::make_shared<VirtualTree>(std::move(common));
   for (const char* path : protocol::kTrees) {
     if (const auto content = virtual_content(path, host)) tree->add_file(path, *content);
   }
@@ -283,7 +289,6 @@ std::shared_ptr<const VirtualTree> make_host_tree(const HostSpec& host, const st
   }
   add_interface(*tree, host, true);
   add_interface(*tree, host, false);
-  add_processor(*tree, host);
   add_huge_pages(*tree, huge_pages);
   return tree;
 }

@@ -284,6 +284,7 @@ class Kernel {
   Passage passage_;
   std::uint64_t files_numbered_ = 0;
   std::map<std::size_t, std::shared_ptr<const VirtualTree>> host_trees_;
+  std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> common_trees_;  // by the rate of the time stamp counter
   std::vector<HostPaths> host_paths_;
   std::vector<HugePagePool> huge_pages_;  // by host
   // Files in the hosts' own folders: the number that programs see, and the owners. By host and the file's device and number

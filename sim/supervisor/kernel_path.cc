@@ -98,7 +98,10 @@ std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::st
   auto& tree = host_trees_[thread.process().host_index()];
   if (tree == nullptr) {
     if (hosts_file_.empty()) hosts_file_ = hosts_file(hosts_);
-    tree = make_host_tree(thread.process().host(), hosts_file_, huge_pages_[thread.process().host_index()]);
+    const HostSpec& host = thread.process().host();
+    auto& common = common_trees_[host.timestamp_counter_hz];
+    if (common == nullptr) common = make_common_tree(host.timestamp_counter_hz);
+    tree = make_host_tree(common, host, hosts_file_, huge_pages_[thread.process().host_index()]);
   }
   return tree;
 }

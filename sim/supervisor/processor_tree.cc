@@ -59,7 +59,7 @@ void add_node(VirtualTree& tree) {
 
 }  // namespace
 
-void add_processor(VirtualTree& tree, const HostSpec& host) {
+void add_processor(VirtualTree& tree, std::uint64_t timestamp_counter_hz) {
   const std::string processors = kProcessors, one = processors + "/cpu0";
   for (const char* name : {"/online", "/possible", "/present"}) {
     tree.add_file(processors + name, "0\n");
@@ -72,7 +72,7 @@ void add_processor(VirtualTree& tree, const HostSpec& host) {
   tree.add_file(processors + "/modalias", "cpu:type:x86,ven0000fam0006mod006A:feature:\n");
   add_topology(tree, one + "/topology/");
   add_caches(tree, one + "/cache/");
-  const std::uint64_t khz = host.timestamp_counter_hz / 1000;
+  const std::uint64_t khz = timestamp_counter_hz / 1000;
   for (const char* name : {"base_frequency", "cpuinfo_max_freq", "cpuinfo_min_freq", "scaling_cur_freq",
                            "scaling_max_freq", "scaling_min_freq"}) {
     tree.add_file(one + "/cpufreq/" + name, fmt::format("{}\n", khz));

@@ -7,6 +7,6 @@
 
 namespace verbatim::supervisor {
 
-void add_processor(VirtualTree& tree, const HostSpec& host);
+void add_processor(VirtualTree& tree, std::uint64_t timestamp_counter_hz);
 
 }  // namespace verbatim::supervisor

@@ -79,10 +79,14 @@ void VirtualTree::mark_complete(const std::string& folder) {
 
 bool VirtualTree::is_complete(const std::string& path) const {
   for (std::string above = path; !above.empty(); above = parent_of(above)) {
-    if (complete_.contains(above)) return true;
-    if (incomplete_.contains(above)) return false;
+    if (is_marked(above, &VirtualTree::complete_)) return true;
+    if (is_marked(above, &VirtualTree::incomplete_)) return false;
   }
   return false;
+}
+
+bool VirtualTree::is_marked(const std::string& path, std::set<std::string> VirtualTree::*marks) const {
+  return (this->*marks).contains(path) || (base_ != nullptr && base_->is_marked(path, marks));
 }
 
 void VirtualTree::add_folder(const std::string& path) {
@@ -92,18 +96,20 @@ void VirtualTree::add_folder(const std::string& path) {
 }
 
 const VirtualNode* VirtualTree::find(const std::string& path) const {
-  const auto it = nodes_.find(path);
-  return it == nodes_.end() ? nullptr : &it->second;
+  if (const auto it = nodes_.find(path); it != nodes_.end()) return &it->second;
+  return base_ == nullptr ? nullptr : base_->find(path);
 }
 
 std::vector<std::pair<std::string, VirtualNode::Kind>> VirtualTree::names(const std::string& folder) const {
-  std::vector<std::pair<std::string, VirtualNode::Kind>> names;
+  std::map<std::string, VirtualNode::Kind> names;
   const std::string start = folder + "/";
-  for (auto it = nodes_.lower_bound(start); it != nodes_.end() && it->first.starts_with(start); ++it) {
-    std::string name = it->first.substr(start.size());
-    if (name.find('/') == std::string::npos) names.emplace_back(std::move(name), it->second.kind);
+  for (const VirtualTree* tree = this; tree != nullptr; tree = tree->base_.get()) {
+    for (auto it = tree->nodes_.lower_bound(start); it != tree->nodes_.end() && it->first.starts_with(start); ++it) {
+      std::string name = it->first.substr(start.size());
+      if (name.find('/') == std::string::npos) names.emplace(std::move(name), it->second.kind);
+    }
   }
-  return names;
+  return {names.begin(), names.end()};
 }
 
 TreeWalk walk_trees(const std::string& path, bool follow,

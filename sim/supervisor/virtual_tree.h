@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace verbatim::supervisor {
@@ -30,6 +31,9 @@ struct VirtualNode {
 
 class VirtualTree {
  public:
+  // Has all that `base` has, and what is added; base is shared by many.
+  explicit VirtualTree(std::shared_ptr<const VirtualTree> base = nullptr) : base_(std::move(base)) {}
+
   // The folders above are made with it.
   void add_file(const std::string& path, VirtualNode::Content content);
   void add_file(const std::string& path, std::string content);
@@ -48,9 +52,13 @@ class VirtualTree {
   // Names in a folder, in the order of their bytes, and what each is.
   std::vector<std::pair<std::string, VirtualNode::Kind>> names(const std::string& folder) const;
 
+  // Of those that were added to this tree itself.
   VirtualNode* at(const std::string& path);
 
  private:
+  bool is_marked(const std::string& path, std::set<std::string> VirtualTree::*marks) const;
+
+  std::shared_ptr<const VirtualTree> base_;
   void add(const std::string& path, VirtualNode node);
   std::map<std::string, VirtualNode> nodes_;
   std::set<std::string> complete_, incomplete_;

@@ -1,5 +1,6 @@
 // What processes cost: many hosts that talk by TCP, calls that stay in the program, calls that do not, the
 // start of an interpreter. Printed beside their goals, not asserted.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <thread>
@@ -41,8 +43,19 @@ std::uint64_t memory_kib(const std::string& process) {
   return sum;
 }
 
-// The most that the programs that `work` starts have at once, looked at every 20 ms.
-std::uint64_t peak_memory_kib(const std::function<void()>& work) {
+// The most descriptors that one process has of those that come from `process`.
+std::uint64_t descriptors(const std::string& process) {
+  std::error_code error;
+  std::uint64_t most = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/" + process + "/fd", error)) ++most;
+  std::ifstream children("/proc/" + process + "/task/" + process + "/children");
+  for (std::string child; children >> child;) most = std::max(most, descriptors(child));
+  return most;
+}
+
+// The most that `measure` says at once of the programs that `work` starts, looked at every `period`.
+std::uint64_t peak_of(std::uint64_t (*measure)(const std::string& process), std::chrono::milliseconds period,
+                      const std::function<void()>& work) {
   std::atomic<bool> done = false;
   std::uint64_t peak = 0;
   std::string worker_id;
@@ -58,16 +71,26 @@ std::uint64_t peak_memory_kib(const std::function<void()>& work) {
   while (!done) {
     std::ifstream list(children);
     std::uint64_t sum = 0;
-    for (std::string child; list >> child;) sum += memory_kib(child);
+    for (std::string child; list >> child;) sum += measure(child);
     peak = std::max(peak, sum);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(period);
   }
   worker.join();
   return peak;
 }
 
-void bench_ring(const std::string& name, const std::string& shape, int hosts) {
-  const support::TemporaryFolder folder;
+double cpu_of_children() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Each host has one program; each sends `messages` to the next.
+support::RunRequest ring(const support::TemporaryFolder& folder, const std::string& name, const std::string& shape, int hosts,
+                         int messages) {
   const std::string topology = folder.path() + "/" + name + ".json";
   std::ofstream(topology) << R"({"name": ")" << name << R"(", "link_layer": "infiniband", "generate": {)"
                           << shape << R"(, "rate": "EDR 4x", "length": "2 m"},
@@ -75,11 +98,40 @@ void bench_ring(const std::string& name, const std::string& shape, int hosts) {
   support::RunRequest request{.topology = topology, .options = {"--stagger", "0 s"}};
   for (int i = 0; i < hosts; ++i) {
     const std::string own = "h" + std::to_string(i), next = "h" + std::to_string((i + 1) % hosts);
-    request.commands.push_back(own + "=" + program("neighbour " + own + " " + next + " 100"));
+    request.commands.push_back(own + "=" + program("neighbour " + own + " " + next + " " + std::to_string(messages)));
   }
+  return request;
+}
+
+// A program on each of 4,096 hosts, from start to end.
+void bench_crowd() {
+  constexpr int kHosts = 4096, kMessages = 10;
+  const support::TemporaryFolder folder;
+  const support::RunRequest request =
+      ring(folder, "crowd", R"("shape": "leaf_spine", "hosts": 4096, "hosts_per_leaf": 32, "spines": 2)", kHosts, kMessages);
+  support::RunReport report;
+  const double before = cpu_of_children();
+  const std::uint64_t most = peak_of(descriptors, std::chrono::milliseconds(500), [&] { report = run_well(request); });
+  std::printf("%d programs, %d messages each by TCP: %.1f s CPU (goal 40), %.1f s wall time, simulator %.0f KiB (goal 200) and "
+              "%.2f descriptors (goal 2) a program\n",
+              kHosts, kMessages, cpu_of_children() - before, report.wall_seconds,
+              report.report["peak_memory_kib"].get<double>() / kHosts, static_cast<double>(most) / kHosts);
+}
+
+// Memory and CPU stay the same however many there have been.
+void bench_forks(int count) {
+  const double before = cpu_of_children();
+  const auto report = run_well({.commands = {"server=" + program("calls fork " + std::to_string(count))}});
+  std::printf("%d children forked, ended and awaited: %.0f us CPU each, simulator %.1f MiB\n", count,
+              (cpu_of_children() - before) * 1e6 / count, report.report["peak_memory_kib"].get<double>() / 1024);
+}
+
+void bench_ring(const std::string& name, const std::string& shape, int hosts) {
+  const support::TemporaryFolder folder;
+  const support::RunRequest request = ring(folder, name, shape, hosts, 100);
   support::RunReport report = run_well(request);
   const double best = report.wall_seconds;
-  const std::uint64_t memory = peak_memory_kib([&] { report = run_well(request); });
+  const std::uint64_t memory = peak_of(memory_kib, std::chrono::milliseconds(20), [&] { report = run_well(request); });
   std::printf(
       "%d hosts (%s), 100 messages each by TCP: %.2f s wall time (goal 10), %.0f MiB in all (goal 1024), "
       "simulator %.0f MiB, %.0f hand-overs\n",
@@ -117,12 +169,13 @@ int main() {
   bench_calls("trapped calls that the supervisor answers", "handed", 200'000, "");
   // Row after row of reads: each of a row takes longer in virtual time, and some reach the horizon and hand over.
   bench_calls("times 99 rdtsc in a row", "counter", 10'000, " (goal 0.05 us for each of the 99)");
-  bench_calls("cpuid", "processor", 10'000'000, "");
-  bench_calls("rdrand", "random", 10'000'000, "");
+  bench_calls("cpuid", "processor", 1'000'000, "");
+  bench_calls("rdrand", "random", 1'000'000, "");
   bench_calls("cpuid that trap", "processor", 1'000'000, "", {"--assume-missing", "jumps"});
   bench_calls("stat() of a path of Linux's", "stat", 500'000, "");
   bench_calls("stat() of a path of /proc", "virtual", 20'000, "");
-  bench_calls("children forked, ended and awaited", "fork", 1'000, "");
+  for (const int count : {1'000, 20'000}) bench_forks(count);
+  bench_crowd();
   bench_start("true", "true");
   bench_start("bash", "bash -c true");
   bench_start("python3", "python3 -c pass");

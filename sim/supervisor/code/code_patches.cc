@@ -167,11 +167,16 @@ bool CodePatches::patch_by_jump(Writer& writer, const Site& site) {
   return false;
 }
 
+std::uint64_t CodePatches::address_in(std::uint32_t slot) const {
+  const auto it = trap_slots_.find(slot);
+  return it == trap_slots_.end() ? 0 : it->second;
+}
+
 bool CodePatches::set_trap(Writer& writer, std::uint64_t address, PatchedInstruction instruction) {
   if (traps_.size() >= protocol::kTrapEntries / 4 * 3) return false;
   const bool known = traps_.contains(address);
   std::uint32_t slot = protocol::first_trap_slot(address);
-  while (known ? trap_slots_[slot] != address : trap_slots_[slot] > kClearedSlot) slot = (slot + 1) % protocol::kTrapEntries;
+  while (known ? address_in(slot) != address : address_in(slot) > kClearedSlot) slot = (slot + 1) % protocol::kTrapEntries;
   const protocol::TrapEntry entry{address, instruction.word(), 0};
   if (!writer.write(protocol::kPatchDataAddress + offsetof(protocol::PatchData, traps) + slot * sizeof entry,
                     std::as_bytes(std::span(&entry, 1)))) {
@@ -185,7 +190,7 @@ bool CodePatches::set_trap(Writer& writer, std::uint64_t address, PatchedInstruc
 void CodePatches::clear_trap(Writer& writer, std::uint64_t address) {
   if (traps_.erase(address) == 0) return;
   std::uint32_t slot = protocol::first_trap_slot(address);
-  while (trap_slots_[slot] != address) slot = (slot + 1) % protocol::kTrapEntries;
+  while (address_in(slot) != address) slot = (slot + 1) % protocol::kTrapEntries;
   trap_slots_[slot] = kClearedSlot;
   const protocol::TrapEntry entry{kClearedSlot, 0, 0};
   writer.write(protocol::kPatchDataAddress + offsetof(protocol::PatchData, traps) + slot * sizeof entry,

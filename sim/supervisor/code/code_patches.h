@@ -82,7 +82,8 @@ class CodePatches {
   std::vector<Area> areas_;
   std::map<std::uint64_t, Patched> sites_;
   std::map<std::uint64_t, std::uint32_t> traps_;  // address, PatchedInstruction::word()
-  std::vector<std::uint64_t> trap_slots_ = std::vector<std::uint64_t>(protocol::kTrapEntries);  // the process's table
+  std::uint64_t address_in(std::uint32_t slot) const;
+  std::map<std::uint32_t, std::uint64_t> trap_slots_;    // those of the process's table that are not empty
   std::vector<Unpatched> unpatched_;
   Counts counts_;
 };

@@ -1,0 +1,121 @@
+// The queue of one kind of events of the engine: the next ones in a sorted array, those behind them in a heap.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "sim/core/ids.h"
+#include "sim/core/time.h"
+
+namespace verbatim {
+
+// Phase classes order the events of one instant. The order is part of the model: what frees a resource comes
+// before what asks for it, and programs run last, after everything the hardware does at that instant.
+enum class EventClass : std::uint8_t { kCredit, kArrival, kTransmitDone, kDma, kStage, kTimeout, kSupervisor, kProgram };
+
+struct EventKey {
+  Instant when{};
+  static constexpr int kSourceBits = 20;
+  static constexpr int kNumberBits = 40;
+  std::uint64_t order = 0;  // class (4 bits), source (20 bits), per-source number (40 bits)
+
+  constexpr EventClass event_class() const { return static_cast<EventClass>(order >> (kSourceBits + kNumberBits)); }
+  constexpr ComponentId source() const {
+    return ComponentId{static_cast<std::uint32_t>(order >> kNumberBits & ((1u << kSourceBits) - 1))};
+  }
+  // Times are not negative. Compared as one number, without a branch that the processor would have to guess.
+  friend constexpr bool operator<(const EventKey& a, const EventKey& b) { return a.number() < b.number(); }
+
+ private:
+  constexpr unsigned __int128 number() const {
+    return static_cast<unsigned __int128>(static_cast<std::uint64_t>(to_ps(when))) << 64 | order;
+  }
+};
+
+// What can be put in the queue, in one place at a time.
+struct Queueable {
+  static constexpr std::uint32_t kIdle = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kNear = kIdle - 1;  // else its place in the heap
+  std::uint32_t place = kIdle;
+};
+
+class EventQueue {
+ public:
+  struct Entry {  // the key is kept beside the pointer: comparisons stay within the queue's own cache lines
+    EventKey key;
+    Queueable* event;
+  };
+
+  bool empty() const { return near_count_ == 0; }
+  // The next event; the queue must not be empty.
+  const Entry& front() const { return near_[near_count_ - 1]; }
+
+  // The event must be idle.
+  void insert(EventKey key, Queueable& event) {
+    if (near_count_ == kNearEvents || !far_.empty()) [[unlikely]]
+      return insert_among(key, &event);
+    insert_near(key, &event);
+  }
+  // The event must be in this queue.
+  void remove(Queueable& event);
+  // Takes off the next event.
+  void pop() {
+    front().event->place = Queueable::kIdle;
+    if (--near_count_ == 0) refill();
+  }
+
+  // Calls visit(entry) for events before `limit`, in no particular order. visit() returns the new limit, which may be
+  // earlier; what lies behind it is not visited. Returns the last limit.
+  template <class Visit>
+  Instant for_each_before(Instant limit, Visit visit) const {
+    for (std::size_t i = near_count_; i > 0 && near_[i - 1].key.when < limit; --i) limit = visit(near_[i - 1]);
+    // What lies below an event of the heap does not come before it.
+    const auto visit_heap = [&](const auto& self, std::size_t at) -> void {
+      if (at >= far_.size() || far_[at].key.when >= limit) return;
+      if (at > 0 || !front_is_spent_) limit = visit(far_[at]);
+      for (std::size_t child = kArity * at + 1; child <= kArity * at + kArity; ++child) self(self, child);
+    };
+    visit_heap(visit_heap, 0);
+    return limit;
+  }
+
+ private:
+  void insert_near(EventKey key, Queueable* event) {
+    Entry* at = near_.data() + near_count_;
+    for (; at > near_.data() && at[-1].key < key; --at) at[0] = at[-1];
+    *at = {key, event};
+    ++near_count_;
+    event->place = Queueable::kNear;
+  }
+  // Into the array or the heap, when the array is full or the heap is not empty.
+  void insert_among(EventKey key, Queueable* event);
+  void insert_far(EventKey key, Queueable* event);
+  void remove_far(std::uint32_t hole);
+  // Where an event belongs that comes behind one of the heap; false for another, which goes nowhere.
+  bool insert_behind_far(EventKey key, Queueable* event);
+  // Moves the next event from the heap to the empty array, or all when they are few.
+  void refill();
+  void sift_up(std::uint32_t index, EventKey key, Queueable* event);
+  void sift_down(std::uint32_t index, EventKey key, Queueable* event);
+  std::uint32_t least_child(std::uint32_t first, std::uint32_t size) const;
+  void place(std::uint32_t index, EventKey key, Queueable* event) {
+    far_[index] = {key, event};
+    event->place = index;
+  }
+
+  // The next events, the very next at the end, and a 4-ary heap of those behind them. Where little is scheduled, or for
+  // shortly after, a few comparisons put an event where it belongs in the array, and it never sees the heap. The array is
+  // empty only when nothing is scheduled.
+  static constexpr std::size_t kNearEvents = 24;
+  std::array<Entry, kNearEvents> near_;
+  std::size_t near_count_ = 0;
+  static constexpr std::uint32_t kArity = 4;
+  std::vector<Entry> far_;
+  // The heap's front has gone to the array. The next that comes to the heap takes its place, which costs one descent
+  // where removing and adding would cost two.
+  bool front_is_spent_ = false;
+};
+
+}  // namespace verbatim
