@@ -8,18 +8,24 @@
 namespace verbatim::spin {
 
 void MemoryView::begin(CodeMemory& memory, unsigned page_limit) {
+  end();
   memory_ = &memory;
   page_limit_ = page_limit;
   fault_ = Reason::kNone;
+  is_tracking_ = false;
+  stale_from_ = stale_to_ = 0;
+  code_pages_ = std::make_unique_for_overwrite<std::array<CodePage, 4>>();
+  read_ahead();
+}
+
+void MemoryView::end() {
   recent_.fill(nullptr);
   index_.clear();
+  pages_.clear();
   used_ = 0;
   executed_.clear();
   anchored_.clear();
-  is_tracking_ = false;
-  stale_from_ = stale_to_ = 0;
-  for (CodePage& page : code_pages_) page.number = ~0ull;
-  read_ahead();
+  code_pages_.reset();
 }
 
 void MemoryView::rewind() {
@@ -135,11 +141,11 @@ unsigned MemoryView::read_code(std::uint64_t address, std::uint8_t* to, unsigned
   unsigned done = 0;
   while (done < n) {
     const std::uint64_t number = (address + done) / kPageSize;
-    auto page = std::find_if(code_pages_.begin(), code_pages_.end(),
+    auto page = std::find_if(code_pages_->begin(), code_pages_->end(),
                              [&](const CodePage& candidate) { return candidate.number == number; });
-    if (page == code_pages_.end()) {
-      page = code_pages_.begin() + next_code_page_;
-      next_code_page_ = (next_code_page_ + 1) % code_pages_.size();
+    if (page == code_pages_->end()) {
+      page = code_pages_->begin() + next_code_page_;
+      next_code_page_ = (next_code_page_ + 1) % code_pages_->size();
       page->number = number;
       page->readable = memory_->read(number * kPageSize, page->data.data(), kPageSize);
     }

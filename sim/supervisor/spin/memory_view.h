@@ -28,8 +28,10 @@ class MemoryView {
  public:
   static constexpr unsigned kPageSize = 4096;
 
-  // Forgets everything; at most `page_limit` pages of data will be looked at.
+  // At most `page_limit` pages of data will be looked at.
   void begin(CodeMemory& memory, unsigned page_limit);
+  // Gives back what has been read: thousands of programs are analysed in turn.
+  void end();
   // Memory is again as it was at begin(); what has been read of it is kept.
   void rewind();
 
@@ -141,7 +143,7 @@ class MemoryView {
   Reason fault_ = Reason::kNone;
   std::array<Page*, 64> recent_{};
   std::unordered_map<std::uint64_t, Page*> index_;  // looked up, never walked
-  std::vector<std::unique_ptr<Page>> pages_;        // the first used_ belong to this analysis
+  std::vector<std::unique_ptr<Page>> pages_;        // the first used_ are in use
   std::size_t used_ = 0;
   std::vector<std::uint64_t> executed_;  // page numbers
   static constexpr std::size_t kReadAhead = 16;
@@ -159,7 +161,7 @@ class MemoryView {
     bool readable = false;
     std::array<std::uint8_t, kPageSize> data;
   };
-  std::array<CodePage, 4> code_pages_;
+  std::unique_ptr<std::array<CodePage, 4>> code_pages_;  // during an analysis
   unsigned next_code_page_ = 0;
 };
 

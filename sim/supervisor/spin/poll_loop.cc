@@ -185,7 +185,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   constexpr int kMostAttempts = 4;
   unsigned turn = 0, steps = 0;
   PollLoopProof refused;
-  begin(at_entry, memory, limits);
+  const Analysis analysis(*this, at_entry, memory, limits);
   for (int attempt = 0; attempt <= kMostAttempts; ++attempt) {
     // What does not grow has to recur, and so has what does something else after a few turns.
     if (attempt == kMostAttempts || refused.refusal.reason == Reason::kFewTurns) turn = ~0u;

@@ -119,7 +119,7 @@ void SpinProver::go_to_canonical(SpinProof& proof) {
 SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, const Limits& limits,
                                  const VectorRegisters* vectors) {
   SpinProof proof;
-  begin(start, memory, limits);
+  const Analysis analysis(*this, start, memory, limits);
   if (vectors != nullptr) interpreter_.state.vectors = *vectors;
   if ((start.flags & kDirectionFlag) != 0) {
     proof.refusal = {Reason::kUnsupported, start.rip, "string operations downwards"};

@@ -149,6 +149,19 @@ class SpinProver {
   void invalidate() { code_.invalidate(); }
 
  private:
+  // While it lives memory is kept for an analysis.
+  class Analysis {
+   public:
+    Analysis(SpinProver& prover, const Registers& start, CodeMemory& memory, const Limits& limits) : prover_(prover) {
+      prover_.begin(start, memory, limits);
+    }
+    ~Analysis() { prover_.memory_.end(); }
+    Analysis(const Analysis&) = delete;
+    Analysis& operator=(const Analysis&) = delete;
+
+   private:
+    SpinProver& prover_;
+  };
   void begin(const Registers& start, CodeMemory& memory, const Limits& limits);
   void restart(const Registers& start);
   bool step(const Limits& limits);
