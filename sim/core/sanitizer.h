@@ -15,7 +15,4 @@ inline constexpr bool kHasAddressSanitizer = false;
 inline constexpr bool kHasAddressSanitizer = false;
 #endif
 
-// For functions that run on a stack of which AddressSanitizer knows nothing.
-#define VERBATIM_UNSANITIZED __attribute__((no_sanitize("address")))
-
 }  // namespace verbatim

@@ -13,7 +13,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-using Content = VirtualNode::Content;
+using Content = std::function<std::string()>;
 
 // Whoever asks for no more than attributes has no memory and hears of nothing.
 struct Nobody final : host::ProgramMemory, hca::EventListener {
@@ -270,12 +270,12 @@ std::shared_ptr<const VirtualTree> make_common_tree(std::uint64_t timestamp_coun
 }
 
 std::shared_ptr<const VirtualTree> make_host_tree(std::shared_ptr<const VirtualTree> common, const HostSpec& host,
-                                                  const std::string& hosts_file, const HugePagePool& huge_pages) {
+                                                  VirtualNode::Text hosts_file, const HugePagePool& huge_pages) {
   auto tree = std::make_shared<VirtualTree>(std::move(common));
   for (const char* path : protocol::kTrees) {
     if (const auto content = virtual_content(path, host)) tree->add_file(path, *content);
   }
-  tree->add_file("/etc/hosts", [&hosts_file] { return hosts_file; });
+  tree->add_file("/etc/hosts", std::move(hosts_file));
   for (const char* folder :
        {"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/net", "/dev/infiniband",
         "/sys/bus/pci/devices", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00"}) {

@@ -11,9 +11,9 @@ namespace verbatim::supervisor {
 
 // What hosts with such a processor have alike: /dev without adapters, the processor, what the kernel tells in /sys.
 std::shared_ptr<const VirtualTree> make_common_tree(std::uint64_t timestamp_counter_hz);
-// `host`, `hosts_file` (the content of /etc/hosts) and `huge_pages` outlive the tree.
+// `host` and `huge_pages` outlive the tree. `hosts_file` is the content of /etc/hosts.
 std::shared_ptr<const VirtualTree> make_host_tree(std::shared_ptr<const VirtualTree> common, const HostSpec& host,
-                                                  const std::string& hosts_file, const HugePagePool& huge_pages);
+                                                  VirtualNode::Text hosts_file, const HugePagePool& huge_pages);
 // The parts that are the same on every host (device_tree.cc): /dev without adapters; what the kernel tells in /sys.
 void add_devices(VirtualTree& tree);
 

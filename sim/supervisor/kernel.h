@@ -275,7 +275,7 @@ class Kernel {
   Engine& engine_;
   Tracer& tracer_;
   const std::vector<HostSpec>& hosts_;
-  std::string hosts_file_;  // shared by their trees: it is long where there are thousands
+  VirtualNode::Text hosts_file_;  // shared by their trees: it is long where there are thousands
   const SupervisorOptions& options_;
   ProcessTable& table_;
   TcpNetwork network_;

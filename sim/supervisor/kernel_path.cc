@@ -97,7 +97,7 @@ std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::st
   }
   auto& tree = host_trees_[thread.process().host_index()];
   if (tree == nullptr) {
-    if (hosts_file_.empty()) hosts_file_ = hosts_file(hosts_);
+    if (hosts_file_ == nullptr) hosts_file_ = std::make_shared<const std::string>(hosts_file(hosts_));
     const HostSpec& host = thread.process().host();
     auto& common = common_trees_[host.timestamp_counter_hz];
     if (common == nullptr) common = make_common_tree(host.timestamp_counter_hz);
@@ -343,7 +343,7 @@ Kernel::Outcome Kernel::answer_about(Thread& thread, const protocol::PathCall& r
     case SYS_readlink:
     case SYS_readlinkat: {
       if (node.kind != VirtualNode::Kind::kLink) return Answer{-EINVAL};
-      const std::string target = node.content();
+      const std::string target = *node.content();
       const std::int64_t room = a[path_at + 2];
       if (room <= 0) return Answer{-EINVAL};
       const auto bytes = std::as_bytes(std::span(target)).first(std::min<std::uint64_t>(target.size(), room));

@@ -99,7 +99,7 @@ std::string inspect_file(const std::string& path, int depth) {
   return inspect_image(path, bytes);
 }
 
-VERBATIM_UNSANITIZED void fix_limits() {
+void fix_limits() {
   const rlimit stack{kStackLimit, RLIM_INFINITY};
   setrlimit(RLIMIT_STACK, &stack);
   const rlimit half{kStackLimit, kStackLimit};
@@ -118,7 +118,7 @@ VERBATIM_UNSANITIZED void fix_limits() {
 }
 
 // The program's own lie below the shim's.
-VERBATIM_UNSANITIZED void limit_descriptors(int own_descriptors) {
+void limit_descriptors(int own_descriptors) {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = static_cast<rlim_t>(own_descriptors);
@@ -126,7 +126,7 @@ VERBATIM_UNSANITIZED void limit_descriptors(int own_descriptors) {
 }
 
 // The supervisor's short time slice and timer slack are not the program's.
-VERBATIM_UNSANITIZED void reset_scheduling() {
+void reset_scheduling() {
   struct {
     std::uint32_t size, policy;
     std::uint64_t flags;
@@ -150,8 +150,8 @@ struct ChildPlan {
 
 // Runs in the child between clone and exec, in the memory of the simulator, which waits; no signal reaches a handler of the
 // simulator's there. Reports errno of the first failure through error_fd.
-[[noreturn]] VERBATIM_UNSANITIZED void become(const ChildPlan& plan) {
-  const auto fail = [&]() VERBATIM_UNSANITIZED {
+[[noreturn]] void become(const ChildPlan& plan) {
+  const auto fail = [&] {
     const int error = errno;
     [[maybe_unused]] const ssize_t n = write(plan.error_fd, &error, sizeof error);
     _exit(127);
@@ -212,9 +212,13 @@ pid_t start_child(const ChildPlan& plan) {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
   alignas(16) static std::array<std::byte, 64 * 1024> stack;
-  const auto run = [](void* plan) VERBATIM_UNSANITIZED -> int { become(*static_cast<const ChildPlan*>(plan)); };
-  const pid_t child = clone(run, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
-                            const_cast<ChildPlan*>(&plan));
+  const auto run = [](void* plan) -> int { become(*static_cast<const ChildPlan*>(plan)); };
+  // AddressSanitizer wants to know every stack.
+  const pid_t child = kHasAddressSanitizer
+                          ? fork()
+                          : clone(run, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
+                                  const_cast<ChildPlan*>(&plan));
+  if (child == 0) become(plan);
   const int error = errno;
   sigprocmask(SIG_SETMASK, &before, nullptr);
   errno = error;

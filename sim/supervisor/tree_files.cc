@@ -44,9 +44,9 @@ std::int64_t TreeFile::seek(std::int64_t offset, int whence) {
 
 std::int64_t ContentFile::read_at(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes) {
   if (position == 0) text_ = content_();
-  if (position >= text_.size()) return 0;
-  const std::size_t n = std::min<std::uint64_t>(limit, text_.size() - position);
-  const auto all = std::as_bytes(std::span(text_));
+  if (position >= size()) return 0;
+  const std::size_t n = std::min<std::uint64_t>(limit, size() - position);
+  const auto all = std::as_bytes(std::span(*text_));
   bytes.insert(bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(position),
                all.begin() + static_cast<std::ptrdiff_t>(position + n));
   return static_cast<std::int64_t>(n);

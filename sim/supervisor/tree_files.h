@@ -40,9 +40,9 @@ class ContentFile final : public TreeFile {
   std::int64_t read_at(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes);
 
  private:
-  std::uint64_t size() const override { return text_.size(); }
+  std::uint64_t size() const override { return text_ == nullptr ? 0 : text_->size(); }
   VirtualNode::Content content_;
-  std::string text_;
+  VirtualNode::Text text_;
 };
 
 class FolderFile final : public TreeFile {

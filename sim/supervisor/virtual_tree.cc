@@ -25,6 +25,8 @@ std::vector<std::string> parts_of(const std::string& path) {
   return parts;
 }
 
+VirtualNode::Text shared(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
 std::string parent_of(const std::string& path) {
   return path.empty() ? path : path.substr(0, path.rfind('/'));
 }
@@ -50,20 +52,22 @@ void VirtualTree::add(const std::string& path, VirtualNode node) {
   nodes_.insert_or_assign(path, std::move(node));
 }
 
-void VirtualTree::add_file(const std::string& path, VirtualNode::Content content) {
-  add(path, {VirtualNode::Kind::kFile, std::move(content), 0});
+void VirtualTree::add_file(const std::string& path, std::function<std::string()> content) {
+  add(path, {VirtualNode::Kind::kFile, [make = std::move(content)] { return shared(make()); }, 0});
 }
 
-void VirtualTree::add_file(const std::string& path, std::string content) {
-  add_file(path, [text = std::move(content)] { return text; });
+void VirtualTree::add_file(const std::string& path, std::string content) { add_file(path, shared(std::move(content))); }
+
+void VirtualTree::add_file(const std::string& path, VirtualNode::Text content) {
+  add(path, {VirtualNode::Kind::kFile, [text = std::move(content)] { return text; }, 0});
 }
 
 void VirtualTree::add_link(const std::string& path, std::string target) {
-  add(path, {VirtualNode::Kind::kLink, [text = std::move(target)] { return text; }, 0});
+  add(path, {VirtualNode::Kind::kLink, [text = shared(std::move(target))] { return text; }, 0});
 }
 
 VirtualNode& VirtualTree::add_device(const std::string& path, unsigned major, unsigned minor) {
-  add(path, {VirtualNode::Kind::kDevice, [] { return std::string(); }, makedev(major, minor)});
+  add(path, {VirtualNode::Kind::kDevice, [] { return shared(""); }, makedev(major, minor)});
   return nodes_.at(path);
 }
 
@@ -163,7 +167,7 @@ TreeWalk walk_trees(const std::string& path, bool follow,
         walk.descriptor = node->descriptor;
         return walk;
       }
-      const std::string target = node->content();
+      const std::string target = *node->content();
       if (target.starts_with('/')) done.clear();
       take(target);
       continue;

@@ -17,7 +17,8 @@ namespace verbatim::supervisor {
 
 struct VirtualNode {
   enum class Kind : std::uint8_t { kFolder, kFile, kLink, kDevice };
-  using Content = std::function<std::string()>;
+  using Text = std::shared_ptr<const std::string>;  // however many read it
+  using Content = std::function<Text()>;
 
   Kind kind = Kind::kFolder;
   Content content;             // of a file; where a link leads
@@ -35,8 +36,9 @@ class VirtualTree {
   explicit VirtualTree(std::shared_ptr<const VirtualTree> base = nullptr) : base_(std::move(base)) {}
 
   // The folders above are made with it.
-  void add_file(const std::string& path, VirtualNode::Content content);
+  void add_file(const std::string& path, std::function<std::string()> content);
   void add_file(const std::string& path, std::string content);
+  void add_file(const std::string& path, VirtualNode::Text content);
   void add_link(const std::string& path, std::string target);
   VirtualNode& add_device(const std::string& path, unsigned major, unsigned minor);
   void add_folder(const std::string& path);
