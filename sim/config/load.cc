@@ -178,17 +178,21 @@ ScenarioSpec read_scenario(const Json& json, const std::string& path, const Load
   ScenarioSpec scenario;
   scenario.file = path;
   check_object(json, scenario_table(), &scenario, path, "", diagnostics);
+  bool has_links = false;
   if (!scenario.topology_reference.empty()) {
     const std::string topology = beside(path, scenario.topology_reference);
     if (!is_file(topology)) {
       diagnostics.add(path, "/topology", "there is no file " + in_quotes(topology),
                       "the path is relative to the scenario file");
     } else if (const auto json_of_topology = read_json(topology, diagnostics)) {
+      const std::size_t before = diagnostics.findings().size();
       scenario.topology = read_topology(*json_of_topology, topology, options, diagnostics);
+      // The ends of a link are known where nothing is wrong.
+      has_links = diagnostics.findings().size() == before && !scenario.topology.links.empty();
     }
   }
   check_scenario(scenario, diagnostics);
-  if (!scenario.topology.links.empty()) {
+  if (has_links) {
     resolve_faults(scenario.topology, scenario.faults, path, diagnostics);
   }
   return scenario;

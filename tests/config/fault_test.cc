@@ -12,6 +12,20 @@ std::string scenario(const std::string& faults) {
          R"(", "programs": [{"host": "server", "command": "a"}], "faults": [)" + faults + "]}";
 }
 
+// Links whose ends are not there lead nowhere.
+TEST(Fault, is_not_looked_for_in_a_topology_that_is_wrong) {
+  Folder folder;
+  Diagnostics diagnostics;
+  folder.write("t.json", R"({"name": "t", "hots": [{"name": "server"}, {"name": "client"}],
+      "links": [{"a": "server", "b": "client", "rate": "EDR 4x", "length": "2 m"}]})");
+  const auto spec = load_scenario(
+      folder.write("s.json", R"({"topology": "t.json", "programs": [{"host": "server", "command": "a"}],
+                                 "faults": [{"action": "drop", "from": "server"}]})"),
+      with_profiles(), diagnostics);
+  EXPECT_FALSE(spec.has_value());
+  EXPECT_EQ(text_of(diagnostics).find("faults"), std::string::npos) << text_of(diagnostics);
+}
+
 std::string fault_findings(const std::string& faults) {
   Folder folder;
   Diagnostics diagnostics;
