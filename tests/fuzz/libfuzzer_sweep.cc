@@ -36,6 +36,7 @@ TEST_P(LibFuzzer, finds_nothing_in_two_minutes) {
                                     "-timeout=60",
                                     "-rss_limit_mb=4096",
                                     "-print_final_stats=1",
+                                    "-print_funcs=0",
                                     "-artifact_prefix=" + folder + "/"};
   if (name == "fuzz_config")
     words.push_back("-dict=" + std::string(VERBATIM_SOURCE_DIR) + "/tests/fuzz/config.dict");
