@@ -402,6 +402,7 @@ const Object& hca_profile_table() {
          count<&P::max_cq>("max_cq", "attribute", 1, kMany),
          count<&P::max_cqe>("max_cqe", "attribute", 1, kMany),
          count<&P::max_mr>("max_mr", "attribute", 1, kMany),
+         count<&P::max_mw>("max_mw", "attribute", 0, kMany),
          count<&P::max_pd>("max_pd", "attribute", 1, kMany),
          count<&P::max_inline_data>("max_inline_data", "attribute, bytes", 0, 4096),
          count<&P::max_qp_rd_atom>("max_qp_rd_atom", "attribute", 0, 255),

@@ -24,7 +24,10 @@ constexpr std::uint64_t kTimestampMask = 0xffffffffffffffffull;
 constexpr std::uint64_t kRcRnrNakGeneration = 1u << 12;
 constexpr std::uint64_t kPortActiveEvent = 1u << 10;
 constexpr std::uint64_t kSysImageGuid = 1u << 11;
+constexpr std::uint64_t kMemoryWindow = 1u << 17;
 constexpr std::uint64_t kXrc = 1u << 20;
+constexpr std::uint64_t kMemoryManagementExtensions = 1u << 21;
+constexpr std::uint64_t kMemoryWindowType2B = 1u << 24;
 
 // ibv_atomic_cap: atomic against everything this adapter does, not against the CPU.
 constexpr std::uint32_t kAtomicHca = 1;
@@ -89,6 +92,10 @@ int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> ma
       return run(&Impl::rereg_mr);
     case CommandType::kDeregMr:
       return run(&Impl::dereg_mr);
+    case CommandType::kAllocMw:
+      return run(&Impl::alloc_mw);
+    case CommandType::kDeallocMw:
+      return run(&Impl::dealloc_mw);
     case CommandType::kCreateCq:
       return run(&Impl::create_cq);
     case CommandType::kResizeCq:
@@ -140,7 +147,8 @@ int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
   to.sys_image_guid = adapter.address.node_guid;
   to.max_mr_size = profile.max_mr_size;
   to.page_size_cap = kPageSizes;
-  to.device_cap_flags = kRcRnrNakGeneration | kPortActiveEvent | kSysImageGuid | kXrc;
+  to.device_cap_flags = kRcRnrNakGeneration | kPortActiveEvent | kSysImageGuid | kMemoryWindow | kXrc |
+                         kMemoryManagementExtensions | kMemoryWindowType2B;
   to.completion_timestamp_mask = kTimestampMask;
   to.hca_core_clock_khz = profile.core_clock_hz / 1000;
   to.vendor_id = profile.vendor_id;
@@ -153,6 +161,7 @@ int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
   to.max_cq = profile.max_cq;
   to.max_cqe = profile.max_cqe;
   to.max_mr = profile.max_mr;
+  to.max_mw = profile.max_mw;
   to.max_pd = profile.max_pd;
   to.max_qp_rd_atom = profile.max_qp_rd_atom;
   to.max_res_rd_atom = profile.max_qp_rd_atom * profile.max_qp;
@@ -281,6 +290,7 @@ int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
   const auto it = context.mrs.find(command.handle);
   if (it == context.mrs.end() || (command.flags & ~(kTranslation | kPd | kAccess)) != 0) return EINVAL;
   MemoryRegion& region = *it->second;
+  if (region.windows > 0) return EBUSY;
   const bool moves = (command.flags & kTranslation) != 0;
   const std::uint64_t start = moves ? command.start : region.start;
   const std::uint64_t length = moves ? command.length : region.length;
@@ -296,7 +306,6 @@ int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
   region.start = start;
   region.length = length;
   region.iova = iova;
-  region.is_invalidated = false;
   command.lkey = command.rkey = region.key;
   return 0;
 }
@@ -304,6 +313,7 @@ int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
 int Hca::Impl::dereg_mr(Context& context, protocol::DestroyObject& command) {
   const auto it = context.mrs.find(command.handle);
   if (it == context.mrs.end()) return EINVAL;
+  if (it->second->windows > 0) return EBUSY;  // IBA 11.2.10.5, ibv_dereg_mr(3)
   adapter.keys.remove(it->second->key);
   --context.pds.at(it->second->pd).users;
   context.mrs.erase(it);

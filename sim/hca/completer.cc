@@ -296,6 +296,18 @@ void Completer::retire_front() {
   } else {
     requester.cursor_offset_ = 0;
   }
+  // What needed no packet is complete with what was before it.
+  while (!requester.works_.empty() && requester.works_.front().is_local() && requester.works_.front().begun) {
+    retire_local_front();
+  }
+}
+
+void Completer::retire_local_front() {
+  Requester& requester = qp_.requester;
+  complete(requester.works_.front(), WcStatus::kSuccess);
+  requester.works_.pop_front();
+  qp_.send_queue.retire();
+  if (requester.cursor_ > 0) --requester.cursor_;
 }
 
 void Completer::complete(const SendWork& work, WcStatus status) {

@@ -28,6 +28,8 @@ class Completer {
   void fail(ib::WcStatus status);
   // A request that cannot be executed fails when everything before it is complete.
   void fail_front_if_faulty();
+  // The oldest request has been executed here and is complete.
+  void retire_local_front();
   // Completes a request as flushed; it is the next in order.
   void flush(const SendWork& work);
   void flush_all();

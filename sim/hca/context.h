@@ -29,7 +29,23 @@ struct MemoryRegion {
   std::uint64_t length = 0;
   std::uint64_t iova = 0;
   bool fault_reported = false;
-  bool is_invalidated = false;  // by a peer's SEND with invalidate: no remote use any more
+  std::uint32_t windows = 0;  // bound to it
+  Context* context = nullptr;
+};
+
+// Remote access to a part of a memory region, by a key of its own (IBA 10.6.7). One of type 1 is bound and unbound by its
+// program alone and serves its protection domain; one of type 2, here 2B, serves the queue pair through which it was bound,
+// and either side may end that.
+struct MemoryWindow {
+  static constexpr std::uint32_t kType1 = 1, kType2 = 2;  // ibv_mw_type
+  std::uint32_t pd = 0;                                   // handle
+  std::uint32_t type = kType1;
+  std::uint32_t key = 0;
+  MemoryRegion* region = nullptr;  // null: not bound
+  Ref<QueuePair> qp;               // of type 2: through which it is bound
+  std::uint32_t access = 0;
+  std::uint64_t start = 0;  // of its first byte, among the region's own addresses
+  std::uint64_t length = 0;
   Context* context = nullptr;
 };
 
@@ -58,6 +74,7 @@ class Context {
   const std::shared_ptr<Arena> arena;  // shared by the contexts of one process; the adapter's own has none
   std::map<std::uint32_t, ProtectionDomain> pds;
   std::map<std::uint32_t, std::unique_ptr<MemoryRegion>> mrs;
+  std::map<std::uint32_t, std::unique_ptr<MemoryWindow>> mws;
   std::map<std::uint32_t, AddressHandle> ahs;
   std::map<std::uint32_t, XrcOpening> xrcds;
   std::map<std::uint32_t, Ref<CompletionQueue>> cqs;

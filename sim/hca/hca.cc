@@ -89,6 +89,8 @@ void Hca::Impl::close(std::uint32_t number) {
   while (!context->cqs.empty()) remove_cq(*context->cqs.begin()->second.get());
   while (!context->xrcds.empty()) close_xrc_opening(*context, context->xrcds.begin()->first);
   for (const auto& [handle, region] : context->mrs) adapter.keys.remove(region->key);
+  for (const auto& [handle, window] : context->mws) adapter.keys.remove(window->key);
+  mw_count_ -= static_cast<std::uint32_t>(context->mws.size());
   mr_count_ -= static_cast<std::uint32_t>(context->mrs.size());
   ah_count_ -= static_cast<std::uint32_t>(context->ahs.size());
   pd_count_ -= static_cast<std::uint32_t>(context->pds.size());

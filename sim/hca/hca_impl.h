@@ -85,6 +85,8 @@ class Hca::Impl {
                std::uint32_t access) const;
   int rereg_mr(Context& context, protocol::ReregMr& command);
   int dereg_mr(Context& context, protocol::DestroyObject& command);
+  int alloc_mw(Context& context, protocol::AllocMw& command);
+  int dealloc_mw(Context& context, protocol::DestroyObject& command);
   int create_ah(Context& context, protocol::CreateAh& command);
   int destroy_ah(Context& context, protocol::DestroyObject& command);
 
@@ -153,7 +155,7 @@ class Hca::Impl {
   NumberSpace qp_numbers_;
   NumberSpace cq_numbers_;
   NumberSpace srq_numbers_;
-  std::uint32_t qp_count_ = 0, mr_count_ = 0, pd_count_ = 0, ah_count_ = 0, srq_count_ = 0;
+  std::uint32_t qp_count_ = 0, mr_count_ = 0, mw_count_ = 0, pd_count_ = 0, ah_count_ = 0, srq_count_ = 0;
   Pipeline doorbell_stage_;
   DelayLine<Doorbell> doorbells_on_the_way_;
   DelayLine<Doorbell> doorbells_;

@@ -124,7 +124,7 @@ struct HcaProfile {
   AckTimerProfile ack_timer;
 
   std::uint32_t max_qp = 131072, max_qp_wr = 16384, max_sge = 30, max_sge_rd = 30, max_cq = 65536;
-  std::uint32_t max_cqe = 4194303, max_mr = 1048576, max_pd = 32768, max_inline_data = 924;
+  std::uint32_t max_cqe = 4194303, max_mr = 1048576, max_mw = 1048576, max_pd = 32768, max_inline_data = 924;
   std::uint32_t max_qp_rd_atom = 16, max_qp_init_rd_atom = 16, max_ah = 65536;
   std::uint32_t max_srq = 65536, max_srq_wr = 16384, max_srq_sge = 30;
   std::uint64_t max_mr_size = 1ull << 40;

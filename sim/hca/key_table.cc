@@ -1,8 +1,16 @@
 #include "sim/hca/key_table.h"
 
+#include "sim/hca/queue_pair.h"
+
 namespace verbatim::hca {
 
-std::uint32_t KeyTable::add(MemoryRegion& region) {
+namespace {
+bool is_within(std::uint64_t va, std::uint64_t length, std::uint64_t start, std::uint64_t whole) {
+  return va >= start && length <= whole && va - start <= whole - length;
+}
+}  // namespace
+
+std::uint32_t KeyTable::add(const Entry& named) {
   std::uint32_t index = 0;
   if (!free_.empty()) {
     index = free_.back();
@@ -13,34 +21,66 @@ std::uint32_t KeyTable::add(MemoryRegion& region) {
     entries_.emplace_back();
   }
   Entry& entry = entries_[index];
-  entry.region = &region;
+  entry.region = named.region;
+  entry.window = named.window;
   ++entry.variant;
-  return ((index + kFirstIndex) << 8) | entry.variant;
+  return ((index + kFirstIndex) << kVariantBits) | entry.variant;
 }
 
 void KeyTable::remove(std::uint32_t key) {
-  CHECK(find(key) != nullptr);
-  const std::uint32_t index = (key >> 8) - kFirstIndex;
+  CHECK(entry_of(key) != nullptr);
+  const std::uint32_t index = index_of(key) - kFirstIndex;
   entries_[index].region = nullptr;
+  entries_[index].window = nullptr;
   free_.push_back(index);
 }
 
-MemoryRegion* KeyTable::find(std::uint32_t key) const {
-  const std::uint32_t index = (key >> 8) - kFirstIndex;  // wraps for small numbers
+void KeyTable::rename(MemoryWindow& window, std::uint8_t variant) {
+  CHECK(find_window(window.key) == &window);
+  entries_[index_of(window.key) - kFirstIndex].variant = variant;
+  window.key = (index_of(window.key) << kVariantBits) | variant;
+}
+
+const KeyTable::Entry* KeyTable::entry_of(std::uint32_t key) const {
+  const std::uint32_t index = index_of(key) - kFirstIndex;  // wraps for small numbers
   if (index >= entries_.size()) return nullptr;
   const Entry& entry = entries_[index];
-  return entry.variant == (key & 0xff) ? entry.region : nullptr;
+  return entry.variant == variant_of(key) && (entry.region != nullptr || entry.window != nullptr) ? &entry : nullptr;
+}
+
+MemoryRegion* KeyTable::find(std::uint32_t key) const {
+  const Entry* entry = entry_of(key);
+  if (entry == nullptr) return nullptr;
+  return entry->window != nullptr ? entry->window->region : entry->region;
+}
+
+MemoryWindow* KeyTable::find_window(std::uint32_t key) const {
+  const Entry* entry = entry_of(key);
+  return entry == nullptr ? nullptr : entry->window;
 }
 
 KeyCheck KeyTable::check(std::uint32_t key, const Context& context, std::uint32_t pd, std::uint64_t va,
                          std::uint64_t length, std::uint32_t access) const {
-  MemoryRegion* region = find(key);
+  const Entry* entry = entry_of(key);
+  MemoryRegion* region = entry == nullptr ? nullptr : entry->region;
   if (region == nullptr || region->context != &context || region->pd != pd) return {};
   if ((region->access & access) != access) return {};
-  constexpr std::uint32_t kRemote = ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
-  if (region->is_invalidated && (access & kRemote) != 0) return {};
-  if (va < region->iova || length > region->length || va - region->iova > region->length - length) return {};
+  if (!is_within(va, length, region->iova, region->length)) return {};
   return {region, region->start + (va - region->iova)};
+}
+
+KeyCheck KeyTable::check_remote(std::uint32_t key, const QueuePair& qp, std::uint64_t va, std::uint64_t length,
+                                std::uint32_t access) const {
+  const MemoryWindow* window = find_window(key);
+  if (window == nullptr) return check(key, qp.memory_owner(), qp.memory_pd(), va, length, access);
+  if (window->region == nullptr || window->context != &qp.memory_owner()) return {};
+  const bool serves =
+      window->type == MemoryWindow::kType1 ? window->pd == qp.memory_pd() : window->qp.get() == &qp;
+  if (!serves || (window->access & access) != access) return {};
+  const std::uint64_t first = (window->access & ib::kZeroBased) != 0 ? 0 : window->start;
+  if (!is_within(va, length, first, window->length)) return {};
+  MemoryRegion& region = *window->region;
+  return {&region, region.start + (window->start - region.iova) + (va - first)};
 }
 
 }  // namespace verbatim::hca

@@ -1,6 +1,6 @@
 // Local and remote keys: 24 bits of index and a low byte that differs each time an index is used again, so
-// that a stale key is found out (IBA 10.6.3). One key serves as L_Key and R_Key; R_Key use needs a remote
-// access right.
+// that a stale key is found out (IBA 10.6.3). One key of a region serves as L_Key and R_Key; R_Key use needs a remote
+// access right. A window has an R_Key, whose low byte is its program's choice whenever it is bound.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,35 @@ struct KeyCheck {
 class KeyTable {
  public:
   // Gives the region a key and returns it; 0 when the table is full.
-  std::uint32_t add(MemoryRegion& region);
+  std::uint32_t add(MemoryRegion& region) { return add({&region, nullptr, 0}); }
+  std::uint32_t add(MemoryWindow& window) { return add({nullptr, &window, 0}); }
   void remove(std::uint32_t key);
+  // The window has another low byte from now on.
+  void rename(MemoryWindow& window, std::uint8_t variant);
 
-  // Whether all of [va, va + length) may be used with `access` (local reading is always allowed) through a
+  // Whether all of [va, va + length) may be used with `access` (local reading is always allowed) through a region's
   // key of this context's protection domain (IBA 10.6.3.1, 10.6.3.2).
   KeyCheck check(std::uint32_t key, const Context& context, std::uint32_t pd, std::uint64_t va,
                  std::uint64_t length, std::uint32_t access) const;
-  // Of the region, without what differs each time it is used again.
+  // Likewise for the peer of a queue pair, which may name a window, too (IBA 10.6.7.2).
+  KeyCheck check_remote(std::uint32_t key, const QueuePair& qp, std::uint64_t va, std::uint64_t length,
+                        std::uint32_t access) const;
+  // Of the region or window, without what differs each time it is used again.
   static constexpr std::uint32_t index_of(std::uint32_t key) { return key >> kVariantBits; }
-  // The region a key names now, null if none.
+  static constexpr std::uint8_t variant_of(std::uint32_t key) { return static_cast<std::uint8_t>(key); }
+  // The region a key names now, itself or by a window that is bound to it; null if none.
   MemoryRegion* find(std::uint32_t key) const;
+  // The window a key names now; null if none.
+  MemoryWindow* find_window(std::uint32_t key) const;
 
  private:
   struct Entry {
-    MemoryRegion* region = nullptr;
+    MemoryRegion* region = nullptr;  // or
+    MemoryWindow* window = nullptr;
     std::uint8_t variant = 0;
   };
+  std::uint32_t add(const Entry& named);
+  const Entry* entry_of(std::uint32_t key) const;  // null: no key of now
   static constexpr int kVariantBits = 8;
   static constexpr std::uint32_t kFirstIndex = 8;  // small numbers are no keys
   std::vector<Entry> entries_;

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "sim/hca/hca_impl.h"
+#include "sim/hca/memory_window.h"
 
 namespace verbatim::hca {
 
@@ -263,6 +264,7 @@ void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
     qp_pool_.destroy(qp.self);
     return;
   }
+  unbind_windows_of(qp);
   --context.pds.at(qp.params.pd).users;
   --qp.params.send_cq.get()->users;
   if (CompletionQueue* cq = qp.params.recv_cq.get(); cq != nullptr) --cq->users;

@@ -68,6 +68,7 @@ class QueuePair {
   bool is_scheduled = false;     // in the send pipeline's list
   std::uint32_t acknowledgements_staged = 0;  // likewise, in its acknowledge stage
   std::uint32_t async_events_reported = 0;
+  std::uint32_t windows = 0;  // of type 2 that are bound through it
   std::vector<QueuePairOpening> openings;  // of an XRC receiver, the oldest first
   protocol::QpAttributes attributes{};
 

@@ -6,6 +6,7 @@
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/freedom.h"
+#include "sim/hca/memory_window.h"
 #include "sim/hca/queue_pair.h"
 #include "sim/ib/aeth.h"
 #include "sim/ib/segmentation.h"
@@ -65,9 +66,10 @@ bool is_allowed(ib::Transport transport, WqeOpcode opcode) {
     case ib::Transport::kUd:
       return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm;
     case ib::Transport::kUc:
-      return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm || is_write(opcode);
+      return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm || is_write(opcode) ||
+             opcode == WqeOpcode::kLocalInvalidate || opcode == WqeOpcode::kBindMemoryWindow;
     default:
-      return opcode <= WqeOpcode::kAtomicFetchAdd;
+      return opcode <= WqeOpcode::kBindMemoryWindow;
   }
 }
 
@@ -124,6 +126,7 @@ Trail Requester::trail_of(std::uint32_t number) {
 }
 
 void Requester::wake() {
+  run_local();
   qp_.completer.fail_front_if_faulty();
   fetch_more();
   qp_.adapter.sender.activate(qp_);
@@ -181,6 +184,7 @@ TrailPart Requester::turn_of(std::uint32_t offset) const {
 WcStatus Requester::check(SendWork& work) const {
   if (work.fault != WcStatus::kSuccess) return work.fault;
   if (!is_allowed(qp_.transport(), work.opcode)) return WcStatus::kLocalQpOperationError;
+  if (work.is_local()) return WcStatus::kSuccess;  // the rest when it is executed
   if (work.length > qp_.adapter.profile.max_message_bytes) return WcStatus::kLocalLengthError;
   if (work.has_response() && (work.is_inline() || qp_.attributes.max_rd_atomic == 0)) {
     return WcStatus::kLocalQpOperationError;
@@ -214,6 +218,7 @@ void Requester::on_work(SendWork work) {
   } else {
     work.fault = check(work);
     works_.push_back(std::move(work));
+    run_local();
     qp_.completer.fail_front_if_faulty();
     qp_.adapter.sender.activate(qp_);
   }
@@ -223,7 +228,7 @@ void Requester::on_work(SendWork work) {
 bool Requester::has_packet() const {
   if (cursor_ >= works_.size() || rnr_waiting_) return false;
   const SendWork& work = works_[cursor_];
-  if (work.fault != WcStatus::kSuccess) return false;
+  if (work.fault != WcStatus::kSuccess || work.is_local()) return false;
   const QpState state = qp_.state();
   // IBA 10.3.1.5: in SQD what was begun is finished, nothing new begins.
   if (state != QpState::kRts && !(state == QpState::kSqd && work.begun)) return false;
@@ -252,7 +257,32 @@ void Requester::take_psns(std::uint32_t count) {
 void Requester::finish_work() {
   ++cursor_;
   cursor_offset_ = 0;
+  run_local();
   fetch_more();
+}
+
+void Requester::run_local() {
+  while (cursor_ < works_.size() && works_[cursor_].is_local()) {
+    SendWork& work = works_[cursor_];
+    if (!work.begun) {
+      if (work.fault != WcStatus::kSuccess || rnr_waiting_ || qp_.state() != QpState::kRts) return;
+      if (responses_awaited_ > 0 && work.is_fenced()) return;
+      work.fault = execute_local(work);
+      if (work.fault != WcStatus::kSuccess) return;
+      work.begun = true;
+      work.first_psn = next_psn_;
+    }
+    if (cursor_ == 0) {
+      qp_.completer.retire_local_front();
+    } else {
+      ++cursor_;
+    }
+  }
+}
+
+WcStatus Requester::execute_local(const SendWork& work) {
+  if (work.opcode == WqeOpcode::kBindMemoryWindow) return bind_window(qp_.adapter, qp_, work);
+  return invalidate_window(qp_.adapter, qp_, work.rkey) ? WcStatus::kSuccess : WcStatus::kLocalQpOperationError;
 }
 
 void Requester::begin(SendWork& work) {

@@ -88,6 +88,11 @@ class Requester {
   // PSNs that the next packet takes when it is such a request.
   std::uint32_t response_psns(const SendWork& work) const;
   void take_psns(std::uint32_t count);
+  // Executes what needs no packet, as far as it is its turn. Such a request has the PSN of the next packet and takes none;
+  // at the front it is never begun: it is complete then.
+  void run_local();
+  // What is wrong with it.
+  ib::WcStatus execute_local(const SendWork& work);
   void finish_work();
   // Lets the cursor point at the packet with this PSN, which has been made before or is the next.
   void seek(ib::Psn psn);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/memory_window.h"
 #include "sim/hca/queue_pair.h"
 #include "sim/hca/shared_receive_queue.h"
 #include "sim/ib/wire.h"
@@ -360,8 +361,8 @@ Responder::Step Responder::check_remote_key(Request& request) {
                         : request.kind == Message::kRead ? request.packet.reth
                                                          : reth_;
   if (reth.length == 0) return before_execution(request);
-  const KeyCheck key = qp_.adapter.keys.check(reth.rkey.value, qp_.memory_owner(), qp_.memory_pd(),
-                                              reth.va.value, reth.length, right_of(request.kind));
+  const KeyCheck key = qp_.adapter.keys.check_remote(reth.rkey.value, qp_, reth.va.value, reth.length,
+                                                     right_of(request.kind));
   if (key.region == nullptr) return refuse(request, NakCode::kRemoteAccessError);
   request.address = key.address + received_;
   return before_execution(request);
@@ -416,7 +417,8 @@ Responder::Step Responder::execute(Request& request) {
                    qp_.receive_pd(), stream())) {
     return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError);
   }
-  if (request.operation.has_invalidate && !invalidate(request.packet.invalidate_rkey)) {
+  if (request.operation.has_invalidate && 
+      !invalidate_window(qp_.adapter, qp_, request.packet.invalidate_rkey)) {
     return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteAccessError);
   }
   if (request.kind == Message::kWrite) place_write(request);

@@ -110,8 +110,6 @@ class Responder {
   Step execute_datagram(Request& request);
   Step repeat(Request& request);
   Step repeat_read(Request& request);
-  // What a SEND with invalidate does to a key of this side; false when it may not.
-  bool invalidate(std::uint32_t rkey);
   Step drop_message(Request& request, DropReason reason);
   Step refuse(Request& request, ib::NakCode code);
   Step fail_receive(Request& request, ib::WcStatus status, ib::NakCode code);

@@ -42,15 +42,6 @@ Responder::Step Responder::execute_atomic(Request& request) {
   return Step::kDone;
 }
 
-bool Responder::invalidate(std::uint32_t rkey) {
-  MemoryRegion* region = qp_.adapter.keys.find(rkey);
-  if (region == nullptr || region->context != &qp_.memory_owner() || region->pd != qp_.memory_pd())
-    return false;
-  if ((region->access & ib::kRemoteRights) == 0 || region->is_invalidated) return false;
-  region->is_invalidated = true;
-  return true;
-}
-
 Responder::Step Responder::repeat(Request& request) {
   const ib::Packet& packet = request.packet;
   qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kDuplicate, qp_.number, packet.bth.psn.value,

@@ -149,8 +149,8 @@ Outgoing ResponseQueue::next_read_packet() {
   if (segment.length > 0) {
     // The region may have gone since the request was checked; from then on its bytes are nobody's.
     const KeyCheck key =
-        qp_.adapter.keys.check(read.reth.rkey.value, qp_.memory_owner(), qp_.memory_pd(),
-                               read.reth.va.value + segment.offset, segment.length, ib::kRemoteRead);
+        qp_.adapter.keys.check_remote(read.reth.rkey.value, qp_, read.reth.va.value + segment.offset,
+                                      segment.length, ib::kRemoteRead);
     if (key.region == nullptr) {
       ib::PacketPtr nak = qp_.make_packet(make_opcode(qp_.transport(), Operation::kAcknowledge), read.psn);
       nak->aeth = {ib::nak_syndrome(ib::NakCode::kRemoteAccessError), read.aeth.msn};

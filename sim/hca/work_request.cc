@@ -72,6 +72,7 @@ SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number) {
     work.fault = WcStatus::kLocalQpOperationError;
     return work;
   }
+  if (work.is_local()) return work;
   if (work.is_inline()) {
     if (wqe.inline_length > rest.size()) {
       work.fault = WcStatus::kLocalQpOperationError;

@@ -52,6 +52,14 @@ struct SendWork {
     return opcode == protocol::WqeOpcode::kAtomicCompareSwap ||
            opcode == protocol::WqeOpcode::kAtomicFetchAdd;
   }
+  // Is executed by the adapter itself and sends nothing.
+  bool is_local() const {
+    return opcode == protocol::WqeOpcode::kLocalInvalidate || opcode == protocol::WqeOpcode::kBindMemoryWindow;
+  }
+  // Of a request to bind a memory window; where it starts is remote_va.
+  std::uint64_t bound_length() const { return compare_add; }
+  std::uint32_t bound_lkey() const { return static_cast<std::uint32_t>(swap); }
+  std::uint32_t bound_access() const { return immediate; }
   // Completes with what the responder sends back, not with an acknowledgement.
   bool has_response() const { return opcode == protocol::WqeOpcode::kRdmaRead || is_atomic(); }
   bool is_fenced() const { return (flags & protocol::kWqeFence) != 0; }

@@ -277,9 +277,6 @@ TEST_F(Control, what_is_not_there_says_so) {
   EXPECT_EQ(ibv_create_flow(qp, nullptr), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
   errno = 0;
-  EXPECT_EQ(ibv_alloc_mw(pd, IBV_MW_TYPE_1), nullptr);
-  EXPECT_EQ(errno, EOPNOTSUPP);
-  errno = 0;
   EXPECT_EQ(ibv_import_device(3), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
   errno = 0;

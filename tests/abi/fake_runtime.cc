@@ -132,6 +132,12 @@ int answer(World& w, protocol::CommandHeader* header) {
       w.last_mr = c;
       return 0;
     }
+    case CommandType::kAllocMw: {
+      auto& c = as<protocol::AllocMw>(header);
+      c.handle = w.next_handle++;
+      c.rkey = 0x300ff;
+      return 0;
+    }
     case CommandType::kCreateChannel:
       as<protocol::CreateChannel>(header).fd = 530;
       return 0;
@@ -153,6 +159,7 @@ int answer(World& w, protocol::CommandHeader* header) {
     case CommandType::kCloseDevice:
     case CommandType::kDeallocPd:
     case CommandType::kDeregMr:
+    case CommandType::kDeallocMw:
     case CommandType::kDestroyCq:
     case CommandType::kDestroyQp:
     case CommandType::kDestroyAh:

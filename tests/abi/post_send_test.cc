@@ -240,7 +240,8 @@ TEST_F(PostSend, opcodes_are_legal_by_queue_pair_type) {
       {IBV_QPT_UD, IBV_WR_RDMA_WRITE, EINVAL},
       {IBV_QPT_UD, IBV_WR_SEND_WITH_INV, EINVAL},
       {IBV_QPT_RC, IBV_WR_TSO, EOPNOTSUPP},
-      {IBV_QPT_RC, IBV_WR_BIND_MW, EOPNOTSUPP},
+      {IBV_QPT_RC, IBV_WR_BIND_MW, EINVAL},  // it names no window
+      {IBV_QPT_UD, IBV_WR_BIND_MW, EINVAL},
       {IBV_QPT_RC, static_cast<ibv_wr_opcode>(16), EINVAL},
       {IBV_QPT_RC, static_cast<ibv_wr_opcode>(-1), EINVAL},
   };

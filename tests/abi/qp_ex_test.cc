@@ -8,11 +8,12 @@ using QpEx = VerbsTest;
 constexpr std::uint64_t kAllOfRc =
     std::uint64_t{IBV_QP_EX_WITH_RDMA_WRITE} | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
     IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV;
+    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW |
+    IBV_QP_EX_WITH_SEND_WITH_INV;
 
 TEST_F(QpEx, unsupported_operations_fail_the_creation) {
   EXPECT_NE(make_qp_ex(kAllOfRc), nullptr);
-  for (std::uint64_t flag : {IBV_QP_EX_WITH_BIND_MW, IBV_QP_EX_WITH_TSO, IBV_QP_EX_WITH_ATOMIC_WRITE}) {
+  for (std::uint64_t flag : {IBV_QP_EX_WITH_TSO, IBV_QP_EX_WITH_ATOMIC_WRITE}) {
     errno = 0;
     EXPECT_EQ(make_qp_ex(kAllOfRc | flag), nullptr);
     EXPECT_EQ(errno, EOPNOTSUPP);
@@ -99,6 +100,51 @@ TEST_F(QpEx, builders_carry_their_operands) {
   EXPECT_EQ(send_wqe(base, 3).rkey, 9u);
 }
 
+// Three ways to ask for the same.
+TEST_F(QpEx, windows_are_bound_by_requests) {
+  ibv_qp_ex* ex = make_qp_ex(kAllOfRc);
+  ibv_qp* base = &ex->qp_base;
+  char bytes[64];
+  ibv_mr* mr = ibv_reg_mr(pd, bytes, sizeof(bytes), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+  ibv_mw* one = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+  ibv_mw* two = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+  ASSERT_NE(two, nullptr);
+  const ibv_mw_bind_info info{mr, 0x5000, 32, IBV_ACCESS_REMOTE_READ};
+  ibv_wr_start(ex);
+  ibv_wr_bind_mw(ex, two, 0x30007, &info);
+  ASSERT_EQ(ibv_wr_complete(ex), 0);
+  ibv_send_wr wr{};
+  wr.opcode = IBV_WR_BIND_MW;
+  wr.bind_mw = {two, 0x30008, info};
+  ibv_send_wr* bad = nullptr;
+  ASSERT_EQ(ibv_post_send(base, &wr, &bad), 0);
+  ibv_mw_bind bind{77, IBV_SEND_SIGNALED, info};
+  ASSERT_EQ(ibv_bind_mw(base, one, &bind), 0);
+  EXPECT_EQ(one->rkey, 0x30000u);  // the last byte of 0x300ff, increased
+  const std::uint32_t keys[] = {0x30007, 0x30008, 0x30000};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const protocol::SendWqe wqe = send_wqe(base, i);
+    EXPECT_EQ(wqe.opcode, protocol::WqeOpcode::kBindMemoryWindow);
+    EXPECT_EQ(wqe.rkey, keys[i]);
+    EXPECT_EQ(wqe.address_handle, i < 2 ? two->handle : one->handle);
+    EXPECT_EQ(wqe.remote_va, 0x5000u);
+    EXPECT_EQ(wqe.compare_add, 32u);
+    EXPECT_EQ(wqe.swap, mr->lkey);
+    EXPECT_EQ(wqe.immediate, static_cast<std::uint32_t>(IBV_ACCESS_REMOTE_READ));
+  }
+  EXPECT_EQ(send_wqe(base, 2).wr_id, 77u);
+  EXPECT_EQ(send_wqe(base, 2).flags, protocol::kWqeSignaled);
+  // Windows of the other type, or that are no more, are refused before anything is written, and the key stays.
+  wr.bind_mw.mw = one;
+  EXPECT_EQ(ibv_post_send(base, &wr, &bad), EINVAL);
+  EXPECT_EQ(bad, &wr);
+  EXPECT_EQ(ibv_dealloc_mw(one), 0);
+  EXPECT_EQ(ibv_dealloc_mw(one), EINVAL);
+  EXPECT_EQ(ibv_bind_mw(base, one, &bind), EINVAL);
+  EXPECT_EQ(one->rkey, 0x30000u);
+  EXPECT_EQ(send_producer(base), 3u);
+}
+
 TEST_F(QpEx, an_operation_the_queue_pair_lacks_is_told_by_complete) {
   ibv_qp_ex* ex = make_qp_ex(IBV_QP_EX_WITH_SEND);
   ibv_wr_start(ex);
@@ -111,7 +157,7 @@ TEST_F(QpEx, an_operation_the_queue_pair_lacks_is_told_by_complete) {
   EXPECT_EQ(ibv_wr_complete(ex), EOPNOTSUPP);
   ibv_wr_start(ex);
   ibv_wr_bind_mw(ex, nullptr, 0, nullptr);
-  EXPECT_EQ(ibv_wr_complete(ex), EOPNOTSUPP);
+  EXPECT_EQ(ibv_wr_complete(ex), EINVAL);
   ibv_wr_start(ex);
   ibv_wr_atomic_write(ex, 0, 0, nullptr);
   EXPECT_EQ(ibv_wr_complete(ex), EOPNOTSUPP);

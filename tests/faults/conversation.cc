@@ -97,9 +97,8 @@ void Conversation::post(Side& side, Side& peer, const std::vector<Step>& steps, 
         request.opcode = WqeOpcode::kSendWithImm;
         break;
       case Kind::kSendInvalidate:
-        // A key of its own: a second execution would find it invalid.
         request.opcode = WqeOpcode::kSendWithInvalidate;
-        request.immediate = peer.program.reg_mr(Program::kBuffer, 64, ib::kLocalWrite | ib::kRemoteRead).rkey;
+        request.immediate = peer.program.alloc_mw(2).rkey;
         break;
       case Kind::kWrite:
       case Kind::kWriteImm:

@@ -1,5 +1,4 @@
-// RC atomics: what they do to memory, who may, order, repetition, the rate on one location; and SEND with
-// invalidate.
+// RC atomics: what they do to memory, who may, order, repetition, the rate on one location.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -266,61 +265,6 @@ TEST(AtomicTest, the_device_says_so) {
   protocol::QueryDevice query{};
   ASSERT_EQ(pair.a.program.command(query), 0);
   EXPECT_EQ(query.attributes.atomic_cap, 1u);  // IBV_ATOMIC_HCA
-}
-
-SendRequest send_with_invalidate(const Pair& pair, std::uint32_t rkey) {
-  return {
-      .wr_id = 4, .opcode = WqeOpcode::kSendWithInvalidate, .sges = {pair.a.sge(0, 600)}, .immediate = rkey};
-}
-
-TEST(InvalidateTest, a_key_the_peer_has_invalidated_is_good_for_local_use_only) {
-  PairOptions options;
-  options.path.mtu = 1;
-  Pair pair(options);
-  const Mr mr = pair.b.program.reg_mr(Program::kBuffer, 8192, ib::kLocalWrite | ib::kRemoteWrite);
-  pair.b.program.post_recv(pair.b.qp, 1, {{Program::kBuffer, 4096, mr.lkey}});
-  pair.b.program.post_recv(pair.b.qp, 2, {{Program::kBuffer, 4096, mr.lkey}});
-  pair.a.program.post_send(pair.a.qp, send_with_invalidate(pair, mr.rkey));
-  pair.a.program.post_send(pair.a.qp, {.wr_id = 5, .sges = {pair.a.sge(0, 8)}});
-  pair.a.program.post_send(pair.a.qp, {.wr_id = 6,
-                                       .opcode = WqeOpcode::kRdmaWrite,
-                                       .sges = {pair.a.sge(0, 8)},
-                                       .remote_va = Program::kBuffer,
-                                       .rkey = mr.rkey});
-  pair.world.run();
-  const auto received = pair.b.program.drain(pair.b.recv_cq);
-  ASSERT_EQ(received.size(), 2u);
-  EXPECT_EQ(received[0].status, 0u);
-  EXPECT_EQ(received[0].flags, ib::kWcWithInvalidate);
-  EXPECT_EQ(received[0].immediate, mr.rkey);
-  EXPECT_EQ(received[0].byte_length, 600u);
-  EXPECT_EQ(received[1].status, 0u);
-  const auto sent = pair.a.program.drain(pair.a.send_cq);
-  ASSERT_EQ(sent.size(), 3u);
-  EXPECT_EQ(sent[0].status, 0u);
-  EXPECT_EQ(sent[2].status, code(WcStatus::kRemoteAccessError));
-  EXPECT_EQ(pair.b.program.destroy(protocol::CommandType::kDeregMr, mr.handle), 0);
-}
-
-TEST(InvalidateTest, a_key_that_may_not_be_invalidated_is_an_access_error) {
-  for (int kind = 0; kind < 3; ++kind) {
-    Pair pair;
-    std::uint32_t key = 0x12345;
-    if (kind == 1) key = pair.b.program.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite).rkey;
-    if (kind == 2) {
-      protocol::AllocPd alloc{};
-      ASSERT_EQ(pair.b.program.command(alloc), 0);
-      const std::uint32_t own = std::exchange(pair.b.program.pd, alloc.handle);
-      key = pair.b.program.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite | ib::kRemoteWrite).rkey;
-      pair.b.program.pd = own;
-    }
-    pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 4096)});
-    pair.a.program.post_send(pair.a.qp, send_with_invalidate(pair, key));
-    pair.world.run();
-    EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, code(WcStatus::kRemoteAccessError)) << kind;
-    EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).at(0).status, code(WcStatus::kLocalProtectionError));
-    EXPECT_EQ(pair.b.program.state(pair.b.qp), QpState::kErr);
-  }
 }
 
 TEST(AtomicTest, so_many_are_under_way_as_the_profile_allows_and_locations_share_locks) {

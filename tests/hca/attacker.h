@@ -50,10 +50,14 @@ class Attacker {
         request.address_handle = source_.chance(9, 10) ? ah_ : static_cast<std::uint32_t>(number());
         request.remote_qpn = qps_[source_.below(qps_.size())].made.number;
         request.remote_qkey = PathOptions{}.qkey;
-        request.opcode = static_cast<WqeOpcode>(source_.below(wrong ? 12 : 8));
+        request.opcode = static_cast<WqeOpcode>(source_.below(wrong ? 12 : 10));
         request.flags = static_cast<std::uint8_t>(source_.below(16));
         request.remote_va = Program::kBuffer + source_.below(buffer_bytes_);
         request.rkey = mr_.rkey + static_cast<std::uint32_t>(wrong ? number() : 0);
+        if (request.opcode == WqeOpcode::kSendWithInvalidate) request.immediate = window_.rkey;
+        if (request.opcode == WqeOpcode::kLocalInvalidate) request.rkey = window_.rkey;
+        if (request.opcode == WqeOpcode::kBindMemoryWindow) bind(request);
+        if (source_.chance(1, 8)) request.rkey = window_.rkey;
         for (std::uint64_t i = source_.below(4); i > 0; --i) {
           request.sges.push_back(
               {Program::kBuffer + source_.below(wrong ? buffer_bytes_ : buffer_bytes_ - 5000),
@@ -159,6 +163,10 @@ class Attacker {
         return sizeof(protocol::AllocPd);
       case protocol::CommandType::kRegMr:
         return sizeof(protocol::RegMr);
+      case protocol::CommandType::kAllocMw:
+        return sizeof(protocol::AllocMw);
+      case protocol::CommandType::kReregMr:
+        return sizeof(protocol::ReregMr);
       case protocol::CommandType::kCreateCq:
         return sizeof(protocol::CreateCq);
       case protocol::CommandType::kResizeCq:
@@ -178,6 +186,7 @@ class Attacker {
         return sizeof(protocol::CreateAh);
       case protocol::CommandType::kDeallocPd:
       case protocol::CommandType::kDeregMr:
+      case protocol::CommandType::kDeallocMw:
       case protocol::CommandType::kDestroyCq:
       case protocol::CommandType::kDestroyQp:
       case protocol::CommandType::kDestroyAh:
@@ -186,6 +195,14 @@ class Attacker {
       default:
         return otherwise;
     }
+  }
+  void bind(SendRequest& request) {
+    window_.rkey = (window_.rkey & ~0xffu) | ((window_.rkey + 1) & 0xff);
+    request.rkey = window_.rkey;
+    if (source_.chance(9, 10)) request.address_handle = window_.handle;
+    request.compare_add = source_.chance(1, 10) ? number() : source_.below(20000);
+    request.swap = mr_.lkey;
+    request.immediate = ib::kRemoteWrite | ib::kRemoteRead | static_cast<std::uint32_t>(source_.below(64));
   }
   // Two connections of each kind, one of them with the shared receive queue where that is allowed.
   Qp make_qp(std::size_t i) {
@@ -201,13 +218,15 @@ class Attacker {
     path.timeout = 4;
     path.retry_cnt = 1;
     path.min_rnr_timer = 1;
+    program.destroy(protocol::CommandType::kDeallocMw, window_.handle);
+    window_ = program.alloc_mw(1 + static_cast<std::uint32_t>(source_.below(2)));
     program.destroy(protocol::CommandType::kDeregMr, mr_.handle);
     if (program.query(srq_).header.status != 0) srq_ = program.create_srq(8);
     program.set_srq_limit(srq_, static_cast<std::uint32_t>(source_.below(10)));
     program.destroy(protocol::CommandType::kDestroyAh, ah_);
     ah_ = program.create_ah(1, source_.chance(1, 2));
     mr_ = program.reg_mr(Program::kBuffer, buffer_bytes_,
-                         ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic);
+                         ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic | ib::kMwBind);
     for (const std::size_t i : {first & ~1ul, first | 1ul}) {
       if (program.to_state(qps_[i], ib::QpState::kReset) != 0) qps_[i] = make_qp(i);
       qps_[i].send_producer = qps_[i].recv_producer = 0;
@@ -226,6 +245,7 @@ class Attacker {
   Source& source_;
   const std::uint64_t buffer_bytes_;
   Mr mr_;
+  Window window_;
   Cq cq_;
   Srq srq_;
   std::uint32_t ah_ = 0;

@@ -187,6 +187,9 @@ std::vector<Case> cases() {
       {"invalidation of an unknown key", rc,
        request([](Pair&, SendRequest& wr) { wr.immediate = 0x12345; }, WqeOpcode::kSendWithInvalidate),
        "remote access; ERR", "local protection; ERR", "0x62"},
+      {"invalidation of a region's key", rc,
+       request([](Pair& pair, SendRequest& wr) { wr.immediate = pair.b.mr.rkey; }, WqeOpcode::kSendWithInvalidate),
+       "remote access; ERR", "local protection; ERR", "0x62"},
       // Requests that make no sense.
       {"misaligned atomic", rc, request(misaligned, WqeOpcode::kAtomicFetchAdd),
        "remote invalid request; ERR", invalid, "0x61"},

@@ -61,6 +61,7 @@ static struct ibv_pd* pd;
 static struct ibv_cq* cq;
 static struct ibv_qp* qp;
 static struct ibv_mr *buffer_mr, *words_mr;
+static struct ibv_mw* windows[2];  // on the words, until a peer's send ends them
 // At an address of the program's choice: its packets carry it, and a compiler must not decide what they say.
 static uint8_t* const buffer = (uint8_t*)0x10000000;
 static uint64_t* const words = (uint64_t*)(0x10000000 + kBytes);  // server: 0 is added to, 1 is swapped
@@ -126,7 +127,7 @@ static struct end open_adapter(void) {
   const int access =
       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
   buffer_mr = ibv_reg_mr(pd, buffer, kBytes, access);
-  words_mr = ibv_reg_mr(pd, words, kWordBytes, access);
+  words_mr = ibv_reg_mr(pd, words, kWordBytes, access | IBV_ACCESS_MW_BIND);
   MUST(buffer_mr != NULL && words_mr != NULL);
   struct ibv_qp_init_attr make = {
       .send_cq = cq,
@@ -147,11 +148,25 @@ static struct end open_adapter(void) {
                      .address = (uintptr_t)buffer,
                      .words = (uintptr_t)words};
   for (int i = 0; i < 2; ++i) {
-    struct ibv_mr* doomed = ibv_reg_mr(pd, words, kWordBytes, access);
-    MUST(doomed != NULL);
-    mine.doomed[i] = doomed->rkey;
+    windows[i] = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+    MUST(windows[i] != NULL);
+    mine.doomed[i] = ibv_inc_rkey(windows[i]->rkey);
   }
   return mine;
+}
+
+static void bind_windows(const struct end* mine) {
+  for (int i = 0; i < 2; ++i) {
+    struct ibv_send_wr wr = {.opcode = IBV_WR_BIND_MW}, *bad;
+    wr.bind_mw.mw = windows[i];
+    wr.bind_mw.rkey = mine->doomed[i];
+    wr.bind_mw.bind_info = (struct ibv_mw_bind_info){words_mr, (uintptr_t)words, kWordBytes, IBV_ACCESS_REMOTE_ATOMIC};
+    MUST(ibv_post_send(qp, &wr, &bad) == 0);
+    struct ibv_wc wc;
+    int n = 0;
+    while (n == 0) n = ibv_poll_cq(cq, 1, &wc);
+    MUST(n == 1 && wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_BIND_MW);
+  }
 }
 
 static void connect_qp(const struct end* mine, const struct end* theirs, int retries, int timeout) {
@@ -174,6 +189,7 @@ static void connect_qp(const struct end* mine, const struct end* theirs, int ret
   MUST(ibv_modify_qp(qp, &rts,
                      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
                          IBV_QP_MAX_QP_RD_ATOMIC) == 0);
+  bind_windows(mine);
 }
 
 static void post(int i, const struct end* theirs, int invalidated) {

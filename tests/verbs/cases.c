@@ -140,7 +140,7 @@ static void receives(void) {
   struct ibv_send_wr write = request(2, IBV_WR_RDMA_WRITE, &from);
   write.wr.rdma.rkey = extra->rkey;
   post(&write);
-  finish_ends("send_with_invalidate_then_write_by_that_key");
+  finish_ends("send_with_invalidate_of_a_region_then_write_by_that_key");
 
   connect_ends();
   post_recv(&b, 10, 100);
@@ -355,5 +355,6 @@ int main(void) {
   event_cases();
   object_cases();
   domain_cases();
+  window_cases();
   return 0;
 }

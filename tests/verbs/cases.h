@@ -6,3 +6,4 @@ void shared_cases(void);
 void event_cases(void);
 void object_cases(void);
 void domain_cases(void);
+void window_cases(void);

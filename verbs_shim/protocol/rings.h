@@ -34,6 +34,9 @@ struct Sge {
 };
 static_assert(sizeof(Sge) == 16);
 
+// Of kBindMemoryWindow: address_handle is the window's handle, rkey its new key, remote_va and compare_add say where among
+// the region's addresses it begins and how long it is, swap is the region's local key, immediate the ibv_access_flags.
+//
 // Header of a send WQE; `sge_count` Sge or `inline_length` bytes follow at once. The ring's stride is the
 // header plus room for the QP's greatest SGE list or inline data, in whole 64-byte units.
 struct SendWqe {
@@ -41,7 +44,7 @@ struct SendWqe {
   std::uint64_t remote_va;
   std::uint64_t compare_add;
   std::uint64_t swap;
-  std::uint32_t rkey;              // of the remote side; the key to invalidate for kLocalInvalidate
+  std::uint32_t rkey;              // of the remote side; the key to invalidate, or the new key of the window to bind
   std::uint32_t immediate;         // network byte order, as in ibv_send_wr; rkey for kSendWithInvalidate
   std::uint32_t inline_length;
   std::uint32_t address_handle;    // UD

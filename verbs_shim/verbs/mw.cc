@@ -1,5 +1,5 @@
-// Memory windows.
-#include "verbs_shim/verbs/objects.h"
+// Memory windows; requests to bind them are posted like others (post_send.cc, qp_ex.cc).
+#include "verbs_shim/verbs/send.h"
 
 namespace verbatim::verbs {
 
@@ -32,6 +32,18 @@ int dealloc_mw(ibv_mw* handle) {
   return 0;
 }
 
-int bind_mw(ibv_qp*, ibv_mw*, ibv_mw_bind*) { return EOPNOTSUPP; }
+bool can_bind(ibv_mw* handle, ibv_mw_type type, const ibv_mw_bind_info& info) {
+  if (object<Mw>(handle) == nullptr || handle->type != type) return false;
+  return info.mr == nullptr ? info.addr == 0 && info.length == 0 : object<Mr>(info.mr) != nullptr;
+}
+
+void put_binding(protocol::SendWqe* wqe, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bind_info& info) {
+  wqe->address_handle = mw.handle;
+  wqe->rkey = rkey;
+  wqe->remote_va = info.addr;
+  wqe->compare_add = info.length;
+  wqe->swap = info.mr == nullptr ? 0 : info.mr->lkey;
+  wqe->immediate = info.mw_access_flags;
+}
 
 }  // namespace verbatim::verbs

@@ -22,7 +22,7 @@ constexpr SendOperation kOperations[] = {
     {true, WqeOpcode::kAtomicCompareSwap, SendBody::kScatter, kConnected, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP},
     {true, WqeOpcode::kAtomicFetchAdd, SendBody::kScatter, kConnected, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD},
     {true, WqeOpcode::kLocalInvalidate, SendBody::kNone, kConnected | kOnUc, IBV_QP_EX_WITH_LOCAL_INV},
-    kAbsent,  // BIND_MW: there are no memory windows to bind
+    {true, WqeOpcode::kBindMemoryWindow, SendBody::kNone, kConnected | kOnUc, IBV_QP_EX_WITH_BIND_MW},
     {true, WqeOpcode::kSendWithInvalidate, SendBody::kData, kConnected | kOnUc, IBV_QP_EX_WITH_SEND_WITH_INV},
     kAbsent,  // TSO
     kAbsent,  // DRIVER1
@@ -70,7 +70,7 @@ void fill_operands(protocol::SendWqe* wqe, const ibv_send_wr& wr) {
 
 // Everything that can be refused is refused before a byte of the ring changes, except that a full queue comes
 // first.
-int encode(Qp& qp, const ibv_send_wr& wr, std::uint32_t number, std::int64_t* inline_lines) {
+int encode(Qp& qp, const ibv_send_wr& wr, ibv_mw_type window, std::uint32_t number, std::int64_t* inline_lines) {
   const SendOperation* operation = send_operation(wr.opcode);
   if (operation == nullptr) return EINVAL;
   if (!operation->implemented) return EOPNOTSUPP;
@@ -87,11 +87,15 @@ int encode(Qp& qp, const ibv_send_wr& wr, std::uint32_t number, std::int64_t* in
   const bool datagram = public_qp(&qp)->qp_type == IBV_QPT_UD;
   if (datagram && object<Ah>(wr.wr.ud.ah) == nullptr) return EINVAL;
 
+  const bool binds = operation->opcode == WqeOpcode::kBindMemoryWindow;
+  if (binds && !can_bind(wr.bind_mw.mw, window, wr.bind_mw.bind_info)) return EINVAL;
+
   protocol::SendWqe* wqe = claim_slot(qp.send, number);
   wqe->wr_id = wr.wr_id;
   wqe->opcode = operation->opcode;
   wqe->flags = wqe_flags(qp, wr.send_flags);
   fill_operands(wqe, wr);
+  if (binds) put_binding(wqe, *wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
   if (datagram) {
     wqe->address_handle = wr.wr.ud.ah->handle;
     wqe->remote_qpn = wr.wr.ud.remote_qpn;
@@ -162,7 +166,9 @@ void hand_over(Qp& qp, std::uint32_t producer, std::int64_t inline_lines) {
                       public_qp(&qp)->qp_num, producer);
 }
 
-int post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+namespace {
+
+int post_list(ibv_qp* handle, ibv_send_wr* wr, ibv_mw_type window, ibv_send_wr** bad_wr) {
   auto* qp = object<Qp>(handle);
   if (qp == nullptr) {
     *bad_wr = wr;
@@ -173,13 +179,31 @@ int post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   std::uint32_t number = qp->send.producer;
   std::int64_t inline_lines = 0;
   while (wr != nullptr && error == 0) {
-    error = encode(*qp, *wr, number, &inline_lines);
+    error = encode(*qp, *wr, window, number, &inline_lines);
     if (error != 0) break;
     ++number;
     wr = wr->next;
   }
   if (error != 0) *bad_wr = wr;
   hand_over(*qp, number, inline_lines);
+  return error;
+}
+
+}  // namespace
+
+int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+  return post_list(qp, wr, IBV_MW_TYPE_2, bad_wr);
+}
+
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
+  ibv_send_wr wr{};
+  wr.wr_id = bind->wr_id;
+  wr.opcode = IBV_WR_BIND_MW;
+  wr.send_flags = bind->send_flags;
+  wr.bind_mw = {mw, ibv_inc_rkey(mw->rkey), bind->bind_info};
+  ibv_send_wr* bad = nullptr;
+  const int error = post_list(qp, &wr, IBV_MW_TYPE_1, &bad);
+  if (error == 0) mw->rkey = wr.bind_mw.rkey;
   return error;
 }
 

@@ -82,6 +82,14 @@ void wr_local_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
   if (SendWqe* wqe = begin(qp, IBV_WR_LOCAL_INV)) wqe->rkey = rkey;
 }
 
+void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
+  if (!can_bind(mw, IBV_MW_TYPE_2, *info)) {
+    fail(qp_of(qp), EINVAL);
+    return;
+  }
+  if (SendWqe* wqe = begin(qp, IBV_WR_BIND_MW)) put_binding(wqe, *mw, rkey, *info);
+}
+
 // Operations the QP was not made with, or that do not exist here.
 void refuse_operation(ibv_qp_ex* qp, int error) { fail(qp_of(qp), error); }
 void no_send(ibv_qp_ex* qp) { refuse_operation(qp, EINVAL); }
@@ -96,7 +104,7 @@ void no_fetch_add(ibv_qp_ex* qp, std::uint32_t, std::uint64_t, std::uint64_t) {
   refuse_operation(qp, EINVAL);
 }
 void no_bind_mw(ibv_qp_ex* qp, ibv_mw*, std::uint32_t, const ibv_mw_bind_info*) {
-  refuse_operation(qp, EOPNOTSUPP);
+  refuse_operation(qp, EINVAL);
 }
 void no_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) { refuse_operation(qp, EOPNOTSUPP); }
 void no_atomic_write(ibv_qp_ex* qp, std::uint32_t, std::uint64_t, const void*) {
@@ -223,7 +231,7 @@ void fill_send_operations(ibv_qp_ex* qp, std::uint64_t ops) {
   qp->wr_atomic_cmp_swp = has(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP) ? wr_atomic_cmp_swp : no_cmp_swp;
   qp->wr_atomic_fetch_add = has(IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD) ? wr_atomic_fetch_add : no_fetch_add;
   qp->wr_local_inv = has(IBV_QP_EX_WITH_LOCAL_INV) ? wr_local_inv : no_key;
-  qp->wr_bind_mw = no_bind_mw;
+  qp->wr_bind_mw = has(IBV_QP_EX_WITH_BIND_MW) ? wr_bind_mw : no_bind_mw;
   qp->wr_send_tso = no_tso;
   qp->wr_atomic_write = no_atomic_write;
   qp->wr_set_ud_addr = wr_set_ud_addr;

@@ -49,6 +49,11 @@ inline void put_sge(protocol::SendWqe* wqe, std::size_t index, std::uint64_t va,
   std::memcpy(body_of(wqe) + index * sizeof(sge), &sge, sizeof(sge));
 }
 
+// Whether a request to bind a window names one of this type and a region, or none and no bytes. The adapter checks the rest
+// and tells it by the completion.
+bool can_bind(ibv_mw* mw, ibv_mw_type type, const ibv_mw_bind_info& info);
+void put_binding(protocol::SendWqe* wqe, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bind_info& info);
+
 inline std::uint8_t wqe_flags(const Qp& qp, unsigned send_flags) {
   std::uint8_t flags = 0;
   if (qp.signal_all || (send_flags & IBV_SEND_SIGNALED) != 0) flags |= protocol::kWqeSignaled;

@@ -1,0 +1,116 @@
+// Memory windows: the two commands, and binding. Of what the specification leaves to the adapter: invalidating a window of
+// type 2 that is not bound is no error, and destroying a queue pair unbinds its windows.
+#include "sim/hca/memory_window.h"
+
+#include <cerrno>
+
+#include "sim/hca/hca_impl.h"
+
+namespace verbatim::hca {
+
+using ib::WcStatus;
+
+void unbind(MemoryWindow& window) {
+  if (window.region == nullptr) return;
+  --window.region->windows;
+  if (QueuePair* qp = window.qp.get(); qp != nullptr) --qp->windows;
+  window.region = nullptr;
+  window.qp = {};
+}
+
+void unbind_windows_of(QueuePair& qp) {
+  if (qp.windows == 0) return;
+  for (const auto& [handle, window] : qp.context.mws) {
+    if (window->qp.get() == &qp) unbind(*window);
+  }
+}
+
+namespace {
+
+// Local rights are those of the region; a program may name them.
+constexpr std::uint32_t kWindowAccess = ib::kRemoteRights | ib::kZeroBased | ib::kLocalWrite;
+
+// Null: not one to which the window may be bound as the request says.
+MemoryRegion* region_to_bind(const Adapter& adapter, const QueuePair& qp, const SendWork& work) {
+  MemoryRegion* region = adapter.keys.find(work.bound_lkey());
+  // C10-72 to C10-75: of the same domain, made for windows, and all of the window within it.
+  if (region == nullptr || (region->access & ib::kMwBind) == 0 || (region->access & ib::kZeroBased) != 0) return nullptr;
+  const bool writes = (work.bound_access() & (ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;
+  const std::uint32_t needed = writes ? std::uint32_t{ib::kLocalWrite} : 0;
+  return adapter.keys
+      .check(work.bound_lkey(), qp.context, qp.params.pd, work.remote_va, work.bound_length(), needed)
+      .region;
+}
+
+}  // namespace
+
+WcStatus bind_window(Adapter& adapter, QueuePair& qp, const SendWork& work) {
+  const auto found = qp.context.mws.find(work.address_handle);
+  if (found == qp.context.mws.end()) return WcStatus::kMwBindError;
+  MemoryWindow& window = *found->second;
+  const bool is_type1 = window.type == MemoryWindow::kType1;
+  const bool is_own_key = KeyTable::index_of(work.rkey) == KeyTable::index_of(window.key);
+  if (window.pd != qp.params.pd || !is_own_key || (work.bound_access() & ~kWindowAccess) != 0) {
+    return WcStatus::kMwBindError;
+  }
+  // A window of type 2 is bound once and then invalidated; of no bytes only one of type 1 can be, which unbinds it.
+  const bool unbinds = work.bound_length() == 0;
+  if (!is_type1 && (unbinds || window.region != nullptr)) return WcStatus::kMwBindError;
+  MemoryRegion* region = unbinds ? nullptr : region_to_bind(adapter, qp, work);
+  if (!unbinds && region == nullptr) return WcStatus::kMwBindError;
+  unbind(window);
+  adapter.keys.rename(window, KeyTable::variant_of(work.rkey));
+  if (unbinds) return WcStatus::kSuccess;
+  window.region = region;
+  window.access = work.bound_access();
+  window.start = work.remote_va;
+  window.length = work.bound_length();
+  ++region->windows;
+  if (!is_type1) {
+    window.qp = qp.self;
+    ++qp.windows;
+  }
+  return WcStatus::kSuccess;
+}
+
+bool invalidate_window(Adapter& adapter, const QueuePair& qp, std::uint32_t key) {
+  MemoryWindow* window = adapter.keys.find_window(key);
+  if (window == nullptr || window->context != &qp.memory_owner() || window->type != MemoryWindow::kType2) return false;
+  if (window->region == nullptr) return window->pd == qp.memory_pd();
+  if (window->qp.get() != &qp) return false;
+  unbind(*window);
+  return true;
+}
+
+int Hca::Impl::alloc_mw(Context& context, protocol::AllocMw& command) {
+  const auto pd = context.pds.find(command.pd);
+  if (pd == context.pds.end()) return EINVAL;
+  if (command.type != MemoryWindow::kType1 && command.type != MemoryWindow::kType2) return EINVAL;
+  if (mw_count_ >= adapter.profile.max_mw) return ENOMEM;
+  auto window = std::make_unique<MemoryWindow>();
+  window->pd = command.pd;
+  window->type = command.type;
+  window->context = &context;
+  window->key = adapter.keys.add(*window);
+  if (window->key == 0) return ENOMEM;
+  ++mw_count_;
+  ++pd->second.users;
+  command.handle = context.next_handle();
+  command.rkey = window->key;
+  context.mws[command.handle] = std::move(window);
+  return 0;
+}
+
+int Hca::Impl::dealloc_mw(Context& context, protocol::DestroyObject& command) {
+  const auto it = context.mws.find(command.handle);
+  if (it == context.mws.end()) return EINVAL;
+  unbind(*it->second);
+  adapter.keys.remove(it->second->key);
+  --context.pds.at(it->second->pd).users;
+  context.mws.erase(it);
+  --mw_count_;
+  command.events_reported = command.async_events_reported = 0;
+  return 0;
+}
+
+}  // namespace verbatim::hca
