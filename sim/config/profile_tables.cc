@@ -411,6 +411,7 @@ const Object& hca_profile_table() {
          count<&P::max_srq>("max_srq", "attribute", 0, kMany),
          count<&P::max_srq_wr>("max_srq_wr", "attribute", 0, 1 << 20),
          count<&P::max_srq_sge>("max_srq_sge", "attribute", 0, 255),
+         size<&P::max_dm_size>("max_dm_size", "attribute", 0, 1 << 30),
          size<&P::max_mr_size>("max_mr_size", "attribute", 4096, 1ll << 47),
          size<&P::max_message_bytes>("max_message", "longest message", 4096, 1ll << 31),
          count<&P::max_mtu>("max_mtu", "ibv_mtu: 1 to 5 are 256 to 4096 bytes", 1, 5),

@@ -17,6 +17,7 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       address(address),
       clock(profile.core_clock_hz),
       dma(engine, id, profile.pcie),
+      memory(profile.max_dm_size),
       contexts(*this, profile.context_cache),
       protections(*this, profile.protection_cache),
       translations(*this, profile.translation_cache),

@@ -10,6 +10,7 @@
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
 #include "sim/hca/adapter_cache.h"
+#include "sim/hca/adapter_memory.h"
 #include "sim/hca/atomic_unit.h"
 #include "sim/hca/completion_queue.h"
 #include "sim/hca/completion_writer.h"
@@ -93,6 +94,7 @@ struct Adapter {
   bool port_is_up = true;
   ViolationCounter pkey_violations, qkey_violations;
   host::DmaEngine dma;
+  AdapterMemory memory;
   KeyTable keys;
   AdapterCache contexts;      // by number of the queue pair
   AdapterCache protections;   // by protection_key()

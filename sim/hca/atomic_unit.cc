@@ -51,25 +51,36 @@ void AtomicUnit::start(Operation operation) {
   ++under_way_;
   Trail trail = operation.request.trail.shared();
   trail.add(adapter_.engine.now(), {adapter_.id, "atomic: locked location"});
-  reading_.push_back(std::move(operation));
   adapter_.payloads.release_held();
+  if (is_on_adapter(operation.request.address)) {
+    // Read when its turn comes: behind the atomics that wait for PCI Express.
+    last_value_ = std::max(last_value_, adapter_.engine.now());
+    return values_.push(last_value_, std::move(operation));
+  }
+  reading_.push_back(std::move(operation));
   adapter_.dma.read(sizeof(std::uint64_t), *this, 0, std::move(trail));
+}
+
+void AtomicUnit::read(Operation& operation) {
+  Context* context = operation.context.get();
+  if (context == nullptr) return;
+  const AtomicRequest& request = operation.request;
+  const auto to = std::as_writable_bytes(std::span(&operation.original, 1));
+  if (!adapter_.memory.read(*context, request.address, to)) {
+    adapter_.notifier.dma_fault(*context, request.key, request.address, to.size());
+  }
 }
 
 void AtomicUnit::on_dma_read(std::uint64_t, Instant at_adapter) {
   Operation operation = reading_.pop_front();
-  if (Context* context = operation.context.get(); context != nullptr) {
-    const AtomicRequest& request = operation.request;
-    const auto to = std::as_writable_bytes(std::span(&operation.original, 1));
-    if (!context->program.memory->read(request.address, to)) {
-      adapter_.notifier.dma_fault(*context, request.key, request.address, to.size());
-    }
-  }
-  values_.push(at_adapter, std::move(operation));
+  read(operation);
+  last_value_ = std::max(last_value_, at_adapter);
+  values_.push(last_value_, std::move(operation));
 }
 
 void AtomicUnit::on_value(Operation operation) {
   const AtomicRequest& request = operation.request;
+  if (is_on_adapter(request.address)) read(operation);
   // IBA 9.4.5.1, 9.4.5.2: sums wrap; a comparison that fails changes nothing.
   const bool writes = !request.is_compare_swap || operation.original == request.compare;
   if (Context* context = operation.context.get(); context != nullptr && writes) {

@@ -58,6 +58,8 @@ class AtomicUnit final : public host::DmaClient {
   void start(Operation operation);
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
+  // As far as the context still lives.
+  void read(Operation& operation);
   void on_value(Operation operation);
 
   Adapter& adapter_;
@@ -66,6 +68,7 @@ class AtomicUnit final : public host::DmaClient {
   std::uint32_t under_way_ = 0;
   Ring<Operation> reading_;
   DelayLine<Operation> values_;
+  Instant last_value_{};  // when the newest comes out of it
 };
 
 }  // namespace verbatim::hca

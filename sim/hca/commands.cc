@@ -29,6 +29,12 @@ constexpr std::uint64_t kXrc = 1u << 20;
 constexpr std::uint64_t kMemoryManagementExtensions = 1u << 21;
 constexpr std::uint64_t kMemoryWindowType2B = 1u << 24;
 
+// ibv_odp_general_caps and ibv_odp_transport_cap_bits. XRC and shared queues: IBV_ODP_SUPPORT_SRQ_RECV.
+constexpr std::uint32_t kOdpSupport = 1, kOdpSupportImplicit = 2;
+constexpr std::uint32_t kOdpSend = 1, kOdpReceive = 2, kOdpWrite = 4, kOdpRead = 8, kOdpAtomic = 16, kOdpSharedReceive = 32;
+constexpr std::uint32_t kOdpReliable = kOdpSend | kOdpWrite | kOdpRead | kOdpAtomic | kOdpSharedReceive;
+constexpr std::uint32_t kOdpUnreliable = kOdpSend | kOdpReceive | kOdpSharedReceive;
+
 // ibv_atomic_cap: atomic against everything this adapter does, not against the CPU.
 constexpr std::uint32_t kAtomicHca = 1;
 
@@ -92,6 +98,20 @@ int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> ma
       return run(&Impl::rereg_mr);
     case CommandType::kDeregMr:
       return run(&Impl::dereg_mr);
+    case CommandType::kAllocDm:
+      return run(&Impl::alloc_dm);
+    case CommandType::kFreeDm:
+      return run(&Impl::free_dm);
+    case CommandType::kCopyDm:
+      return run(&Impl::copy_dm);
+    case CommandType::kRegDmMr:
+      return run(&Impl::reg_dm_mr);
+    case CommandType::kAllocNullMr:
+      return run(&Impl::alloc_null_mr);
+    case CommandType::kImportObject:
+      return run(&Impl::import_object);
+    case CommandType::kAdviseMr:
+      return run(&Impl::advise_mr);
     case CommandType::kAllocMw:
       return run(&Impl::alloc_mw);
     case CommandType::kDeallocMw:
@@ -174,6 +194,12 @@ int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
   to.max_srq_wr = profile.max_srq_wr;
   to.max_srq_sge = profile.max_srq_sge;
   to.max_inline_data = profile.max_inline_data;
+  to.max_dm_size = profile.max_dm_size;
+  to.odp_general = kOdpSupport | kOdpSupportImplicit;
+  to.odp_rc = kOdpReliable | kOdpReceive;
+  to.odp_uc = to.odp_ud = kOdpUnreliable;
+  to.odp_uc |= kOdpWrite;
+  to.odp_xrc = kOdpReliable;
   to.max_pkeys = static_cast<std::uint16_t>(profile.pkey_table_length);
   to.local_ca_ack_delay = profile.local_ca_ack_delay;
   to.port_count = 1;
@@ -245,43 +271,55 @@ int Hca::Impl::dealloc_pd(Context& context, protocol::DestroyObject& command) {
 int Hca::Impl::check_mr(Context& context, std::uint64_t start, std::uint64_t length, std::uint64_t iova,
                         std::uint32_t access) const {
   constexpr std::uint32_t kKnown = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic |
-                                   ib::kMwBind | ib::kOptionalAccess;
-  if ((access & ib::kOnDemand) != 0) return EOPNOTSUPP;
+                                   ib::kMwBind | ib::kZeroBased | ib::kOnDemand | ib::kHugeTlb | ib::kOptionalAccess;
+  const bool is_on_demand = (access & ib::kOnDemand) != 0;
   if ((access & ~kKnown) != 0) return EINVAL;
+  // ibv_reg_mr(3): huge pages are a promise for regions that are paged on demand.
+  if ((access & ib::kHugeTlb) != 0 && !is_on_demand) return EINVAL;
   // IBA 11.2.10.1 and the man page: who may write from afar may write locally.
   const bool writes_remotely = (access & (ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;
   const bool writable = (access & ib::kLocalWrite) != 0;
   if (writes_remotely && !writable) return EINVAL;
+  // ibv_reg_mr(3): an implicit region is the whole address space.
+  if (is_on_demand && start == 0 && iova == 0 && length == SIZE_MAX) return (access & ib::kHugeTlb) == 0 ? 0 : EINVAL;
   if (length == 0 || length > adapter.profile.max_mr_size) return EINVAL;
   if (start + (length - 1) < start || iova + (length - 1) < iova) return EINVAL;
   // ibv_reg_mr_iova(3): the first byte has the same place in its page in both.
   constexpr std::uint64_t kPageBytes = 4096;
-  if ((start ^ iova) % kPageBytes != 0) return EINVAL;
+  if ((access & ib::kZeroBased) == 0 && (start ^ iova) % kPageBytes != 0) return EINVAL;
+  if (is_on_demand) return 0;
   return context.program.memory->is_mapped(start, length, writable) ? 0 : EFAULT;
 }
 
 int Hca::Impl::reg_mr(Context& context, protocol::RegMr& command) {
   const auto pd = context.pds.find(command.pd);
   if (pd == context.pds.end()) return EINVAL;
+  if ((command.access & ib::kZeroBased) != 0) command.iova = 0;
   if (const int error = check_mr(context, command.start, command.length, command.iova, command.access);
       error != 0) {
     return error;
   }
-  if (mr_count_ >= adapter.profile.max_mr) return ENOMEM;
   auto region = std::make_unique<MemoryRegion>();
   region->pd = command.pd;
   region->access = command.access;
   region->start = command.start;
   region->length = command.length;
   region->iova = command.iova;
+  const int error = add_mr(context, std::move(region), &command.handle, &command.lkey);
+  command.rkey = command.lkey;
+  return error;
+}
+
+int Hca::Impl::add_mr(Context& context, std::unique_ptr<MemoryRegion> region, std::uint32_t* handle, std::uint32_t* key) {
+  if (mr_count_ >= adapter.profile.max_mr) return ENOMEM;
   region->context = &context;
   region->key = adapter.keys.add(*region);
   if (region->key == 0) return ENOMEM;
   ++mr_count_;
-  ++pd->second.users;
-  command.handle = context.next_handle();
-  command.lkey = command.rkey = region->key;
-  context.mrs[command.handle] = std::move(region);
+  ++context.pds.at(region->pd).users;
+  *handle = context.next_handle();
+  *key = region->key;
+  context.mrs[*handle] = std::move(region);
   return 0;
 }
 
@@ -290,12 +328,14 @@ int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
   const auto it = context.mrs.find(command.handle);
   if (it == context.mrs.end() || (command.flags & ~(kTranslation | kPd | kAccess)) != 0) return EINVAL;
   MemoryRegion& region = *it->second;
+  if (is_on_adapter(region.start)) return EINVAL;
   if (region.windows > 0) return EBUSY;
   const bool moves = (command.flags & kTranslation) != 0;
   const std::uint64_t start = moves ? command.start : region.start;
   const std::uint64_t length = moves ? command.length : region.length;
-  const std::uint64_t iova = moves ? command.iova : region.iova;
   const std::uint32_t access = (command.flags & kAccess) != 0 ? command.access : region.access;
+  const bool is_zero_based = (access & ib::kZeroBased) != 0;
+  const std::uint64_t iova = is_zero_based ? 0 : moves ? command.iova : region.iova;
   const std::uint32_t pd = (command.flags & kPd) != 0 ? command.pd : region.pd;
   if (!context.pds.contains(pd)) return EINVAL;
   if (const int error = check_mr(context, start, length, iova, access); error != 0) return error;
@@ -316,6 +356,7 @@ int Hca::Impl::dereg_mr(Context& context, protocol::DestroyObject& command) {
   if (it->second->windows > 0) return EBUSY;  // IBA 11.2.10.5, ibv_dereg_mr(3)
   adapter.keys.remove(it->second->key);
   --context.pds.at(it->second->pd).users;
+  if (it->second->dm != 0) --context.dms.at(it->second->dm).users;
   context.mrs.erase(it);
   --mr_count_;
   command.events_reported = command.async_events_reported = 0;

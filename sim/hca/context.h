@@ -30,7 +30,14 @@ struct MemoryRegion {
   std::uint64_t iova = 0;
   bool fault_reported = false;
   std::uint32_t windows = 0;  // bound to it
+  std::uint32_t dm = 0;       // handle of the device memory it lies in; 0: none
   Context* context = nullptr;
+};
+
+// A part of the adapter's own memory.
+struct DeviceMemory {
+  std::uint64_t offset = 0, length = 0;
+  std::uint32_t users = 0;  // memory regions
 };
 
 // Remote access to a part of a memory region, by a key of its own (IBA 10.6.7). One of type 1 is bound and unbound by its
@@ -75,6 +82,7 @@ class Context {
   std::map<std::uint32_t, ProtectionDomain> pds;
   std::map<std::uint32_t, std::unique_ptr<MemoryRegion>> mrs;
   std::map<std::uint32_t, std::unique_ptr<MemoryWindow>> mws;
+  std::map<std::uint32_t, DeviceMemory> dms;
   std::map<std::uint32_t, AddressHandle> ahs;
   std::map<std::uint32_t, XrcOpening> xrcds;
   std::map<std::uint32_t, Ref<CompletionQueue>> cqs;

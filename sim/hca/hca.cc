@@ -94,6 +94,7 @@ void Hca::Impl::close(std::uint32_t number) {
   mr_count_ -= static_cast<std::uint32_t>(context->mrs.size());
   ah_count_ -= static_cast<std::uint32_t>(context->ahs.size());
   pd_count_ -= static_cast<std::uint32_t>(context->pds.size());
+  for (const auto& [handle, dm] : context->dms) adapter.memory.release(dm.offset);
   context_pool_.destroy(context->self);
   contexts_.erase(number);
 }

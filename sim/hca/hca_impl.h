@@ -87,6 +87,16 @@ class Hca::Impl {
   int dereg_mr(Context& context, protocol::DestroyObject& command);
   int alloc_mw(Context& context, protocol::AllocMw& command);
   int dealloc_mw(Context& context, protocol::DestroyObject& command);
+  // device_memory.cc
+  int alloc_dm(Context& context, protocol::AllocDm& command);
+  int free_dm(Context& context, protocol::DestroyObject& command);
+  int copy_dm(Context& context, protocol::CopyDm& command);
+  int reg_dm_mr(Context& context, protocol::RegDmMr& command);
+  int alloc_null_mr(Context& context, protocol::AllocNullMr& command);
+  int import_object(Context& context, protocol::ImportObject& command);
+  int advise_mr(Context& context, protocol::AdviseMr& command);
+  // Gives a region that has been checked a key and a handle.
+  int add_mr(Context& context, std::unique_ptr<MemoryRegion> region, std::uint32_t* handle, std::uint32_t* key);
   int create_ah(Context& context, protocol::CreateAh& command);
   int destroy_ah(Context& context, protocol::DestroyObject& command);
 

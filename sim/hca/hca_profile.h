@@ -128,6 +128,7 @@ struct HcaProfile {
   std::uint32_t max_qp_rd_atom = 16, max_qp_init_rd_atom = 16, max_ah = 65536;
   std::uint32_t max_srq = 65536, max_srq_wr = 16384, max_srq_sge = 30;
   std::uint64_t max_mr_size = 1ull << 40;
+  std::uint64_t max_dm_size = 128 << 10;  // bytes of memory in the adapter; 0: none
   std::uint32_t max_message_bytes = 1u << 30;
   std::uint32_t max_mtu = 5;  // ibv_mtu: 1 … 5 are 256 … 4096 bytes
   std::uint32_t gid_table_length = 8, pkey_table_length = 1;

@@ -1,5 +1,6 @@
 #include "sim/hca/key_table.h"
 
+#include "sim/hca/adapter_memory.h"
 #include "sim/hca/queue_pair.h"
 
 namespace verbatim::hca {
@@ -8,6 +9,15 @@ namespace {
 bool is_within(std::uint64_t va, std::uint64_t length, std::uint64_t start, std::uint64_t whole) {
   return va >= start && length <= whole && va - start <= whole - length;
 }
+
+// What is paged on demand must be there when it is needed; other regions were looked at when they were registered.
+KeyCheck on_demand(MemoryRegion& region, host::ProgramAddress address, std::uint64_t length, std::uint32_t access) {
+  if ((region.access & ib::kOnDemand) == 0 || length == 0) return {&region, address};
+  const bool writes = (access & (ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;
+  if (!region.context->program.memory->is_mapped(address, length, writes)) return {};
+  return {&region, address};
+}
+
 }  // namespace
 
 std::uint32_t KeyTable::add(const Entry& named) {
@@ -66,7 +76,8 @@ KeyCheck KeyTable::check(std::uint32_t key, const Context& context, std::uint32_
   if (region == nullptr || region->context != &context || region->pd != pd) return {};
   if ((region->access & access) != access) return {};
   if (!is_within(va, length, region->iova, region->length)) return {};
-  return {region, region->start + (va - region->iova)};
+  if (region->start == kNullMemory) return {region, kNullMemory};
+  return on_demand(*region, region->start + (va - region->iova), length, access);
 }
 
 KeyCheck KeyTable::check_remote(std::uint32_t key, const QueuePair& qp, std::uint64_t va, std::uint64_t length,
@@ -80,7 +91,7 @@ KeyCheck KeyTable::check_remote(std::uint32_t key, const QueuePair& qp, std::uin
   const std::uint64_t first = (window->access & ib::kZeroBased) != 0 ? 0 : window->start;
   if (!is_within(va, length, first, window->length)) return {};
   MemoryRegion& region = *window->region;
-  return {&region, region.start + (window->start - region.iova) + (va - first)};
+  return on_demand(region, region.start + (window->start - region.iova) + (va - first), length, access);
 }
 
 }  // namespace verbatim::hca

@@ -52,14 +52,16 @@ host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Paylo
     return place(std::move(placement));
   }
   placement.more.assign(pieces.begin(), pieces.end());
-  placing_.push_back(std::move(placement));
   std::vector<host::DmaPiece> parts;
   std::uint32_t total = 0;
   for (const MemoryPiece& piece : pieces) {
-    parts.emplace_back(piece.length, piece.address);
+    if (!is_on_adapter(piece.address)) parts.emplace_back(piece.length, piece.address);
     total += piece.length;
   }
   CHECK(total == payload.length);
+  if (parts.size() < pieces.size()) apply(placement, true);
+  if (parts.empty()) return {adapter_.engine.now(), adapter_.engine.now()};
+  placing_.push_back(std::move(placement));
   return hand_over(parts);
 }
 
@@ -70,6 +72,10 @@ host::DmaWriteTimes PayloadWriter::hand_over(std::span<const host::DmaPiece> pie
 }
 
 host::DmaWriteTimes PayloadWriter::place(Placement placement) {
+  if (is_on_adapter(placement.first.address)) {
+    apply(placement, true);
+    return {adapter_.engine.now(), adapter_.engine.now()};
+  }
   const host::DmaPiece piece(placement.first.length, placement.first.address);
   placing_.push_back(std::move(placement));
   return hand_over({&piece, 1});
@@ -112,8 +118,9 @@ void PayloadWriter::release_held() {
   held_.clear();
 }
 
-void PayloadWriter::on_dma_write(std::uint64_t) {
-  const Placement placement = placing_.pop_front();
+void PayloadWriter::on_dma_write(std::uint64_t) { apply(placing_.pop_front(), false); }
+
+void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
   Context* context = placement.context.get();
   if (context == nullptr) return;
   std::span<const std::byte> bytes = placement.payload.bytes();
@@ -122,9 +129,10 @@ void PayloadWriter::on_dma_write(std::uint64_t) {
   for (const MemoryPiece& piece : pieces) {
     const std::span<const std::byte> part = bytes.first(piece.length);
     bytes = bytes.subspan(piece.length);
+    if (is_on_adapter(piece.address) != on_adapter) continue;
     adapter_.tracer.record(adapter_.id, TraceEvent::kDmaWrite, context->program.process, piece.address,
                            piece.length, 0, part);
-    if (!context->program.memory->write(piece.address, part)) {
+    if (!adapter_.memory.write(*context, piece.address, part)) {
       adapter_.notifier.dma_fault(*context, piece.key, piece.address, piece.length);
     }
   }

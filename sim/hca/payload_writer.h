@@ -52,6 +52,8 @@ class PayloadWriter final : public host::DmaClient {
     MemoryPiece first;
     std::vector<MemoryPiece> more;  // all pieces when there are several
   };
+  // Writes the pieces in the adapter's own memory, or in a program's, as far as the context still lives.
+  void apply(const Placement& placement, bool on_adapter);
   host::DmaWriteTimes place_whole(Context& context, const ib::Payload& payload,
                                   std::span<const MemoryPiece> pieces);
   host::DmaWriteTimes place(Placement placement);

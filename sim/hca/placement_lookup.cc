@@ -35,7 +35,7 @@ std::uint32_t PlacementLookup::missing_translations(std::span<const MemoryPiece>
   const std::uint64_t page_bytes = adapter_.profile.translation_page_bytes;
   std::uint32_t missing = 0;
   for (const MemoryPiece& piece : pieces) {
-    if (piece.length == 0) continue;
+    if (piece.length == 0 || is_on_adapter(piece.address)) continue;
     const std::uint64_t last = (piece.address + piece.length - 1) / page_bytes;
     for (std::uint64_t page = piece.address / page_bytes; page <= last; ++page) {
       if (!adapter_.translations.use(adapter_.translation_key(piece.key, page * page_bytes), *this, number)) ++missing;

@@ -159,7 +159,7 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
     Context* owner = !is_xrc_receiver() ? &context : region != nullptr ? region->context : nullptr;
     if (owner == nullptr) {
       std::memset(to.data(), 0, to.size());
-    } else if (!owner->program.memory->read(outgoing.address, to)) {
+    } else if (!adapter.memory.read(*owner, outgoing.address, to)) {
       adapter.notifier.dma_fault(*owner, outgoing.work, outgoing.address, to.size());
     }
     return;
@@ -171,7 +171,7 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
   }
   work->sges.visit(outgoing.offset, static_cast<std::uint32_t>(to.size()),
                    [&](const protocol::Sge& sge, std::uint32_t offset, std::uint32_t part) {
-                     if (!context.program.memory->read(sge.va + offset, to.first(part))) {
+                     if (!adapter.memory.read(context, sge.va + offset, to.first(part))) {
                        adapter.notifier.dma_fault(context, sge.lkey, sge.va + offset, part);
                      }
                      to = to.subspan(part);

@@ -45,7 +45,7 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
   if (asks(ib::kQpPort) && to.port_num != 1) return EINVAL;
   if (asks(ib::kQpPkeyIndex) && to.pkey_index >= profile.pkey_table_length) return EINVAL;
   if (asks(ib::kQpAccessFlags) &&
-      (to.qp_access_flags & ~(ib::kRemoteRights | ib::kLocalWrite | ib::kMwBind)) != 0) {
+      (to.qp_access_flags & ~(ib::kRemoteRights | ib::kLocalWrite | ib::kMwBind | ib::kOnDemand)) != 0) {
     return EINVAL;
   }
   if (asks(ib::kQpAv)) {

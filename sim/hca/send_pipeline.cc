@@ -87,6 +87,7 @@ void SendPipeline::issue(Outgoing&& outgoing) {
   gathered.begin(std::move(outgoing), adapter_.engine.now());
   if (gathered.complete) return advance();
   const auto add = [&gathered](std::uint32_t, host::ProgramAddress address, std::uint32_t length) {
+    if (is_on_adapter(address)) return;
     if (gathered.piece.bytes == 0) {
       gathered.piece = {length, address};
       return;
@@ -116,7 +117,9 @@ void SendPipeline::read(std::uint64_t number) {
   adapter_.payloads.release_held();  // no read passes a write
   Gathered& gathered = gathering_[number - first_gathering_];
   Trail trail = gathered.outgoing.packet->trail.shared();
-  if (gathered.pieces.empty()) {
+  if (gathered.piece.bytes == 0) {
+    on_dma_read(number, adapter_.engine.now());
+  } else if (gathered.pieces.empty()) {
     adapter_.dma.read(gathered.piece, *this, number, std::move(trail));
   } else {
     adapter_.dma.read(gathered.pieces, *this, number, std::move(trail));
@@ -138,6 +141,7 @@ std::uint32_t SendPipeline::missing_translations(const Outgoing& outgoing, std::
   std::uint32_t missing = 0;
   std::uint64_t last = 0;
   outgoing.qp.get()->visit_gather(outgoing, [&](std::uint32_t key, host::ProgramAddress address, std::uint32_t length) {
+    if (is_on_adapter(address)) return;
     const std::uint64_t page_bytes = adapter_.profile.translation_page_bytes;
     for (std::uint64_t page = address / page_bytes; page <= (address + length - 1) / page_bytes; ++page) {
       const std::uint64_t translation = adapter_.translation_key(key, page * page_bytes);

@@ -31,6 +31,7 @@ DeviceContext::DeviceContext(hca::Hca& hca, const hca::ProgramPort& program, War
     : hca_(hca),
       warn_(std::move(warn)),
       written_(std::move(written)),
+      owner_(program.process),
       async_file_(std::make_shared<AsyncEventFile>("asynchronous events of " + hca.device_name())) {
   hca::ProgramPort port = program;
   port.listener = this;

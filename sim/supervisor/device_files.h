@@ -40,12 +40,17 @@ class EventFile : public VirtualFile {
 using CompletionChannelFile = EventFile<protocol::CompletionEvent>;
 using AsyncEventFile = EventFile<protocol::AsyncEvent>;
 
+class DeviceContext;
+
 // cmd_fd of an opened device: nothing is ever read from it.
 class DeviceFile final : public VirtualFile {
  public:
   explicit DeviceFile(std::string device) : device_(std::move(device)) {}
   std::uint32_t readiness() const override { return 0; }
   std::string describe() const override { return "device " + device_; }
+
+  // The opening that it stands for; set once.
+  std::weak_ptr<DeviceContext> context;
 
  private:
   std::string device_;
@@ -64,6 +69,11 @@ class DeviceContext final : public hca::EventListener {
   std::uint32_t handle() const { return handle_; }
   bool open() const { return handle_ != 0; }
   void close();
+  // The process that opened it: its memory is what the adapter reaches.
+  std::uint32_t owner() const { return owner_; }
+  // It has been imported once more, or one of those that use it closes it; true when none is left.
+  void add_user() { ++users_; }
+  bool remove_user() { return --users_ == 0; }
 
   const std::shared_ptr<AsyncEventFile>& async_file() const { return async_file_; }
   // The adapter's number for a completion channel; the same file always gets the same one.
@@ -79,6 +89,8 @@ class DeviceContext final : public hca::EventListener {
   Warn warn_;
   Written written_;
   std::uint32_t handle_ = 0;
+  const std::uint32_t owner_;
+  std::uint32_t users_ = 1;
   std::shared_ptr<AsyncEventFile> async_file_;
   std::vector<std::weak_ptr<CompletionChannelFile>> channels_;  // number - 1
 };

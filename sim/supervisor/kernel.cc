@@ -11,6 +11,7 @@
 #include "sim/supervisor/posix_timer.h"
 #include "sim/supervisor/udp.h"
 #include "sim/supervisor/unix_socket.h"
+#include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/passing_calls.h"
 #include "verbs_shim/protocol/system_calls.h"
 
@@ -331,10 +332,31 @@ Kernel::Outcome Kernel::sys_refused_argument(Thread& thread) {
   return Answer{-error};
 }
 
+namespace {
+
+// Of a copy to or from device memory, which no kernel takes part in: stores are combined to lines and go out behind each
+// other, a load of a word waits until it is back.
+std::optional<Duration> copy_cost(Thread& thread, const hca::HcaProfile& profile) {
+  protocol::CopyDm copy;
+  const std::span<const std::byte> mailbox = thread.process().region().mailbox(thread.slot());
+  std::memcpy(&copy, mailbox.data(), sizeof copy);
+  if (copy.header.type != protocol::CommandType::kCopyDm || copy.length > profile.max_dm_size) return std::nullopt;
+  const protocol::CallCosts& costs = thread.process().host().costs;
+  constexpr std::int64_t kLine = 64, kWord = 4;
+  const auto length = static_cast<std::int64_t>(copy.length);
+  if (copy.to_device != 0) return Duration(costs.doorbell_ps + (length + kLine - 1) / kLine * costs.inline_line_ps);
+  return 2 * profile.pcie.one_way_latency * (length / kWord);
+}
+
+}  // namespace
+
 Duration Kernel::cost(Thread& thread) {
   const protocol::CallCosts& costs = thread.process().host().costs;
   if (thread.call().request == protocol::Request::kCommand) {
     const auto& devices = thread.process().host().devices;
+    if (!devices.empty()) {
+      if (const auto copy = copy_cost(thread, devices.front()->profile())) return *copy;
+    }
     return devices.empty() ? Duration(costs.system_call_ps) : devices.front()->profile().command_latency;
   }
   return Duration(costs.system_call_ps);
@@ -343,7 +365,7 @@ Duration Kernel::cost(Thread& thread) {
 void Kernel::release(Process& process) {
   process.interval_timer().reset();
   process.timers().clear();
-  for (auto& context : process.contexts()) context->close();
+  process.close_own_contexts();
   process.close_all();
   forget_waits(process);
 }

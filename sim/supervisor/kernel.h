@@ -203,6 +203,7 @@ class Kernel {
   Answer list_devices(Process& process, std::span<std::byte> mailbox);
   Answer report_refusal(Process& process, std::span<std::byte> mailbox);
   Answer open_device(Process& process, std::span<std::byte> mailbox);
+  Answer import_device(Process& process, std::span<std::byte> mailbox);
   Answer close_device(Process& process, std::span<std::byte> mailbox, std::uint32_t context);
   Answer create_channel(Process& process, std::span<std::byte> mailbox);
 

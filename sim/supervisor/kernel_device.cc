@@ -40,6 +40,23 @@ Answer fail(std::span<std::byte> mailbox, int status) {
   return {0};
 }
 
+// What a copy of the process that has opened a device may do with it, too: nothing that concerns the memory of either.
+bool is_without_memory(CommandType type) {
+  switch (type) {
+    case CommandType::kQueryDevice:
+    case CommandType::kQueryPort:
+    case CommandType::kQueryGid:
+    case CommandType::kQueryPkey:
+    case CommandType::kAllocPd:
+    case CommandType::kDeallocPd:
+    case CommandType::kAllocDm:
+    case CommandType::kFreeDm:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Answer Kernel::command(Thread& thread) {
@@ -66,6 +83,9 @@ Answer Kernel::command(Thread& thread) {
     case CommandType::kOpenDevice:
       answer = open_device(process, mailbox);
       break;
+    case CommandType::kImportDevice:
+      answer = import_device(process, mailbox);
+      break;
     default: {
       if (header.size != static_cast<std::uint32_t>(size) || header.context == 0 ||
           header.context > contexts.size() || !contexts[header.context - 1]->open()) {
@@ -74,6 +94,10 @@ Answer Kernel::command(Thread& thread) {
       }
       if (header.type == CommandType::kCloseDevice) {
         answer = close_device(process, mailbox, header.context);
+        break;
+      }
+      if (contexts[header.context - 1]->owner() != process.pid() && !is_without_memory(header.type)) {
+        answer = fail(mailbox, EINVAL);
         break;
       }
       if (header.type == CommandType::kCreateChannel) {
@@ -146,7 +170,7 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
   port.process = process.pid();
   port.memory = &process.memory();
   port.arena = process.region().arena();
-  auto context = std::make_unique<DeviceContext>(
+  auto context = std::make_shared<DeviceContext>(
       hca, port, [this, &process](const std::string& warning) { warn(process, warning); },
       [&process, number = process.contexts().size() + 1](std::uint32_t cq_number) {
         for (auto& thread : process.threads()) {
@@ -155,7 +179,9 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
           if (parked->polls(static_cast<std::uint32_t>(number), cq_number)) thread->unpark();
         }
       });
-  open.cmd_fd = process.install(std::make_shared<DeviceFile>(hca.device_name()));
+  const auto file = std::make_shared<DeviceFile>(hca.device_name());
+  file->context = context;
+  open.cmd_fd = process.install(file);
   open.async_fd = process.install(context->async_file());
   open.completion_vectors = 1;
   if (open.cmd_fd < 0 || open.async_fd < 0) {
@@ -168,8 +194,34 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
   return {0, protocol::Action::kReserveTwoFds, {open.cmd_fd, open.async_fd}};
 }
 
+Answer Kernel::import_device(Process& process, std::span<std::byte> mailbox) {
+  protocol::ImportDevice import;
+  if (!load(mailbox, import)) return fail(mailbox, EINVAL);
+  const auto file = std::dynamic_pointer_cast<DeviceFile>(process.file(import.cmd_fd));
+  if (file == nullptr) return fail(mailbox, process.file(import.cmd_fd) == nullptr ? EBADF : EINVAL);
+  const auto context = file->context.lock();
+  if (context == nullptr || !context->open()) return fail(mailbox, EINVAL);
+  if (context->owner() != process.pid()) {
+    warn(process, "ibv_import_device of a device that another process has opened is not simulated; the program got EOPNOTSUPP");
+    return fail(mailbox, EOPNOTSUPP);
+  }
+  auto& contexts = process.contexts();
+  import.context = static_cast<std::uint32_t>(std::ranges::find(contexts, context) - contexts.begin()) + 1;
+  import.async_fd = process.install(context->async_file());
+  if (import.async_fd < 0) return fail(mailbox, EMFILE);
+  import.completion_vectors = 1;
+  const auto& devices = process.host().devices;
+  for (std::uint32_t i = 0; i < devices.size(); ++i) {
+    if (devices[i] == &context->hca()) import.device = i;
+  }
+  context->add_user();
+  finish(mailbox, import, 0);
+  return {0, protocol::Action::kReserveFd, {import.async_fd, 0}};
+}
+
 Answer Kernel::close_device(Process& process, std::span<std::byte> mailbox, std::uint32_t context) {
-  process.contexts()[context - 1]->close();
+  DeviceContext& opened = *process.contexts()[context - 1];
+  if (opened.owner() == process.pid() && opened.remove_user()) opened.close();
   return fail(mailbox, 0);
 }
 

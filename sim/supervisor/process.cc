@@ -33,7 +33,7 @@ Process::Process(std::size_t program, std::uint32_t pid, const HostSpec& host, s
   family_.group = family_.session = pid;
 }
 
-Process::~Process() = default;
+Process::~Process() { close_own_contexts(); }
 
 void Process::set_native_pid(pid_t pid) {
   native_pid_ = pid;
@@ -46,7 +46,7 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
     former_threads_.push_back(std::move(thread));
   }
   threads_.clear();
-  for (auto& context : contexts_) context->close();
+  close_own_contexts();
   contexts_.clear();
   analyst_.reset();
   name_ = std::move(name);
@@ -60,9 +60,20 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
   set_native_pid(pid);
 }
 
+bool Process::has_own_contexts() const {
+  return std::ranges::any_of(contexts_, [this](const auto& context) { return context->owner() == pid_; });
+}
+
+void Process::close_own_contexts() {
+  for (auto& context : contexts_) {
+    if (context->owner() == pid_) context->close();
+  }
+}
+
 void Process::retire() {
   threads_.clear();
   former_threads_.clear();
+  close_own_contexts();
   contexts_.clear();
   analyst_.reset();
   region_.reset();

@@ -102,7 +102,11 @@ class Process {
   // umask(2).
   unsigned file_mask() const;
 
-  std::vector<std::unique_ptr<DeviceContext>>& contexts() { return contexts_; }
+  // Devices it has opened, by the number that it knows them by, and those it has from the process of which it is a copy.
+  std::vector<std::shared_ptr<DeviceContext>>& contexts() { return contexts_; }
+  bool has_own_contexts() const;
+  // Of its end, or when it becomes another program.
+  void close_own_contexts();
 
   // True the first time `warning` is given for this process.
   bool first_warning(const std::string& warning) { return warnings_.insert(warning).second; }
@@ -178,7 +182,7 @@ class Process {
   std::map<int, VirtualFilePtr> files_;
   std::set<int> signal_files_;  // those of them that are signalfds
   int least_free_ = 0;          // every number below is taken, but for what the kernel has closed since
-  std::vector<std::unique_ptr<DeviceContext>> contexts_;
+  std::vector<std::shared_ptr<DeviceContext>> contexts_;
   std::set<std::string> warnings_;
   void* owner_ = nullptr;
   std::unique_ptr<IntervalTimer> interval_timer_;

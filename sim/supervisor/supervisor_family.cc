@@ -302,6 +302,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   first->scheduling = thread.scheduling;
   first->credentials = thread.credentials;
   child.limits = parent.limits;
+  child.contexts() = parent.contexts();
   protocol::ThreadSlot& child_slot = child.region().slot(thread.slot());
   child_slot.virtual_tid = child.pid();
   child_slot.user = thread.credentials.users().real;
@@ -327,7 +328,7 @@ void Supervisor::Impl::return_memory(Process& child) {
   Process* const parent = child.family().holds_parent && child.family().shares_memory ? parent_of(child) : nullptr;
   if (parent == nullptr) return;
   const auto lives = [](const auto& thread) { return thread->state() != Thread::State::kDead; };
-  if (parent->contexts().empty() && std::ranges::count_if(parent->threads(), lives) == 1) return_variables(child, *parent);
+  if (!parent->has_own_contexts() && std::ranges::count_if(parent->threads(), lives) == 1) return_variables(child, *parent);
   for (const auto& thread : parent->threads()) {
     if (thread->state() == Thread::State::kDead || thread->copy_pid() != child.pid()) continue;
     const std::uint64_t context = parent->region().slot(thread->slot()).context_address;

@@ -189,6 +189,7 @@ void Supervisor::Impl::ring(Thread& thread, protocol::DoorbellKind kind, std::ui
                             std::uint32_t number, std::uint64_t value, Duration call_time) {
   auto& contexts = thread.process().contexts();
   if (context < 1 || context > contexts.size() || !contexts[context - 1]->open()) return;
+  if (contexts[context - 1]->owner() != thread.process().pid()) return;
   contexts[context - 1]->hca().ring_doorbell(contexts[context - 1]->handle(), kind, number, value, call_time);
 }
 

@@ -145,7 +145,7 @@ class Attacker {
         sizeof(protocol::ResizeCq),      sizeof(protocol::CreateQp),  sizeof(protocol::ModifyQp),
         sizeof(protocol::QueryQp),       sizeof(protocol::CreateAh),  sizeof(protocol::QueryGid)};
     protocol::CommandHeader header{};
-    header.type = static_cast<protocol::CommandType>(source_.below(40));
+    header.type = static_cast<protocol::CommandType>(source_.below(48));
     if (header.type == protocol::CommandType::kCloseDevice) header.type = protocol::CommandType::kQueryPort;
     // Destroying everything at once would leave nothing to attack.
     if (header.type == protocol::CommandType::kDestroyQp && !source_.chance(1, 8))
@@ -167,6 +167,16 @@ class Attacker {
         return sizeof(protocol::AllocMw);
       case protocol::CommandType::kReregMr:
         return sizeof(protocol::ReregMr);
+      case protocol::CommandType::kAllocDm:
+        return sizeof(protocol::AllocDm);
+      case protocol::CommandType::kCopyDm:
+        return sizeof(protocol::CopyDm);
+      case protocol::CommandType::kRegDmMr:
+        return sizeof(protocol::RegDmMr);
+      case protocol::CommandType::kAllocNullMr:
+        return sizeof(protocol::AllocNullMr);
+      case protocol::CommandType::kAdviseMr:
+        return sizeof(protocol::AdviseMr);
       case protocol::CommandType::kCreateCq:
         return sizeof(protocol::CreateCq);
       case protocol::CommandType::kResizeCq:
@@ -187,6 +197,7 @@ class Attacker {
       case protocol::CommandType::kDeallocPd:
       case protocol::CommandType::kDeregMr:
       case protocol::CommandType::kDeallocMw:
+      case protocol::CommandType::kFreeDm:
       case protocol::CommandType::kDestroyCq:
       case protocol::CommandType::kDestroyQp:
       case protocol::CommandType::kDestroyAh:

@@ -41,9 +41,14 @@ TEST_F(ObjectTest, memory_registration_checks_rights_and_mapping) {
   EXPECT_EQ(status(Program::kBuffer, 4096, ib::kRemoteWrite), EINVAL);
   EXPECT_EQ(status(Program::kBuffer, 4096, ib::kRemoteAtomic), EINVAL);
   EXPECT_EQ(status(Program::kBuffer, 4096, 1u << 8), EINVAL);
-  EXPECT_EQ(status(Program::kBuffer, 4096, ib::kZeroBased), EINVAL);
+  EXPECT_EQ(status(Program::kBuffer, 4096, ib::kZeroBased), 0);
   EXPECT_EQ(status(Program::kBuffer, 4096, ib::kHugeTlb), EINVAL);
-  EXPECT_EQ(status(Program::kBuffer, 4096, ib::kOnDemand), EOPNOTSUPP);
+  EXPECT_EQ(status(Program::kBuffer, 4096, ib::kOnDemand | ib::kHugeTlb), 0);
+  EXPECT_EQ(status(0x1000, 4096, ib::kOnDemand), 0);  // nothing has to be there yet
+  EXPECT_EQ(status(0, SIZE_MAX, ib::kOnDemand), 0);
+  EXPECT_EQ(status(0, SIZE_MAX, ib::kOnDemand | ib::kHugeTlb), EINVAL);
+  EXPECT_EQ(status(0, SIZE_MAX, 0), EINVAL);
+  EXPECT_EQ(status(0x1000, SIZE_MAX, ib::kOnDemand), EINVAL);
   EXPECT_EQ(status(0x500, 4096, 0), EFAULT);
   EXPECT_EQ(status(Program::kBuffer, (1 << 20) + 1, 0), EFAULT);
   EXPECT_EQ(status(0x900000, 4096, ib::kLocalWrite), EFAULT);

@@ -356,5 +356,6 @@ int main(void) {
   object_cases();
   domain_cases();
   window_cases();
+  memory_cases();
   return 0;
 }

@@ -7,3 +7,4 @@ void event_cases(void);
 void object_cases(void);
 void domain_cases(void);
 void window_cases(void);
+void memory_cases(void);

@@ -42,6 +42,14 @@ enum class CommandType : std::uint32_t {
   kOpenQp,
   kReregMr,
   kReportRefusal,    // supervisor
+  kAllocDm,
+  kFreeDm,
+  kCopyDm,
+  kRegDmMr,
+  kAllocNullMr,
+  kAdviseMr,
+  kImportDevice,  // supervisor
+  kImportObject,
 };
 
 struct CommandHeader {
@@ -82,6 +90,31 @@ struct CloseDevice {
   CommandHeader header;
 };
 
+// Another way to a device that this process has open (ibv_import_device(3)).
+struct ImportDevice {
+  static constexpr CommandType kType = CommandType::kImportDevice;
+  CommandHeader header;
+  std::int32_t cmd_fd;
+  std::uint32_t context;   // out
+  std::int32_t async_fd;   // out
+  std::uint32_t completion_vectors;  // out
+  std::uint32_t device;    // out: its index
+  std::uint32_t reserved;
+};
+
+// Whether there is such an object, and what a program must know of it.
+struct ImportObject {
+  static constexpr CommandType kType = CommandType::kImportObject;
+  enum Kind : std::uint32_t { kPd, kMr, kDm };
+  CommandHeader header;
+  std::uint32_t kind;
+  std::uint32_t handle;
+  std::uint32_t pd;          // of a memory region
+  std::uint32_t lkey, rkey;  // out
+  std::uint32_t reserved;
+  std::uint64_t length;  // out
+};
+
 // Fields of ibv_device_attr and ibv_device_attr_ex that have a meaning here; the rest is zero.
 struct DeviceAttributes {
   char firmware_version[kNameSize];
@@ -92,6 +125,7 @@ struct DeviceAttributes {
   std::uint64_t device_cap_flags;
   std::uint64_t completion_timestamp_mask;
   std::uint64_t hca_core_clock_khz;
+  std::uint64_t max_dm_size;
   std::uint32_t vendor_id;
   std::uint32_t vendor_part_id;
   std::uint32_t hw_ver;
@@ -115,6 +149,8 @@ struct DeviceAttributes {
   std::uint32_t max_srq_wr;
   std::uint32_t max_srq_sge;
   std::uint32_t max_inline_data;
+  std::uint32_t odp_general;                      // ibv_odp_general_caps
+  std::uint32_t odp_rc, odp_uc, odp_ud, odp_xrc;  // ibv_odp_transport_cap_bits
   std::uint16_t max_pkeys;
   std::uint8_t local_ca_ack_delay;
   std::uint8_t port_count;
@@ -365,6 +401,57 @@ struct ReregMr {
   std::uint32_t access;
   std::uint32_t lkey;  // out
   std::uint32_t rkey;  // out
+};
+
+struct AllocDm {
+  static constexpr CommandType kType = CommandType::kAllocDm;
+  CommandHeader header;
+  std::uint64_t length;
+  std::uint32_t log_align;  // of where it begins
+  std::uint32_t handle;     // out
+};
+
+// The processor reads or writes device memory: loads and stores, not a call of the kernel.
+struct CopyDm {
+  static constexpr CommandType kType = CommandType::kCopyDm;
+  CommandHeader header;
+  std::uint64_t offset, length;
+  std::uint64_t address;  // of the bytes in the program
+  std::uint32_t handle;
+  std::uint32_t to_device;  // 0 or 1
+};
+
+struct RegDmMr {
+  static constexpr CommandType kType = CommandType::kRegDmMr;
+  CommandHeader header;
+  std::uint64_t offset, length;
+  std::uint32_t dm;
+  std::uint32_t pd;
+  std::uint32_t access;
+  std::uint32_t handle;  // out
+  std::uint32_t key;     // out: local and remote
+  std::uint32_t reserved;
+};
+
+struct AllocNullMr {
+  static constexpr CommandType kType = CommandType::kAllocNullMr;
+  CommandHeader header;
+  std::uint32_t pd;
+  std::uint32_t handle;  // out
+  std::uint32_t lkey;    // out
+  std::uint32_t reserved;
+};
+
+// Of one range; the shim goes through the list.
+struct AdviseMr {
+  static constexpr CommandType kType = CommandType::kAdviseMr;
+  CommandHeader header;
+  std::uint64_t va;
+  std::uint32_t length, lkey;
+  std::uint32_t pd;
+  std::uint32_t advice;  // ib_uverbs_advise_mr_advice
+  std::uint32_t flags;
+  std::uint32_t reserved;
 };
 
 // Read from a completion channel's or the async descriptor; the layout of the kernel's own ABI.

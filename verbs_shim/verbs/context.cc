@@ -39,6 +39,11 @@ void fill_verbs_ops(verbs_context* verbs) {
   verbs->get_srq_num = get_srq_num;
   verbs->open_xrcd = open_xrcd;
   verbs->close_xrcd = close_xrcd;
+  verbs->advise_mr = advise_mr;
+  verbs->alloc_null_mr = alloc_null_mr;
+  verbs->alloc_dm = alloc_dm;
+  verbs->free_dm = free_dm;
+  verbs->reg_dm_mr = reg_dm_mr;
   verbs->alloc_td = alloc_td;
   verbs->dealloc_td = dealloc_td;
   verbs->alloc_parent_domain = alloc_parent_domain;
@@ -66,6 +71,22 @@ void remove_qp(Context& context, Qp& qp) {
   if (*link != nullptr) *link = qp.next_in_bucket;
 }
 
+ibv_context* make_context(ibv_device* device, std::uint32_t handle, int cmd_fd, int async_fd, std::uint32_t vectors) {
+  auto* context = allocate_object<Context>();
+  if (context == nullptr) return nullptr;
+  context->handle = handle;
+  verbs_context& verbs = context->verbs;
+  fill_verbs_ops(&verbs);
+  verbs.sz = sizeof(verbs_context);
+  fill_context_ops(&verbs.context.ops);
+  verbs.context.device = device;
+  verbs.context.cmd_fd = cmd_fd;
+  verbs.context.async_fd = async_fd;
+  verbs.context.num_comp_vectors = static_cast<int>(vectors);
+  verbs.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+  return &verbs.context;
+}
+
 }  // namespace verbatim::verbs
 
 using namespace verbatim;
@@ -76,23 +97,11 @@ extern "C" ibv_context* ibv_open_device(ibv_device* device) {
   if (int error = verbs::execute(command, reinterpret_cast<verbs::Device*>(device)->index)) {
     return verbs::refuse(error);
   }
-  auto* context = verbs::allocate_object<verbs::Context>();
-  if (context == nullptr) {
-    protocol::CloseDevice close{};
-    verbs::execute(close, command.context);
-    return verbs::refuse(ENOMEM);
-  }
-  context->handle = command.context;
-  verbs_context& verbs = context->verbs;
-  verbs::fill_verbs_ops(&verbs);
-  verbs.sz = sizeof(verbs_context);
-  verbs::fill_context_ops(&verbs.context.ops);
-  verbs.context.device = device;
-  verbs.context.cmd_fd = command.cmd_fd;
-  verbs.context.async_fd = command.async_fd;
-  verbs.context.num_comp_vectors = static_cast<int>(command.completion_vectors);
-  verbs.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
-  return &verbs.context;
+  ibv_context* context = verbs::make_context(device, command.context, command.cmd_fd, command.async_fd, command.completion_vectors);
+  if (context != nullptr) return context;
+  protocol::CloseDevice close{};
+  verbs::execute(close, command.context);
+  return verbs::refuse(ENOMEM);
 }
 
 extern "C" int ibv_close_device(ibv_context* handle) {

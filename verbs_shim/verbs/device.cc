@@ -69,6 +69,11 @@ int find_devices() {
 }
 
 }  // namespace
+
+ibv_device* device_by_index(std::uint32_t index) {
+  return find_devices() == 0 && index < device_count ? &devices[index]->base : nullptr;
+}
+
 }  // namespace verbatim::verbs
 
 using namespace verbatim;

@@ -20,30 +20,59 @@ ibv_mr* register_memory(ibv_pd* pd_handle, void* address, std::size_t length, st
       (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
     return refuse(EINVAL);
   }
-  auto* mr = allocate_object<Mr>();
-  if (mr == nullptr) return nullptr;
   protocol::RegMr command{};
   command.start = reinterpret_cast<std::uint64_t>(address);
   command.length = length;
   command.iova = iova;
   command.pd = pd_handle->handle;
   command.access = access;
-  if (int error = execute(command, handle_of(pd_handle->context))) {
-    release_object(mr);
-    return refuse(error);
-  }
-  mr->base.context = pd_handle->context;
-  mr->base.pd = pd_handle;
-  enter_domain(pd_handle);
-  mr->base.addr = address;
-  mr->base.length = length;
-  mr->base.handle = command.handle;
-  mr->base.lkey = command.lkey;
-  mr->base.rkey = command.rkey;
-  return &mr->base;
+  if (int error = execute(command, handle_of(pd_handle->context))) return refuse(error);
+  return make_mr(pd_handle, address, length, command.handle, command.lkey, command.rkey);
 }
 
 }  // namespace
+
+ibv_mr* make_mr(ibv_pd* pd, void* address, std::size_t length, std::uint32_t handle, std::uint32_t lkey,
+                std::uint32_t rkey) {
+  auto* mr = allocate_object<Mr>();
+  if (mr == nullptr) {
+    destroy(protocol::CommandType::kDeregMr, pd->context, handle);
+    return refuse(ENOMEM);
+  }
+  mr->base.context = pd->context;
+  mr->base.pd = pd;
+  enter_domain(pd);
+  mr->base.addr = address;
+  mr->base.length = length;
+  mr->base.handle = handle;
+  mr->base.lkey = lkey;
+  mr->base.rkey = rkey;
+  return &mr->base;
+}
+
+ibv_mr* alloc_null_mr(ibv_pd* pd) {
+  if (object<Pd>(pd) == nullptr) return refuse(EINVAL);
+  protocol::AllocNullMr command{};
+  command.pd = pd->handle;
+  if (int error = execute(command, handle_of(pd->context))) return refuse(error);
+  return make_mr(pd, nullptr, SIZE_MAX, command.handle, command.lkey, 0);
+}
+
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* list, std::uint32_t count) {
+  if (object<Pd>(pd) == nullptr || count == 0) return EINVAL;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    protocol::AdviseMr command{};
+    command.va = list[i].addr;
+    command.length = list[i].length;
+    command.lkey = list[i].lkey;
+    command.pd = pd->handle;
+    command.advice = advice;
+    command.flags = flags;
+    if (int error = execute(command, handle_of(pd->context))) return error;
+  }
+  return 0;
+}
+
 }  // namespace verbatim::verbs
 
 using namespace verbatim;

@@ -33,6 +33,7 @@ enum class Kind : std::uint32_t {
   kMw,
   kXrcd,
   kTd,
+  kDm,
 };
 
 class SessionLock {
@@ -198,6 +199,12 @@ struct Mw {
   Kind kind;
 };
 
+struct Dm {
+  static constexpr Kind kKind = Kind::kDm;
+  ibv_dm base;
+  Kind kind;
+};
+
 struct Xrcd {
   static constexpr Kind kKind = Kind::kXrcd;
   ibv_xrcd base;
@@ -297,6 +304,11 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes);
 int get_srq_num(ibv_srq* srq, std::uint32_t* number);
 ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes);
 int close_xrcd(ibv_xrcd* xrcd);
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* list, std::uint32_t count);
+ibv_mr* alloc_null_mr(ibv_pd* pd);
+ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes);
+int free_dm(ibv_dm* dm);
+ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t length, unsigned access);
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes);
 int dealloc_td(ibv_td* td);
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attributes);
@@ -310,6 +322,16 @@ inline void leave_domain(ibv_pd* handle) {
   auto* pd = object<Pd>(handle);
   if (pd != nullptr && pd->protection_domain != nullptr) --pd->users;
 }
+
+// A memory region of the program's, which the adapter has already; nullptr with errno: no room for it, and it is none.
+ibv_mr* make_mr(ibv_pd* pd, void* address, std::size_t length, std::uint32_t handle, std::uint32_t lkey, std::uint32_t rkey);
+
+// Device memory that the adapter has already; nullptr when there is no room.
+ibv_dm* make_dm(ibv_context* context, std::uint32_t handle);
+// An opening of a device, with its tables filled; nullptr when there is no room.
+ibv_context* make_context(ibv_device* device, std::uint32_t handle, int cmd_fd, int async_fd, std::uint32_t vectors);
+// The device with this index, of those of ibv_get_device_list.
+ibv_device* device_by_index(std::uint32_t index);
 
 // Shared between the poll functions (cq.cc, cq_ex.cc): takes the next entry that is visible now.
 bool take_completion(Cq& cq, protocol::Cqe* taken);

@@ -108,6 +108,12 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   filled.hca_core_clock = command.attributes.hca_core_clock_khz;
   filled.device_cap_flags_ex = command.attributes.device_cap_flags;
   filled.phys_port_cnt_ex = command.attributes.port_count;
+  filled.max_dm_size = command.attributes.max_dm_size;
+  filled.odp_caps.general_caps = command.attributes.odp_general;
+  filled.odp_caps.per_transport_caps.rc_odp_caps = command.attributes.odp_rc;
+  filled.odp_caps.per_transport_caps.uc_odp_caps = command.attributes.odp_uc;
+  filled.odp_caps.per_transport_caps.ud_odp_caps = command.attributes.odp_ud;
+  filled.xrc_odp_caps = command.attributes.odp_xrc;
   if (size > sizeof(filled)) std::memset(attributes, 0, size);
   std::memcpy(attributes, &filled, size < sizeof(filled) ? size : sizeof(filled));
   return 0;

@@ -35,15 +35,10 @@ void placeholder() {}
 }  // namespace
 
 void fill_unsupported(verbs_context* verbs) {
-  fill(&verbs->advise_mr);
-  fill(&verbs->alloc_null_mr);
   fill(&verbs->read_counters);
   fill(&verbs->attach_counters_point_flow);
   fill(&verbs->create_counters);
   fill(&verbs->destroy_counters);
-  fill(&verbs->reg_dm_mr);
-  fill(&verbs->alloc_dm);
-  fill(&verbs->free_dm);
   fill(&verbs->modify_flow_action_esp);
   fill(&verbs->destroy_flow_action);
   fill(&verbs->create_flow_action_esp);
@@ -62,14 +57,3 @@ void fill_unsupported(verbs_context* verbs) {
 }
 
 }  // namespace verbatim::verbs
-
-using verbatim::verbs::refuse;
-
-// Objects are not shared between processes.
-extern "C" ibv_context* ibv_import_device(int) { return refuse(EOPNOTSUPP); }
-extern "C" ibv_pd* ibv_import_pd(ibv_context*, std::uint32_t) { return refuse(EOPNOTSUPP); }
-extern "C" void ibv_unimport_pd(ibv_pd*) {}
-extern "C" ibv_mr* ibv_import_mr(ibv_pd*, std::uint32_t) { return refuse(EOPNOTSUPP); }
-extern "C" void ibv_unimport_mr(ibv_mr*) {}
-extern "C" ibv_dm* ibv_import_dm(ibv_context*, std::uint32_t) { return refuse(EOPNOTSUPP); }
-extern "C" void ibv_unimport_dm(ibv_dm*) {}

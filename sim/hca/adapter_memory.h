@@ -1,0 +1,38 @@
+// Memory that an adapter's transfers reach without PCI Express: its own (ibv_alloc_dm(3)), and that of null regions, which
+// holds zeros whatever is written (ibv_alloc_null_mr(3)). Both lie at addresses that no program has, so that whatever moves
+// bytes need only look at the address.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/hca/context.h"
+
+namespace verbatim::hca {
+
+inline constexpr host::ProgramAddress kNullMemory = 1ull << 62, kDeviceMemory = 1ull << 63;
+constexpr bool is_on_adapter(host::ProgramAddress address) { return address >= kNullMemory; }
+
+class AdapterMemory {
+ public:
+  explicit AdapterMemory(std::uint64_t size) : size_(size) {}
+
+  // Offset of so many bytes of zeros; none when there is no room. Alignment is a power of two.
+  std::optional<std::uint64_t> allocate(std::uint64_t length, std::uint64_t alignment);
+  void release(std::uint64_t offset) { used_.erase(offset); }
+
+  // As host::ProgramMemory does, of the context's program or here.
+  bool read(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const;
+  bool write(const Context& context, host::ProgramAddress to, std::span<const std::byte> from);
+
+ private:
+  const std::uint64_t size_;
+  std::vector<std::byte> bytes_;                // empty until something is allocated
+  std::map<std::uint64_t, std::uint64_t> used_;  // length by offset
+};
+
+}  // namespace verbatim::hca
