@@ -417,7 +417,7 @@ Responder::Step Responder::execute(Request& request) {
                    qp_.receive_pd(), stream())) {
     return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError);
   }
-  if (request.operation.has_invalidate && 
+  if (request.operation.has_invalidate &&
       !invalidate_window(qp_.adapter, qp_, request.packet.invalidate_rkey)) {
     return fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteAccessError);
   }

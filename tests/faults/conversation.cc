@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/hca/windows.h"
+
 namespace verbatim::faults {
 
 using test::Program;
@@ -98,7 +100,7 @@ void Conversation::post(Side& side, Side& peer, const std::vector<Step>& steps, 
         break;
       case Kind::kSendInvalidate:
         request.opcode = WqeOpcode::kSendWithInvalidate;
-        request.immediate = peer.program.alloc_mw(2).rkey;
+        request.immediate = alloc_mw(peer.program, 2).rkey;
         break;
       case Kind::kWrite:
       case Kind::kWriteImm:

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "tests/hca/driver.h"
+#include "tests/hca/windows.h"
 
 namespace verbatim::test {
 
@@ -230,7 +230,7 @@ class Attacker {
     path.retry_cnt = 1;
     path.min_rnr_timer = 1;
     program.destroy(protocol::CommandType::kDeallocMw, window_.handle);
-    window_ = program.alloc_mw(1 + static_cast<std::uint32_t>(source_.below(2)));
+    window_ = alloc_mw(program, 1 + static_cast<std::uint32_t>(source_.below(2)));
     program.destroy(protocol::CommandType::kDeregMr, mr_.handle);
     if (program.query(srq_).header.status != 0) srq_ = program.create_srq(8);
     program.set_srq_limit(srq_, static_cast<std::uint32_t>(source_.below(10)));

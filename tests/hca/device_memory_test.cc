@@ -2,7 +2,7 @@
 // demand.
 #include <gtest/gtest.h>
 
-#include "tests/hca/driver.h"
+#include "tests/hca/windows.h"
 
 namespace verbatim::test {
 namespace {
@@ -313,7 +313,7 @@ TEST(OnDemandTest, advice_is_for_regions_that_are_paged_on_demand) {
   EXPECT_EQ(advise(kUnknown, 0, Program::kBuffer, 8, writable.lkey), EOPNOTSUPP);
   EXPECT_EQ(advise(kPrefetch, 0, Program::kBuffer, 8, 0x77700), ENOENT);
   EXPECT_EQ(advise(kPrefetch, 0, Program::kBuffer, 8, pair.a.mr.lkey), EPERM);
-  EXPECT_EQ(advise(kPrefetch, 0, Program::kBuffer, 8, program.alloc_mw(2).rkey), EINVAL);
+  EXPECT_EQ(advise(kPrefetch, 0, Program::kBuffer, 8, alloc_mw(program, 2).rkey), EINVAL);
 }
 
 TEST(ImportTest, objects_are_found_by_their_handles) {

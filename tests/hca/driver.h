@@ -221,10 +221,6 @@ struct Mr {
   std::uint32_t handle = 0, lkey = 0, rkey = 0;
 };
 
-struct Window {
-  std::uint32_t handle = 0, rkey = 0;
-};
-
 struct SendRequest {
   std::uint64_t wr_id = 0;
   WqeOpcode opcode = WqeOpcode::kSend;
@@ -278,16 +274,6 @@ class Program final : public hca::EventListener {
     const int result = command(reg);
     if (status != nullptr) *status = result;
     return {reg.handle, reg.lkey, reg.rkey};
-  }
-
-  // Of ibv_mw_type 1 or 2.
-  Window alloc_mw(std::uint32_t type, int* status = nullptr) {
-    protocol::AllocMw alloc{};
-    alloc.pd = pd;
-    alloc.type = type;
-    const int result = command(alloc);
-    if (status != nullptr) *status = result;
-    return {alloc.handle, alloc.rkey};
   }
 
   Cq create_cq(std::uint32_t cqe, bool with_channel = false) {

@@ -1,7 +1,7 @@
 // Memory windows: what they open to a peer, who may bind and end them, and in which order.
 #include <gtest/gtest.h>
 
-#include "tests/hca/driver.h"
+#include "tests/hca/windows.h"
 
 namespace verbatim::test {
 namespace {
@@ -23,7 +23,7 @@ struct Binding {
 // A pair whose responder, b, has a region of its whole buffer that no peer may use but by windows.
 struct Windows : Pair {
   explicit Windows(std::uint32_t type, const PairOptions& given = {}, std::uint32_t access = kForWindows)
-      : Pair(given), region(b.program.reg_mr(Program::kBuffer, given.buffer_bytes, access)), window(b.program.alloc_mw(type)) {}
+      : Pair(given), region(b.program.reg_mr(Program::kBuffer, given.buffer_bytes, access)), window(alloc_mw(b.program, type)) {}
 
   SendRequest binding(const Binding& to, std::uint32_t key) const {
     return {.wr_id = 7,
@@ -143,7 +143,7 @@ TEST(WindowTest, what_cannot_be_bound_is_a_bind_error) {
          protocol::AllocPd alloc{};
          ASSERT_EQ(pair.b.program.command(alloc), 0);
          const std::uint32_t own = std::exchange(pair.b.program.pd, alloc.handle);
-         const Window other = pair.b.program.alloc_mw(2);
+         const Window other = alloc_mw(pair.b.program, 2);
          wr.address_handle = other.handle;
          wr.rkey = other.rkey;
          pair.b.program.pd = own;
@@ -391,15 +391,15 @@ TEST(WindowTest, a_domain_with_a_window_stays) {
   protocol::AllocPd alloc{};
   ASSERT_EQ(program.command(alloc), 0);
   program.pd = alloc.handle;
-  const Window window = program.alloc_mw(2);
+  const Window window = alloc_mw(program, 2);
   EXPECT_EQ(program.destroy(CommandType::kDeallocPd, alloc.handle), EBUSY);
   EXPECT_EQ(program.destroy(CommandType::kDeallocMw, window.handle), 0);
   EXPECT_EQ(program.destroy(CommandType::kDeallocPd, alloc.handle), 0);
   int status = 0;
-  program.alloc_mw(1, &status);
+  alloc_mw(program, 1, &status);
   EXPECT_EQ(status, EINVAL);  // no such domain
   for (const std::uint32_t type : {0u, 3u}) {
-    pair.a.program.alloc_mw(type, &status);
+    alloc_mw(pair.a.program, type, &status);
     EXPECT_EQ(status, EINVAL);
   }
 }

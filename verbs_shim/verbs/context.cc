@@ -97,7 +97,8 @@ extern "C" ibv_context* ibv_open_device(ibv_device* device) {
   if (int error = verbs::execute(command, reinterpret_cast<verbs::Device*>(device)->index)) {
     return verbs::refuse(error);
   }
-  ibv_context* context = verbs::make_context(device, command.context, command.cmd_fd, command.async_fd, command.completion_vectors);
+  ibv_context* context = verbs::make_context(device, command.context, command.cmd_fd, command.async_fd,
+                                             command.completion_vectors);
   if (context != nullptr) return context;
   protocol::CloseDevice close{};
   verbs::execute(close, command.context);
