@@ -7,11 +7,11 @@
 #include <cstdint>
 
 #include "sim/core/time.h"
+#include "verbs_shim/protocol/clocks.h"
 
 namespace verbatim::supervisor {
 
-inline constexpr std::int64_t kUptimeNs =
-    1'000'000'000'000;  // CLOCK_MONOTONIC at virtual time 0, as the shim's clock
+using protocol::kUptimeNs;
 
 // A span of any length, as long as time lasts.
 inline Duration from_ns(std::int64_t ns) {

@@ -30,6 +30,7 @@ void Parked::start(ProcessMemory& memory) const {
 
 void Parked::show(ProcessMemory& memory, std::int64_t looks) {
   if (growing == nullptr || is_shown) return;
+  if (reads_clocks() && looks == 0) return;  // nothing has been passed over
   is_shown = true;
   const auto look = static_cast<std::uint64_t>(looks);
   for (spin::ByteRun& run : watched) {
@@ -43,7 +44,7 @@ void Parked::show(ProcessMemory& memory, std::int64_t looks) {
 }
 
 void Parked::show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t looks) const {
-  if (growing == nullptr) return;
+  if (growing == nullptr || (reads_clocks() && looks == 0)) return;
   const std::uint64_t turn = static_cast<std::uint64_t>(looks) / queues.size();
   const spin::Registers& first = growing->polls.front().registers;
   for (std::size_t i = 0; i < std::size(protocol::kPollFrame); ++i) {
@@ -56,7 +57,7 @@ void Parked::show_registers(Process& process, protocol::ThreadSlot& slot, std::i
 }
 
 spin::ByteRun Parked::at_turn(spin::ByteRun run, std::int64_t looks) const {
-  if (growing != nullptr) spin::show_turn(*growing, static_cast<std::uint64_t>(looks) / queues.size(), 0, run);
+  if (growing != nullptr && !(reads_clocks() && looks == 0)) spin::show_turn(*growing, static_cast<std::uint64_t>(looks) / queues.size(), 0, run);
   return run;
 }
 

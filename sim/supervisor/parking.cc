@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "sim/supervisor/process.h"
+#include "verbs_shim/protocol/clocks.h"
 #include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::supervisor {
@@ -138,8 +139,8 @@ class LoopAnalyst::Code final : public spin::CodeMemory {
   const code::CodePatches& patches_;
 };
 
-LoopAnalyst::LoopAnalyst(Process& process)
-    : process_(process), code_(std::make_unique<Code>(process.memory(), *process.patches())) {}
+LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns)
+    : process_(process), epoch_ns_(epoch_ns), code_(std::make_unique<Code>(process.memory(), *process.patches())) {}
 LoopAnalyst::~LoopAnalyst() = default;
 
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
@@ -153,16 +154,21 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     ++counts_.repeats;
   } else {
     const std::uint64_t entry = registers.rip;
+    const spin::ClockModel clock = clock_model(poll, history.back().at);
     auto proof = prover_.prove_poll_loop(
         registers,
         [entry](std::uint64_t rip) {
           return rip == entry ? std::optional(spin::PollEntry{kPollCq, 0}) : std::nullopt;
         },
-        *code_, limits(kPollSteps));
+        *code_, limits(kPollSteps), &clock);
     ++counts_.proofs;
-    if (!proof.proven || !grows_in_private(proof)) {
+    const bool is_private = !proof.proven || grows_in_private(proof);
+    const bool is_alone = proof.period_ps == 0 || (process_.threads().size() == 1 && grows_in_stack(proof));
+    if (!proof.proven || !is_private || !is_alone) {
       ++counts_.refusals;
-      refusal_ = proof.proven ? "counts in memory that other programs may share" : proof.refusal.describe();
+      refusal_ = !proof.proven ? proof.refusal.describe()
+                 : !is_private ? "counts in memory that other programs may share"
+                               : "reads a clock and counts in memory that others may look at";
       last_.reset();
       failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
       if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
@@ -185,24 +191,27 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     return std::nullopt;
   }
   wants_ = 0;
-  // Whole turns leave these bytes behind; the next one begins from there.
-  for (const spin::ByteRun& run : last_->writes) {
-    process_.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
-  }
   Parked parked;
   parked.kind = Parked::Kind::kPoll;
   parked.since = history.back().at;
-  parked.period = Duration(poll.arguments[0]);
+  parked.period = Duration(last_->period_ps != 0 ? last_->period_ps : poll.arguments[0]);
   parked.queues = *queues;
   if (last_->grows()) {
     parked.growing = last_;
-    const std::int64_t turn_ps = poll.arguments[0] * static_cast<std::int64_t>(queues->size());
+    const std::int64_t turn_ps = to_ps(parked.period) * static_cast<std::int64_t>(queues->size());
     // Later than that there is no time.
     if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / turn_ps))
       parked.most_looks = static_cast<std::int64_t>(last_->turns * queues->size());
   }
   parked.watched = last_->reads;
   for (const spin::ByteRun& left : last_->writes) {
+    if (parked.reads_clocks()) {
+      // What the turn before has left there, which was not necessarily one like these.
+      parked.watched.push_back(left);
+      std::vector<std::uint8_t>& bytes = parked.watched.back().bytes;
+      process_.memory().read(left.address, std::as_writable_bytes(std::span(bytes)));
+      continue;
+    }
     parked.watched.push_back(parked.at_turn(left, 0));
     // Whole turns leave these bytes behind; the next one begins from there (for those that grow, see Parked::start).
     if (parked.growing == nullptr) process_.memory().write(left.address, std::as_bytes(std::span(left.bytes)));
@@ -219,6 +228,32 @@ bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
   };
   return is_private(proof.cells) &&
          std::all_of(proof.polls.begin(), proof.polls.end(), [&](const auto& poll) { return is_private(poll.cells); });
+}
+
+// Where nobody but the thread looks: above its stack pointer, at the poll.
+bool LoopAnalyst::grows_in_stack(const spin::PollLoopProof& proof) const {
+  constexpr std::uint64_t kDeepest = 64 * 1024;
+  const std::uint64_t stack = proof.polls.front().registers.gpr[spin::kRsp];
+  return std::all_of(proof.cells.begin(), proof.cells.end(), [&](const spin::GrowingCell& cell) {
+    return cell.address >= stack && cell.address + cell.size <= stack + kDeepest;
+  });
+}
+
+spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look) const {
+  const HostSpec& host = process_.host();
+  spin::ClockModel model;
+  model.look_ps = to_ps(look);
+  model.poll_ps = poll.arguments[0];
+  model.gettime = static_cast<std::uint64_t>(poll.arguments[5]);
+  model.gettime_ps = host.costs.clock_read_ps;
+  model.counter_ps = host.costs.timestamp_counter_ps;
+  model.counter_hz = host.timestamp_counter_hz;
+  model.cost_in_row = protocol::cost_in_clock_row;
+  model.base_ns = [epoch_ns = epoch_ns_](std::int64_t clock) -> std::optional<std::int64_t> {
+    std::int64_t base = 0;
+    return protocol::clock_base(clock, epoch_ns, &base) ? std::optional(base) : std::nullopt;
+  };
+  return model;
 }
 
 std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint64_t fs_base) {

@@ -10,6 +10,10 @@
 // meanwhile, another thread or an adapter, finds the values of that time there, and the thread those of the turn in which it
 // goes on; its registers lie in the frame of the poll that it is in (protocol::kPollFrame). Such a loop may be proven for so
 // many turns only: then it goes on by itself.
+// A loop may read clocks between its looks (sim/supervisor/spin/turn_clock.h). Then what a turn does it does at several times,
+// and a change comes in the middle of it: the thread goes on with the look before, in the past, up to the time of the change,
+// with memory as it was. So only a process of one thread is parked so, and only if what grows lies in its stack, which nobody
+// else looks at.
 // A thread is parked only while no other thread of its host can run in between (they may share memory).
 #pragma once
 
@@ -40,6 +44,8 @@ struct Parked {
   std::int64_t most_looks = 0;  // it goes on with this look at the latest; 0: with none
   bool is_shown = false;        // memory is being changed on its behalf
 
+  bool reads_clocks() const { return growing != nullptr && growing->period_ps != 0; }
+
   // The thread is about to be parked: memory is as turns leave it.
   void start(ProcessMemory& memory) const;
   // Gives memory the values that it has while look `looks` is due, counted from the one at `since`.
@@ -60,7 +66,8 @@ void show_growth(Process& process);
 // The prover of one process, and what it has proven before.
 class LoopAnalyst {
  public:
-  explicit LoopAnalyst(Process& process);
+  // `epoch_ns`: what CLOCK_REALTIME shows at virtual time 0.
+  LoopAnalyst(Process& process, std::int64_t epoch_ns);
   ~LoopAnalyst();
 
   // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
@@ -90,8 +97,11 @@ class LoopAnalyst {
   class Code;
 
   bool grows_in_private(const spin::PollLoopProof& proof) const;
+  bool grows_in_stack(const spin::PollLoopProof& proof) const;
+  spin::ClockModel clock_model(const PendingCall& poll, Instant look) const;
 
   Process& process_;
+  std::int64_t epoch_ns_;
   std::unique_ptr<Code> code_;
   spin::SpinProver prover_;
   std::shared_ptr<const spin::PollLoopProof> last_;

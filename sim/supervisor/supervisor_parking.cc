@@ -37,7 +37,7 @@ void Supervisor::Impl::park(Thread& thread, Parked parked) {
 }
 
 LoopAnalyst& Supervisor::Impl::analyst_of(Process& process) {
-  if (process.analyst() == nullptr) process.analyst() = std::make_unique<LoopAnalyst>(process);
+  if (process.analyst() == nullptr) process.analyst() = std::make_unique<LoopAnalyst>(process, options_.epoch_ns);
   return *process.analyst();
 }
 

@@ -49,7 +49,7 @@ std::int64_t Thread::looks_of_parked() const {
 
 void Thread::show_growth() {
   if (parked_ != nullptr && parked_->growing != nullptr && !parked_->is_shown)
-    parked_->show(process_.memory(), looks_of_parked());
+    parked_->show(process_.memory(), looks_of_parked() - (parked_->reads_clocks() ? 1 : 0));
 }
 
 void Thread::unpark() {
@@ -58,12 +58,20 @@ void Thread::unpark() {
   const Duration period = parked_->period;
   Instant when = std::max(engine_.now(), parked_->since);
   if (period > Duration::zero()) {
-    const std::int64_t looks = looks_of_parked();
+    std::int64_t looks = looks_of_parked();
+    // It goes on in the middle of a turn: from the look before.
+    const bool from_before = parked_->reads_clocks() && parked_->since + period * looks != engine_.now();
+    if (from_before) --looks;
     parked_->show(process_.memory(), looks);
     parked_->show_registers(process_, process_.region().slot(slot_), looks);
     when = parked_->since + period * looks;
     const std::int64_t into_turn = looks % static_cast<std::int64_t>(parked_->queues.size());
-    if (into_turn > 0) turn_ = Turn{when - period * into_turn, when, looks, std::move(parked_)};
+    if (from_before) {
+      turn_ = Turn{when, engine_.now(), looks, std::move(parked_)};
+      when = turn_->due;
+    } else if (into_turn > 0) {
+      turn_ = Turn{when - period * into_turn, when, looks, std::move(parked_)};
+    }
   }
   parked_.reset();
   run_at(when);

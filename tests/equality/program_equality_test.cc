@@ -50,6 +50,26 @@ TEST(PollTurns, slices_and_call_by_call) {
       << "the turns in which nothing happens are not executed";
 }
 
+// A turn that reads clocks does what it does at several times: a change comes between any two of them.
+class ClockTurns : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ClockTurns, slices_and_call_by_call) {
+  const std::string program = support::quoted(CLOCK_TURNS + GetParam()) + " fixed";
+  const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
+  expect_equal(runs);
+  const std::string& told = runs.slices.output("server");
+  for (const std::string place : {"after poll", "after clock", "after counter"}) {
+    int times = 0;
+    for (std::size_t at = 0; (at = told.find(place, at)) != std::string::npos; ++at) ++times;
+    EXPECT_GE(times, 10) << place << "\n" << told;
+  }
+  EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 10, runs.call_by_call.report["hand_overs"].get<int>())
+      << "the turns in which nothing happens are not executed";
+}
+
+INSTANTIATE_TEST_SUITE_P(Compiled, ClockTurns, ::testing::Values("", "_plain"),
+                         [](const auto& info) { return info.param.empty() ? "O2" : "O0"; });
+
 // Both ends run the same command; the client's has the server's name behind it.
 class VerbsProgramEquality : public ::testing::TestWithParam<std::string> {};
 

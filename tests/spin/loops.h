@@ -47,6 +47,7 @@ struct LoopState {
   void poll_shuffling(LoopState*);             \
   void poll_reading_a_half(LoopState*);        \
   void poll_with_clock(LoopState*);            \
+  void poll_timed(LoopState*, long end);        \
   void poll_nested(LoopState*);                \
   void poll_reading_scratch(LoopState*);       \
   void poll_reading_flags(LoopState*);         \

@@ -11,7 +11,7 @@ class WaitingLoops : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(WaitingLoops, are_parked) {
   if (!is_built(GetParam())) GTEST_SKIP() << "its compiler is not on this machine";
-  expect_parked(GetParam(), not_proven());
+  expect_parked(GetParam(), not_proven(GetParam()));
 }
 
 // Short: call by call each poll is handed over. What the program prints holds its counters.

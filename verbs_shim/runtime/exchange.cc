@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "verbs_shim/protocol/clocks.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
@@ -27,8 +28,6 @@ using protocol::Request;
 using protocol::ThreadSlot;
 
 // A row of clock reads, see read_clock().
-constexpr std::int64_t kClockRowMin = 25'000;      // 25 ns
-constexpr std::int64_t kClockRowMax = 50'000'000;  // 50 us
 __thread unsigned polls_in_a_row = 0;
 __thread unsigned polls_allowed = protocol::kPollsAlone;
 __thread bool in_clock_row = false;
@@ -251,17 +250,15 @@ struct ClockRow {
 ClockRow next_clock_read(std::int64_t first_cost_ps) {
   const std::int64_t now = my_slot->clock_ps;
   if (!in_clock_row) return {now, first_cost_ps};
-  std::int64_t cost = (now - clock_row_start_ps) / 16;
-  if (cost < kClockRowMin) cost = kClockRowMin;
-  if (cost > kClockRowMax) cost = kClockRowMax;
-  return {clock_row_start_ps, cost};
+  return {clock_row_start_ps, protocol::cost_in_clock_row(now - clock_row_start_ps)};
 }
 
 }  // namespace
 
 std::int64_t read_clock(std::int64_t first_cost_ps) {
   const ClockRow row = next_clock_read(first_cost_ps);
-  spend(row.cost_ps);
+  // Polls before and after it are still in a row: who looks at a clock between them waits as others do.
+  if (row.cost_ps > 0 && !passes_locally(row.cost_ps)) exchange(Request::kSpend, 0, {row.cost_ps, 0, 0, 0, 0, 0});
   in_clock_row = true;
   clock_row_start_ps = row.start_ps;
   return my_slot->clock_ps;
@@ -271,7 +268,6 @@ bool reads_clock_locally(std::int64_t first_cost_ps) {
   const ClockRow row = next_clock_read(first_cost_ps);
   if (row.cost_ps > 0) {
     if (!passes_locally(row.cost_ps)) return false;
-    polls_in_a_row = 0;
   }
   in_clock_row = true;
   clock_row_start_ps = row.start_ps;
@@ -342,7 +338,8 @@ void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq
   }
   const long allowed = exchange(Request::kPoll, 0,
                                   {cost_ps, static_cast<long>(context), static_cast<long>(cq_number),
-                                   static_cast<long>(offset), static_cast<long>(sequence), 0});
+                                   static_cast<long>(offset), static_cast<long>(sequence),
+                                   reinterpret_cast<long>(&verbatim_clock_gettime)});
   polls_allowed = static_cast<unsigned>(allowed);
 }
 

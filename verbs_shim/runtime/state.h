@@ -1,11 +1,14 @@
 // What the runtime's files share: the region, the calling thread's slot, and the exchange of the token.
 #pragma once
 
+#include <time.h>
 #include <cstdint>
 
 #include "verbs_shim/protocol/path_calls.h"
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/runtime/runtime.h"
+
+extern "C" __attribute__((visibility("hidden"))) int verbatim_clock_gettime(clockid_t clock, timespec* time) noexcept;
 
 namespace verbatim::shim {
 

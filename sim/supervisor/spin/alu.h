@@ -22,6 +22,9 @@ constexpr std::uint64_t sign_extend(std::uint64_t value, unsigned size) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
 }
 
+// As the signed number that it is in so many bytes.
+constexpr __int128 as_signed(std::uint64_t value, unsigned size) { return static_cast<std::int64_t>(sign_extend(value, size)); }
+
 // Zero, sign and parity (of the low byte) of a result.
 constexpr std::uint32_t result_flags(std::uint64_t value, unsigned size) {
   std::uint32_t flags = value == 0 ? kZf : 0;

@@ -116,7 +116,9 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, const Registers& next,
     memory_.begin_tracking();
     growth_.begin(assumed, differ);
     interpreter_.set_observer(&growth_);
+    follows_growth_ = true;
     const bool whole = follow_turn(first, is_poll, limits, turn, proof.polls);
+    follows_growth_ = false;
     interpreter_.set_observer(nullptr);
     if (!whole) {
       proof.refusal = refusal();
@@ -133,7 +135,7 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, const Registers& next,
     if (!is_shorter) break;
   }
 
-  bool holds = true;
+  bool holds = clock_.reads() == 0 || clock_.period_ps() == period_ps_;
   for (const unsigned index : kKept) {
     GrowingRegister left = growth_.registers()[index];
     if (assumed[index].size == 8) left = growth_.widened(left, interpreter_.state.registers.gpr[index]);
@@ -169,6 +171,7 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, const Registers& next,
   proof.reads = reads;
   proof.writes = memory_.writes();
   proof.registers = assumed;
+  proof.period_ps = clock_.reads() == 0 ? 0 : period_ps_;
   proof.cells = growth_.cells();
   if (growth_.turns() != kEveryTurn) proof.turns = growth_.turns() + 1;
   return proof;

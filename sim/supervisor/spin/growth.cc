@@ -23,7 +23,7 @@ std::uint64_t inverse(std::uint64_t odd) {
 
 constexpr __int128 kFar = static_cast<__int128>(1) << 100;
 
-__int128 as_signed(std::uint64_t value, unsigned size) { return static_cast<std::int64_t>(sign_extend(value, size)); }
+
 
 }  // namespace
 
@@ -174,6 +174,16 @@ bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
   step &= size <= 8 ? size_mask(size) : 0;
   if (step != 0) cells_.push_back({address, static_cast<std::uint8_t>(size), step});
   return true;
+}
+
+bool Growth::set_register(unsigned index, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most) {
+  keep_within(now, step, 0, most);
+  return write_register(index, size, step);
+}
+
+bool Growth::set_memory(std::uint64_t address, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most) {
+  keep_within(now, step, 0, most);
+  return store(address, size, step);
 }
 
 void Growth::keep_within(__int128 value, __int128 step, __int128 least, __int128 most) {

@@ -52,6 +52,11 @@ class Growth final : public Observer {
   // A call has been passed over that destroys the registers in `mask` (by number) and all flags.
   void forget(std::uint16_t mask);
 
+  // Something else than an instruction puts `now` there, which grows by `step` each turn; turns() is limited to those in
+  // which it is no more than `most`. False: see reason().
+  bool set_register(unsigned index, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
+  bool set_memory(std::uint64_t address, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
+
   const std::array<GrowingRegister, 16>& registers() const { return registers_; }
   const std::vector<GrowingCell>& cells() const { return cells_; }
   // Cells that were read before they were written, with the steps that were assumed.

@@ -191,10 +191,16 @@ bool Growth::follow_logic(const Instruction& in) {
     if (same_register(in)) {
       result = a;
     } else if (a.step != 0 || b.step != 0) {
-      if (!is_and || (a.step != 0 && b.step != 0)) return fail(Reason::kGrowingResult);
+      if (a.step != 0 && b.step != 0) return fail(Reason::kGrowingResult);
       Value grows = a.step != 0 ? a : b;
       const std::uint64_t mask = a.step != 0 ? b.now : a.now;
-      if (mask == size_mask(size)) {
+      if (!is_and) {
+        // Bits that the constant does not have are as good as added: the halves of a counter.
+        if (in.op != Op::kOr) return fail(Reason::kGrowingResult);
+        const std::uint64_t below = mask == 0 ? size_mask(size) : (mask & (0 - mask)) - 1;
+        keep_within(grows.now, as_signed(grows.step, size), 0, below);
+        result = {grows.now + mask, grows.step};
+      } else if (mask == size_mask(size)) {
         result = grows;
       } else {
         grows.step = sign_extend(grows.step, size);

@@ -120,6 +120,9 @@ enum class Reason : std::uint8_t {
   kGrowingCall,     // a growing value is an argument of a poll
   kUnevenGrowth,    // another step the next turn
   kFewTurns,        // something else happens after a few turns
+  // Of clocks (turn_clock.h).
+  kUnevenClock,      // a turn takes no whole number of the clock's units
+  kClockAmongPolls,  // a clock is read in a turn that polls more than once
 };
 
 // In the order of the condition codes of the encoding (JO, JNO, JB, …).

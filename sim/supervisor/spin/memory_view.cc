@@ -203,13 +203,15 @@ void MemoryView::note_write(Page& page, unsigned offset, unsigned n) {
 
 void MemoryView::leave_stale(std::uint64_t stack_pointer, std::uint64_t reach) {
   CHECK(is_tracking_);
-  stale_to_ = stack_pointer;
+  // What an earlier call has left above this one's stack is as stale as before.
+  const bool is_deeper = stack_pointer >= stale_from_ && stack_pointer < stale_to_;
+  if (!is_deeper) stale_to_ = stack_pointer;
   stale_from_ = stack_pointer < reach ? 0 : stack_pointer - reach;
   for (std::size_t i = 0; i < used_; ++i) {
     Page& page = *pages_[i];
     const std::uint64_t start = page.number * kPageSize;
-    if (page.tracked != tracking_ || start >= stale_to_ || start + kPageSize <= stale_from_) continue;
-    const unsigned end = static_cast<unsigned>(std::min<std::uint64_t>(stale_to_ - start, kPageSize));
+    if (page.tracked != tracking_ || start >= stack_pointer || start + kPageSize <= stale_from_) continue;
+    const unsigned end = static_cast<unsigned>(std::min<std::uint64_t>(stack_pointer - start, kPageSize));
     unsigned offset = 0;
     for (; offset + 8 <= end; offset += 8) {
       std::uint64_t marks;

@@ -93,6 +93,7 @@ bool SpinProver::run_to_poll(const PollPredicate& is_poll, const Limits& limits,
                              std::optional<PollEntry>& poll) {
   while (true) {
     if (!step(limits)) {
+      if (pass_clock(limits)) continue;
       // The poll functions lie in the library.
       if (own_stop_.reason != Reason::kLibraryCall) return false;
       poll = is_poll(interpreter_.state.registers.rip);
@@ -146,6 +147,17 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
       proof.steps = steps_;
       return proof;
     }
+    if (clock_.reads() != 0) {
+      // Its values are others each turn, whatever else recurs.
+      if (polls == 1 && longer_than == 0 && may_be_next_turn(now, at_entry, *first)) {
+        period_ps_ = clock_.period_ps();
+        turn = polls;
+      } else {
+        proof.refusal = {Reason::kClockAmongPolls, now.rip, ""};
+        proof.steps = steps_;
+      }
+      return proof;
+    }
     if (same_at_entry(now, at_entry, *first) && memory_.reads_unchanged()) break;
     if (polls == limits.polls) {
       proof.refusal = {Reason::kManyPolls, now.rip, ""};
@@ -176,8 +188,9 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
 }
 
 PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll,
-                                          CodeMemory& memory, const Limits& limits) {
+                                          CodeMemory& memory, const Limits& limits, const ClockModel* clock) {
   PollLoopProof proof;
+  clock_.begin(clock);
   if (!is_poll(at_entry.rip)) {
     proof.refusal = {Reason::kNotAPoll, at_entry.rip, ""};
     return proof;
@@ -226,6 +239,7 @@ bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemo
   if (!proof.proven || !same_at_entry(proof.polls.front().registers, at_entry, proof.polls.front().entry)) {
     return false;
   }
+  if (proof.period_ps != 0) return false;  // it was of other times
   std::vector<std::uint8_t> now(proof.expected.size());
   return memory.read_all(proof.ranges, now.data()) && now == proof.expected;
 }

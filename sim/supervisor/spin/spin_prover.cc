@@ -28,6 +28,7 @@ void SpinProver::begin(const Registers& start, CodeMemory& memory, const Limits&
 // The same analysis, from its beginning.
 void SpinProver::restart(const Registers& start) {
   memory_.rewind();
+  clock_.begin(clock_.model());
   steps_ = 0;
   own_stop_ = {};
   interpreter_.set_observer(nullptr);
@@ -161,7 +162,7 @@ std::string Refusal::describe() const {
     case Reason::kNoRecurrence:
       return "does not come to the same state again within the limit of instructions" + where;
     case Reason::kClockRead:
-      return "reads the time stamp counter" + named;
+      return "reads the time stamp counter or a clock" + named;
     case Reason::kSystemCall:
       return "enters the kernel" + named;
     case Reason::kCpuid:
@@ -206,6 +207,10 @@ std::string Refusal::describe() const {
       return "changes a value each turn, and not always by as much" + where;
     case Reason::kFewTurns:
       return "does something else every few turns" + where;
+    case Reason::kUnevenClock:
+      return "reads a clock that does not grow by as much each turn" + where;
+    case Reason::kClockAmongPolls:
+      return "reads a clock and polls more than once in a turn" + where;
   }
   return "";
 }

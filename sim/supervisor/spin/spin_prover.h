@@ -21,6 +21,7 @@
 #include "sim/supervisor/spin/interpreter.h"
 #include "sim/supervisor/spin/memory_view.h"
 #include "sim/supervisor/spin/registers.h"
+#include "sim/supervisor/spin/turn_clock.h"
 
 namespace verbatim::spin {
 
@@ -114,6 +115,9 @@ struct PollLoopProof {
   bool grows() const;
   // So many turns, from the first, go as said; what happens after them is another question. kEveryTurn: all.
   std::uint64_t turns = kEveryTurn;
+  // What a turn that reads clocks takes, from look to look; 0: it reads none. What it does between two looks it does at
+  // times of its own.
+  std::int64_t period_ps = 0;
   unsigned cycle_length = 0;
   unsigned steps = 0;
 
@@ -142,8 +146,9 @@ class SpinProver {
 
   // The thread is at the entry of a poll function (the return address on the stack), and this poll and every
   // other of the loop returns its empty result and changes nothing the program may look at.
+  // Without a model, or with nullptr, reading a clock ends the analysis.
   PollLoopProof prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll, CodeMemory& memory,
-                                const Limits& limits);
+                                const Limits& limits, const ClockModel* clock = nullptr);
 
   // Decoded code is forgotten; see CodeCache::invalidate.
   void invalidate() { code_.invalidate(); }
@@ -180,11 +185,19 @@ class SpinProver {
   void finish(PollLoopProof& proof, const Limits& limits) const;
   bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
   PollPoint poll_point(const PollEntry& entry) const;
+  // clock_reads.cc
+  bool pass_clock(const Limits& limits);
+  bool refuse_clock(Reason reason);
+  bool call_gettime(const Limits& limits);
+  bool read_counter();
 
   CodeCache code_;
   MemoryView memory_;
   Interpreter interpreter_{code_, memory_};
   Growth growth_{memory_};
+  bool follows_growth_ = false;
+  TurnClock clock_;
+  std::int64_t period_ps_ = 0;  // of a turn that reads clocks, once it is known
   unsigned steps_ = 0;
   Stop own_stop_;  // a stop that is the prover's, not the interpreter's
 };

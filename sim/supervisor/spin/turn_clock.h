@@ -1,0 +1,51 @@
+// Clocks that a poll loop reads between its polls. Each read takes virtual time, and every turn the same, so what a clock
+// shows grows by a constant from turn to turn where that time is a whole number of its units.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace verbatim::spin {
+
+// What reading a clock gives and costs; times in picoseconds of virtual time.
+struct ClockModel {
+  std::int64_t look_ps = 0;   // when the poll looks that the thread is at
+  std::int64_t poll_ps = 0;   // what a poll costs that finds nothing: the time before it looks
+  std::uint64_t gettime = 0;  // entry of clock_gettime(2)
+  std::int64_t gettime_ps = 0;
+  std::int64_t counter_ps = 0;  // what RDTSC and RDTSCP cost
+  std::uint64_t counter_hz = 0;
+  // What a read costs that follows others, when the first of them began so long ago.
+  std::int64_t (*cost_in_row)(std::int64_t since_row_began_ps) = nullptr;
+  // What the clock of that number shows at virtual time 0, in nanoseconds; nullopt: it is not followed.
+  std::function<std::optional<std::int64_t>(std::int64_t clock)> base_ns;
+};
+
+// Virtual time within one turn, from the look that it begins with.
+class TurnClock {
+ public:
+  static constexpr unsigned kMostReads = 8;  // of a turn
+
+  void begin(const ClockModel* model) {
+    model_ = model;
+    now_ps_ = row_began_ps_ = model == nullptr ? 0 : model->look_ps;
+    reads_ = 0;
+  }
+  // A clock is read for the first time since the look at `first_cost_ps`.
+  std::int64_t read(std::int64_t first_cost_ps) {
+    now_ps_ += reads_++ == 0 ? first_cost_ps : model_->cost_in_row(now_ps_ - row_began_ps_);
+    return now_ps_;
+  }
+  const ClockModel* model() const { return model_; }
+  unsigned reads() const { return reads_; }
+  // From the look that the turn began with to the next, if the next poll comes now.
+  std::int64_t period_ps() const { return now_ps_ + model_->poll_ps - model_->look_ps; }
+
+ private:
+  const ClockModel* model_ = nullptr;
+  std::int64_t now_ps_ = 0, row_began_ps_ = 0;
+  unsigned reads_ = 0;
+};
+
+}  // namespace verbatim::spin

@@ -1,0 +1,109 @@
+// Poll loops that read the time stamp counter: what is said of later turns is what they do at their times.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "sim/supervisor/spin/spin_prover.h"
+#include "tests/spin/loops.h"
+#include "tests/spin/self_memory.h"
+
+namespace verbatim::spin::clock_loops {
+namespace {
+
+constexpr std::uint64_t kPoll = 0x7fff'1000;  // never executed
+const ClockModel kClock{.look_ps = 5'000'000'400, .poll_ps = 20'000, .counter_ps = 10'000, .counter_hz = 2'000'000'000};
+const std::int64_t kTurn = kClock.poll_ps + kClock.counter_ps;
+
+std::int64_t counter_at(std::int64_t ps) { return ps / 500; }
+
+std::optional<PollEntry> is_poll(std::uint64_t rip) {
+  return rip == kPoll ? std::optional(PollEntry{7, 0}) : std::nullopt;
+}
+
+class ClockLoop : public testing::Test {
+ protected:
+  using Loop = void (*)(LoopState*, long);
+
+  ClockLoop() {
+    state_.poll = reinterpret_cast<int (*)(void*, int, void*)>(kPoll);
+    state_.cq[0] = &state_.cq[0];
+    state_.counter = counter_at(kClock.look_ps - kTurn + kClock.counter_ps);  // as the turn before left it
+  }
+
+  // Executes from `start` until `polls` polls have been made, or the function ends (which is told by -1).
+  std::int64_t execute(const Registers& start, std::int64_t polls) {
+    code_.begin();
+    view_.begin(memory_, 64);
+    view_.set_anchor();
+    thread_.state = {};
+    thread_.state.registers = start;
+    Registers& now = thread_.state.registers;
+    std::int64_t time = kClock.look_ps;
+    for (std::int64_t made = 0;;) {
+      if (now.rip == kPoll) {
+        if (made++ == polls) return made;
+        if (made > 1) time += kClock.poll_ps;
+        EXPECT_TRUE(view_.load(now.gpr[kRsp], 8, now.rip));
+        now.gpr[kRsp] += 8;
+        now.gpr[kRax] = 0;
+      } else if (!thread_.step()) {
+        if (thread_.stop().reason != Reason::kClockRead) return -made;
+        time += kClock.counter_ps;
+        now.gpr[kRax] = static_cast<std::uint64_t>(counter_at(time)) & 0xffff'ffff;
+        now.gpr[kRdx] = static_cast<std::uint64_t>(counter_at(time)) >> 32;
+        now.rip += 2;
+      }
+    }
+  }
+  void expect_told(Loop loop) {
+    const std::int64_t end = counter_at(kClock.look_ps + kClock.counter_ps + 40'000 * kTurn) + 3;
+    const Registers first = stack_.call(loop, address(&state_), static_cast<std::uint64_t>(end));
+    execute(first, 0);
+    for (const ByteRun& run : view_.changes())
+      std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
+    const Registers entry = thread_.state.registers;
+    const Limits limits;
+    EXPECT_EQ(prover_.prove_poll_loop(entry, is_poll, memory_, limits).refusal.reason, Reason::kClockRead);
+    const PollLoopProof proof = prover_.prove_poll_loop(entry, is_poll, memory_, limits, &kClock);
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_EQ(proof.period_ps, kTurn);
+    EXPECT_EQ(proof.turns, 40'001u) << "that many readings are not past the end";
+    EXPECT_FALSE(still_holds(proof, entry, memory_)) << "later it is another time";
+    for (const std::int64_t turns : {1, 2, 1'000, 40'001}) {
+      ASSERT_EQ(execute(entry, turns), turns + 1);
+      for (const volatile long* cell : {&state_.iterations, &state_.counter}) {
+        std::uint64_t value = 0;
+        ASSERT_TRUE(view_.load(address(cell), 8, value));
+        ByteRun told{address(cell), std::vector<std::uint8_t>(8)};
+        show_turn(proof, static_cast<std::uint64_t>(turns), 0, told);
+        EXPECT_TRUE(std::equal(told.bytes.begin(), told.bytes.end(), reinterpret_cast<const std::uint8_t*>(&value)))
+            << turns << " turns";
+      }
+      for (const unsigned index : {kRbx, kRbp, kR12, kR13, kR14, kR15}) {
+        EXPECT_EQ(grown(proof.registers[index], entry.gpr[index], static_cast<std::uint64_t>(turns)),
+                  thread_.state.registers.gpr[index]) << "register " << index;
+      }
+    }
+    EXPECT_LT(execute(entry, 40'002), 0) << "the reading after those is past the end";
+
+    // A turn that is no whole number of the counter's steps: the readings do not grow evenly.
+    ClockModel uneven = kClock;
+    uneven.poll_ps = 20'100;
+    EXPECT_EQ(prover_.prove_poll_loop(entry, is_poll, memory_, limits, &uneven).refusal.reason, Reason::kUnevenClock);
+  }
+
+  TestStack stack_;
+  LoopState state_{};
+  SelfMemory memory_;
+  SpinProver prover_;
+  CodeCache code_;
+  MemoryView view_;
+  Interpreter thread_{code_, view_};
+};
+
+TEST_F(ClockLoop, o0) { expect_told(loops_o0::poll_timed); }
+TEST_F(ClockLoop, o2) { expect_told(loops_o2::poll_timed); }
+
+}  // namespace
+}  // namespace verbatim::spin::clock_loops
