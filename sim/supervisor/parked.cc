@@ -57,7 +57,8 @@ void Parked::show_registers(Process& process, protocol::ThreadSlot& slot, std::i
 }
 
 spin::ByteRun Parked::at_turn(spin::ByteRun run, std::int64_t looks) const {
-  if (growing != nullptr && !(reads_clocks() && looks == 0)) spin::show_turn(*growing, static_cast<std::uint64_t>(looks) / queues.size(), 0, run);
+  if (growing == nullptr || (reads_clocks() && looks == 0)) return run;
+  spin::show_turn(*growing, static_cast<std::uint64_t>(looks) / queues.size(), 0, run);
   return run;
 }
 

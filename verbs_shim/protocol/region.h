@@ -18,8 +18,9 @@ enum class Request : std::uint32_t {
   kSpend,       // arguments[0]: virtual time the call takes, ps; resumed when it has passed
   kPoll,        // a poll of a completion queue that has shown nothing so far. arguments: [0] cost ps, [1] device handle,
                 // [2] CQ number, [3] arena offset of the entry it will look at, [4] its sequence once written,
-                // [5] address of clock_gettime, which such a loop may call; the program's registers at the call are in poll_registers. Answered with how many more polls that show
-                // nothing the thread may let pass by itself before it asks again, if it makes no other request
+                // [5] address of clock_gettime, which such a loop may call; the program's registers at the call are in
+                // poll_registers. Answered with how many more polls that show nothing the thread may let pass by itself
+                // before it asks again, if it makes no other request
   kPoke,        // the thread was found running without a call for a while: arguments[0]: its ucontext_t, [1]: fs base.
                 // Answered at once and without effect, or the thread is parked
   kDoorbell,    // arguments: [0] cost ps, [1] DoorbellKind, [2] device handle, [3] object number, [4] value;
