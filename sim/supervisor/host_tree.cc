@@ -129,7 +129,8 @@ void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& 
   }
 }
 
-void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host, std::size_t device) {
+void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host, std::size_t device,
+              const protocol::QueryPort& port) {
   hca::Hca& hca = *host.devices[device];
   const auto add = [&](const char* name, auto show) {
     tree.add_file(folder + name, [&hca, show] { return show(port_of(hca)); });
@@ -144,7 +145,6 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
   add("rate", rate);
   add("cap_mask", [](const Port& port) { return fmt::format("0x{:08x}\n", port.port_cap_flags); });
   tree.add_file(folder + "link_layer", hca.address().roce ? "Ethernet\n" : "InfiniBand\n");
-  const Port port = port_of(hca);
   for (std::uint32_t i = 0; i < port.pkey_table_length; ++i) {
     tree.add_file(folder + "pkeys/" + std::to_string(i), [&hca, i] {
       protocol::QueryPkey query{};
@@ -195,13 +195,20 @@ void add_pci_device(VirtualTree& tree, const std::string& slot, std::uint32_t ve
   tree.add_file(slot + "/class", fmt::format("{:#08x}\n", device_class));
 }
 
-void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device) {
+// What an adapter's files are made of. It is asked for when the tree is made: each question is a record of the trace, and
+// those are the same whoever looks where.
+struct AdapterFacts {
+  protocol::DeviceAttributes attributes;
+  protocol::QueryPort port;
+};
+
+void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, const AdapterFacts& facts) {
   hca::Hca& hca = *host.devices[device];
   const std::string bus = fmt::format("0000:{:02x}:00.0", device + 1);
   const std::string& name = hca.device_name();
   const std::string uverbs = fmt::format("uverbs{}", device);
   const std::string slot = "/sys/devices/pci0000:00/" + bus, folder = slot + "/infiniband/" + name;
-  const auto attributes = ask(hca, protocol::QueryDevice{}).attributes;
+  const protocol::DeviceAttributes& attributes = facts.attributes;
   tree.add_link("/sys/bus/pci/devices/" + bus, "../../../devices/pci0000:00/" + bus);
   tree.add_link(slot + "/subsystem", "../../../bus/pci");
   add_pci_device(tree, slot, attributes.vendor_id, attributes.vendor_part_id, hca.address().roce ? 0x02'0000 : 0x02'0700,
@@ -220,7 +227,7 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device) {
   tree.add_file(folder + "/board_id", "VERBATIM0001\n");
   tree.add_link(folder + "/device", "../../../" + bus);
   tree.add_link(folder + "/subsystem", "../../../../../class/infiniband");
-  add_port(tree, folder + "/ports/1/", host, device);
+  add_port(tree, folder + "/ports/1/", host, device, facts.port);
   tree.add_link("/sys/class/infiniband/" + name, "../../devices/pci0000:00/" + bus + "/infiniband/" + name);
 
   const std::string verbs = slot + "/infiniband_verbs/" + uverbs;
@@ -260,6 +267,25 @@ void add_interface(VirtualTree& tree, const HostSpec& host, bool loopback) {
   tree.add_link("/sys/class/net/" + name, "../../devices/virtual/net/" + name);
 }
 
+// /sys, and the adapters in /dev.
+void add_hardware(VirtualTree& tree, const HostSpec& host, const std::vector<AdapterFacts>& adapters,
+                  const HugePagePool& huge_pages) {
+  for (const char* folder :
+       {"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/net", "/dev/infiniband",
+        "/sys/bus/pci/devices", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00"}) {
+    tree.mark_complete(folder);
+  }
+  for (std::size_t device = 0; device < host.devices.size(); ++device) add_adapter(tree, host, device, adapters[device]);
+  if (!host.devices.empty()) {
+    tree.add_file("/sys/class/infiniband_verbs/abi_version", "6\n");
+    constexpr unsigned kMiscellaneous = 10, kRdmaCm = 122;
+    tree.add_device("/dev/infiniband/rdma_cm", kMiscellaneous, kRdmaCm);
+  }
+  add_interface(tree, host, true);
+  add_interface(tree, host, false);
+  add_huge_pages(tree, huge_pages);
+}
+
 }  // namespace
 
 std::shared_ptr<const VirtualTree> make_common_tree(std::uint64_t timestamp_counter_hz) {
@@ -273,23 +299,17 @@ std::shared_ptr<const VirtualTree> make_host_tree(std::shared_ptr<const VirtualT
                                                   VirtualNode::Text hosts_file, const HugePagePool& huge_pages) {
   auto tree = std::make_shared<VirtualTree>(std::move(common));
   for (const char* path : protocol::kTrees) {
-    if (const auto content = virtual_content(path, host)) tree->add_file(path, *content);
+    if (virtual_content(path, host)) tree->add_file(path, [path, &host] { return *virtual_content(path, host); });
   }
   tree->add_file("/etc/hosts", std::move(hosts_file));
-  for (const char* folder :
-       {"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/net", "/dev/infiniband",
-        "/sys/bus/pci/devices", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00"}) {
-    tree->mark_complete(folder);
+  std::vector<AdapterFacts> adapters;
+  for (hca::Hca* const hca : host.devices) {
+    const protocol::DeviceAttributes attributes = ask(*hca, protocol::QueryDevice{}).attributes;
+    adapters.push_back({attributes, port_of(*hca)});
   }
-  for (std::size_t device = 0; device < host.devices.size(); ++device) add_adapter(*tree, host, device);
-  if (!host.devices.empty()) {
-    tree->add_file("/sys/class/infiniband_verbs/abi_version", "6\n");
-    constexpr unsigned kMiscellaneous = 10, kRdmaCm = 122;
-    tree->add_device("/dev/infiniband/rdma_cm", kMiscellaneous, kRdmaCm);
-  }
-  add_interface(*tree, host, true);
-  add_interface(*tree, host, false);
-  add_huge_pages(*tree, huge_pages);
+  tree->add_when_asked({"/sys", "/dev/infiniband"}, [&host, &huge_pages, adapters = std::move(adapters)](VirtualTree& rest) {
+    add_hardware(rest, host, adapters, huge_pages);
+  });
   return tree;
 }
 

@@ -76,6 +76,24 @@ VirtualNode* VirtualTree::at(const std::string& path) {
   return it == nodes_.end() ? nullptr : &it->second;
 }
 
+void VirtualTree::add_when_asked(std::vector<std::string> folders, std::function<void(VirtualTree&)> make) {
+  rest_folders_ = std::move(folders);
+  make_rest_ = std::move(make);
+}
+
+const VirtualTree* VirtualTree::rest(const std::string& path, bool for_names) const {
+  const bool is_asked = std::any_of(rest_folders_.begin(), rest_folders_.end(), [&](const std::string& folder) {
+    return protocol::path_is_below(path.c_str(), folder.c_str(), folder.size()) ||
+           (for_names && protocol::path_is_below(folder.c_str(), path.c_str(), path.size()));
+  });
+  if (!is_asked) return nullptr;
+  if (rest_ == nullptr) {
+    rest_ = std::make_unique<VirtualTree>();
+    make_rest_(*rest_);
+  }
+  return rest_.get();
+}
+
 void VirtualTree::mark_complete(const std::string& folder) {
   add_folder(folder);
   complete_.insert(folder);
@@ -90,7 +108,9 @@ bool VirtualTree::is_complete(const std::string& path) const {
 }
 
 bool VirtualTree::is_marked(const std::string& path, std::set<std::string> VirtualTree::*marks) const {
-  return (this->*marks).contains(path) || (base_ != nullptr && base_->is_marked(path, marks));
+  const VirtualTree* const more = rest(path);
+  return (this->*marks).contains(path) || (more != nullptr && more->is_marked(path, marks)) ||
+         (base_ != nullptr && base_->is_marked(path, marks));
 }
 
 void VirtualTree::add_folder(const std::string& path) {
@@ -101,18 +121,25 @@ void VirtualTree::add_folder(const std::string& path) {
 
 const VirtualNode* VirtualTree::find(const std::string& path) const {
   if (const auto it = nodes_.find(path); it != nodes_.end()) return &it->second;
+  if (const VirtualTree* const more = rest(path)) {
+    if (const VirtualNode* const node = more->find(path)) return node;
+  }
   return base_ == nullptr ? nullptr : base_->find(path);
+}
+
+void VirtualTree::add_names(const std::string& folder, std::map<std::string, VirtualNode::Kind>& names) const {
+  const std::string start = folder + "/";
+  for (auto it = nodes_.lower_bound(start); it != nodes_.end() && it->first.starts_with(start); ++it) {
+    std::string name = it->first.substr(start.size());
+    if (name.find('/') == std::string::npos) names.emplace(std::move(name), it->second.kind);
+  }
+  if (const VirtualTree* const more = rest(folder, true)) more->add_names(folder, names);
+  if (base_ != nullptr) base_->add_names(folder, names);
 }
 
 std::vector<std::pair<std::string, VirtualNode::Kind>> VirtualTree::names(const std::string& folder) const {
   std::map<std::string, VirtualNode::Kind> names;
-  const std::string start = folder + "/";
-  for (const VirtualTree* tree = this; tree != nullptr; tree = tree->base_.get()) {
-    for (auto it = tree->nodes_.lower_bound(start); it != tree->nodes_.end() && it->first.starts_with(start); ++it) {
-      std::string name = it->first.substr(start.size());
-      if (name.find('/') == std::string::npos) names.emplace(std::move(name), it->second.kind);
-    }
-  }
+  add_names(folder, names);
   return {names.begin(), names.end()};
 }
 

@@ -42,6 +42,8 @@ class VirtualTree {
   void add_link(const std::string& path, std::string target);
   VirtualNode& add_device(const std::string& path, unsigned major, unsigned minor);
   void add_folder(const std::string& path);
+  // What lies in `folders` is made when somebody looks there for the first time: few programs do.
+  void add_when_asked(std::vector<std::string> folders, std::function<void(VirtualTree&)> make);
   // Nothing is missing below `folder`: what is not there is not there on such a host either.
   void mark_complete(const std::string& folder);
   bool is_complete(const std::string& path) const;
@@ -60,8 +62,15 @@ class VirtualTree {
  private:
   bool is_marked(const std::string& path, std::set<std::string> VirtualTree::*marks) const;
 
-  std::shared_ptr<const VirtualTree> base_;
   void add(const std::string& path, VirtualNode node);
+  void add_names(const std::string& folder, std::map<std::string, VirtualNode::Kind>& names) const;
+  // What is made when asked for, if `path` lies there, or for the names of a folder something in it; else nullptr.
+  const VirtualTree* rest(const std::string& path, bool for_names = false) const;
+
+  std::shared_ptr<const VirtualTree> base_;
+  std::vector<std::string> rest_folders_;
+  std::function<void(VirtualTree&)> make_rest_;
+  mutable std::unique_ptr<VirtualTree> rest_;  // made once, the same whenever that is
   std::map<std::string, VirtualNode> nodes_;
   std::set<std::string> complete_, incomplete_;
 };

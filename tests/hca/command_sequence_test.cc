@@ -1,0 +1,589 @@
+// Commands that look right, drawn at random, a million for each seed, against a model of which objects there are and who
+// uses whom: what is destroyed while it is used is EBUSY, what is gone is EINVAL, what uses something that is not there is
+// refused, handles come once, limits are exact, and when the programs have gone nothing of them is left. Work goes on
+// meanwhile.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "sim/core/rng.h"
+#include "tests/hca/driver.h"
+
+namespace verbatim::test {
+namespace {
+
+using protocol::CommandType;
+
+enum Kind : std::size_t { kPd, kMr, kMw, kDm, kAh, kCq, kSrq, kXrcd, kQp, kKinds };
+constexpr const char* kNames[] = {"PD", "MR", "MW", "DM", "AH", "CQ", "SRQ", "XRCD", "QP"};
+constexpr CommandType kDestroy[] = {CommandType::kDeallocPd,  CommandType::kDeregMr,    CommandType::kDeallocMw,
+                                    CommandType::kFreeDm,     CommandType::kDestroyAh,  CommandType::kDestroyCq,
+                                    CommandType::kDestroySrq, CommandType::kCloseXrcd, CommandType::kDestroyQp};
+constexpr std::uint32_t kLimits[] = {12, 20, 12, 1'000'000, 10, 16, 8, 1'000'000, 24};
+
+hca::HcaProfile small_profile() {
+  hca::HcaProfile profile = test_profile();
+  profile.max_pd = kLimits[kPd];
+  profile.max_mr = kLimits[kMr];
+  profile.max_mw = kLimits[kMw];
+  profile.max_ah = kLimits[kAh];
+  profile.max_cq = kLimits[kCq];
+  profile.max_srq = kLimits[kSrq];
+  profile.max_qp = kLimits[kQp];
+  profile.max_dm_size = 64 << 10;
+  return profile;
+}
+
+struct Object {
+  std::vector<std::pair<Kind, std::uint32_t>> uses;  // by handle, once for each use
+  std::uint32_t users = 0;
+  std::uint32_t groups = 0;  // of a queue pair: those that it may be attached to
+  ib::QpType type = ib::QpType::kRc;
+  Qp qp;
+  Cq cq;
+  std::uint32_t key = 0;
+};
+
+struct Tally {
+  std::uint64_t done = 0, refused = 0, busy = 0, full = 0;
+};
+
+class Sequence {
+ public:
+  static constexpr std::uint64_t kBufferBytes = 1 << 16;
+
+  Sequence(World& world, Rng& random, std::uint32_t process, std::map<std::uint32_t, Tally>& tallies,
+           std::array<std::uint32_t, kKinds>& alive)
+      : program_(world, *world.client, kBufferBytes, 256 << 10, process),
+        world_(world),
+        random_(random),
+        tallies_(tallies),
+        alive_(alive) {
+    if (program_.pd != 0) add(kPd, program_.pd, {});
+  }
+  ~Sequence() {
+    world_.client->close(program_.context);
+    for (std::size_t kind = 0; kind < kKinds; ++kind) alive_[kind] -= static_cast<std::uint32_t>(objects_[kind].size());
+  }
+
+  void step() {
+    switch (random_.below(24)) {
+      case 0:
+        create_simple();
+        break;
+      case 1:
+      case 2:
+        register_memory();
+        break;
+      case 3:
+        allocate_window();
+        break;
+      case 4:
+        device_memory();
+        break;
+      case 5:
+        create_ah();
+        break;
+      case 6:
+        create_cq();
+        break;
+      case 7:
+        create_srq();
+        break;
+      case 8:
+      case 9:
+      case 10:
+        create_qp();
+        break;
+      case 11:
+      case 12:
+      case 13:
+      case 14:
+      case 15:
+      case 16:
+        modify_qp();
+        break;
+      case 17:
+        ask();
+        break;
+      case 18:
+        change_others();
+        break;
+      case 19:
+        work();
+        break;
+      default:
+        destroy();
+        break;
+    }
+    program_.completion_events.clear();
+    program_.async_events.clear();
+    program_.dma_faults.clear();
+  }
+
+ private:
+  bool is_full(Kind kind) const { return alive_[kind] >= kLimits[kind]; }
+  bool is_alive(Kind kind, std::uint32_t handle) const { return objects_[kind].contains(handle); }
+  // Mostly one that is there; else one that was, or anything.
+  std::uint32_t pick(Kind kind) {
+    const auto& there = objects_[kind];
+    if (!there.empty() && random_.below(12) != 0) {
+      auto it = there.begin();
+      std::advance(it, static_cast<std::ptrdiff_t>(random_.below(there.size())));
+      return it->first;
+    }
+    return static_cast<std::uint32_t>(random_.chance(1, 2) ? random_.below(last_handle_ + 2) : random_.next());
+  }
+  Object& add(Kind kind, std::uint32_t handle, std::vector<std::pair<Kind, std::uint32_t>> uses) {
+    EXPECT_GT(handle, last_handle_) << kNames[kind] << ": a handle comes twice";
+    last_handle_ = handle;
+    ++alive_[kind];
+    for (const auto& [of, used] : uses) ++objects_[of].at(used).users;
+    Object& object = objects_[kind][handle];
+    object.uses = std::move(uses);
+    return object;
+  }
+  // Whether the answer is the right one to a command that makes an object; true if it has made one. `valid`: nothing is
+  // wrong with it; `may_lack_room`: memory may be short.
+  bool judge(Kind kind, CommandType type, int status, bool valid, bool may_lack_room = false) {
+    Tally& tally = tallies_[static_cast<std::uint32_t>(type)];
+    if (status == 0) {
+      ++tally.done;
+      EXPECT_TRUE(valid && !is_full(kind)) << kNames[kind] << " made of nothing, or beyond its limit";
+      return true;
+    }
+    ++(status == ENOMEM ? tally.full : tally.refused);
+    EXPECT_TRUE(status != ENOMEM || is_full(kind) || may_lack_room) << kNames[kind];
+    if (valid && !is_full(kind) && !may_lack_room) {
+      ADD_FAILURE() << kNames[kind] << ": status " << status;
+    }
+    return false;
+  }
+
+  void create_simple() {
+    if (random_.chance(1, 2)) {
+      protocol::AllocPd alloc{};
+      const int status = program_.command(alloc);
+      if (judge(kPd, CommandType::kAllocPd, status, true)) add(kPd, alloc.handle, {});
+      return;
+    }
+    protocol::OpenXrcd open{};
+    open.inode = random_.below(3);
+    open.flags = 0100;
+    const int status = program_.command(open);
+    if (judge(kXrcd, CommandType::kOpenXrcd, status, true)) add(kXrcd, open.handle, {});
+  }
+  void register_memory() {
+    if (random_.below(8) == 0) {
+      protocol::AllocNullMr alloc{};
+      alloc.pd = pick(kPd);
+      const int status = program_.command(alloc);
+      if (judge(kMr, CommandType::kAllocNullMr, status, is_alive(kPd, alloc.pd))) {
+        add(kMr, alloc.handle, {{kPd, alloc.pd}}).key = alloc.lkey;
+      }
+      return;
+    }
+    protocol::RegMr reg{};
+    reg.start = reg.iova = Program::kBuffer + random_.below(kBufferBytes);
+    reg.length = random_.below(kBufferBytes);
+    reg.pd = pick(kPd);
+    reg.access = static_cast<std::uint32_t>(random_.below(64));
+    const bool writes = (reg.access & (ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;
+    const bool valid = is_alive(kPd, reg.pd) && reg.length > 0 &&
+                       reg.start + reg.length <= Program::kBuffer + kBufferBytes &&
+                       (!writes || (reg.access & ib::kLocalWrite) != 0);
+    const int status = program_.command(reg);
+    if (judge(kMr, CommandType::kRegMr, status, valid)) add(kMr, reg.handle, {{kPd, reg.pd}}).key = reg.lkey;
+  }
+  void allocate_window() {
+    protocol::AllocMw alloc{};
+    alloc.pd = pick(kPd);
+    alloc.type = static_cast<std::uint32_t>(random_.below(4));
+    const int status = program_.command(alloc);
+    const bool valid = is_alive(kPd, alloc.pd) && (alloc.type == 1 || alloc.type == 2);
+    if (judge(kMw, CommandType::kAllocMw, status, valid)) add(kMw, alloc.handle, {{kPd, alloc.pd}}).key = alloc.rkey;
+  }
+  void device_memory() {
+    if (random_.chance(1, 2)) {
+      protocol::AllocDm alloc{};
+      alloc.length = random_.below(80 << 10);
+      alloc.log_align = static_cast<std::uint32_t>(random_.below(12));
+      const int status = program_.command(alloc);
+      if (judge(kDm, CommandType::kAllocDm, status, alloc.length > 0 && alloc.length <= 64 << 10, true)) {
+        add(kDm, alloc.handle, {});
+      }
+      return;
+    }
+    protocol::RegDmMr reg{};
+    reg.dm = pick(kDm);
+    reg.pd = pick(kPd);
+    reg.length = random_.below(1000);
+    reg.access = ib::kZeroBased | ib::kLocalWrite | static_cast<std::uint32_t>(random_.below(16));
+    const int status = program_.command(reg);
+    const bool parents = is_alive(kDm, reg.dm) && is_alive(kPd, reg.pd);
+    Tally& tally = tallies_[static_cast<std::uint32_t>(CommandType::kRegDmMr)];
+    if (status == 0) {
+      ++tally.done;
+      EXPECT_TRUE(parents && !is_full(kMr));
+      add(kMr, reg.handle, {{kPd, reg.pd}, {kDm, reg.dm}}).key = reg.key;
+    } else {
+      ++tally.refused;
+    }
+  }
+  void create_ah() {
+    protocol::CreateAh create{};
+    create.pd = pick(kPd);
+    create.address.dlid = static_cast<std::uint16_t>(1 + random_.below(2));
+    create.address.port = static_cast<std::uint8_t>(random_.below(10) == 0 ? random_.below(256) : 1);
+    create.address.service_level = static_cast<std::uint8_t>(random_.below(16));
+    const int status = program_.command(create);
+    if (judge(kAh, CommandType::kCreateAh, status, is_alive(kPd, create.pd) && create.address.port == 1)) {
+      add(kAh, create.handle, {{kPd, create.pd}});
+    }
+  }
+  void create_cq() {
+    protocol::CreateCq create{};
+    create.cqe = static_cast<std::uint32_t>(random_.below(100));
+    create.channel_fd = random_.chance(1, 2) ? 5 : -1;
+    const int status = program_.command(create);
+    if (!judge(kCq, CommandType::kCreateCq, status, create.cqe > 0, true)) return;
+    EXPECT_GE(create.ring_entries, create.cqe);
+    add(kCq, create.handle, {}).cq = {create.handle,      create.number,        create.ring_entries,
+                                      create.ring_offset, create.record_offset, 0};
+  }
+  void create_srq() {
+    protocol::CreateSrq create{};
+    create.pd = pick(kPd);
+    create.srq_type = static_cast<std::uint32_t>(random_.below(2));
+    create.xrcd = pick(kXrcd);
+    create.cq = pick(kCq);
+    create.max_wr = static_cast<std::uint32_t>(random_.below(50));
+    create.max_sge = static_cast<std::uint32_t>(random_.below(6));
+    const std::uint32_t asked = create.max_wr;
+    const bool is_xrc = create.srq_type == 1;
+    const bool parents = is_alive(kPd, create.pd) && (!is_xrc || (is_alive(kXrcd, create.xrcd) && is_alive(kCq, create.cq)));
+    const int status = program_.command(create);
+    if (!judge(kSrq, CommandType::kCreateSrq, status, parents && asked > 0, true)) return;
+    EXPECT_GE(create.max_wr, asked);
+    std::vector<std::pair<Kind, std::uint32_t>> uses = {{kPd, create.pd}};
+    if (is_xrc) uses.insert(uses.end(), {{kXrcd, create.xrcd}, {kCq, create.cq}});
+    add(kSrq, create.handle, std::move(uses)).key = create.srq_type;
+  }
+  void create_qp() {
+    static constexpr ib::QpType kTypes[] = {ib::QpType::kRc, ib::QpType::kUc,      ib::QpType::kUd,
+                                            ib::QpType::kRc, ib::QpType::kXrcSend, ib::QpType::kXrcReceive};
+    const ib::QpType type = kTypes[random_.below(std::size(kTypes))];
+    protocol::CreateQp create{};
+    create.type = static_cast<std::uint32_t>(type);
+    create.pd = pick(kPd);
+    create.send_cq = pick(kCq);
+    create.recv_cq = pick(kCq);
+    create.xrcd = pick(kXrcd);
+    create.srq = random_.below(4) == 0 ? pick(kSrq) : 0;
+    create.signal_all = static_cast<std::uint32_t>(random_.below(2));
+    create.capabilities = {static_cast<std::uint32_t>(random_.below(40)), static_cast<std::uint32_t>(random_.below(40)),
+                           static_cast<std::uint32_t>(random_.below(8)), static_cast<std::uint32_t>(random_.below(8)),
+                           static_cast<std::uint32_t>(random_.below(200))};
+    const protocol::CreateQp asked = create;
+    const bool is_receiver = type == ib::QpType::kXrcReceive, is_sender = type == ib::QpType::kXrcSend;
+    bool valid = true;
+    std::vector<std::pair<Kind, std::uint32_t>> uses;
+    if (is_receiver) {
+      valid = is_alive(kXrcd, create.xrcd) && create.srq == 0;
+      uses = {{kXrcd, create.xrcd}};
+    } else {
+      valid = is_alive(kPd, create.pd) && is_alive(kCq, create.send_cq) && (is_sender || is_alive(kCq, create.recv_cq));
+      uses = {{kPd, create.pd}, {kCq, create.send_cq}};
+      if (!is_sender) uses.emplace_back(kCq, create.recv_cq);
+      if (create.srq != 0) {
+        valid = valid && is_alive(kSrq, create.srq) && objects_[kSrq].at(create.srq).key == 0 && !is_sender &&
+                type != ib::QpType::kUc;
+        uses.emplace_back(kSrq, create.srq);
+      }
+    }
+    const int status = program_.command(create);
+    if (!judge(kQp, CommandType::kCreateQp, status, valid, true)) return;
+    if (!is_receiver) {
+      EXPECT_GE(create.capabilities.max_send_wr, asked.capabilities.max_send_wr);
+      EXPECT_GE(create.capabilities.max_send_sge, asked.capabilities.max_send_sge);
+      EXPECT_GE(create.capabilities.max_inline_data, asked.capabilities.max_inline_data);
+    }
+    if (!is_receiver && !is_sender && create.srq == 0) {
+      EXPECT_GE(create.capabilities.max_recv_wr, asked.capabilities.max_recv_wr);
+      EXPECT_GE(create.capabilities.max_recv_sge, asked.capabilities.max_recv_sge);
+    }
+    Object& object = add(kQp, create.handle, std::move(uses));
+    object.type = type;
+    object.qp.made = create;
+  }
+
+  // The next transition of one of them, or any, with attributes that may be wrong in one place.
+  void modify_qp() {
+    const std::uint32_t handle = pick(kQp);
+    const auto it = objects_[kQp].find(handle);
+    Qp nobody;
+    nobody.made.handle = handle;
+    Qp& qp = it == objects_[kQp].end() ? nobody : it->second.qp;
+    PathOptions path;
+    path.timeout = 4;
+    path.retry_cnt = path.rnr_retry = 1;
+    path.min_rnr_timer = 1;
+    path.mtu = 1 + static_cast<std::uint32_t>(random_.below(random_.below(8) == 0 ? 8 : 5));
+    path.max_rd_atomic = path.max_dest_rd_atomic = static_cast<std::uint8_t>(random_.below(random_.below(8) == 0 ? 64 : 16));
+    path.access = static_cast<std::uint32_t>(random_.below(16)) & ~1u;
+    const std::uint32_t peer = objects_[kQp].empty() ? 0 : objects_[kQp].at(pick_alive(kQp)).qp.made.number;
+    const ib::QpState state = program_.state(qp);
+    int status = 0;
+    if (random_.below(6) == 0) {
+      status = program_.to_state(qp, static_cast<ib::QpState>(random_.below(8)));
+    } else if (random_.below(16) == 0) {
+      protocol::QpAttributes attributes{};
+      attributes.qp_state = static_cast<std::uint32_t>(random_.below(7));
+      attributes.port_num = attributes.alt_port_num = 1;
+      attributes.path.dlid = static_cast<std::uint16_t>(random_.below(3));
+      attributes.dest_qp_num = peer;
+      attributes.path_mtu = path.mtu;
+      status = program_.modify(qp, static_cast<std::uint32_t>(random_.below(1 << 21)), attributes);
+    } else if (state == ib::QpState::kReset) {
+      status = program_.to_init(qp, path);
+    } else if (state == ib::QpState::kInit) {
+      status = program_.to_rtr(qp, 1, peer, path);
+    } else if (state == ib::QpState::kRtr) {
+      status = program_.to_rts(qp, path);
+    } else {
+      status = program_.to_state(qp, random_.chance(1, 2) ? ib::QpState::kReset : ib::QpState::kErr);
+    }
+    Tally& tally = tallies_[static_cast<std::uint32_t>(CommandType::kModifyQp)];
+    ++(status == 0 ? tally.done : tally.refused);
+    if (it == objects_[kQp].end()) {
+      EXPECT_EQ(status, EINVAL);
+      return;
+    }
+    const ib::QpState now = program_.state(qp);
+    EXPECT_LE(static_cast<std::uint32_t>(now), static_cast<std::uint32_t>(ib::QpState::kErr));
+    if (status != 0) {
+      EXPECT_EQ(now, state) << "a refused modify changed the state";
+    } else if (now == ib::QpState::kReset && state != ib::QpState::kReset) {
+      qp.send_producer = qp.recv_producer = 0;
+    }
+  }
+  std::uint32_t pick_alive(Kind kind) {
+    auto it = objects_[kind].begin();
+    std::advance(it, static_cast<std::ptrdiff_t>(random_.below(objects_[kind].size())));
+    return it->first;
+  }
+
+  void ask() {
+    switch (random_.below(4)) {
+      case 0: {
+        protocol::QueryQp query{};
+        query.handle = pick(kQp);
+        EXPECT_EQ(program_.command(query) == 0, is_alive(kQp, query.handle));
+        break;
+      }
+      case 1: {
+        protocol::SrqAttributes query{};
+        query.handle = pick(kSrq);
+        EXPECT_EQ(program_.command(query, CommandType::kQuerySrq) == 0, is_alive(kSrq, query.handle));
+        break;
+      }
+      case 2: {
+        protocol::ImportObject import{};
+        import.kind = protocol::ImportObject::kPd;
+        import.handle = pick(kPd);
+        EXPECT_EQ(program_.command(import) == 0, is_alive(kPd, import.handle));
+        break;
+      }
+      default: {
+        protocol::QueryPort query{};
+        query.port = static_cast<std::uint32_t>(random_.below(3));
+        EXPECT_EQ(program_.command(query) == 0, query.port == 1);
+        break;
+      }
+    }
+  }
+  void change_others() {
+    switch (random_.below(4)) {
+      case 0: {
+        protocol::ReregMr rereg{};
+        rereg.handle = pick(kMr);
+        rereg.flags = static_cast<std::uint32_t>(random_.below(9));
+        rereg.pd = pick(kPd);
+        rereg.access = static_cast<std::uint32_t>(random_.below(64));
+        rereg.start = rereg.iova = Program::kBuffer + random_.below(kBufferBytes);
+        rereg.length = random_.below(kBufferBytes);
+        if (program_.command(rereg) != 0) break;
+        ASSERT_TRUE(is_alive(kMr, rereg.handle));
+        if ((rereg.flags & 2) == 0) break;
+        Object& region = objects_[kMr].at(rereg.handle);
+        --objects_[kPd].at(region.uses[0].second).users;
+        region.uses[0].second = rereg.pd;
+        ++objects_[kPd].at(rereg.pd).users;
+        break;
+      }
+      case 1: {
+        protocol::ResizeCq resize{};
+        resize.handle = pick(kCq);
+        resize.cqe = static_cast<std::uint32_t>(random_.below(200));
+        const int status = program_.command(resize);
+        if (status != 0) break;
+        ASSERT_TRUE(is_alive(kCq, resize.handle));
+        Cq& cq = objects_[kCq].at(resize.handle).cq;
+        cq.ring = resize.ring_offset;
+        cq.entries = resize.ring_entries;
+        break;
+      }
+      case 2: {
+        protocol::SrqAttributes modify{};
+        modify.handle = pick(kSrq);
+        modify.mask = static_cast<std::uint32_t>(random_.below(4));
+        modify.srq_limit = static_cast<std::uint32_t>(random_.below(40));
+        const bool is_done = program_.command(modify, CommandType::kModifySrq) == 0;
+        EXPECT_TRUE(!is_done || is_alive(kSrq, modify.handle));
+        break;
+      }
+      default: {
+        protocol::Multicast group{};
+        group.qp = pick(kQp);
+        group.gid[0] = 0xff;
+        group.gid[15] = static_cast<std::uint8_t>(random_.below(3));
+        group.lid = 0xc001;
+        const bool attaches = random_.chance(1, 2);
+        const int status =
+            program_.command(group, attaches ? CommandType::kAttachMulticast : CommandType::kDetachMulticast);
+        const auto it = objects_[kQp].find(group.qp);
+        const bool is_datagram = it != objects_[kQp].end() && it->second.type == ib::QpType::kUd;
+        if (!is_datagram) {
+          EXPECT_EQ(status, EINVAL);
+          break;
+        }
+        const std::uint32_t bit = 1u << group.gid[15];
+        if (attaches) {
+          EXPECT_EQ(status, 0);
+          it->second.groups |= bit;
+        } else {
+          EXPECT_EQ(status == 0, (it->second.groups & bit) != 0);
+          it->second.groups &= ~bit;
+        }
+        break;
+      }
+    }
+  }
+  // Requests that reach what is being made and destroyed around them.
+  void work() {
+    if (!objects_[kQp].empty()) {
+      Object& object = objects_[kQp].at(pick_alive(kQp));
+      Qp& qp = object.qp;
+      const std::uint32_t key = objects_[kMr].empty() ? 0 : objects_[kMr].at(pick_alive(kMr)).key;
+      const protocol::Sge sge{Program::kBuffer + random_.below(4096), static_cast<std::uint32_t>(random_.below(3000)), key};
+      if (qp.made.recv_entries > 0 && random_.chance(1, 2)) program_.post_recv(qp, 1, {sge});
+      if (qp.made.send_entries > 0 && object.type != ib::QpType::kXrcReceive) {
+        SendRequest request{.wr_id = 2, .opcode = static_cast<WqeOpcode>(random_.below(10)), .sges = {sge}};
+        request.address_handle = objects_[kAh].empty() ? 0 : pick_alive(kAh);
+        request.remote_qpn = objects_[kQp].at(pick_alive(kQp)).qp.made.number;
+        request.remote_va = Program::kBuffer + 8 * random_.below(512);
+        request.rkey = key;
+        program_.post_send(qp, request);
+      }
+    }
+    if (!objects_[kCq].empty()) {
+      Cq& cq = objects_[kCq].at(pick_alive(kCq)).cq;
+      program_.drain(cq);
+      program_.arm(cq);
+    }
+    world_.run_for(Duration{static_cast<std::int64_t>(random_.below(20'000'000))});
+  }
+
+  void destroy() {
+    const auto kind = static_cast<Kind>(random_.below(kKinds));
+    const std::uint32_t handle = pick(kind);
+    const int status = program_.destroy(kDestroy[kind], handle);
+    Tally& tally = tallies_[static_cast<std::uint32_t>(kDestroy[kind])];
+    const auto it = objects_[kind].find(handle);
+    if (it == objects_[kind].end()) {
+      ++tally.refused;
+      EXPECT_EQ(status, EINVAL) << kNames[kind] << " " << handle << " is not there";
+      return;
+    }
+    if (it->second.users > 0 || it->second.groups != 0) {
+      ++tally.busy;
+      EXPECT_EQ(status, EBUSY) << kNames[kind] << " " << handle << " is used";
+      return;
+    }
+    ++tally.done;
+    EXPECT_EQ(status, 0) << kNames[kind] << " " << handle;
+    for (const auto& [of, used] : it->second.uses) --objects_[of].at(used).users;
+    objects_[kind].erase(it);
+    --alive_[kind];
+  }
+
+  Program program_;
+  World& world_;
+  Rng& random_;
+  std::map<std::uint32_t, Tally>& tallies_;
+  std::array<std::uint32_t, kKinds>& alive_;
+  std::uint32_t last_handle_ = 0;
+  std::map<std::uint32_t, Object> objects_[kKinds];
+};
+
+class CommandSequence : public testing::TestWithParam<int> {};
+
+TEST_P(CommandSequence, is_answered_as_the_model_says) {
+  WorldOptions options;
+  options.profile = small_profile();
+  options.record = false;
+  World world(options);
+  Rng random(static_cast<std::uint64_t>(GetParam()), "test/command_sequence");
+  std::map<std::uint32_t, Tally> tallies;
+  std::array<std::uint32_t, kKinds> alive{};
+  constexpr int kPrograms = 3;
+  std::unique_ptr<Sequence> programs[kPrograms];
+  std::uint32_t process = 1000;
+  for (int round = 0; round < 1'000'000 && !testing::Test::HasFailure(); ++round) {
+    auto& program = programs[random.below(kPrograms)];
+    // One that ends leaves nothing; its successor begins anew.
+    if (program == nullptr || random.below(3000) == 0) {
+      program.reset();
+      program = std::make_unique<Sequence>(world, random, ++process, tallies, alive);
+    }
+    program->step();
+  }
+  for (auto& program : programs) program.reset();
+  for (const std::uint32_t left : alive) EXPECT_EQ(left, 0u);
+  world.run_for(Duration{2'000'000'000});
+  EXPECT_TRUE(world.engine.empty()) << "the objects are gone and something goes on";
+
+  // A program that comes now has everything to itself, up to the last.
+  Program last(world, *world.client, 1 << 16, 1 << 20, ++process);
+  ASSERT_NE(last.pd, 0u);
+  std::uint32_t made = 0;
+  const Cq cq = last.create_cq(4);
+  while (last.create_cq(1).handle != 0) ++made;
+  EXPECT_EQ(made + 1, kLimits[kCq]);
+  for (made = 0; last.create_qp(cq, cq, {1, 1, 1, 1, 0}).made.number != 0;) ++made;
+  EXPECT_EQ(made, kLimits[kQp]);
+  for (made = 0; last.reg_mr(Program::kBuffer, 64, 0).handle != 0;) ++made;
+  EXPECT_EQ(made, kLimits[kMr]);
+  for (made = 0; last.create_srq(1).made.handle != 0;) ++made;
+  EXPECT_EQ(made, kLimits[kSrq]);
+  for (made = 0; last.create_ah(1) != 0;) ++made;
+  EXPECT_EQ(made, kLimits[kAh]);
+
+  // Every kind of answer has been seen of every command.
+  for (const auto& [type, tally] : tallies) {
+    std::printf("command %2u: done %7llu, refused %7llu, EBUSY %6llu, ENOMEM %6llu\n", type,
+                static_cast<unsigned long long>(tally.done), static_cast<unsigned long long>(tally.refused),
+                static_cast<unsigned long long>(tally.busy), static_cast<unsigned long long>(tally.full));
+    EXPECT_GT(tally.done, 300u) << type;
+    if (type == static_cast<std::uint32_t>(CommandType::kOpenXrcd)) continue;  // nothing is wrong with any
+    EXPECT_GT(tally.refused + tally.full, 1000u) << type;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, CommandSequence, testing::Range(1, 5));
+
+}  // namespace
+}  // namespace verbatim::test
