@@ -260,11 +260,13 @@ TEST_F(Spin, code_that_changed_is_decoded_anew) {
   std::memcpy(page, count, sizeof count);
   EXPECT_EQ(prover.prove_spin(start, memory, {}).refusal.reason, Reason::kNoRecurrence);
   // What is vouched for is not read again until it is invalidated.
-  memory.fixed_code = true;
   std::memcpy(page, spin, sizeof spin);
-  EXPECT_FALSE(prover.prove_spin(start, memory, {}).proven);
-  prover.invalidate();
   EXPECT_TRUE(prover.prove_spin(start, memory, {}).proven);
+  memory.fixed_code = true;
+  std::memcpy(page, count, sizeof count);
+  EXPECT_TRUE(prover.prove_spin(start, memory, {}).proven);
+  prover.invalidate();
+  EXPECT_FALSE(prover.prove_spin(start, memory, {}).proven);
   munmap(page, 4096);
 }
 

@@ -6,13 +6,14 @@
 namespace verbatim::spin {
 
 void CodeCache::invalidate() {
-  entries_.clear();
-  recent_.fill(nullptr);
+  entries_ = {};  // with the memory of the table itself
+  if (recent_ != nullptr) recent_->fill(nullptr);
 }
 
 void CodeCache::begin() {
   ++analysis_;
   if (entries_.size() > kMaxEntries) invalidate();
+  recent_ = std::make_unique<std::array<Entry*, kRecent>>();
 }
 
 const Instruction* CodeCache::find(std::uint64_t address, MemoryView& memory) {
@@ -43,7 +44,7 @@ const Instruction* CodeCache::find(std::uint64_t address, MemoryView& memory) {
       return nullptr;
     }
   }
-  recent_[address % recent_.size()] = &entry;
+  (*recent_)[address % kRecent] = &entry;
   return &entry.instruction;
 }
 

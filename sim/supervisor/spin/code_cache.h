@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 
 #include "sim/supervisor/spin/instruction.h"
@@ -19,10 +20,12 @@ class CodeCache {
 
   // A new analysis: code that is not fixed is compared with memory when it is first used.
   void begin();
+  // The analysis is over.
+  void end() { recent_.reset(); }
 
   // The instruction at `address`; nullptr when the analysis has written into its page.
   const Instruction* fetch(std::uint64_t address, MemoryView& memory) {
-    const Entry* const recent = recent_[address % recent_.size()];
+    const Entry* const recent = (*recent_)[address % kRecent];
     if (recent != nullptr && recent->instruction.address == address && recent->analysis == analysis_)
         [[likely]] {
       return &recent->instruction;
@@ -35,12 +38,12 @@ class CodeCache {
     Instruction instruction;
     std::uint64_t analysis = 0;  // in which it was last found right
   };
-  static constexpr std::size_t kMaxEntries = 1 << 16;
+  static constexpr std::size_t kMaxEntries = 1 << 16, kRecent = 1024;
 
   const Instruction* find(std::uint64_t address, MemoryView& memory);
 
   std::unordered_map<std::uint64_t, Entry> entries_;  // looked up, never walked
-  std::array<Entry*, 1024> recent_{};
+  std::unique_ptr<std::array<Entry*, kRecent>> recent_;  // during an analysis
   std::uint64_t analysis_ = 0;
 };
 

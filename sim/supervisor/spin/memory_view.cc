@@ -41,12 +41,12 @@ void MemoryView::rewind() {
 void MemoryView::read_ahead() {
   std::vector<MemoryRange> ranges;
   for (const std::uint64_t number : familiar_) ranges.push_back({number * kPageSize, kPageSize});
-  familiar_bytes_.resize(ranges.size() * kPageSize);
-  const bool readable = memory_->read_all(ranges, familiar_bytes_.data());
+  std::vector<std::uint8_t> bytes(ranges.size() * kPageSize);
+  const bool readable = memory_->read_all(ranges, bytes.data());
   const std::vector<std::uint64_t> numbers = std::exchange(familiar_, {});
   if (!readable) return;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    std::memcpy(add_page(numbers[i])->data.data(), familiar_bytes_.data() + i * kPageSize, kPageSize);
+    std::memcpy(add_page(numbers[i])->data.data(), bytes.data() + i * kPageSize, kPageSize);
   }
 }
 

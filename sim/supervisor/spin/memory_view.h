@@ -149,7 +149,6 @@ class MemoryView {
   static constexpr std::size_t kReadAhead = 16;
   std::vector<std::uint64_t>
       familiar_;  // pages that this analysis has used, as far as the next reads them ahead
-  std::vector<std::uint8_t> familiar_bytes_;
   std::uint64_t anchor_ = 0;
   std::uint64_t tracking_ = 0;
   bool is_tracking_ = false;

@@ -143,6 +143,8 @@ SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, con
     replay(proof.cycle_length);
     proof.reads = memory_.reads();
     proof.writes = memory_.writes();
+  } else {
+    code_.invalidate();  // a computation: it is elsewhere the next time, in some hundred KiB of other instructions
   }
   proof.steps = steps_;
   return proof;
