@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sim/hca/queue_pair.h"
+#include "sim/hca/queues/queue_pair.h"
 
 namespace verbatim::hca {
 

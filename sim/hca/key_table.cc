@@ -1,7 +1,7 @@
 #include "sim/hca/key_table.h"
 
-#include "sim/hca/adapter_memory.h"
-#include "sim/hca/queue_pair.h"
+#include "sim/hca/datapath/adapter_memory.h"
+#include "sim/hca/queues/queue_pair.h"
 
 namespace verbatim::hca {
 

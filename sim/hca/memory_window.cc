@@ -1,10 +1,9 @@
-// Memory windows: the two commands, and binding. Of what the specification leaves to the adapter: invalidating a window of
+// Binding memory windows. Of what the specification leaves to the adapter: invalidating a window of
 // type 2 that is not bound is no error, and destroying a queue pair unbinds its windows.
 #include "sim/hca/memory_window.h"
 
-#include <cerrno>
-
-#include "sim/hca/hca_impl.h"
+#include "sim/hca/adapter.h"
+#include "sim/hca/queues/queue_pair.h"
 
 namespace verbatim::hca {
 
@@ -80,37 +79,6 @@ bool invalidate_window(Adapter& adapter, const QueuePair& qp, std::uint32_t key)
   if (window->qp.get() != &qp) return false;
   unbind(*window);
   return true;
-}
-
-int Hca::Impl::alloc_mw(Context& context, protocol::AllocMw& command) {
-  const auto pd = context.pds.find(command.pd);
-  if (pd == context.pds.end()) return EINVAL;
-  if (command.type != MemoryWindow::kType1 && command.type != MemoryWindow::kType2) return EINVAL;
-  if (mw_count_ >= adapter.profile.max_mw) return ENOMEM;
-  auto window = std::make_unique<MemoryWindow>();
-  window->pd = command.pd;
-  window->type = command.type;
-  window->context = &context;
-  window->key = adapter.keys.add(*window);
-  if (window->key == 0) return ENOMEM;
-  ++mw_count_;
-  ++pd->second.users;
-  command.handle = context.next_handle();
-  command.rkey = window->key;
-  context.mws[command.handle] = std::move(window);
-  return 0;
-}
-
-int Hca::Impl::dealloc_mw(Context& context, protocol::DestroyObject& command) {
-  const auto it = context.mws.find(command.handle);
-  if (it == context.mws.end()) return EINVAL;
-  unbind(*it->second);
-  adapter.keys.remove(it->second->key);
-  --context.pds.at(it->second->pd).users;
-  context.mws.erase(it);
-  --mw_count_;
-  command.events_reported = command.async_events_reported = 0;
-  return 0;
 }
 
 }  // namespace verbatim::hca

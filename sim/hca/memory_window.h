@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "sim/hca/context.h"
-#include "sim/hca/work_request.h"
+#include "sim/hca/queues/work_request.h"
 
 namespace verbatim::hca {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/core/rng.h"
-#include "sim/hca/end_to_end_credits.h"
+#include "sim/hca/transport/end_to_end_credits.h"
 #include "sim/ib/aeth.h"
 #include "tests/hca/requests.h"
 

@@ -1,5 +1,5 @@
 // A PSN's number of transmissions is that of a list which counts every one of them.
-#include "sim/hca/transmission_count.h"
+#include "sim/hca/transport/transmission_count.h"
 
 #include <gtest/gtest.h>
 

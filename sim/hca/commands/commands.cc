@@ -1,0 +1,392 @@
+// Dispatch of commands, and the objects that have no queues. Everything in a mailbox is copied once; the
+// handlers work on the copy. Refusals follow facts/verbs_semantics.md.
+#include <cerrno>
+#include <cstring>
+
+#include "sim/hca/commands/hca_impl.h"
+#include "sim/ib/lid_ranges.h"
+
+namespace verbatim::hca {
+
+using protocol::CommandType;
+
+namespace {
+
+constexpr std::uint32_t kLinkLayerInfiniBand = 1, kLinkLayerEthernet = 2;
+constexpr std::uint32_t kPortStateDown = 1, kPortStateActive = 4;
+constexpr std::uint8_t kSubnetTimeout = 18;  // OpenSM's default
+constexpr std::uint8_t kGrhRequired = 1;     // IBV_QPF_GRH_REQUIRED
+constexpr std::uint8_t kPhysStatePolling = 2, kPhysStateLinkUp = 5;
+constexpr std::uint64_t kPageSizes = 0xfffffffffffff000ull;
+constexpr std::uint64_t kTimestampMask = 0xffffffffffffffffull;
+
+// ibv_device_cap_flags: what the model does.
+constexpr std::uint64_t kRcRnrNakGeneration = 1u << 12;
+constexpr std::uint64_t kPortActiveEvent = 1u << 10;
+constexpr std::uint64_t kSysImageGuid = 1u << 11;
+constexpr std::uint64_t kMemoryWindow = 1u << 17;
+constexpr std::uint64_t kXrc = 1u << 20;
+constexpr std::uint64_t kMemoryManagementExtensions = 1u << 21;
+constexpr std::uint64_t kMemoryWindowType2B = 1u << 24;
+
+// ibv_odp_general_caps and ibv_odp_transport_cap_bits. XRC and shared queues: IBV_ODP_SUPPORT_SRQ_RECV.
+constexpr std::uint32_t kOdpSupport = 1, kOdpSupportImplicit = 2;
+constexpr std::uint32_t kOdpSend = 1, kOdpReceive = 2, kOdpWrite = 4, kOdpRead = 8, kOdpAtomic = 16, kOdpSharedReceive = 32;
+constexpr std::uint32_t kOdpReliable = kOdpSend | kOdpWrite | kOdpRead | kOdpAtomic | kOdpSharedReceive;
+constexpr std::uint32_t kOdpUnreliable = kOdpSend | kOdpReceive | kOdpSharedReceive;
+
+// ibv_atomic_cap: atomic against everything this adapter does, not against the CPU.
+constexpr std::uint32_t kAtomicHca = 1;
+
+bool names_port(std::uint32_t port) { return port == kPortNumber; }
+
+}  // namespace
+
+template <class Command, class Handler>
+int Hca::Impl::answer(std::span<std::byte> mailbox, Handler handler) {
+  if (mailbox.size() < sizeof(Command)) return EINVAL;
+  Command command;
+  std::memcpy(&command, mailbox.data(), sizeof(command));
+  if (command.header.size != sizeof(Command)) return EINVAL;
+  Context* context = find_context(command.header.context);
+  if (context == nullptr) return EINVAL;
+  const int status = handler(*context, command);
+  std::memcpy(mailbox.data() + sizeof(command.header),
+              reinterpret_cast<const std::byte*>(&command) + sizeof(command.header),
+              sizeof(command) - sizeof(command.header));
+  return status;
+}
+
+void Hca::Impl::execute(std::span<std::byte> mailbox) {
+  protocol::CommandHeader header;
+  if (mailbox.size() < sizeof(header)) return;
+  std::memcpy(&header, mailbox.data(), sizeof(header));
+  // A command may end what something held back would still touch.
+  adapter.payloads.release_held();
+  adapter.completions.release_held();
+  header.status = dispatch(header, mailbox);
+  std::memcpy(mailbox.data(), &header, sizeof(header));
+  adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type),
+                        header.context, static_cast<std::uint64_t>(header.status));
+}
+
+int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox) {
+  const auto run = [&]<class Command>(int (Impl::*method)(Context&, Command&)) {
+    return answer<Command>(
+        mailbox, [&](Context& context, Command& command) { return (this->*method)(context, command); });
+  };
+  switch (header.type) {
+    case CommandType::kCloseDevice:
+      if (find_context(header.context) == nullptr) return EINVAL;
+      close(header.context);
+      return 0;
+    case CommandType::kQueryDevice:
+      return run(&Impl::query_device);
+    case CommandType::kQueryPort:
+      return run(&Impl::query_port);
+    case CommandType::kQueryGid:
+      return run(&Impl::query_gid);
+    case CommandType::kQueryPkey:
+      return run(&Impl::query_pkey);
+    case CommandType::kAllocPd:
+      return run(&Impl::alloc_pd);
+    case CommandType::kDeallocPd:
+      return run(&Impl::dealloc_pd);
+    case CommandType::kRegMr:
+      return run(&Impl::reg_mr);
+    case CommandType::kReregMr:
+      return run(&Impl::rereg_mr);
+    case CommandType::kDeregMr:
+      return run(&Impl::dereg_mr);
+    case CommandType::kAllocDm:
+      return run(&Impl::alloc_dm);
+    case CommandType::kFreeDm:
+      return run(&Impl::free_dm);
+    case CommandType::kCopyDm:
+      return run(&Impl::copy_dm);
+    case CommandType::kRegDmMr:
+      return run(&Impl::reg_dm_mr);
+    case CommandType::kAllocNullMr:
+      return run(&Impl::alloc_null_mr);
+    case CommandType::kImportObject:
+      return run(&Impl::import_object);
+    case CommandType::kAdviseMr:
+      return run(&Impl::advise_mr);
+    case CommandType::kAllocMw:
+      return run(&Impl::alloc_mw);
+    case CommandType::kDeallocMw:
+      return run(&Impl::dealloc_mw);
+    case CommandType::kCreateCq:
+      return run(&Impl::create_cq);
+    case CommandType::kResizeCq:
+      return run(&Impl::resize_cq);
+    case CommandType::kDestroyCq:
+      return run(&Impl::destroy_cq);
+    case CommandType::kCreateQp:
+      return run(&Impl::create_qp);
+    case CommandType::kModifyQp:
+      return run(&Impl::modify_qp);
+    case CommandType::kQueryQp:
+      return run(&Impl::query_qp);
+    case CommandType::kDestroyQp:
+      return run(&Impl::destroy_qp);
+    case CommandType::kCreateSrq:
+      return run(&Impl::create_srq);
+    case CommandType::kModifySrq:
+      return run(&Impl::modify_srq);
+    case CommandType::kQuerySrq:
+      return run(&Impl::query_srq);
+    case CommandType::kDestroySrq:
+      return run(&Impl::destroy_srq);
+    case CommandType::kAttachMulticast:
+      return run(&Impl::attach_multicast);
+    case CommandType::kDetachMulticast:
+      return run(&Impl::detach_multicast);
+    case CommandType::kOpenXrcd:
+      return run(&Impl::open_xrcd);
+    case CommandType::kCloseXrcd:
+      return run(&Impl::close_xrcd);
+    case CommandType::kOpenQp:
+      return run(&Impl::open_qp);
+    case CommandType::kCreateAh:
+      return run(&Impl::create_ah);
+    case CommandType::kDestroyAh:
+      return run(&Impl::destroy_ah);
+    default:
+      return EOPNOTSUPP;
+  }
+}
+
+int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
+  const HcaProfile& profile = adapter.profile;
+  protocol::DeviceAttributes& to = command.attributes;
+  to = {};
+  const std::size_t name = std::min(profile.firmware_version.size(), sizeof(to.firmware_version) - 1);
+  std::memcpy(to.firmware_version, profile.firmware_version.data(), name);
+  to.node_guid = adapter.address.node_guid;
+  to.sys_image_guid = adapter.address.node_guid;
+  to.max_mr_size = profile.max_mr_size;
+  to.page_size_cap = kPageSizes;
+  to.device_cap_flags = kRcRnrNakGeneration | kPortActiveEvent | kSysImageGuid | kMemoryWindow | kXrc |
+                         kMemoryManagementExtensions | kMemoryWindowType2B;
+  to.completion_timestamp_mask = kTimestampMask;
+  to.hca_core_clock_khz = profile.core_clock_hz / 1000;
+  to.vendor_id = profile.vendor_id;
+  to.vendor_part_id = profile.vendor_part_id;
+  to.hw_ver = profile.hw_version;
+  to.max_qp = profile.max_qp;
+  to.max_qp_wr = profile.max_qp_wr;
+  to.max_sge = profile.max_sge;
+  to.max_sge_rd = profile.max_sge_rd;
+  to.max_cq = profile.max_cq;
+  to.max_cqe = profile.max_cqe;
+  to.max_mr = profile.max_mr;
+  to.max_mw = profile.max_mw;
+  to.max_pd = profile.max_pd;
+  to.max_qp_rd_atom = profile.max_qp_rd_atom;
+  to.max_res_rd_atom = profile.max_qp_rd_atom * profile.max_qp;
+  to.max_qp_init_rd_atom = profile.max_qp_init_rd_atom;
+  to.atomic_cap = kAtomicHca;
+  to.max_mcast_grp = MulticastTable::kGroupsMax;
+  to.max_mcast_qp_attach = MulticastTable::kMembersMax;
+  to.max_ah = profile.max_ah;
+  to.max_srq = profile.max_srq;
+  to.max_srq_wr = profile.max_srq_wr;
+  to.max_srq_sge = profile.max_srq_sge;
+  to.max_inline_data = profile.max_inline_data;
+  to.max_dm_size = profile.max_dm_size;
+  to.odp_general = kOdpSupport | kOdpSupportImplicit;
+  to.odp_rc = kOdpReliable | kOdpReceive;
+  to.odp_uc = to.odp_ud = kOdpUnreliable;
+  to.odp_uc |= kOdpWrite;
+  to.odp_xrc = kOdpReliable;
+  to.max_pkeys = static_cast<std::uint16_t>(profile.pkey_table_length);
+  to.local_ca_ack_delay = profile.local_ca_ack_delay;
+  to.port_count = 1;
+  return 0;
+}
+
+int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
+  if (!names_port(command.port)) return EINVAL;
+  const HcaProfile& profile = adapter.profile;
+  const PortAddress& address = adapter.address;
+  const protocol::QueryPort asked = command;
+  command = {};
+  command.header = asked.header;
+  command.port = asked.port;
+  command.state = adapter.port_is_up ? kPortStateActive : kPortStateDown;
+  command.max_mtu = command.active_mtu = profile.max_mtu;
+  command.gid_table_length = static_cast<std::int32_t>(profile.gid_table_length);
+  command.max_message_size = profile.max_message_bytes;
+  command.pkey_table_length = static_cast<std::uint16_t>(profile.pkey_table_length);
+  command.bad_pkey_counter = adapter.pkey_violations.value();
+  command.qkey_violation_counter = adapter.qkey_violations.value();
+  command.lid = address.roce ? 0 : address.lid.value;
+  command.sm_lid = address.roce ? 0 : address.sm_lid.value;
+  // Lanes and the subnet manager are InfiniBand's; Ethernet demands a GRH instead.
+  command.max_vl_num = address.roce ? 0 : static_cast<std::uint8_t>(profile.virtual_lanes);
+  command.subnet_timeout = address.roce ? 0 : kSubnetTimeout;
+  command.flags = address.roce ? kGrhRequired : 0;
+  command.active_width = static_cast<std::uint8_t>(address.active_width);
+  command.active_speed = address.active_speed;
+  command.phys_state = adapter.port_is_up ? kPhysStateLinkUp : kPhysStatePolling;
+  command.link_layer = address.roce ? kLinkLayerEthernet : kLinkLayerInfiniBand;
+  return 0;
+}
+
+int Hca::Impl::query_gid(Context&, protocol::QueryGid& command) {
+  if (!names_port(command.port) || command.index >= adapter.profile.gid_table_length) return EINVAL;
+  std::memset(command.gid, 0, sizeof(command.gid));
+  const auto& gids = adapter.address.gids;
+  if (command.index < gids.size()) std::memcpy(command.gid, gids[command.index].raw, sizeof(command.gid));
+  command.gid_type = adapter.address.roce ? 2 : 0;
+  command.netdev_index = 0;
+  return 0;
+}
+
+int Hca::Impl::query_pkey(Context&, protocol::QueryPkey& command) {
+  if (!names_port(command.port) || command.index >= adapter.profile.pkey_table_length) return EINVAL;
+  command.pkey = adapter.address.pkey(command.index);
+  return 0;
+}
+
+int Hca::Impl::alloc_pd(Context& context, protocol::AllocPd& command) {
+  if (pd_count_ >= adapter.profile.max_pd) return ENOMEM;
+  ++pd_count_;
+  command.handle = context.next_handle();
+  context.pds[command.handle] = {};
+  return 0;
+}
+
+int Hca::Impl::dealloc_pd(Context& context, protocol::DestroyObject& command) {
+  const auto it = context.pds.find(command.handle);
+  if (it == context.pds.end()) return EINVAL;
+  if (it->second.users > 0) return EBUSY;
+  context.pds.erase(it);
+  --pd_count_;
+  command.events_reported = command.async_events_reported = 0;
+  return 0;
+}
+
+int Hca::Impl::check_mr(Context& context, std::uint64_t start, std::uint64_t length, std::uint64_t iova,
+                        std::uint32_t access) const {
+  constexpr std::uint32_t kKnown = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic |
+                                   ib::kMwBind | ib::kZeroBased | ib::kOnDemand | ib::kHugeTlb | ib::kOptionalAccess;
+  const bool is_on_demand = (access & ib::kOnDemand) != 0;
+  if ((access & ~kKnown) != 0) return EINVAL;
+  // ibv_reg_mr(3): huge pages are a promise for regions that are paged on demand.
+  if ((access & ib::kHugeTlb) != 0 && !is_on_demand) return EINVAL;
+  // IBA 11.2.10.1 and the man page: who may write from afar may write locally.
+  const bool writes_remotely = (access & (ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;
+  const bool writable = (access & ib::kLocalWrite) != 0;
+  if (writes_remotely && !writable) return EINVAL;
+  // ibv_reg_mr(3): an implicit region is the whole address space.
+  if (is_on_demand && start == 0 && iova == 0 && length == SIZE_MAX) return (access & ib::kHugeTlb) == 0 ? 0 : EINVAL;
+  if (length == 0 || length > adapter.profile.max_mr_size) return EINVAL;
+  if (start + (length - 1) < start || iova + (length - 1) < iova) return EINVAL;
+  // ibv_reg_mr_iova(3): the first byte has the same place in its page in both.
+  constexpr std::uint64_t kPageBytes = 4096;
+  if ((access & ib::kZeroBased) == 0 && (start ^ iova) % kPageBytes != 0) return EINVAL;
+  if (is_on_demand) return 0;
+  return context.program.memory->is_mapped(start, length, writable) ? 0 : EFAULT;
+}
+
+int Hca::Impl::reg_mr(Context& context, protocol::RegMr& command) {
+  const auto pd = context.pds.find(command.pd);
+  if (pd == context.pds.end()) return EINVAL;
+  if ((command.access & ib::kZeroBased) != 0) command.iova = 0;
+  if (const int error = check_mr(context, command.start, command.length, command.iova, command.access);
+      error != 0) {
+    return error;
+  }
+  auto region = std::make_unique<MemoryRegion>();
+  region->pd = command.pd;
+  region->access = command.access;
+  region->start = command.start;
+  region->length = command.length;
+  region->iova = command.iova;
+  const int error = add_mr(context, std::move(region), &command.handle, &command.lkey);
+  command.rkey = command.lkey;
+  return error;
+}
+
+int Hca::Impl::add_mr(Context& context, std::unique_ptr<MemoryRegion> region, std::uint32_t* handle, std::uint32_t* key) {
+  if (mr_count_ >= adapter.profile.max_mr) return ENOMEM;
+  region->context = &context;
+  region->key = adapter.keys.add(*region);
+  if (region->key == 0) return ENOMEM;
+  ++mr_count_;
+  ++context.pds.at(region->pd).users;
+  *handle = context.next_handle();
+  *key = region->key;
+  context.mrs[*handle] = std::move(region);
+  return 0;
+}
+
+int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
+  enum Flags : std::uint32_t { kTranslation = 1, kPd = 2, kAccess = 4 };  // ibv_rereg_mr_flags
+  const auto it = context.mrs.find(command.handle);
+  if (it == context.mrs.end() || (command.flags & ~(kTranslation | kPd | kAccess)) != 0) return EINVAL;
+  MemoryRegion& region = *it->second;
+  if (is_on_adapter(region.start)) return EINVAL;
+  if (region.windows > 0) return EBUSY;
+  const bool moves = (command.flags & kTranslation) != 0;
+  const std::uint64_t start = moves ? command.start : region.start;
+  const std::uint64_t length = moves ? command.length : region.length;
+  const std::uint32_t access = (command.flags & kAccess) != 0 ? command.access : region.access;
+  const bool is_zero_based = (access & ib::kZeroBased) != 0;
+  const std::uint64_t iova = is_zero_based ? 0 : moves ? command.iova : region.iova;
+  const std::uint32_t pd = (command.flags & kPd) != 0 ? command.pd : region.pd;
+  if (!context.pds.contains(pd)) return EINVAL;
+  if (const int error = check_mr(context, start, length, iova, access); error != 0) return error;
+  --context.pds.at(region.pd).users;
+  ++context.pds.at(pd).users;
+  region.pd = pd;
+  region.access = access;
+  region.start = start;
+  region.length = length;
+  region.iova = iova;
+  command.lkey = command.rkey = region.key;
+  return 0;
+}
+
+int Hca::Impl::dereg_mr(Context& context, protocol::DestroyObject& command) {
+  const auto it = context.mrs.find(command.handle);
+  if (it == context.mrs.end()) return EINVAL;
+  if (it->second->windows > 0) return EBUSY;  // IBA 11.2.10.5, ibv_dereg_mr(3)
+  adapter.keys.remove(it->second->key);
+  --context.pds.at(it->second->pd).users;
+  if (it->second->dm != 0) --context.dms.at(it->second->dm).users;
+  context.mrs.erase(it);
+  --mr_count_;
+  command.events_reported = command.async_events_reported = 0;
+  return 0;
+}
+
+int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
+  const auto pd = context.pds.find(command.pd);
+  const protocol::AddressVector& path = command.address;
+  if (pd == context.pds.end() || path.port != 1 || path.service_level > 15) return EINVAL;
+  if (path.is_global != 0 && path.sgid_index >= adapter.profile.gid_table_length) return EINVAL;
+  if (const int error = adapter.check_global_path(path); error != 0) return error;
+  const ib::Lid to{path.dlid};
+  if (!adapter.address.roce && !is_unicast(to) && !is_multicast(to)) return EINVAL;
+  if (ah_count_ >= adapter.profile.max_ah) return ENOMEM;
+  ++ah_count_;
+  ++pd->second.users;
+  command.handle = context.next_handle();
+  context.ahs[command.handle] = {command.pd, path};
+  return 0;
+}
+
+int Hca::Impl::destroy_ah(Context& context, protocol::DestroyObject& command) {
+  const auto it = context.ahs.find(command.handle);
+  if (it == context.ahs.end()) return EINVAL;
+  --context.pds.at(it->second.pd).users;
+  context.ahs.erase(it);
+  --ah_count_;
+  command.events_reported = command.async_events_reported = 0;
+  return 0;
+}
+
+}  // namespace verbatim::hca

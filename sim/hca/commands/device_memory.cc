@@ -1,0 +1,117 @@
+// Memory of the adapter's own, null regions, import, and advice on regions that are paged on demand.
+#include <cerrno>
+
+#include "sim/hca/commands/hca_impl.h"
+
+namespace verbatim::hca {
+
+namespace {
+
+// A copy by the processor is of words of 4 bytes, as the mlx5 provider has it.
+constexpr std::uint64_t kWord = 4;
+
+bool lies_within(const DeviceMemory& dm, std::uint64_t offset, std::uint64_t length) {
+  return offset <= dm.length && length <= dm.length - offset;
+}
+
+}  // namespace
+
+int Hca::Impl::alloc_dm(Context& context, protocol::AllocDm& command) {
+  const std::uint64_t most = adapter.profile.max_dm_size;
+  if (most == 0) return EOPNOTSUPP;
+  if (command.length == 0 || command.length > most) return EINVAL;
+  if (command.log_align > 32 || (1ull << command.log_align) > most) return EINVAL;
+  const auto offset = adapter.memory.allocate(command.length, std::max<std::uint64_t>(1ull << command.log_align, 64));
+  if (!offset) return ENOMEM;
+  command.handle = context.next_handle();
+  context.dms[command.handle] = {*offset, command.length, 0};
+  return 0;
+}
+
+int Hca::Impl::free_dm(Context& context, protocol::DestroyObject& command) {
+  const auto it = context.dms.find(command.handle);
+  if (it == context.dms.end()) return EINVAL;
+  if (it->second.users > 0) return EBUSY;
+  adapter.memory.release(it->second.offset);
+  context.dms.erase(it);
+  command.events_reported = command.async_events_reported = 0;
+  return 0;
+}
+
+int Hca::Impl::copy_dm(Context& context, protocol::CopyDm& command) {
+  const auto it = context.dms.find(command.handle);
+  if (it == context.dms.end() || command.to_device > 1) return EINVAL;
+  const DeviceMemory& dm = it->second;
+  if (!lies_within(dm, command.offset, command.length)) return EFAULT;
+  if (command.offset % kWord != 0 || command.length % kWord != 0) return EINVAL;
+  std::vector<std::byte> bytes(command.length);
+  const host::ProgramAddress at = kDeviceMemory + dm.offset + command.offset;
+  if (is_on_adapter(command.address)) return EFAULT;
+  const auto from = command.to_device != 0 ? command.address : at, to = command.to_device != 0 ? at : command.address;
+  return adapter.memory.read(context, from, bytes) && adapter.memory.write(context, to, bytes) ? 0 : EFAULT;
+}
+
+int Hca::Impl::reg_dm_mr(Context& context, protocol::RegDmMr& command) {
+  constexpr std::uint32_t kKnown = ib::kLocalWrite | ib::kRemoteRights | ib::kZeroBased | ib::kOptionalAccess;
+  const auto it = context.dms.find(command.dm);
+  if (it == context.dms.end() || !context.pds.contains(command.pd)) return EINVAL;
+  // ibv_alloc_dm(3): such a region counts from its first byte.
+  if ((command.access & ~kKnown) != 0 || (command.access & ib::kZeroBased) == 0) return EINVAL;
+  const bool writes_remotely = (command.access & (ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;
+  if (writes_remotely && (command.access & ib::kLocalWrite) == 0) return EINVAL;
+  if (!lies_within(it->second, command.offset, command.length)) return EINVAL;
+  auto region = std::make_unique<MemoryRegion>();
+  region->pd = command.pd;
+  region->access = command.access;
+  region->start = kDeviceMemory + it->second.offset + command.offset;
+  region->length = command.length;
+  region->dm = command.dm;
+  const int error = add_mr(context, std::move(region), &command.handle, &command.key);
+  if (error == 0) ++it->second.users;
+  return error;
+}
+
+int Hca::Impl::alloc_null_mr(Context& context, protocol::AllocNullMr& command) {
+  if (!context.pds.contains(command.pd)) return EINVAL;
+  auto region = std::make_unique<MemoryRegion>();
+  region->pd = command.pd;
+  region->access = ib::kLocalWrite;
+  region->start = kNullMemory;
+  region->length = SIZE_MAX;
+  return add_mr(context, std::move(region), &command.handle, &command.lkey);
+}
+
+int Hca::Impl::import_object(Context& context, protocol::ImportObject& command) {
+  if (command.kind == protocol::ImportObject::kPd) return context.pds.contains(command.handle) ? 0 : EINVAL;
+  if (command.kind == protocol::ImportObject::kDm) {
+    const auto dm = context.dms.find(command.handle);
+    if (dm == context.dms.end()) return EINVAL;
+    command.length = dm->second.length;
+    return 0;
+  }
+  const auto mr = context.mrs.find(command.handle);
+  if (command.kind != protocol::ImportObject::kMr || mr == context.mrs.end() || mr->second->pd != command.pd) return EINVAL;
+  command.lkey = command.rkey = mr->second->key;
+  command.length = mr->second->length;
+  return 0;
+}
+
+int Hca::Impl::advise_mr(Context& context, protocol::AdviseMr& command) {
+  enum Advice : std::uint32_t { kPrefetch, kPrefetchWrite, kPrefetchNoFault };
+  constexpr std::uint32_t kFlush = 1;
+  if (command.advice > kPrefetchNoFault) return EOPNOTSUPP;
+  if ((command.flags & ~kFlush) != 0 || !context.pds.contains(command.pd)) return EINVAL;
+  if (adapter.keys.find_window(command.lkey) != nullptr) return EINVAL;
+  const MemoryRegion* region = adapter.keys.find(command.lkey);
+  if (region == nullptr || region->context != &context) return ENOENT;
+  const bool writes = command.advice == kPrefetchWrite;
+  if (region->pd != command.pd || (region->access & ib::kOnDemand) == 0) return EPERM;
+  if (writes && (region->access & ib::kLocalWrite) == 0) return EPERM;
+  const std::uint64_t offset = command.va - region->iova;
+  if (command.va < region->iova || offset > region->length || command.length > region->length - offset) return EFAULT;
+  // Without the flag the advice is followed later, and nobody hears what became of it.
+  if ((command.flags & kFlush) == 0 || command.advice == kPrefetchNoFault || command.length == 0) return 0;
+  return context.program.memory->is_mapped(region->start + offset, command.length, writes) ? 0 : EFAULT;
+}
+
+}  // namespace verbatim::hca

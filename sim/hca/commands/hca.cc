@@ -1,0 +1,166 @@
+#include "sim/hca/hca.h"
+
+#include <utility>
+
+#include "sim/hca/commands/hca_impl.h"
+
+namespace verbatim::hca {
+
+namespace {
+// Low numbers are those of special queue pairs and of nobody.
+constexpr std::uint32_t kFirstQpn = 0x48;
+constexpr std::uint32_t kFirstCqn = 0x80;
+constexpr std::uint32_t kFirstSrqn = 0x40;
+constexpr std::uint32_t kNumberLimit = 1u << 24;
+}  // namespace
+
+Hca::Hca(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
+         const HcaProfile& profile, const PortAddress& address, std::uint64_t)
+    : impl_(std::make_unique<Impl>(engine, tracer, choices, id, std::move(device_name), profile, address)) {}
+
+Hca::~Hca() = default;
+
+ComponentId Hca::component() const { return impl_->adapter.id; }
+const std::string& Hca::device_name() const { return impl_->device_name; }
+const HcaProfile& Hca::profile() const { return impl_->adapter.profile; }
+const PortAddress& Hca::address() const { return impl_->adapter.address; }
+
+void Hca::attach(fabric::Port& port) {
+  impl_->adapter.sender.attach(port);
+  impl_->adapter.receiver.attach(port);
+}
+
+std::uint32_t Hca::open(const ProgramPort& program) { return impl_->open(program); }
+void Hca::close(std::uint32_t context) { impl_->close(context); }
+void Hca::execute(std::span<std::byte> mailbox) { impl_->execute(mailbox); }
+
+void Hca::ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
+                        std::uint64_t value, Duration call_time) {
+  impl_->ring_doorbell(context, kind, number, value, call_time);
+}
+
+std::size_t Hca::queue_pair_bytes() { return Pool<QueuePair>::bytes_each(); }
+
+void Hca::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes times) {
+  impl_->adapter.receiver.receive(std::move(packet), times);
+}
+
+void Hca::link_changed(fabric::PortNumber, bool up) { impl_->link_changed(up); }
+
+Hca::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
+                const HcaProfile& profile, const PortAddress& address)
+    : device_name(std::move(device_name)),
+      adapter(engine, tracer, choices, id, profile, address),
+      qp_numbers_(kFirstQpn, kNumberLimit),
+      cq_numbers_(kFirstCqn, kNumberLimit),
+      srq_numbers_(kFirstSrqn, kNumberLimit),
+      doorbell_stage_(adapter.clock, profile.doorbell),
+      doorbells_on_the_way_(
+          DelayLine<Doorbell>::of<&Impl::on_doorbell_arrived>(engine, id, EventClass::kArrival, this)),
+      doorbells_(DelayLine<Doorbell>::of<&Impl::on_doorbell>(engine, id, EventClass::kStage, this)) {
+  own_context_ = context_pool_.create(0u, ProgramPort{}, std::shared_ptr<Arena>());
+}
+
+Hca::Impl::~Impl() { adapter.receiver.detach(); }
+
+Context* Hca::Impl::find_context(std::uint32_t number) {
+  const auto it = contexts_.find(number);
+  return it == contexts_.end() ? nullptr : it->second.get();
+}
+
+std::uint32_t Hca::Impl::open(const ProgramPort& program) {
+  CHECK(program.memory != nullptr && program.listener != nullptr);
+  // Kept when the last context is closed: it knows which memory has been used before.
+  std::shared_ptr<Arena>& arena = arenas_[program.process];
+  if (arena == nullptr || arena->memory().data() != program.arena.data()) {
+    arena = std::make_shared<Arena>(program.arena);
+  }
+  const std::uint32_t number = ++last_context_;
+  contexts_[number] = context_pool_.create(number, program, arena);
+  return number;
+}
+
+void Hca::Impl::close(std::uint32_t number) {
+  Context* context = find_context(number);
+  if (context == nullptr) return;
+  // Users before what they use; in the order of handles.
+  while (!context->qps.empty()) close_qp(*context, context->qps.begin()->first);
+  while (!context->srqs.empty()) remove_srq(*context->srqs.begin()->second.get());
+  while (!context->cqs.empty()) remove_cq(*context->cqs.begin()->second.get());
+  while (!context->xrcds.empty()) close_xrc_opening(*context, context->xrcds.begin()->first);
+  for (const auto& [handle, region] : context->mrs) adapter.keys.remove(region->key);
+  for (const auto& [handle, window] : context->mws) adapter.keys.remove(window->key);
+  mw_count_ -= static_cast<std::uint32_t>(context->mws.size());
+  mr_count_ -= static_cast<std::uint32_t>(context->mrs.size());
+  ah_count_ -= static_cast<std::uint32_t>(context->ahs.size());
+  pd_count_ -= static_cast<std::uint32_t>(context->pds.size());
+  for (const auto& [handle, dm] : context->dms) adapter.memory.release(dm.offset);
+  context_pool_.destroy(context->self);
+  contexts_.erase(number);
+}
+
+CompletionQueue* Hca::Impl::find_cq_by_number(const Context& context, std::uint32_t number) {
+  const auto it = cqs_.find(number);
+  CompletionQueue* cq = it == cqs_.end() ? nullptr : it->second.get();
+  return cq != nullptr && &cq->context == &context ? cq : nullptr;
+}
+
+QueuePair* Hca::Impl::find_qp_by_number(const Context& context, std::uint32_t number) {
+  QueuePair* qp = adapter.qp_by_number(ib::Qpn{number});
+  return qp != nullptr && &qp->context == &context ? qp : nullptr;
+}
+
+void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind, std::uint32_t object,
+                              std::uint64_t value, Duration call_time) {
+  Context* context = find_context(number);
+  if (context == nullptr) return;  // a program can only ring what it has opened
+  const Instant now = adapter.engine.now();
+  const bool sends = kind == protocol::DoorbellKind::kSendQueue;
+  Trail trail;
+  if (sends) trail = adapter.tracer.trail(now - call_time);
+  trail.add(now, {adapter.id, "CPU: post", TrailKind::kDelay});
+  std::uint32_t before = 0, pushed = 0;
+  if (kind == protocol::DoorbellKind::kCompletionQueueArm) {
+    if (const CompletionQueue* cq = find_cq_by_number(*context, object)) before = cq->written();
+  } else if (QueuePair* qp = find_qp_by_number(*context, object)) {
+    before = qp->ring_epoch;
+    if (sends) pushed = qp->requester.on_ring(static_cast<std::uint32_t>(value));
+  }
+  const Instant arrival = pushed > 0 ? adapter.dma.push(pushed, trail) : adapter.dma.ring(trail);
+  doorbells_on_the_way_.push(arrival,
+                             {context->self, kind, object, value, before, pushed > 0, std::move(trail)});
+}
+
+void Hca::Impl::link_changed(bool up) {
+  adapter.port_is_up = up;
+  for (const auto& [number, context] : contexts_) {
+    adapter.notifier.port_event(*context.get(),
+                                up ? ib::AsyncEventType::kPortActive : ib::AsyncEventType::kPortError);
+  }
+}
+
+void Hca::Impl::on_doorbell_arrived(Doorbell doorbell) {
+  const Instant done = doorbell_stage_.accept(adapter.engine.now(), doorbell.trail, adapter.id, "doorbell");
+  doorbells_.push(done, std::move(doorbell));
+}
+
+void Hca::Impl::on_doorbell(Doorbell doorbell) {
+  const Context* context = doorbell.context.get();
+  if (context == nullptr) return;
+  const std::uint32_t producer = static_cast<std::uint32_t>(doorbell.value);
+  adapter.tracer.record(adapter.id, TraceEvent::kDoorbell, static_cast<std::uint64_t>(doorbell.kind),
+                        doorbell.number, doorbell.value);
+  if (doorbell.kind == protocol::DoorbellKind::kCompletionQueueArm) {
+    CompletionQueue* cq = find_cq_by_number(*context, doorbell.number);
+    if (cq != nullptr) cq->arm(doorbell.value == protocol::kArmSolicited, doorbell.before);
+    return;
+  }
+  QueuePair* qp = find_qp_by_number(*context, doorbell.number);
+  if (qp == nullptr || qp->ring_epoch != doorbell.before) return;  // gone, or reset meanwhile
+  if (doorbell.kind == protocol::DoorbellKind::kSendQueue) {
+    qp->requester.on_doorbell(producer, doorbell.has_work, std::move(doorbell.trail));
+  }
+  if (doorbell.kind == protocol::DoorbellKind::kReceiveQueue) qp->own_receives.on_doorbell(producer);
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,175 @@
+// The control path: commands, and the tables of objects they make. The data path is in the adapter's parts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "sim/core/delay_line.h"
+#include "sim/hca/adapter.h"
+#include "sim/hca/datapath/pipeline.h"
+#include "sim/hca/hca.h"
+#include "sim/hca/queues/completion_queue.h"
+#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/queues/shared_receive_queue.h"
+#include "sim/hca/slot.h"
+
+namespace verbatim::hca {
+
+// Numbers given out in ascending order; one is given again only when all have been used, the lowest first.
+class NumberSpace {
+ public:
+  NumberSpace(std::uint32_t first, std::uint32_t limit) : first_(first), limit_(limit), next_(first) {}
+
+  // 0 when all are in use. `in_use(n)` tells.
+  template <class InUse>
+  std::uint32_t take(InUse in_use) {
+    if (next_ < limit_) return next_++;
+    for (std::uint32_t number = first_; number < limit_; ++number) {
+      if (!in_use(number)) return number;
+    }
+    return 0;
+  }
+
+ private:
+  std::uint32_t first_;
+  std::uint32_t limit_;
+  std::uint32_t next_;
+};
+
+class Hca::Impl {
+ public:
+  Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
+       const HcaProfile& profile, const PortAddress& address);
+  ~Impl();
+
+  const std::string device_name;
+  Adapter adapter;
+
+  std::uint32_t open(const ProgramPort& program);
+  void close(std::uint32_t context);
+  void execute(std::span<std::byte> mailbox);
+  void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
+                     std::uint64_t value, Duration call_time);
+  void link_changed(bool up);
+
+ private:
+  struct Doorbell {
+    Ref<Context> context;
+    protocol::DoorbellKind kind{};
+    std::uint32_t number = 0;
+    std::uint64_t value = 0;
+    std::uint32_t before = 0;  // when it was rung: entries written to the CQ, or resets of the queue pair
+    bool has_work = false;     // the work request came with it
+    Trail trail;               // of what it tells to send
+  };
+
+  // Copies a command out of the mailbox, runs the handler, copies the answer back. The handler returns an
+  // errno.
+  template <class Command, class Handler>
+  int answer(std::span<std::byte> mailbox, Handler handler);
+  int dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox);
+  Context* find_context(std::uint32_t number);
+
+  // commands.cc
+  int query_device(Context& context, protocol::QueryDevice& command);
+  int query_port(Context& context, protocol::QueryPort& command);
+  int query_gid(Context& context, protocol::QueryGid& command);
+  int query_pkey(Context& context, protocol::QueryPkey& command);
+  int alloc_pd(Context& context, protocol::AllocPd& command);
+  int dealloc_pd(Context& context, protocol::DestroyObject& command);
+  int reg_mr(Context& context, protocol::RegMr& command);
+  int check_mr(Context& context, std::uint64_t start, std::uint64_t length, std::uint64_t iova,
+               std::uint32_t access) const;
+  int rereg_mr(Context& context, protocol::ReregMr& command);
+  int dereg_mr(Context& context, protocol::DestroyObject& command);
+  // window_commands.cc
+  int alloc_mw(Context& context, protocol::AllocMw& command);
+  int dealloc_mw(Context& context, protocol::DestroyObject& command);
+  // device_memory.cc
+  int alloc_dm(Context& context, protocol::AllocDm& command);
+  int free_dm(Context& context, protocol::DestroyObject& command);
+  int copy_dm(Context& context, protocol::CopyDm& command);
+  int reg_dm_mr(Context& context, protocol::RegDmMr& command);
+  int alloc_null_mr(Context& context, protocol::AllocNullMr& command);
+  int import_object(Context& context, protocol::ImportObject& command);
+  int advise_mr(Context& context, protocol::AdviseMr& command);
+  // Gives a region that has been checked a key and a handle.
+  int add_mr(Context& context, std::unique_ptr<MemoryRegion> region, std::uint32_t* handle, std::uint32_t* key);
+  int create_ah(Context& context, protocol::CreateAh& command);
+  int destroy_ah(Context& context, protocol::DestroyObject& command);
+
+  // queue_commands.cc
+  int create_cq(Context& context, protocol::CreateCq& command);
+  int resize_cq(Context& context, protocol::ResizeCq& command);
+  int destroy_cq(Context& context, protocol::DestroyObject& command);
+  int create_qp(Context& context, protocol::CreateQp& command);
+  int modify_qp(Context& context, protocol::ModifyQp& command);
+  int query_qp(Context& context, protocol::QueryQp& command);
+  int destroy_qp(Context& context, protocol::DestroyObject& command);
+  QueuePair* find_qp(Context& context, std::uint32_t handle);
+  // By number, as doorbells name them; null when it is not this context's.
+  CompletionQueue* find_cq_by_number(const Context& context, std::uint32_t number);
+  QueuePair* find_qp_by_number(const Context& context, std::uint32_t number);
+  CompletionQueue* find_cq(Context& context, std::uint32_t handle);
+  // Ends a context's use of a queue pair, and the queue pair when nobody else uses it.
+  void close_qp(Context& context, std::uint32_t handle);
+  std::uint32_t take_qp_number();
+  void add_qp(const Ref<QueuePair>& qp);
+  void remove_cq(CompletionQueue& cq);
+
+  static std::uint32_t recv_stride(std::uint32_t max_sge);
+
+  // shared_receive_commands.cc
+  int create_srq(Context& context, protocol::CreateSrq& command);
+  int modify_srq(Context& context, protocol::SrqAttributes& command);
+  int query_srq(Context& context, protocol::SrqAttributes& command);
+  int destroy_srq(Context& context, protocol::DestroyObject& command);
+  SharedReceiveQueue* find_srq(Context& context, std::uint32_t handle);
+  void remove_srq(SharedReceiveQueue& srq);
+
+  // multicast_commands.cc
+  int change_multicast(Context& context, protocol::Multicast& command, bool attaches);
+  int attach_multicast(Context& context, protocol::Multicast& command);
+  int detach_multicast(Context& context, protocol::Multicast& command);
+
+  // xrc_commands.cc
+  int open_xrcd(Context& context, protocol::OpenXrcd& command);
+  int close_xrcd(Context& context, protocol::DestroyObject& command);
+  int create_xrc_receiver(Context& context, protocol::CreateQp& command);
+  int open_qp(Context& context, protocol::OpenQp& command);
+  XrcOpening* find_xrcd(Context& context, std::uint32_t handle);
+  void add_opening(const Ref<QueuePair>& qp, Context& context, std::uint32_t handle, std::uint64_t cookie,
+                   std::uint32_t xrcd);
+  void close_xrc_opening(Context& context, std::uint32_t handle);
+
+  void on_doorbell_arrived(Doorbell doorbell);
+  void on_doorbell(Doorbell doorbell);
+
+  Pool<Context> context_pool_;
+  Pool<CompletionQueue> cq_pool_;
+  Pool<QueuePair> qp_pool_;
+  Pool<SharedReceiveQueue> srq_pool_;
+  std::map<std::uint32_t, Ref<Context>> contexts_;
+  std::map<std::uint32_t, std::shared_ptr<Arena>> arenas_;  // by process
+  std::map<std::uint32_t, Ref<CompletionQueue>> cqs_;       // by number
+  struct XrcDomain {
+    std::uint64_t file = 0;  // identity of the file that names it; 0: private
+    std::uint32_t openings = 0;
+  };
+  std::map<std::uint32_t, XrcDomain> xrc_domains_;  // by number, from 1
+  Ref<Context> own_context_;  // of XRC receivers, which outlive the program that made them
+  std::uint32_t last_domain_ = 0;
+  std::uint32_t last_context_ = 0;
+  NumberSpace qp_numbers_;
+  NumberSpace cq_numbers_;
+  NumberSpace srq_numbers_;
+  std::uint32_t qp_count_ = 0, mr_count_ = 0, mw_count_ = 0, pd_count_ = 0, ah_count_ = 0, srq_count_ = 0;
+  Pipeline doorbell_stage_;
+  DelayLine<Doorbell> doorbells_on_the_way_;
+  DelayLine<Doorbell> doorbells_;
+};
+
+}  // namespace verbatim::hca

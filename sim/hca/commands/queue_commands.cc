@@ -1,0 +1,288 @@
+// Commands on completion queues and queue pairs. What is granted is what the rings can hold: counts are
+// rounded up to powers of two, entries to whole 64-byte (send) and 16-byte (receive) units.
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "sim/hca/commands/hca_impl.h"
+#include "sim/hca/memory_window.h"
+
+namespace verbatim::hca {
+
+using ib::QpType;
+
+namespace {
+
+constexpr std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+constexpr std::uint32_t kSgeBytes = sizeof(protocol::Sge);
+
+// Bytes of one send entry: the header and room for the scatter list or the inline data, whichever is longer.
+std::uint32_t send_stride(const protocol::QpCapabilities& capabilities) {
+  const std::uint32_t data = std::max(capabilities.max_send_sge * kSgeBytes, capabilities.max_inline_data);
+  return round_up(static_cast<std::uint32_t>(sizeof(protocol::SendWqe)) + data, 64);
+}
+
+bool is_built(QpType type) { return type != QpType::kRawPacket; }
+bool is_type(std::uint32_t type) {
+  switch (static_cast<QpType>(type)) {
+    case QpType::kRc:
+    case QpType::kUc:
+    case QpType::kUd:
+    case QpType::kRawPacket:
+    case QpType::kXrcSend:
+    case QpType::kXrcReceive:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::uint32_t Hca::Impl::recv_stride(std::uint32_t max_sge) {
+  return std::bit_ceil(static_cast<std::uint32_t>(sizeof(protocol::RecvWqe)) +
+                       std::max(max_sge, 1u) * kSgeBytes);
+}
+
+QueuePair* Hca::Impl::find_qp(Context& context, std::uint32_t handle) {
+  const auto it = context.qps.find(handle);
+  return it == context.qps.end() ? nullptr : it->second.get();
+}
+
+CompletionQueue* Hca::Impl::find_cq(Context& context, std::uint32_t handle) {
+  const auto it = context.cqs.find(handle);
+  return it == context.cqs.end() ? nullptr : it->second.get();
+}
+
+int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
+  if (command.cqe == 0 || command.cqe > adapter.profile.max_cqe) return EINVAL;
+  if (command.ignores_overrun > 1) return EINVAL;
+  if (cqs_.size() >= adapter.profile.max_cq) return ENOMEM;
+  CompletionQueueParams params;
+  params.entries = std::bit_ceil(command.cqe);
+  const std::uint64_t ring_bytes = std::uint64_t{params.entries} * sizeof(protocol::Cqe);
+  const auto ring = context.arena->allocate(ring_bytes);
+  if (!ring) return ENOMEM;
+  const auto record = context.arena->allocate(sizeof(protocol::CompletionQueueRecord));
+  if (!record) {
+    context.arena->release(*ring, ring_bytes);
+    return ENOMEM;
+  }
+  params.handle = context.next_handle();
+  params.number = cq_numbers_.take([this](std::uint32_t number) { return cqs_.contains(number); });
+  params.cookie = command.cookie;
+  params.has_channel = command.channel_fd >= 0;
+  params.channel = command.channel;
+  params.ignores_overrun = command.ignores_overrun != 0;
+  params.ring_offset = *ring;
+  params.record_offset = *record;
+  const Ref<CompletionQueue> cq = cq_pool_.create(adapter, context, params);
+  context.cqs[params.handle] = cq;
+  cqs_[params.number] = cq;
+  command.cqe = std::min(params.entries, adapter.profile.max_cqe);
+  command.handle = params.handle;
+  command.number = params.number;
+  command.ring_offset = context.program.arena_offset + params.ring_offset;
+  command.record_offset = context.program.arena_offset + params.record_offset;
+  command.ring_entries = params.entries;
+  return 0;
+}
+
+int Hca::Impl::resize_cq(Context& context, protocol::ResizeCq& command) {
+  CompletionQueue* cq = find_cq(context, command.handle);
+  if (cq == nullptr || command.cqe == 0 || command.cqe > adapter.profile.max_cqe) return EINVAL;
+  const std::uint32_t entries = std::bit_ceil(command.cqe);
+  const std::uint64_t old_offset = cq->params().ring_offset;
+  const std::uint64_t old_bytes = std::uint64_t{cq->params().entries} * sizeof(protocol::Cqe);
+  const std::uint64_t ring_bytes = std::uint64_t{entries} * sizeof(protocol::Cqe);
+  const auto ring = context.arena->allocate(ring_bytes);
+  if (!ring) return ENOMEM;
+  if (!cq->move_to(*ring, entries)) {
+    context.arena->release(*ring, ring_bytes);
+    return EINVAL;
+  }
+  context.arena->release(old_offset, old_bytes);
+  command.cqe = std::min(entries, adapter.profile.max_cqe);
+  command.ring_entries = entries;
+  command.ring_offset = context.program.arena_offset + *ring;
+  return 0;
+}
+
+void Hca::Impl::remove_cq(CompletionQueue& cq) {
+  Context& context = cq.context;
+  const CompletionQueueParams params = cq.params();
+  context.arena->release(params.ring_offset, std::uint64_t{params.entries} * sizeof(protocol::Cqe));
+  context.arena->release(params.record_offset, sizeof(protocol::CompletionQueueRecord));
+  context.cqs.erase(params.handle);
+  cqs_.erase(params.number);
+  cq_pool_.destroy(cq.self);
+}
+
+int Hca::Impl::destroy_cq(Context& context, protocol::DestroyObject& command) {
+  CompletionQueue* cq = find_cq(context, command.handle);
+  if (cq == nullptr) return EINVAL;
+  if (cq->users > 0) return EBUSY;
+  command.events_reported = cq->events_reported;
+  command.async_events_reported = cq->async_events_reported;
+  remove_cq(*cq);
+  return 0;
+}
+
+int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
+  const HcaProfile& profile = adapter.profile;
+  protocol::QpCapabilities& capabilities = command.capabilities;
+  if (!is_type(command.type)) return EINVAL;
+  const QpType type = static_cast<QpType>(command.type);
+  if (!is_built(type)) return EOPNOTSUPP;
+  if (qp_count_ >= profile.max_qp) return ENOMEM;
+  if (type == QpType::kXrcReceive) return create_xrc_receiver(context, command);
+  const bool only_sends = type == QpType::kXrcSend;
+  const auto pd = context.pds.find(command.pd);
+  CompletionQueue* send_cq = find_cq(context, command.send_cq);
+  CompletionQueue* recv_cq = only_sends ? nullptr : find_cq(context, command.recv_cq);
+  SharedReceiveQueue* srq = command.srq == 0 ? nullptr : find_srq(context, command.srq);
+  if (pd == context.pds.end() || send_cq == nullptr || (recv_cq == nullptr && !only_sends)) return EINVAL;
+  // IBA 10.2.9: shared receive queues are for reliable connections and datagrams.
+  if (command.srq != 0 && (srq == nullptr || srq->params.domain != 0 || type == QpType::kUc || only_sends)) {
+    return EINVAL;
+  }
+  if (srq != nullptr || only_sends) capabilities.max_recv_wr = capabilities.max_recv_sge = 0;
+  if (capabilities.max_send_wr > profile.max_qp_wr || capabilities.max_recv_wr > profile.max_qp_wr)
+    return EINVAL;
+  if (capabilities.max_send_sge > profile.max_sge || capabilities.max_recv_sge > profile.max_sge)
+    return EINVAL;
+  if (capabilities.max_inline_data > profile.max_inline_data) return EINVAL;
+
+  const std::uint32_t send_entries =
+      capabilities.max_send_wr == 0 ? 0 : std::bit_ceil(capabilities.max_send_wr);
+  const std::uint32_t recv_entries =
+      capabilities.max_recv_wr == 0 ? 0 : std::bit_ceil(capabilities.max_recv_wr);
+  const std::uint32_t send_bytes_each = send_stride(capabilities);
+  const std::uint32_t recv_bytes_each = recv_stride(capabilities.max_recv_sge);
+  // One block: send ring, receive ring, record; the record on its own cache line.
+  const std::uint64_t send_bytes = std::uint64_t{send_entries} * send_bytes_each;
+  const std::uint64_t recv_bytes = (std::uint64_t{recv_entries} * recv_bytes_each + 63) & ~std::uint64_t{63};
+  const std::uint64_t block_bytes = send_bytes + recv_bytes + sizeof(protocol::QueuePairRecord);
+  const auto block = context.arena->allocate(block_bytes);
+  if (!block) return ENOMEM;
+
+  QueuePairParams params;
+  params.handle = context.next_handle();
+  params.number = take_qp_number();
+  params.cookie = command.cookie;
+  params.type = type;
+  params.pd = command.pd;
+  params.send_cq = send_cq->self;
+  if (recv_cq != nullptr) params.recv_cq = recv_cq->self;
+  if (srq != nullptr) params.srq = srq->self;
+  params.signal_all = command.signal_all != 0;
+  params.send_offset = *block;
+  params.recv_offset = *block + send_bytes;
+  params.record_offset = *block + send_bytes + recv_bytes;
+  params.block_bytes = block_bytes;
+  const WorkQueue send(context.arena->at(params.send_offset, send_bytes), send_entries, send_bytes_each);
+  const WorkQueue recv(context.arena->at(params.recv_offset, std::uint64_t{recv_entries} * recv_bytes_each),
+                       recv_entries, recv_bytes_each);
+  const Ref<QueuePair> qp = qp_pool_.create(adapter, context, params, send, recv);
+  add_qp(qp);
+  ++pd->second.users;
+  ++send_cq->users;
+  if (recv_cq != nullptr) ++recv_cq->users;
+  if (srq != nullptr) ++srq->users;
+  context.qps[params.handle] = qp;
+
+  capabilities.max_send_wr = send_entries;
+  capabilities.max_recv_wr = recv_entries;
+  const std::uint32_t send_room = send_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::SendWqe));
+  capabilities.max_send_sge = std::min(send_room / kSgeBytes, profile.max_sge);
+  capabilities.max_inline_data = std::min(send_room, profile.max_inline_data);
+  if (srq == nullptr && !only_sends) {
+    capabilities.max_recv_sge =
+        std::min((recv_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) / kSgeBytes,
+                 profile.max_sge);
+  }
+  qp.get()->attributes.capabilities = capabilities;
+  command.handle = params.handle;
+  command.number = params.number;
+  command.send_entries = send_entries;
+  command.send_stride = send_bytes_each;
+  command.recv_entries = recv_entries;
+  command.recv_stride = recv_bytes_each;
+  command.send_offset = context.program.arena_offset + params.send_offset;
+  command.recv_offset = context.program.arena_offset + params.recv_offset;
+  command.record_offset = context.program.arena_offset + params.record_offset;
+  return 0;
+}
+
+int Hca::Impl::modify_qp(Context& context, protocol::ModifyQp& command) {
+  QueuePair* qp = find_qp(context, command.handle);
+  if (qp == nullptr) return EINVAL;
+  const int status = qp->modify(command.attributes, command.mask);
+  command.attributes.qp_state = static_cast<std::uint32_t>(qp->state());
+  return status;
+}
+
+int Hca::Impl::query_qp(Context& context, protocol::QueryQp& command) {
+  QueuePair* qp = find_qp(context, command.handle);
+  if (qp == nullptr) return EINVAL;
+  command.attributes = qp->attributes;
+  command.attributes.qp_state = command.attributes.cur_qp_state = static_cast<std::uint32_t>(qp->state());
+  // As mlx5 reports them: the PSNs of the packets that come next, not those of the beginning.
+  command.attributes.sq_psn = qp->requester.next_new_psn().value;
+  command.attributes.rq_psn = qp->responder.expected().value;
+  command.signal_all = qp->params.signal_all ? 1 : 0;
+  return 0;
+}
+
+std::uint32_t Hca::Impl::take_qp_number() {
+  const std::uint32_t number = qp_numbers_.take(
+      [this](std::uint32_t taken) { return adapter.qp_by_number(ib::Qpn{taken}) != nullptr; });
+  CHECK(number != 0);
+  return number;
+}
+
+void Hca::Impl::add_qp(const Ref<QueuePair>& qp) {
+  const std::uint32_t number = qp.get()->number;
+  ++qp_count_;
+  if (adapter.qps.size() <= number) adapter.qps.resize(number + 1);
+  adapter.qps[number] = qp;
+}
+
+void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
+  QueuePair& qp = *context.qps.at(handle).get();
+  context.qps.erase(handle);
+  if (qp.is_datagram()) adapter.multicast.forget(qp);
+  if (qp.is_xrc_receiver()) {
+    std::erase_if(qp.openings, [&](const QueuePairOpening& opening) {
+      if (opening.context.get() != &context || opening.handle != handle) return false;
+      --context.xrcds.at(opening.xrcd).users;
+      return true;
+    });
+    if (!qp.openings.empty()) return;
+    --qp_count_;
+    qp_pool_.destroy(qp.self);
+    return;
+  }
+  unbind_windows_of(qp);
+  --context.pds.at(qp.params.pd).users;
+  --qp.params.send_cq.get()->users;
+  if (CompletionQueue* cq = qp.params.recv_cq.get(); cq != nullptr) --cq->users;
+  if (SharedReceiveQueue* srq = qp.params.srq.get(); srq != nullptr) --srq->users;
+  context.arena->release(qp.params.send_offset, qp.params.block_bytes);
+  --qp_count_;
+  qp_pool_.destroy(qp.self);
+}
+
+int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {
+  QueuePair* qp = find_qp(context, command.handle);
+  if (qp == nullptr) return EINVAL;
+  if (qp->is_datagram() && adapter.multicast.has_member(*qp)) return EBUSY;
+  adapter.completions.settle(qp->number);
+  command.events_reported = qp->async_events_reported;
+  command.async_events_reported = qp->async_events_reported;
+  close_qp(context, command.handle);
+  return 0;
+}
+
+}  // namespace verbatim::hca

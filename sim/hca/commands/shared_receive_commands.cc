@@ -1,0 +1,120 @@
+// Commands on shared receive queues.
+#include <bit>
+#include <cerrno>
+
+#include "sim/hca/commands/hca_impl.h"
+
+namespace verbatim::hca {
+
+namespace {
+
+constexpr std::uint32_t kBasicType = 0, kXrcType = 1;  // ibv_srq_type
+enum SrqAttributeMask : std::uint32_t { kMaxWr = 1, kLimit = 2 };
+
+}  // namespace
+
+SharedReceiveQueue* Hca::Impl::find_srq(Context& context, std::uint32_t handle) {
+  const auto it = context.srqs.find(handle);
+  return it == context.srqs.end() ? nullptr : it->second.get();
+}
+
+int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
+  const HcaProfile& profile = adapter.profile;
+  const auto pd = context.pds.find(command.pd);
+  if (pd == context.pds.end()) return EINVAL;
+  const bool is_xrc = command.srq_type == kXrcType;
+  if (!is_xrc && command.srq_type != kBasicType) return EOPNOTSUPP;
+  XrcOpening* xrcd = is_xrc ? find_xrcd(context, command.xrcd) : nullptr;
+  CompletionQueue* cq = is_xrc ? find_cq(context, command.cq) : nullptr;
+  if (is_xrc && (xrcd == nullptr || cq == nullptr)) return EINVAL;
+  if (command.max_wr == 0 || command.max_wr > profile.max_srq_wr || command.max_sge > profile.max_srq_sge) {
+    return EINVAL;
+  }
+  if (srq_count_ >= profile.max_srq) return ENOMEM;
+  const std::uint32_t entries = std::bit_ceil(command.max_wr);
+  const std::uint32_t stride = recv_stride(command.max_sge);
+  const std::uint64_t ring_bytes = (std::uint64_t{entries} * stride + 63) & ~std::uint64_t{63};
+  SharedReceiveQueueParams params;
+  params.block_bytes = ring_bytes + sizeof(protocol::SharedReceiveQueueRecord);
+  const auto block = context.arena->allocate(params.block_bytes);
+  if (!block) return ENOMEM;
+  params.block_offset = *block;
+  params.handle = context.next_handle();
+  params.number = srq_numbers_.take([this](std::uint32_t number) { return adapter.srqs.contains(number); });
+  params.cookie = command.cookie;
+  params.pd = command.pd;
+  // What is granted is what an entry has room for.
+  params.max_sge = std::min((stride - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) /
+                                static_cast<std::uint32_t>(sizeof(protocol::Sge)),
+                            profile.max_srq_sge);
+  if (is_xrc) {
+    params.xrcd = command.xrcd;
+    params.domain = xrcd->domain;
+    params.cq = cq->self;
+    ++xrcd->users;
+    ++cq->users;
+  }
+  const WorkQueue ring(context.arena->at(*block, std::uint64_t{entries} * stride), entries, stride);
+  const auto record = context.arena->at(*block + ring_bytes, sizeof(protocol::SharedReceiveQueueRecord));
+  const Ref<SharedReceiveQueue> srq =
+      srq_pool_.create(adapter, context, params, ring,
+                       reinterpret_cast<const protocol::SharedReceiveQueueRecord*>(record.data())->producer);
+  ++srq_count_;
+  ++pd->second.users;
+  context.srqs[params.handle] = srq;
+  adapter.srqs[params.number] = srq;
+  command.handle = params.handle;
+  command.number = params.number;
+  command.max_wr = command.recv_entries = entries;
+  command.max_sge = params.max_sge;
+  command.srq_limit = 0;
+  command.recv_stride = stride;
+  command.recv_offset = context.program.arena_offset + *block;
+  command.record_offset = context.program.arena_offset + *block + ring_bytes;
+  return 0;
+}
+
+int Hca::Impl::modify_srq(Context& context, protocol::SrqAttributes& command) {
+  SharedReceiveQueue* srq = find_srq(context, command.handle);
+  if (srq == nullptr || (command.mask & ~(kMaxWr | kLimit)) != 0) return EINVAL;
+  if ((command.mask & kMaxWr) != 0) return EOPNOTSUPP;
+  if ((command.mask & kLimit) == 0) return 0;
+  if (command.srq_limit > srq->receives.entries()) return EINVAL;
+  srq->receives.set_limit(command.srq_limit);
+  return 0;
+}
+
+int Hca::Impl::query_srq(Context& context, protocol::SrqAttributes& command) {
+  const SharedReceiveQueue* srq = find_srq(context, command.handle);
+  if (srq == nullptr) return EINVAL;
+  command.max_wr = srq->receives.entries();
+  command.max_sge = srq->params.max_sge;
+  command.srq_limit = srq->receives.limit();
+  return 0;
+}
+
+void Hca::Impl::remove_srq(SharedReceiveQueue& srq) {
+  Context& context = srq.context;
+  const SharedReceiveQueueParams params = srq.params;
+  --context.pds.at(params.pd).users;
+  if (params.domain != 0) {
+    --context.xrcds.at(params.xrcd).users;
+    --params.cq.get()->users;
+  }
+  context.arena->release(params.block_offset, params.block_bytes);
+  context.srqs.erase(params.handle);
+  adapter.srqs.erase(params.number);
+  --srq_count_;
+  srq_pool_.destroy(srq.self);
+}
+
+int Hca::Impl::destroy_srq(Context& context, protocol::DestroyObject& command) {
+  SharedReceiveQueue* srq = find_srq(context, command.handle);
+  if (srq == nullptr) return EINVAL;
+  if (srq->users > 0) return EBUSY;
+  command.events_reported = command.async_events_reported = srq->async_events_reported;
+  remove_srq(*srq);
+  return 0;
+}
+
+}  // namespace verbatim::hca

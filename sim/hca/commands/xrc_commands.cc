@@ -1,0 +1,93 @@
+// XRC domains (IBA A14), and the receiving queue pairs that belong to a domain instead of a program: whoever
+// has opened the domain may open them, and they live until the last user is gone.
+#include <cerrno>
+
+#include "sim/hca/commands/hca_impl.h"
+
+namespace verbatim::hca {
+
+namespace {
+
+// Open flags as Linux encodes them.
+constexpr std::uint32_t kCreate = 0100, kExclusive = 0200;
+
+}  // namespace
+
+XrcOpening* Hca::Impl::find_xrcd(Context& context, std::uint32_t handle) {
+  const auto it = context.xrcds.find(handle);
+  return it == context.xrcds.end() ? nullptr : &it->second;
+}
+
+int Hca::Impl::open_xrcd(Context& context, protocol::OpenXrcd& command) {
+  std::uint32_t domain = 0;
+  if (command.inode != 0) {
+    for (const auto& [number, known] : xrc_domains_) {
+      if (known.file == command.inode) domain = number;
+    }
+    // ibv_open_xrcd(3): creation has to be asked for, and may be insisted on.
+    if (domain == 0 && (command.flags & kCreate) == 0) return EAGAIN;
+    if (domain != 0 && (command.flags & kExclusive) != 0) return EINVAL;
+  }
+  if (domain == 0) {
+    domain = ++last_domain_;
+    xrc_domains_[domain].file = command.inode;
+  }
+  ++xrc_domains_[domain].openings;
+  command.handle = context.next_handle();
+  context.xrcds[command.handle] = {domain, 0};
+  return 0;
+}
+
+void Hca::Impl::close_xrc_opening(Context& context, std::uint32_t handle) {
+  const std::uint32_t domain = context.xrcds.at(handle).domain;
+  context.xrcds.erase(handle);
+  if (--xrc_domains_.at(domain).openings == 0) xrc_domains_.erase(domain);
+}
+
+int Hca::Impl::close_xrcd(Context& context, protocol::DestroyObject& command) {
+  const XrcOpening* xrcd = find_xrcd(context, command.handle);
+  if (xrcd == nullptr) return EINVAL;
+  if (xrcd->users > 0) return EBUSY;
+  close_xrc_opening(context, command.handle);
+  command.events_reported = command.async_events_reported = 0;
+  return 0;
+}
+
+void Hca::Impl::add_opening(const Ref<QueuePair>& qp, Context& context, std::uint32_t handle,
+                            std::uint64_t cookie, std::uint32_t xrcd) {
+  qp.get()->openings.push_back({context.self, handle, cookie, xrcd});
+  context.qps[handle] = qp;
+  ++context.xrcds.at(xrcd).users;
+}
+
+int Hca::Impl::create_xrc_receiver(Context& context, protocol::CreateQp& command) {
+  const XrcOpening* xrcd = find_xrcd(context, command.xrcd);
+  if (xrcd == nullptr || command.srq != 0) return EINVAL;
+  QueuePairParams params;
+  params.handle = context.next_handle();
+  params.number = take_qp_number();
+  params.type = ib::QpType::kXrcReceive;
+  params.domain = xrcd->domain;
+  const Ref<QueuePair> qp = qp_pool_.create(adapter, *own_context_.get(), params, WorkQueue(), WorkQueue());
+  add_qp(qp);
+  add_opening(qp, context, params.handle, command.cookie, command.xrcd);
+  command.capabilities = {};
+  command.handle = params.handle;
+  command.number = params.number;
+  command.send_entries = command.send_stride = command.recv_entries = command.recv_stride = 0;
+  command.send_offset = command.recv_offset = command.record_offset = context.program.arena_offset;
+  return 0;
+}
+
+int Hca::Impl::open_qp(Context& context, protocol::OpenQp& command) {
+  const XrcOpening* xrcd = find_xrcd(context, command.xrcd);
+  QueuePair* qp = adapter.qp_by_number(ib::Qpn{command.number});
+  if (xrcd == nullptr || qp == nullptr) return EINVAL;
+  if (!qp->is_xrc_receiver() || qp->params.domain != xrcd->domain) return EINVAL;
+  command.handle = context.next_handle();
+  add_opening(qp->self, context, command.handle, command.cookie, command.xrcd);
+  command.state = static_cast<std::uint32_t>(qp->state());
+  return 0;
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,106 @@
+#include "sim/hca/datapath/atomic_unit.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queues/queue_pair.h"
+
+namespace verbatim::hca {
+
+AtomicUnit::AtomicUnit(Adapter& adapter)
+    : adapter_(adapter),
+      locked_(adapter.profile.atomics.locks),
+      values_(DelayLine<Operation>::of<&AtomicUnit::on_value>(adapter.engine, adapter.id, EventClass::kStage,
+                                                              this)) {}
+
+void AtomicUnit::execute(QueuePair& qp, Context& owner, const AtomicRequest& request) {
+  waiting_.push_back({owner.self, qp.self, qp.ring_epoch, request, 0});
+  start_waiting();
+}
+
+void AtomicUnit::start_waiting() {
+  for (std::size_t next = next_to_start(); next < waiting_.size(); next = next_to_start()) {
+    Operation operation = std::move(waiting_[next]);
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(next));
+    start(std::move(operation));
+  }
+}
+
+std::size_t AtomicUnit::next_to_start() const {
+  const std::uint32_t most = adapter_.profile.atomics.in_flight;
+  if (most == 0) return !waiting_.empty() && !locked_[lock_of(waiting_.front())] ? 0 : waiting_.size();
+  if (under_way_ >= most) return waiting_.size();
+  // Operations of one queue pair change memory in its order (IBA 9.5).
+  constexpr std::size_t kWindow = 64;
+  std::array<const QueuePair*, kWindow> blocked;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < std::min(waiting_.size(), kWindow); ++i) {
+    const QueuePair* qp = waiting_[i].qp.get();
+    const bool follows = std::find(blocked.begin(), blocked.begin() + count, qp) != blocked.begin() + count;
+    if (!follows && !locked_[lock_of(waiting_[i])]) return i;
+    blocked[count++] = qp;
+  }
+  return waiting_.size();
+}
+
+void AtomicUnit::start(Operation operation) {
+  locked_[lock_of(operation)] = true;
+  ++under_way_;
+  Trail trail = operation.request.trail.shared();
+  trail.add(adapter_.engine.now(), {adapter_.id, "atomic: locked location"});
+  adapter_.payloads.release_held();
+  if (is_on_adapter(operation.request.address)) {
+    // Read when its turn comes: behind the atomics that wait for PCI Express.
+    last_value_ = std::max(last_value_, adapter_.engine.now());
+    return values_.push(last_value_, std::move(operation));
+  }
+  reading_.push_back(std::move(operation));
+  adapter_.dma.read(sizeof(std::uint64_t), *this, 0, std::move(trail));
+}
+
+void AtomicUnit::read(Operation& operation) {
+  Context* context = operation.context.get();
+  if (context == nullptr) return;
+  const AtomicRequest& request = operation.request;
+  const auto to = std::as_writable_bytes(std::span(&operation.original, 1));
+  if (!adapter_.memory.read(*context, request.address, to)) {
+    adapter_.notifier.dma_fault(*context, request.key, request.address, to.size());
+  }
+}
+
+void AtomicUnit::on_dma_read(std::uint64_t, Instant at_adapter) {
+  Operation operation = reading_.pop_front();
+  read(operation);
+  last_value_ = std::max(last_value_, at_adapter);
+  values_.push(last_value_, std::move(operation));
+}
+
+void AtomicUnit::on_value(Operation operation) {
+  const AtomicRequest& request = operation.request;
+  if (is_on_adapter(request.address)) read(operation);
+  // IBA 9.4.5.1, 9.4.5.2: sums wrap; a comparison that fails changes nothing.
+  const bool writes = !request.is_compare_swap || operation.original == request.compare;
+  if (Context* context = operation.context.get(); context != nullptr && writes) {
+    const std::uint64_t value =
+        request.is_compare_swap ? request.swap_add : operation.original + request.swap_add;
+    const ib::Payload payload{ib::PayloadBuffer::copy_of(std::as_bytes(std::span(&value, 1))), 0,
+                              sizeof(value)};
+    const MemoryPiece piece{request.address, sizeof(value), request.key};
+    adapter_.payloads.release_held();  // each is a message of its own
+    adapter_.payloads.write(*context, payload, {&piece, 1}, message_stream(0, false));
+  }
+  // No later read passes the write.
+  locked_[lock_of(operation)] = false;
+  --under_way_;
+  QueuePair* qp = operation.qp.get();
+  if (qp != nullptr && qp->ring_epoch == operation.epoch) {
+    qp->responses.on_atomic_result(request.psn, operation.original, request.trail);
+    qp->responder.on_atomic_done();
+  }
+  start_waiting();
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,82 @@
+#include "sim/hca/datapath/completion_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/freedom.h"
+
+namespace verbatim::hca {
+
+CompletionWriter::CompletionWriter(Adapter& adapter)
+    : adapter_(adapter),
+      stage_(adapter.clock, adapter.profile.completion),
+      staged_(DelayLine<std::uint64_t>::of<&CompletionWriter::on_staged>(adapter.engine, adapter.id,
+                                                                         EventClass::kStage, this)),
+      hold_timer_(
+          Timer::of<&CompletionWriter::on_hold_over>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
+
+void CompletionWriter::push(const Ref<CompletionQueue>& cq, const protocol::Cqe& entry, bool solicited,
+                            Trail trail) {
+  adapter_.payloads.release_held();
+  const Instant now = adapter_.engine.now();
+  const Duration delay = freedom::kCompletionDelay.choose(adapter_.choices, adapter_.id);
+  if (delay == Duration::zero() && held_.empty()) return stage({cq, entry, solicited, std::move(trail)});
+  Instant& last = last_[{entry.qpn, entry.is_receive != 0}];
+  last = std::max(last, now + delay);
+  held_.emplace(std::pair(last, held_ever_++), Pending{cq, entry, solicited, std::move(trail)});
+  hold_timer_.reschedule_at(held_.begin()->first.first);
+}
+
+void CompletionWriter::on_hold_over() {
+  stage(held_.extract(held_.begin()).mapped());
+  if (!held_.empty()) hold_timer_.schedule_at(held_.begin()->first.first);
+}
+
+void CompletionWriter::release_held() {
+  hold_timer_.cancel();
+  for (auto& [when, pending] : held_) stage(std::move(pending));
+  held_.clear();
+  last_.clear();
+}
+
+void CompletionWriter::stage(Pending pending) {
+  const Instant now = adapter_.engine.now();
+  pending.trail.add(now, {adapter_.id, "completion held back"});
+  Instant ready = now;
+  if (adapter_.profile.receive_completion_after_payload && pending.entry.is_receive != 0) {
+    ready = std::max(now, adapter_.payloads.last_left());
+    pending.trail.add(ready, {adapter_.id, "completion: the payload leaves first"});
+  }
+  const Instant done = stage_.accept(ready, pending.trail, adapter_.id, "completion");
+  staged_.push(done, first_under_way_ + under_way_.size());
+  under_way_.push_back(std::move(pending));
+}
+
+void CompletionWriter::on_staged(std::uint64_t number) {
+  const Pending& pending = under_way_[number - first_under_way_];
+  adapter_.dma.write(sizeof(protocol::Cqe), *this, 0, pending.trail.shared());
+}
+
+void CompletionWriter::on_dma_write(std::uint64_t) {
+  ++first_under_way_;
+  const Pending pending = under_way_.pop_front();
+  if (CompletionQueue* cq = pending.cq.get(); cq != nullptr) cq->write(pending.entry, pending.solicited);
+  if (!pending.trail) [[likely]]
+    return;
+  const MessageEnd end = pending.entry.is_receive != 0 ? MessageEnd::kReceived : MessageEnd::kCompleted;
+  adapter_.tracer.report(
+      {end, adapter_.id, pending.entry.qpn, pending.entry.status, adapter_.engine.now(), pending.trail});
+}
+
+void CompletionWriter::settle(std::uint32_t qpn) {
+  for (std::size_t i = 0; i < under_way_.size(); ++i) {
+    if (under_way_[i].entry.qpn != qpn) continue;
+    const Ref<CompletionQueue> cq = std::exchange(under_way_[i].cq, {});
+    // An overrun flushes, and what is flushed comes behind these.
+    const protocol::Cqe entry = under_way_[i].entry;
+    if (cq.get() != nullptr) cq.get()->write(entry, under_way_[i].solicited);
+  }
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,57 @@
+// The last stage of every work request: its completion passes the completion stage and is written to the ring
+// by DMA. One for the whole adapter, in order, and behind the payload writes issued before: posted writes
+// keep their order, so no completion is seen before its data.
+//
+// A completion may be held back before that stage (freedom.h). Those of one work queue keep their order, and
+// a command holds nothing back: what a program destroys or moves has no completions on a shelf.
+#pragma once
+
+#include <map>
+#include <utility>
+
+#include "sim/core/delay_line.h"
+#include "sim/core/ring.h"
+#include "sim/hca/datapath/pipeline.h"
+#include "sim/hca/queues/completion_queue.h"
+#include "sim/host/dma_engine.h"
+
+namespace verbatim::hca {
+
+class CompletionWriter final : public host::DmaClient {
+ public:
+  explicit CompletionWriter(Adapter& adapter);
+
+  // `trail` ends now; it is reported when the entry is visible.
+  void push(const Ref<CompletionQueue>& cq, const protocol::Cqe& entry, bool solicited, Trail trail);
+  // What is held back goes on now, in the order in which it would have.
+  void release_held();
+  // The queue pair ends or begins anew: what it has completed is written now, and nothing of it comes later,
+  // as adapters answer such a command only when its completions are in memory.
+  void settle(std::uint32_t qpn);
+
+ private:
+  struct Pending {
+    Ref<CompletionQueue> cq;
+    protocol::Cqe entry;
+    bool solicited = false;
+    Trail trail;
+  };
+  using Queue = std::pair<std::uint32_t, bool>;  // queue pair; receives
+  void stage(Pending pending);
+  void on_hold_over();
+  void on_staged(std::uint64_t number);
+  void on_dma_read(std::uint64_t, Instant) override {}
+  void on_dma_write(std::uint64_t cookie) override;
+
+  Adapter& adapter_;
+  Pipeline stage_;
+  Ring<Pending> under_way_;            // in the stage, then being written; in order
+  std::uint64_t first_under_way_ = 0;  // number of its front
+  DelayLine<std::uint64_t> staged_;
+  std::map<std::pair<Instant, std::uint64_t>, Pending> held_;  // by when it goes on, then in order of arrival
+  std::map<Queue, Instant> last_;                              // when the last of a queue goes on
+  std::uint64_t held_ever_ = 0;
+  Timer hold_timer_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,141 @@
+#include "sim/hca/datapath/payload_writer.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/freedom.h"
+
+namespace verbatim::hca {
+
+namespace {
+constexpr std::uint32_t kMostParts = 16;  // of one packet, about
+}
+
+PayloadWriter::PayloadWriter(Adapter& adapter)
+    : adapter_(adapter),
+      hold_timer_(
+          Timer::of<&PayloadWriter::release_held>(adapter.engine, adapter.id, EventClass::kDma, this)) {}
+
+host::DmaWriteTimes PayloadWriter::write(Context& context, const ib::Payload& payload,
+                                         std::span<const MemoryPiece> pieces, MessageStream stream) {
+  CHECK(!pieces.empty());
+  if (stream != held_stream_) release_held();
+  Choices& choices = adapter_.choices;
+  const std::uint32_t granule = freedom::kPlacementGranules[choices.choose(
+      freedom::kPlacementPieces, adapter_.id,
+      static_cast<std::uint32_t>(freedom::kPlacementGranules.size()))];
+  if (granule == 0) return place_whole(context, payload, pieces);
+  std::vector<Placement> parts = cut(context, payload, pieces, granule);
+  shuffle(parts);
+  host::DmaWriteTimes times{adapter_.engine.now(), adapter_.engine.now()};
+  for (Placement& part : parts) {
+    if (choices.choose(freedom::kPlacementHold, adapter_.id, 2) == 0) {
+      times = place(std::move(part));
+    } else {
+      held_.push_back(std::move(part));
+    }
+  }
+  if (!held_.empty() && !hold_timer_.scheduled()) {
+    held_stream_ = stream;
+    hold_timer_.schedule_after(freedom::kPlacementDelay.choose(choices, adapter_.id));
+  }
+  return times;
+}
+
+host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Payload& payload,
+                                               std::span<const MemoryPiece> pieces) {
+  Placement placement{context.self, payload, pieces[0], {}};
+  if (pieces.size() == 1) {
+    CHECK(pieces[0].length == payload.length);
+    return place(std::move(placement));
+  }
+  placement.more.assign(pieces.begin(), pieces.end());
+  std::vector<host::DmaPiece> parts;
+  std::uint32_t total = 0;
+  for (const MemoryPiece& piece : pieces) {
+    if (!is_on_adapter(piece.address)) parts.emplace_back(piece.length, piece.address);
+    total += piece.length;
+  }
+  CHECK(total == payload.length);
+  if (parts.size() < pieces.size()) apply(placement, true);
+  if (parts.empty()) return {adapter_.engine.now(), adapter_.engine.now()};
+  placing_.push_back(std::move(placement));
+  return hand_over(parts);
+}
+
+host::DmaWriteTimes PayloadWriter::hand_over(std::span<const host::DmaPiece> pieces) {
+  const host::DmaWriteTimes times = adapter_.dma.write(pieces, *this, 0);
+  last_left_ = times.left_adapter;
+  return times;
+}
+
+host::DmaWriteTimes PayloadWriter::place(Placement placement) {
+  if (is_on_adapter(placement.first.address)) {
+    apply(placement, true);
+    return {adapter_.engine.now(), adapter_.engine.now()};
+  }
+  const host::DmaPiece piece(placement.first.length, placement.first.address);
+  placing_.push_back(std::move(placement));
+  return hand_over({&piece, 1});
+}
+
+std::vector<PayloadWriter::Placement> PayloadWriter::cut(Context& context, const ib::Payload& payload,
+                                                         std::span<const MemoryPiece> pieces,
+                                                         std::uint32_t granule) const {
+  granule = std::max(granule, std::bit_ceil(payload.length / kMostParts));
+  std::vector<Placement> parts;
+  ib::Payload rest = payload;
+  for (MemoryPiece piece : pieces) {
+    while (piece.length > 0) {
+      const auto to_edge = static_cast<std::uint32_t>(granule - piece.address % granule);
+      const std::uint32_t length = std::min(piece.length, to_edge);
+      parts.push_back(
+          {context.self, {rest.buffer, rest.offset, length}, {piece.address, length, piece.key}, {}});
+      rest.offset += length;
+      rest.length -= length;
+      piece.address += length;
+      piece.length -= length;
+    }
+  }
+  CHECK(rest.length == 0);
+  return parts;
+}
+
+void PayloadWriter::shuffle(std::vector<Placement>& parts) {
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    const auto left = static_cast<std::uint32_t>(parts.size() - i);
+    std::swap(parts[i], parts[i + adapter_.choices.choose(freedom::kPlacementOrder, adapter_.id, left)]);
+  }
+}
+
+void PayloadWriter::release_held() {
+  if (held_.empty()) return;
+  hold_timer_.cancel();
+  shuffle(held_);
+  for (Placement& part : held_) place(std::move(part));
+  held_.clear();
+}
+
+void PayloadWriter::on_dma_write(std::uint64_t) { apply(placing_.pop_front(), false); }
+
+void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
+  Context* context = placement.context.get();
+  if (context == nullptr) return;
+  std::span<const std::byte> bytes = placement.payload.bytes();
+  const std::span<const MemoryPiece> pieces =
+      placement.more.empty() ? std::span(&placement.first, 1) : std::span(placement.more);
+  for (const MemoryPiece& piece : pieces) {
+    const std::span<const std::byte> part = bytes.first(piece.length);
+    bytes = bytes.subspan(piece.length);
+    if (is_on_adapter(piece.address) != on_adapter) continue;
+    adapter_.tracer.record(adapter_.id, TraceEvent::kDmaWrite, context->program.process, piece.address,
+                           piece.length, 0, part);
+    if (!adapter_.memory.write(*context, piece.address, part)) {
+      adapter_.notifier.dma_fault(*context, piece.key, piece.address, piece.length);
+    }
+  }
+}
+
+}  // namespace verbatim::hca

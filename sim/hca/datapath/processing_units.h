@@ -1,0 +1,59 @@
+// The units that decode work requests (profile: processing_units). Each serves one queue pair at a time: it
+// takes a request of it for the interval of the decode stage, and the request leaves after the stage's
+// latency. Queue pairs that have requests take turns, request by request, so one alone keeps one unit busy
+// and never two. The stage's capacity is that of all units together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/delay_line.h"
+#include "sim/core/ring.h"
+#include "sim/hca/queues/work_request.h"
+#include "sim/hca/slot.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+class QueuePair;
+
+// A work request of one life of a queue pair's rings.
+struct FetchedWork {
+  Ref<QueuePair> qp;
+  std::uint32_t epoch = 0;
+  std::uint32_t qpn = 0;
+  SendWork work;
+};
+
+class ProcessingUnits {
+ public:
+  explicit ProcessingUnits(Adapter& adapter);
+
+  // The request is in the adapter at `when`, not before the one of the call before. It comes back by
+  // WorkFetcher::on_decoded.
+  void push(Instant when, FetchedWork work) { arriving_.push(when, std::move(work)); }
+
+ private:
+  struct Lane {  // of one queue pair
+    Ring<FetchedWork> waiting;
+    bool is_served = false;
+  };
+
+  void on_arrived(FetchedWork work);
+  void on_done(FetchedWork work);
+  // The unit that served this queue pair takes the next request.
+  void on_free(std::uint32_t qpn);
+  void serve();
+  // In the decode stage, of which a request is a part until its latency is over, whichever unit took it.
+  bool has_room() const;
+
+  Adapter& adapter_;
+  std::uint32_t idle_;
+  std::vector<Lane> lanes_;    // by number of the queue pair
+  Ring<std::uint32_t> ready_;  // queue pairs that have requests and no unit, in the order of their turns
+  DelayLine<FetchedWork> arriving_;
+  DelayLine<std::uint32_t> busy_;
+  DelayLine<FetchedWork> decoding_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,74 @@
+// From the port to queue pairs: a packet is checked when all of it has arrived, one after the other, and
+// handed to the queue pair it names. Packets from this adapter to itself join here, behind the packetize
+// stage, without the port: loopback takes no wire time. The check of the ICRC, which these have not, is a stage ahead.
+//
+// A packet waits here while the adapter lacks the context of its queue pair, or the protection entry of the key that a
+// request names, and those of the same queue pair behind it; others pass. What else is needed to place what it brings is
+// looked up by the queue pair (placement_lookup.h).
+#pragma once
+
+#include <map>
+
+#include "sim/core/delay_line.h"
+#include "sim/fabric/port.h"
+#include "sim/hca/context.h"
+#include "sim/hca/datapath/adapter_cache.h"
+#include "sim/hca/datapath/pipeline.h"
+#include "sim/ib/drop_reason.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+
+using ib::DropReason;
+
+// A packet being received, and the input buffer space it still holds.
+struct Incoming {
+  ib::PacketPtr packet;
+  bool in_buffer = false;
+  Instant checked_at;
+};
+
+class ReceivePipeline final : public CacheClient {
+ public:
+  explicit ReceivePipeline(Adapter& adapter);
+
+  void attach(fabric::Port& port) { port_ = &port; }
+  // The adapter is going away, perhaps after its port: no space is given back any more.
+  void detach() { port_ = nullptr; }
+  void receive(ib::PacketPtr packet, fabric::ArrivalTimes times);
+  void loop_back(ib::PacketPtr packet);
+
+  // The packet's input buffer space is free from `when` on.
+  void release(Incoming& incoming, Instant when);
+  void drop(Incoming& incoming, DropReason reason);
+
+ private:
+  // What a packet needs, in the order in which it is looked up.
+  enum Need : int { kContext, kProtection, kNothing };
+  // Packets of a queue pair that wait for what the adapter lacks for the first of them.
+  struct Stall {
+    Ring<Incoming> packets;
+    Need lacks = kNothing;
+  };
+
+  void on_checked(Incoming&& incoming);
+  void to_queue_pair(Incoming&& incoming);
+  // What the adapter lacks of what it needs for a packet, from `first` on; on_cached() comes for the queue pair then.
+  Need missing(const ib::Packet& packet, Need first);
+  bool has(Need need, const ib::Packet& packet);
+  void on_cached(std::uint64_t qpn) override;
+  // To every member of the group, each with its own copy.
+  void deliver_to_group(Incoming&& incoming, const ib::OpcodeInfo& operation);
+
+  Adapter& adapter_;
+  const bool looks_up_;  // misses are possible
+  fabric::Port* port_ = nullptr;
+  Pipeline icrc_;
+  Pipeline check_;
+  DelayLine<Incoming> checked_;
+  std::map<std::uint32_t, Stall> stalls_;  // by number of the queue pair
+};
+
+}  // namespace verbatim::hca

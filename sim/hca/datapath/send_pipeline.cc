@@ -1,0 +1,315 @@
+#include "sim/hca/datapath/send_pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/freedom.h"
+#include "sim/hca/queues/queue_pair.h"
+#include "sim/ib/aeth.h"
+#include "sim/ib/packet_trace.h"
+
+namespace verbatim::hca {
+
+SendPipeline::SendPipeline(Adapter& adapter)
+    : adapter_(adapter),
+      looks_up_(adapter.protections.is_limited() || adapter.translations.is_limited()),
+      packetize_(adapter.clock, adapter.profile.packetize),
+      acknowledge_(adapter.clock, adapter.profile.acknowledge),
+      icrc_{{adapter.clock, adapter.profile.icrc}},
+      acknowledgement_icrc_{{adapter.clock, adapter.profile.icrc}},
+      packetized_(DelayLine<Outgoing>::of<&SendPipeline::on_packetized>(adapter.engine, adapter.id,
+                                                                        EventClass::kStage, this)),
+      acknowledged_(DelayLine<Acknowledgement>::of<&SendPipeline::on_acknowledged>(adapter.engine, adapter.id,
+                                                                                   EventClass::kStage, this)),
+      pause_timer_(
+          Timer::of<&SendPipeline::on_pause_over>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
+
+void SendPipeline::attach(fabric::Port& port) {
+  CHECK(port_ == nullptr);
+  port_ = &port;
+  port.set_room_listener(this, &SendPipeline::on_room);
+}
+
+void SendPipeline::activate(QueuePair& qp) {
+  if (qp.is_scheduled || !qp.has_packet()) return;
+  qp.is_scheduled = true;
+  active_.push_back(qp.self);
+  pump();
+}
+
+void SendPipeline::pump() {
+  if (pumping_) return;  // a packet that failed on its way out may have activated another queue pair
+  if (pause_timer_.scheduled()) return;
+  pumping_ = true;
+  while (!active_.empty()) {
+    QueuePair* qp = active_.front().get();
+    if (qp == nullptr || !qp->has_packet()) {
+      if (qp != nullptr) qp->is_scheduled = false;
+      active_.pop_front();
+      continue;
+    }
+    if (!was_paused_) {
+      const Duration pause = freedom::kGatherDelay.choose(adapter_.choices, adapter_.id);
+      if (pause > Duration::zero()) {
+        pause_timer_.schedule_after(pause);
+        break;
+      }
+    }
+    const std::uint32_t room = buffer_bytes(qp->next_packet_bytes());
+    was_paused_ = buffered_ > 0 && buffered_ + room > adapter_.profile.gather_buffer_bytes;
+    if (was_paused_) break;
+    active_.pop_front();
+    Outgoing outgoing = qp->next_packet();
+    if (qp->has_packet()) {
+      active_.push_back(qp->self);
+    } else {
+      qp->is_scheduled = false;
+    }
+    buffered_ += buffer_bytes(outgoing.packet->payload.length);
+    issue(std::move(outgoing));
+  }
+  pumping_ = false;
+}
+
+void SendPipeline::on_pause_over() {
+  was_paused_ = true;
+  // Queue pairs that have come meanwhile may go first.
+  const auto turns =
+      adapter_.choices.choose(freedom::kSendTurn, adapter_.id, static_cast<std::uint32_t>(active_.size()));
+  for (std::uint32_t i = 0; i < turns; ++i) active_.push_back(active_.pop_front());
+  pump();
+}
+
+void SendPipeline::issue(Outgoing&& outgoing) {
+  const std::uint64_t number = first_gathering_ + gathering_.size();
+  Gathered& gathered = gathering_.extend();
+  gathered.begin(std::move(outgoing), adapter_.engine.now());
+  if (gathered.complete) return advance();
+  const auto add = [&gathered](std::uint32_t, host::ProgramAddress address, std::uint32_t length) {
+    if (is_on_adapter(address)) return;
+    if (gathered.piece.bytes == 0) {
+      gathered.piece = {length, address};
+      return;
+    }
+    if (gathered.pieces.empty()) gathered.pieces.push_back(gathered.piece);
+    gathered.pieces.emplace_back(length, address);
+  };
+  gathered.outgoing.qp.get()->visit_gather(gathered.outgoing, add);
+  looks_up_ ? look_up(number) : read(number);
+}
+
+void SendPipeline::look_up(std::uint64_t number) {
+  Gathered& gathered = gathering_[number - first_gathering_];
+  gathered.missing = missing_protections(gathered.outgoing, number);
+  gathered.lacks_protection = gathered.missing > 0;
+  if (!gathered.lacks_protection) translate(number);
+}
+
+void SendPipeline::translate(std::uint64_t number) {
+  Gathered& gathered = gathering_[number - first_gathering_];
+  // What is not sent any more may have lost the list of what it gathers.
+  if (is_current(gathered.outgoing)) gathered.missing = missing_translations(gathered.outgoing, number);
+  if (gathered.missing == 0) read(number);
+}
+
+void SendPipeline::read(std::uint64_t number) {
+  adapter_.payloads.release_held();  // no read passes a write
+  Gathered& gathered = gathering_[number - first_gathering_];
+  Trail trail = gathered.outgoing.packet->trail.shared();
+  if (gathered.piece.bytes == 0) {
+    on_dma_read(number, adapter_.engine.now());
+  } else if (gathered.pieces.empty()) {
+    adapter_.dma.read(gathered.piece, *this, number, std::move(trail));
+  } else {
+    adapter_.dma.read(gathered.pieces, *this, number, std::move(trail));
+  }
+}
+
+std::uint32_t SendPipeline::missing_protections(const Outgoing& outgoing, std::uint64_t number) {
+  std::uint32_t missing = 0;
+  std::uint64_t last = 0;
+  outgoing.qp.get()->visit_gather(outgoing, [&](std::uint32_t key, host::ProgramAddress, std::uint32_t) {
+    const std::uint64_t entry = adapter_.protection_key(key);
+    if (entry != last && !adapter_.protections.use(entry, *this, number)) ++missing;
+    last = entry;
+  });
+  return missing;
+}
+
+std::uint32_t SendPipeline::missing_translations(const Outgoing& outgoing, std::uint64_t number) {
+  std::uint32_t missing = 0;
+  std::uint64_t last = 0;
+  outgoing.qp.get()->visit_gather(outgoing, [&](std::uint32_t key, host::ProgramAddress address, std::uint32_t length) {
+    if (is_on_adapter(address)) return;
+    const std::uint64_t page_bytes = adapter_.profile.translation_page_bytes;
+    for (std::uint64_t page = address / page_bytes; page <= (address + length - 1) / page_bytes; ++page) {
+      const std::uint64_t translation = adapter_.translation_key(key, page * page_bytes);
+      if (translation != last && !adapter_.translations.use(translation, *this, number)) ++missing;
+      last = translation;
+    }
+  });
+  return missing;
+}
+
+void SendPipeline::on_cached(std::uint64_t number) {
+  Gathered& gathered = gathering_[number - first_gathering_];
+  if (--gathered.missing > 0) return;
+  const bool is_protection = std::exchange(gathered.lacks_protection, false);
+  gathered.outgoing.packet->trail.add(adapter_.engine.now(),
+                                      {adapter_.id, is_protection ? kProtectionMiss : kTranslationMiss});
+  is_protection ? translate(number) : read(number);
+}
+
+void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
+  Gathered& gathered = gathering_[cookie - first_gathering_];
+  gathered.complete = true;
+  gathered.at_adapter = at_adapter;
+  if (is_current(gathered.outgoing)) {
+    QueuePair& qp = *gathered.outgoing.qp.get();
+    ib::Packet& packet = *gathered.outgoing.packet;
+    packet.payload.buffer = ib::PayloadBuffer::allocate(packet.payload.length);
+    qp.gather(gathered.outgoing, packet.payload.buffer.fill());
+    adapter_.tracer.record(adapter_.id, TraceEvent::kPayloadGathered, qp.number, packet.bth.psn.value,
+                           packet.payload.length);
+  }
+  advance();
+}
+
+void SendPipeline::advance() {
+  while (!gathering_.empty() && gathering_.front().complete) {
+    Gathered& gathered = gathering_.front();
+    Trail& trail = gathered.outgoing.packet->trail;
+    Instant done = packetize_.accept(gathered.at_adapter, trail, adapter_.id, "packetize",
+                                     bus_cycles(*gathered.outgoing.packet));
+    if (icrc_.stage.takes_time()) [[unlikely]] done = add_icrc(icrc_, done, *gathered.outgoing.packet);
+    packetized_.push(done, std::move(gathered.outgoing));
+    gathering_.drop_front();
+    ++first_gathering_;
+  }
+}
+
+Instant SendPipeline::add_icrc(IcrcStage& icrc, Instant ready, ib::Packet& packet) {
+  if (is_own(packet)) {
+    icrc.left = std::max(icrc.left, ready);
+    packet.trail.add(icrc.left, {adapter_.id, kIcrc, TrailKind::kBusy});
+  } else {
+    icrc.left = icrc.stage.accept(ready, packet.trail, adapter_.id, kIcrc);
+  }
+  return icrc.left;
+}
+
+std::uint32_t SendPipeline::bus_cycles(const ib::Packet& packet) const {
+  const std::uint32_t width = adapter_.profile.packet_bus_bytes;
+  return width == 0 ? 0 : (packet.wire_bytes() + width - 1) / width;
+}
+
+bool SendPipeline::is_current(const Outgoing& outgoing) const {
+  const QueuePair* qp = outgoing.qp.get();
+  return qp != nullptr && qp->is_current(outgoing);
+}
+
+bool SendPipeline::is_own(const ib::Packet& packet) const {
+  return adapter_.is_addressed_here(packet);
+}
+
+bool SendPipeline::has_room(const ib::Packet& packet) const {
+  return is_own(packet) || port_->has_room(packet.lrh.lane);
+}
+
+void SendPipeline::on_packetized(Outgoing&& outgoing) {
+  CHECK(port_ != nullptr);
+  outgoing.packet->lrh.lane = port_->lane_of(outgoing.packet->lrh.service_level);
+  if (!waiting_.empty() || !has_room(*outgoing.packet)) {
+    waiting_.push_back(std::move(outgoing));
+    return;
+  }
+  transmit(std::move(outgoing));
+  pump();
+}
+
+void SendPipeline::acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp) {
+  const Duration delay = freedom::kAckDelay.choose(adapter_.choices, adapter_.id);
+  const Instant decided = adapter_.engine.now() + delay;
+  packet->trail.add(decided, {adapter_.id, "acknowledgement held back"});
+  Instant done = acknowledge_.accept(decided, packet->trail, adapter_.id, "acknowledge");
+  if (acknowledgement_icrc_.stage.takes_time()) [[unlikely]] done = add_icrc(acknowledgement_icrc_, done, *packet);
+  ++qp.get()->acknowledgements_staged;
+  acknowledged_.push(done, {std::move(packet), qp});
+}
+
+void SendPipeline::on_acknowledged(Acknowledgement&& acknowledgement) {
+  CHECK(port_ != nullptr);
+  QueuePair* qp = acknowledgement.qp.get();
+  if (qp == nullptr) return;
+  --qp->acknowledgements_staged;
+  if (is_left_out(acknowledgement)) return;
+  acknowledgement.packet->lrh.lane = port_->lane_of(acknowledgement.packet->lrh.service_level);
+  if (!waiting_acknowledgements_.empty() || !has_room(*acknowledgement.packet)) {
+    waiting_acknowledgements_.push_back(std::move(acknowledgement));
+    return;
+  }
+  transmit(std::move(acknowledgement));
+}
+
+bool SendPipeline::is_left_out(const Acknowledgement& acknowledgement) {
+  // IBA 9.7.5.1.2, 9.7.5.2.8: the next answer of any kind acknowledges everything before it. It follows
+  // within the stage's own time, so the requester's last request is never left waiting.
+  if (acknowledgement.qp.get()->acknowledgements_staged == 0) return false;
+  if (ib::ack_kind(acknowledgement.packet->aeth.syndrome) != ib::AckKind::kAck) return false;
+  return adapter_.profile.coalesce_acknowledgements ||
+         adapter_.choices.choose(freedom::kAckCoalescing, adapter_.id, 2) != 0;
+}
+
+void SendPipeline::on_room(void* self, ib::VirtualLane) { static_cast<SendPipeline*>(self)->drain(); }
+
+void SendPipeline::drain() {
+  while (!waiting_acknowledgements_.empty() && has_room(*waiting_acknowledgements_.front().packet)) {
+    transmit(waiting_acknowledgements_.pop_front());
+  }
+  while (!waiting_.empty() && has_room(*waiting_.front().packet)) transmit(waiting_.pop_front());
+  pump();
+}
+
+TrailPart SendPipeline::waits_for_port() const { return {adapter_.id, "output: queue of the port is full"}; }
+
+void SendPipeline::transmit(Outgoing&& outgoing) {
+  buffered_ -= buffer_bytes(outgoing.packet->payload.length);
+  if (!is_current(outgoing)) return;
+  outgoing.packet->trail.add(adapter_.engine.now(), waits_for_port());
+  QueuePair& qp = *outgoing.qp.get();
+  qp.on_transmit(outgoing);
+  const ib::Packet& packet = *outgoing.packet;
+  if (operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge) record_acknowledgement(qp, packet);
+  hand_over(std::move(outgoing.packet));
+}
+
+void SendPipeline::transmit(Acknowledgement&& acknowledgement) {
+  QueuePair* qp = acknowledgement.qp.get();
+  if (qp == nullptr) return;
+  const ib::Packet& packet = *acknowledgement.packet;
+  acknowledgement.packet->trail.add(adapter_.engine.now(), waits_for_port());
+  record_acknowledgement(*qp, packet);
+  hand_over(std::move(acknowledgement.packet));
+}
+
+void SendPipeline::record_acknowledgement(const QueuePair& qp, const ib::Packet& packet) {
+  adapter_.tracer.record(adapter_.id, TraceEvent::kAckSent, qp.number, packet.bth.psn.value,
+                         packet.aeth.syndrome, packet.aeth.msn);
+}
+
+void SendPipeline::hand_over(ib::PacketPtr packet) {
+  // IBA 10.5.2: members on the sender's own adapter get a datagram too; the fabric does not send it back.
+  if (is_multicast(packet->lrh.destination) && !adapter_.multicast.members(*packet).empty()) {
+    adapter_.receiver.loop_back(std::make_unique<ib::Packet>(*packet));
+  }
+  if (is_own(*packet)) {
+    adapter_.receiver.loop_back(std::move(packet));
+  } else if (packet->lrh.lane == fabric::kManagementLane) {
+    ib::record_drop(adapter_.tracer, adapter_.id, *packet, DropReason::kNoLane, port_->id());
+  } else {
+    port_->send(std::move(packet));
+  }
+}
+
+}  // namespace verbatim::hca

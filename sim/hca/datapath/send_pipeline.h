@@ -1,0 +1,145 @@
+// From queue pairs with something to send to the port: a scheduler that lets them take turns packet by
+// packet, the gather of payload from program memory, the packetize stage, and the wait for room in the port.
+//
+// Packets leave in the order in which their gathers were issued. A packet holds its share of the gather
+// buffer from then until the port has it, so the buffer's size over the time a gather takes bounds the rate.
+// Acknowledgements pass their own stage, need no gather, and go to the port before waiting packets. Responses
+// to READs, and what must not pass them, go the way of requests.
+//
+// Behind either stage is one that computes the ICRC (profile: icrc). What stays in this adapter has none, takes no time
+// there and keeps its place in the row; copies of multicast datagrams for this adapter are made behind it. An
+// acknowledgement that is left out for a later one has passed it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/core/delay_line.h"
+#include "sim/core/ring.h"
+#include "sim/fabric/port.h"
+#include "sim/hca/context.h"
+#include "sim/hca/datapath/adapter_cache.h"
+#include "sim/hca/datapath/pipeline.h"
+#include "sim/host/dma_engine.h"
+#include "sim/ib/packet.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+
+// A packet that a queue pair has decided to send.
+struct Outgoing {
+  ib::PacketPtr packet;
+  Ref<QueuePair> qp;
+  std::uint32_t epoch =
+      0;  // of the requester or responder that made it: after a retry or reset it is not sent
+  bool is_response = false;
+  bool needs_gather = false;
+  bool frees_resource = false;  // the last packet of a response
+  std::uint32_t work = 0;       // number of the work request whose bytes it carries; responses: the R_Key
+  std::uint32_t offset = 0;     // of its payload in the message
+  host::ProgramAddress address = 0;  // responses: of its payload in the program
+};
+
+class SendPipeline final : public host::DmaClient, public CacheClient {
+ public:
+  explicit SendPipeline(Adapter& adapter);
+
+  void attach(fabric::Port& port);
+
+  // The queue pair may have a packet to send now.
+  void activate(QueuePair& qp);
+  // An acknowledgement decided now.
+  void acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp);
+
+ private:
+  struct Gathered {
+    Outgoing outgoing;
+    Instant at_adapter;
+    bool complete = false;
+    std::uint32_t missing = 0;           // protection entries or translations that are still to come
+    bool lacks_protection = false;       // the former
+    host::DmaPiece piece;                // to be read when they have
+    std::vector<host::DmaPiece> pieces;  // all of them when there are several
+
+    // In a place that was used before.
+    void begin(Outgoing&& next, Instant now) {
+      outgoing = std::move(next);
+      at_adapter = now;
+      complete = !outgoing.needs_gather;
+      missing = 0;
+      lacks_protection = false;
+      piece = {};
+      pieces.clear();
+    }
+  };
+  struct Acknowledgement {
+    ib::PacketPtr packet;
+    Ref<QueuePair> qp;
+  };
+
+  struct IcrcStage {
+    Pipeline stage;
+    Instant left{};  // by the last packet
+  };
+
+  // Gather buffer space a payload takes: whole units, one at the least.
+  static std::uint32_t buffer_bytes(std::uint32_t payload) {
+    return payload == 0 ? 64 : (payload + 63) & ~63u;
+  }
+
+  void pump();
+  void on_pause_over();
+  void issue(Outgoing&& outgoing);
+  // Looks up the protection entries of what a packet gathers, then the translations, then reads it.
+  void look_up(std::uint64_t number);
+  void translate(std::uint64_t number);
+  void read(std::uint64_t number);
+  // What the adapter lacks for a gather; on_cached() comes for each.
+  std::uint32_t missing_protections(const Outgoing& outgoing, std::uint64_t number);
+  std::uint32_t missing_translations(const Outgoing& outgoing, std::uint64_t number);
+  void on_cached(std::uint64_t number) override;
+  void advance();
+  void on_packetized(Outgoing&& outgoing);
+  void on_acknowledged(Acknowledgement&& acknowledgement);
+  // An acknowledgement that says nothing but what a later one behind it says, too.
+  bool is_left_out(const Acknowledgement& acknowledgement);
+  void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
+  void on_dma_write(std::uint64_t) override {}
+  static void on_room(void* self, ib::VirtualLane lane);
+  void drain();
+
+  // For which the packet occupies the bus behind the packetize stage; 0 when there is no limit.
+  std::uint32_t bus_cycles(const ib::Packet& packet) const;
+  // When a packet that has left the stage before at `ready` has its ICRC.
+  Instant add_icrc(IcrcStage& icrc, Instant ready, ib::Packet& packet);
+  bool is_current(const Outgoing& outgoing) const;
+  TrailPart waits_for_port() const;
+  void transmit(Outgoing&& outgoing);
+  void transmit(Acknowledgement&& acknowledgement);
+  void record_acknowledgement(const QueuePair& qp, const ib::Packet& packet);
+  // To the port, or straight to the receive stage when the packet is addressed to this adapter.
+  void hand_over(ib::PacketPtr packet);
+  bool is_own(const ib::Packet& packet) const;
+  bool has_room(const ib::Packet& packet) const;
+
+  Adapter& adapter_;
+  const bool looks_up_;  // misses are possible
+  fabric::Port* port_ = nullptr;
+  Pipeline packetize_;
+  Pipeline acknowledge_;
+  IcrcStage icrc_, acknowledgement_icrc_;
+  Ring<Ref<QueuePair>> active_;
+  std::uint32_t buffered_ = 0;         // bytes of the gather buffer in use
+  Ring<Gathered> gathering_;           // in order of issue
+  std::uint64_t first_gathering_ = 0;  // number of its front
+  DelayLine<Outgoing> packetized_;
+  DelayLine<Acknowledgement> acknowledged_;
+  Ring<Outgoing> waiting_;  // for room in the port
+  Ring<Acknowledgement> waiting_acknowledgements_;
+  bool pumping_ = false;
+  Timer pause_timer_;        // runs while the next packet is put off (freedom.h)
+  bool was_paused_ = false;  // and is over for the packet that is next
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,137 @@
+#include "sim/hca/queues/completion_queue.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/freedom.h"
+#include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/queues/shared_receive_queue.h"
+
+namespace verbatim::hca {
+
+CompletionQueue::CompletionQueue(Ref<CompletionQueue> self, Adapter& adapter, Context& context,
+                                 const CompletionQueueParams& params)
+    : self(self), context(context), adapter_(adapter), params_(params) {}
+
+protocol::Cqe* CompletionQueue::entry_at(std::uint64_t ring_offset, std::uint32_t entries,
+                                         std::uint32_t number) {
+  const std::uint64_t size = std::uint64_t{entries} * sizeof(protocol::Cqe);
+  return reinterpret_cast<protocol::Cqe*>(context.arena->at(ring_offset, size).data()) +
+         (number & (entries - 1));
+}
+
+std::uint32_t CompletionQueue::read_consumer() const {
+  const auto record = context.arena->at(params_.record_offset, sizeof(protocol::CompletionQueueRecord));
+  return reinterpret_cast<const protocol::CompletionQueueRecord*>(record.data())
+      ->consumer.load(std::memory_order_acquire);
+}
+
+void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
+  if (overrun_) return record(entry, {});
+  // The adapter reads the record when it believes the ring to be full; the time of that read is hidden behind
+  // the writes ahead. A number outside the ring is a program's mistake and counts as full.
+  const auto is_full = [this] { return !params_.ignores_overrun && producer_ - consumer_ >= params_.entries; };
+  if (is_full()) consumer_ = read_consumer();
+  if (is_full()) {
+    record(entry, {});
+    overrun_ = true;
+    adapter_.notifier.async_event(*this, ib::AsyncEventType::kCqError);
+    fail_users();
+    return;
+  }
+  const std::uint32_t number = producer_++;
+  entry.visible_at_ps = to_ps(adapter_.engine.now());
+  entry.timestamp = static_cast<std::uint64_t>(adapter_.clock.next_edge_number(adapter_.engine.now()));
+  entry.sequence = number / params_.entries + 1;
+  record(entry, std::as_bytes(std::span(&entry, 1)));
+  protocol::Cqe* slot = entry_at(params_.ring_offset, params_.entries, number);
+  // The reader takes the entry as soon as it sees the sequence, so that is stored last.
+  constexpr std::size_t kSequence = offsetof(protocol::Cqe, sequence);
+  constexpr std::size_t kAfter = kSequence + sizeof(entry.sequence);
+  std::memcpy(slot, &entry, kSequence);
+  std::memcpy(reinterpret_cast<std::byte*>(slot) + kAfter,
+              reinterpret_cast<const std::byte*>(&entry) + kAfter, sizeof(entry) - kAfter);
+  std::atomic_ref(slot->sequence).store(entry.sequence, std::memory_order_release);
+
+  context.program.listener->on_completion_written(context.number, params_.number);
+
+  // IBA 11.4.2.2: an unsuccessful completion counts as solicited.
+  solicited = solicited || entry.status != 0;
+  if (solicited) {
+    solicited_end_ = producer_;
+    has_solicited_ = true;
+  }
+  if (armed_ == Arm::kAny || (armed_ == Arm::kSolicited && solicited)) raise_event();
+}
+
+void CompletionQueue::record(const protocol::Cqe& entry, std::span<const std::byte> written) {
+  adapter_.tracer.record(adapter_.id, TraceEvent::kCompletion, params_.number, entry.qpn, entry.wr_id, entry.status,
+                         written);
+}
+
+void CompletionQueue::fail_users() {
+  // Nothing of theirs can complete any more.
+  std::vector<Ref<QueuePair>> users;
+  for (const auto& [handle, qp] : context.qps) {
+    const QueuePairParams& params = qp.get()->params;
+    if (params.send_cq.get() == this || params.recv_cq.get() == this) users.push_back(qp);
+  }
+  for (const Ref<QueuePair>& qp : users) qp.get()->fail_with_queue();
+  fail_shared_receives();
+}
+
+void CompletionQueue::fail_shared_receives() {
+  std::vector<Ref<SharedReceiveQueue>> queues;
+  for (const auto& [handle, srq] : context.srqs) {
+    if (srq.get()->params.cq.get() == this) queues.push_back(srq);
+  }
+  for (const Ref<SharedReceiveQueue>& srq : queues) {
+    srq.get()->receives.fail();
+    // A receiver's last message went there, and its completion may be the one that is lost. Others of the domain fail
+    // with their next message that names the queue.
+    for (const Ref<QueuePair>& qp : adapter_.qps) {
+      if (qp.get() != nullptr && qp.get()->is_xrc_receiver() && qp.get()->target() == srq.get()) qp.get()->fail_fatally();
+    }
+  }
+}
+
+void CompletionQueue::arm(bool solicited_only, std::uint32_t written_before) {
+  // A request for any completion is not weakened by a later one for solicited ones (IBA 11.4.2.2).
+  if (armed_ != Arm::kAny) armed_ = solicited_only ? Arm::kSolicited : Arm::kAny;
+  // What was added since the program asked raises an event (IBA 11.4.2.2). This adapter also raises one for
+  // what was there before, which hides lost wake-ups from programs; the specification does not ask for it.
+  consumer_ = read_consumer();
+  const std::uint32_t waiting = producer_ - consumer_;
+  if (waiting == 0 || waiting > params_.entries) return;
+  if (solicited_only && !(has_solicited_ && solicited_end_ - consumer_ - 1 < waiting)) return;
+  const std::uint32_t end = solicited_only ? solicited_end_ : producer_;
+  const std::uint32_t added = producer_ - written_before;
+  const bool is_new = end - written_before - 1 < added;
+  if (is_new || adapter_.choices.choose(freedom::kEventOnArm, adapter_.id, 2) == 0) raise_event();
+}
+
+void CompletionQueue::raise_event() {
+  armed_ = Arm::kNone;
+  if (params_.has_channel) adapter_.notifier.completion_event(*this);
+}
+
+bool CompletionQueue::move_to(std::uint64_t ring_offset, std::uint32_t entries) {
+  consumer_ = read_consumer();
+  const std::uint32_t waiting = producer_ - consumer_;
+  if (waiting > params_.entries || waiting > entries) return false;
+  for (std::uint32_t number = consumer_; number != producer_; ++number) {
+    protocol::Cqe entry;
+    std::memcpy(&entry, entry_at(params_.ring_offset, params_.entries, number), sizeof(entry));
+    entry.sequence = number / entries + 1;
+    std::memcpy(entry_at(ring_offset, entries, number), &entry, sizeof(entry));
+  }
+  params_.ring_offset = ring_offset;
+  params_.entries = entries;
+  return true;
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,327 @@
+#include "sim/hca/queues/queue_pair.h"
+
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queues/shared_receive_queue.h"
+
+namespace verbatim::hca {
+
+using ib::QpState;
+using ib::WcStatus;
+
+namespace {
+
+// What mlx5 reports beside the status; programs print it.
+std::uint8_t vendor_error(WcStatus status) {
+  switch (status) {
+    case WcStatus::kSuccess:
+      return 0;
+    case WcStatus::kLocalLengthError:
+      return 0x32;
+    case WcStatus::kLocalQpOperationError:
+      return 0x50;
+    case WcStatus::kLocalProtectionError:
+      return 0x52;
+    case WcStatus::kRetryExceeded:
+      return 0x81;
+    case WcStatus::kRnrRetryExceeded:
+      return 0x87;
+    case WcStatus::kRemoteAccessError:
+      return 0x88;
+    case WcStatus::kRemoteOperationError:
+      return 0x89;
+    case WcStatus::kRemoteInvalidRequestError:
+      return 0x8a;
+    default:
+      return 0xff;
+  }
+}
+
+ib::Transport transport_of_type(ib::QpType type) {
+  switch (type) {
+    case ib::QpType::kUc:
+      return ib::Transport::kUc;
+    case ib::QpType::kUd:
+      return ib::Transport::kUd;
+    case ib::QpType::kXrcSend:
+    case ib::QpType::kXrcReceive:
+      return ib::Transport::kXrc;
+    default:
+      return ib::Transport::kRc;
+  }
+}
+
+}  // namespace
+
+QueuePair::QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, const QueuePairParams& params,
+                     const WorkQueue& send, const WorkQueue& recv)
+    : self(self),
+      adapter(adapter),
+      context(context),
+      params(params),
+      number(params.number),
+      send_queue(send),
+      own_receives(adapter, recv, record().recv_producer),
+      requester(*this),
+      completer(*this),
+      responder(*this),
+      responses(*this),
+      transport_(transport_of_type(params.type)),
+      target_(params.srq) {
+  own_receives.restart({self, ring_epoch, {}}, recv);
+  // A datagram is as long as the port allows (IBA 9.8.3.1).
+  if (is_datagram()) path_mtu_ = ib::mtu_bytes(adapter.profile.max_mtu);
+}
+
+protocol::QueuePairRecord& QueuePair::record() {
+  if (context.arena == nullptr) return no_record_;
+  return *reinterpret_cast<protocol::QueuePairRecord*>(
+      context.arena->at(params.record_offset, sizeof(protocol::QueuePairRecord)).data());
+}
+
+std::span<std::byte> QueuePair::ring(std::uint64_t offset, std::uint64_t bytes) const {
+  return bytes == 0 ? std::span<std::byte>() : context.arena->at(offset, bytes);
+}
+
+ReceiveQueue& QueuePair::receives() {
+  SharedReceiveQueue* srq = target_.get();
+  return srq != nullptr ? srq->receives : own_receives;
+}
+
+const Ref<CompletionQueue>& QueuePair::receive_cq() const {
+  const SharedReceiveQueue* srq = target_.get();
+  return is_xrc_receiver() && srq != nullptr ? srq->params.cq : params.recv_cq;
+}
+
+std::uint32_t QueuePair::receive_pd() const {
+  const SharedReceiveQueue* srq = target_.get();
+  return srq != nullptr ? srq->params.pd : params.pd;
+}
+
+Context& QueuePair::memory_owner() const {
+  const SharedReceiveQueue* srq = target_.get();
+  return is_xrc_receiver() && srq != nullptr ? srq->context : context;
+}
+
+std::uint32_t QueuePair::memory_pd() const { return is_xrc_receiver() ? receive_pd() : params.pd; }
+
+QueuePair::~QueuePair() {
+  completer.drop_held();
+  responder.reset();
+}
+
+void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
+  const ib::Packet& packet = *incoming.packet;
+  // IBA 9.6.1.4, 9.6.1.5: transport, state and partition; silently dropped, the peer's timer tells it.
+  if (transport_of(packet.bth.opcode) != transport()) {
+    return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
+  }
+  // An XRC queue pair only asks or only answers.
+  const ib::QpType deaf = operation.is_request ? ib::QpType::kXrcSend : ib::QpType::kXrcReceive;
+  if (params.type == deaf) return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
+  const bool receives =
+      operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
+  if (!receives) return adapter.receiver.drop(incoming, DropReason::kWrongState);
+  // IBA C9-41 to C9-43, 10.9.3.
+  if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) {
+    adapter.pkey_violations.count();
+    return adapter.receiver.drop(incoming, DropReason::kWrongPkey);
+  }
+  if (!is_datagram() && !is_from_peer(packet)) {
+    return adapter.receiver.drop(incoming, DropReason::kWrongSource);
+  }
+  if (operation.is_request) {
+    responder.receive(std::move(incoming), operation);
+  } else {
+    completer.receive(std::move(incoming), operation);
+  }
+}
+
+// IBA 9.6.1.2: a connection whose path has a GRH takes packets with that of the same two addresses only, another one
+// takes none with a GRH; then the LID, where there are LIDs.
+bool QueuePair::is_from_peer(const ib::Packet& packet) const {
+  if (packet.grh.has_value() != (attributes.path.is_global != 0)) return false;
+  if (packet.grh) {
+    const auto& gids = adapter.address.gids;
+    if (std::memcmp(packet.grh->source.raw, attributes.path.dgid, sizeof(attributes.path.dgid)) != 0) return false;
+    if (packet.grh->destination != gids[attributes.path.sgid_index]) return false;
+  }
+  return adapter.address.roce || packet.lrh.source.value == attributes.path.dlid;
+}
+
+void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
+  if (outgoing.is_response) {
+    // An XRC receiver answers from the memory of whoever owns the key.
+    const MemoryRegion* region = adapter.keys.find(outgoing.work);
+    Context* owner = !is_xrc_receiver() ? &context : region != nullptr ? region->context : nullptr;
+    if (owner == nullptr) {
+      std::memset(to.data(), 0, to.size());
+    } else if (!adapter.memory.read(*owner, outgoing.address, to)) {
+      adapter.notifier.dma_fault(*owner, outgoing.work, outgoing.address, to.size());
+    }
+    return;
+  }
+  const SendWork* work = requester.work_of(outgoing);
+  if (work == nullptr) {  // acknowledged by its first sending meanwhile: the bytes will be a duplicate's
+    std::memset(to.data(), 0, to.size());
+    return;
+  }
+  work->sges.visit(outgoing.offset, static_cast<std::uint32_t>(to.size()),
+                   [&](const protocol::Sge& sge, std::uint32_t offset, std::uint32_t part) {
+                     if (!adapter.memory.read(context, sge.va + offset, to.first(part))) {
+                       adapter.notifier.dma_fault(context, sge.lkey, sge.va + offset, part);
+                     }
+                     to = to.subspan(part);
+                     return true;
+                   });
+}
+
+bool QueuePair::find_pieces(const ScatterList& list, std::uint64_t offset, std::uint32_t length, const Context& owner,
+                            std::uint32_t pd) {
+  std::vector<MemoryPiece>& pieces = adapter.scratch_pieces;
+  pieces.clear();
+  return list.visit(offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
+    const KeyCheck key = adapter.keys.check(sge.lkey, owner, pd, sge.va + skip, part, ib::kLocalWrite);
+    pieces.push_back({key.address, key.region != nullptr ? part : 0, sge.lkey});
+    return key.region != nullptr;
+  });
+}
+
+bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload,
+                        Incoming& incoming, Context& owner, std::uint32_t pd, MessageStream stream) {
+  if (payload.length == 0) return true;
+  if (!find_pieces(list, offset, payload.length, owner, pd)) return false;
+  const auto times = adapter.payloads.write(owner, payload, adapter.scratch_pieces, stream);
+  adapter.receiver.release(incoming, times.left_adapter);
+  return true;
+}
+
+void QueuePair::set_state(QpState to) {
+  adapter.tracer.record(adapter.id, TraceEvent::kQpState, number, static_cast<std::uint64_t>(state_),
+                        static_cast<std::uint64_t>(to));
+  state_ = to;
+}
+
+void QueuePair::enter_send_error() {
+  set_state(QpState::kSqe);
+  requester.abandon();
+  completer.flush_all();
+}
+
+void QueuePair::enter_error() {
+  if (state_ == QpState::kErr) return;
+  set_state(QpState::kErr);
+  requester.abandon();
+  completer.flush_all();
+  responses.abandon();
+  responder.flush();
+  // IBA 11.6.3: no more completions of receives from the shared queue will come.
+  if (params.srq.get() != nullptr) raise(ib::AsyncEventType::kQpLastWqeReached);
+}
+
+void QueuePair::fail_fatally() {
+  if (state_ == QpState::kErr || state_ == QpState::kReset) return;
+  raise(ib::AsyncEventType::kQpFatal);
+  enter_error();
+}
+
+void QueuePair::reset() {
+  adapter.completions.settle(number);
+  ++ring_epoch;
+  requester.reset();
+  completer.drop_held();
+  responses.reset();
+  responder.reset();
+  send_queue =
+      WorkQueue(ring(params.send_offset, send_queue.size_bytes()), send_queue.entries(), send_queue.stride());
+  const std::uint64_t recv_bytes = std::uint64_t{own_receives.entries()} * own_receives.stride();
+  own_receives.restart({self, ring_epoch, {}}, WorkQueue(ring(params.recv_offset, recv_bytes),
+                                                         own_receives.entries(), own_receives.stride()));
+  record().send_producer = record().recv_producer = record().recv_doorbell_wanted = 0;
+  drain_pending_ = false;
+  flushed_before_ = false;
+  const protocol::QpCapabilities capabilities = attributes.capabilities;
+  attributes = {};
+  attributes.capabilities = capabilities;
+}
+
+void QueuePair::raise(ib::AsyncEventType type) {
+  // Events such as LAST_WQE_REACHED and SQ_DRAINED say that there are no more completions to come.
+  adapter.completions.release_held();
+  adapter.notifier.async_event(*this, type);
+}
+
+void QueuePair::check_drained() {
+  if (state_ != QpState::kSqd || !drain_pending_ || !requester.is_drained()) return;
+  drain_pending_ = false;
+  attributes.sq_draining = 0;
+  if (attributes.en_sqd_async_notify != 0) raise(ib::AsyncEventType::kSqDrained);
+}
+
+void QueuePair::want_recv_doorbell(bool wanted) {
+  record().recv_doorbell_wanted.store(wanted ? 1 : 0, std::memory_order_release);
+}
+
+ib::PacketPtr QueuePair::make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
+                                     ib::Qpn to) const {
+  auto packet = std::make_unique<ib::Packet>();
+  packet->lrh.source = adapter.address.lid;
+  packet->lrh.destination = ib::Lid{path.dlid};
+  packet->lrh.service_level = ib::ServiceLevel{path.service_level};
+  packet->bth.opcode = opcode;
+  packet->bth.pkey = pkey();
+  packet->bth.destination = to;
+  packet->bth.psn = psn;
+  if (path.is_global != 0) {
+    ib::Grh& grh = packet->grh.emplace();
+    const auto& gids = adapter.address.gids;
+    grh.source = gids[path.sgid_index < gids.size() ? path.sgid_index : 0];
+    std::memcpy(grh.destination.raw, path.dgid, sizeof(grh.destination.raw));
+    grh.flow_label = path.flow_label;
+    grh.traffic_class = path.traffic_class;
+    grh.hop_limit = path.hop_limit;
+  }
+  if (adapter.address.roce) set_ethernet(*packet);
+  return packet;
+}
+
+void QueuePair::set_ethernet(ib::Packet& packet) const {
+  CHECK(packet.grh.has_value());  // a path without one was refused
+  ib::Grh& grh = *packet.grh;
+  packet.lrh.source = packet.lrh.destination = {};
+  const auto to = adapter.address.neighbours->find(grh.destination);
+  // A17.3.2.2 leaves the port to the sender: different flows should have different ones, so that they may take
+  // different ways. The flow label gives it, or the two queue pairs, folded as Linux does.
+  std::uint64_t flow = grh.flow_label;
+  if (flow == 0) {
+    flow = std::uint64_t{number} * packet.bth.destination.value;
+    flow ^= flow >> 20;
+    flow ^= flow >> 40;
+    flow &= 0xfffff;
+  }
+  const std::uint64_t port = ((flow & 0x3fff) ^ flow >> 14) | 0xc000;
+  if (ib::is_over_ipv4(packet)) grh.flow_label = 0;
+  constexpr std::uint8_t kHopLimit = 64;  // of a path that names none
+  if (grh.hop_limit == 0) grh.hop_limit = kHopLimit;
+  packet.ethernet =
+      ib::Ethernet{adapter.address.mac, to.value_or(ib::MacAddress{}), static_cast<std::uint16_t>(port)};
+}
+
+protocol::Cqe QueuePair::make_completion(std::uint64_t wr_id, WcStatus status) {
+  protocol::Cqe entry{};
+  entry.wr_id = wr_id;
+  entry.qpn = number;
+  entry.status = static_cast<std::uint8_t>(status);
+  if (status == WcStatus::kWorkRequestFlushed) {
+    entry.vendor_error = flushed_before_ ? 0xf9 : 0xf5;
+    flushed_before_ = true;
+  } else {
+    entry.vendor_error = vendor_error(status);
+  }
+  return entry;
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,219 @@
+// A queue pair (IBA 10.2.4): requester, completer and responder around one state and one set of attributes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/hca/context.h"
+#include "sim/hca/datapath/send_pipeline.h"
+#include "sim/hca/queues/receive_queue.h"
+#include "sim/hca/queues/work_queue.h"
+#include "sim/hca/transport/completer.h"
+#include "sim/hca/transport/requester.h"
+#include "sim/hca/transport/responder.h"
+#include "sim/hca/transport/response_queue.h"
+#include "sim/ib/types.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+
+struct QueuePairParams {
+  std::uint32_t handle = 0;
+  std::uint32_t number = 0;
+  std::uint64_t cookie = 0;
+  ib::QpType type = ib::QpType::kRc;
+  std::uint32_t pd = 0;
+  Ref<CompletionQueue> send_cq;
+  Ref<CompletionQueue> recv_cq;
+  Ref<SharedReceiveQueue> srq;  // none: it has its own
+  std::uint32_t domain = 0;     // of an XRC receiver
+  bool signal_all = false;
+  std::uint64_t record_offset = 0;  // QueuePairRecord in the arena
+  std::uint64_t send_offset = 0;    // rings in the arena
+  std::uint64_t recv_offset = 0;
+  std::uint64_t block_bytes = 0;  // of both rings and the record, which lie in one block from send_offset
+};
+
+// Who may use a queue pair that belongs to an XRC domain and not to a program.
+struct QueuePairOpening {
+  Ref<Context> context;
+  std::uint32_t handle = 0;
+  std::uint64_t cookie = 0;
+  std::uint32_t xrcd = 0;  // the opening of the domain
+};
+
+class QueuePair {
+ public:
+  QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, const QueuePairParams& params,
+            const WorkQueue& send, const WorkQueue& recv);
+  ~QueuePair();
+
+  const Ref<QueuePair> self;
+  Adapter& adapter;
+  Context& context;
+  const QueuePairParams params;
+  const std::uint32_t number;
+
+ private:
+  protocol::QueuePairRecord no_record_{};  // of a queue pair that no program posts to
+  protocol::QueuePairRecord& record();
+  std::span<std::byte> ring(std::uint64_t offset, std::uint64_t bytes) const;
+
+ public:
+  WorkQueue send_queue;
+  ReceiveQueue own_receives;
+  std::uint32_t ring_epoch = 0;  // counts resets: fetches from before one are void
+  bool is_scheduled = false;     // in the send pipeline's list
+  std::uint32_t acknowledgements_staged = 0;  // likewise, in its acknowledge stage
+  std::uint32_t async_events_reported = 0;
+  std::uint32_t windows = 0;  // of type 2 that are bound through it
+  std::vector<QueuePairOpening> openings;  // of an XRC receiver, the oldest first
+  protocol::QpAttributes attributes{};
+
+  Requester requester;
+  Completer completer;
+  Responder responder;
+  ResponseQueue responses;
+
+  ib::QpState state() const { return state_; }
+  std::uint32_t path_mtu() const { return path_mtu_; }
+  std::uint16_t pkey() const { return pkey_; }
+  bool is_reliable() const { return params.type != ib::QpType::kUc && params.type != ib::QpType::kUd; }
+  bool is_xrc_receiver() const { return params.type == ib::QpType::kXrcReceive; }
+  bool is_datagram() const { return params.type == ib::QpType::kUd; }
+  ib::Transport transport() const { return transport_; }
+  // Where its receives come from and complete, and the protection domain their keys are of: its own, or those
+  // of its shared receive queue. An XRC receiver has none and serves the queue that each request names (IBA
+  // A14).
+  ReceiveQueue& receives();
+  const Ref<CompletionQueue>& receive_cq() const;
+  std::uint32_t receive_pd() const;
+  // Whose memory the peer reaches, and by keys of which protection domain: of an XRC receiver again those of
+  // the queue that the request names.
+  Context& memory_owner() const;
+  std::uint32_t memory_pd() const;
+  const SharedReceiveQueue* target() const { return target_.get(); }
+  const Ref<SharedReceiveQueue>& target_ref() const { return target_; }
+  // An XRC receiver's request names this queue; none: a number that is nobody's in the domain.
+  void set_target(const Ref<SharedReceiveQueue>& srq) { target_ = srq; }
+  bool can_receive() const {
+    return state_ == ib::QpState::kRtr || state_ == ib::QpState::kRts || state_ == ib::QpState::kSqd ||
+           state_ == ib::QpState::kSqe;
+  }
+
+  // ibv_modify_qp: 0 or errno; nothing has changed when not 0.
+  int modify(const protocol::QpAttributes& to, std::uint32_t mask);
+
+  void receive(Incoming&& incoming, const ib::OpcodeInfo& operation);
+
+  // The send pipeline's side. Responses and requests of one queue pair take turns.
+  bool has_packet() const { return responses.has_packet() || requester.has_packet(); }
+  std::uint32_t next_packet_bytes() const {
+    return is_response_next() ? responses.next_packet_bytes() : requester.next_packet_bytes();
+  }
+  Outgoing next_packet() {
+    was_response_ = is_response_next();
+    return was_response_ ? responses.next_packet() : requester.next_packet();
+  }
+  bool is_current(const Outgoing& outgoing) const {
+    return outgoing.is_response ? responses.is_current(outgoing) : requester.is_current(outgoing);
+  }
+  void on_transmit(const Outgoing& outgoing) {
+    if (outgoing.is_response) {
+      responses.on_transmit(outgoing);
+    } else {
+      requester.on_transmit(outgoing);
+    }
+  }
+  // visit(key, address, length) for each run of bytes of the packet's payload in a program; for none when it was
+  // acknowledged by its first sending meanwhile.
+  template <class Visit>
+  void visit_gather(const Outgoing& outgoing, Visit visit) const {
+    const std::uint32_t length = outgoing.packet->payload.length;
+    if (outgoing.is_response) return visit(outgoing.work, outgoing.address, length);
+    const SendWork* work = requester.work_of(outgoing);
+    if (work == nullptr) return;
+    work->sges.visit(
+        outgoing.offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
+          visit(sge.lkey, sge.va + skip, part);
+          return true;
+        });
+  }
+  // Reads the packet's payload from the program now.
+  void gather(const Outgoing& outgoing, std::span<std::byte> to);
+
+  // Places what a packet has brought at `offset` of a scatter list of `owner`; false, and nothing is written,
+  // when the list's keys do not allow local writing.
+  bool scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload, Incoming& incoming,
+               Context& owner, std::uint32_t pd, MessageStream stream);
+  // The pieces of memory that a part of a scatter list names, in adapter.scratch_pieces; false when its keys do not allow
+  // local writing, and the last piece is of no bytes then and has the key.
+  bool find_pieces(const ScatterList& list, std::uint64_t offset, std::uint32_t length, const Context& owner,
+                   std::uint32_t pd);
+
+  // A request of an unreliable queue pair failed: it cannot send until it is told to, but receives
+  // (IBA 10.3.1.6).
+  void enter_send_error();
+  // Error of the connection or of its program: ERR, and everything posted is flushed (IBA 10.3.1.7).
+  void enter_error();
+  // A completion queue of it was overrun (IBA 10.3.1.7).
+  void fail_with_queue() {
+    if (can_receive()) enter_error();
+  }
+  // The program wrote nonsense into a ring or record.
+  void fail_fatally();
+  void raise(ib::AsyncEventType type);
+  // In SQD: tells once when nothing begun is outstanding (IBA 10.3.1.5).
+  void check_drained();
+
+  void want_recv_doorbell(bool wanted);
+
+  // Headers that every packet of this connection has.
+  ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn) const {
+    return make_packet(opcode, psn, attributes.path, ib::Qpn{attributes.dest_qp_num});
+  }
+  ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
+                            ib::Qpn to) const;
+  // A packet with its GRH becomes a frame of RoCEv2.
+  void set_ethernet(ib::Packet& packet) const;
+  bool is_from_peer(const ib::Packet& packet) const;
+  // Fields that every completion of this queue pair has.
+  protocol::Cqe make_completion(std::uint64_t wr_id, ib::WcStatus status);
+
+ private:
+  int check_attributes(const protocol::QpAttributes& to, std::uint32_t mask) const;
+  void take_attributes(const protocol::QpAttributes& to, std::uint32_t mask);
+  void set_state(ib::QpState to);
+  void reset();
+  bool is_response_next() const {
+    return responses.has_packet() && (!was_response_ || !requester.has_packet());
+  }
+
+  const ib::Transport transport_;
+  Ref<SharedReceiveQueue> target_;
+  ib::QpState state_ = ib::QpState::kReset;
+  std::uint32_t path_mtu_ = 0;  // bytes
+  std::uint16_t pkey_ = 0;      // of its partition
+  bool drain_pending_ = false;  // SQ_DRAINED is owed
+  bool flushed_before_ = false;
+  bool was_response_ = false;  // the packet before
+};
+
+// Serves another target for a while: what is answered belongs to an earlier request.
+class TargetScope {
+ public:
+  TargetScope(QueuePair& qp, const Ref<SharedReceiveQueue>& target) : qp_(qp), before_(qp.target_ref()) {
+    if (qp.is_xrc_receiver()) qp.set_target(target);
+  }
+  ~TargetScope() { qp_.set_target(before_); }
+  TargetScope(const TargetScope&) = delete;
+  TargetScope& operator=(const TargetScope&) = delete;
+
+ private:
+  QueuePair& qp_;
+  const Ref<SharedReceiveQueue> before_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,42 @@
+// A shared receive queue (IBA 10.2.9): receives that several queue pairs take, in the order in which their
+// messages need them; and a limit below which the program is told once.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/hca/context.h"
+#include "sim/hca/queues/receive_queue.h"
+
+namespace verbatim::hca {
+
+struct SharedReceiveQueueParams {
+  std::uint32_t handle = 0;
+  std::uint32_t number = 0;
+  std::uint64_t cookie = 0;
+  std::uint32_t pd = 0;
+  std::uint32_t max_sge = 0;
+  std::uint32_t xrcd = 0;  // XRC: the opening it was made through, its domain,
+  std::uint32_t domain = 0;
+  Ref<CompletionQueue> cq;         // and where its receives complete
+  std::uint64_t block_offset = 0;  // ring and record, in the arena
+  std::uint64_t block_bytes = 0;
+};
+
+class SharedReceiveQueue {
+ public:
+  SharedReceiveQueue(Ref<SharedReceiveQueue> self, Adapter& adapter, Context& context,
+                     const SharedReceiveQueueParams& params, const WorkQueue& ring,
+                     const std::atomic<std::uint32_t>& record)
+      : self(self), context(context), params(params), receives(adapter, ring, record) {
+    receives.restart({{}, 0, self}, ring);
+  }
+
+  const Ref<SharedReceiveQueue> self;
+  Context& context;
+  const SharedReceiveQueueParams params;
+  ReceiveQueue receives;
+  std::uint32_t users = 0;  // queue pairs
+  std::uint32_t async_events_reported = 0;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,497 @@
+#include "sim/hca/transport/requester.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/freedom.h"
+#include "sim/hca/memory_window.h"
+#include "sim/hca/queues/queue_pair.h"
+#include "sim/ib/aeth.h"
+#include "sim/ib/segmentation.h"
+
+namespace verbatim::hca {
+
+using ib::QpState;
+using ib::WcStatus;
+using protocol::WqeOpcode;
+
+namespace {
+
+// IBA 9.7.4.1.2: a requester may have at most 2^23 PSNs outstanding, or serial order would be lost.
+constexpr std::int32_t kPsnWindow = (1 << 23) - 1;
+
+ib::MessageKind kind_of(WqeOpcode opcode) {
+  switch (opcode) {
+    case WqeOpcode::kSendWithImm:
+      return ib::MessageKind::kSendImm;
+    case WqeOpcode::kSendWithInvalidate:
+      return ib::MessageKind::kSendInvalidate;
+    case WqeOpcode::kRdmaWrite:
+      return ib::MessageKind::kWrite;
+    case WqeOpcode::kRdmaWriteWithImm:
+      return ib::MessageKind::kWriteImm;
+    default:
+      return ib::MessageKind::kSend;
+  }
+}
+
+const char* name_of(RetryCause cause) {
+  switch (cause) {
+    case RetryCause::kTimeout:
+      return "lost: timeout";
+    case RetryCause::kSequenceNak:
+      return "lost: sequence error";
+    case RetryCause::kRnrNak:
+      return "lost: receiver not ready";
+    case RetryCause::kMissingResponse:
+      return "lost: missing response";
+  }
+  return "lost";
+}
+
+bool is_write(WqeOpcode opcode) {
+  return opcode == WqeOpcode::kRdmaWrite || opcode == WqeOpcode::kRdmaWriteWithImm;
+}
+
+// Whether a message takes a receive at the other side.
+bool needs_receive(WqeOpcode opcode) {
+  return opcode <= WqeOpcode::kSendWithInvalidate || opcode == WqeOpcode::kRdmaWriteWithImm;
+}
+
+// Which requests a queue pair of a type may make (IBA 9.2.1, table 38).
+bool is_allowed(ib::Transport transport, WqeOpcode opcode) {
+  switch (transport) {
+    case ib::Transport::kUd:
+      return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm;
+    case ib::Transport::kUc:
+      return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm || is_write(opcode) ||
+             opcode == WqeOpcode::kLocalInvalidate || opcode == WqeOpcode::kBindMemoryWindow;
+    default:
+      return opcode <= WqeOpcode::kBindMemoryWindow;
+  }
+}
+
+}  // namespace
+
+Requester::Requester(QueuePair& qp)
+    : qp_(qp),
+      ack_timer_(Timer::of<&Requester::on_ack_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout,
+                                                       this)),
+      rnr_timer_(Timer::of<&Requester::on_rnr_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout,
+                                                       this)) {}
+
+std::uint32_t Requester::on_ring(std::uint32_t producer) {
+  const bool is_single = producer - std::exchange(rung_, producer) == 1;
+  const std::uint32_t most = qp_.adapter.profile.blueflame_bytes;
+  if (!is_single || most == 0 || qp_.send_queue.entries() == 0) return 0;
+  const std::span<const std::byte> entry = qp_.send_queue.entry(producer - 1);
+  if (!is_inline(entry)) return 0;
+  const WqeLayout& layout = qp_.adapter.profile.wqe_layout;
+  const std::uint32_t header = qp_.is_datagram() ? layout.datagram_header_bytes : layout.header_bytes;
+  const std::uint32_t bytes = header + send_data_bytes(entry);
+  // Providers copy whole lines to the write-combining buffer (rdma-core: align(size * 16, 64)).
+  constexpr std::uint32_t kLine = host::DmaEngine::kWriteCombiningLine;
+  return bytes <= most ? (bytes + kLine - 1) / kLine * kLine : 0;
+}
+
+bool Requester::takes_pushed() const {
+  const std::uint32_t unsent = static_cast<std::uint32_t>(works_.size()) - cursor_;
+  return qp_.state() >= QpState::kRts && fetching_ == 0 && qp_.send_queue.to_fetch() == 1 &&
+         unsent < qp_.adapter.profile.wqe_prefetch;
+}
+
+void Requester::on_doorbell(std::uint32_t producer, bool has_work, Trail trail) {
+  switch (qp_.send_queue.announce(producer)) {
+    case WorkQueue::Announcement::kOld:
+      return;
+    case WorkQueue::Announcement::kImpossible:
+      return qp_.fail_fatally();
+    case WorkQueue::Announcement::kNew:
+      break;
+  }
+  if (trail) posts_.push_back({producer, std::move(trail)});
+  if (!has_work || !takes_pushed()) return fetch_more();
+  const std::uint32_t number = qp_.send_queue.fetched();
+  qp_.send_queue.fetch(1);
+  ++fetching_;
+  qp_.adapter.fetcher.take_pushed(qp_, number);
+}
+
+Trail Requester::trail_of(std::uint32_t number) {
+  while (!posts_.empty() && static_cast<std::int32_t>(posts_.front().producer - number) <= 0)
+    posts_.pop_front();
+  return posts_.empty() ? Trail() : posts_.front().trail;
+}
+
+void Requester::wake() {
+  run_local();
+  qp_.completer.fail_front_if_faulty();
+  fetch_more();
+  qp_.adapter.sender.activate(qp_);
+}
+
+void Requester::abandon() {
+  stop_timers();
+  ++epoch_;
+}
+
+void Requester::reset() {
+  abandon();
+  works_ = {};
+  posts_ = {};
+  rung_ = 0;
+  fetching_ = 0;
+  cursor_ = 0;
+  cursor_offset_ = 0;
+  packets_since_ack_request_ = 0;
+  responses_awaited_ = 0;
+  asked_again_ = false;
+  next_psn_ = unacknowledged_ = highest_psn_ = {};
+}
+
+void Requester::start(ib::Psn first) {
+  next_psn_ = unacknowledged_ = highest_psn_ = first;
+  transmissions_.start(first);
+  credits_.start(qp_.adapter.profile.end_to_end_credits && qp_.params.type == ib::QpType::kRc);
+  reload_retries();
+}
+
+void Requester::reload_retries() {
+  retries_left_ = qp_.attributes.retry_cnt;
+  rnr_retries_left_ = qp_.attributes.rnr_retry;
+  timeouts_ = 0;
+  was_idle_ = false;
+}
+
+void Requester::fetch_more() {
+  const QpState state = qp_.state();
+  if (state < QpState::kRts) return;
+  const std::uint32_t prefetch = qp_.adapter.profile.wqe_prefetch;
+  const std::uint32_t unsent = static_cast<std::uint32_t>(works_.size()) - cursor_ + fetching_;
+  if (unsent >= prefetch || qp_.send_queue.to_fetch() == 0) return;
+  const std::uint32_t count = qp_.send_queue.run_length(prefetch);
+  qp_.adapter.fetcher.fetch_send(qp_, qp_.send_queue.fetched(), count);
+  qp_.send_queue.fetch(count);
+  fetching_ += count;
+}
+
+TrailPart Requester::turn_of(std::uint32_t offset) const {
+  return {qp_.adapter.id, offset == 0 ? "queue pair: turn" : "queue pair: earlier packets of the message"};
+}
+
+WcStatus Requester::check(SendWork& work) const {
+  if (work.fault != WcStatus::kSuccess) return work.fault;
+  if (!is_allowed(qp_.transport(), work.opcode)) return WcStatus::kLocalQpOperationError;
+  if (work.is_local()) return WcStatus::kSuccess;  // the rest when it is executed
+  if (work.length > qp_.adapter.profile.max_message_bytes) return WcStatus::kLocalLengthError;
+  if (work.has_response() && (work.is_inline() || qp_.attributes.max_rd_atomic == 0)) {
+    return WcStatus::kLocalQpOperationError;
+  }
+  if (qp_.is_datagram()) {
+    // IBA 9.8.3.1: a datagram is one packet.
+    if (work.length > qp_.path_mtu()) return WcStatus::kLocalLengthError;
+    const auto handle = qp_.context.ahs.find(work.address_handle);
+    if (handle == qp_.context.ahs.end() || handle->second.pd != qp_.params.pd) {
+      return WcStatus::kLocalQpOperationError;
+    }
+    work.path = std::make_unique<protocol::AddressVector>(handle->second.address);
+  }
+  if (work.is_atomic() && work.length != sizeof(std::uint64_t)) return WcStatus::kLocalLengthError;
+  if (work.is_inline()) return WcStatus::kSuccess;
+  const std::uint32_t access = work.has_response() ? std::uint32_t{ib::kLocalWrite} : 0;
+  for (protocol::Sge& sge : work.sges.entries()) {
+    if (sge.length == 0) continue;
+    const KeyCheck key =
+        qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va, sge.length, access);
+    if (key.region == nullptr) return WcStatus::kLocalProtectionError;
+    if (!work.has_response()) sge.va = key.address;  // a response is checked again when it is placed
+  }
+  return WcStatus::kSuccess;
+}
+
+void Requester::on_work(SendWork work) {
+  --fetching_;
+  if (qp_.state() == QpState::kErr || qp_.state() == QpState::kSqe) {
+    qp_.completer.flush(work);
+  } else {
+    work.fault = check(work);
+    works_.push_back(std::move(work));
+    run_local();
+    qp_.completer.fail_front_if_faulty();
+    qp_.adapter.sender.activate(qp_);
+  }
+  fetch_more();
+}
+
+bool Requester::has_packet() const {
+  if (cursor_ >= works_.size() || rnr_waiting_) return false;
+  const SendWork& work = works_[cursor_];
+  if (work.fault != WcStatus::kSuccess || work.is_local()) return false;
+  const QpState state = qp_.state();
+  // IBA 10.3.1.5: in SQD what was begun is finished, nothing new begins.
+  if (state != QpState::kRts && !(state == QpState::kSqd && work.begun)) return false;
+  // IBA 10.8.3.3: a fenced request waits for the READs and atomics before it.
+  if (responses_awaited_ > 0 && work.is_fenced()) return false;
+  if (work.has_response() && responses_awaited_ >= qp_.attributes.max_rd_atomic) return false;
+  if (!work.begun && !credits_.may_begin(needs_receive(work.opcode))) return false;
+  const std::uint32_t psns = work.has_response() ? response_psns(work) : 1;
+  return distance(unacknowledged_, next_psn_) + static_cast<std::int32_t>(psns) <= kPsnWindow;
+}
+
+std::uint32_t Requester::next_packet_bytes() const {
+  const SendWork& work = works_[cursor_];
+  return work.has_response() ? 0 : std::min(work.length - cursor_offset_, qp_.path_mtu());
+}
+
+std::uint32_t Requester::response_psns(const SendWork& work) const {
+  return ib::packet_count(work.length - cursor_offset_, qp_.path_mtu());
+}
+
+void Requester::take_psns(std::uint32_t count) {
+  next_psn_ = next_psn_ + count;
+  if (distance(highest_psn_, next_psn_) > 0) highest_psn_ = next_psn_;
+}
+
+void Requester::finish_work() {
+  ++cursor_;
+  cursor_offset_ = 0;
+  run_local();
+  fetch_more();
+}
+
+void Requester::run_local() {
+  while (cursor_ < works_.size() && works_[cursor_].is_local()) {
+    SendWork& work = works_[cursor_];
+    if (!work.begun) {
+      if (work.fault != WcStatus::kSuccess || rnr_waiting_ || qp_.state() != QpState::kRts) return;
+      if (responses_awaited_ > 0 && work.is_fenced()) return;
+      work.fault = execute_local(work);
+      if (work.fault != WcStatus::kSuccess) return;
+      work.begun = true;
+      work.first_psn = next_psn_;
+    }
+    if (cursor_ == 0) {
+      qp_.completer.retire_local_front();
+    } else {
+      ++cursor_;
+    }
+  }
+}
+
+WcStatus Requester::execute_local(const SendWork& work) {
+  if (work.opcode == WqeOpcode::kBindMemoryWindow) return bind_window(qp_.adapter, qp_, work);
+  return invalidate_window(qp_.adapter, qp_, work.rkey) ? WcStatus::kSuccess : WcStatus::kLocalQpOperationError;
+}
+
+void Requester::begin(SendWork& work) {
+  credits_.on_begin(needs_receive(work.opcode));
+  work.begun = true;
+  work.first_psn = next_psn_;
+  work.packets = ib::packet_count(work.length, qp_.path_mtu());
+}
+
+Outgoing Requester::next_packet() {
+  SendWork& work = works_[cursor_];
+  if (!work.begun) begin(work);
+  if (work.has_response()) return next_response_request(work);
+  const ib::Segment segment =
+      ib::next_segment(qp_.transport(), kind_of(work.opcode), work.length, cursor_offset_, qp_.path_mtu());
+
+  Outgoing outgoing;
+  outgoing.packet = work.path == nullptr
+                        ? qp_.make_packet(segment.opcode, next_psn_)
+                        : qp_.make_packet(segment.opcode, next_psn_, *work.path, ib::Qpn{work.remote_qpn});
+  outgoing.packet->trail = work.trail;
+  outgoing.packet->trail.add(qp_.adapter.engine.now(), turn_of(segment.offset));
+  outgoing.qp = qp_.self;
+  outgoing.epoch = epoch_;
+  outgoing.work = work.number;
+  outgoing.offset = segment.offset;
+  outgoing.needs_gather = segment.length > 0 && !work.is_inline();
+  ib::Packet& packet = *outgoing.packet;
+  packet.payload.length = segment.length;
+  if (work.is_inline() && segment.length > 0) {
+    packet.payload.buffer = work.inline_data;
+    packet.payload.offset = segment.offset;
+  }
+  const ib::OpcodeInfo& info = ib::info(segment.opcode);
+  if (info.has_reth) packet.reth = {ib::RemoteVa{work.remote_va}, ib::RKey{work.rkey}, work.length};
+  if (info.has_immediate) packet.immediate = work.immediate;
+  if (info.has_invalidate) packet.invalidate_rkey = work.immediate;
+  if (info.has_xrc_eth) packet.xrc_srqn = work.remote_srqn;
+  if (info.has_deth) {
+    // IBA 10.2.5: a Q_Key with the high bit set stands for the queue pair's own.
+    constexpr std::uint32_t kOwnQkey = 1u << 31;
+    const bool is_own = (work.remote_qkey & kOwnQkey) != 0;
+    packet.deth = {is_own ? qp_.attributes.qkey : work.remote_qkey, ib::Qpn{qp_.number}};
+  }
+  const bool notifies = !is_write(work.opcode) || info.has_immediate;
+  packet.bth.solicited = segment.ends_message && notifies && (work.flags & protocol::kWqeSolicited) != 0;
+  const std::uint32_t ack_every = qp_.adapter.profile.ack_every_packets;
+  ++packets_since_ack_request_;
+  if (!qp_.is_reliable()) {
+    // Nobody answers.
+  } else if (segment.ends_message || (ack_every > 0 && packets_since_ack_request_ >= ack_every)) {
+    packet.bth.ack_request = true;
+    packets_since_ack_request_ = 0;
+  }
+
+  take_psns(1);
+  cursor_offset_ += segment.length;
+  if (segment.ends_message) finish_work();
+  return outgoing;
+}
+
+Outgoing Requester::next_response_request(const SendWork& work) {
+  const ib::Operation operation = work.opcode == WqeOpcode::kRdmaRead         ? ib::Operation::kReadRequest
+                                  : work.opcode == WqeOpcode::kAtomicFetchAdd ? ib::Operation::kFetchAdd
+                                                                              : ib::Operation::kCompareSwap;
+  Outgoing outgoing;
+  outgoing.packet = qp_.make_packet(make_opcode(qp_.transport(), operation), next_psn_);
+  outgoing.packet->trail = work.trail;
+  outgoing.packet->trail.add(qp_.adapter.engine.now(), turn_of(0));
+  outgoing.qp = qp_.self;
+  outgoing.epoch = epoch_;
+  outgoing.work = work.number;
+  ib::Packet& packet = *outgoing.packet;
+  const ib::RKey rkey{work.rkey};
+  packet.xrc_srqn = work.remote_srqn;
+  if (work.opcode == WqeOpcode::kRdmaRead) {
+    packet.reth = {ib::RemoteVa{work.remote_va + cursor_offset_}, rkey, work.length - cursor_offset_};
+  } else if (work.opcode == WqeOpcode::kAtomicFetchAdd) {
+    packet.atomic = {ib::RemoteVa{work.remote_va}, rkey, work.compare_add, 0};
+  } else {
+    packet.atomic = {ib::RemoteVa{work.remote_va}, rkey, work.swap, work.compare_add};
+  }
+  packet.bth.ack_request = true;
+  packets_since_ack_request_ = 0;
+  take_psns(response_psns(work));
+  ++responses_awaited_;
+  finish_work();
+  return outgoing;
+}
+
+const SendWork* Requester::work_of(const Outgoing& outgoing) const {
+  const std::uint32_t index = outgoing.work - qp_.send_queue.retired();
+  return index < works_.size() ? &works_[index] : nullptr;
+}
+
+SendWork* Requester::work_of(const Outgoing& outgoing) {
+  return const_cast<SendWork*>(std::as_const(*this).work_of(outgoing));
+}
+
+void Requester::on_transmit(const Outgoing& outgoing) {
+  if (outgoing.packet->trail) [[unlikely]] {
+    outgoing.packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, kHandedOver, TrailKind::kMark});
+    if (SendWork* work = work_of(outgoing)) work->sent = outgoing.packet->trail;
+  }
+  if (qp_.is_reliable()) {
+    ib::Packet& packet = *outgoing.packet;
+    const std::uint32_t length =
+        operation_of(packet.bth.opcode) == ib::Operation::kReadRequest ? packet.reth.length : 0;
+    packet.retransmission =
+        transmissions_.on_transmit(packet.bth.psn, ib::packet_count(length, qp_.path_mtu()));
+    restart_ack_timer();
+  } else {
+    qp_.completer.on_sent(*outgoing.packet);
+  }
+}
+
+void Requester::seek(ib::Psn psn) {
+  next_psn_ = psn;
+  cursor_offset_ = 0;
+  responses_awaited_ = 0;
+  for (cursor_ = 0; cursor_ < works_.size() && works_[cursor_].begun; ++cursor_) {
+    const SendWork& work = works_[cursor_];
+    if (distance(psn, work.end_psn()) > 0) {
+      cursor_offset_ = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * qp_.path_mtu();
+      return;
+    }
+    if (work.has_response()) ++responses_awaited_;
+  }
+}
+
+void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left) {
+  qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kRetransmission, qp_.number, psn.value,
+                            static_cast<std::uint64_t>(cause), tries_left);
+  ++epoch_;  // packets made but not yet sent are made again
+  packets_since_ack_request_ = 0;
+  asked_again_ = cause == RetryCause::kMissingResponse;
+  transmissions_.go_back(psn);
+  seek(psn);
+  add_to_trails(name_of(cause));
+  restart_ack_timer();
+  qp_.adapter.sender.activate(qp_);
+}
+
+void Requester::add_to_trails(const char* lost) {
+  for (std::size_t i = cursor_; i < works_.size() && works_[i].begun && works_[i].trail; ++i) {
+    SendWork& work = works_[i];
+    // Of the first attempt every step is told, the rest is time lost.
+    if (work.sent && !work.was_lost) {
+      work.trail = std::move(work.sent);
+      work.was_lost = true;
+    }
+    work.sent = {};
+    work.trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, lost});
+  }
+}
+
+void Requester::stop_timers() {
+  ack_deadline_ = kNever;
+  ack_timer_.cancel();
+  rnr_timer_.cancel();
+  rnr_waiting_ = false;
+}
+
+void Requester::restart_ack_timer() {
+  // IBA 9.7.6.1.3: timeout 0 disables the timer; it runs only while something is outstanding.
+  if (qp_.attributes.timeout == 0 || rnr_waiting_ || unacknowledged_ == highest_psn_) {
+    ack_deadline_ = kNever;
+    ack_timer_.cancel();
+    return;
+  }
+  // IBA 9.7.6.1.3: the timer expires after one to four times the configured time.
+  const std::int64_t factor =
+      1 + qp_.adapter.choices.choose(freedom::kAckTimeout, qp_.adapter.id, freedom::kAckTimeoutFactors);
+  ack_deadline_ = qp_.adapter.engine.now() + ack_interval() * factor;
+  if (!ack_timer_.scheduled()) ack_timer_.schedule_at(ack_deadline_);
+}
+
+Duration Requester::ack_interval() const {
+  const AckTimerProfile& timer = qp_.adapter.profile.ack_timer;
+  const std::uint32_t exponent = qp_.attributes.timeout;
+  const auto base = [](std::uint32_t n) { return Duration(std::int64_t{4'096'000} << n); };
+  if (timer.least_exponent == 0) return base(exponent);
+  const Duration whole = 2 * base(std::max(exponent, timer.least_exponent));
+  if (timeouts_ > 0) return whole;
+  const Duration shorter = exponent <= timer.least_exponent ? timer.first_shorter : timer.first_shorter_above;
+  return std::max(whole - shorter, base(exponent));
+}
+
+void Requester::on_ack_timeout() {
+  if (ack_deadline_ > qp_.adapter.engine.now()) {
+    ack_timer_.schedule_at(ack_deadline_);
+    return;
+  }
+  const AckTimerProfile& timer = qp_.adapter.profile.ack_timer;
+  if (timer.least_exponent == 0 && timer.first_expiry_is_idle && !std::exchange(was_idle_, true)) {
+    return restart_ack_timer();
+  }
+  const bool is_first = timeouts_++ == 0;
+  if (timer.least_exponent > 0 && is_first && retries_left_ > 0) --retries_left_;  // of the adaptive phase
+  if (retries_left_ == 0) return qp_.completer.fail(WcStatus::kRetryExceeded);
+  --retries_left_;
+  go_back(unacknowledged_, RetryCause::kTimeout, retries_left_);
+}
+
+void Requester::on_rnr_timeout() {
+  rnr_waiting_ = false;
+  add_to_trails("lost: receiver not ready, timer");
+  restart_ack_timer();
+  qp_.adapter.sender.activate(qp_);
+}
+
+}  // namespace verbatim::hca

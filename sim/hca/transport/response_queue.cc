@@ -1,0 +1,185 @@
+#include "sim/hca/transport/response_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queues/queue_pair.h"
+#include "sim/ib/aeth.h"
+#include "sim/ib/segmentation.h"
+
+namespace verbatim::hca {
+
+using ib::Operation;
+
+void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, bool is_repeated) {
+  Response response;
+  response.kind = Kind::kRead;
+  response.psn = psn;
+  response.aeth = aeth;
+  response.reth = reth;
+  response.holds_resource = !is_repeated;
+  response.target = qp_.target_ref();
+  add(response);
+}
+
+void ResponseQueue::add(Response response) {
+  if (response.holds_resource) ++resources_in_use_;
+  response.trail = qp_.responder.cause();
+  owed_.push_back(std::move(response));
+  qp_.adapter.sender.activate(qp_);
+}
+
+void ResponseQueue::add_atomic(ib::Psn psn, const ib::Aeth& aeth) {
+  saved_.push_back({psn, false, 0});
+  if (saved_.size() > qp_.attributes.max_dest_rd_atomic) saved_.pop_front();
+  Response response;
+  response.kind = Kind::kAtomic;
+  response.psn = psn;
+  response.aeth = aeth;
+  response.holds_resource = true;
+  response.ready = false;
+  add(response);
+}
+
+void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail) {
+  for (std::size_t i = 0; i < saved_.size(); ++i) {
+    if (saved_[i].psn == psn) saved_[i] = {psn, true, original};
+  }
+  for (std::size_t i = 0; i < owed_.size(); ++i) {
+    if (owed_[i].kind != Kind::kAtomic || owed_[i].psn != psn) continue;
+    owed_[i].ready = true;
+    owed_[i].result = original;
+    owed_[i].trail = trail;
+  }
+  qp_.adapter.sender.activate(qp_);
+}
+
+bool ResponseQueue::repeat_atomic(ib::Psn psn, const ib::Aeth& aeth) {
+  for (std::size_t i = 0; i < saved_.size(); ++i) {
+    if (saved_[i].psn != psn) continue;
+    Response response;
+    response.kind = Kind::kAtomic;
+    response.psn = psn;
+    response.aeth = aeth;
+    response.ready = saved_[i].known;
+    response.result = saved_[i].result;
+    add(response);
+    return true;
+  }
+  return false;
+}
+
+void ResponseQueue::add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth) {
+  // IBA 9.7.5.1.2: one acknowledgement may cover several requests. Those that wait for the same response are
+  // made one, so the queue is bounded by the responder resources.
+  if (!owed_.empty()) {
+    Response& last = owed_[owed_.size() - 1];
+    if (last.kind == Kind::kAcknowledgement && ib::ack_kind(last.aeth.syndrome) == ib::AckKind::kAck) {
+      owed_.pop_back();
+    }
+  }
+  Response response;
+  response.psn = psn;
+  response.aeth = aeth;
+  add(response);
+}
+
+void ResponseQueue::discard_from(ib::Psn psn) {
+  while (!owed_.empty() && distance(psn, owed_[owed_.size() - 1].psn) >= 0) {
+    if (owed_[owed_.size() - 1].holds_resource) --resources_in_use_;
+    owed_.pop_back();
+  }
+}
+
+void ResponseQueue::discard_all() {
+  owed_ = {};
+  resources_in_use_ = 0;
+  on_the_way_ = 0;
+  ++epoch_;  // what is on its way is not sent
+}
+
+void ResponseQueue::abandon() {
+  if (!closed_) discard_all();
+}
+
+void ResponseQueue::reset() {
+  discard_all();
+  saved_ = {};
+  closed_ = false;
+}
+
+std::uint32_t ResponseQueue::next_packet_bytes() const {
+  const Response& response = owed_.front();
+  if (response.kind != Kind::kRead) return 0;
+  return std::min(response.reth.length - response.offset, qp_.path_mtu());
+}
+
+Outgoing ResponseQueue::make(ib::PacketPtr packet, const Response& response) {
+  packet->trail = response.trail;
+  packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, "responder: earlier responses"});
+  Outgoing outgoing;
+  outgoing.packet = std::move(packet);
+  outgoing.qp = qp_.self;
+  outgoing.epoch = epoch_;
+  outgoing.is_response = true;
+  ++on_the_way_;
+  return outgoing;
+}
+
+Outgoing ResponseQueue::next_packet() {
+  if (owed_.front().kind == Kind::kRead) return next_read_packet();
+  const Response response = owed_.pop_front();
+  const bool is_atomic = response.kind == Kind::kAtomic;
+  const Operation operation = is_atomic ? Operation::kAtomicAcknowledge : Operation::kAcknowledge;
+  ib::PacketPtr packet = qp_.make_packet(make_opcode(qp_.transport(), operation), response.psn);
+  packet->aeth = response.aeth;
+  packet->atomic_ack = response.result;
+  Outgoing outgoing = make(std::move(packet), response);
+  outgoing.frees_resource = response.holds_resource;
+  return outgoing;
+}
+
+Outgoing ResponseQueue::next_read_packet() {
+  Response& read = owed_.front();
+  const TargetScope scope(qp_, read.target);
+  const ib::Segment segment = ib::next_segment(qp_.transport(), ib::MessageKind::kReadResponse,
+                                               read.reth.length, read.offset, qp_.path_mtu());
+  host::ProgramAddress address = 0;
+  if (segment.length > 0) {
+    // The region may have gone since the request was checked; from then on its bytes are nobody's.
+    const KeyCheck key =
+        qp_.adapter.keys.check_remote(read.reth.rkey.value, qp_, read.reth.va.value + segment.offset,
+                                      segment.length, ib::kRemoteRead);
+    if (key.region == nullptr) {
+      ib::PacketPtr nak = qp_.make_packet(make_opcode(qp_.transport(), Operation::kAcknowledge), read.psn);
+      nak->aeth = {ib::nak_syndrome(ib::NakCode::kRemoteAccessError), read.aeth.msn};
+      Outgoing refusal = make(std::move(nak), read);
+      owed_ = {};
+      close();
+      qp_.raise(ib::AsyncEventType::kQpAccessError);
+      qp_.enter_error();
+      return refusal;
+    }
+    address = key.address;
+  }
+  Outgoing outgoing = make(qp_.make_packet(segment.opcode, read.psn), read);
+  outgoing.packet->payload.length = segment.length;
+  outgoing.packet->aeth = read.aeth;
+  outgoing.needs_gather = segment.length > 0;
+  outgoing.address = address;
+  outgoing.work = read.reth.rkey.value;
+  outgoing.offset = segment.offset;
+  outgoing.frees_resource = segment.ends_message && read.holds_resource;
+  read.psn = read.psn + 1;
+  read.offset += segment.length;
+  if (segment.ends_message) owed_.pop_front();
+  return outgoing;
+}
+
+void ResponseQueue::on_transmit(const Outgoing& outgoing) {
+  --on_the_way_;
+  if (outgoing.frees_resource) --resources_in_use_;
+}
+
+}  // namespace verbatim::hca

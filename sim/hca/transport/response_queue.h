@@ -1,0 +1,88 @@
+// What a responder owes its peer: the responses to RDMA READs and atomics, and the acknowledgements that must
+// not pass them, in the order of their PSNs (IBA 9.5: responses return in the order of the requests). READ
+// responses are cut into packets only when the send pipeline has room for one, so the port paces them.
+//
+// Invariant: whenever a response waits here or is on its way to the port, acknowledgements queue behind it;
+// otherwise they take the acknowledge stage and this queue stays empty.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/core/ring.h"
+#include "sim/hca/datapath/send_pipeline.h"
+#include "sim/ib/packet.h"
+#include "sim/ib/psn.h"
+
+namespace verbatim::hca {
+
+class QueuePair;
+
+class ResponseQueue {
+ public:
+  explicit ResponseQueue(QueuePair& qp) : qp_(qp) {}
+
+  // Nothing waits, and nothing is on its way to the port.
+  bool is_idle() const { return owed_.empty() && on_the_way_ == 0; }
+  // READs and atomics whose last response has not reached the port: responder resources in use. A READ that
+  // is executed again takes none: its requester may have got the first response meanwhile and asked for more.
+  std::uint32_t resources_in_use() const { return resources_in_use_; }
+
+  // From memory that the queue pair's target has now.
+  void add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, bool is_repeated);
+  // The response follows when the result is known.
+  void add_atomic(ib::Psn psn, const ib::Aeth& aeth);
+  void on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail);
+  // IBA 9.7.5.1.4: an atomic asked for again is answered with the saved result; false when none is saved.
+  bool repeat_atomic(ib::Psn psn, const ib::Aeth& aeth);
+  void add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth);
+  // The requester has gone back to `psn` and asks again for everything from there on.
+  void discard_from(ib::Psn psn);
+  // The peer has been refused: what is owed up to the refusal is still sent, although the queue pair is in
+  // error.
+  void close() { closed_ = true; }
+  // The queue pair is in error: nothing more is sent, unless the error is the answer's own.
+  void abandon();
+  void reset();
+
+  // For the send pipeline; see QueuePair.
+  bool has_packet() const { return !owed_.empty() && owed_.front().ready; }
+  std::uint32_t next_packet_bytes() const;
+  Outgoing next_packet();
+  bool is_current(const Outgoing& outgoing) const { return outgoing.epoch == epoch_; }
+  void on_transmit(const Outgoing& outgoing);
+
+ private:
+  enum class Kind : std::uint8_t { kAcknowledgement, kRead, kAtomic };
+  struct Response {
+    Kind kind = Kind::kAcknowledgement;
+    ib::Psn psn;  // of its next packet
+    ib::Aeth aeth;
+    ib::Reth reth;             // what a READ asks for
+    std::uint32_t offset = 0;  // bytes of it already made into packets
+    bool holds_resource = false;
+    bool ready = true;               // an atomic's result is not there at once
+    std::uint64_t result = 0;        // of an atomic
+    Ref<SharedReceiveQueue> target;  // of a READ: whose memory, on an XRC receiver
+    Trail trail;                     // of the request
+  };
+  struct SavedResult {
+    ib::Psn psn;
+    bool known = false;
+    std::uint64_t result = 0;
+  };
+
+  Outgoing make(ib::PacketPtr packet, const Response& response);
+  Outgoing next_read_packet();
+  void add(Response response);
+  void discard_all();
+
+  QueuePair& qp_;
+  Ring<Response> owed_;
+  Ring<SavedResult> saved_;       // of the newest atomics, as many as there are responder resources
+  std::uint32_t on_the_way_ = 0;  // packets between here and the port
+  std::uint32_t resources_in_use_ = 0;
+  std::uint32_t epoch_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace verbatim::hca
