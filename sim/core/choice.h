@@ -24,11 +24,14 @@ class Choices {
   // (actor, site, how many times this actor has chosen at this site before), so a site may only stand where
   // every way to run the same thing comes by in the same order.
   virtual std::uint32_t choose(std::string_view site, ComponentId actor, std::uint32_t n) = 0;
+  // Whether any other answer than 0 may come.
+  virtual bool is_free() const { return true; }
 };
 
 class DefaultChoices final : public Choices {
  public:
   std::uint32_t choose(std::string_view, ComponentId, std::uint32_t) override { return 0; }
+  bool is_free() const override { return false; }
 };
 
 // A site at which something may take longer than it has to: not at all, or one of sixteen steps in each

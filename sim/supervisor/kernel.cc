@@ -13,6 +13,7 @@
 #include "sim/supervisor/unix_socket.h"
 #include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/passing_calls.h"
+#include "verbs_shim/protocol/repeated_calls.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
@@ -269,6 +270,7 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
   }
 }
 
+// A program that waits by asking again and again is not told of each time: the first of such calls in a row is recorded.
 Kernel::Outcome Kernel::execute(Thread& thread) {
   thread.stop_waiting();
   note_caller(thread);
@@ -285,6 +287,10 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
   }
   if (outcome) {
     thread.finish_call();
+    const bool nothing = !was_blocked && outcome->action == protocol::Action::kReturn &&
+                         protocol::finds_nothing(call.number, call.arguments, outcome->result);
+    outcome->repeats = nothing && !thread.may_be_late();
+    if (thread.repeats_nothing(nothing)) return outcome;
     tracer_.record(thread.process().host().component, TraceEvent::kSystemCall, thread.tid(), call.number,
                    static_cast<std::uint64_t>(outcome->result));
   }

@@ -314,6 +314,7 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
   slot.action = answer.action;
   slot.action_arguments[0] = answer.arguments[0];
   slot.action_arguments[1] = answer.arguments[1];
+  slot.repeats = answer.repeats ? 1 : 0;
   slot.clock_ps = to_ps(start);
   slot.doorbell_count = 0;
   slot.polls_alone = 0;

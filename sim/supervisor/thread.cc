@@ -2,6 +2,7 @@
 
 #include "sim/supervisor/parking.h"
 #include "sim/supervisor/process.h"
+#include "verbs_shim/protocol/repeated_calls.h"
 
 #include <algorithm>
 #include <utility>
@@ -88,6 +89,14 @@ void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::str
   waiting_on_ = std::move(files);
   for (const VirtualFilePtr& file : waiting_on_) file->add_waiter(*this);
   if (deadline != kNever) timer_.reschedule_at(deadline + late_);
+}
+
+bool Thread::repeats_nothing(bool nothing) {
+  const bool again = nothing && nothing_ && nothing_->number == call_.number &&
+                     protocol::ask_the_same(call_.number, call_.arguments, nothing_->arguments);
+  nothing_.reset();
+  if (nothing) nothing_ = call_;
+  return again;
 }
 
 void Thread::queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,

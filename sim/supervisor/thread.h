@@ -62,6 +62,7 @@ struct Answer {
   std::int64_t result = 0;
   protocol::Action action = protocol::Action::kReturn;
   std::int64_t arguments[2] = {0, 0};
+  bool repeats = false;  // the same call has the same answer until the thread's horizon
 };
 
 // Attributes that a thread has from the one that made it, and that have no effect here (sched(7), ioprio_get(2)).
@@ -163,6 +164,10 @@ class Thread {
   // Which of several threads that can run goes first is anybody's guess: how much later than it could a
   // thread runs before a call, and after a wait.
   Duration scheduling_delay(const DelaySite& site) { return site.choose(choices_, source_); }
+  bool may_be_late() const { return choices_.is_free(); }
+  // The present call is answered; `nothing`: it has found that there is nothing, and changed nothing. Whether the thread's
+  // call before was the same.
+  bool repeats_nothing(bool nothing);
   // Off every waiting list; called before the call is tried again.
   void stop_waiting();
   void die();
@@ -219,6 +224,7 @@ class Thread {
 
   Engine& engine_;
   Choices& choices_;
+  std::optional<PendingCall> nothing_;  // the last call, if it found nothing
   Process& process_;
   std::uint32_t slot_;
   std::uint32_t tid_;

@@ -26,6 +26,9 @@ double cpu_of_children() {
 
 }  // namespace
 
+// A thread that sleeps in between is woken each time.
+const std::set<std::string> kHandedOver = {"sleeps_zero", "nanosleeps"};
+
 // Every one of them with its reason. What is named here is executed, at the program's own speed where its calls need no
 // answer of the simulator.
 std::set<std::string> not_proven(const std::string& variant) {
@@ -41,7 +44,7 @@ std::set<std::string> not_proven(const std::string& variant) {
       "cycles_between", "clock_and_flag",
       // Its time-outs come every few thousand turns; the clock is read in some turns only.
       "short_time_outs", "every_thousandth",
-      // Calls of the kernel are answered by the simulator, each at its time.
+      // Calls of the kernel are made, each at its time: by the thread itself where they find nothing again.
       "yields", "sleeps_zero", "nanosleeps", "yields_sometimes", "flag_and_yield", "epolls", "polls_descriptors",
       "receives", "reads_eventfd",
       // A thread that sleeps in between needs no parking.
@@ -51,7 +54,13 @@ std::set<std::string> not_proven(const std::string& variant) {
       // Memory that is allocated anew each turn lies elsewhere each turn.
       "reactor_that_allocates", "coroutines_in_a_deque"};
   // Without optimisation times are taken apart and put together in memory, byte by byte or divided by a variable.
-  if (variant.ends_with("-O0")) cases.insert({"chrono_deadline", "chrono_milliseconds", "timer_queue"});
+  if (variant.ends_with("-O0")) cases.insert({"chrono_deadline", "timer_queue"});
+  if (variant == "gcc-O0" || variant == "gcc-asan") cases.insert("chrono_milliseconds");
+  // More instructions than are followed; a time is taken apart.
+  if (variant == "clang-O0") cases.insert({"flag_for_some_turns", "gloo"});
+  // What clang makes of a bound is a shift of the difference, and at its greatest effort a difference of vectors.
+  if (variant.starts_with("clang") && variant != "clang-O0") cases.insert("cycles_serialized");
+  if (variant == "clang-v3") cases.insert("elapsed_ns");
   return cases;
 }
 
@@ -111,6 +120,7 @@ void expect_parked(const std::string& variant, const std::set<std::string>& know
         << variant << " " << wait_case << ": "
         << (known.count(wait_case) == 0 ? "is not parked" : "is parked now: take it off the list")
         << result.run.story();
+    EXPECT_EQ(result.how == How::kNot, kHandedOver.count(wait_case) == 1) << variant << " " << wait_case << result.run.story();
     EXPECT_EQ(result.run.code, 0) << variant << " " << wait_case << result.run.story();
   }
   std::printf("%-10s parked by proof %d, by effect %d, not %d\n", variant.c_str(), counts[0], counts[1], counts[2]);

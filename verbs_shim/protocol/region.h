@@ -126,6 +126,7 @@ struct alignas(64) ThreadSlot {
   std::uint64_t poll_registers[18];
   std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
   std::uint32_t user;             // the thread's real user
+  std::uint32_t repeats;          // 1: `result` is the answer to the same system call until the horizon, too
   std::uint64_t signal_mask;      // the program's own, in a trapped call and in Request::kPoke: the handlers mask everything
 };
 

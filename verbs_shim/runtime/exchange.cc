@@ -12,6 +12,7 @@
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/repeated_call.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -32,6 +33,8 @@ __thread unsigned polls_in_a_row = 0;
 __thread unsigned polls_allowed = protocol::kPollsAlone;
 __thread bool in_clock_row = false;
 __thread std::int64_t clock_row_start_ps = 0;
+
+__thread RepeatedCall repeated_call;
 
 void give_token_back() {
   disarm_poke_timer();
@@ -195,6 +198,7 @@ bool passes_locally(std::int64_t cost_ps) {
 
 void hand_over_poked(long context, long fs_base, std::uint64_t mask) {
   ThreadSlot& slot = *my_slot;
+  repeated_call.forget();
   slot.signal_mask = mask;
   slot.request = Request::kPoke;
   slot.arguments[0] = context;
@@ -214,9 +218,13 @@ void await_token() {
 
 long exchange(Request request, std::uint32_t number, const long (&arguments)[6], PathExchange* paths) {
   ThreadSlot& slot = *my_slot;
-  in_clock_row = false;
   polls_in_a_row = 0;
   polls_allowed = protocol::kPollsAlone;
+  if (request == Request::kSystemCall && repeated_call.answers(number, arguments) && passes_locally(costs().system_call_ps)) {
+    return repeated_call.result;
+  }
+  repeated_call.forget();
+  in_clock_row = false;
   while (true) {
     slot.request = request;
     slot.number = number;
@@ -228,6 +236,7 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
     const Raised raised(slot);
     const std::uint32_t tid = slot.virtual_tid;
     const long result = again ? 0 : carry_out(slot, number, arguments, paths);
+    if (!again && request == Request::kSystemCall && slot.repeats != 0) repeated_call.keep(number, arguments, result);
     if (request == Request::kCommand && !again && result >= 0) {
       memcpy(reinterpret_cast<void*>(arguments[1]), my_mailbox().bytes, static_cast<std::size_t>(arguments[0]));
     }
