@@ -198,12 +198,13 @@ bool passes_locally(std::int64_t cost_ps) {
 
 void hand_over_poked(long context, long fs_base, std::uint64_t mask) {
   ThreadSlot& slot = *my_slot;
-  repeated_call.forget();
   slot.signal_mask = mask;
   slot.request = Request::kPoke;
   slot.arguments[0] = context;
   slot.arguments[1] = fs_base;
+  const std::int64_t before = slot.clock_ps;
   hand_over();
+  if (slot.clock_ps != before) repeated_call.forget();  // it was parked; else the slice goes on as if there had been no poke
   Raised(slot).raise_all(mask);
 }
 

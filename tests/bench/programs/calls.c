@@ -1,7 +1,7 @@
 // calls KIND COUNT: one kind of call, over and over.
 //   mutex     an uncontended pair of lock and unlock
 //   trapped   a system call that the process answers itself
-//   handed    a system call that the supervisor answers
+//   handed    a system call that the supervisor answers; nothing: one that finds nothing, again and again
 //   counter   rdtsc; processor: cpuid; random: rdrand
 //   fork      a child that ends at once, and is waited for
 //   stat      a path that Linux answers; virtual: one of /proc, which it does not
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -22,6 +23,8 @@ int main(int argc, char** argv) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   struct utsname name;
   struct stat status;
+  struct epoll_event event;
+  const int set = epoll_create1(0);
   for (int i = atoi(argv[2]); i > 0; --i) {
     if (strcmp(kind, "mutex") == 0) {
       pthread_mutex_lock(&mutex);
@@ -38,6 +41,8 @@ int main(int argc, char** argv) {
       __asm__ volatile("rdrand %0" : "=r"(value) : : "cc");
     } else if (strcmp(kind, "handed") == 0) {
       uname(&name);
+    } else if (strcmp(kind, "nothing") == 0) {
+      if (epoll_wait(set, &event, 1, 0) != 0) return 1;
     } else if (strcmp(kind, "stat") == 0) {
       stat("/usr", &status);
     } else if (strcmp(kind, "virtual") == 0) {
