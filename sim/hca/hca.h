@@ -1,5 +1,5 @@
 // The adapter as its surroundings see it: commands and doorbells from programs on one side, packets on the
-// other. Behind it: key table, queue pairs (requester, responder, completer), completion queues, DMA. The
+// other. Behind it: key table, queue pairs (requester and responder), completion queues, DMA. The
 // caller (supervisor, or a test) owns programs and tells the adapter about them; the adapter owns every verbs
 // object and reaches programs only by DMA and by the events it raises.
 #pragma once

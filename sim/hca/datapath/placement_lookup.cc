@@ -57,7 +57,7 @@ void PlacementLookup::on_cached(std::uint64_t number) {
   QueuePair* qp = done.qp.get();
   if (qp == nullptr) return;
   if (done.is_response) {
-    qp->completer.on_looked_up(number);
+    qp->executor.on_looked_up(number);
   } else {
     qp->responder.on_looked_up(number);
   }

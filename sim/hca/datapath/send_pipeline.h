@@ -20,26 +20,13 @@
 #include "sim/hca/context.h"
 #include "sim/hca/datapath/adapter_cache.h"
 #include "sim/hca/datapath/pipeline.h"
+#include "sim/hca/transport/outgoing.h"
 #include "sim/host/dma_engine.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::hca {
 
 struct Adapter;
-
-// A packet that a queue pair has decided to send.
-struct Outgoing {
-  ib::PacketPtr packet;
-  Ref<QueuePair> qp;
-  std::uint32_t epoch =
-      0;  // of the requester or responder that made it: after a retry or reset it is not sent
-  bool is_response = false;
-  bool needs_gather = false;
-  bool frees_resource = false;  // the last packet of a response
-  std::uint32_t work = 0;       // number of the work request whose bytes it carries; responses: the R_Key
-  std::uint32_t offset = 0;     // of its payload in the message
-  host::ProgramAddress address = 0;  // responses: of its payload in the program
-};
 
 class SendPipeline final : public host::DmaClient, public CacheClient {
  public:

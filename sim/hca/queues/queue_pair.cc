@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/memory_window.h"
 #include "sim/hca/queues/shared_receive_queue.h"
 
 namespace verbatim::hca {
@@ -40,40 +41,23 @@ std::uint8_t vendor_error(WcStatus status) {
   }
 }
 
-ib::Transport transport_of_type(ib::QpType type) {
-  switch (type) {
-    case ib::QpType::kUc:
-      return ib::Transport::kUc;
-    case ib::QpType::kUd:
-      return ib::Transport::kUd;
-    case ib::QpType::kXrcSend:
-    case ib::QpType::kXrcReceive:
-      return ib::Transport::kXrc;
-    default:
-      return ib::Transport::kRc;
-  }
-}
-
 }  // namespace
 
 QueuePair::QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, const QueuePairParams& params,
                      const WorkQueue& send, const WorkQueue& recv)
-    : self(self),
+    : Connection(adapter.id, adapter.profile, adapter.address, params.number, params.type, params.signal_all),
+      self(self),
       adapter(adapter),
       context(context),
       params(params),
-      number(params.number),
       send_queue(send),
       own_receives(adapter, recv, record().recv_producer),
-      requester(*this),
-      completer(*this),
+      requester(*this, send_queue, *this),
+      executor(*this),
       responder(*this),
       responses(*this),
-      transport_(transport_of_type(params.type)),
       target_(params.srq) {
   own_receives.restart({self, ring_epoch, {}}, recv);
-  // A datagram is as long as the port allows (IBA 9.8.3.1).
-  if (is_datagram()) path_mtu_ = ib::mtu_bytes(adapter.profile.max_mtu);
 }
 
 protocol::QueuePairRecord& QueuePair::record() {
@@ -109,7 +93,7 @@ Context& QueuePair::memory_owner() const {
 std::uint32_t QueuePair::memory_pd() const { return is_xrc_receiver() ? receive_pd() : params.pd; }
 
 QueuePair::~QueuePair() {
-  completer.drop_held();
+  executor.drop_held();
   responder.reset();
 }
 
@@ -136,20 +120,8 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   if (operation.is_request) {
     responder.receive(std::move(incoming), operation);
   } else {
-    completer.receive(std::move(incoming), operation);
+    executor.receive(std::move(incoming));
   }
-}
-
-// IBA 9.6.1.2: a connection whose path has a GRH takes packets with that of the same two addresses only, another one
-// takes none with a GRH; then the LID, where there are LIDs.
-bool QueuePair::is_from_peer(const ib::Packet& packet) const {
-  if (packet.grh.has_value() != (attributes.path.is_global != 0)) return false;
-  if (packet.grh) {
-    const auto& gids = adapter.address.gids;
-    if (std::memcmp(packet.grh->source.raw, attributes.path.dgid, sizeof(attributes.path.dgid)) != 0) return false;
-    if (packet.grh->destination != gids[attributes.path.sgid_index]) return false;
-  }
-  return adapter.address.roce || packet.lrh.source.value == attributes.path.dlid;
 }
 
 void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
@@ -207,15 +179,13 @@ void QueuePair::set_state(QpState to) {
 
 void QueuePair::enter_send_error() {
   set_state(QpState::kSqe);
-  requester.abandon();
-  completer.flush_all();
+  executor.flush_requests();
 }
 
 void QueuePair::enter_error() {
   if (state_ == QpState::kErr) return;
   set_state(QpState::kErr);
-  requester.abandon();
-  completer.flush_all();
+  executor.flush_requests();
   responses.abandon();
   responder.flush();
   // IBA 11.6.3: no more completions of receives from the shared queue will come.
@@ -231,8 +201,9 @@ void QueuePair::fail_fatally() {
 void QueuePair::reset() {
   adapter.completions.settle(number);
   ++ring_epoch;
+  executor.stop_timers();
   requester.reset();
-  completer.drop_held();
+  executor.drop_held();
   responses.reset();
   responder.reset();
   send_queue =
@@ -265,49 +236,9 @@ void QueuePair::want_recv_doorbell(bool wanted) {
   record().recv_doorbell_wanted.store(wanted ? 1 : 0, std::memory_order_release);
 }
 
-ib::PacketPtr QueuePair::make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
-                                     ib::Qpn to) const {
-  auto packet = std::make_unique<ib::Packet>();
-  packet->lrh.source = adapter.address.lid;
-  packet->lrh.destination = ib::Lid{path.dlid};
-  packet->lrh.service_level = ib::ServiceLevel{path.service_level};
-  packet->bth.opcode = opcode;
-  packet->bth.pkey = pkey();
-  packet->bth.destination = to;
-  packet->bth.psn = psn;
-  if (path.is_global != 0) {
-    ib::Grh& grh = packet->grh.emplace();
-    const auto& gids = adapter.address.gids;
-    grh.source = gids[path.sgid_index < gids.size() ? path.sgid_index : 0];
-    std::memcpy(grh.destination.raw, path.dgid, sizeof(grh.destination.raw));
-    grh.flow_label = path.flow_label;
-    grh.traffic_class = path.traffic_class;
-    grh.hop_limit = path.hop_limit;
-  }
-  if (adapter.address.roce) set_ethernet(*packet);
-  return packet;
-}
-
-void QueuePair::set_ethernet(ib::Packet& packet) const {
-  CHECK(packet.grh.has_value());  // a path without one was refused
-  ib::Grh& grh = *packet.grh;
-  packet.lrh.source = packet.lrh.destination = {};
-  const auto to = adapter.address.neighbours->find(grh.destination);
-  // A17.3.2.2 leaves the port to the sender: different flows should have different ones, so that they may take
-  // different ways. The flow label gives it, or the two queue pairs, folded as Linux does.
-  std::uint64_t flow = grh.flow_label;
-  if (flow == 0) {
-    flow = std::uint64_t{number} * packet.bth.destination.value;
-    flow ^= flow >> 20;
-    flow ^= flow >> 40;
-    flow &= 0xfffff;
-  }
-  const std::uint64_t port = ((flow & 0x3fff) ^ flow >> 14) | 0xc000;
-  if (ib::is_over_ipv4(packet)) grh.flow_label = 0;
-  constexpr std::uint8_t kHopLimit = 64;  // of a path that names none
-  if (grh.hop_limit == 0) grh.hop_limit = kHopLimit;
-  packet.ethernet =
-      ib::Ethernet{adapter.address.mac, to.value_or(ib::MacAddress{}), static_cast<std::uint16_t>(port)};
+WcStatus QueuePair::execute_local(const SendWork& work) {
+  if (work.opcode == protocol::WqeOpcode::kBindMemoryWindow) return bind_window(adapter, *this, work);
+  return invalidate_window(adapter, *this, work.rkey) ? WcStatus::kSuccess : WcStatus::kLocalQpOperationError;
 }
 
 protocol::Cqe QueuePair::make_completion(std::uint64_t wr_id, WcStatus status) {

@@ -1,4 +1,4 @@
-// A queue pair (IBA 10.2.4): requester, completer and responder around one state and one set of attributes.
+// A queue pair (IBA 10.2.4): requester and responder around one state and one set of attributes.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "sim/hca/context.h"
+#include "sim/hca/datapath/action_executor.h"
 #include "sim/hca/datapath/send_pipeline.h"
 #include "sim/hca/queues/receive_queue.h"
 #include "sim/hca/queues/work_queue.h"
-#include "sim/hca/transport/completer.h"
+#include "sim/hca/transport/connection.h"
+#include "sim/hca/transport/local_operations.h"
 #include "sim/hca/transport/requester.h"
 #include "sim/hca/transport/responder.h"
 #include "sim/hca/transport/response_queue.h"
@@ -44,7 +46,7 @@ struct QueuePairOpening {
   std::uint32_t xrcd = 0;  // the opening of the domain
 };
 
-class QueuePair {
+class QueuePair : public Connection, private LocalOperations {
  public:
   QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, const QueuePairParams& params,
             const WorkQueue& send, const WorkQueue& recv);
@@ -54,7 +56,6 @@ class QueuePair {
   Adapter& adapter;
   Context& context;
   const QueuePairParams params;
-  const std::uint32_t number;
 
  private:
   protocol::QueuePairRecord no_record_{};  // of a queue pair that no program posts to
@@ -70,20 +71,12 @@ class QueuePair {
   std::uint32_t async_events_reported = 0;
   std::uint32_t windows = 0;  // of type 2 that are bound through it
   std::vector<QueuePairOpening> openings;  // of an XRC receiver, the oldest first
-  protocol::QpAttributes attributes{};
 
   Requester requester;
-  Completer completer;
+  ActionExecutor executor;
   Responder responder;
   ResponseQueue responses;
 
-  ib::QpState state() const { return state_; }
-  std::uint32_t path_mtu() const { return path_mtu_; }
-  std::uint16_t pkey() const { return pkey_; }
-  bool is_reliable() const { return params.type != ib::QpType::kUc && params.type != ib::QpType::kUd; }
-  bool is_xrc_receiver() const { return params.type == ib::QpType::kXrcReceive; }
-  bool is_datagram() const { return params.type == ib::QpType::kUd; }
-  ib::Transport transport() const { return transport_; }
   // Where its receives come from and complete, and the protection domain their keys are of: its own, or those
   // of its shared receive queue. An XRC receiver has none and serves the queue that each request names (IBA
   // A14).
@@ -98,11 +91,6 @@ class QueuePair {
   const Ref<SharedReceiveQueue>& target_ref() const { return target_; }
   // An XRC receiver's request names this queue; none: a number that is nobody's in the domain.
   void set_target(const Ref<SharedReceiveQueue>& srq) { target_ = srq; }
-  bool can_receive() const {
-    return state_ == ib::QpState::kRtr || state_ == ib::QpState::kRts || state_ == ib::QpState::kSqd ||
-           state_ == ib::QpState::kSqe;
-  }
-
   // ibv_modify_qp: 0 or errno; nothing has changed when not 0.
   int modify(const protocol::QpAttributes& to, std::uint32_t mask);
 
@@ -115,7 +103,7 @@ class QueuePair {
   }
   Outgoing next_packet() {
     was_response_ = is_response_next();
-    return was_response_ ? responses.next_packet() : requester.next_packet();
+    return was_response_ ? responses.next_packet() : executor.next_packet();
   }
   bool is_current(const Outgoing& outgoing) const {
     return outgoing.is_response ? responses.is_current(outgoing) : requester.is_current(outgoing);
@@ -124,7 +112,7 @@ class QueuePair {
     if (outgoing.is_response) {
       responses.on_transmit(outgoing);
     } else {
-      requester.on_transmit(outgoing);
+      executor.on_transmit(outgoing);
     }
   }
   // visit(key, address, length) for each run of bytes of the packet's payload in a program; for none when it was
@@ -170,15 +158,6 @@ class QueuePair {
 
   void want_recv_doorbell(bool wanted);
 
-  // Headers that every packet of this connection has.
-  ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn) const {
-    return make_packet(opcode, psn, attributes.path, ib::Qpn{attributes.dest_qp_num});
-  }
-  ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
-                            ib::Qpn to) const;
-  // A packet with its GRH becomes a frame of RoCEv2.
-  void set_ethernet(ib::Packet& packet) const;
-  bool is_from_peer(const ib::Packet& packet) const;
   // Fields that every completion of this queue pair has.
   protocol::Cqe make_completion(std::uint64_t wr_id, ib::WcStatus status);
 
@@ -187,15 +166,12 @@ class QueuePair {
   void take_attributes(const protocol::QpAttributes& to, std::uint32_t mask);
   void set_state(ib::QpState to);
   void reset();
+  ib::WcStatus execute_local(const SendWork& work) override;
   bool is_response_next() const {
     return responses.has_packet() && (!was_response_ || !requester.has_packet());
   }
 
-  const ib::Transport transport_;
   Ref<SharedReceiveQueue> target_;
-  ib::QpState state_ = ib::QpState::kReset;
-  std::uint32_t path_mtu_ = 0;  // bytes
-  std::uint16_t pkey_ = 0;      // of its partition
   bool drain_pending_ = false;  // SQ_DRAINED is owed
   bool flushed_before_ = false;
   bool was_response_ = false;  // the packet before

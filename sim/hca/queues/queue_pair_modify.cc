@@ -131,7 +131,7 @@ int QueuePair::modify(const protocol::QpAttributes& to, std::uint32_t mask) {
   if (state == QpState::kRts) {
     drain_pending_ = false;
     attributes.sq_draining = attributes.en_sqd_async_notify = 0;
-    requester.wake();
+    executor.wake();
   }
   return 0;
 }

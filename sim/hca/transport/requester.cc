@@ -4,11 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/freedom.h"
-#include "sim/hca/memory_window.h"
-#include "sim/hca/queues/queue_pair.h"
-#include "sim/ib/aeth.h"
 #include "sim/ib/segmentation.h"
 
 namespace verbatim::hca {
@@ -75,48 +70,41 @@ bool is_allowed(ib::Transport transport, WqeOpcode opcode) {
 
 }  // namespace
 
-Requester::Requester(QueuePair& qp)
-    : qp_(qp),
-      ack_timer_(Timer::of<&Requester::on_ack_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout,
-                                                       this)),
-      rnr_timer_(Timer::of<&Requester::on_rnr_timeout>(qp.adapter.engine, qp.adapter.id, EventClass::kTimeout,
-                                                       this)) {}
-
 std::uint32_t Requester::on_ring(std::uint32_t producer) {
   const bool is_single = producer - std::exchange(rung_, producer) == 1;
-  const std::uint32_t most = qp_.adapter.profile.blueflame_bytes;
-  if (!is_single || most == 0 || qp_.send_queue.entries() == 0) return 0;
-  const std::span<const std::byte> entry = qp_.send_queue.entry(producer - 1);
+  const std::uint32_t most = connection_.profile.blueflame_bytes;
+  if (!is_single || most == 0 || queue_.entries() == 0) return 0;
+  const std::span<const std::byte> entry = queue_.entry(producer - 1);
   if (!is_inline(entry)) return 0;
-  const WqeLayout& layout = qp_.adapter.profile.wqe_layout;
-  const std::uint32_t header = qp_.is_datagram() ? layout.datagram_header_bytes : layout.header_bytes;
+  const WqeLayout& layout = connection_.profile.wqe_layout;
+  const std::uint32_t header = connection_.is_datagram() ? layout.datagram_header_bytes : layout.header_bytes;
   const std::uint32_t bytes = header + send_data_bytes(entry);
   // Providers copy whole lines to the write-combining buffer (rdma-core: align(size * 16, 64)).
-  constexpr std::uint32_t kLine = host::DmaEngine::kWriteCombiningLine;
+  constexpr std::uint32_t kLine = 64;
   return bytes <= most ? (bytes + kLine - 1) / kLine * kLine : 0;
 }
 
 bool Requester::takes_pushed() const {
   const std::uint32_t unsent = static_cast<std::uint32_t>(works_.size()) - cursor_;
-  return qp_.state() >= QpState::kRts && fetching_ == 0 && qp_.send_queue.to_fetch() == 1 &&
-         unsent < qp_.adapter.profile.wqe_prefetch;
+  return connection_.state() >= QpState::kRts && fetching_ == 0 && queue_.to_fetch() == 1 &&
+         unsent < connection_.profile.wqe_prefetch;
 }
 
-void Requester::on_doorbell(std::uint32_t producer, bool has_work, Trail trail) {
-  switch (qp_.send_queue.announce(producer)) {
+void Requester::on_doorbell(std::uint32_t producer, bool has_work, Trail trail, Actions& actions) {
+  switch (queue_.announce(producer)) {
     case WorkQueue::Announcement::kOld:
       return;
     case WorkQueue::Announcement::kImpossible:
-      return qp_.fail_fatally();
+      return actions.add(Action::Kind::kFailFatally);
     case WorkQueue::Announcement::kNew:
       break;
   }
   if (trail) posts_.push_back({producer, std::move(trail)});
-  if (!has_work || !takes_pushed()) return fetch_more();
-  const std::uint32_t number = qp_.send_queue.fetched();
-  qp_.send_queue.fetch(1);
+  if (!has_work || !takes_pushed()) return fetch_more(actions);
+  const std::uint32_t number = queue_.fetched();
+  queue_.fetch(1);
   ++fetching_;
-  qp_.adapter.fetcher.take_pushed(qp_, number);
+  actions.add(Action::Kind::kTakePushed, number, 1);
 }
 
 Trail Requester::trail_of(std::uint32_t number) {
@@ -125,20 +113,30 @@ Trail Requester::trail_of(std::uint32_t number) {
   return posts_.empty() ? Trail() : posts_.front().trail;
 }
 
-void Requester::wake() {
-  run_local();
-  qp_.completer.fail_front_if_faulty();
-  fetch_more();
-  qp_.adapter.sender.activate(qp_);
+void Requester::wake(Instant now, Actions& actions) {
+  run_local(now, actions);
+  fail_front_if_faulty(now, actions);
+  if (queue_.to_fetch() > 0) actions.add(Action::Kind::kFetchMore);
+  actions.add(Action::Kind::kActivate);
 }
 
-void Requester::abandon() {
-  stop_timers();
+void Requester::flush_all(Instant now, Actions& actions) {
+  ack_timer_runs_ = rnr_waiting_ = false;
   ++epoch_;
+  while (!works_.empty()) {
+    complete(works_.front(), WcStatus::kWorkRequestFlushed, now, actions);
+    queue_.retire();
+    works_.pop_front();
+  }
+  cursor_ = 0;
+  cursor_offset_ = 0;
+  responses_awaited_ = 0;
+  fetch_more(actions);
 }
 
 void Requester::reset() {
-  abandon();
+  ack_timer_runs_ = rnr_waiting_ = false;
+  ++epoch_;
   works_ = {};
   posts_ = {};
   rung_ = 0;
@@ -154,87 +152,70 @@ void Requester::reset() {
 void Requester::start(ib::Psn first) {
   next_psn_ = unacknowledged_ = highest_psn_ = first;
   transmissions_.start(first);
-  credits_.start(qp_.adapter.profile.end_to_end_credits && qp_.params.type == ib::QpType::kRc);
+  credits_.start(connection_.profile.end_to_end_credits && connection_.type == ib::QpType::kRc);
   reload_retries();
 }
 
 void Requester::reload_retries() {
-  retries_left_ = qp_.attributes.retry_cnt;
-  rnr_retries_left_ = qp_.attributes.rnr_retry;
+  retries_left_ = connection_.attributes.retry_cnt;
+  rnr_retries_left_ = connection_.attributes.rnr_retry;
   timeouts_ = 0;
   was_idle_ = false;
 }
 
-void Requester::fetch_more() {
-  const QpState state = qp_.state();
-  if (state < QpState::kRts) return;
-  const std::uint32_t prefetch = qp_.adapter.profile.wqe_prefetch;
+void Requester::fetch_more(Actions& actions) {
+  if (connection_.state() < QpState::kRts) return;
+  const std::uint32_t prefetch = connection_.profile.wqe_prefetch;
   const std::uint32_t unsent = static_cast<std::uint32_t>(works_.size()) - cursor_ + fetching_;
-  if (unsent >= prefetch || qp_.send_queue.to_fetch() == 0) return;
-  const std::uint32_t count = qp_.send_queue.run_length(prefetch);
-  qp_.adapter.fetcher.fetch_send(qp_, qp_.send_queue.fetched(), count);
-  qp_.send_queue.fetch(count);
+  if (unsent >= prefetch || queue_.to_fetch() == 0) return;
+  const std::uint32_t count = queue_.run_length(prefetch);
+  actions.add(Action::Kind::kFetch, queue_.fetched(), count);
+  queue_.fetch(count);
   fetching_ += count;
 }
 
 TrailPart Requester::turn_of(std::uint32_t offset) const {
-  return {qp_.adapter.id, offset == 0 ? "queue pair: turn" : "queue pair: earlier packets of the message"};
+  return {connection_.component, offset == 0 ? "queue pair: turn" : "queue pair: earlier packets of the message"};
 }
 
-WcStatus Requester::check(SendWork& work) const {
+WcStatus Requester::check(const SendWork& work) const {
   if (work.fault != WcStatus::kSuccess) return work.fault;
-  if (!is_allowed(qp_.transport(), work.opcode)) return WcStatus::kLocalQpOperationError;
+  if (!is_allowed(connection_.transport(), work.opcode)) return WcStatus::kLocalQpOperationError;
   if (work.is_local()) return WcStatus::kSuccess;  // the rest when it is executed
-  if (work.length > qp_.adapter.profile.max_message_bytes) return WcStatus::kLocalLengthError;
-  if (work.has_response() && (work.is_inline() || qp_.attributes.max_rd_atomic == 0)) {
+  if (work.length > connection_.profile.max_message_bytes) return WcStatus::kLocalLengthError;
+  if (work.has_response() && (work.is_inline() || connection_.attributes.max_rd_atomic == 0)) {
     return WcStatus::kLocalQpOperationError;
   }
-  if (qp_.is_datagram()) {
-    // IBA 9.8.3.1: a datagram is one packet.
-    if (work.length > qp_.path_mtu()) return WcStatus::kLocalLengthError;
-    const auto handle = qp_.context.ahs.find(work.address_handle);
-    if (handle == qp_.context.ahs.end() || handle->second.pd != qp_.params.pd) {
-      return WcStatus::kLocalQpOperationError;
-    }
-    work.path = std::make_unique<protocol::AddressVector>(handle->second.address);
-  }
+  // IBA 9.8.3.1: a datagram is one packet.
+  if (connection_.is_datagram() && work.length > connection_.path_mtu()) return WcStatus::kLocalLengthError;
   if (work.is_atomic() && work.length != sizeof(std::uint64_t)) return WcStatus::kLocalLengthError;
-  if (work.is_inline()) return WcStatus::kSuccess;
-  const std::uint32_t access = work.has_response() ? std::uint32_t{ib::kLocalWrite} : 0;
-  for (protocol::Sge& sge : work.sges.entries()) {
-    if (sge.length == 0) continue;
-    const KeyCheck key =
-        qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va, sge.length, access);
-    if (key.region == nullptr) return WcStatus::kLocalProtectionError;
-    if (!work.has_response()) sge.va = key.address;  // a response is checked again when it is placed
-  }
   return WcStatus::kSuccess;
 }
 
-void Requester::on_work(SendWork work) {
+void Requester::on_work(SendWork work, Instant now, Actions& actions) {
   --fetching_;
-  if (qp_.state() == QpState::kErr || qp_.state() == QpState::kSqe) {
-    qp_.completer.flush(work);
+  if (is_flushing()) {
+    complete(work, WcStatus::kWorkRequestFlushed, now, actions);
+    queue_.retire();
   } else {
-    work.fault = check(work);
     works_.push_back(std::move(work));
-    run_local();
-    qp_.completer.fail_front_if_faulty();
-    qp_.adapter.sender.activate(qp_);
+    run_local(now, actions);
+    fail_front_if_faulty(now, actions);
+    actions.add(Action::Kind::kActivate);
   }
-  fetch_more();
+  if (queue_.to_fetch() > 0) actions.add(Action::Kind::kFetchMore);
 }
 
 bool Requester::has_packet() const {
   if (cursor_ >= works_.size() || rnr_waiting_) return false;
   const SendWork& work = works_[cursor_];
   if (work.fault != WcStatus::kSuccess || work.is_local()) return false;
-  const QpState state = qp_.state();
+  const QpState state = connection_.state();
   // IBA 10.3.1.5: in SQD what was begun is finished, nothing new begins.
   if (state != QpState::kRts && !(state == QpState::kSqd && work.begun)) return false;
   // IBA 10.8.3.3: a fenced request waits for the READs and atomics before it.
   if (responses_awaited_ > 0 && work.is_fenced()) return false;
-  if (work.has_response() && responses_awaited_ >= qp_.attributes.max_rd_atomic) return false;
+  if (work.has_response() && responses_awaited_ >= connection_.attributes.max_rd_atomic) return false;
   if (!work.begun && !credits_.may_begin(needs_receive(work.opcode))) return false;
   const std::uint32_t psns = work.has_response() ? response_psns(work) : 1;
   return distance(unacknowledged_, next_psn_) + static_cast<std::int32_t>(psns) <= kPsnWindow;
@@ -242,11 +223,11 @@ bool Requester::has_packet() const {
 
 std::uint32_t Requester::next_packet_bytes() const {
   const SendWork& work = works_[cursor_];
-  return work.has_response() ? 0 : std::min(work.length - cursor_offset_, qp_.path_mtu());
+  return work.has_response() ? 0 : std::min(work.length - cursor_offset_, connection_.path_mtu());
 }
 
 std::uint32_t Requester::response_psns(const SendWork& work) const {
-  return ib::packet_count(work.length - cursor_offset_, qp_.path_mtu());
+  return ib::packet_count(work.length - cursor_offset_, connection_.path_mtu());
 }
 
 void Requester::take_psns(std::uint32_t count) {
@@ -254,58 +235,52 @@ void Requester::take_psns(std::uint32_t count) {
   if (distance(highest_psn_, next_psn_) > 0) highest_psn_ = next_psn_;
 }
 
-void Requester::finish_work() {
+void Requester::finish_work(Instant now, Actions& actions) {
   ++cursor_;
   cursor_offset_ = 0;
-  run_local();
-  fetch_more();
+  run_local(now, actions);
+  fetch_more(actions);
 }
 
-void Requester::run_local() {
+void Requester::run_local(Instant now, Actions& actions) {
   while (cursor_ < works_.size() && works_[cursor_].is_local()) {
     SendWork& work = works_[cursor_];
     if (!work.begun) {
-      if (work.fault != WcStatus::kSuccess || rnr_waiting_ || qp_.state() != QpState::kRts) return;
+      if (work.fault != WcStatus::kSuccess || rnr_waiting_ || connection_.state() != QpState::kRts) return;
       if (responses_awaited_ > 0 && work.is_fenced()) return;
-      work.fault = execute_local(work);
+      work.fault = local_.execute_local(work);
       if (work.fault != WcStatus::kSuccess) return;
       work.begun = true;
       work.first_psn = next_psn_;
     }
     if (cursor_ == 0) {
-      qp_.completer.retire_local_front();
+      retire_local_front(now, actions);
     } else {
       ++cursor_;
     }
   }
 }
 
-WcStatus Requester::execute_local(const SendWork& work) {
-  if (work.opcode == WqeOpcode::kBindMemoryWindow) return bind_window(qp_.adapter, qp_, work);
-  return invalidate_window(qp_.adapter, qp_, work.rkey) ? WcStatus::kSuccess : WcStatus::kLocalQpOperationError;
-}
-
 void Requester::begin(SendWork& work) {
   credits_.on_begin(needs_receive(work.opcode));
   work.begun = true;
   work.first_psn = next_psn_;
-  work.packets = ib::packet_count(work.length, qp_.path_mtu());
+  work.packets = ib::packet_count(work.length, connection_.path_mtu());
 }
 
-Outgoing Requester::next_packet() {
+Outgoing Requester::next_packet(Instant now, Actions& actions) {
   SendWork& work = works_[cursor_];
   if (!work.begun) begin(work);
-  if (work.has_response()) return next_response_request(work);
+  if (work.has_response()) return next_response_request(work, now, actions);
   const ib::Segment segment =
-      ib::next_segment(qp_.transport(), kind_of(work.opcode), work.length, cursor_offset_, qp_.path_mtu());
+      ib::next_segment(connection_.transport(), kind_of(work.opcode), work.length, cursor_offset_, connection_.path_mtu());
 
   Outgoing outgoing;
   outgoing.packet = work.path == nullptr
-                        ? qp_.make_packet(segment.opcode, next_psn_)
-                        : qp_.make_packet(segment.opcode, next_psn_, *work.path, ib::Qpn{work.remote_qpn});
+                        ? connection_.make_packet(segment.opcode, next_psn_)
+                        : connection_.make_packet(segment.opcode, next_psn_, *work.path, ib::Qpn{work.remote_qpn});
   outgoing.packet->trail = work.trail;
-  outgoing.packet->trail.add(qp_.adapter.engine.now(), turn_of(segment.offset));
-  outgoing.qp = qp_.self;
+  outgoing.packet->trail.add(now, turn_of(segment.offset));
   outgoing.epoch = epoch_;
   outgoing.work = work.number;
   outgoing.offset = segment.offset;
@@ -325,13 +300,13 @@ Outgoing Requester::next_packet() {
     // IBA 10.2.5: a Q_Key with the high bit set stands for the queue pair's own.
     constexpr std::uint32_t kOwnQkey = 1u << 31;
     const bool is_own = (work.remote_qkey & kOwnQkey) != 0;
-    packet.deth = {is_own ? qp_.attributes.qkey : work.remote_qkey, ib::Qpn{qp_.number}};
+    packet.deth = {is_own ? connection_.attributes.qkey : work.remote_qkey, ib::Qpn{connection_.number}};
   }
   const bool notifies = !is_write(work.opcode) || info.has_immediate;
   packet.bth.solicited = segment.ends_message && notifies && (work.flags & protocol::kWqeSolicited) != 0;
-  const std::uint32_t ack_every = qp_.adapter.profile.ack_every_packets;
+  const std::uint32_t ack_every = connection_.profile.ack_every_packets;
   ++packets_since_ack_request_;
-  if (!qp_.is_reliable()) {
+  if (!connection_.is_reliable()) {
     // Nobody answers.
   } else if (segment.ends_message || (ack_every > 0 && packets_since_ack_request_ >= ack_every)) {
     packet.bth.ack_request = true;
@@ -340,19 +315,18 @@ Outgoing Requester::next_packet() {
 
   take_psns(1);
   cursor_offset_ += segment.length;
-  if (segment.ends_message) finish_work();
+  if (segment.ends_message) finish_work(now, actions);
   return outgoing;
 }
 
-Outgoing Requester::next_response_request(const SendWork& work) {
+Outgoing Requester::next_response_request(const SendWork& work, Instant now, Actions& actions) {
   const ib::Operation operation = work.opcode == WqeOpcode::kRdmaRead         ? ib::Operation::kReadRequest
                                   : work.opcode == WqeOpcode::kAtomicFetchAdd ? ib::Operation::kFetchAdd
                                                                               : ib::Operation::kCompareSwap;
   Outgoing outgoing;
-  outgoing.packet = qp_.make_packet(make_opcode(qp_.transport(), operation), next_psn_);
+  outgoing.packet = connection_.make_packet(make_opcode(connection_.transport(), operation), next_psn_);
   outgoing.packet->trail = work.trail;
-  outgoing.packet->trail.add(qp_.adapter.engine.now(), turn_of(0));
-  outgoing.qp = qp_.self;
+  outgoing.packet->trail.add(now, turn_of(0));
   outgoing.epoch = epoch_;
   outgoing.work = work.number;
   ib::Packet& packet = *outgoing.packet;
@@ -369,34 +343,31 @@ Outgoing Requester::next_response_request(const SendWork& work) {
   packets_since_ack_request_ = 0;
   take_psns(response_psns(work));
   ++responses_awaited_;
-  finish_work();
+  finish_work(now, actions);
   return outgoing;
 }
 
 const SendWork* Requester::work_of(const Outgoing& outgoing) const {
-  const std::uint32_t index = outgoing.work - qp_.send_queue.retired();
+  const std::uint32_t index = outgoing.work - queue_.retired();
   return index < works_.size() ? &works_[index] : nullptr;
 }
 
-SendWork* Requester::work_of(const Outgoing& outgoing) {
+SendWork* Requester::find_work(const Outgoing& outgoing) {
   return const_cast<SendWork*>(std::as_const(*this).work_of(outgoing));
 }
 
-void Requester::on_transmit(const Outgoing& outgoing) {
+void Requester::on_transmit(const Outgoing& outgoing, Instant now, Actions& actions) {
   if (outgoing.packet->trail) [[unlikely]] {
-    outgoing.packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, kHandedOver, TrailKind::kMark});
-    if (SendWork* work = work_of(outgoing)) work->sent = outgoing.packet->trail;
+    outgoing.packet->trail.add(now, {connection_.component, kHandedOver, TrailKind::kMark});
+    if (SendWork* work = find_work(outgoing)) work->sent = outgoing.packet->trail;
   }
-  if (qp_.is_reliable()) {
-    ib::Packet& packet = *outgoing.packet;
-    const std::uint32_t length =
-        operation_of(packet.bth.opcode) == ib::Operation::kReadRequest ? packet.reth.length : 0;
-    packet.retransmission =
-        transmissions_.on_transmit(packet.bth.psn, ib::packet_count(length, qp_.path_mtu()));
-    restart_ack_timer();
-  } else {
-    qp_.completer.on_sent(*outgoing.packet);
-  }
+  if (!connection_.is_reliable()) return on_sent(*outgoing.packet, now, actions);
+  ib::Packet& packet = *outgoing.packet;
+  const std::uint32_t length =
+      operation_of(packet.bth.opcode) == ib::Operation::kReadRequest ? packet.reth.length : 0;
+  packet.retransmission =
+      transmissions_.on_transmit(packet.bth.psn, ib::packet_count(length, connection_.path_mtu()));
+  restart_ack_timer(actions);
 }
 
 void Requester::seek(ib::Psn psn) {
@@ -406,27 +377,26 @@ void Requester::seek(ib::Psn psn) {
   for (cursor_ = 0; cursor_ < works_.size() && works_[cursor_].begun; ++cursor_) {
     const SendWork& work = works_[cursor_];
     if (distance(psn, work.end_psn()) > 0) {
-      cursor_offset_ = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * qp_.path_mtu();
+      cursor_offset_ = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * connection_.path_mtu();
       return;
     }
     if (work.has_response()) ++responses_awaited_;
   }
 }
 
-void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left) {
-  qp_.adapter.tracer.record(qp_.adapter.id, TraceEvent::kRetransmission, qp_.number, psn.value,
-                            static_cast<std::uint64_t>(cause), tries_left);
+void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left, Instant now, Actions& actions) {
+  actions.record(TraceEvent::kRetransmission, psn.value, static_cast<std::uint32_t>(cause), tries_left);
   ++epoch_;  // packets made but not yet sent are made again
   packets_since_ack_request_ = 0;
   asked_again_ = cause == RetryCause::kMissingResponse;
   transmissions_.go_back(psn);
   seek(psn);
-  add_to_trails(name_of(cause));
-  restart_ack_timer();
-  qp_.adapter.sender.activate(qp_);
+  add_to_trails(name_of(cause), now);
+  restart_ack_timer(actions);
+  actions.add(Action::Kind::kActivate);
 }
 
-void Requester::add_to_trails(const char* lost) {
+void Requester::add_to_trails(const char* lost, Instant now) {
   for (std::size_t i = cursor_; i < works_.size() && works_[i].begun && works_[i].trail; ++i) {
     SendWork& work = works_[i];
     // Of the first attempt every step is told, the rest is time lost.
@@ -435,34 +405,24 @@ void Requester::add_to_trails(const char* lost) {
       work.was_lost = true;
     }
     work.sent = {};
-    work.trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, lost});
+    work.trail.add(now, {connection_.component, lost});
   }
 }
 
-void Requester::stop_timers() {
-  ack_deadline_ = kNever;
-  ack_timer_.cancel();
-  rnr_timer_.cancel();
-  rnr_waiting_ = false;
-}
-
-void Requester::restart_ack_timer() {
+void Requester::restart_ack_timer(Actions& actions) {
   // IBA 9.7.6.1.3: timeout 0 disables the timer; it runs only while something is outstanding.
-  if (qp_.attributes.timeout == 0 || rnr_waiting_ || unacknowledged_ == highest_psn_) {
-    ack_deadline_ = kNever;
-    ack_timer_.cancel();
-    return;
+  const bool runs = connection_.attributes.timeout != 0 && !rnr_waiting_ && unacknowledged_ != highest_psn_;
+  if (runs) {
+    actions.add(Action::Kind::kArmAckTimer, ack_interval());
+  } else if (ack_timer_runs_) {
+    actions.add(Action::Kind::kCancelAckTimer);
   }
-  // IBA 9.7.6.1.3: the timer expires after one to four times the configured time.
-  const std::int64_t factor =
-      1 + qp_.adapter.choices.choose(freedom::kAckTimeout, qp_.adapter.id, freedom::kAckTimeoutFactors);
-  ack_deadline_ = qp_.adapter.engine.now() + ack_interval() * factor;
-  if (!ack_timer_.scheduled()) ack_timer_.schedule_at(ack_deadline_);
+  ack_timer_runs_ = runs;
 }
 
 Duration Requester::ack_interval() const {
-  const AckTimerProfile& timer = qp_.adapter.profile.ack_timer;
-  const std::uint32_t exponent = qp_.attributes.timeout;
+  const AckTimerProfile& timer = connection_.profile.ack_timer;
+  const std::uint32_t exponent = connection_.attributes.timeout;
   const auto base = [](std::uint32_t n) { return Duration(std::int64_t{4'096'000} << n); };
   if (timer.least_exponent == 0) return base(exponent);
   const Duration whole = 2 * base(std::max(exponent, timer.least_exponent));
@@ -471,27 +431,24 @@ Duration Requester::ack_interval() const {
   return std::max(whole - shorter, base(exponent));
 }
 
-void Requester::on_ack_timeout() {
-  if (ack_deadline_ > qp_.adapter.engine.now()) {
-    ack_timer_.schedule_at(ack_deadline_);
-    return;
-  }
-  const AckTimerProfile& timer = qp_.adapter.profile.ack_timer;
+void Requester::on_ack_timeout(Instant now, Actions& actions) {
+  ack_timer_runs_ = false;
+  const AckTimerProfile& timer = connection_.profile.ack_timer;
   if (timer.least_exponent == 0 && timer.first_expiry_is_idle && !std::exchange(was_idle_, true)) {
-    return restart_ack_timer();
+    return restart_ack_timer(actions);
   }
   const bool is_first = timeouts_++ == 0;
   if (timer.least_exponent > 0 && is_first && retries_left_ > 0) --retries_left_;  // of the adaptive phase
-  if (retries_left_ == 0) return qp_.completer.fail(WcStatus::kRetryExceeded);
+  if (retries_left_ == 0) return fail(WcStatus::kRetryExceeded, now, actions);
   --retries_left_;
-  go_back(unacknowledged_, RetryCause::kTimeout, retries_left_);
+  go_back(unacknowledged_, RetryCause::kTimeout, retries_left_, now, actions);
 }
 
-void Requester::on_rnr_timeout() {
+void Requester::on_rnr_timeout(Instant now, Actions& actions) {
   rnr_waiting_ = false;
-  add_to_trails("lost: receiver not ready, timer");
-  restart_ack_timer();
-  qp_.adapter.sender.activate(qp_);
+  add_to_trails("lost: receiver not ready, timer", now);
+  restart_ack_timer(actions);
+  actions.add(Action::Kind::kActivate);
 }
 
 }  // namespace verbatim::hca

@@ -1,5 +1,8 @@
-// The sending half of a queue pair (IBA 9.7.2, 9.7.7.1): takes work requests in order, cuts them into packets
-// with ascending PSNs, and starts again at the oldest unacknowledged packet when it must.
+// The sending half of a queue pair (IBA 9.7.2, 9.7.7): takes work requests in order, cuts them into packets with ascending
+// PSNs, and starts again at the oldest unacknowledged packet when it must. Requests complete in order up to the acknowledged
+// PSN; NAKs and silence become retries and, in the end, a completion in error, after which everything is flushed.
+//
+// A state machine: it knows neither engine nor memory, and tells by actions what is to be done (actions.h).
 //
 // Invariants: works_ holds the requests from the oldest not completed to the newest decoded; those before the
 // cursor and the one at it (when begun) have PSNs; unacknowledged <= next <= highest in serial order, where
@@ -9,19 +12,23 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
-#include "sim/core/engine.h"
 #include "sim/core/ring.h"
-#include "sim/hca/datapath/send_pipeline.h"
+#include "sim/core/time.h"
+#include "sim/core/trail.h"
+#include "sim/hca/queues/work_queue.h"
 #include "sim/hca/queues/work_request.h"
+#include "sim/hca/transport/actions.h"
+#include "sim/hca/transport/connection.h"
 #include "sim/hca/transport/end_to_end_credits.h"
+#include "sim/hca/transport/local_operations.h"
+#include "sim/hca/transport/outgoing.h"
 #include "sim/hca/transport/transmission_count.h"
+#include "sim/ib/opcode.h"
+#include "sim/ib/packet.h"
 #include "sim/ib/psn.h"
 
 namespace verbatim::hca {
-
-class QueuePair;
 
 // Mark in the trail of a request packet that the port has, or waits for room in it no more.
 inline constexpr char kHandedOver[] = "handed to the port";
@@ -31,21 +38,48 @@ enum class RetryCause : std::uint8_t { kTimeout = 1, kSequenceNak, kRnrNak, kMis
 
 class Requester {
  public:
-  explicit Requester(QueuePair& qp);
+  // A request that is complete; told when its turn comes.
+  struct Finished {
+    std::uint64_t wr_id = 0;
+    std::uint32_t number = 0;
+    std::uint32_t length = 0;
+    protocol::WqeOpcode opcode = protocol::WqeOpcode::kSend;
+    ib::WcStatus status = ib::WcStatus::kSuccess;
+    bool has_entry = true;  // else nobody but an observer is told
+    Trail trail;
+  };
+  // Where the payload of a response goes.
+  struct Placement {
+    const ScatterList* list = nullptr;  // null: the packet brings nothing
+    std::uint64_t offset = 0;
+    std::uint32_t length = 0;
+  };
+
+  Requester(const Connection& connection, WorkQueue& queue, LocalOperations& local)
+      : connection_(connection), queue_(queue), local_(local) {}
 
   // A doorbell leaves the processor. Returns the bytes of the one work request that the processor pushes with
   // it; 0 when it is the doorbell alone.
   std::uint32_t on_ring(std::uint32_t producer);
   // And is in the adapter, with the work request when it `has_work`. `trail` is that of the work requests it
   // tells of.
-  void on_doorbell(std::uint32_t producer, bool has_work, Trail trail);
+  void on_doorbell(std::uint32_t producer, bool has_work, Trail trail, Actions& actions);
   // Of a work request that is about to be decoded; they are asked for in order.
   Trail trail_of(std::uint32_t number);
-  void on_work(SendWork work);
+  // What is wrong with a request before any packet of it is made, as far as the transport knows; kSuccess when nothing.
+  ib::WcStatus check(const SendWork& work) const;
+  // A request comes; one with a fault fails when its turn comes.
+  void on_work(SendWork work, Instant now, Actions& actions);
+  // Requests that come are flushed.
+  bool is_flushing() const {
+    return connection_.state() == ib::QpState::kErr || connection_.state() == ib::QpState::kSqe;
+  }
+  // What is to be fetched now.
+  void fetch_more(Actions& actions);
   // The queue pair has become able to send: fetch and send what is there.
-  void wake();
-  // To ERR: nothing more is sent, and no timer runs.
-  void abandon();
+  void wake(Instant now, Actions& actions);
+  // To ERR or SQE: nothing more is sent, no timer runs, and all requests are flushed.
+  void flush_all(Instant now, Actions& actions);
   // Forgets everything, as a reset does.
   void reset();
   // From RTR to RTS: the PSN of the first packet.
@@ -56,60 +90,96 @@ class Requester {
   void reload_retries();
   // Nothing that was begun is outstanding.
   bool is_drained() const { return works_.empty() || !works_.front().begun; }
+  // The oldest that has not been told.
+  Finished take_finished() { return finished_.pop_front(); }
 
-  // For the send pipeline; see QueuePair.
+  // Packets out; see QueuePair.
   bool has_packet() const;
   std::uint32_t next_packet_bytes() const;
-  Outgoing next_packet();
+  Outgoing next_packet(Instant now, Actions& actions);
   bool is_current(const Outgoing& outgoing) const { return outgoing.epoch == epoch_; }
   const SendWork* work_of(const Outgoing& outgoing) const;
-  SendWork* work_of(const Outgoing& outgoing);
-  void on_transmit(const Outgoing& outgoing);
+  // It has been handed to the port.
+  void on_transmit(const Outgoing& outgoing, Instant now, Actions& actions);
+
+  // Answers in (requester_answers.cc). When a response brings something to place, on_placed() comes next, or the same
+  // packet again when it had to wait.
+  Placement receive(const ib::Packet& packet, Instant now, Actions& actions);
+  // `allowed`: it has been placed; otherwise the keys of the request do not allow it any more.
+  void on_placed(const ib::Packet& packet, bool allowed, Instant now, Actions& actions);
+  // What followed from the packet has been executed.
+  void on_dealt_with() { cause_ = {}; }
+
+  // The timer that was armed last has expired.
+  void on_ack_timeout(Instant now, Actions& actions);
+  void on_rnr_timeout(Instant now, Actions& actions);
 
  private:
-  friend class Completer;
-
   struct Post {
     std::uint32_t producer = 0;
     Trail trail;
   };
 
-  // What is wrong with a request before any packet of it is made; kSuccess when nothing. Turns the addresses
-  // of its scatter list into those of the program.
-  ib::WcStatus check(SendWork& work) const;
-  void fetch_more();
   // The newest request came with its doorbell, and nothing is to be fetched before it.
   bool takes_pushed() const;
   TrailPart turn_of(std::uint32_t offset) const;
   void begin(SendWork& work);
   // The request packet of a READ or atomic. Of a READ it asks for everything from the cursor on: the first
   // time all, later what has not come.
-  Outgoing next_response_request(const SendWork& work);
+  Outgoing next_response_request(const SendWork& work, Instant now, Actions& actions);
   // PSNs that the next packet takes when it is such a request.
   std::uint32_t response_psns(const SendWork& work) const;
   void take_psns(std::uint32_t count);
   // Executes what needs no packet, as far as it is its turn. Such a request has the PSN of the next packet and takes none;
   // at the front it is never begun: it is complete then.
-  void run_local();
-  // What is wrong with it.
-  ib::WcStatus execute_local(const SendWork& work);
-  void finish_work();
+  void run_local(Instant now, Actions& actions);
+  void finish_work(Instant now, Actions& actions);
+  SendWork* find_work(const Outgoing& outgoing);
   // Lets the cursor point at the packet with this PSN, which has been made before or is the next.
   void seek(ib::Psn psn);
-  // Everything from `psn` on is sent again; false when `retries_left` says no more.
-  void go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left);
+  // Everything from `psn` on is sent again.
+  void go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left, Instant now, Actions& actions);
   // The requests that are under way have lost the time up to now.
-  void add_to_trails(const char* lost);
-  void stop_timers();
+  void add_to_trails(const char* lost, Instant now);
   // Restarts the transport timer, or stops it when nothing is outstanding.
-  void restart_ack_timer();
+  void restart_ack_timer(Actions& actions);
   Duration ack_interval() const;
-  void on_ack_timeout();
-  void on_rnr_timeout();
 
-  QueuePair& qp_;
+  // requester_answers.cc
+  void on_acknowledgement(const ib::Packet& packet, Instant now, Actions& actions);
+  Placement on_read_response(const ib::Packet& packet, const ib::OpcodeInfo& operation, Instant now, Actions& actions);
+  Placement on_atomic_response(const ib::Packet& packet, Instant now, Actions& actions);
+  void on_ack(ib::Psn psn, Instant now, Actions& actions);
+  void on_nak(std::uint8_t syndrome, ib::Psn psn, Instant now, Actions& actions);
+  void on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Actions& actions);
+  // A packet of an unreliable queue pair has been handed to the port.
+  void on_sent(const ib::Packet& packet, Instant now, Actions& actions);
+  // The responder has executed everything up to `psn`: those requests are complete. False when the response
+  // of a READ among them is missing; it is asked for again.
+  bool retire_through(ib::Psn psn, Instant now, Actions& actions);
+  // Nothing before `psn` is outstanding any more.
+  void advance_to(ib::Psn psn, Actions& actions);
+  void ask_again(Instant now, Actions& actions);
+  // Something is acknowledged: more may be sent, and what waited for it be executed.
+  void on_progress(Instant now, Actions& actions);
+  void retire_front(Instant now, Actions& actions);
+  // The oldest request has been executed here and is complete.
+  void retire_local_front(Instant now, Actions& actions);
+  void complete(const SendWork& work, ib::WcStatus status, Instant now, Actions& actions);
+  // The oldest request completes in error and the queue pair with it.
+  void fail(ib::WcStatus status, Instant now, Actions& actions);
+  // A request that cannot be executed fails when everything before it is complete.
+  void fail_front_if_faulty(Instant now, Actions& actions);
+  // Of a request that ends now, because of what has come or left.
+  Trail trail_of(const SendWork& work, Instant now) const;
+
+  const Connection& connection_;
+  WorkQueue& queue_;
+  LocalOperations& local_;
   Ring<SendWork> works_;
+  Ring<Finished> finished_;  // and not told yet
   Ring<Post> posts_;  // doorbells whose requests are still to be decoded; empty unless someone asks
+  Trail cause_;       // of the packet that is being dealt with
   std::uint32_t rung_ = 0;           // producer number of the last doorbell that left the processor
   std::uint32_t fetching_ = 0;       // entries on their way
   std::uint32_t cursor_ = 0;         // index into works_ of the request being sent
@@ -125,12 +195,10 @@ class Requester {
   bool asked_again_ = false;             // for the response that is missing now
   std::uint8_t retries_left_ = 0;
   std::uint8_t rnr_retries_left_ = 0;
-  bool rnr_waiting_ = false;
-  bool was_idle_ = false;          // the idle expiry since the last progress has been
-  std::uint32_t timeouts_ = 0;     // since the last progress
-  Instant ack_deadline_ = kNever;  // may be later than the timer, which then only moves on
-  Timer ack_timer_;
-  Timer rnr_timer_;
+  bool ack_timer_runs_ = false;
+  bool rnr_waiting_ = false;    // its timer runs
+  bool was_idle_ = false;       // the idle expiry since the last progress has been
+  std::uint32_t timeouts_ = 0;  // since the last progress
 };
 
 }  // namespace verbatim::hca

@@ -1,0 +1,96 @@
+#include "sim/hca/transport/connection.h"
+
+#include <cstring>
+#include <memory>
+
+namespace verbatim::hca {
+
+namespace {
+
+ib::Transport transport_of_type(ib::QpType type) {
+  switch (type) {
+    case ib::QpType::kUc:
+      return ib::Transport::kUc;
+    case ib::QpType::kUd:
+      return ib::Transport::kUd;
+    case ib::QpType::kXrcSend:
+    case ib::QpType::kXrcReceive:
+      return ib::Transport::kXrc;
+    default:
+      return ib::Transport::kRc;
+  }
+}
+
+}  // namespace
+
+Connection::Connection(ComponentId component, const HcaProfile& profile, const PortAddress& address, std::uint32_t number,
+                       ib::QpType type, bool signal_all)
+    : component(component),
+      profile(profile),
+      address(address),
+      number(number),
+      type(type),
+      signal_all(signal_all),
+      transport_(transport_of_type(type)) {
+  // A datagram is as long as the port allows (IBA 9.8.3.1).
+  if (is_datagram()) path_mtu_ = ib::mtu_bytes(profile.max_mtu);
+}
+
+// IBA 9.6.1.2: a connection whose path has a GRH takes packets with that of the same two addresses only, another one
+// takes none with a GRH; then the LID, where there are LIDs.
+bool Connection::is_from_peer(const ib::Packet& packet) const {
+  if (packet.grh.has_value() != (attributes.path.is_global != 0)) return false;
+  if (packet.grh) {
+    const auto& gids = address.gids;
+    if (std::memcmp(packet.grh->source.raw, attributes.path.dgid, sizeof(attributes.path.dgid)) != 0) return false;
+    if (packet.grh->destination != gids[attributes.path.sgid_index]) return false;
+  }
+  return address.roce || packet.lrh.source.value == attributes.path.dlid;
+}
+
+ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
+                                     ib::Qpn to) const {
+  auto packet = std::make_unique<ib::Packet>();
+  packet->lrh.source = address.lid;
+  packet->lrh.destination = ib::Lid{path.dlid};
+  packet->lrh.service_level = ib::ServiceLevel{path.service_level};
+  packet->bth.opcode = opcode;
+  packet->bth.pkey = pkey();
+  packet->bth.destination = to;
+  packet->bth.psn = psn;
+  if (path.is_global != 0) {
+    ib::Grh& grh = packet->grh.emplace();
+    const auto& gids = address.gids;
+    grh.source = gids[path.sgid_index < gids.size() ? path.sgid_index : 0];
+    std::memcpy(grh.destination.raw, path.dgid, sizeof(grh.destination.raw));
+    grh.flow_label = path.flow_label;
+    grh.traffic_class = path.traffic_class;
+    grh.hop_limit = path.hop_limit;
+  }
+  if (address.roce) set_ethernet(*packet);
+  return packet;
+}
+
+void Connection::set_ethernet(ib::Packet& packet) const {
+  CHECK(packet.grh.has_value());  // a path without one was refused
+  ib::Grh& grh = *packet.grh;
+  packet.lrh.source = packet.lrh.destination = {};
+  const auto to = address.neighbours->find(grh.destination);
+  // A17.3.2.2 leaves the port to the sender: different flows should have different ones, so that they may take
+  // different ways. The flow label gives it, or the two queue pairs, folded as Linux does.
+  std::uint64_t flow = grh.flow_label;
+  if (flow == 0) {
+    flow = std::uint64_t{number} * packet.bth.destination.value;
+    flow ^= flow >> 20;
+    flow ^= flow >> 40;
+    flow &= 0xfffff;
+  }
+  const std::uint64_t port = ((flow & 0x3fff) ^ flow >> 14) | 0xc000;
+  if (ib::is_over_ipv4(packet)) grh.flow_label = 0;
+  constexpr std::uint8_t kHopLimit = 64;  // of a path that names none
+  if (grh.hop_limit == 0) grh.hop_limit = kHopLimit;
+  packet.ethernet =
+      ib::Ethernet{address.mac, to.value_or(ib::MacAddress{}), static_cast<std::uint16_t>(port)};
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,62 @@
+// What requester and responder know of the queue pair that they are part of, and of its adapter. The queue pair changes it,
+// they read it.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/core/ids.h"
+#include "sim/hca/hca.h"
+#include "sim/ib/opcode.h"
+#include "sim/ib/packet.h"
+#include "sim/ib/psn.h"
+#include "sim/ib/types.h"
+#include "verbs_shim/protocol/commands.h"
+
+namespace verbatim::hca {
+
+class Connection {
+ public:
+  // `profile` and `address` are the adapter's, whose component is `component`.
+  Connection(ComponentId component, const HcaProfile& profile, const PortAddress& address, std::uint32_t number,
+             ib::QpType type, bool signal_all);
+
+  const ComponentId component;
+  const HcaProfile& profile;
+  const PortAddress& address;
+  const std::uint32_t number;
+  const ib::QpType type;
+  const bool signal_all;  // each request completes with an entry
+  protocol::QpAttributes attributes{};
+
+  ib::QpState state() const { return state_; }
+  std::uint32_t path_mtu() const { return path_mtu_; }
+  std::uint16_t pkey() const { return pkey_; }
+  bool is_reliable() const { return type != ib::QpType::kUc && type != ib::QpType::kUd; }
+  bool is_xrc_receiver() const { return type == ib::QpType::kXrcReceive; }
+  bool is_datagram() const { return type == ib::QpType::kUd; }
+  ib::Transport transport() const { return transport_; }
+  bool can_receive() const {
+    return state_ == ib::QpState::kRtr || state_ == ib::QpState::kRts || state_ == ib::QpState::kSqd ||
+           state_ == ib::QpState::kSqe;
+  }
+
+  // Headers that every packet of this connection has.
+  ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn) const {
+    return make_packet(opcode, psn, attributes.path, ib::Qpn{attributes.dest_qp_num});
+  }
+  ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
+                            ib::Qpn to) const;
+  bool is_from_peer(const ib::Packet& packet) const;
+
+ protected:
+  const ib::Transport transport_;
+  ib::QpState state_ = ib::QpState::kReset;
+  std::uint32_t path_mtu_ = 0;  // bytes
+  std::uint16_t pkey_ = 0;      // of its partition
+
+ private:
+  // A packet with its GRH becomes a frame of RoCEv2.
+  void set_ethernet(ib::Packet& packet) const;
+};
+
+}  // namespace verbatim::hca

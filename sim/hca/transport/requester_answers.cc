@@ -1,0 +1,259 @@
+// What acknowledgements and responses do to the requester's work (IBA 9.7.7.2).
+#include <algorithm>
+#include <utility>
+
+#include "sim/hca/transport/requester.h"
+#include "sim/ib/aeth.h"
+#include "sim/ib/segmentation.h"
+
+namespace verbatim::hca {
+
+using ib::WcStatus;
+using protocol::WqeOpcode;
+
+Requester::Placement Requester::receive(const ib::Packet& packet, Instant now, Actions& actions) {
+  const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
+  const ib::Psn psn = packet.bth.psn;
+  const bool is_acknowledgement = operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge;
+  if (is_acknowledgement) {
+    actions.record(TraceEvent::kAckReceived, psn.value, packet.aeth.syndrome, packet.aeth.msn);
+  }
+  // IBA 9.7.5.1.2: only acknowledgements of outstanding requests count, ghosts and duplicates are ignored.
+  if (distance(unacknowledged_, psn) < 0 || distance(psn, highest_psn_) <= 0) {
+    actions.add(Action::Kind::kDropStale);
+    return {};
+  }
+  cause_ = packet.trail;
+  Placement placement;
+  if (is_acknowledgement) {
+    actions.add(Action::Kind::kRelease);
+    on_acknowledgement(packet, now, actions);
+  } else {
+    placement = operation.has_atomic_ack_eth ? on_atomic_response(packet, now, actions)
+                                             : on_read_response(packet, operation, now, actions);
+    if (placement.list == nullptr) actions.add(Action::Kind::kRelease);
+  }
+  return placement;
+}
+
+void Requester::on_acknowledgement(const ib::Packet& packet, Instant now, Actions& actions) {
+  const ib::Psn psn = packet.bth.psn;
+  const std::uint8_t syndrome = packet.aeth.syndrome;
+  switch (ib::ack_kind(syndrome)) {
+    case ib::AckKind::kAck:
+      credits_.on_grant(packet.aeth);
+      return on_ack(psn, now, actions);
+    case ib::AckKind::kRnrNak:
+      return on_rnr_nak(ib::ack_value(syndrome), psn, now, actions);
+    case ib::AckKind::kNak:
+      return on_nak(syndrome, psn, now, actions);
+    case ib::AckKind::kReserved:
+      return;
+  }
+}
+
+Requester::Placement Requester::on_read_response(const ib::Packet& packet, const ib::OpcodeInfo& operation, Instant now,
+                                                Actions& actions) {
+  const ib::Psn psn = packet.bth.psn;
+  if (!retire_through(psn - 1, now, actions)) return {};
+  const SendWork& work = works_.front();
+  const auto refuse = [&] {
+    fail(WcStatus::kBadResponseError, now, actions);
+    return Placement();
+  };
+  if (work.opcode != WqeOpcode::kRdmaRead) return refuse();
+  // IBA 9.9.2.2: the response has the packets the request asked for. FIRST and ONLY also begin what was asked
+  // for again.
+  const std::uint32_t mtu = connection_.path_mtu();
+  const std::uint32_t offset = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * mtu;
+  const ib::Segment segment =
+      ib::next_segment(connection_.transport(), ib::MessageKind::kReadResponse, work.length, offset, mtu);
+  const bool acknowledges = !operation.has_aeth || ib::ack_kind(packet.aeth.syndrome) == ib::AckKind::kAck;
+  if (packet.payload.length != segment.length || operation.ends_message != segment.ends_message ||
+      !acknowledges) {
+    return refuse();
+  }
+  if (operation.has_aeth) credits_.on_grant(packet.aeth);
+  return {&work.sges, offset, packet.payload.length};
+}
+
+Requester::Placement Requester::on_atomic_response(const ib::Packet& packet, Instant now, Actions& actions) {
+  if (!retire_through(packet.bth.psn - 1, now, actions)) return {};
+  const SendWork& work = works_.front();
+  if (!work.is_atomic() || ib::ack_kind(packet.aeth.syndrome) != ib::AckKind::kAck) {
+    fail(WcStatus::kBadResponseError, now, actions);
+    return {};
+  }
+  credits_.on_grant(packet.aeth);
+  return {&work.sges, 0, sizeof(packet.atomic_ack)};
+}
+
+void Requester::on_placed(const ib::Packet& packet, bool allowed, Instant now, Actions& actions) {
+  if (!allowed) {
+    fail(WcStatus::kLocalProtectionError, now, actions);
+  } else {
+    const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
+    if (operation.has_atomic_ack_eth || operation.ends_message) {
+      actions.add(Action::Kind::kEndMessage);
+      complete(works_.front(), WcStatus::kSuccess, now, actions);
+      retire_front(now, actions);
+    }
+    advance_to(packet.bth.psn + 1, actions);
+    on_progress(now, actions);
+  }
+  actions.add(Action::Kind::kRelease);
+}
+
+void Requester::on_progress(Instant now, Actions& actions) {
+  if (connection_.is_reliable()) restart_ack_timer(actions);
+  if (connection_.state() == ib::QpState::kSqd) actions.add(Action::Kind::kCheckDrained);
+  wake(now, actions);
+}
+
+void Requester::on_sent(const ib::Packet& packet, Instant now, Actions& actions) {
+  // IBA 9.8.2.1, 9.8.3.1: an unreliable request is complete when its last packet has left.
+    unacknowledged_ = packet.bth.psn + 1;
+  if (!ib::info(packet.bth.opcode).ends_message) return;
+  cause_ = packet.trail;
+  complete(works_.front(), WcStatus::kSuccess, now, actions);
+  cause_ = {};
+  retire_front(now, actions);
+  on_progress(now, actions);
+}
+
+bool Requester::retire_through(ib::Psn psn, Instant now, Actions& actions) {
+  const ib::Psn end = psn + 1;
+  if (distance(unacknowledged_, end) <= 0) return true;
+  while (!works_.empty() && works_.front().begun) {
+    const SendWork& work = works_.front();
+    if (distance(work.first_psn, end) <= 0) break;
+    if (work.has_response()) {
+      // IBA 9.7.5.2.4: an answer to a later request implies that the response to this one was lost.
+      if (is_before(unacknowledged_, work.first_psn)) advance_to(work.first_psn, actions);
+      ask_again(now, actions);
+      return false;
+    }
+    if (distance(work.end_psn(), end) < 0) break;
+    complete(work, WcStatus::kSuccess, now, actions);
+    retire_front(now, actions);
+  }
+  advance_to(end, actions);
+  return true;
+}
+
+void Requester::advance_to(ib::Psn psn, Actions& actions) {
+  unacknowledged_ = psn;
+  asked_again_ = false;
+  reload_retries();  // IBA 9.7.6.1.3: progress restores the counters
+  // Packets about to be sent again may be acknowledged by their first sending.
+  if (distance(next_psn_, psn) > 0) seek(psn);
+  if (rnr_waiting_) {
+    rnr_waiting_ = false;
+    actions.add(Action::Kind::kCancelRnrTimer);
+  }
+}
+
+void Requester::ask_again(Instant now, Actions& actions) {
+  // Once for what is missing: the rest of the old response still comes.
+  if (asked_again_) return;
+  if (retries_left_ == 0) return fail(WcStatus::kRetryExceeded, now, actions);
+  --retries_left_;
+  go_back(unacknowledged_, RetryCause::kMissingResponse, retries_left_, now, actions);
+}
+
+void Requester::on_ack(ib::Psn psn, Instant now, Actions& actions) {
+  if (!retire_through(psn, now, actions)) return;
+  on_progress(now, actions);
+}
+
+void Requester::on_nak(std::uint8_t syndrome, ib::Psn psn, Instant now, Actions& actions) {
+  const auto code = ib::nak_code(syndrome);
+  if (!code) return;
+  if (!retire_through(psn - 1, now, actions)) return;  // a NAK acknowledges everything before it
+  switch (*code) {
+    case ib::NakCode::kPsnSequenceError:
+      if (retries_left_ == 0) return fail(WcStatus::kRetryExceeded, now, actions);
+      --retries_left_;
+      return go_back(psn, RetryCause::kSequenceNak, retries_left_, now, actions);
+    case ib::NakCode::kInvalidRequest:
+      return fail(WcStatus::kRemoteInvalidRequestError, now, actions);
+    case ib::NakCode::kRemoteAccessError:
+      return fail(WcStatus::kRemoteAccessError, now, actions);
+    case ib::NakCode::kRemoteOperationalError:
+      return fail(WcStatus::kRemoteOperationError, now, actions);
+    case ib::NakCode::kInvalidRdRequest:
+      return fail(WcStatus::kRemoteInvalidRdRequest, now, actions);
+  }
+}
+
+void Requester::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Actions& actions) {
+  if (!retire_through(psn - 1, now, actions)) return;
+  if (rnr_waiting_) return;
+  constexpr std::uint8_t kEndless = 7;
+  if (connection_.attributes.rnr_retry != kEndless) {
+    if (rnr_retries_left_ == 0) return fail(WcStatus::kRnrRetryExceeded, now, actions);
+    --rnr_retries_left_;
+  }
+  rnr_waiting_ = true;
+  actions.add(Action::Kind::kArmRnrTimer, ib::rnr_timer(timer_code));
+  go_back(psn, RetryCause::kRnrNak, rnr_retries_left_, now, actions);
+}
+
+void Requester::retire_front(Instant now, Actions& actions) {
+  const bool had_response = works_.pop_front().has_response();
+  queue_.retire();
+  if (cursor_ > 0) {
+    --cursor_;
+    if (had_response) --responses_awaited_;
+  } else {
+    cursor_offset_ = 0;
+  }
+  // What needed no packet is complete with what was before it.
+  while (!works_.empty() && works_.front().is_local() && works_.front().begun) {
+    retire_local_front(now, actions);
+  }
+}
+
+void Requester::retire_local_front(Instant now, Actions& actions) {
+  complete(works_.front(), WcStatus::kSuccess, now, actions);
+  works_.pop_front();
+  queue_.retire();
+  if (cursor_ > 0) --cursor_;
+}
+
+void Requester::complete(const SendWork& work, WcStatus status, Instant now, Actions& actions) {
+  Trail trail = trail_of(work, now);
+  const bool has_entry = status != WcStatus::kSuccess || work.is_signaled() || connection_.signal_all;
+  if (!has_entry && !trail) return;
+  finished_.push_back({work.wr_id, work.number, work.length, work.opcode, status, has_entry, std::move(trail)});
+  actions.complete();
+}
+
+Trail Requester::trail_of(const SendWork& work, Instant now) const {
+  if (!work.trail) [[likely]]
+    return {};
+  if (cause_.has_message_of(work.trail)) return cause_;
+  // What answers a later request answers this one, too: its own way up to where the later one is sent, then
+  // that one's.
+  const Trail& own = work.sent ? work.sent : work.trail;
+  const Instant handed_over = cause_.last(kHandedOver).value_or(now);
+  Trail trail =
+      own.until(std::max(handed_over, own.begin()), {connection_.component, "answered with a later request"});
+  trail.follow(cause_);
+  trail.add(now, {connection_.component, "no answer"});
+  return trail;
+}
+
+void Requester::fail(WcStatus status, Instant now, Actions& actions) {
+  CHECK(!works_.empty());
+  complete(works_.front(), status, now, actions);
+  retire_front(now, actions);
+  actions.add(connection_.is_reliable() ? Action::Kind::kEnterError : Action::Kind::kEnterSendError);
+}
+
+void Requester::fail_front_if_faulty(Instant now, Actions& actions) {
+  if (works_.empty() || works_.front().fault == WcStatus::kSuccess) return;
+  if (connection_.state() == ib::QpState::kRts) fail(works_.front().fault, now, actions);
+}
+
+}  // namespace verbatim::hca
