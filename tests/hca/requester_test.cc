@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/ib/aeth.h"
+#include "tests/hca/test_connection.h"
 
 namespace verbatim::hca {
 namespace {
@@ -20,21 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Kind = Action::Kind;
 
-constexpr std::uint32_t kMtu = 1024;
-
-class TestConnection : public Connection {
- public:
-  TestConnection(const HcaProfile& profile, const PortAddress& address, ib::QpType type)
-      : Connection(ComponentId{0}, profile, address, 7, type, false) {
-    state_ = QpState::kRts;
-    path_mtu_ = kMtu;
-    attributes.timeout = 14;
-    attributes.retry_cnt = 2;
-    attributes.rnr_retry = 1;
-    attributes.max_rd_atomic = 2;
-  }
-  void enter(QpState state) { state_ = state; }
-};
 
 class TestOperations : public LocalOperations {
  public:
@@ -46,10 +32,10 @@ class TestOperations : public LocalOperations {
   WcStatus answer = WcStatus::kSuccess;
 };
 
-struct Completion {
+struct DoneRequest {
   std::uint64_t wr_id;
   WcStatus status;
-  friend bool operator==(const Completion&, const Completion&) = default;
+  friend bool operator==(const DoneRequest&, const DoneRequest&) = default;
 };
 
 std::vector<Kind> kinds(const Actions& actions) {
@@ -68,7 +54,7 @@ class RequesterTest : public ::testing::Test {
  protected:
   explicit RequesterTest(ib::QpType type = ib::QpType::kRc)
       : profile(profile_of_test()),
-        address(address_of_test()),
+        address(test_address()),
         connection(profile, address, type),
         queue({}, 4096, 64),
         requester(connection, queue, local) {
@@ -79,12 +65,6 @@ class RequesterTest : public ::testing::Test {
     profile.wqe_prefetch = 4096;
     return profile;
   }
-  static PortAddress address_of_test() {
-    PortAddress address;
-    address.gids.resize(1);
-    return address;
-  }
-
   // A request that was posted, fetched and decoded.
   Actions post(WqeOpcode opcode, std::uint32_t length, std::uint8_t flags = 0, WcStatus fault = WcStatus::kSuccess) {
     Actions ring;
@@ -167,7 +147,7 @@ class RequesterTest : public ::testing::Test {
       }
     }
   }
-  std::vector<Completion> take_completions() { return std::exchange(completions, {}); }
+  std::vector<DoneRequest> take_completions() { return std::exchange(completions, {}); }
 
   static constexpr ib::Psn kFirst{0xfffffe};  // and over the wrap
   static std::uint32_t psn(std::uint32_t n) { return (kFirst + n).value; }
@@ -182,19 +162,19 @@ class RequesterTest : public ::testing::Test {
   std::uint32_t posted = 0;
   Outgoing last;
   ib::PacketPtr answer;
-  std::vector<Completion> completions;
+  std::vector<DoneRequest> completions;
   std::optional<Duration> ack_timer, rnr_timer;
 };
 
 TEST_F(RequesterTest, a_message_is_cut_at_the_path_mtu_and_the_last_packet_asks_for_an_acknowledgement) {
-  EXPECT_THAT(kinds(post(WqeOpcode::kSend, 2 * kMtu + 1)), ElementsAre(Kind::kActivate));
+  EXPECT_THAT(kinds(post(WqeOpcode::kSend, 2 * kTestMtu + 1)), ElementsAre(Kind::kActivate));
   Actions actions;
   EXPECT_FALSE(requester.next_packet(now, actions).packet->bth.ack_request);
   EXPECT_FALSE(requester.next_packet(now, actions).packet->bth.ack_request);
   const Outgoing third = requester.next_packet(now, actions);
   EXPECT_TRUE(third.packet->bth.ack_request);
   EXPECT_EQ(third.packet->payload.length, 1u);
-  EXPECT_EQ(third.offset, 2 * kMtu);
+  EXPECT_EQ(third.offset, 2 * kTestMtu);
   EXPECT_EQ(third.packet->bth.psn, kFirst + 2);
   EXPECT_FALSE(requester.has_packet());
 }
@@ -206,18 +186,18 @@ TEST_F(RequesterTest, one_acknowledgement_completes_any_number_of_requests_in_on
   EXPECT_THAT(kinds(acknowledge(psn(kMany - 1))),
               ElementsAre(Kind::kRecord, Kind::kRelease, Kind::kComplete, Kind::kCancelAckTimer, Kind::kActivate));
   ASSERT_EQ(completions.size(), kMany);
-  for (std::uint32_t i = 0; i < kMany; ++i) EXPECT_EQ(completions[i], (Completion{i, WcStatus::kSuccess}));
+  for (std::uint32_t i = 0; i < kMany; ++i) EXPECT_EQ(completions[i], (DoneRequest{i, WcStatus::kSuccess}));
 }
 
 TEST_F(RequesterTest, an_acknowledgement_of_part_of_a_message_completes_what_is_before_it) {
   post(WqeOpcode::kSend, 8);
-  post(WqeOpcode::kSend, 3 * kMtu);
+  post(WqeOpcode::kSend, 3 * kTestMtu);
   send_all();
   acknowledge(psn(2));
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{0, WcStatus::kSuccess}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kSuccess}));
   EXPECT_TRUE(ack_timer);
   acknowledge(psn(3));
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{1, WcStatus::kSuccess}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{1, WcStatus::kSuccess}));
   EXPECT_FALSE(ack_timer);
 }
 
@@ -228,14 +208,14 @@ TEST_F(RequesterTest, ghosts_and_duplicates_are_dropped_and_change_nothing) {
   acknowledge(psn(0));
   take_completions();
   for (const std::uint32_t ghost : {psn(0), psn(2), psn(1000)}) {
-    EXPECT_THAT(kinds(acknowledge(ghost)), ElementsAre(Kind::kRecord, Kind::kDropStale)) << ghost;
-    EXPECT_THAT(kinds(refuse(ghost, ib::NakCode::kRemoteAccessError)), ElementsAre(Kind::kRecord, Kind::kDropStale));
+    EXPECT_THAT(kinds(acknowledge(ghost)), ElementsAre(Kind::kRecord, Kind::kDrop)) << ghost;
+    EXPECT_THAT(kinds(refuse(ghost, ib::NakCode::kRemoteAccessError)), ElementsAre(Kind::kRecord, Kind::kDrop));
   }
   EXPECT_THAT(completions, IsEmpty());
 }
 
 TEST_F(RequesterTest, after_a_gap_everything_from_the_missing_packet_on_is_sent_again) {
-  post(WqeOpcode::kSend, 3 * kMtu);
+  post(WqeOpcode::kSend, 3 * kTestMtu);
   post(WqeOpcode::kSend, 8);
   EXPECT_THAT(send_all(), ElementsAre(psn(0), psn(1), psn(2), psn(3)));
   const Actions actions = refuse(psn(1), ib::NakCode::kPsnSequenceError);
@@ -265,11 +245,11 @@ TEST_F(RequesterTest, gaps_exhaust_the_retries_and_progress_restores_them) {
   }
   take_completions();
   EXPECT_TRUE(has(refuse(psn(1), ib::NakCode::kPsnSequenceError), Kind::kEnterError));
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{1, WcStatus::kRetryExceeded}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{1, WcStatus::kRetryExceeded}));
 }
 
 TEST_F(RequesterTest, silence_goes_back_and_fails_after_the_last_retry) {
-  post(WqeOpcode::kSend, 2 * kMtu);
+  post(WqeOpcode::kSend, 2 * kTestMtu);
   EXPECT_FALSE(ack_timer);
   send_all();
   EXPECT_EQ(ack_timer, Duration(std::int64_t{4'096'000} << 14));
@@ -280,7 +260,7 @@ TEST_F(RequesterTest, silence_goes_back_and_fails_after_the_last_retry) {
   }
   const Actions actions = time_out();
   EXPECT_THAT(kinds(actions), ElementsAre(Kind::kComplete, Kind::kEnterError));
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{0, WcStatus::kRetryExceeded}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kRetryExceeded}));
 }
 
 TEST_F(RequesterTest, without_a_timeout_no_timer_runs) {
@@ -306,7 +286,7 @@ TEST_F(RequesterTest, a_receiver_that_is_not_ready_is_given_the_time_that_it_ask
   tell(over);
   EXPECT_THAT(send_all(), ElementsAre(psn(0), psn(1)));
   EXPECT_TRUE(has(acknowledge(psn(0), ib::rnr_nak_syndrome(kTimer)), Kind::kEnterError));
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{0, WcStatus::kRnrRetryExceeded}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kRnrRetryExceeded}));
 }
 
 TEST_F(RequesterTest, seven_rnr_retries_are_endless) {
@@ -328,7 +308,7 @@ TEST_F(RequesterTest, an_acknowledgement_ends_the_wait_for_a_receiver) {
   ASSERT_TRUE(rnr_timer);
   acknowledge(psn(1));
   EXPECT_FALSE(rnr_timer);
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{0, WcStatus::kSuccess}, Completion{1, WcStatus::kSuccess}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kSuccess}, DoneRequest{1, WcStatus::kSuccess}));
   EXPECT_FALSE(requester.has_packet());  // its first sending has been acknowledged
 }
 
@@ -350,8 +330,8 @@ TEST_F(RequesterTest, each_nak_has_its_status_and_what_is_behind_is_flushed_in_o
     EXPECT_TRUE(has(actions, Kind::kEnterError));
     flush();
     EXPECT_THAT(take_completions(),
-                ElementsAre(Completion{0, WcStatus::kSuccess}, Completion{1, status},
-                            Completion{2, WcStatus::kWorkRequestFlushed}, Completion{3, WcStatus::kWorkRequestFlushed}));
+                ElementsAre(DoneRequest{0, WcStatus::kSuccess}, DoneRequest{1, status},
+                            DoneRequest{2, WcStatus::kWorkRequestFlushed}, DoneRequest{3, WcStatus::kWorkRequestFlushed}));
     EXPECT_FALSE(requester.has_packet());
   }
 }
@@ -362,47 +342,47 @@ TEST_F(RequesterTest, what_comes_after_an_error_is_flushed_at_once) {
 }
 
 TEST_F(RequesterTest, a_read_takes_the_psns_of_its_response_and_is_complete_with_the_last) {
-  post(WqeOpcode::kRdmaRead, 2 * kMtu + 8);
+  post(WqeOpcode::kRdmaRead, 2 * kTestMtu + 8);
   post(WqeOpcode::kSend, 8);
   EXPECT_THAT(send_all(), ElementsAre(psn(0), psn(3)));
-  respond(ib::Operation::kReadResponseFirst, psn(0), kMtu);
-  respond(ib::Operation::kReadResponseMiddle, psn(1), kMtu);
+  respond(ib::Operation::kReadResponseFirst, psn(0), kTestMtu);
+  respond(ib::Operation::kReadResponseMiddle, psn(1), kTestMtu);
   EXPECT_THAT(completions, IsEmpty());
   const Actions placed = respond(ib::Operation::kReadResponseLast, psn(2), 8);
   EXPECT_EQ(placed[0].kind, Kind::kEndMessage);
   EXPECT_EQ(placed[placed.size() - 1].kind, Kind::kRelease);
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{0, WcStatus::kSuccess}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kSuccess}));
 }
 
 TEST_F(RequesterTest, a_missing_response_is_asked_for_once_from_where_it_is_missing) {
-  post(WqeOpcode::kRdmaRead, 3 * kMtu);
+  post(WqeOpcode::kRdmaRead, 3 * kTestMtu);
   post(WqeOpcode::kSend, 8);
   send_all();
-  respond(ib::Operation::kReadResponseFirst, psn(0), kMtu);
+  respond(ib::Operation::kReadResponseFirst, psn(0), kTestMtu);
   acknowledge(psn(3));
   EXPECT_THAT(completions, IsEmpty());
   ASSERT_TRUE(requester.has_packet());
   Actions actions;
   const Outgoing again = requester.next_packet(now, actions);
   EXPECT_EQ(again.packet->bth.psn.value, psn(1));
-  EXPECT_EQ(again.packet->reth.va.value, kMtu);
-  EXPECT_EQ(again.packet->reth.length, 2 * kMtu);
+  EXPECT_EQ(again.packet->reth.va.value, kTestMtu);
+  EXPECT_EQ(again.packet->reth.length, 2 * kTestMtu);
   EXPECT_THAT(send_all(), ElementsAre(psn(3)));
   EXPECT_THAT(kinds(acknowledge(psn(3))), ElementsAre(Kind::kRecord, Kind::kRelease));
   EXPECT_FALSE(requester.has_packet());
-  respond(ib::Operation::kReadResponseFirst, psn(1), kMtu);
-  respond(ib::Operation::kReadResponseLast, psn(2), kMtu);
+  respond(ib::Operation::kReadResponseFirst, psn(1), kTestMtu);
+  respond(ib::Operation::kReadResponseLast, psn(2), kTestMtu);
   acknowledge(psn(3));
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{0, WcStatus::kSuccess}, Completion{1, WcStatus::kSuccess}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kSuccess}, DoneRequest{1, WcStatus::kSuccess}));
 }
 
 TEST_F(RequesterTest, a_response_of_the_wrong_length_or_to_another_request_is_a_bad_response) {
-  post(WqeOpcode::kRdmaRead, 2 * kMtu);
+  post(WqeOpcode::kRdmaRead, 2 * kTestMtu);
   send_all();
   Actions actions;
   EXPECT_EQ(receive(ib::Operation::kReadResponseOnly, psn(0), 0x1f, actions, 8).list, nullptr);
   EXPECT_THAT(kinds(actions), ElementsAre(Kind::kComplete, Kind::kEnterError, Kind::kRelease));
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{0, WcStatus::kBadResponseError}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kBadResponseError}));
 }
 
 TEST_F(RequesterTest, a_response_that_may_not_be_placed_fails_its_request) {
@@ -410,7 +390,7 @@ TEST_F(RequesterTest, a_response_that_may_not_be_placed_fails_its_request) {
   send_all();
   const Actions placed = respond(ib::Operation::kReadResponseOnly, psn(0), 8, false);
   EXPECT_THAT(kinds(placed), ElementsAre(Kind::kComplete, Kind::kEnterError, Kind::kRelease));
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{0, WcStatus::kLocalProtectionError}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kLocalProtectionError}));
 }
 
 TEST_F(RequesterTest, a_response_that_waited_is_looked_at_again_with_the_same_answer) {
@@ -419,7 +399,7 @@ TEST_F(RequesterTest, a_response_that_waited_is_looked_at_again_with_the_same_an
   send_all();
   Actions first, second;
   EXPECT_EQ(receive(ib::Operation::kReadResponseOnly, psn(1), 0x1f, first, 8).length, 8u);
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{0, WcStatus::kSuccess}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kSuccess}));
   EXPECT_EQ(requester.receive(*answer, now, second).length, 8u);
   EXPECT_TRUE(second.empty());
 }
@@ -443,7 +423,7 @@ TEST_F(RequesterTest, an_atomic_takes_one_psn_and_brings_eight_bytes) {
   post(WqeOpcode::kAtomicFetchAdd, 8);
   send_all();
   respond(ib::Operation::kAtomicAcknowledge, psn(0), 8);
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{0, WcStatus::kSuccess}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kSuccess}));
 }
 
 TEST_F(RequesterTest, a_faulty_request_fails_when_all_before_it_are_complete) {
@@ -454,7 +434,7 @@ TEST_F(RequesterTest, a_faulty_request_fails_when_all_before_it_are_complete) {
                                                       Kind::kCancelAckTimer, Kind::kComplete, Kind::kEnterError,
                                                       Kind::kActivate));
   EXPECT_THAT(take_completions(),
-              ElementsAre(Completion{0, WcStatus::kSuccess}, Completion{1, WcStatus::kLocalProtectionError}));
+              ElementsAre(DoneRequest{0, WcStatus::kSuccess}, DoneRequest{1, WcStatus::kLocalProtectionError}));
 }
 
 TEST_F(RequesterTest, what_needs_no_packet_is_executed_in_its_turn_and_completes_in_order) {
@@ -467,7 +447,7 @@ TEST_F(RequesterTest, what_needs_no_packet_is_executed_in_its_turn_and_completes
   post(WqeOpcode::kSend, 8);
   EXPECT_THAT(send_all(), ElementsAre(psn(1)));  // it has taken no PSN
   acknowledge(psn(0));
-  EXPECT_THAT(take_completions(), ElementsAre(Completion{0, WcStatus::kSuccess}, Completion{1, WcStatus::kSuccess}));
+  EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kSuccess}, DoneRequest{1, WcStatus::kSuccess}));
 }
 
 TEST_F(RequesterTest, a_local_request_that_is_refused_fails_the_queue_pair) {
@@ -478,7 +458,7 @@ TEST_F(RequesterTest, a_local_request_that_is_refused_fails_the_queue_pair) {
 }
 
 TEST_F(RequesterTest, in_sqd_what_was_begun_is_finished_and_then_it_is_drained) {
-  post(WqeOpcode::kSend, 2 * kMtu);
+  post(WqeOpcode::kSend, 2 * kTestMtu);
   post(WqeOpcode::kSend, 8);
   Actions actions;
   requester.next_packet(now, actions);
@@ -502,7 +482,7 @@ class UnreliableRequesterTest : public RequesterTest {
 };
 
 TEST_F(UnreliableRequesterTest, a_request_is_complete_when_its_last_packet_has_left) {
-  post(WqeOpcode::kSend, 2 * kMtu);
+  post(WqeOpcode::kSend, 2 * kTestMtu);
   Actions first, second;
   requester.on_transmit(requester.next_packet(now, first), now, first);
   EXPECT_FALSE(has(first, Kind::kComplete));

@@ -70,8 +70,7 @@ const std::map<std::string, std::set<std::string>>& include_table() {
         "verbs_shim/protocol"}},
       {"sim/hca/queues",
        {"sim/core", "sim/ib", "sim/host", "sim/hca", "sim/hca/transport", "sim/hca/datapath", "verbs_shim/protocol"}},
-      {"sim/hca/transport",
-       {"sim/core", "sim/ib", "sim/host", "sim/hca", "sim/hca/queues", "sim/hca/datapath", "verbs_shim/protocol"}},
+      {"sim/hca/transport", {"sim/core", "sim/ib", "sim/host", "sim/hca", "sim/hca/queues", "verbs_shim/protocol"}},
       {"sim/hca/datapath",
        {"sim/core", "sim/ib", "sim/host", "sim/fabric", "sim/hca", "sim/hca/queues", "sim/hca/transport",
         "verbs_shim/protocol"}},
@@ -118,6 +117,32 @@ TEST(Style, folders_include_only_what_their_row_names) {
     }
   }
   EXPECT_GT(seen, 100u);
+}
+
+// Everything that a file includes of the project, itself or by what it includes.
+void add_reach(const std::string& file, std::set<std::string>& reach) {
+  static const std::regex include("^\\s*#\\s*include\\s+\"([^\"]+)\"");
+  for (const std::string& line : lines_of(file)) {
+    std::smatch match;
+    if (std::regex_search(line, match, include) && reach.insert(match[1]).second) add_reach(match[1], reach);
+  }
+}
+
+// The transport decides and the data path does: it is tested without, because it cannot know it, by whatever detour.
+TEST(Style, the_transport_cannot_see_the_data_path) {
+  std::size_t seen = 0;
+  for (const std::string& file : project_files()) {
+    if (!is_source(file) || part_of(file) != "sim/hca/transport") continue;
+    ++seen;
+    std::set<std::string> reach;
+    add_reach(file, reach);
+    for (const std::string& reached : reach) {
+      const std::string part = part_of(reached);
+      EXPECT_TRUE(part != "sim/hca/datapath" && part != "sim/hca/commands" && reached != "sim/hca/adapter.h")
+          << file << " sees " << reached;
+    }
+  }
+  EXPECT_GT(seen, 10u);
 }
 
 // The second model of the timing tests would agree with mistakes that it shared.

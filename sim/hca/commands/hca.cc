@@ -158,7 +158,7 @@ void Hca::Impl::on_doorbell(Doorbell doorbell) {
   QueuePair* qp = find_qp_by_number(*context, doorbell.number);
   if (qp == nullptr || qp->ring_epoch != doorbell.before) return;  // gone, or reset meanwhile
   if (doorbell.kind == protocol::DoorbellKind::kSendQueue) {
-    qp->executor.on_doorbell(producer, doorbell.has_work, std::move(doorbell.trail));
+    qp->requester_driver.on_doorbell(producer, doorbell.has_work, std::move(doorbell.trail));
   }
   if (doorbell.kind == protocol::DoorbellKind::kReceiveQueue) qp->own_receives.on_doorbell(producer);
 }

@@ -1,16 +1,14 @@
 #include "sim/hca/datapath/action_executor.h"
 
-#include <memory>
-#include <span>
 #include <utility>
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/freedom.h"
 #include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/queues/shared_receive_queue.h"
 
 namespace verbatim::hca {
 
-using ib::WcStatus;
 using protocol::WqeOpcode;
 
 namespace {
@@ -49,7 +47,7 @@ ActionExecutor::ActionExecutor(QueuePair& qp)
 
 Instant ActionExecutor::now() const { return qp_.adapter.engine.now(); }
 
-void ActionExecutor::execute(const Actions& actions, Incoming* incoming) {
+void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
   Adapter& adapter = qp_.adapter;
   for (const Action& action : actions) {
     switch (action.kind) {
@@ -74,8 +72,17 @@ void ActionExecutor::execute(const Actions& actions, Incoming* incoming) {
       case Action::Kind::kRelease:
         adapter.receiver.release(*incoming, now());
         break;
-      case Action::Kind::kDropStale:
-        adapter.receiver.drop(*incoming, DropReason::kStale);
+      case Action::Kind::kDrop:
+        adapter.receiver.drop(*incoming, action.reason);
+        break;
+      case Action::Kind::kAcknowledge:
+        acknowledge(action);
+        break;
+      case Action::Kind::kExecuteAtomic:
+        execute_atomic(*incoming->packet);
+        break;
+      case Action::Kind::kCompleteReceive:
+        complete_receive(qp_.responder.received(), incoming->packet.get());
         break;
       case Action::Kind::kEndMessage:
         adapter.payloads.release_held();
@@ -99,6 +106,12 @@ void ActionExecutor::execute(const Actions& actions, Incoming* incoming) {
       case Action::Kind::kRecord:
         adapter.tracer.record(adapter.id, action.event, qp_.number, action.values[0], action.values[1],
                               action.values[2]);
+        break;
+      case Action::Kind::kRaise:
+        qp_.raise(action.raised);
+        break;
+      case Action::Kind::kCountQkeyViolation:
+        adapter.qkey_violations.count();
         break;
       case Action::Kind::kCheckDrained:
         qp_.check_drained();
@@ -132,126 +145,56 @@ void ActionExecutor::complete(std::uint32_t count) {
   }
 }
 
-void ActionExecutor::on_doorbell(std::uint32_t producer, bool has_work, Trail trail) {
-  Actions actions;
-  qp_.requester.on_doorbell(producer, has_work, std::move(trail), actions);
-  execute(actions);
-}
-
-void ActionExecutor::on_work(SendWork work) {
-  if (!qp_.requester.is_flushing()) {
-    work.fault = qp_.requester.check(work);
-    if (work.fault == WcStatus::kSuccess) work.fault = check_names(work);
-  }
-  Actions actions;
-  qp_.requester.on_work(std::move(work), now(), actions);
-  execute(actions);
-}
-
-WcStatus ActionExecutor::check_names(SendWork& work) const {
-  if (work.is_local()) return WcStatus::kSuccess;
-  if (qp_.is_datagram()) {
-    const auto handle = qp_.context.ahs.find(work.address_handle);
-    if (handle == qp_.context.ahs.end() || handle->second.pd != qp_.params.pd) {
-      return WcStatus::kLocalQpOperationError;
+void ActionExecutor::complete_receive(const Responder::Received& received, const ib::Packet* packet) {
+  protocol::Cqe entry = qp_.make_completion(received.wr_id, received.status);
+  entry.opcode = static_cast<std::uint8_t>(ib::WcOpcode::kReceive);
+  entry.wqe_counter = received.number;
+  entry.is_receive = 1;
+  bool solicited = false;
+  if (received.has_message) {
+    const ib::OpcodeInfo& operation = ib::info(packet->bth.opcode);
+    entry.byte_length = received.bytes;
+    if (received.is_write) entry.opcode = static_cast<std::uint8_t>(ib::WcOpcode::kReceiveRdmaWithImm);
+    if (operation.has_immediate) {
+      entry.immediate = packet->immediate;
+      entry.flags |= ib::kWcWithImm;
     }
-    work.path = std::make_unique<protocol::AddressVector>(handle->second.address);
+    entry.source_qp = qp_.is_datagram() ? packet->deth.source.value : qp_.attributes.dest_qp_num;
+    // A connected queue pair's peer is known; the flag is a datagram's (facts/verbs_semantics.md).
+    if (qp_.is_datagram() && packet->grh) entry.flags |= ib::kWcGrh;
+    entry.source_lid = packet->lrh.source.value;
+    entry.service_level = packet->lrh.service_level.value;
+    if (operation.has_invalidate) {
+      entry.immediate = packet->invalidate_rkey;
+      entry.flags |= ib::kWcWithInvalidate;
+    }
+    solicited = packet->bth.solicited;
   }
-  if (work.is_inline()) return WcStatus::kSuccess;
-  const std::uint32_t access = work.has_response() ? std::uint32_t{ib::kLocalWrite} : 0;
-  for (protocol::Sge& sge : work.sges.entries()) {
-    if (sge.length == 0) continue;
-    const KeyCheck key =
-        qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va, sge.length, access);
-    if (key.region == nullptr) return WcStatus::kLocalProtectionError;
-    if (!work.has_response()) sge.va = key.address;  // a response is checked again when it is placed
-  }
-  return WcStatus::kSuccess;
+  if (qp_.target() != nullptr) entry.srq_number = qp_.target()->params.number;
+  qp_.receives().retire();
+  // What is flushed is nobody's message.
+  Trail trail = received.has_message ? qp_.responder.cause() : Trail();
+  qp_.adapter.completions.push(qp_.receive_cq(), entry, solicited, std::move(trail));
 }
 
-void ActionExecutor::wake() {
-  Actions actions;
-  qp_.requester.wake(now(), actions);
-  execute(actions);
+void ActionExecutor::acknowledge(const Action& action) {
+  const ib::Opcode opcode = make_opcode(qp_.transport(), ib::Operation::kAcknowledge);
+  ib::PacketPtr packet = qp_.make_packet(opcode, ib::Psn{action.number});
+  packet->aeth = {static_cast<std::uint8_t>(action.values[0]), action.values[1]};
+  packet->trail = qp_.responder.cause();
+  qp_.adapter.sender.acknowledge(std::move(packet), qp_.self);
 }
 
-void ActionExecutor::flush_requests() {
-  stop_timers();
-  drop_held();
-  Actions actions;
-  qp_.requester.flush_all(now(), actions);
-  execute(actions);
-}
-
-Outgoing ActionExecutor::next_packet() {
-  Actions actions;
-  Outgoing outgoing = qp_.requester.next_packet(now(), actions);
-  outgoing.qp = qp_.self;
-  execute(actions);
-  return outgoing;
-}
-
-void ActionExecutor::on_transmit(const Outgoing& outgoing) {
-  Actions actions;
-  qp_.requester.on_transmit(outgoing, now(), actions);
-  execute(actions);
-}
-
-void ActionExecutor::receive(Incoming&& incoming) {
-  if (lookup_ != 0) return behind_.push_back(std::move(incoming));
-  deal_with(std::move(incoming));
-}
-
-void ActionExecutor::deal_with(Incoming&& incoming) {
-  Actions actions;
-  const Requester::Placement placement = qp_.requester.receive(*incoming.packet, now(), actions);
-  execute(actions, &incoming);
-  const bool is_held = placement.list != nullptr && !place(incoming, placement);
-  qp_.requester.on_dealt_with();
-  if (is_held) held_ = std::move(incoming);
-}
-
-bool ActionExecutor::place(Incoming& incoming, const Requester::Placement& placement) {
-  Adapter& adapter = qp_.adapter;
-  const ib::Packet& packet = *incoming.packet;
-  if (adapter.placements.is_limited() && !looked_up_) [[unlikely]] {
-    qp_.find_pieces(*placement.list, placement.offset, placement.length, qp_.context, qp_.params.pd);
-    lookup_ = adapter.placements.begin(qp_.self, true, adapter.scratch_pieces, packet.trail.shared());
-    if (lookup_ != 0) return false;
-  }
-  ib::Payload payload = packet.payload;
-  if (ib::info(packet.bth.opcode).has_atomic_ack_eth) {
-    const auto original = std::as_bytes(std::span(&packet.atomic_ack, 1));
-    payload = {ib::PayloadBuffer::copy_of(original), 0, sizeof(packet.atomic_ack)};
-  }
-  const bool allowed = qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.context, qp_.params.pd,
-                                   message_stream(qp_.number, true));
-  Actions actions;
-  qp_.requester.on_placed(packet, allowed, now(), actions);
-  execute(actions, &incoming);
-  return true;
-}
-
-void ActionExecutor::on_looked_up(std::uint64_t number) {
-  if (number != lookup_) return;  // it has been dropped meanwhile
-  lookup_ = 0;
-  looked_up_ = true;
-  deal_with(Incoming(std::move(held_)));
-  looked_up_ = false;
-  while (lookup_ == 0 && !behind_.empty()) {
-    Incoming next = behind_.pop_front();
-    next.packet->trail.add(now(), {qp_.adapter.id, kEarlierPackets});
-    deal_with(std::move(next));
-  }
-}
-
-void ActionExecutor::drop_held() {
-  if (lookup_ != 0) qp_.adapter.receiver.drop(held_, DropReason::kWrongState);
-  lookup_ = 0;
-  while (!behind_.empty()) {
-    Incoming incoming = behind_.pop_front();
-    qp_.adapter.receiver.drop(incoming, DropReason::kWrongState);
-  }
+void ActionExecutor::execute_atomic(const ib::Packet& packet) {
+  AtomicRequest atomic;
+  atomic.is_compare_swap = operation_of(packet.bth.opcode) == ib::Operation::kCompareSwap;
+  atomic.swap_add = packet.atomic.swap_add;
+  atomic.compare = packet.atomic.compare;
+  atomic.address = qp_.responder.placement().address;
+  atomic.key = packet.atomic.rkey.value;
+  atomic.psn = packet.bth.psn;
+  atomic.trail = qp_.responder.cause();
+  qp_.adapter.atomics.execute(qp_, qp_.memory_owner(), atomic);
 }
 
 void ActionExecutor::stop_timers() {

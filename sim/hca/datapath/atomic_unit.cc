@@ -97,8 +97,7 @@ void AtomicUnit::on_value(Operation operation) {
   --under_way_;
   QueuePair* qp = operation.qp.get();
   if (qp != nullptr && qp->ring_epoch == operation.epoch) {
-    qp->responses.on_atomic_result(request.psn, operation.original, request.trail);
-    qp->responder.on_atomic_done();
+    qp->responder_driver.on_atomic_done(request.psn, operation.original, request.trail);
   }
   start_waiting();
 }

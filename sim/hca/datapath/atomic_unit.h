@@ -39,7 +39,7 @@ class AtomicUnit final : public host::DmaClient {
  public:
   explicit AtomicUnit(Adapter& adapter);
 
-  // On memory of `owner`. The original value goes to the queue pair's ResponseQueue::on_atomic_result.
+  // On memory of `owner`. The original value goes to the queue pair's ResponderDriver::on_atomic_done.
   void execute(QueuePair& qp, Context& owner, const AtomicRequest& request);
 
  private:

@@ -57,9 +57,9 @@ void PlacementLookup::on_cached(std::uint64_t number) {
   QueuePair* qp = done.qp.get();
   if (qp == nullptr) return;
   if (done.is_response) {
-    qp->executor.on_looked_up(number);
+    qp->requester_driver.on_looked_up(number);
   } else {
-    qp->responder.on_looked_up(number);
+    qp->responder_driver.on_looked_up(number);
   }
 }
 

@@ -1,6 +1,6 @@
 // What the adapter needs before it places what a packet brings, or executes an atomic: the protection entries of the
-// keys by which memory is reached, then the translations of the pages. A packet that lacks some waits at its queue pair's
-// responder or, a response, at its executor, and what comes behind it there, too; others pass.
+// keys by which memory is reached, then the translations of the pages. A packet that lacks some waits at the driver of
+// its queue pair's responder or requester, and what comes behind it there, too; others pass.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ class PlacementLookup final : public CacheClient {
 
   // Misses are possible.
   bool is_limited() const { return is_limited_; }
-  // 0: everything is here. Otherwise a number that is never used again, and on_looked_up() of the queue pair's executor,
-  // or responder, tells by it that everything has come; `trail`, the packet's, says then what it has waited for. Pieces of
-  // no bytes need their protection entry only.
+  // 0: everything is here. Otherwise a number that is never used again, and on_looked_up() of the driver of the queue
+  // pair's requester, or responder, tells by it that everything has come; `trail`, the packet's, says then what it has
+  // waited for. Pieces of no bytes need their protection entry only.
   std::uint64_t begin(const Ref<QueuePair>& qp, bool is_response, std::span<const MemoryPiece> pieces, Trail trail);
 
  private:

@@ -119,7 +119,7 @@ void WorkFetcher::on_decoded(FetchedWork decoded) {
   if (qp == nullptr || qp->ring_epoch != decoded.epoch) return;
   adapter_.tracer.record(adapter_.id, TraceEvent::kWqeFetched, qp->number, decoded.work.number,
                          static_cast<std::uint64_t>(decoded.work.opcode), decoded.work.length);
-  qp->executor.on_work(std::move(decoded.work));
+  qp->requester_driver.on_work(std::move(decoded.work));
 }
 
 void WorkFetcher::on_received(Received received) {

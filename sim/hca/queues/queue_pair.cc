@@ -53,9 +53,11 @@ QueuePair::QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, co
       send_queue(send),
       own_receives(adapter, recv, record().recv_producer),
       requester(*this, send_queue, *this),
+      responder(*this, responses, *this),
+      responses(*this, *this),
       executor(*this),
-      responder(*this),
-      responses(*this),
+      requester_driver(*this),
+      responder_driver(*this),
       target_(params.srq) {
   own_receives.restart({self, ring_epoch, {}}, recv);
 }
@@ -93,8 +95,8 @@ Context& QueuePair::memory_owner() const {
 std::uint32_t QueuePair::memory_pd() const { return is_xrc_receiver() ? receive_pd() : params.pd; }
 
 QueuePair::~QueuePair() {
-  executor.drop_held();
-  responder.reset();
+  requester_driver.drop_held();
+  responder_driver.drop_held();
 }
 
 void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
@@ -118,9 +120,9 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
     return adapter.receiver.drop(incoming, DropReason::kWrongSource);
   }
   if (operation.is_request) {
-    responder.receive(std::move(incoming), operation);
+    responder_driver.receive(std::move(incoming));
   } else {
-    executor.receive(std::move(incoming));
+    requester_driver.receive(std::move(incoming));
   }
 }
 
@@ -179,15 +181,15 @@ void QueuePair::set_state(QpState to) {
 
 void QueuePair::enter_send_error() {
   set_state(QpState::kSqe);
-  executor.flush_requests();
+  requester_driver.flush();
 }
 
 void QueuePair::enter_error() {
   if (state_ == QpState::kErr) return;
   set_state(QpState::kErr);
-  executor.flush_requests();
+  requester_driver.flush();
   responses.abandon();
-  responder.flush();
+  responder_driver.flush();
   // IBA 11.6.3: no more completions of receives from the shared queue will come.
   if (params.srq.get() != nullptr) raise(ib::AsyncEventType::kQpLastWqeReached);
 }
@@ -203,8 +205,9 @@ void QueuePair::reset() {
   ++ring_epoch;
   executor.stop_timers();
   requester.reset();
-  executor.drop_held();
+  requester_driver.drop_held();
   responses.reset();
+  responder_driver.drop_held();
   responder.reset();
   send_queue =
       WorkQueue(ring(params.send_offset, send_queue.size_bytes()), send_queue.entries(), send_queue.stride());
@@ -239,6 +242,27 @@ void QueuePair::want_recv_doorbell(bool wanted) {
 WcStatus QueuePair::execute_local(const SendWork& work) {
   if (work.opcode == protocol::WqeOpcode::kBindMemoryWindow) return bind_window(adapter, *this, work);
   return invalidate_window(adapter, *this, work.rkey) ? WcStatus::kSuccess : WcStatus::kLocalQpOperationError;
+}
+
+std::optional<host::ProgramAddress> QueuePair::check_remote(const Ref<SharedReceiveQueue>* target, std::uint32_t rkey,
+                                                            std::uint64_t va, std::uint32_t length,
+                                                            std::uint32_t access) {
+  const auto check = [&]() -> std::optional<host::ProgramAddress> {
+    const KeyCheck key = adapter.keys.check_remote(rkey, *this, va, length, access);
+    if (key.region == nullptr) return std::nullopt;
+    return key.address;
+  };
+  if (target == nullptr || !is_xrc_receiver()) [[likely]] return check();
+  const TargetScope scope(*this, *target);
+  return check();
+}
+
+bool QueuePair::invalidate(std::uint32_t rkey) { return invalidate_window(adapter, *this, rkey); }
+
+Ref<SharedReceiveQueue> QueuePair::find_target(std::uint32_t srq_number) const {
+  const Ref<SharedReceiveQueue> srq = adapter.srq_by_number(srq_number);
+  const bool is_of_domain = srq.get() != nullptr && srq.get()->params.domain == params.domain;
+  return is_of_domain ? srq : Ref<SharedReceiveQueue>();
 }
 
 protocol::Cqe QueuePair::make_completion(std::uint64_t wr_id, WcStatus status) {

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "sim/hca/context.h"
 #include "sim/hca/datapath/action_executor.h"
+#include "sim/hca/datapath/requester_driver.h"
+#include "sim/hca/datapath/responder_driver.h"
 #include "sim/hca/datapath/send_pipeline.h"
 #include "sim/hca/queues/receive_queue.h"
 #include "sim/hca/queues/work_queue.h"
@@ -46,7 +49,7 @@ struct QueuePairOpening {
   std::uint32_t xrcd = 0;  // the opening of the domain
 };
 
-class QueuePair : public Connection, private LocalOperations {
+class QueuePair : public Connection, private LocalOperations, private ResponderSurroundings {
  public:
   QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, const QueuePairParams& params,
             const WorkQueue& send, const WorkQueue& recv);
@@ -72,10 +75,13 @@ class QueuePair : public Connection, private LocalOperations {
   std::uint32_t windows = 0;  // of type 2 that are bound through it
   std::vector<QueuePairOpening> openings;  // of an XRC receiver, the oldest first
 
+  // The transport, which decides, and the data path of it.
   Requester requester;
-  ActionExecutor executor;
   Responder responder;
   ResponseQueue responses;
+  ActionExecutor executor;
+  RequesterDriver requester_driver;
+  ResponderDriver responder_driver;
 
   // Where its receives come from and complete, and the protection domain their keys are of: its own, or those
   // of its shared receive queue. An XRC receiver has none and serves the queue that each request names (IBA
@@ -88,9 +94,9 @@ class QueuePair : public Connection, private LocalOperations {
   Context& memory_owner() const;
   std::uint32_t memory_pd() const;
   const SharedReceiveQueue* target() const { return target_.get(); }
-  const Ref<SharedReceiveQueue>& target_ref() const { return target_; }
+  const Ref<SharedReceiveQueue>& target_ref() const override { return target_; }
   // An XRC receiver's request names this queue; none: a number that is nobody's in the domain.
-  void set_target(const Ref<SharedReceiveQueue>& srq) { target_ = srq; }
+  void set_target(const Ref<SharedReceiveQueue>& srq) override { target_ = srq; }
   // ibv_modify_qp: 0 or errno; nothing has changed when not 0.
   int modify(const protocol::QpAttributes& to, std::uint32_t mask);
 
@@ -103,7 +109,7 @@ class QueuePair : public Connection, private LocalOperations {
   }
   Outgoing next_packet() {
     was_response_ = is_response_next();
-    return was_response_ ? responses.next_packet() : executor.next_packet();
+    return was_response_ ? responder_driver.next_packet() : requester_driver.next_packet();
   }
   bool is_current(const Outgoing& outgoing) const {
     return outgoing.is_response ? responses.is_current(outgoing) : requester.is_current(outgoing);
@@ -112,7 +118,7 @@ class QueuePair : public Connection, private LocalOperations {
     if (outgoing.is_response) {
       responses.on_transmit(outgoing);
     } else {
-      executor.on_transmit(outgoing);
+      requester_driver.on_transmit(outgoing);
     }
   }
   // visit(key, address, length) for each run of bytes of the packet's payload in a program; for none when it was
@@ -166,7 +172,14 @@ class QueuePair : public Connection, private LocalOperations {
   void take_attributes(const protocol::QpAttributes& to, std::uint32_t mask);
   void set_state(ib::QpState to);
   void reset();
+  // For the transport.
   ib::WcStatus execute_local(const SendWork& work) override;
+  std::optional<host::ProgramAddress> check_remote(const Ref<SharedReceiveQueue>* target, std::uint32_t rkey,
+                                                   std::uint64_t va, std::uint32_t length,
+                                                   std::uint32_t access) override;
+  bool invalidate(std::uint32_t rkey) override;
+  Ref<SharedReceiveQueue> find_target(std::uint32_t srq_number) const override;
+  std::uint32_t unused_receives() const override { return own_receives.unused(); }
   bool is_response_next() const {
     return responses.has_packet() && (!was_response_ || !requester.has_packet());
   }

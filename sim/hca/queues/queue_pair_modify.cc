@@ -118,7 +118,7 @@ int QueuePair::modify(const protocol::QpAttributes& to, std::uint32_t mask) {
   }
   take_attributes(to, mask);
   if (from != state) set_state(state);
-  if (from == QpState::kInit && state == QpState::kRtr) responder.start({attributes.rq_psn});
+  if (from == QpState::kInit && state == QpState::kRtr) responder_driver.start({attributes.rq_psn});
   if (from == QpState::kRtr && state == QpState::kRts) requester.start({attributes.sq_psn});
   if ((mask & (ib::kQpRetryCount | ib::kQpRnrRetry)) != 0) requester.reload_retries();
   if (from == QpState::kRts && state == QpState::kSqd) {
@@ -131,7 +131,7 @@ int QueuePair::modify(const protocol::QpAttributes& to, std::uint32_t mask) {
   if (state == QpState::kRts) {
     drain_pending_ = false;
     attributes.sq_draining = attributes.en_sqd_async_notify = 0;
-    executor.wake();
+    requester_driver.wake();
   }
   return 0;
 }

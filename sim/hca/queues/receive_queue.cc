@@ -53,7 +53,7 @@ void ReceiveQueue::flush() {
   flushing_ = true;
   while (!fetched_.empty()) {
     ++taken_;
-    owner_.qp.get()->responder.flush_receive(fetched_.pop_front());
+    owner_.qp.get()->responder_driver.flush_receive(fetched_.pop_front());
   }
   refill();
 }
@@ -87,7 +87,7 @@ void ReceiveQueue::on_record(std::uint32_t producer, Instant sampled_at) {
     if (sampled_at < waiter.since) {
       waiters_.push_back(waiter);
     } else {
-      qp->responder.on_no_receive(sampled_at);
+      qp->responder_driver.on_no_receive(sampled_at);
     }
   }
   if (!waiters_.empty()) fetch_record();
@@ -97,7 +97,7 @@ void ReceiveQueue::on_work(RecvWork work) {
   --fetching_;
   if (flushing_) {
     ++taken_;
-    owner_.qp.get()->responder.flush_receive(std::move(work));
+    owner_.qp.get()->responder_driver.flush_receive(std::move(work));
     if (fetching_ == 0) refill();
     return;
   }
@@ -108,7 +108,7 @@ void ReceiveQueue::on_work(RecvWork work) {
 void ReceiveQueue::serve_waiters() {
   while (!fetched_.empty() && !waiters_.empty()) {
     const Waiter waiter = waiters_.pop_front();
-    if (QueuePair* qp = waiter.qp.get(); qp != nullptr) qp->responder.on_receive();
+    if (QueuePair* qp = waiter.qp.get(); qp != nullptr) qp->responder_driver.on_receive();
   }
 }
 
@@ -145,7 +145,7 @@ void ReceiveQueue::fail() {
   // Whoever waits asks again and finds that the queue has failed.
   for (std::size_t count = waiters_.size(); count > 0; --count) {
     const Waiter waiter = waiters_.pop_front();
-    if (QueuePair* qp = waiter.qp.get(); qp != nullptr) qp->responder.on_receive();
+    if (QueuePair* qp = waiter.qp.get(); qp != nullptr) qp->responder_driver.on_receive();
   }
   // IBA 11.6.3: nothing that its queue pairs receive could complete any more.
   std::vector<Ref<QueuePair>> users;

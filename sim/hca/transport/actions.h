@@ -13,6 +13,10 @@
 #include "sim/core/check.h"
 #include "sim/core/time.h"
 #include "sim/core/trace.h"
+#include "sim/ib/drop_reason.h"
+#include "sim/ib/packet.h"
+#include "sim/ib/psn.h"
+#include "sim/ib/types.h"
 
 namespace verbatim::hca {
 
@@ -24,16 +28,21 @@ struct Action {
     kFetchMore,   // as far as there is room when this is executed
     kComplete,    // the next `count` of Requester::take_finished()
     // Of packets.
-    kActivate,      // there may be one to send
-    kRelease,       // the input buffer space of that which is being dealt with
-    kDropStale,     // it is ignored
-    kEndMessage,    // all of a message has come: nothing of it is held back any longer
+    kActivate,         // there may be one to send
+    kAcknowledge,      // with PSN `number` and `values`: syndrome, MSN
+    kRelease,          // the input buffer space of that which is being dealt with
+    kDrop,             // that packet, for `reason`
+    kEndMessage,       // all of a message has come: nothing of it is held back any longer
+    kExecuteAtomic,    // that packet asks for, at Responder::placement()
+    kCompleteReceive,  // Responder::received()
     // Timers. To arm one that runs starts it anew.
     kArmAckTimer,  // for one to four times `duration` (IBA 9.7.6.1.3)
     kCancelAckTimer,
     kArmRnrTimer,  // for `duration` at the least (IBA 9.7.5.2.8)
     kCancelRnrTimer,
     // Of the queue pair.
+    kRaise,           // asynchronous event `raised`
+    kCountQkeyViolation,
     kRecord,          // `event`, with the number of the queue pair and `values`
     kCheckDrained,    // in SQD: nothing that was begun may be outstanding now
     kEnterError,      // of the connection
@@ -41,14 +50,15 @@ struct Action {
     kFailFatally,     // the program wrote nonsense
   };
 
+  // Beside the kind only what it names has a meaning.
   Kind kind;
+  ib::DropReason reason;
+  ib::AsyncEventType raised;
   TraceEvent event;
   std::uint32_t number;
   std::uint32_t count;
   Duration duration;
   std::array<std::uint32_t, 3> values;
-
-  friend bool operator==(const Action&, const Action&) = default;
 };
 
 // Of one step. No step gives more than there is room for: what may be any number of times is told with a count.
@@ -58,12 +68,25 @@ class Actions {
 
   Actions() {}  // elements are written before they are read
 
-  void add(Action::Kind kind) { next() = {kind, {}, 0, 0, {}, {}}; }
-  void add(Action::Kind kind, std::uint32_t number, std::uint32_t count) { next() = {kind, {}, number, count, {}, {}}; }
-  void add(Action::Kind kind, Duration duration) { next() = {kind, {}, 0, 0, duration, {}}; }
-  void record(TraceEvent event, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-    next() = {Action::Kind::kRecord, event, 0, 0, {}, {a, b, c}};
+  void add(Action::Kind kind) { next(kind); }
+  void add(Action::Kind kind, std::uint32_t number, std::uint32_t count) {
+    Action& action = next(kind);
+    action.number = number;
+    action.count = count;
   }
+  void add(Action::Kind kind, Duration duration) { next(kind).duration = duration; }
+  void record(TraceEvent event, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    Action& action = next(Action::Kind::kRecord);
+    action.event = event;
+    action.values = {a, b, c};
+  }
+  void acknowledge(ib::Psn psn, const ib::Aeth& aeth) {
+    Action& action = next(Action::Kind::kAcknowledge);
+    action.number = psn.value;
+    action.values = {aeth.syndrome, aeth.msn, 0};
+  }
+  void drop(ib::DropReason reason) { next(Action::Kind::kDrop).reason = reason; }
+  void raise(ib::AsyncEventType event) { next(Action::Kind::kRaise).raised = event; }
   // One more finished request.
   void complete() {
     if (size_ > 0 && actions_[size_ - 1].kind == Action::Kind::kComplete) {
@@ -80,9 +103,11 @@ class Actions {
   const Action& operator[](std::size_t index) const { return actions_[index]; }
 
  private:
-  Action& next() {
+  Action& next(Action::Kind kind) {
     CHECK(size_ < kCapacity);
-    return actions_[size_++];
+    Action& action = actions_[size_++];
+    action.kind = kind;
+    return action;
   }
 
   std::array<Action, kCapacity> actions_;

@@ -20,7 +20,7 @@ Requester::Placement Requester::receive(const ib::Packet& packet, Instant now, A
   }
   // IBA 9.7.5.1.2: only acknowledgements of outstanding requests count, ghosts and duplicates are ignored.
   if (distance(unacknowledged_, psn) < 0 || distance(psn, highest_psn_) <= 0) {
-    actions.add(Action::Kind::kDropStale);
+    actions.drop(ib::DropReason::kStale);
     return {};
   }
   cause_ = packet.trail;

@@ -1,54 +1,89 @@
 // The receiving half of a queue pair (IBA 9.7.4, 9.7.5): each request packet passes a row of checks, one
 // function per step, in the order in which the specification gives precedence to their errors, and is then
-// executed and acknowledged. A packet that needs a receive work request that is still being fetched waits, or one for
-// whose memory the adapter lacks protection entries or translations, or a SEND or WRITE behind atomics that have not
-// changed memory yet, and everything behind it; so does nothing of other queue pairs.
+// executed and acknowledged.
+//
+// A state machine: it knows neither engine nor memory. It tells by actions what is to be done (actions.h), and by a need what it
+// must have before it can go on with a packet. Packets that have to wait for that wait at its driver
+// (datapath/request_intake.h), and everything behind them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
-#include "sim/core/ring.h"
-#include "sim/hca/datapath/payload_writer.h"
-#include "sim/hca/datapath/receive_pipeline.h"
+#include "sim/core/time.h"
+#include "sim/core/trail.h"
 #include "sim/hca/queues/work_request.h"
+#include "sim/hca/transport/actions.h"
+#include "sim/hca/transport/connection.h"
+#include "sim/hca/transport/responder_surroundings.h"
+#include "sim/hca/transport/response_queue.h"
 #include "sim/ib/aeth.h"
+#include "sim/ib/drop_reason.h"
 #include "sim/ib/opcode.h"
+#include "sim/ib/packet.h"
 #include "sim/ib/psn.h"
 #include "sim/ib/types.h"
 
 namespace verbatim::hca {
 
-class QueuePair;
-class SharedReceiveQueue;
+using ib::DropReason;
 
 class Responder {
  public:
-  explicit Responder(QueuePair& qp) : qp_(qp) {}
+  // Of the packet that is being dealt with.
+  enum class Need : std::uint8_t {
+    kNothing,    // it is done with
+    kReceive,    // a receive work request: on_receive(), on_no_receive() or on_failed_queue() comes next
+    kAtomics,    // that those before it have changed memory; then it comes again
+    kPlacement,  // its payload where placement() says: execute() comes next, or it comes again when it had to wait
+  };
+  // What a packet writes or an atomic changes; of no bytes when it is nothing.
+  struct Placement {
+    const ScatterList* list = nullptr;  // null: the bytes lie together,
+    host::ProgramAddress address = 0;   // here,
+    std::uint32_t key = 0;              // and are reached by this
+    std::uint64_t offset = 0;           // in the list
+    std::uint32_t length = 0;
+    bool is_atomic = false;  // is changed by the atomic unit
+  };
+  // A receive that is complete. One of a message takes what else it says from the packet.
+  struct Received {
+    std::uint64_t wr_id = 0;
+    std::uint32_t number = 0;
+    ib::WcStatus status = ib::WcStatus::kSuccess;
+    bool has_message = false;
+    bool is_write = false;
+    std::uint32_t bytes = 0;
+  };
 
-  // From INIT to RTR: the first PSN expected; receive work requests are fetched ahead.
+  Responder(const Connection& connection, ResponseQueue& responses, ResponderSurroundings& surroundings)
+      : connection_(connection), responses_(responses), surroundings_(surroundings) {}
+
+  // From INIT to RTR: the first PSN expected.
   void start(ib::Psn expected);
   void reset();
-  // To ERR: everything posted is flushed, now and later.
-  void flush();
-
-  void receive(Incoming&& incoming, const ib::OpcodeInfo& operation);
+  // To ERR: the receive of the message that was coming, to be flushed.
+  std::optional<RecvWork> abandon();
   ib::Psn expected() const { return expected_; }
 
-  // From the receive queue: there is a receive; there was none when it was looked for; the queue pair is in
-  // error.
-  void on_receive() {
-    if (lookup_ == 0 && !awaits_atomics_) resume();
-  }
-  void on_no_receive(Instant sampled_at);
-  void flush_receive(const RecvWork& work);
-  // From PlacementLookup.
-  void on_looked_up(std::uint64_t number);
-  // From AtomicUnit: the write of the oldest atomic has been handed to the DMA engine, or there is none.
-  void on_atomic_done();
-
+  Need receive(ib::Packet& packet, Instant now, Actions& actions);
+  // Of the packet that needs one: here it is; there is none; the queue has failed.
+  Need on_receive(RecvWork&& work, const ib::Packet& packet, Actions& actions);
+  void on_no_receive(const ib::Packet& packet, Actions& actions);
+  void on_failed_queue(const ib::Packet& packet, Actions& actions);
+  const Placement& placement() const { return placement_; }
+  // `allowed`: the payload has been placed; otherwise the keys of the receive do not allow it.
+  void execute(const ib::Packet& packet, bool allowed, Actions& actions);
+  // What followed from the packet has been executed.
+  void on_dealt_with() { cause_ = {}; }
   // Trail of the request that is being answered; empty at other times.
   const Trail& cause() const { return cause_; }
+  // What Action::Kind::kCompleteReceive is about.
+  const Received& received() const { return completed_; }
+
+  // The write of the oldest atomic has been handed to the DMA engine, or there is none. True when it was the last.
+  bool on_atomic_done() { return --atomics_ == 0; }
 
  private:
   enum class Step : std::uint8_t {
@@ -59,87 +94,67 @@ class Responder {
     kResources,
     kLength,
     kRemoteKey,
-    kLookUp,
-    kExecute,
-    kAcknowledge,
     kDone,
-    kWait,
+    kWaitForReceive,
+    kWaitForAtomics,
+    kExecute,
   };
   enum class Message : std::uint8_t { kNone, kSend, kWrite, kRead, kAtomic };
 
   struct Request {
-    Incoming& incoming;
     const ib::Packet& packet;
     const ib::OpcodeInfo& operation;
-    Message kind = Message::kNone;
-    host::ProgramAddress address = 0;  // of a WRITE's payload, or of what an atomic changes
+    Actions& actions;
   };
 
   static std::uint32_t right_of(Message kind);
   // The queue pair gives it to its peer.
   bool has_right(Message kind) const;
 
-  // True when the packet must wait.
-  bool process(Incoming& incoming, const ib::OpcodeInfo& operation);
-  bool take_steps(Request& request);
-  Step check_psn(Request& request);
-  Step check_psn_unreliable(Request& request);
-  Step begin_datagram(Request& request);
-  Step check_target(Request& request);
-  // XRC: the shared receive queue that a packet names, in the queue pair's domain; none if there is no such.
-  Ref<SharedReceiveQueue> named_queue(const ib::Packet& packet) const;
-  Step check_sequence(Request& request);
-  Step check_rights(Request& request);
-  Step check_resources(Request& request);
-  Step check_length(Request& request);
-  Step check_remote_key(Request& request);
-  // Only where the adapter may lack something.
-  Step look_up(Request& request);
-  Step execute(Request& request);
-  Step acknowledge(Request& request);
-  void place_write(Request& request);
+  Need take_steps(const Request& request, Step step);
+  Step check_psn(const Request& request);
+  Step check_psn_unreliable(const Request& request);
+  Step begin_datagram(const Request& request);
+  Step check_target(const Request& request);
+  Step check_sequence(const Request& request);
+  Step check_rights(const Request& request);
+  Step check_resources(const Request& request);
+  Step check_length(const Request& request);
+  Step check_remote_key(const Request& request);
   Step before_execution(const Request& request);
-  MessageStream stream() const;
-  void hold(Incoming&& incoming);
-  void resume();
-  void drop_held();
+  void place_send(const Request& request);
 
   // responder_answers.cc
-  Step execute_read(Request& request);
-  Step execute_atomic(Request& request);
-  Step execute_datagram(Request& request);
-  Step repeat(Request& request);
-  Step repeat_read(Request& request);
-  Step drop_message(Request& request, DropReason reason);
-  Step refuse(Request& request, ib::NakCode code);
-  Step fail_receive(Request& request, ib::WcStatus status, ib::NakCode code);
-  // The shared queue that the request needs a receive of has failed.
-  Step fail_with_queue(Request& request);
-  void send_ack(std::uint8_t syndrome, ib::Psn psn);
+  void execute_message(const Request& request);
+  void execute_read(const Request& request);
+  void execute_atomic(const Request& request);
+  void execute_datagram(const Request& request);
+  Step repeat(const Request& request);
+  Step repeat_read(const Request& request);
+  Step drop_message(const Request& request, DropReason reason);
+  Step refuse(const Request& request, ib::NakCode code);
+  Step fail_receive(const Request& request, ib::WcStatus status, ib::NakCode code);
+  void send_ack(std::uint8_t syndrome, ib::Psn psn, Actions& actions);
   // That everything so far is executed, and how many receives are there for what follows.
   ib::Aeth acknowledgement() const;
-  void complete_receive(const RecvWork& work, ib::WcStatus status, const ib::Packet* packet,
-                        std::uint32_t bytes);
+  void complete_receive(ib::WcStatus status, bool has_message, std::uint32_t bytes, Actions& actions);
 
-  QueuePair& qp_;
+  const Connection& connection_;
+  ResponseQueue& responses_;
+  ResponderSurroundings& surroundings_;
   Trail cause_;
   ib::Psn expected_;
   std::uint32_t msn_ = 0;  // 24 bits: messages completed
   bool nak_sent_ = false;  // a gap or a missing receive was answered; silence until the PSN comes
   bool established_ = false;
   Message message_ = Message::kNone;  // being received
-  std::uint32_t received_ = 0;        // bytes of it
+  Message kind_ = Message::kNone;     // of the packet that is being dealt with
+  std::uint32_t received_ = 0;        // bytes of the message
+  std::uint32_t atomics_ = 0;         // executed, and have not changed memory yet
   ib::Reth reth_;                     // of the WRITE being received
   std::optional<RecvWork> current_;   // receive work request of the message
-
-  bool no_receive_ = false;  // the record was read after the held packet came, and there was nothing
-  std::uint64_t lookup_ = 0;  // number of that for which the held packet waits; 0: none
-  bool looked_up_ = false;    // for the packet that is being dealt with
-  std::uint32_t atomics_ = 0;    // executed, and have not changed memory yet
-  bool awaits_atomics_ = false;  // the held packet
-  bool holding_ = false;
-  Incoming held_;          // waits for a receive work request or a lookup
-  Ring<Incoming> behind_;  // and these wait behind it
+  Placement placement_;
+  Received completed_;
 };
 
 }  // namespace verbatim::hca

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/hca/adapter.h"
-#include "sim/hca/queues/queue_pair.h"
 #include "sim/ib/aeth.h"
 #include "sim/ib/segmentation.h"
 
@@ -12,37 +10,38 @@ namespace verbatim::hca {
 
 using ib::Operation;
 
-void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, bool is_repeated) {
+void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, bool is_repeated,
+                             const Ref<SharedReceiveQueue>& target, const Trail& cause, Actions& actions) {
   Response response;
   response.kind = Kind::kRead;
   response.psn = psn;
   response.aeth = aeth;
   response.reth = reth;
   response.holds_resource = !is_repeated;
-  response.target = qp_.target_ref();
-  add(response);
+  response.target = target;
+  add(std::move(response), cause, actions);
 }
 
-void ResponseQueue::add(Response response) {
+void ResponseQueue::add(Response response, const Trail& cause, Actions& actions) {
   if (response.holds_resource) ++resources_in_use_;
-  response.trail = qp_.responder.cause();
+  response.trail = cause;
   owed_.push_back(std::move(response));
-  qp_.adapter.sender.activate(qp_);
+  actions.add(Action::Kind::kActivate);
 }
 
-void ResponseQueue::add_atomic(ib::Psn psn, const ib::Aeth& aeth) {
+void ResponseQueue::add_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions) {
   saved_.push_back({psn, false, 0});
-  if (saved_.size() > qp_.attributes.max_dest_rd_atomic) saved_.pop_front();
+  if (saved_.size() > connection_.attributes.max_dest_rd_atomic) saved_.pop_front();
   Response response;
   response.kind = Kind::kAtomic;
   response.psn = psn;
   response.aeth = aeth;
   response.holds_resource = true;
   response.ready = false;
-  add(response);
+  add(std::move(response), cause, actions);
 }
 
-void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail) {
+void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail, Actions& actions) {
   for (std::size_t i = 0; i < saved_.size(); ++i) {
     if (saved_[i].psn == psn) saved_[i] = {psn, true, original};
   }
@@ -52,10 +51,10 @@ void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original, const 
     owed_[i].result = original;
     owed_[i].trail = trail;
   }
-  qp_.adapter.sender.activate(qp_);
+  actions.add(Action::Kind::kActivate);
 }
 
-bool ResponseQueue::repeat_atomic(ib::Psn psn, const ib::Aeth& aeth) {
+bool ResponseQueue::repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions) {
   for (std::size_t i = 0; i < saved_.size(); ++i) {
     if (saved_[i].psn != psn) continue;
     Response response;
@@ -64,13 +63,13 @@ bool ResponseQueue::repeat_atomic(ib::Psn psn, const ib::Aeth& aeth) {
     response.aeth = aeth;
     response.ready = saved_[i].known;
     response.result = saved_[i].result;
-    add(response);
+    add(std::move(response), cause, actions);
     return true;
   }
   return false;
 }
 
-void ResponseQueue::add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth) {
+void ResponseQueue::add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions) {
   // IBA 9.7.5.1.2: one acknowledgement may cover several requests. Those that wait for the same response are
   // made one, so the queue is bounded by the responder resources.
   if (!owed_.empty()) {
@@ -82,7 +81,7 @@ void ResponseQueue::add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth) {
   Response response;
   response.psn = psn;
   response.aeth = aeth;
-  add(response);
+  add(std::move(response), cause, actions);
 }
 
 void ResponseQueue::discard_from(ib::Psn psn) {
@@ -112,58 +111,46 @@ void ResponseQueue::reset() {
 std::uint32_t ResponseQueue::next_packet_bytes() const {
   const Response& response = owed_.front();
   if (response.kind != Kind::kRead) return 0;
-  return std::min(response.reth.length - response.offset, qp_.path_mtu());
+  return std::min(response.reth.length - response.offset, connection_.path_mtu());
 }
 
-Outgoing ResponseQueue::make(ib::PacketPtr packet, const Response& response) {
+Outgoing ResponseQueue::make(ib::PacketPtr packet, const Response& response, Instant now) {
   packet->trail = response.trail;
-  packet->trail.add(qp_.adapter.engine.now(), {qp_.adapter.id, "responder: earlier responses"});
+  packet->trail.add(now, {connection_.component, "responder: earlier responses"});
   Outgoing outgoing;
   outgoing.packet = std::move(packet);
-  outgoing.qp = qp_.self;
   outgoing.epoch = epoch_;
   outgoing.is_response = true;
   ++on_the_way_;
   return outgoing;
 }
 
-Outgoing ResponseQueue::next_packet() {
-  if (owed_.front().kind == Kind::kRead) return next_read_packet();
+Outgoing ResponseQueue::next_packet(Instant now, Actions& actions) {
+  if (owed_.front().kind == Kind::kRead) return next_read_packet(now, actions);
   const Response response = owed_.pop_front();
   const bool is_atomic = response.kind == Kind::kAtomic;
   const Operation operation = is_atomic ? Operation::kAtomicAcknowledge : Operation::kAcknowledge;
-  ib::PacketPtr packet = qp_.make_packet(make_opcode(qp_.transport(), operation), response.psn);
+  ib::PacketPtr packet = connection_.make_packet(make_opcode(connection_.transport(), operation), response.psn);
   packet->aeth = response.aeth;
   packet->atomic_ack = response.result;
-  Outgoing outgoing = make(std::move(packet), response);
+  Outgoing outgoing = make(std::move(packet), response, now);
   outgoing.frees_resource = response.holds_resource;
   return outgoing;
 }
 
-Outgoing ResponseQueue::next_read_packet() {
+Outgoing ResponseQueue::next_read_packet(Instant now, Actions& actions) {
   Response& read = owed_.front();
-  const TargetScope scope(qp_, read.target);
-  const ib::Segment segment = ib::next_segment(qp_.transport(), ib::MessageKind::kReadResponse,
-                                               read.reth.length, read.offset, qp_.path_mtu());
+  const ib::Segment segment = ib::next_segment(connection_.transport(), ib::MessageKind::kReadResponse,
+                                               read.reth.length, read.offset, connection_.path_mtu());
   host::ProgramAddress address = 0;
   if (segment.length > 0) {
     // The region may have gone since the request was checked; from then on its bytes are nobody's.
-    const KeyCheck key =
-        qp_.adapter.keys.check_remote(read.reth.rkey.value, qp_, read.reth.va.value + segment.offset,
-                                      segment.length, ib::kRemoteRead);
-    if (key.region == nullptr) {
-      ib::PacketPtr nak = qp_.make_packet(make_opcode(qp_.transport(), Operation::kAcknowledge), read.psn);
-      nak->aeth = {ib::nak_syndrome(ib::NakCode::kRemoteAccessError), read.aeth.msn};
-      Outgoing refusal = make(std::move(nak), read);
-      owed_ = {};
-      close();
-      qp_.raise(ib::AsyncEventType::kQpAccessError);
-      qp_.enter_error();
-      return refusal;
-    }
-    address = key.address;
+    const auto found = surroundings_.check_remote(&read.target, read.reth.rkey.value,
+                                                  read.reth.va.value + segment.offset, segment.length, ib::kRemoteRead);
+    if (!found) return refuse_read(now, actions);
+    address = *found;
   }
-  Outgoing outgoing = make(qp_.make_packet(segment.opcode, read.psn), read);
+  Outgoing outgoing = make(connection_.make_packet(segment.opcode, read.psn), read, now);
   outgoing.packet->payload.length = segment.length;
   outgoing.packet->aeth = read.aeth;
   outgoing.needs_gather = segment.length > 0;
@@ -175,6 +162,19 @@ Outgoing ResponseQueue::next_read_packet() {
   read.offset += segment.length;
   if (segment.ends_message) owed_.pop_front();
   return outgoing;
+}
+
+Outgoing ResponseQueue::refuse_read(Instant now, Actions& actions) {
+  const Response& read = owed_.front();
+  const ib::Opcode opcode = make_opcode(connection_.transport(), Operation::kAcknowledge);
+  ib::PacketPtr nak = connection_.make_packet(opcode, read.psn);
+  nak->aeth = {ib::nak_syndrome(ib::NakCode::kRemoteAccessError), read.aeth.msn};
+  Outgoing refusal = make(std::move(nak), read, now);
+  owed_ = {};
+  close();
+  actions.raise(ib::AsyncEventType::kQpAccessError);
+  actions.add(Action::Kind::kEnterError);
+  return refusal;
 }
 
 void ResponseQueue::on_transmit(const Outgoing& outgoing) {

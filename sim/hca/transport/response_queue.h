@@ -2,6 +2,8 @@
 // not pass them, in the order of their PSNs (IBA 9.5: responses return in the order of the requests). READ
 // responses are cut into packets only when the send pipeline has room for one, so the port paces them.
 //
+// A state machine as the responder is: what is to be done is told by actions.
+//
 // Invariant: whenever a response waits here or is on its way to the port, acknowledgements queue behind it;
 // otherwise they take the acknowledge stage and this queue stays empty.
 #pragma once
@@ -9,17 +11,22 @@
 #include <cstdint>
 
 #include "sim/core/ring.h"
-#include "sim/hca/datapath/send_pipeline.h"
+#include "sim/core/time.h"
+#include "sim/core/trail.h"
+#include "sim/hca/slot.h"
+#include "sim/hca/transport/actions.h"
+#include "sim/hca/transport/connection.h"
+#include "sim/hca/transport/outgoing.h"
+#include "sim/hca/transport/responder_surroundings.h"
 #include "sim/ib/packet.h"
 #include "sim/ib/psn.h"
 
 namespace verbatim::hca {
 
-class QueuePair;
-
 class ResponseQueue {
  public:
-  explicit ResponseQueue(QueuePair& qp) : qp_(qp) {}
+  ResponseQueue(const Connection& connection, ResponderSurroundings& surroundings)
+      : connection_(connection), surroundings_(surroundings) {}
 
   // Nothing waits, and nothing is on its way to the port.
   bool is_idle() const { return owed_.empty() && on_the_way_ == 0; }
@@ -27,14 +34,15 @@ class ResponseQueue {
   // is executed again takes none: its requester may have got the first response meanwhile and asked for more.
   std::uint32_t resources_in_use() const { return resources_in_use_; }
 
-  // From memory that the queue pair's target has now.
-  void add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, bool is_repeated);
+  // From memory of `target`, on an XRC receiver. `cause` is the trail of the request, here and below.
+  void add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, bool is_repeated,
+                const Ref<SharedReceiveQueue>& target, const Trail& cause, Actions& actions);
   // The response follows when the result is known.
-  void add_atomic(ib::Psn psn, const ib::Aeth& aeth);
-  void on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail);
+  void add_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions);
+  void on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail, Actions& actions);
   // IBA 9.7.5.1.4: an atomic asked for again is answered with the saved result; false when none is saved.
-  bool repeat_atomic(ib::Psn psn, const ib::Aeth& aeth);
-  void add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth);
+  bool repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions);
+  void add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions);
   // The requester has gone back to `psn` and asks again for everything from there on.
   void discard_from(ib::Psn psn);
   // The peer has been refused: what is owed up to the refusal is still sent, although the queue pair is in
@@ -47,7 +55,7 @@ class ResponseQueue {
   // For the send pipeline; see QueuePair.
   bool has_packet() const { return !owed_.empty() && owed_.front().ready; }
   std::uint32_t next_packet_bytes() const;
-  Outgoing next_packet();
+  Outgoing next_packet(Instant now, Actions& actions);
   bool is_current(const Outgoing& outgoing) const { return outgoing.epoch == epoch_; }
   void on_transmit(const Outgoing& outgoing);
 
@@ -71,12 +79,15 @@ class ResponseQueue {
     std::uint64_t result = 0;
   };
 
-  Outgoing make(ib::PacketPtr packet, const Response& response);
-  Outgoing next_read_packet();
-  void add(Response response);
+  Outgoing make(ib::PacketPtr packet, const Response& response, Instant now);
+  Outgoing next_read_packet(Instant now, Actions& actions);
+  // The region of the READ is gone, or its rights.
+  Outgoing refuse_read(Instant now, Actions& actions);
+  void add(Response response, const Trail& cause, Actions& actions);
   void discard_all();
 
-  QueuePair& qp_;
+  const Connection& connection_;
+  ResponderSurroundings& surroundings_;
   Ring<Response> owed_;
   Ring<SavedResult> saved_;       // of the newest atomics, as many as there are responder resources
   std::uint32_t on_the_way_ = 0;  // packets between here and the port

@@ -1,0 +1,61 @@
+// Packets of one direction of a queue pair that wait: the first for something that it needs, the others behind it, in the
+// order in which they came. Those of other queue pairs, and of the other direction, pass.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "sim/core/ring.h"
+#include "sim/hca/datapath/receive_pipeline.h"
+
+namespace verbatim::hca {
+
+class HeldPackets {
+ public:
+  enum class Wait : std::uint8_t {
+    kNothing,  // nobody waits
+    kReceive,  // a receive work request that is still being fetched
+    kAtomics,  // those before it change memory first
+    kLookUp,   // protection entries or translations that the adapter lacks
+  };
+
+  Wait wait() const { return wait_; }
+  bool empty() const { return wait_ == Wait::kNothing; }
+  // Whether the first waits for this lookup. It may have been dropped meanwhile.
+  bool awaits(std::uint64_t lookup) const { return wait_ == Wait::kLookUp && lookup == lookup_; }
+  const Incoming& first() const { return first_; }
+
+  void hold(Incoming&& incoming, Wait wait, std::uint64_t lookup = 0) {
+    first_ = std::move(incoming);
+    wait_ = wait;
+    lookup_ = lookup;
+  }
+  void hold_behind(Incoming&& incoming) { behind_.push_back(std::move(incoming)); }
+
+  // The first has what it waited for: deal(packet, true), and deal(packet, false) with each behind it until one is held
+  // again.
+  template <class Deal>
+  void resume(Deal deal) {
+    wait_ = Wait::kNothing;
+    deal(std::move(first_), true);
+    while (empty() && !behind_.empty()) deal(behind_.pop_front(), false);
+  }
+
+  // They are no longer for anyone.
+  void drop_all(ReceivePipeline& receiver) {
+    if (!empty()) receiver.drop(first_, DropReason::kWrongState);
+    wait_ = Wait::kNothing;
+    while (!behind_.empty()) {
+      Incoming incoming = behind_.pop_front();
+      receiver.drop(incoming, DropReason::kWrongState);
+    }
+  }
+
+ private:
+  Wait wait_ = Wait::kNothing;
+  std::uint64_t lookup_ = 0;
+  Incoming first_;
+  Ring<Incoming> behind_;
+};
+
+}  // namespace verbatim::hca

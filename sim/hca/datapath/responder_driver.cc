@@ -1,0 +1,174 @@
+#include "sim/hca/datapath/responder_driver.h"
+
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queues/queue_pair.h"
+#include "sim/ib/wire.h"
+
+namespace verbatim::hca {
+
+namespace {
+
+// What a datagram writes: its GRH, when it has one, and its payload (IBA 11.4.1.2).
+ib::Payload with_grh(const ib::Packet& packet) {
+  if (!packet.grh) return packet.payload;
+  const std::span<const std::byte> data = packet.payload.bytes();
+  ib::PayloadBuffer buffer = ib::PayloadBuffer::allocate(ib::kGrhBytes + packet.payload.length);
+  const std::span<std::byte> to = buffer.fill();
+  ib::write_grh(packet, to.first<ib::kGrhBytes>());
+  if (!data.empty()) std::memcpy(&to[ib::kGrhBytes], data.data(), data.size());
+  return {buffer, 0, buffer.size()};
+}
+
+}  // namespace
+
+Instant ResponderDriver::now() const { return qp_.adapter.engine.now(); }
+
+void ResponderDriver::start(ib::Psn expected) {
+  qp_.responder.start(expected);
+  // A shared queue may have got its receives before any queue pair could take them.
+  qp_.receives().refill();
+}
+
+void ResponderDriver::flush() {
+  drop_held();
+  if (const std::optional<RecvWork> current = qp_.responder.abandon()) flush_receive(*current);
+  qp_.want_recv_doorbell(true);
+  qp_.own_receives.flush();
+}
+
+void ResponderDriver::flush_receive(const RecvWork& work) {
+  qp_.executor.complete_receive({work.wr_id, work.number, ib::WcStatus::kWorkRequestFlushed, false, false, 0}, nullptr);
+}
+
+void ResponderDriver::receive(Incoming&& incoming) {
+  if (!held_.empty()) return held_.hold_behind(std::move(incoming));
+  deal_with(std::move(incoming), Given::kNothing);
+}
+
+void ResponderDriver::deal_with(Incoming&& incoming, Given given) {
+  Responder& responder = qp_.responder;
+  Actions actions;
+  Responder::Need need = responder.receive(*incoming.packet, now(), actions);
+  if (need == Responder::Need::kReceive) need = supply(incoming, given, actions);
+  qp_.executor.execute(actions, &incoming);
+  const std::uint64_t lookup = need == Responder::Need::kPlacement ? place(incoming, given) : 0;
+  responder.on_dealt_with();
+  if (lookup != 0) [[unlikely]] {
+    held_.hold(std::move(incoming), HeldPackets::Wait::kLookUp, lookup);
+  } else if (need == Responder::Need::kReceive) {
+    held_.hold(std::move(incoming), HeldPackets::Wait::kReceive);
+  } else if (need == Responder::Need::kAtomics) {
+    held_.hold(std::move(incoming), HeldPackets::Wait::kAtomics);
+  } else {
+    qp_.adapter.receiver.release(incoming, now());
+  }
+}
+
+Responder::Need ResponderDriver::supply(const Incoming& incoming, Given given, Actions& actions) {
+  Responder& responder = qp_.responder;
+  ReceiveQueue& receives = qp_.receives();
+  const ib::Packet& packet = *incoming.packet;
+  if (receives.has_failed()) {
+    responder.on_failed_queue(packet, actions);
+    return Responder::Need::kNothing;
+  }
+  if (std::optional<RecvWork> work = receives.take()) return responder.on_receive(std::move(*work), packet, actions);
+  if (given != Given::kReceive && receives.entries() > 0) {
+    receives.await(qp_.self, incoming.checked_at);
+    return Responder::Need::kReceive;
+  }
+  responder.on_no_receive(packet, actions);
+  return Responder::Need::kNothing;
+}
+
+std::uint64_t ResponderDriver::place(Incoming& incoming, Given given) {
+  Adapter& adapter = qp_.adapter;
+  const ib::Packet& packet = *incoming.packet;
+  if (adapter.placements.is_limited() && given != Given::kLookUp) [[unlikely]] {
+    if (const std::uint64_t lookup = look_up(packet); lookup != 0) return lookup;
+  }
+  if (ib::info(packet.bth.opcode).begins_message) adapter.payloads.release_held();
+  const bool allowed = write(incoming);
+  Actions actions;
+  qp_.responder.execute(packet, allowed, actions);
+  qp_.executor.execute(actions, &incoming);
+  return 0;
+}
+
+std::uint64_t ResponderDriver::look_up(const ib::Packet& packet) {
+  const Responder::Placement& placement = qp_.responder.placement();
+  std::vector<MemoryPiece>& pieces = qp_.adapter.scratch_pieces;
+  pieces.clear();
+  if (placement.list != nullptr) {
+    qp_.find_pieces(*placement.list, placement.offset, placement.length, qp_.memory_owner(), qp_.receive_pd());
+  } else if (placement.length > 0) {
+    pieces.push_back({placement.address, placement.length, placement.key});
+  }
+  return qp_.adapter.placements.begin(qp_.self, false, pieces, packet.trail.shared());
+}
+
+bool ResponderDriver::write(Incoming& incoming) {
+  const Responder::Placement& placement = qp_.responder.placement();
+  if (placement.length == 0 || placement.is_atomic) return true;
+  const ib::Packet& packet = *incoming.packet;
+  const MessageStream stream = message_stream(qp_.number, false);
+  if (placement.list != nullptr) {
+    const ib::Payload payload = qp_.is_datagram() ? with_grh(packet) : packet.payload;
+    return qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(),
+                       stream);
+  }
+  const MemoryPiece piece{placement.address, placement.length, placement.key};
+  const auto times = qp_.adapter.payloads.write(qp_.memory_owner(), packet.payload, {&piece, 1}, stream);
+  qp_.adapter.receiver.release(incoming, times.left_adapter);
+  return true;
+}
+
+void ResponderDriver::resume(Given given) {
+  const bool waited_for_others = given == Given::kLookUp || given == Given::kAtomics;
+  held_.resume([&](Incoming&& incoming, bool is_first) {
+    if (!is_first && waited_for_others) incoming.packet->trail.add(now(), {qp_.adapter.id, kEarlierPackets});
+    deal_with(Incoming(std::move(incoming)), is_first ? given : Given::kNothing);
+  });
+}
+
+void ResponderDriver::on_receive() {
+  if (held_.wait() == HeldPackets::Wait::kReceive) resume(Given::kNothing);
+}
+
+void ResponderDriver::on_no_receive(Instant sampled_at) {
+  if (held_.wait() != HeldPackets::Wait::kReceive) return;
+  const Instant since = held_.first().checked_at;
+  if (sampled_at < since) return qp_.receives().await(qp_.self, since);
+  resume(Given::kReceive);
+}
+
+void ResponderDriver::on_looked_up(std::uint64_t number) {
+  if (held_.awaits(number)) resume(Given::kLookUp);
+}
+
+void ResponderDriver::on_atomic_done(ib::Psn psn, std::uint64_t original, const Trail& trail) {
+  Actions actions;
+  qp_.responses.on_atomic_result(psn, original, trail, actions);
+  qp_.executor.execute(actions);
+  if (!qp_.responder.on_atomic_done() || held_.wait() != HeldPackets::Wait::kAtomics) return;
+  held_.first().packet->trail.add(now(), {qp_.adapter.id, "responder: earlier atomics"});
+  resume(Given::kAtomics);
+}
+
+void ResponderDriver::drop_held() { held_.drop_all(qp_.adapter.receiver); }
+
+Outgoing ResponderDriver::next_packet() {
+  Actions actions;
+  Outgoing outgoing = qp_.responses.next_packet(now(), actions);
+  outgoing.qp = qp_.self;
+  qp_.executor.execute(actions);
+  return outgoing;
+}
+
+}  // namespace verbatim::hca

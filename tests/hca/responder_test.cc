@@ -1,0 +1,493 @@
+// The responder and the answers that it owes, alone: no engine, no memory, no peer. Packets are made here; what the data path
+// would do is read from needs and actions.
+#include "sim/hca/transport/responder.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/hca/transport/response_queue.h"
+#include "sim/ib/aeth.h"
+#include "sim/ib/wire.h"
+#include "tests/hca/test_connection.h"
+
+namespace verbatim::hca {
+namespace {
+
+using ib::NakCode;
+using ib::Operation;
+using ib::QpState;
+using ib::WcStatus;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Kind = Action::Kind;
+using Need = Responder::Need;
+
+constexpr std::uint32_t kKey = 0x1234;
+constexpr std::uint64_t kMemory = 0x10000, kMemoryBytes = 0x10000;
+
+class TestSurroundings : public ResponderSurroundings {
+ public:
+  std::optional<host::ProgramAddress> check_remote(const Ref<SharedReceiveQueue>*, std::uint32_t rkey, std::uint64_t va,
+                                                   std::uint32_t length, std::uint32_t access) override {
+    ++checks;
+    const bool inside = va >= kMemory && va + length <= kMemory + kMemoryBytes;
+    if (rkey != kKey || !inside || (access & rights) != access) return std::nullopt;
+    return va;
+  }
+  bool invalidate(std::uint32_t rkey) override { return rkey == kKey; }
+  const Ref<SharedReceiveQueue>& target_ref() const override { return target; }
+  void set_target(const Ref<SharedReceiveQueue>& to) override { target = to; }
+  Ref<SharedReceiveQueue> find_target(std::uint32_t) const override { return {}; }
+  std::uint32_t unused_receives() const override { return unused; }
+
+  std::uint32_t rights = ib::kRemoteRights;
+  std::uint32_t unused = 0;
+  int checks = 0;
+  Ref<SharedReceiveQueue> target;
+};
+
+struct Answer {
+  std::uint32_t psn;
+  std::uint8_t syndrome;
+  std::uint32_t msn;
+  friend bool operator==(const Answer&, const Answer&) = default;
+};
+struct DoneReceive {
+  std::uint64_t wr_id;
+  WcStatus status;
+  std::uint32_t bytes;
+  friend bool operator==(const DoneReceive&, const DoneReceive&) = default;
+};
+
+constexpr std::uint8_t kAck = ib::ack_syndrome(ib::kUnlimitedCredits);
+
+// A request as its sender makes it.
+struct Sent {
+  Operation operation = Operation::kSendOnly;
+  std::uint32_t n = 0;  // PSN, from the first
+  std::uint32_t length = 0;
+  bool asks = true;
+  ib::Reth reth{};
+  ib::AtomicEth atomic{};
+};
+
+class ResponderTest : public ::testing::Test {
+ protected:
+  explicit ResponderTest(ib::QpType type = ib::QpType::kRc)
+      : address(test_address()),
+        connection(profile, address, type),
+        responses(connection, surroundings),
+        responder(connection, responses, surroundings) {
+    responder.start(kFirst);
+  }
+  static std::uint32_t psn(std::uint32_t n) { return (kFirst + n).value; }
+  static ib::Reth reth(std::uint32_t length, std::uint64_t offset = 0, std::uint32_t key = kKey) {
+    return {ib::RemoteVa{kMemory + offset}, ib::RKey{key}, length};
+  }
+  static ib::AtomicEth atomic(std::uint64_t offset = 0) { return {ib::RemoteVa{kMemory + offset}, ib::RKey{kKey}, 1, 0}; }
+
+  ib::PacketPtr make(const Sent& sent) const {
+    ib::PacketPtr packet = connection.make_packet(make_opcode(connection.transport(), sent.operation), kFirst + sent.n);
+    packet->payload.length = sent.length;
+    packet->bth.ack_request = sent.asks;
+    packet->reth = sent.reth;
+    packet->atomic = sent.atomic;
+    packet->deth.qkey = 0x11;
+    return packet;
+  }
+
+  // As the data path: gives what the packet needs while there is some, and tells what it lacked in the end.
+  Need receive(const Sent& sent) { return receive(*make(sent)); }
+  Need receive(ib::Packet& packet) {
+    actions = Actions();
+    Need need = responder.receive(packet, now, actions);
+    if (need == Need::kReceive) need = supply(packet);
+    tell(actions);
+    if (need == Need::kPlacement && !lacks_translation) {
+      placed.push_back(responder.placement());
+      actions = Actions();
+      responder.execute(packet, may_place, actions);
+      tell(actions);
+      need = Need::kNothing;
+    }
+    responder.on_dealt_with();
+    return need;
+  }
+  Need supply(const ib::Packet& packet) {
+    if (queue_has_failed) {
+      responder.on_failed_queue(packet, actions);
+      return Need::kNothing;
+    }
+    if (!receives.empty()) {
+      RecvWork work = std::move(receives.front());
+      receives.pop_front();
+      return responder.on_receive(std::move(work), packet, actions);
+    }
+    if (!knows_of_none) return Need::kReceive;
+    responder.on_no_receive(packet, actions);
+    return Need::kNothing;
+  }
+  void post_receive(std::uint64_t capacity, bool malformed = false) {
+    RecvWork work;
+    work.wr_id = posted++;
+    work.capacity = capacity;
+    work.malformed = malformed;
+    receives.push_back(std::move(work));
+  }
+
+  void tell(const Actions& all) {
+    for (const Action& action : all) {
+      kinds.push_back(action.kind);
+      if (action.kind == Kind::kAcknowledge) {
+        answers.push_back({action.number, static_cast<std::uint8_t>(action.values[0]), action.values[1]});
+      } else if (action.kind == Kind::kDrop) {
+        drops.push_back(action.reason);
+      } else if (action.kind == Kind::kRaise) {
+        events.push_back(action.raised);
+      } else if (action.kind == Kind::kCompleteReceive) {
+        const Responder::Received& received = responder.received();
+        completions.push_back({received.wr_id, received.status, received.bytes});
+      }
+    }
+  }
+  bool did(Kind kind) const { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); }
+
+  // Everything that is owed and ready, handed to the port: operation and PSN.
+  std::vector<std::pair<Operation, std::uint32_t>> send_all() {
+    std::vector<std::pair<Operation, std::uint32_t>> sent;
+    while (responses.has_packet()) {
+      Actions more;
+      const Outgoing outgoing = responses.next_packet(now, more);
+      tell(more);
+      sent.emplace_back(operation_of(outgoing.packet->bth.opcode), outgoing.packet->bth.psn.value);
+      last_syndrome = outgoing.packet->aeth.syndrome;
+      responses.on_transmit(outgoing);
+    }
+    return sent;
+  }
+  void atomic_done(std::uint32_t n, std::uint64_t original) {
+    Actions more;
+    responses.on_atomic_result(kFirst + n, original, {}, more);
+    tell(more);
+    responder.on_atomic_done();
+  }
+
+  static constexpr ib::Psn kFirst{0xfffffe};  // and over the wrap
+
+  HcaProfile profile;
+  PortAddress address;
+  TestConnection connection;
+  TestSurroundings surroundings;
+  ResponseQueue responses;
+  Responder responder;
+  Instant now = instant_from_ps(1000);
+  Actions actions;
+  std::deque<RecvWork> receives;
+  std::uint64_t posted = 0;
+  bool knows_of_none = true;      // when there is no receive, the record has been read
+  bool queue_has_failed = false;
+  bool lacks_translation = false;
+  bool may_place = true;
+  std::vector<Kind> kinds;
+  std::vector<Answer> answers;
+  std::vector<ib::DropReason> drops;
+  std::vector<ib::AsyncEventType> events;
+  std::vector<DoneReceive> completions;
+  std::vector<Responder::Placement> placed;
+  std::uint8_t last_syndrome = 0;
+};
+
+TEST_F(ResponderTest, a_message_of_several_packets_fills_its_receive_and_is_acknowledged_once) {
+  post_receive(4096);
+  receive({.operation = Operation::kSendFirst, .n = 0, .length = kTestMtu, .asks = false});
+  receive({.operation = Operation::kSendMiddle, .n = 1, .length = kTestMtu, .asks = false});
+  EXPECT_THAT(completions, IsEmpty());
+  receive({.operation = Operation::kSendLast, .n = 2, .length = 8});
+  EXPECT_THAT(completions, ElementsAre(DoneReceive{0, WcStatus::kSuccess, 2 * kTestMtu + 8}));
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(2), kAck, 1}));
+  ASSERT_EQ(placed.size(), 3u);
+  EXPECT_EQ(placed[2].offset, 2 * kTestMtu);
+  EXPECT_EQ(responder.expected(), kFirst + 3);
+}
+
+TEST_F(ResponderTest, a_gap_is_reported_once_until_the_missing_packet_comes) {
+  for (int i = 0; i < 3; ++i) post_receive(8);
+  receive({.n = 1, .length = 8});
+  receive({.n = 2, .length = 8});
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::nak_syndrome(NakCode::kPsnSequenceError), 0}));
+  EXPECT_THAT(drops, ElementsAre(DropReason::kAfterNak, DropReason::kAfterNak));
+  receive({.n = 0, .length = 8});
+  answers.clear();
+  receive({.n = 2, .length = 8});
+  EXPECT_EQ(answers.size(), 1u);
+}
+
+TEST_F(ResponderTest, a_duplicate_is_acknowledged_with_the_newest_psn_and_not_executed) {
+  for (int i = 0; i < 2; ++i) post_receive(8);
+  receive({.n = 0, .length = 8});
+  receive({.n = 1, .length = 8});
+  answers.clear();
+  placed.clear();
+  receive({.n = 0, .length = 8});
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(1), kAck, 2}));
+  EXPECT_THAT(placed, IsEmpty());
+  EXPECT_EQ(completions.size(), 2u);
+}
+
+TEST_F(ResponderTest, without_a_receive_the_peer_is_told_to_wait_and_what_follows_is_no_gap) {
+  receive({.n = 0, .length = 8});
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::rnr_nak_syndrome(12), 0}));
+  receive({.n = 1, .length = 8});
+  EXPECT_EQ(answers.size(), 1u);
+  EXPECT_THAT(drops, ElementsAre(DropReason::kAfterNak, DropReason::kAfterNak));
+  post_receive(8);
+  receive({.n = 0, .length = 8});
+  EXPECT_THAT(completions, ElementsAre(DoneReceive{0, WcStatus::kSuccess, 8}));
+}
+
+TEST_F(ResponderTest, a_packet_that_waits_for_a_receive_has_changed_nothing_and_comes_again) {
+  knows_of_none = false;
+  const ib::PacketPtr packet = make({.n = 0, .length = 8});
+  EXPECT_EQ(receive(*packet), Need::kReceive);
+  EXPECT_THAT(kinds, IsEmpty());
+  EXPECT_EQ(responder.expected(), kFirst);
+  post_receive(8);
+  EXPECT_EQ(receive(*packet), Need::kNothing);
+  EXPECT_EQ(completions.size(), 1u);
+}
+
+TEST_F(ResponderTest, a_packet_that_waits_for_a_translation_keeps_its_receive) {
+  post_receive(8);
+  lacks_translation = true;
+  const ib::PacketPtr packet = make({.n = 0, .length = 8});
+  EXPECT_EQ(receive(*packet), Need::kPlacement);
+  EXPECT_THAT(kinds, IsEmpty());
+  lacks_translation = false;
+  EXPECT_EQ(receive(*packet), Need::kNothing);
+  EXPECT_THAT(completions, ElementsAre(DoneReceive{0, WcStatus::kSuccess, 8}));
+}
+
+TEST_F(ResponderTest, sends_and_writes_wait_for_the_atomics_before_them_and_reads_do_not) {
+  connection.attributes.max_dest_rd_atomic = 4;
+  receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
+  receive({.operation = Operation::kFetchAdd, .n = 1, .atomic = atomic(8)});
+  EXPECT_TRUE(did(Kind::kExecuteAtomic));
+  const ib::PacketPtr write = make({.operation = Operation::kWriteOnly, .n = 3, .length = 8, .reth = reth(8)});
+  EXPECT_EQ(receive({.operation = Operation::kReadRequest, .n = 2, .reth = reth(8)}), Need::kNothing);
+  EXPECT_EQ(receive(*write), Need::kAtomics);
+  atomic_done(0, 5);
+  EXPECT_EQ(receive(*write), Need::kAtomics);
+  atomic_done(1, 6);
+  EXPECT_EQ(receive(*write), Need::kNothing);
+  EXPECT_THAT(send_all(), ElementsAre(std::pair(Operation::kAtomicAcknowledge, psn(0)),
+                                      std::pair(Operation::kAtomicAcknowledge, psn(1)),
+                                      std::pair(Operation::kReadResponseOnly, psn(2)),
+                                      std::pair(Operation::kAcknowledge, psn(3))));
+}
+
+TEST_F(ResponderTest, answers_keep_the_order_of_the_requests_and_acknowledgements_merge) {
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(2 * kTestMtu)});
+  receive({.operation = Operation::kWriteOnly, .n = 2, .length = 8, .reth = reth(8)});
+  receive({.operation = Operation::kWriteOnly, .n = 3, .length = 8, .reth = reth(8)});
+  EXPECT_THAT(answers, IsEmpty());
+  EXPECT_THAT(send_all(), ElementsAre(std::pair(Operation::kReadResponseFirst, psn(0)),
+                                      std::pair(Operation::kReadResponseLast, psn(1)),
+                                      std::pair(Operation::kAcknowledge, psn(3))));
+  receive({.operation = Operation::kWriteOnly, .n = 4, .length = 8, .reth = reth(8)});
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(4), kAck, 4}));  // nothing is owed any more
+}
+
+TEST_F(ResponderTest, more_reads_than_it_has_resources_for_are_an_invalid_request) {
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(8)});
+  receive({.operation = Operation::kReadRequest, .n = 1, .reth = reth(8)});
+  receive({.operation = Operation::kReadRequest, .n = 2, .reth = reth(8)});
+  EXPECT_THAT(events, ElementsAre(ib::AsyncEventType::kQpRequestError));
+  EXPECT_TRUE(did(Kind::kEnterError));
+  responses.abandon();  // as the error does; what is owed up to the refusal is still sent
+  EXPECT_EQ(send_all().size(), 3u);
+  EXPECT_EQ(last_syndrome, ib::nak_syndrome(NakCode::kInvalidRequest));
+}
+
+TEST_F(ResponderTest, a_read_that_is_asked_for_again_is_answered_from_there_and_takes_no_resource) {
+  connection.attributes.max_dest_rd_atomic = 1;
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(3 * kTestMtu)});
+  EXPECT_EQ(send_all().size(), 3u);
+  receive({.operation = Operation::kReadRequest, .n = 1, .reth = reth(2 * kTestMtu, kTestMtu)});
+  EXPECT_EQ(responses.resources_in_use(), 0u);
+  EXPECT_THAT(send_all(), ElementsAre(std::pair(Operation::kReadResponseFirst, psn(1)),
+                                      std::pair(Operation::kReadResponseLast, psn(2))));
+}
+
+TEST_F(ResponderTest, a_duplicate_read_beyond_what_was_executed_is_dropped) {
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(kTestMtu)});
+  send_all();
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(2 * kTestMtu)});
+  EXPECT_THAT(drops, ElementsAre(DropReason::kUnknownDuplicate));
+  EXPECT_FALSE(responses.has_packet());
+}
+
+TEST_F(ResponderTest, an_atomic_that_comes_again_gets_the_saved_result_and_is_not_executed_again) {
+  receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
+  atomic_done(0, 41);
+  send_all();
+  kinds.clear();
+  receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
+  EXPECT_FALSE(did(Kind::kExecuteAtomic));
+  Actions more;
+  const Outgoing again = responses.next_packet(now, more);
+  EXPECT_EQ(again.packet->atomic_ack, 41u);
+  EXPECT_EQ(again.packet->bth.psn, kFirst);
+}
+
+TEST_F(ResponderTest, memory_that_is_gone_is_refused_in_the_middle_of_a_read) {
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(2 * kTestMtu)});
+  Actions more;
+  responses.on_transmit(responses.next_packet(now, more));
+  surroundings.rights = 0;
+  EXPECT_THAT(send_all(), ElementsAre(std::pair(Operation::kAcknowledge, psn(1))));
+  EXPECT_EQ(last_syndrome, ib::nak_syndrome(NakCode::kRemoteAccessError));
+  EXPECT_THAT(events, ElementsAre(ib::AsyncEventType::kQpAccessError));
+  EXPECT_TRUE(did(Kind::kEnterError));
+}
+
+// Each request has every later fault, too: the one that the specification puts first is answered.
+TEST_F(ResponderTest, errors_have_the_precedence_of_the_specification) {
+  const auto answer_of = [&](const Sent& sent) {
+    answers.clear();
+    responses.reset();
+    responder.reset();
+    responder.start(kFirst);
+    receive(sent);
+    return answers.empty() ? std::uint8_t{0xff} : answers.back().syndrome;
+  };
+  Sent bad{.operation = Operation::kWriteMiddle, .n = 1, .length = 8, .reth = reth(8, 0, 99)};
+  connection.attributes.qp_access_flags = 0;
+  EXPECT_EQ(answer_of(bad), ib::nak_syndrome(NakCode::kPsnSequenceError));
+  bad.n = 0;
+  EXPECT_EQ(answer_of(bad), ib::nak_syndrome(NakCode::kInvalidRequest));  // MIDDLE without FIRST
+  bad.operation = Operation::kWriteFirst;
+  EXPECT_EQ(answer_of(bad), ib::nak_syndrome(NakCode::kRemoteAccessError));  // no right
+  connection.attributes.qp_access_flags = ib::kRemoteRights;
+  EXPECT_EQ(answer_of(bad), ib::nak_syndrome(NakCode::kInvalidRequest));  // FIRST shorter than the path MTU
+  bad.operation = Operation::kWriteOnly;
+  EXPECT_EQ(surroundings.checks, 0);
+  EXPECT_EQ(answer_of(bad), ib::nak_syndrome(NakCode::kRemoteAccessError));  // key
+  bad.reth = reth(8);
+  EXPECT_EQ(answer_of(bad), kAck);
+}
+
+TEST_F(ResponderTest, a_write_is_as_long_as_it_announced) {
+  receive({.operation = Operation::kWriteFirst, .n = 0, .length = kTestMtu, .asks = false, .reth = reth(kTestMtu + 8)});
+  receive({.operation = Operation::kWriteLast, .n = 1, .length = 16});
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(1), ib::nak_syndrome(NakCode::kInvalidRequest), 0}));
+}
+
+TEST_F(ResponderTest, an_atomic_on_an_unaligned_address_is_an_invalid_request) {
+  receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic(4)});
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::nak_syndrome(NakCode::kInvalidRequest), 0}));
+}
+
+TEST_F(ResponderTest, a_message_longer_than_its_receive_fails_both_sides) {
+  post_receive(4);
+  receive({.n = 0, .length = 8});
+  EXPECT_THAT(completions, ElementsAre(DoneReceive{0, WcStatus::kLocalLengthError, 0}));
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::nak_syndrome(NakCode::kInvalidRequest), 0}));
+  EXPECT_TRUE(did(Kind::kEnterError));
+}
+
+TEST_F(ResponderTest, a_receive_whose_keys_do_not_allow_it_fails_both_sides) {
+  post_receive(8);
+  may_place = false;
+  receive({.n = 0, .length = 8});
+  EXPECT_THAT(completions, ElementsAre(DoneReceive{0, WcStatus::kLocalProtectionError, 0}));
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::nak_syndrome(NakCode::kRemoteOperationalError), 0}));
+}
+
+TEST_F(ResponderTest, a_malformed_receive_fails_both_sides) {
+  post_receive(8, true);
+  receive({.n = 0, .length = 8});
+  EXPECT_THAT(completions, ElementsAre(DoneReceive{0, WcStatus::kLocalQpOperationError, 0}));
+}
+
+TEST_F(ResponderTest, a_failed_queue_of_receives_is_an_error_of_this_side) {
+  queue_has_failed = true;
+  receive({.n = 0, .length = 8});
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::nak_syndrome(NakCode::kRemoteOperationalError), 0}));
+  EXPECT_TRUE(did(Kind::kFailFatally));
+}
+
+TEST_F(ResponderTest, the_receive_of_a_message_under_way_is_given_back_to_be_flushed) {
+  post_receive(4096);
+  receive({.operation = Operation::kSendFirst, .n = 0, .length = kTestMtu});
+  const std::optional<RecvWork> current = responder.abandon();
+  ASSERT_TRUE(current);
+  EXPECT_EQ(current->wr_id, 0u);
+  EXPECT_FALSE(responder.abandon());
+}
+
+TEST_F(ResponderTest, the_first_request_establishes_the_connection_once) {
+  connection.enter(QpState::kRtr);
+  for (int i = 0; i < 2; ++i) post_receive(8);
+  receive({.n = 0, .length = 8});
+  receive({.n = 1, .length = 8});
+  EXPECT_THAT(events, ElementsAre(ib::AsyncEventType::kCommunicationEstablished));
+}
+
+TEST_F(ResponderTest, credits_tell_of_the_receives_that_no_message_has_taken) {
+  profile.end_to_end_credits = true;
+  surroundings.unused = 3;
+  post_receive(8);
+  receive({.n = 0, .length = 8});
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::ack_syndrome(ib::credit_code(3)), 1}));
+}
+
+class UnreliableResponderTest : public ResponderTest {
+ protected:
+  UnreliableResponderTest() : ResponderTest(ib::QpType::kUc) {}
+};
+
+TEST_F(UnreliableResponderTest, after_a_gap_the_rest_of_the_message_is_lost_and_its_receive_serves_the_next) {
+  post_receive(4096);
+  receive({.operation = Operation::kSendFirst, .n = 0, .length = kTestMtu, .asks = false});
+  receive({.operation = Operation::kSendLast, .n = 2, .length = 8, .asks = false});
+  EXPECT_THAT(completions, IsEmpty());
+  receive({.operation = Operation::kSendOnly, .n = 3, .length = 8, .asks = false});
+  EXPECT_THAT(completions, ElementsAre(DoneReceive{0, WcStatus::kSuccess, 8}));
+  EXPECT_THAT(answers, IsEmpty());
+}
+
+TEST_F(UnreliableResponderTest, what_is_wrong_with_a_message_is_nobodys_error) {
+  receive({.operation = Operation::kWriteOnly, .n = 0, .length = 8, .reth = reth(8, 0, 99)});
+  receive({.operation = Operation::kSendOnly, .n = 1, .length = 8});
+  EXPECT_THAT(drops, ElementsAre(DropReason::kRefused, DropReason::kNoReceive));
+  EXPECT_FALSE(did(Kind::kEnterError));
+}
+
+class DatagramResponderTest : public ResponderTest {
+ protected:
+  DatagramResponderTest() : ResponderTest(ib::QpType::kUd) {}
+};
+
+TEST_F(DatagramResponderTest, the_payload_lies_behind_the_place_of_the_grh) {
+  post_receive(ib::kGrhBytes + 8);
+  receive({.n = 5, .length = 8});
+  ASSERT_EQ(placed.size(), 1u);
+  EXPECT_EQ(placed[0].offset, ib::kGrhBytes);
+  EXPECT_EQ(placed[0].length, 8u);
+  EXPECT_THAT(completions, ElementsAre(DoneReceive{0, WcStatus::kSuccess, ib::kGrhBytes + 8}));
+}
+
+TEST_F(DatagramResponderTest, a_wrong_qkey_is_counted_and_dropped) {
+  const ib::PacketPtr packet = make({.n = 0, .length = 8});
+  packet->deth.qkey = 0x12;
+  receive(*packet);
+  EXPECT_THAT(kinds, ElementsAre(Kind::kCountQkeyViolation, Kind::kDrop));
+}
+
+}  // namespace
+}  // namespace verbatim::hca
