@@ -468,6 +468,12 @@ TEST_F(UnreliableResponderTest, what_is_wrong_with_a_message_is_nobodys_error) {
   EXPECT_FALSE(did(Kind::kEnterError));
 }
 
+TEST_F(UnreliableResponderTest, a_message_that_asks_for_an_acknowledgement_gets_none) {
+  receive({.operation = Operation::kWriteOnly, .n = 0, .length = 8, .asks = true, .reth = reth(8)});
+  EXPECT_EQ(placed.size(), 1u);
+  EXPECT_THAT(answers, IsEmpty());
+}
+
 class DatagramResponderTest : public ResponderTest {
  protected:
   DatagramResponderTest() : ResponderTest(ib::QpType::kUd) {}

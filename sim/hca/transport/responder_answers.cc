@@ -44,8 +44,9 @@ void Responder::execute_message(const Request& request) {
     message_ = Message::kNone;
     received_ = 0;
   }
-  // IBA 9.7.5.1.2: an acknowledgement may cover several requests; this adapter sends one per request for it.
-  if (request.packet.bth.ack_request) {
+  // IBA 9.7.5.1.2: an acknowledgement may cover several requests; this adapter sends one per request for it. Nobody answers for
+  // an unreliable service, whatever its packets ask (IBA 9.8.2).
+  if (request.packet.bth.ack_request && connection_.is_reliable()) {
     send_ack(acknowledgement().syndrome, request.packet.bth.psn, request.actions);
   }
 }
