@@ -8,6 +8,7 @@
 
 #include "sim/hca/context.h"
 #include "sim/hca/datapath/action_executor.h"
+#include "sim/hca/datapath/payload_writer.h"
 #include "sim/hca/datapath/requester_driver.h"
 #include "sim/hca/datapath/responder_driver.h"
 #include "sim/hca/datapath/send_pipeline.h"
