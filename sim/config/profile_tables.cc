@@ -327,7 +327,7 @@ const Object& hca_profile_table() {
          stage<&P::receive_check>("receive_check", "packet in to checks done; one per packet"),
          stage<&P::acknowledge>("acknowledge", "checks done to acknowledgement handed to the port; one each"),
          stage<&P::completion>("completion", "acknowledged or received to CQE write issued; one per CQE"),
-         size<&P::gather_buffer_bytes>("gather_buffer", "payload gathered ahead of the port", 4096, 1 << 30),
+         size<&P::gather_buffer_bytes>("gather_buffer", "payload gathered ahead of the port, per lane", 4096, 1 << 30),
          size<&P::receive_buffer_bytes>("receive_buffer",
                                         "input buffer of the port per lane, granted as credits",
                                         fabric::kLeastInputBufferBytes, fabric::kMostInputBufferBytes),

@@ -21,6 +21,7 @@
 #include "sim/hca/hca.h"
 #include "sim/host/buffer_memory.h"
 #include "sim/ib/types.h"
+#include "tests/hca/filter.h"
 
 namespace verbatim::test {
 
@@ -98,21 +99,6 @@ struct PairOptions {
   bool with_channel = false;
   protocol::QpCapabilities capabilities{64, 64, 4, 4, 64};
   ib::QpType type = ib::QpType::kRc;
-};
-
-// Stands before an adapter and takes packets away, or changes them, before it sees them.
-struct Filter final : fabric::PacketSink {
-  hca::Hca* hca = nullptr;
-  fabric::Port* port = nullptr;
-  std::function<bool(ib::Packet&)> keep;  // empty: everything passes
-  void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override {
-    if (keep && !keep(*packet)) {
-      port->release(packet->lrh.lane, packet->wire_bytes(), times.tail);
-      return;
-    }
-    hca->receive(in, std::move(packet), times);
-  }
-  void link_changed(fabric::PortNumber in, bool up) override { hca->link_changed(in, up); }
 };
 
 // Two adapters ("client" LID 1, "server" LID 2), joined by a cable or by a switch.

@@ -1,6 +1,7 @@
 #include "sim/hca/datapath/send_pipeline.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "sim/hca/adapter.h"
@@ -34,19 +35,70 @@ void SendPipeline::attach(fabric::Port& port) {
 void SendPipeline::activate(QueuePair& qp) {
   if (qp.is_scheduled || !qp.has_packet()) return;
   qp.is_scheduled = true;
-  active_.push_back(qp.self);
+  enlist(qp);
   pump();
+}
+
+std::uint32_t SendPipeline::lane_of_next(const QueuePair& qp) const {
+  return port_->lane_of(qp.next_service_level()).value;
+}
+
+void SendPipeline::enlist(QueuePair& qp) {
+  CHECK(port_ != nullptr);
+  const std::uint32_t lane = lane_of_next(qp);
+  lanes_[lane].active.push_back({qp.self, turns_ever_++});
+  active_lanes_ |= 1u << lane;
+  ++turns_;
+}
+
+SendPipeline::Turn SendPipeline::take_turn(Lane& lane) {
+  Turn turn = lane.active.pop_front();
+  if (lane.active.empty()) active_lanes_ &= ~(1u << (&lane - lanes_.data()));
+  --turns_;
+  return turn;
+}
+
+void SendPipeline::end_turn(Lane& lane, QueuePair& qp, bool has_another) {
+  if (has_another && lane.active.size() == 1 && !qp.is_datagram()) [[likely]] {
+    lane.active.front().number = turns_ever_++;  // the only one stays where it is
+    return;
+  }
+  take_turn(lane);
+  if (has_another) {
+    enlist(qp);
+  } else {
+    qp.is_scheduled = false;
+  }
+}
+
+SendPipeline::Lane* SendPipeline::first_lane(std::uint32_t excluded) {
+  std::uint32_t rest = active_lanes_ & ~excluded;
+  if (rest == 0) return nullptr;
+  Lane* first = &lanes_[std::countr_zero(rest)];
+  for (rest &= rest - 1; rest != 0; rest &= rest - 1) {
+    Lane& lane = lanes_[std::countr_zero(rest)];
+    if (lane.active.front().number < first->active.front().number) first = &lane;
+  }
+  return first;
 }
 
 void SendPipeline::pump() {
   if (pumping_) return;  // a packet that failed on its way out may have activated another queue pair
   if (pause_timer_.scheduled()) return;
   pumping_ = true;
-  while (!active_.empty()) {
-    QueuePair* qp = active_.front().get();
-    if (qp == nullptr || !qp->has_packet()) {
+  std::uint32_t full = 0;             // lanes
+  const QueuePair* ready = nullptr;   // the last one, which has another packet
+  while (Lane* lane = first_lane(full)) {
+    const auto number = static_cast<std::uint32_t>(lane - lanes_.data());
+    QueuePair* qp = lane->active.front().qp.get();
+    if (qp == nullptr || (qp != ready && !qp->has_packet())) {
       if (qp != nullptr) qp->is_scheduled = false;
-      active_.pop_front();
+      take_turn(*lane);
+      continue;
+    }
+    if (qp != ready && lane_of_next(*qp) != number) [[unlikely]] {  // its path has been modified
+      take_turn(*lane);
+      enlist(*qp);
       continue;
     }
     if (!was_paused_) {
@@ -57,16 +109,16 @@ void SendPipeline::pump() {
       }
     }
     const std::uint32_t room = buffer_bytes(qp->next_packet_bytes());
-    was_paused_ = buffered_ > 0 && buffered_ + room > adapter_.profile.gather_buffer_bytes;
-    if (was_paused_) break;
-    active_.pop_front();
-    Outgoing outgoing = qp->next_packet();
-    if (qp->has_packet()) {
-      active_.push_back(qp->self);
-    } else {
-      qp->is_scheduled = false;
+    was_paused_ = lane->buffered > 0 && lane->buffered + room > adapter_.profile.gather_buffer_bytes;
+    if (was_paused_) {
+      full |= 1u << number;
+      continue;
     }
-    buffered_ += buffer_bytes(outgoing.packet->payload.length);
+    Outgoing outgoing = qp->next_packet();
+    ready = qp->has_packet() ? qp : nullptr;
+    end_turn(*lane, *qp, ready != nullptr);
+    outgoing.packet->lrh.lane = ib::VirtualLane{static_cast<std::uint8_t>(number)};
+    lane->buffered += buffer_bytes(outgoing.packet->payload.length);
     issue(std::move(outgoing));
   }
   pumping_ = false;
@@ -75,9 +127,14 @@ void SendPipeline::pump() {
 void SendPipeline::on_pause_over() {
   was_paused_ = true;
   // Queue pairs that have come meanwhile may go first.
-  const auto turns =
-      adapter_.choices.choose(freedom::kSendTurn, adapter_.id, static_cast<std::uint32_t>(active_.size()));
-  for (std::uint32_t i = 0; i < turns; ++i) active_.push_back(active_.pop_front());
+  for (auto turns = adapter_.choices.choose(freedom::kSendTurn, adapter_.id, turns_); turns > 0; --turns) {
+    Lane* lane = first_lane(0);
+    Turn turn = take_turn(*lane);
+    turn.number = turns_ever_++;
+    lane->active.push_back(std::move(turn));
+    active_lanes_ |= 1u << (lane - lanes_.data());
+    ++turns_;
+  }
   pump();
 }
 
@@ -218,10 +275,9 @@ bool SendPipeline::has_room(const ib::Packet& packet) const {
 }
 
 void SendPipeline::on_packetized(Outgoing&& outgoing) {
-  CHECK(port_ != nullptr);
-  outgoing.packet->lrh.lane = port_->lane_of(outgoing.packet->lrh.service_level);
-  if (!waiting_.empty() || !has_room(*outgoing.packet)) {
-    waiting_.push_back(std::move(outgoing));
+  Ring<Outgoing>& waiting = lanes_[outgoing.packet->lrh.lane.value].waiting;
+  if (!waiting.empty() || !has_room(*outgoing.packet)) {
+    waiting.push_back(std::move(outgoing));
     return;
   }
   transmit(std::move(outgoing));
@@ -245,8 +301,9 @@ void SendPipeline::on_acknowledged(Acknowledgement&& acknowledgement) {
   --qp->acknowledgements_staged;
   if (is_left_out(acknowledgement)) return;
   acknowledgement.packet->lrh.lane = port_->lane_of(acknowledgement.packet->lrh.service_level);
-  if (!waiting_acknowledgements_.empty() || !has_room(*acknowledgement.packet)) {
-    waiting_acknowledgements_.push_back(std::move(acknowledgement));
+  Ring<Acknowledgement>& waiting = lanes_[acknowledgement.packet->lrh.lane.value].waiting_acknowledgements;
+  if (!waiting.empty() || !has_room(*acknowledgement.packet)) {
+    waiting.push_back(std::move(acknowledgement));
     return;
   }
   transmit(std::move(acknowledgement));
@@ -261,20 +318,23 @@ bool SendPipeline::is_left_out(const Acknowledgement& acknowledgement) {
          adapter_.choices.choose(freedom::kAckCoalescing, adapter_.id, 2) != 0;
 }
 
-void SendPipeline::on_room(void* self, ib::VirtualLane) { static_cast<SendPipeline*>(self)->drain(); }
+void SendPipeline::on_room(void* self, ib::VirtualLane lane) {
+  auto& pipeline = *static_cast<SendPipeline*>(self);
+  pipeline.drain(pipeline.lanes_[lane.value]);
+}
 
-void SendPipeline::drain() {
-  while (!waiting_acknowledgements_.empty() && has_room(*waiting_acknowledgements_.front().packet)) {
-    transmit(waiting_acknowledgements_.pop_front());
+void SendPipeline::drain(Lane& lane) {
+  while (!lane.waiting_acknowledgements.empty() && has_room(*lane.waiting_acknowledgements.front().packet)) {
+    transmit(lane.waiting_acknowledgements.pop_front());
   }
-  while (!waiting_.empty() && has_room(*waiting_.front().packet)) transmit(waiting_.pop_front());
+  while (!lane.waiting.empty() && has_room(*lane.waiting.front().packet)) transmit(lane.waiting.pop_front());
   pump();
 }
 
 TrailPart SendPipeline::waits_for_port() const { return {adapter_.id, "output: queue of the port is full"}; }
 
 void SendPipeline::transmit(Outgoing&& outgoing) {
-  buffered_ -= buffer_bytes(outgoing.packet->payload.length);
+  lanes_[outgoing.packet->lrh.lane.value].buffered -= buffer_bytes(outgoing.packet->payload.length);
   if (!is_current(outgoing)) return;
   outgoing.packet->trail.add(adapter_.engine.now(), waits_for_port());
   QueuePair& qp = *outgoing.qp.get();

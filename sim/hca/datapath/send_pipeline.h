@@ -1,8 +1,10 @@
 // From queue pairs with something to send to the port: a scheduler that lets them take turns packet by
 // packet, the gather of payload from program memory, the packetize stage, and the wait for room in the port.
 //
-// Packets leave in the order in which their gathers were issued. A packet holds its share of the gather
-// buffer from then until the port has it, so the buffer's size over the time a gather takes bounds the rate.
+// Packets of a lane leave in the order in which their gathers were issued. A packet holds its share of its lane's gather
+// buffer from then until the port has it, so the buffer's size over the time a gather takes bounds the rate. A lane that the
+// port has no room for holds up no other (IBA 7.6): each has a gather buffer and rows of its own for what waits, and a queue
+// pair whose lane has no room in its gather buffer keeps its turn while others take theirs.
 // Acknowledgements pass their own stage, need no gather, and go to the port before waiting packets. Responses
 // to READs, and what must not pass them, go the way of requests.
 //
@@ -11,6 +13,7 @@
 // acknowledgement that is left out for a later one has passed it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -65,6 +68,18 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
     Ref<QueuePair> qp;
   };
 
+  // Of a queue pair in the list of those that have something to send.
+  struct Turn {
+    Ref<QueuePair> qp;
+    std::uint64_t number = 0;  // in the order of the whole list
+  };
+  struct Lane {
+    Ring<Turn> active;  // whose next packet leaves by it; each queue pair once, in one lane
+    std::uint32_t buffered = 0;  // bytes of its gather buffer in use
+    Ring<Outgoing> waiting;      // for room in the port
+    Ring<Acknowledgement> waiting_acknowledgements;
+  };
+
   struct IcrcStage {
     Pipeline stage;
     Instant left{};  // by the last packet
@@ -75,6 +90,14 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
     return payload == 0 ? 64 : (payload + 63) & ~63u;
   }
 
+  // The queue pair is the last in the list, on the lane of its next packet.
+  void enlist(QueuePair& qp);
+  std::uint32_t lane_of_next(const QueuePair& qp) const;
+  // The lane whose turn is the first of the list, of those that are not among `excluded` (bit n: lane n); null: none has one.
+  Lane* first_lane(std::uint32_t excluded);
+  Turn take_turn(Lane& lane);
+  // The first of the lane has had its turn; it is the last in the list now, or leaves it.
+  void end_turn(Lane& lane, QueuePair& qp, bool has_another);
   void pump();
   void on_pause_over();
   void issue(Outgoing&& outgoing);
@@ -94,7 +117,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
   static void on_room(void* self, ib::VirtualLane lane);
-  void drain();
+  void drain(Lane& lane);
 
   // For which the packet occupies the bus behind the packetize stage; 0 when there is no limit.
   std::uint32_t bus_cycles(const ib::Packet& packet) const;
@@ -116,14 +139,14 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   Pipeline packetize_;
   Pipeline acknowledge_;
   IcrcStage icrc_, acknowledgement_icrc_;
-  Ring<Ref<QueuePair>> active_;
-  std::uint32_t buffered_ = 0;         // bytes of the gather buffer in use
+  std::array<Lane, fabric::kManagementLane.value + 1> lanes_;
+  std::uint32_t active_lanes_ = 0;     // bit n: lane n has a turn
+  std::uint32_t turns_ = 0;            // in the list
+  std::uint64_t turns_ever_ = 0;
   Ring<Gathered> gathering_;           // in order of issue
   std::uint64_t first_gathering_ = 0;  // number of its front
   DelayLine<Outgoing> packetized_;
   DelayLine<Acknowledgement> acknowledged_;
-  Ring<Outgoing> waiting_;  // for room in the port
-  Ring<Acknowledgement> waiting_acknowledgements_;
   bool pumping_ = false;
   Timer pause_timer_;        // runs while the next packet is put off (freedom.h)
   bool was_paused_ = false;  // and is over for the packet that is next

@@ -108,6 +108,9 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   std::uint32_t next_packet_bytes() const {
     return is_response_next() ? responses.next_packet_bytes() : requester.next_packet_bytes();
   }
+  ib::ServiceLevel next_service_level() const {
+    return is_response_next() ? service_level() : requester.next_service_level();
+  }
   Outgoing next_packet() {
     was_response_ = is_response_next();
     return was_response_ ? responder_driver.next_packet() : requester_driver.next_packet();

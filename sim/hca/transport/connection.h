@@ -31,6 +31,8 @@ class Connection {
   ib::QpState state() const { return state_; }
   std::uint32_t path_mtu() const { return path_mtu_; }
   std::uint16_t pkey() const { return pkey_; }
+  // Of every packet of a connection.
+  ib::ServiceLevel service_level() const { return ib::ServiceLevel{attributes.path.service_level}; }
   bool is_reliable() const { return type != ib::QpType::kUc && type != ib::QpType::kUd; }
   bool is_xrc_receiver() const { return type == ib::QpType::kXrcReceive; }
   bool is_datagram() const { return type == ib::QpType::kUd; }

@@ -347,19 +347,10 @@ Outgoing Requester::next_response_request(const SendWork& work, Instant now, Act
   return outgoing;
 }
 
-const SendWork* Requester::work_of(const Outgoing& outgoing) const {
-  const std::uint32_t index = outgoing.work - queue_.retired();
-  return index < works_.size() ? &works_[index] : nullptr;
-}
-
-SendWork* Requester::find_work(const Outgoing& outgoing) {
-  return const_cast<SendWork*>(std::as_const(*this).work_of(outgoing));
-}
-
 void Requester::on_transmit(const Outgoing& outgoing, Instant now, Actions& actions) {
   if (outgoing.packet->trail) [[unlikely]] {
     outgoing.packet->trail.add(now, {connection_.component, kHandedOver, TrailKind::kMark});
-    if (SendWork* work = find_work(outgoing)) work->sent = outgoing.packet->trail;
+    if (const auto index = index_of(outgoing); index < works_.size()) works_[index].sent = outgoing.packet->trail;
   }
   if (!connection_.is_reliable()) return on_sent(*outgoing.packet, now, actions);
   ib::Packet& packet = *outgoing.packet;

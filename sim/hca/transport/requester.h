@@ -96,9 +96,17 @@ class Requester {
   // Packets out; see QueuePair.
   bool has_packet() const;
   std::uint32_t next_packet_bytes() const;
+  ib::ServiceLevel next_service_level() const {
+    const auto& path = works_[cursor_].path;  // a datagram's own
+    return path == nullptr ? connection_.service_level() : ib::ServiceLevel{path->service_level};
+  }
   Outgoing next_packet(Instant now, Actions& actions);
   bool is_current(const Outgoing& outgoing) const { return outgoing.epoch == epoch_; }
-  const SendWork* work_of(const Outgoing& outgoing) const;
+  // The request that a packet is of; null when it was acknowledged by its first sending meanwhile.
+  const SendWork* work_of(const Outgoing& outgoing) const {
+    const std::uint32_t index = index_of(outgoing);
+    return index < works_.size() ? &works_[index] : nullptr;
+  }
   // It has been handed to the port.
   void on_transmit(const Outgoing& outgoing, Instant now, Actions& actions);
 
@@ -120,6 +128,8 @@ class Requester {
     Trail trail;
   };
 
+  // In works_; beyond its end when the request is no longer there.
+  std::uint32_t index_of(const Outgoing& outgoing) const { return outgoing.work - queue_.retired(); }
   // The newest request came with its doorbell, and nothing is to be fetched before it.
   bool takes_pushed() const;
   TrailPart turn_of(std::uint32_t offset) const;
@@ -134,7 +144,6 @@ class Requester {
   // at the front it is never begun: it is complete then.
   void run_local(Instant now, Actions& actions);
   void finish_work(Instant now, Actions& actions);
-  SendWork* find_work(const Outgoing& outgoing);
   // Lets the cursor point at the packet with this PSN, which has been made before or is the next.
   void seek(ib::Psn psn);
   // Everything from `psn` on is sent again.
