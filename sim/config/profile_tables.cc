@@ -1,5 +1,6 @@
 #include "sim/config/spec.h"
 #include "sim/config/tables.h"
+#include "verbs_shim/protocol/commands.h"
 
 namespace verbatim::config {
 
@@ -411,6 +412,15 @@ const Object& hca_profile_table() {
          count<&P::max_srq>("max_srq", "attribute", 0, kMany),
          count<&P::max_srq_wr>("max_srq_wr", "attribute", 0, 1 << 20),
          count<&P::max_srq_sge>("max_srq_sge", "attribute", 0, 255),
+         count<&P::max_flow>("max_flow", "flow rules on Ethernet at the most", 0, kMany),
+         count<&P::max_counters>("max_counters", "sets of flow counters at the most", 0, kMany),
+         count<&P::max_wq>("max_wq", "attribute: receive work queues (max_wq_type_rq)", 0, kMany - 2),
+         count<&P::max_rwq_tables>("max_rwq_tables", "attribute: indirection tables (max_rwq_indirection_tables)", 0, kMany),
+         count<&P::max_rwq_table_size>("max_rwq_table_size", "attribute: queues in one (max_rwq_indirection_table_size)", 1,
+                                       protocol::CreateRwqTable::kMostQueues),
+         duration<&P::delay_drop_timeout>("delay_drop_timeout",
+                                          "how long a frame waits for a receive at a work queue that delays drops"),
+         count<&P::cache_line_bytes>("cache_line_bytes", "of the host, to which padded writes are filled up", 16, 256),
          size<&P::max_dm_size>("max_dm_size", "attribute", 0, 1 << 30),
          size<&P::max_mr_size>("max_mr_size", "attribute", 4096, 1ll << 47),
          size<&P::max_message_bytes>("max_message", "longest message", 4096, 1ll << 31),

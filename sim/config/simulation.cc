@@ -114,8 +114,8 @@ void Simulation::build_switch(std::size_t index) {
     switches_[index]->set_ethernet_routes(ethernet_routes_of(topology_, plan_, index));
   } else {
     switches_[index]->set_forwarding_table(plan_.nodes[hosts_.size() + index].forwarding_table);
-    switches_[index]->set_multicast_ports(plan_.nodes[hosts_.size() + index].multicast_ports);
   }
+  switches_[index]->set_multicast_ports(plan_.nodes[hosts_.size() + index].multicast_ports);
 }
 
 fabric::Port& Simulation::port_of(const Endpoint& end) {

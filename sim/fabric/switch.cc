@@ -5,6 +5,7 @@
 
 #include "sim/core/check.h"
 #include "sim/ib/crc.h"
+#include "sim/ib/frame.h"
 #include "sim/ib/lid_ranges.h"
 #include "sim/ib/packet_trace.h"
 
@@ -18,7 +19,20 @@ bool is_faster(ByteTime out, ByteTime in) {
          static_cast<unsigned __int128>(in.ps_numerator) * out.denominator;
 }
 
+// Of the addresses and ports of IP; of what is not IP, of the stations' addresses.
+std::uint32_t flow_hash_of_frame(const ib::Packet& packet) {
+  const ib::FrameLayer headers = ib::parse_frame(packet.payload.bytes()).outer;
+  constexpr std::size_t kIpv4Addresses = 12, kIpv6Addresses = 8;
+  ib::Icrc crc;
+  if (!headers.ipv4.empty()) crc.add(headers.ipv4.subspan(kIpv4Addresses));
+  if (!headers.ipv6.empty()) crc.add(headers.ipv6.subspan(kIpv6Addresses));
+  if (headers.ipv4.empty() && headers.ipv6.empty()) crc.add(headers.ethernet);
+  crc.add(headers.ports);
+  return crc.value();
+}
+
 std::uint32_t flow_hash(const ib::Packet& packet) {
+  if (packet.is_frame) return flow_hash_of_frame(packet);
   const std::uint16_t port = packet.ethernet->udp_source_port;
   const std::byte port_bytes[] = {static_cast<std::byte>(port >> 8), static_cast<std::byte>(port)};
   ib::Icrc crc;  // a good mixer of bits, as in real switches
@@ -62,6 +76,8 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
 
   if (ib::is_multicast(packet->lrh.destination)) return replicate(in, std::move(packet), wire_bytes, lookup, times);
   const PortNumber number = output_for(*packet);
+  // IEEE 802.1Q 8.6.3: what goes to a group, or to nobody that is known, leaves by all ports of the spanning tree.
+  if (packet->is_frame && number == kNoRoute) return replicate(in, std::move(packet), wire_bytes, lookup, times);
   if (number.value == 0) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kOwnLid);
   if (number.value > inputs_.size())
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoRoute);

@@ -57,6 +57,7 @@ bool Selection::hits(std::uint64_t number) const {
 }
 
 bool FaultScript::may_hit(const Rule& rule, const ib::Packet& packet) {
+  if (packet.is_frame) return !rule.operation;
   if (rule.operation && *rule.operation != operation_of(packet.bth.opcode)) return false;
   return !rule.hidden || packet.payload.length > 0;
 }

@@ -28,7 +28,8 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       atomics(*this),
       fetcher(*this),
       sender(*this),
-      receiver(*this) {}
+      receiver(*this),
+      steering(*this) {}
 
 int Adapter::check_global_path(const protocol::AddressVector& path) const {
   if (path.is_global == 0) return address.roce ? EINVAL : 0;

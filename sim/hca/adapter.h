@@ -20,6 +20,7 @@
 #include "sim/hca/datapath/receive_pipeline.h"
 #include "sim/hca/datapath/send_pipeline.h"
 #include "sim/hca/datapath/work_fetcher.h"
+#include "sim/hca/frame_steering.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/key_table.h"
 #include "sim/hca/multicast.h"
@@ -108,6 +109,7 @@ struct Adapter {
   WorkFetcher fetcher;
   SendPipeline sender;
   ReceivePipeline receiver;
+  FrameSteering steering;
   std::vector<Ref<QueuePair>> qps;                        // by number
   std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs;  // likewise
   std::vector<MemoryPiece> scratch_pieces;                // of one packet, while it is being placed

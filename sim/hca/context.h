@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "sim/hca/arena.h"
+#include "sim/hca/flow_table.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/slot.h"
 
@@ -63,6 +65,12 @@ struct XrcOpening {
   std::uint32_t users = 0;  // queue pairs and shared receive queues
 };
 
+// For receive side scaling: work queues, some perhaps several times (ibv_create_rwq_ind_table(3)).
+struct IndirectionTable {
+  std::vector<Ref<QueuePair>> queues;
+  std::uint32_t users = 0;  // queue pairs
+};
+
 struct AddressHandle {
   std::uint32_t pd = 0;
   protocol::AddressVector address;
@@ -87,7 +95,11 @@ class Context {
   std::map<std::uint32_t, XrcOpening> xrcds;
   std::map<std::uint32_t, Ref<CompletionQueue>> cqs;
   std::map<std::uint32_t, Ref<QueuePair>> qps;
+  std::map<std::uint32_t, Ref<QueuePair>> wqs;
   std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs;
+  std::map<std::uint32_t, IndirectionTable> tables;
+  std::map<std::uint32_t, std::unique_ptr<Flow>> flows;
+  std::map<std::uint32_t, std::unique_ptr<FlowCounters>> counters;
 
  private:
   std::uint32_t last_handle_ = 0;

@@ -128,6 +128,12 @@ struct HcaProfile {
   std::uint32_t max_qp_rd_atom = 16, max_qp_init_rd_atom = 16, max_ah = 65536;
   std::uint32_t max_srq = 65536, max_srq_wr = 16384, max_srq_sge = 30;
   std::uint64_t max_mr_size = 1ull << 40;
+  // Of raw packet queue pairs, which there are on Ethernet: flow rules, sets of counters, receive work queues, and tables of
+  // these.
+  std::uint32_t max_flow = 65536, max_counters = 4096, max_wq = 131072, max_rwq_tables = 131072, max_rwq_table_size = 512;
+  // How long a frame waits for a receive at a queue that delays drops.
+  Duration delay_drop_timeout{100'000'000'000};
+  std::uint32_t cache_line_bytes = 64;  // to which the ends of writes are filled up where a queue asks for it
   std::uint64_t max_dm_size = 128 << 10;  // bytes of memory in the adapter; 0: none
   std::uint32_t max_message_bytes = 1u << 30;
   std::uint32_t max_mtu = 5;  // ibv_mtu: 1 … 5 are 256 … 4096 bytes

@@ -31,7 +31,9 @@ namespace verbatim::ib {
   X(kUnknownDuplicate, 26, "repeats a READ that was never asked for like this")                              \
   X(kWrongQkey, 27, "wrong Q_Key")                                                                           \
   X(kNoReceive, 28, "no receive is posted")                                 /* to an unreliable queue pair */ \
-  X(kRefused, 29, "sequence, rights or length are wrong")                                     /* likewise */
+  X(kRefused, 29, "sequence, rights or length are wrong")                                     /* likewise */ \
+  X(kNoFlow, 30, "no flow rule matches the frame")                                                           \
+  X(kFlowDrop, 31, "a flow rule drops the frame")
 
 // clang-format on
 enum class DropReason : std::uint8_t {

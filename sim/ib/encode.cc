@@ -174,6 +174,11 @@ std::uint32_t icrc_of(std::span<const std::byte> bytes, const FrameShape& shape)
 }
 
 void encode(const Packet& packet, std::vector<std::byte>& to) {
+  if (packet.is_frame) {
+    const std::span<const std::byte> frame = packet.payload.bytes();
+    to.assign(frame.begin(), frame.end());
+    return;
+  }
   CHECK(info(packet.bth.opcode).defined && packet.payload.length <= kLargestPayload);
   to.clear();
   to.reserve(packet.wire_bytes());

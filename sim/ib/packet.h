@@ -64,6 +64,8 @@ struct Ethernet {
   std::uint16_t udp_source_port = 0xc000;  // entropy for routes of equal cost
 };
 inline constexpr std::uint16_t kRoceUdpPort = 4791;
+// To a group of stations, or to all (IEEE 802.3 3.2.3).
+constexpr bool is_group(MacAddress mac) { return (mac.value >> 40 & 1) != 0; }
 
 struct Bth {
   Opcode opcode = Opcode::kRcAcknowledge;
@@ -112,6 +114,9 @@ struct Packet {
   std::optional<Grh> grh;
   std::optional<Ethernet> ethernet;  // on a RoCE link, and then with a GRH
   Payload payload;
+  // An Ethernet frame as its program wrote it, with nothing of RoCE: all of it is payload, up to where the frame check
+  // sequence follows, and `ethernet` has its addresses. Of the BTH and its headers nothing counts.
+  bool is_frame = false;
   bool corrupted = false;  // a fault flipped a bit: the ICRC does not match
   // How often its PSN was sent before; for observers, not on the wire.
   std::uint8_t retransmission = 0;
@@ -127,6 +132,7 @@ struct Packet {
   static void* operator new(std::size_t size);
   static void operator delete(void* packet) noexcept;
 };
+
 // A RoCEv2 packet between IPv4 addresses.
 inline bool is_over_ipv4(const Packet& packet) {
   return packet.grh && is_ipv4_mapped(packet.grh->source) && is_ipv4_mapped(packet.grh->destination);

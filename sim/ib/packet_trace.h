@@ -1,4 +1,5 @@
-// Records of packets: the BTH identifies the packet, `detail` is the event's fourth value.
+// Records of packets: the BTH identifies the packet, `detail` is the event's fourth value. An Ethernet frame of a program
+// has no BTH: in the places of opcode, queue pair and PSN stand kFrameRecord and its two addresses.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,16 @@
 
 namespace verbatim::ib {
 
+inline constexpr std::uint64_t kFrameRecord = 0x100;  // no opcode
+
 // `port` is where an observer of the wire would see it; not part of the record.
 inline void record(Tracer& tracer, ComponentId component, TraceEvent event, const Packet& packet,
                    std::uint64_t detail, ComponentId port) {
+  if (packet.is_frame) [[unlikely]] {
+    tracer.record_packet(component, event, kFrameRecord, packet.ethernet->destination.value,
+                         packet.ethernet->source.value, detail, packet, port);
+    return;
+  }
   const Bth& bth = packet.bth;
   tracer.record_packet(component, event, static_cast<std::uint64_t>(bth.opcode), bth.destination.value,
                        bth.psn.value, detail, packet, port);

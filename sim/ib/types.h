@@ -113,6 +113,7 @@ enum class AsyncEventType : std::uint32_t {
   kSrqError = 14,
   kSrqLimitReached = 15,
   kQpLastWqeReached = 16,
+  kWqFatal = 19,
 };
 
 // ibv_mtu: 1 … 5 are 256 … 4096 bytes.

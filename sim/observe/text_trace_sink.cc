@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include "sim/ib/opcode.h"
+#include "sim/ib/packet_trace.h"
 
 namespace verbatim::observe {
 
@@ -12,11 +13,20 @@ void append_hex(std::string& text, std::uint64_t value, int digits) {
   for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
 }
 
+void append_mac(std::string& text, std::uint64_t mac) {
+  for (int shift = 40; shift >= 0; shift -= 8) {
+    append_hex(text, mac >> shift & 0xff, 2);
+    if (shift > 0) text += ':';
+  }
+}
+
+bool is_packet(TraceEvent event) {
+  return (event >= TraceEvent::kPacketTransmitted && event <= TraceEvent::kPacketDropped) || event == TraceEvent::kFault;
+}
+
 // Only where a number says nothing to a reader.
 void append_value(std::string& text, TraceEvent event, int index, std::uint64_t value) {
-  const bool packet = (event >= TraceEvent::kPacketTransmitted && event <= TraceEvent::kPacketDropped) ||
-                      event == TraceEvent::kFault;
-  if (packet && index == 0) {
+  if (is_packet(event) && index == 0) {
     const auto opcode = static_cast<ib::Opcode>(value & 0xff);
     const ib::OpcodeInfo& info = ib::info(opcode);
     if (value <= 0xff && info.defined) {
@@ -51,7 +61,14 @@ std::string to_text(const TraceRecord& record, std::span<const std::byte> bytes,
   const TraceEventNames& names = names_of(record.event);
   text += "  ";
   text += names.name;
-  for (int i = 0; i < 4; ++i) {
+  const bool is_frame = is_packet(record.event) && record.values[0] == ib::kFrameRecord;
+  if (is_frame) {
+    text += "  frame to=";
+    append_mac(text, record.values[1]);
+    text += " from=";
+    append_mac(text, record.values[2]);
+  }
+  for (int i = is_frame ? 3 : 0; i < 4; ++i) {
     if (names.values[i] == "-") continue;
     text += i == 0 ? "  " : " ";
     text += names.values[i];

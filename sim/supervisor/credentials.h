@@ -16,10 +16,11 @@ using CapabilitySet = std::uint64_t;  // bit n for capability n
 inline constexpr UserId kRoot = 0;
 inline constexpr UserId kNoUser = ~0u;  // -1: "leave it"
 
-// linux/capability.h. Those that a container has by default (containers-common), and nothing that the simulator refuses
-// anyway.
-inline constexpr int kCapChown = 0, kCapKill = 5, kCapSetGid = 6, kCapSetUid = 7, kCapSetPCap = 8, kLastCapability = 40;
-inline constexpr CapabilitySet kDefaultCapabilities = 0x800405fb;
+// linux/capability.h. Those that a container has by default (containers-common), that to send raw packets, which verbs
+// programs of Ethernet frames need, and nothing that the simulator refuses anyway.
+inline constexpr int kCapChown = 0, kCapKill = 5, kCapSetGid = 6, kCapSetUid = 7, kCapSetPCap = 8, kCapNetRaw = 13,
+                     kLastCapability = 40;
+inline constexpr CapabilitySet kDefaultCapabilities = 0x800405fb | CapabilitySet{1} << kCapNetRaw;
 
 // Of users, or of groups: real, effective, saved, and of the file system.
 struct Ids {

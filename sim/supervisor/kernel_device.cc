@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "sim/ib/types.h"
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/kernel.h"
 #include "sim/supervisor/parking.h"
@@ -57,6 +58,14 @@ bool is_without_memory(CommandType type) {
   }
 }
 
+// What Linux lets only those do who may send raw packets (capabilities(7)): CAP_NET_RAW.
+bool needs_raw_packets(std::span<const std::byte> mailbox, CommandType type) {
+  if (type == CommandType::kCreateFlow) return true;
+  protocol::CreateQp create;
+  return type == CommandType::kCreateQp && load(mailbox, create) &&
+         create.type == static_cast<std::uint32_t>(ib::QpType::kRawPacket);
+}
+
 }  // namespace
 
 Answer Kernel::command(Thread& thread) {
@@ -102,6 +111,10 @@ Answer Kernel::command(Thread& thread) {
       }
       if (header.type == CommandType::kCreateChannel) {
         answer = create_channel(process, mailbox);
+        break;
+      }
+      if (needs_raw_packets(mailbox, header.type) && !thread.credentials.may(kCapNetRaw)) {
+        answer = fail(mailbox, EPERM);
         break;
       }
       DeviceContext& context = *contexts[header.context - 1];

@@ -50,6 +50,17 @@ enum class CommandType : std::uint32_t {
   kAdviseMr,
   kImportDevice,  // supervisor
   kImportObject,
+  kCreateFlow,
+  kDestroyFlow,
+  kCreateCounters,
+  kDestroyCounters,
+  kAttachCounter,
+  kReadCounters,
+  kCreateWq,
+  kModifyWq,
+  kDestroyWq,
+  kCreateRwqTable,
+  kDestroyRwqTable,
 };
 
 struct CommandHeader {
@@ -151,6 +162,12 @@ struct DeviceAttributes {
   std::uint32_t max_inline_data;
   std::uint32_t odp_general;                      // ibv_odp_general_caps
   std::uint32_t odp_rc, odp_uc, odp_ud, odp_xrc;  // ibv_odp_transport_cap_bits
+  std::uint32_t raw_packet_caps;                  // ibv_raw_packet_caps
+  std::uint32_t max_wq;
+  std::uint32_t rss_qpts;  // by ibv_qp_type
+  std::uint32_t max_rwq_tables, max_rwq_table_size;
+  std::uint32_t hash_functions;  // ibv_rx_hash_function_flags
+  std::uint64_t hash_fields;     // ibv_rx_hash_fields
   std::uint16_t max_pkeys;
   std::uint8_t local_ca_ack_delay;
   std::uint8_t port_count;
@@ -262,6 +279,17 @@ struct AddressVector {
   std::uint8_t sgid_index, hop_limit, traffic_class, service_level, source_path_bits, static_rate, is_global, port;
 };
 
+// Receive side scaling: by the hash of which fields a queue pair gives its frames to the queues of a table.
+struct ReceiveHash {
+  static constexpr std::uint32_t kKeyBytes = 40;
+  std::uint64_t fields;  // ibv_rx_hash_fields
+  std::uint32_t table;   // 0: none, the queue pair has a receive queue of its own
+  std::uint8_t function;  // ibv_rx_hash_function_flags
+  std::uint8_t key_length;
+  std::uint8_t reserved[2];
+  std::uint8_t key[kKeyBytes];
+};
+
 struct CreateQp {
   static constexpr CommandType kType = CommandType::kCreateQp;
   CommandHeader header;
@@ -277,6 +305,9 @@ struct CreateQp {
   std::uint32_t recv_entries, recv_stride;  // out
   std::uint64_t send_offset, recv_offset;   // out: in the arena
   std::uint64_t record_offset;              // out: QueuePairRecord
+  std::uint32_t create_flags;               // ibv_qp_create_flags
+  std::uint32_t reserved;
+  ReceiveHash hash;
 };
 
 // Fields of ibv_qp_attr, selected by ibv_qp_attr_mask.
@@ -452,6 +483,88 @@ struct AdviseMr {
   std::uint32_t advice;  // ib_uverbs_advise_mr_advice
   std::uint32_t flags;
   std::uint32_t reserved;
+};
+
+// What a flow rule looks at, or does. Values and masks are laid out as the filters of <infiniband/verbs.h>.
+struct FlowSpec {
+  static constexpr std::uint32_t kFilterBytes = 40;
+  std::uint32_t type;      // ibv_flow_spec_type
+  std::uint32_t argument;  // tag, or handle of counters
+  std::uint8_t value[kFilterBytes], mask[kFilterBytes];
+};
+
+struct CreateFlow {
+  static constexpr CommandType kType = CommandType::kCreateFlow;
+  static constexpr std::uint32_t kMaxSpecs = 10;  // as Linux has it (IB_FLOW_SPEC_SUPPORT_LAYERS)
+  CommandHeader header;
+  std::uint32_t qp;
+  std::uint32_t type;   // ibv_flow_attr_type
+  std::uint32_t flags;  // ibv_flow_flags
+  std::uint16_t priority;
+  std::uint8_t port, spec_count;
+  std::uint32_t handle;  // out
+  std::uint32_t reserved;
+  FlowSpec specs[kMaxSpecs];
+};
+
+struct CreateCounters {
+  static constexpr CommandType kType = CommandType::kCreateCounters;
+  CommandHeader header;
+  std::uint32_t handle;  // out
+  std::uint32_t reserved;
+};
+
+struct AttachCounter {
+  static constexpr CommandType kType = CommandType::kAttachCounter;
+  CommandHeader header;
+  std::uint32_t counters;
+  std::uint32_t flow;         // 0: every flow that is made with the counters from now on
+  std::uint32_t description;  // ibv_counter_description
+  std::uint32_t index;
+};
+
+struct ReadCounters {
+  static constexpr CommandType kType = CommandType::kReadCounters;
+  static constexpr std::uint32_t kMost = 64;
+  CommandHeader header;
+  std::uint32_t counters;
+  std::uint32_t count;
+  std::uint64_t values[kMost];  // out
+};
+
+struct CreateWq {
+  static constexpr CommandType kType = CommandType::kCreateWq;
+  CommandHeader header;
+  std::uint64_t cookie;  // delivered by async events: the program's ibv_wq
+  std::uint32_t pd, cq;
+  std::uint32_t type;             // ibv_wq_type
+  std::uint32_t flags;            // ibv_wq_flags
+  std::uint32_t max_wr, max_sge;  // in: asked for; out: granted
+  std::uint32_t handle;           // out
+  std::uint32_t number;           // out
+  std::uint32_t recv_entries, recv_stride;  // out
+  std::uint64_t recv_offset;                // out: in the arena
+  std::uint64_t record_offset;              // out: QueuePairRecord
+};
+
+struct ModifyWq {
+  static constexpr CommandType kType = CommandType::kModifyWq;
+  CommandHeader header;
+  std::uint32_t handle;
+  std::uint32_t mask;                  // ibv_wq_attr_mask
+  std::uint32_t state, current_state;  // ibv_wq_state; out: the state after the call
+  std::uint32_t flags, flags_mask;     // ibv_wq_flags
+};
+
+struct CreateRwqTable {
+  static constexpr CommandType kType = CommandType::kCreateRwqTable;
+  static constexpr std::uint32_t kMostQueues = 2048;
+  CommandHeader header;
+  std::uint32_t log_size;
+  std::uint32_t handle;  // out
+  std::uint32_t number;  // out
+  std::uint32_t reserved;
+  std::uint32_t queues[kMostQueues];  // handles
 };
 
 // Read from a completion channel's or the async descriptor; the layout of the kernel's own ABI.

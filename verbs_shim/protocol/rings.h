@@ -73,11 +73,11 @@ struct Cqe {
   std::uint64_t timestamp;      // HCA core clock
   std::uint32_t qpn;            // local QP number
   std::uint32_t byte_length;
-  std::uint32_t immediate;      // network byte order; invalidated rkey with kCqeWithInvalidate
+  std::uint32_t immediate;      // network byte order; invalidated rkey with kCqeWithInvalidate; of a frame its flow tag
   std::uint32_t source_qp;      // UD
   std::uint32_t wqe_counter;    // number of the WQE: every send WQE up to it has its slot back
   std::uint32_t sequence;
-  std::uint16_t source_lid;
+  std::uint16_t source_lid;     // of a frame: the VLAN tag that was taken out of it
   std::uint16_t pkey_index;
   std::uint8_t status;          // ibv_wc_status
   std::uint8_t opcode;          // ibv_wc_opcode
@@ -86,7 +86,7 @@ struct Cqe {
   std::uint8_t service_level;
   std::uint8_t dlid_path_bits;
   std::uint8_t is_receive;      // the entry belongs to the receive side of the QP (or to its SRQ)
-  std::uint8_t reserved;
+  std::uint8_t is_frame;        // what was received is an Ethernet frame
   std::uint32_t srq_number;
 };
 static_assert(sizeof(Cqe) == 64);

@@ -4,7 +4,7 @@
 namespace verbatim::verbs {
 namespace {
 
-enum class Affiliation { kPort, kCq, kQp, kSrq };
+enum class Affiliation { kPort, kCq, kQp, kSrq, kWq };
 
 // What the element of an event is (ibv_get_async_event(3)).
 Affiliation affiliation_of(ibv_event_type type) {
@@ -23,6 +23,8 @@ Affiliation affiliation_of(ibv_event_type type) {
     case IBV_EVENT_SRQ_ERR:
     case IBV_EVENT_SRQ_LIMIT_REACHED:
       return Affiliation::kSrq;
+    case IBV_EVENT_WQ_FATAL:
+      return Affiliation::kWq;
     default:
       return Affiliation::kPort;
   }
@@ -56,6 +58,12 @@ bool deliver(const protocol::AsyncEvent& raw, ibv_async_event* event) {
       auto* srq = object<Srq>(event->element.srq);
       if (srq != nullptr) ++srq->async_events;
       return srq != nullptr;
+    }
+    case Affiliation::kWq: {
+      event->element.wq = reinterpret_cast<ibv_wq*>(raw.element);
+      auto* wq = object<Wq>(event->element.wq);
+      if (wq != nullptr) ++wq->async_events;
+      return wq != nullptr;
     }
     case Affiliation::kPort:
       event->element.port_num = static_cast<int>(raw.element);
@@ -98,6 +106,11 @@ extern "C" void ibv_ack_async_event(ibv_async_event* event) {
     case Affiliation::kSrq:
       if (auto* srq = verbs::object<verbs::Srq>(event->element.srq)) {
         verbs::acknowledge(&srq->base.mutex, &srq->base.cond, &srq->base.events_completed);
+      }
+      break;
+    case Affiliation::kWq:
+      if (auto* wq = verbs::object<verbs::Wq>(event->element.wq)) {
+        verbs::acknowledge(&wq->base.mutex, &wq->base.cond, &wq->base.events_completed);
       }
       break;
     case Affiliation::kPort:

@@ -47,6 +47,17 @@ void fill_verbs_ops(verbs_context* verbs) {
   verbs->alloc_td = alloc_td;
   verbs->dealloc_td = dealloc_td;
   verbs->alloc_parent_domain = alloc_parent_domain;
+  verbs->create_wq = create_wq;
+  verbs->modify_wq = modify_wq;
+  verbs->destroy_wq = destroy_wq;
+  verbs->create_rwq_ind_table = create_rwq_ind_table;
+  verbs->destroy_rwq_ind_table = destroy_rwq_ind_table;
+  verbs->ibv_create_flow = create_flow;
+  verbs->ibv_destroy_flow = destroy_flow;
+  verbs->create_counters = create_counters;
+  verbs->destroy_counters = destroy_counters;
+  verbs->attach_counters_point_flow = attach_counters_point_flow;
+  verbs->read_counters = read_counters;
 }
 
 std::uint32_t bucket_of(std::uint32_t number) { return number % Context::kBuckets; }

@@ -54,6 +54,8 @@ void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe) {
     if (srq->receive.reclaimed != srq->receive.producer) ++srq->receive.reclaimed;
   } else if (qp != nullptr) {
     advance(qp->receive, entry, cqe.wqe_counter);
+  } else if (Wq* wq = find_wq(*context, cqe.qpn); wq != nullptr) {
+    advance(wq->receive, entry, cqe.wqe_counter);
   }
 }
 
@@ -63,12 +65,12 @@ void fill(ibv_wc* out, const protocol::Cqe& cqe) {
   out->opcode = static_cast<ibv_wc_opcode>(cqe.opcode);
   out->vendor_err = cqe.vendor_error;
   out->byte_len = cqe.byte_length;
-  out->imm_data = cqe.immediate;
+  out->imm_data = cqe.is_frame != 0 ? 0 : cqe.immediate;
   out->qp_num = cqe.qpn;
   out->src_qp = cqe.source_qp;
   out->wc_flags = cqe.flags;
   out->pkey_index = cqe.pkey_index;
-  out->slid = cqe.source_lid;
+  out->slid = cqe.is_frame != 0 ? 0 : cqe.source_lid;
   out->sl = cqe.service_level;
   out->dlid_path_bits = cqe.dlid_path_bits;
 }

@@ -40,11 +40,11 @@ void end_poll(ibv_cq_ex* cq) {
 ibv_wc_opcode read_opcode(ibv_cq_ex* cq) { return static_cast<ibv_wc_opcode>(current(cq).opcode); }
 std::uint32_t read_vendor_err(ibv_cq_ex* cq) { return current(cq).vendor_error; }
 std::uint32_t read_byte_len(ibv_cq_ex* cq) { return current(cq).byte_length; }
-__be32 read_imm_data(ibv_cq_ex* cq) { return current(cq).immediate; }
+__be32 read_imm_data(ibv_cq_ex* cq) { return current(cq).is_frame != 0 ? 0 : current(cq).immediate; }
 std::uint32_t read_qp_num(ibv_cq_ex* cq) { return current(cq).qpn; }
 std::uint32_t read_src_qp(ibv_cq_ex* cq) { return current(cq).source_qp; }
 unsigned read_wc_flags(ibv_cq_ex* cq) { return current(cq).flags; }
-std::uint32_t read_slid(ibv_cq_ex* cq) { return current(cq).source_lid; }
+std::uint32_t read_slid(ibv_cq_ex* cq) { return current(cq).is_frame != 0 ? 0 : current(cq).source_lid; }
 std::uint8_t read_sl(ibv_cq_ex* cq) { return current(cq).service_level; }
 std::uint8_t read_dlid_path_bits(ibv_cq_ex* cq) { return current(cq).dlid_path_bits; }
 std::uint64_t read_completion_ts(ibv_cq_ex* cq) { return current(cq).timestamp; }
@@ -59,9 +59,10 @@ std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* cq) {
   return static_cast<std::uint64_t>(region->epoch_ns) + static_cast<std::uint64_t>(since_start);
 }
 
-// There are no VLANs, no flow rules with tags and no tag matching: nothing has been stripped, tagged or matched.
-std::uint16_t read_cvlan(ibv_cq_ex*) { return 0; }
-std::uint32_t read_flow_tag(ibv_cq_ex*) { return 0; }
+// What was taken out of a frame; 0 when nothing was. And what the flow rule that took it says.
+std::uint16_t read_cvlan(ibv_cq_ex* cq) { return current(cq).is_frame != 0 ? current(cq).source_lid : 0; }
+std::uint32_t read_flow_tag(ibv_cq_ex* cq) { return current(cq).is_frame != 0 ? current(cq).immediate : 0; }
+// There is no tag matching: nothing has been matched.
 void read_tm_info(ibv_cq_ex*, ibv_wc_tm_info* info) { *info = {}; }
 
 }  // namespace

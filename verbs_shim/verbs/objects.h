@@ -34,6 +34,10 @@ enum class Kind : std::uint32_t {
   kXrcd,
   kTd,
   kDm,
+  kWq,
+  kRwqTable,
+  kFlow,
+  kCounters,
 };
 
 class SessionLock {
@@ -67,6 +71,7 @@ static_assert(offsetof(Device, foreign_ops) == 664);
 
 struct Qp;
 struct Srq;
+struct Wq;
 
 struct Context {
   static constexpr Kind kKind = Kind::kContext;
@@ -77,6 +82,7 @@ struct Context {
   std::uint64_t core_clock_khz;  // of the HCA; 0 until asked for
   Qp* qps[kBuckets];             // by number
   Srq* srqs;
+  Wq* wqs;
 };
 static_assert(offsetof(Context, verbs) == 0 && sizeof(verbs_context) == 648);
 
@@ -187,6 +193,35 @@ struct Srq {
   Srq* next;
 };
 
+struct Wq {
+  static constexpr Kind kKind = Kind::kWq;
+  ibv_wq base;
+  Kind kind;
+  protocol::QueuePairRecord* record;
+  ReceiveQueue receive;
+  std::uint32_t async_events;
+  Wq* next;
+};
+
+struct RwqTable {
+  static constexpr Kind kKind = Kind::kRwqTable;
+  ibv_rwq_ind_table base;
+  Kind kind;
+};
+
+struct Flow {
+  static constexpr Kind kKind = Kind::kFlow;
+  ibv_flow base;
+  Kind kind;
+};
+
+struct Counters {
+  static constexpr Kind kKind = Kind::kCounters;
+  ibv_counters base;
+  Kind kind;
+  std::uint32_t handle;
+};
+
 struct Ah {
   static constexpr Kind kKind = Kind::kAh;
   ibv_ah base;
@@ -288,6 +323,7 @@ std::uint64_t supported_send_ops(ibv_qp_type type);
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr);
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
+int post_wq_recv(ibv_wq* wq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 int poll_cq(ibv_cq* cq, int count, ibv_wc* completions);
 int req_notify_cq(ibv_cq* cq, int solicited_only);
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type);
@@ -312,6 +348,17 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t leng
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes);
 int dealloc_td(ibv_td* td);
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attributes);
+ibv_wq* create_wq(ibv_context* context, ibv_wq_init_attr* attributes);
+int modify_wq(ibv_wq* wq, ibv_wq_attr* attributes);
+int destroy_wq(ibv_wq* wq);
+ibv_rwq_ind_table* create_rwq_ind_table(ibv_context* context, ibv_rwq_ind_table_init_attr* attributes);
+int destroy_rwq_ind_table(ibv_rwq_ind_table* table);
+ibv_flow* create_flow(ibv_qp* qp, ibv_flow_attr* attributes);
+int destroy_flow(ibv_flow* flow);
+ibv_counters* create_counters(ibv_context* context, ibv_counters_init_attr* attributes);
+int destroy_counters(ibv_counters* counters);
+int attach_counters_point_flow(ibv_counters* counters, ibv_counter_attach_attr* attributes, ibv_flow* flow);
+int read_counters(ibv_counters* counters, std::uint64_t* values, std::uint32_t count, std::uint32_t flags);
 
 // An object is made with a domain, and gone. The adapter knows which objects a protection domain has, and nothing of parents.
 inline void enter_domain(ibv_pd* handle) {
@@ -342,6 +389,7 @@ void discard_completions(ibv_cq* cq, std::uint32_t qp_number);
 StaleCompletions waiting_completions(ibv_cq* cq);
 
 Qp* find_qp(Context& context, std::uint32_t number);
+Wq* find_wq(Context& context, std::uint32_t number);
 void add_qp(Context& context, Qp& qp);
 void remove_qp(Context& context, Qp& qp);
 

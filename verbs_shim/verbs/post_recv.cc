@@ -1,7 +1,8 @@
 // Posting of receives, to a QP or an SRQ. There is no doorbell: the adapter reads the producer record when it
 // needs a WQE. A call takes post_recv_ps + n * post_recv_wqe_ps for a list of n, spent before the record
-// changes. In the error state the adapter needs none and would never look: it asks for a doorbell then
-// (QueuePairRecord::recv_doorbell_wanted), whose MMIO write takes doorbell_ps more.
+// changes. In the error state the adapter needs none and would never look, and while a frame waits for a
+// receive it does not look all the time: it asks for a doorbell then (QueuePairRecord::recv_doorbell_wanted), whose MMIO
+// write takes doorbell_ps more.
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
@@ -42,6 +43,15 @@ int post(ReceiveQueue& queue, std::atomic<std::uint32_t>& record, ibv_recv_wr* w
   return error;
 }
 
+// After a post. Between the store of the record and this look the token stays here, so the adapter either saw the new number
+// when it stopped looking or is asked now.
+void ring_if_wanted(const protocol::QueuePairRecord& record, ibv_context* context, std::uint32_t number,
+                    std::uint32_t producer) {
+  if (record.recv_doorbell_wanted.load(std::memory_order_acquire) == 0) return;
+  shim::ring_doorbell(shim::costs().doorbell_ps, protocol::DoorbellKind::kReceiveQueue, handle_of(context), number,
+                      producer);
+}
+
 }  // namespace
 
 int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
@@ -52,20 +62,35 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   }
   spend_for(qp->receive, wr);
   // IBA 10.8.3.1: accepted in every state but RESET. With an SRQ, and with XRC, there is no receive queue.
-  const bool has_none =
-      handle->srq != nullptr || handle->qp_type == IBV_QPT_XRC_SEND || handle->qp_type == IBV_QPT_XRC_RECV;
+  const bool has_none = handle->srq != nullptr || handle->qp_type == IBV_QPT_XRC_SEND ||
+                        handle->qp_type == IBV_QPT_XRC_RECV || qp->receive.entries == 0;
   if (handle->state == IBV_QPS_RESET || has_none) {
     *bad_wr = wr;
     return EINVAL;
   }
   const std::uint32_t before = qp->receive.producer;
   const int error = post(qp->receive, qp->record->recv_producer, wr, bad_wr);
-  // Between the store above and this look the token stays here, so the adapter either saw the new number when
-  // the QP failed or is asked now.
-  if (qp->receive.producer != before &&
-      qp->record->recv_doorbell_wanted.load(std::memory_order_acquire) != 0) {
-    shim::ring_doorbell(shim::costs().doorbell_ps, protocol::DoorbellKind::kReceiveQueue,
-                        handle_of(handle->context), handle->qp_num, qp->receive.producer);
+  if (qp->receive.producer != before) {
+    ring_if_wanted(*qp->record, handle->context, handle->qp_num, qp->receive.producer);
+  }
+  return error;
+}
+
+int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+  auto* wq = object<Wq>(handle);
+  if (wq == nullptr) {
+    *bad_wr = wr;
+    return EINVAL;
+  }
+  spend_for(wq->receive, wr);
+  if (handle->state == IBV_WQS_RESET) {
+    *bad_wr = wr;
+    return EINVAL;
+  }
+  const std::uint32_t before = wq->receive.producer;
+  const int error = post(wq->receive, wq->record->recv_producer, wr, bad_wr);
+  if (wq->receive.producer != before) {
+    ring_if_wanted(*wq->record, handle->context, handle->wq_num, wq->receive.producer);
   }
   return error;
 }

@@ -15,7 +15,7 @@ constexpr SendOperation kOperations[] = {
     {true, WqeOpcode::kRdmaWrite, SendBody::kData, kConnected | kOnUc, IBV_QP_EX_WITH_RDMA_WRITE},
     {true, WqeOpcode::kRdmaWriteWithImm, SendBody::kData, kConnected | kOnUc,
      IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM},
-    {true, WqeOpcode::kSend, SendBody::kData, kConnected | kOnUc | kOnUd, IBV_QP_EX_WITH_SEND},
+    {true, WqeOpcode::kSend, SendBody::kData, kConnected | kOnUc | kOnUd | kOnRaw, IBV_QP_EX_WITH_SEND},
     {true, WqeOpcode::kSendWithImm, SendBody::kData, kConnected | kOnUc | kOnUd,
      IBV_QP_EX_WITH_SEND_WITH_IMM},
     {true, WqeOpcode::kRdmaRead, SendBody::kScatter, kConnected, IBV_QP_EX_WITH_RDMA_READ},
@@ -138,6 +138,8 @@ std::uint8_t qp_type_bit(ibv_qp_type type) {
       return kOnUd;
     case IBV_QPT_XRC_SEND:
       return kOnXrcSend;
+    case IBV_QPT_RAW_PACKET:
+      return kOnRaw;
     default:
       return 0;
   }

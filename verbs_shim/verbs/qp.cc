@@ -14,6 +14,9 @@ struct CreateRequest {
   ibv_qp_cap* capabilities;  // in and out
   ibv_qp_type type;
   bool signal_all;
+  std::uint32_t create_flags;
+  ibv_rwq_ind_table* table;  // of one that spreads what it receives, by this hash
+  ibv_rx_hash_conf hash;
 };
 
 // A handle may be left out only where the type allows it; one that is given must be alive.
@@ -25,9 +28,10 @@ bool alive_or_absent(Public* handle) {
 bool well_formed(const CreateRequest& request) {
   if (!alive_or_absent<Pd>(request.pd) || !alive_or_absent<Xrcd>(request.xrcd) ||
       !alive_or_absent<Cq>(request.send_cq) || !alive_or_absent<Cq>(request.recv_cq) ||
-      !alive_or_absent<Srq>(request.srq)) {
+      !alive_or_absent<Srq>(request.srq) || !alive_or_absent<RwqTable>(request.table)) {
     return false;
   }
+  if (request.table != nullptr) return request.pd != nullptr;
   switch (request.type) {
     case IBV_QPT_RC:
     case IBV_QPT_UC:
@@ -69,6 +73,14 @@ protocol::QpCapabilities protocol_capabilities(const ibv_qp_cap& in) {
   return {in.max_send_wr, in.max_recv_wr, in.max_send_sge, in.max_recv_sge, in.max_inline_data};
 }
 
+void put_hash(const CreateRequest& request, protocol::ReceiveHash* to) {
+  to->table = static_cast<std::uint32_t>(request.table->ind_tbl_handle);
+  to->fields = request.hash.rx_hash_fields_mask;
+  to->function = request.hash.rx_hash_function;
+  to->key_length = request.hash.rx_hash_key_len;
+  if (to->key_length == sizeof(to->key)) std::memcpy(to->key, request.hash.rx_hash_key, sizeof(to->key));
+}
+
 Qp* create(ibv_context* handle, const CreateRequest& request) {
   Context* context = context_of(handle);
   if (context == nullptr || !well_formed(request)) return refuse(EINVAL);
@@ -83,6 +95,8 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
   command.xrcd = request.xrcd == nullptr ? 0 : reinterpret_cast<Xrcd*>(request.xrcd)->handle;
   command.type = request.type;
   command.signal_all = request.signal_all ? 1 : 0;
+  command.create_flags = request.create_flags;
+  if (request.table != nullptr) put_hash(request, &command.hash);
   command.capabilities = protocol_capabilities(*request.capabilities);
   if (int error = execute(command, context->handle)) {
     release_object(qp);
@@ -233,12 +247,14 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
                                    IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_MAX_TSO_HEADER |
                                    IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH |
                                    IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-  constexpr std::uint32_t kUnsupported =
-      IBV_QP_INIT_ATTR_MAX_TSO_HEADER | IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
+  constexpr std::uint32_t kScales = IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
   std::uint32_t mask = attributes->comp_mask;
   if ((mask & ~kKnown) != 0) return refuse(EINVAL);
-  if ((mask & kUnsupported) != 0) return refuse(EOPNOTSUPP);
-  if ((mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && attributes->create_flags != 0) return refuse(EOPNOTSUPP);
+  if ((mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER) != 0) return refuse(EOPNOTSUPP);
+  const bool scales = (mask & kScales) != 0;
+  if (scales && ((mask & kScales) != kScales || object<RwqTable>(attributes->rwq_ind_tbl) == nullptr)) {
+    return refuse(EINVAL);
+  }
   bool extended = (mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   std::uint64_t supported = supported_send_ops(attributes->qp_type);
   if (extended && (attributes->send_ops_flags & ~supported) != 0) return refuse(EOPNOTSUPP);
@@ -246,7 +262,7 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   CreateRequest request{};
   request.pd = (mask & IBV_QP_INIT_ATTR_PD) != 0 ? attributes->pd : nullptr;
   request.xrcd = (mask & IBV_QP_INIT_ATTR_XRCD) != 0 ? attributes->xrcd : nullptr;
-  bool receive_only = attributes->qp_type == IBV_QPT_XRC_RECV;
+  bool receive_only = attributes->qp_type == IBV_QPT_XRC_RECV || scales;
   bool send_only = attributes->qp_type == IBV_QPT_XRC_SEND;
   request.send_cq = receive_only ? nullptr : attributes->send_cq;
   request.recv_cq = receive_only || send_only ? nullptr : attributes->recv_cq;
@@ -255,6 +271,11 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   request.capabilities = &attributes->cap;
   request.type = attributes->qp_type;
   request.signal_all = attributes->sq_sig_all != 0;
+  request.create_flags = (mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 ? attributes->create_flags : 0;
+  if (scales) {
+    request.table = attributes->rwq_ind_tbl;
+    request.hash = attributes->rx_hash_conf;
+  }
   Qp* qp = create(context, request);
   if (qp == nullptr) return nullptr;
   qp->extended = extended;

@@ -108,6 +108,13 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   filled.hca_core_clock = command.attributes.hca_core_clock_khz;
   filled.device_cap_flags_ex = command.attributes.device_cap_flags;
   filled.phys_port_cnt_ex = command.attributes.port_count;
+  filled.raw_packet_caps = command.attributes.raw_packet_caps;
+  filled.max_wq_type_rq = command.attributes.max_wq;
+  filled.rss_caps.supported_qpts = command.attributes.rss_qpts;
+  filled.rss_caps.max_rwq_indirection_tables = command.attributes.max_rwq_tables;
+  filled.rss_caps.max_rwq_indirection_table_size = command.attributes.max_rwq_table_size;
+  filled.rss_caps.rx_hash_fields_mask = command.attributes.hash_fields;
+  filled.rss_caps.rx_hash_function = static_cast<std::uint8_t>(command.attributes.hash_functions);
   filled.max_dm_size = command.attributes.max_dm_size;
   filled.odp_caps.general_caps = command.attributes.odp_general;
   filled.odp_caps.per_transport_caps.rc_odp_caps = command.attributes.odp_rc;

@@ -21,7 +21,7 @@ struct SendOperation {
   std::uint64_t ops_flag;  // ibv_qp_create_send_ops_flags
 };
 
-enum QpTypeBit : std::uint8_t { kOnRc = 1, kOnUc = 2, kOnUd = 4, kOnXrcSend = 8 };
+enum QpTypeBit : std::uint8_t { kOnRc = 1, kOnUc = 2, kOnUd = 4, kOnXrcSend = 8, kOnRaw = 16 };
 
 // nullptr for a number that is no opcode of a work request.
 const SendOperation* send_operation(unsigned opcode);

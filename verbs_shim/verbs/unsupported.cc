@@ -35,23 +35,12 @@ void placeholder() {}
 }  // namespace
 
 void fill_unsupported(verbs_context* verbs) {
-  fill(&verbs->read_counters);
-  fill(&verbs->attach_counters_point_flow);
-  fill(&verbs->create_counters);
-  fill(&verbs->destroy_counters);
   fill(&verbs->modify_flow_action_esp);
   fill(&verbs->destroy_flow_action);
   fill(&verbs->create_flow_action_esp);
   fill(&verbs->modify_qp_rate_limit);
   fill(&verbs->modify_cq);
   verbs->post_srq_ops = post_srq_ops;
-  fill(&verbs->destroy_rwq_ind_table);
-  fill(&verbs->create_rwq_ind_table);
-  fill(&verbs->destroy_wq);
-  fill(&verbs->modify_wq);
-  fill(&verbs->create_wq);
-  fill(&verbs->ibv_destroy_flow);
-  fill(&verbs->ibv_create_flow);
   verbs->ABI_placeholder1 = placeholder;
   verbs->ABI_placeholder2 = placeholder;
 }

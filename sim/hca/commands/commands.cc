@@ -29,6 +29,13 @@ constexpr std::uint64_t kXrc = 1u << 20;
 constexpr std::uint64_t kMemoryManagementExtensions = 1u << 21;
 constexpr std::uint64_t kMemoryWindowType2B = 1u << 24;
 
+constexpr std::uint64_t kManagedFlowSteering = 1u << 29;
+constexpr std::uint64_t kRawScatterFrameCheck = 1ull << 34;
+constexpr std::uint64_t kPciWriteEndPadding = 1ull << 36;
+
+// ibv_raw_packet_caps: CVLAN stripping, scattering of the FCS, delayed drops.
+constexpr std::uint32_t kRawPacketCaps = 1 << 0 | 1 << 1 | 1 << 3;
+
 // ibv_odp_general_caps and ibv_odp_transport_cap_bits. XRC and shared queues: IBV_ODP_SUPPORT_SRQ_RECV.
 constexpr std::uint32_t kOdpSupport = 1, kOdpSupportImplicit = 2;
 constexpr std::uint32_t kOdpSend = 1, kOdpReceive = 2, kOdpWrite = 4, kOdpRead = 8, kOdpAtomic = 16, kOdpSharedReceive = 32;
@@ -148,6 +155,28 @@ int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> ma
       return run(&Impl::close_xrcd);
     case CommandType::kOpenQp:
       return run(&Impl::open_qp);
+    case CommandType::kCreateFlow:
+      return run(&Impl::create_flow);
+    case CommandType::kDestroyFlow:
+      return run(&Impl::destroy_flow);
+    case CommandType::kCreateCounters:
+      return run(&Impl::create_counters);
+    case CommandType::kDestroyCounters:
+      return run(&Impl::destroy_counters);
+    case CommandType::kAttachCounter:
+      return run(&Impl::attach_counter);
+    case CommandType::kReadCounters:
+      return run(&Impl::read_counters);
+    case CommandType::kCreateWq:
+      return run(&Impl::create_wq);
+    case CommandType::kModifyWq:
+      return run(&Impl::modify_wq);
+    case CommandType::kDestroyWq:
+      return run(&Impl::destroy_wq);
+    case CommandType::kCreateRwqTable:
+      return run(&Impl::create_rwq_table);
+    case CommandType::kDestroyRwqTable:
+      return run(&Impl::destroy_rwq_table);
     case CommandType::kCreateAh:
       return run(&Impl::create_ah);
     case CommandType::kDestroyAh:
@@ -200,6 +229,16 @@ int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
   to.odp_uc = to.odp_ud = kOdpUnreliable;
   to.odp_uc |= kOdpWrite;
   to.odp_xrc = kOdpReliable;
+  if (adapter.address.roce) {
+    to.device_cap_flags |= kManagedFlowSteering | kRawScatterFrameCheck | kPciWriteEndPadding;
+    to.raw_packet_caps = kRawPacketCaps;
+    to.max_wq = profile.max_wq;
+    to.rss_qpts = 1u << static_cast<std::uint32_t>(ib::QpType::kRawPacket);
+    to.max_rwq_tables = profile.max_rwq_tables;
+    to.max_rwq_table_size = profile.max_rwq_table_size;
+    to.hash_functions = kToeplitz;
+    to.hash_fields = kHashFields;
+  }
   to.max_pkeys = static_cast<std::uint16_t>(profile.pkey_table_length);
   to.local_ca_ack_delay = profile.local_ca_ack_delay;
   to.port_count = 1;

@@ -84,7 +84,11 @@ void Hca::Impl::close(std::uint32_t number) {
   Context* context = find_context(number);
   if (context == nullptr) return;
   // Users before what they use; in the order of handles.
+  while (!context->flows.empty()) close_flow(*context, context->flows.begin()->first);
+  counters_count_ -= static_cast<std::uint32_t>(context->counters.size());
   while (!context->qps.empty()) close_qp(*context, context->qps.begin()->first);
+  while (!context->tables.empty()) close_table(*context, context->tables.begin()->first);
+  while (!context->wqs.empty()) close_wq(*context, context->wqs.begin()->first);
   while (!context->srqs.empty()) remove_srq(*context->srqs.begin()->second.get());
   while (!context->cqs.empty()) remove_cq(*context->cqs.begin()->second.get());
   while (!context->xrcds.empty()) close_xrc_opening(*context, context->xrcds.begin()->first);

@@ -122,6 +122,26 @@ class Hca::Impl {
 
   static std::uint32_t recv_stride(std::uint32_t max_sge);
 
+  // work_queue_commands.cc
+  int create_wq(Context& context, protocol::CreateWq& command);
+  int modify_wq(Context& context, protocol::ModifyWq& command);
+  int destroy_wq(Context& context, protocol::DestroyObject& command);
+  int create_rwq_table(Context& context, protocol::CreateRwqTable& command);
+  int destroy_rwq_table(Context& context, protocol::DestroyObject& command);
+  int create_scaling_qp(Context& context, protocol::CreateQp& command);
+  QueuePair* find_wq(Context& context, std::uint32_t handle);
+  void close_wq(Context& context, std::uint32_t handle);
+  void close_table(Context& context, std::uint32_t handle);
+
+  // flow_commands.cc
+  int create_flow(Context& context, protocol::CreateFlow& command);
+  int destroy_flow(Context& context, protocol::DestroyObject& command);
+  int create_counters(Context& context, protocol::CreateCounters& command);
+  int destroy_counters(Context& context, protocol::DestroyObject& command);
+  int attach_counter(Context& context, protocol::AttachCounter& command);
+  int read_counters(Context& context, protocol::ReadCounters& command);
+  void close_flow(Context& context, std::uint32_t handle);
+
   // shared_receive_commands.cc
   int create_srq(Context& context, protocol::CreateSrq& command);
   int modify_srq(Context& context, protocol::SrqAttributes& command);
@@ -167,6 +187,7 @@ class Hca::Impl {
   NumberSpace cq_numbers_;
   NumberSpace srq_numbers_;
   std::uint32_t qp_count_ = 0, mr_count_ = 0, mw_count_ = 0, pd_count_ = 0, ah_count_ = 0, srq_count_ = 0;
+  std::uint32_t wq_count_ = 0, table_count_ = 0, counters_count_ = 0;
   Pipeline doorbell_stage_;
   DelayLine<Doorbell> doorbells_on_the_way_;
   DelayLine<Doorbell> doorbells_;

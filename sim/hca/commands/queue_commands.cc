@@ -24,7 +24,26 @@ std::uint32_t send_stride(const protocol::QpCapabilities& capabilities) {
   return round_up(static_cast<std::uint32_t>(sizeof(protocol::SendWqe)) + data, 64);
 }
 
-bool is_built(QpType type) { return type != QpType::kRawPacket; }
+// ibv_qp_create_flags
+enum QpCreateFlag : std::uint32_t {
+  kBlockSelfMulticast = 1 << 1,
+  kCreateScatterFrameCheck = 1 << 8,
+  kCreateStripVlan = 1 << 9,
+  kCreatePadWrites = 1 << 11,
+};
+
+std::uint32_t create_flags_of(QpType type) {
+  if (type == QpType::kUd) return kBlockSelfMulticast;
+  if (type != QpType::kRawPacket) return 0;
+  return kBlockSelfMulticast | kCreateScatterFrameCheck | kCreateStripVlan | kCreatePadWrites;
+}
+
+std::uint32_t frame_options_of(std::uint32_t create_flags) {
+  return ((create_flags & kCreateScatterFrameCheck) != 0 ? kScatterFrameCheck : 0u) |
+         ((create_flags & kCreateStripVlan) != 0 ? kStripVlan : 0u) |
+         ((create_flags & kCreatePadWrites) != 0 ? kPadWrites : 0u);
+}
+
 bool is_type(std::uint32_t type) {
   switch (static_cast<QpType>(type)) {
     case QpType::kRc:
@@ -134,9 +153,12 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   protocol::QpCapabilities& capabilities = command.capabilities;
   if (!is_type(command.type)) return EINVAL;
   const QpType type = static_cast<QpType>(command.type);
-  if (!is_built(type)) return EOPNOTSUPP;
+  // There are no Ethernet frames on InfiniBand.
+  if (type == QpType::kRawPacket && !adapter.address.roce) return EOPNOTSUPP;
+  if ((command.create_flags & ~create_flags_of(type)) != 0) return EOPNOTSUPP;
   if (qp_count_ >= profile.max_qp) return ENOMEM;
   if (type == QpType::kXrcReceive) return create_xrc_receiver(context, command);
+  if (command.hash.table != 0) return create_scaling_qp(context, command);
   const bool only_sends = type == QpType::kXrcSend;
   const auto pd = context.pds.find(command.pd);
   CompletionQueue* send_cq = find_cq(context, command.send_cq);
@@ -144,7 +166,8 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   SharedReceiveQueue* srq = command.srq == 0 ? nullptr : find_srq(context, command.srq);
   if (pd == context.pds.end() || send_cq == nullptr || (recv_cq == nullptr && !only_sends)) return EINVAL;
   // IBA 10.2.9: shared receive queues are for reliable connections and datagrams.
-  if (command.srq != 0 && (srq == nullptr || srq->params.domain != 0 || type == QpType::kUc || only_sends)) {
+  if (command.srq != 0 && (srq == nullptr || srq->params.domain != 0 || type == QpType::kUc ||
+                           type == QpType::kRawPacket || only_sends)) {
     return EINVAL;
   }
   if (srq != nullptr || only_sends) capabilities.max_recv_wr = capabilities.max_recv_sge = 0;
@@ -177,6 +200,8 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   if (recv_cq != nullptr) params.recv_cq = recv_cq->self;
   if (srq != nullptr) params.srq = srq->self;
   params.signal_all = command.signal_all != 0;
+  params.blocks_own_copies = (command.create_flags & kBlockSelfMulticast) != 0;
+  params.frame_options = frame_options_of(command.create_flags);
   params.send_offset = *block;
   params.recv_offset = *block + send_bytes;
   params.record_offset = *block + send_bytes + recv_bytes;
@@ -218,6 +243,7 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
 int Hca::Impl::modify_qp(Context& context, protocol::ModifyQp& command) {
   QueuePair* qp = find_qp(context, command.handle);
   if (qp == nullptr) return EINVAL;
+  if (qp->params.scaling != nullptr) return EOPNOTSUPP;  // it has no state
   const int status = qp->modify(command.attributes, command.mask);
   command.attributes.qp_state = static_cast<std::uint32_t>(qp->state());
   return status;
@@ -226,6 +252,7 @@ int Hca::Impl::modify_qp(Context& context, protocol::ModifyQp& command) {
 int Hca::Impl::query_qp(Context& context, protocol::QueryQp& command) {
   QueuePair* qp = find_qp(context, command.handle);
   if (qp == nullptr) return EINVAL;
+  if (qp->params.scaling != nullptr) return EOPNOTSUPP;
   command.attributes = qp->attributes;
   command.attributes.qp_state = command.attributes.cur_qp_state = static_cast<std::uint32_t>(qp->state());
   // As mlx5 reports them: the PSNs of the packets that come next, not those of the beginning.
@@ -264,8 +291,15 @@ void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
     qp_pool_.destroy(qp.self);
     return;
   }
-  unbind_windows_of(qp);
   --context.pds.at(qp.params.pd).users;
+  if (qp.params.scaling != nullptr) {
+    --context.tables.at(qp.params.scaling->table).users;
+    context.arena->release(qp.params.send_offset, qp.params.block_bytes);
+    --qp_count_;
+    qp_pool_.destroy(qp.self);
+    return;
+  }
+  unbind_windows_of(qp);
   --qp.params.send_cq.get()->users;
   if (CompletionQueue* cq = qp.params.recv_cq.get(); cq != nullptr) --cq->users;
   if (SharedReceiveQueue* srq = qp.params.srq.get(); srq != nullptr) --srq->users;
@@ -278,6 +312,7 @@ int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {
   QueuePair* qp = find_qp(context, command.handle);
   if (qp == nullptr) return EINVAL;
   if (qp->is_datagram() && adapter.multicast.has_member(*qp)) return EBUSY;
+  if (qp->flows > 0) return EBUSY;
   adapter.completions.settle(qp->number);
   command.events_reported = qp->async_events_reported;
   command.async_events_reported = qp->async_events_reported;

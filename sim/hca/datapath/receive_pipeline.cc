@@ -53,6 +53,8 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   // IBA 9.6: packet integrity, destination and partition are checked before anything that the queue pair
   // knows.
   if (packet.corrupted) return drop(incoming, DropReason::kCorrupted);
+  if (incoming.in_buffer) adapter_.steering.sniff(packet);
+  if (packet.is_frame) return adapter_.steering.receive(std::move(incoming));
   const bool to_group = is_multicast(packet.lrh.destination);
   if (!to_group && !adapter_.is_addressed_here(packet)) {
     return drop(incoming, DropReason::kWrongLid);
@@ -120,15 +122,21 @@ void ReceivePipeline::on_cached(std::uint64_t qpn) {
   stalls_.erase(found);
 }
 
+bool ReceivePipeline::is_own_copy(const QueuePair* qp, const Incoming& incoming) {
+  return qp != nullptr && qp->params.blocks_own_copies && !incoming.in_buffer &&
+         incoming.packet->deth.source.value == qp->number;
+}
+
 void ReceivePipeline::deliver_to_group(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   const std::vector<Ref<QueuePair>> members = adapter_.multicast.members(*incoming.packet);
   if (members.empty()) return drop(incoming, DropReason::kUnknownQp);
   for (std::size_t i = 0; i + 1 < members.size(); ++i) {
+    if (is_own_copy(members[i].get(), incoming)) continue;
     Incoming copy{std::make_unique<ib::Packet>(*incoming.packet), false, incoming.checked_at};
     if (QueuePair* qp = members[i].get(); qp != nullptr) qp->receive(std::move(copy), operation);
   }
   QueuePair* last = members.back().get();
-  if (last == nullptr) return drop(incoming, DropReason::kUnknownQp);
+  if (last == nullptr || is_own_copy(last, incoming)) return drop(incoming, DropReason::kUnknownQp);
   last->receive(std::move(incoming), operation);
 }
 

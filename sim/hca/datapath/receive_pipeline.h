@@ -28,6 +28,7 @@ struct Incoming {
   ib::PacketPtr packet;
   bool in_buffer = false;
   Instant checked_at;
+  std::uint32_t flow_tag = 0;  // of a frame, from the rule that took it
 };
 
 class ReceivePipeline final : public CacheClient {
@@ -43,6 +44,9 @@ class ReceivePipeline final : public CacheClient {
   // The packet's input buffer space is free from `when` on.
   void release(Incoming& incoming, Instant when);
   void drop(Incoming& incoming, DropReason reason);
+
+  // What a queue pair that does not want it (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) has sent itself.
+  static bool is_own_copy(const QueuePair* qp, const Incoming& incoming);
 
  private:
   // What a packet needs, in the order in which it is looked up.

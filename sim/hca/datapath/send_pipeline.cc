@@ -8,6 +8,7 @@
 #include "sim/hca/freedom.h"
 #include "sim/hca/queues/queue_pair.h"
 #include "sim/ib/aeth.h"
+#include "sim/ib/frame.h"
 #include "sim/ib/packet_trace.h"
 
 namespace verbatim::hca {
@@ -236,6 +237,9 @@ void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
 void SendPipeline::advance() {
   while (!gathering_.empty() && gathering_.front().complete) {
     Gathered& gathered = gathering_.front();
+    // What is not sent any more has not been gathered.
+    ib::Packet& packet = *gathered.outgoing.packet;
+    if (packet.is_frame && packet.payload.buffer) ib::address_frame(packet);
     Trail& trail = gathered.outgoing.packet->trail;
     Instant done = packetize_.accept(gathered.at_adapter, trail, adapter_.id, "packetize",
                                      bus_cycles(*gathered.outgoing.packet));
@@ -359,6 +363,9 @@ void SendPipeline::record_acknowledgement(const QueuePair& qp, const ib::Packet&
 }
 
 void SendPipeline::hand_over(ib::PacketPtr packet) {
+  if (packet->is_frame && adapter_.steering.wants_copy(*packet)) {
+    adapter_.receiver.loop_back(std::make_unique<ib::Packet>(*packet));
+  }
   // IBA 10.5.2: members on the sender's own adapter get a datagram too; the fabric does not send it back.
   if (is_multicast(packet->lrh.destination) && !adapter_.multicast.members(*packet).empty()) {
     adapter_.receiver.loop_back(std::make_unique<ib::Packet>(*packet));
@@ -368,6 +375,7 @@ void SendPipeline::hand_over(ib::PacketPtr packet) {
   } else if (packet->lrh.lane == fabric::kManagementLane) {
     ib::record_drop(adapter_.tracer, adapter_.id, *packet, DropReason::kNoLane, port_->id());
   } else {
+    adapter_.steering.sniff(*packet);
     port_->send(std::move(packet));
   }
 }

@@ -76,9 +76,11 @@ void CompletionQueue::record(const protocol::Cqe& entry, std::span<const std::by
 void CompletionQueue::fail_users() {
   // Nothing of theirs can complete any more.
   std::vector<Ref<QueuePair>> users;
-  for (const auto& [handle, qp] : context.qps) {
-    const QueuePairParams& params = qp.get()->params;
-    if (params.send_cq.get() == this || params.recv_cq.get() == this) users.push_back(qp);
+  for (const auto* objects : {&context.qps, &context.wqs}) {
+    for (const auto& [handle, qp] : *objects) {
+      const QueuePairParams& params = qp.get()->params;
+      if (params.send_cq.get() == this || params.recv_cq.get() == this) users.push_back(qp);
+    }
   }
   for (const Ref<QueuePair>& qp : users) qp.get()->fail_with_queue();
   fail_shared_receives();

@@ -7,6 +7,7 @@
 #include "sim/hca/adapter.h"
 #include "sim/hca/memory_window.h"
 #include "sim/hca/queues/shared_receive_queue.h"
+#include "sim/ib/frame.h"
 
 namespace verbatim::hca {
 
@@ -52,6 +53,7 @@ QueuePair::QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, co
       params(params),
       send_queue(send),
       own_receives(adapter, recv, record().recv_producer),
+      frame_options(params.frame_options),
       requester(*this, send_queue, *this),
       responder(*this, responses, *this),
       responses(*this, *this),
@@ -102,7 +104,7 @@ QueuePair::~QueuePair() {
 void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
   // IBA 9.6.1.4, 9.6.1.5: transport, state and partition; silently dropped, the peer's timer tells it.
-  if (transport_of(packet.bth.opcode) != transport()) {
+  if (transport_of(packet.bth.opcode) != transport() || is_raw()) {
     return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
   }
   // An XRC queue pair only asks or only answers.
@@ -225,6 +227,10 @@ void QueuePair::reset() {
 void QueuePair::raise(ib::AsyncEventType type) {
   // Events such as LAST_WQE_REACHED and SQ_DRAINED say that there are no more completions to come.
   adapter.completions.release_held();
+  if (params.is_work_queue) {
+    if (type != ib::AsyncEventType::kQpFatal) return;
+    type = ib::AsyncEventType::kWqFatal;
+  }
   adapter.notifier.async_event(*this, type);
 }
 

@@ -19,11 +19,21 @@
 #include "sim/hca/transport/requester.h"
 #include "sim/hca/transport/responder.h"
 #include "sim/hca/transport/response_queue.h"
+#include "sim/hca/receive_side_scaling.h"
 #include "sim/ib/types.h"
 
 namespace verbatim::hca {
 
 struct Adapter;
+
+// How received frames are placed, with the values of ibv_wq_flags.
+enum FrameOption : std::uint32_t {
+  kStripVlan = 1 << 0,
+  kScatterFrameCheck = 1 << 1,
+  kDelayDrop = 1 << 2,
+  kPadWrites = 1 << 3,
+  kFrameOptions = 0xf,
+};
 
 struct QueuePairParams {
   std::uint32_t handle = 0;
@@ -36,6 +46,11 @@ struct QueuePairParams {
   Ref<SharedReceiveQueue> srq;  // none: it has its own
   std::uint32_t domain = 0;     // of an XRC receiver
   bool signal_all = false;
+  // Of Ethernet frames.
+  bool is_work_queue = false;  // a receive work queue and nothing else, which a program handles as an ibv_wq
+  bool blocks_own_copies = false;  // what it sends to a group does not come back to it
+  std::uint32_t frame_options = 0;  // FrameOption
+  std::shared_ptr<const ReceiveScaling> scaling;  // its frames go to these queues
   std::uint64_t record_offset = 0;  // QueuePairRecord in the arena
   std::uint64_t send_offset = 0;    // rings in the arena
   std::uint64_t recv_offset = 0;
@@ -74,6 +89,9 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   std::uint32_t acknowledgements_staged = 0;  // likewise, in its acknowledge stage
   std::uint32_t async_events_reported = 0;
   std::uint32_t windows = 0;  // of type 2 that are bound through it
+  std::uint32_t flows = 0;    // that give it frames
+  std::uint32_t tables = 0;   // for receive side scaling that a work queue is in
+  std::uint32_t frame_options = 0;  // FrameOption, as they are now
   std::vector<QueuePairOpening> openings;  // of an XRC receiver, the oldest first
 
   // The transport, which decides, and the data path of it.
@@ -98,10 +116,15 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   const Ref<SharedReceiveQueue>& target_ref() const override { return target_; }
   // An XRC receiver's request names this queue; none: a number that is nobody's in the domain.
   void set_target(const Ref<SharedReceiveQueue>& srq) override { target_ = srq; }
+
+  // Of a work queue: to RTR, which is ready, RESET or ERR.
+  void move_work_queue(ib::QpState to);
   // ibv_modify_qp: 0 or errno; nothing has changed when not 0.
   int modify(const protocol::QpAttributes& to, std::uint32_t mask);
 
   void receive(Incoming&& incoming, const ib::OpcodeInfo& operation);
+  // An Ethernet frame that a flow rule gives it.
+  void receive_frame(Incoming&& incoming);
 
   // The send pipeline's side. Responses and requests of one queue pair take turns.
   bool has_packet() const { return responses.has_packet() || requester.has_packet(); }

@@ -113,7 +113,10 @@ void ReceiveQueue::serve_waiters() {
 }
 
 void ReceiveQueue::on_doorbell(std::uint32_t producer) {
-  if (!flushing_) return;
+  if (!flushing_) {
+    if (QueuePair* qp = owner_.qp.get(); qp != nullptr) qp->responder.on_posted();
+    return;
+  }
   if (ring_.announce(producer) == WorkQueue::Announcement::kNew) refill();
 }
 

@@ -63,7 +63,7 @@ class ReceiveQueue {
   void set_limit(std::uint32_t limit);
   std::uint32_t limit() const { return limit_; }
 
-  // From the fetcher, and from doorbells in ERR.
+  // From the fetcher, and from doorbells in ERR or where a frame waits for a receive.
   void on_record(std::uint32_t producer, Instant sampled_at);
   void on_work(RecvWork work);
   void on_doorbell(std::uint32_t producer);

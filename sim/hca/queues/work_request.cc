@@ -40,6 +40,8 @@ std::string_view name_of(ib::QpType type) {
       return "UC";
     case ib::QpType::kUd:
       return "UD";
+    case ib::QpType::kRawPacket:
+      return "raw packet";
     case ib::QpType::kXrcSend:
     case ib::QpType::kXrcReceive:
       return "XRC";

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/ib/segmentation.h"
+#include "sim/ib/wire.h"
 
 namespace verbatim::hca {
 
@@ -183,6 +184,10 @@ WcStatus Requester::check(const SendWork& work) const {
   if (!is_allowed(connection_.transport(), work.opcode)) return WcStatus::kLocalQpOperationError;
   if (work.is_local()) return WcStatus::kSuccess;  // the rest when it is executed
   if (work.length > connection_.profile.max_message_bytes) return WcStatus::kLocalLengthError;
+  if (connection_.is_raw()) {
+    if (work.opcode != WqeOpcode::kSend) return WcStatus::kLocalQpOperationError;
+    if (work.length < ib::kEthernetBytes || work.length > connection_.path_mtu()) return WcStatus::kLocalLengthError;
+  }
   if (work.has_response() && (work.is_inline() || connection_.attributes.max_rd_atomic == 0)) {
     return WcStatus::kLocalQpOperationError;
   }

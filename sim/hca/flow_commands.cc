@@ -1,0 +1,126 @@
+// Commands on flow rules and their counters (ibv_create_flow(3), ibv_create_counters(3)).
+#include <cerrno>
+#include <memory>
+
+#include "sim/hca/hca_impl.h"
+
+namespace verbatim::hca {
+
+namespace {
+
+constexpr std::uint32_t kUd = static_cast<std::uint32_t>(ib::QpType::kUd);
+
+bool is_type(std::uint32_t type) { return type <= static_cast<std::uint32_t>(FlowType::kSniffer); }
+
+}  // namespace
+
+int Hca::Impl::create_flow(Context& context, protocol::CreateFlow& command) {
+  if (!adapter.address.roce) return EOPNOTSUPP;
+  QueuePair* qp = find_qp(context, command.qp);
+  if (qp == nullptr || !is_type(command.type) || command.port != kPortNumber) return EINVAL;
+  if (command.spec_count > protocol::CreateFlow::kMaxSpecs) return EINVAL;
+  if (static_cast<std::uint32_t>(qp->params.type) == kUd) return EOPNOTSUPP;
+  if (!qp->is_raw()) return EINVAL;
+  const FlowType type = static_cast<FlowType>(command.type);
+  if ((command.flags & ~(kFlowDontTrap | kFlowEgress)) != 0) return EINVAL;
+  if ((command.flags & kFlowEgress) != 0) return EOPNOTSUPP;
+  // The man page: only normal rules let others have what they match.
+  if ((command.flags & kFlowDontTrap) != 0 && type != FlowType::kNormal) return EINVAL;
+
+  auto flow = std::make_unique<Flow>();
+  flow->qp = qp->self;
+  flow->type = type;
+  flow->priority = command.priority;
+  flow->dont_trap = (command.flags & kFlowDontTrap) != 0;
+  bool has_tag = false;
+  for (std::uint32_t i = 0; i < command.spec_count; ++i) {
+    const protocol::FlowSpec& spec = command.specs[i];
+    if (spec.type == kSpecTag && !has_tag) {
+      has_tag = true;
+      flow->tag = spec.argument;
+    } else if (spec.type == kSpecDrop) {
+      flow->drops = true;
+    } else if (spec.type == kSpecCount && flow->counters == nullptr) {
+      const auto counters = context.counters.find(spec.argument);
+      if (counters == context.counters.end()) return EINVAL;
+      flow->counters = counters->second.get();
+    } else if (const int error = FlowTable::check_match(spec); error != 0) {
+      return error;
+    } else {
+      flow->matches.push_back(spec);
+    }
+  }
+  if (type != FlowType::kNormal && !flow->matches.empty()) return EINVAL;
+  if (flow->drops && (flow->dont_trap || has_tag)) return EINVAL;
+  if (adapter.steering.flows.size() >= adapter.profile.max_flow) return ENOMEM;
+  if (flow->counters != nullptr) ++flow->counters->flows;
+  ++qp->flows;
+  adapter.steering.flows.add(*flow);
+  command.handle = context.next_handle();
+  context.flows[command.handle] = std::move(flow);
+  return 0;
+}
+
+void Hca::Impl::close_flow(Context& context, std::uint32_t handle) {
+  const auto it = context.flows.find(handle);
+  Flow& flow = *it->second;
+  adapter.steering.flows.remove(flow);
+  --flow.qp.get()->flows;
+  if (flow.counters != nullptr) --flow.counters->flows;
+  for (const Flow::Point& point : flow.points) --point.counters->flows;
+  context.flows.erase(it);
+}
+
+int Hca::Impl::destroy_flow(Context& context, protocol::DestroyObject& command) {
+  if (!context.flows.contains(command.handle)) return EINVAL;
+  close_flow(context, command.handle);
+  return 0;
+}
+
+int Hca::Impl::create_counters(Context& context, protocol::CreateCounters& command) {
+  if (!adapter.address.roce) return EOPNOTSUPP;
+  if (counters_count_ >= adapter.profile.max_counters) return ENOMEM;
+  ++counters_count_;
+  command.handle = context.next_handle();
+  context.counters[command.handle] = std::make_unique<FlowCounters>();
+  return 0;
+}
+
+int Hca::Impl::destroy_counters(Context& context, protocol::DestroyObject& command) {
+  const auto it = context.counters.find(command.handle);
+  if (it == context.counters.end()) return EINVAL;
+  if (it->second->flows > 0) return EBUSY;
+  context.counters.erase(it);
+  --counters_count_;
+  return 0;
+}
+
+int Hca::Impl::attach_counter(Context& context, protocol::AttachCounter& command) {
+  const auto it = context.counters.find(command.counters);
+  if (it == context.counters.end() || command.index >= protocol::ReadCounters::kMost) return EINVAL;
+  if (command.description > kCountBytes) return ENOTSUP;
+  FlowCounters& counters = *it->second;
+  const CounterPoint point{command.description, command.index};
+  constexpr std::size_t kMostPoints = 1024;
+  if (command.flow == 0) {
+    if (counters.flows > 0) return EBUSY;
+    if (counters.points.size() >= kMostPoints) return ENOMEM;
+    counters.points.push_back(point);
+    return 0;
+  }
+  const auto flow = context.flows.find(command.flow);
+  if (flow == context.flows.end()) return EINVAL;
+  if (flow->second->points.size() >= kMostPoints) return ENOMEM;
+  flow->second->points.push_back({&counters, point});
+  ++counters.flows;
+  return 0;
+}
+
+int Hca::Impl::read_counters(Context& context, protocol::ReadCounters& command) {
+  const auto it = context.counters.find(command.counters);
+  if (it == context.counters.end() || command.count > protocol::ReadCounters::kMost) return EINVAL;
+  for (std::uint32_t i = 0; i < command.count; ++i) command.values[i] = it->second->values[i];
+  return 0;
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,81 @@
+#include "sim/hca/frame_steering.h"
+
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queue_pair.h"
+#include "sim/ib/wire.h"
+
+namespace verbatim::hca {
+
+FrameSteering::FrameSteering(Adapter& adapter)
+    : adapter_(adapter),
+      delay_timer_(
+          Timer::of<&FrameSteering::on_delay_over>(adapter.engine, adapter.id, EventClass::kTimeout, this)) {}
+
+bool FrameSteering::wants_copy(const ib::Packet& packet) {
+  if (flows.size() == 0 || !is_group(packet.ethernet->destination)) return false;
+  found_.clear();
+  flows.find(ib::parse_frame(packet.payload.bytes()), true, found_);
+  return !found_.empty();
+}
+
+void FrameSteering::receive(Incoming&& incoming) {
+  const ib::Packet& packet = *incoming.packet;
+  const ib::Frame frame = ib::parse_frame(packet.payload.bytes());
+  found_.clear();
+  flows.find(frame, is_group(packet.ethernet->destination), found_);
+  if (found_.empty()) return adapter_.receiver.drop(incoming, DropReason::kNoFlow);
+  bool is_dropped = false;
+  for (const Flow* flow : found_) {
+    flow->count(packet.payload.length);
+    is_dropped |= flow->drops;
+  }
+  if (is_dropped) return adapter_.receiver.drop(incoming, DropReason::kFlowDrop);
+  for (std::size_t i = 0; i + 1 < found_.size(); ++i) {
+    deliver(*found_[i], frame, {std::make_unique<ib::Packet>(packet), false, incoming.checked_at});
+  }
+  deliver(*found_.back(), frame, std::move(incoming));
+}
+
+void FrameSteering::deliver(const Flow& flow, const ib::Frame& frame, Incoming&& incoming) {
+  incoming.flow_tag = flow.tag;
+  QueuePair* qp = flow.qp.get();
+  if (qp == nullptr) return adapter_.receiver.drop(incoming, DropReason::kUnknownQp);
+  if (ReceivePipeline::is_own_copy(qp, incoming)) return adapter_.receiver.drop(incoming, DropReason::kWrongSource);
+  if (qp->params.scaling != nullptr) qp = qp->params.scaling->queue_for(frame).get();
+  if (qp == nullptr) return adapter_.receiver.drop(incoming, DropReason::kUnknownQp);
+  qp->receive_frame(std::move(incoming));
+}
+
+void FrameSteering::sniff(const ib::Packet& packet) {
+  if (!flows.has_sniffers()) return;
+  std::vector<const Flow*> sniffers;
+  flows.find_sniffers(sniffers);
+  const ib::PacketPtr copy = ib::make_frame();
+  copy->ethernet = packet.ethernet;
+  std::vector<std::byte> bytes;
+  ib::encode(packet, bytes);
+  copy->payload = {ib::PayloadBuffer::copy_of(bytes), 0, static_cast<std::uint32_t>(bytes.size())};
+  const ib::Frame frame = ib::parse_frame(copy->payload.bytes());
+  for (const Flow* flow : sniffers) {
+    flow->count(copy->payload.length);
+    deliver(*flow, frame, {std::make_unique<ib::Packet>(*copy), false, adapter_.engine.now()});
+  }
+}
+
+void FrameSteering::drop_later(const Ref<QueuePair>& qp, Instant deadline) {
+  delayed_.emplace(std::pair(deadline, delayed_ever_++), qp);
+  delay_timer_.cancel();
+  delay_timer_.schedule_at(delayed_.begin()->first.first);
+}
+
+void FrameSteering::on_delay_over() {
+  while (!delayed_.empty() && delayed_.begin()->first.first <= adapter_.engine.now()) {
+    const Ref<QueuePair> qp = delayed_.extract(delayed_.begin()).mapped();
+    if (QueuePair* waiting = qp.get(); waiting != nullptr) waiting->responder.on_delay_over();
+  }
+  if (!delayed_.empty() && !delay_timer_.scheduled()) delay_timer_.schedule_at(delayed_.begin()->first.first);
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,203 @@
+// Commands on receive work queues, tables of them, and the queue pairs that spread frames over these (ibv_create_wq(3),
+// ibv_create_rwq_ind_table(3), ibv_create_qp_ex(3)).
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <memory>
+
+#include "sim/hca/hca_impl.h"
+
+namespace verbatim::hca {
+
+using ib::QpState;
+
+namespace {
+
+constexpr std::uint32_t kReceiveType = 0;                                       // IBV_WQT_RQ
+enum WqState : std::uint32_t { kWqReset, kWqReady, kWqError, kWqStateCount };   // ibv_wq_state
+enum WqMask : std::uint32_t { kWqState = 1, kWqCurrentState = 2, kWqFlags = 4 };  // ibv_wq_attr_mask
+
+WqState state_of(const QueuePair& wq) {
+  return wq.state() == QpState::kReset ? kWqReset : wq.state() == QpState::kErr ? kWqError : kWqReady;
+}
+
+// From RESET a queue becomes ready, and an error ends with RESET, as with queue pairs.
+bool may_move(WqState from, WqState to) {
+  return !(from == kWqReset && to == kWqError) && !(from == kWqError && to == kWqReady);
+}
+
+}  // namespace
+
+QueuePair* Hca::Impl::find_wq(Context& context, std::uint32_t handle) {
+  const auto it = context.wqs.find(handle);
+  return it == context.wqs.end() ? nullptr : it->second.get();
+}
+
+int Hca::Impl::create_wq(Context& context, protocol::CreateWq& command) {
+  const HcaProfile& profile = adapter.profile;
+  if (!adapter.address.roce) return EOPNOTSUPP;
+  const auto pd = context.pds.find(command.pd);
+  CompletionQueue* cq = find_cq(context, command.cq);
+  if (pd == context.pds.end() || cq == nullptr || command.type != kReceiveType) return EINVAL;
+  if ((command.flags & ~kFrameOptions) != 0) return EOPNOTSUPP;
+  if (command.max_wr == 0 || command.max_wr > profile.max_qp_wr || command.max_sge > profile.max_sge) return EINVAL;
+  if (wq_count_ >= profile.max_wq) return ENOMEM;
+  const std::uint32_t entries = std::bit_ceil(command.max_wr);
+  const std::uint32_t stride = recv_stride(command.max_sge);
+  const std::uint64_t ring_bytes = (std::uint64_t{entries} * stride + 63) & ~std::uint64_t{63};
+  QueuePairParams params;
+  params.block_bytes = ring_bytes + sizeof(protocol::QueuePairRecord);
+  const auto block = context.arena->allocate(params.block_bytes);
+  if (!block) return ENOMEM;
+  params.handle = context.next_handle();
+  params.number = take_qp_number();
+  params.cookie = command.cookie;
+  params.type = ib::QpType::kRawPacket;
+  params.pd = command.pd;
+  params.recv_cq = cq->self;
+  params.is_work_queue = true;
+  params.frame_options = command.flags;
+  params.send_offset = params.recv_offset = *block;
+  params.record_offset = *block + ring_bytes;
+  const WorkQueue ring(context.arena->at(*block, std::uint64_t{entries} * stride), entries, stride);
+  const Ref<QueuePair> wq = qp_pool_.create(adapter, context, params, WorkQueue(), ring);
+  add_qp(wq);
+  --qp_count_;  // counted by itself
+  ++wq_count_;
+  ++pd->second.users;
+  ++cq->users;
+  context.wqs[params.handle] = wq;
+  command.handle = params.handle;
+  command.number = params.number;
+  command.max_wr = command.recv_entries = entries;
+  command.max_sge = std::min((stride - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) /
+                                 static_cast<std::uint32_t>(sizeof(protocol::Sge)),
+                             profile.max_sge);
+  command.recv_stride = stride;
+  command.recv_offset = context.program.arena_offset + *block;
+  command.record_offset = context.program.arena_offset + params.record_offset;
+  return 0;
+}
+
+int Hca::Impl::modify_wq(Context& context, protocol::ModifyWq& command) {
+  QueuePair* wq = find_wq(context, command.handle);
+  if (wq == nullptr || (command.mask & ~(kWqState | kWqCurrentState | kWqFlags)) != 0) return EINVAL;
+  const WqState from = state_of(*wq);
+  if ((command.mask & kWqCurrentState) != 0 && command.current_state != from) return EINVAL;
+  const std::uint32_t to = (command.mask & kWqState) != 0 ? command.state : from;
+  if (to >= kWqStateCount || !may_move(from, static_cast<WqState>(to))) return EINVAL;
+  if ((command.mask & kWqFlags) != 0) {
+    if ((command.flags_mask & ~kFrameOptions) != 0 || (command.flags & ~command.flags_mask) != 0) return EINVAL;
+    // As mlx5: the others are fixed when the queue is made.
+    if ((command.flags_mask & ~kStripVlan) != 0) return EOPNOTSUPP;
+    wq->frame_options = (wq->frame_options & ~command.flags_mask) | command.flags;
+  }
+  constexpr QpState kStates[] = {QpState::kReset, QpState::kRtr, QpState::kErr};
+  if ((command.mask & kWqState) != 0) wq->move_work_queue(kStates[to]);
+  command.current_state = state_of(*wq);
+  return 0;
+}
+
+void Hca::Impl::close_wq(Context& context, std::uint32_t handle) {
+  QueuePair& wq = *context.wqs.at(handle).get();
+  context.wqs.erase(handle);
+  --context.pds.at(wq.params.pd).users;
+  --wq.params.recv_cq.get()->users;
+  context.arena->release(wq.params.send_offset, wq.params.block_bytes);
+  --wq_count_;
+  qp_pool_.destroy(wq.self);
+}
+
+int Hca::Impl::destroy_wq(Context& context, protocol::DestroyObject& command) {
+  QueuePair* wq = find_wq(context, command.handle);
+  if (wq == nullptr) return EINVAL;
+  if (wq->tables > 0) return EBUSY;
+  adapter.completions.settle(wq->number);
+  command.events_reported = command.async_events_reported = wq->async_events_reported;
+  close_wq(context, command.handle);
+  return 0;
+}
+
+int Hca::Impl::create_rwq_table(Context& context, protocol::CreateRwqTable& command) {
+  const HcaProfile& profile = adapter.profile;
+  if (!adapter.address.roce) return EOPNOTSUPP;
+  constexpr std::uint32_t kMostLog = 31;
+  if (command.log_size > kMostLog || 1u << command.log_size > profile.max_rwq_table_size) return EINVAL;
+  if (table_count_ >= profile.max_rwq_tables) return ENOMEM;
+  IndirectionTable table;
+  for (std::uint32_t i = 0; i < 1u << command.log_size; ++i) {
+    QueuePair* wq = find_wq(context, command.queues[i]);
+    if (wq == nullptr) return EINVAL;
+    table.queues.push_back(wq->self);
+  }
+  for (const Ref<QueuePair>& wq : table.queues) ++wq.get()->tables;
+  ++table_count_;
+  command.handle = command.number = context.next_handle();
+  context.tables[command.handle] = std::move(table);
+  return 0;
+}
+
+void Hca::Impl::close_table(Context& context, std::uint32_t handle) {
+  const auto it = context.tables.find(handle);
+  for (const Ref<QueuePair>& wq : it->second.queues) --wq.get()->tables;
+  context.tables.erase(it);
+  --table_count_;
+}
+
+int Hca::Impl::destroy_rwq_table(Context& context, protocol::DestroyObject& command) {
+  const auto it = context.tables.find(command.handle);
+  if (it == context.tables.end()) return EINVAL;
+  if (it->second.users > 0) return EBUSY;
+  close_table(context, command.handle);
+  return 0;
+}
+
+int Hca::Impl::create_scaling_qp(Context& context, protocol::CreateQp& command) {
+  const protocol::ReceiveHash& hash = command.hash;
+  const auto pd = context.pds.find(command.pd);
+  const auto table = context.tables.find(hash.table);
+  if (pd == context.pds.end() || table == context.tables.end() || command.srq != 0) return EINVAL;
+  if (static_cast<ib::QpType>(command.type) != ib::QpType::kRawPacket) return EOPNOTSUPP;
+  // It only receives, and by the options of its queues.
+  const protocol::QpCapabilities& caps = command.capabilities;
+  if (caps.max_recv_wr != 0 || caps.max_recv_sge != 0) return EINVAL;
+  if (caps.max_send_wr != 0 || caps.max_inline_data != 0 || command.create_flags != 0) return EOPNOTSUPP;
+  if (hash.function != kToeplitz || (hash.fields & ~kHashFields) != 0) return EOPNOTSUPP;
+  if (hash.key_length != protocol::ReceiveHash::kKeyBytes) return EINVAL;
+  // A frame has one kind of address and one kind of ports.
+  const auto both = [&](std::uint64_t a, std::uint64_t b) { return (hash.fields & a) != 0 && (hash.fields & b) != 0; };
+  if (both(kHashSourceIpv4 | kHashDestinationIpv4, kHashSourceIpv6 | kHashDestinationIpv6) ||
+      both(kHashSourcePortTcp | kHashDestinationPortTcp, kHashSourcePortUdp | kHashDestinationPortUdp)) {
+    return EINVAL;
+  }
+  auto scaling = std::make_shared<ReceiveScaling>();
+  scaling->table = hash.table;
+  std::copy(std::begin(hash.key), std::end(hash.key), scaling->key.begin());
+  scaling->fields = hash.fields;
+  scaling->queues = table->second.queues;
+  QueuePairParams params;
+  params.handle = context.next_handle();
+  params.number = take_qp_number();
+  params.cookie = command.cookie;
+  params.type = ib::QpType::kRawPacket;
+  params.pd = command.pd;
+  params.scaling = std::move(scaling);
+  const auto record = context.arena->allocate(sizeof(protocol::QueuePairRecord));
+  if (!record) return ENOMEM;
+  params.record_offset = params.send_offset = *record;
+  params.block_bytes = sizeof(protocol::QueuePairRecord);
+  const Ref<QueuePair> qp = qp_pool_.create(adapter, context, params, WorkQueue(), WorkQueue());
+  add_qp(qp);
+  ++pd->second.users;
+  ++table->second.users;
+  context.qps[params.handle] = qp;
+  command.capabilities = {};
+  command.handle = params.handle;
+  command.number = params.number;
+  command.send_entries = command.send_stride = command.recv_entries = command.recv_stride = 0;
+  command.send_offset = command.recv_offset = 0;
+  command.record_offset = context.program.arena_offset + params.record_offset;
+  return 0;
+}
+
+}  // namespace verbatim::hca

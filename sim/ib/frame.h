@@ -1,0 +1,55 @@
+// What lies in an Ethernet frame that is no packet of RoCE: the headers that flow rules look at, that receive side scaling
+// hashes, and that a switch tells flows apart by (IEEE 802.3, 802.1Q; RFC 791, 8200, 768, 9293, 7348). Any bytes will do;
+// what does not fit into the frame is as if it were not there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "sim/ib/packet.h"
+#include "sim/ib/wire.h"
+
+namespace verbatim::ib {
+
+inline constexpr std::uint32_t kVlanTagBytes = 4;
+// Shorter frames are filled up with zeros (IEEE 802.3 4.2.3.3); without the frame check sequence.
+inline constexpr std::uint32_t kLeastFrameBytes = 60;
+// Behind the address and type, and two VLAN tags.
+inline constexpr std::uint32_t kFrameHeaderBytes = kEthernetBytes + 2 * kVlanTagBytes;
+inline constexpr std::uint16_t kVxlanUdpPort = 4789;
+
+// One stack of headers, from the link to the ports. Spans are empty where there is no such header.
+struct FrameLayer {
+  std::span<const std::byte> ethernet;  // destination and source
+  std::uint16_t ether_type = 0;         // behind the VLAN tags
+  std::optional<std::uint16_t> vlan;    // of the first tag: priority, CFI, identifier
+  std::span<const std::byte> ipv4;      // without options
+  std::span<const std::byte> ipv6;      // without extension headers
+  std::uint8_t protocol = 0;            // what IP carries, behind extension headers
+  bool is_fragment = false;             // of an IP packet: then its ports are not looked for
+  std::span<const std::byte> ports;     // of TCP or UDP: source and destination
+};
+
+inline constexpr std::uint8_t kProtocolTcp = 6, kProtocolUdp = 17;
+
+struct Frame {
+  FrameLayer outer;
+  std::optional<std::uint32_t> vxlan;  // the network's identifier, 24 bits
+  FrameLayer inner;                    // what is in the tunnel
+};
+
+Frame parse_frame(std::span<const std::byte> bytes);
+
+// A frame without its bytes. Where a packet is told by its opcode, it is a datagram.
+PacketPtr make_frame();
+
+// Takes addresses, and the service level, which is the priority of the VLAN tag, from the payload of a frame to its headers,
+// and fills it up to the least length. The payload is of 14 bytes or more.
+void address_frame(Packet& packet);
+
+// IEEE 802.3 3.2.9, as its four bytes follow the frame.
+void put_frame_check(std::span<const std::byte> frame, std::span<std::byte, kFrameCheckBytes> to);
+
+}  // namespace verbatim::ib
