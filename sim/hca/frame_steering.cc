@@ -49,7 +49,6 @@ void FrameSteering::deliver(const Flow& flow, const ib::Frame& frame, Incoming&&
 }
 
 void FrameSteering::sniff(const ib::Packet& packet) {
-  if (!flows.has_sniffers()) return;
   std::vector<const Flow*> sniffers;
   flows.find_sniffers(sniffers);
   const ib::PacketPtr copy = ib::make_frame();

@@ -29,7 +29,7 @@ class FrameSteering {
   void receive(Incoming&& incoming);
   // A frame is leaving: a rule of this adapter wants a copy of it.
   bool wants_copy(const ib::Packet& packet);
-  // A packet of any kind has come by the port, or is leaving by it.
+  // A packet of any kind has come by the port, or is leaving by it; there are sniffers.
   void sniff(const ib::Packet& packet);
 
   // The frame that the queue pair holds for want of a receive has waited long enough at `deadline`.

@@ -46,7 +46,7 @@ void* Packet::operator new(std::size_t size) {
 void Packet::operator delete(void* packet) noexcept { packet_pool.give_back(packet); }
 
 std::uint32_t Packet::wire_bytes() const {
-  if (is_frame) return payload.length + kFrameCheckBytes;
+  if (is_frame) [[unlikely]] return payload.length + kFrameCheckBytes;
   const std::uint32_t padded = (payload.length + 3) & ~3u;
   const std::uint32_t transport = kBthBytes + info(bth.opcode).extended_header_bytes + padded + kIcrcBytes;
   if (!ethernet) return kLrhBytes + (grh ? kGrhBytes : 0) + transport + kVcrcBytes;

@@ -262,16 +262,23 @@ TEST_F(Control, queue_pairs_need_their_parts) {
   EXPECT_EQ(ibv_create_qp_ex(context, &extended), nullptr);
   EXPECT_EQ(errno, EINVAL);
   extended.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH;
+  EXPECT_EQ(ibv_create_qp_ex(context, &extended), nullptr);  // no table of queues to spread over
+  EXPECT_EQ(errno, EINVAL);
+  extended.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
   EXPECT_EQ(ibv_create_qp_ex(context, &extended), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
 TEST_F(Control, what_is_not_there_says_so) {
   errno = 0;
-  EXPECT_EQ(ibv_create_wq(context, nullptr), nullptr);
+  ibv_wq_init_attr queue{};
+  queue.pd = pd;
+  queue.cq = cq;
+  EXPECT_EQ(ibv_create_wq(context, &queue), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
   errno = 0;
-  EXPECT_EQ(ibv_create_flow(qp, nullptr), nullptr);
+  ibv_flow_attr flow{};
+  EXPECT_EQ(ibv_create_flow(qp, &flow), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
   errno = 0;
   EXPECT_EQ(ibv_import_device(3), nullptr);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "sim/ib/frame.h"
 #include "tests/fabric/net.h"
 
 namespace verbatim::fabric {
@@ -81,6 +82,49 @@ TEST(Ethernet, a_switch_waits_for_the_headers_up_to_udp) {
   EXPECT_EQ(sent[0].values[3], 1082u);
   const std::int64_t heard = 62 * 80, cycle = 2500, cut_through = 36;  // 400 MHz
   EXPECT_EQ(sent[1].time_ps, ((heard + cycle - 1) / cycle + cut_through) * cycle);
+}
+
+// Of a program: an IPv4 datagram from an address to another.
+ib::PacketPtr frame_of_program(std::uint64_t to, std::uint8_t from_address, std::uint32_t length = 64) {
+  ib::PayloadBuffer buffer = ib::PayloadBuffer::allocate(length);
+  const std::span<std::byte> bytes = buffer.fill();
+  std::fill(bytes.begin(), bytes.end(), std::byte{0});
+  for (int i = 0; i < 6; ++i) bytes[static_cast<std::size_t>(i)] = static_cast<std::byte>(to >> 8 * (5 - i));
+  bytes[11] = std::byte{1};
+  bytes[12] = std::byte{0x08};
+  bytes[14] = std::byte{0x45};
+  bytes[29] = static_cast<std::byte>(from_address);
+  ib::PacketPtr packet = ib::make_frame();
+  packet->payload = {buffer, 0, length};
+  ib::address_frame(*packet);
+  return packet;
+}
+
+TEST(Ethernet, frames_of_programs_go_by_address_and_spread_by_what_is_in_them) {
+  Spread spread;
+  for (int round = 0; round < 2; ++round) {
+    for (int flow = 0; flow < 60; ++flow) spread.sender.port.send(frame_of_program(5, static_cast<std::uint8_t>(flow)));
+  }
+  for (int i = 0; i < 7; ++i) spread.sender.port.send(frame_of_program(7, 1));
+  spread.simulation.engine.run();
+  EXPECT_EQ(spread.a.numbers.size() + spread.b.numbers.size() + spread.c.numbers.size(), 127u);
+  for (const Host* host : {&spread.a, &spread.c}) {
+    EXPECT_GT(host->numbers.size(), 20u) << "of 120 in three ways";
+    EXPECT_EQ(host->numbers.size() % 2, 0u) << "a flow keeps to its way";
+  }
+}
+
+TEST(Ethernet, frames_to_groups_and_to_nobody_known_leave_by_all_ports_of_the_tree) {
+  for (const std::uint64_t to : {0xffff'ffff'ffffull, 0x0100'5e00'0001ull, 6ull}) {
+    Spread spread;
+    spread.hub.set_multicast_ports({PortNumber{1}, PortNumber{2}, PortNumber{4}});
+    spread.sender.port.send(frame_of_program(to, 1));
+    spread.simulation.engine.run();
+    EXPECT_EQ(spread.a.numbers.size(), 1u);
+    EXPECT_EQ(spread.b.numbers.size(), 0u) << "not in the tree";
+    EXPECT_EQ(spread.c.numbers.size(), 1u);
+    EXPECT_EQ(spread.sender.numbers.size(), 0u);
+  }
 }
 
 }  // namespace

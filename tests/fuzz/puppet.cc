@@ -139,7 +139,7 @@ class Puppet {
   // One that could be right.
   void command() {
     protocol::CommandHeader header{};
-    header.type = static_cast<protocol::CommandType>(bytes_.below(48));
+    header.type = static_cast<protocol::CommandType>(bytes_.below(60));
     header.size = static_cast<std::uint32_t>(bytes_.below(65536) % 2048);
     header.context = static_cast<std::uint32_t>(bytes_.below(3));
     std::memcpy(mailbox(current_), &header, sizeof header);

@@ -1,52 +1,32 @@
-// What raw packet queue pairs, flow rules, receive work queues, their tables and flow counters answer, a line per case: frames
-// of a program to the port it sends them by, or to groups.
+// What raw packet queue pairs, flow rules, receive work queues, their tables and flow counters answer, a line per case:
+// frames of a program to the port it sends them by, or to groups.
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <linux/capability.h>
 
 #include "frames.h"
 
-static struct Station me;
 static const uint8_t kOther[kMacBytes] = {2, 2, 2, 2, 2, 2}, kGroup[kMacBytes] = {1, 0, 0x5e, 1, 2, 3};
-
-#define SAY(what, call) say(" " what "=%s", error_name(call))
-
-static const char* made(const void* object) { return object != NULL ? "made" : error_name(errno); }
 
 static void capabilities(void) {
   struct ibv_device_attr_ex attributes;
   ibv_query_device_ex(me.context, NULL, &attributes);
-  say(" steering=%d fcs=%d padding=%d raw=%x wqs=%d", (attributes.orig_attr.device_cap_flags & IBV_DEVICE_MANAGED_FLOW_STEERING) != 0,
+  say(" steering=%d fcs=%d padding=%d raw=%x wqs=%d",
+      (attributes.orig_attr.device_cap_flags & IBV_DEVICE_MANAGED_FLOW_STEERING) != 0,
       (attributes.device_cap_flags_ex & IBV_DEVICE_RAW_SCATTER_FCS) != 0,
       (attributes.device_cap_flags_ex & IBV_DEVICE_PCI_WRITE_END_PADDING) != 0, attributes.raw_packet_caps,
       attributes.max_wq_type_rq > 0);
   const struct ibv_rss_caps* rss = &attributes.rss_caps;
-  say(" rss=%x,%d,%d,%llx,%d", rss->supported_qpts, rss->max_rwq_indirection_tables > 0, rss->max_rwq_indirection_table_size,
-      (unsigned long long)rss->rx_hash_fields_mask, rss->rx_hash_function);
+  say(" rss=%x,%d,%d,%llx,%d", rss->supported_qpts, rss->max_rwq_indirection_tables > 0,
+      rss->max_rwq_indirection_table_size, (unsigned long long)rss->rx_hash_fields_mask, rss->rx_hash_function);
   say(" tso=%u", attributes.tso_caps.max_tso);
   end_line("capabilities");
-}
-
-// Sends one frame and tells where it landed.
-static void tell(const char* what, struct ibv_qp* qp, const struct FrameOf* frame) {
-  say(" %s", what);
-  const int error = send_frame(&me, qp, frame);
-  if (error != 0) say("(%s)", error_name(error));
-  settle();
-  say_completions(&me);
-}
-
-static struct ibv_flow* flow_to_mac(struct ibv_qp* qp, const uint8_t* mac) {
-  struct FlowOf flow;
-  begin_flow(&flow, IBV_FLOW_ATTR_NORMAL, 0);
-  add_mac(&flow, mac);
-  return make_flow(qp, &flow);
 }
 
 static void lengths(void) {
@@ -59,15 +39,22 @@ static void lengths(void) {
   say(" same=%d", memcmp(send_slot(&me, 0), receive_slot(&me, 1), 1514) == 0);
   // Inline, and from two entries.
   const size_t length = build_frame(&me, 0, &(struct FrameOf){.source = 1, .length = 60});
-  struct ibv_sge sges[2] = {{(uintptr_t)send_slot(&me, 0), 20, me.mr->lkey}, {(uintptr_t)send_slot(&me, 0) + 20, 40, me.mr->lkey}};
-  struct ibv_send_wr wr = {.wr_id = 100, .sg_list = sges, .num_sge = 2, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE}, *bad;
+  struct ibv_sge sges[2] = {{(uintptr_t)send_slot(&me, 0), 20, me.mr->lkey},
+                            {(uintptr_t)send_slot(&me, 0) + 20, 40, me.mr->lkey}};
+  struct ibv_send_wr wr = {.wr_id = 100,
+                           .sg_list = sges,
+                           .num_sge = 2,
+                           .opcode = IBV_WR_SEND,
+                           .send_flags = IBV_SEND_INLINE},
+                     *bad;
   SAY("post", ibv_post_send(qp, &wr, &bad));
   settle();
   wr.send_flags = 0;
   SAY("post", ibv_post_send(qp, &wr, &bad));
   settle();
   say_completions(&me);
-  say(" same=%d", memcmp(send_slot(&me, 0), receive_slot(&me, 2), length) == 0 && memcmp(send_slot(&me, 0), receive_slot(&me, 3), length) == 0);
+  say(" same=%d", memcmp(send_slot(&me, 0), receive_slot(&me, 2), length) == 0 &&
+                      memcmp(send_slot(&me, 0), receive_slot(&me, 3), length) == 0);
   wr.opcode = IBV_WR_SEND_WITH_IMM;
   SAY("post", ibv_post_send(qp, &wr, &bad));
   SAY("destroy_qp", ibv_destroy_qp(qp));
@@ -109,7 +96,8 @@ static void receives(void) {
 
 static void options(void) {
   struct ibv_qp* from = make_qp(&me, 0);
-  const uint32_t flags[] = {IBV_QP_CREATE_CVLAN_STRIPPING, IBV_QP_CREATE_SCATTER_FCS, IBV_QP_CREATE_PCI_WRITE_END_PADDING,
+  const uint32_t flags[] = {IBV_QP_CREATE_CVLAN_STRIPPING, IBV_QP_CREATE_SCATTER_FCS,
+                            IBV_QP_CREATE_PCI_WRITE_END_PADDING,
                             IBV_QP_CREATE_CVLAN_STRIPPING | IBV_QP_CREATE_SCATTER_FCS};
   for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); ++i) {
     struct ibv_qp* to = make_qp(&me, flags[i]);
@@ -146,8 +134,10 @@ static void options(void) {
 // One rule each, a frame that it is meant for and one that it is not.
 static void specs(void) {
   struct ibv_qp* qp = make_qp(&me, 0);
-  const struct FrameOf plain = {.source = 0x01010101, .destination = 0x02020202, .source_port = 1234, .destination_port = 5678};
-  struct FrameOf tagged = plain, tcp = plain, six = plain, six_tcp = plain, other = plain, tunnel = plain, tunnel_tcp = plain;
+  const struct FrameOf plain = {
+      .source = 0x01010101, .destination = 0x02020202, .source_port = 1234, .destination_port = 5678};
+  struct FrameOf tagged = plain, tcp = plain, six = plain, six_tcp = plain, other = plain, tunnel = plain,
+                 tunnel_tcp = plain;
   tagged.vlan = 0xa00c;
   tcp.is_tcp = six.is_v6 = six_tcp.is_v6 = six_tcp.is_tcp = 1;
   other.source = 0x01010102;
@@ -194,7 +184,8 @@ static void specs(void) {
       spec->mask.hop_limit = 0xff;
     } else if (kind == 6 || kind == 7 || kind == 11) {
       rule = kind == 6 ? "udp" : kind == 7 ? "tcp" : "inner tcp";
-      struct ibv_flow_spec_tcp_udp* spec = add_spec(&flow, (kind == 6 ? IBV_FLOW_SPEC_UDP : IBV_FLOW_SPEC_TCP) | inner, sizeof(*spec));
+      struct ibv_flow_spec_tcp_udp* spec =
+          add_spec(&flow, (kind == 6 ? IBV_FLOW_SPEC_UDP : IBV_FLOW_SPEC_TCP) | inner, sizeof(*spec));
       spec->val.src_port = htons(1234);
       spec->mask.src_port = 0xffff;
       spec->val.dst_port = htons(5678);
@@ -213,7 +204,8 @@ static void specs(void) {
       settle();
       struct ibv_wc completions[4];
       int got = 0;
-      for (int n = ibv_poll_cq(ibv_cq_ex_to_cq(me.cq), 4, completions); n > 0; --n) got |= completions[n - 1].wr_id < 100;
+      for (int n = ibv_poll_cq(ibv_cq_ex_to_cq(me.cq), 4, completions); n > 0; --n)
+        got |= completions[n - 1].wr_id < 100;
       if (got) say(" [%s]", names[i]);
     }
     ibv_destroy_flow(made_flow);
@@ -268,7 +260,8 @@ static void priorities(void) {
   end_line("priorities");
 }
 
-static struct ibv_flow* with_counters(struct ibv_qp* qp, struct ibv_counters* counters, int drops, uint32_t tag, int priority) {
+static struct ibv_flow* with_counters(struct ibv_qp* qp, struct ibv_counters* counters, int drops, uint32_t tag,
+                                      int priority) {
   struct FlowOf flow;
   begin_flow(&flow, IBV_FLOW_ATTR_NORMAL, priority);
   add_mac(&flow, me.mac);
@@ -337,7 +330,15 @@ static void wrong_rules(void) {
     add_spec(&flow, IBV_FLOW_SPEC_ETH, sizes[i]);
     SAY_RULE("short");
   }
-  const int types[] = {0, 0x21, 0x100, 0x1004, 0x50 | 0x100, IBV_FLOW_SPEC_ESP, IBV_FLOW_SPEC_GRE, IBV_FLOW_SPEC_MPLS, IBV_FLOW_SPEC_ACTION_HANDLE};
+  const int types[] = {0,
+                       0x21,
+                       0x100,
+                       0x1004,
+                       0x50 | 0x100,
+                       IBV_FLOW_SPEC_ESP,
+                       IBV_FLOW_SPEC_GRE,
+                       IBV_FLOW_SPEC_MPLS,
+                       IBV_FLOW_SPEC_ACTION_HANDLE};
   for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
     begin_flow(&flow, IBV_FLOW_ATTR_NORMAL, 0);
     add_spec(&flow, types[i], 64);
@@ -369,7 +370,10 @@ static void wrong_rules(void) {
   begin_flow(&flow, IBV_FLOW_ATTR_NORMAL, 0);
   add_spec(&flow, IBV_FLOW_SPEC_ACTION_COUNT, sizeof(struct ibv_flow_spec_counter_action));
   SAY_RULE("no_counters");
-  struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC, .send_cq = ibv_cq_ex_to_cq(me.cq), .recv_cq = ibv_cq_ex_to_cq(me.cq), .cap = {1, 1, 1, 1, 0}};
+  struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC,
+                                  .send_cq = ibv_cq_ex_to_cq(me.cq),
+                                  .recv_cq = ibv_cq_ex_to_cq(me.cq),
+                                  .cap = {1, 1, 1, 1, 0}};
   struct ibv_qp* connected = ibv_create_qp(me.pd, &init);
   begin_flow(&flow, IBV_FLOW_ATTR_NORMAL, 0);
   say(" connected=%s", made(make_flow(connected, &flow)));
@@ -389,154 +393,6 @@ static void wrong_rules(void) {
   end_line("wrong rules");
 }
 
-static struct ibv_wq* make_wq(uint32_t comp_mask, uint32_t flags) {
-  struct ibv_wq_init_attr init = {.wq_type = IBV_WQT_RQ, .max_wr = 5, .max_sge = 2, .pd = me.pd, .cq = ibv_cq_ex_to_cq(me.cq),
-                                  .comp_mask = comp_mask, .create_flags = flags};
-  errno = 0;
-  struct ibv_wq* wq = ibv_create_wq(me.context, &init);
-  if (wq != NULL && (init.max_wr < 5 || init.max_sge < 2)) say(" SMALLER");
-  return wq;
-}
-
-static int move(struct ibv_wq* wq, int mask, int state, int current, uint32_t flags, uint32_t flags_mask) {
-  struct ibv_wq_attr attributes = {(uint32_t)mask, (enum ibv_wq_state)state, (enum ibv_wq_state)current, flags, flags_mask};
-  return ibv_modify_wq(wq, &attributes);
-}
-
-static struct ibv_qp* spread(struct ibv_rwq_ind_table* table, uint64_t fields, int function, int key_length, struct ibv_qp_cap cap) {
-  static uint8_t key[40];
-  for (int i = 0; i < 40; ++i) key[i] = (uint8_t)(0x6d + 29 * i);
-  struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_RAW_PACKET, .pd = me.pd, .cap = cap,
-                                     .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH,
-                                     .rwq_ind_tbl = table,
-                                     .rx_hash_conf = {(uint8_t)function, (uint8_t)key_length, key, fields}};
-  errno = 0;
-  return ibv_create_qp_ex(me.context, &init);
-}
-
-static void work_queues(void) {
-  say(" flags_without_mask=%s", made(make_wq(0, 0xff)));
-  say(" unknown_flag=%s", made(make_wq(IBV_WQ_INIT_ATTR_FLAGS, 1 << 4)));
-  say(" unknown_mask=%s", made(make_wq(2, 0)));
-  struct ibv_wq* wq = make_wq(IBV_WQ_INIT_ATTR_FLAGS, IBV_WQ_FLAGS_CVLAN_STRIPPING);
-  say(" state=%d", wq->state);
-  SAY("post", post_wq_receive(&me, wq, 0));
-  say(" moves:");
-  SAY("to_error", move(wq, IBV_WQ_ATTR_STATE, IBV_WQS_ERR, 0, 0, 0));
-  SAY("to_3", move(wq, IBV_WQ_ATTR_STATE, 3, 0, 0, 0));
-  SAY("from_other", move(wq, IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE, IBV_WQS_RDY, IBV_WQS_RDY, 0, 0));
-  SAY("to_ready", move(wq, IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE, IBV_WQS_RDY, IBV_WQS_RESET, 0, 0));
-  SAY("mask", move(wq, 8, 0, 0, 0, 0));
-  SAY("no_stripping", move(wq, IBV_WQ_ATTR_FLAGS, 0, 0, 0, IBV_WQ_FLAGS_CVLAN_STRIPPING));
-  SAY("fcs", move(wq, IBV_WQ_ATTR_FLAGS, 0, 0, IBV_WQ_FLAGS_SCATTER_FCS, IBV_WQ_FLAGS_SCATTER_FCS));
-  for (int i = 0; i < 9; ++i) {
-    const int error = post_wq_receive(&me, wq, i);
-    if (error != 0) say(" post_%d=%s", i, error_name(error));
-  }
-  struct ibv_wq* queues[] = {wq};
-  struct ibv_rwq_ind_table_init_attr init = {.log_ind_tbl_size = 0, .ind_tbl = queues};
-  struct ibv_rwq_ind_table* table = ibv_create_rwq_ind_table(me.context, &init);
-  say(" in a table:");
-  SAY("destroy_wq", ibv_destroy_wq(wq));
-  const struct ibv_qp_cap none = {0}, sends = {.max_send_wr = 1}, receives_too = {.max_recv_wr = 1};
-  const uint64_t v4 = IBV_RX_HASH_SRC_IPV4, v6 = IBV_RX_HASH_SRC_IPV6;
-  say(" no_function=%s", made(spread(table, v4, 2, 40, none)));
-  say(" key=%s", made(spread(table, v4, 1, 39, none)));
-  say(" fields=%s", made(spread(table, 1 << 9, 1, 40, none)));
-  say(" both=%s", made(spread(table, v4 | v6, 1, 40, none)));
-  say(" sends=%s", made(spread(table, v4, 1, 40, sends)));
-  say(" receives=%s", made(spread(table, v4, 1, 40, receives_too)));
-  struct ibv_qp* qp = spread(table, v4, 1, 40, none);
-  say(" in use:");
-  SAY("destroy_table", ibv_destroy_rwq_ind_table(table));
-  SAY("modify_qp", to_rts(qp));
-  SAY("post_recv", post_receive(&me, qp, 0));
-  SAY("post_send", send_bytes(&me, qp, 0, 60));
-  struct ibv_flow* flow = flow_to_mac(qp, me.mac);
-  struct ibv_qp* from = make_qp(&me, 0);
-  tell("frame", from, &(struct FrameOf){.vlan = 5, .length = 80});
-  move(wq, IBV_WQ_ATTR_FLAGS, 0, 0, IBV_WQ_FLAGS_CVLAN_STRIPPING, IBV_WQ_FLAGS_CVLAN_STRIPPING);
-  tell("stripped", from, &(struct FrameOf){.vlan = 5, .length = 80});
-  SAY("to_error", move(wq, IBV_WQ_ATTR_STATE, IBV_WQS_ERR, 0, 0, 0));
-  settle();
-  say_completions(&me);
-  SAY("post", post_wq_receive(&me, wq, 9));
-  settle();
-  say_completions(&me);
-  tell("in error", from, &(struct FrameOf){0});
-  SAY("to_ready", move(wq, IBV_WQ_ATTR_STATE, IBV_WQS_RDY, 0, 0, 0));
-  SAY("to_reset", move(wq, IBV_WQ_ATTR_STATE, IBV_WQS_RESET, 0, 0, 0));
-  SAY("to_ready", move(wq, IBV_WQ_ATTR_STATE, IBV_WQS_RDY, 0, 0, 0));
-  SAY("post", post_wq_receive(&me, wq, 3));
-  tell("again", from, &(struct FrameOf){0});
-  ibv_destroy_flow(flow);
-  SAY("destroy_qp", ibv_destroy_qp(qp));
-  SAY("destroy_table", ibv_destroy_rwq_ind_table(table));
-  SAY("destroy_table", ibv_destroy_rwq_ind_table(table));
-  SAY("destroy_wq", ibv_destroy_wq(wq));
-  SAY("destroy_wq", ibv_destroy_wq(wq));
-  say(" gone:");
-  SAY("post", post_wq_receive(&me, wq, 0));
-  say(" table=%s", made(ibv_create_rwq_ind_table(me.context, &init)));
-  init.log_ind_tbl_size = 31;
-  say(" large=%s", made(ibv_create_rwq_ind_table(me.context, &init)));
-  ibv_destroy_qp(from);
-  end_line("work queues");
-}
-
-static void delayed(void) {
-  struct ibv_wq* wq = make_wq(IBV_WQ_INIT_ATTR_FLAGS, IBV_WQ_FLAGS_DELAY_DROP);
-  move(wq, IBV_WQ_ATTR_STATE, IBV_WQS_RDY, 0, 0, 0);
-  struct ibv_rwq_ind_table_init_attr init = {.log_ind_tbl_size = 0, .ind_tbl = &wq};
-  struct ibv_rwq_ind_table* table = ibv_create_rwq_ind_table(me.context, &init);
-  struct ibv_qp *qp = spread(table, 0, 1, 40, (struct ibv_qp_cap){0}), *from = make_qp(&me, 0);
-  struct ibv_flow* flow = flow_to_mac(qp, me.mac);
-  tell("first", from, &(struct FrameOf){.length = 61});
-  tell("second", from, &(struct FrameOf){.length = 62});
-  tell("third", from, &(struct FrameOf){.length = 63});
-  SAY("post", post_wq_receive(&me, wq, 1));
-  settle();
-  say_completions(&me);
-  SAY("post", post_wq_receive(&me, wq, 2));
-  settle();
-  say_completions(&me);
-  usleep(110000);  // more than a frame waits
-  SAY("post", post_wq_receive(&me, wq, 3));
-  settle();
-  say_completions(&me);
-  tell("fourth", from, &(struct FrameOf){.length = 64});
-  tell("fifth", from, &(struct FrameOf){.length = 65});
-  SAY("to_error", move(wq, IBV_WQ_ATTR_STATE, IBV_WQS_ERR, 0, 0, 0));
-  ibv_destroy_flow(flow);
-  ibv_destroy_qp(qp);
-  ibv_destroy_rwq_ind_table(table);
-  SAY("destroy_wq", ibv_destroy_wq(wq));
-  ibv_destroy_qp(from);
-  end_line("delayed drops");
-}
-
-static void spreading(void) {
-  struct ibv_wq* queues[4];
-  for (int i = 0; i < 4; ++i) {
-    queues[i] = make_wq(0, 0);
-    move(queues[i], IBV_WQ_ATTR_STATE, IBV_WQS_RDY, 0, 0, 0);
-    for (int slot = 0; slot < 4; ++slot) post_wq_receive(&me, queues[i], i * 4 + slot);
-  }
-  struct ibv_rwq_ind_table_init_attr init = {.log_ind_tbl_size = 2, .ind_tbl = queues};
-  struct ibv_rwq_ind_table* table = ibv_create_rwq_ind_table(me.context, &init);
-  struct ibv_qp *qp = spread(table, IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4, 1, 40, (struct ibv_qp_cap){0}), *from = make_qp(&me, 0);
-  struct ibv_flow* flow = flow_to_mac(qp, me.mac);
-  for (uint32_t i = 0; i < 6; ++i) tell(".", from, &(struct FrameOf){.source = i, .destination = 7});
-  tell("same flow", from, &(struct FrameOf){.source = 5, .destination = 7, .source_port = 9});
-  tell("not hashed", from, &(struct FrameOf){.is_v6 = 1, .source = 5});
-  ibv_destroy_flow(flow);
-  ibv_destroy_qp(qp);
-  ibv_destroy_rwq_ind_table(table);
-  for (int i = 0; i < 4; ++i) ibv_destroy_wq(queues[i]);
-  ibv_destroy_qp(from);
-  end_line("spreading");
-}
-
 // Without CAP_NET_RAW, the last case: it does not come back.
 static void rights(void) {
   struct ibv_qp* qp = make_qp(&me, 0);
@@ -552,10 +408,14 @@ static void rights(void) {
 }
 
 static void on_infiniband(void) {
-  struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RAW_PACKET, .send_cq = ibv_cq_ex_to_cq(me.cq), .recv_cq = ibv_cq_ex_to_cq(me.cq), .cap = {1, 1, 1, 1, 0}};
+  struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RAW_PACKET,
+                                  .send_cq = ibv_cq_ex_to_cq(me.cq),
+                                  .recv_cq = ibv_cq_ex_to_cq(me.cq),
+                                  .cap = {1, 1, 1, 1, 0}};
   errno = 0;
   say(" qp=%s", made(ibv_create_qp(me.pd, &init)));
-  say(" wq=%s", made(make_wq(0, 0)));
+  struct ibv_wq_init_attr queue = {.max_wr = 1, .max_sge = 1, .pd = me.pd, .cq = ibv_cq_ex_to_cq(me.cq)};
+  say(" wq=%s", made(ibv_create_wq(me.context, &queue)));
   struct ibv_counters_init_attr counters = {0};
   say(" counters=%s", made(ibv_create_counters(me.context, &counters)));
   init.qp_type = IBV_QPT_UD;
@@ -579,9 +439,7 @@ int main(int count, char** arguments) {
   priorities();
   actions();
   wrong_rules();
-  work_queues();
-  delayed();
-  spreading();
+  queue_cases();
   rights();
   return 0;
 }

@@ -1,12 +1,10 @@
-// Two stations that know nothing of each other: the one that waits hears a broadcast, answers its sender, and gets frames of
-// many lengths from it. Run with "waits" on one host and "calls" on another.
+// Two stations that know nothing of each other: the one that waits hears a broadcast, answers its sender, and gets
+// frames of many lengths from it. Run with "waits" on one host and "calls" on another.
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "frames.h"
-
-static struct Station me;
 
 static struct ibv_flow* listen_to(struct ibv_qp* qp, const uint8_t* mac) {
   struct FlowOf flow;
@@ -47,7 +45,8 @@ int main(int count, char** arguments) {
     const uint8_t nobody[kMacBytes] = {2, 9, 9, 9, 9, 9};
     send_bytes(&me, qp, kFrames, build_frame(&me, kFrames, &(struct FrameOf){.to = nobody, .source = 1}));
     for (int i = 0; i < kFrames; ++i) {
-      send_bytes(&me, qp, i, build_frame(&me, i, &(struct FrameOf){.to = peer, .vlan = i % 2, .source = 3, .length = kLengths[i]}));
+      send_bytes(&me, qp, i,
+                 build_frame(&me, i, &(struct FrameOf){.to = peer, .vlan = i % 2, .source = 3, .length = kLengths[i]}));
     }
     settle();
     return 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+struct Station me;
 const uint8_t kBroadcast[kMacBytes] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
 static char line[8192];
@@ -30,13 +31,20 @@ void end_line(const char* name) {
 
 const char* error_name(int error) {
   switch (error) {
-    case 0: return "0";
-    case EINVAL: return "EINVAL";
-    case EBUSY: return "EBUSY";
-    case ENOMEM: return "ENOMEM";
-    case EPERM: return "EPERM";
-    case EOPNOTSUPP: return "EOPNOTSUPP";
-    default: return strerror(error);
+    case 0:
+      return "0";
+    case EINVAL:
+      return "EINVAL";
+    case EBUSY:
+      return "EBUSY";
+    case ENOMEM:
+      return "ENOMEM";
+    case EPERM:
+      return "EPERM";
+    case EOPNOTSUPP:
+      return "EOPNOTSUPP";
+    default:
+      return strerror(error);
   }
 }
 
@@ -51,7 +59,8 @@ void open_station(struct Station* station) {
   if (station->context == NULL) fail("ibv_open_device");
   station->pd = ibv_alloc_pd(station->context);
   struct ibv_cq_init_attr_ex init = {
-      .cqe = 256, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_FLOW_TAG | IBV_WC_EX_WITH_QP_NUM};
+      .cqe = 256,
+      .wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_FLOW_TAG | IBV_WC_EX_WITH_QP_NUM};
   station->cq = ibv_create_cq_ex(station->context, &init);
   station->buffer = aligned_alloc(4096, 2 * kSlots * kSlotBytes);
   if (station->pd == NULL || station->cq == NULL || station->buffer == NULL) fail("resources");
@@ -212,7 +221,25 @@ void say_completions(struct Station* station) {
     say("%u", ibv_wc_read_byte_len(cq));
     if (ibv_wc_read_flow_tag(cq) != 0) say(",tag %u", ibv_wc_read_flow_tag(cq));
     if (ibv_wc_read_cvlan(cq) != 0) say(",vlan 0x%x", ibv_wc_read_cvlan(cq));
-    if (ibv_wc_read_slid(cq) != 0 || ibv_wc_read_imm_data(cq) != 0 || ibv_wc_read_opcode(cq) != IBV_WC_RECV) say(",WRONG");
+    if (ibv_wc_read_slid(cq) != 0 || ibv_wc_read_imm_data(cq) != 0 || ibv_wc_read_opcode(cq) != IBV_WC_RECV)
+      say(",WRONG");
   } while (ibv_next_poll(station->cq) == 0);
   ibv_end_poll(station->cq);
+}
+
+const char* made(const void* object) { return object != NULL ? "made" : error_name(errno); }
+
+void tell(const char* what, struct ibv_qp* qp, const struct FrameOf* frame) {
+  say(" %s", what);
+  const int error = send_frame(&me, qp, frame);
+  if (error != 0) say("(%s)", error_name(error));
+  settle();
+  say_completions(&me);
+}
+
+struct ibv_flow* flow_to_mac(struct ibv_qp* qp, const uint8_t* mac) {
+  struct FlowOf flow;
+  begin_flow(&flow, IBV_FLOW_ATTR_NORMAL, 0);
+  add_mac(&flow, mac);
+  return make_flow(qp, &flow);
 }

@@ -29,6 +29,7 @@ struct FrameOf {
 };
 
 extern const uint8_t kBroadcast[kMacBytes];
+extern struct Station me;  // of the program
 
 void open_station(struct Station* station);
 // A raw packet queue pair in RTS.
@@ -62,3 +63,12 @@ void say_completions(struct Station* station);
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void end_line(const char* name);
 const char* error_name(int error);
+#define SAY(what, call) say(" " what "=%s", error_name(call))
+const char* made(const void* object);  // or why not, by errno
+// Sends one frame of `me` and tells where it landed.
+void tell(const char* what, struct ibv_qp* qp, const struct FrameOf* frame);
+// A rule for frames of `me` to this station or group.
+struct ibv_flow* flow_to_mac(struct ibv_qp* qp, const uint8_t* mac);
+
+// A group of cases in a file of its own.
+void queue_cases(void);

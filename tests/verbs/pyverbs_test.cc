@@ -31,6 +31,7 @@ struct Module {
   std::string name;
   int passed;
   int skipped;  // by themselves: the device, or the machine, does not offer what they need
+  std::string topology = "two_hosts";
   friend void PrintTo(const Module& module, std::ostream* out) { *out << module.name; }
 };
 
@@ -42,7 +43,7 @@ TEST_P(PyVerbs, passes) {
   if (folder == nullptr) GTEST_SKIP() << "python3-pyverbs and its tests are not installed";
   const std::string command = "server=/usr/bin/python3 " + support::quoted(folder->path() + "/run_tests.py") +
                               " --port 1 --gid 0 -v tests.test_" + module.name;
-  const support::RunReport run = support::run({.commands = {command}});
+  const support::RunReport run = support::run({.topology = module.topology, .commands = {command}});
   ASSERT_EQ(run.code, 0) << run.story();
   std::smatch match;
   const std::string& said = run.errors("server");
@@ -62,6 +63,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Module{"qpex", 19, 1}, Module{"rdmacm", 0, 10}, Module{"relaxed_ordering", 3, 0},
                       Module{"rss_traffic", 0, 1}, Module{"shared_pd", 1, 0}, Module{"tag_matching", 0, 4}),
     [](const auto& info) { return info.param.name; });
+
+// What Ethernet alone has.
+INSTANTIATE_TEST_SUITE_P(OnEthernet, PyVerbs,
+                         ::testing::Values(Module{"flow", 5, 0, "two_hosts_roce"}, Module{"qp", 26, 0, "two_hosts_roce"},
+                                           Module{"rss_traffic", 1, 0, "two_hosts_roce"}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace verbatim

@@ -53,8 +53,8 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   // IBA 9.6: packet integrity, destination and partition are checked before anything that the queue pair
   // knows.
   if (packet.corrupted) return drop(incoming, DropReason::kCorrupted);
-  if (incoming.in_buffer) adapter_.steering.sniff(packet);
-  if (packet.is_frame) return adapter_.steering.receive(std::move(incoming));
+  if (adapter_.steering.flows.has_sniffers() && incoming.in_buffer) [[unlikely]] adapter_.steering.sniff(packet);
+  if (packet.is_frame) [[unlikely]] return adapter_.steering.receive(std::move(incoming));
   const bool to_group = is_multicast(packet.lrh.destination);
   if (!to_group && !adapter_.is_addressed_here(packet)) {
     return drop(incoming, DropReason::kWrongLid);

@@ -239,7 +239,7 @@ void SendPipeline::advance() {
     Gathered& gathered = gathering_.front();
     // What is not sent any more has not been gathered.
     ib::Packet& packet = *gathered.outgoing.packet;
-    if (packet.is_frame && packet.payload.buffer) ib::address_frame(packet);
+    if (packet.is_frame && packet.payload.buffer) [[unlikely]] ib::address_frame(packet);
     Trail& trail = gathered.outgoing.packet->trail;
     Instant done = packetize_.accept(gathered.at_adapter, trail, adapter_.id, "packetize",
                                      bus_cycles(*gathered.outgoing.packet));
@@ -375,7 +375,7 @@ void SendPipeline::hand_over(ib::PacketPtr packet) {
   } else if (packet->lrh.lane == fabric::kManagementLane) {
     ib::record_drop(adapter_.tracer, adapter_.id, *packet, DropReason::kNoLane, port_->id());
   } else {
-    adapter_.steering.sniff(*packet);
+    if (adapter_.steering.flows.has_sniffers()) [[unlikely]] adapter_.steering.sniff(*packet);
     port_->send(std::move(packet));
   }
 }

@@ -1,0 +1,137 @@
+// Ethernet frames of programs: which headers are found in them, and what becomes of a frame on its way out.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "sim/ib/frame.h"
+
+namespace verbatim::ib {
+namespace {
+
+std::vector<std::byte> bytes_of(std::string_view hex) {
+  std::vector<std::byte> bytes;
+  int digits = 0, value = 0;
+  for (const char c : hex) {
+    if (c == ' ') continue;
+    value = value * 16 + (c <= '9' ? c - '0' : c - 'a' + 10);
+    if (++digits % 2 == 0) bytes.push_back(static_cast<std::byte>(std::exchange(value, 0)));
+  }
+  return bytes;
+}
+
+constexpr std::string_view kAddresses = "0a0000000001 0b0000000002 ";
+constexpr std::string_view kIpv4 = "45001234 00004000 40110000 01020304 05060708 ";
+constexpr std::string_view kPorts = "04d2 162e 00000000 ";
+
+std::string join(std::initializer_list<std::string_view> parts) {
+  std::string all;
+  for (const std::string_view part : parts) all += part;
+  return all;
+}
+
+std::vector<std::byte> plain() { return bytes_of(join({kAddresses, "0800", kIpv4, kPorts})); }
+
+TEST(FrameTest, headers_are_found_behind_vlan_tags) {
+  for (const std::string_view tags : {"", "8100 a00c", "88a8 a00c 8100 0001"}) {
+    const auto bytes = bytes_of(join({kAddresses, tags, "0800", kIpv4, kPorts}));
+    const Frame frame = parse_frame(bytes);
+    EXPECT_EQ(frame.outer.ether_type, 0x0800);
+    EXPECT_EQ(frame.outer.vlan.has_value(), !tags.empty());
+    EXPECT_EQ(frame.outer.vlan.value_or(0xa00c), 0xa00c);
+    EXPECT_EQ(frame.outer.ipv4.size(), 20u);
+    EXPECT_EQ(frame.outer.protocol, kProtocolUdp);
+    EXPECT_EQ(frame.outer.ports.size(), 4u);
+    EXPECT_FALSE(frame.vxlan);
+  }
+}
+
+TEST(FrameTest, ports_lie_behind_options_and_extension_headers) {
+  const auto options = bytes_of(join({kAddresses, "0800", "46001234 00004000 40060000 01020304 05060708 01010101", kPorts}));
+  EXPECT_EQ(std::to_integer<int>(parse_frame(options).outer.ports[0]), 0x04);
+  const std::string addresses = "20010db8000000000000000000000001 20010db8000000000000000000000002 ";
+  // Hop by hop, routing, then TCP.
+  const auto six = bytes_of(join({kAddresses, "86dd", "60000000 0000 00 40", addresses, "2b00 000000000000 0601 00000000000000000000000000 00", kPorts}));
+  const Frame frame = parse_frame(six);
+  EXPECT_EQ(frame.outer.ipv6.size(), 40u);
+  EXPECT_EQ(frame.outer.protocol, kProtocolTcp);
+  ASSERT_EQ(frame.outer.ports.size(), 4u);
+  EXPECT_EQ(std::to_integer<int>(frame.outer.ports[3]), 0x2e);
+}
+
+TEST(FrameTest, fragments_have_no_ports) {
+  for (const std::string_view fragment : {"2000", "0001", "3fff"}) {
+    const auto bytes = bytes_of(join({kAddresses, "0800", "45001234 0000", fragment, "40110000 01020304 05060708", kPorts}));
+    const Frame frame = parse_frame(bytes);
+    EXPECT_TRUE(frame.outer.is_fragment) << fragment;
+    EXPECT_TRUE(frame.outer.ports.empty());
+    EXPECT_EQ(frame.outer.ipv4.size(), 20u);
+  }
+}
+
+TEST(FrameTest, what_is_in_a_tunnel_is_found) {
+  const std::string_view tunnel = "04d2 12b5 00000000 08000000 00004d00 ";
+  const auto bytes = bytes_of(join({kAddresses, "0800", kIpv4, tunnel, "0c0000000003 0d0000000004 0800", kIpv4, kPorts}));
+  const Frame frame = parse_frame(bytes);
+  EXPECT_EQ(frame.vxlan, 77u);
+  EXPECT_EQ(std::to_integer<int>(frame.inner.ethernet[0]), 0x0c);
+  EXPECT_EQ(frame.inner.ports.size(), 4u);
+  // Without the flag that says there is an identifier.
+  const auto other = bytes_of(join({kAddresses, "0800", kIpv4, "04d2 12b5 00000000 00000000 00004d00", kAddresses, "0800", kIpv4, kPorts}));
+  EXPECT_FALSE(parse_frame(other).vxlan);
+}
+
+TEST(FrameTest, what_does_not_fit_is_not_there) {
+  const std::string_view tunnel = "04d2 12b5 00000000 08000000 00004d00 ";
+  const auto whole = bytes_of(join({kAddresses, "8100 0001 0800", kIpv4, tunnel, kAddresses, "0800", kIpv4, kPorts}));
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    const std::vector<std::byte> part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+    const Frame frame = parse_frame(part);
+    EXPECT_EQ(!frame.outer.ethernet.empty(), length >= 12) << length;
+    EXPECT_EQ(!frame.outer.ipv4.empty(), length >= 38) << length;
+    EXPECT_EQ(!frame.outer.ports.empty(), length >= 42) << length;
+    EXPECT_EQ(frame.vxlan.has_value(), length >= 54) << length;
+    EXPECT_EQ(!frame.inner.ports.empty(), length >= 54 + 14 + 20 + 4) << length;
+  }
+}
+
+TEST(FrameTest, a_short_frame_is_filled_up_and_has_its_addresses) {
+  for (const std::uint32_t length : {14u, 46u, 59u, 60u, 61u}) {
+    auto bytes = plain();
+    bytes.resize(length, std::byte{0xee});
+    const PacketPtr packet = make_frame();
+    packet->payload = {PayloadBuffer::copy_of(bytes), 0, length};
+    address_frame(*packet);
+    EXPECT_EQ(packet->payload.length, std::max(length, 60u));
+    EXPECT_EQ(packet->wire_bytes(), std::max(length, 60u) + 4);
+    EXPECT_EQ(packet->ethernet->destination, MacAddress{0x0a0000000001});
+    EXPECT_EQ(packet->ethernet->source, MacAddress{0x0b0000000002});
+    EXPECT_EQ(packet->lrh.service_level, ServiceLevel{0});
+    for (std::uint32_t at = length; at < packet->payload.length; ++at) {
+      EXPECT_EQ(packet->payload.bytes()[at], std::byte{0});
+    }
+    std::vector<std::byte> wire;
+    encode(*packet, wire);
+    EXPECT_TRUE(std::equal(wire.begin(), wire.end(), packet->payload.bytes().begin(), packet->payload.bytes().end()));
+  }
+}
+
+TEST(FrameTest, the_priority_of_a_tag_is_the_service_level) {
+  const auto bytes = bytes_of(join({kAddresses, "8100 a00c 0800", kIpv4, kPorts}));
+  const PacketPtr packet = make_frame();
+  packet->payload = {PayloadBuffer::copy_of(bytes), 0, static_cast<std::uint32_t>(bytes.size())};
+  address_frame(*packet);
+  EXPECT_EQ(packet->lrh.service_level, ServiceLevel{5});
+}
+
+// The check value of CRC-32 that catalogues give for "123456789".
+TEST(FrameTest, the_frame_check_sequence_is_that_of_ethernet) {
+  const std::string_view text = "123456789";
+  std::byte check[4];
+  put_frame_check(std::as_bytes(std::span(text)), check);
+  const std::byte expected[] = {std::byte{0x26}, std::byte{0x39}, std::byte{0xf4}, std::byte{0xcb}};
+  EXPECT_TRUE(std::equal(std::begin(check), std::end(check), expected));
+}
+
+}  // namespace
+}  // namespace verbatim::ib
