@@ -2,7 +2,11 @@
 // their way between hosts.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <map>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "tests/equality/both_modes.h"
@@ -73,6 +77,74 @@ TEST(Frames, stations_find_each_other_by_a_broadcast) {
   EXPECT_EQ(count_of(runs.slices.trace, "port=client"), 0u);
   EXPECT_GE(count_of(runs.slices.trace, "wire_bytes=1518"), 4u);
   EXPECT_EQ(count_of(runs.slices.trace, "hca/server  packet-dropped  frame to=02:09:09:09:09:09"), 1u);
+}
+
+TEST(Frames, every_freedom_of_the_specification_leaves_them_whole) {
+  for (const char* seed : {"1", "2", "3", "4", "5"}) {
+    support::RunRequest request;
+    request.topology = "two_hosts_roce";
+    request.options = {"--freedom", "spec", "--seed", seed};
+    const std::string program = support::quoted(FRAME_EXCHANGE_PROGRAM);
+    request.commands = {"server=" + program + " waits", "client=" + program + " calls"};
+    const auto runs = equality::run_both(request);
+    equality::expect_equal(runs);
+    EXPECT_EQ(runs.slices.code, 0) << runs.slices.story();
+    EXPECT_EQ(runs.slices.output("server").find("wrong"), std::string::npos);
+    EXPECT_EQ(count_of(runs.slices.output("server"), "frame of "), 8u);
+  }
+}
+
+// Debian's perftest, by addresses of the stations and by IP addresses and ports of what they send.
+TEST(Frames, raw_ethernet_programs_of_perftest_work) {
+  if (!std::filesystem::exists("/usr/bin/raw_ethernet_lat")) GTEST_SKIP() << "perftest is not installed";
+  const std::string client = "02:56:42:00:00:01", server = "02:56:42:00:00:02";
+  const std::string flow = " -J 10.0.0.1 -j 10.0.0.2 -K 100 -k 200";
+  for (const std::string& tool : {std::string("raw_ethernet_lat -n 100"), std::string("raw_ethernet_bw -n 500"),
+                                  "raw_ethernet_bw -n 500" + flow}) {
+    support::RunRequest request;
+    request.topology = "two_hosts_roce";
+    request.commands = {"server=" + tool + " --server -s 1024 -E " + client + " -B " + server,
+                        "client=" + tool + " --client -s 1024 -E " + server + " -B " + client};
+    // Call by call the polls of their hand-shakes would be stepped one by one.
+    const support::RunReport run = support::run(request);
+    EXPECT_EQ(run.code, 0) << run.story();
+    EXPECT_EQ(run.report["packets"], tool.starts_with("raw_ethernet_lat") ? 200 : 500) << tool;
+  }
+}
+
+// Every line of the trace has a frame of the same addresses and length in the capture, which tshark reads.
+TEST(Frames, captures_show_them) {
+  const support::TemporaryFolder folder;
+  const std::string file = folder.path() + "/frames.pcapng", fields = folder.path() + "/fields.txt";
+  support::RunRequest request;
+  request.topology = "two_hosts_roce";
+  request.options = {"--pcap", file};
+  request.trace = true;
+  const std::string program = support::quoted(FRAME_EXCHANGE_PROGRAM);
+  request.commands = {"server=" + program + " waits", "client=" + program + " calls"};
+  const support::RunReport run = support::run(request);
+  ASSERT_EQ(run.code, 0) << run.story();
+  const std::string tshark = "tshark -r " + support::quoted(file) +
+                             " -T fields -e eth.dst -e eth.src -e frame.len > " + support::quoted(fields) + " 2>/dev/null";
+  if (std::system(tshark.c_str()) != 0) GTEST_SKIP() << "tshark is not installed";
+  std::multiset<std::string> captured, traced;
+  std::istringstream rows(support::text_of_file(fields));
+  std::string to, from;
+  for (int length = 0; rows >> to >> from >> length;) captured.insert(to + from + std::to_string(length + 4));
+  std::istringstream trace(run.trace);
+  const std::regex frame(R"(packet-(transmitted|received)  frame to=(\S+) from=(\S+) wire_bytes=(\d+))");
+  std::smatch match;
+  for (std::string line; std::getline(trace, line);) {
+    if (std::regex_search(line, match, frame)) traced.insert(match[2].str() + match[3].str() + match[4].str());
+  }
+  // Frames that a device drops are in the capture once more.
+  for (const std::string& one : traced) {
+    const auto it = captured.find(one);
+    ASSERT_NE(it, captured.end()) << one;
+    captured.erase(it);
+  }
+  EXPECT_GT(traced.size(), 40u);
+  EXPECT_LE(captured.size(), 2u);
 }
 
 }  // namespace
