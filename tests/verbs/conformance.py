@@ -38,7 +38,7 @@ def run_module(arguments, folder, topology, module, options):
     host = json.loads(topology.read_text())["hosts"][0]["name"]
     with tempfile.TemporaryDirectory() as out:
         # The folder of the tests may have blanks in its name.
-        program = f"{host}=/usr/bin/python3 '{folder}/run_tests.py' --port 1 --gid 0 -v tests.test_{module}"
+        program = f"{host}=/usr/bin/python3 -W ignore '{folder}/run_tests.py' --port 1 --gid 0 -v tests.test_{module}"
         command = [arguments.verbatim, "run", "--quiet", "--out", out, "--topology", str(topology), *options, program]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
         said = "".join(path.read_text() for path in sorted(pathlib.Path(out).glob("*.stderr")))
