@@ -178,6 +178,40 @@ TEST(FrameTest, packets_of_roce_do_not_reach_a_raw_queue_pair) {
   EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 0u);
 }
 
+// What comes by the port and what leaves by it, as it is on the wire.
+TEST(FrameTest, a_sniffer_sees_the_packets_of_roce) {
+  PairOptions options = Frames::frame_options();
+  options.type = ib::QpType::kRc;
+  options.path.is_global = true;
+  Pair pair(options);
+  ASSERT_TRUE(pair.ready);
+  Program watcher(pair.world, *pair.world.server, 1 << 16, 1 << 20, 200);
+  Cq cq = watcher.create_cq(16);
+  const Mr mr = watcher.reg_mr(Program::kBuffer, 1 << 16, ib::kLocalWrite);
+  Qp raw = watcher.create_qp(cq, cq, {16, 16, 2, 2, 0}, ib::QpType::kRawPacket);
+  EXPECT_EQ(Frames::to_rts(watcher, raw), 0);
+  for (std::uint64_t i = 0; i < 4; ++i) watcher.post_recv(raw, i, {{Program::kBuffer + i * 1000, 1000, mr.lkey}});
+  protocol::CreateFlow sniffer{};
+  sniffer.qp = raw.made.handle;
+  sniffer.type = 3;
+  sniffer.port = 1;
+  EXPECT_EQ(watcher.command(sniffer), 0);
+  pair.a.fill(0, 100, 7);
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 100)});
+  pair.a.program.post_send(pair.a.qp, {.wr_id = 2, .sges = {pair.a.sge(0, 100)}});
+  pair.world.run();
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, 0u);
+  const auto seen = watcher.drain(cq);
+  ASSERT_EQ(seen.size(), 2u);
+  // Without the check sequence: Ethernet 14, IPv6 40, UDP 8, BTH 12, payload 100 or AETH 4, ICRC 4.
+  EXPECT_EQ(seen[0].byte_length, 178u);
+  EXPECT_EQ(seen[1].byte_length, 82u);
+  const auto request = watcher.memory.at(Program::kBuffer, 178), answer = watcher.memory.at(Program::kBuffer + 1000, 82);
+  EXPECT_EQ(request[5], std::byte{2}) << "to the server";
+  EXPECT_EQ(answer[5], std::byte{1});
+  EXPECT_TRUE(std::equal(request.begin() + 74, request.begin() + 174, pair.a.program.memory.at(Program::kBuffer, 100).begin()));
+}
+
 TEST(FrameTest, there_are_no_more_rules_counters_queues_and_tables_than_the_profile_says) {
   PairOptions options = Frames::frame_options();
   options.world.profile.max_flow = options.world.profile.max_counters = 2;

@@ -12,12 +12,15 @@ constexpr std::uint16_t kLid = 0xc123;
 
 // Two datagram queue pairs on either side of a switch.
 struct Group {
-  Group() : world(with_switch()), client(world, *world.client), server(world, *world.server) {
+  // `first_flags`: ibv_qp_create_flags of the client's first.
+  explicit Group(std::uint32_t first_flags = 0)
+      : world(with_switch()), client(world, *world.client), server(world, *world.server) {
     for (Program* program : {&client, &server}) {
       mr[program == &server] = program->reg_mr(Program::kBuffer, 1 << 20, ib::kLocalWrite);
       for (int i = 0; i < 2; ++i) {
         Member member{program, program->create_cq(16), {}};
-        member.qp = program->create_qp(member.cq, member.cq, {16, 16, 2, 2, 64}, ib::QpType::kUd);
+        member.qp.made.create_flags = members.empty() ? first_flags : 0;
+        EXPECT_EQ(program->try_create_qp(member.qp, member.cq, member.cq, {16, 16, 2, 2, 64}, ib::QpType::kUd), 0);
         EXPECT_EQ(program->to_init(member.qp, {}) + program->to_rtr(member.qp, 0, 0, {}) +
                       program->to_rts(member.qp, {}),
                   0);
@@ -129,6 +132,17 @@ TEST(MulticastTest, what_is_no_group_is_refused) {
   command.lid = kLid;
   command.gid[0] = 0xff;
   EXPECT_EQ(pair.a.program.command(command, CommandType::kAttachMulticast), EINVAL) << "a connection";
+}
+
+// ibv_create_qp_ex(3): IBV_QP_CREATE_BLOCK_SELF_MCAST_LB.
+TEST(MulticastTest, who_does_not_want_its_own_copies_gets_none) {
+  constexpr std::uint32_t kBlockSelf = 1 << 1;
+  Group group(kBlockSelf);
+  for (const std::size_t member : {0u, 1u, 2u}) EXPECT_EQ(group.attach(member), 0);
+  group.send();
+  EXPECT_EQ(group.received(0), 0u);
+  EXPECT_EQ(group.received(1), 1u);
+  EXPECT_EQ(group.received(2), 1u);
 }
 
 }  // namespace
