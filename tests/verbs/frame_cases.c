@@ -72,6 +72,41 @@ static void lengths(void) {
   end_line("lengths");
 }
 
+// By the calls of ibv_qp_ex.
+static void extended_sends(void) {
+  struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_RAW_PACKET,
+                                     .send_cq = ibv_cq_ex_to_cq(me.cq),
+                                     .recv_cq = ibv_cq_ex_to_cq(me.cq),
+                                     .cap = {4, 4, 2, 2, 64},
+                                     .sq_sig_all = 1,
+                                     .pd = me.pd,
+                                     .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+                                     .send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM};
+  errno = 0;
+  say(" with_immediate=%s", made(ibv_create_qp_ex(me.context, &init)));
+  init.send_ops_flags = IBV_QP_EX_WITH_SEND;
+  struct ibv_qp* qp = ibv_create_qp_ex(me.context, &init);
+  SAY("modify_qp", to_rts(qp));
+  struct ibv_flow* flow = flow_to_mac(qp, me.mac);
+  for (int i = 0; i < 3; ++i) post_receive(&me, qp, i);
+  const uint32_t length = (uint32_t)build_frame(&me, 0, &(struct FrameOf){.source = 1, .length = 62});
+  struct ibv_qp_ex* extended = ibv_qp_to_qp_ex(qp);
+  const struct ibv_data_buf parts[2] = {{send_slot(&me, 0), 30}, {send_slot(&me, 0) + 30, length - 30}};
+  ibv_wr_start(extended);
+  extended->wr_id = 100;
+  ibv_wr_send(extended);
+  ibv_wr_set_sge(extended, me.mr->lkey, (uintptr_t)send_slot(&me, 0), length);
+  ibv_wr_send(extended);
+  ibv_wr_set_inline_data_list(extended, 2, parts);
+  SAY("complete", ibv_wr_complete(extended));
+  settle();
+  say_completions(&me);
+  say(" same=%d", memcmp(receive_slot(&me, 0), receive_slot(&me, 1), length) == 0);
+  ibv_destroy_flow(flow);
+  ibv_destroy_qp(qp);
+  end_line("extended sends");
+}
+
 static void receives(void) {
   struct ibv_qp *to = make_qp(&me, 0), *from = make_qp(&me, 0);
   const struct FrameOf frame = {.length = 100};
@@ -433,6 +468,7 @@ int main(int count, char** arguments) {
     return 0;
   }
   lengths();
+  extended_sends();
   receives();
   options();
   specs();
