@@ -20,7 +20,7 @@
 #include "sim/hca/datapath/receive_pipeline.h"
 #include "sim/hca/datapath/send_pipeline.h"
 #include "sim/hca/datapath/work_fetcher.h"
-#include "sim/hca/frame_steering.h"
+#include "sim/hca/datapath/frame_steering.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/key_table.h"
 #include "sim/hca/multicast.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/hca/arena.h"
-#include "sim/hca/flow_table.h"
+#include "sim/hca/datapath/flow_table.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/slot.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/hca/receive_side_scaling.h"
+#include "sim/hca/queues/receive_side_scaling.h"
 
 namespace verbatim::test {
 namespace {

@@ -44,6 +44,7 @@ class TestSurroundings : public ResponderSurroundings {
   void set_target(const Ref<SharedReceiveQueue>& to) override { target = to; }
   Ref<SharedReceiveQueue> find_target(std::uint32_t) const override { return {}; }
   std::uint32_t unused_receives() const override { return unused; }
+  std::uint32_t placed_bytes(const ib::Packet& frame) const override { return frame.payload.length; }
 
   std::uint32_t rights = ib::kRemoteRights;
   std::uint32_t unused = 0;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/datapath/received_frame.h"
 #include "sim/hca/freedom.h"
 #include "sim/hca/queues/queue_pair.h"
 #include "sim/hca/queues/shared_receive_queue.h"
@@ -82,7 +83,7 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
         execute_atomic(*incoming->packet);
         break;
       case Action::Kind::kCompleteReceive:
-        complete_receive(qp_.responder.received(), incoming->packet.get());
+        complete_receive(qp_.responder.received(), incoming);
         break;
       case Action::Kind::kEndMessage:
         adapter.payloads.release_held();
@@ -145,13 +146,19 @@ void ActionExecutor::complete(std::uint32_t count) {
   }
 }
 
-void ActionExecutor::complete_receive(const Responder::Received& received, const ib::Packet* packet) {
+void ActionExecutor::complete_receive(const Responder::Received& received, const Incoming* incoming) {
   protocol::Cqe entry = qp_.make_completion(received.wr_id, received.status);
   entry.opcode = static_cast<std::uint8_t>(ib::WcOpcode::kReceive);
   entry.wqe_counter = received.number;
   entry.is_receive = 1;
   bool solicited = false;
-  if (received.has_message) {
+  if (received.has_message && qp_.is_raw()) [[unlikely]] {
+    entry.is_frame = 1;
+    entry.byte_length = received.bytes;
+    entry.immediate = incoming->flow_tag;
+    entry.source_lid = tag_to_strip(*incoming->packet, qp_.frame_options).value_or(0);
+  } else if (received.has_message) {
+    const ib::Packet* const packet = incoming->packet.get();
     const ib::OpcodeInfo& operation = ib::info(packet->bth.opcode);
     entry.byte_length = received.bytes;
     if (received.is_write) entry.opcode = static_cast<std::uint8_t>(ib::WcOpcode::kReceiveRdmaWithImm);

@@ -22,7 +22,7 @@ class ActionExecutor {
     if (!actions.empty()) execute_all(actions, incoming);
   }
   // With the packet that brought its message, or none.
-  void complete_receive(const Responder::Received& received, const ib::Packet* packet);
+  void complete_receive(const Responder::Received& received, const Incoming* incoming);
   void stop_timers();
 
  private:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/datapath/received_frame.h"
 #include "sim/hca/queues/queue_pair.h"
 #include "sim/ib/wire.h"
 
@@ -78,13 +79,41 @@ Responder::Need ResponderDriver::supply(const Incoming& incoming, Given given, A
     responder.on_failed_queue(packet, actions);
     return Responder::Need::kNothing;
   }
-  if (std::optional<RecvWork> work = receives.take()) return responder.on_receive(std::move(*work), packet, actions);
+  if (std::optional<RecvWork> work = receives.take()) {
+    if (delays_drop_) [[unlikely]] qp_.want_recv_doorbell(delays_drop_ = false);
+    return responder.on_receive(std::move(*work), packet, actions);
+  }
   if (given != Given::kReceive && receives.entries() > 0) {
     receives.await(qp_.self, incoming.checked_at);
     return Responder::Need::kReceive;
   }
+  if ((qp_.frame_options & kDelayDrop) != 0 && delays_drop(incoming)) return Responder::Need::kReceive;
   responder.on_no_receive(packet, actions);
   return Responder::Need::kNothing;
+}
+
+bool ResponderDriver::delays_drop(const Incoming& incoming) {
+  const Instant deadline = incoming.checked_at + qp_.adapter.profile.delay_drop_timeout;
+  if (now() >= deadline) {
+    qp_.want_recv_doorbell(delays_drop_ = false);
+    return false;
+  }
+  if (!delays_drop_) {
+    // What was posted after the record had been read and before the program saw the wish is found by another look.
+    delays_drop_ = true;
+    qp_.want_recv_doorbell(true);
+    qp_.receives().await(qp_.self, now());
+    qp_.adapter.steering.drop_later(qp_.self, deadline);
+  }
+  return true;
+}
+
+void ResponderDriver::on_posted() {
+  if (delays_drop_ && held_.wait() == HeldPackets::Wait::kReceive) qp_.receives().await(qp_.self, now());
+}
+
+void ResponderDriver::on_delay_over() {
+  if (delays_drop_ && held_.wait() == HeldPackets::Wait::kReceive) resume(Given::kReceive);
 }
 
 std::uint64_t ResponderDriver::place(Incoming& incoming, Given given) {
@@ -119,7 +148,9 @@ bool ResponderDriver::write(Incoming& incoming) {
   const ib::Packet& packet = *incoming.packet;
   const MessageStream stream = message_stream(qp_.number, false);
   if (placement.list != nullptr) {
-    const ib::Payload payload = qp_.is_datagram() ? with_grh(packet) : packet.payload;
+    const ib::Payload payload = qp_.is_datagram() ? with_grh(packet)
+                                : qp_.is_raw()    ? placed_payload(qp_, *placement.list, packet)
+                                                  : packet.payload;
     return qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(),
                        stream);
   }
@@ -161,7 +192,10 @@ void ResponderDriver::on_atomic_done(ib::Psn psn, std::uint64_t original, const 
   resume(Given::kAtomics);
 }
 
-void ResponderDriver::drop_held() { held_.drop_all(qp_.adapter.receiver); }
+void ResponderDriver::drop_held() {
+  held_.drop_all(qp_.adapter.receiver);
+  delays_drop_ = false;
+}
 
 Outgoing ResponderDriver::next_packet() {
   Actions actions;

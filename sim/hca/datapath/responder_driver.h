@@ -41,6 +41,10 @@ class ResponderDriver {
   void on_atomic_done(ib::Psn psn, std::uint64_t original, const Trail& trail);
   // What waits here is no longer for anyone.
   void drop_held();
+  // From the receive queue of one that delays drops: the program has rung that it posted receives. From FrameSteering: a
+  // frame may have waited long enough.
+  void on_posted();
+  void on_delay_over();
 
  private:
   // What the packet that is being dealt with has waited for, and needs no more.
@@ -53,12 +57,15 @@ class ResponderDriver {
   // Places what the packet brings and has it executed. The number of the lookup for which it must wait; 0: it need not.
   std::uint64_t place(Incoming& incoming, Given given);
   std::uint64_t look_up(const ib::Packet& packet);
+  // Whether a frame without a receive is to wait for one that the program may post yet.
+  bool delays_drop(const Incoming& incoming);
   // False: the keys of the receive do not allow it.
   bool write(Incoming& incoming);
   Instant now() const;
 
   QueuePair& qp_;
   HeldPackets held_;
+  bool delays_drop_ = false;  // of the held frame: the program rings when it posts a receive for it
 };
 
 }  // namespace verbatim::hca

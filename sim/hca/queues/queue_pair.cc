@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "sim/hca/adapter.h"
+#include "sim/hca/datapath/received_frame.h"
 #include "sim/hca/memory_window.h"
 #include "sim/hca/queues/shared_receive_queue.h"
-#include "sim/ib/frame.h"
 
 namespace verbatim::hca {
 
@@ -100,6 +100,21 @@ QueuePair::~QueuePair() {
   requester_driver.drop_held();
   responder_driver.drop_held();
 }
+
+void QueuePair::receive_frame(Incoming&& incoming) {
+  if (!is_raw() || !can_receive()) return adapter.receiver.drop(incoming, DropReason::kWrongState);
+  responder_driver.receive(std::move(incoming));
+}
+
+void QueuePair::move_work_queue(ib::QpState to) {
+  if (to == ib::QpState::kErr) return enter_error();
+  if (to == state_) return;
+  set_state(to);
+  if (to == ib::QpState::kReset) return reset();
+  responder_driver.start({});
+}
+
+std::uint32_t QueuePair::placed_bytes(const ib::Packet& frame) const { return hca::placed_bytes(frame, frame_options); }
 
 void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;

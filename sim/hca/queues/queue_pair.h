@@ -19,7 +19,7 @@
 #include "sim/hca/transport/requester.h"
 #include "sim/hca/transport/responder.h"
 #include "sim/hca/transport/response_queue.h"
-#include "sim/hca/receive_side_scaling.h"
+#include "sim/hca/queues/receive_side_scaling.h"
 #include "sim/ib/types.h"
 
 namespace verbatim::hca {
@@ -207,6 +207,7 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   bool invalidate(std::uint32_t rkey) override;
   Ref<SharedReceiveQueue> find_target(std::uint32_t srq_number) const override;
   std::uint32_t unused_receives() const override { return own_receives.unused(); }
+  std::uint32_t placed_bytes(const ib::Packet& frame) const override;
   bool is_response_next() const {
     return responses.has_packet() && (!was_response_ || !requester.has_packet());
   }

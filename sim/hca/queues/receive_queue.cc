@@ -114,7 +114,7 @@ void ReceiveQueue::serve_waiters() {
 
 void ReceiveQueue::on_doorbell(std::uint32_t producer) {
   if (!flushing_) {
-    if (QueuePair* qp = owner_.qp.get(); qp != nullptr) qp->responder.on_posted();
+    if (QueuePair* qp = owner_.qp.get(); qp != nullptr) qp->responder_driver.on_posted();
     return;
   }
   if (ring_.announce(producer) == WorkQueue::Announcement::kNew) refill();

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <memory>
 
+#include "sim/ib/frame.h"
+
 namespace verbatim::hca {
 
 namespace {
@@ -12,6 +14,7 @@ ib::Transport transport_of_type(ib::QpType type) {
     case ib::QpType::kUc:
       return ib::Transport::kUc;
     case ib::QpType::kUd:
+    case ib::QpType::kRawPacket:  // frames are sent as datagrams are
       return ib::Transport::kUd;
     case ib::QpType::kXrcSend:
     case ib::QpType::kXrcReceive:
@@ -34,6 +37,7 @@ Connection::Connection(ComponentId component, const HcaProfile& profile, const P
       transport_(transport_of_type(type)) {
   // A datagram is as long as the port allows (IBA 9.8.3.1).
   if (is_datagram()) path_mtu_ = ib::mtu_bytes(profile.max_mtu);
+  if (is_raw()) path_mtu_ = ib::mtu_bytes(profile.max_mtu) + ib::kFrameHeaderBytes;
 }
 
 // IBA 9.6.1.2: a connection whose path has a GRH takes packets with that of the same two addresses only, another one
@@ -50,6 +54,11 @@ bool Connection::is_from_peer(const ib::Packet& packet) const {
 
 ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
                                      ib::Qpn to) const {
+  if (is_raw()) {  // the program's own, which will be gathered
+    ib::PacketPtr frame = ib::make_frame();
+    frame->bth.psn = psn;
+    return frame;
+  }
   auto packet = std::make_unique<ib::Packet>();
   packet->lrh.source = address.lid;
   packet->lrh.destination = ib::Lid{path.dlid};

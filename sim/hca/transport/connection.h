@@ -33,7 +33,8 @@ class Connection {
   std::uint16_t pkey() const { return pkey_; }
   // Of every packet of a connection.
   ib::ServiceLevel service_level() const { return ib::ServiceLevel{attributes.path.service_level}; }
-  bool is_reliable() const { return type != ib::QpType::kUc && type != ib::QpType::kUd; }
+  bool is_reliable() const { return type != ib::QpType::kUc && !is_datagram() && !is_raw(); }
+  bool is_raw() const { return type == ib::QpType::kRawPacket; }  // of Ethernet frames
   bool is_xrc_receiver() const { return type == ib::QpType::kXrcReceive; }
   bool is_datagram() const { return type == ib::QpType::kUd; }
   ib::Transport transport() const { return transport_; }

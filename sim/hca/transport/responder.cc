@@ -54,6 +54,10 @@ Responder::Need Responder::receive(ib::Packet& packet, Instant now, Actions& act
   packet.trail.add(now, {connection_.component, "responder: receive work request"});
   cause_ = packet.trail;
   const Request request{packet, ib::info(packet.bth.opcode), actions};
+  if (connection_.is_raw()) [[unlikely]] {
+    kind_ = Message::kSend;
+    return take_steps(request, Step::kResources);
+  }
   return take_steps(request, connection_.is_datagram() ? begin_datagram(request) : Step::kPsn);
 }
 
@@ -245,6 +249,10 @@ Responder::Step Responder::check_length(const Request& request) {
     if (length + std::uint64_t{ib::kGrhBytes} <= current_->capacity) return before_execution(request);
     return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
   }
+  if (connection_.is_raw()) {
+    if (surroundings_.placed_bytes(request.packet) <= current_->capacity) return before_execution(request);
+    return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
+  }
   if (kind_ == Message::kRead) {
     const bool allowed = length == 0 && request.packet.reth.length <= connection_.profile.max_message_bytes;
     return allowed ? Step::kRemoteKey : refuse(request, NakCode::kInvalidRequest);
@@ -311,6 +319,7 @@ void Responder::place_send(const Request& request) {
   placement_.list = &current_->sges;
   placement_.length = request.packet.payload.length;
   placement_.offset = received_;
+  if (connection_.is_raw()) placement_.length = surroundings_.placed_bytes(request.packet);
   if (!connection_.is_datagram()) return;
   // IBA 11.4.1.2: the first 40 bytes of the buffer are for the GRH; without one they stay as they are.
   if (request.packet.grh) {

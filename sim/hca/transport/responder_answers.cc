@@ -18,6 +18,7 @@ void Responder::execute(const ib::Packet& packet, bool allowed, Actions& actions
     return;
   }
   if (connection_.is_datagram()) return execute_datagram(request);
+  if (connection_.is_raw()) return complete_receive(WcStatus::kSuccess, true, placement_.length, actions);
   if (request.operation.has_invalidate && !surroundings_.invalidate(packet.invalidate_rkey)) {
     fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteAccessError);
     return;

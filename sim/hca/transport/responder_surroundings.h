@@ -6,6 +6,7 @@
 
 #include "sim/hca/slot.h"
 #include "sim/host/program_memory.h"
+#include "sim/ib/packet.h"
 
 namespace verbatim::hca {
 
@@ -28,6 +29,8 @@ class ResponderSurroundings {
   virtual Ref<SharedReceiveQueue> find_target(std::uint32_t number) const = 0;
   // Receives of the queue pair's own queue that no message has taken.
   virtual std::uint32_t unused_receives() const = 0;
+  // How many bytes of a receive an Ethernet frame takes.
+  virtual std::uint32_t placed_bytes(const ib::Packet& frame) const = 0;
 
  protected:
   ~ResponderSurroundings() = default;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "sim/core/engine.h"
-#include "sim/hca/flow_table.h"
-#include "sim/hca/receive_pipeline.h"
+#include "sim/hca/datapath/flow_table.h"
+#include "sim/hca/datapath/receive_pipeline.h"
 
 namespace verbatim::hca {
 

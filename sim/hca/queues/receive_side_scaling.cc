@@ -1,4 +1,4 @@
-#include "sim/hca/receive_side_scaling.h"
+#include "sim/hca/queues/receive_side_scaling.h"
 
 #include <vector>
 

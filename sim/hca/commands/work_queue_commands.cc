@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "sim/hca/hca_impl.h"
+#include "sim/hca/commands/hca_impl.h"
 
 namespace verbatim::hca {
 

@@ -1,9 +1,9 @@
-#include "sim/hca/frame_steering.h"
+#include "sim/hca/datapath/frame_steering.h"
 
 #include <utility>
 
 #include "sim/hca/adapter.h"
-#include "sim/hca/queue_pair.h"
+#include "sim/hca/queues/queue_pair.h"
 #include "sim/ib/wire.h"
 
 namespace verbatim::hca {
@@ -72,7 +72,7 @@ void FrameSteering::drop_later(const Ref<QueuePair>& qp, Instant deadline) {
 void FrameSteering::on_delay_over() {
   while (!delayed_.empty() && delayed_.begin()->first.first <= adapter_.engine.now()) {
     const Ref<QueuePair> qp = delayed_.extract(delayed_.begin()).mapped();
-    if (QueuePair* waiting = qp.get(); waiting != nullptr) waiting->responder.on_delay_over();
+    if (QueuePair* waiting = qp.get(); waiting != nullptr) waiting->responder_driver.on_delay_over();
   }
   if (!delayed_.empty() && !delay_timer_.scheduled()) delay_timer_.schedule_at(delayed_.begin()->first.first);
 }
