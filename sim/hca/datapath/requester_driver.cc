@@ -19,7 +19,7 @@ void RequesterDriver::on_doorbell(std::uint32_t producer, bool has_work, Trail t
   qp_.executor.execute(actions);
 }
 
-void RequesterDriver::on_work(SendWork work) {
+void RequesterDriver::on_work(SendWork&& work) {
   if (!qp_.requester.is_flushing()) {
     work.fault = qp_.requester.check(work);
     if (work.fault == WcStatus::kSuccess) work.fault = check_names(work);

@@ -127,7 +127,7 @@ void Requester::flush_all(Instant now, Actions& actions) {
   while (!works_.empty()) {
     complete(works_.front(), WcStatus::kWorkRequestFlushed, now, actions);
     queue_.retire();
-    works_.pop_front();
+    works_.drop_front();
   }
   cursor_ = 0;
   cursor_offset_ = 0;
@@ -197,7 +197,7 @@ WcStatus Requester::check(const SendWork& work) const {
   return WcStatus::kSuccess;
 }
 
-void Requester::on_work(SendWork work, Instant now, Actions& actions) {
+void Requester::on_work(SendWork&& work, Instant now, Actions& actions) {
   --fetching_;
   if (is_flushing()) {
     complete(work, WcStatus::kWorkRequestFlushed, now, actions);

@@ -69,7 +69,7 @@ class Requester {
   // What is wrong with a request before any packet of it is made, as far as the transport knows; kSuccess when nothing.
   ib::WcStatus check(const SendWork& work) const;
   // A request comes; one with a fault fails when its turn comes.
-  void on_work(SendWork work, Instant now, Actions& actions);
+  void on_work(SendWork&& work, Instant now, Actions& actions);
   // Requests that come are flushed.
   bool is_flushing() const {
     return connection_.state() == ib::QpState::kErr || connection_.state() == ib::QpState::kSqe;

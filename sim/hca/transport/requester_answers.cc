@@ -200,7 +200,8 @@ void Requester::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Ac
 }
 
 void Requester::retire_front(Instant now, Actions& actions) {
-  const bool had_response = works_.pop_front().has_response();
+  const bool had_response = works_.front().has_response();
+  works_.drop_front();
   queue_.retire();
   if (cursor_ > 0) {
     --cursor_;
@@ -216,7 +217,7 @@ void Requester::retire_front(Instant now, Actions& actions) {
 
 void Requester::retire_local_front(Instant now, Actions& actions) {
   complete(works_.front(), WcStatus::kSuccess, now, actions);
-  works_.pop_front();
+  works_.drop_front();
   queue_.retire();
   if (cursor_ > 0) --cursor_;
 }
