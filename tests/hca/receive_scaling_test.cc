@@ -85,6 +85,20 @@ TEST(ReceiveScalingTest, hashes_are_those_of_the_published_vectors) {
   }
 }
 
+TEST(ReceiveScalingTest, of_a_tunnel_what_is_in_it_is_hashed_when_it_is_asked_for) {
+  Vector outside = kVectors[1];
+  outside.destination_port = ib::kVxlanUdpPort;
+  auto frame = frame_of(outside, ib::kProtocolUdp);
+  put16(frame, 0), put16(frame, 0);                                        // length and checksum
+  put16(frame, 0x0800), put16(frame, 0), put16(frame, 0), put16(frame, 77 << 8);  // VXLAN
+  const auto inner = frame_of(kVectors[5], ib::kProtocolTcp);
+  frame.insert(frame.end(), inner.begin(), inner.end());
+  EXPECT_EQ(hash(frame, kAddresses), kVectors[1].of_addresses);
+  EXPECT_EQ(hash(frame, kAddresses | kHashInner), kVectors[5].of_addresses);
+  EXPECT_EQ(hash(frame, kAddresses | kPortsTcp | kHashInner), kVectors[5].of_ports);
+  EXPECT_EQ(hash(inner, kAddresses | kHashInner), 0u) << "no tunnel";
+}
+
 TEST(ReceiveScalingTest, a_fragment_has_no_ports_and_what_is_not_ip_no_hash) {
   auto frame = frame_of(kVectors[0], ib::kProtocolTcp);
   frame[14 + 6] = std::byte{0x20};  // more fragments

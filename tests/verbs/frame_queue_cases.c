@@ -1,5 +1,6 @@
 // Receive work queues, tables of them, and queue pairs that spread frames over these.
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "frames.h"
@@ -109,6 +110,40 @@ static void work_queues(void) {
   end_line("work queues");
 }
 
+// What a queue's own flags do to a frame, and by which number its completions are known.
+static void queue_options(void) {
+  const uint32_t flags[] = {0, IBV_WQ_FLAGS_SCATTER_FCS, IBV_WQ_FLAGS_PCI_WRITE_END_PADDING, 0xf};
+  struct ibv_qp* from = make_qp(&me, 0);
+  for (int i = 0; i < 4; ++i) {
+    struct ibv_wq* wq = make_wq(IBV_WQ_INIT_ATTR_FLAGS, flags[i]);
+    move(wq, IBV_WQ_ATTR_STATE, IBV_WQS_RDY, 0, 0, 0);
+    struct ibv_rwq_ind_table_init_attr init = {.log_ind_tbl_size = 0, .ind_tbl = &wq};
+    struct ibv_rwq_ind_table* table = ibv_create_rwq_ind_table(me.context, &init);
+    struct ibv_qp* qp = spread(table, 0, 1, 40, (struct ibv_qp_cap){0});
+    struct ibv_flow* flow = flow_to_mac(qp, me.mac);
+    uint8_t* got = receive_slot(&me, 0);
+    memset(got, 0xee, kSlotBytes);
+    post_wq_receive(&me, wq, 0);
+    const size_t length = build_frame(&me, 0, &(struct FrameOf){.vlan = 5, .length = 70});
+    send_bytes(&me, from, 0, length);
+    settle();
+    struct ibv_wc completions[4];
+    for (int n = ibv_poll_cq(ibv_cq_ex_to_cq(me.cq), 4, completions); n > 0; --n) {
+      const struct ibv_wc* wc = &completions[n - 1];
+      if (wc->wr_id == 0) say(" %x=%u%s type=%02x", flags[i], wc->byte_len, wc->qp_num == wq->wq_num ? "" : ",OTHER", got[12]);
+    }
+    say(" end=");
+    for (int at = 65; at < 75; ++at) say("%02x", got[at]);
+    say(" line=%02x%02x", got[127], got[128]);
+    ibv_destroy_flow(flow);
+    ibv_destroy_qp(qp);
+    ibv_destroy_rwq_ind_table(table);
+    SAY("destroy_wq", ibv_destroy_wq(wq));
+  }
+  ibv_destroy_qp(from);
+  end_line("queue options");
+}
+
 static void delayed(void) {
   struct ibv_wq* wq = make_wq(IBV_WQ_INIT_ATTR_FLAGS, IBV_WQ_FLAGS_DELAY_DROP);
   move(wq, IBV_WQ_ATTR_STATE, IBV_WQS_RDY, 0, 0, 0);
@@ -165,6 +200,7 @@ static void spreading(void) {
 
 void queue_cases(void) {
   work_queues();
+  queue_options();
   delayed();
   spreading();
 }

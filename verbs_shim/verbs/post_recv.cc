@@ -63,7 +63,7 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   spend_for(qp->receive, wr);
   // IBA 10.8.3.1: accepted in every state but RESET. With an SRQ, and with XRC, there is no receive queue.
   const bool has_none = handle->srq != nullptr || handle->qp_type == IBV_QPT_XRC_SEND ||
-                        handle->qp_type == IBV_QPT_XRC_RECV || qp->receive.entries == 0;
+                        handle->qp_type == IBV_QPT_XRC_RECV || handle->recv_cq == nullptr;
   if (handle->state == IBV_QPS_RESET || has_none) {
     *bad_wr = wr;
     return EINVAL;

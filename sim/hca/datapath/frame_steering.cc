@@ -23,19 +23,26 @@ bool FrameSteering::wants_copy(const ib::Packet& packet) {
 void FrameSteering::receive(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   const ib::Frame frame = ib::parse_frame(packet.payload.bytes());
-  found_.clear();
-  flows.find(frame, is_group(packet.ethernet->destination), found_);
-  if (found_.empty()) return adapter_.receiver.drop(incoming, DropReason::kNoFlow);
+  std::vector<const Flow*> found = std::move(found_);  // its memory, used again
+  found.clear();
+  flows.find(frame, is_group(packet.ethernet->destination), found);
+  give(found, frame, std::move(incoming));
+  found_ = std::move(found);
+}
+
+void FrameSteering::give(const std::vector<const Flow*>& found, const ib::Frame& frame, Incoming&& incoming) {
+  const ib::Packet& packet = *incoming.packet;
+  if (found.empty()) return adapter_.receiver.drop(incoming, DropReason::kNoFlow);
   bool is_dropped = false;
-  for (const Flow* flow : found_) {
+  for (const Flow* flow : found) {
     flow->count(packet.payload.length);
     is_dropped |= flow->drops;
   }
   if (is_dropped) return adapter_.receiver.drop(incoming, DropReason::kFlowDrop);
-  for (std::size_t i = 0; i + 1 < found_.size(); ++i) {
-    deliver(*found_[i], frame, {std::make_unique<ib::Packet>(packet), false, incoming.checked_at});
+  for (std::size_t i = 0; i + 1 < found.size(); ++i) {
+    deliver(*found[i], frame, {std::make_unique<ib::Packet>(packet), false, incoming.checked_at});
   }
-  deliver(*found_.back(), frame, std::move(incoming));
+  deliver(*found.back(), frame, std::move(incoming));
 }
 
 void FrameSteering::deliver(const Flow& flow, const ib::Frame& frame, Incoming&& incoming) {

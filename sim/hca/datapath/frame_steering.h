@@ -36,6 +36,8 @@ class FrameSteering {
   void drop_later(const Ref<QueuePair>& qp, Instant deadline);
 
  private:
+  // To all that the rules name.
+  void give(const std::vector<const Flow*>& found, const ib::Frame& frame, Incoming&& incoming);
   void deliver(const Flow& flow, const ib::Frame& frame, Incoming&& incoming);
   void on_delay_over();
 
