@@ -97,6 +97,23 @@ class PacketObserver {
   virtual void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) = 0;
 };
 
+// Why a call of verbs was refused or a message failed, in words. What is told here is in no record.
+struct Diagnosis {
+  ComponentId component;  // the adapter
+  std::uint32_t process;  // whose call or message it is; 0: nobody's
+  std::int32_t error;     // errno of the call; 0: a message
+  std::string_view text;
+  std::string_view unanswered = {};  // to whom packets went that nobody has answered, as ib::addressee() names it
+};
+
+class DiagnosisObserver {
+ public:
+  virtual ~DiagnosisObserver() = default;
+  virtual void on_diagnosis(const Diagnosis& diagnosis, Instant now) = 0;
+  // A packet goes no further; `reason` is an ib::DropReason. It may be why somebody gets no answer.
+  virtual void on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) = 0;
+};
+
 class Tracer {
  public:
   explicit Tracer(const Engine& engine) : engine_(engine) {}
@@ -107,6 +124,8 @@ class Tracer {
   void add(PacketObserver& observer) { packet_observers_.push_back(&observer); }
   // Likewise. They learn where the time of messages went, which is in no record.
   void add(MessageObserver& observer) { message_observers_.push_back(&observer); }
+  // Likewise. They learn why something went wrong.
+  void add(DiagnosisObserver& observer) { diagnosis_observers_.push_back(&observer); }
 
   // Of a message that was posted at `begin`; empty unless someone asks for trails.
   Trail trail(Instant begin) const {
@@ -117,6 +136,13 @@ class Tracer {
   // A message whose trail is not empty has come to an end.
   void report(const MessageReport& message) {
     for (MessageObserver* observer : message_observers_) observer->on_message(message);
+  }
+
+  void diagnose(const Diagnosis& diagnosis) {
+    for (DiagnosisObserver* observer : diagnosis_observers_) observer->on_diagnosis(diagnosis, engine_.now());
+  }
+  void tell_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component) {
+    for (DiagnosisObserver* observer : diagnosis_observers_) observer->on_drop(packet, reason, component, engine_.now());
   }
 
   void record(ComponentId component, TraceEvent event, std::uint64_t a = 0, std::uint64_t b = 0,
@@ -140,6 +166,7 @@ class Tracer {
   std::vector<TraceSink*> sinks_;
   std::vector<PacketObserver*> packet_observers_;
   std::vector<MessageObserver*> message_observers_;
+  std::vector<DiagnosisObserver*> diagnosis_observers_;
 };
 
 }  // namespace verbatim

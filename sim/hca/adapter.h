@@ -21,6 +21,7 @@
 #include "sim/hca/datapath/send_pipeline.h"
 #include "sim/hca/datapath/work_fetcher.h"
 #include "sim/hca/datapath/frame_steering.h"
+#include "sim/hca/diagnoses.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/key_table.h"
 #include "sim/hca/multicast.h"
@@ -92,6 +93,7 @@ struct Adapter {
     return std::uint64_t{KeyTable::index_of(key)} << kPageBits | (page & ((1ull << kPageBits) - 1));
   }
 
+  Diagnoses diagnoses{*this};
   bool port_is_up = true;
   ViolationCounter pkey_violations, qkey_violations;
   host::DmaEngine dma;

@@ -64,6 +64,11 @@ MemoryRegion* KeyTable::find(std::uint32_t key) const {
   return entry->window != nullptr ? entry->window->region : entry->region;
 }
 
+bool KeyTable::was_given(std::uint32_t key) const {
+  const std::uint32_t index = index_of(key) - kFirstIndex;
+  return index < entries_.size() && variant_of(key) <= entries_[index].variant && variant_of(key) > 0;
+}
+
 MemoryWindow* KeyTable::find_window(std::uint32_t key) const {
   const Entry* entry = entry_of(key);
   return entry == nullptr ? nullptr : entry->window;

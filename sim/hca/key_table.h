@@ -38,6 +38,8 @@ class KeyTable {
   static constexpr std::uint8_t variant_of(std::uint32_t key) { return static_cast<std::uint8_t>(key); }
   // The region a key names now, itself or by a window that is bound to it; null if none.
   MemoryRegion* find(std::uint32_t key) const;
+  // Whether the key named something before.
+  bool was_given(std::uint32_t key) const;
   // The window a key names now; null if none.
   MemoryWindow* find_window(std::uint32_t key) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/core/check.h"
+#include "sim/observe/microseconds.h"
 
 namespace verbatim::observe {
 
@@ -12,11 +13,6 @@ namespace {
 std::string nanoseconds(std::int64_t ps) {
   const std::string decimals = std::to_string(ps % 1000);
   return std::to_string(ps / 1000) + "." + std::string(3 - decimals.size(), '0') + decimals;
-}
-
-std::string microseconds(std::int64_t ps) {
-  const std::string decimals = std::to_string(ps % 1'000'000);
-  return std::to_string(ps / 1'000'000) + "." + std::string(6 - decimals.size(), '0') + decimals;
 }
 
 std::string right(const std::string& text, std::size_t width) {

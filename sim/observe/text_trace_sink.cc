@@ -4,6 +4,7 @@
 
 #include "sim/ib/opcode.h"
 #include "sim/ib/packet_trace.h"
+#include "sim/observe/microseconds.h"
 
 namespace verbatim::observe {
 
@@ -52,10 +53,7 @@ void append_value(std::string& text, TraceEvent event, int index, std::uint64_t 
 
 std::string to_text(const TraceRecord& record, std::span<const std::byte> bytes,
                     const ComponentTable& components) {
-  std::string text = std::to_string(record.time_ps / 1'000'000) + ".";
-  std::string decimals = std::to_string(record.time_ps % 1'000'000);
-  text.append(6 - decimals.size(), '0');
-  text += decimals + " us  ";
+  std::string text = microseconds(record.time_ps) + " us  ";
   text += record.component < components.size() ? components.name(ComponentId{record.component})
                                                : "component-" + std::to_string(record.component);
   const TraceEventNames& names = names_of(record.event);

@@ -1,10 +1,15 @@
 #include "tools/verbatim/report.h"
 
+#include <spdlog/spdlog.h>
+
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "sim/config/words.h"
+#include "sim/observe/microseconds.h"
 
 namespace verbatim::cli {
 
@@ -104,6 +109,21 @@ std::vector<std::string> slow_waits(const supervisor::RunResult& result, double 
     sentences.push_back(time.refusal.empty() ? sentence : sentence + ": it " + time.refusal);
   }
   return sentences;
+}
+
+void log_diagnoses(const std::vector<observe::DiagnosisLog::Entry>& diagnoses) {
+  constexpr std::size_t kMostOfOne = 5;
+  std::map<std::uint32_t, std::size_t> said;  // by process
+  for (const observe::DiagnosisLog::Entry& entry : diagnoses) {
+    const bool is_usual = entry.error == EOPNOTSUPP || entry.error == EAGAIN || entry.error == ENOMEM;
+    const auto level = is_usual ? spdlog::level::info : spdlog::level::warn;
+    if (!is_usual && ++said[entry.process] > kMostOfOne) continue;
+    spdlog::log(level, "{}, process {}, at {} us: {}{}", entry.component, entry.process, observe::microseconds(entry.time_ps),
+                entry.text, entry.times > 1 ? fmt::format(" ({} times)", entry.times) : "");
+  }
+  for (const auto& [process, count] : said) {
+    if (count > kMostOfOne) spdlog::warn("process {}: {} more errors of verbs; run.json (--out) and --trace have them", process, count - kMostOfOne);
+  }
 }
 
 Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
@@ -209,6 +229,15 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
                        {"place", time.place},
                        {"not_proven", time.refusal}});
   }
+  Json diagnoses = Json::array();
+  for (const observe::DiagnosisLog::Entry& entry : figures.diagnoses) {
+    diagnoses.push_back({{"time_ps", entry.time_ps},
+                         {"adapter", entry.component},
+                         {"pid", entry.process},
+                         {"errno", entry.error},
+                         {"text", entry.text},
+                         {"times", entry.times}});
+  }
   std::vector<std::string> warnings = result.warnings;
   for (std::string& warning : warnings_of(plan, result, figures)) warnings.push_back(std::move(warning));
   const Json json = {{"version", VERBATIM_VERSION},
@@ -230,6 +259,7 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
                      {"programs", programs},
                      {"findings", result.findings},
                      {"warnings", warnings},
+                     {"diagnoses", diagnoses},
                      {"faults", faults}};
   const std::string path = folder + "/run.json";
   // Command lines may hold any bytes; JSON holds UTF-8 only.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/observe/diagnosis_log.h"
 #include "sim/supervisor/supervisor.h"
 #include "tools/verbatim/output.h"
 #include "tools/verbatim/run_plan.h"
@@ -23,6 +24,7 @@ struct RunFigures {
     std::uint64_t fired = 0;  // times it happened
   };
   std::vector<Fault> faults;  // in the order of the scenario's
+  std::vector<observe::DiagnosisLog::Entry> diagnoses;
 };
 
 struct Verdict {
@@ -36,6 +38,10 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
 
 // A sentence for each thread that spent a good part of the run's real time in a poll loop that was not proven to wait.
 std::vector<std::string> slow_waits(const supervisor::RunResult& result, double wall_seconds);
+
+// Why verbs were refused and messages failed: the first few of each process. That something is not supported is no news to a
+// program that asks; level "info" tells that, too.
+void log_diagnoses(const std::vector<observe::DiagnosisLog::Entry>& diagnoses);
 
 Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
               const ProgramOutput& output);

@@ -15,6 +15,7 @@
 #include "sim/observe/counters.h"
 #include "sim/observe/digest_sink.h"
 #include "sim/observe/folder_content.h"
+#include "sim/observe/diagnosis_log.h"
 #include "sim/observe/latency_explainer.h"
 #include "sim/observe/pcap_sink.h"
 #include "sim/observe/recorder.h"
@@ -172,6 +173,7 @@ struct Observers {
   std::optional<observe::PcapSink> pcap;
   std::optional<observe::Recorder> recorder;
   std::optional<observe::LatencyExplainer> explainer;
+  std::optional<observe::DiagnosisLog> diagnoses;
 
   explicit Observers(std::size_t components) : counters(components) {}
 
@@ -184,6 +186,7 @@ struct Observers {
       if (std::string failure = trace_file.open(options.trace); !failure.empty()) return failure;
       tracer.add(text.emplace(trace_file.get(), simulation.components()));
     }
+    tracer.add(diagnoses.emplace(simulation.components(), trace_file.get()));
     if (!options.pcap.empty()) {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
       tracer.add(pcap.emplace(pcap_file.get(), link_ends(simulation), "verbatim " VERBATIM_VERSION, options.snap_length));
@@ -326,6 +329,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   figures.events = simulation.engine().events_executed();
   figures.digest = observers.digest.hex();
   count_packets(simulation, observers.counters, figures);
+  figures.diagnoses = observers.diagnoses->entries();
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(plan, result, figures, output);
@@ -337,6 +341,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);
+  log_diagnoses(figures.diagnoses);
   for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
   for (const std::string& sentence : verdict.sentences) complain(sentence);
   for (const std::string& failure : failures) complain(failure);

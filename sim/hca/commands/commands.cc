@@ -71,10 +71,14 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   // A command may end what something held back would still touch.
   adapter.payloads.release_held();
   adapter.completions.release_held();
+  adapter.diagnoses.begin_command();
   header.status = dispatch(header, mailbox);
   std::memcpy(mailbox.data(), &header, sizeof(header));
   adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type),
                         header.context, static_cast<std::uint64_t>(header.status));
+  if (header.status == 0) return;
+  const Context* context = find_context(header.context);
+  adapter.diagnoses.end_command(header.type, context != nullptr ? context->program.process : 0, header.status);
 }
 
 int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox) {
@@ -246,7 +250,7 @@ int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
 }
 
 int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
-  if (!names_port(command.port)) return EINVAL;
+  if (!names_port(command.port)) return refuse(EINVAL, "there is no port ", command.port, ", ports are 1 to 1");
   const HcaProfile& profile = adapter.profile;
   const PortAddress& address = adapter.address;
   const protocol::QueryPort asked = command;
@@ -274,7 +278,10 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
 }
 
 int Hca::Impl::query_gid(Context&, protocol::QueryGid& command) {
-  if (!names_port(command.port) || command.index >= adapter.profile.gid_table_length) return EINVAL;
+  if (!names_port(command.port) || command.index >= adapter.profile.gid_table_length) {
+    return refuse(EINVAL, "port ", command.port, ", index ", command.index, ": there is port 1 with gid_tbl_len ",
+                  adapter.profile.gid_table_length);
+  }
   std::memset(command.gid, 0, sizeof(command.gid));
   const auto& gids = adapter.address.gids;
   if (command.index < gids.size()) std::memcpy(command.gid, gids[command.index].raw, sizeof(command.gid));
@@ -284,13 +291,16 @@ int Hca::Impl::query_gid(Context&, protocol::QueryGid& command) {
 }
 
 int Hca::Impl::query_pkey(Context&, protocol::QueryPkey& command) {
-  if (!names_port(command.port) || command.index >= adapter.profile.pkey_table_length) return EINVAL;
+  if (!names_port(command.port) || command.index >= adapter.profile.pkey_table_length) {
+    return refuse(EINVAL, "port ", command.port, ", index ", command.index, ": there is port 1 with pkey_tbl_len ",
+                  adapter.profile.pkey_table_length);
+  }
   command.pkey = adapter.address.pkey(command.index);
   return 0;
 }
 
 int Hca::Impl::alloc_pd(Context& context, protocol::AllocPd& command) {
-  if (pd_count_ >= adapter.profile.max_pd) return ENOMEM;
+  if (pd_count_ >= adapter.profile.max_pd) return refuse(ENOMEM, "all of max_pd ", adapter.profile.max_pd, " are in use");
   ++pd_count_;
   command.handle = context.next_handle();
   context.pds[command.handle] = {};
@@ -299,8 +309,10 @@ int Hca::Impl::alloc_pd(Context& context, protocol::AllocPd& command) {
 
 int Hca::Impl::dealloc_pd(Context& context, protocol::DestroyObject& command) {
   const auto it = context.pds.find(command.handle);
-  if (it == context.pds.end()) return EINVAL;
-  if (it->second.users > 0) return EBUSY;
+  if (it == context.pds.end()) return no_object("protection domain", command.handle);
+  if (it->second.users > 0) {
+    return refuse(EBUSY, it->second.users, " objects of it are left (memory, windows, queues, address handles)");
+  }
   context.pds.erase(it);
   --pd_count_;
   command.events_reported = command.async_events_reported = 0;
@@ -312,27 +324,40 @@ int Hca::Impl::check_mr(Context& context, std::uint64_t start, std::uint64_t len
   constexpr std::uint32_t kKnown = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic |
                                    ib::kMwBind | ib::kZeroBased | ib::kOnDemand | ib::kHugeTlb | ib::kOptionalAccess;
   const bool is_on_demand = (access & ib::kOnDemand) != 0;
-  if ((access & ~kKnown) != 0) return EINVAL;
+  if ((access & ~kKnown) != 0) return refuse(EINVAL, "unknown access flags ", Hex{access & ~kKnown});
   // ibv_reg_mr(3): huge pages are a promise for regions that are paged on demand.
-  if ((access & ib::kHugeTlb) != 0 && !is_on_demand) return EINVAL;
+  if ((access & ib::kHugeTlb) != 0 && !is_on_demand) {
+    return refuse(EINVAL, "IBV_ACCESS_HUGETLB is for memory that is paged on demand (IBV_ACCESS_ON_DEMAND)");
+  }
   // IBA 11.2.10.1 and the man page: who may write from afar may write locally.
   const bool writes_remotely = (access & (ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;
   const bool writable = (access & ib::kLocalWrite) != 0;
-  if (writes_remotely && !writable) return EINVAL;
+  if (writes_remotely && !writable) {
+    return refuse(EINVAL, "IBV_ACCESS_REMOTE_WRITE and IBV_ACCESS_REMOTE_ATOMIC need IBV_ACCESS_LOCAL_WRITE");
+  }
   // ibv_reg_mr(3): an implicit region is the whole address space.
-  if (is_on_demand && start == 0 && iova == 0 && length == SIZE_MAX) return (access & ib::kHugeTlb) == 0 ? 0 : EINVAL;
-  if (length == 0 || length > adapter.profile.max_mr_size) return EINVAL;
-  if (start + (length - 1) < start || iova + (length - 1) < iova) return EINVAL;
+  if (is_on_demand && start == 0 && iova == 0 && length == SIZE_MAX) {
+    return (access & ib::kHugeTlb) == 0 ? 0 : refuse(EINVAL, "an implicit region has no huge pages");
+  }
+  if (length == 0 || length > adapter.profile.max_mr_size) {
+    return refuse(EINVAL, "a length of ", length, " bytes: it may be 1 to max_mr_size ", adapter.profile.max_mr_size);
+  }
+  if (start + (length - 1) < start || iova + (length - 1) < iova) {
+    return refuse(EINVAL, "the range goes beyond the end of the address space");
+  }
   // ibv_reg_mr_iova(3): the first byte has the same place in its page in both.
   constexpr std::uint64_t kPageBytes = 4096;
-  if ((access & ib::kZeroBased) == 0 && (start ^ iova) % kPageBytes != 0) return EINVAL;
+  if ((access & ib::kZeroBased) == 0 && (start ^ iova) % kPageBytes != 0) {
+    return refuse(EINVAL, "address ", Hex{start}, " and iova ", Hex{iova}, " have different places in their pages");
+  }
   if (is_on_demand) return 0;
-  return context.program.memory->is_mapped(start, length, writable) ? 0 : EFAULT;
+  if (context.program.memory->is_mapped(start, length, writable)) return 0;
+  return refuse(EFAULT, "not all of the ", length, " bytes at ", Hex{start}, " are mapped", writable ? " and writable" : "");
 }
 
 int Hca::Impl::reg_mr(Context& context, protocol::RegMr& command) {
   const auto pd = context.pds.find(command.pd);
-  if (pd == context.pds.end()) return EINVAL;
+  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
   if ((command.access & ib::kZeroBased) != 0) command.iova = 0;
   if (const int error = check_mr(context, command.start, command.length, command.iova, command.access);
       error != 0) {
@@ -350,10 +375,10 @@ int Hca::Impl::reg_mr(Context& context, protocol::RegMr& command) {
 }
 
 int Hca::Impl::add_mr(Context& context, std::unique_ptr<MemoryRegion> region, std::uint32_t* handle, std::uint32_t* key) {
-  if (mr_count_ >= adapter.profile.max_mr) return ENOMEM;
+  if (mr_count_ >= adapter.profile.max_mr) return refuse(ENOMEM, "all of max_mr ", adapter.profile.max_mr, " are in use");
   region->context = &context;
   region->key = adapter.keys.add(*region);
-  if (region->key == 0) return ENOMEM;
+  if (region->key == 0) return refuse(ENOMEM, "all keys are in use");
   ++mr_count_;
   ++context.pds.at(region->pd).users;
   *handle = context.next_handle();
@@ -365,10 +390,11 @@ int Hca::Impl::add_mr(Context& context, std::unique_ptr<MemoryRegion> region, st
 int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
   enum Flags : std::uint32_t { kTranslation = 1, kPd = 2, kAccess = 4 };  // ibv_rereg_mr_flags
   const auto it = context.mrs.find(command.handle);
-  if (it == context.mrs.end() || (command.flags & ~(kTranslation | kPd | kAccess)) != 0) return EINVAL;
+  if (it == context.mrs.end()) return no_object("memory region", command.handle);
+  if ((command.flags & ~(kTranslation | kPd | kAccess)) != 0) return refuse(EINVAL, "unknown flags ", Hex{command.flags});
   MemoryRegion& region = *it->second;
-  if (is_on_adapter(region.start)) return EINVAL;
-  if (region.windows > 0) return EBUSY;
+  if (is_on_adapter(region.start)) return refuse(EINVAL, "memory of the adapter's own cannot be registered anew");
+  if (region.windows > 0) return refuse(EBUSY, region.windows, " memory windows are bound to it");
   const bool moves = (command.flags & kTranslation) != 0;
   const std::uint64_t start = moves ? command.start : region.start;
   const std::uint64_t length = moves ? command.length : region.length;
@@ -376,7 +402,7 @@ int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
   const bool is_zero_based = (access & ib::kZeroBased) != 0;
   const std::uint64_t iova = is_zero_based ? 0 : moves ? command.iova : region.iova;
   const std::uint32_t pd = (command.flags & kPd) != 0 ? command.pd : region.pd;
-  if (!context.pds.contains(pd)) return EINVAL;
+  if (!context.pds.contains(pd)) return no_object("protection domain", pd);
   if (const int error = check_mr(context, start, length, iova, access); error != 0) return error;
   --context.pds.at(region.pd).users;
   ++context.pds.at(pd).users;
@@ -391,8 +417,8 @@ int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
 
 int Hca::Impl::dereg_mr(Context& context, protocol::DestroyObject& command) {
   const auto it = context.mrs.find(command.handle);
-  if (it == context.mrs.end()) return EINVAL;
-  if (it->second->windows > 0) return EBUSY;  // IBA 11.2.10.5, ibv_dereg_mr(3)
+  if (it == context.mrs.end()) return no_object("memory region", command.handle);
+  if (it->second->windows > 0) return refuse(EBUSY, it->second->windows, " memory windows are bound to it");  // IBA 11.2.10.5, ibv_dereg_mr(3)
   adapter.keys.remove(it->second->key);
   --context.pds.at(it->second->pd).users;
   if (it->second->dm != 0) --context.dms.at(it->second->dm).users;
@@ -405,12 +431,17 @@ int Hca::Impl::dereg_mr(Context& context, protocol::DestroyObject& command) {
 int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
   const auto pd = context.pds.find(command.pd);
   const protocol::AddressVector& path = command.address;
-  if (pd == context.pds.end() || path.port != 1 || path.service_level > 15) return EINVAL;
-  if (path.is_global != 0 && path.sgid_index >= adapter.profile.gid_table_length) return EINVAL;
+  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
+  if (path.port != 1 || path.service_level > 15) {
+    return refuse(EINVAL, "port_num ", path.port, ", sl ", path.service_level, ": there is port 1, and service levels are 0 to 15");
+  }
+  if (path.is_global != 0 && path.sgid_index >= adapter.profile.gid_table_length) {
+    return refuse(EINVAL, "sgid_index ", path.sgid_index, ": gid_tbl_len is ", adapter.profile.gid_table_length);
+  }
   if (const int error = adapter.check_global_path(path); error != 0) return error;
   const ib::Lid to{path.dlid};
-  if (!adapter.address.roce && !is_unicast(to) && !is_multicast(to)) return EINVAL;
-  if (ah_count_ >= adapter.profile.max_ah) return ENOMEM;
+  if (!adapter.address.roce && !is_unicast(to) && !is_multicast(to)) return refuse(EINVAL, "dlid ", Hex{path.dlid}, " is no LID");
+  if (ah_count_ >= adapter.profile.max_ah) return refuse(ENOMEM, "all of max_ah ", adapter.profile.max_ah, " are in use");
   ++ah_count_;
   ++pd->second.users;
   command.handle = context.next_handle();
@@ -420,7 +451,7 @@ int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
 
 int Hca::Impl::destroy_ah(Context& context, protocol::DestroyObject& command) {
   const auto it = context.ahs.find(command.handle);
-  if (it == context.ahs.end()) return EINVAL;
+  if (it == context.ahs.end()) return no_object("address handle", command.handle);
   --context.pds.at(it->second.pd).users;
   context.ahs.erase(it);
   --ah_count_;

@@ -10,22 +10,28 @@ namespace {
 
 constexpr std::uint32_t kUd = static_cast<std::uint32_t>(ib::QpType::kUd);
 
-bool is_type(std::uint32_t type) { return type <= static_cast<std::uint32_t>(FlowType::kSniffer); }
+bool is_flow_type(std::uint32_t type) { return type <= static_cast<std::uint32_t>(FlowType::kSniffer); }
 
 }  // namespace
 
 int Hca::Impl::create_flow(Context& context, protocol::CreateFlow& command) {
-  if (!adapter.address.roce) return EOPNOTSUPP;
+  if (!adapter.address.roce) return refuse(EOPNOTSUPP, "flow rules need an Ethernet port");
   QueuePair* qp = find_qp(context, command.qp);
-  if (qp == nullptr || !is_type(command.type) || command.port != kPortNumber) return EINVAL;
-  if (command.spec_count > protocol::CreateFlow::kMaxSpecs) return EINVAL;
-  if (static_cast<std::uint32_t>(qp->params.type) == kUd) return EOPNOTSUPP;
-  if (!qp->is_raw()) return EINVAL;
+  if (qp == nullptr) return no_object("queue pair", command.qp);
+  if (!is_flow_type(command.type)) return refuse(EINVAL, "there is no flow type ", command.type);
+  if (command.port != kPortNumber) return refuse(EINVAL, "there is no port ", command.port);
+  if (command.spec_count > protocol::CreateFlow::kMaxSpecs) {
+    return refuse(EINVAL, command.spec_count, " specs: at most ", protocol::CreateFlow::kMaxSpecs);
+  }
+  if (static_cast<std::uint32_t>(qp->params.type) == kUd) return refuse(EOPNOTSUPP, "flow rules are for raw packet queue pairs");
+  if (!qp->is_raw()) return refuse(EINVAL, "flow rules are for raw packet queue pairs");
   const FlowType type = static_cast<FlowType>(command.type);
-  if ((command.flags & ~(kFlowDontTrap | kFlowEgress)) != 0) return EINVAL;
-  if ((command.flags & kFlowEgress) != 0) return EOPNOTSUPP;
+  if ((command.flags & ~(kFlowDontTrap | kFlowEgress)) != 0) return refuse(EINVAL, "unknown flags ", Hex{command.flags});
+  if ((command.flags & kFlowEgress) != 0) return refuse(EOPNOTSUPP, "rules are for what comes in, not for IBV_FLOW_ATTR_FLAGS_EGRESS");
   // The man page: only normal rules let others have what they match.
-  if ((command.flags & kFlowDontTrap) != 0 && type != FlowType::kNormal) return EINVAL;
+  if ((command.flags & kFlowDontTrap) != 0 && type != FlowType::kNormal) {
+    return refuse(EINVAL, "IBV_FLOW_ATTR_FLAGS_DONT_TRAP is for rules of type IBV_FLOW_ATTR_NORMAL");
+  }
 
   auto flow = std::make_unique<Flow>();
   flow->qp = qp->self;
@@ -42,17 +48,19 @@ int Hca::Impl::create_flow(Context& context, protocol::CreateFlow& command) {
       flow->drops = true;
     } else if (spec.type == kSpecCount && flow->counters == nullptr) {
       const auto counters = context.counters.find(spec.argument);
-      if (counters == context.counters.end()) return EINVAL;
+      if (counters == context.counters.end()) return no_object("counters", spec.argument);
       flow->counters = counters->second.get();
     } else if (const int error = FlowTable::check_match(spec); error != 0) {
-      return error;
+      return refuse(error, "spec ", i, " of type ", Hex{spec.type}, " cannot be matched here, or follows one that it cannot follow");
     } else {
       flow->matches.push_back(spec);
     }
   }
-  if (type != FlowType::kNormal && !flow->matches.empty()) return EINVAL;
-  if (flow->drops && (flow->dont_trap || has_tag)) return EINVAL;
-  if (adapter.steering.flows.size() >= adapter.profile.max_flow) return ENOMEM;
+  if (type != FlowType::kNormal && !flow->matches.empty()) return refuse(EINVAL, "default rules and sniffers match nothing in particular");
+  if (flow->drops && (flow->dont_trap || has_tag)) return refuse(EINVAL, "what is dropped has no tag and goes to nobody else");
+  if (adapter.steering.flows.size() >= adapter.profile.max_flow) {
+    return refuse(ENOMEM, "all of ", adapter.profile.max_flow, " flow rules are in use");
+  }
   if (flow->counters != nullptr) ++flow->counters->flows;
   ++qp->flows;
   adapter.steering.flows.add(*flow);
@@ -72,14 +80,16 @@ void Hca::Impl::close_flow(Context& context, std::uint32_t handle) {
 }
 
 int Hca::Impl::destroy_flow(Context& context, protocol::DestroyObject& command) {
-  if (!context.flows.contains(command.handle)) return EINVAL;
+  if (!context.flows.contains(command.handle)) return no_object("flow", command.handle);
   close_flow(context, command.handle);
   return 0;
 }
 
 int Hca::Impl::create_counters(Context& context, protocol::CreateCounters& command) {
-  if (!adapter.address.roce) return EOPNOTSUPP;
-  if (counters_count_ >= adapter.profile.max_counters) return ENOMEM;
+  if (!adapter.address.roce) return refuse(EOPNOTSUPP, "counters are those of flow rules, which need an Ethernet port");
+  if (counters_count_ >= adapter.profile.max_counters) {
+    return refuse(ENOMEM, "all of ", adapter.profile.max_counters, " counters are in use");
+  }
   ++counters_count_;
   command.handle = context.next_handle();
   context.counters[command.handle] = std::make_unique<FlowCounters>();
@@ -88,8 +98,8 @@ int Hca::Impl::create_counters(Context& context, protocol::CreateCounters& comma
 
 int Hca::Impl::destroy_counters(Context& context, protocol::DestroyObject& command) {
   const auto it = context.counters.find(command.handle);
-  if (it == context.counters.end()) return EINVAL;
-  if (it->second->flows > 0) return EBUSY;
+  if (it == context.counters.end()) return no_object("counters", command.handle);
+  if (it->second->flows > 0) return refuse(EBUSY, it->second->flows, " flow rules count with it");
   context.counters.erase(it);
   --counters_count_;
   return 0;
@@ -97,20 +107,21 @@ int Hca::Impl::destroy_counters(Context& context, protocol::DestroyObject& comma
 
 int Hca::Impl::attach_counter(Context& context, protocol::AttachCounter& command) {
   const auto it = context.counters.find(command.counters);
-  if (it == context.counters.end() || command.index >= protocol::ReadCounters::kMost) return EINVAL;
-  if (command.description > kCountBytes) return ENOTSUP;
+  if (it == context.counters.end()) return no_object("counters", command.counters);
+  if (command.index >= protocol::ReadCounters::kMost) return refuse(EINVAL, "index ", command.index, " of at most ", protocol::ReadCounters::kMost);
+  if (command.description > kCountBytes) return refuse(ENOTSUP, "packets and bytes can be counted, not ", command.description);
   FlowCounters& counters = *it->second;
   const CounterPoint point{command.description, command.index};
   constexpr std::size_t kMostPoints = 1024;
   if (command.flow == 0) {
-    if (counters.flows > 0) return EBUSY;
-    if (counters.points.size() >= kMostPoints) return ENOMEM;
+    if (counters.flows > 0) return refuse(EBUSY, "a flow rule counts with it already");
+    if (counters.points.size() >= kMostPoints) return refuse(ENOMEM, "all counting points are in use");
     counters.points.push_back(point);
     return 0;
   }
   const auto flow = context.flows.find(command.flow);
-  if (flow == context.flows.end()) return EINVAL;
-  if (flow->second->points.size() >= kMostPoints) return ENOMEM;
+  if (flow == context.flows.end()) return no_object("flow", command.flow);
+  if (flow->second->points.size() >= kMostPoints) return refuse(ENOMEM, "all counting points are in use");
   flow->second->points.push_back({&counters, point});
   ++counters.flows;
   return 0;
@@ -118,7 +129,8 @@ int Hca::Impl::attach_counter(Context& context, protocol::AttachCounter& command
 
 int Hca::Impl::read_counters(Context& context, protocol::ReadCounters& command) {
   const auto it = context.counters.find(command.counters);
-  if (it == context.counters.end() || command.count > protocol::ReadCounters::kMost) return EINVAL;
+  if (it == context.counters.end()) return no_object("counters", command.counters);
+  if (command.count > protocol::ReadCounters::kMost) return refuse(EINVAL, command.count, " values: at most ", protocol::ReadCounters::kMost);
   for (std::uint32_t i = 0; i < command.count; ++i) command.values[i] = it->second->values[i];
   return 0;
 }

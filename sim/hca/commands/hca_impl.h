@@ -1,6 +1,7 @@
 // The control path: commands, and the tables of objects they make. The data path is in the adapter's parts.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -70,6 +71,21 @@ class Hca::Impl {
   // errno.
   template <class Command, class Handler>
   int answer(std::span<std::byte> mailbox, Handler handler);
+  // Says why a command is refused, and gives back its errno.
+  template <class... Parts>
+  int refuse(int error, const Parts&... parts) const {
+    return adapter.diagnoses.refuse(error, parts...);
+  }
+  int no_object(const char* kind, std::uint32_t handle) const {
+    return refuse(EINVAL, "this context has no ", kind, " with handle ", handle);
+  }
+  int no_room() const { return refuse(ENOMEM, "the rings of this process take all the memory there is for them"); }
+  int refuse_entries(std::uint32_t cqe) const {
+    return refuse(EINVAL, "cqe ", cqe, ": it may be 1 to max_cqe ", adapter.profile.max_cqe);
+  }
+  int refuse_dm_range(std::uint64_t offset, std::uint64_t length, std::uint64_t whole) const {
+    return refuse(EFAULT, length, " bytes from offset ", offset, " are not within the ", whole, " bytes of device memory");
+  }
   int dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox);
   Context* find_context(std::uint32_t number);
 

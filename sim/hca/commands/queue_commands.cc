@@ -75,18 +75,18 @@ CompletionQueue* Hca::Impl::find_cq(Context& context, std::uint32_t handle) {
 }
 
 int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
-  if (command.cqe == 0 || command.cqe > adapter.profile.max_cqe) return EINVAL;
-  if (command.ignores_overrun > 1) return EINVAL;
-  if (cqs_.size() >= adapter.profile.max_cq) return ENOMEM;
+  if (command.cqe == 0 || command.cqe > adapter.profile.max_cqe) return refuse_entries(command.cqe);
+  if (command.ignores_overrun > 1) return refuse(EINVAL, "unknown flags");
+  if (cqs_.size() >= adapter.profile.max_cq) return refuse(ENOMEM, "all of max_cq ", adapter.profile.max_cq, " are in use");
   CompletionQueueParams params;
   params.entries = std::bit_ceil(command.cqe);
   const std::uint64_t ring_bytes = std::uint64_t{params.entries} * sizeof(protocol::Cqe);
   const auto ring = context.arena->allocate(ring_bytes);
-  if (!ring) return ENOMEM;
+  if (!ring) return no_room();
   const auto record = context.arena->allocate(sizeof(protocol::CompletionQueueRecord));
   if (!record) {
     context.arena->release(*ring, ring_bytes);
-    return ENOMEM;
+    return no_room();
   }
   params.handle = context.next_handle();
   params.number = cq_numbers_.take([this](std::uint32_t number) { return cqs_.contains(number); });
@@ -110,16 +110,17 @@ int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
 
 int Hca::Impl::resize_cq(Context& context, protocol::ResizeCq& command) {
   CompletionQueue* cq = find_cq(context, command.handle);
-  if (cq == nullptr || command.cqe == 0 || command.cqe > adapter.profile.max_cqe) return EINVAL;
+  if (cq == nullptr) return no_object("completion queue", command.handle);
+  if (command.cqe == 0 || command.cqe > adapter.profile.max_cqe) return refuse_entries(command.cqe);
   const std::uint32_t entries = std::bit_ceil(command.cqe);
   const std::uint64_t old_offset = cq->params().ring_offset;
   const std::uint64_t old_bytes = std::uint64_t{cq->params().entries} * sizeof(protocol::Cqe);
   const std::uint64_t ring_bytes = std::uint64_t{entries} * sizeof(protocol::Cqe);
   const auto ring = context.arena->allocate(ring_bytes);
-  if (!ring) return ENOMEM;
+  if (!ring) return no_room();
   if (!cq->move_to(*ring, entries)) {
     context.arena->release(*ring, ring_bytes);
-    return EINVAL;
+    return refuse(EINVAL, "more completions than ", entries, " have not been polled yet");
   }
   context.arena->release(old_offset, old_bytes);
   command.cqe = std::min(entries, adapter.profile.max_cqe);
@@ -140,8 +141,8 @@ void Hca::Impl::remove_cq(CompletionQueue& cq) {
 
 int Hca::Impl::destroy_cq(Context& context, protocol::DestroyObject& command) {
   CompletionQueue* cq = find_cq(context, command.handle);
-  if (cq == nullptr) return EINVAL;
-  if (cq->users > 0) return EBUSY;
+  if (cq == nullptr) return no_object("completion queue", command.handle);
+  if (cq->users > 0) return refuse(EBUSY, cq->users, " queues still complete to it");
   command.events_reported = cq->events_reported;
   command.async_events_reported = cq->async_events_reported;
   remove_cq(*cq);
@@ -151,12 +152,16 @@ int Hca::Impl::destroy_cq(Context& context, protocol::DestroyObject& command) {
 int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   const HcaProfile& profile = adapter.profile;
   protocol::QpCapabilities& capabilities = command.capabilities;
-  if (!is_type(command.type)) return EINVAL;
+  if (!is_type(command.type)) return refuse(EINVAL, "there is no queue pair type ", command.type);
   const QpType type = static_cast<QpType>(command.type);
   // There are no Ethernet frames on InfiniBand.
-  if (type == QpType::kRawPacket && !adapter.address.roce) return EOPNOTSUPP;
-  if ((command.create_flags & ~create_flags_of(type)) != 0) return EOPNOTSUPP;
-  if (qp_count_ >= profile.max_qp) return ENOMEM;
+  if (type == QpType::kRawPacket && !adapter.address.roce) {
+    return refuse(EOPNOTSUPP, "raw packet queue pairs need an Ethernet port");
+  }
+  if ((command.create_flags & ~create_flags_of(type)) != 0) {
+    return refuse(EOPNOTSUPP, "create_flags ", Hex{command.create_flags}, ": this type of queue pair has ", Hex{create_flags_of(type)});
+  }
+  if (qp_count_ >= profile.max_qp) return refuse(ENOMEM, "all of max_qp ", profile.max_qp, " are in use");
   if (type == QpType::kXrcReceive) return create_xrc_receiver(context, command);
   if (command.hash.table != 0) return create_scaling_qp(context, command);
   const bool only_sends = type == QpType::kXrcSend;
@@ -164,18 +169,28 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   CompletionQueue* send_cq = find_cq(context, command.send_cq);
   CompletionQueue* recv_cq = only_sends ? nullptr : find_cq(context, command.recv_cq);
   SharedReceiveQueue* srq = command.srq == 0 ? nullptr : find_srq(context, command.srq);
-  if (pd == context.pds.end() || send_cq == nullptr || (recv_cq == nullptr && !only_sends)) return EINVAL;
+  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
+  if (send_cq == nullptr) return no_object("completion queue", command.send_cq);
+  if (recv_cq == nullptr && !only_sends) return no_object("completion queue", command.recv_cq);
   // IBA 10.2.9: shared receive queues are for reliable connections and datagrams.
   if (command.srq != 0 && (srq == nullptr || srq->params.domain != 0 || type == QpType::kUc ||
                            type == QpType::kRawPacket || only_sends)) {
-    return EINVAL;
+    if (srq == nullptr) return no_object("shared receive queue", command.srq);
+    return refuse(EINVAL, "queue pairs of types RC and UD alone take an srq, and it must be a basic one; XRC queue pairs take "
+                          "theirs by number");
   }
   if (srq != nullptr || only_sends) capabilities.max_recv_wr = capabilities.max_recv_sge = 0;
-  if (capabilities.max_send_wr > profile.max_qp_wr || capabilities.max_recv_wr > profile.max_qp_wr)
-    return EINVAL;
-  if (capabilities.max_send_sge > profile.max_sge || capabilities.max_recv_sge > profile.max_sge)
-    return EINVAL;
-  if (capabilities.max_inline_data > profile.max_inline_data) return EINVAL;
+  if (capabilities.max_send_wr > profile.max_qp_wr || capabilities.max_recv_wr > profile.max_qp_wr) {
+    return refuse(EINVAL, "max_send_wr ", capabilities.max_send_wr, ", max_recv_wr ", capabilities.max_recv_wr,
+                  ": the device's max_qp_wr is ", profile.max_qp_wr);
+  }
+  if (capabilities.max_send_sge > profile.max_sge || capabilities.max_recv_sge > profile.max_sge) {
+    return refuse(EINVAL, "max_send_sge ", capabilities.max_send_sge, ", max_recv_sge ", capabilities.max_recv_sge,
+                  ": the device's max_sge is ", profile.max_sge);
+  }
+  if (capabilities.max_inline_data > profile.max_inline_data) {
+    return refuse(EINVAL, "max_inline_data ", capabilities.max_inline_data, ": the device has ", profile.max_inline_data);
+  }
 
   const std::uint32_t send_entries =
       capabilities.max_send_wr == 0 ? 0 : std::bit_ceil(capabilities.max_send_wr);
@@ -188,7 +203,7 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   const std::uint64_t recv_bytes = (std::uint64_t{recv_entries} * recv_bytes_each + 63) & ~std::uint64_t{63};
   const std::uint64_t block_bytes = send_bytes + recv_bytes + sizeof(protocol::QueuePairRecord);
   const auto block = context.arena->allocate(block_bytes);
-  if (!block) return ENOMEM;
+  if (!block) return no_room();
 
   QueuePairParams params;
   params.handle = context.next_handle();
@@ -242,8 +257,8 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
 
 int Hca::Impl::modify_qp(Context& context, protocol::ModifyQp& command) {
   QueuePair* qp = find_qp(context, command.handle);
-  if (qp == nullptr) return EINVAL;
-  if (qp->params.scaling != nullptr) return EOPNOTSUPP;  // it has no state
+  if (qp == nullptr) return no_object("queue pair", command.handle);
+  if (qp->params.scaling != nullptr) return refuse(EOPNOTSUPP, "a queue pair that spreads frames has no state");
   const int status = qp->modify(command.attributes, command.mask);
   command.attributes.qp_state = static_cast<std::uint32_t>(qp->state());
   return status;
@@ -251,8 +266,8 @@ int Hca::Impl::modify_qp(Context& context, protocol::ModifyQp& command) {
 
 int Hca::Impl::query_qp(Context& context, protocol::QueryQp& command) {
   QueuePair* qp = find_qp(context, command.handle);
-  if (qp == nullptr) return EINVAL;
-  if (qp->params.scaling != nullptr) return EOPNOTSUPP;
+  if (qp == nullptr) return no_object("queue pair", command.handle);
+  if (qp->params.scaling != nullptr) return refuse(EOPNOTSUPP, "a queue pair that spreads frames has no state");
   command.attributes = qp->attributes;
   command.attributes.qp_state = command.attributes.cur_qp_state = static_cast<std::uint32_t>(qp->state());
   // As mlx5 reports them: the PSNs of the packets that come next, not those of the beginning.
@@ -310,9 +325,9 @@ void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
 
 int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {
   QueuePair* qp = find_qp(context, command.handle);
-  if (qp == nullptr) return EINVAL;
-  if (qp->is_datagram() && adapter.multicast.has_member(*qp)) return EBUSY;
-  if (qp->flows > 0) return EBUSY;
+  if (qp == nullptr) return no_object("queue pair", command.handle);
+  if (qp->is_datagram() && adapter.multicast.has_member(*qp)) return refuse(EBUSY, "it is attached to a multicast group");
+  if (qp->flows > 0) return refuse(EBUSY, qp->flows, " flow rules give it frames");
   adapter.completions.settle(qp->number);
   command.events_reported = qp->async_events_reported;
   command.async_events_reported = qp->async_events_reported;

@@ -21,23 +21,25 @@ SharedReceiveQueue* Hca::Impl::find_srq(Context& context, std::uint32_t handle) 
 int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   const HcaProfile& profile = adapter.profile;
   const auto pd = context.pds.find(command.pd);
-  if (pd == context.pds.end()) return EINVAL;
+  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
   const bool is_xrc = command.srq_type == kXrcType;
-  if (!is_xrc && command.srq_type != kBasicType) return EOPNOTSUPP;
+  if (!is_xrc && command.srq_type != kBasicType) return refuse(EOPNOTSUPP, "there are no shared receive queues of type ", command.srq_type);
   XrcOpening* xrcd = is_xrc ? find_xrcd(context, command.xrcd) : nullptr;
   CompletionQueue* cq = is_xrc ? find_cq(context, command.cq) : nullptr;
-  if (is_xrc && (xrcd == nullptr || cq == nullptr)) return EINVAL;
+  if (is_xrc && xrcd == nullptr) return no_object("XRC domain", command.xrcd);
+  if (is_xrc && cq == nullptr) return no_object("completion queue", command.cq);
   if (command.max_wr == 0 || command.max_wr > profile.max_srq_wr || command.max_sge > profile.max_srq_sge) {
-    return EINVAL;
+    return refuse(EINVAL, "max_wr ", command.max_wr, ", max_sge ", command.max_sge, ": the device has max_srq_wr ",
+                  profile.max_srq_wr, " and max_srq_sge ", profile.max_srq_sge, ", and max_wr is at least 1");
   }
-  if (srq_count_ >= profile.max_srq) return ENOMEM;
+  if (srq_count_ >= profile.max_srq) return refuse(ENOMEM, "all of max_srq ", profile.max_srq, " are in use");
   const std::uint32_t entries = std::bit_ceil(command.max_wr);
   const std::uint32_t stride = recv_stride(command.max_sge);
   const std::uint64_t ring_bytes = (std::uint64_t{entries} * stride + 63) & ~std::uint64_t{63};
   SharedReceiveQueueParams params;
   params.block_bytes = ring_bytes + sizeof(protocol::SharedReceiveQueueRecord);
   const auto block = context.arena->allocate(params.block_bytes);
-  if (!block) return ENOMEM;
+  if (!block) return no_room();
   params.block_offset = *block;
   params.handle = context.next_handle();
   params.number = srq_numbers_.take([this](std::uint32_t number) { return adapter.srqs.contains(number); });
@@ -76,17 +78,20 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
 
 int Hca::Impl::modify_srq(Context& context, protocol::SrqAttributes& command) {
   SharedReceiveQueue* srq = find_srq(context, command.handle);
-  if (srq == nullptr || (command.mask & ~(kMaxWr | kLimit)) != 0) return EINVAL;
-  if ((command.mask & kMaxWr) != 0) return EOPNOTSUPP;
+  if (srq == nullptr) return no_object("shared receive queue", command.handle);
+  if ((command.mask & ~(kMaxWr | kLimit)) != 0) return refuse(EINVAL, "unknown bits in srq_attr_mask ", Hex{command.mask});
+  if ((command.mask & kMaxWr) != 0) return refuse(EOPNOTSUPP, "the device does not resize shared receive queues");
   if ((command.mask & kLimit) == 0) return 0;
-  if (command.srq_limit > srq->receives.entries()) return EINVAL;
+  if (command.srq_limit > srq->receives.entries()) {
+    return refuse(EINVAL, "srq_limit ", command.srq_limit, ": the queue has ", srq->receives.entries(), " entries");
+  }
   srq->receives.set_limit(command.srq_limit);
   return 0;
 }
 
 int Hca::Impl::query_srq(Context& context, protocol::SrqAttributes& command) {
   const SharedReceiveQueue* srq = find_srq(context, command.handle);
-  if (srq == nullptr) return EINVAL;
+  if (srq == nullptr) return no_object("shared receive queue", command.handle);
   command.max_wr = srq->receives.entries();
   command.max_sge = srq->params.max_sge;
   command.srq_limit = srq->receives.limit();
@@ -110,8 +115,8 @@ void Hca::Impl::remove_srq(SharedReceiveQueue& srq) {
 
 int Hca::Impl::destroy_srq(Context& context, protocol::DestroyObject& command) {
   SharedReceiveQueue* srq = find_srq(context, command.handle);
-  if (srq == nullptr) return EINVAL;
-  if (srq->users > 0) return EBUSY;
+  if (srq == nullptr) return no_object("shared receive queue", command.handle);
+  if (srq->users > 0) return refuse(EBUSY, srq->users, " queue pairs take their receives from it");
   command.events_reported = command.async_events_reported = srq->async_events_reported;
   remove_srq(*srq);
   return 0;

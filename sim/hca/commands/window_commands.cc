@@ -8,15 +8,17 @@ namespace verbatim::hca {
 
 int Hca::Impl::alloc_mw(Context& context, protocol::AllocMw& command) {
   const auto pd = context.pds.find(command.pd);
-  if (pd == context.pds.end()) return EINVAL;
-  if (command.type != MemoryWindow::kType1 && command.type != MemoryWindow::kType2) return EINVAL;
-  if (mw_count_ >= adapter.profile.max_mw) return ENOMEM;
+  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
+  if (command.type != MemoryWindow::kType1 && command.type != MemoryWindow::kType2) {
+    return refuse(EINVAL, "there is no memory window type ", command.type);
+  }
+  if (mw_count_ >= adapter.profile.max_mw) return refuse(ENOMEM, "all of max_mw ", adapter.profile.max_mw, " are in use");
   auto window = std::make_unique<MemoryWindow>();
   window->pd = command.pd;
   window->type = command.type;
   window->context = &context;
   window->key = adapter.keys.add(*window);
-  if (window->key == 0) return ENOMEM;
+  if (window->key == 0) return refuse(ENOMEM, "all keys are in use");
   ++mw_count_;
   ++pd->second.users;
   command.handle = context.next_handle();
@@ -27,7 +29,7 @@ int Hca::Impl::alloc_mw(Context& context, protocol::AllocMw& command) {
 
 int Hca::Impl::dealloc_mw(Context& context, protocol::DestroyObject& command) {
   const auto it = context.mws.find(command.handle);
-  if (it == context.mws.end()) return EINVAL;
+  if (it == context.mws.end()) return no_object("memory window", command.handle);
   unbind(*it->second);
   adapter.keys.remove(it->second->key);
   --context.pds.at(it->second->pd).users;

@@ -25,8 +25,12 @@ int Hca::Impl::open_xrcd(Context& context, protocol::OpenXrcd& command) {
       if (known.file == command.inode) domain = number;
     }
     // ibv_open_xrcd(3): creation has to be asked for, and may be insisted on.
-    if (domain == 0 && (command.flags & kCreate) == 0) return EAGAIN;
-    if (domain != 0 && (command.flags & kExclusive) != 0) return EINVAL;
+    if (domain == 0 && (command.flags & kCreate) == 0) {
+      return refuse(EAGAIN, "there is no XRC domain for this file yet, and oflags have no O_CREAT");
+    }
+    if (domain != 0 && (command.flags & kExclusive) != 0) {
+      return refuse(EINVAL, "there is an XRC domain for this file already, and oflags have O_EXCL");
+    }
   }
   if (domain == 0) {
     domain = ++last_domain_;
@@ -46,8 +50,8 @@ void Hca::Impl::close_xrc_opening(Context& context, std::uint32_t handle) {
 
 int Hca::Impl::close_xrcd(Context& context, protocol::DestroyObject& command) {
   const XrcOpening* xrcd = find_xrcd(context, command.handle);
-  if (xrcd == nullptr) return EINVAL;
-  if (xrcd->users > 0) return EBUSY;
+  if (xrcd == nullptr) return no_object("XRC domain", command.handle);
+  if (xrcd->users > 0) return refuse(EBUSY, xrcd->users, " queue pairs and shared receive queues of it are left");
   close_xrc_opening(context, command.handle);
   command.events_reported = command.async_events_reported = 0;
   return 0;
@@ -62,7 +66,8 @@ void Hca::Impl::add_opening(const Ref<QueuePair>& qp, Context& context, std::uin
 
 int Hca::Impl::create_xrc_receiver(Context& context, protocol::CreateQp& command) {
   const XrcOpening* xrcd = find_xrcd(context, command.xrcd);
-  if (xrcd == nullptr || command.srq != 0) return EINVAL;
+  if (xrcd == nullptr) return no_object("XRC domain", command.xrcd);
+  if (command.srq != 0) return refuse(EINVAL, "an XRC receiver takes shared receive queues by number, not by srq");
   QueuePairParams params;
   params.handle = context.next_handle();
   params.number = take_qp_number();
@@ -82,8 +87,11 @@ int Hca::Impl::create_xrc_receiver(Context& context, protocol::CreateQp& command
 int Hca::Impl::open_qp(Context& context, protocol::OpenQp& command) {
   const XrcOpening* xrcd = find_xrcd(context, command.xrcd);
   QueuePair* qp = adapter.qp_by_number(ib::Qpn{command.number});
-  if (xrcd == nullptr || qp == nullptr) return EINVAL;
-  if (!qp->is_xrc_receiver() || qp->params.domain != xrcd->domain) return EINVAL;
+  if (xrcd == nullptr) return no_object("XRC domain", command.xrcd);
+  if (qp == nullptr) return refuse(EINVAL, "there is no queue pair ", command.number);
+  if (!qp->is_xrc_receiver() || qp->params.domain != xrcd->domain) {
+    return refuse(EINVAL, "queue pair ", command.number, " is no XRC receiver of this domain");
+  }
   command.handle = context.next_handle();
   add_opening(qp->self, context, command.handle, command.cookie, command.xrcd);
   command.state = static_cast<std::uint32_t>(qp->state());

@@ -76,6 +76,9 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
       case Action::Kind::kDrop:
         adapter.receiver.drop(*incoming, action.reason);
         break;
+      case Action::Kind::kDiagnose:
+        adapter.diagnoses.on_refused(qp_, *incoming->packet, action.refusal);
+        break;
       case Action::Kind::kAcknowledge:
         acknowledge(action);
         break;
@@ -137,6 +140,9 @@ void ActionExecutor::complete(std::uint32_t count) {
       const Trail& trail = finished.trail;
       qp_.adapter.tracer.report({MessageEnd::kAcknowledged, qp_.adapter.id, qp_.number, 0, trail.end(), trail});
       continue;
+    }
+    if (finished.status != ib::WcStatus::kSuccess && finished.status != ib::WcStatus::kWorkRequestFlushed) [[unlikely]] {
+      qp_.adapter.diagnoses.on_failed_work(qp_, finished);
     }
     protocol::Cqe entry = qp_.make_completion(finished.wr_id, finished.status);
     entry.opcode = static_cast<std::uint8_t>(wc_opcode(finished.opcode));

@@ -34,6 +34,9 @@ WcStatus RequesterDriver::check_names(SendWork& work) const {
   if (qp_.is_datagram()) {
     const auto handle = qp_.context.ahs.find(work.address_handle);
     if (handle == qp_.context.ahs.end() || handle->second.pd != qp_.params.pd) {
+      qp_.adapter.diagnoses.on_faulty_work(qp_, work.wr_id, handle == qp_.context.ahs.end()
+                                                                ? "its address handle is gone"
+                                                                : "its address handle is of another protection domain");
       return WcStatus::kLocalQpOperationError;
     }
     work.path = std::make_unique<protocol::AddressVector>(handle->second.address);
@@ -44,7 +47,11 @@ WcStatus RequesterDriver::check_names(SendWork& work) const {
     if (sge.length == 0) continue;
     const KeyCheck key =
         qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va, sge.length, access);
-    if (key.region == nullptr) return WcStatus::kLocalProtectionError;
+    if (key.region == nullptr) {
+      Diagnoses& diagnoses = qp_.adapter.diagnoses;
+      diagnoses.on_faulty_work(qp_, work.wr_id, diagnoses.why_not(qp_.context, qp_.params.pd, sge.lkey, sge.va, sge.length, access));
+      return WcStatus::kLocalProtectionError;
+    }
     if (!work.has_response()) sge.va = key.address;  // a response is checked again when it is placed
   }
   return WcStatus::kSuccess;

@@ -88,6 +88,7 @@ Responder::Need ResponderDriver::supply(const Incoming& incoming, Given given, A
     return Responder::Need::kReceive;
   }
   if ((qp_.frame_options & kDelayDrop) != 0 && delays_drop(incoming)) return Responder::Need::kReceive;
+  qp_.adapter.diagnoses.on_no_receive(qp_, packet);
   responder.on_no_receive(packet, actions);
   return Responder::Need::kNothing;
 }

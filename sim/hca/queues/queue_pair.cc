@@ -184,7 +184,10 @@ bool QueuePair::find_pieces(const ScatterList& list, std::uint64_t offset, std::
 bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload,
                         Incoming& incoming, Context& owner, std::uint32_t pd, MessageStream stream) {
   if (payload.length == 0) return true;
-  if (!find_pieces(list, offset, payload.length, owner, pd)) return false;
+  if (!find_pieces(list, offset, payload.length, owner, pd)) {
+    adapter.diagnoses.on_unplaceable(*this, list, offset, payload.length, owner, pd);
+    return false;
+  }
   const auto times = adapter.payloads.write(owner, payload, adapter.scratch_pieces, stream);
   adapter.receiver.release(incoming, times.left_adapter);
   return true;

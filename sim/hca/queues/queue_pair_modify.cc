@@ -1,8 +1,13 @@
 // ibv_modify_qp: which attributes are accepted in which state, and what a transition sets off.
+#include <bit>
 #include <cerrno>
+#include <iterator>
+#include <string>
+#include <string_view>
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/queues/queue_pair.h"
+#include "sim/core/words.h"
 #include "sim/ib/lid_ranges.h"
 #include "sim/ib/qp_state.h"
 
@@ -28,13 +33,54 @@ std::uint32_t without_missing_half(ib::QpType type, std::uint32_t mask) {
   }
 }
 
-bool is_path_valid(const protocol::AddressVector& path, const HcaProfile& profile, bool roce) {
-  if (path.port > 1) return false;  // 0 stands for the port of the queue pair
-  if (path.service_level > 15 || path.source_path_bits != 0) return false;
-  if (path.is_global != 0 && path.sgid_index >= profile.gid_table_length) return false;
-  if (path.flow_label >= (1u << 20)) return false;
-  if (roce) return true;
-  return ib::is_unicast(ib::Lid{path.dlid});  // a connection goes to one port
+// What cannot be in a path; empty if it may be one.
+std::string wrong_in_path(const protocol::AddressVector& path, const HcaProfile& profile, bool roce) {
+  if (path.port > 1) return join("ah_attr.port_num ", path.port, ": there is port 1");  // 0 stands for the queue pair's
+  if (path.service_level > 15) return join("ah_attr.sl ", path.service_level, ": service levels are 0 to 15");
+  if (path.source_path_bits != 0) return join("ah_attr.src_path_bits ", path.source_path_bits, ": the port has one LID (LMC 0)");
+  if (path.is_global != 0 && path.sgid_index >= profile.gid_table_length) {
+    return join("ah_attr.grh.sgid_index ", path.sgid_index, ": gid_tbl_len is ", profile.gid_table_length);
+  }
+  if (path.flow_label >= (1u << 20)) return join("ah_attr.grh.flow_label ", Hex{path.flow_label}, " has more than 20 bits");
+  if (roce || ib::is_unicast(ib::Lid{path.dlid})) return "";
+  return join("ah_attr.dlid ", Hex{path.dlid}, " is no LID of one port; a connection goes to one");
+}
+
+// The name of an attribute's bit in attr_mask.
+std::string_view name_of(std::uint32_t bit) {
+  constexpr std::string_view kNames[] = {
+      "IBV_QP_STATE",        "IBV_QP_CUR_STATE",      "IBV_QP_EN_SQD_ASYNC_NOTIFY", "IBV_QP_ACCESS_FLAGS", "IBV_QP_PKEY_INDEX",
+      "IBV_QP_PORT",         "IBV_QP_QKEY",           "IBV_QP_AV",                  "IBV_QP_PATH_MTU",     "IBV_QP_TIMEOUT",
+      "IBV_QP_RETRY_CNT",    "IBV_QP_RNR_RETRY",      "IBV_QP_RQ_PSN",              "IBV_QP_MAX_QP_RD_ATOMIC", "IBV_QP_ALT_PATH",
+      "IBV_QP_MIN_RNR_TIMER", "IBV_QP_SQ_PSN",        "IBV_QP_MAX_DEST_RD_ATOMIC",  "IBV_QP_PATH_MIG_STATE", "IBV_QP_CAP",
+      "IBV_QP_DEST_QPN"};
+  const auto number = static_cast<std::size_t>(std::countr_zero(bit));
+  return bit == ib::kQpRateLimit ? "IBV_QP_RATE_LIMIT" : number < std::size(kNames) ? kNames[number] : "an unknown bit";
+}
+
+std::string names_of(std::uint32_t mask) {
+  std::string text;
+  for (; mask != 0; mask &= mask - 1) text += (text.empty() ? "" : " | ") + std::string(name_of(mask & -mask));
+  return text.empty() ? "nothing" : text;
+}
+
+const char* name_of(QpState state) {
+  constexpr const char* kNames[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+// Why a change of state that is not allowed is not.
+std::string wrong_in_change(QpState from, QpState to, ib::QpType type, std::uint32_t mask) {
+  const std::string change = join(name_of(from), " to ", name_of(to));
+  const ib::QpTransition row = ib::qp_transition(from, to, type);
+  if (!row.valid) return join("no queue pair goes from ", change);
+  const std::uint32_t asked = mask & ~std::uint32_t{ib::kQpState};
+  const std::uint32_t lacks = row.required & ~asked, unwanted = asked & ~(row.required | row.optional);
+  std::string text = change + ": attr_mask ";
+  if (lacks != 0) text += "lacks " + names_of(lacks);
+  if (unwanted != 0) text += (lacks != 0 ? ", and has " : "has ") + names_of(unwanted) + ", which cannot be changed here";
+  if (lacks == 0 && unwanted == 0) text += "has IBV_QP_CUR_STATE, which tells apart only states that a queue pair may leave by itself";
+  return join(text, "; for this type the change needs ", names_of(row.required), " and may have ", names_of(row.optional));
 }
 
 }  // namespace
@@ -42,24 +88,37 @@ bool is_path_valid(const protocol::AddressVector& path, const HcaProfile& profil
 int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t mask) const {
   const HcaProfile& profile = adapter.profile;
   const auto asks = [mask](std::uint32_t bit) { return (mask & bit) != 0; };
-  if (asks(ib::kQpPort) && to.port_num != 1) return EINVAL;
-  if (asks(ib::kQpPkeyIndex) && to.pkey_index >= profile.pkey_table_length) return EINVAL;
+  const auto refuse = [&](const auto&... parts) { return adapter.diagnoses.refuse(EINVAL, parts...); };
+  // A value that may be at most so much.
+  const auto above = [&](const char* name, std::uint32_t value, std::uint32_t most) {
+    return refuse(name, " ", value, " is more than ", most);
+  };
+  if (asks(ib::kQpPort) && to.port_num != 1) return refuse("port_num ", to.port_num, ": there is port 1");
+  if (asks(ib::kQpPkeyIndex) && to.pkey_index >= profile.pkey_table_length) {
+    return refuse("pkey_index ", to.pkey_index, ": pkey_tbl_len is ", profile.pkey_table_length);
+  }
   if (asks(ib::kQpAccessFlags) &&
       (to.qp_access_flags & ~(ib::kRemoteRights | ib::kLocalWrite | ib::kMwBind | ib::kOnDemand)) != 0) {
-    return EINVAL;
+    return refuse("qp_access_flags ", Hex{to.qp_access_flags}, " have bits that mean nothing for a queue pair");
   }
   if (asks(ib::kQpAv)) {
-    if (!is_path_valid(to.path, profile, adapter.address.roce)) return EINVAL;
+    if (const std::string wrong = wrong_in_path(to.path, profile, adapter.address.roce); !wrong.empty()) return refuse(wrong);
     if (const int error = adapter.check_global_path(to.path); error != 0) return error;
   }
-  if (asks(ib::kQpPathMtu) && (!ib::is_mtu(to.path_mtu) || to.path_mtu > profile.max_mtu)) return EINVAL;
-  if (asks(ib::kQpTimeout) && to.timeout > 31) return EINVAL;
-  if (asks(ib::kQpRetryCount) && to.retry_cnt > 7) return EINVAL;
-  if (asks(ib::kQpRnrRetry) && to.rnr_retry > 7) return EINVAL;
-  if (asks(ib::kQpMinRnrTimer) && to.min_rnr_timer > 31) return EINVAL;
-  if (asks(ib::kQpDestQpn) && to.dest_qp_num >= kLimit24) return EINVAL;
-  if (asks(ib::kQpMaxRdAtomic) && to.max_rd_atomic > profile.max_qp_init_rd_atom) return EINVAL;
-  if (asks(ib::kQpMaxDestRdAtomic) && to.max_dest_rd_atomic > profile.max_qp_rd_atom) return EINVAL;
+  if (asks(ib::kQpPathMtu) && (!ib::is_mtu(to.path_mtu) || to.path_mtu > profile.max_mtu)) {
+    return refuse("path_mtu ", to.path_mtu, ": an ibv_mtu up to the port's active_mtu ", profile.max_mtu);
+  }
+  if (asks(ib::kQpTimeout) && to.timeout > 31) return above("timeout", to.timeout, 31);
+  if (asks(ib::kQpRetryCount) && to.retry_cnt > 7) return above("retry_cnt", to.retry_cnt, 7);
+  if (asks(ib::kQpRnrRetry) && to.rnr_retry > 7) return above("rnr_retry", to.rnr_retry, 7);
+  if (asks(ib::kQpMinRnrTimer) && to.min_rnr_timer > 31) return above("min_rnr_timer", to.min_rnr_timer, 31);
+  if (asks(ib::kQpDestQpn) && to.dest_qp_num >= kLimit24) return above("dest_qp_num", to.dest_qp_num, kLimit24 - 1);
+  if (asks(ib::kQpMaxRdAtomic) && to.max_rd_atomic > profile.max_qp_init_rd_atom) {
+    return above("max_rd_atomic", to.max_rd_atomic, profile.max_qp_init_rd_atom);
+  }
+  if (asks(ib::kQpMaxDestRdAtomic) && to.max_dest_rd_atomic > profile.max_qp_rd_atom) {
+    return above("max_dest_rd_atomic", to.max_dest_rd_atomic, profile.max_qp_rd_atom);
+  }
   // Automatic path migration is not built: no alternate path, and the only migration state is the initial
   // one.
   if (asks(ib::kQpAlternatePath)) return EOPNOTSUPP;
@@ -96,15 +155,21 @@ void QueuePair::take_attributes(const protocol::QpAttributes& to, std::uint32_t 
 
 int QueuePair::modify(const protocol::QpAttributes& to, std::uint32_t mask) {
   mask = without_missing_half(params.type, mask);
-  if ((mask & ib::kQpRateLimit) != 0) return EOPNOTSUPP;
-  if ((mask & ib::kQpCapabilities) != 0) return EINVAL;
+  const Diagnoses& diagnoses = adapter.diagnoses;
+  if ((mask & ib::kQpRateLimit) != 0) return diagnoses.refuse(EOPNOTSUPP, "the device does not limit rates");
+  if ((mask & ib::kQpCapabilities) != 0) return diagnoses.refuse(EINVAL, "IBV_QP_CAP: the device does not resize queue pairs");
   const std::uint32_t current =
       (mask & ib::kQpCurrentState) != 0 ? to.cur_qp_state : static_cast<std::uint32_t>(state_);
   const std::uint32_t next = (mask & ib::kQpState) != 0 ? to.qp_state : current;
-  if (current != static_cast<std::uint32_t>(state_) || next >= ib::kQpStateCount) return EINVAL;
+  if (current != static_cast<std::uint32_t>(state_)) {
+    return diagnoses.refuse(EINVAL, "cur_qp_state ", current, ": the queue pair is in ", name_of(state_));
+  }
+  if (next >= ib::kQpStateCount) return diagnoses.refuse(EINVAL, "there is no state ", next);
   const QpState from = state_;
   const QpState state = static_cast<QpState>(next);
-  if (!ib::is_modify_allowed(from, state, params.type, mask)) return EINVAL;
+  if (!ib::is_modify_allowed(from, state, params.type, mask)) {
+    return diagnoses.refuse(EINVAL, wrong_in_change(from, state, params.type, mask));
+  }
   if (const int error = check_attributes(to, mask); error != 0) return error;
 
   if (state == QpState::kReset) {

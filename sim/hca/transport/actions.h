@@ -13,6 +13,7 @@
 #include "sim/core/check.h"
 #include "sim/core/time.h"
 #include "sim/core/trace.h"
+#include "sim/hca/transport/refusal.h"
 #include "sim/ib/drop_reason.h"
 #include "sim/ib/packet.h"
 #include "sim/ib/psn.h"
@@ -32,6 +33,7 @@ struct Action {
     kAcknowledge,      // with PSN `number` and `values`: syndrome, MSN
     kRelease,          // the input buffer space of that which is being dealt with
     kDrop,             // that packet, for `reason`
+    kDiagnose,         // that packet is refused, for `refusal`
     kEndMessage,       // all of a message has come: nothing of it is held back any longer
     kExecuteAtomic,    // that packet asks for, at Responder::placement()
     kCompleteReceive,  // Responder::received()
@@ -53,6 +55,7 @@ struct Action {
   // Beside the kind only what it names has a meaning.
   Kind kind;
   ib::DropReason reason;
+  Refusal refusal;
   ib::AsyncEventType raised;
   TraceEvent event;
   std::uint32_t number;
@@ -86,6 +89,7 @@ class Actions {
     action.values = {aeth.syndrome, aeth.msn, 0};
   }
   void drop(ib::DropReason reason) { next(Action::Kind::kDrop).reason = reason; }
+  void diagnose(const Refusal& refusal) { next(Action::Kind::kDiagnose).refusal = refusal; }
   void raise(ib::AsyncEventType event) { next(Action::Kind::kRaise).raised = event; }
   // One more finished request.
   void complete() {

@@ -65,7 +65,7 @@ Responder::Need Responder::on_receive(RecvWork&& work, const ib::Packet& packet,
   const Request request{packet, ib::info(packet.bth.opcode), actions};
   current_ = std::move(work);
   if (!current_->malformed) return take_steps(request, Step::kLength);
-  fail_receive(request, WcStatus::kLocalQpOperationError, NakCode::kRemoteOperationalError);
+  fail_receive(request, WcStatus::kLocalQpOperationError, NakCode::kRemoteOperationalError, Refusal::kReceiveEntry);
   return Need::kNothing;
 }
 
@@ -87,6 +87,7 @@ void Responder::on_failed_queue(const ib::Packet& packet, Actions& actions) {
   if (connection_.is_reliable()) {
     send_ack(ib::nak_syndrome(NakCode::kRemoteOperationalError), packet.bth.psn, actions);
   }
+  actions.diagnose(Refusal::kReceiveQueue);
   actions.add(Action::Kind::kRelease);
   responses_.close();
   actions.add(Action::Kind::kFailFatally);
@@ -171,7 +172,7 @@ Responder::Step Responder::check_target(const Request& request) {
   const Ref<SharedReceiveQueue> named = surroundings_.find_target(request.packet.xrc_srqn);
   const bool changes = message_ != Message::kNone && !request.operation.begins_message;
   if (named.get() == nullptr || (changes && named.get() != surroundings_.target_ref().get())) {
-    return refuse(request, NakCode::kInvalidRequest);
+    return refuse(request, NakCode::kInvalidRequest, Refusal::kSharedReceiveQueue);
   }
   surroundings_.set_target(named);
   return Step::kSequence;
@@ -207,10 +208,10 @@ Responder::Step Responder::check_sequence(const Request& request) {
       kind_ = Message::kAtomic;
       break;
     default:
-      return refuse(request, NakCode::kInvalidRequest);
+      return refuse(request, NakCode::kInvalidRequest, Refusal::kOperation);
   }
   const Message expected = request.operation.begins_message ? Message::kNone : kind_;
-  if (message_ != expected) return refuse(request, NakCode::kInvalidRequest);
+  if (message_ != expected) return refuse(request, NakCode::kInvalidRequest, Refusal::kSequence);
   return Step::kRights;
 }
 
@@ -221,7 +222,7 @@ bool Responder::has_right(Message kind) const {
 
 Responder::Step Responder::check_rights(const Request& request) {
   // The specification leaves invalid request and remote access error; adapters say the latter.
-  return has_right(kind_) ? Step::kResources : refuse(request, NakCode::kRemoteAccessError);
+  return has_right(kind_) ? Step::kResources : refuse(request, NakCode::kRemoteAccessError, Refusal::kRight);
 }
 
 Responder::Step Responder::check_resources(const Request& request) {
@@ -229,7 +230,7 @@ Responder::Step Responder::check_resources(const Request& request) {
     // IBA 9.7.4.1: more READs and atomics at a time than the responder has resources for are an invalid
     // request.
     if (responses_.resources_in_use() < connection_.attributes.max_dest_rd_atomic) return Step::kLength;
-    return refuse(request, NakCode::kInvalidRequest);
+    return refuse(request, NakCode::kInvalidRequest, Refusal::kResponderResources);
   }
   const bool consumes = kind_ == Message::kSend
                             ? request.operation.begins_message
@@ -244,39 +245,48 @@ Responder::Step Responder::check_length(const Request& request) {
   // IBA 9.7.4.1.6: FIRST and MIDDLE carry exactly one path MTU, LAST 1 to MTU bytes, ONLY 0 to MTU.
   const bool fits =
       operation.ends_message ? length <= mtu && (operation.begins_message || length > 0) : length == mtu;
-  if (!fits) return refuse(request, NakCode::kInvalidRequest);
+  if (!fits) return refuse(request, NakCode::kInvalidRequest, {Refusal::kPacketLength, length, mtu});
   if (connection_.is_datagram()) {
-    if (length + std::uint64_t{ib::kGrhBytes} <= current_->capacity) return before_execution(request);
-    return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
+    const std::uint64_t bytes = length + std::uint64_t{ib::kGrhBytes};
+    if (bytes <= current_->capacity) return before_execution(request);
+    return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest,
+                        {Refusal::kReceiveLength, bytes, current_->capacity});
   }
   if (connection_.is_raw()) {
-    if (surroundings_.placed_bytes(request.packet) <= current_->capacity) return before_execution(request);
-    return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
+    const std::uint64_t bytes = surroundings_.placed_bytes(request.packet);
+    if (bytes <= current_->capacity) return before_execution(request);
+    return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest,
+                        {Refusal::kReceiveLength, bytes, current_->capacity});
   }
   if (kind_ == Message::kRead) {
     const bool allowed = length == 0 && request.packet.reth.length <= connection_.profile.max_message_bytes;
-    return allowed ? Step::kRemoteKey : refuse(request, NakCode::kInvalidRequest);
+    return allowed ? Step::kRemoteKey
+                   : refuse(request, NakCode::kInvalidRequest,
+                            {Refusal::kMessageLength, request.packet.reth.length, connection_.profile.max_message_bytes});
   }
   // IBA 9.4.5: the location is aligned to its size.
   if (kind_ == Message::kAtomic) {
     const bool allowed = length == 0 && request.packet.atomic.va.value % sizeof(std::uint64_t) == 0;
-    return allowed ? Step::kRemoteKey : refuse(request, NakCode::kInvalidRequest);
+    return allowed ? Step::kRemoteKey : refuse(request, NakCode::kInvalidRequest, Refusal::kAlignment);
   }
   if (kind_ == Message::kSend && received_ + std::uint64_t{length} > current_->capacity) {
     // IBA 9.8.2.2, class D: the receive serves the next message.
-    if (!connection_.is_reliable()) return drop_message(request, DropReason::kRefused);
-    return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest);
+    const Refusal why{Refusal::kReceiveLength, received_ + std::uint64_t{length}, current_->capacity};
+    if (connection_.is_reliable()) return fail_receive(request, WcStatus::kLocalLengthError, NakCode::kInvalidRequest, why);
+    request.actions.diagnose(why);
+    return drop_message(request, DropReason::kRefused);
   }
   if (kind_ == Message::kWrite) {
     if (operation.begins_message) {
       reth_ = request.packet.reth;
       if (reth_.length > connection_.profile.max_message_bytes)
-        return refuse(request, NakCode::kInvalidRequest);
+        return refuse(request, NakCode::kInvalidRequest,
+                      {Refusal::kMessageLength, reth_.length, connection_.profile.max_message_bytes});
     }
     // IBA 9.7.4.1.6: the payload of all packets together is what the RETH announced.
     const std::uint64_t total = received_ + std::uint64_t{length};
     if (total > reth_.length || (operation.ends_message && total != reth_.length)) {
-      return refuse(request, NakCode::kInvalidRequest);
+      return refuse(request, NakCode::kInvalidRequest, {Refusal::kAnnouncedLength, total, reth_.length});
     }
   }
   return Step::kRemoteKey;
@@ -293,7 +303,7 @@ Responder::Step Responder::check_remote_key(const Request& request) {
   if (reth.length == 0) return before_execution(request);
   const auto address =
       surroundings_.check_remote(nullptr, reth.rkey.value, reth.va.value, reth.length, right_of(kind_));
-  if (!address) return refuse(request, NakCode::kRemoteAccessError);
+  if (!address) return refuse(request, NakCode::kRemoteAccessError, Refusal::kRemoteKey);
   placement_.address = *address + received_;
   placement_.key = reth.rkey.value;
   return before_execution(request);

@@ -132,8 +132,8 @@ class Responder {
   Step repeat(const Request& request);
   Step repeat_read(const Request& request);
   Step drop_message(const Request& request, DropReason reason);
-  Step refuse(const Request& request, ib::NakCode code);
-  Step fail_receive(const Request& request, ib::WcStatus status, ib::NakCode code);
+  Step refuse(const Request& request, ib::NakCode code, const Refusal& why);
+  Step fail_receive(const Request& request, ib::WcStatus status, ib::NakCode code, const Refusal& why);
   void send_ack(std::uint8_t syndrome, ib::Psn psn, Actions& actions);
   // That everything so far is executed, and how many receives are there for what follows.
   ib::Aeth acknowledgement() const;

@@ -14,13 +14,13 @@ using ib::WcStatus;
 void Responder::execute(const ib::Packet& packet, bool allowed, Actions& actions) {
   const Request request{packet, ib::info(packet.bth.opcode), actions};
   if (!allowed) {
-    fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError);
+    fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteOperationalError, Refusal::kReceiveKey);
     return;
   }
   if (connection_.is_datagram()) return execute_datagram(request);
   if (connection_.is_raw()) return complete_receive(WcStatus::kSuccess, true, placement_.length, actions);
   if (request.operation.has_invalidate && !surroundings_.invalidate(packet.invalidate_rkey)) {
-    fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteAccessError);
+    fail_receive(request, WcStatus::kLocalProtectionError, NakCode::kRemoteAccessError, Refusal::kInvalidatedKey);
     return;
   }
   if (!established_) {
@@ -107,7 +107,7 @@ Responder::Step Responder::repeat_read(const Request& request) {
     return Step::kDone;
   }
   responses_.discard_from(packet.bth.psn);
-  if (!has_right(kind_)) return refuse(request, NakCode::kRemoteAccessError);
+  if (!has_right(kind_)) return refuse(request, NakCode::kRemoteAccessError, Refusal::kRight);
   // The message being received, if any, keeps its own queue.
   const Ref<SharedReceiveQueue> target = connection_.is_xrc_receiver() ? surroundings_.find_target(packet.xrc_srqn)
                                                                        : surroundings_.target_ref();
@@ -115,7 +115,7 @@ Responder::Step Responder::repeat_read(const Request& request) {
   // IBA 9.7.4.1.7: a request for no bytes is not checked.
   if (reth.length > 0 &&
       !surroundings_.check_remote(&target, reth.rkey.value, reth.va.value, reth.length, right_of(kind_))) {
-    return refuse(request, NakCode::kRemoteAccessError);
+    return refuse(request, NakCode::kRemoteAccessError, Refusal::kRemoteKey);
   }
   responses_.add_read(packet.bth.psn, reth, acknowledgement(), true, target, cause_, request.actions);
   return Step::kDone;
@@ -130,7 +130,8 @@ Responder::Step Responder::drop_message(const Request& request, DropReason reaso
   return Step::kDone;
 }
 
-Responder::Step Responder::refuse(const Request& request, NakCode code) {
+Responder::Step Responder::refuse(const Request& request, NakCode code, const Refusal& why) {
+  request.actions.diagnose(why);
   if (!connection_.is_reliable()) return drop_message(request, DropReason::kRefused);
   send_ack(ib::nak_syndrome(code), request.packet.bth.psn, request.actions);
   request.actions.raise(code == NakCode::kRemoteAccessError ? ib::AsyncEventType::kQpAccessError
@@ -141,7 +142,8 @@ Responder::Step Responder::refuse(const Request& request, NakCode code) {
   return Step::kDone;
 }
 
-Responder::Step Responder::fail_receive(const Request& request, WcStatus status, NakCode code) {
+Responder::Step Responder::fail_receive(const Request& request, WcStatus status, NakCode code, const Refusal& why) {
+  request.actions.diagnose(why);
   if (connection_.is_reliable()) send_ack(ib::nak_syndrome(code), request.packet.bth.psn, request.actions);
   complete_receive(status, false, 0, request.actions);
   request.actions.add(Action::Kind::kRelease);

@@ -1,0 +1,362 @@
+#include "sim/hca/diagnoses.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queues/queue_pair.h"
+#include "sim/ib/addressee.h"
+
+namespace verbatim::hca {
+
+using ib::WcStatus;
+using protocol::CommandType;
+
+namespace {
+
+std::string_view verb_of(CommandType type) {
+  switch (type) {
+    case CommandType::kListDevices:
+      return "ibv_get_device_list";
+    case CommandType::kOpenDevice:
+      return "ibv_open_device";
+    case CommandType::kCloseDevice:
+      return "ibv_close_device";
+    case CommandType::kQueryDevice:
+      return "ibv_query_device";
+    case CommandType::kQueryPort:
+      return "ibv_query_port";
+    case CommandType::kQueryGid:
+      return "ibv_query_gid";
+    case CommandType::kQueryPkey:
+      return "ibv_query_pkey";
+    case CommandType::kAllocPd:
+      return "ibv_alloc_pd";
+    case CommandType::kDeallocPd:
+      return "ibv_dealloc_pd";
+    case CommandType::kRegMr:
+      return "ibv_reg_mr";
+    case CommandType::kDeregMr:
+      return "ibv_dereg_mr";
+    case CommandType::kCreateChannel:
+      return "ibv_create_comp_channel";
+    case CommandType::kCreateCq:
+      return "ibv_create_cq";
+    case CommandType::kDestroyCq:
+      return "ibv_destroy_cq";
+    case CommandType::kResizeCq:
+      return "ibv_resize_cq";
+    case CommandType::kCreateQp:
+      return "ibv_create_qp";
+    case CommandType::kQueryQp:
+      return "ibv_query_qp";
+    case CommandType::kModifyQp:
+      return "ibv_modify_qp";
+    case CommandType::kDestroyQp:
+      return "ibv_destroy_qp";
+    case CommandType::kCreateAh:
+      return "ibv_create_ah";
+    case CommandType::kDestroyAh:
+      return "ibv_destroy_ah";
+    case CommandType::kCreateSrq:
+      return "ibv_create_srq";
+    case CommandType::kModifySrq:
+      return "ibv_modify_srq";
+    case CommandType::kQuerySrq:
+      return "ibv_query_srq";
+    case CommandType::kDestroySrq:
+      return "ibv_destroy_srq";
+    case CommandType::kAttachMulticast:
+      return "ibv_attach_mcast";
+    case CommandType::kDetachMulticast:
+      return "ibv_detach_mcast";
+    case CommandType::kAllocMw:
+      return "ibv_alloc_mw";
+    case CommandType::kDeallocMw:
+      return "ibv_dealloc_mw";
+    case CommandType::kOpenXrcd:
+      return "ibv_open_xrcd";
+    case CommandType::kCloseXrcd:
+      return "ibv_close_xrcd";
+    case CommandType::kOpenQp:
+      return "ibv_open_qp";
+    case CommandType::kReregMr:
+      return "ibv_rereg_mr";
+    case CommandType::kReportRefusal:
+      return "mlx5dv";
+    case CommandType::kAllocDm:
+      return "ibv_alloc_dm";
+    case CommandType::kFreeDm:
+      return "ibv_free_dm";
+    case CommandType::kCopyDm:
+      return "ibv_memcpy_to_dm or ibv_memcpy_from_dm";
+    case CommandType::kRegDmMr:
+      return "ibv_reg_dm_mr";
+    case CommandType::kAllocNullMr:
+      return "ibv_alloc_null_mr";
+    case CommandType::kAdviseMr:
+      return "ibv_advise_mr";
+    case CommandType::kImportDevice:
+      return "ibv_import_device";
+    case CommandType::kImportObject:
+      return "ibv_import_pd, ibv_import_mr or ibv_import_dm";
+    case CommandType::kCreateFlow:
+      return "ibv_create_flow";
+    case CommandType::kDestroyFlow:
+      return "ibv_destroy_flow";
+    case CommandType::kCreateCounters:
+      return "ibv_create_counters";
+    case CommandType::kDestroyCounters:
+      return "ibv_destroy_counters";
+    case CommandType::kAttachCounter:
+      return "ibv_attach_counters_point_flow";
+    case CommandType::kReadCounters:
+      return "ibv_read_counters";
+    case CommandType::kCreateWq:
+      return "ibv_create_wq";
+    case CommandType::kModifyWq:
+      return "ibv_modify_wq";
+    case CommandType::kDestroyWq:
+      return "ibv_destroy_wq";
+    case CommandType::kCreateRwqTable:
+      return "ibv_create_rwq_ind_table";
+    case CommandType::kDestroyRwqTable:
+      return "ibv_destroy_rwq_ind_table";
+  }
+  return "a command of no verb";
+}
+
+std::string_view text_of(WcStatus status) {
+  switch (status) {
+    case WcStatus::kLocalLengthError:
+      return "local length error";
+    case WcStatus::kLocalQpOperationError:
+      return "local QP operation error";
+    case WcStatus::kLocalProtectionError:
+      return "local protection error";
+    case WcStatus::kMwBindError:
+      return "memory bind error";
+    case WcStatus::kBadResponseError:
+      return "bad response error";
+    case WcStatus::kRemoteInvalidRequestError:
+      return "remote invalid request error";
+    case WcStatus::kRemoteAccessError:
+      return "remote access error";
+    case WcStatus::kRemoteOperationError:
+      return "remote operation error";
+    case WcStatus::kRetryExceeded:
+      return "transport retry counter exceeded";
+    case WcStatus::kRnrRetryExceeded:
+      return "RNR retry counter exceeded";
+    case WcStatus::kRemoteInvalidRdRequest:
+      return "remote invalid RD request";
+    default:
+      return "an error";
+  }
+}
+
+std::string rights(std::uint32_t access) {
+  constexpr std::pair<std::uint32_t, const char*> kNames[] = {
+      {ib::kLocalWrite, "IBV_ACCESS_LOCAL_WRITE"},     {ib::kRemoteWrite, "IBV_ACCESS_REMOTE_WRITE"},
+      {ib::kRemoteRead, "IBV_ACCESS_REMOTE_READ"},     {ib::kRemoteAtomic, "IBV_ACCESS_REMOTE_ATOMIC"},
+  };
+  std::string text;
+  for (const auto& [bit, name] : kNames) {
+    if ((access & bit) != 0) text += (text.empty() ? "" : " and ") + std::string(name);
+  }
+  return text;
+}
+
+std::uint32_t right_for(ib::Opcode opcode) {
+  const ib::OpcodeInfo& operation = ib::info(opcode);
+  if (operation.has_atomic_eth) return ib::kRemoteAtomic;
+  return operation_of(opcode) == ib::Operation::kReadRequest ? ib::kRemoteRead : ib::kRemoteWrite;
+}
+
+std::string peer_of(const QueuePair& qp) {
+  if (qp.is_datagram() || qp.is_raw()) return "";
+  const protocol::AddressVector& path = qp.attributes.path;
+  const ib::Qpn number{qp.attributes.dest_qp_num};
+  if (path.is_global == 0) return ib::addressee(ib::Lid{path.dlid}, number);
+  ib::Gid gid;
+  std::memcpy(gid.raw, path.dgid, sizeof gid.raw);
+  return ib::addressee(gid, number);
+}
+
+std::string range(std::uint64_t first, std::uint64_t length) {
+  return join("[", Hex{first}, ", ", Hex{first + length}, ")");
+}
+
+}  // namespace
+
+void Diagnoses::end_command(CommandType type, std::uint32_t process, int error) {
+  const char* name = strerrorname_np(error);
+  const std::string text = join(verb_of(type), ": ", name != nullptr ? name : "an error", reason_.empty() ? "" : ": ", reason_);
+  adapter_.tracer.diagnose({adapter_.id, process, error, text});
+}
+
+void Diagnoses::tell(const QueuePair& qp, const std::string& text, const std::string& unanswered) {
+  adapter_.tracer.diagnose({adapter_.id, qp.context.program.process, 0, join("QP ", qp.number, ": ", text), unanswered});
+}
+
+std::string Diagnoses::unknown_key(std::uint32_t key, bool is_remote) const {
+  const char* const kind = is_remote ? "rkey" : "lkey";
+  const std::uint32_t swapped = __builtin_bswap32(key);
+  std::string text = join("there is no memory with ", kind, " ", Hex{key});
+  if (adapter_.keys.find(swapped) != nullptr) {
+    return text + join(", but with ", Hex{swapped}, ", the same bytes in the other order: is an htonl or ntohl missing or "
+                       "one too many?");
+  }
+  if (adapter_.keys.was_given(key)) text += ": it has been deregistered";
+  return text;
+}
+
+std::string Diagnoses::why_not(const Context& owner, std::uint32_t pd, std::uint32_t key, std::uint64_t va,
+                               std::uint64_t length, std::uint32_t access) const {
+  const bool is_remote = (access & ib::kRemoteRights) != 0;
+  const char* const kind = is_remote ? "rkey" : "lkey";
+  const MemoryRegion* region = adapter_.keys.find(key);
+  if (region == nullptr || adapter_.keys.find_window(key) != nullptr) return unknown_key(key, is_remote);
+  if (region->context != &owner) return join(kind, " ", Hex{key}, " is of another program's memory");
+  if (region->pd != pd) return join("the memory with ", kind, " ", Hex{key}, " is of another protection domain than the queue pair");
+  if ((region->access & access) != access) {
+    return join("the memory with ", kind, " ", Hex{key}, " was registered without ", rights(access & ~region->access));
+  }
+  const std::uint64_t end = va + length, region_end = region->iova + region->length;
+  if (va < region->iova || end < va || end > region_end) {
+    const std::string misses = va < region->iova                     ? join("begins ", region->iova - va, " bytes before it")
+                               : va >= region_end                    ? join("begins ", va - region_end, " bytes behind it")
+                                                                     : join("ends ", end - region_end, " bytes behind it");
+    return join("the bytes ", range(va, length), " are not within the memory with ", kind, " ", Hex{key}, ", ",
+                range(region->iova, region->length), ": the range ", misses);
+  }
+  return join("the bytes ", range(va, length), " are not mapped", (access & ~ib::kRemoteRead) != 0 ? " or not writable" : "",
+              " in the program");
+}
+
+std::string Diagnoses::why_not_remote(const QueuePair& qp, std::uint32_t key, std::uint64_t va, std::uint64_t length,
+                                      std::uint32_t access) const {
+  const MemoryWindow* window = adapter_.keys.find_window(key);
+  if (window == nullptr) return why_not(qp.memory_owner(), qp.memory_pd(), key, va, length, access);
+  const std::string name = join("the memory window with rkey ", Hex{key});
+  if (window->region == nullptr) return name + " is not bound";
+  if (window->context != &qp.memory_owner()) return name + " is another program's";
+  if (window->type == MemoryWindow::kType1 && window->pd != qp.memory_pd()) {
+    return name + " is of another protection domain than the queue pair";
+  }
+  if (window->type == MemoryWindow::kType2 && window->qp.get() != &qp) return name + " is bound through another queue pair";
+  if ((window->access & access) != access) return name + " was bound without " + rights(access & ~window->access);
+  const std::uint64_t first = (window->access & ib::kZeroBased) != 0 ? 0 : window->start;
+  return join("the bytes ", range(va, length), " are not within ", name, ", ", range(first, window->length));
+}
+
+void Diagnoses::on_unplaceable(const QueuePair& qp, const ScatterList& list, std::uint64_t offset, std::uint32_t length,
+                               const Context& owner, std::uint32_t pd) {
+  list.visit(offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
+    const std::uint64_t va = sge.va + skip;
+    if (adapter_.keys.check(sge.lkey, owner, pd, va, part, ib::kLocalWrite).region != nullptr) return true;
+    tell(qp, "what has come cannot be placed: " + why_not(owner, pd, sge.lkey, va, part, ib::kLocalWrite));
+    return false;
+  });
+}
+
+void Diagnoses::on_refused(const QueuePair& qp, const ib::Packet& packet, const Refusal& refusal) {
+  const ib::Opcode opcode = packet.bth.opcode;
+  const ib::OpcodeInfo& operation = ib::info(opcode);
+  const auto why = [&]() -> std::string {
+    switch (refusal.why) {
+      case Refusal::kOperation:
+        return "its service has no such request";
+      case Refusal::kSequence:
+        return operation.begins_message ? "it begins a message before the one before it has ended"
+                                        : "it goes on with a message that has not begun";
+      case Refusal::kSharedReceiveQueue:
+        return join("there is no shared receive queue ", packet.xrc_srqn, " in the XRC domain, or the message names two");
+      case Refusal::kRight:
+        return join("its qp_access_flags ", Hex{qp.attributes.qp_access_flags}, " lack ", rights(right_for(opcode)));
+      case Refusal::kResponderResources:
+        return join("it has resources for max_dest_rd_atomic = ", qp.attributes.max_dest_rd_atomic,
+                    " READs and atomics at a time; the peer's max_rd_atomic must not be greater");
+      case Refusal::kPacketLength:
+        return join("the packet carries ", refusal.bytes, " bytes where its path MTU is ", refusal.limit,
+                    "; path_mtu must be the same on both sides");
+      case Refusal::kMessageLength:
+        return join("a message of ", refusal.bytes, " bytes is longer than the port's max_msg_sz ", refusal.limit);
+      case Refusal::kAnnouncedLength:
+        return join("the message has ", refusal.bytes, " bytes so far, its first packet announced ", refusal.limit);
+      case Refusal::kAlignment:
+        return join("the address ", Hex{packet.atomic.va.value}, " of an atomic is not aligned to 8 bytes");
+      case Refusal::kRemoteKey: {
+        const ib::Reth reth = operation.has_atomic_eth ? ib::Reth{packet.atomic.va, packet.atomic.rkey, 8} : packet.reth;
+        return why_not_remote(qp, reth.rkey.value, reth.va.value, reth.length, right_for(opcode));
+      }
+      case Refusal::kReceiveLength:
+        return join("the message has ", operation.ends_message ? "" : "at least ", refusal.bytes,
+                    qp.is_datagram() ? " bytes with the 40 of the GRH" : " bytes", ", the receive for it ", refusal.limit);
+      case Refusal::kReceiveKey:
+        return "a key in the scatter list of the receive does not allow the bytes to be written";
+      case Refusal::kReceiveEntry:
+        return "the receive for it is nonsense: its entry in the queue has been overwritten";
+      case Refusal::kInvalidatedKey:
+        return join("rkey ", Hex{packet.invalidate_rkey}, " is no memory window of type 2 that was bound through it");
+      case Refusal::kReceiveQueue:
+        return "its receive queue has failed before";
+    }
+    return "";
+  }();
+  const bool is_silent = !qp.is_reliable();
+  tell(qp, join(is_silent ? "drops " : "refuses ", operation.name, " with PSN ", packet.bth.psn.value, ": ", why));
+}
+
+void Diagnoses::on_no_receive(const QueuePair& qp, const ib::Packet& packet) {
+  if (starved_.contains(qp.number)) return;
+  starved_[qp.number] = adapter_.engine.now();
+  tell(qp, join("no receive is posted for ", ib::info(packet.bth.opcode).name, " with PSN ", packet.bth.psn.value,
+                qp.is_reliable() ? "; the sender is told to try again (RNR NAK)" : "; the message is dropped"));
+}
+
+void Diagnoses::tell_late_receive(const QueuePair& qp) {
+  const auto found = starved_.find(qp.number);
+  if (found == starved_.end()) return;
+  const std::int64_t late_ns = to_ps(adapter_.engine.now() - found->second) / 1000;
+  starved_.erase(found);
+  tell(qp, join("receives are posted ", late_ns / 1000, ".", std::to_string(1000 + late_ns % 1000).substr(1),
+                " us after a message came for which there was none"));
+}
+
+void Diagnoses::on_failed_work(const QueuePair& qp, const Requester::Finished& finished) {
+  const std::string peer = peer_of(qp);
+  const auto why = [&]() -> std::string {
+    switch (finished.status) {
+      case WcStatus::kRetryExceeded:
+        return join("no answer from ", peer, " after ", qp.attributes.retry_cnt, " retries with a timeout exponent of ",
+                    qp.attributes.timeout);
+      case WcStatus::kRnrRetryExceeded:
+        return join(peer, " had no receive posted, at the last of rnr_retry = ", qp.attributes.rnr_retry, " retries either");
+      case WcStatus::kRemoteInvalidRequestError:
+      case WcStatus::kRemoteAccessError:
+      case WcStatus::kRemoteOperationError:
+      case WcStatus::kRemoteInvalidRdRequest:
+        return join(peer, " has refused it with a NAK, for the reason told there");
+      case WcStatus::kBadResponseError:
+        return join("the response of ", peer, " is not what was asked for");
+      case WcStatus::kLocalLengthError:
+        return join("a message of ", finished.length, " bytes is not of a length that this service can send: the port's max_msg_sz is ",
+                    adapter_.profile.max_message_bytes, ", its path MTU ", qp.path_mtu(), "; an atomic has 8 bytes");
+      case WcStatus::kLocalQpOperationError:
+        return join("the queue pair cannot do this: its service has no such operation, max_rd_atomic = ",
+                    qp.attributes.max_rd_atomic, " lets it do none, or what it names does not exist");
+      case WcStatus::kMwBindError:
+        return "the memory cannot be bound to the window: the region's rights and range, the protection domains and the "
+               "state of the window must agree";
+      case WcStatus::kLocalProtectionError:
+        return "a key in its scatter list does not allow the access";
+      default:
+        return "";
+    }
+  }();
+  tell(qp, join("work request with wr_id ", finished.wr_id, " completes with ", text_of(finished.status), ": ", why),
+       finished.status == WcStatus::kRetryExceeded ? peer : "");
+}
+
+}  // namespace verbatim::hca

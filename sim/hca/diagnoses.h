@@ -1,0 +1,71 @@
+// Says in words why an adapter has refused a command or a request, or why work has failed. It is told what has been decided
+// and decides nothing; nobody but people reads what it says.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "sim/core/time.h"
+#include "sim/core/words.h"
+#include "sim/hca/queues/scatter_list.h"
+#include "sim/hca/transport/refusal.h"
+#include "sim/hca/transport/requester.h"
+#include "sim/ib/packet.h"
+#include "verbs_shim/protocol/commands.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+class Context;
+class QueuePair;
+
+class Diagnoses {
+ public:
+  explicit Diagnoses(Adapter& adapter) : adapter_(adapter) {}
+
+  // Keeps the reason why the command under way is refused, and gives back its errno.
+  template <class... Parts>
+  int refuse(int error, const Parts&... parts) const {
+    reason_ = join(parts...);
+    return error;
+  }
+  void begin_command() { reason_.clear(); }
+  void end_command(protocol::CommandType type, std::uint32_t process, int error);
+
+  // A responder has refused a request, or failed the receive for it.
+  void on_refused(const QueuePair& qp, const ib::Packet& packet, const Refusal& refusal);
+  // An unreliable queue pair, or a responder that says so in an RNR NAK, has found no receive for a message.
+  void on_no_receive(const QueuePair& qp, const ib::Packet& packet);
+  // Receives have been posted to the queue.
+  void on_receives_posted(const QueuePair& qp) {
+    if (!starved_.empty()) [[unlikely]] tell_late_receive(qp);
+  }
+  // Work of a queue pair completes with an error.
+  void on_failed_work(const QueuePair& qp, const Requester::Finished& finished);
+  // Work cannot be done as it names something wrong; it completes with an error when its turn comes.
+  template <class... Parts>
+  void on_faulty_work(const QueuePair& qp, std::uint64_t wr_id, const Parts&... parts) {
+    tell(qp, join("work request with wr_id ", wr_id, ": ", parts...));
+  }
+
+  // What is to be placed through the keys of this list cannot be.
+  void on_unplaceable(const QueuePair& qp, const ScatterList& list, std::uint64_t offset, std::uint32_t length,
+                      const Context& owner, std::uint32_t pd);
+  // Why memory cannot be used through a local key, or by a peer through a remote one.
+  std::string why_not(const Context& owner, std::uint32_t pd, std::uint32_t key, std::uint64_t va, std::uint64_t length,
+                      std::uint32_t access) const;
+  std::string why_not_remote(const QueuePair& qp, std::uint32_t key, std::uint64_t va, std::uint64_t length,
+                             std::uint32_t access) const;
+
+ private:
+  void tell(const QueuePair& qp, const std::string& text, const std::string& unanswered = {});
+  void tell_late_receive(const QueuePair& qp);
+  std::string unknown_key(std::uint32_t key, bool is_remote) const;
+
+  Adapter& adapter_;
+  mutable std::string reason_;                 // of the command under way
+  std::map<std::uint32_t, Instant> starved_;   // queue pairs whose last message found no receive: since when
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,35 @@
+// Why a responder refuses a request: more than its NAK tells the requester. For people; the wire carries ib::NakCode.
+#pragma once
+
+#include <cstdint>
+
+namespace verbatim::hca {
+
+struct Refusal {
+  enum Why : std::uint8_t {
+    kOperation,            // the service has no such request
+    kSequence,             // FIRST or ONLY within a message, MIDDLE or LAST outside of one of their kind
+    kSharedReceiveQueue,   // an XRC request names none of the domain
+    kRight,                // the queue pair does not let its peer do this
+    kResponderResources,   // more READs and atomics at a time than it has resources for
+    kPacketLength,         // the payload does not agree with the path MTU
+    kMessageLength,        // longer than messages may be
+    kAnnouncedLength,      // not the length that the first packet announced
+    kAlignment,            // of an atomic
+    kRemoteKey,            // key, range, right or protection domain
+    kReceiveLength,        // the message is longer than the receive it has taken
+    kReceiveKey,           // the keys of the receive do not allow it
+    kReceiveEntry,         // the receive is nonsense
+    kInvalidatedKey,       // the key to invalidate is no window of this queue pair
+    kReceiveQueue,         // it failed before
+  };
+
+  Why why;
+  // Bytes that there are and that there may or must be, where this is about lengths.
+  std::uint64_t bytes, limit;
+
+  Refusal() {}  // written before it is read
+  Refusal(Why why, std::uint64_t bytes = 0, std::uint64_t limit = 0) : why(why), bytes(bytes), limit(limit) {}
+};
+
+}  // namespace verbatim::hca

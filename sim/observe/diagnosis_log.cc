@@ -1,0 +1,41 @@
+#include "sim/observe/diagnosis_log.h"
+
+#include "sim/ib/addressee.h"
+#include "sim/ib/drop_reason.h"
+#include "sim/observe/microseconds.h"
+
+namespace verbatim::observe {
+
+void DiagnosisLog::on_diagnosis(const Diagnosis& diagnosis, Instant now) {
+  std::string text(diagnosis.text);
+  if (const auto drop = drops_.find(std::string(diagnosis.unanswered)); drop != drops_.end()) {
+    const Drop& seen = drop->second;
+    text += join("; ", components_.name(seen.component), " dropped ", seen.times, seen.times == 1 ? " packet" : " packets",
+                 " to it, the last at ", microseconds(to_ps(seen.last)), " us: ",
+                 ib::text_of(static_cast<ib::DropReason>(seen.reason)));
+  }
+  ++count_;
+  const std::int64_t time_ps = to_ps(now);
+  if (trace_ != nullptr) {
+    const std::string line = join(microseconds(time_ps), " us  ", components_.name(diagnosis.component), "  diagnosis  ", text, "\n");
+    std::fwrite(line.data(), 1, line.size(), trace_);
+  }
+  if (const auto known = index_.find({diagnosis.process, text}); known != index_.end()) {
+    ++entries_[known->second].times;
+    return;
+  }
+  if (entries_.size() >= kMost) return;
+  index_[{diagnosis.process, text}] = entries_.size();
+  entries_.push_back({time_ps, std::string(components_.name(diagnosis.component)), diagnosis.process, diagnosis.error, std::move(text)});
+}
+
+void DiagnosisLog::on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) {
+  if (packet.is_frame) return;
+  std::string to = ib::addressee(packet);
+  const auto known = drops_.find(to);
+  if (known == drops_.end() && drops_.size() >= kMostAddressees) return;
+  Drop& drop = known == drops_.end() ? drops_[std::move(to)] : known->second;
+  drop = {reason, component, drop.times + 1, now};
+}
+
+}  // namespace verbatim::observe
