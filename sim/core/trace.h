@@ -138,8 +138,10 @@ class Tracer {
     for (MessageObserver* observer : message_observers_) observer->on_message(message);
   }
 
-  void diagnose(const Diagnosis& diagnosis) {
-    for (DiagnosisObserver* observer : diagnosis_observers_) observer->on_diagnosis(diagnosis, engine_.now());
+  void diagnose(const Diagnosis& diagnosis) { diagnose(diagnosis, engine_.now()); }
+  // Of something at that time.
+  void diagnose(const Diagnosis& diagnosis, Instant when) {
+    for (DiagnosisObserver* observer : diagnosis_observers_) observer->on_diagnosis(diagnosis, when);
   }
   void tell_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component) {
     for (DiagnosisObserver* observer : diagnosis_observers_) observer->on_drop(packet, reason, component, engine_.now());

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sim/hca/queues/queue_pair.h"
+#include "sim/ib/addressee.h"
 
 namespace verbatim::hca {
 
@@ -32,18 +33,27 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       steering(*this) {}
 
 int Adapter::check_global_path(const protocol::AddressVector& path) const {
-  if (path.is_global == 0) return address.roce ? EINVAL : 0;
-  if (path.sgid_index >= address.gids.size())
-    return path.sgid_index < profile.gid_table_length ? ENODATA : EINVAL;
+  if (path.is_global == 0) {
+    return address.roce ? diagnoses.refuse(EINVAL, "a path on Ethernet needs a GRH (ah_attr.is_global)") : 0;
+  }
+  if (path.sgid_index >= address.gids.size()) {
+    return diagnoses.refuse(path.sgid_index < profile.gid_table_length ? ENODATA : EINVAL, "sgid_index ", path.sgid_index,
+                            ": the GID table has entries 0 to ", address.gids.size() - 1);
+  }
   if (!address.roce) return 0;
   ib::Gid to;
   std::memcpy(to.raw, path.dgid, sizeof(to.raw));
   constexpr std::uint8_t kMulticast = 0xff;
-  if (to.raw[0] == kMulticast) return EOPNOTSUPP;  // there are no groups on Ethernet
-  if (ib::is_ipv4_mapped(to) != ib::is_ipv4_mapped(address.gids[path.sgid_index])) return EINVAL;
-  if (to == ib::Gid{}) return EINVAL;
+  if (to.raw[0] == kMulticast) return diagnoses.refuse(EOPNOTSUPP, "there are no groups on Ethernet");
+  const ib::Gid& from = address.gids[path.sgid_index];
+  if (ib::is_ipv4_mapped(to) != ib::is_ipv4_mapped(from)) {
+    return diagnoses.refuse(EINVAL, "sgid_index ", path.sgid_index, " is ", ib::text_of(from), " and dgid is ", ib::text_of(to),
+                            ": one is of IPv4, the other of IPv6; another sgid_index may be of the right type");
+  }
+  if (to == ib::Gid{}) return diagnoses.refuse(EINVAL, "dgid is all zeros");
   // What a kernel answers when nobody answers its own question for the address.
-  return address.neighbours->find(to) ? 0 : ETIMEDOUT;
+  if (address.neighbours->find(to)) return 0;
+  return diagnoses.refuse(ETIMEDOUT, "nobody answers for the address of dgid ", ib::text_of(to));
 }
 
 }  // namespace verbatim::hca

@@ -8,6 +8,11 @@
 
 namespace verbatim::ib {
 
+constexpr const char* name_of(QpState state) {
+  constexpr const char* kNames[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+  return kNames[static_cast<unsigned>(state)];
+}
+
 struct QpTransition {
   bool valid = false;
   std::uint32_t required = 0;  // QpAttributeMask, without kQpState

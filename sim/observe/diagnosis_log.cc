@@ -17,7 +17,8 @@ void DiagnosisLog::on_diagnosis(const Diagnosis& diagnosis, Instant now) {
   ++count_;
   const std::int64_t time_ps = to_ps(now);
   if (trace_ != nullptr) {
-    const std::string line = join(microseconds(time_ps), " us  ", components_.name(diagnosis.component), "  diagnosis  ", text, "\n");
+    const std::string& component = components_.name(diagnosis.component);
+    const std::string line = join(microseconds(time_ps), " us  ", component, "  diagnosis  ", text, "\n");
     std::fwrite(line.data(), 1, line.size(), trace_);
   }
   if (const auto known = index_.find({diagnosis.process, text}); known != index_.end()) {
@@ -26,7 +27,7 @@ void DiagnosisLog::on_diagnosis(const Diagnosis& diagnosis, Instant now) {
   }
   if (entries_.size() >= kMost) return;
   index_[{diagnosis.process, text}] = entries_.size();
-  entries_.push_back({time_ps, std::string(components_.name(diagnosis.component)), diagnosis.process, diagnosis.error, std::move(text)});
+  entries_.push_back({time_ps, components_.name(diagnosis.component), diagnosis.process, diagnosis.error, std::move(text)});
 }
 
 void DiagnosisLog::on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) {

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -177,12 +178,31 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
     return false;
   }
   slot.doorbell_count = 0;
+  if (slot.note_count != 0) [[unlikely]] tell_notes(process, slot, clock);
   slice_end_ = clock;
   thread.queue_doorbells(doorbells, [](Thread& ringing, const protocol::QueuedDoorbell& doorbell) {
     ringing.process().owner<Impl>().ring(ringing, doorbell.kind, doorbell.context, doorbell.number,
                                          doorbell.value, Duration(doorbell.cost_ps));
   });
   return true;
+}
+
+// What the program's own part of verbs has to say of calls that it refused.
+void Supervisor::Impl::tell_notes(const Process& process, protocol::ThreadSlot& slot, Instant end) {
+  const std::uint32_t count = std::min(slot.note_count, protocol::kMaxVerbNotes);
+  slot.note_count = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const protocol::VerbNote note = slot.notes[i];
+    std::string text(note.text, strnlen(note.text, sizeof note.text));
+    // The program may have written anything there.
+    std::erase_if(text, [](char c) { return c < ' ' || c > '~'; });
+    const Instant when = std::clamp(instant_from_ps(note.time_ps), std::min(slice_start_, end), end);
+    const char* error = strerrorname_np(note.error);
+    if (const std::size_t verb_end = text.find(": "); verb_end != text.npos && error != nullptr) {
+      text.insert(verb_end, std::string(": ") + error);
+    }
+    tracer_.diagnose({process.host().component, process.pid(), note.error, text}, when);
+  }
 }
 
 void Supervisor::Impl::ring(Thread& thread, protocol::DoorbellKind kind, std::uint64_t context,

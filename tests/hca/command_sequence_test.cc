@@ -553,6 +553,9 @@ TEST_P(CommandSequence, is_answered_as_the_model_says) {
   }
   for (auto& program : programs) program.reset();
   for (const std::uint32_t left : alive) EXPECT_EQ(left, 0u);
+  // Whatever was refused was refused for a reason that somebody told.
+  EXPECT_GT(world.diagnoses.count, 100'000u);
+  for (const std::string& text : world.diagnoses.wordless) ADD_FAILURE() << text;
   world.run_for(Duration{2'000'000'000});
   EXPECT_TRUE(world.engine.empty()) << "the objects are gone and something goes on";
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -66,6 +67,22 @@ struct Recorder final : TraceSink {
   }
 };
 
+// What is told of errors; of many only how many they were, and those that give no reason.
+struct DiagnosisList final : DiagnosisObserver {
+  static constexpr std::size_t kMost = 200;
+  std::vector<std::string> texts;
+  std::set<std::string> wordless;
+  std::uint64_t count = 0;
+  void on_diagnosis(const Diagnosis& diagnosis, Instant) override {
+    ++count;
+    const std::string text(diagnosis.text);
+    const char* name = strerrorname_np(diagnosis.error);
+    if (diagnosis.error != 0 && (name == nullptr || text.ends_with(name))) wordless.insert(text);
+    if (texts.size() < kMost) texts.push_back(text);
+  }
+  void on_drop(const ib::Packet&, std::uint64_t, ComponentId, Instant) override {}
+};
+
 struct WorldOptions {
   hca::HcaProfile profile = test_profile();
   std::optional<hca::HcaProfile> server_profile;  // none: as the client
@@ -105,6 +122,7 @@ struct PairOptions {
 struct World {
   explicit World(const WorldOptions& options = {}) : options(options), components(component_names()) {
     if (options.record) tracer.add(trace);
+    tracer.add(diagnoses);
     client = make("client", 1);
     server = make("server", 2);
     const fabric::PortNumber one{1};
@@ -181,6 +199,7 @@ struct World {
   DefaultChoices choices;
   ComponentTable components;
   Recorder trace;
+  DiagnosisList diagnoses;
   Filter to_client, to_server;
   std::unique_ptr<hca::Hca> client, server;
   std::unique_ptr<fabric::Port> client_port, server_port;
@@ -467,8 +486,9 @@ class Program final : public hca::EventListener {
     }
   }
 
-  static void write_recv(std::byte* entry, std::uint64_t wr_id, const std::vector<protocol::Sge>& sges) {
-    protocol::RecvWqe wqe{wr_id, static_cast<std::uint32_t>(sges.size()), 0};
+  void write_recv(std::byte* entry, std::uint64_t wr_id, const std::vector<protocol::Sge>& sges) {
+    protocol::RecvWqe wqe{wr_id, static_cast<std::uint32_t>(sges.size()),
+                          static_cast<std::uint32_t>(to_ps(world_.engine.now()) / 1000)};
     std::memcpy(entry, &wqe, sizeof(wqe));
     if (!sges.empty()) std::memcpy(entry + sizeof(wqe), sges.data(), sges.size() * sizeof(protocol::Sge));
   }

@@ -216,8 +216,8 @@ TEST(SendTest, so_many_receives_are_fetched_ahead_as_the_profile_says) {
     for (std::uint64_t i = 0; i < kReceives; ++i) pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 64)});
     pair.world.run();
     for (std::uint64_t i = 0; i < kReceives; ++i) {
-      Program::write_recv(pair.b.program.at(pair.b.qp.made.recv_offset) + i * pair.b.qp.made.recv_stride, kLater + i,
-                          {pair.b.sge(0, 64)});
+      pair.b.program.write_recv(pair.b.program.at(pair.b.qp.made.recv_offset) + i * pair.b.qp.made.recv_stride, kLater + i,
+                                {pair.b.sge(0, 64)});
     }
     for (std::uint64_t i = 0; i < kReceives; ++i) {
       pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});

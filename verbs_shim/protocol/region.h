@@ -104,6 +104,14 @@ struct RaisedSignal {
 };
 inline constexpr std::uint32_t kMaxRaisedSignals = 32;
 
+// Why the thread's own part of verbs has refused a call, in words.
+struct VerbNote {
+  std::int64_t time_ps;
+  std::int32_t error;  // errno
+  char text[244];      // the verb, a colon, and why
+};
+inline constexpr std::uint32_t kMaxVerbNotes = 4;
+
 struct alignas(64) ThreadSlot {
   std::atomic<std::uint32_t> go;  // futex: 1 hands the token to the thread
   std::uint32_t native_tid;
@@ -128,6 +136,9 @@ struct alignas(64) ThreadSlot {
   std::uint32_t user;             // the thread's real user
   std::uint32_t repeats;          // 1: `result` is the answer to the same system call until the horizon, too
   std::uint64_t signal_mask;      // the program's own, in a trapped call and in Request::kPoke: the handlers mask everything
+  std::uint32_t note_count;       // of the notes below, since the thread got the token
+  std::uint32_t reserved_for_notes;
+  VerbNote notes[kMaxVerbNotes];
 };
 
 enum SignalDisposition : std::uint8_t {

@@ -61,7 +61,7 @@ static_assert(sizeof(SendWqe) == 64);
 struct RecvWqe {
   std::uint64_t wr_id;
   std::uint32_t sge_count;
-  std::uint32_t reserved;
+  std::uint32_t posted_ns;  // the time of the call, its low 32 bits: only for what is told of receives that come too late
 };
 static_assert(sizeof(RecvWqe) == 16);
 

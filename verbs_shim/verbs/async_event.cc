@@ -43,25 +43,25 @@ bool deliver(const protocol::AsyncEvent& raw, ibv_async_event* event) {
   switch (affiliation_of(event->event_type)) {
     case Affiliation::kCq: {
       event->element.cq = reinterpret_cast<ibv_cq*>(raw.element);
-      auto* cq = object<Cq>(event->element.cq);
+      auto* cq = object_if_alive<Cq>(event->element.cq);
       if (cq != nullptr) ++cq->async_events;
       return cq != nullptr;
     }
     case Affiliation::kQp: {
       event->element.qp = reinterpret_cast<ibv_qp*>(raw.element);
-      auto* qp = object<Qp>(event->element.qp);
+      auto* qp = object_if_alive<Qp>(event->element.qp);
       if (qp != nullptr) ++qp->async_events;
       return qp != nullptr;
     }
     case Affiliation::kSrq: {
       event->element.srq = reinterpret_cast<ibv_srq*>(raw.element);
-      auto* srq = object<Srq>(event->element.srq);
+      auto* srq = object_if_alive<Srq>(event->element.srq);
       if (srq != nullptr) ++srq->async_events;
       return srq != nullptr;
     }
     case Affiliation::kWq: {
       event->element.wq = reinterpret_cast<ibv_wq*>(raw.element);
-      auto* wq = object<Wq>(event->element.wq);
+      auto* wq = object_if_alive<Wq>(event->element.wq);
       if (wq != nullptr) ++wq->async_events;
       return wq != nullptr;
     }
@@ -93,23 +93,23 @@ extern "C" int ibv_get_async_event(ibv_context* context, ibv_async_event* event)
 extern "C" void ibv_ack_async_event(ibv_async_event* event) {
   switch (verbs::affiliation_of(event->event_type)) {
     case Affiliation::kCq:
-      if (auto* cq = verbs::object<verbs::Cq>(event->element.cq)) {
+      if (auto* cq = verbs::object_if_alive<verbs::Cq>(event->element.cq)) {
         verbs::acknowledge(&cq->base.mutex, &cq->base.cond, &cq->base.async_events_completed);
       }
       break;
     case Affiliation::kQp:
-      if (auto* qp = verbs::object<verbs::Qp>(event->element.qp)) {
+      if (auto* qp = verbs::object_if_alive<verbs::Qp>(event->element.qp)) {
         ibv_qp* base = verbs::public_qp(qp);
         verbs::acknowledge(&base->mutex, &base->cond, &base->events_completed);
       }
       break;
     case Affiliation::kSrq:
-      if (auto* srq = verbs::object<verbs::Srq>(event->element.srq)) {
+      if (auto* srq = verbs::object_if_alive<verbs::Srq>(event->element.srq)) {
         verbs::acknowledge(&srq->base.mutex, &srq->base.cond, &srq->base.events_completed);
       }
       break;
     case Affiliation::kWq:
-      if (auto* wq = verbs::object<verbs::Wq>(event->element.wq)) {
+      if (auto* wq = verbs::object_if_alive<verbs::Wq>(event->element.wq)) {
         verbs::acknowledge(&wq->base.mutex, &wq->base.cond, &wq->base.events_completed);
       }
       break;

@@ -49,7 +49,7 @@ extern "C" int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq_out, void
       errno = got < 0 ? static_cast<int>(-got) : EIO;
       return -1;
     }
-    auto* cq = verbs::object<Cq>(reinterpret_cast<ibv_cq*>(event.cookie));
+    auto* cq = verbs::object_if_alive<Cq>(reinterpret_cast<ibv_cq*>(event.cookie));
     // An event that was on its way when its CQ was destroyed is nobody's.
     if (cq == nullptr) continue;
     ++cq->completion_events;

@@ -14,11 +14,12 @@ ibv_mr* register_memory(ibv_pd* pd_handle, void* address, std::size_t length, st
   if (pd == nullptr) return refuse(EINVAL);
   // Flags of the optional range are wishes: left out where they are not supported (ibv_reg_mr(3)).
   access &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
-  if ((access & ~kKnownAccess) != 0) return refuse(EINVAL);
+  if ((access & ~kKnownAccess) != 0) return refuse(because(EINVAL, "ibv_reg_mr: unknown access flags %#x", access & ~kKnownAccess));
   // IBA 10.6.3.1 and ibv_reg_mr(3): remote write and remote atomic need local write.
   if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
       (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
-    return refuse(EINVAL);
+    return refuse(because(EINVAL, "ibv_reg_mr: access %#x: IBV_ACCESS_REMOTE_WRITE and IBV_ACCESS_REMOTE_ATOMIC need "
+                                  "IBV_ACCESS_LOCAL_WRITE", access));
   }
   protocol::RegMr command{};
   command.start = reinterpret_cast<std::uint64_t>(address);

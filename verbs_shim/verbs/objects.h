@@ -16,6 +16,7 @@
 #include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/rings.h"
 #include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/verbs/refusal.h"
 #include "verbs_shim/verbs/verbs_api.h"
 
 namespace verbatim::verbs {
@@ -249,14 +250,27 @@ struct Xrcd {
 
 // The object behind a program's handle, or nullptr when it is not (any more) one of the kind.
 template <typename Object, typename Public>
-Object* object(Public* handle) {
+Object* object_if_alive(Public* handle) {
   auto* found = reinterpret_cast<Object*>(handle);
   return found != nullptr && found->kind == Object::kKind ? found : nullptr;
+}
+
+// Likewise, of a handle that the program has given to `function`.
+template <typename Object, typename Public>
+Object* object(Public* handle, const char* function = __builtin_FUNCTION()) {
+  Object* found = object_if_alive<Object>(handle);
+  if (found == nullptr && handle != nullptr) [[unlikely]] tell_bad_handle(function);
+  return found;
 }
 
 inline Context* context_of(ibv_context* context) {
   auto* verbs = reinterpret_cast<std::byte*>(context) - offsetof(verbs_context, context);
   return context == nullptr ? nullptr : object<Context>(reinterpret_cast<verbs_context*>(verbs));
+}
+
+inline const char* name_of(ibv_qp_state state) {
+  constexpr const char* kNames[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+  return state <= IBV_QPS_ERR ? kNames[state] : "no state";
 }
 
 inline ibv_qp* public_qp(Qp* qp) { return &qp->base.qp_base; }
@@ -277,12 +291,6 @@ template <typename Object>
 void release_object(Object* gone) {
   gone->kind = Kind::kNone;
   shim::release(gone);
-}
-
-// For calls that answer with a pointer.
-inline std::nullptr_t refuse(int error) {
-  errno = error;
-  return nullptr;
 }
 
 // Sends a command; 0 or an errno value.

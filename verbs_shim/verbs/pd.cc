@@ -14,7 +14,7 @@ ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes) {
 int dealloc_td(ibv_td* handle) {
   auto* td = object<Td>(handle);
   if (td == nullptr) return EINVAL;
-  if (td->users != 0) return EBUSY;
+  if (td->users != 0) return because(EBUSY, "ibv_dealloc_td: a parent domain uses it");
   release_object(td);
   return 0;
 }
@@ -29,7 +29,8 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* a
       (attributes->comp_mask & ~kKnown) != 0 ||
       ((attributes->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0 &&
        (attributes->alloc == nullptr || attributes->free == nullptr))) {
-    return refuse(EINVAL);
+    return refuse(because(EINVAL, "ibv_alloc_parent_domain: it needs a plain PD and perhaps a thread domain of the same device, "
+                                  "and alloc and free come together"));
   }
   auto* parent = allocate_object<Pd>();
   if (parent == nullptr) return nullptr;
@@ -63,7 +64,7 @@ extern "C" ibv_pd* ibv_alloc_pd(ibv_context* context) {
 extern "C" int ibv_dealloc_pd(ibv_pd* handle) {
   auto* pd = verbs::object<Pd>(handle);
   if (pd == nullptr) return EINVAL;
-  if (pd->users != 0) return EBUSY;
+  if (pd->users != 0) return verbs::because(EBUSY, "ibv_dealloc_pd: a parent domain uses it");
   if (pd->protection_domain != nullptr) {
     --pd->protection_domain->users;
     if (pd->td != nullptr) --pd->td->users;

@@ -10,9 +10,12 @@ namespace {
 
 int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number) {
   if (number - queue.reclaimed >= queue.max_wr) return ENOMEM;
-  if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sge) return EINVAL;
+  if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sge) {
+    return because(EINVAL, "ibv_post_recv: num_sge %d, the queue has max_sge %u", wr.num_sge, queue.max_sge);
+  }
   std::byte* slot = queue.ring + std::size_t{number & (queue.entries - 1)} * queue.stride;
-  const protocol::RecvWqe header{wr.wr_id, static_cast<std::uint32_t>(wr.num_sge), 0};
+  const protocol::RecvWqe header{wr.wr_id, static_cast<std::uint32_t>(wr.num_sge),
+                                 static_cast<std::uint32_t>(shim::now_ps() / 1000)};
   std::memcpy(slot, &header, sizeof(header));
   slot += sizeof(header);
   for (int i = 0; i < wr.num_sge; ++i, slot += sizeof(protocol::Sge)) {
@@ -66,7 +69,8 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
                         handle->qp_type == IBV_QPT_XRC_RECV || handle->recv_cq == nullptr;
   if (handle->state == IBV_QPS_RESET || has_none) {
     *bad_wr = wr;
-    return EINVAL;
+    return because(EINVAL, has_none ? "ibv_post_recv: QP %u has no receive queue of its own (it has an SRQ, is XRC, or spreads frames)"
+                                    : "ibv_post_recv: QP %u is in RESET; receives are accepted from INIT on", handle->qp_num);
   }
   const std::uint32_t before = qp->receive.producer;
   const int error = post(qp->receive, qp->record->recv_producer, wr, bad_wr);
@@ -85,7 +89,7 @@ int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   spend_for(wq->receive, wr);
   if (handle->state == IBV_WQS_RESET) {
     *bad_wr = wr;
-    return EINVAL;
+    return because(EINVAL, "ibv_post_wq_recv: WQ %u is in RESET; receives are accepted from RDY on", handle->wq_num);
   }
   const std::uint32_t before = wq->receive.producer;
   const int error = post(wq->receive, wq->record->recv_producer, wr, bad_wr);

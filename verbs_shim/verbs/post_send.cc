@@ -35,6 +35,15 @@ static_assert(sizeof(kOperations) / sizeof(kOperations[0]) == IBV_WR_ATOMIC_WRIT
 static_assert(kOperations[IBV_WR_RDMA_READ].ops_flag == IBV_QP_EX_WITH_RDMA_READ);
 static_assert(kOperations[IBV_WR_SEND_WITH_INV].ops_flag == IBV_QP_EX_WITH_SEND_WITH_INV);
 
+const char* opcode_name(ibv_wr_opcode opcode) {
+  constexpr const char* kNames[] = {
+      "IBV_WR_RDMA_WRITE",           "IBV_WR_RDMA_WRITE_WITH_IMM",   "IBV_WR_SEND",      "IBV_WR_SEND_WITH_IMM", "IBV_WR_RDMA_READ",
+      "IBV_WR_ATOMIC_CMP_AND_SWP",   "IBV_WR_ATOMIC_FETCH_AND_ADD",  "IBV_WR_LOCAL_INV", "IBV_WR_BIND_MW",       "IBV_WR_SEND_WITH_INV",
+      "IBV_WR_TSO",                  "IBV_WR_DRIVER1",               "opcode 12",        "opcode 13",            "IBV_WR_FLUSH",
+      "IBV_WR_ATOMIC_WRITE"};
+  return opcode <= IBV_WR_ATOMIC_WRITE ? kNames[opcode] : "no opcode";
+}
+
 void fill_operands(protocol::SendWqe* wqe, const ibv_send_wr& wr) {
   switch (wqe->opcode) {
     case WqeOpcode::kSendWithImm:
@@ -72,23 +81,35 @@ void fill_operands(protocol::SendWqe* wqe, const ibv_send_wr& wr) {
 // first.
 int encode(Qp& qp, const ibv_send_wr& wr, ibv_mw_type window, std::uint32_t number, std::int64_t* inline_lines) {
   const SendOperation* operation = send_operation(wr.opcode);
-  if (operation == nullptr) return EINVAL;
-  if (!operation->implemented) return EOPNOTSUPP;
-  if ((operation->types & qp_type_bit(public_qp(&qp)->qp_type)) == 0) return EINVAL;
+  if (operation == nullptr) return because(EINVAL, "ibv_post_send: there is no opcode %d", static_cast<int>(wr.opcode));
+  if (!operation->implemented) return because(EOPNOTSUPP, "ibv_post_send: %s is not supported", opcode_name(wr.opcode));
+  if ((operation->types & qp_type_bit(public_qp(&qp)->qp_type)) == 0) {
+    return because(EINVAL, "ibv_post_send: queue pairs of type %d do not have %s", static_cast<int>(public_qp(&qp)->qp_type),
+                   opcode_name(wr.opcode));
+  }
   if (number - qp.send.reclaimed >= qp.send.max_wr) return ENOMEM;
-  if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > qp.send.max_sge) return EINVAL;
+  if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > qp.send.max_sge) {
+    return because(EINVAL, "ibv_post_send: num_sge %d, the queue pair has max_send_sge %u", wr.num_sge, qp.send.max_sge);
+  }
   const bool inlined = (wr.send_flags & IBV_SEND_INLINE) != 0;
-  if (inlined && operation->body == SendBody::kScatter) return EINVAL;
+  if (inlined && operation->body == SendBody::kScatter) {
+    return because(EINVAL, "ibv_post_send: IBV_SEND_INLINE with %s, which receives data", opcode_name(wr.opcode));
+  }
   std::uint64_t inline_length = 0;
   if (inlined && operation->body == SendBody::kData) {
     for (int i = 0; i < wr.num_sge; ++i) inline_length += wr.sg_list[i].length;
-    if (inline_length > qp.send.max_inline) return EINVAL;
+    if (inline_length > qp.send.max_inline) {
+      return because(EINVAL, "ibv_post_send: %llu bytes with IBV_SEND_INLINE, the queue pair has max_inline_data %u",
+                     static_cast<unsigned long long>(inline_length), qp.send.max_inline);
+    }
   }
   const bool datagram = public_qp(&qp)->qp_type == IBV_QPT_UD;
-  if (datagram && object<Ah>(wr.wr.ud.ah) == nullptr) return EINVAL;
+  if (datagram && object<Ah>(wr.wr.ud.ah) == nullptr) return because(EINVAL, "ibv_post_send: wr.ud.ah is no address handle");
 
   const bool binds = operation->opcode == WqeOpcode::kBindMemoryWindow;
-  if (binds && !can_bind(wr.bind_mw.mw, window, wr.bind_mw.bind_info)) return EINVAL;
+  if (binds && !can_bind(wr.bind_mw.mw, window, wr.bind_mw.bind_info)) {
+    return because(EINVAL, "ibv_post_send: the window is of another type, or bind_info names no region where it needs one");
+  }
 
   protocol::SendWqe* wqe = claim_slot(qp.send, number);
   wqe->wr_id = wr.wr_id;
@@ -177,7 +198,11 @@ int post_list(ibv_qp* handle, ibv_send_wr* wr, ibv_mw_type window, ibv_send_wr**
     return EINVAL;
   }
   qp->session_lock.wait();
-  int error = accepts_sends(*handle) ? 0 : EINVAL;
+  int error = 0;
+  if (!accepts_sends(*handle)) {
+    error = because(EINVAL, "ibv_post_send: QP %u is in %s; work requests are accepted from RTS on", handle->qp_num,
+                    name_of(handle->state));
+  }
   std::uint32_t number = qp->send.producer;
   std::int64_t inline_lines = 0;
   while (wr != nullptr && error == 0) {

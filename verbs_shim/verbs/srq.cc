@@ -48,16 +48,18 @@ Srq* create(ibv_context* handle, ibv_srq_init_attr_ex* attributes, ibv_srq_type 
 ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
   constexpr std::uint32_t kKnown = IBV_SRQ_INIT_ATTR_RESERVED - 1;
   std::uint32_t mask = attributes->comp_mask;
-  if ((mask & ~kKnown) != 0 || (mask & IBV_SRQ_INIT_ATTR_PD) == 0) return refuse(EINVAL);
+  if ((mask & ~kKnown) != 0 || (mask & IBV_SRQ_INIT_ATTR_PD) == 0) {
+    return refuse(because(EINVAL, "ibv_create_srq_ex: comp_mask %#x has unknown bits, or lacks IBV_SRQ_INIT_ATTR_PD", mask));
+  }
   ibv_srq_type type = (mask & IBV_SRQ_INIT_ATTR_TYPE) != 0 ? attributes->srq_type : IBV_SRQT_BASIC;
   if (type == IBV_SRQT_TM || (mask & IBV_SRQ_INIT_ATTR_TM) != 0) return refuse(EOPNOTSUPP);
   if (type == IBV_SRQT_XRC) {
     if ((mask & IBV_SRQ_INIT_ATTR_XRCD) == 0 || (mask & IBV_SRQ_INIT_ATTR_CQ) == 0 ||
         object<Xrcd>(attributes->xrcd) == nullptr || object<Cq>(attributes->cq) == nullptr) {
-      return refuse(EINVAL);
+      return refuse(because(EINVAL, "ibv_create_srq_ex: an SRQ of type XRC needs an XRC domain and a CQ, in comp_mask, too"));
     }
   } else if (type != IBV_SRQT_BASIC) {
-    return refuse(EINVAL);
+    return refuse(because(EINVAL, "ibv_create_srq_ex: there is no SRQ type %d", static_cast<int>(type)));
   }
   Srq* srq = create(context, attributes, type);
   return srq == nullptr ? nullptr : &srq->base;
@@ -90,7 +92,7 @@ extern "C" int ibv_modify_srq(ibv_srq* handle, ibv_srq_attr* attributes, int mas
   auto* srq = verbs::object<Srq>(handle);
   if (srq == nullptr) return EINVAL;
   // The ring was given at creation; limits change, sizes do not.
-  if ((mask & IBV_SRQ_MAX_WR) != 0) return EOPNOTSUPP;
+  if ((mask & IBV_SRQ_MAX_WR) != 0) return verbs::because(EOPNOTSUPP, "ibv_modify_srq: the device does not resize SRQs");
   protocol::SrqAttributes command{};
   command.handle = handle->handle;
   command.mask = static_cast<std::uint32_t>(mask);

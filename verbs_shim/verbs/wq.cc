@@ -26,7 +26,9 @@ ibv_wq* create_wq(ibv_context* handle, ibv_wq_init_attr* attributes) {
   if (context == nullptr || object<Pd>(attributes->pd) == nullptr || object<Cq>(attributes->cq) == nullptr) {
     return refuse(EINVAL);
   }
-  if ((attributes->comp_mask & ~static_cast<std::uint32_t>(IBV_WQ_INIT_ATTR_FLAGS)) != 0) return refuse(EINVAL);
+  if ((attributes->comp_mask & ~static_cast<std::uint32_t>(IBV_WQ_INIT_ATTR_FLAGS)) != 0) {
+    return refuse(because(EINVAL, "ibv_create_wq: unknown bits in comp_mask %#x", attributes->comp_mask));
+  }
   auto* wq = allocate_object<Wq>();
   if (wq == nullptr) return nullptr;
   protocol::CreateWq command{};
@@ -103,7 +105,7 @@ ibv_rwq_ind_table* create_rwq_ind_table(ibv_context* handle, ibv_rwq_ind_table_i
   constexpr std::uint32_t kMostLog = 31;
   if (attributes->log_ind_tbl_size > kMostLog ||
       1u << attributes->log_ind_tbl_size > protocol::CreateRwqTable::kMostQueues) {
-    return refuse(EINVAL);
+    return refuse(because(EINVAL, "ibv_create_rwq_ind_table: log_ind_tbl_size %u", attributes->log_ind_tbl_size));
   }
   protocol::CreateRwqTable command{};
   command.log_size = attributes->log_ind_tbl_size;

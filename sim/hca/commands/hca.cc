@@ -164,10 +164,7 @@ void Hca::Impl::on_doorbell(Doorbell doorbell) {
   if (doorbell.kind == protocol::DoorbellKind::kSendQueue) {
     qp->requester_driver.on_doorbell(producer, doorbell.has_work, std::move(doorbell.trail));
   }
-  if (doorbell.kind == protocol::DoorbellKind::kReceiveQueue) {
-    adapter.diagnoses.on_receives_posted(*qp);
-    qp->own_receives.on_doorbell(producer);
-  }
+  if (doorbell.kind == protocol::DoorbellKind::kReceiveQueue) qp->own_receives.on_doorbell(producer);
 }
 
 }  // namespace verbatim::hca

@@ -10,16 +10,24 @@ namespace verbatim::hca {
 int Hca::Impl::change_multicast(Context& context, protocol::Multicast& command, bool attaches) {
   QueuePair* qp = find_qp(context, command.qp);
   // IBA 4.1.1, 10.5.2: groups are for datagrams; their GIDs begin with 0xFF.
-  if (qp == nullptr || !qp->is_datagram() || command.gid[0] != 0xff) return EINVAL;
-  if (!is_multicast(ib::Lid{command.lid})) return EINVAL;
+  if (qp == nullptr) return no_object("queue pair", command.qp);
+  if (!qp->is_datagram() || command.gid[0] != 0xff) {
+    return refuse(EINVAL, "groups are for queue pairs of type UD, and their GIDs begin with ff");
+  }
+  if (!is_multicast(ib::Lid{command.lid})) return refuse(EINVAL, Hex{command.lid}, " is no multicast LID (0xc000 to 0xfffe)");
   MulticastGroup group;
   std::memcpy(group.gid.data(), command.gid, group.gid.size());
   group.lid = command.lid;
-  return attaches ? adapter.multicast.attach(group, *qp) : adapter.multicast.detach(group, *qp);
+  if (attaches) {
+    const int error = adapter.multicast.attach(group, *qp);
+    return error == 0 ? 0 : refuse(error, "the adapter has room for no more groups, or none of this group's members");
+  }
+  const int error = adapter.multicast.detach(group, *qp);
+  return error == 0 ? 0 : refuse(error, "the queue pair is not attached to this group");
 }
 
 int Hca::Impl::attach_multicast(Context& context, protocol::Multicast& command) {
-  if (adapter.address.roce) return EOPNOTSUPP;  // there are no groups on Ethernet
+  if (adapter.address.roce) return refuse(EOPNOTSUPP, "there are no groups on Ethernet");
   return change_multicast(context, command, true);
 }
 

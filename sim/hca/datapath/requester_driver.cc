@@ -49,7 +49,8 @@ WcStatus RequesterDriver::check_names(SendWork& work) const {
         qp_.adapter.keys.check(sge.lkey, qp_.context, qp_.params.pd, sge.va, sge.length, access);
     if (key.region == nullptr) {
       Diagnoses& diagnoses = qp_.adapter.diagnoses;
-      diagnoses.on_faulty_work(qp_, work.wr_id, diagnoses.why_not(qp_.context, qp_.params.pd, sge.lkey, sge.va, sge.length, access));
+      diagnoses.on_faulty_work(qp_, work.wr_id,
+                               diagnoses.why_not(qp_.context, qp_.params.pd, sge.lkey, sge.va, sge.length, access));
       return WcStatus::kLocalProtectionError;
     }
     if (!work.has_response()) sge.va = key.address;  // a response is checked again when it is placed

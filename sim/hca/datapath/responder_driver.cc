@@ -80,6 +80,7 @@ Responder::Need ResponderDriver::supply(const Incoming& incoming, Given given, A
     return Responder::Need::kNothing;
   }
   if (std::optional<RecvWork> work = receives.take()) {
+    qp_.adapter.diagnoses.on_receive(qp_, *work);
     if (delays_drop_) [[unlikely]] qp_.want_recv_doorbell(delays_drop_ = false);
     return responder.on_receive(std::move(*work), packet, actions);
   }

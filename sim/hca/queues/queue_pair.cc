@@ -127,7 +127,10 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   if (params.type == deaf) return adapter.receiver.drop(incoming, DropReason::kWrongTransport);
   const bool receives =
       operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
-  if (!receives) return adapter.receiver.drop(incoming, DropReason::kWrongState);
+  if (!receives) {
+    adapter.diagnoses.on_wrong_state(*this, packet);
+    return adapter.receiver.drop(incoming, DropReason::kWrongState);
+  }
   // IBA C9-41 to C9-43, 10.9.3.
   if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) {
     adapter.pkey_violations.count();

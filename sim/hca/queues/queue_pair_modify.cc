@@ -64,14 +64,9 @@ std::string names_of(std::uint32_t mask) {
   return text.empty() ? "nothing" : text;
 }
 
-const char* name_of(QpState state) {
-  constexpr const char* kNames[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
-  return kNames[static_cast<std::size_t>(state)];
-}
-
 // Why a change of state that is not allowed is not.
 std::string wrong_in_change(QpState from, QpState to, ib::QpType type, std::uint32_t mask) {
-  const std::string change = join(name_of(from), " to ", name_of(to));
+  const std::string change = join(ib::name_of(from), " to ", ib::name_of(to));
   const ib::QpTransition row = ib::qp_transition(from, to, type);
   if (!row.valid) return join("no queue pair goes from ", change);
   const std::uint32_t asked = mask & ~std::uint32_t{ib::kQpState};
@@ -106,7 +101,8 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
     if (const int error = adapter.check_global_path(to.path); error != 0) return error;
   }
   if (asks(ib::kQpPathMtu) && (!ib::is_mtu(to.path_mtu) || to.path_mtu > profile.max_mtu)) {
-    return refuse("path_mtu ", to.path_mtu, ": an ibv_mtu up to the port's active_mtu ", profile.max_mtu);
+    return ib::is_mtu(to.path_mtu) ? above("path_mtu (an ibv_mtu)", to.path_mtu, profile.max_mtu)
+                                   : refuse("path_mtu ", to.path_mtu, " is no ibv_mtu: 1 for 256 bytes to 5 for 4096");
   }
   if (asks(ib::kQpTimeout) && to.timeout > 31) return above("timeout", to.timeout, 31);
   if (asks(ib::kQpRetryCount) && to.retry_cnt > 7) return above("retry_cnt", to.retry_cnt, 7);
@@ -162,7 +158,7 @@ int QueuePair::modify(const protocol::QpAttributes& to, std::uint32_t mask) {
       (mask & ib::kQpCurrentState) != 0 ? to.cur_qp_state : static_cast<std::uint32_t>(state_);
   const std::uint32_t next = (mask & ib::kQpState) != 0 ? to.qp_state : current;
   if (current != static_cast<std::uint32_t>(state_)) {
-    return diagnoses.refuse(EINVAL, "cur_qp_state ", current, ": the queue pair is in ", name_of(state_));
+    return diagnoses.refuse(EINVAL, "cur_qp_state ", current, ": the queue pair is in ", ib::name_of(state_));
   }
   if (next >= ib::kQpStateCount) return diagnoses.refuse(EINVAL, "there is no state ", next);
   const QpState from = state_;

@@ -8,7 +8,7 @@
 
 #include "sim/core/time.h"
 #include "sim/core/words.h"
-#include "sim/hca/queues/scatter_list.h"
+#include "sim/hca/queues/work_request.h"
 #include "sim/hca/transport/refusal.h"
 #include "sim/hca/transport/requester.h"
 #include "sim/ib/packet.h"
@@ -35,11 +35,13 @@ class Diagnoses {
 
   // A responder has refused a request, or failed the receive for it.
   void on_refused(const QueuePair& qp, const ib::Packet& packet, const Refusal& refusal);
+  // A packet has come that the state of the queue pair does not let it take.
+  void on_wrong_state(const QueuePair& qp, const ib::Packet& packet);
   // An unreliable queue pair, or a responder that says so in an RNR NAK, has found no receive for a message.
   void on_no_receive(const QueuePair& qp, const ib::Packet& packet);
-  // Receives have been posted to the queue.
-  void on_receives_posted(const QueuePair& qp) {
-    if (!starved_.empty()) [[unlikely]] tell_late_receive(qp);
+  // A message has found this receive.
+  void on_receive(const QueuePair& qp, const RecvWork& work) {
+    if (!starved_.empty()) [[unlikely]] tell_late_receive(qp, work);
   }
   // Work of a queue pair completes with an error.
   void on_failed_work(const QueuePair& qp, const Requester::Finished& finished);
@@ -60,7 +62,7 @@ class Diagnoses {
 
  private:
   void tell(const QueuePair& qp, const std::string& text, const std::string& unanswered = {});
-  void tell_late_receive(const QueuePair& qp);
+  void tell_late_receive(const QueuePair& qp, const RecvWork& work);
   std::string unknown_key(std::uint32_t key, bool is_remote) const;
 
   Adapter& adapter_;

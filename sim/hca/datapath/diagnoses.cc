@@ -1,4 +1,4 @@
-#include "sim/hca/diagnoses.h"
+#include "sim/hca/datapath/diagnoses.h"
 
 #include <cstring>
 #include <string_view>
@@ -6,6 +6,7 @@
 #include "sim/hca/adapter.h"
 #include "sim/hca/queues/queue_pair.h"
 #include "sim/ib/addressee.h"
+#include "sim/ib/qp_state.h"
 
 namespace verbatim::hca {
 
@@ -308,6 +309,12 @@ void Diagnoses::on_refused(const QueuePair& qp, const ib::Packet& packet, const 
   tell(qp, join(is_silent ? "drops " : "refuses ", operation.name, " with PSN ", packet.bth.psn.value, ": ", why));
 }
 
+void Diagnoses::on_wrong_state(const QueuePair& qp, const ib::Packet& packet) {
+  const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
+  tell(qp, join("drops ", operation.name, ": it is in ", ib::name_of(qp.state()),
+                operation.is_request ? ", and requests are received from RTR on" : ", and answers are received in RTS and SQD"));
+}
+
 void Diagnoses::on_no_receive(const QueuePair& qp, const ib::Packet& packet) {
   if (starved_.contains(qp.number)) return;
   starved_[qp.number] = adapter_.engine.now();
@@ -315,13 +322,13 @@ void Diagnoses::on_no_receive(const QueuePair& qp, const ib::Packet& packet) {
                 qp.is_reliable() ? "; the sender is told to try again (RNR NAK)" : "; the message is dropped"));
 }
 
-void Diagnoses::tell_late_receive(const QueuePair& qp) {
+void Diagnoses::tell_late_receive(const QueuePair& qp, const RecvWork& work) {
   const auto found = starved_.find(qp.number);
   if (found == starved_.end()) return;
-  const std::int64_t late_ns = to_ps(adapter_.engine.now() - found->second) / 1000;
+  const std::uint32_t late_ns = work.posted_ns - static_cast<std::uint32_t>(to_ps(found->second) / 1000);  // modulo 4 s
   starved_.erase(found);
-  tell(qp, join("receives are posted ", late_ns / 1000, ".", std::to_string(1000 + late_ns % 1000).substr(1),
-                " us after a message came for which there was none"));
+  tell(qp, join("the receive with wr_id ", work.wr_id, " was posted ", late_ns / 1000, ".",
+                std::to_string(1000 + late_ns % 1000).substr(1), " us after a message came for which there was none"));
 }
 
 void Diagnoses::on_failed_work(const QueuePair& qp, const Requester::Finished& finished) {
