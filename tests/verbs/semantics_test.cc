@@ -1,6 +1,7 @@
 // Every case of cases.c gives the line that expected.txt has for it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 
@@ -106,6 +107,17 @@ TEST(Semantics, every_case_is_as_the_table_says) {
   }
   for (const auto& [name, line] : seen) {
     EXPECT_TRUE(expected.contains(name)) << "not in the table: " << name << ":" << line;
+  }
+  // What went wrong is told with its reason, in both modes alike.
+  const auto& diagnoses = runs.slices.report.at("diagnoses");
+  EXPECT_EQ(diagnoses, runs.call_by_call.report.at("diagnoses"));
+  EXPECT_GT(diagnoses.size(), 100u);
+  const char* const kTold[] = {"ibv_post_send: EINVAL: QP ", "ibv_modify_qp: EINVAL: ", "completes with remote access error: LID 2",
+                               "no receive is posted for Send Only", "ibv_destroy_srq: EBUSY: 1 queue pairs"};
+  for (const char* told : kTold) {
+    EXPECT_TRUE(std::any_of(diagnoses.begin(), diagnoses.end(), [&](const auto& one) {
+      return one.at("text").template get<std::string>().find(told) != std::string::npos;
+    })) << told;
   }
   // Multicast packets leave for the whole fabric: the other host gets them, and nobody there has joined.
   std::size_t forwarded = 0, dropped = 0;
