@@ -8,14 +8,13 @@
 namespace verbatim::verbs {
 namespace {
 
-int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number) {
+int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number, std::uint32_t now_ns) {
   if (number - queue.reclaimed >= queue.max_wr) return ENOMEM;
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sge) {
     return because(EINVAL, "ibv_post_recv: num_sge %d, the queue has max_sge %u", wr.num_sge, queue.max_sge);
   }
   std::byte* slot = queue.ring + std::size_t{number & (queue.entries - 1)} * queue.stride;
-  const protocol::RecvWqe header{wr.wr_id, static_cast<std::uint32_t>(wr.num_sge),
-                                 static_cast<std::uint32_t>(shim::now_ps() / 1000)};
+  const protocol::RecvWqe header{wr.wr_id, static_cast<std::uint32_t>(wr.num_sge), now_ns};
   std::memcpy(slot, &header, sizeof(header));
   slot += sizeof(header);
   for (int i = 0; i < wr.num_sge; ++i, slot += sizeof(protocol::Sge)) {
@@ -37,7 +36,8 @@ void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
 
 int post(ReceiveQueue& queue, std::atomic<std::uint32_t>& record, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   int error = 0;
-  while (wr != nullptr && (error = encode(queue, *wr, queue.producer)) == 0) {
+  const auto now_ns = static_cast<std::uint32_t>(static_cast<std::uint64_t>(shim::now_ps()) / 1000);
+  while (wr != nullptr && (error = encode(queue, *wr, queue.producer, now_ns)) == 0) {
     ++queue.producer;
     wr = wr->next;
   }
