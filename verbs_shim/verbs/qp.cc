@@ -83,6 +83,9 @@ void put_hash(const CreateRequest& request, protocol::ReceiveHash* to) {
 
 Qp* create(ibv_context* handle, const CreateRequest& request) {
   Context* context = context_of(handle);
+  if (request.type == IBV_QPT_DRIVER) {
+    return refuse(because(EOPNOTSUPP, "ibv_create_qp: there are no queue pairs of a driver's own (IBV_QPT_DRIVER)"));
+  }
   if (context == nullptr || !well_formed(request)) {
     return refuse(because(EINVAL, "ibv_create_qp: a PD, CQ, SRQ or XRC domain that type %d needs is missing or destroyed",
                           static_cast<int>(request.type)));
