@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "sim/host/buffer_memory.h"
 #include "sim/ib/types.h"
 #include "tests/hca/filter.h"
+#include "tests/hca/observers.h"
 
 namespace verbatim::test {
 
@@ -47,41 +47,6 @@ inline fabric::LinkParams test_link() {
   link.propagation = Duration{9'200};
   return link;
 }
-
-struct Recorder final : TraceSink {
-  std::vector<TraceRecord> records;
-  void on_record(const TraceRecord& record, std::span<const std::byte>) override {
-    records.push_back(record);
-  }
-  std::size_t count(TraceEvent event) const {
-    std::size_t n = 0;
-    for (const TraceRecord& record : records) n += record.event == event ? 1 : 0;
-    return n;
-  }
-  std::vector<TraceRecord> all(TraceEvent event) const {
-    std::vector<TraceRecord> found;
-    for (const TraceRecord& record : records) {
-      if (record.event == event) found.push_back(record);
-    }
-    return found;
-  }
-};
-
-// What is told of errors; of many only how many they were, and those that give no reason.
-struct DiagnosisList final : DiagnosisObserver {
-  static constexpr std::size_t kMost = 200;
-  std::vector<std::string> texts;
-  std::set<std::string> wordless;
-  std::uint64_t count = 0;
-  void on_diagnosis(const Diagnosis& diagnosis, Instant) override {
-    ++count;
-    const std::string text(diagnosis.text);
-    const char* name = strerrorname_np(diagnosis.error);
-    if (diagnosis.error != 0 && (name == nullptr || text.ends_with(name))) wordless.insert(text);
-    if (texts.size() < kMost) texts.push_back(text);
-  }
-  void on_drop(const ib::Packet&, std::uint64_t, ComponentId, Instant) override {}
-};
 
 struct WorldOptions {
   hca::HcaProfile profile = test_profile();
