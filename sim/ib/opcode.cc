@@ -50,13 +50,15 @@ constexpr OperationRow kOperations[] = {
     {Operation::kFetchAdd, "Fetch Add", kOnly | kRequest | kAtomicEth},
     {Operation::kSendLastInvalidate, "Send Last Invalidate", kLast | kPayload | kRequest | kInvalidate},
     {Operation::kSendOnlyInvalidate, "Send Only Invalidate", kOnly | kPayload | kRequest | kInvalidate},
+    {Operation::kAtomicWrite, "Atomic Write", kOnly | kPayload | kRequest | kReth},
 };
 
 constexpr bool is_defined(Transport transport, Operation operation) {
   switch (transport) {
     case Transport::kRc:
-    case Transport::kXrc:
       return true;
+    case Transport::kXrc:
+      return operation != Operation::kAtomicWrite;
     case Transport::kUc:  // sends and writes, nothing that is answered
       return operation <= Operation::kWriteOnlyImm;
     case Transport::kUd:  // one packet, one message

@@ -34,6 +34,7 @@ enum class Operation : std::uint8_t {
   kFetchAdd = 0x14,
   kSendLastInvalidate = 0x16,
   kSendOnlyInvalidate = 0x17,
+  kAtomicWrite = 0x1d,  // IBA 1.6
 };
 
 // A BTH opcode: any transport with any operation; is_defined() tells the legal ones.

@@ -92,6 +92,7 @@ enum class WcOpcode : std::uint8_t {
   kFetchAdd = 4,
   kBindMw = 5,
   kLocalInvalidate = 6,
+  kAtomicWrite = 9,
   kReceive = 128,
   kReceiveRdmaWithImm = 129,
 };

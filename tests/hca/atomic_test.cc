@@ -15,15 +15,6 @@ using ib::Operation;
 using ib::QpState;
 using ib::WcStatus;
 
-std::uint64_t word(Pair::Side& side, std::uint64_t offset) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, side.program.memory.at(Program::kBuffer + offset, 8).data(), 8);
-  return value;
-}
-void set_word(Pair::Side& side, std::uint64_t offset, std::uint64_t value) {
-  std::memcpy(side.program.memory.at(Program::kBuffer + offset, 8).data(), &value, 8);
-}
-
 SendRequest fetch_add(const Pair& pair, std::uint64_t offset, std::uint64_t add, std::uint64_t to = 0) {
   return {.wr_id = 4,
           .opcode = WqeOpcode::kAtomicFetchAdd,

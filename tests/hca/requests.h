@@ -34,6 +34,16 @@ inline SendRequest write_to(const Pair& pair, std::uint64_t offset, std::uint32_
           .rkey = pair.b.mr.rkey};
 }
 
+// 8 bytes of a side's buffer.
+inline std::uint64_t word(Pair::Side& side, std::uint64_t offset) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, side.program.memory.at(Program::kBuffer + offset, 8).data(), 8);
+  return value;
+}
+inline void set_word(Pair::Side& side, std::uint64_t offset, std::uint64_t value) {
+  std::memcpy(side.program.memory.at(Program::kBuffer + offset, 8).data(), &value, 8);
+}
+
 // Loses packets of one direction by their number among all that come that way.
 inline std::function<bool(ib::Packet&)> lose(std::vector<std::uint32_t> which) {
   return [which, n = 0u](ib::Packet&) mutable {

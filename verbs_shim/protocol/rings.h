@@ -18,6 +18,7 @@ enum class WqeOpcode : std::uint8_t {
   kAtomicFetchAdd,
   kLocalInvalidate,
   kBindMemoryWindow,
+  kAtomicWrite,
 };
 
 enum WqeFlags : std::uint8_t {
@@ -36,6 +37,8 @@ static_assert(sizeof(Sge) == 16);
 
 // Of kBindMemoryWindow: address_handle is the window's handle, rkey its new key, remote_va and compare_add say where among
 // the region's addresses it begins and how long it is, swap is the region's local key, immediate the ibv_access_flags.
+//
+// Of kAtomicWrite: swap has the 8 bytes.
 //
 // Header of a send WQE; `sge_count` Sge or `inline_length` bytes follow at once. The ring's stride is the
 // header plus room for the QP's greatest SGE list or inline data, in whole 64-byte units.

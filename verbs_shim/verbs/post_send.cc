@@ -29,7 +29,7 @@ constexpr SendOperation kOperations[] = {
     kAbsent,
     kAbsent,
     kAbsent,
-    kAbsent,  // ATOMIC_WRITE
+    {true, WqeOpcode::kAtomicWrite, SendBody::kNone, kOnRc, IBV_QP_EX_WITH_ATOMIC_WRITE},
 };
 static_assert(sizeof(kOperations) / sizeof(kOperations[0]) == IBV_WR_ATOMIC_WRITE + 1);
 static_assert(kOperations[IBV_WR_RDMA_READ].ops_flag == IBV_QP_EX_WITH_RDMA_READ);
@@ -51,6 +51,11 @@ void fill_operands(protocol::SendWqe* wqe, const ibv_send_wr& wr) {
       break;
     case WqeOpcode::kSendWithInvalidate:
       wqe->immediate = wr.invalidate_rkey;
+      break;
+    case WqeOpcode::kAtomicWrite:
+      std::memcpy(&wqe->swap, reinterpret_cast<const void*>(wr.sg_list[0].addr), sizeof wqe->swap);
+      wqe->remote_va = wr.wr.rdma.remote_addr;
+      wqe->rkey = wr.wr.rdma.rkey;
       break;
     case WqeOpcode::kRdmaWriteWithImm:
       wqe->immediate = wr.imm_data;
@@ -106,6 +111,10 @@ int encode(Qp& qp, const ibv_send_wr& wr, ibv_mw_type window, std::uint32_t numb
   const bool datagram = public_qp(&qp)->qp_type == IBV_QPT_UD;
   if (datagram && object<Ah>(wr.wr.ud.ah) == nullptr) return because(EINVAL, "ibv_post_send: wr.ud.ah is no address handle");
 
+  const bool is_atomic_write = operation->opcode == WqeOpcode::kAtomicWrite;
+  if (is_atomic_write && (wr.num_sge != 1 || wr.sg_list[0].length != sizeof(std::uint64_t))) {
+    return because(EINVAL, "ibv_post_send: IBV_WR_ATOMIC_WRITE takes one entry of 8 bytes");
+  }
   const bool binds = operation->opcode == WqeOpcode::kBindMemoryWindow;
   if (binds && !can_bind(wr.bind_mw.mw, window, wr.bind_mw.bind_info)) {
     return because(EINVAL, "ibv_post_send: the window is of another type, or bind_info names no region where it needs one");

@@ -78,6 +78,11 @@ void wr_atomic_fetch_add(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t va, st
   if (SendWqe* wqe = qp_of(qp).session.current) wqe->compare_add = add;
 }
 
+void wr_atomic_write(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t va, const void* value) {
+  begin_remote(qp, IBV_WR_ATOMIC_WRITE, rkey, va);
+  if (SendWqe* wqe = qp_of(qp).session.current) std::memcpy(&wqe->swap, value, sizeof wqe->swap);
+}
+
 void wr_local_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
   if (SendWqe* wqe = begin(qp, IBV_WR_LOCAL_INV)) wqe->rkey = rkey;
 }
@@ -110,7 +115,7 @@ void no_bind_mw(ibv_qp_ex* qp, ibv_mw*, std::uint32_t, const ibv_mw_bind_info*) 
 }
 void no_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) { refuse_operation(qp, EOPNOTSUPP); }
 void no_atomic_write(ibv_qp_ex* qp, std::uint32_t, std::uint64_t, const void*) {
-  refuse_operation(qp, EOPNOTSUPP);
+  refuse_operation(qp, EINVAL);
 }
 
 void wr_set_ud_addr(ibv_qp_ex* handle, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
@@ -132,7 +137,7 @@ void wr_set_xrc_srqn(ibv_qp_ex* qp, std::uint32_t number) {
 bool takes_inline(const SendWqe& wqe) {
   return wqe.opcode != protocol::WqeOpcode::kRdmaRead &&
          wqe.opcode != protocol::WqeOpcode::kAtomicCompareSwap &&
-         wqe.opcode != protocol::WqeOpcode::kAtomicFetchAdd;
+         wqe.opcode != protocol::WqeOpcode::kAtomicFetchAdd && wqe.opcode != protocol::WqeOpcode::kAtomicWrite;
 }
 
 void wr_set_inline_data_list(ibv_qp_ex* handle, std::size_t count, const ibv_data_buf* buffers) {
@@ -241,7 +246,7 @@ void fill_send_operations(ibv_qp_ex* qp, std::uint64_t ops) {
   qp->wr_local_inv = has(IBV_QP_EX_WITH_LOCAL_INV) ? wr_local_inv : no_key;
   qp->wr_bind_mw = has(IBV_QP_EX_WITH_BIND_MW) ? wr_bind_mw : no_bind_mw;
   qp->wr_send_tso = no_tso;
-  qp->wr_atomic_write = no_atomic_write;
+  qp->wr_atomic_write = has(IBV_QP_EX_WITH_ATOMIC_WRITE) ? wr_atomic_write : no_atomic_write;
   qp->wr_set_ud_addr = wr_set_ud_addr;
   qp->wr_set_xrc_srqn = wr_set_xrc_srqn;
   qp->wr_set_inline_data = wr_set_inline_data;

@@ -32,6 +32,7 @@ constexpr std::uint64_t kMemoryWindowType2B = 1u << 24;
 constexpr std::uint64_t kManagedFlowSteering = 1u << 29;
 constexpr std::uint64_t kRawScatterFrameCheck = 1ull << 34;
 constexpr std::uint64_t kPciWriteEndPadding = 1ull << 36;
+constexpr std::uint64_t kAtomicWrite = 1ull << 40;
 
 // ibv_raw_packet_caps: CVLAN stripping, scattering of the FCS, delayed drops.
 constexpr std::uint32_t kRawPacketCaps = 1 << 0 | 1 << 1 | 1 << 3;
@@ -201,7 +202,7 @@ int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
   to.max_mr_size = profile.max_mr_size;
   to.page_size_cap = kPageSizes;
   to.device_cap_flags = kRcRnrNakGeneration | kPortActiveEvent | kSysImageGuid | kMemoryWindow | kXrc |
-                         kMemoryManagementExtensions | kMemoryWindowType2B;
+                         kMemoryManagementExtensions | kMemoryWindowType2B | kAtomicWrite;
   to.completion_timestamp_mask = kTimestampMask;
   to.hca_core_clock_khz = profile.core_clock_hz / 1000;
   to.vendor_id = profile.vendor_id;

@@ -33,6 +33,8 @@ ib::WcOpcode wc_opcode(WqeOpcode opcode) {
       return ib::WcOpcode::kLocalInvalidate;
     case WqeOpcode::kBindMemoryWindow:
       return ib::WcOpcode::kBindMw;
+    case WqeOpcode::kAtomicWrite:
+      return ib::WcOpcode::kAtomicWrite;
   }
   return ib::WcOpcode::kSend;
 }

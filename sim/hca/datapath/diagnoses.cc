@@ -286,7 +286,8 @@ void Diagnoses::on_refused(const QueuePair& qp, const ib::Packet& packet, const 
       case Refusal::kAnnouncedLength:
         return join("the message has ", refusal.bytes, " bytes so far, its first packet announced ", refusal.limit);
       case Refusal::kAlignment:
-        return join("the address ", Hex{packet.atomic.va.value}, " of an atomic is not aligned to 8 bytes");
+        return join("the address ", Hex{operation.has_reth ? packet.reth.va.value : packet.atomic.va.value},
+                    " of an atomic is not aligned to 8 bytes");
       case Refusal::kRemoteKey: {
         const ib::Reth reth = operation.has_atomic_eth ? ib::Reth{packet.atomic.va, packet.atomic.rkey, 8} : packet.reth;
         return why_not_remote(qp, reth.rkey.value, reth.va.value, reth.length, right_for(opcode));

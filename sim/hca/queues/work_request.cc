@@ -30,6 +30,8 @@ std::string_view name_of(WqeOpcode opcode) {
       return "local invalidate";
     case WqeOpcode::kBindMemoryWindow:
       return "bind memory window";
+    case WqeOpcode::kAtomicWrite:
+      return "ATOMIC WRITE";
   }
   return "unknown";
 }
@@ -69,12 +71,17 @@ SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number) {
   work.remote_srqn = wqe.remote_srqn & 0xffffff;
   work.opcode = wqe.opcode;
   work.flags = wqe.flags;
-  if (wqe.opcode > WqeOpcode::kBindMemoryWindow) {
+  if (wqe.opcode > WqeOpcode::kAtomicWrite) {
     work.opcode = WqeOpcode::kSend;
     work.fault = WcStatus::kLocalQpOperationError;
     return work;
   }
   if (work.is_local()) return work;
+  if (work.is_atomic_write()) {
+    work.length = sizeof(work.swap);
+    work.inline_data = ib::PayloadBuffer::copy_of(std::as_bytes(std::span(&work.swap, 1)));
+    return work;
+  }
   if (work.is_inline()) {
     if (wqe.inline_length > rest.size()) {
       work.fault = WcStatus::kLocalQpOperationError;

@@ -60,8 +60,10 @@ struct SendWork {
   std::uint64_t bound_length() const { return compare_add; }
   std::uint32_t bound_lkey() const { return static_cast<std::uint32_t>(swap); }
   std::uint32_t bound_access() const { return immediate; }
+  // Of 8 bytes, which come with the request (IBA 1.6).
+  bool is_atomic_write() const { return opcode == protocol::WqeOpcode::kAtomicWrite; }
   // Completes with what the responder sends back, not with an acknowledgement.
-  bool has_response() const { return opcode == protocol::WqeOpcode::kRdmaRead || is_atomic(); }
+  bool has_response() const { return opcode == protocol::WqeOpcode::kRdmaRead || is_atomic() || is_atomic_write(); }
   bool is_fenced() const { return (flags & protocol::kWqeFence) != 0; }
   bool is_inline() const { return (flags & protocol::kWqeInline) != 0; }
   bool is_signaled() const { return (flags & protocol::kWqeSignaled) != 0; }

@@ -64,8 +64,10 @@ bool is_allowed(ib::Transport transport, WqeOpcode opcode) {
     case ib::Transport::kUc:
       return opcode == WqeOpcode::kSend || opcode == WqeOpcode::kSendWithImm || is_write(opcode) ||
              opcode == WqeOpcode::kLocalInvalidate || opcode == WqeOpcode::kBindMemoryWindow;
-    default:
+    case ib::Transport::kXrc:
       return opcode <= WqeOpcode::kBindMemoryWindow;
+    default:
+      return opcode <= WqeOpcode::kAtomicWrite;
   }
 }
 
@@ -228,6 +230,7 @@ bool Requester::has_packet() const {
 
 std::uint32_t Requester::next_packet_bytes() const {
   const SendWork& work = works_[cursor_];
+  if (work.is_atomic_write()) return work.length;
   return work.has_response() ? 0 : std::min(work.length - cursor_offset_, connection_.path_mtu());
 }
 
@@ -326,6 +329,7 @@ Outgoing Requester::next_packet(Instant now, Actions& actions) {
 
 Outgoing Requester::next_response_request(const SendWork& work, Instant now, Actions& actions) {
   const ib::Operation operation = work.opcode == WqeOpcode::kRdmaRead         ? ib::Operation::kReadRequest
+                                  : work.is_atomic_write()                    ? ib::Operation::kAtomicWrite
                                   : work.opcode == WqeOpcode::kAtomicFetchAdd ? ib::Operation::kFetchAdd
                                                                               : ib::Operation::kCompareSwap;
   Outgoing outgoing;
@@ -339,6 +343,9 @@ Outgoing Requester::next_response_request(const SendWork& work, Instant now, Act
   packet.xrc_srqn = work.remote_srqn;
   if (work.opcode == WqeOpcode::kRdmaRead) {
     packet.reth = {ib::RemoteVa{work.remote_va + cursor_offset_}, rkey, work.length - cursor_offset_};
+  } else if (work.is_atomic_write()) {
+    packet.reth = {ib::RemoteVa{work.remote_va}, rkey, work.length};
+    packet.payload = {work.inline_data, 0, work.length};
   } else if (work.opcode == WqeOpcode::kAtomicFetchAdd) {
     packet.atomic = {ib::RemoteVa{work.remote_va}, rkey, work.compare_add, 0};
   } else {

@@ -61,6 +61,13 @@ Requester::Placement Requester::on_read_response(const ib::Packet& packet, const
     fail(WcStatus::kBadResponseError, now, actions);
     return Placement();
   };
+  const bool acknowledges = !operation.has_aeth || ib::ack_kind(packet.aeth.syndrome) == ib::AckKind::kAck;
+  if (work.is_atomic_write()) {
+    // It is answered as a READ of no bytes is.
+    if (packet.payload.length != 0 || !operation.begins_message || !operation.ends_message || !acknowledges) return refuse();
+    credits_.on_grant(packet.aeth);
+    return {&work.sges, 0, 0};
+  }
   if (work.opcode != WqeOpcode::kRdmaRead) return refuse();
   // IBA 9.9.2.2: the response has the packets the request asked for. FIRST and ONLY also begin what was asked
   // for again.
@@ -68,7 +75,6 @@ Requester::Placement Requester::on_read_response(const ib::Packet& packet, const
   const std::uint32_t offset = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * mtu;
   const ib::Segment segment =
       ib::next_segment(connection_.transport(), ib::MessageKind::kReadResponse, work.length, offset, mtu);
-  const bool acknowledges = !operation.has_aeth || ib::ack_kind(packet.aeth.syndrome) == ib::AckKind::kAck;
   if (packet.payload.length != segment.length || operation.ends_message != segment.ends_message ||
       !acknowledges) {
     return refuse();

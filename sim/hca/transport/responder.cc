@@ -14,6 +14,7 @@ using ib::WcStatus;
 std::uint32_t Responder::right_of(Message kind) {
   switch (kind) {
     case Message::kWrite:
+    case Message::kAtomicWrite:
       return ib::kRemoteWrite;
     case Message::kRead:
       return ib::kRemoteRead;
@@ -207,6 +208,9 @@ Responder::Step Responder::check_sequence(const Request& request) {
     case ib::Operation::kFetchAdd:
       kind_ = Message::kAtomic;
       break;
+    case ib::Operation::kAtomicWrite:
+      kind_ = Message::kAtomicWrite;
+      break;
     default:
       return refuse(request, NakCode::kInvalidRequest, Refusal::kOperation);
   }
@@ -226,7 +230,7 @@ Responder::Step Responder::check_rights(const Request& request) {
 }
 
 Responder::Step Responder::check_resources(const Request& request) {
-  if (kind_ == Message::kRead || kind_ == Message::kAtomic) {
+  if (kind_ == Message::kRead || kind_ == Message::kAtomic || kind_ == Message::kAtomicWrite) {
     // IBA 9.7.4.1: more READs and atomics at a time than the responder has resources for are an invalid
     // request.
     if (responses_.resources_in_use() < connection_.attributes.max_dest_rd_atomic) return Step::kLength;
@@ -264,6 +268,11 @@ Responder::Step Responder::check_length(const Request& request) {
                    : refuse(request, NakCode::kInvalidRequest,
                             {Refusal::kMessageLength, request.packet.reth.length, connection_.profile.max_message_bytes});
   }
+  const ib::Reth& reth = request.packet.reth;
+  if (kind_ == Message::kAtomicWrite) {
+    const bool allowed = length == sizeof(std::uint64_t) && reth.length == length && reth.va.value % length == 0;
+    return allowed ? Step::kRemoteKey : refuse(request, NakCode::kInvalidRequest, Refusal::kAlignment);
+  }
   // IBA 9.4.5: the location is aligned to its size.
   if (kind_ == Message::kAtomic) {
     const bool allowed = length == 0 && request.packet.atomic.va.value % sizeof(std::uint64_t) == 0;
@@ -298,8 +307,8 @@ Responder::Step Responder::check_remote_key(const Request& request) {
   placement_ = {};
   const ib::AtomicEth& atomic = request.packet.atomic;
   const ib::Reth reth = kind_ == Message::kAtomic ? ib::Reth{atomic.va, atomic.rkey, sizeof(std::uint64_t)}
-                        : kind_ == Message::kRead ? request.packet.reth
-                                                  : reth_;
+                        : kind_ == Message::kWrite ? reth_
+                                                   : request.packet.reth;
   if (reth.length == 0) return before_execution(request);
   const auto address =
       surroundings_.check_remote(nullptr, reth.rkey.value, reth.va.value, reth.length, right_of(kind_));
@@ -311,11 +320,11 @@ Responder::Step Responder::check_remote_key(const Request& request) {
 
 Responder::Step Responder::before_execution(const Request& request) {
   // IBA 9.5: SENDs, WRITEs and atomics take place in message order. READs queue behind what atomics answer.
-  const bool changes_memory = kind_ == Message::kSend || kind_ == Message::kWrite;
+  const bool changes_memory = kind_ == Message::kSend || kind_ == Message::kWrite || kind_ == Message::kAtomicWrite;
   if (changes_memory && atomics_ > 0) return Step::kWaitForAtomics;
   if (kind_ == Message::kSend) {
     place_send(request);
-  } else if (kind_ == Message::kWrite) {
+  } else if (kind_ == Message::kWrite || kind_ == Message::kAtomicWrite) {
     placement_.length = request.packet.payload.length;
   } else if (kind_ == Message::kAtomic) {
     placement_.length = sizeof(std::uint64_t);

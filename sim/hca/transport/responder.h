@@ -99,7 +99,7 @@ class Responder {
     kWaitForAtomics,
     kExecute,
   };
-  enum class Message : std::uint8_t { kNone, kSend, kWrite, kRead, kAtomic };
+  enum class Message : std::uint8_t { kNone, kSend, kWrite, kRead, kAtomic, kAtomicWrite };
 
   struct Request {
     const ib::Packet& packet;
@@ -128,9 +128,12 @@ class Responder {
   void execute_message(const Request& request);
   void execute_read(const Request& request);
   void execute_atomic(const Request& request);
+  void execute_atomic_write(const Request& request);
   void execute_datagram(const Request& request);
   Step repeat(const Request& request);
   Step repeat_read(const Request& request);
+  // What answers an ATOMIC WRITE: a READ response without bytes.
+  void answer_atomic_write(const Request& request, bool is_repeated);
   Step drop_message(const Request& request, DropReason reason);
   Step refuse(const Request& request, ib::NakCode code, const Refusal& why);
   Step fail_receive(const Request& request, ib::WcStatus status, ib::NakCode code, const Refusal& why);

@@ -30,6 +30,7 @@ void Responder::execute(const ib::Packet& packet, bool allowed, Actions& actions
   nak_sent_ = false;
   if (kind_ == Message::kRead) return execute_read(request);
   if (kind_ == Message::kAtomic) return execute_atomic(request);
+  if (kind_ == Message::kAtomicWrite) return execute_atomic_write(request);
   execute_message(request);
 }
 
@@ -69,6 +70,19 @@ void Responder::execute_atomic(const Request& request) {
   request.actions.add(Action::Kind::kExecuteAtomic);
 }
 
+void Responder::execute_atomic_write(const Request& request) {
+  expected_ = expected_ + 1;
+  msn_ = (msn_ + 1) & 0xffffff;
+  answer_atomic_write(request, false);
+}
+
+void Responder::answer_atomic_write(const Request& request, bool is_repeated) {
+  ib::Reth nothing = request.packet.reth;
+  nothing.length = 0;
+  responses_.add_read(request.packet.bth.psn, nothing, acknowledgement(), is_repeated, surroundings_.target_ref(), cause_,
+                      request.actions);
+}
+
 void Responder::execute_datagram(const Request& request) {
   complete_receive(WcStatus::kSuccess, true, ib::kGrhBytes + request.packet.payload.length, request.actions);
 }
@@ -86,6 +100,10 @@ Responder::Step Responder::repeat(const Request& request) {
       if (!responses_.repeat_atomic(packet.bth.psn, acknowledgement(), cause_, request.actions)) {
         request.actions.drop(DropReason::kUnknownDuplicate);
       }
+      return Step::kDone;
+    case ib::Operation::kAtomicWrite:  // answered, not executed again
+      responses_.discard_from(packet.bth.psn);
+      answer_atomic_write(request, true);
       return Step::kDone;
     default:
       // IBA 9.7.5.1.4: a duplicate SEND or WRITE is not executed again; the newest acknowledgement answers
