@@ -23,6 +23,7 @@ constexpr spin::MemoryRange kLibrary[] = {
     {protocol::kPatchAreas[2], protocol::kPatchAreaSize}};
 constexpr std::uint32_t kPollCq = 1;
 constexpr unsigned kMostPassedShift = 14;  // 2^18 polls are some milliseconds of real time
+constexpr unsigned kFailuresLookedInto = 8, kMostSkippedShift = 6;
 
 constexpr unsigned kPollSteps =
     1'000;  // instructions of a turn around a poll; the first after a completion often differs
@@ -146,6 +147,12 @@ LoopAnalyst::~LoopAnalyst() = default;
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
                                              std::span<const SeenPoll> history) {
   polls_to_pass_ = protocol::kPollsAlone;
+  // A program that polls between computations asks often, whatever it was told to let pass: each of its other requests ends
+  // that. Where nothing was proven time and again, most of what it asks is not looked into.
+  if (asks_to_skip_ > 0) {
+    --asks_to_skip_;
+    return std::nullopt;
+  }
   spin::Registers registers;
   std::copy_n(saved, 16, registers.gpr.begin());
   registers.rip = saved[16];
@@ -172,6 +179,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       last_.reset();
       failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
       if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
+      if (failures_ > kFailuresLookedInto) asks_to_skip_ = 1u << std::min(failures_ - kFailuresLookedInto, kMostSkippedShift);
       // Behind what it does then, there may be many turns.
       if (proof.refusal.reason == spin::Reason::kFewTurns) polls_to_pass_ += static_cast<std::uint32_t>(proof.turns);
       return std::nullopt;

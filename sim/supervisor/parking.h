@@ -108,6 +108,7 @@ class LoopAnalyst {
   std::uint32_t polls_to_pass_ = 0;
   unsigned wants_ = 0;     // in a row, since a loop was parked
   unsigned failures_ = 0;  // in a row
+  unsigned asks_to_skip_ = 0;  // after them
   unsigned pokes_in_vain_ = 0;  // since the thread got the token
   unsigned spin_effort_ = 0;    // that the last spin which was proven has needed, see spin()
   Counts counts_;
