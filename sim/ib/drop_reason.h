@@ -28,7 +28,7 @@ namespace verbatim::ib {
   X(kStale, 23, "an acknowledgement of nothing outstanding")                                                 \
   X(kUndefinedOpcode, 24, "undefined opcode")                                                                \
   X(kAfterNak, 25, "follows a packet that was answered by a NAK")                                            \
-  X(kUnknownDuplicate, 26, "repeats a READ that was never asked for like this")                              \
+  X(kUnknownDuplicate, 26, "repeats a READ or atomic that is not remembered")                              \
   X(kWrongQkey, 27, "wrong Q_Key")                                                                           \
   X(kNoReceive, 28, "no receive is posted")                                 /* to an unreliable queue pair */ \
   X(kRefused, 29, "sequence, rights or length are wrong")                                     /* likewise */ \

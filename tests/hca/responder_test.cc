@@ -332,6 +332,92 @@ TEST_F(ResponderTest, a_duplicate_read_beyond_what_was_executed_is_dropped) {
   EXPECT_FALSE(responses.has_packet());
 }
 
+TEST_F(ResponderTest, a_duplicate_read_lies_within_one_that_was_executed_or_is_dropped_and_changes_nothing) {
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(2 * kTestMtu)});
+  receive({.operation = Operation::kWriteOnly, .n = 2, .length = 8, .reth = reth(8)});
+  const Sent wrong[] = {
+      {.operation = Operation::kReadRequest, .n = 1, .reth = reth(2 * kTestMtu, kTestMtu)},      // into the WRITE
+      {.operation = Operation::kReadRequest, .n = 2, .reth = reth(8)},                           // the WRITE
+      {.operation = Operation::kReadRequest, .n = 1, .reth = reth(kTestMtu, 2 * kTestMtu)},      // other bytes
+      {.operation = Operation::kReadRequest, .n = 0, .reth = reth(2 * kTestMtu, 0, kKey + 1)},   // another key
+      {.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()},
+  };
+  for (const Sent& sent : wrong) receive(sent);
+  EXPECT_EQ(drops, std::vector(std::size(wrong), DropReason::kUnknownDuplicate));
+  EXPECT_FALSE(did(Kind::kEnterError));
+  EXPECT_THAT(send_all(), ElementsAre(std::pair(Operation::kReadResponseFirst, psn(0)),
+                                      std::pair(Operation::kReadResponseLast, psn(1)),
+                                      std::pair(Operation::kAcknowledge, psn(2))));
+}
+
+TEST_F(ResponderTest, a_duplicate_read_takes_the_place_of_its_owed_response_and_what_is_owed_behind_stays) {
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(3 * kTestMtu)});
+  receive({.operation = Operation::kWriteOnly, .n = 3, .length = 8, .reth = reth(8)});
+  receive({.operation = Operation::kReadRequest, .n = 4, .reth = reth(8)});
+  receive({.n = 6, .length = 8});  // a gap: reported behind them
+  Actions more;
+  responses.on_transmit(responses.next_packet(now, more));
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(3 * kTestMtu)});
+  EXPECT_EQ(responses.resources_in_use(), 2u);
+  EXPECT_THAT(send_all(), ElementsAre(std::pair(Operation::kReadResponseFirst, psn(0)),
+                                      std::pair(Operation::kReadResponseMiddle, psn(1)),
+                                      std::pair(Operation::kReadResponseLast, psn(2)),
+                                      std::pair(Operation::kAcknowledge, psn(3)),
+                                      std::pair(Operation::kReadResponseOnly, psn(4)),
+                                      std::pair(Operation::kAcknowledge, psn(5))));
+  EXPECT_EQ(last_syndrome, ib::nak_syndrome(NakCode::kPsnSequenceError));
+  EXPECT_EQ(responses.resources_in_use(), 0u);
+}
+
+TEST_F(ResponderTest, a_duplicate_read_is_checked_for_rights_again) {
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(8)});
+  send_all();
+  surroundings.rights = 0;
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(8)});
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::nak_syndrome(NakCode::kRemoteAccessError), 1}));
+  EXPECT_TRUE(did(Kind::kEnterError));
+}
+
+TEST_F(ResponderTest, as_many_reads_and_atomics_are_remembered_as_there_are_resources) {
+  receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
+  atomic_done(0, 41);
+  for (std::uint32_t n = 1; n <= 2; ++n) {
+    send_all();
+    receive({.operation = Operation::kReadRequest, .n = n, .reth = reth(8)});
+  }
+  send_all();
+  receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
+  EXPECT_THAT(drops, ElementsAre(DropReason::kUnknownDuplicate));
+  EXPECT_FALSE(responses.has_packet());
+  receive({.operation = Operation::kReadRequest, .n = 1, .reth = reth(8)});
+  EXPECT_THAT(send_all(), ElementsAre(std::pair(Operation::kReadResponseOnly, psn(1))));
+}
+
+// PSNs come again after 2^24 packets.
+TEST_F(ResponderTest, an_atomic_that_comes_again_is_looked_for_newest_first) {
+  connection.attributes.max_dest_rd_atomic = 4;
+  receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
+  atomic_done(0, 41);
+  send_all();
+  responder.start(kFirst);  // as if all PSNs had passed
+  receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
+  atomic_done(0, 42);
+  send_all();
+  receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
+  Actions more;
+  EXPECT_EQ(responses.next_packet(now, more).packet->atomic_ack, 42u);
+}
+
+TEST_F(ResponderTest, an_atomic_that_comes_again_before_its_answer_is_answered_once_and_in_order) {
+  receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
+  const ib::PacketPtr again = make({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
+  receive({.operation = Operation::kReadRequest, .n = 1, .reth = reth(8)});
+  receive(*again);
+  atomic_done(0, 41);
+  EXPECT_THAT(send_all(), ElementsAre(std::pair(Operation::kAtomicAcknowledge, psn(0)),
+                                      std::pair(Operation::kReadResponseOnly, psn(1))));
+}
+
 TEST_F(ResponderTest, an_atomic_that_comes_again_gets_the_saved_result_and_is_not_executed_again) {
   receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
   atomic_done(0, 41);

@@ -132,8 +132,6 @@ class Responder {
   void execute_datagram(const Request& request);
   Step repeat(const Request& request);
   Step repeat_read(const Request& request);
-  // What answers an ATOMIC WRITE: a READ response without bytes.
-  void answer_atomic_write(const Request& request, bool is_repeated);
   Step drop_message(const Request& request, DropReason reason);
   Step refuse(const Request& request, ib::NakCode code, const Refusal& why);
   Step fail_receive(const Request& request, ib::WcStatus status, ib::NakCode code, const Refusal& why);

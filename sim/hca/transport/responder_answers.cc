@@ -11,6 +11,16 @@ namespace verbatim::hca {
 using ib::NakCode;
 using ib::WcStatus;
 
+namespace {
+
+// An ATOMIC WRITE is answered as a READ of no bytes from the same place is.
+ib::Reth no_bytes_of(ib::Reth reth) {
+  reth.length = 0;
+  return reth;
+}
+
+}  // namespace
+
 void Responder::execute(const ib::Packet& packet, bool allowed, Actions& actions) {
   const Request request{packet, ib::info(packet.bth.opcode), actions};
   if (!allowed) {
@@ -58,8 +68,7 @@ void Responder::execute_read(const Request& request) {
   // IBA 9.7.2: the response takes the PSNs from the request's on.
   expected_ = expected_ + ib::packet_count(packet.reth.length, connection_.path_mtu());
   msn_ = (msn_ + 1) & 0xffffff;
-  responses_.add_read(packet.bth.psn, packet.reth, acknowledgement(), false, surroundings_.target_ref(), cause_,
-                      request.actions);
+  responses_.add_read(packet.bth.psn, packet.reth, acknowledgement(), surroundings_.target_ref(), cause_, request.actions);
 }
 
 void Responder::execute_atomic(const Request& request) {
@@ -73,14 +82,8 @@ void Responder::execute_atomic(const Request& request) {
 void Responder::execute_atomic_write(const Request& request) {
   expected_ = expected_ + 1;
   msn_ = (msn_ + 1) & 0xffffff;
-  answer_atomic_write(request, false);
-}
-
-void Responder::answer_atomic_write(const Request& request, bool is_repeated) {
-  ib::Reth nothing = request.packet.reth;
-  nothing.length = 0;
-  responses_.add_read(request.packet.bth.psn, nothing, acknowledgement(), is_repeated, surroundings_.target_ref(), cause_,
-                      request.actions);
+  responses_.add_read(request.packet.bth.psn, no_bytes_of(request.packet.reth), acknowledgement(), surroundings_.target_ref(),
+                      cause_, request.actions);
 }
 
 void Responder::execute_datagram(const Request& request) {
@@ -96,15 +99,20 @@ Responder::Step Responder::repeat(const Request& request) {
       return repeat_read(request);
     case ib::Operation::kCompareSwap:
     case ib::Operation::kFetchAdd:
-      responses_.discard_from(packet.bth.psn);
       if (!responses_.repeat_atomic(packet.bth.psn, acknowledgement(), cause_, request.actions)) {
         request.actions.drop(DropReason::kUnknownDuplicate);
       }
       return Step::kDone;
-    case ib::Operation::kAtomicWrite:  // answered, not executed again
-      responses_.discard_from(packet.bth.psn);
-      answer_atomic_write(request, true);
+    case ib::Operation::kAtomicWrite: {
+      // Answered, not executed again.
+      const ib::Reth answered = no_bytes_of(packet.reth);
+      if (responses_.has_executed(packet.bth.psn, answered)) {
+        responses_.repeat_read(packet.bth.psn, answered, acknowledgement(), surroundings_.target_ref(), cause_, request.actions);
+      } else {
+        request.actions.drop(DropReason::kUnknownDuplicate);
+      }
       return Step::kDone;
+    }
     default:
       // IBA 9.7.5.1.4: a duplicate SEND or WRITE is not executed again; the newest acknowledgement answers
       // it.
@@ -115,17 +123,18 @@ Responder::Step Responder::repeat(const Request& request) {
 
 Responder::Step Responder::repeat_read(const Request& request) {
   const ib::Packet& packet = request.packet;
-  // A READ is executed again, from memory as it is now, when it lies within what has been executed. Its
-  // requester has given up what is still owed from there on.
+  // IBA 9.7.5.1.4: a READ is executed again, from memory as it is now, when it lies within one that has been executed; what is
+  // owed to its requester beside it stays owed.
   kind_ = Message::kRead;
-  const std::uint32_t psns = ib::packet_count(packet.reth.length, connection_.path_mtu());
-  if (packet.reth.length > connection_.profile.max_message_bytes ||
-      distance(packet.bth.psn + psns, expected_) < 0) {
+  if (!responses_.has_executed(packet.bth.psn, packet.reth)) {
     request.actions.drop(DropReason::kUnknownDuplicate);
     return Step::kDone;
   }
-  responses_.discard_from(packet.bth.psn);
-  if (!has_right(kind_)) return refuse(request, NakCode::kRemoteAccessError, Refusal::kRight);
+  const auto refuse_again = [&](Refusal::Why why) {
+    responses_.discard_from(packet.bth.psn);
+    return refuse(request, NakCode::kRemoteAccessError, why);
+  };
+  if (!has_right(kind_)) return refuse_again(Refusal::kRight);
   // The message being received, if any, keeps its own queue.
   const Ref<SharedReceiveQueue> target = connection_.is_xrc_receiver() ? surroundings_.find_target(packet.xrc_srqn)
                                                                        : surroundings_.target_ref();
@@ -133,9 +142,9 @@ Responder::Step Responder::repeat_read(const Request& request) {
   // IBA 9.7.4.1.7: a request for no bytes is not checked.
   if (reth.length > 0 &&
       !surroundings_.check_remote(&target, reth.rkey.value, reth.va.value, reth.length, right_of(kind_))) {
-    return refuse(request, NakCode::kRemoteAccessError, Refusal::kRemoteKey);
+    return refuse_again(Refusal::kRemoteKey);
   }
-  responses_.add_read(packet.bth.psn, reth, acknowledgement(), true, target, cause_, request.actions);
+  responses_.repeat_read(packet.bth.psn, reth, acknowledgement(), target, cause_, request.actions);
   return Step::kDone;
 }
 

@@ -10,16 +10,63 @@ namespace verbatim::hca {
 
 using ib::Operation;
 
-void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, bool is_repeated,
+ib::Psn ResponseQueue::end_of(ib::Psn psn, const ib::Reth& reth) const {
+  return psn + ib::packet_count(reth.length, connection_.path_mtu());
+}
+
+// A requester has as many READs and atomics outstanding as there are resources: what it may still ask for again is among the
+// newest ones.
+void ResponseQueue::remember(const Executed& request) {
+  executed_.push_back(request);
+  while (executed_.size() > connection_.attributes.max_dest_rd_atomic) executed_.drop_front();
+}
+
+void ResponseQueue::add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth,
                              const Ref<SharedReceiveQueue>& target, const Trail& cause, Actions& actions) {
+  remember({Kind::kRead, psn, reth});
   Response response;
   response.kind = Kind::kRead;
   response.psn = psn;
   response.aeth = aeth;
   response.reth = reth;
-  response.holds_resource = !is_repeated;
+  response.holds_resource = true;
   response.target = target;
   add(std::move(response), cause, actions);
+}
+
+bool ResponseQueue::has_executed(ib::Psn psn, const ib::Reth& reth) const {
+  for (std::size_t i = executed_.size(); i-- > 0;) {
+    const Executed& request = executed_[i];
+    const std::int32_t packets = distance(request.psn, psn);
+    if (packets < 0 || distance(psn, end_of(request.psn, request.reth)) <= 0) continue;
+    const std::uint64_t offset = static_cast<std::uint64_t>(packets) * connection_.path_mtu();
+    return request.kind == Kind::kRead && reth.rkey == request.reth.rkey &&
+           reth.va.value == request.reth.va.value + offset && offset + reth.length <= request.reth.length;
+  }
+  return false;
+}
+
+void ResponseQueue::repeat_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth,
+                                const Ref<SharedReceiveQueue>& target, const Trail& cause, Actions& actions) {
+  Response response;
+  response.kind = Kind::kRead;
+  response.psn = psn;
+  response.aeth = aeth;
+  response.reth = reth;
+  response.target = target;
+  // It takes the place, and the resource, of what is still owed of the same READ; the rest of the queue stays.
+  for (std::size_t count = owed_.size(); count > 0; --count) {
+    Response owed = owed_.pop_front();
+    const bool is_same = owed.kind == Kind::kRead && distance(psn, owed.psn) >= 0 &&
+                         distance(owed.psn, end_of(psn, reth)) > 0;
+    if (!is_same) {
+      owed_.push_back(std::move(owed));
+    } else if (owed.holds_resource) {
+      --resources_in_use_;
+      response.holds_resource = true;
+    }
+  }
+  insert(std::move(response), cause, actions);
 }
 
 void ResponseQueue::add(Response response, const Trail& cause, Actions& actions) {
@@ -29,9 +76,16 @@ void ResponseQueue::add(Response response, const Trail& cause, Actions& actions)
   actions.add(Action::Kind::kActivate);
 }
 
+void ResponseQueue::insert(Response response, const Trail& cause, Actions& actions) {
+  if (response.holds_resource) ++resources_in_use_;
+  response.trail = cause;
+  owed_.insert_sorted(std::move(response),
+                      [](const Response& a, const Response& b) { return distance(a.psn, b.psn) >= 0; });
+  actions.add(Action::Kind::kActivate);
+}
+
 void ResponseQueue::add_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions) {
-  saved_.push_back({psn, false, 0});
-  if (saved_.size() > connection_.attributes.max_dest_rd_atomic) saved_.pop_front();
+  remember({Kind::kAtomic, psn, {}});
   Response response;
   response.kind = Kind::kAtomic;
   response.psn = psn;
@@ -42,8 +96,11 @@ void ResponseQueue::add_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& c
 }
 
 void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail, Actions& actions) {
-  for (std::size_t i = 0; i < saved_.size(); ++i) {
-    if (saved_[i].psn == psn) saved_[i] = {psn, true, original};
+  for (std::size_t i = executed_.size(); i-- > 0;) {
+    if (executed_[i].kind != Kind::kAtomic || executed_[i].psn != psn) continue;
+    executed_[i].known = true;
+    executed_[i].result = original;
+    break;
   }
   for (std::size_t i = 0; i < owed_.size(); ++i) {
     if (owed_[i].kind != Kind::kAtomic || owed_[i].psn != psn) continue;
@@ -55,15 +112,18 @@ void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original, const 
 }
 
 bool ResponseQueue::repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions) {
-  for (std::size_t i = 0; i < saved_.size(); ++i) {
-    if (saved_[i].psn != psn) continue;
+  for (std::size_t i = 0; i < owed_.size(); ++i) {
+    if (owed_[i].kind == Kind::kAtomic && owed_[i].psn == psn) return true;  // is answered in its turn
+  }
+  for (std::size_t i = executed_.size(); i-- > 0;) {
+    if (executed_[i].kind != Kind::kAtomic || executed_[i].psn != psn) continue;
     Response response;
     response.kind = Kind::kAtomic;
     response.psn = psn;
     response.aeth = aeth;
-    response.ready = saved_[i].known;
-    response.result = saved_[i].result;
-    add(std::move(response), cause, actions);
+    response.ready = executed_[i].known;
+    response.result = executed_[i].result;
+    insert(std::move(response), cause, actions);
     return true;
   }
   return false;
@@ -104,7 +164,7 @@ void ResponseQueue::abandon() {
 
 void ResponseQueue::reset() {
   discard_all();
-  saved_ = {};
+  executed_ = {};
   closed_ = false;
 }
 

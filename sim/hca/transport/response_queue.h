@@ -35,15 +35,19 @@ class ResponseQueue {
   std::uint32_t resources_in_use() const { return resources_in_use_; }
 
   // From memory of `target`, on an XRC receiver. `cause` is the trail of the request, here and below.
-  void add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, bool is_repeated,
-                const Ref<SharedReceiveQueue>& target, const Trail& cause, Actions& actions);
+  void add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, const Ref<SharedReceiveQueue>& target,
+                const Trail& cause, Actions& actions);
+  // IBA 9.7.5.1.4: what a READ that comes again asks for lies within one that was executed and is remembered.
+  bool has_executed(ib::Psn psn, const ib::Reth& reth) const;
+  void repeat_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, const Ref<SharedReceiveQueue>& target,
+                   const Trail& cause, Actions& actions);
   // The response follows when the result is known.
   void add_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions);
   void on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail, Actions& actions);
-  // IBA 9.7.5.1.4: an atomic asked for again is answered with the saved result; false when none is saved.
+  // IBA 9.7.5.1.4: an atomic asked for again is answered with the saved result, once; false when none is saved.
   bool repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions);
   void add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth, const Trail& cause, Actions& actions);
-  // The requester has gone back to `psn` and asks again for everything from there on.
+  // The peer is about to be refused with `psn`: nothing behind it is answered.
   void discard_from(ib::Psn psn);
   // The peer has been refused: what is owed up to the refusal is still sent, although the queue pair is in
   // error.
@@ -73,9 +77,12 @@ class ResponseQueue {
     Ref<SharedReceiveQueue> target;  // of a READ: whose memory, on an XRC receiver
     Trail trail;                     // of the request
   };
-  struct SavedResult {
+  // A READ or an atomic, as it came first.
+  struct Executed {
+    Kind kind = Kind::kRead;
     ib::Psn psn;
-    bool known = false;
+    ib::Reth reth;
+    bool known = false;  // an atomic's result is
     std::uint64_t result = 0;
   };
 
@@ -84,12 +91,16 @@ class ResponseQueue {
   // The region of the READ is gone, or its rights.
   Outgoing refuse_read(Instant now, Actions& actions);
   void add(Response response, const Trail& cause, Actions& actions);
+  // Ahead of what is owed with its PSN or a later one.
+  void insert(Response response, const Trail& cause, Actions& actions);
+  void remember(const Executed& request);
+  ib::Psn end_of(ib::Psn psn, const ib::Reth& reth) const;
   void discard_all();
 
   const Connection& connection_;
   ResponderSurroundings& surroundings_;
   Ring<Response> owed_;
-  Ring<SavedResult> saved_;       // of the newest atomics, as many as there are responder resources
+  Ring<Executed> executed_;       // the newest, as many as there are responder resources
   std::uint32_t on_the_way_ = 0;  // packets between here and the port
   std::uint32_t resources_in_use_ = 0;
   std::uint32_t epoch_ = 0;
