@@ -6,7 +6,7 @@
 #include "sim/core/check.h"
 #include "sim/ib/crc.h"
 #include "sim/ib/frame.h"
-#include "sim/ib/lid_ranges.h"
+#include "sim/ib/group_address.h"
 #include "sim/ib/packet_trace.h"
 
 namespace verbatim::fabric {
@@ -74,9 +74,9 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   const std::int64_t lookup = std::max(clock_.next_edge_number(times.head), input.next_lookup_edge);
   input.next_lookup_edge = lookup + profile_.lookup_interval_cycles;
 
-  if (ib::is_multicast(packet->lrh.destination)) return replicate(in, std::move(packet), wire_bytes, lookup, times);
+  if (ib::is_to_group(*packet)) return replicate(in, std::move(packet), wire_bytes, lookup, times);
   const PortNumber number = output_for(*packet);
-  // IEEE 802.1Q 8.6.3: what goes to a group, or to nobody that is known, leaves by all ports of the spanning tree.
+  // IEEE 802.1Q 8.6.3: what goes to nobody that is known leaves by all ports of the spanning tree, as what goes to a group.
   if (packet->is_frame && number == kNoRoute) return replicate(in, std::move(packet), wire_bytes, lookup, times);
   if (number.value == 0) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kOwnLid);
   if (number.value > inputs_.size())

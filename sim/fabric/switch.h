@@ -54,8 +54,8 @@ class Switch final : public PacketSink {
   static constexpr PortNumber kNoRoute{255};
   void set_forwarding_table(std::vector<PortNumber> table) { table_ = std::move(table); }
 
-  // Ports of the spanning tree on which multicast packets leave, and programs' frames to nobody that is known; all but the
-  // one they came by.
+  // Ports of the spanning tree on which packets to groups leave, and programs' frames to nobody that is known; all but the
+  // one they came by. Whoever has joined which group is not looked at (no IGMP or MLD snooping).
   void set_multicast_ports(std::vector<PortNumber> ports) { multicast_ports_ = std::move(ports); }
 
   // On Ethernet: a destination and the ports that lead to it, all by ways of one length. A flow keeps to one

@@ -5,6 +5,7 @@
 
 #include "sim/hca/queues/queue_pair.h"
 #include "sim/ib/addressee.h"
+#include "sim/ib/group_address.h"
 
 namespace verbatim::hca {
 
@@ -32,7 +33,7 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       receiver(*this),
       steering(*this) {}
 
-int Adapter::check_global_path(const protocol::AddressVector& path) const {
+int Adapter::check_global_path(const protocol::AddressVector& path, bool may_lead_to_group) const {
   if (path.is_global == 0) {
     return address.roce ? diagnoses.refuse(EINVAL, "a path on Ethernet needs a GRH (ah_attr.is_global)") : 0;
   }
@@ -43,14 +44,15 @@ int Adapter::check_global_path(const protocol::AddressVector& path) const {
   if (!address.roce) return 0;
   ib::Gid to;
   std::memcpy(to.raw, path.dgid, sizeof(to.raw));
-  constexpr std::uint8_t kMulticast = 0xff;
-  if (to.raw[0] == kMulticast) return diagnoses.refuse(EOPNOTSUPP, "there are no groups on Ethernet");
   const ib::Gid& from = address.gids[path.sgid_index];
   if (ib::is_ipv4_mapped(to) != ib::is_ipv4_mapped(from)) {
     return diagnoses.refuse(EINVAL, "sgid_index ", path.sgid_index, " is ", ib::text_of(from), " and dgid is ", ib::text_of(to),
                             ": one is of IPv4, the other of IPv6; another sgid_index may be of the right type");
   }
   if (to == ib::Gid{}) return diagnoses.refuse(EINVAL, "dgid is all zeros");
+  if (ib::is_multicast(to)) {
+    return may_lead_to_group ? 0 : diagnoses.refuse(EINVAL, "dgid ", ib::text_of(to), " is a group's; a connection goes to one port");
+  }
   // What a kernel answers when nobody answers its own question for the address.
   if (address.neighbours->find(to)) return 0;
   return diagnoses.refuse(ETIMEDOUT, "nobody answers for the address of dgid ", ib::text_of(to));

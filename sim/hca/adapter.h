@@ -74,8 +74,9 @@ struct Adapter {
                         : packet.lrh.destination == address.lid;
   }
   // 0, or why a path cannot be that of a connection or an address handle: one with a GRH comes from a GID of the table
-  // that is there; on Ethernet it must have one, between addresses of one IP version, and lead to a neighbour.
-  int check_global_path(const protocol::AddressVector& path) const;
+  // that is there; on Ethernet it must have one, between addresses of one IP version, and lead to a neighbour, or, when it
+  // `may_lead_to_group`, to those who have joined one.
+  int check_global_path(const protocol::AddressVector& path, bool may_lead_to_group) const;
 
   Engine& engine;
   Tracer& tracer;

@@ -1,5 +1,5 @@
-// Which queue pairs of an adapter listen to which multicast groups (IBA 10.5.2). A group is a GID and the LID
-// its packets go to; every member gets its own copy of a datagram, in the order in which they joined.
+// Which queue pairs of an adapter listen to which multicast groups (IBA 10.5.2). A group is a GID and, on
+// InfiniBand, the LID its packets go to; every member gets its own copy of a datagram, in the order in which they joined.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kMulticastQpn = 0xffffff;
 
 struct MulticastGroup {
   std::array<std::uint8_t, 16> gid{};
-  std::uint16_t lid = 0;
+  std::uint16_t lid = 0;  // 0 on Ethernet, where the GID gives the address
   auto operator<=>(const MulticastGroup&) const = default;
 };
 

@@ -439,7 +439,7 @@ int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
   if (path.is_global != 0 && path.sgid_index >= adapter.profile.gid_table_length) {
     return refuse(EINVAL, "sgid_index ", path.sgid_index, ": gid_tbl_len is ", adapter.profile.gid_table_length);
   }
-  if (const int error = adapter.check_global_path(path); error != 0) return error;
+  if (const int error = adapter.check_global_path(path, true); error != 0) return error;
   const ib::Lid to{path.dlid};
   if (!adapter.address.roce && !is_unicast(to) && !is_multicast(to)) return refuse(EINVAL, "dlid ", Hex{path.dlid}, " is no LID");
   if (ah_count_ >= adapter.profile.max_ah) return refuse(ENOMEM, "all of max_ah ", adapter.profile.max_ah, " are in use");

@@ -4,20 +4,27 @@
 
 #include "sim/hca/commands/hca_impl.h"
 #include "sim/hca/multicast.h"
+#include "sim/ib/addressee.h"
+#include "sim/ib/group_address.h"
 
 namespace verbatim::hca {
 
 int Hca::Impl::change_multicast(Context& context, protocol::Multicast& command, bool attaches) {
   QueuePair* qp = find_qp(context, command.qp);
-  // IBA 4.1.1, 10.5.2: groups are for datagrams; their GIDs begin with 0xFF.
+  ib::Gid gid;
+  std::memcpy(gid.raw, command.gid, sizeof(gid.raw));
+  // IBA 4.1.1, 10.5.2: groups are for datagrams, and have GIDs of their own. The Linux core takes those of both kinds on every
+  // link, and looks at the LID only where there are LIDs.
   if (qp == nullptr) return no_object("queue pair", command.qp);
-  if (!qp->is_datagram() || command.gid[0] != 0xff) {
-    return refuse(EINVAL, "groups are for queue pairs of type UD, and their GIDs begin with ff");
+  if (!qp->is_datagram()) return refuse(EINVAL, "groups are for queue pairs of type UD");
+  if (!ib::is_multicast(gid)) return refuse(EINVAL, ib::text_of(gid), " is no group's GID");
+  const bool has_lid = !adapter.address.roce;
+  if (has_lid && !ib::is_multicast(ib::Lid{command.lid})) {
+    return refuse(EINVAL, Hex{command.lid}, " is no multicast LID (0xc000 to 0xfffe)");
   }
-  if (!is_multicast(ib::Lid{command.lid})) return refuse(EINVAL, Hex{command.lid}, " is no multicast LID (0xc000 to 0xfffe)");
   MulticastGroup group;
   std::memcpy(group.gid.data(), command.gid, group.gid.size());
-  group.lid = command.lid;
+  if (has_lid) group.lid = command.lid;
   if (attaches) {
     const int error = adapter.multicast.attach(group, *qp);
     return error == 0 ? 0 : refuse(error, "the adapter has room for no more groups, or none of this group's members");
@@ -27,7 +34,6 @@ int Hca::Impl::change_multicast(Context& context, protocol::Multicast& command, 
 }
 
 int Hca::Impl::attach_multicast(Context& context, protocol::Multicast& command) {
-  if (adapter.address.roce) return refuse(EOPNOTSUPP, "there are no groups on Ethernet");
   return change_multicast(context, command, true);
 }
 

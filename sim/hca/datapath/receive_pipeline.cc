@@ -4,6 +4,7 @@
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/queues/queue_pair.h"
+#include "sim/ib/group_address.h"
 #include "sim/ib/packet_trace.h"
 
 namespace verbatim::hca {
@@ -55,7 +56,7 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   if (packet.corrupted) return drop(incoming, DropReason::kCorrupted);
   if (adapter_.steering.flows.has_sniffers() && incoming.in_buffer) [[unlikely]] adapter_.steering.sniff(packet);
   if (packet.is_frame) [[unlikely]] return adapter_.steering.receive(std::move(incoming));
-  const bool to_group = is_multicast(packet.lrh.destination);
+  const bool to_group = ib::is_to_group(packet);
   if (!to_group && !adapter_.is_addressed_here(packet)) {
     return drop(incoming, DropReason::kWrongLid);
   }

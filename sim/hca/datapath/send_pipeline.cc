@@ -9,6 +9,7 @@
 #include "sim/hca/queues/queue_pair.h"
 #include "sim/ib/aeth.h"
 #include "sim/ib/frame.h"
+#include "sim/ib/group_address.h"
 #include "sim/ib/packet_trace.h"
 
 namespace verbatim::hca {
@@ -367,7 +368,7 @@ void SendPipeline::hand_over(ib::PacketPtr packet) {
     adapter_.receiver.loop_back(std::make_unique<ib::Packet>(*packet));
   }
   // IBA 10.5.2: members on the sender's own adapter get a datagram too; the fabric does not send it back.
-  if (is_multicast(packet->lrh.destination) && !adapter_.multicast.members(*packet).empty()) {
+  if (ib::is_to_group(*packet) && !adapter_.multicast.members(*packet).empty()) {
     adapter_.receiver.loop_back(std::make_unique<ib::Packet>(*packet));
   }
   if (is_own(*packet)) {

@@ -98,7 +98,7 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
   }
   if (asks(ib::kQpAv)) {
     if (const std::string wrong = wrong_in_path(to.path, profile, adapter.address.roce); !wrong.empty()) return refuse(wrong);
-    if (const int error = adapter.check_global_path(to.path); error != 0) return error;
+    if (const int error = adapter.check_global_path(to.path, false); error != 0) return error;
   }
   if (asks(ib::kQpPathMtu) && (!ib::is_mtu(to.path_mtu) || to.path_mtu > profile.max_mtu)) {
     return ib::is_mtu(to.path_mtu) ? above("path_mtu (an ibv_mtu)", to.path_mtu, profile.max_mtu)

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "sim/ib/frame.h"
+#include "sim/ib/group_address.h"
 
 namespace verbatim::hca {
 
@@ -84,7 +85,9 @@ void Connection::set_ethernet(ib::Packet& packet) const {
   CHECK(packet.grh.has_value());  // a path without one was refused
   ib::Grh& grh = *packet.grh;
   packet.lrh.source = packet.lrh.destination = {};
-  const auto to = address.neighbours->find(grh.destination);
+  const ib::MacAddress to = ib::is_multicast(grh.destination)
+                                ? ib::group_mac(grh.destination)
+                                : address.neighbours->find(grh.destination).value_or(ib::MacAddress{});
   // A17.3.2.2 leaves the port to the sender: different flows should have different ones, so that they may take
   // different ways. The flow label gives it, or the two queue pairs, folded as Linux does.
   std::uint64_t flow = grh.flow_label;
@@ -98,8 +101,7 @@ void Connection::set_ethernet(ib::Packet& packet) const {
   if (ib::is_over_ipv4(packet)) grh.flow_label = 0;
   constexpr std::uint8_t kHopLimit = 64;  // of a path that names none
   if (grh.hop_limit == 0) grh.hop_limit = kHopLimit;
-  packet.ethernet =
-      ib::Ethernet{address.mac, to.value_or(ib::MacAddress{}), static_cast<std::uint16_t>(port)};
+  packet.ethernet = ib::Ethernet{address.mac, to, static_cast<std::uint16_t>(port)};
 }
 
 }  // namespace verbatim::hca
