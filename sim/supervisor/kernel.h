@@ -50,7 +50,7 @@ class Kernel {
   // A call of class kRefused: recorded by name.
   Answer refuse(Thread& thread);
   // A control-path command of the verbs library.
-  Answer command(Thread& thread);
+  Outcome command(Thread& thread);
   // Virtual time one call takes before it has an effect.
   Duration cost(Thread& thread);
   // A thread has ended: its id word is cleared and whoever waits for it is woken, as the Linux kernel does.
@@ -206,6 +206,7 @@ class Kernel {
   Answer import_device(Process& process, std::span<std::byte> mailbox);
   Answer close_device(Process& process, std::span<std::byte> mailbox, std::uint32_t context);
   Answer create_channel(Process& process, std::span<std::byte> mailbox);
+  Outcome await_neighbour(Thread& thread, std::span<std::byte> mailbox);
 
   // Transfers of `vector` (addresses and lengths in the program).
   struct Buffers {

@@ -9,6 +9,7 @@
 #include "sim/ib/types.h"
 #include "sim/supervisor/device_files.h"
 #include "sim/supervisor/kernel.h"
+#include "sim/supervisor/kernel_time.h"
 #include "sim/supervisor/parking.h"
 #include "verbs_shim/protocol/commands.h"
 
@@ -58,6 +59,9 @@ bool is_without_memory(CommandType type) {
   }
 }
 
+// Lead to a peer by its address, whose station the kernel has to know.
+bool asks_for_neighbour(CommandType type) { return type == CommandType::kCreateAh || type == CommandType::kModifyQp; }
+
 // What Linux lets only those do who may send raw packets (capabilities(7)): CAP_NET_RAW.
 bool needs_raw_packets(std::span<const std::byte> mailbox, CommandType type) {
   if (type == CommandType::kCreateFlow) return true;
@@ -68,16 +72,17 @@ bool needs_raw_packets(std::span<const std::byte> mailbox, CommandType type) {
 
 }  // namespace
 
-Answer Kernel::command(Thread& thread) {
+Kernel::Outcome Kernel::command(Thread& thread) {
   note_caller(thread);
   Process& process = thread.process();
   const std::span<std::byte> shared = process.region().mailbox(thread.slot());
   const std::int64_t size = thread.call().arguments[0];
   if (size < static_cast<std::int64_t>(sizeof(CommandHeader)) ||
       size > static_cast<std::int64_t>(shared.size())) {
-    return {-EINVAL};
+    return Answer{-EINVAL};
   }
   std::vector<std::byte> mailbox(shared.begin(), shared.begin() + size);
+  if (thread.retried()) return await_neighbour(thread, mailbox);
   CommandHeader header;
   std::memcpy(&header, mailbox.data(), sizeof header);
   Answer answer{0};
@@ -139,10 +144,27 @@ Answer Kernel::command(Thread& thread) {
       in_place->context = context.handle();
       context.hca().execute(mailbox);
       in_place->context = header.context;
+      if (in_place->status == ETIMEDOUT && asks_for_neighbour(header.type)) return await_neighbour(thread, mailbox);
       break;
     }
   }
   std::copy(mailbox.begin(), mailbox.end(), shared.begin());
+  return answer;
+}
+
+// The adapter has said at once that nobody has the address, and nothing has changed. The kernel finds that out by asking on the
+// Ethernet and hearing nothing, which no signal cuts short (rdma_addr_find_l2_eth_by_grh).
+Kernel::Outcome Kernel::await_neighbour(Thread& thread, std::span<std::byte> mailbox) {
+  constexpr std::int64_t kNeighbourDiscoveryNs = 1'000'000'000;
+  const bool begins = !thread.retried();
+  thread.stop_waiting();
+  if (begins || now() < thread.deadline()) {
+    const Instant deadline = begins ? add_ns(now(), kNeighbourDiscoveryNs) : thread.deadline();
+    return wait_for(thread, {}, deadline, "neighbour discovery");
+  }
+  thread.finish_call();
+  const Answer answer = fail(mailbox, ETIMEDOUT);
+  std::ranges::copy(mailbox, thread.process().region().mailbox(thread.slot()).begin());
   return answer;
 }
 

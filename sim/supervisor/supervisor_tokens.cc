@@ -242,7 +242,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       resume(thread, {});
       return;
     case protocol::Request::kCommand:
-      resume(thread, kernel_.command(thread));
+      if (const auto answer = kernel_.command(thread)) resume(thread, *answer);
       return;
     case protocol::Request::kForked:
       if (const auto answer = forked(thread)) resume(thread, *answer);
