@@ -7,6 +7,7 @@
 #include <sys/time.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -57,6 +58,13 @@ Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
     (option == SO_RCVTIMEO ? socket->read_timeout : socket->write_timeout) =
         from_ns(to_ns({std::max<std::int64_t>(timeout->tv_sec, 0), 0}) + timeout->tv_usec * 1000);
     return Answer{0};
+  }
+  if (level != SOL_SOCKET) {
+    constexpr std::size_t kLongest = sizeof(group_req);
+    std::array<std::byte, kLongest> value;
+    const std::span<std::byte> bytes(value.data(), std::min<std::uint64_t>(length, kLongest));
+    if (!process.memory().read(address, bytes)) return Answer{-EFAULT};
+    if (const auto error = socket->set_structured_option(level, option, bytes)) return Answer{*error};
   }
   if (length < sizeof(int)) return Answer{-EINVAL};
   const auto loaded = process.memory().load<int>(address);

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -89,7 +90,9 @@ class Socket : public VirtualFile {
   // Options of the family; those of all sockets are the kernel's (kernel_options.cc).
   virtual int set_option(int level, int option, int value);
   virtual int get_option(int level, int option, int* value) const;
-  // Those whose value is not an integer; empty: this is none of them.
+  // Those whose value is not an integer; nothing: this is none of them.
+  virtual std::optional<int> set_structured_option(int, int, std::span<const std::byte>) { return std::nullopt; }
+  // Likewise; empty: this is none of them.
   virtual std::vector<std::byte> structured_option(int level, int option) const;
   // SO_ERROR: reported once.
   virtual int take_error() { return 0; }

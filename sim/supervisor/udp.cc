@@ -262,9 +262,6 @@ int UdpSocket::set_option(int level, int option, int value) {
     v6_only_ = value != 0;
     return 0;
   }
-  const bool groups = (level == IPPROTO_IP && (option == IP_ADD_MEMBERSHIP || option == MCAST_JOIN_GROUP)) ||
-                      (level == IPPROTO_IPV6 && (option == IPV6_JOIN_GROUP || option == MCAST_JOIN_GROUP));
-  if (groups) return -ENOPROTOOPT;
   return level == IPPROTO_IP || level == IPPROTO_IPV6 ? 0 : -ENOPROTOOPT;
 }
 

@@ -1,12 +1,14 @@
 // UDP between simulated hosts. A datagram takes the management network's latency and the time its bytes need;
 // one that finds no room in the receiver's buffer or that a fault hits is lost, one that finds nobody is
-// answered by an ICMP message that a connected sender is told of. Multicast and broadcast are refused.
+// answered by an ICMP message that a connected sender is told of. Datagrams to groups and to all are
+// refused; joining a group is not.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <memory>
 
+#include "sim/supervisor/group_membership.h"
 #include "sim/supervisor/tcp.h"
 
 namespace verbatim::supervisor {
@@ -59,6 +61,9 @@ class UdpSocket final : public Socket, public std::enable_shared_from_this<UdpSo
   std::size_t readable_bytes() const override { return queue_.empty() ? 0 : queue_.front().bytes.size(); }
   int set_option(int level, int option, int value) override;
   int get_option(int level, int option, int* value) const override;
+  std::optional<int> set_structured_option(int level, int option, std::span<const std::byte> value) override {
+    return memberships_.set_option(level, option, value, network_.hosts().host(host_));
+  }
   int take_error() override;
 
   Binding binding() const { return {local_, v6_only_}; }
@@ -81,6 +86,7 @@ class UdpSocket final : public Socket, public std::enable_shared_from_this<UdpSo
 
   UdpNetwork& network_;
   std::size_t host_;
+  GroupMemberships memberships_;
   Endpoint local_, remote_;
   bool bound_ = false, connected_ = false, v6_only_ = false, read_closed_ = false, write_closed_ = false;
   int error_ = 0;

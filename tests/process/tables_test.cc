@@ -159,7 +159,7 @@ const std::vector<Coverage> kCoverage = {
     {"wrong addresses", "bad_addresses"},
     {"TCP, IPv4 and IPv6, dual-stack listeners",
      "tcp_ipv6 dual_stack Sockets.two_programs_say_the_same_natively_and_simulated"},
-    {"UDP", "udp_basic udp_messages"},
+    {"UDP", "udp_basic udp_messages group_membership"},
     {"backlog", "tcp_backlog"},
     {"half-close", "tcp_half_close"},
     {"non-blocking connect", "connect_nonblocking"},
