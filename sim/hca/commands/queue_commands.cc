@@ -112,6 +112,7 @@ int Hca::Impl::resize_cq(Context& context, protocol::ResizeCq& command) {
   CompletionQueue* cq = find_cq(context, command.handle);
   if (cq == nullptr) return no_object("completion queue", command.handle);
   if (command.cqe == 0 || command.cqe > adapter.profile.max_cqe) return refuse_entries(command.cqe);
+  adapter.completions.settle(*cq);
   const std::uint32_t entries = std::bit_ceil(command.cqe);
   const std::uint64_t old_offset = cq->params().ring_offset;
   const std::uint64_t old_bytes = std::uint64_t{cq->params().entries} * sizeof(protocol::Cqe);

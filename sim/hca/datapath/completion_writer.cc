@@ -24,6 +24,13 @@ void CompletionWriter::push(const Ref<CompletionQueue>& cq, const protocol::Cqe&
   if (delay == Duration::zero() && held_.empty()) return stage({cq, entry, solicited, std::move(trail)});
   Instant& last = last_[{entry.qpn, entry.is_receive != 0}];
   last = std::max(last, now + delay);
+  // What is flushed follows from an error, and comes behind the completion that tells of it, on whichever queue that is.
+  const auto status = static_cast<ib::WcStatus>(entry.status);
+  if (status == ib::WcStatus::kWorkRequestFlushed) {
+    if (const auto error = last_error_.find(entry.qpn); error != last_error_.end()) last = std::max(last, error->second);
+  } else if (status != ib::WcStatus::kSuccess) {
+    last_error_[entry.qpn] = last;
+  }
   held_.emplace(std::pair(last, held_ever_++), Pending{cq, entry, solicited, std::move(trail)});
   hold_timer_.reschedule_at(held_.begin()->first.first);
 }
@@ -38,6 +45,7 @@ void CompletionWriter::release_held() {
   for (auto& [when, pending] : held_) stage(std::move(pending));
   held_.clear();
   last_.clear();
+  last_error_.clear();
 }
 
 void CompletionWriter::stage(Pending pending) {
@@ -69,14 +77,23 @@ void CompletionWriter::on_dma_write(std::uint64_t) {
       {end, adapter_.id, pending.entry.qpn, pending.entry.status, adapter_.engine.now(), pending.trail});
 }
 
-void CompletionWriter::settle(std::uint32_t qpn) {
+template <class Matches>
+void CompletionWriter::write_now(Matches matches) {
   for (std::size_t i = 0; i < under_way_.size(); ++i) {
-    if (under_way_[i].entry.qpn != qpn) continue;
+    if (!matches(under_way_[i])) continue;
     const Ref<CompletionQueue> cq = std::exchange(under_way_[i].cq, {});
     // An overrun flushes, and what is flushed comes behind these.
     const protocol::Cqe entry = under_way_[i].entry;
     if (cq.get() != nullptr) cq.get()->write(entry, under_way_[i].solicited);
   }
+}
+
+void CompletionWriter::settle(std::uint32_t qpn) {
+  write_now([qpn](const Pending& pending) { return pending.entry.qpn == qpn; });
+}
+
+void CompletionWriter::settle(const CompletionQueue& cq) {
+  write_now([&cq](const Pending& pending) { return pending.cq.get() == &cq; });
 }
 
 }  // namespace verbatim::hca

@@ -28,6 +28,8 @@ class CompletionWriter final : public host::DmaClient {
   // The queue pair ends or begins anew: what it has completed is written now, and nothing of it comes later,
   // as adapters answer such a command only when its completions are in memory.
   void settle(std::uint32_t qpn);
+  // Likewise of a completion queue that is about to move to another ring: what was completed before is in the old one.
+  void settle(const CompletionQueue& cq);
 
  private:
   struct Pending {
@@ -38,6 +40,8 @@ class CompletionWriter final : public host::DmaClient {
   };
   using Queue = std::pair<std::uint32_t, bool>;  // queue pair; receives
   void stage(Pending pending);
+  template <class Matches>
+  void write_now(Matches matches);
   void on_hold_over();
   void on_staged(std::uint64_t number);
   void on_dma_read(std::uint64_t, Instant) override {}
@@ -50,6 +54,7 @@ class CompletionWriter final : public host::DmaClient {
   DelayLine<std::uint64_t> staged_;
   std::map<std::pair<Instant, std::uint64_t>, Pending> held_;  // by when it goes on, then in order of arrival
   std::map<Queue, Instant> last_;                              // when the last of a queue goes on
+  std::map<std::uint32_t, Instant> last_error_;                // likewise of a queue pair, of those that ended it
   std::uint64_t held_ever_ = 0;
   Timer hold_timer_;
 };
