@@ -94,7 +94,7 @@ extern "C" ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t lengt
 }
 
 extern "C" ibv_mr* ibv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) {
-  return verbs::refuse(EOPNOTSUPP);
+  return verbs::refuse(verbs::because(EOPNOTSUPP, "ibv_reg_dmabuf_mr: nothing on a simulated host exports memory as a dmabuf"));
 }
 
 extern "C" int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* pd, void* address, std::size_t length,
