@@ -13,7 +13,7 @@ namespace {
 const OpcodeInfo& rc(Operation operation) { return info(make_opcode(Transport::kRc, operation)); }
 
 TEST(Opcode, exactly_the_legal_codes_are_defined) {
-  std::set<int> legal = {0x64, 0x65, 0x80, 0x81};
+  std::set<int> legal = {0x1d, 0x64, 0x65, 0x80, 0x81};
   for (const int transport : {0x00, 0xa0}) {
     for (int operation = 0; operation <= 0x17; ++operation) {
       if (operation != 0x15) legal.insert(transport | operation);
@@ -38,6 +38,7 @@ TEST(Opcode, extended_headers_have_their_sizes) {
   EXPECT_EQ(rc(Operation::kAcknowledge).extended_header_bytes, 4);
   EXPECT_EQ(rc(Operation::kAtomicAcknowledge).extended_header_bytes, 12);
   EXPECT_EQ(rc(Operation::kCompareSwap).extended_header_bytes, 28);
+  EXPECT_EQ(rc(Operation::kAtomicWrite).extended_header_bytes, 16);
   EXPECT_EQ(info(make_opcode(Transport::kUd, Operation::kSendOnlyImm)).extended_header_bytes, 12);
   EXPECT_EQ(info(make_opcode(Transport::kXrc, Operation::kWriteOnlyImm)).extended_header_bytes, 24);
   EXPECT_EQ(info(make_opcode(Transport::kXrc, Operation::kReadResponseOnly)).extended_header_bytes, 4);
@@ -64,7 +65,7 @@ TEST(Opcode, place_in_the_message_follows_the_name) {
     const OpcodeInfo& row = info(static_cast<Opcode>(code));
     if (!row.has_payload) continue;
     const bool first = row.name.find(" First") != row.name.npos,
-               only = row.name.find(" Only") != row.name.npos;
+               only = row.name.find(" Only") != row.name.npos || row.name == "Atomic Write";
     const bool last = row.name.find(" Last") != row.name.npos,
                middle = row.name.find(" Middle") != row.name.npos;
     EXPECT_EQ(first + only + last + middle, 1) << row.name;
