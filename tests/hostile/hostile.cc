@@ -406,8 +406,11 @@ const Kind kKinds[] = {
        each_word_of(&slot(), offsetof(ThreadSlot, raised), 4, value);
        each_word_of(&slot().raised[0], sizeof(RaisedSignal), 4, value);
        each_word_of(&slot().raised_count, 12, 4, value);
-       each_word_of(&slot().poll_registers, sizeof(ThreadSlot) - offsetof(ThreadSlot, poll_registers), 16,
-                    value);
+       each_word_of(&slot().poll_registers, offsetof(ThreadSlot, notes) - offsetof(ThreadSlot, poll_registers), 16, value);
+       in_a_child([&](Wild&) {
+         fill(&slot().notes, sizeof slot().notes, value);
+         slot().note_count = value;
+       });
        in_a_child([&](Wild&) { slot().horizon_ps = INT64_MAX; });
        in_a_child([&](Wild&) { slot().clock_ps = INT64_MAX; });
        in_a_child([&](Wild&) { slot().clock_ps = INT64_MIN; });
