@@ -21,6 +21,7 @@ constexpr std::uint64_t kPageSizes = 0xfffffffffffff000ull;
 constexpr std::uint64_t kTimestampMask = 0xffffffffffffffffull;
 
 // ibv_device_cap_flags: what the model does.
+constexpr std::uint64_t kAutoPathMigration = 1u << 4;  // on InfiniBand
 constexpr std::uint64_t kRcRnrNakGeneration = 1u << 12;
 constexpr std::uint64_t kPortActiveEvent = 1u << 10;
 constexpr std::uint64_t kSysImageGuid = 1u << 11;
@@ -234,6 +235,7 @@ int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
   to.odp_uc = to.odp_ud = kOdpUnreliable;
   to.odp_uc |= kOdpWrite;
   to.odp_xrc = kOdpReliable;
+  if (!adapter.address.roce) to.device_cap_flags |= kAutoPathMigration;
   if (adapter.address.roce) {
     to.device_cap_flags |= kManagedFlowSteering | kRawScatterFrameCheck | kPciWriteEndPadding;
     to.raw_packet_caps = kRawPacketCaps;

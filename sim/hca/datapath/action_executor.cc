@@ -119,6 +119,9 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
       case Action::Kind::kCountQkeyViolation:
         adapter.qkey_violations.count();
         break;
+      case Action::Kind::kMigratePath:
+        qp_.migrate();
+        break;
       case Action::Kind::kCheckDrained:
         qp_.check_drained();
         break;

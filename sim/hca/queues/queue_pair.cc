@@ -131,6 +131,9 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
     adapter.diagnoses.on_wrong_state(*this, packet);
     return adapter.receiver.drop(incoming, DropReason::kWrongState);
   }
+  if (!has_migrated() && !follow_peer(packet)) [[unlikely]] {
+    return adapter.receiver.drop(incoming, DropReason::kWrongSource);
+  }
   // IBA C9-41 to C9-43, 10.9.3.
   if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) {
     adapter.pkey_violations.count();

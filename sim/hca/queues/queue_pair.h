@@ -185,6 +185,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   }
   // The program wrote nonsense into a ring or record.
   void fail_fatally();
+  // To the alternate path, which becomes the only one (IBA 17.2.8).
+  void migrate();
   void raise(ib::AsyncEventType type);
   // In SQD: tells once when nothing begun is outstanding (IBA 10.3.1.5).
   void check_drained();
@@ -197,6 +199,13 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
  private:
   int check_attributes(const protocol::QpAttributes& to, std::uint32_t mask) const;
   void take_attributes(const protocol::QpAttributes& to, std::uint32_t mask);
+  // path_migration.cc
+  int check_alternate_path(const protocol::QpAttributes& to) const;
+  int check_migration_state(std::uint32_t to, bool brings_alternate) const;
+  bool has_alternate_path() const { return attributes.alt_port_num != 0; }
+  void move_migration_state(std::uint32_t to);
+  // What a packet tells of the peer's path; false when it has gone where this side has no path to.
+  bool follow_peer(const ib::Packet& packet);
   void set_state(ib::QpState to);
   void reset();
   // For the transport.

@@ -18,7 +18,6 @@ using ib::QpState;
 namespace {
 
 constexpr std::uint32_t kLimit24 = 1u << 24;
-constexpr std::uint32_t kMigrated = 0;  // IBV_MIG_MIGRATED
 
 // Attributes of the half that an XRC queue pair does not have are no error, they are ignored, as the Linux
 // core does for every adapter: programs set both halves alike.
@@ -115,11 +114,12 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
   if (asks(ib::kQpMaxDestRdAtomic) && to.max_dest_rd_atomic > profile.max_qp_rd_atom) {
     return above("max_dest_rd_atomic", to.max_dest_rd_atomic, profile.max_qp_rd_atom);
   }
-  // Automatic path migration is not built: no alternate path, and the only migration state is the initial
-  // one.
-  if (asks(ib::kQpAlternatePath)) return EOPNOTSUPP;
-  if (asks(ib::kQpPathMigState) && to.path_mig_state != kMigrated) return EOPNOTSUPP;
-  return 0;
+  if (asks(ib::kQpAlternatePath)) {
+    if (const int error = check_alternate_path(to); error != 0) return error;
+    if (const std::string wrong = wrong_in_path(to.alternate_path, profile, false); !wrong.empty()) return refuse("alt_", wrong);
+    if (const int error = adapter.check_global_path(to.alternate_path, false); error != 0) return error;
+  }
+  return asks(ib::kQpPathMigState) ? check_migration_state(to.path_mig_state, asks(ib::kQpAlternatePath)) : 0;
 }
 
 void QueuePair::take_attributes(const protocol::QpAttributes& to, std::uint32_t mask) {
@@ -146,7 +146,13 @@ void QueuePair::take_attributes(const protocol::QpAttributes& to, std::uint32_t 
   if (asks(ib::kQpDestQpn)) attributes.dest_qp_num = to.dest_qp_num;
   if (asks(ib::kQpMaxRdAtomic)) attributes.max_rd_atomic = to.max_rd_atomic;
   if (asks(ib::kQpMaxDestRdAtomic)) attributes.max_dest_rd_atomic = to.max_dest_rd_atomic;
-  if (asks(ib::kQpPathMigState)) attributes.path_mig_state = to.path_mig_state;
+  if (asks(ib::kQpAlternatePath)) {
+    attributes.alternate_path = to.alternate_path;
+    attributes.alt_pkey_index = to.alt_pkey_index;
+    attributes.alt_port_num = to.alt_port_num;
+    attributes.alt_timeout = to.alt_timeout;
+  }
+  if (asks(ib::kQpPathMigState)) move_migration_state(to.path_mig_state);
 }
 
 int QueuePair::modify(const protocol::QpAttributes& to, std::uint32_t mask) {

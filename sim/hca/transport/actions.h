@@ -46,6 +46,7 @@ struct Action {
     kRaise,           // asynchronous event `raised`
     kCountQkeyViolation,
     kRecord,          // `event`, with the number of the queue pair and `values`
+    kMigratePath,     // to its alternate one
     kCheckDrained,    // in SQD: nothing that was begun may be outstanding now
     kEnterError,      // of the connection
     kEnterSendError,  // unreliable: it cannot send until it is told to

@@ -43,14 +43,14 @@ Connection::Connection(ComponentId component, const HcaProfile& profile, const P
 
 // IBA 9.6.1.2: a connection whose path has a GRH takes packets with that of the same two addresses only, another one
 // takes none with a GRH; then the LID, where there are LIDs.
-bool Connection::is_from_peer(const ib::Packet& packet) const {
-  if (packet.grh.has_value() != (attributes.path.is_global != 0)) return false;
+bool Connection::is_from(const ib::Packet& packet, const protocol::AddressVector& path) const {
+  if (packet.grh.has_value() != (path.is_global != 0)) return false;
   if (packet.grh) {
     const auto& gids = address.gids;
-    if (std::memcmp(packet.grh->source.raw, attributes.path.dgid, sizeof(attributes.path.dgid)) != 0) return false;
-    if (packet.grh->destination != gids[attributes.path.sgid_index]) return false;
+    if (std::memcmp(packet.grh->source.raw, path.dgid, sizeof(path.dgid)) != 0) return false;
+    if (packet.grh->destination != gids[path.sgid_index]) return false;
   }
-  return address.roce || packet.lrh.source.value == attributes.path.dlid;
+  return address.roce || packet.lrh.source.value == path.dlid;
 }
 
 ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
@@ -65,6 +65,7 @@ ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const prot
   packet->lrh.destination = ib::Lid{path.dlid};
   packet->lrh.service_level = ib::ServiceLevel{path.service_level};
   packet->bth.opcode = opcode;
+  packet->bth.mig_request = has_migrated();
   packet->bth.pkey = pkey();
   packet->bth.destination = to;
   packet->bth.psn = psn;

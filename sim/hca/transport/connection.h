@@ -14,6 +14,9 @@
 
 namespace verbatim::hca {
 
+// Values of ibv_mig_state.
+enum class MigrationState : std::uint32_t { kMigrated = 0, kRearm = 1, kArmed = 2 };
+
 class Connection {
  public:
   // `profile` and `address` are the adapter's, whose component is `component`.
@@ -49,7 +52,15 @@ class Connection {
   }
   ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
                             ib::Qpn to) const;
-  bool is_from_peer(const ib::Packet& packet) const;
+  bool is_from_peer(const ib::Packet& packet) const { return is_from(packet, attributes.path); }
+  // From the other end of a path.
+  bool is_from(const ib::Packet& packet, const protocol::AddressVector& path) const;
+
+  // IBA 17.2.8: whether the connection uses the only path it has, or may go over to its alternate one.
+  bool has_migrated() const {
+    return attributes.path_mig_state == static_cast<std::uint32_t>(MigrationState::kMigrated);
+  }
+  bool is_armed() const { return attributes.path_mig_state == static_cast<std::uint32_t>(MigrationState::kArmed); }
 
  protected:
   const ib::Transport transport_;

@@ -387,6 +387,19 @@ void Requester::seek(ib::Psn psn) {
   }
 }
 
+bool Requester::take_retry(Instant now, Actions& actions) {
+  if (retries_left_ > 0) {
+    --retries_left_;
+  } else if (connection_.is_armed()) {
+    actions.add(Action::Kind::kMigratePath);
+    reload_retries();
+  } else {
+    fail(WcStatus::kRetryExceeded, now, actions);
+    return false;
+  }
+  return true;
+}
+
 void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left, Instant now, Actions& actions) {
   actions.record(TraceEvent::kRetransmission, psn.value, static_cast<std::uint32_t>(cause), tries_left);
   ++epoch_;  // packets made but not yet sent are made again
@@ -442,8 +455,7 @@ void Requester::on_ack_timeout(Instant now, Actions& actions) {
   }
   const bool is_first = timeouts_++ == 0;
   if (timer.least_exponent > 0 && is_first && retries_left_ > 0) --retries_left_;  // of the adaptive phase
-  if (retries_left_ == 0) return fail(WcStatus::kRetryExceeded, now, actions);
-  --retries_left_;
+  if (!take_retry(now, actions)) return;
   go_back(unacknowledged_, RetryCause::kTimeout, retries_left_, now, actions);
 }
 

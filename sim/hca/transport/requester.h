@@ -146,6 +146,9 @@ class Requester {
   void finish_work(Instant now, Actions& actions);
   // Lets the cursor point at the packet with this PSN, which has been made before or is the next.
   void seek(ib::Psn psn);
+  // One retry less. Without any the connection goes to its alternate path and begins anew there (IBA 17.2.8); false when it
+  // has none, and the request has failed.
+  bool take_retry(Instant now, Actions& actions);
   // Everything from `psn` on is sent again.
   void go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left, Instant now, Actions& actions);
   // The requests that are under way have lost the time up to now.

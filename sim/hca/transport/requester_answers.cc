@@ -162,8 +162,7 @@ void Requester::advance_to(ib::Psn psn, Actions& actions) {
 void Requester::ask_again(Instant now, Actions& actions) {
   // Once for what is missing: the rest of the old response still comes.
   if (asked_again_) return;
-  if (retries_left_ == 0) return fail(WcStatus::kRetryExceeded, now, actions);
-  --retries_left_;
+  if (!take_retry(now, actions)) return;
   go_back(unacknowledged_, RetryCause::kMissingResponse, retries_left_, now, actions);
 }
 
@@ -178,8 +177,7 @@ void Requester::on_nak(std::uint8_t syndrome, ib::Psn psn, Instant now, Actions&
   if (!retire_through(psn - 1, now, actions)) return;  // a NAK acknowledges everything before it
   switch (*code) {
     case ib::NakCode::kPsnSequenceError:
-      if (retries_left_ == 0) return fail(WcStatus::kRetryExceeded, now, actions);
-      --retries_left_;
+      if (!take_retry(now, actions)) return;
       return go_back(psn, RetryCause::kSequenceNak, retries_left_, now, actions);
     case ib::NakCode::kInvalidRequest:
       return fail(WcStatus::kRemoteInvalidRequestError, now, actions);

@@ -1,0 +1,80 @@
+// Automatic path migration (IBA 17.2.8): a connection has a second path, to which it goes when its requester is out of retries,
+// when its program says so, or when its peer has gone there. Both sides tell each other by a bit of every packet whether they
+// have (MigReq): once each has seen that the other has loaded a path (Rearm), both are Armed.
+//
+// With one port and one LID per adapter the paths of a connection may differ in service level, partition and global header; the
+// way through the fabric is that of the LID.
+#include <cerrno>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/queues/queue_pair.h"
+#include "sim/ib/partition.h"
+
+namespace verbatim::hca {
+
+int QueuePair::check_alternate_path(const protocol::QpAttributes& to) const {
+  const Diagnoses& diagnoses = adapter.diagnoses;
+  // There is no LID to choose on Ethernet; drivers refuse it there.
+  if (adapter.address.roce) return diagnoses.refuse(EINVAL, "there are no alternate paths on Ethernet");
+  if (to.alt_port_num != 1 || to.alternate_path.port != to.alt_port_num) {
+    return diagnoses.refuse(EINVAL, "alt_port_num ", to.alt_port_num, ", alt_ah_attr.port_num ", to.alternate_path.port,
+                            ": there is port 1");
+  }
+  if (to.alt_pkey_index >= adapter.profile.pkey_table_length || to.alt_timeout > 31) {
+    return diagnoses.refuse(EINVAL, "alt_pkey_index ", to.alt_pkey_index, ", alt_timeout ", to.alt_timeout,
+                            ": they are below pkey_tbl_len ", adapter.profile.pkey_table_length, " and 32");
+  }
+  return 0;
+}
+
+int QueuePair::check_migration_state(std::uint32_t to, bool brings_alternate) const {
+  switch (MigrationState{to}) {
+    case MigrationState::kMigrated:
+      return 0;
+    case MigrationState::kRearm:
+      if (has_alternate_path() || brings_alternate) return 0;
+      return adapter.diagnoses.refuse(EINVAL, "path_mig_state IBV_MIG_REARM: there is no alternate path (IBV_QP_ALT_PATH)");
+    case MigrationState::kArmed:
+      break;  // both sides have to be asked; a queue pair gets there by itself
+  }
+  if (to == attributes.path_mig_state) return 0;
+  return adapter.diagnoses.refuse(EINVAL, "path_mig_state ", to, ": a queue pair comes to IBV_MIG_ARMED by itself, from IBV_MIG_REARM, "
+                                  "when its peer has loaded a path, too");
+}
+
+void QueuePair::move_migration_state(std::uint32_t to) {
+  if (MigrationState{to} == MigrationState::kMigrated && is_armed()) return migrate();
+  attributes.path_mig_state = to;
+}
+
+void QueuePair::migrate() {
+  attributes.path = attributes.alternate_path;
+  attributes.pkey_index = attributes.alt_pkey_index;
+  pkey_ = adapter.address.pkey(attributes.pkey_index);
+  attributes.port_num = attributes.alt_port_num;
+  attributes.timeout = attributes.alt_timeout;
+  attributes.alternate_path = {};
+  attributes.alt_pkey_index = 0;
+  attributes.alt_port_num = attributes.alt_timeout = 0;
+  attributes.path_mig_state = static_cast<std::uint32_t>(MigrationState::kMigrated);
+  raise(ib::AsyncEventType::kPathMigrated);
+}
+
+bool QueuePair::follow_peer(const ib::Packet& packet) {
+  const bool has_migrated = packet.bth.mig_request;
+  if (!is_armed()) {
+    const bool is_peers = ib::do_pkeys_match(packet.bth.pkey, pkey()) && is_from_peer(packet);
+    if (!has_migrated && is_peers) attributes.path_mig_state = static_cast<std::uint32_t>(MigrationState::kArmed);
+    return true;
+  }
+  if (!has_migrated) return true;
+  const std::uint16_t pkey = adapter.address.pkey(attributes.alt_pkey_index);
+  if (ib::do_pkeys_match(packet.bth.pkey, pkey) && is_from(packet, attributes.alternate_path)) {
+    migrate();
+    return true;
+  }
+  raise(ib::AsyncEventType::kPathMigrationError);
+  return false;
+}
+
+}  // namespace verbatim::hca
