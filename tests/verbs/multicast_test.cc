@@ -12,6 +12,7 @@ namespace {
 struct Link {
   std::string name, topology, group;
   int gid_index = 0;
+  friend void PrintTo(const Link& link, std::ostream* out) { *out << link.name; }
 };
 
 class Multicast : public ::testing::TestWithParam<Link> {
