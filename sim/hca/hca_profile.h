@@ -127,6 +127,9 @@ struct HcaProfile {
   std::uint32_t max_cqe = 4194303, max_mr = 1048576, max_mw = 1048576, max_pd = 32768, max_inline_data = 924;
   std::uint32_t max_qp_rd_atom = 16, max_qp_init_rd_atom = 16, max_ah = 65536;
   std::uint32_t max_srq = 65536, max_srq_wr = 16384, max_srq_sge = 30;
+  // Of shared receive queues with tag matching: tagged receives in the list of one, operations on it that are under way, and
+  // scatter entries of a tagged receive. No tags: there are no such queues.
+  std::uint32_t max_num_tags = 127, max_tag_operations = 16384, max_tag_sge = 1;
   std::uint64_t max_mr_size = 1ull << 40;
   // Of raw packet queue pairs, which there are on Ethernet: flow rules, sets of counters, receive work queues, and tables of
   // these.

@@ -82,6 +82,8 @@ enum class WcStatus : std::uint8_t {
   kFatalError,
   kResponseTimeout,
   kGeneralError,
+  kTagMatchingError,
+  kRendezvousIncomplete,
 };
 
 enum class WcOpcode : std::uint8_t {
@@ -95,9 +97,22 @@ enum class WcOpcode : std::uint8_t {
   kAtomicWrite = 9,
   kReceive = 128,
   kReceiveRdmaWithImm = 129,
+  // Of shared receive queues with tag matching.
+  kTagAdd = 130,
+  kTagDelete = 131,
+  kTagSync = 132,
+  kTagReceive = 133,
+  kNoTag = 134,
 };
 
-enum WcFlags : std::uint8_t { kWcGrh = 1 << 0, kWcWithImm = 1 << 1, kWcWithInvalidate = 1 << 3 };
+enum WcFlags : std::uint8_t {
+  kWcGrh = 1 << 0,
+  kWcWithImm = 1 << 1,
+  kWcWithInvalidate = 1 << 3,
+  kWcTagSyncRequired = 1 << 4,
+  kWcTagMatch = 1 << 5,
+  kWcTagDataValid = 1 << 6,
+};
 
 enum class AsyncEventType : std::uint32_t {
   kCqError = 0,

@@ -20,7 +20,7 @@ TEST_F(Poll, every_field_reaches_the_completion) {
   cqe.vendor_error = 7;
   cqe.service_level = 8;
   cqe.dlid_path_bits = 9;
-  cqe.is_receive = 1;
+  cqe.queue = protocol::CqeQueue::kReceive;
   world().complete(fake_cq(cq), cqe);
   ibv_wc wc{};
   ASSERT_EQ(ibv_poll_cq(cq, 1, &wc), 1);

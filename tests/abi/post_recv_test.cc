@@ -56,7 +56,7 @@ TEST_F(PostRecv, full_queue_and_bad_wr) {
   EXPECT_EQ(bad, &wrs[4]);
   EXPECT_EQ(recv_producer(qp), 4u);
   protocol::Cqe cqe = send_cqe(qp, 0);
-  cqe.is_receive = 1;
+  cqe.queue = protocol::CqeQueue::kReceive;
   world().complete(fake_cq(cq), cqe);
   ibv_wc wc;
   ASSERT_EQ(ibv_poll_cq(cq, 1, &wc), 1);
@@ -142,7 +142,7 @@ TEST_F(PostRecv, a_shared_queue_frees_one_slot_per_completion) {
   EXPECT_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
   EXPECT_EQ(ibv_post_srq_recv(srq, &wr, &bad), ENOMEM);
   protocol::Cqe cqe = send_cqe(sharing, 1);
-  cqe.is_receive = 1;
+  cqe.queue = protocol::CqeQueue::kReceive;
   world().complete(fake_cq(cq), cqe);
   ibv_wc wc;
   ASSERT_EQ(ibv_poll_cq(cq, 1, &wc), 1);

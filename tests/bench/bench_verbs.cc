@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
     entry.wqe_counter = static_cast<std::uint32_t>(i);
     auto& ring = fake::world().cqs.begin()->second;
     fake::world().complete(ring, entry);
-    entry.is_receive = 1;
+    entry.queue = protocol::CqeQueue::kReceive;
     fake::world().complete(ring, entry);
     const auto d = Clock::now();
     if (ibv_poll_cq(cq, 1, &completion) != 1 || ibv_poll_cq(cq, 1, &completion) != 1) return 1;

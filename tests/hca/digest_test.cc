@@ -144,7 +144,7 @@ TEST(DigestCoverage, each_bit_of_each_field_of_a_completion_and_of_what_is_place
   } kFields[] = {FIELD(wr_id),      FIELD(visible_at_ps),   FIELD(timestamp),     FIELD(qpn),        FIELD(byte_length),
                  FIELD(immediate),  FIELD(source_qp),       FIELD(wqe_counter),   FIELD(sequence),   FIELD(source_lid),
                  FIELD(pkey_index), FIELD(status),          FIELD(opcode),        FIELD(flags),      FIELD(vendor_error),
-                 FIELD(service_level), FIELD(dlid_path_bits), FIELD(is_receive),  FIELD(is_frame),
+                 FIELD(service_level), FIELD(dlid_path_bits), FIELD(queue),  FIELD(is_frame),
                  FIELD(srq_number)};
   std::size_t covered = 0;
   for (const auto& field : kFields) covered += field.length;

@@ -77,6 +77,8 @@ TEST(EnumTest, values_are_those_of_the_verbs_header) {
   EXPECT_SAME(ib::WcStatus::kFatalError, IBV_WC_FATAL_ERR);
   EXPECT_SAME(ib::WcStatus::kResponseTimeout, IBV_WC_RESP_TIMEOUT_ERR);
   EXPECT_SAME(ib::WcStatus::kGeneralError, IBV_WC_GENERAL_ERR);
+  EXPECT_SAME(ib::WcStatus::kTagMatchingError, IBV_WC_TM_ERR);
+  EXPECT_SAME(ib::WcStatus::kRendezvousIncomplete, IBV_WC_TM_RNDV_INCOMPLETE);
 
   EXPECT_SAME(ib::WcOpcode::kSend, IBV_WC_SEND);
   EXPECT_SAME(ib::WcOpcode::kRdmaWrite, IBV_WC_RDMA_WRITE);
@@ -87,6 +89,14 @@ TEST(EnumTest, values_are_those_of_the_verbs_header) {
   EXPECT_SAME(ib::WcOpcode::kLocalInvalidate, IBV_WC_LOCAL_INV);
   EXPECT_SAME(ib::WcOpcode::kReceive, IBV_WC_RECV);
   EXPECT_SAME(ib::WcOpcode::kReceiveRdmaWithImm, IBV_WC_RECV_RDMA_WITH_IMM);
+  EXPECT_SAME(ib::WcOpcode::kTagAdd, IBV_WC_TM_ADD);
+  EXPECT_SAME(ib::WcOpcode::kTagDelete, IBV_WC_TM_DEL);
+  EXPECT_SAME(ib::WcOpcode::kTagSync, IBV_WC_TM_SYNC);
+  EXPECT_SAME(ib::WcOpcode::kTagReceive, IBV_WC_TM_RECV);
+  EXPECT_SAME(ib::WcOpcode::kNoTag, IBV_WC_TM_NO_TAG);
+  EXPECT_SAME(ib::kWcTagSyncRequired, IBV_WC_TM_SYNC_REQ);
+  EXPECT_SAME(ib::kWcTagMatch, IBV_WC_TM_MATCH);
+  EXPECT_SAME(ib::kWcTagDataValid, IBV_WC_TM_DATA_VALID);
   EXPECT_SAME(ib::kWcGrh, IBV_WC_GRH);
   EXPECT_SAME(ib::kWcWithImm, IBV_WC_WITH_IMM);
   EXPECT_SAME(ib::kWcWithInvalidate, IBV_WC_WITH_INV);

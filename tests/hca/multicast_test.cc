@@ -67,7 +67,7 @@ struct Group {
   std::size_t received(std::size_t member) {
     std::size_t count = 0;
     for (const auto& entry : members[member].program->drain(members[member].cq)) {
-      count += entry.is_receive != 0 && entry.status == 0 && entry.byte_length == 140 ? 1 : 0;
+      count += entry.queue != protocol::CqeQueue::kSend && entry.status == 0 && entry.byte_length == 140 ? 1 : 0;
     }
     return count;
   }

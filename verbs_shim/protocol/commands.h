@@ -160,6 +160,7 @@ struct DeviceAttributes {
   std::uint32_t max_srq_wr;
   std::uint32_t max_srq_sge;
   std::uint32_t max_inline_data;
+  std::uint32_t max_rendezvous_header, max_num_tags, max_tag_operations, max_tag_sge;  // ibv_tm_caps, on RC
   std::uint32_t odp_general;                      // ibv_odp_general_caps
   std::uint32_t odp_rc, odp_uc, odp_ud, odp_xrc;  // ibv_odp_transport_cap_bits
   std::uint32_t raw_packet_caps;                  // ibv_raw_packet_caps
@@ -365,13 +366,16 @@ struct CreateSrq {
   std::uint64_t cookie;  // delivered by async events: the program's ibv_srq
   std::uint32_t pd;
   std::uint32_t srq_type;                      // ibv_srq_type
-  std::uint32_t xrcd, cq;                      // XRC
+  std::uint32_t xrcd, cq;                      // XRC; the latter also of tag matching
   std::uint32_t max_wr, max_sge, srq_limit;    // in: asked for; out: granted
   std::uint32_t handle;                        // out
   std::uint32_t number;                        // out: SRQN
   std::uint32_t recv_entries, recv_stride;     // out
+  std::uint32_t max_num_tags, max_ops;         // tag matching; in: asked for; out: granted
+  std::uint32_t operation_entries, operation_stride;  // out
   std::uint32_t reserved;
   std::uint64_t recv_offset;                   // out: in the arena
+  std::uint64_t operation_offset;              // out: ring of TagOperationWqe
   std::uint64_t record_offset;                 // out: SharedReceiveQueueRecord
 };
 

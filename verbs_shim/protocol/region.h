@@ -41,7 +41,7 @@ enum class Request : std::uint32_t {
 
 // kSendQueue: number is the QPN, value the new producer number (as in the record). kCompletionQueueArm: the CQN and
 // kArmAny or kArmSolicited. kReceiveQueue: the QPN and the new producer number; only asked for by the record.
-enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm = 1, kReceiveQueue = 2 };
+enum class DoorbellKind : std::uint32_t { kSendQueue = 0, kCompletionQueueArm, kReceiveQueue, kTagOperations };
 
 // How many polls a thread lets pass by itself, unless it was told otherwise, before it asks whether it may be parked.
 inline constexpr std::uint32_t kPollsAlone = 16;

@@ -68,8 +68,36 @@ struct RecvWqe {
 };
 static_assert(sizeof(RecvWqe) == 16);
 
+enum class TagOpcode : std::uint8_t { kAdd = 0, kDelete, kSync };  // ibv_ops_wr_opcode
+enum TagFlags : std::uint8_t { kTagSignaled = 1 << 0, kTagSync = 1 << 1 };  // ibv_ops_flags
+
+// An operation on the list of tagged receives of an SRQ; `sge_count` Sge follow.
+struct TagOperationWqe {
+  std::uint64_t wr_id;
+  std::uint64_t recv_wr_id;
+  std::uint64_t tag;
+  std::uint64_t mask;
+  std::uint32_t handle;            // of the tagged receive
+  std::uint32_t unexpected_count;  // with kTagSync: unexpected messages that the program has dealt with, ever
+  TagOpcode opcode;
+  std::uint8_t flags;
+  std::uint8_t sge_count;
+  std::uint8_t reserved[5];
+};
+static_assert(sizeof(TagOperationWqe) == 48);
+
+// Which ring has its slots back up to the completed entry.
+enum class CqeQueue : std::uint8_t {
+  kSend = 0,
+  kReceive,  // of the QP, or of its SRQ
+  kNone,     // of a tag operation or a tagged receive, whose entries count in SharedReceiveQueueRecord
+};
+
 // A completion queue entry. The HCA fills `sequence` last: entry n of a ring of c entries is valid when
 // sequence == n / c + 1 (mod 2^32) and visible_at_ps has passed on the reader's clock.
+//
+// With CqeQueue::kNone it is of a tag matching SRQ: wqe_counter and source_qp are the low and the high half of the matched
+// tag, srq_number is the app_ctx beside it; all 0 where nothing was matched.
 struct Cqe {
   std::uint64_t wr_id;
   std::int64_t visible_at_ps;
@@ -88,7 +116,7 @@ struct Cqe {
   std::uint8_t vendor_error;
   std::uint8_t service_level;
   std::uint8_t dlid_path_bits;
-  std::uint8_t is_receive;      // the entry belongs to the receive side of the QP (or to its SRQ)
+  CqeQueue queue;               // whose entry it gives back
   std::uint8_t is_frame;        // what was received is an Ethernet frame
   std::uint32_t srq_number;
 };
@@ -104,6 +132,9 @@ struct QueuePairRecord {
 };
 struct SharedReceiveQueueRecord {
   std::atomic<std::uint32_t> producer;
+  // Of tag matching, written by the HCA: operations executed, and tagged receives that are no longer in the list; free-running.
+  std::atomic<std::uint32_t> operations_done;
+  std::atomic<std::uint32_t> tags_left;
 };
 struct CompletionQueueRecord {
   std::atomic<std::uint32_t> consumer;

@@ -36,6 +36,7 @@ void fill_verbs_ops(verbs_context* verbs) {
   verbs->create_qp_ex = create_qp_ex;
   verbs->open_qp = open_qp;
   verbs->create_srq_ex = create_srq_ex;
+  verbs->post_srq_ops = post_srq_ops;
   verbs->get_srq_num = get_srq_num;
   verbs->open_xrcd = open_xrcd;
   verbs->close_xrcd = close_xrcd;

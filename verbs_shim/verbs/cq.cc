@@ -40,7 +40,8 @@ void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe) {
   Context* context = context_of(cq.base.context);
   if (context == nullptr) return;
   Qp* qp = find_qp(*context, cqe.qpn);
-  if (cqe.is_receive == 0) {
+  if (cqe.queue == protocol::CqeQueue::kNone) return;
+  if (cqe.queue == protocol::CqeQueue::kSend) {
     if (qp != nullptr) advance(qp->send, entry, cqe.wqe_counter);
     return;
   }
@@ -67,7 +68,7 @@ void fill(ibv_wc* out, const protocol::Cqe& cqe) {
   out->byte_len = cqe.byte_length;
   out->imm_data = cqe.is_frame != 0 ? 0 : cqe.immediate;
   out->qp_num = cqe.qpn;
-  out->src_qp = cqe.source_qp;
+  out->src_qp = source_qp(cqe);
   out->wc_flags = cqe.flags;
   out->pkey_index = cqe.pkey_index;
   out->slid = cqe.is_frame != 0 ? 0 : cqe.source_lid;

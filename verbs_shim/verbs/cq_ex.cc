@@ -42,7 +42,7 @@ std::uint32_t read_vendor_err(ibv_cq_ex* cq) { return current(cq).vendor_error; 
 std::uint32_t read_byte_len(ibv_cq_ex* cq) { return current(cq).byte_length; }
 __be32 read_imm_data(ibv_cq_ex* cq) { return current(cq).is_frame != 0 ? 0 : current(cq).immediate; }
 std::uint32_t read_qp_num(ibv_cq_ex* cq) { return current(cq).qpn; }
-std::uint32_t read_src_qp(ibv_cq_ex* cq) { return current(cq).source_qp; }
+std::uint32_t read_src_qp(ibv_cq_ex* cq) { return source_qp(current(cq)); }
 unsigned read_wc_flags(ibv_cq_ex* cq) { return current(cq).flags; }
 std::uint32_t read_slid(ibv_cq_ex* cq) { return current(cq).is_frame != 0 ? 0 : current(cq).source_lid; }
 std::uint8_t read_sl(ibv_cq_ex* cq) { return current(cq).service_level; }
@@ -62,8 +62,14 @@ std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* cq) {
 // What was taken out of a frame; 0 when nothing was. And what the flow rule that took it says.
 std::uint16_t read_cvlan(ibv_cq_ex* cq) { return current(cq).is_frame != 0 ? current(cq).source_lid : 0; }
 std::uint32_t read_flow_tag(ibv_cq_ex* cq) { return current(cq).is_frame != 0 ? current(cq).immediate : 0; }
-// There is no tag matching: nothing has been matched.
-void read_tm_info(ibv_cq_ex*, ibv_wc_tm_info* info) { *info = {}; }
+
+void read_tm_info(ibv_cq_ex* cq, ibv_wc_tm_info* info) {
+  const protocol::Cqe& cqe = current(cq);
+  *info = {};
+  if (cqe.queue != protocol::CqeQueue::kNone) return;
+  info->tag = std::uint64_t{cqe.source_qp} << 32 | cqe.wqe_counter;
+  info->priv = cqe.srq_number;
+}
 
 }  // namespace
 

@@ -182,6 +182,15 @@ struct Qp {
   Qp* next_in_bucket;
 };
 
+// Of an SRQ with tag matching: the ring of operations on its list. All counts are free-running.
+struct TagQueue {
+  std::byte* ring;
+  std::uint32_t entries, stride;
+  std::uint32_t max_num_tags;
+  std::uint32_t posted;  // operations
+  std::uint32_t added;   // tagged receives; the handle of the newest
+};
+
 struct Srq {
   static constexpr Kind kKind = Kind::kSrq;
   ibv_srq base;
@@ -190,6 +199,7 @@ struct Srq {
   protocol::SharedReceiveQueueRecord* record;
   ReceiveQueue
       receive;  // `reclaimed` counts completions: the HCA fetches in order, so the oldest slots are free
+  TagQueue tags;
   std::uint32_t async_events;
   Srq* next;
 };
@@ -332,6 +342,7 @@ int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr);
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 int post_wq_recv(ibv_wq* wq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
+int post_srq_ops(ibv_srq* srq, ibv_ops_wr* wr, ibv_ops_wr** bad_wr);
 int poll_cq(ibv_cq* cq, int count, ibv_wc* completions);
 int req_notify_cq(ibv_cq* cq, int solicited_only);
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type);
@@ -391,6 +402,10 @@ ibv_device* device_by_index(std::uint32_t index);
 // Shared between the poll functions (cq.cc, cq_ex.cc): takes the next entry that is visible now.
 bool take_completion(Cq& cq, protocol::Cqe* taken);
 void publish_consumer(Cq& cq);
+// Where the entry has a tag instead, it is of a connection.
+inline std::uint32_t source_qp(const protocol::Cqe& cqe) {
+  return cqe.queue == protocol::CqeQueue::kNone ? 0 : cqe.source_qp;
+}
 // Takes what waits for a queue pair out of its CQ, as vendors' libraries do when it is reset or destroyed.
 void discard_completions(ibv_cq* cq, std::uint32_t qp_number);
 // What waits in the CQ now, seen or not.

@@ -121,6 +121,10 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   filled.odp_caps.per_transport_caps.uc_odp_caps = command.attributes.odp_uc;
   filled.odp_caps.per_transport_caps.ud_odp_caps = command.attributes.odp_ud;
   filled.xrc_odp_caps = command.attributes.odp_xrc;
+  if (command.attributes.max_num_tags > 0) {
+    filled.tm_caps = {command.attributes.max_rendezvous_header, command.attributes.max_num_tags, IBV_TM_CAP_RC,
+                      command.attributes.max_tag_operations, command.attributes.max_tag_sge};
+  }
   if (size > sizeof(filled)) std::memset(attributes, 0, size);
   std::memcpy(attributes, &filled, size < sizeof(filled) ? size : sizeof(filled));
   return 0;

@@ -16,6 +16,10 @@ Srq* create(ibv_context* handle, ibv_srq_init_attr_ex* attributes, ibv_srq_type 
   if (type == IBV_SRQT_XRC) {
     command.xrcd = reinterpret_cast<Xrcd*>(attributes->xrcd)->handle;
     command.cq = attributes->cq->handle;
+  } else if (type == IBV_SRQT_TM) {
+    command.cq = attributes->cq->handle;
+    command.max_num_tags = attributes->tm_cap.max_num_tags;
+    command.max_ops = attributes->tm_cap.max_ops;
   }
   command.max_wr = attributes->attr.max_wr;
   command.max_sge = attributes->attr.max_sge;
@@ -36,6 +40,13 @@ Srq* create(ibv_context* handle, ibv_srq_init_attr_ex* attributes, ibv_srq_type 
   srq->receive.stride = command.recv_stride;
   srq->receive.max_wr = command.max_wr < command.recv_entries ? command.max_wr : command.recv_entries;
   srq->receive.max_sge = command.max_sge;
+  if (type == IBV_SRQT_TM) {
+    srq->tags.ring = static_cast<std::byte*>(shim::arena(command.operation_offset));
+    srq->tags.entries = command.operation_entries;
+    srq->tags.stride = command.operation_stride;
+    srq->tags.max_num_tags = command.max_num_tags;
+    attributes->tm_cap.max_ops = command.max_ops;
+  }
   attributes->attr.max_wr = command.max_wr;
   attributes->attr.max_sge = command.max_sge;
   srq->next = context->srqs;
@@ -52,13 +63,20 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
     return refuse(because(EINVAL, "ibv_create_srq_ex: comp_mask %#x has unknown bits, or lacks IBV_SRQ_INIT_ATTR_PD", mask));
   }
   ibv_srq_type type = (mask & IBV_SRQ_INIT_ATTR_TYPE) != 0 ? attributes->srq_type : IBV_SRQT_BASIC;
-  if (type == IBV_SRQT_TM || (mask & IBV_SRQ_INIT_ATTR_TM) != 0) return refuse(EOPNOTSUPP);
+  if (type == IBV_SRQT_TM) {
+    constexpr std::uint32_t kNeeded = IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
+    if ((mask & kNeeded) != kNeeded || object<Cq>(attributes->cq) == nullptr) {
+      return refuse(because(EINVAL, "ibv_create_srq_ex: an SRQ of type TM needs a CQ and tm_cap, in comp_mask, too"));
+    }
+  } else if ((mask & IBV_SRQ_INIT_ATTR_TM) != 0) {
+    return refuse(because(EINVAL, "ibv_create_srq_ex: tm_cap is of an SRQ of type TM alone"));
+  }
   if (type == IBV_SRQT_XRC) {
     if ((mask & IBV_SRQ_INIT_ATTR_XRCD) == 0 || (mask & IBV_SRQ_INIT_ATTR_CQ) == 0 ||
         object<Xrcd>(attributes->xrcd) == nullptr || object<Cq>(attributes->cq) == nullptr) {
       return refuse(because(EINVAL, "ibv_create_srq_ex: an SRQ of type XRC needs an XRC domain and a CQ, in comp_mask, too"));
     }
-  } else if (type != IBV_SRQT_BASIC) {
+  } else if (type != IBV_SRQT_BASIC && type != IBV_SRQT_TM) {
     return refuse(because(EINVAL, "ibv_create_srq_ex: there is no SRQ type %d", static_cast<int>(type)));
   }
   Srq* srq = create(context, attributes, type);

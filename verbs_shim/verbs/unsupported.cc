@@ -25,11 +25,6 @@ void fill(Result (**slot)(Arguments...)) {
   *slot = Unsupported<Result, Arguments...>::call;
 }
 
-int post_srq_ops(ibv_srq*, ibv_ops_wr* op, ibv_ops_wr** bad_op) {
-  *bad_op = op;
-  return EOPNOTSUPP;
-}
-
 void placeholder() {}
 
 }  // namespace
@@ -40,7 +35,6 @@ void fill_unsupported(verbs_context* verbs) {
   fill(&verbs->create_flow_action_esp);
   fill(&verbs->modify_qp_rate_limit);
   fill(&verbs->modify_cq);
-  verbs->post_srq_ops = post_srq_ops;
   verbs->ABI_placeholder1 = placeholder;
   verbs->ABI_placeholder2 = placeholder;
 }

@@ -229,6 +229,12 @@ int Hca::Impl::query_device(Context&, protocol::QueryDevice& command) {
   to.max_srq_wr = profile.max_srq_wr;
   to.max_srq_sge = profile.max_srq_sge;
   to.max_inline_data = profile.max_inline_data;
+  if (profile.max_num_tags > 0) {
+    to.max_rendezvous_header = TagList::kMaxRendezvousBytes;
+    to.max_num_tags = profile.max_num_tags;
+    to.max_tag_operations = profile.max_tag_operations;
+    to.max_tag_sge = profile.max_tag_sge;
+  }
   to.max_dm_size = profile.max_dm_size;
   to.odp_general = kOdpSupport | kOdpSupportImplicit;
   to.odp_rc = kOdpReliable | kOdpReceive;

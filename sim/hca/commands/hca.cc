@@ -126,6 +126,8 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
   std::uint32_t before = 0, pushed = 0;
   if (kind == protocol::DoorbellKind::kCompletionQueueArm) {
     if (const CompletionQueue* cq = find_cq_by_number(*context, object)) before = cq->written();
+  } else if (kind == protocol::DoorbellKind::kTagOperations) {
+    // A shared receive queue has no resets.
   } else if (QueuePair* qp = find_qp_by_number(*context, object)) {
     before = qp->ring_epoch;
     if (sends) pushed = qp->requester.on_ring(static_cast<std::uint32_t>(value));
@@ -157,6 +159,11 @@ void Hca::Impl::on_doorbell(Doorbell doorbell) {
   if (doorbell.kind == protocol::DoorbellKind::kCompletionQueueArm) {
     CompletionQueue* cq = find_cq_by_number(*context, doorbell.number);
     if (cq != nullptr) cq->arm(doorbell.value == protocol::kArmSolicited, doorbell.before);
+    return;
+  }
+  if (doorbell.kind == protocol::DoorbellKind::kTagOperations) {
+    SharedReceiveQueue* srq = adapter.srq_by_number(doorbell.number).get();
+    if (srq != nullptr && &srq->context == context && srq->tags != nullptr) srq->tags->on_doorbell(producer);
     return;
   }
   QueuePair* qp = find_qp_by_number(*context, doorbell.number);

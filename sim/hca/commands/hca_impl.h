@@ -137,6 +137,9 @@ class Hca::Impl {
   void remove_cq(CompletionQueue& cq);
 
   static std::uint32_t recv_stride(std::uint32_t max_sge);
+  // Of the ring of operations on a list of tags.
+  std::uint32_t operation_stride() const;
+  int check_tags(const protocol::CreateSrq& command, bool has_tags) const;
 
   // work_queue_commands.cc
   int create_wq(Context& context, protocol::CreateWq& command);

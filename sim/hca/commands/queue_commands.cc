@@ -180,6 +180,9 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
     return refuse(EINVAL, "queue pairs of types RC and UD alone take an srq, and it must be a basic one; XRC queue pairs take "
                           "theirs by number");
   }
+  if (srq != nullptr && srq->tags != nullptr && type != QpType::kRc) {
+    return refuse(EINVAL, "queue pairs of type RC alone take an srq with tag matching (tm_caps.flags)");
+  }
   if (srq != nullptr || only_sends) capabilities.max_recv_wr = capabilities.max_recv_sge = 0;
   if (capabilities.max_send_wr > profile.max_qp_wr || capabilities.max_recv_wr > profile.max_qp_wr) {
     return refuse(EINVAL, "max_send_wr ", capabilities.max_send_wr, ", max_recv_wr ", capabilities.max_recv_wr,

@@ -1,5 +1,9 @@
 #include "sim/hca/datapath/action_executor.h"
 
+#include <endian.h>
+#include <infiniband/tm_types.h>
+
+#include <span>
 #include <utility>
 
 #include "sim/hca/adapter.h"
@@ -37,6 +41,18 @@ ib::WcOpcode wc_opcode(WqeOpcode opcode) {
       return ib::WcOpcode::kAtomicWrite;
   }
   return ib::WcOpcode::kSend;
+}
+
+void tell_match(const TagMatch& match, protocol::Cqe& entry) {
+  if (entry.status == 0) {
+    entry.opcode = static_cast<std::uint8_t>(match.opcode);
+    entry.flags |= match.flags;
+  }
+  if (!match.is_expected) return;
+  entry.queue = protocol::CqeQueue::kNone;
+  entry.wqe_counter = static_cast<std::uint32_t>(match.tag);
+  entry.source_qp = static_cast<std::uint32_t>(match.tag >> 32);
+  entry.srq_number = match.app_ctx;
 }
 
 }  // namespace
@@ -141,6 +157,10 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
 void ActionExecutor::complete(std::uint32_t count) {
   for (; count > 0; --count) {
     Requester::Finished finished = qp_.requester.take_finished();
+    if (finished.is_own) [[unlikely]] {
+      end_rendezvous(finished);
+      continue;
+    }
     if (!finished.has_entry) {
       const Trail& trail = finished.trail;
       qp_.adapter.tracer.report({MessageEnd::kAcknowledged, qp_.adapter.id, qp_.number, 0, trail.end(), trail});
@@ -161,7 +181,7 @@ void ActionExecutor::complete_receive(const Responder::Received& received, const
   protocol::Cqe entry = qp_.make_completion(received.wr_id, received.status);
   entry.opcode = static_cast<std::uint8_t>(ib::WcOpcode::kReceive);
   entry.wqe_counter = received.number;
-  entry.is_receive = 1;
+  entry.queue = protocol::CqeQueue::kReceive;
   bool solicited = false;
   if (received.has_message && qp_.is_raw()) [[unlikely]] {
     entry.is_frame = 1;
@@ -189,10 +209,43 @@ void ActionExecutor::complete_receive(const Responder::Received& received, const
     solicited = packet->bth.solicited;
   }
   if (qp_.target() != nullptr) entry.srq_number = qp_.target()->params.number;
-  qp_.receives().retire();
+  const TagMatch* const match = received.match.get();
+  if (match != nullptr) [[unlikely]] tell_match(*match, entry);
+  if (match == nullptr || !match->is_expected) qp_.receives().retire();
   // What is flushed is nobody's message.
   Trail trail = received.has_message ? qp_.responder.cause() : Trail();
   qp_.adapter.completions.push(qp_.receive_cq(), entry, solicited, std::move(trail));
+  if (match != nullptr && match->rendezvous && received.has_message) [[unlikely]] begin_rendezvous(received.wr_id, *match);
+}
+
+void ActionExecutor::begin_rendezvous(std::uint64_t wr_id, const TagMatch& match) {
+  const Rendezvous& rendezvous = *match.rendezvous;
+  SendWork read;
+  read.opcode = WqeOpcode::kRdmaRead;
+  read.wr_id = wr_id;
+  read.remote_va = rendezvous.va;
+  read.rkey = rendezvous.rkey;
+  read.length = rendezvous.length;
+  read.sges = rendezvous.sges;
+  SendWork end;
+  const ibv_tmh header{.opcode = IBV_TMH_FIN, .reserved = {}, .app_ctx = match.app_ctx, .tag = htobe64(match.tag)};
+  end.flags = protocol::kWqeInline | protocol::kWqeFence;
+  end.length = sizeof(header);
+  end.inline_data = ib::PayloadBuffer::copy_of(std::as_bytes(std::span(&header, 1)));
+  qp_.requester_driver.on_own_work(std::move(read));
+  qp_.requester_driver.on_own_work(std::move(end));
+}
+
+void ActionExecutor::end_rendezvous(const Requester::Finished& read) {
+  if (read.status != ib::WcStatus::kSuccess && read.status != ib::WcStatus::kWorkRequestFlushed) {
+    qp_.adapter.diagnoses.on_failed_work(qp_, read);
+  }
+  protocol::Cqe entry = qp_.make_completion(read.wr_id, read.status);
+  entry.opcode = static_cast<std::uint8_t>(ib::WcOpcode::kTagReceive);
+  entry.queue = protocol::CqeQueue::kNone;
+  entry.flags = ib::kWcTagDataValid;
+  entry.byte_length = read.length;
+  qp_.adapter.completions.push(qp_.receive_cq(), entry, false, Trail());
 }
 
 void ActionExecutor::acknowledge(const Action& action) {

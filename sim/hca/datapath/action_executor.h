@@ -7,6 +7,7 @@
 #include "sim/core/engine.h"
 #include "sim/hca/datapath/receive_pipeline.h"
 #include "sim/hca/transport/actions.h"
+#include "sim/hca/transport/requester.h"
 #include "sim/hca/transport/responder.h"
 
 namespace verbatim::hca {
@@ -28,6 +29,9 @@ class ActionExecutor {
  private:
   void execute_all(const Actions& actions, Incoming* incoming);
   void complete(std::uint32_t count);
+  // The adapter reads what was announced, and tells the sender when it has come.
+  void begin_rendezvous(std::uint64_t wr_id, const TagMatch& match);
+  void end_rendezvous(const Requester::Finished& read);
   void acknowledge(const Action& action);
   void execute_atomic(const ib::Packet& packet);
   void arm_ack_timer(Duration interval);

@@ -8,6 +8,12 @@
 
 namespace verbatim::hca {
 
+namespace {
+
+bool is_receive(const protocol::Cqe& entry) { return entry.queue != protocol::CqeQueue::kSend; }
+
+}  // namespace
+
 CompletionWriter::CompletionWriter(Adapter& adapter)
     : adapter_(adapter),
       stage_(adapter.clock, adapter.profile.completion),
@@ -22,7 +28,7 @@ void CompletionWriter::push(const Ref<CompletionQueue>& cq, const protocol::Cqe&
   const Instant now = adapter_.engine.now();
   const Duration delay = freedom::kCompletionDelay.choose(adapter_.choices, adapter_.id);
   if (delay == Duration::zero() && held_.empty()) return stage({cq, entry, solicited, std::move(trail)});
-  Instant& last = last_[{entry.qpn, entry.is_receive != 0}];
+  Instant& last = last_[{entry.qpn, is_receive(entry)}];
   last = std::max(last, now + delay);
   // What is flushed follows from an error, and comes behind the completion that tells of it, on whichever queue that is.
   const auto status = static_cast<ib::WcStatus>(entry.status);
@@ -52,7 +58,7 @@ void CompletionWriter::stage(Pending pending) {
   const Instant now = adapter_.engine.now();
   pending.trail.add(now, {adapter_.id, "completion held back"});
   Instant ready = now;
-  if (adapter_.profile.receive_completion_after_payload && pending.entry.is_receive != 0) {
+  if (adapter_.profile.receive_completion_after_payload && is_receive(pending.entry)) {
     ready = std::max(now, adapter_.payloads.last_left());
     pending.trail.add(ready, {adapter_.id, "completion: the payload leaves first"});
   }
@@ -72,7 +78,7 @@ void CompletionWriter::on_dma_write(std::uint64_t) {
   if (CompletionQueue* cq = pending.cq.get(); cq != nullptr) cq->write(pending.entry, pending.solicited);
   if (!pending.trail) [[likely]]
     return;
-  const MessageEnd end = pending.entry.is_receive != 0 ? MessageEnd::kReceived : MessageEnd::kCompleted;
+  const MessageEnd end = is_receive(pending.entry) ? MessageEnd::kReceived : MessageEnd::kCompleted;
   adapter_.tracer.report(
       {end, adapter_.id, pending.entry.qpn, pending.entry.status, adapter_.engine.now(), pending.trail});
 }

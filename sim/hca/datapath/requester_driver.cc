@@ -29,6 +29,13 @@ void RequesterDriver::on_work(SendWork&& work) {
   qp_.executor.execute(actions);
 }
 
+void RequesterDriver::on_own_work(SendWork&& work) {
+  work.fault = qp_.requester.check(work);
+  Actions actions;
+  qp_.requester.on_own_work(std::move(work), now(), actions);
+  qp_.executor.execute(actions);
+}
+
 WcStatus RequesterDriver::check_names(SendWork& work) const {
   if (work.is_local()) return WcStatus::kSuccess;
   if (qp_.is_datagram()) {
@@ -104,8 +111,9 @@ void RequesterDriver::deal_with(Incoming&& incoming, bool is_looked_up) {
 std::uint64_t RequesterDriver::place(Incoming& incoming, const Requester::Placement& placement, bool is_looked_up) {
   Adapter& adapter = qp_.adapter;
   const ib::Packet& packet = *incoming.packet;
+  const std::uint32_t pd = placement.is_own ? qp_.receive_pd() : qp_.params.pd;
   if (adapter.placements.is_limited() && !is_looked_up) [[unlikely]] {
-    qp_.find_pieces(*placement.list, placement.offset, placement.length, qp_.context, qp_.params.pd);
+    qp_.find_pieces(*placement.list, placement.offset, placement.length, qp_.context, pd);
     const std::uint64_t lookup =
         adapter.placements.begin(qp_.self, true, adapter.scratch_pieces, packet.trail.shared());
     if (lookup != 0) return lookup;
@@ -115,7 +123,7 @@ std::uint64_t RequesterDriver::place(Incoming& incoming, const Requester::Placem
     const auto original = std::as_bytes(std::span(&packet.atomic_ack, 1));
     payload = {ib::PayloadBuffer::copy_of(original), 0, sizeof(packet.atomic_ack)};
   }
-  const bool allowed = qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.context, qp_.params.pd,
+  const bool allowed = qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.context, pd,
                                    message_stream(qp_.number, true));
   Actions actions;
   qp_.requester.on_placed(packet, allowed, now(), actions);

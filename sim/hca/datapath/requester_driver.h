@@ -22,6 +22,7 @@ class RequesterDriver {
   // Steps of the requester; see there.
   void on_doorbell(std::uint32_t producer, bool has_work, Trail trail);
   void on_work(SendWork&& work);
+  void on_own_work(SendWork&& work);
   void wake();
   // Nothing more is sent; what is posted is flushed.
   void flush();

@@ -1,6 +1,7 @@
 #include "sim/hca/datapath/responder_driver.h"
 
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "sim/hca/adapter.h"
 #include "sim/hca/datapath/received_frame.h"
 #include "sim/hca/queues/queue_pair.h"
+#include "sim/hca/queues/shared_receive_queue.h"
 #include "sim/ib/wire.h"
 
 namespace verbatim::hca {
@@ -26,6 +28,10 @@ ib::Payload with_grh(const ib::Packet& packet) {
   return {buffer, 0, buffer.size()};
 }
 
+ib::Payload behind(const ib::Payload& payload, std::uint32_t skipped) {
+  return {payload.buffer, payload.offset + skipped, payload.length - skipped};
+}
+
 }  // namespace
 
 Instant ResponderDriver::now() const { return qp_.adapter.engine.now(); }
@@ -38,13 +44,14 @@ void ResponderDriver::start(ib::Psn expected) {
 
 void ResponderDriver::flush() {
   drop_held();
-  if (const std::optional<RecvWork> current = qp_.responder.abandon()) flush_receive(*current);
+  if (std::optional<RecvWork> current = qp_.responder.abandon()) flush_receive(std::move(*current));
   qp_.want_recv_doorbell(true);
   qp_.own_receives.flush();
 }
 
-void ResponderDriver::flush_receive(const RecvWork& work) {
-  qp_.executor.complete_receive({work.wr_id, work.number, ib::WcStatus::kWorkRequestFlushed, false, false, 0}, nullptr);
+void ResponderDriver::flush_receive(RecvWork&& work) {
+  qp_.executor.complete_receive(
+      {work.wr_id, work.number, ib::WcStatus::kWorkRequestFlushed, false, false, 0, std::move(work.match)}, nullptr);
 }
 
 void ResponderDriver::receive(Incoming&& incoming) {
@@ -79,7 +86,18 @@ Responder::Need ResponderDriver::supply(const Incoming& incoming, Given given, A
     responder.on_failed_queue(packet, actions);
     return Responder::Need::kNothing;
   }
+  TagMatching* const tags = qp_.tags_of(packet);
+  if (tags != nullptr) [[unlikely]] {
+    const bool can_read = qp_.attributes.max_rd_atomic > 0;
+    if (auto work = tags->list.take(packet.payload.bytes(), ib::info(packet.bth.opcode).ends_message, can_read)) {
+      tags->publish();
+      return responder.on_receive(std::move(*work), packet, actions);
+    }
+  }
   if (std::optional<RecvWork> work = receives.take()) {
+    if (tags != nullptr) [[unlikely]] {
+      work->match = std::make_unique<TagMatch>(tags->list.take_unmatched(packet.payload.bytes()));
+    }
     qp_.adapter.diagnoses.on_receive(qp_, *work);
     if (delays_drop_) [[unlikely]] qp_.want_recv_doorbell(delays_drop_ = false);
     return responder.on_receive(std::move(*work), packet, actions);
@@ -152,7 +170,7 @@ bool ResponderDriver::write(Incoming& incoming) {
   if (placement.list != nullptr) {
     const ib::Payload payload = qp_.is_datagram() ? with_grh(packet)
                                 : qp_.is_raw()    ? placed_payload(qp_, *placement.list, packet)
-                                                  : packet.payload;
+                                                  : behind(packet.payload, placement.skipped);
     return qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(),
                        stream);
   }

@@ -34,7 +34,7 @@ class ResponderDriver {
   // error.
   void on_receive();
   void on_no_receive(Instant sampled_at);
-  void flush_receive(const RecvWork& work);
+  void flush_receive(RecvWork&& work);
   // From PlacementLookup.
   void on_looked_up(std::uint64_t number);
   // From AtomicUnit: the result of an atomic, whose write has been handed to the DMA engine, or there is none.

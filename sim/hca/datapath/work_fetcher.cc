@@ -58,6 +58,11 @@ void WorkFetcher::fetch_recv_record(const ReceiveQueueOwner& owner) {
   start({owner, Kind::kRecvRecord, 0, 0, sizeof(std::uint32_t), {}});
 }
 
+void WorkFetcher::fetch_tag_operations(const Ref<SharedReceiveQueue>& srq, std::uint32_t first, std::uint32_t count,
+                                       std::uint32_t bytes) {
+  start({{{}, 0, srq}, Kind::kTagOperation, first, count, bytes, {}});
+}
+
 void WorkFetcher::start(Fetch fetch) {
   if (fetch.bytes == 0) return decode(fetch, adapter_.engine.now());
   adapter_.dma.read(fetch.bytes, *this, 0, fetch.trail.shared());
@@ -105,12 +110,20 @@ void WorkFetcher::on_dma_read(std::uint64_t, Instant at_adapter) {
   const ReceiveQueue* receives = receives_of(fetch.owner);
   if (receives == nullptr) return;
   if (fetch.kind == Kind::kRecvRecord) {
-    received_.push(at_adapter, {fetch.owner, true, receives->read_producer(), adapter_.engine.now(), {}});
+    received_.push(at_adapter, {fetch.owner, true, receives->read_producer(), adapter_.engine.now(), {}, {}});
+    return;
+  }
+  if (fetch.kind == Kind::kTagOperation) {
+    const TagMatching& tags = *fetch.owner.srq.get()->tags;
+    for (std::uint32_t number = fetch.first; number != fetch.first + fetch.count; ++number) {
+      auto operation = std::make_unique<TagOperation>(parse_tag_operation(tags.entry(number)));
+      received_.push(at_adapter, {fetch.owner, false, 0, {}, {}, std::move(operation)});
+    }
     return;
   }
   for (std::uint32_t number = fetch.first; number != fetch.first + fetch.count; ++number) {
     RecvWork work = parse_recv(receives->entry(number), number);
-    received_.push(at_adapter, {fetch.owner, false, 0, {}, std::move(work)});
+    received_.push(at_adapter, {fetch.owner, false, 0, {}, std::move(work), {}});
   }
 }
 
@@ -125,7 +138,9 @@ void WorkFetcher::on_decoded(FetchedWork decoded) {
 void WorkFetcher::on_received(Received received) {
   ReceiveQueue* receives = receives_of(received.owner);
   if (receives == nullptr) return;
-  if (received.is_record) {
+  if (received.operation != nullptr) {
+    received.owner.srq.get()->tags->on_operation(std::move(*received.operation));
+  } else if (received.is_record) {
     receives->on_record(received.producer, received.sampled_at);
   } else {
     receives->on_work(std::move(received.work));

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 
 #include "sim/core/delay_line.h"
 #include "sim/core/ring.h"
@@ -14,6 +15,7 @@
 #include "sim/hca/datapath/pipeline.h"
 #include "sim/hca/datapath/processing_units.h"
 #include "sim/hca/queues/receive_queue.h"
+#include "sim/hca/queues/tag_list.h"
 #include "sim/hca/queues/work_request.h"
 #include "sim/host/dma_engine.h"
 
@@ -34,12 +36,15 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
                   std::uint32_t bytes);
   // The receive producer number comes back by ReceiveQueue::on_record.
   void fetch_recv_record(const ReceiveQueueOwner& owner);
+  // Likewise by TagMatching::on_operation.
+  void fetch_tag_operations(const Ref<SharedReceiveQueue>& srq, std::uint32_t first, std::uint32_t count,
+                            std::uint32_t bytes);
 
   // From the stage that decodes it.
   void on_decoded(FetchedWork decoded);
 
  private:
-  enum class Kind : std::uint8_t { kSend, kRecv, kRecvRecord };
+  enum class Kind : std::uint8_t { kSend, kRecv, kRecvRecord, kTagOperation };
   struct Fetch {
     ReceiveQueueOwner owner;  // a reset in between makes the fetch void
     Kind kind = Kind::kSend;
@@ -54,6 +59,7 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
     std::uint32_t producer = 0;
     Instant sampled_at;
     RecvWork work;
+    std::unique_ptr<TagOperation> operation;  // instead
   };
 
   void extend(SendWork& work, const QueuePair& qp, const Trail& fetch) const;

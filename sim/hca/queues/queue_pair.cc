@@ -81,7 +81,14 @@ ReceiveQueue& QueuePair::receives() {
 
 const Ref<CompletionQueue>& QueuePair::receive_cq() const {
   const SharedReceiveQueue* srq = target_.get();
-  return is_xrc_receiver() && srq != nullptr ? srq->params.cq : params.recv_cq;
+  return srq != nullptr && srq->params.cq.get() != nullptr ? srq->params.cq : params.recv_cq;
+}
+
+TagMatching* QueuePair::tags_of(const ib::Packet& packet) const {
+  const SharedReceiveQueue* srq = target_.get();
+  if (srq == nullptr || srq->tags == nullptr) [[likely]] return nullptr;
+  // What a WRITE with immediate takes is a receive of the ring like any other's.
+  return ib::info(packet.bth.opcode).has_reth ? nullptr : srq->tags.get();
 }
 
 std::uint32_t QueuePair::receive_pd() const {

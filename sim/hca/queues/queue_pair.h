@@ -25,6 +25,7 @@
 namespace verbatim::hca {
 
 struct Adapter;
+class TagMatching;
 
 // How received frames are placed, with the values of ibv_wq_flags.
 enum FrameOption : std::uint32_t {
@@ -108,6 +109,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   ReceiveQueue& receives();
   const Ref<CompletionQueue>& receive_cq() const;
   std::uint32_t receive_pd() const;
+  // Where the message that begins with this packet is looked for in a list of tags; null: it is not.
+  TagMatching* tags_of(const ib::Packet& packet) const;
   // Whose memory the peer reaches, and by keys of which protection domain: of an XRC receiver again those of
   // the queue that the request names.
   Context& memory_owner() const;

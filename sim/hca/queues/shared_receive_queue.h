@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "sim/hca/context.h"
 #include "sim/hca/queues/receive_queue.h"
+#include "sim/hca/queues/tag_matching.h"
 
 namespace verbatim::hca {
 
@@ -17,8 +19,8 @@ struct SharedReceiveQueueParams {
   std::uint32_t max_sge = 0;
   std::uint32_t xrcd = 0;  // XRC: the opening it was made through, its domain,
   std::uint32_t domain = 0;
-  Ref<CompletionQueue> cq;         // and where its receives complete
-  std::uint64_t block_offset = 0;  // ring and record, in the arena
+  Ref<CompletionQueue> cq;         // of XRC and tag matching: where its receives complete
+  std::uint64_t block_offset = 0;  // rings and record, in the arena
   std::uint64_t block_bytes = 0;
 };
 
@@ -35,6 +37,7 @@ class SharedReceiveQueue {
   Context& context;
   const SharedReceiveQueueParams params;
   ReceiveQueue receives;
+  std::unique_ptr<TagMatching> tags;  // where there is tag matching
   std::uint32_t users = 0;  // queue pairs
   std::uint32_t async_events_reported = 0;
 };

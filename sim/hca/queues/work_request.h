@@ -9,6 +9,7 @@
 
 #include "sim/core/trail.h"
 #include "sim/hca/queues/scatter_list.h"
+#include "sim/hca/queues/tag_match.h"
 #include "sim/ib/payload.h"
 #include "sim/ib/psn.h"
 #include "sim/ib/types.h"
@@ -26,6 +27,8 @@ struct SendWork {
   std::uint32_t immediate = 0;
   std::uint32_t length = 0;  // of the message, bytes
   std::uint32_t number = 0;  // of the ring entry
+  std::uint32_t sequence = 0;  // among all that the requester has taken
+  bool is_own = false;         // of the adapter, for a rendezvous: it has no ring entry
   std::uint32_t address_handle = 0;
   std::uint32_t remote_qpn = 0;
   std::uint32_t remote_qkey = 0;
@@ -76,7 +79,8 @@ struct RecvWork {
   std::uint32_t posted_ns = 0;  // as in the ring entry
   bool malformed = false;  // names more scatter entries than the ring entry holds
   ScatterList sges;
-  std::uint64_t capacity = 0;
+  std::uint64_t capacity = 0;       // bytes of a message, at the most
+  std::unique_ptr<TagMatch> match;  // where there is tag matching
 };
 
 // For people.

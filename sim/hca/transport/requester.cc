@@ -128,8 +128,7 @@ void Requester::flush_all(Instant now, Actions& actions) {
   ++epoch_;
   while (!works_.empty()) {
     complete(works_.front(), WcStatus::kWorkRequestFlushed, now, actions);
-    queue_.retire();
-    works_.drop_front();
+    drop_front();
   }
   cursor_ = 0;
   cursor_offset_ = 0;
@@ -140,6 +139,7 @@ void Requester::flush_all(Instant now, Actions& actions) {
 void Requester::reset() {
   ack_timer_runs_ = rnr_waiting_ = false;
   ++epoch_;
+  first_sequence_ += static_cast<std::uint32_t>(works_.size());
   works_ = {};
   posts_ = {};
   rung_ = 0;
@@ -205,12 +205,31 @@ void Requester::on_work(SendWork&& work, Instant now, Actions& actions) {
     complete(work, WcStatus::kWorkRequestFlushed, now, actions);
     queue_.retire();
   } else {
-    works_.push_back(std::move(work));
+    push(std::move(work));
     run_local(now, actions);
     fail_front_if_faulty(now, actions);
     actions.add(Action::Kind::kActivate);
   }
   if (queue_.to_fetch() > 0) actions.add(Action::Kind::kFetchMore);
+}
+
+void Requester::on_own_work(SendWork&& work, Instant now, Actions& actions) {
+  work.is_own = true;
+  if (is_flushing()) return complete(work, WcStatus::kWorkRequestFlushed, now, actions);
+  push(std::move(work));
+  fail_front_if_faulty(now, actions);
+  actions.add(Action::Kind::kActivate);
+}
+
+void Requester::push(SendWork&& work) {
+  work.sequence = first_sequence_ + static_cast<std::uint32_t>(works_.size());
+  works_.push_back(std::move(work));
+}
+
+void Requester::drop_front() {
+  if (!works_.front().is_own) queue_.retire();
+  works_.drop_front();
+  ++first_sequence_;
 }
 
 bool Requester::has_packet() const {
@@ -290,7 +309,7 @@ Outgoing Requester::next_packet(Instant now, Actions& actions) {
   outgoing.packet->trail = work.trail;
   outgoing.packet->trail.add(now, turn_of(segment.offset));
   outgoing.epoch = epoch_;
-  outgoing.work = work.number;
+  outgoing.work = work.sequence;
   outgoing.offset = segment.offset;
   outgoing.needs_gather = segment.length > 0 && !work.is_inline();
   ib::Packet& packet = *outgoing.packet;
@@ -337,7 +356,7 @@ Outgoing Requester::next_response_request(const SendWork& work, Instant now, Act
   outgoing.packet->trail = work.trail;
   outgoing.packet->trail.add(now, turn_of(0));
   outgoing.epoch = epoch_;
-  outgoing.work = work.number;
+  outgoing.work = work.sequence;
   ib::Packet& packet = *outgoing.packet;
   const ib::RKey rkey{work.rkey};
   packet.xrc_srqn = work.remote_srqn;

@@ -46,6 +46,7 @@ class Requester {
     protocol::WqeOpcode opcode = protocol::WqeOpcode::kSend;
     ib::WcStatus status = ib::WcStatus::kSuccess;
     bool has_entry = true;  // else nobody but an observer is told
+    bool is_own = false;    // a READ of the adapter (on_own_work)
     Trail trail;
   };
   // Where the payload of a response goes.
@@ -53,6 +54,7 @@ class Requester {
     const ScatterList* list = nullptr;  // null: the packet brings nothing
     std::uint64_t offset = 0;
     std::uint32_t length = 0;
+    bool is_own = false;  // of such a READ: the keys are of the protection domain of receives
   };
 
   Requester(const Connection& connection, WorkQueue& queue, LocalOperations& local)
@@ -70,6 +72,8 @@ class Requester {
   ib::WcStatus check(const SendWork& work) const;
   // A request comes; one with a fault fails when its turn comes.
   void on_work(SendWork&& work, Instant now, Actions& actions);
+  // One of the adapter itself, behind all that are here: for a rendezvous (tag_match.h), a READ and then a SEND.
+  void on_own_work(SendWork&& work, Instant now, Actions& actions);
   // Requests that come are flushed.
   bool is_flushing() const {
     return connection_.state() == ib::QpState::kErr || connection_.state() == ib::QpState::kSqe;
@@ -129,7 +133,7 @@ class Requester {
   };
 
   // In works_; beyond its end when the request is no longer there.
-  std::uint32_t index_of(const Outgoing& outgoing) const { return outgoing.work - queue_.retired(); }
+  std::uint32_t index_of(const Outgoing& outgoing) const { return outgoing.work - first_sequence_; }
   // The newest request came with its doorbell, and nothing is to be fetched before it.
   bool takes_pushed() const;
   TrailPart turn_of(std::uint32_t offset) const;
@@ -143,6 +147,8 @@ class Requester {
   // Executes what needs no packet, as far as it is its turn. Such a request has the PSN of the next packet and takes none;
   // at the front it is never begun: it is complete then.
   void run_local(Instant now, Actions& actions);
+  void push(SendWork&& work);
+  void drop_front();
   void finish_work(Instant now, Actions& actions);
   // Lets the cursor point at the packet with this PSN, which has been made before or is the next.
   void seek(ib::Psn psn);
@@ -189,6 +195,7 @@ class Requester {
   WorkQueue& queue_;
   LocalOperations& local_;
   Ring<SendWork> works_;
+  std::uint32_t first_sequence_ = 0;  // of the first of them
   Ring<Finished> finished_;  // and not told yet
   Ring<Post> posts_;  // doorbells whose requests are still to be decoded; empty unless someone asks
   Trail cause_;       // of the packet that is being dealt with

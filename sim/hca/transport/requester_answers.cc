@@ -80,7 +80,7 @@ Requester::Placement Requester::on_read_response(const ib::Packet& packet, const
     return refuse();
   }
   if (operation.has_aeth) credits_.on_grant(packet.aeth);
-  return {&work.sges, offset, packet.payload.length};
+  return {&work.sges, offset, packet.payload.length, work.is_own};
 }
 
 Requester::Placement Requester::on_atomic_response(const ib::Packet& packet, Instant now, Actions& actions) {
@@ -205,8 +205,7 @@ void Requester::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Ac
 
 void Requester::retire_front(Instant now, Actions& actions) {
   const bool had_response = works_.front().has_response();
-  works_.drop_front();
-  queue_.retire();
+  drop_front();
   if (cursor_ > 0) {
     --cursor_;
     if (had_response) --responses_awaited_;
@@ -221,16 +220,18 @@ void Requester::retire_front(Instant now, Actions& actions) {
 
 void Requester::retire_local_front(Instant now, Actions& actions) {
   complete(works_.front(), WcStatus::kSuccess, now, actions);
-  works_.drop_front();
-  queue_.retire();
+  drop_front();
   if (cursor_ > 0) --cursor_;
 }
 
 void Requester::complete(const SendWork& work, WcStatus status, Instant now, Actions& actions) {
   Trail trail = trail_of(work, now);
-  const bool has_entry = status != WcStatus::kSuccess || work.is_signaled() || connection_.signal_all;
-  if (!has_entry && !trail) return;
-  finished_.push_back({work.wr_id, work.number, work.length, work.opcode, status, has_entry, std::move(trail)});
+  const bool has_entry = !work.is_own && (status != WcStatus::kSuccess || work.is_signaled() || connection_.signal_all);
+  // Of a rendezvous, the program is told how the READ ends.
+  const bool is_own_read = work.is_own && work.opcode == WqeOpcode::kRdmaRead;
+  if (!has_entry && !is_own_read && !trail) return;
+  finished_.push_back(
+      {work.wr_id, work.number, work.length, work.opcode, status, has_entry, is_own_read, std::move(trail)});
   actions.complete();
 }
 

@@ -1,5 +1,6 @@
 #include "sim/hca/transport/responder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/ib/wire.h"
@@ -338,6 +339,12 @@ void Responder::place_send(const Request& request) {
   placement_.list = &current_->sges;
   placement_.length = request.packet.payload.length;
   placement_.offset = received_;
+  if (current_->match != nullptr) [[unlikely]] {
+    const std::uint32_t consumed = current_->match->consumed;
+    placement_.skipped = std::min(consumed - std::min(consumed, received_), placement_.length);
+    placement_.length -= placement_.skipped;
+    placement_.offset = received_ + placement_.skipped - consumed;
+  }
   if (connection_.is_raw()) placement_.length = surroundings_.placed_bytes(request.packet);
   if (!connection_.is_datagram()) return;
   // IBA 11.4.1.2: the first 40 bytes of the buffer are for the GRH; without one they stay as they are.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -44,7 +45,8 @@ class Responder {
     host::ProgramAddress address = 0;   // here,
     std::uint32_t key = 0;              // and are reached by this
     std::uint64_t offset = 0;           // in the list
-    std::uint32_t length = 0;
+    std::uint32_t skipped = 0;          // bytes of the packet that are not written
+    std::uint32_t length = 0;           // of those that are
     bool is_atomic = false;  // is changed by the atomic unit
   };
   // A receive that is complete. One of a message takes what else it says from the packet.
@@ -55,6 +57,7 @@ class Responder {
     bool has_message = false;
     bool is_write = false;
     std::uint32_t bytes = 0;
+    std::unique_ptr<TagMatch> match;  // where there is tag matching
   };
 
   Responder(const Connection& connection, ResponseQueue& responses, ResponderSurroundings& surroundings)

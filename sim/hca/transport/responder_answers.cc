@@ -199,7 +199,9 @@ void Responder::send_ack(std::uint8_t syndrome, ib::Psn psn, Actions& actions) {
 }
 
 void Responder::complete_receive(WcStatus status, bool has_message, std::uint32_t bytes, Actions& actions) {
-  completed_ = {current_->wr_id, current_->number, status, has_message, kind_ == Message::kWrite, bytes};
+  if (current_->match != nullptr && has_message) [[unlikely]] bytes -= current_->match->consumed;
+  completed_ = {current_->wr_id, current_->number, status, has_message, kind_ == Message::kWrite, bytes,
+                std::move(current_->match)};
   current_.reset();
   actions.add(Action::Kind::kCompleteReceive);
 }
