@@ -257,19 +257,25 @@ class Sequence {
   void create_srq() {
     protocol::CreateSrq create{};
     create.pd = pick(kPd);
-    create.srq_type = static_cast<std::uint32_t>(random_.below(2));
+    create.srq_type = static_cast<std::uint32_t>(random_.below(3));
+    create.max_num_tags = static_cast<std::uint32_t>(random_.below(20));
+    create.max_ops = static_cast<std::uint32_t>(random_.below(20));
     create.xrcd = pick(kXrcd);
     create.cq = pick(kCq);
     create.max_wr = static_cast<std::uint32_t>(random_.below(50));
     create.max_sge = static_cast<std::uint32_t>(random_.below(6));
     const std::uint32_t asked = create.max_wr;
     const bool is_xrc = create.srq_type == 1;
-    const bool parents = is_alive(kPd, create.pd) && (!is_xrc || (is_alive(kXrcd, create.xrcd) && is_alive(kCq, create.cq)));
+    const bool has_tags = create.srq_type == 2, has_cq = is_xrc || has_tags;
+    const bool parents = is_alive(kPd, create.pd) && (!is_xrc || is_alive(kXrcd, create.xrcd)) &&
+                         (!has_cq || is_alive(kCq, create.cq));
+    const bool sized = asked > 0 && (!has_tags || (create.max_num_tags > 0 && create.max_ops > 0));
     const int status = program_.command(create);
-    if (!judge(kSrq, CommandType::kCreateSrq, status, parents && asked > 0, true)) return;
+    if (!judge(kSrq, CommandType::kCreateSrq, status, parents && sized, true)) return;
     EXPECT_GE(create.max_wr, asked);
     std::vector<std::pair<Kind, std::uint32_t>> uses = {{kPd, create.pd}};
-    if (is_xrc) uses.insert(uses.end(), {{kXrcd, create.xrcd}, {kCq, create.cq}});
+    if (is_xrc) uses.emplace_back(kXrcd, create.xrcd);
+    if (has_cq) uses.emplace_back(kCq, create.cq);
     add(kSrq, create.handle, std::move(uses)).key = create.srq_type;
   }
   void create_qp() {
@@ -299,8 +305,8 @@ class Sequence {
       uses = {{kPd, create.pd}, {kCq, create.send_cq}};
       if (!is_sender) uses.emplace_back(kCq, create.recv_cq);
       if (create.srq != 0) {
-        valid = valid && is_alive(kSrq, create.srq) && objects_[kSrq].at(create.srq).key == 0 && !is_sender &&
-                type != ib::QpType::kUc;
+        const std::uint32_t srq_type = is_alive(kSrq, create.srq) ? objects_[kSrq].at(create.srq).key : 1;
+        valid = valid && srq_type != 1 && (srq_type == 0 || type == ib::QpType::kRc) && !is_sender && type != ib::QpType::kUc;
         uses.emplace_back(kSrq, create.srq);
       }
     }

@@ -295,6 +295,20 @@ class Program final : public hca::EventListener {
     if (command(srq.made) != 0) srq.made.handle = 0;
     return srq;
   }
+  // With tag matching.
+  Srq create_tag_srq(std::uint32_t max_wr, const Cq& cq, std::uint32_t max_num_tags, std::uint32_t max_ops) {
+    Srq srq;
+    srq.made.srq_type = 2;
+    srq.made.cq = cq.handle;
+    srq.made.cookie = 0x5000;
+    srq.made.pd = pd;
+    srq.made.max_wr = max_wr;
+    srq.made.max_sge = 1;
+    srq.made.max_num_tags = max_num_tags;
+    srq.made.max_ops = max_ops;
+    if (command(srq.made) != 0) srq.made.handle = 0;
+    return srq;
+  }
   int set_srq_limit(const Srq& srq, std::uint32_t limit) {
     protocol::SrqAttributes attributes{};
     attributes.handle = srq.made.handle;

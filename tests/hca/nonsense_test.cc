@@ -24,7 +24,8 @@ class Wild {
         peer_cq(peer.create_cq(1024)),
         cq(program.create_cq(kEntries, true)),
         srq(program.create_srq(kEntries)),
-        xrc_srq(program.create_srq(kEntries, 4, program.open_xrcd(5), cq.handle)) {
+        xrc_srq(program.create_srq(kEntries, 4, program.open_xrcd(5), cq.handle)),
+        tag_srq(program.create_tag_srq(kEntries, cq, 8, kEntries)) {
     path.mtu = 3;
     path.timeout = 8;
     path.retry_cnt = 2;
@@ -32,6 +33,7 @@ class Wild {
     path.rnr_retry = 3;
     own = connect(ib::QpType::kRc, ib::QpType::kRc, 0);
     shared = connect(ib::QpType::kRc, ib::QpType::kRc, srq.made.handle);
+    tagged = connect(ib::QpType::kRc, ib::QpType::kRc, tag_srq.made.handle);
     datagram = connect(ib::QpType::kUd, ib::QpType::kUd, srq.made.handle);
     xrc = connect(ib::QpType::kXrcSend, ib::QpType::kXrcReceive, 0);
     for (std::uint64_t i = 0; i < 2; ++i) {
@@ -39,6 +41,7 @@ class Wild {
       program.post_recv(to[own], i, sges);
       program.post_recv(srq, i, sges);
       program.post_recv(xrc_srq, i, sges);
+      program.post_recv(tag_srq, i, sges);
     }
     world.run();
   }
@@ -47,7 +50,7 @@ class Wild {
   // program sends, too.
   void talk() {
     for (int i = 0; i < 40; ++i) {
-      for (const std::size_t pair : {own, shared, xrc}) {
+      for (const std::size_t pair : {own, shared, xrc, tagged}) {
         SendRequest request{.sges = {{Program::kBuffer, 4096, peer_mr.lkey}}};
         request.remote_srqn = xrc_srq.made.number;
         peer.post_send(from[pair], request);
@@ -88,9 +91,9 @@ class Wild {
   Program peer, program;
   Mr peer_mr, mr;
   Cq peer_cq, cq;
-  Srq srq, xrc_srq;
+  Srq srq, xrc_srq, tag_srq;
   std::vector<Qp> from, to;
-  std::size_t own = 0, shared = 0, datagram = 0, xrc = 0;
+  std::size_t own = 0, shared = 0, datagram = 0, xrc = 0, tagged = 0;
 
  private:
   static constexpr std::uint32_t kAccess = ib::kLocalWrite | ib::kRemoteWrite;
@@ -174,6 +177,18 @@ const Nonsense kNonsense[] = {
        wild.fill(made.recv_offset, std::uint64_t{made.recv_entries} * made.recv_stride, value);
        wild.record<protocol::SharedReceiveQueueRecord>(made.record_offset).producer.store(Wild::kEntries);
      }},
+    {"tag_record",
+     [](Wild& wild, std::uint32_t value) {
+       wild.fill(wild.tag_srq.made.record_offset, sizeof(protocol::SharedReceiveQueueRecord), value);
+     }},
+    {"tag_operations",
+     [](Wild& wild, std::uint32_t value) {
+       const auto& made = wild.tag_srq.made;
+       wild.fill(made.operation_offset, std::uint64_t{made.operation_entries} * made.operation_stride, value);
+       wild.ring(DoorbellKind::kTagOperations, made.number, Wild::kEntries);
+     }},
+    {"tag_doorbell",
+     [](Wild& wild, std::uint32_t value) { wild.ring(DoorbellKind::kTagOperations, wild.tag_srq.made.number, value); }},
     {"completion_record",
      [](Wild& wild, std::uint32_t value) {
        wild.fill(wild.cq.record, sizeof(protocol::CompletionQueueRecord), value);

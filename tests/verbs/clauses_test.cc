@@ -8,9 +8,9 @@
 namespace verbatim {
 namespace {
 
-void expect_right(const std::string& clause) {
+void expect_right(const std::string& program, const std::string& clause) {
   support::RunRequest request;
-  request.commands = {"server=" + support::quoted(CLAUSES_PROGRAM) + " " + clause};
+  request.commands = {"server=" + support::quoted(program) + " " + clause};
   const auto runs = equality::run_both(request);
   equality::expect_equal(runs);
   const std::string& output = runs.slices.output("server");
@@ -18,7 +18,9 @@ void expect_right(const std::string& clause) {
 }
 
 #define CLAUSE(verb, clause) \
-  TEST(verb, clause) { expect_right(#clause); }
+  TEST(verb, clause) { expect_right(CLAUSES_PROGRAM, #clause); }
+#define TAG_CLAUSE(verb, clause) \
+  TEST(verb, clause) { expect_right(TAG_CLAUSES_PROGRAM, #clause); }
 
 CLAUSE(IbvCreateQp, caps_come_back_at_least_as_requested)
 CLAUSE(IbvCreateQp, what_comes_back_can_be_used)
@@ -42,6 +44,15 @@ CLAUSE(IbvOpenXrcd, a_bad_descriptor_is_EBADF)
 CLAUSE(IbvCloseXrcd, closing_is_EBUSY_while_queues_use_the_domain)
 CLAUSE(IbvCloseXrcd, the_last_reference_ends_a_domain_also_by_death)
 CLAUSE(IbvGetSrqNum, an_xrc_srq_has_a_number_and_another_none)
+
+TAG_CLAUSE(TagMatchingSrq, the_device_tells_its_limits)
+TAG_CLAUSE(TagMatchingSrq, it_needs_a_cq_and_its_sizes)
+TAG_CLAUSE(TagMatchingSrq, its_cq_is_EBUSY_while_it_lives)
+TAG_CLAUSE(IbvPostSrqOps, a_full_list_is_ENOMEM_until_something_leaves_it)
+TAG_CLAUSE(IbvPostSrqOps, more_than_max_ops_at_once_are_ENOMEM_from_there_on)
+TAG_CLAUSE(IbvPostSrqOps, a_wrong_operation_stops_the_call_and_those_before_it_are_done)
+TAG_CLAUSE(IbvPostSrqOps, an_operation_that_is_not_signaled_completes_in_silence)
+TAG_CLAUSE(IbvPostSrqOps, an_srq_of_another_type_has_no_list)
 
 }  // namespace
 }  // namespace verbatim
