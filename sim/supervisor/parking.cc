@@ -173,9 +173,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     const bool is_alone = proof.period_ps == 0 || (process_.threads().size() == 1 && grows_in_stack(proof));
     if (!proof.proven || !is_private || !is_alone) {
       ++counts_.refusals;
-      refusal_ = !proof.proven ? proof.refusal.describe()
-                 : !is_private ? "counts in memory that other programs may share"
-                               : "reads a clock and counts in memory that others may look at";
+      refuse_poll_loop(!proof.proven ? proof.refusal.describe()
+                       : !is_private ? "counts in memory that other programs may share"
+                                     : "reads a clock and counts in memory that others may look at");
       last_.reset();
       failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
       if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
@@ -194,7 +194,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     if (++wants_ > 2 * kMostPolls) {
       wants_ = 0;
       polls_to_pass_ = protocol::kPollsAlone << 8;
-      refusal_ = "does not go round as its code says";
+      refuse_poll_loop("does not go round as its code says");
     }
     return std::nullopt;
   }
@@ -225,6 +225,11 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     if (parked.growing == nullptr) process_.memory().write(left.address, std::as_bytes(std::span(left.bytes)));
   }
   return parked;
+}
+
+void LoopAnalyst::refuse_poll_loop(std::string why) {
+  poll_refusal_ = std::move(why);
+  refusal_ = poll_refusal_;
 }
 
 // Nobody but the process's own threads, and adapters, sees what is written there.

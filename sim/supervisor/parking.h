@@ -90,12 +90,14 @@ class LoopAnalyst {
     std::uint64_t refusals = 0;
   };
   const Counts& counts() const { return counts_; }
-  // Why the last analysis gave no proof.
+  // Why the last analysis gave no proof; poll_refusal(): the last one of a poll loop, whatever pokes found since.
   const std::string& refusal() const { return refusal_; }
+  const std::string& poll_refusal() const { return poll_refusal_; }
 
  private:
   class Code;
 
+  void refuse_poll_loop(std::string why);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
   bool grows_in_stack(const spin::PollLoopProof& proof) const;
   spin::ClockModel clock_model(const PendingCall& poll, Instant look) const;
@@ -113,6 +115,7 @@ class LoopAnalyst {
   unsigned spin_effort_ = 0;    // that the last spin which was proven has needed, see spin()
   Counts counts_;
   std::string refusal_;
+  std::string poll_refusal_;
 };
 
 }  // namespace verbatim::supervisor

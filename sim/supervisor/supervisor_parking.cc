@@ -112,7 +112,7 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   LoopAnalyst& analyst = analyst_of(process);
   auto parked = analyst.poll_loop(call, registers, thread.seen_polls());
   if (!parked) {
-    if (analyst.polls_to_pass() != 0) note_refusal(thread, analyst.refusal());
+    if (analyst.polls_to_pass() != 0) note_refusal(thread, analyst.poll_refusal());
     return Answer{.result = analyst.polls_to_pass()};
   }
   // The others of the turn were looked at before this one; something may have come since.
