@@ -49,6 +49,8 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       plan_(plan_of(topology)),
       neighbours_(neighbours_of(topology, plan_)),
       pkey_tables_(pkey_tables_of(topology)),
+      ports_(topology.hosts.size()),
+      paths_(ports_),
       hosts_(topology.hosts.size()),
       switches_(topology.switches.size()) {
   set_check_seed(seed);
@@ -101,6 +103,17 @@ void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choi
   host.port = std::make_unique<fabric::Port>(engine_, tracer_, components_.id(port_name(spec.name, 1)),
                                              fabric::PortNumber{1}, params, *host.hca);
   host.hca->attach(*host.port);
+  ports_[index] = {.node_guid = address.node_guid,
+                   .roce = address.roce,
+                   .lid = address.lid,
+                   .gids = address.gids,
+                   .pkeys = address.pkeys,
+                   .mtu = static_cast<std::uint8_t>(spec.hca_profile.max_mtu),
+                   .rate = rate_code(address.active_width, address.active_speed)};
+  const bool manages = !topology_.is_roce() && address.lid == plan_.subnet_manager;
+  host.management = std::make_unique<HostManagement>(
+      engine_, components_.id("host/" + spec.name), *host.hca, ports_[index], HostAddresses(topology_, index, ports_),
+      HostManagement::Subnet{plan_.subnet_manager, manages ? &paths_ : nullptr}, Rng(seed, "cm/" + spec.name));
 }
 
 void Simulation::build_switch(std::size_t index) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/config/cabling.h"
+#include "sim/config/host_management.h"
 #include "sim/config/spec.h"
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
@@ -43,6 +44,7 @@ class Simulation {
 
   // By index into topology().hosts.
   hca::Hca& hca(std::size_t host) { return *hosts_.at(host).hca; }
+  cm::RdmaCm& rdma_cm(std::size_t host) { return hosts_.at(host).management->rdma_cm(); }
   fabric::Port& host_port(std::size_t host) { return *hosts_.at(host).port; }
   ComponentId host_component(std::size_t host) const {
     return components_.id("host/" + topology_.hosts.at(host).name);
@@ -68,6 +70,7 @@ class Simulation {
   struct Host {
     std::unique_ptr<hca::Hca> hca;
     std::unique_ptr<fabric::Port> port;
+    std::unique_ptr<HostManagement> management;
   };
 
   hca::PortAddress address_of(std::size_t host) const;
@@ -85,6 +88,8 @@ class Simulation {
   subnet::Plan plan_;
   hca::Neighbours neighbours_;
   std::vector<std::vector<std::uint16_t>> pkey_tables_;  // by host
+  std::vector<cm::PortFacts> ports_;                     // likewise
+  SubnetPaths paths_;
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   faults::FaultScript faults_{engine_, tracer_};

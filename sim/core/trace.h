@@ -52,7 +52,10 @@ namespace verbatim {
   X(kFault,              "fault",                "opcode", "dest_qp", "psn", "rule")                    \
   X(kLinkState,          "link-state",           "up", "-", "-", "-")                                   \
   /* of the management network, at the host that sends to host number `to` at `leaves_ps`; a delay of 0: it is lost */ \
-  X(kManagementFault,    "management-fault",     "to", "leaves_ps", "delay_ps", "rule")
+  X(kManagementFault,    "management-fault",     "to", "leaves_ps", "delay_ps", "rule")                 \
+  /* management datagrams at their adapters: words as in IBA 13.4.3; the bytes are the datagram */      \
+  X(kDatagramSent,       "datagram-sent",        "lid", "class_method", "attribute", "transaction")     \
+  X(kDatagramReceived,   "datagram-received",    "lid", "class_method", "attribute", "transaction")
 // clang-format on
 
 enum class TraceEvent : std::uint32_t {
@@ -60,7 +63,7 @@ enum class TraceEvent : std::uint32_t {
   VERBATIM_TRACE_EVENTS(VERBATIM_TRACE_ENUM)
 #undef VERBATIM_TRACE_ENUM
 };
-inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kManagementFault) + 1;
+inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kDatagramReceived) + 1;
 
 struct TraceEventNames {
   std::string_view name;

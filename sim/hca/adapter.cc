@@ -31,7 +31,8 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       fetcher(*this),
       sender(*this),
       receiver(*this),
-      steering(*this) {}
+      steering(*this),
+      services(*this) {}
 
 int Adapter::check_global_path(const protocol::AddressVector& path, bool may_lead_to_group) const {
   if (path.is_global == 0) {

@@ -22,6 +22,7 @@
 #include "sim/hca/datapath/send_pipeline.h"
 #include "sim/hca/datapath/work_fetcher.h"
 #include "sim/hca/datapath/frame_steering.h"
+#include "sim/hca/datapath/general_services.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/key_table.h"
 #include "sim/hca/multicast.h"
@@ -113,6 +114,7 @@ struct Adapter {
   SendPipeline sender;
   ReceivePipeline receiver;
   FrameSteering steering;
+  GeneralServices services;
   std::vector<Ref<QueuePair>> qps;                        // by number
   std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs;  // likewise
   std::vector<MemoryPiece> scratch_pieces;                // of one packet, while it is being placed

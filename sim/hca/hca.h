@@ -19,6 +19,7 @@
 #include "sim/hca/hca_profile.h"
 #include "sim/hca/neighbours.h"
 #include "sim/host/program_memory.h"
+#include "sim/ib/management.h"
 #include "sim/ib/partition.h"
 #include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/region.h"
@@ -81,6 +82,10 @@ class Hca final : public fabric::PacketSink {
 
   // The port packets leave by; set once, before the first event.
   void attach(fabric::Port& port);
+
+  // Through which management datagrams are sent, and who gets those that come; set once, before the first of them.
+  ib::ManagementPort& management();
+  void attach(ib::ManagementAgent& agent);
 
   // Opens a context; handles in commands are valid within it. Never 0.
   std::uint32_t open(const ProgramPort& program);

@@ -1,6 +1,7 @@
 #include "sim/supervisor/host_tree.h"
 
 #include <fmt/format.h>
+#include <rdma/rdma_user_cm.h>
 
 #include <cstring>
 
@@ -279,7 +280,11 @@ void add_hardware(VirtualTree& tree, const HostSpec& host, const std::vector<Ada
   if (!host.devices.empty()) {
     tree.add_file("/sys/class/infiniband_verbs/abi_version", "6\n");
     constexpr unsigned kMiscellaneous = 10, kRdmaCm = 122;
-    tree.add_device("/dev/infiniband/rdma_cm", kMiscellaneous, kRdmaCm);
+    tree.add_device(kRdmaCmDevice, kMiscellaneous, kRdmaCm);
+    const std::string folder = "/sys/devices/virtual/misc/rdma_cm";
+    tree.add_file(folder + "/abi_version", fmt::format("{}\n", RDMA_USER_CM_ABI_VERSION));
+    tree.add_file(folder + "/dev", fmt::format("{}:{}\n", kMiscellaneous, kRdmaCm));
+    tree.add_link("/sys/class/misc/rdma_cm", "../../devices/virtual/misc/rdma_cm");
   }
   add_interface(tree, host, true);
   add_interface(tree, host, false);

@@ -9,6 +9,8 @@
 
 namespace verbatim::supervisor {
 
+inline constexpr char kRdmaCmDevice[] = "/dev/infiniband/rdma_cm";
+
 // What hosts with such a processor have alike: /dev without adapters, the processor, what the kernel tells in /sys.
 std::shared_ptr<const VirtualTree> make_common_tree(std::uint64_t timestamp_counter_hz);
 // `host` and `huge_pages` outlive the tree. `hosts_file` is the content of /etc/hosts.

@@ -17,6 +17,7 @@
 #include "sim/supervisor/huge_pages.h"
 #include "sim/supervisor/passage.h"
 #include "sim/supervisor/process.h"
+#include "sim/supervisor/rdma_cm_file.h"
 #include "sim/supervisor/socket.h"
 #include "sim/supervisor/supervisor.h"
 #include "sim/supervisor/tcp.h"
@@ -297,6 +298,7 @@ class Kernel {
   };
   std::map<std::tuple<std::size_t, std::uint64_t, std::uint64_t>, OwnFile> file_numbers_;
   std::map<std::size_t, std::uint64_t> last_file_number_;
+  std::map<std::size_t, RdmaCmNumbers> rdma_cm_numbers_;  // by host
   std::uint64_t refused_files_ = 0;
   std::map<std::string, std::weak_ptr<Pipe>> fifos_;  // by host, device and inode
   Output output_;

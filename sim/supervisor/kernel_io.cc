@@ -125,6 +125,9 @@ Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, c
     if (done == 0) message.files = std::move(sending.files);
     n = socket->send(process, message);
     if (message.wait_for != nullptr && message.wait_for != file) waits.push_back(message.wait_for);
+  } else if (auto* connections = dynamic_cast<RdmaCmFile*>(file.get())) {
+    n = connections->command(process, bytes);
+    if (n && *n > 0) return Answer{*n};
   } else {
     n = file->write(bytes);
   }

@@ -17,6 +17,7 @@
 #include "sim/supervisor/host_tree.h"
 #include "sim/supervisor/kernel.h"
 #include "sim/supervisor/process_tree.h"
+#include "sim/supervisor/rdma_cm_file.h"
 #include "sim/supervisor/tree_files.h"
 #include "sim/supervisor/virtual_paths.h"
 #include "verbs_shim/protocol/path_calls.h"
@@ -186,6 +187,8 @@ Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flag
       if (node.is_machines) return with_path(process, thread, Action::kNativePath, 0, walk.path);
       if (is_random_device(walk.path)) {
         file = std::make_shared<RandomFile>(process.random());
+      } else if (walk.path == kRdmaCmDevice && process.host().rdma_cm != nullptr) {
+        file = std::make_shared<RdmaCmFile>(*process.host().rdma_cm, rdma_cm_numbers_[process.host_index()]);
       } else {
         file = std::make_shared<DeviceFile>(walk.path);
       }

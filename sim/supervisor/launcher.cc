@@ -253,8 +253,7 @@ std::vector<std::string> padded_environment(const LaunchRequest& request) {
   std::vector<std::string> environment = request.environment;
   add_to_loader(environment, "GLIBC_TUNABLES", "glibc.pthread.rseq=0");
   add_to_loader(environment, "LD_PRELOAD",
-                through + "libverbatim_runtime.so:" + through + "libibverbs.so.1:" + through + "librdmacm.so.1:" + through +
-                    "libmlx5.so.1");
+                through + "libverbatim_runtime.so:" + through + "libibverbs.so.1:" + through + "libmlx5.so.1");
   std::size_t size = request.path.size() + 1;
   for (const std::string& text : request.arguments) size += text.size() + 1;
   for (const std::string& text : environment) size += text.size() + 1;

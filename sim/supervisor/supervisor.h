@@ -51,6 +51,10 @@
 #include "sim/supervisor/waiting_times.h"
 #include "verbs_shim/protocol/region.h"
 
+namespace verbatim::cm {
+class RdmaCm;
+}
+
 namespace verbatim::supervisor {
 
 // Of an adapter's port, as its PortCounters attribute tells them (IBA 16.1.3.5).
@@ -67,6 +71,7 @@ struct HostSpec {
   ComponentId component;               // source of the events of this host's programs
   std::uint32_t address = 0;           // IPv4, host byte order
   std::vector<hca::Hca*> devices;      // in the order in which programs see them
+  cm::RdmaCm* rdma_cm = nullptr;       // what /dev/infiniband/rdma_cm leads to; null: the host has none
   protocol::CallCosts costs;
   std::uint64_t timestamp_counter_hz = 2'000'000'000;
   code::InstructionSet instruction_set = code::InstructionSet::kX86_64V2;

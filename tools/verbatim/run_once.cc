@@ -73,6 +73,7 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation,
     host.component = simulation.host_component(i);
     host.address = spec.address;
     host.devices = {&simulation.hca(i)};
+    host.rdma_cm = &simulation.rdma_cm(i);
     host.costs = spec.cpu_profile.costs;
     host.timestamp_counter_hz = spec.cpu_profile.timestamp_counter_hz;
     host.instruction_set = instruction_set_of(spec.cpu_profile);

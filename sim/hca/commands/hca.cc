@@ -30,6 +30,9 @@ void Hca::attach(fabric::Port& port) {
   impl_->adapter.receiver.attach(port);
 }
 
+ib::ManagementPort& Hca::management() { return impl_->adapter.services; }
+void Hca::attach(ib::ManagementAgent& agent) { impl_->adapter.services.attach(agent); }
+
 std::uint32_t Hca::open(const ProgramPort& program) { return impl_->open(program); }
 void Hca::close(std::uint32_t context) { impl_->close(context); }
 void Hca::execute(std::span<std::byte> mailbox) { impl_->execute(mailbox); }

@@ -83,6 +83,7 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
 void ReceivePipeline::to_queue_pair(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   QueuePair* qp = adapter_.qp_by_number(packet.bth.destination);
+  if (qp == nullptr && adapter_.services.takes(packet)) return adapter_.services.receive(std::move(incoming));
   if (qp == nullptr) return drop(incoming, DropReason::kUnknownQp);
   qp->receive(std::move(incoming), ib::info(packet.bth.opcode));
 }

@@ -25,6 +25,8 @@ SendPipeline::SendPipeline(Adapter& adapter)
                                                                         EventClass::kStage, this)),
       acknowledged_(DelayLine<Acknowledgement>::of<&SendPipeline::on_acknowledged>(adapter.engine, adapter.id,
                                                                                    EventClass::kStage, this)),
+      datagrams_(DelayLine<ib::PacketPtr>::of<&SendPipeline::on_datagram>(adapter.engine, adapter.id,
+                                                                          EventClass::kStage, this)),
       pause_timer_(
           Timer::of<&SendPipeline::on_pause_over>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
@@ -314,6 +316,23 @@ void SendPipeline::on_acknowledged(Acknowledgement&& acknowledgement) {
   transmit(std::move(acknowledgement));
 }
 
+void SendPipeline::send_datagram(ib::PacketPtr packet, Instant at_adapter) {
+  Instant done = packetize_.accept(at_adapter, packet->trail, adapter_.id, "packetize", bus_cycles(*packet));
+  if (icrc_.stage.takes_time()) [[unlikely]] done = add_icrc(icrc_, done, *packet);
+  datagrams_.push(done, std::move(packet));
+}
+
+void SendPipeline::on_datagram(ib::PacketPtr&& packet) {
+  CHECK(port_ != nullptr);
+  packet->lrh.lane = port_->lane_of(packet->lrh.service_level);
+  Ring<ib::PacketPtr>& waiting = lanes_[packet->lrh.lane.value].waiting_datagrams;
+  if (!waiting.empty() || !has_room(*packet)) {
+    waiting.push_back(std::move(packet));
+    return;
+  }
+  hand_over(std::move(packet));
+}
+
 bool SendPipeline::is_left_out(const Acknowledgement& acknowledgement) {
   // IBA 9.7.5.1.2, 9.7.5.2.8: the next answer of any kind acknowledges everything before it. It follows
   // within the stage's own time, so the requester's last request is never left waiting.
@@ -331,6 +350,9 @@ void SendPipeline::on_room(void* self, ib::VirtualLane lane) {
 void SendPipeline::drain(Lane& lane) {
   while (!lane.waiting_acknowledgements.empty() && has_room(*lane.waiting_acknowledgements.front().packet)) {
     transmit(lane.waiting_acknowledgements.pop_front());
+  }
+  while (!lane.waiting_datagrams.empty() && has_room(*lane.waiting_datagrams.front())) {
+    hand_over(lane.waiting_datagrams.pop_front());
   }
   while (!lane.waiting.empty() && has_room(*lane.waiting.front().packet)) transmit(lane.waiting.pop_front());
   pump();

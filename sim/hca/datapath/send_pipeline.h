@@ -41,6 +41,8 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void activate(QueuePair& qp);
   // An acknowledgement decided now.
   void acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp);
+  // A management datagram, whole in the adapter at that time, which is not before that of the one before it.
+  void send_datagram(ib::PacketPtr packet, Instant at_adapter);
 
  private:
   struct Gathered {
@@ -78,6 +80,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
     std::uint32_t buffered = 0;  // bytes of its gather buffer in use
     Ring<Outgoing> waiting;      // for room in the port
     Ring<Acknowledgement> waiting_acknowledgements;
+    Ring<ib::PacketPtr> waiting_datagrams;
   };
 
   struct IcrcStage {
@@ -112,6 +115,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void advance();
   void on_packetized(Outgoing&& outgoing);
   void on_acknowledged(Acknowledgement&& acknowledgement);
+  void on_datagram(ib::PacketPtr&& packet);
   // An acknowledgement that says nothing but what a later one behind it says, too.
   bool is_left_out(const Acknowledgement& acknowledgement);
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
@@ -147,6 +151,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   std::uint64_t first_gathering_ = 0;  // number of its front
   DelayLine<Outgoing> packetized_;
   DelayLine<Acknowledgement> acknowledged_;
+  DelayLine<ib::PacketPtr> datagrams_;
   bool pumping_ = false;
   Timer pause_timer_;        // runs while the next packet is put off (freedom.h)
   bool was_paused_ = false;  // and is over for the packet that is next

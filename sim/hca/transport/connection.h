@@ -67,10 +67,6 @@ class Connection {
   ib::QpState state_ = ib::QpState::kReset;
   std::uint32_t path_mtu_ = 0;  // bytes
   std::uint16_t pkey_ = 0;      // of its partition
-
- private:
-  // A packet with its GRH becomes a frame of RoCEv2.
-  void set_ethernet(ib::Packet& packet) const;
 };
 
 }  // namespace verbatim::hca

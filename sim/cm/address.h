@@ -1,0 +1,37 @@
+// Addresses as programs of librdmacm give them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+#include "sim/ib/packet.h"
+
+namespace verbatim::cm {
+
+// Values of rdma_port_space.
+enum class PortSpace : std::uint16_t { kIpoib = 0x0002, kTcp = 0x0106, kUdp = 0x0111, kIb = 0x013f };
+
+enum class Family : std::uint8_t { kNone, kIpv4, kIpv6, kIb };
+
+struct Address {
+  Family family = Family::kNone;
+  ib::Gid ip;               // of IPv4: mapped; of AF_IB: the GID
+  std::uint16_t port = 0;   // of an IP address
+  // AF_IB alone.
+  std::uint16_t pkey = 0;
+  std::uint32_t flow_info = 0;
+  std::uint64_t service_id = 0, service_mask = 0, scope = 0;
+
+  // No host's in particular.
+  bool is_any() const {
+    const std::uint8_t* begin = ip.raw + (family == Family::kIpv4 ? 12 : 0);
+    return std::all_of(begin, std::end(ip.raw), [](std::uint8_t byte) { return byte == 0; });
+  }
+  bool is_loopback() const {
+    if (family == Family::kIpv4) return ip.raw[12] == 127;
+    return family == Family::kIpv6 && ip.raw[15] == 1 && std::all_of(ip.raw, ip.raw + 15, [](std::uint8_t byte) { return byte == 0; });
+  }
+};
+
+}  // namespace verbatim::cm

@@ -1,0 +1,112 @@
+#include "sim/cm/connection_manager.h"
+
+#include <cerrno>
+
+namespace verbatim::cm {
+
+using namespace mad::cm;
+
+ConnectionManager::ConnectionManager(Engine& engine, ComponentId source, ib::ManagementPort& port, std::uint64_t guid,
+                                     std::uint8_t ack_delay, Rng random)
+    : engine_(engine), source_(source), port_(port), guid_(guid), ack_delay_(ack_delay), random_(random) {
+  next_id_ = static_cast<std::uint32_t>(random_.below(1u << 31)) + 1;
+}
+
+ConnectionManager::~ConnectionManager() = default;
+
+std::uint32_t ConnectionManager::add(Connection& connection) {
+  while (next_id_ == 0 || connections_.contains(next_id_)) ++next_id_;
+  connections_[next_id_] = &connection;
+  return next_id_++;
+}
+
+void ConnectionManager::remove(Connection& connection) {
+  connections_.erase(connection.local_id_);
+  const auto remote = remote_ends_.find({connection.remote_guid_, connection.remote_id_});
+  if (remote != remote_ends_.end() && remote->second == &connection) remote_ends_.erase(remote);
+}
+
+void ConnectionManager::add_remote(Connection& connection) {
+  remote_ends_[{connection.remote_guid_, connection.remote_id_}] = &connection;
+}
+
+// The peer names both ends; one that it does not know yet is 0.
+Connection* ConnectionManager::find(std::uint32_t local_id, std::uint32_t remote_id) const {
+  const auto found = connections_.find(local_id);
+  if (found == connections_.end()) return nullptr;
+  Connection& connection = *found->second;
+  return connection.remote_id_ == 0 || connection.remote_id_ == remote_id ? &connection : nullptr;
+}
+
+template <class Message>
+void ConnectionManager::answer(const ib::ManagementDatagram& datagram, Message message) {
+  ib::ManagementDatagram back = datagram;
+  if (back.grh) std::swap(back.grh->source, back.grh->destination);
+  back.mad = encode(message, mad::header_of(datagram.mad).transaction_id);
+  port_.send(back);
+}
+
+void ConnectionManager::on_datagram(const ib::ManagementDatagram& datagram) {
+  const ib::Mad& mad = datagram.mad;
+  const auto to = [&](std::uint32_t local_id, std::uint32_t remote_id, auto handler, const auto& message) {
+    Connection* connection = find(local_id, remote_id);
+    if (connection != nullptr) (connection->*handler)(message);
+    return connection != nullptr;
+  };
+  if (const auto request = decode<Req>(mad)) {
+    on_request(*request, datagram);
+  } else if (const auto reply = decode<Rep>(mad)) {
+    to(reply->remote_comm_id, reply->local_comm_id, &Connection::on_reply, *reply);
+  } else if (const auto ready = decode<Rtu>(mad)) {
+    to(ready->remote_comm_id, ready->local_comm_id, &Connection::on_ready, *ready);
+  } else if (const auto reject = decode<Rej>(mad)) {
+    // Who rejects a request may have no identifier of its own.
+    Connection* connection = find(reject->remote_comm_id, reject->local_comm_id);
+    if (connection != nullptr) connection->on_reject(*reject);
+  } else if (const auto mra = decode<Mra>(mad)) {
+    to(mra->remote_comm_id, mra->local_comm_id, &Connection::on_mra, *mra);
+  } else if (const auto disconnect = decode<Dreq>(mad)) {
+    if (to(disconnect->remote_comm_id, disconnect->local_comm_id, &Connection::on_disconnect, *disconnect)) return;
+    // IBA 12.9.8.3.1: it has gone already, and the peer may, too.
+    Drep reply{};
+    reply.local_comm_id = disconnect->remote_comm_id;
+    reply.remote_comm_id = disconnect->local_comm_id;
+    answer(datagram, reply);
+  } else if (const auto disconnected = decode<Drep>(mad)) {
+    to(disconnected->remote_comm_id, disconnected->local_comm_id, &Connection::on_disconnect_reply, *disconnected);
+  } else if (const auto asked = decode<SidrReq>(mad)) {
+    on_sidr_request(*asked, datagram);
+  } else if (const auto told = decode<SidrRep>(mad)) {
+    const auto found = connections_.find(told->request_id);
+    if (found != connections_.end()) found->second->on_sidr_reply(*told);
+  }
+}
+
+void ConnectionManager::on_request(const Req& request, const ib::ManagementDatagram& datagram) {
+  const auto known = remote_ends_.find({request.local_ca_guid, request.local_comm_id});
+  if (known != remote_ends_.end()) return known->second->on_duplicate_request();
+  auto connection = std::make_unique<Connection>(*this, nullptr);
+  connection->begin_as_responder(request, datagram);
+  const auto refusal = listener_ != nullptr ? listener_->on_request(connection) : RejReason::kInvalidServiceId;
+  if (refusal && connection != nullptr) connection->send_reject(*refusal, {});
+}
+
+void ConnectionManager::on_sidr_request(const SidrReq& request, const ib::ManagementDatagram& datagram) {
+  const auto known = remote_ends_.find({sender_of(datagram), request.request_id});
+  if (known != remote_ends_.end()) return known->second->on_duplicate_request();
+  auto connection = std::make_unique<Connection>(*this, nullptr);
+  connection->begin_as_sidr_responder(request, datagram);
+  const auto refusal = listener_ != nullptr ? listener_->on_sidr_request(connection) : SidrStatus::kServiceIdNotSupported;
+  if (refusal && connection != nullptr) connection->send_sidr_reply(*refusal, 0, 0, {});
+}
+
+// Of requests that name no communication identifier.
+std::uint64_t ConnectionManager::sender_of(const ib::ManagementDatagram& datagram) {
+  std::uint64_t name = datagram.lid.value;
+  if (!datagram.grh) return name;
+  name = 0;
+  for (int i = 8; i < 16; ++i) name = name << 8 | datagram.grh->source.raw[i];
+  return name;
+}
+
+}  // namespace verbatim::cm

@@ -1,0 +1,69 @@
+// The communication managers of one port: which message is for which connection, and what is answered where there is none.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "sim/cm/connection.h"
+#include "sim/core/ids.h"
+#include "sim/core/rng.h"
+
+namespace verbatim::cm {
+
+// Who is asked for connections.
+class RequestListener {
+ public:
+  // Takes the connection, or leaves it and tells why nobody wants it.
+  virtual std::optional<mad::cm::RejReason> on_request(std::unique_ptr<Connection>& connection) = 0;
+  virtual std::optional<mad::cm::SidrStatus> on_sidr_request(std::unique_ptr<Connection>& connection) = 0;
+
+ protected:
+  ~RequestListener() = default;
+};
+
+class ConnectionManager {
+ public:
+  // `source`: of the timers' events. `ack_delay`: the adapter's local_ca_ack_delay. All outlive it.
+  ConnectionManager(Engine& engine, ComponentId source, ib::ManagementPort& port, std::uint64_t guid, std::uint8_t ack_delay,
+                    Rng random);
+  ~ConnectionManager();
+
+  void set_listener(RequestListener& listener) { listener_ = &listener; }
+  // Of class CommMgt.
+  void on_datagram(const ib::ManagementDatagram& datagram);
+
+  std::uint64_t guid() const { return guid_; }
+  std::uint8_t ack_delay() const { return ack_delay_; }
+  // 24 bits.
+  std::uint32_t draw_psn() { return static_cast<std::uint32_t>(random_.below(1 << 24)); }
+
+ private:
+  friend class Connection;
+  using RemoteEnd = std::pair<std::uint64_t, std::uint32_t>;  // CA GUID, communication id
+
+  std::uint32_t add(Connection& connection);
+  void remove(Connection& connection);
+  void add_remote(Connection& connection);
+  Connection* find(std::uint32_t local_id, std::uint32_t remote_id) const;
+  void on_request(const mad::cm::Req& request, const ib::ManagementDatagram& datagram);
+  static std::uint64_t sender_of(const ib::ManagementDatagram& datagram);
+  void on_sidr_request(const mad::cm::SidrReq& request, const ib::ManagementDatagram& datagram);
+  // To who has sent `datagram`, without a connection.
+  template <class Message>
+  void answer(const ib::ManagementDatagram& datagram, Message message);
+
+  Engine& engine_;
+  const ComponentId source_;
+  ib::ManagementPort& port_;
+  const std::uint64_t guid_;
+  const std::uint8_t ack_delay_;
+  Rng random_;
+  RequestListener* listener_ = nullptr;
+  std::uint32_t next_id_;
+  std::map<std::uint32_t, Connection*> connections_;  // by local id
+  std::map<RemoteEnd, Connection*> remote_ends_;      // of those who were asked
+};
+
+}  // namespace verbatim::cm

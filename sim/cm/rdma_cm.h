@@ -1,0 +1,228 @@
+// Connection management by IP address, as librdmacm's kernel side does it (rdma_cm(7), IBA annex A11): identifiers are bound
+// to addresses, resolve a peer's address and the route to it, and connect, listen and accept. What the program does with an
+// identifier comes in by its methods; what happens to it goes out as events.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "sim/cm/address.h"
+#include "sim/cm/connection_manager.h"
+#include "sim/management/path_query.h"
+
+namespace verbatim::cm {
+
+// Values of rdma_cm_event_type.
+enum class EventType : std::uint32_t {
+  kAddrResolved,
+  kAddrError,
+  kRouteResolved,
+  kRouteError,
+  kConnectRequest,
+  kConnectResponse,
+  kConnectError,
+  kUnreachable,
+  kRejected,
+  kEstablished,
+  kDisconnected,
+  kDeviceRemoval,
+  kMulticastJoin,
+  kMulticastError,
+  kAddrChange,
+  kTimeWaitExit,
+};
+
+struct ConnectionParameters {
+  std::uint32_t qpn = 0;
+  std::uint32_t qkey = 0;
+  PrivateData private_data;
+  bool srq = false;
+  std::uint8_t responder_resources = 0, initiator_depth = 0, flow_control = 0, retry_count = 0, rnr_retry_count = 0;
+  std::uint32_t ece_vendor = 0, ece_options = 0;
+};
+
+class RdmaId;
+
+struct Event {
+  EventType type;
+  std::int32_t status = 0;  // -errno, a reject reason or a SIDR status
+  ConnectionParameters parameters;
+  std::optional<Path> datagram_path;  // of UD: how the peer is reached
+  std::unique_ptr<RdmaId> request;    // of kConnectRequest: the identifier of the new connection
+};
+
+// Whom an identifier tells what happens to it.
+class EventSink {
+ public:
+  virtual void on_event(RdmaId& id, Event&& event) = 0;
+
+ protected:
+  ~EventSink() = default;
+};
+
+// Who answers to an address: what ARP or neighbour discovery finds out.
+class AddressBook {
+ public:
+  struct Station {
+    ib::Gid gid;      // of the port that the address belongs to
+    bool is_own = false;
+  };
+  virtual std::optional<Station> find(const Address& address) const = 0;
+  // Whether there is a route to the address at all.
+  virtual bool reaches(const Address& address) const = 0;
+  // How long a question and its answer take.
+  virtual Duration round_trip() const = 0;
+  // The host's own address of this family.
+  virtual Address own(Family family) const = 0;
+
+ protected:
+  ~AddressBook() = default;
+};
+
+// One port's facts.
+struct PortFacts {
+  std::uint64_t node_guid = 0;
+  bool roce = false;
+  ib::Lid lid;
+  std::vector<ib::Gid> gids;
+  std::vector<std::uint16_t> pkeys;
+  std::uint8_t mtu = 5, rate = 0;  // codes
+};
+
+// A host's.
+class RdmaCm final : public RequestListener {
+ public:
+  RdmaCm(Engine& engine, ComponentId source, const PortFacts& port, const AddressBook& addresses, ConnectionManager& connections,
+         management::PathQueries& paths);
+
+  // `qp_type`: of ibv_qp_type.
+  std::unique_ptr<RdmaId> create(PortSpace space, std::uint8_t qp_type, EventSink* sink);
+
+  const PortFacts& port() const { return port_; }
+
+ private:
+  friend class RdmaId;
+
+  std::optional<mad::cm::RejReason> on_request(std::unique_ptr<Connection>& connection) override;
+  std::optional<mad::cm::SidrStatus> on_sidr_request(std::unique_ptr<Connection>& connection) override;
+  RdmaId* find_listener(std::uint64_t service_id, const Address& destination) const;
+  // 0 or -errno; a port of 0 becomes a free one.
+  int take_port(RdmaId& id);
+  void release_port(RdmaId& id);
+
+  Engine& engine_;
+  const ComponentId source_;
+  const PortFacts& port_;
+  const AddressBook& addresses_;
+  ConnectionManager& connections_;
+  management::PathQueries& paths_;
+  std::map<std::pair<PortSpace, std::uint64_t>, std::vector<RdmaId*>> bound_;  // by service
+};
+
+// What one queue pair attribute query answers: the fields of ib_uverbs_qp_attr that concern a connection.
+struct QpSetup {
+  std::uint32_t mask = 0;  // ibv_qp_attr_mask
+  std::uint32_t access_flags = 0, qkey = 0;
+  std::uint16_t pkey_index = 0;
+  Path path;
+  std::uint8_t sgid_index = 0;
+  Negotiated negotiated;
+};
+
+// What rdma_cm_id stands for.
+class RdmaId final : public ConnectionOwner, public management::PathQueryClient {
+ public:
+  enum class State : std::uint8_t {
+    kIdle,
+    kAddressBound,
+    kAddressQuery,
+    kAddressResolved,
+    kRouteQuery,
+    kRouteResolved,
+    kConnect,
+    kDisconnect,
+    kListen,
+  };
+
+  RdmaId(RdmaCm& cm, PortSpace space, std::uint8_t qp_type, EventSink* sink);
+  ~RdmaId();
+
+  // Each: 0 or -errno.
+  int bind(const Address& address);
+  int resolve_address(const Address& from, const Address& to, std::uint32_t timeout_ms);
+  int resolve_route(std::uint32_t timeout_ms);
+  int listen(std::uint32_t backlog);
+  int connect(const ConnectionParameters& parameters);
+  // Without parameters: the active side's queue pair is ready, the peer is told so.
+  int accept(const std::optional<ConnectionParameters>& parameters);
+  int reject(std::uint8_t reason, const PrivateData& private_data);
+  int disconnect();
+  int notify_established();
+  // For a move to `state` (ibv_qp_state).
+  int qp_setup(std::uint32_t state, QpSetup& setup) const;
+  int set_reuse(bool on);
+  int set_v6_only(bool on);
+  int set_type_of_service(std::uint8_t value);
+  int set_ack_timeout(std::uint8_t value);
+
+  PortSpace space() const { return space_; }
+  const Address& source() const { return source_; }
+  const Address& destination() const { return destination_; }
+  // The port that it belongs to is known.
+  bool has_device() const { return has_device_; }
+  const std::optional<Path>& path() const { return path_; }
+  std::uint16_t pkey() const;
+  const RdmaCm& manager() const { return cm_; }
+  ib::Gid source_gid() const;
+  std::uint8_t gid_index() const;  // of the former
+  ib::Gid destination_gid() const { return destination_gid_; }
+  // Of a listener: one of the requests that it was told of has been taken notice of.
+  void note_request_taken() { --pending_requests_; }
+  void set_sink(EventSink* sink) { sink_ = sink; }
+
+ private:
+  friend class RdmaCm;
+
+  bool is_datagram() const { return space_ == PortSpace::kUdp || space_ == PortSpace::kIpoib; }
+  std::uint64_t service_id() const;
+  // As the passive end of a connection that is asked for.
+  void take(std::unique_ptr<Connection> connection, const Path& path, const Address& own, const Address& peer);
+  void on_connection_event(Connection& connection, const ConnectionEvent& event) override;
+  void on_path(int error, const Path& path) override;
+  void on_timer();
+  void on_address_resolved();
+  void acquire_device();
+
+  Path ethernet_path() const;
+  PrivateData with_addresses(const PrivateData& own) const;
+  int connect_datagram(const ConnectionParameters& parameters);
+  void tell(Event event);
+  void tell(EventType type, std::int32_t status = 0) { tell(Event{.type = type, .status = status}); }
+
+  RdmaCm& cm_;
+  const PortSpace space_;
+  const std::uint8_t qp_type_;  // ibv_qp_type
+  EventSink* sink_;
+  State state_ = State::kIdle;
+  Address source_, destination_;
+  ib::Gid destination_gid_;
+  bool has_device_ = false;
+  bool has_port_ = false;
+  bool reuse_ = false, v6_only_ = false;
+  std::uint8_t type_of_service_ = 0;
+  std::optional<std::uint8_t> ack_timeout_;
+  std::uint32_t backlog_ = 0, pending_requests_ = 0;
+  std::optional<Path> path_;
+  std::uint32_t qpn_ = 0, qkey_ = 0;
+  std::uint32_t sequence_ = 0;  // starting PSN
+  std::unique_ptr<Connection> connection_;
+  std::int32_t resolution_error_ = 0;
+  Timer timer_;
+};
+
+}  // namespace verbatim::cm

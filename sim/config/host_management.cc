@@ -1,0 +1,146 @@
+#include "sim/config/host_management.h"
+
+#include <algorithm>
+
+#include "sim/ib/partition.h"
+#include "sim/mad/mad.h"
+#include "sim/subnet/subnet.h"
+
+namespace verbatim::config {
+
+namespace {
+
+constexpr std::uint8_t kAckDelay = 15;  // local_ca_ack_delay of ConnectX adapters: 134 ms
+constexpr std::uint32_t kNetworkBits = 8;  // hosts have addresses of 10.0.0.0/8
+
+// fd00:: and the host's IPv4 address.
+ib::Gid v6_of(std::uint32_t address) {
+  ib::Gid gid = subnet::ipv4_gid(address);
+  gid.raw[10] = gid.raw[11] = 0;
+  gid.raw[0] = 0xfd;
+  return gid;
+}
+
+}  // namespace
+
+std::optional<cm::AddressBook::Station> HostAddresses::find(const cm::Address& address) const {
+  for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
+    const std::vector<ib::Gid>& gids = ports_[i].gids;
+    const std::uint32_t own = topology_.hosts[i].address;
+    bool has = false;
+    if (address.family == cm::Family::kIb) {
+      has = std::find(gids.begin(), gids.end(), address.ip) != gids.end();
+    } else {
+      has = address.ip == subnet::ipv4_gid(own) || address.ip == v6_of(own);
+    }
+    if (!has) continue;
+    const bool names_port = address.family == cm::Family::kIb || topology_.is_roce();
+    return Station{names_port ? address.ip : gids.front(), i == host_};
+  }
+  return std::nullopt;
+}
+
+bool HostAddresses::reaches(const cm::Address& address) const {
+  switch (address.family) {
+    case cm::Family::kIpv4: {
+      const std::uint32_t own = topology_.hosts[host_].address;
+      return address.ip.raw[12] == static_cast<std::uint8_t>(own >> (32 - kNetworkBits));
+    }
+    case cm::Family::kIpv6:
+      return address.ip.raw[0] == 0xfd || address.is_loopback();
+    case cm::Family::kIb:
+      return true;
+    case cm::Family::kNone:
+      break;
+  }
+  return false;
+}
+
+cm::Address HostAddresses::own(cm::Family family) const {
+  cm::Address address;
+  address.family = family;
+  const std::uint32_t ip = topology_.hosts[host_].address;
+  address.ip = family == cm::Family::kIpv4   ? subnet::ipv4_gid(ip)
+               : family == cm::Family::kIpv6 ? v6_of(ip)
+                                             : ports_[host_].gids.front();
+  return address;
+}
+
+const cm::PortFacts* SubnetPaths::port_of(const ib::Gid& gid) const {
+  const auto has = [&](const cm::PortFacts& port) { return std::find(port.gids.begin(), port.gids.end(), gid) != port.gids.end(); };
+  const auto found = std::find_if(ports_.begin(), ports_.end(), has);
+  return found == ports_.end() ? nullptr : &*found;
+}
+
+std::optional<management::Path> SubnetPaths::find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t> pkey) const {
+  const cm::PortFacts* const near = port_of(from);
+  const cm::PortFacts* const far = port_of(to);
+  if (near == nullptr || far == nullptr) return std::nullopt;
+  for (const std::uint16_t own : near->pkeys) {
+    if (pkey && own != *pkey) continue;
+    for (const std::uint16_t other : far->pkeys) {
+      if (!ib::do_pkeys_match(own, other)) continue;
+      constexpr std::uint8_t kPacketLifeTime = 18;  // OpenSM's subnet_timeout: 1.07 s
+      management::Path path;
+      path.sgid = from;
+      path.dgid = to;
+      path.slid = near->lid;
+      path.dlid = far->lid;
+      path.pkey = own;
+      path.mtu = std::min(near->mtu, far->mtu);
+      path.rate = std::min(near->rate, far->rate);
+      path.packet_life_time = kPacketLifeTime;
+      return path;
+    }
+  }
+  return std::nullopt;
+}
+
+// IBA table 207; where a width and speed have no code of their own, the next lower one's.
+std::uint8_t rate_code(std::uint32_t width, std::uint32_t speed) {
+  const std::uint32_t lanes = width == 1 ? 1 : width == 2 ? 4 : width == 4 ? 8 : width == 8 ? 12 : 2;
+  struct Speed {
+    std::uint32_t code, megabits;
+  };
+  constexpr Speed kSpeeds[] = {{1, 2500}, {2, 5000}, {4, 10000}, {8, 10000}, {16, 14000}, {32, 25000}, {64, 50000}, {128, 100000}};
+  std::uint32_t all = 0;
+  for (const Speed& one : kSpeeds) {
+    if (one.code == speed) all = one.megabits * lanes;
+  }
+  struct Rate {
+    std::uint32_t megabits;
+    std::uint8_t code;
+  };
+  constexpr Rate kRates[] = {{400000, 21}, {300000, 18}, {200000, 17}, {168000, 12}, {120000, 10}, {112000, 13}, {100000, 16},
+                             {80000, 9},   {60000, 8},   {56000, 11},  {50000, 20},  {40000, 7},   {30000, 4},   {28000, 19},
+                             {25000, 15},  {20000, 6},   {14000, 14},  {10000, 3},   {5000, 5},    {2500, 2}};
+  for (const Rate& one : kRates) {
+    if (all >= one.megabits) return one.code;
+  }
+  return 2;
+}
+
+HostManagement::HostManagement(Engine& engine, ComponentId host, hca::Hca& hca, const cm::PortFacts& port, HostAddresses addresses,
+                               const Subnet& subnet, Rng random)
+    : addresses_(addresses),
+      connections_(engine, host, hca.management(), port.node_guid, kAckDelay, random),
+      paths_(engine, host, hca.management(), port.lid, subnet.manager),
+      rdma_cm_(engine, host, port, addresses_, connections_, paths_) {
+  if (subnet.paths != nullptr) {
+    administrator_ = std::make_unique<management::SubnetAdministrator>(engine, host, hca.management(), *subnet.paths);
+  }
+  hca.attach(*this);
+}
+
+void HostManagement::on_datagram(const ib::ManagementDatagram& datagram) {
+  const mad::Header header = mad::header_of(datagram.mad);
+  if (header.management_class == mad::kCommunicationManagement) {
+    connections_.on_datagram(datagram);
+  } else if (header.management_class == mad::kSubnetAdministration) {
+    const bool is_answer = (header.method & mad::kResponseBit) != 0;
+    if (is_answer) paths_.on_datagram(datagram);
+    if (!is_answer && administrator_ != nullptr) administrator_->on_datagram(datagram);
+  }
+}
+
+}  // namespace verbatim::config

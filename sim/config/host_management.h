@@ -1,0 +1,71 @@
+// The management agents of one host's port: which datagram is for whom. On the host of the subnet manager one of them is the
+// subnet administrator.
+#pragma once
+
+#include <memory>
+
+#include "sim/cm/connection_manager.h"
+#include "sim/cm/rdma_cm.h"
+#include "sim/config/spec.h"
+#include "sim/hca/hca.h"
+#include "sim/management/path_query.h"
+#include "sim/management/subnet_administrator.h"
+
+namespace verbatim::config {
+
+// Who has which IP address: the hosts of the topology.
+class HostAddresses final : public cm::AddressBook {
+ public:
+  // `host`: whose book it is. `ports` are the adapters' addresses, in the order of the hosts. All outlive it.
+  HostAddresses(const TopologySpec& topology, std::size_t host, const std::vector<cm::PortFacts>& ports)
+      : topology_(topology), host_(host), ports_(ports) {}
+
+  std::optional<Station> find(const cm::Address& address) const override;
+  bool reaches(const cm::Address& address) const override;
+  Duration round_trip() const override { return 2 * topology_.management_network.latency; }
+  cm::Address own(cm::Family family) const override;
+
+ private:
+  const TopologySpec& topology_;
+  const std::size_t host_;
+  const std::vector<cm::PortFacts>& ports_;
+};
+
+// Ways through the subnet, as its manager has laid them: all of service level 0, between ports of the same partition.
+class SubnetPaths final : public management::PathFinder {
+ public:
+  explicit SubnetPaths(const std::vector<cm::PortFacts>& ports) : ports_(ports) {}
+  std::optional<management::Path> find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t> pkey) const override;
+
+ private:
+  const cm::PortFacts* port_of(const ib::Gid& gid) const;
+  const std::vector<cm::PortFacts>& ports_;
+};
+
+// Code of ibv_rate for a port's active width and speed, as ibv_port_attr tells them.
+std::uint8_t rate_code(std::uint32_t width, std::uint32_t speed);
+
+class HostManagement final : public ib::ManagementAgent {
+ public:
+  struct Subnet {
+    ib::Lid manager;
+    // Not null on the manager's own host.
+    const management::PathFinder* paths = nullptr;
+  };
+
+  HostManagement(Engine& engine, ComponentId host, hca::Hca& hca, const cm::PortFacts& port, HostAddresses addresses,
+                 const Subnet& subnet, Rng random);
+
+  cm::RdmaCm& rdma_cm() { return rdma_cm_; }
+
+ private:
+  void on_datagram(const ib::ManagementDatagram& datagram) override;
+
+  HostAddresses addresses_;
+  cm::ConnectionManager connections_;
+  management::PathQueries paths_;
+  cm::RdmaCm rdma_cm_;
+  std::unique_ptr<management::SubnetAdministrator> administrator_;
+};
+
+}  // namespace verbatim::config

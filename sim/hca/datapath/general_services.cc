@@ -1,0 +1,106 @@
+#include "sim/hca/datapath/general_services.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/hca/adapter.h"
+#include "sim/hca/transport/roce_path.h"
+
+namespace verbatim::hca {
+
+namespace {
+
+constexpr std::uint32_t kPsnLimit = 1u << 24;
+// A work request as the profile's adapters read it: control, datagram and one gather segment.
+constexpr std::uint32_t kWorkRequestBytes = 128;
+constexpr ib::Opcode kSendOnly = ib::make_opcode(ib::Transport::kUd, ib::Operation::kSendOnly);
+
+void record(const Adapter& adapter, TraceEvent event, const ib::ManagementDatagram& datagram) {
+  const auto word = [&](std::size_t at, std::size_t bytes) {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < bytes; ++i) value = value << 8 | std::to_integer<std::uint64_t>(datagram.mad[at + i]);
+    return value;
+  };
+  const std::uint64_t class_and_method = word(1, 1) << 8 | word(3, 1);
+  adapter.tracer.record(adapter.id, event, datagram.lid.value, class_and_method, word(16, 2), word(8, 8), datagram.mad);
+}
+
+}  // namespace
+
+GeneralServices::GeneralServices(Adapter& adapter)
+    : adapter_(adapter),
+      posted_(DelayLine<ib::PacketPtr>::of<&GeneralServices::on_posted>(adapter.engine, adapter.id, EventClass::kArrival, this)),
+      told_(DelayLine<ib::ManagementDatagram>::of<&GeneralServices::on_told>(adapter.engine, adapter.id, EventClass::kStage,
+                                                                             this)) {}
+
+void GeneralServices::send(const ib::ManagementDatagram& datagram) {
+  record(adapter_, TraceEvent::kDatagramSent, datagram);
+  Trail none;
+  const Instant arrival = adapter_.dma.ring(none);
+  posted_.push(arrival, make_packet(datagram));
+}
+
+ib::PacketPtr GeneralServices::make_packet(const ib::ManagementDatagram& datagram) {
+  auto packet = std::make_unique<ib::Packet>();
+  packet->lrh.source = adapter_.address.lid;
+  packet->lrh.destination = datagram.lid;
+  packet->lrh.service_level = datagram.service_level;
+  packet->bth.opcode = kSendOnly;
+  packet->bth.pkey = datagram.pkey;
+  packet->bth.destination = ib::kGeneralServicesQp;
+  packet->bth.psn = ib::Psn{next_psn_};
+  next_psn_ = (next_psn_ + 1) % kPsnLimit;
+  packet->deth = {ib::kGeneralServicesQkey, ib::kGeneralServicesQp};
+  packet->grh = datagram.grh;
+  packet->payload.buffer = ib::PayloadBuffer::copy_of(datagram.mad);
+  packet->payload.length = ib::kMadBytes;
+  if (adapter_.address.roce) set_ethernet(*packet, adapter_.address, ib::kGeneralServicesQp.value);
+  return packet;
+}
+
+// The work request is read, and then what it names.
+void GeneralServices::on_posted(ib::PacketPtr packet) {
+  fetching_.push_back(std::move(packet));
+  const host::DmaPiece pieces[] = {kWorkRequestBytes, std::uint32_t{ib::kMadBytes}};
+  adapter_.dma.read(pieces, *this, 0);
+}
+
+void GeneralServices::on_dma_read(std::uint64_t, Instant at_adapter) {
+  adapter_.sender.send_datagram(fetching_.pop_front(), at_adapter);
+}
+
+bool GeneralServices::takes(const ib::Packet& packet) const {
+  return agent_ != nullptr && packet.bth.destination == ib::kGeneralServicesQp && packet.bth.opcode == kSendOnly &&
+         packet.payload.length == ib::kMadBytes;
+}
+
+// IBA 10.2.4, C9-42: any partition of the table; the Q_Key is the well-known one.
+void GeneralServices::receive(Incoming&& incoming) {
+  const ib::Packet& packet = *incoming.packet;
+  const auto& keys = adapter_.address.pkeys;
+  if (std::none_of(keys.begin(), keys.end(), [&](std::uint16_t key) { return ib::do_pkeys_match(packet.bth.pkey, key); })) {
+    adapter_.pkey_violations.count();
+    return adapter_.receiver.drop(incoming, DropReason::kWrongPkey);
+  }
+  if (packet.deth.qkey != ib::kGeneralServicesQkey) {
+    adapter_.qkey_violations.count();
+    return adapter_.receiver.drop(incoming, DropReason::kWrongQkey);
+  }
+  ib::ManagementDatagram datagram{packet.lrh.source, packet.lrh.service_level, packet.bth.pkey, packet.grh, {}};
+  std::ranges::copy(packet.payload.bytes(), datagram.mad.begin());
+  const std::uint32_t bytes = ib::kMadBytes + (packet.grh ? ib::kGrhBytes : 0);
+  placing_.push_back(std::move(datagram));
+  const host::DmaWriteTimes times = adapter_.dma.write(bytes, *this, 0);
+  adapter_.receiver.release(incoming, times.left_adapter);
+}
+
+void GeneralServices::on_dma_write(std::uint64_t) {
+  told_.push(adapter_.engine.now() + adapter_.profile.event_latency, placing_.pop_front());
+}
+
+void GeneralServices::on_told(ib::ManagementDatagram datagram) {
+  record(adapter_, TraceEvent::kDatagramReceived, datagram);
+  agent_->on_datagram(datagram);
+}
+
+}  // namespace verbatim::hca

@@ -1,0 +1,44 @@
+// Queue pair 1 of the port: datagrams between management agents (IBA 13.5, 16). It belongs to the kernel, which posts
+// and takes datagrams one by one: a doorbell, the fetch of the work request, the gather; on the other side the placement in
+// kernel memory and the interrupt. Agents have as many receives posted as come.
+#pragma once
+
+#include "sim/core/delay_line.h"
+#include "sim/core/ring.h"
+#include "sim/hca/context.h"
+#include "sim/hca/datapath/receive_pipeline.h"
+#include "sim/host/dma_engine.h"
+#include "sim/ib/management.h"
+
+namespace verbatim::hca {
+
+struct Adapter;
+
+class GeneralServices final : public ib::ManagementPort, public host::DmaClient {
+ public:
+  explicit GeneralServices(Adapter& adapter);
+
+  // Set once; without an agent the port answers nothing.
+  void attach(ib::ManagementAgent& agent) { agent_ = &agent; }
+  void send(const ib::ManagementDatagram& datagram) override;
+
+  bool takes(const ib::Packet& packet) const;
+  void receive(Incoming&& incoming);
+
+ private:
+  ib::PacketPtr make_packet(const ib::ManagementDatagram& datagram);
+  void on_posted(ib::PacketPtr packet);
+  void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
+  void on_dma_write(std::uint64_t cookie) override;
+  void on_told(ib::ManagementDatagram datagram);
+
+  Adapter& adapter_;
+  ib::ManagementAgent* agent_ = nullptr;
+  std::uint32_t next_psn_ = 0;
+  DelayLine<ib::PacketPtr> posted_;
+  Ring<ib::PacketPtr> fetching_;  // its bytes are being read
+  Ring<ib::ManagementDatagram> placing_;
+  DelayLine<ib::ManagementDatagram> told_;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,28 @@
+// The subnet administrator (IBA 15): answers questions about the subnet that its manager has brought up.
+#pragma once
+
+#include "sim/core/delay_line.h"
+#include "sim/core/engine.h"
+#include "sim/core/ids.h"
+#include "sim/ib/management.h"
+#include "sim/management/path_record.h"
+
+namespace verbatim::management {
+
+class SubnetAdministrator {
+ public:
+  SubnetAdministrator(Engine& engine, ComponentId source, ib::ManagementPort& port, const PathFinder& paths);
+
+  void on_datagram(const ib::ManagementDatagram& datagram);
+
+ private:
+  void on_answered(ib::ManagementDatagram answer);
+
+  Engine& engine_;
+  ib::ManagementPort& port_;
+  const PathFinder& paths_;
+  Instant ready_{};  // for the next question
+  DelayLine<ib::ManagementDatagram> answers_;
+};
+
+}  // namespace verbatim::management

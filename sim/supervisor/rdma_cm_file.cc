@@ -1,0 +1,603 @@
+#include "sim/supervisor/rdma_cm_file.h"
+
+#include <arpa/inet.h>
+#include <infiniband/ib.h>
+#include <netinet/in.h>
+#include <rdma/ib_user_sa.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_cm.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "sim/ib/types.h"
+#include "sim/management/path_record.h"
+#include "sim/supervisor/process.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+using cm::Address;
+
+template <class Struct>
+bool load(std::span<const std::byte> in, Struct& to) {
+  if (in.size() < sizeof to) return false;
+  std::memcpy(&to, in.data(), sizeof to);
+  return true;
+}
+
+Address mapped(const in_addr& from, in_port_t port) {
+  Address address;
+  address.family = cm::Family::kIpv4;
+  address.ip.raw[10] = address.ip.raw[11] = 0xff;
+  std::memcpy(address.ip.raw + 12, &from, sizeof from);
+  address.port = ntohs(port);
+  return address;
+}
+
+// `storage` is as long as the largest; a family that is not known gives none.
+Address address_from(const void* storage) {
+  sa_family_t family;
+  std::memcpy(&family, storage, sizeof family);
+  Address address;
+  if (family == AF_INET) {
+    sockaddr_in in;
+    std::memcpy(&in, storage, sizeof in);
+    return mapped(in.sin_addr, in.sin_port);
+  }
+  if (family == AF_INET6) {
+    sockaddr_in6 in;
+    std::memcpy(&in, storage, sizeof in);
+    address.family = cm::Family::kIpv6;
+    std::memcpy(address.ip.raw, &in.sin6_addr, sizeof address.ip.raw);
+    address.port = ntohs(in.sin6_port);
+  } else if (family == AF_IB) {
+    sockaddr_ib in;
+    std::memcpy(&in, storage, sizeof in);
+    address.family = cm::Family::kIb;
+    std::memcpy(address.ip.raw, &in.sib_addr, sizeof address.ip.raw);
+    address.pkey = ntohs(in.sib_pkey);
+    address.flow_info = ntohl(in.sib_flowinfo);
+    address.service_id = be64toh(in.sib_sid);
+    address.service_mask = be64toh(in.sib_sid_mask);
+    address.scope = in.sib_scope_id;
+  }
+  return address;
+}
+
+// Into zeroed bytes; how many.
+std::size_t store_address(const Address& address, void* to) {
+  switch (address.family) {
+    case cm::Family::kIpv4: {
+      sockaddr_in in{};
+      in.sin_family = AF_INET;
+      in.sin_port = htons(address.port);
+      std::memcpy(&in.sin_addr, address.ip.raw + 12, sizeof in.sin_addr);
+      std::memcpy(to, &in, sizeof in);
+      return sizeof in;
+    }
+    case cm::Family::kIpv6: {
+      sockaddr_in6 in{};
+      in.sin6_family = AF_INET6;
+      in.sin6_port = htons(address.port);
+      std::memcpy(&in.sin6_addr, address.ip.raw, sizeof in.sin6_addr);
+      std::memcpy(to, &in, sizeof in);
+      return sizeof in;
+    }
+    case cm::Family::kIb: {
+      sockaddr_ib in{};
+      in.sib_family = AF_IB;
+      in.sib_pkey = htons(address.pkey);
+      in.sib_flowinfo = htonl(address.flow_info);
+      std::memcpy(&in.sib_addr, address.ip.raw, sizeof in.sib_addr);
+      in.sib_sid = htobe64(address.service_id);
+      in.sib_sid_mask = htobe64(address.service_mask);
+      in.sib_scope_id = address.scope;
+      std::memcpy(to, &in, sizeof in);
+      return sizeof in;
+    }
+    case cm::Family::kNone:
+      break;
+  }
+  return 0;
+}
+
+cm::ConnectionParameters parameters_from(const rdma_ucm_conn_param& from, const rdma_ucm_ece& ece) {
+  cm::ConnectionParameters to;
+  to.qpn = from.qp_num & 0xffffff;
+  to.qkey = from.qkey;
+  const auto bytes = std::as_bytes(std::span(from.private_data)).first(from.private_data_len);
+  to.private_data.assign(bytes.begin(), bytes.end());
+  to.srq = from.srq != 0;
+  to.responder_resources = from.responder_resources;
+  to.initiator_depth = from.initiator_depth;
+  to.flow_control = from.flow_control;
+  to.retry_count = from.retry_count;
+  to.rnr_retry_count = from.rnr_retry_count;
+  to.ece_vendor = ece.vendor_id;
+  to.ece_options = ece.attr_mod;
+  return to;
+}
+
+ib_uverbs_ah_attr address_handle_of(const management::Path& path, std::uint8_t sgid_index) {
+  ib_uverbs_ah_attr to{};
+  to.dlid = path.dlid.value;
+  to.sl = path.service_level;
+  to.static_rate = path.rate;
+  to.port_num = 1;
+  if (!path.is_global()) return to;
+  to.is_global = 1;
+  std::memcpy(to.grh.dgid, path.dgid.raw, sizeof to.grh.dgid);
+  to.grh.flow_label = path.flow_label;
+  to.grh.sgid_index = sgid_index;
+  to.grh.hop_limit = path.hop_limit;
+  to.grh.traffic_class = path.traffic_class;
+  return to;
+}
+
+// As much of an answer as the program has room for.
+template <class Response>
+IoResult store(Process& process, std::uint64_t address, const Response& response, std::size_t room, std::size_t least) {
+  if (room < least) return -ENOSPC;
+  const auto bytes = std::as_bytes(std::span(&response, 1)).first(std::min(room, sizeof response));
+  return process.memory().put(address, bytes) ? 0 : -EFAULT;
+}
+
+}  // namespace
+
+RdmaCmFile::Context* RdmaCmFile::find(std::uint32_t number) {
+  const auto found = contexts_.find(number);
+  return found == contexts_.end() ? nullptr : &found->second;
+}
+
+IoResult RdmaCmFile::command(Process& process, std::span<const std::byte> bytes) {
+  rdma_ucm_cmd_hdr header;
+  if (!load(bytes, header)) return -EINVAL;
+  if (header.in > bytes.size() - sizeof header) return -EINVAL;
+  const Command command{process, bytes.subspan(sizeof header, header.in), header.out};
+  const IoResult result = [&]() -> IoResult {
+    switch (header.cmd) {
+      case RDMA_USER_CM_CMD_CREATE_ID:
+        return create_id(command);
+      case RDMA_USER_CM_CMD_DESTROY_ID:
+        return destroy_id(command);
+      case RDMA_USER_CM_CMD_BIND_IP:
+        return bind(command, true);
+      case RDMA_USER_CM_CMD_BIND:
+        return bind(command, false);
+      case RDMA_USER_CM_CMD_RESOLVE_IP:
+        return resolve_address(command, true);
+      case RDMA_USER_CM_CMD_RESOLVE_ADDR:
+        return resolve_address(command, false);
+      case RDMA_USER_CM_CMD_RESOLVE_ROUTE:
+        return resolve_route(command);
+      case RDMA_USER_CM_CMD_QUERY_ROUTE:
+        return query_route(command);
+      case RDMA_USER_CM_CMD_QUERY:
+        return query(command);
+      case RDMA_USER_CM_CMD_CONNECT:
+        return connect(command);
+      case RDMA_USER_CM_CMD_LISTEN:
+        return listen(command);
+      case RDMA_USER_CM_CMD_ACCEPT:
+        return accept(command);
+      case RDMA_USER_CM_CMD_REJECT:
+        return reject(command);
+      case RDMA_USER_CM_CMD_DISCONNECT:
+        return disconnect(command);
+      case RDMA_USER_CM_CMD_INIT_QP_ATTR:
+        return init_qp_attributes(command);
+      case RDMA_USER_CM_CMD_GET_EVENT:
+        return get_event(command);
+      case RDMA_USER_CM_CMD_SET_OPTION:
+        return set_option(command);
+      case RDMA_USER_CM_CMD_NOTIFY:
+        return notify_of(command);
+      case RDMA_USER_CM_CMD_MIGRATE_ID:
+        return migrate(command);
+      case RDMA_USER_CM_CMD_GET_OPTION:
+        return -ENOSYS;  // as Linux, which never had it
+      default:
+        return -EINVAL;
+    }
+  }();
+  if (!result || *result < 0) return result;
+  return static_cast<std::int64_t>(bytes.size());
+}
+
+IoResult RdmaCmFile::create_id(const Command& command) {
+  rdma_ucm_create_id create;
+  if (!load(command.in, create)) return -EINVAL;
+  if (command.room < sizeof(rdma_ucm_create_id_resp)) return -ENOSPC;
+  const auto space = static_cast<cm::PortSpace>(create.ps);
+  std::uint8_t type = create.qp_type;
+  switch (space) {
+    case cm::PortSpace::kTcp:
+      type = static_cast<std::uint8_t>(ib::QpType::kRc);
+      break;
+    case cm::PortSpace::kUdp:
+    case cm::PortSpace::kIpoib:
+      type = static_cast<std::uint8_t>(ib::QpType::kUd);
+      break;
+    case cm::PortSpace::kIb:
+      break;
+    default:
+      return -EINVAL;
+  }
+  const std::uint32_t number = numbers_.next++;
+  Context& context = contexts_[number];
+  context.id = cm_.create(space, type, this);
+  context.user_id = create.uid;
+  return store(command.process, create.response, rdma_ucm_create_id_resp{number}, command.room, sizeof(rdma_ucm_create_id_resp));
+}
+
+// What the program has not read of an identifier that goes is not told any more.
+std::uint32_t RdmaCmFile::forget_events_of(std::uint32_t number) {
+  return static_cast<std::uint32_t>(std::erase_if(events_, [&](const PendingEvent& one) { return one.context == number; }));
+}
+
+IoResult RdmaCmFile::destroy_id(const Command& command) {
+  rdma_ucm_destroy_id destroy;
+  if (!load(command.in, destroy)) return -EINVAL;
+  const auto found = contexts_.find(destroy.id);
+  if (found == contexts_.end()) return -ENOENT;
+  const rdma_ucm_destroy_id_resp response{found->second.events_reported};
+  forget_events_of(destroy.id);
+  contexts_.erase(found);
+  return store(command.process, destroy.response, response, command.room, sizeof response);
+}
+
+IoResult RdmaCmFile::bind(const Command& command, bool ip) {
+  std::uint32_t number;
+  Address address;
+  if (ip) {
+    rdma_ucm_bind_ip bind;
+    if (!load(command.in, bind)) return -EINVAL;
+    number = bind.id;
+    address = address_from(&bind.addr);
+  } else {
+    rdma_ucm_bind bind;
+    if (!load(command.in, bind) || bind.reserved != 0) return -EINVAL;
+    number = bind.id;
+    address = address_from(&bind.addr);
+  }
+  if (address.family == cm::Family::kNone) return -EINVAL;
+  Context* context = find(number);
+  return context == nullptr ? -ENOENT : context->id->bind(address);
+}
+
+IoResult RdmaCmFile::resolve_address(const Command& command, bool ip) {
+  std::uint32_t number, timeout;
+  Address from, to;
+  if (ip) {
+    rdma_ucm_resolve_ip resolve;
+    if (!load(command.in, resolve)) return -EINVAL;
+    number = resolve.id;
+    timeout = resolve.timeout_ms;
+    from = address_from(&resolve.src_addr);
+    to = address_from(&resolve.dst_addr);
+  } else {
+    rdma_ucm_resolve_addr resolve;
+    if (!load(command.in, resolve) || resolve.reserved != 0) return -EINVAL;
+    number = resolve.id;
+    timeout = resolve.timeout_ms;
+    if (resolve.src_size != 0) from = address_from(&resolve.src_addr);
+    to = address_from(&resolve.dst_addr);
+  }
+  if (to.family == cm::Family::kNone) return -EINVAL;
+  Context* context = find(number);
+  return context == nullptr ? -ENOENT : context->id->resolve_address(from, to, timeout);
+}
+
+IoResult RdmaCmFile::resolve_route(const Command& command) {
+  rdma_ucm_resolve_route resolve;
+  if (!load(command.in, resolve)) return -EINVAL;
+  Context* context = find(resolve.id);
+  return context == nullptr ? -ENOENT : context->id->resolve_route(resolve.timeout_ms);
+}
+
+IoResult RdmaCmFile::query_route(const Command& command) {
+  rdma_ucm_query query;
+  if (!load(command.in, query)) return -EINVAL;
+  const Context* context = find(query.id);
+  if (context == nullptr) return -ENOENT;
+  const cm::RdmaId& id = *context->id;
+  rdma_ucm_query_route_resp response{};
+  store_address(id.source(), &response.src_addr);
+  store_address(id.destination(), &response.dst_addr);
+  if (id.has_device()) {
+    response.node_guid = htobe64(cm_.port().node_guid);
+    response.port_num = 1;
+  }
+  if (const auto& path = id.path()) {
+    response.num_paths = 1;
+    ib_user_path_rec& to = response.ib_route[0];
+    std::memcpy(to.dgid, path->dgid.raw, sizeof to.dgid);
+    std::memcpy(to.sgid, path->sgid.raw, sizeof to.sgid);
+    to.dlid = htons(path->dlid.value);
+    to.slid = htons(path->slid.value);
+    to.flow_label = htonl(path->flow_label);
+    to.reversible = 1;
+    to.mtu = path->mtu;
+    to.pkey = htons(path->pkey);
+    to.hop_limit = path->hop_limit;
+    to.traffic_class = path->traffic_class;
+    to.sl = path->service_level;
+    to.mtu_selector = to.rate_selector = to.packet_life_time_selector = 2;
+    to.rate = path->rate;
+    to.packet_life_time = path->packet_life_time;
+  }
+  const std::size_t least = offsetof(rdma_ucm_query_route_resp, ibdev_index);
+  return store(command.process, query.response, response, command.room, least);
+}
+
+IoResult RdmaCmFile::query(const Command& command) {
+  rdma_ucm_query query;
+  if (!load(command.in, query)) return -EINVAL;
+  const Context* context = find(query.id);
+  if (context == nullptr) return -ENOENT;
+  switch (query.option) {
+    case RDMA_USER_CM_QUERY_ADDR:
+      return query_address(command, query.response, *context, false);
+    case RDMA_USER_CM_QUERY_GID:
+      return query_address(command, query.response, *context, true);
+    case RDMA_USER_CM_QUERY_PATH:
+      return query_path(command, query.response, *context);
+    default:
+      return -ENOSYS;
+  }
+}
+
+IoResult RdmaCmFile::query_address(const Command& command, std::uint64_t response_at, const Context& context, bool gids) {
+  const cm::RdmaId& id = *context.id;
+  rdma_ucm_query_addr_resp response{};
+  if (id.has_device()) {
+    response.node_guid = htobe64(cm_.port().node_guid);
+    response.port_num = 1;
+    response.pkey = htons(id.pkey());
+  }
+  Address from = id.source(), to = id.destination();
+  if (gids) {
+    for (Address* one : {&from, &to}) {
+      const std::uint16_t port = one->port;
+      const bool is_ip = one->family != cm::Family::kIb;
+      one->family = cm::Family::kIb;
+      one->pkey = id.pkey();
+      one->ip = !id.has_device() ? ib::Gid{} : one == &from ? id.source_gid() : id.destination_gid();
+      if (is_ip) one->service_id = std::uint64_t{static_cast<std::uint16_t>(id.space())} << 16 | port;
+      if (is_ip) one->service_mask = one == &from || port != 0 ? ~0ull : 0;
+    }
+  }
+  response.src_size = static_cast<std::uint16_t>(store_address(from, &response.src_addr));
+  response.dst_size = static_cast<std::uint16_t>(store_address(to, &response.dst_addr));
+  const std::size_t least = offsetof(rdma_ucm_query_addr_resp, ibdev_index);
+  return store(command.process, response_at, response, command.room, least);
+}
+
+IoResult RdmaCmFile::query_path(const Command& command, std::uint64_t response_at, const Context& context) {
+  struct {  // rdma_ucm_query_path_resp, which ends with an array of unknown length
+    std::uint32_t num_paths, reserved;
+    ib_path_rec_data data;
+  } response{};
+  constexpr std::size_t kHead = offsetof(rdma_ucm_query_path_resp, path_data);
+  static_assert(offsetof(decltype(response), data) == kHead);
+  const auto& path = context.id->path();
+  if (command.room < kHead) return -ENOSPC;
+  if (path) {
+    response.num_paths = 1;
+    response.data.flags = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
+    const auto bytes = management::record_of(*path);
+    static_assert(sizeof response.data.path_rec == bytes.size());
+    std::memcpy(response.data.path_rec, bytes.data(), bytes.size());
+  }
+  const std::size_t room = path ? command.room : std::min<std::size_t>(command.room, kHead);
+  return store(command.process, response_at, response, room, kHead);
+}
+
+IoResult RdmaCmFile::connect(const Command& command) {
+  rdma_ucm_connect connect{};
+  constexpr std::size_t kLeast = offsetof(rdma_ucm_connect, ece);
+  if (command.in.size() < kLeast) return -EINVAL;
+  std::memcpy(&connect, command.in.data(), std::min(command.in.size(), sizeof connect));
+  if (connect.conn_param.valid == 0) return -EINVAL;
+  Context* context = find(connect.id);
+  return context == nullptr ? -ENOENT : context->id->connect(parameters_from(connect.conn_param, connect.ece));
+}
+
+IoResult RdmaCmFile::listen(const Command& command) {
+  rdma_ucm_listen listen;
+  if (!load(command.in, listen)) return -EINVAL;
+  Context* context = find(listen.id);
+  return context == nullptr ? -ENOENT : context->id->listen(listen.backlog);
+}
+
+IoResult RdmaCmFile::accept(const Command& command) {
+  rdma_ucm_accept accept{};
+  constexpr std::size_t kLeast = offsetof(rdma_ucm_accept, ece);
+  if (command.in.size() < kLeast) return -EINVAL;
+  std::memcpy(&accept, command.in.data(), std::min(command.in.size(), sizeof accept));
+  Context* context = find(accept.id);
+  if (context == nullptr) return -ENOENT;
+  if (accept.conn_param.valid == 0) return context->id->accept(std::nullopt);
+  const int error = context->id->accept(parameters_from(accept.conn_param, accept.ece));
+  if (error == 0) context->user_id = accept.uid;
+  return error;
+}
+
+IoResult RdmaCmFile::reject(const Command& command) {
+  rdma_ucm_reject reject;
+  if (!load(command.in, reject)) return -EINVAL;
+  Context* context = find(reject.id);
+  if (context == nullptr) return -ENOENT;
+  const auto bytes = std::as_bytes(std::span(reject.private_data)).first(reject.private_data_len);
+  return context->id->reject(reject.reason, {bytes.begin(), bytes.end()});
+}
+
+IoResult RdmaCmFile::disconnect(const Command& command) {
+  rdma_ucm_disconnect disconnect;
+  if (!load(command.in, disconnect)) return -EINVAL;
+  Context* context = find(disconnect.id);
+  return context == nullptr ? -ENOENT : context->id->disconnect();
+}
+
+IoResult RdmaCmFile::init_qp_attributes(const Command& command) {
+  rdma_ucm_init_qp_attr init;
+  if (!load(command.in, init)) return -EINVAL;
+  if (command.room < sizeof(ib_uverbs_qp_attr)) return -ENOSPC;
+  const Context* context = find(init.id);
+  if (context == nullptr) return -ENOENT;
+  cm::QpSetup setup;
+  if (const int error = context->id->qp_setup(init.qp_state, setup); error != 0) return error;
+  ib_uverbs_qp_attr to{};
+  to.qp_attr_mask = setup.mask;
+  to.qp_state = init.qp_state;
+  to.path_mtu = setup.negotiated.mtu;
+  to.qkey = setup.qkey;
+  to.rq_psn = setup.negotiated.receive_psn;
+  to.sq_psn = setup.negotiated.send_psn;
+  to.dest_qp_num = setup.negotiated.remote_qpn;
+  to.qp_access_flags = setup.access_flags;
+  to.ah_attr = address_handle_of(setup.path, setup.sgid_index);
+  to.pkey_index = setup.pkey_index;
+  to.max_rd_atomic = setup.negotiated.initiator_depth;
+  to.max_dest_rd_atomic = setup.negotiated.responder_resources;
+  to.port_num = 1;
+  to.timeout = setup.negotiated.ack_timeout;
+  to.retry_cnt = setup.negotiated.retry_count;
+  to.rnr_retry = setup.negotiated.rnr_retry_count;
+  return store(command.process, init.response, to, command.room, sizeof to);
+}
+
+IoResult RdmaCmFile::get_event(const Command& command) {
+  rdma_ucm_get_event get;
+  if (!load(command.in, get)) return -EINVAL;
+  constexpr std::size_t kLeast = offsetof(rdma_ucm_event_resp, reserved);
+  if (command.room < kLeast) return -ENOSPC;
+  if (events_.empty()) return std::nullopt;
+  PendingEvent& pending = events_.front();
+  Context& context = contexts_.at(pending.context);
+  const cm::Event& event = pending.event;
+  rdma_ucm_event_resp response{};
+  response.uid = context.user_id;
+  response.id = pending.context;
+  response.event = static_cast<std::uint32_t>(event.type);
+  response.status = static_cast<std::uint32_t>(event.status);
+  const cm::ConnectionParameters& from = event.parameters;
+  const std::size_t length = std::min<std::size_t>(from.private_data.size(), 255);
+  const bool is_datagram = context.id->space() == cm::PortSpace::kUdp || context.id->space() == cm::PortSpace::kIpoib;
+  if (is_datagram) {
+    rdma_ucm_ud_param& to = response.param.ud;
+    to.qp_num = from.qpn;
+    to.qkey = from.qkey;
+    if (event.datagram_path) to.ah_attr = address_handle_of(*event.datagram_path, context.id->gid_index());
+    std::copy_n(from.private_data.begin(), length, reinterpret_cast<std::byte*>(to.private_data));
+    to.private_data_len = static_cast<std::uint8_t>(length);
+  } else {
+    rdma_ucm_conn_param& to = response.param.conn;
+    to.qp_num = from.qpn;
+    std::copy_n(from.private_data.begin(), length, reinterpret_cast<std::byte*>(to.private_data));
+    to.private_data_len = static_cast<std::uint8_t>(length);
+    to.srq = from.srq;
+    to.responder_resources = from.responder_resources;
+    to.initiator_depth = from.initiator_depth;
+    to.flow_control = from.flow_control;
+    to.retry_count = from.retry_count;
+    to.rnr_retry_count = from.rnr_retry_count;
+  }
+  response.ece = {from.ece_vendor, from.ece_options};
+  const std::uint32_t made = numbers_.next;
+  if (event.request != nullptr) response.id = made;
+  const IoResult stored = store(command.process, get.response, response, command.room, kLeast);
+  if (*stored < 0) return stored;
+  if (event.request != nullptr) {
+    ++numbers_.next;
+    pending.event.request->set_sink(this);
+    context.id->note_request_taken();
+    contexts_[made].id = std::move(pending.event.request);
+  }
+  ++context.events_reported;
+  events_.pop_front();
+  return 0;
+}
+
+IoResult RdmaCmFile::set_option(const Command& command) {
+  rdma_ucm_set_option set;
+  if (!load(command.in, set)) return -EINVAL;
+  constexpr std::uint32_t kMostBytes = 1 << 16;
+  if (set.optlen > kMostBytes) return -EINVAL;
+  Context* context = find(set.id);
+  if (context == nullptr) return -ENOENT;
+  std::vector<std::byte> value(set.optlen);
+  if (!value.empty() && !command.process.memory().read(set.optval, value)) return -EFAULT;
+  const auto number = [&](auto to) {
+    std::memcpy(&to, value.data(), sizeof to);
+    return to;
+  };
+  cm::RdmaId& id = *context->id;
+  if (set.level != RDMA_OPTION_ID) return -ENOSYS;
+  const std::size_t wanted = set.optname == RDMA_OPTION_ID_TOS || set.optname == RDMA_OPTION_ID_ACK_TIMEOUT ? 1 : sizeof(int);
+  switch (set.optname) {
+    case RDMA_OPTION_ID_TOS:
+      return value.size() != wanted ? -EINVAL : id.set_type_of_service(number(std::uint8_t{}));
+    case RDMA_OPTION_ID_REUSEADDR:
+      return value.size() != wanted ? -EINVAL : id.set_reuse(number(int{}) != 0);
+    case RDMA_OPTION_ID_AFONLY:
+      return value.size() != wanted ? -EINVAL : id.set_v6_only(number(int{}) != 0);
+    case RDMA_OPTION_ID_ACK_TIMEOUT:
+      return value.size() != wanted ? -EINVAL : id.set_ack_timeout(number(std::uint8_t{}));
+    default:
+      return -ENOSYS;
+  }
+}
+
+IoResult RdmaCmFile::notify_of(const Command& command) {
+  rdma_ucm_notify told;
+  if (!load(command.in, told)) return -EINVAL;
+  constexpr std::uint32_t kCommunicationEstablished = 4;  // IBV_EVENT_COMM_EST
+  Context* context = find(told.id);
+  if (context == nullptr) return -ENOENT;
+  return told.event == kCommunicationEstablished ? context->id->notify_established() : 0;
+}
+
+// From another opening of the device to this one, with what has not been read of it.
+IoResult RdmaCmFile::migrate(const Command& command) {
+  rdma_ucm_migrate_id migrate;
+  if (!load(command.in, migrate)) return -EINVAL;
+  if (command.room < sizeof(rdma_ucm_migrate_resp)) return -ENOSPC;
+  const auto from = std::dynamic_pointer_cast<RdmaCmFile>(command.process.file(static_cast<std::int32_t>(migrate.fd)));
+  if (from == nullptr) return -EINVAL;
+  Context* context = from->find(migrate.id);
+  if (context == nullptr) return -ENOENT;
+  const rdma_ucm_migrate_resp response{context->events_reported};
+  if (from.get() != this) {
+    context->id->set_sink(this);
+    contexts_[migrate.id] = std::move(*context);
+    from->contexts_.erase(migrate.id);
+    for (PendingEvent& one : from->events_) {
+      if (one.context == migrate.id) events_.push_back(std::move(one));
+    }
+    from->forget_events_of(migrate.id);
+    if (!events_.empty()) notify();
+  }
+  return store(command.process, migrate.response, response, command.room, sizeof response);
+}
+
+void RdmaCmFile::on_event(cm::RdmaId& id, cm::Event&& event) {
+  for (auto& [number, context] : contexts_) {
+    if (context.id.get() != &id) continue;
+    // Who has not accepted it yet hears nothing of it: accepting will fail.
+    if (context.user_id == 0 && event.request == nullptr) return;
+    events_.push_back({number, std::move(event)});
+    notify();
+    return;
+  }
+}
+
+void RdmaCmFile::on_last_close() {
+  events_.clear();
+  contexts_.clear();
+}
+
+}  // namespace verbatim::supervisor
