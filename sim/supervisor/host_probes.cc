@@ -229,7 +229,7 @@ int probe_addresses(bool areas) {
     if (areas) {  // those that this program's own code may lie near
       return error_if(taken(protocol::kPatchAreas[0], protocol::kPatchAreaSize));
     }
-    for (const std::uint64_t address : {protocol::kRuntimeImage, protocol::kVerbsImage, protocol::kCmImage, protocol::kMlx5Image,
+    for (const std::uint64_t address : {protocol::kRuntimeImage, protocol::kVerbsImage, protocol::kMlx5Image,
                                         protocol::kGateAddress, protocol::kPatchDataAddress, protocol::kRegionAddress,
                                         protocol::kShimHeapAddress, protocol::kShimStackAddress}) {
       if (taken(address, kProbePage)) return error_if(true);

@@ -78,7 +78,7 @@ TEST_P(Library, runs_no_code_when_loaded) {
 
 TEST_P(Library, is_mapped_at_its_image_base) {
   const std::map<std::string, std::string> bases = {
-      {"libibverbs.so.1", "200100000000"}, {"librdmacm.so.1", "200200000000"}, {"libmlx5.so.1", "200500000000"}};
+      {"libibverbs.so.1", "200100000000"}, {"libmlx5.so.1", "200500000000"}};
   const std::string& base = bases.at(GetParam().first);
   const std::string maps = output_of(preload(GetParam().first) + "cat /proc/self/maps");
   EXPECT_THAT(maps, testing::ContainsRegex(base + "-[0-9a-f]+ r--p 00000000 .*" + GetParam().first));
@@ -86,7 +86,6 @@ TEST_P(Library, is_mapped_at_its_image_base) {
 
 INSTANTIATE_TEST_SUITE_P(Built, Library,
                          testing::Values(std::pair<const char*, std::size_t>{"libibverbs.so.1", 146},
-                                         std::pair<const char*, std::size_t>{"librdmacm.so.1", 68},
                                          std::pair<const char*, std::size_t>{"libmlx5.so.1", 128}));
 
 // In the C library a thread of the runtime could be taken for one that executes its program (on_poke).
@@ -103,7 +102,7 @@ TEST(runtime, calls_no_more_of_libc_than_it_must) {
 
 // All symbols bound at start, with the vendor libraries that Debian's tools bring along.
 TEST(program, real_tools_load_and_say_there_is_no_device) {
-  const std::string environment = "LD_BIND_NOW=1 " + preload("libibverbs.so.1:librdmacm.so.1:libmlx5.so.1");
+  const std::string environment = "LD_BIND_NOW=1 " + preload("libibverbs.so.1:libmlx5.so.1");
   struct Tool {
     const char* command;
     const char* answer;

@@ -221,8 +221,8 @@ int run(const RunOptions& options) {
   plan.shim_directory = shim_directory();
   if (plan.shim_directory.empty()) {
     complain(
-        "the libraries libverbatim_runtime.so, libibverbs.so.1, librdmacm.so.1 and libmlx5.so.1 are not where this "
-        "installation should have them; build or install all of it");
+        "the libraries libverbatim_runtime.so, libibverbs.so.1 and libmlx5.so.1 are not where this installation "
+        "should have them; build or install all of it");
     return kUsage;
   }
   if (seeds) return run_seeds(*seeds, options);

@@ -12,7 +12,6 @@ inline constexpr std::uint32_t kVersion = 11;
 
 inline constexpr std::uint64_t kRuntimeImage = 0x2000'0000'0000;  // libverbatim_runtime.so
 inline constexpr std::uint64_t kVerbsImage = 0x2001'0000'0000;    // libibverbs.so.1
-inline constexpr std::uint64_t kCmImage = 0x2002'0000'0000;       // librdmacm.so.1
 inline constexpr std::uint64_t kGateAddress = 0x2003'0000'0000;   // one page: the only code that may enter the kernel
 inline constexpr std::uint64_t kMlx5Image = 0x2005'0000'0000;     // libmlx5.so.1
 inline constexpr std::uint64_t kPatchDataAddress = 0x2004'0000'0000;  // see patches.h
