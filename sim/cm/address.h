@@ -30,7 +30,8 @@ struct Address {
   }
   bool is_loopback() const {
     if (family == Family::kIpv4) return ip.raw[12] == 127;
-    return family == Family::kIpv6 && ip.raw[15] == 1 && std::all_of(ip.raw, ip.raw + 15, [](std::uint8_t byte) { return byte == 0; });
+    const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
+    return family == Family::kIpv6 && ip.raw[15] == 1 && std::all_of(ip.raw, ip.raw + 15, is_zero);
   }
 };
 

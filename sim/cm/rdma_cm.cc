@@ -13,6 +13,13 @@ namespace {
 constexpr std::uint16_t kFirstEphemeral = 32768, kLastEphemeral = 60999;
 constexpr std::uint32_t kMostBacklog = 1024;
 
+// Of ibv_qp_type; IBA 12.7.12.
+std::uint8_t transport_code(std::uint8_t qp_type) {
+  constexpr std::uint8_t kReliable = 0, kUnreliable = 1, kExtended = 3;
+  if (qp_type == static_cast<std::uint8_t>(ib::QpType::kUc)) return kUnreliable;
+  return qp_type >= static_cast<std::uint8_t>(ib::QpType::kXrcSend) ? kExtended : kReliable;
+}
+
 }  // namespace
 
 RdmaCm::RdmaCm(Engine& engine, ComponentId source, const PortFacts& port, const AddressBook& addresses,
@@ -299,8 +306,8 @@ int RdmaId::listen(std::uint32_t backlog) {
   if (state_ != State::kAddressBound) return -EINVAL;
   if (reuse_) {  // one listener of an address (cma_bind_listen)
     for (const RdmaId* other : cm_.bound_.at({space_, source_.family == Family::kIb ? source_.service_id : source_.port})) {
-      if (other != this && other->state_ == State::kListen && (other->source_.is_any() || source_.is_any() || other->source_.ip == source_.ip))
-        return -EADDRINUSE;
+      const bool same = other->source_.is_any() || source_.is_any() || other->source_.ip == source_.ip;
+      if (other != this && other->state_ == State::kListen && same) return -EADDRINUSE;
     }
   }
   backlog_ = backlog == 0 || backlog > kMostBacklog ? kMostBacklog : backlog;
@@ -329,7 +336,7 @@ int RdmaId::connect(const ConnectionParameters& parameters) {
   request.service_id = service_id();
   request.qpn = parameters.qpn;
   request.starting_psn = sequence_;
-  request.transport = qp_type_ == static_cast<std::uint8_t>(ib::QpType::kUc) ? 1 : qp_type_ >= static_cast<std::uint8_t>(ib::QpType::kXrcSend) ? 3 : 0;
+  request.transport = transport_code(qp_type_);
   request.srq = parameters.srq;
   request.flow_control = parameters.flow_control != 0;
   request.responder_resources = parameters.responder_resources;

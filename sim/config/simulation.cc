@@ -77,6 +77,7 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
   if (topology_.is_roce()) {
     address.roce = true;
     address.mac = plan.ports[0].mac;
+    address.netdev_index = 2;  // eth0
     address.neighbours = &neighbours_;
   } else {
     address.lid = plan.ports[0].lid;

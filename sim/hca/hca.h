@@ -65,6 +65,7 @@ struct PortAddress {
   // 0, which is invalid, where the table is empty.
   std::uint16_t pkey(std::uint32_t index) const { return index < pkeys.size() ? pkeys[index] : 0; }
   ib::MacAddress mac;
+  std::uint32_t netdev_index = 0;  // of the interface that an Ethernet port's addresses are those of
   const Neighbours* neighbours = nullptr;  // outlives the adapter
 };
 

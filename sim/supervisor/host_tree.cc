@@ -162,6 +162,9 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
                   [&hca, index] { return gid_of(hca, index).gid_type == 2 ? "RoCE v2\n" : "IB/RoCE v1\n"; });
   }
   tree.add_folder(folder + "gid_attrs/ndevs");
+  // Of an InfiniBand port, and of an empty entry, Linux tells no interface.
+  for (std::size_t i = 0; hca.address().roce && i < hca.address().gids.size(); ++i)
+    tree.add_file(folder + "gid_attrs/ndevs/" + std::to_string(i), "eth0\n");
   add_counters(tree, folder + "counters/", host, device);
 }
 
@@ -203,9 +206,11 @@ struct AdapterFacts {
   protocol::QueryPort port;
 };
 
+std::string bus_address(std::size_t device) { return fmt::format("0000:{:02x}:00.0", device + 1); }
+
 void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, const AdapterFacts& facts) {
   hca::Hca& hca = *host.devices[device];
-  const std::string bus = fmt::format("0000:{:02x}:00.0", device + 1);
+  const std::string bus = bus_address(device);
   const std::string& name = hca.device_name();
   const std::string uverbs = fmt::format("uverbs{}", device);
   const std::string slot = "/sys/devices/pci0000:00/" + bus, folder = slot + "/infiniband/" + name;
@@ -243,10 +248,13 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, co
   tree.add_device("/dev/infiniband/" + uverbs, kMajor, minor);
 }
 
-// The interfaces of the management network, as `ip link` tells of them.
+// The interfaces of the management network, as `ip link` tells of them. The host's addresses lead to its first adapter, so
+// that is where eth0 belongs to.
 void add_interface(VirtualTree& tree, const HostSpec& host, bool loopback) {
   const std::string name = loopback ? "lo" : "eth0";
-  const std::string folder = "/sys/devices/virtual/net/" + name;
+  const bool of_adapter = !loopback && !host.devices.empty();
+  const std::string place = of_adapter ? "devices/pci0000:00/" + bus_address(0) + "/net/" + name : "devices/virtual/net/" + name;
+  const std::string folder = "/sys/" + place;
   const std::uint32_t a = host.address;
   const std::string hardware = loopback ? "00:00:00:00:00:00"
                                         : fmt::format("02:00:{:02x}:{:02x}:{:02x}:{:02x}", a >> 24,
@@ -265,7 +273,8 @@ void add_interface(VirtualTree& tree, const HostSpec& host, bool loopback) {
       {"tx_queue_len", "1000"},
       {"type", loopback ? "772" : "1"}};
   for (const auto& [field, text] : fields) tree.add_file(folder + "/" + field, text + "\n");
-  tree.add_link("/sys/class/net/" + name, "../../devices/virtual/net/" + name);
+  if (of_adapter) tree.add_link(folder + "/device", "../../../" + bus_address(0));
+  tree.add_link("/sys/class/net/" + name, "../../" + place);
 }
 
 // /sys, and the adapters in /dev.

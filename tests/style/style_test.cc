@@ -60,6 +60,9 @@ const std::map<std::string, std::set<std::string>>& include_table() {
       {"verbs_shim/protocol", {}},
       {"sim/core", {}},
       {"sim/ib", {"sim/core"}},
+      {"sim/mad", {"sim/core", "sim/ib"}},
+      {"sim/management", {"sim/core", "sim/ib", "sim/mad"}},
+      {"sim/cm", {"sim/core", "sim/ib", "sim/mad", "sim/management"}},
       {"sim/fabric", {"sim/core", "sim/ib"}},
       {"sim/host", {"sim/core"}},
       // The adapter; what it shares with its own parts lies in the folder itself.
@@ -78,14 +81,13 @@ const std::map<std::string, std::set<std::string>>& include_table() {
       {"sim/faults", {"sim/core", "sim/ib", "sim/fabric", "sim/host", "sim/hca"}},
       {"sim/observe", {"sim/core", "sim/ib"}},
       {"sim/config",
-       {"sim/core", "sim/ib", "sim/fabric", "sim/host", "sim/hca", "sim/subnet", "sim/faults", "sim/observe",
-        "verbs_shim/protocol"}},
-      {"sim/supervisor", {"sim/core", "sim/ib", "sim/host", "sim/hca", "verbs_shim/protocol"}},
+       {"sim/core", "sim/ib", "sim/mad", "sim/management", "sim/cm", "sim/fabric", "sim/host", "sim/hca", "sim/subnet",
+        "sim/faults", "sim/observe", "verbs_shim/protocol"}},
+      {"sim/supervisor", {"sim/core", "sim/ib", "sim/management", "sim/cm", "sim/host", "sim/hca", "verbs_shim/protocol"}},
       {"verbs_shim/runtime", {"verbs_shim/protocol"}},
       {"verbs_shim/abi", {"verbs_shim/protocol", "verbs_shim/runtime"}},
       {"verbs_shim/verbs", {"verbs_shim/protocol", "verbs_shim/runtime", "verbs_shim/abi"}},
       {"verbs_shim/mlx5", {"verbs_shim/protocol", "verbs_shim/runtime"}},
-      {"verbs_shim/cm", {"verbs_shim/protocol", "verbs_shim/runtime", "verbs_shim/abi", "verbs_shim/verbs"}},
   };
   return table;
 }

@@ -22,6 +22,10 @@ extern "C" __attribute__((visibility("default"))) int ibv_read_sysfs_file(const 
   std::memcpy(path, dir, dir_length);
   path[dir_length] = '/';
   std::memcpy(path + dir_length + 1, file, file_length + 1);
+  if (!shim::attached()) {
+    errno = ENOSYS;
+    return -1;
+  }
   const long fd = shim::system_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     errno = static_cast<int>(-fd);

@@ -295,7 +295,7 @@ int Hca::Impl::query_gid(Context&, protocol::QueryGid& command) {
   const auto& gids = adapter.address.gids;
   if (command.index < gids.size()) std::memcpy(command.gid, gids[command.index].raw, sizeof(command.gid));
   command.gid_type = adapter.address.roce ? 2 : 0;
-  command.netdev_index = 0;
+  command.netdev_index = command.index < gids.size() ? adapter.address.netdev_index : 0;
   return 0;
 }
 

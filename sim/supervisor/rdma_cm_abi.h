@@ -1,0 +1,23 @@
+// Between the structs of rdma/rdma_user_cm.h and those of sim/cm.
+#pragma once
+
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_cm.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sim/cm/rdma_cm.h"
+
+namespace verbatim::supervisor::rdma_cm_abi {
+
+// `storage` is as long as the largest address; a family that is not known gives none.
+cm::Address address_from(const void* storage);
+// Into zeroed bytes; how many.
+std::size_t store_address(const cm::Address& address, void* to);
+
+cm::ConnectionParameters parameters_from(const rdma_ucm_conn_param& from, const rdma_ucm_ece& ece);
+
+ib_uverbs_ah_attr address_handle_of(const management::Path& path, std::uint8_t sgid_index);
+
+}  // namespace verbatim::supervisor::rdma_cm_abi
