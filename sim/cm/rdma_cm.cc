@@ -3,8 +3,10 @@
 #include <cerrno>
 #include <utility>
 
+#include "sim/cm/multicast_member.h"
 #include "sim/cm/private_header.h"
 #include "sim/ib/types.h"
+#include "sim/management/path_record.h"
 
 namespace verbatim::cm {
 
@@ -23,8 +25,8 @@ std::uint8_t transport_code(std::uint8_t qp_type) {
 }  // namespace
 
 RdmaCm::RdmaCm(Engine& engine, ComponentId source, const PortFacts& port, const AddressBook& addresses,
-               ConnectionManager& connections, management::PathQueries& paths)
-    : engine_(engine), source_(source), port_(port), addresses_(addresses), connections_(connections), paths_(paths) {
+               ConnectionManager& connections, management::SubnetQueries& queries)
+    : engine_(engine), source_(source), port_(port), addresses_(addresses), connections_(connections), queries_(queries) {
   connections_.set_listener(*this);
 }
 
@@ -152,7 +154,7 @@ RdmaId::RdmaId(RdmaCm& cm, PortSpace space, std::uint8_t qp_type, EventSink* sin
       timer_(Timer::of<&RdmaId::on_timer>(cm.engine_, cm.source_, EventClass::kSupervisor, this)) {}
 
 RdmaId::~RdmaId() {
-  cm_.paths_.forget(*this);
+  cm_.queries_.forget(*this);
   cm_.release_port(*this);
 }
 
@@ -265,7 +267,8 @@ int RdmaId::resolve_route(std::uint32_t timeout_ms) {
   if (cm_.port_.roce) {
     timer_.schedule_after(Duration::zero());
   } else {
-    cm_.paths_.ask(*this, source_gid(), destination_gid_, pkey(), std::max(timeout_ms, 1u));
+    const ib::Mad question = management::encode_path_question(source_gid(), destination_gid_, pkey());
+    cm_.queries_.ask(*this, question, std::max(timeout_ms, 1u));
   }
   return 0;
 }
@@ -282,6 +285,11 @@ Path RdmaId::ethernet_path() const {
   path.packet_life_time = 16;
   path.service_level = static_cast<std::uint8_t>(type_of_service_ >> 5);
   return path;
+}
+
+void RdmaId::on_answer(const ib::Mad* answer) {
+  const auto told = answer != nullptr ? management::decode_path_answer(*answer) : std::nullopt;
+  told ? on_path(told->error, told->path) : on_path(ETIMEDOUT, {});
 }
 
 void RdmaId::on_path(int error, const Path& path) {
@@ -515,6 +523,14 @@ int RdmaId::qp_setup(std::uint32_t state, QpSetup& setup) const {
       return -EINVAL;
   }
 }
+
+int RdmaId::join(std::uint32_t group, const Address& address) {
+  if (!has_device_ || (state_ != State::kAddressBound && state_ != State::kAddressResolved)) return -EINVAL;
+  groups_[group] = std::make_unique<MulticastMember>(*this, group, address);
+  return 0;
+}
+
+void RdmaId::leave(std::uint32_t group) { groups_.erase(group); }
 
 int RdmaId::set_reuse(bool on) {
   if (state_ != State::kIdle && (state_ == State::kListen || !on)) return -EINVAL;

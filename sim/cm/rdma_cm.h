@@ -13,7 +13,7 @@
 
 #include "sim/cm/address.h"
 #include "sim/cm/connection_manager.h"
-#include "sim/management/path_query.h"
+#include "sim/management/subnet_queries.h"
 
 namespace verbatim::cm {
 
@@ -46,6 +46,7 @@ struct ConnectionParameters {
   std::uint32_t ece_vendor = 0, ece_options = 0;
 };
 
+class MulticastMember;
 class RdmaId;
 
 struct Event {
@@ -54,6 +55,7 @@ struct Event {
   ConnectionParameters parameters;
   std::optional<Path> datagram_path;  // of UD: how the peer is reached
   std::unique_ptr<RdmaId> request;    // of kConnectRequest: the identifier of the new connection
+  std::uint32_t group = 0;            // of multicast: the number that join() was given
 };
 
 // Whom an identifier tells what happens to it.
@@ -98,7 +100,7 @@ struct PortFacts {
 class RdmaCm final : public RequestListener {
  public:
   RdmaCm(Engine& engine, ComponentId source, const PortFacts& port, const AddressBook& addresses, ConnectionManager& connections,
-         management::PathQueries& paths);
+         management::SubnetQueries& queries);
 
   // `qp_type`: of ibv_qp_type.
   std::unique_ptr<RdmaId> create(PortSpace space, std::uint8_t qp_type, EventSink* sink);
@@ -106,6 +108,7 @@ class RdmaCm final : public RequestListener {
   const PortFacts& port() const { return port_; }
 
  private:
+  friend class MulticastMember;
   friend class RdmaId;
 
   std::optional<mad::cm::RejReason> on_request(std::unique_ptr<Connection>& connection) override;
@@ -120,7 +123,7 @@ class RdmaCm final : public RequestListener {
   const PortFacts& port_;
   const AddressBook& addresses_;
   ConnectionManager& connections_;
-  management::PathQueries& paths_;
+  management::SubnetQueries& queries_;
   std::map<std::pair<PortSpace, std::uint64_t>, std::vector<RdmaId*>> bound_;  // by service
 };
 
@@ -135,7 +138,7 @@ struct QpSetup {
 };
 
 // What rdma_cm_id stands for.
-class RdmaId final : public ConnectionOwner, public management::PathQueryClient {
+class RdmaId final : public ConnectionOwner, public management::SubnetQueryClient {
  public:
   enum class State : std::uint8_t {
     kIdle,
@@ -163,6 +166,9 @@ class RdmaId final : public ConnectionOwner, public management::PathQueryClient 
   int reject(std::uint8_t reason, const PrivateData& private_data);
   int disconnect();
   int notify_established();
+  // Joins the group of an address, under a number that no other group of this identifier has; an event tells how it went.
+  int join(std::uint32_t group, const Address& address);
+  void leave(std::uint32_t group);
   // For a move to `state` (ibv_qp_state).
   int qp_setup(std::uint32_t state, QpSetup& setup) const;
   int set_reuse(bool on);
@@ -187,13 +193,15 @@ class RdmaId final : public ConnectionOwner, public management::PathQueryClient 
 
  private:
   friend class RdmaCm;
+  friend class MulticastMember;
 
   bool is_datagram() const { return space_ == PortSpace::kUdp || space_ == PortSpace::kIpoib; }
   std::uint64_t service_id() const;
   // As the passive end of a connection that is asked for.
   void take(std::unique_ptr<Connection> connection, const Path& path, const Address& own, const Address& peer);
   void on_connection_event(Connection& connection, const ConnectionEvent& event) override;
-  void on_path(int error, const Path& path) override;
+  void on_answer(const ib::Mad* answer) override;
+  void on_path(int error, const Path& path);
   void on_timer();
   void on_address_resolved();
   void acquire_device();
@@ -222,6 +230,7 @@ class RdmaId final : public ConnectionOwner, public management::PathQueryClient 
   std::uint32_t sequence_ = 0;  // starting PSN
   std::unique_ptr<Connection> connection_;
   std::int32_t resolution_error_ = 0;
+  std::map<std::uint32_t, std::unique_ptr<MulticastMember>> groups_;
   Timer timer_;
 };
 

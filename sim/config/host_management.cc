@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/ib/group_address.h"
 #include "sim/ib/partition.h"
 #include "sim/mad/mad.h"
 #include "sim/subnet/subnet.h"
@@ -24,6 +25,7 @@ ib::Gid v6_of(std::uint32_t address) {
 }  // namespace
 
 std::optional<cm::AddressBook::Station> HostAddresses::find(const cm::Address& address) const {
+  if (ib::is_multicast(address.ip)) return Station{address.ip, true};  // nobody is asked for it
   for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
     const std::vector<ib::Gid>& gids = ports_[i].gids;
     const std::uint32_t own = topology_.hosts[i].address;
@@ -41,6 +43,7 @@ std::optional<cm::AddressBook::Station> HostAddresses::find(const cm::Address& a
 }
 
 bool HostAddresses::reaches(const cm::Address& address) const {
+  if (ib::is_multicast(address.ip)) return true;
   switch (address.family) {
     case cm::Family::kIpv4: {
       const std::uint32_t own = topology_.hosts[host_].address;
@@ -67,12 +70,13 @@ cm::Address HostAddresses::own(cm::Family family) const {
 }
 
 const cm::PortFacts* SubnetPaths::port_of(const ib::Gid& gid) const {
-  const auto has = [&](const cm::PortFacts& port) { return std::find(port.gids.begin(), port.gids.end(), gid) != port.gids.end(); };
+  const auto has = [&](const cm::PortFacts& port) { return std::ranges::find(port.gids, gid) != port.gids.end(); };
   const auto found = std::find_if(ports_.begin(), ports_.end(), has);
   return found == ports_.end() ? nullptr : &*found;
 }
 
-std::optional<management::Path> SubnetPaths::find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t> pkey) const {
+std::optional<management::Path> SubnetPaths::find(const ib::Gid& from, const ib::Gid& to,
+                                                  std::optional<std::uint16_t> pkey) const {
   const cm::PortFacts* const near = port_of(from);
   const cm::PortFacts* const far = port_of(to);
   if (near == nullptr || far == nullptr) return std::nullopt;
@@ -102,7 +106,8 @@ std::uint8_t rate_code(std::uint32_t width, std::uint32_t speed) {
   struct Speed {
     std::uint32_t code, megabits;
   };
-  constexpr Speed kSpeeds[] = {{1, 2500}, {2, 5000}, {4, 10000}, {8, 10000}, {16, 14000}, {32, 25000}, {64, 50000}, {128, 100000}};
+  constexpr Speed kSpeeds[] = {{1, 2500},   {2, 5000},   {4, 10000},  {8, 10000},
+                               {16, 14000}, {32, 25000}, {64, 50000}, {128, 100000}};
   std::uint32_t all = 0;
   for (const Speed& one : kSpeeds) {
     if (one.code == speed) all = one.megabits * lanes;
@@ -120,14 +125,15 @@ std::uint8_t rate_code(std::uint32_t width, std::uint32_t speed) {
   return 2;
 }
 
-HostManagement::HostManagement(Engine& engine, ComponentId host, hca::Hca& hca, const cm::PortFacts& port, HostAddresses addresses,
-                               const Subnet& subnet, Rng random)
+HostManagement::HostManagement(Engine& engine, ComponentId host, hca::Hca& hca, const cm::PortFacts& port,
+                               HostAddresses addresses, const Subnet& subnet, Rng random)
     : addresses_(addresses),
       connections_(engine, host, hca.management(), port.node_guid, kAckDelay, random),
-      paths_(engine, host, hca.management(), port.lid, subnet.manager),
-      rdma_cm_(engine, host, port, addresses_, connections_, paths_) {
+      queries_(engine, host, hca.management(), subnet.manager),
+      rdma_cm_(engine, host, port, addresses_, connections_, queries_) {
   if (subnet.paths != nullptr) {
-    administrator_ = std::make_unique<management::SubnetAdministrator>(engine, host, hca.management(), *subnet.paths);
+    administrator_ = std::make_unique<management::SubnetAdministrator>(engine, host, hca.management(), *subnet.paths,
+                                                                         port.mtu, port.rate);
   }
   hca.attach(*this);
 }
@@ -138,7 +144,7 @@ void HostManagement::on_datagram(const ib::ManagementDatagram& datagram) {
     connections_.on_datagram(datagram);
   } else if (header.management_class == mad::kSubnetAdministration) {
     const bool is_answer = (header.method & mad::kResponseBit) != 0;
-    if (is_answer) paths_.on_datagram(datagram);
+    if (is_answer) queries_.on_datagram(datagram);
     if (!is_answer && administrator_ != nullptr) administrator_->on_datagram(datagram);
   }
 }

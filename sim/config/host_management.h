@@ -8,7 +8,7 @@
 #include "sim/cm/rdma_cm.h"
 #include "sim/config/spec.h"
 #include "sim/hca/hca.h"
-#include "sim/management/path_query.h"
+#include "sim/management/subnet_queries.h"
 #include "sim/management/subnet_administrator.h"
 
 namespace verbatim::config {
@@ -63,7 +63,7 @@ class HostManagement final : public ib::ManagementAgent {
 
   HostAddresses addresses_;
   cm::ConnectionManager connections_;
-  management::PathQueries paths_;
+  management::SubnetQueries queries_;
   cm::RdmaCm rdma_cm_;
   std::unique_ptr<management::SubnetAdministrator> administrator_;
 };

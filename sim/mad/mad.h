@@ -13,9 +13,12 @@ inline constexpr std::uint8_t kCommunicationManagement = 0x07;
 
 // Methods (IBA 13.4.5).
 inline constexpr std::uint8_t kGet = 0x01;
+inline constexpr std::uint8_t kSet = 0x02;
 inline constexpr std::uint8_t kSend = 0x03;
+inline constexpr std::uint8_t kDelete = 0x15;  // of the subnet administrator (IBA 15.2.2)
 inline constexpr std::uint8_t kResponseBit = 0x80;
 inline constexpr std::uint8_t kGetResponse = kGet | kResponseBit;
+inline constexpr std::uint8_t kDeleteResponse = kDelete | kResponseBit;
 
 struct Header {
   std::uint8_t base_version = 1;

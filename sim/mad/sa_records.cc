@@ -39,6 +39,28 @@ void visit_path(Fields& fields, Record& path) {
   fields.number(57, 0, 8, path.preference);
 }
 
+template <class Fields, class Record>
+void visit_member(Fields& fields, Record& member) {
+  fields.gid(0, member.mgid);
+  fields.gid(16, member.port_gid);
+  fields.number(32, 0, 32, member.qkey);
+  fields.number(36, 0, 16, member.mlid);
+  fields.number(38, 0, 2, member.mtu_selector);
+  fields.number(38, 2, 6, member.mtu);
+  fields.number(39, 0, 8, member.traffic_class);
+  fields.number(40, 0, 16, member.pkey);
+  fields.number(42, 0, 2, member.rate_selector);
+  fields.number(42, 2, 6, member.rate);
+  fields.number(43, 0, 2, member.packet_life_time_selector);
+  fields.number(43, 2, 6, member.packet_life_time);
+  fields.number(44, 0, 4, member.sl);
+  fields.number(44, 4, 20, member.flow_label);
+  fields.number(47, 0, 8, member.hop_limit);
+  fields.number(48, 0, 4, member.scope);
+  fields.number(48, 4, 4, member.join_state);
+  fields.number(49, 0, 1, member.proxy_join);
+}
+
 }  // namespace
 
 ib::Mad encode(const Message& message) {
@@ -76,6 +98,20 @@ PathRecord PathRecord::decode(std::span<const std::byte, kBytes> bytes) {
   FieldReader reader(bytes);
   visit_path(reader, path);
   return path;
+}
+
+std::array<std::byte, McMemberRecord::kBytes> McMemberRecord::encode() const {
+  std::array<std::byte, kBytes> bytes{};
+  FieldWriter writer(bytes);
+  visit_member(writer, *this);
+  return bytes;
+}
+
+McMemberRecord McMemberRecord::decode(std::span<const std::byte, kBytes> bytes) {
+  McMemberRecord member;
+  FieldReader reader(bytes);
+  visit_member(reader, member);
+  return member;
 }
 
 }  // namespace verbatim::mad::sa

@@ -54,4 +54,27 @@ struct PathRecord {
   static PathRecord decode(std::span<const std::byte, kBytes> bytes);
 };
 
+// IBA 15.2.5.17.
+struct McMemberRecord {
+  static constexpr std::uint16_t kAttribute = 0x38;
+  static constexpr std::size_t kBytes = 52;
+  // Of the component mask.
+  static constexpr std::uint64_t kMgid = 1 << 0, kPortGid = 1 << 1, kQkey = 1 << 2, kTrafficClass = 1 << 6, kPkey = 1 << 7,
+                                 kSl = 1 << 12, kFlowLabel = 1 << 13, kJoinState = 1 << 16;
+
+  ib::Gid mgid, port_gid;
+  std::uint32_t qkey = 0;
+  std::uint16_t mlid = 0;
+  std::uint8_t mtu_selector = 0, mtu = 0, traffic_class = 0;
+  std::uint16_t pkey = 0;
+  std::uint8_t rate_selector = 0, rate = 0, packet_life_time_selector = 0, packet_life_time = 0, sl = 0;
+  std::uint32_t flow_label = 0;
+  std::uint8_t hop_limit = 0, scope = 0, join_state = 0;
+  bool proxy_join = false;
+  friend bool operator==(const McMemberRecord&, const McMemberRecord&) = default;
+
+  std::array<std::byte, kBytes> encode() const;
+  static McMemberRecord decode(std::span<const std::byte, kBytes> bytes);
+};
+
 }  // namespace verbatim::mad::sa

@@ -1,6 +1,7 @@
 // A way between two ports, as a path record tells it (IBA 15.2.5.16).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -41,6 +42,9 @@ struct Path {
 };
 
 // 4.096 us << code, in milliseconds and never less than one, as Linux' connection manager counts (cm_convert_to_ms).
-constexpr std::int64_t milliseconds_of(std::uint8_t code) { return std::int64_t{1} << (code > 8 ? (code < 31 ? code : 31) - 8 : 0); }
+constexpr std::int64_t milliseconds_of(std::uint8_t code) {
+  constexpr int kMost = 31, kOne = 8;
+  return std::int64_t{1} << (std::clamp<int>(code, kOne, kMost) - kOne);
+}
 
 }  // namespace verbatim::management

@@ -11,9 +11,8 @@ using mad::sa::PathRecord;
 
 namespace {
 
-constexpr std::uint8_t kExactly = 2;  // selectors of MTU, rate and packet life
-
 PathRecord to_record(const Path& path) {
+  constexpr std::uint8_t kExactly = 2;
   PathRecord record;
   record.dgid = path.dgid;
   record.sgid = path.sgid;
@@ -52,7 +51,7 @@ Path to_path(const PathRecord& record) {
 
 }  // namespace
 
-ib::Mad encode_path_question(const ib::Gid& from, const ib::Gid& to, std::uint16_t pkey, std::uint64_t transaction) {
+ib::Mad encode_path_question(const ib::Gid& from, const ib::Gid& to, std::uint16_t pkey) {
   PathRecord record;
   record.sgid = from;
   record.dgid = to;
@@ -61,7 +60,6 @@ ib::Mad encode_path_question(const ib::Gid& from, const ib::Gid& to, std::uint16
   record.numb_path = 1;
   mad::sa::Message message;
   message.header.method = mad::kGet;
-  message.header.transaction_id = transaction;
   message.header.attribute_id = PathRecord::kAttribute;
   message.component_mask =
       PathRecord::kDgid | PathRecord::kSgid | PathRecord::kReversible | PathRecord::kNumbPath | PathRecord::kPkey;
@@ -74,7 +72,6 @@ std::optional<PathAnswer> decode_path_answer(const ib::Mad& mad) {
   if (!message || message->header.method != mad::kGetResponse || message->header.attribute_id != PathRecord::kAttribute)
     return std::nullopt;
   PathAnswer answer;
-  answer.transaction = message->header.transaction_id;
   if (message->header.status != 0) {
     answer.error = EINVAL;  // as Linux tells every refusal
     return answer;

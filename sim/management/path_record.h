@@ -20,10 +20,9 @@ class PathFinder {
   ~PathFinder() = default;
 };
 
-ib::Mad encode_path_question(const ib::Gid& from, const ib::Gid& to, std::uint16_t pkey, std::uint64_t transaction);
+ib::Mad encode_path_question(const ib::Gid& from, const ib::Gid& to, std::uint16_t pkey);
 
 struct PathAnswer {
-  std::uint64_t transaction = 0;
   int error = 0;  // errno: there is no such path
   Path path;
 };

@@ -10,16 +10,20 @@ namespace {
 constexpr Duration kWork = std::chrono::microseconds(50);
 }  // namespace
 
-SubnetAdministrator::SubnetAdministrator(Engine& engine, ComponentId source, ib::ManagementPort& port, const PathFinder& paths)
+SubnetAdministrator::SubnetAdministrator(Engine& engine, ComponentId source, ib::ManagementPort& port, const PathFinder& paths,
+                                         std::uint8_t mtu, std::uint8_t rate)
     : engine_(engine),
       port_(port),
       paths_(paths),
+      mtu_(mtu),
+      rate_(rate),
       answers_(DelayLine<ib::ManagementDatagram>::of<&SubnetAdministrator::on_answered>(engine, source, EventClass::kSupervisor,
                                                                                         this)) {}
 
 // One after the other.
 void SubnetAdministrator::on_datagram(const ib::ManagementDatagram& datagram) {
-  const auto mad = answer_path_question(datagram.mad, paths_);
+  auto mad = answer_path_question(datagram.mad, paths_);
+  if (!mad) mad = groups_.answer(datagram.mad, mtu_, rate_);
   if (!mad) return;
   ib::ManagementDatagram answer = datagram;
   if (answer.grh) std::swap(answer.grh->source, answer.grh->destination);

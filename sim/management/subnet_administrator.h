@@ -5,13 +5,16 @@
 #include "sim/core/engine.h"
 #include "sim/core/ids.h"
 #include "sim/ib/management.h"
+#include "sim/management/multicast_record.h"
 #include "sim/management/path_record.h"
 
 namespace verbatim::management {
 
 class SubnetAdministrator {
  public:
-  SubnetAdministrator(Engine& engine, ComponentId source, ib::ManagementPort& port, const PathFinder& paths);
+  // `mtu` and `rate`: codes, of the multicast groups that it makes.
+  SubnetAdministrator(Engine& engine, ComponentId source, ib::ManagementPort& port, const PathFinder& paths, std::uint8_t mtu,
+                      std::uint8_t rate);
 
   void on_datagram(const ib::ManagementDatagram& datagram);
 
@@ -21,6 +24,8 @@ class SubnetAdministrator {
   Engine& engine_;
   ib::ManagementPort& port_;
   const PathFinder& paths_;
+  const std::uint8_t mtu_, rate_;
+  MulticastGroups groups_;
   Instant ready_{};  // for the next question
   DelayLine<ib::ManagementDatagram> answers_;
 };

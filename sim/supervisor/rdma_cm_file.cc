@@ -91,6 +91,12 @@ IoResult RdmaCmFile::command(Process& process, std::span<const std::byte> bytes)
         return notify_of(command);
       case RDMA_USER_CM_CMD_MIGRATE_ID:
         return migrate(command);
+      case RDMA_USER_CM_CMD_JOIN_IP_MCAST:
+        return join(command, true);
+      case RDMA_USER_CM_CMD_JOIN_MCAST:
+        return join(command, false);
+      case RDMA_USER_CM_CMD_LEAVE_MCAST:
+        return leave(command);
       case RDMA_USER_CM_CMD_GET_OPTION:
         return -ENOSYS;  // as Linux, which never had it
       default:
@@ -139,6 +145,7 @@ IoResult RdmaCmFile::destroy_id(const Command& command) {
   if (found == contexts_.end()) return -ENOENT;
   const rdma_ucm_destroy_id_resp response{found->second.events_reported};
   forget_events_of(destroy.id);
+  std::erase_if(groups_, [&](const auto& one) { return one.second.context == destroy.id; });
   contexts_.erase(found);
   return store(command.process, destroy.response, response, command.room, sizeof response);
 }
@@ -403,6 +410,11 @@ IoResult RdmaCmFile::get_event(const Command& command) {
   response.ece = {from.ece_vendor, from.ece_options};
   const std::uint32_t made = numbers_.next;
   if (event.request != nullptr) response.id = made;
+  const bool of_group = event.type == cm::EventType::kMulticastJoin || event.type == cm::EventType::kMulticastError;
+  if (of_group) {
+    response.uid = groups_.at(event.group).user_id;
+    response.id = event.group;
+  }
   const IoResult stored = store(command.process, get.response, response, command.room, kLeast);
   if (*stored < 0) return stored;
   if (event.request != nullptr) {
@@ -411,6 +423,7 @@ IoResult RdmaCmFile::get_event(const Command& command) {
     context.id->note_request_taken();
     contexts_[made].id = std::move(pending.event.request);
   }
+  if (of_group) ++groups_.at(event.group).events_reported;
   ++context.events_reported;
   events_.pop_front();
   return 0;
@@ -469,6 +482,11 @@ IoResult RdmaCmFile::migrate(const Command& command) {
     context->id->set_sink(this);
     contexts_[migrate.id] = std::move(*context);
     from->contexts_.erase(migrate.id);
+    for (auto group = from->groups_.begin(); group != from->groups_.end();) {
+      const auto next = std::next(group);
+      if (group->second.context == migrate.id) groups_.insert(from->groups_.extract(group));
+      group = next;
+    }
     for (PendingEvent& one : from->events_) {
       if (one.context == migrate.id) events_.push_back(std::move(one));
     }
@@ -476,6 +494,52 @@ IoResult RdmaCmFile::migrate(const Command& command) {
     if (!events_.empty()) notify();
   }
   return store(command.process, migrate.response, response, command.room, sizeof response);
+}
+
+IoResult RdmaCmFile::join(const Command& command, bool ip) {
+  std::uint64_t response, user_id;
+  std::uint32_t number;
+  Address address;
+  if (ip) {
+    rdma_ucm_join_ip_mcast join;
+    if (!load(command.in, join)) return -EINVAL;
+    response = join.response;
+    user_id = join.uid;
+    number = join.id;
+    address = address_from(&join.addr);
+  } else {
+    rdma_ucm_join_mcast join;
+    if (!load(command.in, join)) return -EINVAL;
+    response = join.response;
+    user_id = join.uid;
+    number = join.id;
+    address = address_from(&join.addr);
+    if (join.join_flags >= RDMA_MC_JOIN_FLAG_RESERVED) return -EINVAL;
+  }
+  if (command.room < sizeof(rdma_ucm_create_id_resp)) return -ENOSPC;
+  if (address.family == cm::Family::kNone) return -EINVAL;
+  Context* context = find(number);
+  if (context == nullptr) return -ENOENT;
+  const std::uint32_t group = numbers_.next;
+  if (const int error = context->id->join(group, address); error != 0) return error;
+  ++numbers_.next;
+  groups_[group] = {number, user_id, 0};
+  return store(command.process, response, rdma_ucm_create_id_resp{group}, command.room, sizeof(rdma_ucm_create_id_resp));
+}
+
+IoResult RdmaCmFile::leave(const Command& command) {
+  rdma_ucm_destroy_id leave;
+  if (!load(command.in, leave)) return -EINVAL;
+  const auto found = groups_.find(leave.id);
+  if (found == groups_.end()) return -ENOENT;
+  const rdma_ucm_destroy_id_resp response{found->second.events_reported};
+  if (Context* context = find(found->second.context)) context->id->leave(leave.id);
+  std::erase_if(events_, [&](const PendingEvent& one) {
+    const bool of_group = one.event.type == cm::EventType::kMulticastJoin || one.event.type == cm::EventType::kMulticastError;
+    return of_group && one.event.group == leave.id;
+  });
+  groups_.erase(found);
+  return store(command.process, leave.response, response, command.room, sizeof response);
 }
 
 void RdmaCmFile::on_event(cm::RdmaId& id, cm::Event&& event) {

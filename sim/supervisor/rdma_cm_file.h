@@ -43,6 +43,12 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
     std::uint64_t user_id = 0;
     std::uint32_t events_reported = 0;
   };
+  // What a context has joined; numbered as contexts are.
+  struct Group {
+    std::uint32_t context;
+    std::uint64_t user_id = 0;
+    std::uint32_t events_reported = 0;
+  };
   struct PendingEvent {
     std::uint32_t context;  // whose it is; of a connection request: the listener
     cm::Event event;
@@ -72,6 +78,8 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
   IoResult set_option(const Command& command);
   IoResult notify_of(const Command& command);
   IoResult migrate(const Command& command);
+  IoResult join(const Command& command, bool ip);
+  IoResult leave(const Command& command);
 
   Context* find(std::uint32_t number);
   std::uint32_t forget_events_of(std::uint32_t number);
@@ -79,6 +87,7 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
   cm::RdmaCm& cm_;
   RdmaCmNumbers& numbers_;
   std::map<std::uint32_t, Context> contexts_;
+  std::map<std::uint32_t, Group> groups_;
   std::deque<PendingEvent> events_;
 };
 

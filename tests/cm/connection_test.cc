@@ -51,7 +51,9 @@ TEST_P(AnyDatagram, may_go_wrong_once) {
   const auto [number, fate, late_ms] = GetParam();
   const Outcome outcome = outcome_of([&](TwoHosts& hosts) {
     hosts.wire.late = std::chrono::milliseconds(late_ms);
-    hosts.wire.fate = [number = number, fate = fate](std::size_t at, const ib::Mad&) { return at == number ? fate : Fate::kArrives; };
+    hosts.wire.fate = [number = number, fate = fate](std::size_t at, const ib::Mad&) {
+      return at == number ? fate : Fate::kArrives;
+    };
   });
   EXPECT_EQ(outcome.client, kClientSees);
   // An RTU that the DREQ overtakes is never told of: the peer has gone before it was there (IBA 12.9.7.2).
@@ -81,7 +83,9 @@ TEST(Connection, outlives_any_two_losses) {
   for (std::size_t first = 0; first < 9; ++first) {
     for (std::size_t second = first + 1; second < 9; ++second) {
       const Outcome outcome = outcome_of([&](TwoHosts& hosts) {
-        hosts.wire.fate = [=](std::size_t at, const ib::Mad&) { return at == first || at == second ? Fate::kLost : Fate::kArrives; };
+        hosts.wire.fate = [=](std::size_t at, const ib::Mad&) {
+          return at == first || at == second ? Fate::kLost : Fate::kArrives;
+        };
       });
       EXPECT_EQ(outcome.client, kClientSees) << first << " " << second;
       EXPECT_THAT(outcome.server, Contains(EventType::kDisconnected)) << first << " " << second;
@@ -90,7 +94,9 @@ TEST(Connection, outlives_any_two_losses) {
 }
 
 TEST(Connection, everything_twice_is_as_once) {
-  const Outcome outcome = outcome_of([](TwoHosts& hosts) { hosts.wire.fate = [](std::size_t, const ib::Mad&) { return Fate::kTwice; }; });
+  const Outcome outcome = outcome_of([](TwoHosts& hosts) {
+    hosts.wire.fate = [](std::size_t, const ib::Mad&) { return Fate::kTwice; };
+  });
   EXPECT_EQ(outcome.client, kClientSees);
   EXPECT_EQ(outcome.server, kServerSees);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cm/rdma_cm.h"
+#include "sim/ib/group_address.h"
 #include "sim/management/subnet_administrator.h"
 #include "sim/mad/mad.h"
 
@@ -17,7 +18,10 @@ enum class Fate { kArrives, kLost, kTwice, kLate };
 
 inline std::string name_of_message(const ib::Mad& mad) {
   const mad::Header header = mad::header_of(mad);
-  if (header.management_class == mad::kSubnetAdministration) return header.method == mad::kGet ? "PATH?" : "PATH!";
+  if (header.management_class == mad::kSubnetAdministration) {
+    const std::string what = header.attribute_id == 0x35 ? "PATH" : "GROUP";
+    return what + ((header.method & mad::kResponseBit) != 0 ? "!" : header.method == mad::kDelete ? "-" : "?");
+  }
   constexpr const char* kNames[] = {"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP", "SIDR_REQ", "SIDR_REP"};
   return header.attribute_id >= 0x10 && header.attribute_id <= 0x18 ? kNames[header.attribute_id - 0x10] : "?";
 }
@@ -51,7 +55,10 @@ class Wire {
  private:
   struct Flight {
     Flight(Engine& engine, Wire& wire, std::size_t from, const ib::ManagementDatagram& datagram, std::uint32_t number)
-        : wire(wire), from(from), datagram(datagram), timer(Timer::of<&Flight::on_timer>(engine, ComponentId{100 + number}, EventClass::kArrival, this)) {}
+        : wire(wire),
+          from(from),
+          datagram(datagram),
+          timer(Timer::of<&Flight::on_timer>(engine, ComponentId{100 + number}, EventClass::kArrival, this)) {}
     void on_timer() { wire.arrive(from, datagram); }
     Wire& wire;
     std::size_t from;
@@ -74,16 +81,16 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
         number_(number),
         facts_{.node_guid = number, .lid = ib::Lid{number}, .gids = {gid(number)}, .pkeys = {0xffff}},
         connections(engine, ComponentId{number}, *this, number, 15, Rng(1, std::string("host") + static_cast<char>('0' + number))),
-        paths(engine, ComponentId{number}, *this, ib::Lid{number}, ib::Lid{1}),
-        cm(engine, ComponentId{number}, facts_, *this, connections, paths),
-        administrator(engine, ComponentId{number}, *this, *this) {}
+        queries(engine, ComponentId{number}, *this, ib::Lid{1}),
+        cm(engine, ComponentId{number}, facts_, *this, connections, queries),
+        administrator(engine, ComponentId{number}, *this, *this, 5, 16) {}
 
   void send(const ib::ManagementDatagram& datagram) override { wire_.send(number_, datagram); }
   void receive(std::size_t from, ib::ManagementDatagram datagram) {
     datagram.lid = ib::Lid{static_cast<std::uint16_t>(from)};
     const mad::Header header = mad::header_of(datagram.mad);
     if (header.management_class == mad::kCommunicationManagement) return connections.on_datagram(datagram);
-    (header.method & mad::kResponseBit) != 0 ? paths.on_datagram(datagram) : administrator.on_datagram(datagram);
+    (header.method & mad::kResponseBit) != 0 ? queries.on_datagram(datagram) : administrator.on_datagram(datagram);
   }
 
   static ib::Gid gid(std::uint8_t number) {
@@ -94,10 +101,11 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
   }
   std::optional<Station> find(const Address& address) const override {
     const std::uint8_t host = address.ip.raw[15];
+    if (ib::is_multicast(address.ip)) return Station{address.ip, true};
     if (host != 1 && host != 2) return std::nullopt;
     return Station{gid(host), host == number_};
   }
-  bool reaches(const Address& address) const override { return address.ip.raw[12] == 10; }
+  bool reaches(const Address& address) const override { return address.ip.raw[12] == 10 || ib::is_multicast(address.ip); }
   Duration round_trip() const override { return std::chrono::microseconds(40); }
   Address own(Family) const override { return v4(number_); }
   std::optional<management::Path> find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t>) const override {
@@ -118,7 +126,7 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
 
  public:
   ConnectionManager connections;
-  management::PathQueries paths;
+  management::SubnetQueries queries;
   RdmaCm cm;
   management::SubnetAdministrator administrator;
 };
