@@ -192,13 +192,12 @@ ib::Gid RdmaId::source_gid() const {
   return gids[gid_index()];
 }
 
-// On Ethernet the entry of the address itself.
+// On Ethernet the entry of the address itself; that of the path where there is one.
 std::uint8_t RdmaId::gid_index() const {
   const auto& gids = cm_.port_.gids;
-  for (std::size_t i = 0; cm_.port_.roce && i < gids.size(); ++i) {
-    if (gids[i] == source_.ip) return static_cast<std::uint8_t>(i);
-  }
-  return 0;
+  const ib::Gid& own = path_ ? path_->sgid : source_.ip;
+  const auto found = std::find(gids.begin(), gids.end(), own);
+  return found == gids.end() ? 0 : static_cast<std::uint8_t>(found - gids.begin());
 }
 
 std::uint16_t RdmaId::pkey() const {
@@ -377,6 +376,12 @@ void RdmaId::take(std::unique_ptr<Connection> connection, const Path& path, cons
   path_ = path;
   source_ = own;
   destination_ = peer;
+  if (own.family == Family::kNone) {  // nothing in the request tells of IP addresses
+    source_.family = destination_.family = Family::kIb;
+    source_.ip = path.sgid;
+    destination_.ip = path.dgid;
+    source_.pkey = destination_.pkey = path.pkey;
+  }
   destination_gid_ = path.dgid;
   has_device_ = true;
   state_ = State::kConnect;

@@ -35,6 +35,8 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
 
  protected:
   void on_last_close() override;
+  // As on Linux, whose call keeps the file: programs close the channel under a thread that waits for events, and end.
+  bool ends_waits_at_close() const override { return false; }
   bool tells_adapter_events() const override { return true; }
 
  private:

@@ -24,7 +24,7 @@ void VirtualFile::drop_descriptor() {
   CHECK(descriptors_ > 0);
   if (--descriptors_ > 0) return;
   on_last_close();
-  notify();
+  if (ends_waits_at_close()) notify();
 }
 
 void VirtualFile::add_waiter(Thread& thread) {

@@ -60,6 +60,8 @@ class VirtualFile {
 
  protected:
   virtual void on_last_close() {}
+  // Whether a thread that waits here goes on when another one closes the last descriptor.
+  virtual bool ends_waits_at_close() const { return true; }
   // What becomes readable is an event of an adapter: who sleeps for it runs after the profile's event_wake_up.
   virtual bool tells_adapter_events() const { return false; }
   // Something about the file's readiness has changed: waiting threads try again.

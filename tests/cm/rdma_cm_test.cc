@@ -211,6 +211,47 @@ TEST(RdmaCm, a_datagram_service_answers_each_repetition) {
   }
 }
 
+// The native port space names services, not addresses: the path alone tells who is at the ends.
+TEST(RdmaCm, connections_without_ip_addresses_know_their_ports) {
+  TwoHosts hosts(PortSpace::kIb);
+  Address service;
+  service.family = Family::kIb;
+  service.service_id = 0x13f'0007;
+  service.service_mask = ~0ull;
+  ASSERT_EQ(hosts.listener->bind(service), 0);
+  ASSERT_EQ(hosts.listener->listen(1), 0);
+  Address to = service;
+  to.ip = Host::gid(2);
+  hosts.client.parameters.private_data = bytes(92);
+  ASSERT_EQ(hosts.caller->resolve_address({}, to, 1000), 0);
+  hosts.run(1);
+  ASSERT_EQ(hosts.server.events.back(), EventType::kEstablished);
+  EXPECT_EQ(hosts.server.private_data.front(), bytes(92));
+  const RdmaId& accepted = *hosts.server.accepted.front();
+  EXPECT_EQ(accepted.source().family, Family::kIb);
+  EXPECT_EQ(accepted.source().ip, Host::gid(2));
+  EXPECT_EQ(accepted.destination_gid(), Host::gid(1));
+}
+
+TEST(RdmaCm, groups_are_joined_and_left) {
+  TwoHosts hosts(PortSpace::kUdp);
+  Address group = v4(1);
+  group.ip.raw[12] = 239;
+  EXPECT_EQ(hosts.caller->join(7, group), -EINVAL) << "on no port yet";
+  ASSERT_EQ(hosts.caller->bind(v4(1)), 0);
+  ASSERT_EQ(hosts.caller->join(7, group), 0);
+  hosts.run(1);
+  EXPECT_THAT(hosts.client.events, ElementsAre(EventType::kMulticastJoin));
+  hosts.caller->leave(7);
+  hosts.run(1);
+  EXPECT_THAT(hosts.wire.seen, ElementsAre("GROUP?", "GROUP!", "GROUP-", "GROUP!"));
+  hosts.wire.fate = [](std::size_t, const ib::Mad&) { return Fate::kLost; };
+  ASSERT_EQ(hosts.caller->join(8, group), 0);
+  hosts.run(20);
+  EXPECT_EQ(hosts.client.events.back(), EventType::kMulticastError);
+  EXPECT_EQ(hosts.client.statuses.back(), -ETIMEDOUT);
+}
+
 TEST(PrivateHeader, is_as_annex_a11_has_it) {
   PrivateHeader header{v4(1, 0x1234), v4(2)};
   const PrivateData data = header.encode();

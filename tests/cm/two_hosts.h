@@ -105,7 +105,9 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
     if (host != 1 && host != 2) return std::nullopt;
     return Station{gid(host), host == number_};
   }
-  bool reaches(const Address& address) const override { return address.ip.raw[12] == 10 || ib::is_multicast(address.ip); }
+  bool reaches(const Address& address) const override {
+    return address.family == Family::kIb || address.ip.raw[12] == 10 || ib::is_multicast(address.ip);
+  }
   Duration round_trip() const override { return std::chrono::microseconds(40); }
   Address own(Family) const override { return v4(number_); }
   std::optional<management::Path> find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t>) const override {

@@ -5,6 +5,7 @@
 
 #include "sim/mad/cm_messages.h"
 #include "sim/mad/sa_records.h"
+#include "sim/management/multicast_record.h"
 #include "sim/management/path_record.h"
 
 namespace verbatim::mad {
@@ -132,6 +133,48 @@ TEST(PathRecords, come_back_as_they_were) {
     const sa::PathRecord record = sa::PathRecord::decode(bytes);
     RC_ASSERT(sa::PathRecord::decode(record.encode()) == record);
   }));
+}
+
+TEST(McMemberRecords, come_back_as_they_were) {
+  EXPECT_TRUE(rc::check([] {
+    std::array<std::byte, sa::McMemberRecord::kBytes> bytes;
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(*rc::gen::arbitrary<std::uint8_t>());
+    const sa::McMemberRecord record = sa::McMemberRecord::decode(bytes);
+    RC_ASSERT(sa::McMemberRecord::decode(record.encode()) == record);
+  }));
+}
+
+// Members of a group get the same LID and keys; groups with members have different LIDs.
+TEST(MulticastGroups, are_made_by_the_first_and_go_with_the_last) {
+  management::MulticastGroups groups;
+  const auto named = [](std::uint8_t number) {
+    ib::Gid gid;
+    gid.raw[0] = 0xff;
+    gid.raw[15] = number;
+    return gid;
+  };
+  const auto join = [&](std::uint8_t group, std::uint8_t port, std::uint32_t qkey) {
+    const ib::Mad question = management::encode_join(named(group), named(port), 0xffff, qkey);
+    return management::decode_join_answer(*groups.answer(question, 5, 16));
+  };
+  const auto leave = [&](std::uint8_t group, std::uint8_t port) {
+    return header_of(*groups.answer(management::encode_leave(named(group), named(port)), 5, 16)).status;
+  };
+  const auto first = join(1, 10, 77), second = join(1, 11, 78), other = join(2, 10, 79);
+  ASSERT_TRUE(first && second && other);
+  EXPECT_EQ(first->lid.value, 0xc000);
+  EXPECT_EQ(second->lid, first->lid);
+  EXPECT_EQ(second->qkey, 77u);
+  EXPECT_EQ(other->lid.value, 0xc001);
+  EXPECT_EQ(leave(1, 10), 0);
+  EXPECT_NE(leave(1, 10), 0);
+  EXPECT_EQ(leave(1, 11), 0);
+  EXPECT_EQ(join(3, 10, 80)->lid.value, 0xc000);
+  const ib::Mad nameless = management::encode_join({}, named(10), 0xffff, 1);
+  const auto unnamed = management::decode_join_answer(*groups.answer(nameless, 5, 16));
+  ASSERT_TRUE(unnamed);
+  EXPECT_EQ(unnamed->group.raw[0], 0xff);
+  EXPECT_FALSE(groups.answer(management::encode_path_question({}, {}, 1), 5, 16));
 }
 
 class OnePath final : public management::PathFinder {

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Module{"cq_events", 2, 0}, Module{"cqex", 5, 0}, Module{"device", 22, 0},
                       Module{"flow", 0, 5}, Module{"fork", 1, 0}, Module{"mr", 17, 10}, Module{"odp", 17, 0},
                       Module{"parent_domain", 6, 0}, Module{"pd", 4, 0}, Module{"qp", 21, 5},
-                      Module{"qpex", 20, 0}, Module{"rdmacm", 0, 10}, Module{"relaxed_ordering", 3, 0},
+                      Module{"qpex", 20, 0}, Module{"rdmacm", 10, 0}, Module{"relaxed_ordering", 3, 0},
                       Module{"rss_traffic", 0, 1}, Module{"shared_pd", 1, 0}, Module{"tag_matching", 4, 0}),
     [](const auto& info) { return info.param.name; });
 

@@ -1,0 +1,130 @@
+// Programs over librdmacm, as Debian ships them: on InfiniBand and Ethernet, in slices and call by call; what they send, as
+// tshark reads it; and a peer that is killed at any time.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "tests/equality/both_modes.h"
+
+namespace verbatim::real {
+namespace {
+
+struct Pair {
+  const char* name;
+  const char* server;
+  const char* client;
+  const char* says;  // by the client
+};
+
+constexpr Pair kPairs[] = {
+    {"rping", "rping -s -a server -C 10 -v", "rping -c -a server -C 10 -v", "ping data: rdma-ping-9:"},
+    {"rping_persistent", "rping -P -s -a server &", "rping -c -a server -C 3 -v", "ping data: rdma-ping-2:"},
+    {"ucmatose", "ucmatose -b server -c 8", "ucmatose -s server -c 8", "return status 0"},
+    {"ucmatose_migrates", "ucmatose -b server -m", "ucmatose -s server -m", "return status 0"},
+    {"udaddy", "udaddy -b server", "udaddy -s server", "return status 0"},
+    {"mckey", "mckey -m 239.1.1.1 -C 3", "mckey -s -m 239.1.1.1 -C 3", "return status 0"},
+    {"rdma_server", "rdma_server", "rdma_client -s server", "rdma_client: end 0"},
+    {"xserver", "rdma_xserver", "rdma_xclient -s server", "rdma_xclient: end 0"},
+    {"xserver_xrc", "rdma_xserver -c x", "rdma_xclient -c x -s server", "rdma_xclient: end 0"},
+    {"cmtime", "cmtime -b server &", "cmtime -s server -c 100", "disconnect"},
+    {"rstream", "rstream -S 1024 -C 10 -I 20", "rstream -s server -S 1024 -C 10 -I 20", "custom    1k"},
+    {"riostream", "riostream -S 1024 -C 10 -I 20", "riostream -s server -S 1024 -C 10 -I 20", "custom    1k"},
+    {"perftest", "ib_send_bw -R -n 100", "ib_send_bw -R -n 100 server", "BW average"},
+    {"qperf", "qperf &", "qperf -cm1 -n 100 server rc_lat", "latency"},
+};
+
+class RdmaCm : public testing::TestWithParam<std::tuple<Pair, const char*>> {};
+
+TEST_P(RdmaCm, runs_to_its_end_in_both_modes) {
+  const auto& [pair, topology] = GetParam();
+  const std::string program = std::string(pair.client).substr(0, std::string(pair.client).find(' '));
+  if (!std::filesystem::exists("/usr/bin/" + program)) GTEST_SKIP() << program << " is not installed";
+  support::RunRequest request;
+  request.topology = topology;
+  request.commands = {std::string("server=") + pair.server, std::string("client=") + pair.client};
+  request.options = {"--time-limit", "100s"};
+  const equality::BothModes runs = equality::run_both(request);
+  equality::expect_equal(runs);
+  EXPECT_NE(runs.slices.output("client").find(pair.says), std::string::npos) << runs.slices.story();
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, RdmaCm,
+                         testing::Combine(testing::ValuesIn(kPairs), testing::Values("two_hosts", "two_hosts_roce")),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param).name) + "_on_" + std::get<1>(info.param);
+                         });
+
+std::string output_of(const std::string& command) {
+  std::string text;
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::array<char, 4096> bytes;
+  while (const std::size_t n = fread(bytes.data(), 1, bytes.size(), pipe)) text.append(bytes.data(), n);
+  pclose(pipe);
+  return text;
+}
+
+TEST(RdmaCmCapture, tshark_reads_every_management_datagram) {
+  if (std::system("tshark --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "tshark is not installed";
+  const support::TemporaryFolder folder;
+  for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
+    const std::string file = folder.path() + "/" + topology + ".pcapng";
+    for (const char* commands : {"client=rping -s -a client -C 1|server=rping -c -a client -C 1",
+                                 "client=udaddy -b client|server=udaddy -s client"}) {
+      const std::string both = commands;
+      support::RunRequest request;
+      request.topology = topology;
+      request.commands = {both.substr(0, both.find('|')), both.substr(both.find('|') + 1)};
+      request.options = {"--pcap", file};
+      const support::RunReport run = support::run(request);
+      ASSERT_EQ(run.code, 0) << run.story();
+      const bool is_datagrams = both.find("udaddy") != std::string::npos;
+      const std::string read = "tshark -r " + support::quoted(file) + " -Y infiniband.mad 2>/dev/null";
+      const std::string fields = " -T fields -e infiniband.mad.mgmtclass -e infiniband.mad.attributeid -e _ws.malformed";
+      const std::string all = output_of(read + fields);
+      std::set<std::string> seen;
+      std::istringstream lines(all);
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_EQ(line.back(), '\t') << "malformed: " << line;
+        seen.insert(line.substr(0, line.rfind('\t')));
+      }
+      std::set<std::string> expected = {"0x07\t0x0010", "0x07\t0x0013", "0x07\t0x0014", "0x07\t0x0015", "0x07\t0x0016"};
+      if (is_datagrams) expected = {"0x07\t0x0017", "0x07\t0x0018"};
+      if (std::string(topology) == "two_hosts") expected.insert("0x03\t0x0035");
+      EXPECT_EQ(seen, expected) << all;
+      if (is_datagrams) continue;
+      // rping's service: the TCP port space and its port; annex A11 in the private data.
+      EXPECT_NE(output_of(read + " -V").find("0000000001061c06"), std::string::npos);
+    }
+  }
+}
+
+// Whatever the moment, a client hears of its server's end. A server hears of its client's once there is a connection; before,
+// it waits for the next one, for ever.
+TEST(RdmaCmKill, a_peer_that_is_killed_is_missed) {
+  const support::TemporaryFolder folder;
+  for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
+    int ended = 0;
+    for (int step = 0; step < 100; ++step) {
+      const bool server_dies = step % 2 != 0;
+      const std::string file = folder.path() + "/kill.json";
+      const std::string when = std::to_string(100'001 + step * 15) + " us";
+      nlohmann::json server = {{"host", "server"}, {"command", "rping -s -a server -C 20"}};
+      nlohmann::json client = {{"host", "client"}, {"command", "rping -c -a server -C 20"}, {"start", "100 ms"}};
+      (server_dies ? server : client)["kill"] = when;
+      std::ofstream(file) << nlohmann::json{{"topology", support::topology(topology)}, {"programs", {server, client}}};
+      const support::RunReport run = support::run({.scenario = file, .options = {"--time-limit", "300s"}});
+      const bool waits = !server_dies && run.code == 3;
+      EXPECT_TRUE(run.code == 0 || run.code == 1 || waits) << when << run.story();
+      ended += !server_dies && !waits;
+    }
+    EXPECT_GT(ended, 15) << topology;
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::real
