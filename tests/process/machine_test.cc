@@ -22,15 +22,17 @@ using testing::HasSubstr;
 constexpr int kMachineFault = 71;
 
 // A run during which somebody outside sends the program `signal`: a program whose command line has `mark` in it, which is no
-// other's.
+// other's. The signal is sent when the program has made the file `<its script>.ready`; `<its script>.sent` follows it.
 RunReport run_and_send(int signal, const std::string& program, const std::string& mark) {
   const support::TemporaryFolder folder;
   const std::string script = folder.path() + "/" + mark;
   std::ofstream(script) << program;
   const pid_t sender = fork();
   if (sender == 0) {
-    const std::string find = "for i in $(seq 100); do p=$(pgrep -xf " + support::quoted("python3 " + script) +
-                             ") && sleep 0.3 && kill -" + std::to_string(signal) + " $p && exit; sleep 0.1; done";
+    const std::string file = support::quoted(script);
+    const std::string find = "for i in $(seq 1000); do [ -e " + file + ".ready ] && p=$(pgrep -xf 'python3 '" + file +
+                             ") && kill -" + std::to_string(signal) + " $p && sleep 0.1 && touch " + file +
+                             ".sent && exit; sleep 0.03; done";
     execl("/bin/sh", "sh", "-c", find.c_str(), nullptr);
     _exit(127);
   }
@@ -40,19 +42,23 @@ RunReport run_and_send(int signal, const std::string& program, const std::string
   return run;
 }
 
-// It computes; each loop is a call, so that it is not taken for one that gives no sign of life.
-constexpr const char* kBusy = "import os, signal, time\n"
-                              "signal.signal(signal.SIGUSR1, lambda *a: print('got it'))\n"
-                              "for i in range(300_000): os.getppid()\n"
-                              "print('done')\n";
-// The child computes for a while, in another name; the parent waits for nothing that comes, and is the one that is found.
+// Each loop is a call, so that it is not taken for one that gives no sign of life.
+constexpr const char* kUntilKilled = "import os, sys\nopen(sys.argv[0] + '.ready', 'w')\nwhile True: os.getppid()\n";
+constexpr const char* kUntilSent = "import os, signal, sys\n"
+                                   "signal.signal(signal.SIGUSR1, lambda *a: print('got it'))\n"
+                                   "open(sys.argv[0] + '.ready', 'w')\n"
+                                   "while not os.path.exists(sys.argv[0] + '.sent'): os.getppid()\n"
+                                   "print('done')\n";
+// The child computes, in another name; the parent waits for nothing that comes, and is the one that is found.
 constexpr const char* kBusyParentOfSleeper =
-    "import os\nends = os.pipe()\nif os.fork() == 0:\n  os.close(ends[1])\n"
-    "  os.execvp('python3', ['busy', '-c', 'import os\\nfor i in range(300_000): os.getppid()'])\nos.read(ends[0], 1)\n";
+    "import os, sys\nends = os.pipe()\nif os.fork() == 0:\n  os.close(ends[1])\n"
+    "  os.execvp('python3', ['busy', '-c', 'import os, sys\\nopen(sys.argv[1] + \".ready\", \"w\")\\n'\n"
+    "    'while not os.path.exists(sys.argv[1] + \".sent\"): os.getppid()', sys.argv[0]])\n"
+    "os.read(ends[0], 1)\n";
 
 TEST(Machine, ends_a_program_from_outside) {
   for (const int signal : {SIGKILL, SIGTERM}) {
-    const RunReport run = run_and_send(signal, "import os\nwhile True: os.getppid()\n", "busy_until_killed");
+    const RunReport run = run_and_send(signal, kUntilKilled, "busy_until_killed");
     EXPECT_EQ(run.code, kMachineFault) << run.story();
     EXPECT_THAT(run.err, HasSubstr("was ended by signal " + std::to_string(signal)));
     EXPECT_THAT(run.err, HasSubstr("the machine did not let the run go on"));
@@ -68,7 +74,7 @@ TEST(Machine, ends_a_program_that_sleeps) {
 }
 
 TEST(Machine, sends_a_signal) {
-  const RunReport run = run_and_send(SIGUSR1, kBusy, "handles_a_signal");
+  const RunReport run = run_and_send(SIGUSR1, kUntilSent, "handles_a_signal");
   EXPECT_EQ(run.code, 0) << run.story();
   EXPECT_EQ(run.output("server"), "done\n");
   EXPECT_EQ(run.report["determinism"], "weak");
