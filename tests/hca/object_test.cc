@@ -1,5 +1,6 @@
 // Protection domains, memory regions, queues: what is granted, what is refused and with which errno.
 #include <gtest/gtest.h>
+#include <infiniband/verbs.h>
 
 #include "tests/hca/driver.h"
 
@@ -184,6 +185,58 @@ TEST_F(ObjectTest, queries_answer_from_the_profile) {
   pkey.port = 1;
   ASSERT_EQ(program.command(pkey), 0);
   EXPECT_EQ(pkey.pkey, 0xffffu);
+}
+
+TEST(ObjectValues, granted_sizes_stay_within_what_the_device_tells) {
+  PairOptions options;
+  options.world.profile.max_qp_wr = options.world.profile.max_srq_wr = 1000;
+  World world(options.world);
+  Program program{world, *world.client};
+  const Cq cq = program.create_cq(4);
+  const Qp qp = program.create_qp(cq, cq, {.max_send_wr = 1000, .max_recv_wr = 999, .max_send_sge = 1, .max_recv_sge = 1});
+  EXPECT_EQ(qp.made.capabilities.max_send_wr, 1000u);
+  EXPECT_EQ(qp.made.capabilities.max_recv_wr, 1000u);
+  protocol::QueryQp query{};
+  query.handle = qp.made.handle;
+  ASSERT_EQ(program.command(query), 0);
+  EXPECT_EQ(query.attributes.capabilities.max_send_wr, 1000u);
+  const Srq srq = program.create_srq(1000);
+  EXPECT_EQ(srq.made.max_wr, 1000u);
+  protocol::SrqAttributes limit{};
+  limit.handle = srq.made.handle;
+  limit.mask = 2;
+  limit.srq_limit = 1001;
+  EXPECT_EQ(program.command(limit, CommandType::kModifySrq), EINVAL);
+  limit.srq_limit = 1000;
+  EXPECT_EQ(program.command(limit, CommandType::kModifySrq), 0);
+}
+
+TEST_F(ObjectTest, queues_without_entries_hold_nothing) {
+  const Cq cq = program.create_cq(4);
+  const auto is_nothing = [](std::uint32_t wr, std::uint32_t sge) { return wr == 0 && sge == 0; };
+  const Qp sends = program.create_qp(cq, cq, {.max_send_wr = 4, .max_recv_wr = 0, .max_send_sge = 1, .max_recv_sge = 1});
+  EXPECT_PRED2(is_nothing, sends.made.capabilities.max_recv_wr, sends.made.capabilities.max_recv_sge);
+  EXPECT_GE(sends.made.capabilities.max_send_sge, 1u);
+  const Qp receives =
+      program.create_qp(cq, cq, {.max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 16});
+  EXPECT_PRED2(is_nothing, receives.made.capabilities.max_send_wr, receives.made.capabilities.max_send_sge);
+  EXPECT_EQ(receives.made.capabilities.max_inline_data, 0u);
+}
+
+// Bits of ibv_port_cap_flags.
+TEST(ObjectValues, ports_tell_what_they_can_do) {
+  const auto flags = [](hca::Hca& hca, World& world) {
+    Program program{world, hca};
+    protocol::QueryPort port{};
+    port.port = 1;
+    EXPECT_EQ(program.command(port), 0);
+    return port.port_cap_flags;
+  };
+  World infiniband;
+  EXPECT_EQ(flags(*infiniband.client, infiniband), IBV_PORT_SM | IBV_PORT_AUTO_MIGR_SUP | IBV_PORT_SL_MAP_SUP | IBV_PORT_CM_SUP);
+  EXPECT_EQ(flags(*infiniband.server, infiniband), IBV_PORT_AUTO_MIGR_SUP | IBV_PORT_SL_MAP_SUP | IBV_PORT_CM_SUP);
+  World roce({.roce = true});
+  EXPECT_EQ(flags(*roce.client, roce), IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS);
 }
 
 TEST_F(ObjectTest, closing_a_context_in_the_middle_of_traffic_leaves_nothing_behind) {

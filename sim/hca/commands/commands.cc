@@ -16,6 +16,9 @@ constexpr std::uint32_t kLinkLayerInfiniBand = 1, kLinkLayerEthernet = 2;
 constexpr std::uint32_t kPortStateDown = 1, kPortStateActive = 4;
 constexpr std::uint8_t kSubnetTimeout = 18;  // OpenSM's default
 constexpr std::uint8_t kGrhRequired = 1;     // IBV_QPF_GRH_REQUIRED
+// ibv_port_cap_flags: what the model does. The subnet manager's own port says so.
+constexpr std::uint32_t kPortSm = 1u << 1, kPortAutoMigration = 1u << 5, kPortServiceLevelMap = 1u << 6;
+constexpr std::uint32_t kPortCommunicationManagement = 1u << 16, kPortIpBasedGids = 1u << 26;
 constexpr std::uint8_t kPhysStatePolling = 2, kPhysStateLinkUp = 5;
 constexpr std::uint64_t kPageSizes = 0xfffffffffffff000ull;
 constexpr std::uint64_t kTimestampMask = 0xffffffffffffffffull;
@@ -269,6 +272,9 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
   command.state = adapter.port_is_up ? kPortStateActive : kPortStateDown;
   command.max_mtu = command.active_mtu = profile.max_mtu;
   command.gid_table_length = static_cast<std::int32_t>(profile.gid_table_length);
+  command.port_cap_flags = kPortCommunicationManagement;
+  command.port_cap_flags |= address.roce ? kPortIpBasedGids : kPortAutoMigration | kPortServiceLevelMap;
+  if (!address.roce && address.lid == address.sm_lid) command.port_cap_flags |= kPortSm;
   command.max_message_size = profile.max_message_bytes;
   command.pkey_table_length = static_cast<std::uint16_t>(profile.pkey_table_length);
   command.bad_pkey_counter = adapter.pkey_violations.value();

@@ -163,6 +163,7 @@ class Hca::Impl {
 
   // shared_receive_commands.cc
   int create_srq(Context& context, protocol::CreateSrq& command);
+  std::uint32_t granted_entries(const SharedReceiveQueue& srq) const;
   int modify_srq(Context& context, protocol::SrqAttributes& command);
   int query_srq(Context& context, protocol::SrqAttributes& command);
   int destroy_srq(Context& context, protocol::DestroyObject& command);

@@ -99,7 +99,8 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   adapter.srqs[params.number] = srq;
   command.handle = params.handle;
   command.number = params.number;
-  command.max_wr = command.recv_entries = entries;
+  command.recv_entries = entries;
+  command.max_wr = granted_entries(*srq.get());
   command.max_sge = params.max_sge;
   command.srq_limit = 0;
   command.recv_stride = stride;
@@ -111,14 +112,18 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   return 0;
 }
 
+std::uint32_t Hca::Impl::granted_entries(const SharedReceiveQueue& srq) const {
+  return std::min(srq.receives.entries(), adapter.profile.max_srq_wr);
+}
+
 int Hca::Impl::modify_srq(Context& context, protocol::SrqAttributes& command) {
   SharedReceiveQueue* srq = find_srq(context, command.handle);
   if (srq == nullptr) return no_object("shared receive queue", command.handle);
   if ((command.mask & ~(kMaxWr | kLimit)) != 0) return refuse(EINVAL, "unknown bits in srq_attr_mask ", Hex{command.mask});
   if ((command.mask & kMaxWr) != 0) return refuse(EOPNOTSUPP, "the device does not resize shared receive queues");
   if ((command.mask & kLimit) == 0) return 0;
-  if (command.srq_limit > srq->receives.entries()) {
-    return refuse(EINVAL, "srq_limit ", command.srq_limit, ": the queue has ", srq->receives.entries(), " entries");
+  if (const std::uint32_t granted = granted_entries(*srq); command.srq_limit > granted) {
+    return refuse(EINVAL, "srq_limit ", command.srq_limit, ": the queue has ", granted, " entries");
   }
   srq->receives.set_limit(command.srq_limit);
   return 0;
@@ -127,7 +132,7 @@ int Hca::Impl::modify_srq(Context& context, protocol::SrqAttributes& command) {
 int Hca::Impl::query_srq(Context& context, protocol::SrqAttributes& command) {
   const SharedReceiveQueue* srq = find_srq(context, command.handle);
   if (srq == nullptr) return no_object("shared receive queue", command.handle);
-  command.max_wr = srq->receives.entries();
+  command.max_wr = granted_entries(*srq);
   command.max_sge = srq->params.max_sge;
   command.srq_limit = srq->receives.limit();
   return 0;

@@ -74,7 +74,8 @@ int Hca::Impl::create_wq(Context& context, protocol::CreateWq& command) {
   context.wqs[params.handle] = wq;
   command.handle = params.handle;
   command.number = params.number;
-  command.max_wr = command.recv_entries = entries;
+  command.recv_entries = entries;
+  command.max_wr = std::min(entries, profile.max_qp_wr);
   command.max_sge = std::min((stride - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) /
                                  static_cast<std::uint32_t>(sizeof(protocol::Sge)),
                              profile.max_sge);
