@@ -158,6 +158,8 @@ int Connection::send_request(const RequestParameters& parameters) {
   request.service_id = parameters.service_id;
   request.local_ca_guid = manager_.guid();
   request.local_qpn = parameters.qpn;
+  request.vendor_id = parameters.ece_vendor;
+  request.ece_options = parameters.ece_options;
   request.responder_resources = parameters.responder_resources;
   request.initiator_depth = parameters.initiator_depth;
   request.remote_cm_response_timeout = kResponseTimeout;
@@ -260,6 +262,9 @@ int Connection::send_reply(const ReplyParameters& parameters) {
   reply.local_comm_id = local_id_;
   reply.remote_comm_id = remote_id_;
   reply.local_qpn = parameters.qpn;
+  for (std::size_t i = 0; i < reply.vendor_id.size(); ++i)
+    reply.vendor_id[i] = static_cast<std::uint8_t>(parameters.ece_vendor >> (16 - 8 * i));
+  reply.ece_options = parameters.ece_options;
   reply.starting_psn = parameters.starting_psn;
   reply.responder_resources = parameters.responder_resources;
   reply.initiator_depth = parameters.initiator_depth;

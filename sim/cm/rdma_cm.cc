@@ -105,6 +105,8 @@ std::optional<mad::cm::RejReason> RdmaCm::on_request(std::unique_ptr<Connection>
   const std::size_t offset = header ? PrivateHeader::kBytes : 0;
   told.private_data.assign(request.private_data.begin() + static_cast<std::ptrdiff_t>(offset), request.private_data.end());
   told.qpn = request.local_qpn;
+  told.ece_vendor = request.vendor_id;
+  told.ece_options = request.ece_options;
   told.srq = request.srq;
   told.responder_resources = request.initiator_depth;
   told.initiator_depth = request.responder_resources;
@@ -447,6 +449,8 @@ void RdmaId::on_connection_event(Connection& connection, const ConnectionEvent& 
       told.type = EventType::kConnectResponse;
       const mad::cm::Rep& reply = connection.reply();
       told.parameters.qpn = reply.local_qpn;
+      for (const std::uint8_t byte : reply.vendor_id) told.parameters.ece_vendor = told.parameters.ece_vendor << 8 | byte;
+      told.parameters.ece_options = reply.ece_options;
       told.parameters.responder_resources = reply.initiator_depth;
       told.parameters.initiator_depth = reply.responder_resources;
       told.parameters.flow_control = reply.end_to_end_flow_control;

@@ -32,6 +32,7 @@ void visit_ids(Fields& fields, Message& message) {
 template <class Fields, class Message>
 void visit(Fields& fields, Message& req, const Req*) {
   fields.number(0, 0, 32, req.local_comm_id);
+  fields.number(5, 0, 24, req.vendor_id);
   fields.number(8, 0, 64, req.service_id);
   fields.number(16, 0, 64, req.local_ca_guid);
   fields.number(28, 0, 32, req.local_qkey);
@@ -81,8 +82,11 @@ void visit(Fields& fields, Message& rep, const Rep*) {
   visit_ids(fields, rep);
   fields.number(8, 0, 32, rep.local_qkey);
   fields.number(12, 0, 24, rep.local_qpn);
+  fields.number(15, 0, 8, rep.vendor_id[0]);
   fields.number(16, 0, 24, rep.local_eecn);
+  fields.number(19, 0, 8, rep.vendor_id[1]);
   fields.number(20, 0, 24, rep.starting_psn);
+  fields.number(23, 0, 8, rep.vendor_id[2]);
   fields.number(24, 0, 8, rep.responder_resources);
   fields.number(25, 0, 8, rep.initiator_depth);
   fields.number(26, 0, 5, rep.target_ack_delay);
@@ -144,6 +148,7 @@ ib::Mad encode(const Message& message, std::uint64_t transaction) {
   header.method = kSend;
   header.transaction_id = transaction;
   header.attribute_id = Message::kAttribute;
+  if constexpr (requires { message.ece_options; }) header.attribute_modifier = message.ece_options;
   put_header(mad, header);
   FieldWriter writer{std::span(mad).subspan(kHeaderBytes)};
   visit(writer, message, static_cast<const Message*>(nullptr));
@@ -159,6 +164,7 @@ std::optional<Message> decode(const ib::Mad& mad) {
   Message message;
   FieldReader reader{std::span(mad).subspan(kHeaderBytes)};
   visit(reader, message, static_cast<const Message*>(nullptr));
+  if constexpr (requires { message.ece_options; }) message.ece_options = header.attribute_modifier;
   return message;
 }
 

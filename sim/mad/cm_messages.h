@@ -80,6 +80,8 @@ struct PathInfo {
 struct Req {
   static constexpr std::uint16_t kAttribute = 0x10;
   std::uint32_t local_comm_id = 0;
+  // Enhanced connection establishment: the vendor of 24 bits, and its options in the attribute modifier.
+  std::uint32_t vendor_id = 0, ece_options = 0;
   std::uint64_t service_id = 0;
   std::uint64_t local_ca_guid = 0;
   std::uint32_t local_qkey = 0, local_qpn = 0;
@@ -126,6 +128,8 @@ struct Rej {
 struct Rep {
   static constexpr std::uint16_t kAttribute = 0x13;
   std::uint32_t local_comm_id = 0, remote_comm_id = 0;
+  std::array<std::uint8_t, 3> vendor_id{};  // the high byte first
+  std::uint32_t ece_options = 0;
   std::uint32_t local_qkey = 0, local_qpn = 0, local_eecn = 0;
   std::uint32_t starting_psn = 0;
   std::uint8_t responder_resources = 0, initiator_depth = 0, target_ack_delay = 0, failover_accepted = 0;

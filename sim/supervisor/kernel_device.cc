@@ -180,6 +180,7 @@ Answer Kernel::list_devices(Process& process, std::span<std::byte> mailbox) {
     devices[i]->device_name().copy(entry.name, sizeof entry.name - 1);
     entry.node_guid = devices[i]->address().node_guid;
     entry.port_count = 1;
+    entry.vendor_id = devices[i]->profile().vendor_id;
   }
   return finish(mailbox, list, 0);
 }

@@ -29,6 +29,20 @@ TEST(RdmaCm, private_data_comes_with_the_fields_whole_length) {
   EXPECT_EQ(hosts.client.private_data.back(), bytes(196));
 }
 
+// rdma_set_local_ece(3), rdma_get_remote_ece(3).
+TEST(RdmaCm, options_of_enhanced_connections_come_to_the_peer) {
+  TwoHosts hosts;
+  hosts.listen();
+  hosts.client.parameters.ece_vendor = 0x0002c9;
+  hosts.client.parameters.ece_options = 0x30000002;
+  hosts.server.parameters.ece_vendor = 0x123456;
+  hosts.server.parameters.ece_options = 0x80000001;
+  hosts.call();
+  hosts.run(1);
+  EXPECT_EQ(hosts.server.options.front(), (std::pair{0x0002c9u, 0x30000002u}));
+  EXPECT_EQ(hosts.client.options.back(), (std::pair{0x123456u, 0x80000001u}));
+}
+
 TEST(RdmaCm, more_private_data_than_there_is_room_for_is_refused) {
   TwoHosts hosts;
   hosts.listen();

@@ -139,6 +139,7 @@ class Program final : public EventSink {
   std::vector<EventType> events;
   std::vector<std::int32_t> statuses;
   std::vector<PrivateData> private_data;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> options;  // of enhanced connection establishment: vendor, options
   std::deque<std::unique_ptr<RdmaId>> accepted;
   bool accepts = true, rejects = false, disconnects_when_established = false, answers_disconnect = true;
   ConnectionParameters parameters;
@@ -147,6 +148,7 @@ class Program final : public EventSink {
     events.push_back(event.type);
     statuses.push_back(event.status);
     private_data.push_back(event.parameters.private_data);
+    options.emplace_back(event.parameters.ece_vendor, event.parameters.ece_options);
     switch (event.type) {
       case EventType::kAddrResolved:
         id.resolve_route(2000);

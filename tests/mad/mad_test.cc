@@ -87,6 +87,8 @@ unsigned at(const ib::Mad& mad, std::size_t place) { return std::to_integer<unsi
 TEST(CmMessages, lie_where_the_specification_has_them) {
   Req req;
   req.local_comm_id = 0x01020304;
+  req.vendor_id = 0xc1c2c3;
+  req.ece_options = 0xd1d2d3d4;
   req.service_id = 0x1112131415161718;
   req.local_qpn = 0x212223;
   req.starting_psn = 0x313233;
@@ -104,7 +106,10 @@ TEST(CmMessages, lie_where_the_specification_has_them) {
   EXPECT_EQ(at(mad, 1), 7u);
   EXPECT_EQ(at(mad, 15), 0x0au);
   EXPECT_EQ(at(mad, 17), 0x10u);
+  EXPECT_EQ(at(mad, 20), 0xd1u);
   EXPECT_EQ(at(mad, 24), 1u);
+  EXPECT_EQ(at(mad, 24 + 4), 0u);
+  EXPECT_EQ(at(mad, 24 + 5), 0xc1u);
   EXPECT_EQ(at(mad, 24 + 8), 0x11u);
   EXPECT_EQ(at(mad, 24 + 32), 0x21u);
   EXPECT_EQ(at(mad, 24 + 44), 0x31u);
@@ -120,7 +125,13 @@ TEST(CmMessages, lie_where_the_specification_has_them) {
   rep.local_ca_guid = 0x5152535455565758;
   rep.rnr_retry_count = 7;
   rep.target_ack_delay = 0x1f;
+  rep.vendor_id = {0xe1, 0xe2, 0xe3};
+  rep.ece_options = 0xf1f2f3f4;
   const ib::Mad reply = encode(rep, 1);
+  EXPECT_EQ(at(reply, 23), 0xf4u);
+  EXPECT_EQ(at(reply, 24 + 15), 0xe1u);
+  EXPECT_EQ(at(reply, 24 + 19), 0xe2u);
+  EXPECT_EQ(at(reply, 24 + 23), 0xe3u);
   EXPECT_EQ(at(reply, 24 + 26), 0xf8u);
   EXPECT_EQ(at(reply, 24 + 27), 0xe0u);
   EXPECT_EQ(at(reply, 24 + 28), 0x51u);

@@ -360,6 +360,21 @@ void object_cases(void) {
   if (ibv_destroy_srq(srq) != 0) say(" the shared queue stays");
   finish_ends("queue_pairs_that_are_refused");
 
+  connect_ends();
+  struct ibv_device_attr told;
+  if (ibv_query_device(device, &told) != 0) say(" the device tells nothing");
+  struct ibv_ece ece = {.vendor_id = 1, .options = 2, .comp_mask = 3};
+  say(" query=%s", name_of_error(ibv_query_ece(a.qp, &ece)));
+  say(" own_vendor=%d options=%u", ece.vendor_id == told.vendor_id, ece.options);
+  ece.options = 0x30;
+  say(" set=%s", name_of_error(ibv_set_ece(a.qp, &ece)));
+  say(" accepted=%u", ece.options);
+  ece.comp_mask = 1;
+  say(" mask=%s", name_of_error(ibv_set_ece(a.qp, &ece)));
+  ece.comp_mask = ece.vendor_id = 0;
+  say(" nobody=%s", name_of_error(ibv_set_ece(a.qp, &ece)));
+  finish_ends("options_of_enhanced_connections");
+
   // -1 alone stands for no file.
   connect_ends();
   for (int fd = -1; fd >= -2; --fd) {

@@ -79,7 +79,7 @@ struct ListDevices {
     char name[kNameSize];
     std::uint64_t node_guid;  // host byte order
     std::uint32_t port_count;
-    std::uint32_t reserved;
+    std::uint32_t vendor_id;  // as in ibv_device_attr
   };
   CommandHeader header;
   std::uint32_t count;  // out

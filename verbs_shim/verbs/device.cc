@@ -48,6 +48,7 @@ Device* make_device(const protocol::ListDevices::Device& found, std::uint32_t in
   device->node_guid = found.node_guid;
   device->index = index;
   device->port_count = found.port_count;
+  device->vendor_id = found.vendor_id;
   return device;
 }
 

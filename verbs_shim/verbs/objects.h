@@ -67,6 +67,7 @@ struct Device {
   std::uint64_t node_guid;  // host byte order
   std::uint32_t index;
   std::uint32_t port_count;
+  std::uint32_t vendor_id;  // as in ibv_device_attr
 };
 static_assert(offsetof(Device, foreign_ops) == 664);
 

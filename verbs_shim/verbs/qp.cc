@@ -372,10 +372,27 @@ extern "C" int ibv_destroy_qp(ibv_qp* handle) {
   return 0;
 }
 
-// No vendor-specific options are negotiated here, and arrival order within a message is not promised.
-extern "C" int ibv_query_ece(ibv_qp*, ibv_ece*) { return EOPNOTSUPP; }
-extern "C" int ibv_set_ece(ibv_qp*, ibv_ece*) {
-  errno = EOPNOTSUPP;
-  return EOPNOTSUPP;
+// Enhanced connection establishment (ibv_query_ece(3)): the adapters have no options beyond the specification. So a queue pair
+// tells its vendor and no options, and of what a peer offers none is accepted, whoever made it.
+extern "C" int ibv_query_ece(ibv_qp* handle, ibv_ece* ece) {
+  if (verbs::object<Qp>(handle) == nullptr) return EINVAL;
+  *ece = {};
+  ece->vendor_id = reinterpret_cast<const verbs::Device*>(handle->context->device)->vendor_id;
+  return 0;
 }
+
+extern "C" int ibv_set_ece(ibv_qp* handle, ibv_ece* ece) {
+  if (ece->vendor_id == 0) {
+    errno = EOPNOTSUPP;
+    return EOPNOTSUPP;
+  }
+  if (verbs::object<Qp>(handle) == nullptr || ece->comp_mask != 0) {
+    errno = EINVAL;
+    return EINVAL;
+  }
+  ece->options = 0;
+  return 0;
+}
+
+// Arrival order within a message is not promised.
 extern "C" int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, std::uint32_t) { return 0; }
