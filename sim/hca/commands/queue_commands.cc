@@ -236,17 +236,17 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   if (srq != nullptr) ++srq->users;
   context.qps[params.handle] = qp;
 
-  // What is granted is what the rings have room for, and never more than the device says that it has. A queue without entries
-  // has room for nothing.
+  // What is granted is what the rings have room for, and never more than the device says that it has.
   capabilities.max_send_wr = std::min(send_entries, profile.max_qp_wr);
   capabilities.max_recv_wr = std::min(recv_entries, profile.max_qp_wr);
-  const std::uint32_t send_room =
-      send_entries == 0 ? 0 : send_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::SendWqe));
-  const std::uint32_t recv_room =
-      recv_entries == 0 ? 0 : recv_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe));
+  const std::uint32_t send_room = send_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::SendWqe));
   capabilities.max_send_sge = std::min(send_room / kSgeBytes, profile.max_sge);
   capabilities.max_inline_data = std::min(send_room, profile.max_inline_data);
-  capabilities.max_recv_sge = std::min(recv_room / kSgeBytes, profile.max_sge);
+  if (srq == nullptr && !only_sends) {
+    capabilities.max_recv_sge =
+        std::min((recv_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) / kSgeBytes,
+                 profile.max_sge);
+  }
   qp.get()->attributes.capabilities = capabilities;
   command.handle = params.handle;
   command.number = params.number;
