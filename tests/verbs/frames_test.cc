@@ -8,6 +8,7 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <vector>
 
 #include "tests/equality/both_modes.h"
 
@@ -47,6 +48,47 @@ TEST(Frames, every_case_is_as_the_table_says) {
   }
   EXPECT_EQ(seen.size(), expected.size());
 }
+
+// Clauses of the work queues' man pages: what their cases print, in this order.
+void expect_line(const std::string& name, const std::vector<std::string>& parts) {
+  support::RunRequest request;
+  request.topology = "two_hosts_roce";
+  request.commands = {"server=" + support::quoted(FRAME_CASES_PROGRAM)};
+  const support::RunReport run = support::run(request);
+  const std::string line = lines_of(run.output("server"))[name];
+  std::size_t at = 0;
+  for (const std::string& part : parts) {
+    const std::size_t found = line.find(part, at);
+    ASSERT_NE(found, std::string::npos) << part << " in: " << line << run.story();
+    at = found + part.size();
+  }
+  EXPECT_EQ(line.find("SMALLER"), std::string::npos) << "less than requested was granted";
+}
+
+#define LINE_CLAUSE(verb, clause, line, ...) \
+  TEST(verb, clause) { expect_line(line, {__VA_ARGS__}); }
+
+LINE_CLAUSE(IbvCreateWq, sizes_come_back_at_least_as_requested, "work queues", " state=0")
+LINE_CLAUSE(IbvCreateWq, flags_count_only_where_comp_mask_has_them, "work queues", " flags_without_mask=made")
+LINE_CLAUSE(IbvCreateWq, flags_that_the_device_has_not_are_refused, "work queues", " unknown_flag=EOPNOTSUPP",
+            " unknown_mask=EINVAL")
+LINE_CLAUSE(IbvCreateWq, a_vlan_tag_is_stripped_and_told_in_the_completion, "work queues", " stripped 1=76,vlan 0x5")
+LINE_CLAUSE(IbvCreateWq, the_frame_check_sequence_is_delivered, "queue options", " 0=70 ", " 2=74 ", "e303c26e5c")
+LINE_CLAUSE(IbvCreateWq, writes_are_padded_to_the_line, "queue options", " 0=70 ", "line=eeee", " 8=70 ", "line=00ee")
+LINE_CLAUSE(IbvCreateWq, a_delayed_frame_waits_for_a_receive, "delayed drops", " first second third post=0 1=61", " 2=62")
+LINE_CLAUSE(IbvCreateWq, a_delayed_frame_waits_no_longer_than_its_time, "delayed drops", " 2=62 post=0 nothing", " 3=64")
+LINE_CLAUSE(IbvModifyWq, a_queue_goes_from_RESET_to_RDY_to_ERR_to_RESET, "work queues", " to_error=EINVAL to_3=EINVAL",
+            " to_ready=0", " to_error=0", " to_ready=EINVAL to_reset=0 to_ready=0")
+LINE_CLAUSE(IbvModifyWq, ERR_flushes_what_is_posted, "work queues", " to_error=0 2=Work Request Flushed Error",
+            " 7=Work Request Flushed Error post=0 9=Work Request Flushed Error")
+LINE_CLAUSE(IbvDestroyWq, destroy_is_EBUSY_while_in_a_table, "work queues", " in a table: destroy_wq=EBUSY", " destroy_wq=0")
+LINE_CLAUSE(IbvDestroyRwqIndTable, destroy_is_EBUSY_while_a_queue_pair_uses_it, "work queues", " in use: destroy_table=EBUSY",
+            " destroy_qp=0 destroy_table=0")
+LINE_CLAUSE(IbvCreateRwqIndTable, queues_that_are_gone_and_tables_too_large_are_refused, "work queues",
+            " table=EINVAL large=EINVAL")
+LINE_CLAUSE(IbvCreateQpEx, frames_of_a_flow_stay_on_one_queue, "spreading", " 13=60 same flow 14=60")
+LINE_CLAUSE(IbvCreateQpEx, frames_are_spread_by_the_hashed_fields, "spreading", " . 0=60 . 1=60 . 8=60 . 9=60 . 12=60",
+            " not hashed 2=62")
 
 TEST(Frames, there_are_none_on_infiniband) {
   support::RunRequest request;
