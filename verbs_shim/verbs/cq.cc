@@ -121,12 +121,11 @@ const protocol::Cqe* written_entry(const Cq& cq, std::uint32_t number) {
 
 }  // namespace
 
-bool take_completion(Cq& cq, protocol::Cqe* taken) {
+const protocol::Cqe* take_completion(Cq& cq) {
   const protocol::Cqe* slot = written_entry(cq, cq.consumer);
-  if (slot == nullptr || slot->visible_at_ps > shim::now_ps()) return false;
-  *taken = *slot;
-  reclaim(cq, cq.consumer++, *taken);
-  return true;
+  if (slot == nullptr || slot->visible_at_ps > shim::now_ps()) return nullptr;
+  reclaim(cq, cq.consumer++, *slot);
+  return slot;
 }
 
 StaleCompletions waiting_completions(ibv_cq* handle) {
@@ -174,8 +173,11 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
                       (cq->consumer >> cq->entries_log) + 1);
   cq->session.wait();
   int found = 0;
-  protocol::Cqe cqe;
-  while (found < count && take_completion(*cq, &cqe)) fill(&completions[found++], cqe);
+  while (found < count) {
+    const protocol::Cqe* cqe = take_completion(*cq);
+    if (cqe == nullptr) break;
+    fill(&completions[found++], *cqe);
+  }
   if (found > 0) {
     shim::spend(found * shim::costs().poll_cqe_ps);
     publish_consumer(*cq);

@@ -13,7 +13,9 @@ Cq& cq_of(ibv_cq_ex* cq) { return *reinterpret_cast<Cq*>(cq); }
 const protocol::Cqe& current(ibv_cq_ex* cq) { return cq_of(cq).current; }
 
 bool take_current(Cq& cq) {
-  if (!take_completion(cq, &cq.current)) return false;
+  const protocol::Cqe* taken = take_completion(cq);
+  if (taken == nullptr) return false;
+  cq.current = *taken;
   cq.base.wr_id = cq.current.wr_id;
   cq.base.status = static_cast<ibv_wc_status>(cq.current.status);
   shim::spend(shim::costs().poll_cqe_ps);

@@ -400,8 +400,9 @@ ibv_context* make_context(ibv_device* device, std::uint32_t handle, int cmd_fd, 
 // The device with this index, of those of ibv_get_device_list.
 ibv_device* device_by_index(std::uint32_t index);
 
-// Shared between the poll functions (cq.cc, cq_ex.cc): takes the next entry that is visible now.
-bool take_completion(Cq& cq, protocol::Cqe* taken);
+// Shared between the poll functions (cq.cc, cq_ex.cc): takes the next entry that is visible now, or nullptr. It
+// stays as it is until the consumer is published.
+const protocol::Cqe* take_completion(Cq& cq);
 void publish_consumer(Cq& cq);
 // Where the entry has a tag instead, it is of a connection.
 inline std::uint32_t source_qp(const protocol::Cqe& cqe) {

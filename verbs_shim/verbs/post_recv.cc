@@ -24,6 +24,18 @@ int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number, std
   return 0;
 }
 
+// Why a queue pair takes no receives: with an SRQ, and with XRC, there is no receive queue, and one of no entries is full.
+[[gnu::cold, gnu::noinline]] int refuse_receives(const ibv_qp& handle, const ibv_recv_wr* wr) {
+  const bool has_none = handle.srq != nullptr || handle.qp_type == IBV_QPT_XRC_SEND || handle.qp_type == IBV_QPT_XRC_RECV ||
+                        handle.recv_cq == nullptr;
+  if (!has_none && handle.state != IBV_QPS_RESET) return wr == nullptr ? 0 : ENOMEM;
+  if (has_none) {
+    return because(EINVAL, "ibv_post_recv: QP %u has no receive queue of its own (it has an SRQ, is XRC, or spreads frames)",
+                   handle.qp_num);
+  }
+  return because(EINVAL, "ibv_post_recv: QP %u is in RESET; receives are accepted from INIT on", handle.qp_num);
+}
+
 // Time for the list, no longer than the queue is deep: a longer one is refused at that point anyway.
 void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
   std::int64_t count = 0;
@@ -31,10 +43,11 @@ void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
     ++count;
     wr = wr->next;
   }
-  shim::spend(shim::costs().post_recv_ps + count * shim::costs().post_recv_wqe_ps);
+  const protocol::CallCosts& costs = shim::costs();
+  shim::spend(costs.post_recv_ps + count * costs.post_recv_wqe_ps);
 }
 
-int post(ReceiveQueue& queue, std::atomic<std::uint32_t>& record, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+[[gnu::always_inline]] inline int post(ReceiveQueue& queue, std::atomic<std::uint32_t>& record, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   int error = 0;
   const auto now_ns = static_cast<std::uint32_t>(static_cast<std::uint64_t>(shim::now_ps()) / 1000);
   while (wr != nullptr && (error = encode(queue, *wr, queue.producer, now_ns)) == 0) {
@@ -48,8 +61,8 @@ int post(ReceiveQueue& queue, std::atomic<std::uint32_t>& record, ibv_recv_wr* w
 
 // After a post. Between the store of the record and this look the token stays here, so the adapter either saw the new number
 // when it stopped looking or is asked now.
-void ring_if_wanted(const protocol::QueuePairRecord& record, ibv_context* context, std::uint32_t number,
-                    std::uint32_t producer) {
+[[gnu::always_inline]] inline void ring_if_wanted(const protocol::QueuePairRecord& record, ibv_context* context,
+                                                  std::uint32_t number, std::uint32_t producer) {
   if (record.recv_doorbell_wanted.load(std::memory_order_acquire) == 0) return;
   shim::ring_doorbell(shim::costs().doorbell_ps, protocol::DoorbellKind::kReceiveQueue, handle_of(context), number,
                       producer);
@@ -64,13 +77,10 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     return EINVAL;
   }
   spend_for(qp->receive, wr);
-  // IBA 10.8.3.1: accepted in every state but RESET. With an SRQ, and with XRC, there is no receive queue.
-  const bool has_none = handle->srq != nullptr || handle->qp_type == IBV_QPT_XRC_SEND ||
-                        handle->qp_type == IBV_QPT_XRC_RECV || handle->recv_cq == nullptr;
-  if (handle->state == IBV_QPS_RESET || has_none) {
+  // IBA 10.8.3.1: accepted in every state but RESET.
+  if (handle->state == IBV_QPS_RESET || qp->receive.max_wr == 0) {
     *bad_wr = wr;
-    return because(EINVAL, has_none ? "ibv_post_recv: QP %u has no receive queue of its own (it has an SRQ, is XRC, or spreads frames)"
-                                    : "ibv_post_recv: QP %u is in RESET; receives are accepted from INIT on", handle->qp_num);
+    return refuse_receives(*handle, wr);
   }
   const std::uint32_t before = qp->receive.producer;
   const int error = post(qp->receive, qp->record->recv_producer, wr, bad_wr);
