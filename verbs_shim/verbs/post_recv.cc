@@ -47,7 +47,8 @@ void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
   shim::spend(costs.post_recv_ps + count * costs.post_recv_wqe_ps);
 }
 
-[[gnu::always_inline]] inline int post(ReceiveQueue& queue, std::atomic<std::uint32_t>& record, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
+[[gnu::always_inline]] inline int post(ReceiveQueue& queue, std::atomic<std::uint32_t>& record, ibv_recv_wr* wr,
+                                       ibv_recv_wr** bad_wr) {
   int error = 0;
   const auto now_ns = static_cast<std::uint32_t>(static_cast<std::uint64_t>(shim::now_ps()) / 1000);
   while (wr != nullptr && (error = encode(queue, *wr, queue.producer, now_ns)) == 0) {
