@@ -111,6 +111,20 @@ TEST(RdmaCmCapture, tshark_reads_every_management_datagram) {
   }
 }
 
+// Datagrams over rsockets. The server of udpong answers for ever, and needs the address that it is to have: without, it binds to
+// the loopback. On Ethernet they are not to be had: rsockets makes an address handle without a GRH.
+TEST(RdmaCm, datagrams_of_rsockets_come_back) {
+  const support::TemporaryFolder folder;
+  const std::string file = folder.path() + "/udpong.json";
+  const nlohmann::json server = {{"host", "server"}, {"command", "udpong -b server"}, {"kill", "2 s"}};
+  const nlohmann::json client = {{"host", "client"}, {"command", "udpong -s server -C 100 -S 64"}, {"start", "1 ms"}};
+  std::ofstream(file) << nlohmann::json{{"topology", support::topology("two_hosts")}, {"programs", {server, client}}};
+  const support::RunReport run = support::run({.scenario = file});
+  EXPECT_EQ(run.report["programs"][1]["exit_code"], 0) << run.story();
+  EXPECT_NE(run.output("client").find("custom    64      100"), std::string::npos);
+  EXPECT_GE(run.report["packets"], 100) << run.story();
+}
+
 // Whatever the moment, a client hears of its server's end. A server hears of its client's once there is a connection; before,
 // it waits for the next one, for ever.
 TEST(RdmaCmKill, a_peer_that_is_killed_is_missed) {
