@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "sim/supervisor/code/processor.h"
-#include "sim/supervisor/host_probes.h"
-#include "sim/supervisor/limit_check.h"
+#include "sim/supervisor/machine/host_probes.h"
+#include "sim/supervisor/machine/limit_check.h"
 #include "sim/supervisor/supervisor.h"
 
 namespace verbatim::supervisor {

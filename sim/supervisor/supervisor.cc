@@ -20,9 +20,9 @@
 #include <fstream>
 #include <system_error>
 
-#include "sim/supervisor/child_status.h"
-#include "sim/supervisor/device_files.h"
-#include "sim/supervisor/launcher.h"
+#include "sim/supervisor/machine/child_status.h"
+#include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/supervisor_impl.h"
 
 namespace verbatim::supervisor {

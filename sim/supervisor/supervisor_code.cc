@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include "sim/supervisor/host_probes.h"
+#include "sim/supervisor/machine/host_probes.h"
 #include "sim/supervisor/supervisor_impl.h"
 
 namespace verbatim::supervisor {

@@ -1,7 +1,7 @@
 // Programs that end because the scenario says so: killed at a time, or in the background of others.
 #include <signal.h>
 
-#include "sim/supervisor/interval_timer.h"
+#include "sim/supervisor/tasks/interval_timer.h"
 #include "sim/supervisor/supervisor_impl.h"
 
 namespace verbatim::supervisor {

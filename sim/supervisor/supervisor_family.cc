@@ -21,11 +21,11 @@
 #include <fstream>
 #include <set>
 
-#include "sim/supervisor/child_status.h"
-#include "sim/supervisor/device_files.h"
-#include "sim/supervisor/launcher.h"
-#include "sim/supervisor/signal_file.h"
-#include "sim/supervisor/signals.h"
+#include "sim/supervisor/machine/child_status.h"
+#include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/machine/launcher.h"
+#include "sim/supervisor/tasks/signal_file.h"
+#include "sim/supervisor/tasks/signals.h"
 #include "sim/supervisor/supervisor_impl.h"
 
 namespace verbatim::supervisor {

@@ -15,15 +15,15 @@
 #include <string>
 #include <vector>
 
-#include "sim/supervisor/horizon.h"
-#include "sim/supervisor/kernel.h"
-#include "sim/supervisor/launcher.h"
-#include "sim/supervisor/parking.h"
-#include "sim/supervisor/process.h"
-#include "sim/supervisor/run_folder.h"
+#include "sim/supervisor/scheduling/horizon.h"
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/machine/launcher.h"
+#include "sim/supervisor/tasks/parking.h"
+#include "sim/supervisor/tasks/process.h"
+#include "sim/supervisor/machine/run_folder.h"
 #include "sim/supervisor/supervisor.h"
-#include "sim/supervisor/token.h"
-#include "sim/supervisor/waiting_times.h"
+#include "sim/supervisor/scheduling/token.h"
+#include "sim/supervisor/scheduling/waiting_times.h"
 
 namespace verbatim::supervisor {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "sim/supervisor/device_files.h"
-#include "sim/supervisor/signals.h"
+#include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/tasks/signals.h"
 #include "sim/supervisor/supervisor_impl.h"
 
 namespace verbatim::supervisor {

@@ -10,7 +10,7 @@
 #include "sim/config/load.h"
 #include "sim/config/simulation.h"
 #include "sim/core/check.h"
-#include "sim/supervisor/run_folder.h"
+#include "sim/supervisor/machine/run_folder.h"
 #include "sim/supervisor/supervisor.h"
 #include "tests/fuzz/puppet.h"
 

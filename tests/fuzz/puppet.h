@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sim/supervisor/launcher.h"
+#include "sim/supervisor/machine/launcher.h"
 
 namespace verbatim::fuzz {
 

@@ -1,5 +1,5 @@
 // A program's end is told even when signals come in while it is waited for.
-#include "sim/supervisor/child_status.h"
+#include "sim/supervisor/machine/child_status.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

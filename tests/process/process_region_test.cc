@@ -1,5 +1,5 @@
 // The memory shared with a copied process is what the supervisor believes it to be, and stays so.
-#include "sim/supervisor/process_region.h"
+#include "sim/supervisor/machine/process_region.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Runs begin and end side by side on one machine, and each removes what ended ones have left.
-#include "sim/supervisor/run_folder.h"
+#include "sim/supervisor/machine/run_folder.h"
 
 #include <gtest/gtest.h>
 #include <sys/file.h>

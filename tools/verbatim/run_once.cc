@@ -20,7 +20,7 @@
 #include "sim/observe/pcap_sink.h"
 #include "sim/observe/recorder.h"
 #include "sim/observe/text_trace_sink.h"
-#include "sim/supervisor/limit_check.h"
+#include "sim/supervisor/machine/limit_check.h"
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/report.h"
 #include "tools/verbatim/run_plan.h"

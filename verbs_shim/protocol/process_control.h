@@ -10,7 +10,7 @@ namespace verbatim::protocol {
 
 enum class ControlKind : std::uint8_t {
   kKernel,       // the machine's: the process's own names
-  kCredentials,  // the supervisor's (sim/supervisor/credentials.h)
+  kCredentials,  // the supervisor's (sim/supervisor/spec/credentials.h)
   kFixed,        // `value`, or -errno, whatever the arguments
   kSetting,      // kept by the shim for the option that tells it, without effect: one of `value` kinds from 0
   kTold,         // what kSetting has kept for option `value`, or at first `first`

@@ -1,0 +1,40 @@
+#include "sim/supervisor/files/virtual_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "sim/core/check.h"
+
+namespace verbatim::supervisor {
+
+VirtualFile::~VirtualFile() { CHECK(waiters_.empty()); }
+
+IoResult VirtualFile::read(std::size_t, std::vector<std::byte>&) { return -EINVAL; }
+IoResult VirtualFile::write(std::span<const std::byte>) { return -EINVAL; }
+int VirtualFile::access_mode() const { return O_RDWR; }
+std::uint32_t VirtualFile::mode() const { return 0600; }
+std::uint32_t OutputFile::mode() const { return S_IFIFO | 0600; }
+int OutputFile::access_mode() const { return O_WRONLY; }
+
+void VirtualFile::drop_descriptor() {
+  CHECK(descriptors_ > 0);
+  if (--descriptors_ > 0) return;
+  on_last_close();
+  if (ends_waits_at_close()) notify();
+}
+
+void VirtualFile::add_waiter(Waiter& waiter) {
+  if (std::find(waiters_.begin(), waiters_.end(), &waiter) == waiters_.end()) waiters_.push_back(&waiter);
+}
+
+void VirtualFile::remove_waiter(Waiter& waiter) { std::erase(waiters_, &waiter); }
+
+void VirtualFile::notify() {
+  ++generation_;
+  for (Waiter* waiter : waiters_) waiter->wake(tells_adapter_events());
+}
+
+}  // namespace verbatim::supervisor

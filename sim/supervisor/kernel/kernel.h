@@ -1,0 +1,312 @@
+// The simulated kernel: answers the system calls that the table gives to the supervisor. A call is tried when
+// its cost has passed; when it has to wait, the thread blocks on the files concerned and the whole call is
+// tried again after one of them has changed or the deadline has come. A try therefore changes nothing unless
+// it succeeds.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/trace.h"
+#include "sim/supervisor/kernel/futex.h"
+#include "sim/supervisor/machine/host_paths.h"
+#include "sim/supervisor/trees/huge_pages.h"
+#include "sim/supervisor/files/passage.h"
+#include "sim/supervisor/tasks/process.h"
+#include "sim/supervisor/kernel/rdma_cm_file.h"
+#include "sim/supervisor/net/socket.h"
+#include "sim/supervisor/spec/host_spec.h"
+#include "sim/supervisor/spec/network_spec.h"
+#include "sim/supervisor/spec/options.h"
+#include "sim/supervisor/net/tcp.h"
+#include "sim/supervisor/tasks/thread.h"
+#include "sim/supervisor/trees/virtual_tree.h"
+#include "verbs_shim/protocol/path_calls.h"
+
+namespace verbatim::supervisor {
+
+class UnixNetwork;
+class FolderFile;
+class UdpNetwork;
+class Pipe;
+
+class Kernel {
+ public:
+  // An answer, or nothing: the thread is blocked.
+  using Outcome = std::optional<Answer>;
+  using Output = std::function<void(Process&, int fd, std::span<const std::byte>)>;
+  // `weakens`: what was done is outside the promise.
+  using Warn = std::function<void(Process&, const std::string&, bool weakens)>;
+  // A new thread of the process with a free slot, not yet scheduled; nullptr: no slot is left.
+  using MakeThread = std::function<Thread*(Process&)>;
+
+  Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts,
+         const ManagementNetworkSpec& network, const SupervisorOptions& options, ProcessTable& table,
+         Output output, Warn warn, MakeThread make_thread);
+  ~Kernel();
+
+  Outcome execute(Thread& thread);
+  // A call of class kRefused: recorded by name.
+  Answer refuse(Thread& thread);
+  // A control-path command of the verbs library.
+  Outcome command(Thread& thread);
+  // Virtual time one call takes before it has an effect.
+  Duration cost(Thread& thread);
+  // A thread has ended: its id word is cleared and whoever waits for it is woken, as the Linux kernel does.
+  void thread_ended(Thread& thread);
+  // A call that waits in `process` is not there any more: another program has taken the process over.
+  void forget_waits(Process& process);
+  // A signal is about to end the process: its threads' robust locks are given up, while their memory is
+  // there.
+  void release_robust_locks(Process& process);
+  Passage& passage() { return passage_; }
+  // Where the files of the process's host lie.
+  const HostPaths& paths_of(const Process& process) const;
+  HostPaths& paths_of_host(std::size_t host) { return host_paths_[host]; }
+  // Where a path that is to be executed leads; an answer instead when it leads to nothing that can be.
+  Outcome find_executable(Thread& thread, std::string& path);
+  // How often a file was asked for that the host's trees lack.
+  std::uint64_t refused_files() const { return refused_files_; }
+  // A process has ended: its descriptors and devices go.
+  void release(Process& process);
+
+ private:
+  // The thread through which the process is looked at while its call is carried out.
+  static void note_caller(Thread& thread);
+
+  using Handler = Outcome (Kernel::*)(Thread&);
+  static Handler handler_of(std::uint32_t number);
+
+  // Files (kernel_io.cc)
+  Outcome sys_read(Thread& thread);
+  Outcome sys_write(Thread& thread);
+  Outcome sys_close(Thread& thread);
+  Outcome sys_close_range(Thread& thread);
+  Outcome sys_fcntl(Thread& thread);
+  Outcome sys_ioctl(Thread& thread);
+  Answer ask_interface(Thread& thread);
+  Outcome sys_dup(Thread& thread);
+  Outcome sys_seek(Thread& thread);
+  Outcome sys_open(Thread& thread);
+  Outcome sys_change(Thread& thread);
+  // Sockets (kernel_socket.cc)
+  Outcome sys_socket(Thread& thread);
+  Outcome sys_socketpair(Thread& thread);
+  Outcome sys_bind(Thread& thread);
+  Outcome sys_listen(Thread& thread);
+  Outcome sys_connect(Thread& thread);
+  Outcome sys_accept(Thread& thread);
+  Outcome sys_shutdown(Thread& thread);
+  Outcome sys_socket_name(Thread& thread);
+  // Messages (kernel_message.cc)
+  Outcome sys_sendto(Thread& thread);
+  Outcome sys_recvfrom(Thread& thread);
+  Outcome sys_sendmsg(Thread& thread);
+  Outcome sys_recvmsg(Thread& thread);
+  Outcome sys_sendmmsg(Thread& thread);
+  Outcome sys_recvmmsg(Thread& thread);
+  // Options (kernel_options.cc)
+  Outcome sys_setsockopt(Thread& thread);
+  Outcome sys_getsockopt(Thread& thread);
+  // Pipes, counters, what a descriptor is (kernel_files.cc)
+  Outcome sys_pipe(Thread& thread);
+  Outcome open_fifo(Thread& thread, const std::string& path, int flags);
+  Outcome sys_eventfd(Thread& thread);
+  Outcome sys_timerfd(Thread& thread);
+  Outcome sys_signalfd(Thread& thread);
+  Outcome sys_stat(Thread& thread);
+  // Files of the host's own trees (kernel_path.cc)
+  Outcome sys_path(Thread& thread);
+  Outcome sys_file_numbers(Thread& thread);
+  Outcome sys_descriptor_path(Thread& thread, const protocol::PathArgument& argument);
+  Outcome answer_about(Thread& thread, const protocol::PathCall& row, const TreeWalk& found);
+  Outcome change_folder(Thread& thread, FolderFile& folder);
+  Outcome open_node(Thread& thread, const TreeWalk& walk, int flags);
+  TreeWalk walk(Thread& thread, const std::string& path, bool follow);
+  std::optional<std::string> whole_path(Thread& thread, const protocol::PathArgument& argument, int* error);
+  Outcome missing(Thread& thread, int index, const TreeWalk& walk);
+  Answer deny(Thread& thread, int index, const std::string& path, int error);
+  Outcome work_in(Process& process, const std::string& folder);
+  std::shared_ptr<const VirtualTree> tree_of(Thread& thread, const std::string& path);
+  std::string link_of(const VirtualFilePtr& file);
+  Outcome store_file_system(Process& process, std::uint64_t address, const std::string& path);
+  static int attributes_at(std::uint32_t number);
+  Outcome store_attributes(Process& process, std::uint32_t number, std::uint64_t address, std::uint32_t mode,
+                           std::uint64_t inode, std::uint64_t device);
+  // Waiting (kernel_wait.cc)
+  Outcome sys_poll(Thread& thread);
+  Outcome sys_select(Thread& thread);
+  Outcome sys_epoll_create(Thread& thread);
+  Outcome sys_epoll_ctl(Thread& thread);
+  Outcome sys_epoll_wait(Thread& thread);
+  Outcome sys_sleep(Thread& thread);
+  Outcome sys_timer(Thread& thread);
+  Outcome sys_posix_timer(Thread& thread);
+  Outcome create_timer(Thread& thread);
+  Answer interrupt(Thread& thread);
+  void tell_rest(Thread& thread);
+  int let_in(Thread& thread, std::uint64_t mask_address, bool waits);
+  void abandon_futex(Thread& thread);
+  Outcome sys_pause(Thread& thread);
+  Outcome sys_wait_for_signal(Thread& thread);
+  // Words that threads sleep on (kernel_futex.cc)
+  Outcome sys_futex(Thread& thread);
+  Outcome futex_slept(Thread& thread, bool woken);
+  Outcome futex_lock(Thread& thread, const FutexKey& key, std::int64_t operation);
+  bool pass_lock(Process& process, std::uint64_t address, const FutexKey& key, std::uint32_t flags);
+  std::optional<Instant> futex_deadline(Thread& thread, std::uint64_t address, std::optional<clockid_t> clock,
+                                        std::int64_t* error);
+  void wake_futex_word(Process& process, std::uint64_t address);
+  void release_robust_locks(Thread& thread);
+  // The rest (kernel_process.cc)
+  Outcome sys_clone(Thread& thread);
+  Outcome sys_exit(Thread& thread);
+  Outcome sys_uname(Thread& thread);
+  // Limits and scheduling (kernel_attributes.cc)
+  Thread* find_thread(Thread& seen_from, std::int64_t tid);
+  std::vector<Thread*> threads_meant(Thread& thread, bool one, bool of_group, std::int64_t id);
+  Outcome sys_limit(Thread& thread);
+  Outcome sys_priority(Thread& thread);
+  Outcome sys_scheduler(Thread& thread);
+  Outcome sys_get_robust_list(Thread& thread);
+  Outcome sys_file_owner(Thread& thread);
+  Outcome sys_lock_holder(Thread& thread);
+  Outcome sys_refused_argument(Thread& thread);
+  Outcome sys_set_affinity(Thread& thread);
+  Outcome sys_memory_policy(Thread& thread);
+  Outcome sys_huge_pages(Thread& thread);  // huge_pages.cc
+  // kernel_credentials.cc
+  Outcome sys_control(Thread& thread);
+  Outcome sys_user(Thread& thread);
+  Outcome sys_groups(Thread& thread);
+  Outcome sys_capabilities(Thread& thread);
+  Outcome sys_set_tid_address(Thread& thread);
+  Outcome sys_sysinfo(Thread& thread);
+  Outcome sys_getrandom(Thread& thread);
+  Outcome sys_affinity(Thread& thread);
+  // Processes among each other (kernel_family.cc)
+  Outcome copy_process(Thread& thread);
+  Outcome sys_wait4(Thread& thread);
+  Outcome sys_waitid(Thread& thread);
+  Outcome sys_kill(Thread& thread);
+  Outcome sys_queue_signal(Thread& thread);
+  Answer signal_one_thread(Process& sender, std::uint32_t pid, std::uint32_t tid, int signal,
+                           const SignalOrigin& origin);
+  Outcome sys_identity(Thread& thread);
+  Process* find_process(const Process& seen_from, std::uint32_t pid) const;
+  bool has_child(Process& parent, std::uint32_t pid, std::uint32_t group) const;
+  std::optional<EndedChild> take_child(Thread& thread, std::uint32_t pid, std::uint32_t group, int options,
+                                       int* error);
+
+  // Devices (kernel_device.cc)
+  Answer list_devices(Process& process, std::span<std::byte> mailbox);
+  Answer report_refusal(Process& process, std::span<std::byte> mailbox);
+  Answer open_device(Process& process, std::span<std::byte> mailbox);
+  Answer import_device(Process& process, std::span<std::byte> mailbox);
+  Answer close_device(Process& process, std::span<std::byte> mailbox, std::uint32_t context);
+  Answer create_channel(Process& process, std::span<std::byte> mailbox);
+  Outcome await_neighbour(Thread& thread, std::span<std::byte> mailbox);
+
+  // Transfers of `vector` (addresses and lengths in the program).
+  struct Buffers {
+    struct Part {
+      std::uint64_t address;
+      std::uint64_t length;
+    };
+    std::vector<Part> parts;
+    std::uint64_t length = 0;
+  };
+  static std::optional<Buffers> load_vector(Process& process, std::uint64_t address, std::uint64_t count);
+  static bool gather(Process& process, const Buffers& from, std::uint64_t limit,
+                     std::vector<std::byte>& bytes);
+  static bool scatter(Process& process, const Buffers& to, std::span<const std::byte> bytes);
+
+  // Of one message: what sendmsg(2) has beyond its bytes.
+  struct Sending {
+    int flags = 0;
+    std::vector<std::byte> to;
+    std::vector<PassedFile> files;
+  };
+  Outcome read_into(Thread& thread, const VirtualFilePtr& file, const Buffers& to);
+  Outcome write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from, Sending& sending);
+  Outcome receive(Thread& thread, const std::shared_ptr<Socket>& socket, const Buffers& to, int flags,
+                  IncomingMessage& message);
+  std::optional<Sending> load_sending(Thread& thread, const msghdr& header, int flags, int* error);
+  // The file that is to go as `fd`; an errno when there is none.
+  std::optional<PassedFile> file_to_pass(Process& process, int fd, int* error);
+  // Descriptors that have come in messages, in the order of their numbers; `real[i]`: number i is a real file's, which lies in
+  // the passage.
+  struct Received {
+    std::vector<int> numbers;
+    std::vector<bool> real;
+  };
+  // What `header` gets beside the bytes: the sender's name, flags, control data.
+  void tell_message(Process& process, msghdr& header, const IncomingMessage& message, std::int64_t flags,
+                    Received& received);
+  void store_control(Process& process, msghdr& header, const IncomingMessage& message, Received& received);
+  int receive_file(Process& process, const PassedFile& passed, Received& received);
+  // The same answer, after which the process has the descriptors.
+  Answer with_descriptors(Thread& thread, const Answer& answer, const Received& received);
+  // The part of `buffers` behind the first `offset` bytes.
+  static Buffers behind(const Buffers& buffers, std::uint64_t offset);
+  // A read or write that found nothing to do: waits, or has waited long enough, or may not wait.
+  Outcome wait_or_give_up(Thread& thread, std::vector<VirtualFilePtr> files, bool dont_wait, Duration timeout,
+                          const std::string& call);
+  // A socket, or the answer when `fd` is none.
+  static std::shared_ptr<Socket> socket_of(Process& process, std::int64_t fd, Answer* refusal);
+  Outcome wait_for(Thread& thread, std::vector<VirtualFilePtr> files, Instant deadline,
+                   const std::string& call);
+  Outcome install(Process& process, VirtualFilePtr file, bool nonblocking);
+  // Two descriptors whose numbers are written to the program's int[2].
+  Outcome install_pair(Process& process, const VirtualFilePtr& first, const VirtualFilePtr& second,
+                       bool nonblocking, std::uint64_t address);
+
+  // A socket address of the program's; nullopt and -errno.
+  static std::optional<std::vector<std::byte>> load_name(Process& process, std::uint64_t address,
+                                                         std::uint64_t length, int* error);
+  static bool store_name(Process& process, std::span<const std::byte> name, std::uint64_t address,
+                         std::uint64_t length_address);
+  // nullopt inside: none given. The outer nullopt: EFAULT or EINVAL in `error`.
+  std::optional<Instant> load_deadline(Thread& thread, std::uint64_t timespec_address, int* error);
+  std::uint32_t readiness_of(Process& process, int fd, bool* valid) const;
+
+  Instant now() const { return engine_.now(); }
+  void warn(Process& process, const std::string& text, bool weakens = false) { report_(process, text, weakens); }
+
+  Engine& engine_;
+  Tracer& tracer_;
+  const std::vector<HostSpec>& hosts_;
+  VirtualNode::Text hosts_file_;  // shared by their trees: it is long where there are thousands
+  const SupervisorOptions& options_;
+  ProcessTable& table_;
+  TcpNetwork network_;
+  std::unique_ptr<UdpNetwork> udp_;
+  std::unique_ptr<UnixNetwork> unix_;
+  Passage passage_;
+  std::uint64_t files_numbered_ = 0;
+  std::map<std::size_t, std::shared_ptr<const VirtualTree>> host_trees_;
+  std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> common_trees_;  // by the rate of the time stamp counter
+  std::vector<HostPaths> host_paths_;
+  std::vector<HugePagePool> huge_pages_;  // by host
+  // Files in the hosts' own folders: the number that programs see, and the owners. By host and the file's device and number
+  // on the machine.
+  struct OwnFile {
+    std::uint64_t number = 0;
+    UserId user = kRoot, group = kRoot;
+  };
+  std::map<std::tuple<std::size_t, std::uint64_t, std::uint64_t>, OwnFile> file_numbers_;
+  std::map<std::size_t, std::uint64_t> last_file_number_;
+  std::map<std::size_t, RdmaCmNumbers> rdma_cm_numbers_;  // by host
+  std::uint64_t refused_files_ = 0;
+  std::map<std::string, std::weak_ptr<Pipe>> fifos_;  // by host, device and inode
+  Output output_;
+  Warn report_;
+  MakeThread make_thread_;
+  FutexTable futexes_;
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,139 @@
+// Who a program is, by its own calls (credentials.h).
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "sim/supervisor/kernel/kernel.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::size_t kMostGroups = 65536;  // NGROUPS_MAX
+
+UserId id_of(std::int64_t argument) { return static_cast<UserId>(argument); }
+
+// Three addresses, as getresuid and getresgid have them.
+bool store_three(ProcessMemory& memory, const std::int64_t* addresses, const Ids& ids) {
+  const UserId told[3] = {ids.real, ids.effective, ids.saved};
+  for (int i = 0; i < 3; ++i) {
+    if (!memory.store(static_cast<std::uint64_t>(addresses[i]), told[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Kernel::Outcome Kernel::sys_user(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Credentials& own = thread.credentials;
+  ProcessMemory& memory = thread.process().memory();
+  const auto done = [&](int result) {
+    thread.process().region().slot(thread.slot()).user = own.users().real;
+    return Answer{result};
+  };
+  switch (call.number) {
+    case SYS_getuid:
+      return Answer{own.users().real};
+    case SYS_geteuid:
+      return Answer{own.users().effective};
+    case SYS_getgid:
+      return Answer{own.groups().real};
+    case SYS_getegid:
+      return Answer{own.groups().effective};
+    case SYS_getresuid:
+      return Answer{store_three(memory, a, own.users()) ? 0 : -EFAULT};
+    case SYS_getresgid:
+      return Answer{store_three(memory, a, own.groups()) ? 0 : -EFAULT};
+    case SYS_setuid:
+      return done(own.set_user(id_of(a[0])));
+    case SYS_setgid:
+      return done(own.set_group(id_of(a[0])));
+    case SYS_setreuid:
+      return done(own.set_real_effective_user(id_of(a[0]), id_of(a[1])));
+    case SYS_setregid:
+      return done(own.set_real_effective_group(id_of(a[0]), id_of(a[1])));
+    case SYS_setresuid:
+      return done(own.set_users(id_of(a[0]), id_of(a[1]), id_of(a[2])));
+    case SYS_setresgid:
+      return done(own.set_groups(id_of(a[0]), id_of(a[1]), id_of(a[2])));
+    case SYS_setfsuid:
+      return Answer{own.set_file_system_user(id_of(a[0]))};
+    default:
+      return Answer{own.set_file_system_group(id_of(a[0]))};
+  }
+}
+
+Kernel::Outcome Kernel::sys_groups(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  ProcessMemory& memory = thread.process().memory();
+  const auto count = static_cast<std::int32_t>(a[0]);
+  const auto address = static_cast<std::uint64_t>(a[1]);
+  if (call.number == SYS_getgroups) {
+    const std::vector<UserId>& groups = thread.credentials.supplementary();
+    const auto size = static_cast<std::int32_t>(groups.size());
+    if (count < 0 || (count != 0 && count < size)) return Answer{-EINVAL};
+    if (count == 0 || size == 0) return Answer{size};
+    return Answer{memory.put(address, std::as_bytes(std::span(groups))) ? size : -EFAULT};
+  }
+  if (!thread.credentials.may(kCapSetGid)) return Answer{-EPERM};
+  if (count < 0 || static_cast<std::size_t>(count) > kMostGroups) return Answer{-EINVAL};
+  std::vector<UserId> groups(static_cast<std::size_t>(count));
+  if (!memory.read(address, std::as_writable_bytes(std::span(groups))) && count != 0) return Answer{-EFAULT};
+  return Answer{thread.credentials.set_supplementary(std::move(groups))};
+}
+
+// capget and capset, of any version that Linux knows.
+Kernel::Outcome Kernel::sys_capabilities(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  ProcessMemory& memory = thread.process().memory();
+  const auto header_at = static_cast<std::uint64_t>(a[0]), data_at = static_cast<std::uint64_t>(a[1]);
+  auto header = memory.load<__user_cap_header_struct>(header_at);
+  if (!header) return Answer{-EFAULT};
+  const bool gets = call.number == SYS_capget;
+  const bool old = header->version == _LINUX_CAPABILITY_VERSION_1;
+  if (!old && header->version != _LINUX_CAPABILITY_VERSION_2 && header->version != _LINUX_CAPABILITY_VERSION_3) {
+    header->version = _LINUX_CAPABILITY_VERSION_3;
+    if (!memory.store(header_at, header->version)) return Answer{-EFAULT};
+    return Answer{gets && data_at == 0 ? 0 : -EINVAL};
+  }
+  if (header->pid < 0) return Answer{gets ? -EINVAL : -EPERM};
+  Thread* const meant = find_thread(thread, header->pid);
+  if (!gets && meant != &thread) return Answer{-EPERM};
+  if (meant == nullptr) return Answer{-ESRCH};
+  __user_cap_data_struct data[2] = {};
+  const std::size_t size = old ? sizeof data[0] : sizeof data;
+  if (gets) {
+    if (data_at == 0) return Answer{0};
+    const Credentials::Capabilities told = meant->credentials.capabilities();
+    for (int i = 0; i < 2; ++i) {
+      data[i] = {static_cast<std::uint32_t>(told.effective >> 32 * i), static_cast<std::uint32_t>(told.permitted >> 32 * i),
+                 static_cast<std::uint32_t>(told.inheritable >> 32 * i)};
+    }
+    return Answer{memory.put(data_at, std::as_bytes(std::span(data)).first(size)) ? 0 : -EFAULT};
+  }
+  if (!memory.read(data_at, std::as_writable_bytes(std::span(data)).first(size))) return Answer{-EFAULT};
+  const auto joined = [&](auto member) {
+    constexpr CapabilitySet kKnown = (2ull << kLastCapability) - 1;
+    return (data[0].*member | static_cast<CapabilitySet>(data[1].*member) << 32) & kKnown;
+  };
+  return Answer{thread.credentials.set_capabilities({joined(&__user_cap_data_struct::effective),
+                                                     joined(&__user_cap_data_struct::permitted),
+                                                     joined(&__user_cap_data_struct::inheritable)})};
+}
+
+// prctl(2), as far as it concerns credentials (verbs_shim/protocol/process_control.h).
+Kernel::Outcome Kernel::sys_control(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  const auto result = thread.credentials.control(static_cast<int>(a[0]), static_cast<std::uint64_t>(a[1]),
+                                                 static_cast<std::uint64_t>(a[2]));
+  return Answer{result.value_or(-EINVAL)};
+}
+
+}  // namespace verbatim::supervisor

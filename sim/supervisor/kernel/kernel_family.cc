@@ -1,0 +1,276 @@
+// Processes among each other: copies, waiting for children, groups, sessions, signals.
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/tasks/signals.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// Which children a wait is for: Linux's four kinds of `pid` argument.
+struct Wanted {
+  std::uint32_t pid = 0;    // 0: any
+  std::uint32_t group = 0;  // 0: any
+  bool matches(std::uint32_t child, std::uint32_t child_group) const {
+    return (pid == 0 || pid == child) && (group == 0 || group == child_group);
+  }
+};
+
+}  // namespace
+
+// The shim makes the copy natively and then asks kForked; until then nothing has happened.
+Kernel::Outcome Kernel::copy_process(Thread& thread) {
+  const PendingCall& call = thread.call();
+  if (call.number == SYS_clone) {
+    constexpr std::int64_t kKnown =
+        CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID | CLONE_VM | CLONE_VFORK | CSIGNAL;
+    if ((call.arguments[0] & ~kKnown) != 0 || (call.arguments[0] & CSIGNAL) != SIGCHLD) {
+      warn(thread.process(),
+           "clone with these flags (namespaces, shared tables) is not simulated; the program got EINVAL");
+      return Answer{-EINVAL};
+    }
+    // Two processes that run in the same memory would need one shim that serves both.
+    if ((call.arguments[0] & (CLONE_VM | CLONE_VFORK)) == CLONE_VM) {
+      warn(thread.process(),
+           "clone with CLONE_VM and neither CLONE_THREAD nor CLONE_VFORK: processes that share memory while both run are not "
+           "simulated; the program got EINVAL");
+      return Answer{-EINVAL};
+    }
+  }
+  thread.set_copy_pid(table_.new_pid());
+  return Answer{thread.copy_pid(), protocol::Action::kForkProcess, {0, 0}};
+}
+
+Process* Kernel::find_process(const Process& seen_from, std::uint32_t pid) const {
+  for (const auto& process : table_.processes()) {
+    if (process->alive && process->host_index() == seen_from.host_index() && process->pid() == pid)
+      return process.get();
+  }
+  return nullptr;
+}
+
+bool Kernel::has_child(Process& parent, std::uint32_t pid, std::uint32_t group) const {
+  return std::any_of(table_.processes().begin(), table_.processes().end(), [&](const auto& child) {
+    return child->alive && child->host_index() == parent.host_index() &&
+           child->family().parent == parent.pid() &&
+           Wanted{pid, group}.matches(child->pid(), child->family().group);
+  });
+}
+
+// nullopt: the thread waits. Otherwise the child that has ended, was stopped or went on, as `options` ask, or
+// one with pid 0: there is none yet; `error` is set when there never will be.
+std::optional<EndedChild> Kernel::take_child(Thread& thread, std::uint32_t pid, std::uint32_t group,
+                                             int options, int* error) {
+  Family& family = thread.process().family();
+  const auto take = [&](std::vector<EndedChild>& from, auto wanted) -> std::optional<EndedChild> {
+    const auto found = std::find_if(from.begin(), from.end(), [&](const EndedChild& child) {
+      return Wanted{pid, group}.matches(child.pid, child.group) && wanted(child.status);
+    });
+    if (found == from.end()) return std::nullopt;
+    const EndedChild child = *found;
+    if ((options & WNOWAIT) == 0) from.erase(found);
+    return child;
+  };
+  if ((options & WEXITED) != 0) {
+    if (const auto child = take(family.ended, [](int) { return true; })) return child;
+  }
+  const auto told = [&](int status) { return (options & (WIFSTOPPED(status) ? WSTOPPED : WCONTINUED)) != 0; };
+  if (const auto child = take(family.changed, told)) return child;
+  const bool not_asked_for =
+      std::any_of(family.ended.begin(), family.ended.end(), [&](const EndedChild& child) {
+        return Wanted{pid, group}.matches(child.pid, child.group);
+      });
+  if (!not_asked_for && !has_child(thread.process(), pid, group)) {
+    *error = ECHILD;
+    return EndedChild{};
+  }
+  if ((options & WNOHANG) != 0) return EndedChild{};
+  wait_for(thread, {family.children}, kNever, "wait");
+  return std::nullopt;
+}
+
+Kernel::Outcome Kernel::sys_wait4(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const auto wanted = static_cast<std::int32_t>(a[0]);
+  if (wanted == INT32_MIN) return Answer{-ESRCH};  // no group has that number
+  const std::uint32_t group = wanted == 0   ? process.family().group
+                              : wanted < -1 ? static_cast<std::uint32_t>(-wanted)
+                                            : 0;
+  int error = 0;
+  const auto child =
+      take_child(thread, wanted > 0 ? static_cast<std::uint32_t>(wanted) : 0, group,
+                 (static_cast<int>(a[2]) & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED, &error);
+  if (!child) return std::nullopt;
+  if (error != 0) return Answer{-error};
+  if (child->pid == 0) return Answer{0};
+  if (a[1] != 0 && !process.memory().store(static_cast<std::uint64_t>(a[1]), child->status))
+    return Answer{-EFAULT};
+  if (a[3] != 0 && !process.memory().store(static_cast<std::uint64_t>(a[3]), rusage{}))
+    return Answer{-EFAULT};
+  return Answer{child->pid};
+}
+
+Kernel::Outcome Kernel::sys_waitid(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const int options = static_cast<int>(a[3]);
+  if ((options & (WEXITED | WSTOPPED | WCONTINUED)) == 0 ||
+      (a[0] != P_ALL && a[0] != P_PID && a[0] != P_PGID))
+    return Answer{-EINVAL};
+  const auto id = static_cast<std::uint32_t>(a[1]);
+  int error = 0;
+  const auto child = take_child(thread, a[0] == P_PID ? id : 0,
+                                a[0] != P_PGID ? 0
+                                : id == 0      ? process.family().group
+                                               : id,
+                                options, &error);
+  if (!child) return std::nullopt;
+  if (error != 0) return Answer{-error};
+  siginfo_t info{};
+  if (child->pid != 0) {
+    info.si_signo = SIGCHLD;
+    const SignalOrigin origin = origin_of_child(child->pid, child->status, child->user);
+    info.si_code = origin.code;
+    info.si_pid = static_cast<pid_t>(child->pid);
+    info.si_uid = child->user;
+    info.si_status = origin.status;
+  }
+  if (a[2] != 0 && !process.memory().store(static_cast<std::uint64_t>(a[2]), info)) return Answer{-EFAULT};
+  return Answer{0};
+}
+
+namespace {
+
+bool may_signal(Process& sender, Process& other, int signal) {
+  if (&sender == &other || sender.credentials().may_signal(other.credentials())) return true;
+  return signal == SIGCONT && sender.family().session == other.family().session;
+}
+
+}  // namespace
+
+// To thread `tid`, of process `pid` unless that is 0. What ends, stops or continues, does so to the whole
+// process.
+Answer Kernel::signal_one_thread(Process& sender, std::uint32_t pid, std::uint32_t tid, int signal,
+                                 const SignalOrigin& origin) {
+  for (const auto& process : table_.processes()) {
+    if (!process->alive || process->host_index() != sender.host_index()) continue;
+    if (pid != 0 && process->pid() != pid) continue;
+    for (const auto& other : process->threads()) {
+      if (other->tid() != tid || other->state() == Thread::State::kDead) continue;
+      if (!may_signal(sender, *process, signal)) return {-EPERM};
+      if (signal == SIGKILL || signal == SIGCONT || stops(*process, signal)) {
+        table_.signal_process(*process, signal, origin);
+      } else if (signal != 0) {
+        signal_thread(*other, signal, origin);
+      }
+      return {0};
+    }
+  }
+  return {-ESRCH};
+}
+
+// sigqueue(3) and pthread_sigqueue(3): a signal with a value. As Linux, nobody may pretend to be the kernel
+// to others.
+Kernel::Outcome Kernel::sys_queue_signal(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& sender = thread.process();
+  const bool to_thread = call.number == SYS_rt_tgsigqueueinfo;
+  const auto signal = static_cast<int>(a[to_thread ? 2 : 1]);
+  const auto info = sender.memory().load<siginfo_t>(static_cast<std::uint64_t>(a[to_thread ? 3 : 2]));
+  if (!info) return Answer{-EFAULT};
+  if (signal < 0 || signal > 64) return Answer{-EINVAL};
+  const auto pid = static_cast<std::uint32_t>(a[0]);
+  if (pid != sender.pid() && (info->si_code >= 0 || info->si_code == SI_TKILL)) return Answer{-EPERM};
+  SignalOrigin origin{.code = info->si_code, .sender = static_cast<std::uint32_t>(info->si_pid), .user = info->si_uid};
+  origin.value = reinterpret_cast<std::uint64_t>(info->si_ptr);
+  origin.status = static_cast<std::int32_t>(origin.value);
+  if (to_thread) return signal_one_thread(sender, pid, static_cast<std::uint32_t>(a[1]), signal, origin);
+  Process* const process = find_process(sender, pid);
+  if (process == nullptr) return Answer{-ESRCH};
+  if (!may_signal(sender, *process, signal)) return Answer{-EPERM};
+  if (signal >= SignalQueue::kFirstRealTime && process->pending().full()) return Answer{-EAGAIN};
+  if (signal != 0) table_.signal_process(*process, signal, origin);
+  return Answer{0};
+}
+
+Kernel::Outcome Kernel::sys_kill(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& sender = thread.process();
+  const bool to_thread = call.number != SYS_kill;
+  const auto signal = static_cast<int>(a[call.number == SYS_tgkill ? 2 : 1]);
+  if (signal < 0 || signal > 64) return Answer{-EINVAL};
+  if (to_thread) {
+    const bool in_process = call.number == SYS_tgkill;
+    return signal_one_thread(sender, in_process ? static_cast<std::uint32_t>(a[0]) : 0,
+                             static_cast<std::uint32_t>(a[in_process ? 1 : 0]), signal,
+                             {.code = SI_TKILL, .sender = sender.pid(), .user = sender.credentials().users().real});
+  }
+  const auto wanted = static_cast<std::int32_t>(a[0]);
+  if (wanted == INT32_MIN) return Answer{-ESRCH};  // no group has that number
+  const std::uint32_t group = wanted == 0   ? sender.family().group
+                              : wanted < -1 ? static_cast<std::uint32_t>(-wanted)
+                                            : 0;
+  // One that has ended and was not waited for still has its number.
+  const auto& ended = sender.family().ended;
+  bool found = std::any_of(ended.begin(), ended.end(), [&](const EndedChild& child) {
+    return wanted > 0 && child.pid == static_cast<std::uint32_t>(wanted);
+  });
+  bool permitted = found;
+  for (const auto& process : table_.processes()) {
+    if (!process->alive || process->host_index() != sender.host_index()) continue;
+    const bool meant = wanted > 0     ? process->pid() == static_cast<std::uint32_t>(wanted)
+                       : wanted == -1 ? process.get() != &sender
+                                      : process->family().group == group;
+    if (!meant) continue;
+    found = true;
+    if (!may_signal(sender, *process, signal)) continue;
+    permitted = true;
+    if (signal != 0)
+      table_.signal_process(*process, signal,
+                            {.code = SI_USER, .sender = sender.pid(), .user = sender.credentials().users().real});
+  }
+  return Answer{permitted ? 0 : found ? -EPERM : -ESRCH};
+}
+
+Kernel::Outcome Kernel::sys_identity(Thread& thread) {
+  const PendingCall& call = thread.call();
+  Process& self = thread.process();
+  const auto pid = static_cast<std::uint32_t>(call.arguments[0]);
+  Process* const process =
+      call.number == SYS_getpgrp || call.number == SYS_setsid || pid == 0 ? &self : find_process(self, pid);
+  if (process == nullptr) return Answer{-ESRCH};
+  Family& family = process->family();
+  switch (call.number) {
+    case SYS_getsid:
+      return Answer{family.session};
+    case SYS_setsid:
+      if (family.group == self.pid()) return Answer{-EPERM};
+      family.group = family.session = self.pid();
+      return Answer{self.pid()};
+    case SYS_setpgid: {
+      const auto group =
+          call.arguments[1] == 0 ? process->pid() : static_cast<std::uint32_t>(call.arguments[1]);
+      if (process != &self && family.parent != self.pid()) return Answer{-ESRCH};
+      if (family.session != self.family().session || family.session == process->pid()) return Answer{-EPERM};
+      family.group = group;
+      return Answer{0};
+    }
+    default:
+      return Answer{family.group};
+  }
+}
+
+}  // namespace verbatim::supervisor

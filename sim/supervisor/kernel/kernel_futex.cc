@@ -1,0 +1,245 @@
+// futex(2): every operation that the C library uses, locks that inherit priority and robust lists among them.
+// Each host has one processor, so that priorities have nothing to decide: a lock goes to whoever has waited
+// longest.
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/spec/kernel_time.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::int64_t kLockPi2 = 13;  // FUTEX_LOCK_PI2: FUTEX_LOCK_PI by CLOCK_MONOTONIC
+
+// What FUTEX_WAKE_OP does to the second word, and whether it then wakes there.
+std::uint32_t changed(std::uint32_t encoded, std::uint32_t old) {
+  std::uint32_t operand = encoded >> 12 & 0xfff;
+  const std::uint32_t operation = encoded >> 28;
+  if ((operation & FUTEX_OP_OPARG_SHIFT) != 0) operand = 1u << (operand & 31);
+  switch (operation & 7) {
+    case FUTEX_OP_SET:
+      return operand;
+    case FUTEX_OP_ADD:
+      return old + operand;
+    case FUTEX_OP_OR:
+      return old | operand;
+    case FUTEX_OP_ANDN:
+      return old & ~operand;
+    default:
+      return old ^ operand;
+  }
+}
+
+bool holds(std::uint32_t encoded, std::uint32_t old_word) {
+  const auto old = static_cast<std::int32_t>(old_word);
+  const auto operand = static_cast<std::int32_t>(encoded << 20) >> 20;
+  switch (encoded >> 24 & 15) {
+    case FUTEX_OP_CMP_EQ:
+      return old == operand;
+    case FUTEX_OP_CMP_NE:
+      return old != operand;
+    case FUTEX_OP_CMP_LT:
+      return old < operand;
+    case FUTEX_OP_CMP_LE:
+      return old <= operand;
+    case FUTEX_OP_CMP_GT:
+      return old > operand;
+    default:
+      return old >= operand;
+  }
+}
+
+}  // namespace
+
+void Kernel::abandon_futex(Thread& thread) { futexes_.forget(thread); }
+
+void Kernel::wake_futex_word(Process& process, std::uint64_t address) {
+  futexes_.wake(FutexTable::key_of(process, address, true), 1, FUTEX_BITSET_MATCH_ANY);
+}
+
+// The deadline of a wait, or -errno. Of `clock`: absolute; nullopt there: relative.
+std::optional<Instant> Kernel::futex_deadline(Thread& thread, std::uint64_t address,
+                                              std::optional<clockid_t> clock, std::int64_t* error) {
+  *error = 0;
+  if (address == 0) return kNever;
+  const auto timeout = thread.process().memory().load<timespec>(address);
+  if (!timeout) *error = -EFAULT;
+  if (timeout && !valid(*timeout)) *error = -EINVAL;
+  if (*error != 0) return std::nullopt;
+  const std::int64_t ns = clock ? ns_until(*clock, *timeout, now(), options_.epoch_ns) : to_ns(*timeout);
+  if (ns > 0) return add_ns(now(), ns);
+  *error = -ETIMEDOUT;
+  return std::nullopt;
+}
+
+// The thread has slept: it was woken, its time is over, or it sleeps on.
+Kernel::Outcome Kernel::futex_slept(Thread& thread, bool woken) {
+  if (!woken && now() < thread.deadline()) return wait_for(thread, {}, thread.deadline(), "futex");
+  futexes_.forget(thread);
+  return Answer{woken ? 0 : -ETIMEDOUT};
+}
+
+Kernel::Outcome Kernel::sys_futex(Thread& thread) {
+  if (const FutexTable::Sleeper* self = futexes_.find(thread)) return futex_slept(thread, self->woken);
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const auto address = static_cast<std::uint64_t>(a[0]), second = static_cast<std::uint64_t>(a[4]);
+  const std::int64_t operation = a[1] & FUTEX_CMD_MASK;
+  const bool shared = (a[1] & FUTEX_PRIVATE_FLAG) == 0;
+  const bool real_time = (a[1] & FUTEX_CLOCK_REALTIME) != 0;
+  const auto limit = static_cast<int>(a[2]);
+  if (address % 4 != 0) return Answer{-EINVAL};
+  const FutexKey key = FutexTable::key_of(process, address, shared);
+  switch (operation) {
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_BITSET: {
+      const auto mask =
+          operation == FUTEX_WAKE_BITSET ? static_cast<std::uint32_t>(a[5]) : FUTEX_BITSET_MATCH_ANY;
+      if (mask == 0) return Answer{-EINVAL};
+      return Answer{futexes_.wake(key, limit, static_cast<std::uint32_t>(mask))};
+    }
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET: {
+      const auto mask =
+          operation == FUTEX_WAIT_BITSET ? static_cast<std::uint32_t>(a[5]) : FUTEX_BITSET_MATCH_ANY;
+      if (mask == 0) return Answer{-EINVAL};
+      const auto word = process.memory().load<std::uint32_t>(address);
+      if (!word) return Answer{-EFAULT};
+      if (*word != static_cast<std::uint32_t>(a[2])) return Answer{-EAGAIN};
+      std::optional<clockid_t> clock;
+      if (operation == FUTEX_WAIT_BITSET) clock = real_time ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+      std::int64_t error;
+      const auto deadline = futex_deadline(thread, static_cast<std::uint64_t>(a[3]), clock, &error);
+      if (!deadline) return Answer{error};
+      futexes_.sleep(key, thread, static_cast<std::uint32_t>(mask));
+      return wait_for(thread, {}, *deadline, "futex");
+    }
+    case FUTEX_REQUEUE:
+    case FUTEX_CMP_REQUEUE: {
+      if (operation == FUTEX_CMP_REQUEUE) {
+        const auto word = process.memory().load<std::uint32_t>(address);
+        if (!word) return Answer{-EFAULT};
+        if (*word != static_cast<std::uint32_t>(a[5])) return Answer{-EAGAIN};
+      }
+      const int woken = futexes_.wake(key, limit, FUTEX_BITSET_MATCH_ANY);
+      const auto most = static_cast<int>(std::clamp<std::int64_t>(a[3], 0, INT_MAX));
+      return Answer{woken + futexes_.move(key, FutexTable::key_of(process, second, shared), most)};
+    }
+    case FUTEX_WAKE_OP: {
+      const auto encoded = static_cast<std::uint32_t>(a[5]);
+      const auto old = process.memory().load<std::uint32_t>(second);
+      if (!old || !process.memory().store(second, changed(encoded, *old))) return Answer{-EFAULT};
+      int woken = futexes_.wake(key, limit, FUTEX_BITSET_MATCH_ANY);
+      if (holds(encoded, *old)) {
+        woken += futexes_.wake(FutexTable::key_of(process, second, shared), static_cast<int>(a[3]),
+                               FUTEX_BITSET_MATCH_ANY);
+      }
+      return Answer{woken};
+    }
+    case FUTEX_LOCK_PI:
+    case FUTEX_TRYLOCK_PI:
+    case FUTEX_UNLOCK_PI:
+    case kLockPi2:
+      return futex_lock(thread, key, operation);
+    default: {
+      const std::string name = operation == FUTEX_WAIT_REQUEUE_PI  ? "FUTEX_WAIT_REQUEUE_PI"
+                               : operation == FUTEX_CMP_REQUEUE_PI ? "FUTEX_CMP_REQUEUE_PI"
+                                                                   : fmt::format("operation {}", operation);
+      warn(thread.process(),
+           "futex " + name +
+               " is not simulated; the program got ENOSYS; wait with FUTEX_WAIT_BITSET and lock with "
+               "FUTEX_LOCK_PI, as the C library does");
+      return Answer{-ENOSYS};
+    }
+  }
+}
+
+// Locks whose word holds the owner's thread id.
+Kernel::Outcome Kernel::futex_lock(Thread& thread, const FutexKey& key, std::int64_t operation) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const auto address = static_cast<std::uint64_t>(a[0]);
+  const auto word = process.memory().load<std::uint32_t>(address);
+  if (!word) return Answer{-EFAULT};
+  const std::uint32_t owner = *word & FUTEX_TID_MASK;
+  if (operation == FUTEX_UNLOCK_PI) {
+    if (owner != thread.tid()) return Answer{-EPERM};
+    return Answer{pass_lock(process, address, key, 0) ? 0 : -EFAULT};
+  }
+  if (owner == 0) {
+    const std::uint32_t taken = thread.tid() | (*word & (FUTEX_OWNER_DIED | FUTEX_WAITERS));
+    return Answer{process.memory().store(address, taken) ? 0 : -EFAULT};
+  }
+  if (owner == thread.tid()) return Answer{-EDEADLK};
+  if (operation == FUTEX_TRYLOCK_PI) return Answer{-EAGAIN};
+  std::int64_t error;
+  const bool monotonic = operation == kLockPi2 && (a[1] & FUTEX_CLOCK_REALTIME) == 0;
+  const auto deadline = futex_deadline(thread, static_cast<std::uint64_t>(a[3]),
+                                       monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, &error);
+  if (!deadline) return Answer{error};
+  if (!process.memory().store(address, *word | FUTEX_WAITERS)) return Answer{-EFAULT};
+  futexes_.sleep(key, thread, FUTEX_BITSET_MATCH_ANY);
+  return wait_for(thread, {}, *deadline, "futex");
+}
+
+// The lock goes to whoever has waited longest, or is free.
+bool Kernel::pass_lock(Process& process, std::uint64_t address, const FutexKey& key, std::uint32_t flags) {
+  bool more;
+  Thread* next = futexes_.first(key, &more);
+  const std::uint32_t word = next == nullptr ? flags : next->tid() | flags | (more ? FUTEX_WAITERS : 0);
+  if (!process.memory().store(address, word)) return false;
+  futexes_.wake(key, 1, FUTEX_BITSET_MATCH_ANY);
+  return true;
+}
+
+// A thread ends and holds locks of its robust list: each is marked, and one who waits for it is told. The
+// list's head was set natively; it is asked for while the thread still exists.
+void Kernel::release_robust_locks(Thread& thread) {
+  Process& process = thread.process();
+  ProcessMemory& memory = process.memory();
+  struct Head {
+    std::uint64_t next;
+    std::int64_t futex_offset;
+    std::uint64_t pending;
+  };
+  void* head_address = nullptr;
+  std::size_t size = 0;
+  if (syscall(SYS_get_robust_list, thread.native_tid(), &head_address, &size) != 0 || head_address == nullptr) return;
+  const auto first = reinterpret_cast<std::uint64_t>(head_address);
+  const auto head = memory.load<Head>(first);
+  if (!head) return;
+  const auto mark = [&](std::uint64_t entry) {
+    const bool inherits = (entry & 1) != 0;
+    const std::uint64_t address =
+        (entry & ~std::uint64_t{1}) + static_cast<std::uint64_t>(head->futex_offset);
+    const auto word = memory.load<std::uint32_t>(address);
+    if (!word || (*word & FUTEX_TID_MASK) != thread.tid()) return;
+    const FutexKey key = FutexTable::key_of(process, address, true);
+    if (inherits) {
+      pass_lock(process, address, key, FUTEX_OWNER_DIED);
+      return;
+    }
+    memory.store(address, (*word & FUTEX_WAITERS) | FUTEX_OWNER_DIED);
+    if ((*word & FUTEX_WAITERS) != 0) futexes_.wake(key, 1, FUTEX_BITSET_MATCH_ANY);
+  };
+  constexpr int kLongestList = 2048;  // ROBUST_LIST_LIMIT
+  std::uint64_t entry = head->next;
+  for (int i = 0; i < kLongestList && (entry & ~std::uint64_t{1}) != first; ++i) {
+    const auto next = memory.load<std::uint64_t>(entry & ~std::uint64_t{1});
+    if (entry != head->pending) mark(entry);
+    if (!next) break;
+    entry = *next;
+  }
+  if (head->pending != 0) mark(head->pending);
+}
+
+}  // namespace verbatim::supervisor

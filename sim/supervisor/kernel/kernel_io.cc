@@ -1,0 +1,428 @@
+// Reading, writing and the life of descriptors; opening files that every host has to have of its own.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/files/pipe.h"
+#include "sim/supervisor/trees/process_tree.h"
+#include "sim/supervisor/net/socket.h"
+#include "sim/supervisor/trees/tree_files.h"
+#include "sim/supervisor/trees/virtual_paths.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+constexpr std::uint64_t kMaxTransfer = 0x7ffff000;  // as Linux limits one call
+constexpr std::uint64_t kMaxVector = 1024;
+constexpr std::size_t kChunk = 1 << 20;  // bytes moved by one try of a read or write
+
+// A terminal or the maker of new ones. Who reads it sleeps in the machine's kernel, where virtual time does not go on.
+// /dev/tty is none: nobody has a controlling terminal, and Linux says so.
+bool is_terminal(const struct stat& status) {
+  if (!S_ISCHR(status.st_mode)) return false;
+  const unsigned kind = major(status.st_rdev);
+  constexpr unsigned kTty = 4, kOther = 5, kPseudoFirst = 136, kPseudoLast = 143;
+  return kind == kTty || (kind == kOther && minor(status.st_rdev) != 0) ||
+         (kind >= kPseudoFirst && kind <= kPseudoLast);
+}
+
+}  // namespace
+
+Kernel::Buffers Kernel::behind(const Buffers& buffers, std::uint64_t offset) {
+  Buffers rest;
+  rest.length = buffers.length - offset;
+  for (auto part : buffers.parts) {
+    const std::uint64_t skipped = std::min(part.length, offset);
+    offset -= skipped;
+    part.address += skipped;
+    part.length -= skipped;
+    rest.parts.push_back(part);
+  }
+  return rest;
+}
+
+std::optional<Kernel::Buffers> Kernel::load_vector(Process& process, std::uint64_t address,
+                                                   std::uint64_t count) {
+  Buffers buffers;
+  if (count > kMaxVector) return std::nullopt;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto part = process.memory().load<Buffers::Part>(address + i * sizeof(iovec));
+    if (!part) return std::nullopt;
+    buffers.parts.push_back(*part);
+    buffers.length += std::min(part->length, kMaxTransfer);
+  }
+  buffers.length = std::min(buffers.length, kMaxTransfer);
+  return buffers;
+}
+
+bool Kernel::gather(Process& process, const Buffers& from, std::uint64_t limit,
+                    std::vector<std::byte>& bytes) {
+  for (const Buffers::Part& part : from.parts) {
+    const std::uint64_t n = std::min(part.length, limit - bytes.size());
+    const std::size_t at = bytes.size();
+    bytes.resize(at + n);
+    if (n > 0 && !process.memory().read(part.address, std::span(bytes).subspan(at, n))) return false;
+  }
+  return true;
+}
+
+bool Kernel::scatter(Process& process, const Buffers& to, std::span<const std::byte> bytes) {
+  for (const Buffers::Part& part : to.parts) {
+    const std::size_t n = std::min<std::uint64_t>(part.length, bytes.size());
+    if (n > 0 && !process.memory().put(part.address, bytes.first(n))) return false;
+    bytes = bytes.subspan(n);
+  }
+  return true;
+}
+
+Kernel::Outcome Kernel::wait_or_give_up(Thread& thread, std::vector<VirtualFilePtr> files, bool dont_wait,
+                                        Duration timeout, const std::string& call) {
+  const auto done = static_cast<std::int64_t>(thread.call().transferred);
+  Instant deadline = timeout > Duration::zero() ? later(now(), timeout) : kNever;
+  if (thread.retried()) deadline = thread.deadline();
+  if (dont_wait || now() >= deadline) return Answer{done > 0 ? done : -EAGAIN};
+  return wait_for(thread, std::move(files), deadline, call);
+}
+
+Kernel::Outcome Kernel::read_into(Thread& thread, const VirtualFilePtr& file, const Buffers& to) {
+  std::vector<std::byte> bytes;
+  const IoResult n = file->read(std::min<std::uint64_t>(to.length, kChunk), bytes);
+  if (!n) return wait_or_give_up(thread, {file}, file->nonblocking(), file->read_timeout, "read");
+  if (*n > 0 && !scatter(thread.process(), to, bytes)) return Answer{-EFAULT};
+  return Answer{*n};
+}
+
+Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from,
+                                   Sending& sending) {
+  Process& process = thread.process();
+  std::uint64_t& done = thread.call().transferred;
+  const Buffers rest = behind(from, done);
+  std::vector<std::byte> bytes;
+  if (!gather(process, rest, std::min<std::uint64_t>(rest.length, kChunk), bytes)) return Answer{-EFAULT};
+  if (const auto* output = dynamic_cast<const OutputFile*>(file.get())) {
+    output_(process, output->stream(), bytes);
+    return Answer{static_cast<std::int64_t>(bytes.size())};
+  }
+  const bool dont_wait = (sending.flags & MSG_DONTWAIT) != 0 || file->nonblocking();
+  std::vector<VirtualFilePtr> waits = {file};
+  IoResult n;
+  if (auto* socket = dynamic_cast<Socket*>(file.get())) {
+    OutgoingMessage message{bytes, sending.to, {}, nullptr};
+    if (done == 0) message.files = std::move(sending.files);
+    n = socket->send(process, message);
+    if (message.wait_for != nullptr && message.wait_for != file) waits.push_back(message.wait_for);
+  } else if (auto* connections = dynamic_cast<RdmaCmFile*>(file.get())) {
+    n = connections->command(process, bytes);
+    if (n && *n > 0) return Answer{*n};
+  } else {
+    n = file->write(bytes);
+  }
+  if (!n) return wait_or_give_up(thread, std::move(waits), dont_wait, file->write_timeout, "write");
+  if (*n < 0 && done > 0) return Answer{static_cast<std::int64_t>(done)};
+  if (*n > 0) {
+    done += static_cast<std::uint64_t>(*n);
+    // A blocking write comes back when everything has been taken.
+    const auto* socket = dynamic_cast<const Socket*>(file.get());
+    const bool stream = socket == nullptr || !socket->keeps_boundaries();
+    if (stream && done < from.length) {
+      return wait_or_give_up(thread, std::move(waits), dont_wait, file->write_timeout, "write");
+    }
+    return Answer{static_cast<std::int64_t>(done)};
+  }
+  if (*n == -EPIPE && (sending.flags & MSG_NOSIGNAL) == 0)
+    return Answer{*n, protocol::Action::kRaise, {SIGPIPE, 0}};
+  return Answer{*n};
+}
+
+Kernel::Outcome Kernel::sys_read(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const VirtualFilePtr file = thread.process().file(call.arguments[0]);
+  if (file == nullptr) return Answer{-EBADF};
+  if (file->access_mode() == O_WRONLY) return Answer{-EBADF};
+  Buffers to;
+  if (call.number == SYS_readv) {
+    const auto loaded = load_vector(thread.process(), static_cast<std::uint64_t>(call.arguments[1]),
+                                    static_cast<std::uint64_t>(call.arguments[2]));
+    if (!loaded) return Answer{-EFAULT};
+    to = *loaded;
+  } else {
+    to.length = std::min(static_cast<std::uint64_t>(call.arguments[2]), kMaxTransfer);
+    to.parts.push_back({static_cast<std::uint64_t>(call.arguments[1]), to.length});
+  }
+  return read_into(thread, file, to);
+}
+
+Kernel::Outcome Kernel::sys_write(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const VirtualFilePtr file = thread.process().file(call.arguments[0]);
+  if (file == nullptr || file->access_mode() == O_RDONLY) return Answer{-EBADF};
+  Buffers from;
+  if (call.number == SYS_writev) {
+    const auto loaded = load_vector(thread.process(), static_cast<std::uint64_t>(call.arguments[1]),
+                                    static_cast<std::uint64_t>(call.arguments[2]));
+    if (!loaded) return Answer{-EFAULT};
+    from = *loaded;
+  } else {
+    from.length = std::min(static_cast<std::uint64_t>(call.arguments[2]), kMaxTransfer);
+    from.parts.push_back({static_cast<std::uint64_t>(call.arguments[1]), from.length});
+  }
+  Sending plain;
+  return write_from(thread, file, from, plain);
+}
+
+Kernel::Outcome Kernel::sys_close(Thread& thread) {
+  const auto fd = static_cast<int>(thread.call().arguments[0]);
+  if (!thread.process().close(fd)) return Answer{-EBADF};
+  return Answer{0, protocol::Action::kReleaseFd, {fd, 0}};
+}
+
+// The shim closes the numbers in the kernel's table, its own excepted, before it asks.
+Kernel::Outcome Kernel::sys_close_range(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  if ((a[2] & ~std::int64_t{4}) != 0)
+    return Answer{-EINVAL};  // only CLOSE_RANGE_CLOEXEC, which exec will honour
+  const auto first = static_cast<std::uint32_t>(a[0]);
+  const auto last = static_cast<std::uint32_t>(a[1]);
+  if (first > last) return Answer{-EINVAL};
+  if (a[2] != 0) return Answer{0};
+  Process& process = thread.process();
+  const auto& files = process.files();
+  while (true) {
+    const auto it = first > INT_MAX ? files.end() : files.lower_bound(static_cast<int>(first));
+    if (it == files.end() || static_cast<std::uint32_t>(it->first) > last) break;
+    process.close(it->first);
+  }
+  return Answer{0};
+}
+
+Kernel::Outcome Kernel::sys_fcntl(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const VirtualFilePtr file = process.file(a[0]);
+  if (file == nullptr) return Answer{-EBADF};
+  switch (a[1]) {
+    case F_GETFL:
+      return Answer{file->access_mode() | (file->nonblocking() ? O_NONBLOCK : 0)};
+    case F_SETFL:
+      file->set_nonblocking((a[2] & O_NONBLOCK) != 0);
+      return Answer{0};
+    case F_GETFD:
+    case F_SETFD:
+      return Answer{0, protocol::Action::kNative};
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC: {
+      if (a[2] < 0 || a[2] >= process.descriptor_limit()) return Answer{-EINVAL};
+      const int fd = process.install(file, static_cast<int>(a[2]));
+      if (fd < 0) return Answer{fd};
+      return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
+    }
+    case F_GETPIPE_SZ:
+    case F_SETPIPE_SZ: {
+      auto* end = dynamic_cast<PipeEnd*>(file.get());
+      if (end == nullptr) return Answer{-EBADF};
+      if (a[1] == F_GETPIPE_SZ) return Answer{static_cast<std::int64_t>(end->pipe().capacity())};
+      return Answer{end->pipe().resize(static_cast<std::size_t>(a[2]))};
+    }
+    case F_SETOWN:  // no descriptor raises signals
+    case F_SETSIG:
+    case F_GETOWN:
+      return Answer{0};
+    default:
+      return Answer{-EINVAL};
+  }
+}
+
+Kernel::Outcome Kernel::sys_ioctl(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const VirtualFilePtr file = process.file(a[0]);
+  if (file == nullptr) return Answer{-EBADF};
+  const auto argument = static_cast<std::uint64_t>(a[2]);
+  switch (static_cast<unsigned long>(a[1])) {
+    case FIOCLEX:
+    case FIONCLEX:
+      return Answer{0, protocol::Action::kNative};
+    case FIONBIO: {
+      const auto on = process.memory().load<int>(argument);
+      if (!on) return Answer{-EFAULT};
+      file->set_nonblocking(*on != 0);
+      return Answer{0};
+    }
+    case FIONREAD: {
+      int n = 0;
+      if (const auto* socket = dynamic_cast<const Socket*>(file.get())) {
+        n = static_cast<int>(socket->readable_bytes());
+      } else if (auto* end = dynamic_cast<PipeEnd*>(file.get())) {
+        n = static_cast<int>(end->pipe().size());
+      } else {
+        return Answer{-ENOTTY};
+      }
+      return Answer{process.memory().store(argument, n) ? 0 : -EFAULT};
+    }
+    default:
+      return dynamic_cast<const Socket*>(file.get()) != nullptr ? ask_interface(thread) : Answer{-ENOTTY};
+  }
+}
+
+// netdevice(7): the two interfaces that every host has.
+Answer Kernel::ask_interface(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const auto address = static_cast<std::uint64_t>(a[2]);
+  const auto number = static_cast<unsigned long>(a[1]);
+  if (number < SIOCGIFNAME || number > SIOCGIFINDEX) return {-ENOTTY};
+  auto request = process.memory().load<ifreq>(address);
+  if (!request) return {-EFAULT};
+  request->ifr_name[IFNAMSIZ - 1] = 0;
+  const std::string name = request->ifr_name;
+  const bool by_number = number == SIOCGIFNAME;
+  const bool loopback = by_number ? request->ifr_ifindex == 1 : name == "lo";
+  if (!loopback && !(by_number ? request->ifr_ifindex == 2 : name == "eth0"))
+    return {by_number ? -ENXIO : -ENODEV};
+  const std::uint32_t own = process.host().address;
+  const auto set_address = [&](std::uint32_t value) {
+    sockaddr_in inet{};
+    inet.sin_family = AF_INET;
+    inet.sin_addr.s_addr = htonl(value);
+    std::memcpy(&request->ifr_addr, &inet, sizeof inet);
+  };
+  switch (number) {
+    case SIOCGIFNAME:
+      std::memset(request->ifr_name, 0, sizeof request->ifr_name);
+      std::memcpy(request->ifr_name, loopback ? "lo" : "eth0", loopback ? 2 : 4);
+      break;
+    case SIOCGIFINDEX:
+      request->ifr_ifindex = loopback ? 1 : 2;
+      break;
+    case SIOCGIFFLAGS:
+      request->ifr_flags = IFF_UP | IFF_RUNNING | (loopback ? IFF_LOOPBACK : IFF_BROADCAST | IFF_MULTICAST);
+      break;
+    case SIOCGIFADDR:
+      set_address(loopback ? INADDR_LOOPBACK : own);
+      break;
+    case SIOCGIFNETMASK:
+      set_address(0xff000000);
+      break;
+    case SIOCGIFBRDADDR:
+      set_address(loopback ? 0 : own | 0x00ffffff);
+      break;
+    case SIOCGIFMTU:
+      request->ifr_mtu = loopback ? 65536 : 1500;
+      break;
+    case SIOCGIFHWADDR: {
+      request->ifr_hwaddr.sa_family = loopback ? ARPHRD_LOOPBACK : ARPHRD_ETHER;
+      const char hardware[6] = {2,
+                                0,
+                                static_cast<char>(own >> 24),
+                                static_cast<char>(own >> 16),
+                                static_cast<char>(own >> 8),
+                                static_cast<char>(own)};
+      std::memset(request->ifr_hwaddr.sa_data, 0, sizeof request->ifr_hwaddr.sa_data);
+      if (!loopback) std::memcpy(request->ifr_hwaddr.sa_data, hardware, sizeof hardware);
+      break;
+    }
+    default:
+      return {-ENOTTY};
+  }
+  return {process.memory().store(address, *request) ? 0 : -EFAULT};
+}
+
+Kernel::Outcome Kernel::sys_dup(Thread& thread) {
+  const PendingCall& call = thread.call();
+  Process& process = thread.process();
+  const auto from = static_cast<int>(call.arguments[0]);
+  const VirtualFilePtr file = process.file(from);
+  if (call.number == SYS_dup) {
+    if (file == nullptr) return process.natively_open(from) ? Answer{0, protocol::Action::kNative} : Answer{-EBADF};
+    const int fd = process.install(file);
+    if (fd < 0) return Answer{fd};
+    return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
+  }
+  const auto to = static_cast<int>(call.arguments[1]);
+  if (from == to && call.number == SYS_dup3) return Answer{-EINVAL};
+  if (file == nullptr && !process.natively_open(from)) return Answer{-EBADF};
+  if (from == to) return Answer{to};
+  if (to < 0 || to >= process.descriptor_limit()) return Answer{-EBADF};
+  if (file == nullptr) {
+    process.close(to);
+    return Answer{0, protocol::Action::kNative};
+  }
+  process.install_at(to, file);
+  return Answer{to, protocol::Action::kReserveFd, {to, 0}};
+}
+
+Kernel::Outcome Kernel::sys_seek(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  const VirtualFilePtr file = thread.process().file(a[0]);
+  if (file == nullptr) return Answer{-EBADF};
+  auto* opened = dynamic_cast<TreeFile*>(file.get());
+  if (opened == nullptr) return Answer{-ESPIPE};
+  if (call.number == SYS_lseek) return Answer{opened->seek(a[1], static_cast<int>(a[2]))};
+  auto* content = dynamic_cast<ContentFile*>(file.get());
+  if (content == nullptr) return Answer{-EISDIR};
+  if (call.number != SYS_pread64) return Answer{call.number == SYS_pwrite64 ? -EBADF : -EOPNOTSUPP};
+  if (a[3] < 0) return Answer{-EINVAL};
+  std::vector<std::byte> bytes;
+  const std::uint64_t room = std::min<std::uint64_t>(static_cast<std::uint64_t>(a[2]), kChunk);
+  const std::int64_t n = content->read_at(static_cast<std::uint64_t>(a[3]), room, bytes);
+  if (n > 0 && !thread.process().memory().put(static_cast<std::uint64_t>(a[1]), bytes))
+    return Answer{-EFAULT};
+  return Answer{n};
+}
+
+Kernel::Outcome Kernel::sys_open(Thread& thread) {
+  const PendingCall& call = thread.call();
+  Process& process = thread.process();
+  const protocol::PathCall& row = *protocol::path_call(call.number);
+  int error;
+  const auto path = whole_path(thread, row.paths[0], &error);
+  if (error != 0) return Answer{error};
+  if (!path) return Answer{0, protocol::Action::kNative};  // the kernel says what is wrong with it
+  const int flags = call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC
+                                             : static_cast<int>(call.arguments[row.flags]);
+  const TreeWalk found = walk(thread, *path, protocol::follows(row, row.paths[0], call.arguments));
+  if (found.entered) {
+    const bool makes = (flags & O_CREAT) != 0 && found.end == TreeWalk::End::kMissing;
+    if (makes) return deny(thread, 0, found.path, EACCES);
+    if (const Outcome nothing = missing(thread, 0, found)) return nothing;
+    if (found.end == TreeWalk::End::kNode) return open_node(thread, found, flags);
+    // /dev/fd/3 and its like, of a virtual descriptor: another number for the same file.
+    if (const VirtualFilePtr file = process.file(found.descriptor))
+      return install(process, file, file->nonblocking());
+    const std::string own = fmt::format("/proc/self/fd/{}", found.descriptor);
+    const auto mailbox = process.region().mailbox(thread.slot());
+    std::memcpy(mailbox.data(), own.c_str(), own.size() + 1);
+    return Answer{0, protocol::Action::kNativePath, {0, 0}};
+  }
+  const std::int64_t folder = row.paths[0].folder >= 0 ? call.arguments[row.paths[0].folder] : AT_FDCWD;
+  const std::string native = process.native_path(static_cast<int>(folder), *path);
+  struct stat status;
+  const bool exists = stat(native.c_str(), &status) == 0;
+  if (exists && S_ISFIFO(status.st_mode)) return open_fifo(thread, native, flags);
+  if (exists && is_terminal(status)) {
+    warn(process, fmt::format("terminals are not simulated; the program that opened {} got ENODEV", *path));
+    return Answer{-ENODEV};
+  }
+  if (exists && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) && (flags & O_PATH) == 0) {
+    warn(process, fmt::format("{} is a device of the machine's; the program that opened it got EPERM", *path));
+    return Answer{-EPERM};
+  }
+  return Answer{0, protocol::Action::kNative};
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,348 @@
+// Sending and receiving messages: their bytes, names, credentials and descriptors.
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "sim/core/check.h"
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/spec/kernel_time.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+constexpr std::uint64_t kMaxControl = 4096;
+constexpr std::size_t kMaxPassed = 253;  // SCM_MAX_FD
+constexpr std::uint64_t kMaxMessages = 1024;
+constexpr std::size_t kMaxChunk = 1 << 20;
+}  // namespace
+
+std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr& header, int flags,
+                                                    int* error) {
+  Process& process = thread.process();
+  Sending sending;
+  sending.flags = flags;
+  if (header.msg_name != nullptr && header.msg_namelen > 0) {
+    auto name =
+        load_name(process, reinterpret_cast<std::uint64_t>(header.msg_name), header.msg_namelen, error);
+    if (!name) return std::nullopt;
+    sending.to = std::move(*name);
+  }
+  std::vector<std::byte> control(std::min<std::uint64_t>(header.msg_controllen, kMaxControl));
+  *error = -EFAULT;
+  if (!control.empty() &&
+      !process.memory().read(reinterpret_cast<std::uint64_t>(header.msg_control), control)) {
+    return std::nullopt;
+  }
+  *error = -EINVAL;
+  for (std::size_t at = 0; at + sizeof(cmsghdr) <= control.size();) {
+    cmsghdr part;
+    std::memcpy(&part, control.data() + at, sizeof part);
+    if (part.cmsg_len < sizeof part || part.cmsg_len > control.size() - at) return std::nullopt;
+    const std::size_t count = (part.cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    if (part.cmsg_level == SOL_SOCKET && part.cmsg_type == SCM_RIGHTS) {
+      if (sending.files.size() + count > kMaxPassed) return std::nullopt;
+      for (std::size_t i = 0; i < count; ++i) {
+        int fd;
+        std::memcpy(&fd, control.data() + at + CMSG_LEN(0) + i * sizeof fd, sizeof fd);
+        auto passed = file_to_pass(process, fd, error);
+        if (!passed) return std::nullopt;
+        sending.files.push_back(std::move(*passed));
+      }
+    }
+    at += CMSG_ALIGN(part.cmsg_len);
+  }
+  *error = 0;
+  return sending;
+}
+
+std::optional<PassedFile> Kernel::file_to_pass(Process& process, int fd, int* error) {
+  if (VirtualFilePtr file = process.file(fd)) return PassedFile(std::move(file));
+  *error = -EBADF;
+  if (!process.natively_open(fd)) return std::nullopt;
+  int cause;
+  auto real = take_file(process.native_pid(), fd, &cause);
+  if (real != nullptr) return PassedFile(std::move(real));
+  *error = -ETOOMANYREFS;
+  warn(process, fmt::format("descriptor {} cannot be passed over a socket ({}); the program got ETOOMANYREFS", fd,
+                            std::strerror(cause)));
+  return std::nullopt;
+}
+
+// The number that a file gets here, or an error.
+int Kernel::receive_file(Process& process, const PassedFile& passed, Received& received) {
+  const bool real = passed.file() == nullptr;
+  const int fd = process.lowest_free_number(0, received.numbers);
+  if (fd < 0) return fd;
+  if (real && fd >= own_descriptors().later) {
+    warn(process,
+         fmt::format("the machine lets no process have more than {} descriptors of real files (ulimit -Hn); the program got "
+                     "MSG_CTRUNC",
+                     fd),
+         true);
+    return -EMFILE;
+  }
+  if (real) {
+    if (std::ranges::find(received.real, true) == received.real.end()) passage_.clear();
+    if (!passage_.put(*passed.real())) {
+      warn(process, "Linux has no room for more descriptors in messages; the program got MSG_CTRUNC");
+      return -ETOOMANYREFS;
+    }
+  } else {
+    process.install_at(fd, passed.file());
+  }
+  received.numbers.push_back(fd);
+  received.real.push_back(real);
+  return fd;
+}
+
+void Kernel::store_control(Process& process, msghdr& header, const IncomingMessage& message,
+                           Received& received) {
+  const std::size_t room = header.msg_controllen;
+  std::vector<std::byte> control;
+  const auto add = [&](int type, const void* data, std::size_t size) {
+    const std::size_t at = control.size();
+    control.resize(at + CMSG_SPACE(size));
+    cmsghdr part{};
+    part.cmsg_len = CMSG_LEN(size);
+    part.cmsg_level = SOL_SOCKET;
+    part.cmsg_type = type;
+    std::memcpy(control.data() + at, &part, sizeof part);
+    std::memcpy(control.data() + at + CMSG_LEN(0), data, size);
+  };
+  if (message.wants_sender) {
+    if (room >= CMSG_SPACE(sizeof(ucred)))
+      add(SCM_CREDENTIALS, &message.sender, sizeof(ucred));
+    else
+      header.msg_flags |= MSG_CTRUNC;
+  }
+  std::vector<int> fds;
+  for (const PassedFile& passed : message.files) {
+    const std::size_t needed = control.size() + CMSG_LEN((fds.size() + 1) * sizeof(int));
+    const int fd = needed <= room ? receive_file(process, passed, received) : -EMFILE;
+    if (fd < 0) {
+      header.msg_flags |= MSG_CTRUNC;
+      break;
+    }
+    fds.push_back(fd);
+  }
+  if (!fds.empty()) add(SCM_RIGHTS, fds.data(), fds.size() * sizeof(int));
+  control.resize(std::min(control.size(), room));
+  header.msg_controllen = control.size();
+  if (!control.empty()) process.memory().put(reinterpret_cast<std::uint64_t>(header.msg_control), control);
+}
+
+void Kernel::tell_message(Process& process, msghdr& header, const IncomingMessage& message,
+                          std::int64_t flags, Received& received) {
+  header.msg_flags = static_cast<int>(flags & MSG_CMSG_CLOEXEC);
+  if (message.length > message.bytes.size()) header.msg_flags |= MSG_TRUNC;
+  if (header.msg_name != nullptr) {
+    const std::size_t n = std::min<std::size_t>(header.msg_namelen, message.from.size());
+    process.memory().put(reinterpret_cast<std::uint64_t>(header.msg_name),
+                           std::span(message.from).first(n));
+    header.msg_namelen = static_cast<socklen_t>(message.from.size());
+  }
+  store_control(process, header, message, received);
+}
+
+Answer Kernel::with_descriptors(Thread& thread, const Answer& answer, const Received& received) {
+  if (received.numbers.empty()) return answer;
+  std::vector<std::int32_t> told = received.numbers;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    if (received.real[i]) told[i] = ~told[i];
+  }
+  const auto mailbox = thread.process().region().mailbox(thread.slot());
+  const auto bytes = std::as_bytes(std::span(told));
+  CHECK(bytes.size() <= mailbox.size());
+  std::ranges::copy(bytes, mailbox.begin());
+  return {answer.result, protocol::Action::kTakeFds, {static_cast<std::int64_t>(told.size()), 0}};
+}
+
+Kernel::Outcome Kernel::receive(Thread& thread, const std::shared_ptr<Socket>& socket, const Buffers& to,
+                                int flags, IncomingMessage& message) {
+  const bool dont_wait = (flags & MSG_DONTWAIT) != 0 || socket->nonblocking();
+  const bool peek = (flags & MSG_PEEK) != 0;
+  const bool whole = (flags & MSG_WAITALL) != 0 && !peek && !dont_wait && !socket->keeps_boundaries();
+  std::uint64_t& done = thread.call().transferred;
+  const std::size_t limit = std::min<std::uint64_t>(to.length - done, kMaxChunk);
+  const IoResult n = socket->receive(limit, peek, message);
+  if (!n) return wait_or_give_up(thread, {socket}, dont_wait, socket->read_timeout, "recv");
+  if (*n < 0 || (*n == 0 && done > 0)) return Answer{done > 0 ? static_cast<std::int64_t>(done) : *n};
+  if (!scatter(thread.process(), behind(to, done), message.bytes)) return Answer{-EFAULT};
+  done += static_cast<std::uint64_t>(*n);
+  if (whole && *n > 0 && done < to.length && message.files.empty()) {
+    return wait_or_give_up(thread, {socket}, false, socket->read_timeout, "recv");
+  }
+  if ((flags & MSG_TRUNC) != 0 && socket->keeps_boundaries())
+    return Answer{static_cast<std::int64_t>(message.length)};
+  return Answer{static_cast<std::int64_t>(done)};
+}
+
+Kernel::Outcome Kernel::sys_sendto(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Answer bad;
+  const auto socket = socket_of(thread.process(), a[0], &bad);
+  if (socket == nullptr) return bad;
+  if ((a[3] & MSG_OOB) != 0) {
+    warn(thread.process(), "urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
+    return Answer{-EOPNOTSUPP};
+  }
+  Buffers from;
+  from.length = static_cast<std::uint64_t>(a[2]);
+  from.parts.push_back({static_cast<std::uint64_t>(a[1]), from.length});
+  msghdr header{};
+  header.msg_name = reinterpret_cast<void*>(a[4]);
+  header.msg_namelen = static_cast<socklen_t>(a[5]);
+  int error;
+  auto sending = load_sending(thread, header, static_cast<int>(a[3]), &error);
+  if (!sending) return Answer{error};
+  return write_from(thread, socket, from, *sending);
+}
+
+Kernel::Outcome Kernel::sys_recvfrom(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Answer bad;
+  const auto socket = socket_of(thread.process(), a[0], &bad);
+  if (socket == nullptr) return bad;
+  if ((a[3] & MSG_OOB) != 0) return Answer{-EINVAL};
+  Buffers to;
+  to.length = static_cast<std::uint64_t>(a[2]);
+  to.parts.push_back({static_cast<std::uint64_t>(a[1]), to.length});
+  IncomingMessage message;
+  const Outcome outcome = receive(thread, socket, to, static_cast<int>(a[3]), message);
+  const bool named = outcome && outcome->result >= 0 && a[4] != 0;
+  if (named && !store_name(thread.process(), message.from, static_cast<std::uint64_t>(a[4]),
+                           static_cast<std::uint64_t>(a[5]))) {
+    return Answer{-EFAULT};
+  }
+  return outcome;
+}
+
+Kernel::Outcome Kernel::sys_sendmsg(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Answer bad;
+  const auto socket = socket_of(thread.process(), a[0], &bad);
+  if (socket == nullptr) return bad;
+  const auto header = thread.process().memory().load<msghdr>(static_cast<std::uint64_t>(a[1]));
+  if (!header) return Answer{-EFAULT};
+  const auto buffers =
+      load_vector(thread.process(), reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
+  if (!buffers) return Answer{-EFAULT};
+  if ((a[2] & MSG_OOB) != 0) return Answer{-EOPNOTSUPP};
+  int error;
+  auto sending = load_sending(thread, *header, static_cast<int>(a[2]), &error);
+  if (!sending) return Answer{error};
+  return write_from(thread, socket, *buffers, *sending);
+}
+
+Kernel::Outcome Kernel::sys_recvmsg(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  Answer bad;
+  const auto socket = socket_of(process, a[0], &bad);
+  if (socket == nullptr) return bad;
+  const auto address = static_cast<std::uint64_t>(a[1]);
+  auto header = process.memory().load<msghdr>(address);
+  if (!header) return Answer{-EFAULT};
+  const auto buffers =
+      load_vector(process, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
+  if (!buffers) return Answer{-EFAULT};
+  if ((a[2] & MSG_OOB) != 0) return Answer{-EINVAL};
+  IncomingMessage message;
+  const Outcome outcome = receive(thread, socket, *buffers, static_cast<int>(a[2]), message);
+  if (!outcome || outcome->result < 0) return outcome;
+  Received received;
+  tell_message(process, *header, message, a[2], received);
+  if (!process.memory().store(address, *header)) return Answer{-EFAULT};
+  return with_descriptors(thread, *outcome, received);
+}
+
+// Several messages in one call; how many have gone is kept in `transferred`.
+Kernel::Outcome Kernel::sys_sendmmsg(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  Answer bad;
+  const auto socket = socket_of(process, a[0], &bad);
+  if (socket == nullptr) return bad;
+  const std::uint64_t count = std::min(static_cast<std::uint64_t>(a[2] & 0xffffffff), kMaxMessages);
+  std::uint64_t& done = thread.call().transferred;
+  while (done < count) {
+    const auto result = [&](std::int64_t error) {
+      return Answer{done > 0 ? static_cast<std::int64_t>(done) : error};
+    };
+    const std::uint64_t at = static_cast<std::uint64_t>(a[1]) + done * sizeof(mmsghdr);
+    auto header = process.memory().load<mmsghdr>(at);
+    if (!header) return result(-EFAULT);
+    const auto buffers = load_vector(process, reinterpret_cast<std::uint64_t>(header->msg_hdr.msg_iov),
+                                     header->msg_hdr.msg_iovlen);
+    if (!buffers) return result(-EFAULT);
+    int error;
+    auto sending = load_sending(thread, header->msg_hdr, static_cast<int>(a[3]), &error);
+    if (!sending) return result(error);
+    std::vector<std::byte> bytes;
+    if (!gather(process, *buffers, std::min<std::uint64_t>(buffers->length, kMaxChunk), bytes))
+      return result(-EFAULT);
+    OutgoingMessage message{bytes, sending->to, std::move(sending->files), nullptr};
+    const IoResult n = socket->send(process, message);
+    if (!n) {
+      const bool dont_wait = (a[3] & MSG_DONTWAIT) != 0 || socket->nonblocking();
+      return wait_or_give_up(thread, {socket}, dont_wait, socket->write_timeout, "sendmmsg");
+    }
+    if (*n < 0) return result(*n);
+    header->msg_len = static_cast<unsigned>(*n);
+    if (!process.memory().store(at, *header)) return result(-EFAULT);
+    ++done;
+  }
+  return Answer{static_cast<std::int64_t>(done)};
+}
+
+Kernel::Outcome Kernel::sys_recvmmsg(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  Answer bad;
+  const auto socket = socket_of(process, a[0], &bad);
+  if (socket == nullptr) return bad;
+  const std::uint64_t count = std::min(static_cast<std::uint64_t>(a[2] & 0xffffffff), kMaxMessages);
+  std::uint64_t& done = thread.call().transferred;
+  Duration timeout = socket->read_timeout;
+  if (!thread.retried() && a[4] != 0) {
+    const auto limit = process.memory().load<timespec>(static_cast<std::uint64_t>(a[4]));
+    if (!limit || !valid(*limit)) return Answer{limit ? -EINVAL : -EFAULT};
+    timeout = Duration(std::max<std::int64_t>(to_ns(*limit), 1) * 1000);
+  }
+  Received received;
+  std::int64_t error = 0;
+  while (done < count && error == 0) {
+    const std::uint64_t at = static_cast<std::uint64_t>(a[1]) + done * sizeof(mmsghdr);
+    auto header = process.memory().load<mmsghdr>(at);
+    const auto buffers =
+        header ? load_vector(process, reinterpret_cast<std::uint64_t>(header->msg_hdr.msg_iov),
+                             header->msg_hdr.msg_iovlen)
+               : std::nullopt;
+    error = -EFAULT;
+    if (!buffers) break;
+    IncomingMessage message;
+    const IoResult n =
+        socket->receive(std::min<std::uint64_t>(buffers->length, kMaxChunk), (a[3] & MSG_PEEK) != 0, message);
+    if (!n) {
+      // The numbers of descriptors are only kept from others until the call returns.
+      if (!received.numbers.empty()) break;
+      const bool enough = done > 0 && (a[3] & MSG_WAITFORONE) != 0;
+      const bool dont_wait = enough || (a[3] & MSG_DONTWAIT) != 0 || socket->nonblocking();
+      return wait_or_give_up(thread, {socket}, dont_wait, timeout, "recvmmsg");
+    }
+    if (*n >= 0 && !scatter(process, *buffers, message.bytes)) break;
+    error = std::min<std::int64_t>(*n, 0);
+    if (error != 0) break;
+    tell_message(process, header->msg_hdr, message, a[3], received);
+    header->msg_len = static_cast<unsigned>(*n);
+    if (!process.memory().store(at, *header)) error = -EFAULT;
+    done += error == 0 ? 1 : 0;
+  }
+  return with_descriptors(thread, {done > 0 ? static_cast<std::int64_t>(done) : error}, received);
+}
+
+}  // namespace verbatim::supervisor

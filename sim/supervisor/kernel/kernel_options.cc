@@ -1,0 +1,187 @@
+// Socket options. What changes nothing that a program can see here is kept and told again; what is unknown is
+// refused.
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/spec/kernel_time.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr int kLeastBuffer = 4608, kMostBuffer = 425'984;  // twice net.core.wmem_max, as Linux counts
+
+// Kept without an effect of their own.
+bool is_plain(int option) {
+  switch (option) {
+    case SO_KEEPALIVE:
+    case SO_BROADCAST:
+    case SO_DONTROUTE:
+    case SO_OOBINLINE:
+    case SO_PRIORITY:
+    case SO_RCVLOWAT:
+    case SO_REUSEPORT:
+    case SO_MARK:
+    case SO_BUSY_POLL:
+    case SO_ZEROCOPY:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  Answer bad;
+  const auto socket = socket_of(process, a[0], &bad);
+  if (socket == nullptr) return bad;
+  const auto level = static_cast<int>(a[1]), option = static_cast<int>(a[2]);
+  const auto length = static_cast<std::uint64_t>(a[4]);
+  const auto address = static_cast<std::uint64_t>(a[3]);
+  if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO)) {
+    if (length < sizeof(timeval)) return Answer{-EINVAL};
+    const auto timeout = process.memory().load<timeval>(address);
+    if (!timeout) return Answer{-EFAULT};
+    if (timeout->tv_usec < 0 || timeout->tv_usec >= 1'000'000) return Answer{-EDOM};
+    (option == SO_RCVTIMEO ? socket->read_timeout : socket->write_timeout) =
+        from_ns(to_ns({std::max<std::int64_t>(timeout->tv_sec, 0), 0}) + timeout->tv_usec * 1000);
+    return Answer{0};
+  }
+  if (level != SOL_SOCKET) {
+    constexpr std::size_t kLongest = sizeof(group_req);
+    std::array<std::byte, kLongest> value;
+    const std::span<std::byte> bytes(value.data(), std::min<std::uint64_t>(length, kLongest));
+    if (!process.memory().read(address, bytes)) return Answer{-EFAULT};
+    if (const auto error = socket->set_structured_option(level, option, bytes)) return Answer{*error};
+  }
+  if (length < sizeof(int)) return Answer{-EINVAL};
+  const auto loaded = process.memory().load<int>(address);
+  if (!loaded) return Answer{-EFAULT};
+  const int value = *loaded;
+  int error = 0;
+  if (level != SOL_SOCKET) {
+    error = socket->set_option(level, option, value);
+  } else if (is_plain(option)) {
+    socket->plain_options[option] =
+        option == SO_PRIORITY || option == SO_MARK || option == SO_RCVLOWAT ? value : value != 0;
+    if (option == SO_REUSEPORT)
+      socket->reuse_address = value != 0 || socket->plain_options[SO_REUSEADDR] != 0;
+  } else {
+    switch (option) {
+      case SO_REUSEADDR:
+        socket->plain_options[option] = value != 0;
+        socket->reuse_address = value != 0 || socket->plain_options[SO_REUSEPORT] != 0;
+        break;
+      case SO_SNDBUF:
+      case SO_RCVBUF:
+        (option == SO_SNDBUF ? socket->send_buffer : socket->receive_buffer) =
+            std::clamp(value, kLeastBuffer / 2, kMostBuffer / 2) * 2;
+        break;
+      case SO_SNDBUFFORCE:
+      case SO_RCVBUFFORCE:
+        error = -EPERM;  // without CAP_NET_ADMIN
+        break;
+      case SO_PASSCRED:
+        socket->pass_credentials = value != 0;
+        break;
+      case SO_LINGER: {
+        const auto linger = process.memory().load<::linger>(address);
+        if (length < sizeof(::linger) || !linger) return Answer{-EINVAL};
+        socket->linger = *linger;
+        break;
+      }
+      default:
+        error = -ENOPROTOOPT;
+    }
+  }
+  if (error == -ENOPROTOOPT) {
+    warn(process, fmt::format("socket option {} of level {} is not simulated; the program got ENOPROTOOPT",
+                              option, level));
+  }
+  return Answer{error};
+}
+
+Kernel::Outcome Kernel::sys_getsockopt(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Answer bad;
+  const auto socket = socket_of(thread.process(), a[0], &bad);
+  if (socket == nullptr) return bad;
+  const auto level = static_cast<int>(a[1]), option = static_cast<int>(a[2]);
+  std::vector<std::byte> bytes;
+  const auto answer = [&bytes](const auto& value) {
+    const auto raw = std::as_bytes(std::span(&value, 1));
+    bytes.assign(raw.begin(), raw.end());
+  };
+  if (bytes = socket->structured_option(level, option); !bytes.empty()) {
+    // Answered.
+  } else if (level != SOL_SOCKET) {
+    int value = 0;
+    if (const int error = socket->get_option(level, option, &value)) return Answer{error};
+    answer(value);
+  } else if (is_plain(option) || option == SO_REUSEADDR) {
+    answer(socket->plain_options[option]);
+  } else {
+    switch (option) {
+      case SO_ERROR:
+        answer(socket->take_error());
+        break;
+      case SO_TYPE:
+        answer(socket->type());
+        break;
+      case SO_DOMAIN:
+        answer(socket->family());
+        break;
+      case SO_PROTOCOL:
+        answer(socket->protocol());
+        break;
+      case SO_ACCEPTCONN:
+        answer(int{socket->listening()});
+        break;
+      case SO_SNDBUF:
+        answer(socket->send_buffer);
+        break;
+      case SO_RCVBUF:
+        answer(socket->receive_buffer);
+        break;
+      case SO_PASSCRED:
+        answer(int{socket->pass_credentials});
+        break;
+      case SO_LINGER:
+        answer(socket->linger);
+        break;
+      case SO_PEERCRED:
+        answer(socket->peer());
+        break;
+      case SO_RCVTIMEO:
+      case SO_SNDTIMEO: {
+        const std::int64_t us =
+            to_ps(option == SO_RCVTIMEO ? socket->read_timeout : socket->write_timeout) / 1'000'000;
+        answer(timeval{us / 1'000'000, us % 1'000'000});
+        break;
+      }
+      default:
+        return Answer{-ENOPROTOOPT};
+    }
+  }
+  auto& memory = thread.process().memory();
+  const auto room = memory.load<socklen_t>(static_cast<std::uint64_t>(a[4]));
+  if (!room) return Answer{-EFAULT};
+  const std::size_t n = std::min<std::size_t>(*room, bytes.size());
+  const bool stored = memory.put(static_cast<std::uint64_t>(a[3]), std::span(bytes).first(n)) &&
+                      memory.store(static_cast<std::uint64_t>(a[4]), static_cast<socklen_t>(n));
+  return Answer{stored ? 0 : -EFAULT};
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,174 @@
+// Timers of a process.
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "sim/supervisor/tasks/interval_timer.h"
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/spec/kernel_time.h"
+#include "sim/supervisor/tasks/posix_timer.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::int64_t kPsPerUs = 1'000'000;
+
+bool valid(const timeval& t) { return t.tv_sec >= 0 && t.tv_usec >= 0 && t.tv_usec < 1'000'000; }
+
+Duration to_duration(const timeval& t) {
+  return from_ns(to_ns({t.tv_sec, 0}) + t.tv_usec * 1000);
+}
+
+// Rounded up: a timer that still runs never reads as zero.
+timeval to_timeval(Duration d) {
+  const std::int64_t us = (to_ps(d) + kPsPerUs - 1) / kPsPerUs;
+  return {us / 1'000'000, us % 1'000'000};
+}
+
+}  // namespace
+
+Kernel::Outcome Kernel::sys_timer(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  auto& timer = process.interval_timer();
+  if (timer == nullptr) timer = std::make_unique<IntervalTimer>(engine_, process.host().component, process);
+  if (call.number == SYS_alarm) {
+    const std::int64_t left = (to_ps(timer->remaining()) + 999'999'999'999) / 1'000'000'000'000;
+    timer->set(to_duration({a[0] & 0xffffffff, 0}), Duration::zero());
+    return Answer{left};
+  }
+  if (a[0] != ITIMER_REAL) {
+    warn(process, "interval timers of CPU time are not simulated; the program got EINVAL");
+    return Answer{-EINVAL};
+  }
+  const itimerval old{to_timeval(timer->interval()), to_timeval(timer->remaining())};
+  const auto old_address = static_cast<std::uint64_t>(a[call.number == SYS_setitimer ? 2 : 1]);
+  if (call.number == SYS_setitimer) {
+    itimerval wanted{};
+    if (a[1] != 0) {
+      const auto loaded = process.memory().load<itimerval>(static_cast<std::uint64_t>(a[1]));
+      if (!loaded) return Answer{-EFAULT};
+      wanted = *loaded;
+    }
+    if (!valid(wanted.it_value) || !valid(wanted.it_interval)) return Answer{-EINVAL};
+    timer->set(to_duration(wanted.it_value), to_duration(wanted.it_interval));
+  }
+  if (old_address != 0 && !process.memory().store(old_address, old)) return Answer{-EFAULT};
+  return Answer{0};
+}
+
+Kernel::Outcome Kernel::create_timer(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  constexpr std::int64_t kBootTimeAlarm = 9;
+  const std::int64_t clock = a[0];
+  const bool cpu_time = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+  if (clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME && clock != kBootTimeAlarm && !cpu_time &&
+      (!is_real_time_clock(clock) || clock == CLOCK_REALTIME_COARSE)) {
+    return Answer{-EINVAL};
+  }
+  struct Event {  // the kernel's struct sigevent
+    std::uint64_t value;
+    std::int32_t signal;
+    std::int32_t notify;
+    std::uint32_t tid;
+  };
+  const int id = process.new_timer_id();
+  PosixTimer::Notice notice{.signal = SIGALRM, .value = static_cast<std::uint64_t>(id)};
+  if (a[1] != 0) {
+    const auto event = process.memory().load<Event>(static_cast<std::uint64_t>(a[1]));
+    if (!event) return Answer{-EFAULT};
+    const bool to_thread = (event->notify & SIGEV_THREAD_ID) != 0;
+    notice = {event->notify == SIGEV_NONE, event->signal, event->value, to_thread ? event->tid : 0};
+    const int kind = event->notify & ~SIGEV_THREAD_ID;
+    if (kind != SIGEV_SIGNAL && kind != SIGEV_NONE && kind != SIGEV_THREAD) return Answer{-EINVAL};
+    if (!notice.silent && (notice.signal < 1 || notice.signal > 64)) return Answer{-EINVAL};
+    const bool known =
+        std::any_of(process.threads().begin(), process.threads().end(), [&](const auto& other) {
+          return other->tid() == event->tid && other->state() != Thread::State::kDead;
+        });
+    if (to_thread && !known) return Answer{-EINVAL};
+  }
+  if (!process.memory().store(static_cast<std::uint64_t>(a[2]), static_cast<std::int32_t>(id)))
+    return Answer{-EFAULT};
+  process.timers()[id] = std::make_unique<PosixTimer>(engine_, process.host().component, process, id,
+                                                      static_cast<int>(clock), notice);
+  return Answer{0};
+}
+
+Kernel::Outcome Kernel::sys_posix_timer(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  if (call.number == SYS_timer_create) return create_timer(thread);
+  Process& process = thread.process();
+  const auto found = process.timers().find(static_cast<int>(a[0]));
+  if (found == process.timers().end()) return Answer{-EINVAL};
+  PosixTimer& timer = *found->second;
+  if (call.number == SYS_timer_getoverrun) return Answer{timer.overrun()};
+  if (call.number == SYS_timer_delete) {
+    process.timers().erase(found);
+    return Answer{0};
+  }
+  const itimerspec old{to_timespec(timer.interval()), to_timespec(timer.remaining())};
+  const auto old_address = static_cast<std::uint64_t>(a[call.number == SYS_timer_settime ? 3 : 1]);
+  std::optional<itimerspec> wanted;
+  if (call.number == SYS_timer_settime) {
+    wanted = process.memory().load<itimerspec>(static_cast<std::uint64_t>(a[2]));
+    if (!wanted) return Answer{a[2] == 0 ? -EINVAL : -EFAULT};
+    if (!valid(wanted->it_value) || !valid(wanted->it_interval)) return Answer{-EINVAL};
+  }
+  if (old_address != 0 && !process.memory().store(old_address, old)) return Answer{-EFAULT};
+  if (!wanted) return Answer{0};
+  const std::int64_t value = to_ns(wanted->it_value);
+  const std::int64_t ns = (a[1] & TIMER_ABSTIME) != 0
+                              ? ns_until(timer.clock(), wanted->it_value, now(), options_.epoch_ns)
+                              : value;
+  timer.set(value == 0 ? kNever : add_ns(now(), ns), from_ns(to_ns(wanted->it_interval)));
+  return Answer{0};
+}
+
+// How much of a sleep is left when a signal cuts it short.
+void Kernel::tell_rest(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  const bool by_clock = call.number == SYS_clock_nanosleep;
+  if (call.number != SYS_nanosleep && !by_clock) return;
+  const auto address = static_cast<std::uint64_t>(a[by_clock ? 3 : 1]);
+  if (address == 0 || (by_clock && (a[1] & TIMER_ABSTIME) != 0)) return;
+  const Duration rest = thread.deadline() > now() ? thread.deadline() - now() : Duration::zero();
+  thread.process().memory().store(address, to_timespec(rest));
+}
+
+// The call was tried once more and still has to wait, but a signal is there.
+Answer Kernel::interrupt(Thread& thread) {
+  const auto disposition = thread.process().disposition(thread.next_signal());
+  thread.stop_waiting();
+  abandon_futex(thread);
+  thread.finish_call();
+  tell_rest(thread);
+  switch (thread.call().number) {  // never restarted, signal(7)
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_pause:
+    case SYS_rt_sigsuspend:
+    case SYS_rt_sigtimedwait:
+      return {-EINTR};
+    default:
+      break;
+  }
+  if (disposition == protocol::kSignalHandled) return {-EINTR};
+  return {0, protocol::Action::kRestart};
+}
+
+}  // namespace verbatim::supervisor

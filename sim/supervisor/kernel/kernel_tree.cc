@@ -1,0 +1,96 @@
+// What /proc tells of the kernel itself: the same on every host and in every run.
+#include <string>
+#include <utility>
+
+#include "sim/supervisor/trees/process_tree.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// sysctl(8): the values of a Linux that nobody has configured.
+constexpr std::pair<const char*, const char*> kSettings[] = {
+    {"fs/aio-max-nr", "65536"},
+    {"fs/file-max", "9223372036854775807"},
+    {"fs/file-nr", "0\t0\t9223372036854775807"},
+    {"fs/nr_open", "1048576"},
+    {"fs/pipe-max-size", "1048576"},
+    {"fs/pipe-user-pages-soft", "16384"},
+    {"fs/suid_dumpable", "0"},
+    {"fs/mqueue/msg_max", "10"},
+    {"fs/mqueue/msgsize_max", "8192"},
+    {"kernel/cap_last_cap", "40"},
+    {"kernel/core_pattern", "core"},
+    {"kernel/core_uses_pid", "0"},
+    {"kernel/domainname", "(none)"},
+    {"kernel/msgmax", "8192"},
+    {"kernel/msgmnb", "16384"},
+    {"kernel/msgmni", "32000"},
+    {"kernel/ngroups_max", "65536"},
+    {"kernel/numa_balancing", "0"},
+    {"kernel/ostype", "Linux"},
+    {"kernel/overflowgid", "65534"},
+    {"kernel/overflowuid", "65534"},
+    {"kernel/perf_event_paranoid", "4"},
+    {"kernel/pid_max", "4194304"},
+    {"kernel/randomize_va_space", "0"},
+    {"kernel/sched_rt_runtime_us", "950000"},
+    {"kernel/sem", "32000\t1024000000\t500\t32000"},
+    {"kernel/shmall", "18446744073692774399"},
+    {"kernel/shmmax", "18446744073692774399"},
+    {"kernel/shmmni", "4096"},
+    {"kernel/tainted", "0"},
+    {"kernel/threads-max", "127000"},
+    {"kernel/version", "#1 SMP PREEMPT_DYNAMIC"},
+    {"kernel/yama/ptrace_scope", "1"},
+    {"kernel/random/entropy_avail", "256"},
+    {"kernel/random/poolsize", "256"},
+    {"net/core/netdev_max_backlog", "1000"},
+    {"net/core/optmem_max", "20480"},
+    {"net/core/rmem_default", "212992"},
+    {"net/core/rmem_max", "212992"},
+    {"net/core/somaxconn", "4096"},
+    {"net/core/wmem_default", "212992"},
+    {"net/core/wmem_max", "212992"},
+    {"net/ipv4/ip_forward", "0"},
+    {"net/ipv4/ip_local_port_range", "32768\t60999"},
+    {"net/ipv4/tcp_available_congestion_control", "reno cubic"},
+    {"net/ipv4/tcp_congestion_control", "cubic"},
+    {"net/ipv4/tcp_max_syn_backlog", "1024"},
+    {"net/ipv4/tcp_rmem", "4096\t131072\t6291456"},
+    {"net/ipv4/tcp_wmem", "4096\t16384\t4194304"},
+    {"net/ipv6/conf/all/disable_ipv6", "0"},
+    {"net/ipv6/conf/default/disable_ipv6", "0"},
+    {"vm/max_map_count", "65530"},
+    {"vm/mmap_min_addr", "65536"},
+    {"vm/nr_overcommit_hugepages", "0"},
+    {"vm/overcommit_memory", "0"},
+    {"vm/overcommit_ratio", "50"},
+    {"vm/swappiness", "60"},
+};
+
+}  // namespace
+
+void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages) {
+  for (const auto& [name, value] : kSettings) {
+    tree.add_file(std::string("/proc/sys/") + name, std::string(value) + "\n");
+  }
+  for (const char* name : {"nr_hugepages", "nr_hugepages_mempolicy"}) {
+    tree.add_file(std::string("/proc/sys/vm/") + name, std::to_string(huge_pages.total(0)) + "\n");
+  }
+  tree.add_file("/proc/sys/vm/hugetlb_shm_group", "0\n");
+  tree.add_file("/proc/cmdline", "quiet\n");
+  tree.add_file("/proc/devices",
+                "Character devices:\n  1 mem\n  5 /dev/tty\n 10 misc\n231 infiniband_verbs\n\nBlock devices:\n");
+  tree.add_file("/proc/filesystems", "nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tdevtmpfs\nnodev\thugetlbfs\n\text4\n");
+  tree.add_file("/proc/modules", "");
+  tree.add_file("/proc/partitions", "major minor  #blocks  name\n\n");
+  tree.add_file("/proc/diskstats", "");
+  tree.add_file("/proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
+  tree.mark_complete("/proc/bus");
+  for (const char* absent : {"/proc/xen", "/proc/sysinfo", "/proc/driver"}) tree.mark_absent(absent);
+  tree.add_link("/proc/mounts", "self/mounts");
+  tree.add_link("/proc/net", "self/net");
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,265 @@
+// Waiting for files and for time.
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "sim/supervisor/files/epoll_file.h"
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/spec/kernel_time.h"
+#include "sim/supervisor/tasks/signals.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::int64_t kPsPerMs = 1'000'000'000;
+}  // namespace
+
+std::optional<Instant> Kernel::load_deadline(Thread& thread, std::uint64_t address, int* error) {
+  *error = 0;
+  if (thread.retried()) return thread.deadline();
+  if (address == 0) return kNever;
+  const auto timeout = thread.process().memory().load<timespec>(address);
+  if (!timeout) *error = -EFAULT;
+  if (timeout && !valid(*timeout)) *error = -EINVAL;
+  if (*error != 0) return std::nullopt;
+  return add_ns(now(), to_ns(*timeout));
+}
+
+std::uint32_t Kernel::readiness_of(Process& process, int fd, bool* valid_fd) const {
+  *valid_fd = true;
+  if (const VirtualFilePtr file = process.file(fd)) return file->readiness();
+  // Real descriptors are files and the empty standard input: always ready.
+  *valid_fd = process.natively_open(fd);
+  return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
+}
+
+// ppoll, pselect and epoll_pwait: while the thread waits it has this mask. An errno when the call is over: the mask is not
+// there, or a signal that was kept comes in.
+int Kernel::let_in(Thread& thread, std::uint64_t mask_address, bool waits) {
+  if (mask_address == 0) return 0;
+  const auto mask = thread.process().memory().load<std::uint64_t>(mask_address);
+  if (!mask) return -EFAULT;
+  if (!waits) return 0;
+  thread.await_signals(~*mask);
+  take_awaited(thread, ~*mask);
+  return (kept_natively(thread) & ~*mask) != 0 ? -EINTR : 0;
+}
+
+Kernel::Outcome Kernel::sys_poll(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  const auto count = static_cast<std::uint64_t>(a[1]);
+  if (count > process.limits.of(RLIMIT_NOFILE).rlim_cur) return Answer{-EINVAL};
+  std::vector<pollfd> set(count);
+  const auto bytes = std::as_writable_bytes(std::span(set));
+  if (count > 0 && !process.memory().read(static_cast<std::uint64_t>(a[0]), bytes)) return Answer{-EFAULT};
+  std::vector<VirtualFilePtr> files;
+  std::int64_t ready = 0;
+  for (pollfd& entry : set) {
+    entry.revents = 0;
+    if (entry.fd < 0) continue;
+    bool valid_fd;
+    const std::uint32_t events = readiness_of(process, entry.fd, &valid_fd);
+    entry.revents = static_cast<short>(
+        valid_fd ? events & (static_cast<std::uint16_t>(entry.events) | POLLERR | POLLHUP) : POLLNVAL);
+    if (entry.revents != 0) ++ready;
+    if (VirtualFilePtr file = process.file(entry.fd)) files.push_back(std::move(file));
+  }
+  Instant deadline = kNever;
+  if (thread.retried()) {
+    deadline = thread.deadline();
+  } else if (call.number == SYS_ppoll) {
+    int error;
+    const auto loaded = load_deadline(thread, static_cast<std::uint64_t>(a[2]), &error);
+    if (!loaded) return Answer{error};
+    deadline = *loaded;
+  } else if (static_cast<int>(a[2]) >= 0) {
+    deadline = now() + Duration(static_cast<int>(a[2]) * kPsPerMs);
+  }
+  if (call.number == SYS_ppoll) {
+    if (const int error = let_in(thread, static_cast<std::uint64_t>(a[3]), ready == 0)) return Answer{error};
+  }
+  if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "poll");
+  if (call.number == SYS_ppoll && a[2] != 0) {
+    process.memory().store(static_cast<std::uint64_t>(a[2]),
+                           to_timespec(std::max(deadline - now(), Duration::zero())));
+  }
+  if (count > 0 && !process.memory().put(static_cast<std::uint64_t>(a[0]), bytes)) return Answer{-EFAULT};
+  return Answer{ready};
+}
+
+Kernel::Outcome Kernel::sys_select(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  if (static_cast<int>(a[0]) < 0) return Answer{-EINVAL};
+  const int limit = std::min(static_cast<int>(a[0]), protocol::kMostDescriptors);  // sets may be larger than an fd_set
+  constexpr std::uint32_t kMeaning[3] = {POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, POLLPRI};
+  const std::size_t words = static_cast<std::size_t>((limit + 63) / 64);
+  std::vector<std::uint64_t> result[3];
+  std::vector<VirtualFilePtr> files;
+  std::int64_t ready = 0;
+  for (int k = 0; k < 3; ++k) {
+    result[k].resize(words);
+    if (a[k + 1] == 0 || words == 0) continue;
+    std::vector<std::uint64_t> wanted(words);
+    if (!process.memory().read(static_cast<std::uint64_t>(a[k + 1]), std::as_writable_bytes(std::span(wanted))))
+      return Answer{-EFAULT};
+    for (int fd = 0; fd < limit; ++fd) {
+      const auto word = static_cast<std::size_t>(fd / 64);
+      const std::uint64_t bit = 1ull << (fd % 64);
+      if ((wanted[word] & bit) == 0) continue;
+      bool valid_fd;
+      const std::uint32_t events = readiness_of(process, fd, &valid_fd);
+      if (!valid_fd) return Answer{-EBADF};
+      if ((events & kMeaning[k]) != 0) {
+        result[k][word] |= bit;
+        ++ready;
+      }
+      if (VirtualFilePtr file = process.file(fd)) files.push_back(std::move(file));
+    }
+  }
+  Instant deadline = kNever;
+  if (thread.retried()) {
+    deadline = thread.deadline();
+  } else if (a[4] != 0 && call.number == SYS_select) {
+    const auto timeout = process.memory().load<timeval>(static_cast<std::uint64_t>(a[4]));
+    if (!timeout) return Answer{-EFAULT};
+    if (timeout->tv_sec < 0 || timeout->tv_usec < 0) return Answer{-EINVAL};
+    deadline = add_ns(now(), to_ns({timeout->tv_sec, 0}) + timeout->tv_usec * 1000);
+  } else if (a[4] != 0) {
+    int error;
+    const auto loaded = load_deadline(thread, static_cast<std::uint64_t>(a[4]), &error);
+    if (!loaded) return Answer{error};
+    deadline = *loaded;
+  }
+  if (call.number == SYS_pselect6 && a[5] != 0) {
+    const auto mask =
+        process.memory().load<std::uint64_t>(static_cast<std::uint64_t>(a[5]));  // pointer and size
+    if (!mask) return Answer{-EFAULT};
+    if (const int error = let_in(thread, *mask, ready == 0)) return Answer{error};
+  }
+  if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "select");
+  for (int k = 0; k < 3; ++k) {
+    if (a[k + 1] == 0 || words == 0) continue;
+    const auto bytes = std::as_bytes(std::span(result[k]));
+    if (!process.memory().put(static_cast<std::uint64_t>(a[k + 1]), bytes)) return Answer{-EFAULT};
+  }
+  if (a[4] != 0) {  // Linux tells how much of the timeout is left
+    const Duration left = std::max(deadline - now(), Duration::zero());
+    const timespec time = to_timespec(left);
+    const auto address = static_cast<std::uint64_t>(a[4]);
+    call.number == SYS_select ? process.memory().store(address, timeval{time.tv_sec, time.tv_nsec / 1000})
+                              : process.memory().store(address, time);
+  }
+  return Answer{ready};
+}
+
+Kernel::Outcome Kernel::sys_epoll_create(Thread& thread) {
+  const PendingCall& call = thread.call();
+  if (call.number == SYS_epoll_create && call.arguments[0] <= 0) return Answer{-EINVAL};
+  if (call.number == SYS_epoll_create1 && (call.arguments[0] & ~std::int64_t{EPOLL_CLOEXEC}) != 0) {
+    return Answer{-EINVAL};
+  }
+  return install(thread.process(), std::make_shared<EpollFile>(), false);
+}
+
+Kernel::Outcome Kernel::sys_epoll_ctl(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const VirtualFilePtr own = process.file(a[0]);
+  if (own == nullptr) return Answer{-EBADF};
+  auto* epoll = dynamic_cast<EpollFile*>(own.get());
+  if (epoll == nullptr) return Answer{-EINVAL};
+  const VirtualFilePtr file = process.file(a[2]);
+  if (file == nullptr)
+    return Answer{a[2] >= 0 && process.natively_open(static_cast<int>(a[2])) ? -EPERM : -EBADF};
+  if (file == own) return Answer{-EINVAL};
+  epoll_event event{};
+  if (a[1] != EPOLL_CTL_DEL) {
+    const auto loaded = process.memory().load<epoll_event>(static_cast<std::uint64_t>(a[3]));
+    if (!loaded) return Answer{-EFAULT};
+    event = *loaded;
+  }
+  return Answer{epoll->control(static_cast<int>(a[1]), static_cast<int>(a[2]), file, event)};
+}
+
+Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const VirtualFilePtr own = process.file(a[0]);
+  auto* epoll = dynamic_cast<EpollFile*>(own.get());
+  if (epoll == nullptr) return Answer{own == nullptr ? -EBADF : -EINVAL};
+  if (a[2] <= 0 || a[2] > 65536) return Answer{-EINVAL};
+  const bool ready = epoll->readiness() != 0;
+  Instant deadline = kNever;
+  if (thread.retried()) {
+    deadline = thread.deadline();
+  } else if (thread.call().number == SYS_epoll_pwait2) {
+    int error;
+    const auto loaded = load_deadline(thread, static_cast<std::uint64_t>(a[3]), &error);
+    if (!loaded) return Answer{error};
+    deadline = *loaded;
+  } else if (static_cast<int>(a[3]) >= 0) {
+    deadline = now() + Duration(static_cast<int>(a[3]) * kPsPerMs);
+  }
+  const bool has_mask = thread.call().number == SYS_epoll_pwait || thread.call().number == SYS_epoll_pwait2;
+  if (has_mask) {
+    const int error = let_in(thread, static_cast<std::uint64_t>(a[4]), !ready);
+    if (error != 0) return Answer{error};
+  }
+  if (!ready && now() < deadline) {
+    std::vector<VirtualFilePtr> files = epoll->watched();
+    files.insert(files.begin(), own);
+    return wait_for(thread, std::move(files), deadline, "epoll_wait");
+  }
+  const auto tell = [&](std::size_t index, const epoll_event& event) {
+    return process.memory().store(static_cast<std::uint64_t>(a[1]) + index * sizeof event, event);
+  };
+  return Answer{epoll->take(static_cast<std::size_t>(a[2]), tell)};
+}
+
+Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  const bool by_clock = call.number == SYS_clock_nanosleep;
+  if (thread.retried()) {
+    if (now() >= thread.deadline()) return Answer{0};
+    return wait_for(thread, {}, thread.deadline(), "sleep");
+  }
+  const auto loaded =
+      thread.process().memory().load<timespec>(static_cast<std::uint64_t>(a[by_clock ? 2 : 0]));
+  if (!loaded) return Answer{-EFAULT};
+  if (!valid(*loaded)) return Answer{-EINVAL};
+  std::int64_t ns = to_ns(*loaded);
+  if (by_clock && (a[1] & TIMER_ABSTIME) != 0) ns = ns_until(a[0], *loaded, now(), options_.epoch_ns);
+  if (ns <= 0) return Answer{0};
+  return wait_for(thread, {}, add_ns(now(), ns), "sleep");
+}
+
+Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, kNever, "pause"); }
+
+Kernel::Outcome Kernel::sys_wait_for_signal(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const bool suspends = call.number == SYS_rt_sigsuspend;
+  const auto set = thread.process().memory().load<std::uint64_t>(static_cast<std::uint64_t>(call.arguments[0]));
+  if (!set) return Answer{-EFAULT};
+  thread.await_signals(suspends ? ~*set : *set);
+  take_awaited(thread, suspends ? ~*set : *set);
+  if (suspends) return wait_for(thread, {}, kNever, "sigsuspend");
+  if (thread.has_signal() && (*set >> (thread.next_signal() - 1) & 1) != 0) return Answer{0};
+  int error = 0;
+  const auto deadline = load_deadline(thread, static_cast<std::uint64_t>(call.arguments[2]), &error);
+  if (!deadline) return Answer{error};
+  if (now() >= *deadline) return Answer{-EAGAIN};
+  return wait_for(thread, {}, *deadline, "sigwait");
+}
+
+}  // namespace verbatim::supervisor

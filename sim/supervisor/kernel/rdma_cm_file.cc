@@ -1,0 +1,561 @@
+#include "sim/supervisor/kernel/rdma_cm_file.h"
+
+#include <arpa/inet.h>
+#include <rdma/ib_user_sa.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_cm.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "sim/ib/types.h"
+#include "sim/management/path_record.h"
+#include "sim/supervisor/tasks/process.h"
+#include "sim/supervisor/kernel/rdma_cm_abi.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+using cm::Address;
+using rdma_cm_abi::address_from;
+using rdma_cm_abi::address_handle_of;
+using rdma_cm_abi::parameters_from;
+using rdma_cm_abi::store_address;
+
+template <class Struct>
+bool load(std::span<const std::byte> in, Struct& to) {
+  if (in.size() < sizeof to) return false;
+  std::memcpy(&to, in.data(), sizeof to);
+  return true;
+}
+
+// As much of an answer as the program has room for.
+template <class Response>
+IoResult store(Process& process, std::uint64_t address, const Response& response, std::size_t room, std::size_t least) {
+  if (room < least) return -ENOSPC;
+  const auto bytes = std::as_bytes(std::span(&response, 1)).first(std::min(room, sizeof response));
+  return process.memory().put(address, bytes) ? 0 : -EFAULT;
+}
+
+}  // namespace
+
+RdmaCmFile::Context* RdmaCmFile::find(std::uint32_t number) {
+  const auto found = contexts_.find(number);
+  return found == contexts_.end() ? nullptr : &found->second;
+}
+
+IoResult RdmaCmFile::command(Process& process, std::span<const std::byte> bytes) {
+  rdma_ucm_cmd_hdr header;
+  if (!load(bytes, header)) return -EINVAL;
+  if (header.in > bytes.size() - sizeof header) return -EINVAL;
+  const Command command{process, bytes.subspan(sizeof header, header.in), header.out};
+  const IoResult result = [&]() -> IoResult {
+    switch (header.cmd) {
+      case RDMA_USER_CM_CMD_CREATE_ID:
+        return create_id(command);
+      case RDMA_USER_CM_CMD_DESTROY_ID:
+        return destroy_id(command);
+      case RDMA_USER_CM_CMD_BIND_IP:
+        return bind(command, true);
+      case RDMA_USER_CM_CMD_BIND:
+        return bind(command, false);
+      case RDMA_USER_CM_CMD_RESOLVE_IP:
+        return resolve_address(command, true);
+      case RDMA_USER_CM_CMD_RESOLVE_ADDR:
+        return resolve_address(command, false);
+      case RDMA_USER_CM_CMD_RESOLVE_ROUTE:
+        return resolve_route(command);
+      case RDMA_USER_CM_CMD_QUERY_ROUTE:
+        return query_route(command);
+      case RDMA_USER_CM_CMD_QUERY:
+        return query(command);
+      case RDMA_USER_CM_CMD_CONNECT:
+        return connect(command);
+      case RDMA_USER_CM_CMD_LISTEN:
+        return listen(command);
+      case RDMA_USER_CM_CMD_ACCEPT:
+        return accept(command);
+      case RDMA_USER_CM_CMD_REJECT:
+        return reject(command);
+      case RDMA_USER_CM_CMD_DISCONNECT:
+        return disconnect(command);
+      case RDMA_USER_CM_CMD_INIT_QP_ATTR:
+        return init_qp_attributes(command);
+      case RDMA_USER_CM_CMD_GET_EVENT:
+        return get_event(command);
+      case RDMA_USER_CM_CMD_SET_OPTION:
+        return set_option(command);
+      case RDMA_USER_CM_CMD_NOTIFY:
+        return notify_of(command);
+      case RDMA_USER_CM_CMD_MIGRATE_ID:
+        return migrate(command);
+      case RDMA_USER_CM_CMD_JOIN_IP_MCAST:
+        return join(command, true);
+      case RDMA_USER_CM_CMD_JOIN_MCAST:
+        return join(command, false);
+      case RDMA_USER_CM_CMD_LEAVE_MCAST:
+        return leave(command);
+      case RDMA_USER_CM_CMD_GET_OPTION:
+        return -ENOSYS;  // as Linux, which never had it
+      default:
+        return -EINVAL;
+    }
+  }();
+  if (!result || *result < 0) return result;
+  return static_cast<std::int64_t>(bytes.size());
+}
+
+IoResult RdmaCmFile::create_id(const Command& command) {
+  rdma_ucm_create_id create;
+  if (!load(command.in, create)) return -EINVAL;
+  if (command.room < sizeof(rdma_ucm_create_id_resp)) return -ENOSPC;
+  const auto space = static_cast<cm::PortSpace>(create.ps);
+  std::uint8_t type = create.qp_type;
+  switch (space) {
+    case cm::PortSpace::kTcp:
+      type = static_cast<std::uint8_t>(ib::QpType::kRc);
+      break;
+    case cm::PortSpace::kUdp:
+    case cm::PortSpace::kIpoib:
+      type = static_cast<std::uint8_t>(ib::QpType::kUd);
+      break;
+    case cm::PortSpace::kIb:
+      break;
+    default:
+      return -EINVAL;
+  }
+  const std::uint32_t number = numbers_.next++;
+  Context& context = contexts_[number];
+  context.id = cm_.create(space, type, this);
+  context.user_id = create.uid;
+  return store(command.process, create.response, rdma_ucm_create_id_resp{number}, command.room, sizeof(rdma_ucm_create_id_resp));
+}
+
+// What the program has not read of an identifier that goes is not told any more.
+std::uint32_t RdmaCmFile::forget_events_of(std::uint32_t number) {
+  return static_cast<std::uint32_t>(std::erase_if(events_, [&](const PendingEvent& one) { return one.context == number; }));
+}
+
+IoResult RdmaCmFile::destroy_id(const Command& command) {
+  rdma_ucm_destroy_id destroy;
+  if (!load(command.in, destroy)) return -EINVAL;
+  const auto found = contexts_.find(destroy.id);
+  if (found == contexts_.end()) return -ENOENT;
+  const rdma_ucm_destroy_id_resp response{found->second.events_reported};
+  forget_events_of(destroy.id);
+  std::erase_if(groups_, [&](const auto& one) { return one.second.context == destroy.id; });
+  contexts_.erase(found);
+  return store(command.process, destroy.response, response, command.room, sizeof response);
+}
+
+IoResult RdmaCmFile::bind(const Command& command, bool ip) {
+  std::uint32_t number;
+  Address address;
+  if (ip) {
+    rdma_ucm_bind_ip bind;
+    if (!load(command.in, bind)) return -EINVAL;
+    number = bind.id;
+    address = address_from(&bind.addr);
+  } else {
+    rdma_ucm_bind bind;
+    if (!load(command.in, bind) || bind.reserved != 0) return -EINVAL;
+    number = bind.id;
+    address = address_from(&bind.addr);
+  }
+  if (address.family == cm::Family::kNone) return -EINVAL;
+  Context* context = find(number);
+  return context == nullptr ? -ENOENT : context->id->bind(address);
+}
+
+IoResult RdmaCmFile::resolve_address(const Command& command, bool ip) {
+  std::uint32_t number, timeout;
+  Address from, to;
+  if (ip) {
+    rdma_ucm_resolve_ip resolve;
+    if (!load(command.in, resolve)) return -EINVAL;
+    number = resolve.id;
+    timeout = resolve.timeout_ms;
+    from = address_from(&resolve.src_addr);
+    to = address_from(&resolve.dst_addr);
+  } else {
+    rdma_ucm_resolve_addr resolve;
+    if (!load(command.in, resolve) || resolve.reserved != 0) return -EINVAL;
+    number = resolve.id;
+    timeout = resolve.timeout_ms;
+    if (resolve.src_size != 0) from = address_from(&resolve.src_addr);
+    to = address_from(&resolve.dst_addr);
+  }
+  if (to.family == cm::Family::kNone) return -EINVAL;
+  Context* context = find(number);
+  return context == nullptr ? -ENOENT : context->id->resolve_address(from, to, timeout);
+}
+
+IoResult RdmaCmFile::resolve_route(const Command& command) {
+  rdma_ucm_resolve_route resolve;
+  if (!load(command.in, resolve)) return -EINVAL;
+  Context* context = find(resolve.id);
+  return context == nullptr ? -ENOENT : context->id->resolve_route(resolve.timeout_ms);
+}
+
+IoResult RdmaCmFile::query_route(const Command& command) {
+  rdma_ucm_query query;
+  if (!load(command.in, query)) return -EINVAL;
+  const Context* context = find(query.id);
+  if (context == nullptr) return -ENOENT;
+  const cm::RdmaId& id = *context->id;
+  rdma_ucm_query_route_resp response{};
+  store_address(id.source(), &response.src_addr);
+  store_address(id.destination(), &response.dst_addr);
+  if (id.has_device()) {
+    response.node_guid = htobe64(cm_.port().node_guid);
+    response.port_num = 1;
+  }
+  if (const auto& path = id.path()) {
+    response.num_paths = 1;
+    ib_user_path_rec& to = response.ib_route[0];
+    std::memcpy(to.dgid, path->dgid.raw, sizeof to.dgid);
+    std::memcpy(to.sgid, path->sgid.raw, sizeof to.sgid);
+    to.dlid = htons(path->dlid.value);
+    to.slid = htons(path->slid.value);
+    to.flow_label = htonl(path->flow_label);
+    to.reversible = 1;
+    to.mtu = path->mtu;
+    to.pkey = htons(path->pkey);
+    to.hop_limit = path->hop_limit;
+    to.traffic_class = path->traffic_class;
+    to.sl = path->service_level;
+    to.mtu_selector = to.rate_selector = to.packet_life_time_selector = 2;
+    to.rate = path->rate;
+    to.packet_life_time = path->packet_life_time;
+  }
+  const std::size_t least = offsetof(rdma_ucm_query_route_resp, ibdev_index);
+  return store(command.process, query.response, response, command.room, least);
+}
+
+IoResult RdmaCmFile::query(const Command& command) {
+  rdma_ucm_query query;
+  if (!load(command.in, query)) return -EINVAL;
+  const Context* context = find(query.id);
+  if (context == nullptr) return -ENOENT;
+  switch (query.option) {
+    case RDMA_USER_CM_QUERY_ADDR:
+      return query_address(command, query.response, *context, false);
+    case RDMA_USER_CM_QUERY_GID:
+      return query_address(command, query.response, *context, true);
+    case RDMA_USER_CM_QUERY_PATH:
+      return query_path(command, query.response, *context);
+    default:
+      return -ENOSYS;
+  }
+}
+
+IoResult RdmaCmFile::query_address(const Command& command, std::uint64_t response_at, const Context& context, bool gids) {
+  const cm::RdmaId& id = *context.id;
+  rdma_ucm_query_addr_resp response{};
+  if (id.has_device()) {
+    response.node_guid = htobe64(cm_.port().node_guid);
+    response.port_num = 1;
+    response.pkey = htons(id.pkey());
+  }
+  Address from = id.source(), to = id.destination();
+  if (gids) {
+    for (Address* one : {&from, &to}) {
+      const std::uint16_t port = one->port;
+      const bool is_ip = one->family != cm::Family::kIb;
+      one->family = cm::Family::kIb;
+      one->pkey = id.pkey();
+      one->ip = !id.has_device() ? ib::Gid{} : one == &from ? id.source_gid() : id.destination_gid();
+      if (is_ip) one->service_id = std::uint64_t{static_cast<std::uint16_t>(id.space())} << 16 | port;
+      if (is_ip) one->service_mask = one == &from || port != 0 ? ~0ull : 0;
+    }
+  }
+  response.src_size = static_cast<std::uint16_t>(store_address(from, &response.src_addr));
+  response.dst_size = static_cast<std::uint16_t>(store_address(to, &response.dst_addr));
+  const std::size_t least = offsetof(rdma_ucm_query_addr_resp, ibdev_index);
+  return store(command.process, response_at, response, command.room, least);
+}
+
+IoResult RdmaCmFile::query_path(const Command& command, std::uint64_t response_at, const Context& context) {
+  struct {  // rdma_ucm_query_path_resp, which ends with an array of unknown length
+    std::uint32_t num_paths, reserved;
+    ib_path_rec_data data;
+  } response{};
+  constexpr std::size_t kHead = offsetof(rdma_ucm_query_path_resp, path_data);
+  static_assert(offsetof(decltype(response), data) == kHead);
+  const auto& path = context.id->path();
+  if (command.room < kHead) return -ENOSPC;
+  if (path) {
+    response.num_paths = 1;
+    response.data.flags = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
+    const auto bytes = management::record_of(*path);
+    static_assert(sizeof response.data.path_rec == bytes.size());
+    std::memcpy(response.data.path_rec, bytes.data(), bytes.size());
+  }
+  const std::size_t room = path ? command.room : std::min<std::size_t>(command.room, kHead);
+  return store(command.process, response_at, response, room, kHead);
+}
+
+IoResult RdmaCmFile::connect(const Command& command) {
+  rdma_ucm_connect connect{};
+  constexpr std::size_t kLeast = offsetof(rdma_ucm_connect, ece);
+  if (command.in.size() < kLeast) return -EINVAL;
+  std::memcpy(&connect, command.in.data(), std::min(command.in.size(), sizeof connect));
+  if (connect.conn_param.valid == 0) return -EINVAL;
+  Context* context = find(connect.id);
+  return context == nullptr ? -ENOENT : context->id->connect(parameters_from(connect.conn_param, connect.ece));
+}
+
+IoResult RdmaCmFile::listen(const Command& command) {
+  rdma_ucm_listen listen;
+  if (!load(command.in, listen)) return -EINVAL;
+  Context* context = find(listen.id);
+  return context == nullptr ? -ENOENT : context->id->listen(listen.backlog);
+}
+
+IoResult RdmaCmFile::accept(const Command& command) {
+  rdma_ucm_accept accept{};
+  constexpr std::size_t kLeast = offsetof(rdma_ucm_accept, ece);
+  if (command.in.size() < kLeast) return -EINVAL;
+  std::memcpy(&accept, command.in.data(), std::min(command.in.size(), sizeof accept));
+  Context* context = find(accept.id);
+  if (context == nullptr) return -ENOENT;
+  if (accept.conn_param.valid == 0) return context->id->accept(std::nullopt);
+  const int error = context->id->accept(parameters_from(accept.conn_param, accept.ece));
+  if (error == 0) context->user_id = accept.uid;
+  return error;
+}
+
+IoResult RdmaCmFile::reject(const Command& command) {
+  rdma_ucm_reject reject;
+  if (!load(command.in, reject)) return -EINVAL;
+  Context* context = find(reject.id);
+  if (context == nullptr) return -ENOENT;
+  const auto bytes = std::as_bytes(std::span(reject.private_data)).first(reject.private_data_len);
+  return context->id->reject(reject.reason, {bytes.begin(), bytes.end()});
+}
+
+IoResult RdmaCmFile::disconnect(const Command& command) {
+  rdma_ucm_disconnect disconnect;
+  if (!load(command.in, disconnect)) return -EINVAL;
+  Context* context = find(disconnect.id);
+  return context == nullptr ? -ENOENT : context->id->disconnect();
+}
+
+IoResult RdmaCmFile::init_qp_attributes(const Command& command) {
+  rdma_ucm_init_qp_attr init;
+  if (!load(command.in, init)) return -EINVAL;
+  if (command.room < sizeof(ib_uverbs_qp_attr)) return -ENOSPC;
+  const Context* context = find(init.id);
+  if (context == nullptr) return -ENOENT;
+  cm::QpSetup setup;
+  if (const int error = context->id->qp_setup(init.qp_state, setup); error != 0) return error;
+  ib_uverbs_qp_attr to{};
+  to.qp_attr_mask = setup.mask;
+  to.qp_state = init.qp_state;
+  to.path_mtu = setup.negotiated.mtu;
+  to.qkey = setup.qkey;
+  to.rq_psn = setup.negotiated.receive_psn;
+  to.sq_psn = setup.negotiated.send_psn;
+  to.dest_qp_num = setup.negotiated.remote_qpn;
+  to.qp_access_flags = setup.access_flags;
+  to.ah_attr = address_handle_of(setup.path, setup.sgid_index);
+  to.pkey_index = setup.pkey_index;
+  to.max_rd_atomic = setup.negotiated.initiator_depth;
+  to.max_dest_rd_atomic = setup.negotiated.responder_resources;
+  to.port_num = 1;
+  to.timeout = setup.negotiated.ack_timeout;
+  to.retry_cnt = setup.negotiated.retry_count;
+  to.rnr_retry = setup.negotiated.rnr_retry_count;
+  return store(command.process, init.response, to, command.room, sizeof to);
+}
+
+IoResult RdmaCmFile::get_event(const Command& command) {
+  rdma_ucm_get_event get;
+  if (!load(command.in, get)) return -EINVAL;
+  constexpr std::size_t kLeast = offsetof(rdma_ucm_event_resp, reserved);
+  if (command.room < kLeast) return -ENOSPC;
+  if (events_.empty()) return std::nullopt;
+  PendingEvent& pending = events_.front();
+  Context& context = contexts_.at(pending.context);
+  const cm::Event& event = pending.event;
+  rdma_ucm_event_resp response{};
+  response.uid = context.user_id;
+  response.id = pending.context;
+  response.event = static_cast<std::uint32_t>(event.type);
+  response.status = static_cast<std::uint32_t>(event.status);
+  const cm::ConnectionParameters& from = event.parameters;
+  const std::size_t length = std::min<std::size_t>(from.private_data.size(), 255);
+  const bool is_datagram = context.id->space() == cm::PortSpace::kUdp || context.id->space() == cm::PortSpace::kIpoib;
+  if (is_datagram) {
+    rdma_ucm_ud_param& to = response.param.ud;
+    to.qp_num = from.qpn;
+    to.qkey = from.qkey;
+    if (event.datagram_path) to.ah_attr = address_handle_of(*event.datagram_path, context.id->gid_index());
+    std::copy_n(from.private_data.begin(), length, reinterpret_cast<std::byte*>(to.private_data));
+    to.private_data_len = static_cast<std::uint8_t>(length);
+  } else {
+    rdma_ucm_conn_param& to = response.param.conn;
+    to.qp_num = from.qpn;
+    std::copy_n(from.private_data.begin(), length, reinterpret_cast<std::byte*>(to.private_data));
+    to.private_data_len = static_cast<std::uint8_t>(length);
+    to.srq = from.srq;
+    to.responder_resources = from.responder_resources;
+    to.initiator_depth = from.initiator_depth;
+    to.flow_control = from.flow_control;
+    to.retry_count = from.retry_count;
+    to.rnr_retry_count = from.rnr_retry_count;
+  }
+  response.ece = {from.ece_vendor, from.ece_options};
+  const std::uint32_t made = numbers_.next;
+  if (event.request != nullptr) response.id = made;
+  const bool of_group = event.type == cm::EventType::kMulticastJoin || event.type == cm::EventType::kMulticastError;
+  if (of_group) {
+    response.uid = groups_.at(event.group).user_id;
+    response.id = event.group;
+  }
+  const IoResult stored = store(command.process, get.response, response, command.room, kLeast);
+  if (*stored < 0) return stored;
+  if (event.request != nullptr) {
+    ++numbers_.next;
+    pending.event.request->set_sink(this);
+    context.id->note_request_taken();
+    contexts_[made].id = std::move(pending.event.request);
+  }
+  if (of_group) ++groups_.at(event.group).events_reported;
+  ++context.events_reported;
+  events_.pop_front();
+  return 0;
+}
+
+IoResult RdmaCmFile::set_option(const Command& command) {
+  rdma_ucm_set_option set;
+  if (!load(command.in, set)) return -EINVAL;
+  constexpr std::uint32_t kMostBytes = 1 << 16;
+  if (set.optlen > kMostBytes) return -EINVAL;
+  Context* context = find(set.id);
+  if (context == nullptr) return -ENOENT;
+  std::vector<std::byte> value(set.optlen);
+  if (!value.empty() && !command.process.memory().read(set.optval, value)) return -EFAULT;
+  const auto number = [&](auto to) {
+    std::memcpy(&to, value.data(), sizeof to);
+    return to;
+  };
+  cm::RdmaId& id = *context->id;
+  if (set.level != RDMA_OPTION_ID) return -ENOSYS;
+  const std::size_t wanted = set.optname == RDMA_OPTION_ID_TOS || set.optname == RDMA_OPTION_ID_ACK_TIMEOUT ? 1 : sizeof(int);
+  switch (set.optname) {
+    case RDMA_OPTION_ID_TOS:
+      return value.size() != wanted ? -EINVAL : id.set_type_of_service(number(std::uint8_t{}));
+    case RDMA_OPTION_ID_REUSEADDR:
+      return value.size() != wanted ? -EINVAL : id.set_reuse(number(int{}) != 0);
+    case RDMA_OPTION_ID_AFONLY:
+      return value.size() != wanted ? -EINVAL : id.set_v6_only(number(int{}) != 0);
+    case RDMA_OPTION_ID_ACK_TIMEOUT:
+      return value.size() != wanted ? -EINVAL : id.set_ack_timeout(number(std::uint8_t{}));
+    default:
+      return -ENOSYS;
+  }
+}
+
+IoResult RdmaCmFile::notify_of(const Command& command) {
+  rdma_ucm_notify told;
+  if (!load(command.in, told)) return -EINVAL;
+  constexpr std::uint32_t kCommunicationEstablished = 4;  // IBV_EVENT_COMM_EST
+  Context* context = find(told.id);
+  if (context == nullptr) return -ENOENT;
+  return told.event == kCommunicationEstablished ? context->id->notify_established() : 0;
+}
+
+// From another opening of the device to this one, with what has not been read of it.
+IoResult RdmaCmFile::migrate(const Command& command) {
+  rdma_ucm_migrate_id migrate;
+  if (!load(command.in, migrate)) return -EINVAL;
+  if (command.room < sizeof(rdma_ucm_migrate_resp)) return -ENOSPC;
+  const auto from = std::dynamic_pointer_cast<RdmaCmFile>(command.process.file(static_cast<std::int32_t>(migrate.fd)));
+  if (from == nullptr) return -EINVAL;
+  Context* context = from->find(migrate.id);
+  if (context == nullptr) return -ENOENT;
+  const rdma_ucm_migrate_resp response{context->events_reported};
+  if (from.get() != this) {
+    context->id->set_sink(this);
+    contexts_[migrate.id] = std::move(*context);
+    from->contexts_.erase(migrate.id);
+    for (auto group = from->groups_.begin(); group != from->groups_.end();) {
+      const auto next = std::next(group);
+      if (group->second.context == migrate.id) groups_.insert(from->groups_.extract(group));
+      group = next;
+    }
+    for (PendingEvent& one : from->events_) {
+      if (one.context == migrate.id) events_.push_back(std::move(one));
+    }
+    from->forget_events_of(migrate.id);
+    if (!events_.empty()) notify();
+  }
+  return store(command.process, migrate.response, response, command.room, sizeof response);
+}
+
+IoResult RdmaCmFile::join(const Command& command, bool ip) {
+  std::uint64_t response, user_id;
+  std::uint32_t number;
+  Address address;
+  if (ip) {
+    rdma_ucm_join_ip_mcast join;
+    if (!load(command.in, join)) return -EINVAL;
+    response = join.response;
+    user_id = join.uid;
+    number = join.id;
+    address = address_from(&join.addr);
+  } else {
+    rdma_ucm_join_mcast join;
+    if (!load(command.in, join)) return -EINVAL;
+    response = join.response;
+    user_id = join.uid;
+    number = join.id;
+    address = address_from(&join.addr);
+    if (join.join_flags >= RDMA_MC_JOIN_FLAG_RESERVED) return -EINVAL;
+  }
+  if (command.room < sizeof(rdma_ucm_create_id_resp)) return -ENOSPC;
+  if (address.family == cm::Family::kNone) return -EINVAL;
+  Context* context = find(number);
+  if (context == nullptr) return -ENOENT;
+  const std::uint32_t group = numbers_.next;
+  if (const int error = context->id->join(group, address); error != 0) return error;
+  ++numbers_.next;
+  groups_[group] = {number, user_id, 0};
+  return store(command.process, response, rdma_ucm_create_id_resp{group}, command.room, sizeof(rdma_ucm_create_id_resp));
+}
+
+IoResult RdmaCmFile::leave(const Command& command) {
+  rdma_ucm_destroy_id leave;
+  if (!load(command.in, leave)) return -EINVAL;
+  const auto found = groups_.find(leave.id);
+  if (found == groups_.end()) return -ENOENT;
+  const rdma_ucm_destroy_id_resp response{found->second.events_reported};
+  if (Context* context = find(found->second.context)) context->id->leave(leave.id);
+  std::erase_if(events_, [&](const PendingEvent& one) {
+    const bool of_group = one.event.type == cm::EventType::kMulticastJoin || one.event.type == cm::EventType::kMulticastError;
+    return of_group && one.event.group == leave.id;
+  });
+  groups_.erase(found);
+  return store(command.process, leave.response, response, command.room, sizeof response);
+}
+
+void RdmaCmFile::on_event(cm::RdmaId& id, cm::Event&& event) {
+  for (auto& [number, context] : contexts_) {
+    if (context.id.get() != &id) continue;
+    // Who has not accepted it yet hears nothing of it: accepting will fail.
+    if (context.user_id == 0 && event.request == nullptr) return;
+    events_.push_back({number, std::move(event)});
+    notify();
+    return;
+  }
+}
+
+void RdmaCmFile::on_last_close() {
+  events_.clear();
+  contexts_.clear();
+}
+
+}  // namespace verbatim::supervisor

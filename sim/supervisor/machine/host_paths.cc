@@ -1,0 +1,84 @@
+#include "sim/supervisor/machine/host_paths.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/core/check.h"
+#include "verbs_shim/protocol/huge_pages.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+bool below(const std::string& path, const std::string& folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+}  // namespace
+
+void HostPaths::add(const std::string& seen, const std::string& real) {
+  std::erase_if(rows_, [&](const auto& row) { return row.first == seen; });
+  rows_.emplace_back(seen, real);
+  std::ranges::stable_sort(rows_, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+}
+
+const std::pair<std::string, std::string>* HostPaths::row_of_seen(const std::string& path) const {
+  const auto it = std::ranges::find_if(rows_, [&](const auto& row) { return below(path, row.first); });
+  return it == rows_.end() ? nullptr : &*it;
+}
+
+std::string HostPaths::native(const std::string& seen) const {
+  const auto* const row = row_of_seen(seen);
+  return row == nullptr ? seen : row->second + seen.substr(row->first.size());
+}
+
+std::string HostPaths::seen(const std::string& native) const {
+  for (const char* const mark : protocol::kHugeFileMark) {
+    if (native.starts_with(mark)) return "/memfd:" + native.substr(std::strlen(mark));
+  }
+  const std::pair<std::string, std::string>* found = nullptr;
+  for (const auto& row : rows_) {
+    if (below(native, row.second) && (found == nullptr || row.second.size() > found->second.size())) found = &row;
+  }
+  return found == nullptr ? native : found->first + native.substr(found->second.size());
+}
+
+bool HostPaths::in_tree(const std::string& path) const {
+  return protocol::path_is_in_tree(path.c_str()) && row_of_seen(path) == nullptr;
+}
+
+bool HostPaths::fit() const {
+  std::size_t text = 0;
+  for (const auto& [seen, real] : rows_) text += seen.size() + 1 + real.size() + 1;
+  return rows_.size() <= protocol::kMostPathRows && text <= protocol::kPathText;
+}
+
+void HostPaths::store(ProcessRegion& region, const std::string& working_folder) const {
+  protocol::PathView& view = region.path_view();
+  CHECK(fit());
+  const std::size_t size = std::min<std::size_t>(working_folder.size(), protocol::kPathRoom - 1);
+  std::memcpy(view.working_folder, working_folder.data(), size);
+  view.working_folder[size] = 0;
+  std::uint32_t used = 0;
+  const auto put = [&](const std::string& text) {
+    std::memcpy(view.text + used, text.c_str(), text.size() + 1);
+    const std::uint32_t at = used;
+    used += static_cast<std::uint32_t>(text.size()) + 1;
+    return at;
+  };
+  view.rows = 0;
+  for (const auto& [seen, real] : rows_) {
+    protocol::PathRow& row = view.row[view.rows++];
+    row.seen = put(seen);
+    row.seen_length = static_cast<std::uint32_t>(seen.size());
+    row.real = put(real);
+    row.real_length = static_cast<std::uint32_t>(real.size());
+  }
+}
+
+std::string working_folder_of(ProcessRegion& region) {
+  const char* const text = region.path_view().working_folder;
+  return std::string(text, ::strnlen(text, protocol::kPathRoom - 1));
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,39 @@
+// Where the files of a simulated host lie on the machine: the table of verbs_shim/protocol/path_view.h from this side.
+// Programs know every file by the path that they see; only the simulator and the kernel know the other one.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/supervisor/machine/process_region.h"
+
+namespace verbatim::supervisor {
+
+class HostPaths {
+ public:
+  // What is seen at `seen` lies at `real`: absolute paths without "." and "..", without a slash at their end. Where both
+  // are the same the machine's files show through.
+  void add(const std::string& seen, const std::string& real);
+
+  std::string native(const std::string& seen) const;
+  std::string seen(const std::string& native) const;
+  // Whether `path`, without "." and "..", is at or below a row.
+  bool has_row(const std::string& path) const { return row_of_seen(path) != nullptr; }
+  // Whether the supervisor makes up what lies there.
+  bool in_tree(const std::string& path) const;
+
+  // Whether store() has room for all rows.
+  bool fit() const;
+  // For the runtime in a process; it works in `working_folder` when that is in a tree.
+  void store(ProcessRegion& region, const std::string& working_folder) const;
+
+ private:
+  const std::pair<std::string, std::string>* row_of_seen(const std::string& path) const;
+  std::vector<std::pair<std::string, std::string>> rows_;  // longer names first
+};
+
+// Where the process works, when that is in a tree; empty: the kernel knows.
+std::string working_folder_of(ProcessRegion& region);
+
+}  // namespace verbatim::supervisor

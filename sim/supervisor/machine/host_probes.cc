@@ -1,0 +1,335 @@
+#include "sim/supervisor/machine/host_probes.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "sim/supervisor/code/code_files.h"
+#include "verbs_shim/protocol/layout.h"
+#include "verbs_shim/protocol/patches.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::size_t kProbePage = 4096;
+
+// Runs `attempt` in a child; what it returns (0 or an errno) becomes ours.
+template <class Attempt>
+int in_child(Attempt attempt) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    alarm(5);  // what never comes back is killed
+    _exit(attempt());
+  }
+  int status = 0;
+  if (pid < 0 || waitpid(pid, &status, 0) != pid) return errno;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kKilled;
+}
+
+int error_if(bool failed) { return failed ? (errno != 0 ? errno : kNoEffect) : 0; }
+
+void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
+  struct sigaction action {};
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(signal, &action, nullptr);
+}
+
+void end_process(pid_t pid) {
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+}
+
+// A child that is stopped at its exec of this program.
+pid_t start_stopped() {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    personality(ADDR_NO_RANDOMIZE);
+    char name[] = "verbatim";
+    char* const argv[] = {name, nullptr};
+    char* const envp[] = {nullptr};
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0) execve("/proc/self/exe", argv, envp);
+    _exit(errno);
+  }
+  return pid;
+}
+
+int stop_of(pid_t pid) {
+  int status = 0;
+  if (pid < 0 || waitpid(pid, &status, 0) != pid) return errno;
+  return WIFSTOPPED(status) ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : kKilled;
+}
+
+}  // namespace
+
+int probe_timestamp_counter_trap() {
+  return in_child([] {
+    handle(SIGSEGV, [](int, siginfo_t*, void*) { _exit(0); });
+    if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) != 0) return errno;
+    unsigned low, high;
+    asm volatile("rdtsc" : "=a"(low), "=d"(high));
+    return kNoEffect;
+  });
+}
+
+int probe_instruction_faults() {
+  return in_child([] {
+    handle(SIGSEGV, [](int, siginfo_t* info, void* raw) {
+      greg_t* const registers = static_cast<ucontext_t*>(raw)->uc_mcontext.gregs;
+      if (info->si_code != SI_KERNEL || *reinterpret_cast<unsigned char*>(registers[REG_RIP]) != 0xf4) _exit(kNoEffect);
+      registers[REG_RAX] = 7;
+      registers[REG_RIP] += 1;
+    });
+    long answer = 0;
+    asm volatile("hlt" : "+a"(answer));
+    return answer == 7 ? 0 : kNoEffect;
+  });
+}
+
+int probe_system_call_traps() {
+  return in_child([] {
+    handle(SIGSYS, [](int, siginfo_t* info, void* raw) {
+      greg_t* const registers = static_cast<ucontext_t*>(raw)->uc_mcontext.gregs;
+      const bool whole = info->si_syscall == SYS_getpriority && registers[REG_RDI] == 11 && registers[REG_RSI] == 22;
+      registers[REG_RAX] = whole ? 4242 : 0;
+    });
+    sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpriority, 0, 1),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{static_cast<unsigned short>(std::size(filter)), filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) return errno;
+    return syscall(SYS_getpriority, 11, 22) == 4242 ? 0 : kNoEffect;
+  });
+}
+
+int probe_code_patches() {
+  auto* const page = static_cast<unsigned char*>(
+      mmap(nullptr, kProbePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  if (page == MAP_FAILED) return errno;
+  constexpr unsigned char kReturn1[] = {0xb8, 1, 0, 0, 0, 0xc3}, kReturn2[] = {0xb8, 2, 0, 0, 0, 0xc3};
+  std::memcpy(page, kReturn1, sizeof kReturn1);
+  mprotect(page, kProbePage, PROT_READ | PROT_EXEC);
+  int result = kNoEffect;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const auto code = reinterpret_cast<int (*)()>(page);
+    if (code() != 1) _exit(kNoEffect);
+    raise(SIGSTOP);
+    _exit(code() == 2 ? 0 : kNoEffect);
+  }
+  int status = 0;
+  if (pid > 0 && waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status)) {
+    const int memory = open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
+    errno = 0;
+    const bool written = memory >= 0 && pwrite(memory, kReturn2, sizeof kReturn2, reinterpret_cast<off_t>(page)) ==
+                                            static_cast<ssize_t>(sizeof kReturn2);
+    const int error = errno;
+    if (memory >= 0) close(memory);
+    kill(pid, SIGCONT);
+    waitpid(pid, &status, 0);
+    result = !written ? error : WIFEXITED(status) ? WEXITSTATUS(status) : kKilled;
+  }
+  munmap(page, kProbePage);
+  return result;
+}
+
+int probe_tracing() {
+  const pid_t pid = start_stopped();
+  int result = stop_of(pid);
+  if (result != 0) return result;
+  user_regs_struct registers;
+  errno = 0;
+  bool works = ptrace(PTRACE_GETREGS, pid, nullptr, &registers) == 0;
+  if (works) {  // it makes a call for us: exit_group(42)
+    constexpr long kCall = 0xcc050f;
+    registers.rax = SYS_exit_group;
+    registers.orig_rax = ~0ull;
+    registers.rdi = 42;
+    int status = 0;
+    works = ptrace(PTRACE_POKETEXT, pid, registers.rip, kCall) == 0 &&
+            ptrace(PTRACE_SETREGS, pid, nullptr, &registers) == 0 && ptrace(PTRACE_CONT, pid, nullptr, nullptr) == 0 &&
+            waitpid(pid, &status, 0) == pid;
+    if (works && WIFEXITED(status)) return WEXITSTATUS(status) == 42 ? 0 : kNoEffect;
+  }
+  result = error_if(true);
+  end_process(pid);
+  return result;
+}
+
+int probe_memory_access() {
+  static volatile int word = 42;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    while (word != 43) usleep(100);
+    _exit(0);
+  }
+  int copy = 0;
+  iovec local{&copy, sizeof copy};
+  const iovec remote{const_cast<int*>(&word), sizeof copy};
+  errno = 0;
+  bool works = process_vm_readv(pid, &local, 1, &remote, 1, 0) == sizeof copy && copy == 42;
+  copy = 43;
+  works = works && process_vm_writev(pid, &local, 1, &remote, 1, 0) == sizeof copy;
+  copy = 0;
+  works = works && process_vm_readv(pid, &local, 1, &remote, 1, 0) == sizeof copy && copy == 43;
+  const int result = error_if(!works);
+  end_process(pid);
+  return result;
+}
+
+int probe_layout() {
+  user_regs_struct registers[2] = {};
+  for (auto& one : registers) {
+    const pid_t pid = start_stopped();
+    const int result = stop_of(pid);
+    if (result != 0) return result;
+    ptrace(PTRACE_GETREGS, pid, nullptr, &one);
+    end_process(pid);
+  }
+  return registers[0].rip != 0 && registers[0].rip == registers[1].rip && registers[0].rsp == registers[1].rsp
+             ? 0
+             : kNoEffect;
+}
+
+int probe_addresses(bool areas) {
+  return in_child([areas] {
+    const auto taken = [](std::uint64_t address, std::uint64_t length) {
+      return mmap(reinterpret_cast<void*>(address), length, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1,
+                  0) != reinterpret_cast<void*>(address);
+    };
+    if (areas) {  // those that this program's own code may lie near
+      return error_if(taken(protocol::kPatchAreas[0], protocol::kPatchAreaSize));
+    }
+    for (const std::uint64_t address : {protocol::kRuntimeImage, protocol::kVerbsImage, protocol::kMlx5Image,
+                                        protocol::kGateAddress, protocol::kPatchDataAddress, protocol::kRegionAddress,
+                                        protocol::kShimHeapAddress, protocol::kShimStackAddress}) {
+      if (taken(address, kProbePage)) return error_if(true);
+    }
+    return 0;
+  });
+}
+
+int probe_futex() {
+  auto* const word = static_cast<std::atomic<std::uint32_t>*>(
+      mmap(nullptr, kProbePage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  if (word == MAP_FAILED) return errno;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const timespec limit{2, 0};
+    while (word->load() == 0) {
+      if (syscall(SYS_futex, word, FUTEX_WAIT, 0, &limit, nullptr, 0) != 0 && errno == ETIMEDOUT) _exit(kNoEffect);
+    }
+    _exit(0);
+  }
+  usleep(1000);  // until it sleeps; if it does not yet, it sees the word
+  word->store(1);
+  syscall(SYS_futex, word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  int status = 0;
+  const int result = pid < 0 || waitpid(pid, &status, 0) != pid ? errno
+                     : WIFEXITED(status)                        ? WEXITSTATUS(status)
+                                                                : kKilled;
+  munmap(word, kProbePage);
+  return result;
+}
+
+int probe_shared_memory() {
+  return in_child([] {
+    signal(SIGXFSZ, SIG_IGN);
+    const int memory = memfd_create("verbatim-check", MFD_CLOEXEC);
+    if (memory < 0 || ftruncate(memory, static_cast<off_t>(protocol::kRegionSize)) != 0) return errno;
+    void* const base = mmap(nullptr, protocol::kRegionSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
+    if (base == MAP_FAILED) return errno;
+    static_cast<volatile char*>(base)[protocol::kRegionSize - 1] = 1;
+    return 0;
+  });
+}
+
+int probe_reservation() {
+  return in_child([] {
+    return error_if(mmap(nullptr, protocol::kShimHeapSize, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED);
+  });
+}
+
+int probe_clock() {
+  timespec before{}, after{};
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  usleep(2000);
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  return after.tv_sec > before.tv_sec || after.tv_nsec > before.tv_nsec ? 0 : kNoEffect;
+}
+
+int probe_vdso() {
+  return in_child([] {
+    const unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+    if (vdso == 0) return 0;
+    unsigned long begin = 0, end = 0;  // all of it or nothing
+    std::FILE* maps = std::fopen("/proc/self/maps", "re");
+    char line[512];
+    while (maps != nullptr && begin != vdso && std::fgets(line, sizeof line, maps) != nullptr) {
+      if (std::sscanf(line, "%lx-%lx", &begin, &end) != 2) begin = 0;
+    }
+    if (begin != vdso) return ENOENT;
+    if (syscall(SYS_munmap, begin, end - begin) != 0) return errno;
+    unsigned char resident;
+    return mincore(reinterpret_cast<void*>(vdso), kProbePage, &resident) != 0 ? 0 : kNoEffect;
+  });
+}
+
+int probe_proc() {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    pause();
+    _exit(0);
+  }
+  int result = 0;
+  const std::string folder = "/proc/" + std::to_string(pid);
+  for (const std::string& path : {folder + "/maps", folder + "/stat", folder + "/task/" + std::to_string(pid) + "/syscall",
+                                  folder + "/fdinfo/0"}) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    char byte;
+    if (fd < 0 || read(fd, &byte, 1) != 1) {
+      if (result == 0 && !path.ends_with("fdinfo/0")) result = errno != 0 ? errno : kNoEffect;
+    }
+    if (fd >= 0) close(fd);
+  }
+  end_process(pid);
+  return result;
+}
+
+int probe_loader() {
+  code::CodeFiles files;
+  const code::FileCode* loader = files.of("/lib64/ld-linux-x86-64.so.2");
+  return loader == nullptr ? ENOENT : loader->found.memory_maps.empty() ? kNoEffect : 0;
+}
+
+}  // namespace verbatim::supervisor

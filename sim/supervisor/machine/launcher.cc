@@ -1,0 +1,368 @@
+#include "sim/supervisor/machine/launcher.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fstream>
+
+#include "sim/core/sanitizer.h"
+#include "sim/supervisor/machine/child_status.h"
+#include "verbs_shim/protocol/environment.h"
+#include "verbs_shim/protocol/layout.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::size_t kStringsUnit = 64 * 1024;
+constexpr rlim_t kStackLimit = 8 << 20;
+
+std::string resolve(const std::string& name, const std::string& working_directory) {
+  const auto absolute = [&](std::string path) {
+    if (path.starts_with('/')) return path;
+    std::string base = working_directory;
+    if (base.empty()) {
+      char buffer[PATH_MAX];
+      base = getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
+    }
+    return base + "/" + path;
+  };
+  if (name.find('/') != std::string::npos) return absolute(name);
+  const std::string path = kProgramPath;
+  for (std::size_t start = 0; start <= path.size();) {
+    const std::size_t end = std::min(path.find(':', start), path.size());
+    const std::string candidate = path.substr(start, end - start) + "/" + name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    start = end + 1;
+  }
+  return {};
+}
+
+// Why an ELF image cannot run under the shim, or empty.
+std::string inspect_image(const std::string& path, const std::string& bytes) {
+  Elf64_Ehdr header;
+  if (bytes.size() < sizeof header) return path + " is not a program";
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
+    return path + " is built for another architecture; only 64-bit x86 programs can be simulated";
+  }
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    const std::size_t at = header.e_phoff + i * sizeof segment;
+    if (at + sizeof segment > bytes.size()) break;
+    std::memcpy(&segment, bytes.data() + at, sizeof segment);
+    if (segment.p_type != PT_INTERP || segment.p_offset + segment.p_filesz > bytes.size()) continue;
+    const std::string interpreter(bytes.data() + segment.p_offset);
+    if (interpreter == "/lib64/ld-linux-x86-64.so.2") return {};
+    return path + " uses the loader " + interpreter + "; only programs of the GNU C library can be simulated";
+  }
+  return path + " is statically linked, so the verbs library cannot be put in its place; link it dynamically";
+}
+
+std::string inspect_file(const std::string& path, int depth) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return path + ": " + std::strerror(errno);
+  if (!S_ISREG(status.st_mode)) return path + " is not a file";
+  if (access(path.c_str(), X_OK) != 0) return path + " is not executable";
+  // Linux runs it, but shows its memory to nobody, so neither could the simulator read or write there.
+  if (access(path.c_str(), R_OK) != 0) {
+    return path + " may be executed but not read, so that its memory cannot be reached; make it readable (chmod a+r)";
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(4096, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  if (bytes.starts_with("#!")) {
+    if (depth > 4) return path + ": too many interpreters in a row";
+    const std::size_t start = bytes.find_first_not_of(" \t", 2);
+    const std::size_t end = bytes.find_first_of(" \t\n", start);
+    if (start == std::string::npos || end == std::string::npos) return path + " names no interpreter";
+    return inspect_file(bytes.substr(start, end - start), depth + 1);
+  }
+  if (!bytes.starts_with(ELFMAG)) return path + " is neither a program nor a script that names its interpreter";
+  return inspect_image(path, bytes);
+}
+
+void fix_limits() {
+  const rlimit stack{kStackLimit, RLIM_INFINITY};
+  setrlimit(RLIMIT_STACK, &stack);
+  const rlimit half{kStackLimit, kStackLimit};
+  rlimit now;
+  if (getrlimit(RLIMIT_STACK, &now) == 0 && now.rlim_cur != kStackLimit) setrlimit(RLIMIT_STACK, &half);
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  // What the program sees is kept elsewhere (resource_limits.h); the caller's own must not end it.
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU, RLIMIT_RSS, RLIMIT_MEMLOCK, RLIMIT_NPROC,
+                              RLIMIT_SIGPENDING, RLIMIT_RTTIME, RLIMIT_NOFILE}) {
+    rlimit limit;
+    if (getrlimit(resource, &limit) != 0) continue;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(resource, &limit);
+  }
+}
+
+// The program's own lie below the shim's.
+void limit_descriptors(int own_descriptors) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = static_cast<rlim_t>(own_descriptors);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The supervisor's short time slice and timer slack are not the program's.
+void reset_scheduling() {
+  struct {
+    std::uint32_t size, policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime_ns, deadline, period;
+  } attributes{48, SCHED_OTHER, 0, getpriority(PRIO_PROCESS, 0), 0, 0, 0, 0};
+  syscall(SYS_sched_setattr, 0, &attributes, 0);
+  constexpr unsigned long kUsualSlackNs = 50'000;
+  prctl(PR_SET_TIMERSLACK, kUsualSlackNs);
+}
+
+struct ChildPlan {
+  const LaunchRequest* request;
+  char* const* argv;
+  char* const* envp;
+  int stdin_fd, stdout_fd, stderr_fd, placeholder_fd, directory_fd, error_fd;
+  pid_t parent;
+  unsigned descriptors_end;  // behind the highest that the child needs
+};
+
+// Runs in the child between clone and exec, in the memory of the simulator, which waits; no signal reaches a handler of the
+// simulator's there. Reports errno of the first failure through error_fd.
+[[noreturn]] void become(const ChildPlan& plan) {
+  const auto fail = [&] {
+    const int error = errno;
+    [[maybe_unused]] const ssize_t n = write(plan.error_fd, &error, sizeof error);
+    _exit(127);
+  };
+  // Of the simulator's descriptors only those are copied that the child needs: exec would close the others one by one.
+  if (syscall(SYS_close_range, plan.descriptors_end, ~0u, CLOSE_RANGE_UNSHARE) != 0) fail();
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A program that gains privilege by exec would lose the preloaded libraries, and is not ours to hold.
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (getppid() != plan.parent) _exit(127);
+  // All of them, also the two that libc keeps for itself.
+  const struct {
+    void* handler;
+    unsigned long flags;
+    void* restorer;
+    std::uint64_t mask;
+  } standard{};
+  for (int signal = 1; signal < NSIG; ++signal) syscall(SYS_rt_sigaction, signal, &standard, nullptr, sizeof(std::uint64_t));
+  for (const int signal : plan.request->ignored_signals) ::signal(signal, SIG_IGN);
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &plan.request->signal_mask, nullptr, sizeof(std::uint64_t));
+  umask(plan.request->umask);
+  fix_limits();
+  reset_scheduling();
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(plan.request->core, &cores);
+  sched_setaffinity(0, sizeof cores, &cores);
+  if (!plan.request->working_directory.empty() && chdir(plan.request->working_directory.c_str()) != 0) fail();
+  if (personality(ADDR_NO_RANDOMIZE) == -1) fail();
+
+  // The descriptors lie above the numbers they are going to, see open_high().
+  if (dup2(plan.stdin_fd, 0) < 0 || dup2(plan.stdout_fd, 1) < 0 || dup2(plan.stderr_fd, 2) < 0) fail();
+  const int own = plan.request->own_descriptors;
+  if (dup2(plan.request->region_fd, own + protocol::kRegionFd) < 0) fail();
+  if (dup2(plan.placeholder_fd, own + protocol::kPlaceholderFd) < 0) fail();
+  if (dup2(plan.directory_fd, own + protocol::kShimDirectoryFd) < 0) fail();
+  if (dup2(plan.request->passage_fd, own + protocol::kPassageFd) < 0) fail();
+  syscall(SYS_close_range, 3, own - 1, 0);
+  for (const int fd : plan.request->placeholders) {
+    if (dup2(plan.placeholder_fd, fd) < 0) fail();
+  }
+  for (const auto& [fd, ours] : plan.request->descriptors) {
+    if (dup2(ours, fd) < 0) fail();
+  }
+  syscall(SYS_close_range, own + protocol::kOwnDescriptors, ~0u, CLOSE_RANGE_CLOEXEC);
+  limit_descriptors(own);
+  if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0) {
+    execve(plan.request->path.c_str(), plan.argv, plan.envp);
+  }
+  fail();
+  _exit(127);
+}
+
+// The page tables and descriptors of a simulator with thousands of programs are many: they are lent, not copied.
+pid_t start_child(const ChildPlan& plan) {
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  alignas(16) static std::array<std::byte, 64 * 1024> stack;
+  const auto run = [](void* plan) -> int { become(*static_cast<const ChildPlan*>(plan)); };
+  // AddressSanitizer wants to know every stack.
+  const pid_t child = kHasAddressSanitizer
+                          ? fork()
+                          : clone(run, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
+                                  const_cast<ChildPlan*>(&plan));
+  if (child == 0) become(plan);
+  const int error = errno;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return child;
+}
+
+// The descriptors of all programs' output lie above those that the launch of the next one needs.
+constexpr int kFirstOfOutputs = protocol::kUsualDescriptors + 256;
+
+int moved_to(int lowest, int fd) {
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+  if (moved < 0) return fd;
+  close(fd);
+  return moved;
+}
+
+// The shim's libraries come behind those that the program preloads itself: what interposes on verbs calls still does,
+// and the shim's constructor, the last in the list, runs first.
+void add_to_loader(std::vector<std::string>& environment, const std::string& name, const std::string& ours) {
+  std::string value;
+  for (std::string& text : environment) {
+    if (!text.starts_with(name + "=")) continue;
+    if (value.empty()) value = text.substr(name.size() + 1);
+    text.insert(0, protocol::kKeptVariable);
+  }
+  environment.insert(environment.begin(), name + "=" + (value.empty() ? ours : value + ":" + ours));
+}
+
+// Strings of argv, envp and the file name together fill a whole number of units, whatever paths they hold.
+std::vector<std::string> padded_environment(const LaunchRequest& request) {
+  const std::string through = "/proc/self/fd/" + std::to_string(request.own_descriptors + protocol::kShimDirectoryFd) + "/";
+  std::vector<std::string> environment = request.environment;
+  add_to_loader(environment, "GLIBC_TUNABLES", "glibc.pthread.rseq=0");
+  add_to_loader(environment, "LD_PRELOAD",
+                through + "libverbatim_runtime.so:" + through + "libibverbs.so.1:" + through + "libmlx5.so.1");
+  std::size_t size = request.path.size() + 1;
+  for (const std::string& text : request.arguments) size += text.size() + 1;
+  for (const std::string& text : environment) size += text.size() + 1;
+  const std::string pad = "VERBATIM_PAD=";
+  size += pad.size() + 1;
+  environment.push_back(pad + std::string((kStringsUnit - size % kStringsUnit) % kStringsUnit, 'x'));
+  return environment;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+}  // namespace
+
+std::string inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved) {
+  const std::string path = resolve(name, working_directory);
+  if (path.empty()) return "there is no program \"" + name + "\" in " + kProgramPath;
+  if (resolved != nullptr) *resolved = path;
+  return inspect_file(path, 0);
+}
+
+bool asks_for_privilege(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0;
+}
+
+LaunchedProcess launch(const LaunchRequest& request) {
+  LaunchedProcess launched;
+  int out[2], err[2], error_pipe[2];
+  const int stdin_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int placeholder_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const int directory_fd = open(request.shim_directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (stdin_fd < 0 || placeholder_fd < 0 || directory_fd < 0 || pipe2(out, O_CLOEXEC) != 0 ||
+      pipe2(err, O_CLOEXEC) != 0 || pipe2(error_pipe, O_CLOEXEC) != 0) {
+    launched.error = std::string("cannot open the descriptors a program needs: ") + std::strerror(errno);
+    return launched;
+  }
+
+  std::vector<std::string> arguments = request.arguments;
+  std::vector<std::string> environment = padded_environment(request);
+  std::vector<char*> argv = pointers(arguments);
+  std::vector<char*> envp = pointers(environment);
+
+  // Every descriptor is moved out of the way of the numbers the child uses.
+  const int above = request.own_descriptors + protocol::kOwnDescriptors;
+  bool has_room = true;
+  unsigned descriptors_end = 0;
+  const auto needed = [&](int fd) {
+    descriptors_end = std::max(descriptors_end, static_cast<unsigned>(fd) + 1);
+    return fd;
+  };
+  const auto high = [&](int fd) {
+    const int moved = moved_to(above, fd);
+    has_room = has_room && moved >= above;
+    return needed(moved);
+  };
+  ChildPlan plan{&request,       argv.data(),          envp.data(),        high(stdin_fd),      high(out[1]),
+                 high(err[1]),   high(placeholder_fd), high(directory_fd), high(error_pipe[1]), getpid(), 0};
+  LaunchRequest moved = request;
+  for (int* const fd : {&moved.region_fd, &moved.passage_fd}) {
+    const int copy = fcntl(*fd, F_DUPFD_CLOEXEC, above);
+    *fd = needed(copy < 0 ? dup(*fd) : copy);
+  }
+  for (auto& [fd, ours] : moved.descriptors) ours = high(ours);
+  plan.request = &moved;
+  plan.descriptors_end = descriptors_end;
+
+  // What lies among the numbers it is to go to would be lost on the way.
+  const bool is_full = !has_room && request.own_descriptors != own_descriptors().at_first;
+  if (!is_full) launched.pid = start_child(plan);
+  const int launch_error = is_full ? EMFILE : errno;
+  for (const int fd : {plan.stdin_fd, plan.stdout_fd, plan.stderr_fd, plan.placeholder_fd, plan.directory_fd,
+                       plan.error_fd, moved.region_fd, moved.passage_fd}) {
+    close(fd);
+  }
+  for (const auto& [fd, ours] : moved.descriptors) close(ours);
+  launched.stdout_fd = moved_to(kFirstOfOutputs, out[0]);
+  launched.stderr_fd = moved_to(kFirstOfOutputs, err[0]);
+  if (launched.pid < 0) {
+    launched.error = std::string("cannot start a process: ") + std::strerror(launch_error) +
+                     (launch_error == EAGAIN   ? "; raise the limit on processes (ulimit -u)"
+                      : launch_error == EMFILE ? "; raise the limit on open files (ulimit -Hn)"
+                                               : "");
+    launched.is_machines = true;
+  } else {
+    const int status = await_status(launched.pid);
+    if (!WIFSTOPPED(status)) {
+      int error = 0;
+      if (read(error_pipe[0], &error, sizeof error) != sizeof error) error = ECHILD;
+      launched.error = "cannot execute " + request.path + ": " + std::strerror(error);
+      launched.pid = -1;
+    } else {
+      LoaderTrace trace(launched.pid, request.trace, *request.code_files, *request.patches);
+      if (trace.prepare()) {
+        trace.run(std::array{launched.stdout_fd, launched.stderr_fd}, launched.early_output);
+      } else {
+        kill(launched.pid, SIGKILL);
+        await_status(launched.pid);
+        launched.error = "cannot prepare " + request.path + " at its exec stop: " + trace.error();
+        launched.pid = -1;
+      }
+    }
+  }
+  close(error_pipe[0]);
+  return launched;
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,71 @@
+#include "sim/supervisor/machine/limit_check.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "verbs_shim/protocol/layout.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::uint64_t kMebibyte = 1 << 20;
+
+// Soft limits are raised before a program starts, so the hard ones count.
+struct Need {
+  const char* name;
+  __rlimit_resource resource;
+  std::uint64_t least;
+  std::uint64_t unit;  // of what the sentence says
+  const char* what;
+  const char* advice;
+};
+
+constexpr Need kNeeds[] = {
+    {"descriptors", RLIMIT_NOFILE, protocol::kUsualDescriptors, 1, "open files",
+     "the hard limit on open files is lower (ulimit -Hn); raise it"},
+    // One program: the memory it shares with the simulator, the shim's heap, and its own.
+    {"address-space", RLIMIT_AS, protocol::kRegionSize + protocol::kSmallShimHeapSize + 256 * kMebibyte, kMebibyte,
+     "MiB of address space for each program",
+     "the hard limit on address space is lower (ulimit -Hv); raise it, the simulator needs as much for all programs "
+     "together"},
+    {"data", RLIMIT_DATA, protocol::kSmallShimHeapSize + 32 * kMebibyte, kMebibyte, "MiB of private memory for each program",
+     "the hard limit on the data segment is lower (ulimit -Hd); raise it"},
+};
+
+// The limit counts all processes of the user, root's are not counted.
+int processes_missing() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
+  const pid_t child = vfork();
+  if (child == 0) _exit(0);
+  if (child < 0) return errno;
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Facility> check_limits() {
+  std::vector<Facility> table;
+  const auto add = [&](const char* name, std::string what, const std::string& lacking) {
+    table.push_back({name, std::move(what), lacking.empty() ? Facility::State::kWorks : Facility::State::kMissing, lacking});
+  };
+  for (const Need& need : kNeeds) {
+    rlimit limit{};
+    getrlimit(need.resource, &limit);
+    add(need.name, fmt::format("{} {}", need.least / need.unit, need.what), limit.rlim_max < need.least ? need.advice : "");
+  }
+  const int error = processes_missing();
+  add("processes", "processes can be made",
+      error == 0 ? "" : fmt::format("{}; raise the limit on processes (ulimit -u)", std::strerror(error)));
+  return table;
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,160 @@
+#include "sim/supervisor/machine/process_memory.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace verbatim::supervisor {
+
+namespace {
+constexpr std::size_t kPage = 4096;
+
+std::size_t to_page_end(host::ProgramAddress address, std::size_t length) {
+  return std::min<std::size_t>(length, kPage - address % kPage);
+}
+}  // namespace
+
+ProcessMemory::~ProcessMemory() {
+  if (mem_fd_ >= 0) close(mem_fd_);
+}
+
+// /proc/PID/pagemap has 64 bits for each page (Linux, admin-guide/mm/pagemap): present, and of a file or shared.
+bool ProcessMemory::is_private(host::ProgramAddress start, std::uint64_t length) const {
+  constexpr std::uint64_t kPresent = 1ull << 63, kShared = 1ull << 61;
+  const std::string path = "/proc/" + std::to_string(pid_) + "/pagemap";
+  const int pages = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (pages < 0) return false;
+  bool is_private = true;
+  for (std::uint64_t page = start / kPage; is_private && page <= (start + length - 1) / kPage; ++page) {
+    std::uint64_t entry = 0;
+    is_private = pread(pages, &entry, sizeof entry, static_cast<off_t>(page * sizeof entry)) == sizeof entry &&
+                 (entry & (kPresent | kShared)) == kPresent;
+  }
+  close(pages);
+  return is_private;
+}
+
+bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
+  if (access_listener_) access_listener_();
+  bool complete = true;
+  while (!to.empty()) {
+    const iovec local{to.data(), to.size()};
+    const iovec remote{reinterpret_cast<void*>(from), to.size()};
+    const ssize_t n = process_vm_readv(pid_, &local, 1, &remote, 1, 0);
+    std::size_t done = n > 0 ? static_cast<std::size_t>(n) : 0;
+    if (done == 0) {
+      done = to_page_end(from, to.size());
+      std::memset(to.data(), 0, done);
+      complete = false;
+    }
+    from += done;
+    to = to.subspan(done);
+  }
+  return complete;
+}
+
+std::size_t ProcessMemory::write_some(host::ProgramAddress to, std::span<const std::byte> from) {
+  const iovec local{const_cast<std::byte*>(from.data()), from.size()};
+  const iovec remote{reinterpret_cast<void*>(to), from.size()};
+  const ssize_t n = process_vm_writev(pid_, &local, 1, &remote, 1, 0);
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
+bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
+  if (access_listener_) access_listener_();
+  const host::ProgramAddress begin = to;
+  const std::size_t length = from.size();
+  bool complete = true;
+  while (!from.empty()) {
+    std::size_t done = write_some(to, from);
+    if (done == 0) {
+      done = to_page_end(to, from.size());
+      complete &= write_protected_page(to, from.first(done));
+    }
+    to += done;
+    from = from.subspan(done);
+  }
+  if (write_listener_) write_listener_(begin, length);
+  return complete;
+}
+
+bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from) {
+  if (access_listener_) access_listener_();
+  const host::ProgramAddress begin = to;
+  const std::size_t length = from.size();
+  for (std::size_t done = 1; done > 0 && !from.empty();) {
+    done = write_some(to, from);
+    to += done;
+    from = from.subspan(done);
+  }
+  if (write_listener_) write_listener_(begin, length);
+  return from.empty();
+}
+
+bool ProcessMemory::read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) {
+  if (access_listener_) access_listener_();
+  constexpr std::size_t kMost = 64;
+  while (!ranges.empty()) {
+    iovec remote[kMost];
+    const std::size_t n = std::min(kMost, ranges.size());
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      remote[i] = {reinterpret_cast<void*>(ranges[i].address), ranges[i].length};
+      bytes += ranges[i].length;
+    }
+    const iovec local{to, bytes};
+    if (process_vm_readv(pid_, &local, 1, remote, n, 0) != static_cast<ssize_t>(bytes)) return false;
+    to += bytes;
+    ranges = ranges.subspan(n);
+  }
+  return true;
+}
+
+bool ProcessMemory::write_protected_page(host::ProgramAddress to, std::span<const std::byte> from) {
+  if (mem_fd_ < 0) {
+    mem_fd_ = open(("/proc/" + std::to_string(pid_) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
+    if (mem_fd_ < 0) return false;
+  }
+  return pwrite(mem_fd_, from.data(), from.size(), static_cast<off_t>(to)) == static_cast<ssize_t>(from.size());
+}
+
+bool ProcessMemory::is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) {
+  std::FILE* maps = std::fopen(("/proc/" + std::to_string(pid_) + "/maps").c_str(), "re");
+  if (maps == nullptr) return false;
+  host::ProgramAddress covered = start;
+  const host::ProgramAddress end = start + length;
+  char line[512];
+  while (covered < end && std::fgets(line, sizeof line, maps) != nullptr) {
+    unsigned long low, high;
+    char protection[5];
+    if (std::sscanf(line, "%lx-%lx %4s", &low, &high, protection) != 3) continue;
+    if (high <= covered) continue;
+    if (low > covered || protection[0] != 'r' || (writable && protection[1] != 'w')) break;
+    covered = high;
+  }
+  std::fclose(maps);
+  return covered >= end && end >= start;
+}
+
+std::optional<std::string> ProcessMemory::load_string(host::ProgramAddress from, std::size_t limit) {
+  std::string text;
+  while (text.size() <= limit) {
+    char chunk[256];
+    const std::size_t size = to_page_end(from, sizeof chunk);
+    if (!read(from, std::as_writable_bytes(std::span(chunk, size)))) return std::nullopt;
+    const void* zero = std::memchr(chunk, 0, size);
+    if (zero != nullptr) {
+      text.append(chunk, static_cast<std::size_t>(static_cast<const char*>(zero) - chunk));
+      return text.size() <= limit ? std::optional(text) : std::nullopt;
+    }
+    text.append(chunk, size);
+    from += size;
+  }
+  return std::nullopt;
+}
+
+}  // namespace verbatim::supervisor

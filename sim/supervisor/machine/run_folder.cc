@@ -1,0 +1,266 @@
+#include "sim/supervisor/machine/run_folder.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <vector>
+
+#include "sim/supervisor/machine/launcher.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+namespace fs = std::filesystem;
+using protocol::kHome;
+using protocol::kOwnFolders;
+
+constexpr const char* kPrefix = "verbatim-run-";
+constexpr const char* kLock = "/lock";
+
+bool below(const std::string& path, const std::string& folder) {
+  return path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/';
+}
+
+// Of the machine: absolute, without links.
+std::string real_path(const std::string& path) {
+  char buffer[PATH_MAX];
+  return realpath(path.c_str(), buffer) != nullptr ? buffer : path;
+}
+
+std::string temporary_folder() {
+  const char* const named = std::getenv("TMPDIR");
+  return real_path(named != nullptr && *named == '/' ? named : "/tmp");
+}
+
+// A folder whose lock nobody holds has no run any more.
+void remove_leftovers(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
+    struct stat status;
+    if (lstat(entry.path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) continue;
+    const int lock = open((entry.path().string() + kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (lock < 0) continue;
+    std::error_code ignored;
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
+    close(lock);
+  }
+}
+
+// A folder that its owner may not write to cannot be emptied.
+void remove_all(const std::string& folder) {
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (!error) return;
+  for (auto it = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
+       !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_directory(ignored) && !it->is_symlink(ignored)) fs::permissions(it->path(), fs::perms::owner_all, ignored);
+  }
+  fs::remove_all(folder, error);
+}
+
+void make_folder(const std::string& path, mode_t mode) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  chmod(path.c_str(), mode);
+}
+
+// As programs see times, see verbs_shim/protocol/path_view.h.
+void set_time(const std::string& path, std::int64_t seconds) {
+  const timespec both[2] = {{seconds - protocol::kFileTimeShift, 0}, {seconds - protocol::kFileTimeShift, 0}};
+  utimensat(AT_FDCWD, path.c_str(), both, AT_SYMLINK_NOFOLLOW);
+}
+
+// Keepers that were told to end; the system reaps them when the simulator has ended before that.
+class EndedKeepers {
+ public:
+  void add(pid_t keeper) { keepers_.push_back(keeper); }
+  void reap() {
+    std::erase_if(keepers_, [](pid_t keeper) { return waitpid(keeper, nullptr, WNOHANG) != 0; });
+  }
+  void await() {
+    for (const pid_t keeper : keepers_) {
+      while (waitpid(keeper, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+    keepers_.clear();
+  }
+
+ private:
+  std::vector<pid_t> keepers_;
+} ended_keepers;
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+}  // namespace
+
+RunFolder::RunFolder() {
+  const std::string folder = temporary_folder();
+  remove_leftovers(folder);
+  make_locked(folder);
+  int ends[2];
+  ended_keepers.reap();
+  if (pipe2(ends, O_CLOEXEC) != 0) return;
+  alive_ = ends[1];
+  keeper_ = fork();
+  if (keeper_ == 0) keep(ends[0]);
+  close(ends[0]);
+}
+
+void RunFolder::await_ended_keepers() { ended_keepers.await(); }
+
+void RunFolder::make_locked(const std::string& folder) {
+  for (;;) {
+    path_ = folder + "/" + kPrefix + "XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr)
+      throw std::system_error(errno, std::generic_category(),
+                              "cannot make the folder of the run in " + folder + " (set TMPDIR)");
+    lock_ = open((path_ + kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    struct stat status;
+    if (lock_ < 0 || flock(lock_, LOCK_EX) != 0 || fstat(lock_, &status) != 0)
+      throw std::system_error(errno, std::generic_category(), "cannot lock the folder of the run " + path_);
+    // Before it was locked another run may have taken it for a leftover, and removed it.
+    if (status.st_nlink != 0) return;
+    close(lock_);
+  }
+}
+
+// Nothing of the simulator's is kept open or listened to, and its core is left to it.
+void RunFolder::keep(int end) {
+  setsid();
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &cores);
+  sched_setaffinity(0, sizeof cores, &cores);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_IGN);
+  dup2(end, 0);
+  syscall(SYS_close_range, 1, ~0u, 0);
+  char byte;
+  ssize_t told;
+  while ((told = read(0, &byte, 1)) < 0 && errno == EINTR) {
+  }
+  if (told == 0) remove_all(path_);
+  _exit(0);
+}
+
+RunFolder::~RunFolder() {
+  remove_all(path_);
+  if (alive_ >= 0) {
+    [[maybe_unused]] const ssize_t told = write(alive_, "", 1);  // the folder is gone
+    close(alive_);
+  }
+  if (keeper_ > 0) ended_keepers.add(keeper_);
+  if (lock_ >= 0) close(lock_);
+}
+
+void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs,
+                         std::int64_t epoch_seconds, HostPaths& paths) {
+  const std::string own = path_ + "/" + std::to_string(hosts_.size());
+  hosts_.push_back({host.name, own, {}});
+  std::vector<std::string> folders(std::begin(kOwnFolders), std::end(kOwnFolders));
+  for (const ProgramSpec* program : programs) {
+    const auto home = program->environment.find("HOME");
+    const std::string named = home == program->environment.end() ? kHome : normal_path(home->second);
+    const std::string works_in = real_path(program->working_directory.empty() ? "." : program->working_directory);
+    const bool usable = named.size() > 1 && named != works_in && !protocol::path_is_in_tree(named.c_str());
+    if (usable && std::ranges::find(folders, named) == folders.end()) folders.push_back(named);
+  }
+  for (const std::string& folder : folders) {
+    const bool home = std::ranges::find(kOwnFolders, folder) == std::end(kOwnFolders);
+    make_folder(own + folder, home ? 0755 : folder == "/run" ? 0755 : 01777);
+    // A machine need not have the folder that it lies in.
+    if (const std::string above = folder_of(folder); home && !above.empty() && !fs::exists(above))
+      paths.add(above, own + above);
+    paths.add(folder, own + folder);
+  }
+  const auto show = [&](const std::string& seen, const std::string& real, bool is_folder) {
+    const auto inside = [&](const std::string& folder) { return below(seen, folder); };
+    if (std::ranges::none_of(folders, inside) || std::ranges::find(folders, seen) != folders.end()) return;
+    const std::string place = paths.native(seen);
+    if (place == real) return;  // a folder above shows through
+    make_folder(is_folder ? place : folder_of(place), 0755);
+    paths.add(seen, real);
+  };
+  const auto show_file = [&](const std::string& file) {
+    for (const std::string& name : {normal_path(file), real_path(file)}) {
+      show(folder_of(name), real_path(folder_of(name)), true);
+      show(name, real_path(name), false);
+    }
+  };
+  for (const ProgramSpec* program : programs) {
+    const std::string works_in = program->working_directory.empty() ? "." : program->working_directory;
+    show(real_path(works_in), real_path(works_in), true);
+    if (works_in.starts_with('/')) show(normal_path(works_in), real_path(works_in), true);
+    std::string file;
+    if (program->arguments.empty() || !inspect_program(program->arguments[0], program->working_directory, &file).empty())
+      continue;
+    show_file(file);
+    // What the command names, such as a script, is there with what lies beside it.
+    for (std::size_t i = 1; i < program->arguments.size(); ++i) {
+      const std::string& named = program->arguments[i];
+      struct stat status;
+      if (!named.starts_with('/') || stat(named.c_str(), &status) != 0) continue;
+      S_ISDIR(status.st_mode) ? show(normal_path(named), real_path(named), true) : show_file(named);
+    }
+  }
+  // What the scenario's variables name is there, but for a folder of temporary files, which is the host's own.
+  for (const ProgramSpec* program : programs) {
+    for (const auto& [name, value] : program->environment) {
+      const auto holds = [&value = value](const std::string& folder) { return below(value, folder); };
+      if (name == "TMPDIR" && std::ranges::any_of(folders, holds))
+        make_folder(paths.native(normal_path(value)), 0755);
+      if (name == "HOME" || name == "TMPDIR") continue;
+      for (std::size_t start = 0; start < value.size();) {
+        const std::size_t end = std::min(value.find(':', start), value.size());
+        const std::string one = value.substr(start, end - start);
+        struct stat status;
+        if (one.starts_with('/') && stat(one.c_str(), &status) == 0)
+          show(normal_path(one), real_path(one), S_ISDIR(status.st_mode));
+        start = end + 1;
+      }
+    }
+  }
+  for (const ProgramSpec* program : programs) {
+    for (const auto& [name, file] : program->files) {
+      const std::string place = paths.native(name);
+      make_folder(folder_of(place), 0755);
+      std::ofstream(place, std::ios::binary) << file.content;
+      chmod(place.c_str(), file.executable ? 0755 : 0644);
+    }
+  }
+  std::error_code error;
+  for (auto it = fs::recursive_directory_iterator(own, error); !error && it != fs::recursive_directory_iterator();
+       it.increment(error)) {
+    set_time(it->path(), epoch_seconds);
+    if (it->is_directory() && !it->is_symlink()) hosts_.back().made_first.insert(it->path().string().substr(own.size()));
+  }
+}
+
+std::string RunFolder::keep_in(const std::string& folder) const {
+  for (const auto& [name, own, made_first] : hosts_) {
+    std::error_code error;
+    fs::create_directories(folder + "/" + name, error);
+    if (!error) {
+      fs::copy(own, folder + "/" + name, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+    }
+    if (error) return "cannot keep the files of host " + name + " in " + folder + ": " + error.message();
+  }
+  return "";
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,54 @@
+// The folders that each host has of its own: /tmp, /var/tmp, /dev/shm, /run, /dev/hugepages and the home folders of its
+// programs. They lie on the real disk below one folder of the run, which goes with the run, also when it is killed: a process of
+// its own waits for that. What is left all the same the next run removes.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/supervisor/machine/host_paths.h"
+#include "sim/supervisor/spec/host_spec.h"
+#include "sim/supervisor/spec/program_spec.h"
+
+namespace verbatim::supervisor {
+
+class RunFolder {
+ public:
+  // In the machine's temporary folder; throws std::system_error when it cannot be made.
+  RunFolder();
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  // The processes that guarded folders which are gone end while the simulator goes on; afterwards none of them is a child.
+  static void await_ended_keepers();
+
+  // The folders of one host for `programs` of it, with the files that these are given, and rows for `paths`. What the
+  // scenario names of the machine shows through: where a program works, and the folder that its file is in.
+  void add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs, std::int64_t epoch_seconds,
+                HostPaths& paths);
+
+  struct Host {
+    std::string name;
+    std::string folder;                // that all of its own folders lie in
+    std::set<std::string> made_first;  // folders in it, paths from there on, that no program has made
+  };
+  const std::vector<Host>& hosts() const { return hosts_; }
+
+  // Copies what the hosts have in their folders to `folder`/HOST/…; an empty sentence, or why not.
+  std::string keep_in(const std::string& folder) const;
+
+ private:
+  void make_locked(const std::string& folder);
+  [[noreturn]] void keep(int end);
+
+  std::string path_;
+  int lock_ = -1;
+  int alive_ = -1;   // closed without a word when the simulator ends by force: the keeper then removes the folder
+  int keeper_ = -1;  // a process
+  std::vector<Host> hosts_;
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,276 @@
+#include "sim/supervisor/net/netlink_socket.h"
+
+#include <arpa/inet.h>
+#include <linux/if.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if_arp.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "sim/supervisor/net/internet.h"
+#include "sim/supervisor/tasks/process.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr int kLoopback = 1, kEthernet = 2;
+constexpr std::uint32_t kNetworkBits = 8;  // hosts have addresses of 10.0.0.0/8
+
+// One netlink message with its attributes.
+class Message {
+ public:
+  template <class Body>
+  Message(std::uint16_t type, std::uint32_t sequence, std::uint32_t port, const Body& body) {
+    const nlmsghdr header{0, type, NLM_F_MULTI, sequence, port};
+    append(&header, sizeof header);
+    append(&body, sizeof body);
+  }
+  void add(std::uint16_t type, const void* data, std::size_t size) {
+    const rtattr attribute{static_cast<std::uint16_t>(sizeof(rtattr) + size), type};
+    append(&attribute, sizeof attribute);
+    append(data, size);
+  }
+  void add(std::uint16_t type, std::uint32_t value) { add(type, &value, sizeof value); }
+  void add(std::uint16_t type, const std::string& text) { add(type, text.c_str(), text.size() + 1); }
+  void end(std::vector<std::byte>& all) {
+    const auto length = static_cast<std::uint32_t>(bytes_.size());
+    std::memcpy(bytes_.data(), &length, sizeof length);
+    all.insert(all.end(), bytes_.begin(), bytes_.end());
+  }
+
+ private:
+  void append(const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(data);
+    bytes_.insert(bytes_.end(), bytes, bytes + size);
+    bytes_.resize(NLMSG_ALIGN(bytes_.size()));
+  }
+  std::vector<std::byte> bytes_;
+};
+
+struct Interface {
+  int index;
+  std::string name;
+  unsigned flags;
+  std::uint16_t kind;
+  std::uint32_t mtu;
+  std::array<std::uint8_t, 6> hardware;
+};
+
+std::vector<Interface> interfaces_of(const HostSpec& host) {
+  const std::uint32_t a = host.address;
+  const auto byte = [a](int shift) { return static_cast<std::uint8_t>(a >> shift); };
+  return {{kLoopback, "lo", IFF_UP | IFF_LOOPBACK | IFF_RUNNING | IFF_LOWER_UP, ARPHRD_LOOPBACK, 65536, {}},
+          {kEthernet,
+           "eth0",
+           IFF_UP | IFF_BROADCAST | IFF_RUNNING | IFF_LOWER_UP | IFF_MULTICAST,
+           ARPHRD_ETHER,
+           1500,
+           {2, 0, byte(24), byte(16), byte(8), byte(0)}}};
+}
+
+void add_links(const HostSpec& host, const nlmsghdr& request, std::uint32_t port, int index,
+               const std::string& name, std::vector<std::byte>& answer) {
+  for (const Interface& one : interfaces_of(host)) {
+    if ((index != 0 && one.index != index) || (!name.empty() && one.name != name)) continue;
+    ifinfomsg body{};
+    body.ifi_family = AF_UNSPEC;
+    body.ifi_type = one.kind;
+    body.ifi_index = one.index;
+    body.ifi_flags = one.flags;
+    Message message(RTM_NEWLINK, request.nlmsg_seq, port, body);
+    message.add(IFLA_IFNAME, one.name);
+    message.add(IFLA_TXQLEN, 1000);
+    const std::uint8_t up = 6;  // IF_OPER_UP
+    message.add(IFLA_OPERSTATE, &up, sizeof up);
+    message.add(IFLA_MTU, one.mtu);
+    message.add(IFLA_QDISC, one.index == kLoopback ? std::string("noqueue") : std::string("fq"));
+    message.add(IFLA_ADDRESS, one.hardware.data(), one.hardware.size());
+    const std::array<std::uint8_t, 6> everybody{0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    message.add(IFLA_BROADCAST, one.index == kLoopback ? one.hardware.data() : everybody.data(),
+                everybody.size());
+    const rtnl_link_stats64 statistics{};
+    message.add(IFLA_STATS64, &statistics, sizeof statistics);
+    message.end(answer);
+  }
+}
+
+void add_addresses(const HostSpec& host, const nlmsghdr& request, std::uint32_t port, int family, int index,
+                   std::vector<std::byte>& answer) {
+  const auto add = [&](int interface, const IpAddress& address, std::uint8_t prefix, std::uint8_t scope) {
+    const bool v4 = address.is_v4();
+    if ((family != AF_UNSPEC && family != (v4 ? AF_INET : AF_INET6)) || (index != 0 && index != interface))
+      return;
+    const ifaddrmsg body{static_cast<std::uint8_t>(v4 ? AF_INET : AF_INET6), prefix, IFA_F_PERMANENT, scope,
+                         static_cast<std::uint32_t>(interface)};
+    Message message(RTM_NEWADDR, request.nlmsg_seq, port, body);
+    const std::uint8_t* bytes = address.bytes().data() + (v4 ? 12 : 0);
+    const std::size_t size = v4 ? 4 : 16;
+    message.add(IFA_ADDRESS, bytes, size);
+    if (v4) {
+      message.add(IFA_LOCAL, bytes, size);
+      if (interface == kEthernet) message.add(IFA_BROADCAST, htonl(address.as_v4() | 0xffffffffu >> prefix));
+      message.add(IFA_LABEL, interface == kLoopback ? std::string("lo") : std::string("eth0"));
+    }
+    message.add(IFA_FLAGS, IFA_F_PERMANENT);
+    const ifa_cacheinfo for_ever{0xffffffff, 0xffffffff, 0, 0};
+    message.add(IFA_CACHEINFO, &for_ever, sizeof for_ever);
+    message.end(answer);
+  };
+  add(kLoopback, IpAddress::v4(INADDR_LOOPBACK), 8, RT_SCOPE_HOST);
+  add(kEthernet, IpAddress::v4(host.address), kNetworkBits, RT_SCOPE_UNIVERSE);
+  add(kLoopback, IpAddress::v6_loopback(), 128, RT_SCOPE_HOST);
+  add(kEthernet, IpAddress::v6_of(host), 64, RT_SCOPE_UNIVERSE);
+}
+
+// The network itself, directly reached; there is no way out of it.
+void add_routes(const HostSpec& host, const nlmsghdr& request, std::uint32_t port, int family,
+                std::vector<std::byte>& answer) {
+  const auto add = [&](const IpAddress& network, std::uint8_t prefix, const IpAddress& source) {
+    const bool v4 = network.is_v4();
+    if (family != AF_UNSPEC && family != (v4 ? AF_INET : AF_INET6)) return;
+    const rtmsg body{static_cast<std::uint8_t>(v4 ? AF_INET : AF_INET6),
+                     prefix,
+                     0,
+                     0,
+                     RT_TABLE_MAIN,
+                     RTPROT_KERNEL,
+                     RT_SCOPE_LINK,
+                     RTN_UNICAST,
+                     0};
+    Message message(RTM_NEWROUTE, request.nlmsg_seq, port, body);
+    message.add(RTA_TABLE, RT_TABLE_MAIN);
+    message.add(RTA_DST, network.bytes().data() + (v4 ? 12 : 0), v4 ? 4 : 16);
+    if (v4) message.add(RTA_PREFSRC, source.bytes().data() + 12, 4);
+    message.add(RTA_OIF, kEthernet);
+    message.end(answer);
+  };
+  const IpAddress own = IpAddress::v4(host.address);
+  add(IpAddress::v4(host.address & ~(0xffffffffu >> kNetworkBits)), kNetworkBits, own);
+  std::array<std::uint8_t, 16> six = IpAddress::v6_of(host).bytes();
+  std::fill(six.begin() + 8, six.end(), std::uint8_t{0});
+  add(IpAddress::v6(six), 64, own);
+}
+
+// The interface that a request for one names: by index or by an attribute.
+std::string named_interface(std::span<const std::byte> request) {
+  std::size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(ifinfomsg));
+  while (at + sizeof(rtattr) <= request.size()) {
+    rtattr attribute;
+    std::memcpy(&attribute, request.data() + at, sizeof attribute);
+    if (attribute.rta_len < sizeof attribute || attribute.rta_len > request.size() - at) break;
+    if (attribute.rta_type == IFLA_IFNAME) {
+      const auto* text = reinterpret_cast<const char*>(request.data() + at + sizeof attribute);
+      return {text, strnlen(text, attribute.rta_len - sizeof attribute)};
+    }
+    at += RTA_ALIGN(attribute.rta_len);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint32_t NetlinkSocket::readiness() const {
+  return POLLOUT | POLLWRNORM | (answers_.empty() ? 0 : POLLIN | POLLRDNORM);
+}
+
+int NetlinkSocket::bind(Process& process, Name name) {
+  sockaddr_nl wanted;
+  if (name.size() < sizeof wanted) return -EINVAL;
+  std::memcpy(&wanted, name.data(), sizeof wanted);
+  if (wanted.nl_family != AF_NETLINK) return -EINVAL;
+  port_ = wanted.nl_pid != 0 ? wanted.nl_pid : process.pid();
+  return 0;
+}
+
+IoResult NetlinkSocket::connect(Process& process, Name, bool, VirtualFilePtr&) {
+  if (port_ == 0) port_ = process.pid();
+  return 0;
+}
+
+IoResult NetlinkSocket::send(Process& process, OutgoingMessage& message) {
+  if (port_ == 0) port_ = process.pid();
+  const std::span<const std::byte> bytes = message.bytes;
+  nlmsghdr request;
+  if (bytes.size() < sizeof request) return -EINVAL;
+  std::memcpy(&request, bytes.data(), sizeof request);
+  const std::span<const std::byte> body = bytes.subspan(sizeof request);
+  const int family = body.empty() ? AF_UNSPEC : static_cast<int>(body[0]);
+  const bool all = (request.nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+  std::vector<std::byte> answer;
+  int error = 0;
+  if (request.nlmsg_type == RTM_GETLINK) {
+    ifinfomsg wanted{};
+    std::memcpy(&wanted, body.data(), std::min(body.size(), sizeof wanted));
+    add_links(host_, request, port_, all ? 0 : wanted.ifi_index, all ? std::string() : named_interface(bytes),
+              answer);
+    if (answer.empty()) error = -ENODEV;
+  } else if (request.nlmsg_type == RTM_GETADDR && all) {
+    ifaddrmsg wanted{};
+    std::memcpy(&wanted, body.data(), std::min(body.size(), sizeof wanted));
+    const bool strict = body.size() >= sizeof wanted;
+    add_addresses(host_, request, port_, family, strict ? static_cast<int>(wanted.ifa_index) : 0, answer);
+  } else if (request.nlmsg_type == RTM_GETROUTE && all) {
+    add_routes(host_, request, port_, family, answer);
+  } else if (!all || request.nlmsg_type < RTM_BASE || request.nlmsg_type > RTM_MAX) {
+    error = -EOPNOTSUPP;
+  }  // other lists (neighbours, rules) are empty
+  if (error != 0 || !all) {
+    if (answer.empty()) {
+      const nlmsghdr header{NLMSG_LENGTH(sizeof(nlmsgerr)), NLMSG_ERROR, 0, request.nlmsg_seq, port_};
+      const nlmsgerr body_of_error{error, request};
+      answer.resize(NLMSG_SPACE(sizeof body_of_error));
+      std::memcpy(answer.data(), &header, sizeof header);
+      std::memcpy(answer.data() + NLMSG_HDRLEN, &body_of_error, sizeof body_of_error);
+    } else {
+      const std::uint16_t alone = 0;  // not one of several
+      std::memcpy(answer.data() + offsetof(nlmsghdr, nlmsg_flags), &alone, sizeof alone);
+    }
+    answers_.push_back(std::move(answer));
+  } else {
+    if (!answer.empty()) answers_.push_back(std::move(answer));
+    const nlmsghdr header{NLMSG_LENGTH(sizeof(int)), NLMSG_DONE, NLM_F_MULTI, request.nlmsg_seq, port_};
+    std::vector<std::byte> done(NLMSG_SPACE(sizeof(int)));
+    std::memcpy(done.data(), &header, sizeof header);
+    answers_.push_back(std::move(done));
+  }
+  notify();
+  return static_cast<std::int64_t>(bytes.size());
+}
+
+IoResult NetlinkSocket::receive(std::size_t limit, bool peek, IncomingMessage& message) {
+  if (answers_.empty()) return std::nullopt;
+  const std::vector<std::byte>& first = answers_.front();
+  const std::size_t n = std::min(limit, first.size());
+  message.bytes.assign(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(n));
+  message.length = first.size();
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  const auto name = std::as_bytes(std::span(&kernel, 1));
+  message.from.assign(name.begin(), name.end());
+  if (!peek) answers_.pop_front();
+  return static_cast<std::int64_t>(n);
+}
+
+IoResult NetlinkSocket::read(std::size_t limit, std::vector<std::byte>& bytes) {
+  IncomingMessage message;
+  const IoResult n = receive(limit, false, message);
+  bytes = std::move(message.bytes);
+  return n;
+}
+
+int NetlinkSocket::name(bool peer, std::vector<std::byte>& bytes) const {
+  sockaddr_nl own{};
+  own.nl_family = AF_NETLINK;
+  own.nl_pid = peer ? 0 : port_;
+  const auto raw = std::as_bytes(std::span(&own, 1));
+  bytes.assign(raw.begin(), raw.end());
+  return 0;
+}
+
+}  // namespace verbatim::supervisor

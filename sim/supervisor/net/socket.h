@@ -1,0 +1,114 @@
+// What sockets of every family have in common. Names are socket addresses as the program gives and gets them.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/supervisor/files/passage.h"
+#include "sim/supervisor/files/virtual_file.h"
+
+namespace verbatim::supervisor {
+
+class Process;
+
+// A file on its way in a message (SCM_RIGHTS): open for as long as it is, even when nobody else has it.
+class PassedFile {
+ public:
+  explicit PassedFile(VirtualFilePtr file) : file_(std::move(file)) { file_->add_descriptor(); }
+  explicit PassedFile(std::shared_ptr<const RealFile> real) : real_(std::move(real)) {}
+  ~PassedFile() {
+    if (file_ != nullptr) file_->drop_descriptor();
+  }
+  PassedFile(PassedFile&&) noexcept = default;
+  PassedFile(const PassedFile& other) : file_(other.file_), real_(other.real_) {
+    if (file_ != nullptr) file_->add_descriptor();
+  }
+  PassedFile& operator=(PassedFile other) noexcept {
+    std::swap(file_, other.file_);
+    std::swap(real_, other.real_);
+    return *this;
+  }
+  // One of both.
+  const VirtualFilePtr& file() const { return file_; }
+  const std::shared_ptr<const RealFile>& real() const { return real_; }
+
+ private:
+  VirtualFilePtr file_;
+  std::shared_ptr<const RealFile> real_;
+};
+
+struct OutgoingMessage {
+  std::span<const std::byte> bytes;
+  std::span<const std::byte> to;  // empty: the peer
+  std::vector<PassedFile> files;
+  // Whoever has to change before a message that found no room can go; empty: the socket itself.
+  VirtualFilePtr wait_for;
+};
+
+struct IncomingMessage {
+  std::vector<std::byte> bytes;
+  std::size_t length = 0;  // of the whole datagram, of which `bytes` may be the beginning
+  std::vector<std::byte> from;
+  std::vector<PassedFile> files;
+  ucred sender{0, 0, 0};
+  bool wants_sender = false;  // SO_PASSCRED
+};
+
+inline constexpr int kLongestBacklog = 4096;  // net.core.somaxconn
+
+class Socket : public VirtualFile {
+ public:
+  using Name = std::span<const std::byte>;
+
+  Socket(int family, int type) : family_(family), type_(type) {}
+
+  int family() const { return family_; }
+  int type() const { return type_; }
+  virtual int protocol() const { return 0; }
+  bool keeps_boundaries() const { return type_ != SOCK_STREAM; }
+
+  // All results: 0 or more, or -errno.
+  virtual int bind(Process& process, Name name) = 0;
+  // Backlogs are cut to kLongestBacklog.
+  virtual int listen(Process& process, int backlog);
+  // Nothing: the caller waits for `wait_for` and tries `again`.
+  virtual IoResult connect(Process& process, Name name, bool again, VirtualFilePtr& wait_for) = 0;
+  virtual bool listening() const { return false; }
+  // nullptr: nobody is there yet.
+  virtual std::shared_ptr<Socket> accept() { return nullptr; }
+  virtual IoResult send(Process& process, OutgoingMessage& message) = 0;
+  virtual IoResult receive(std::size_t limit, bool peek, IncomingMessage& message) = 0;
+  virtual int shutdown(int how) = 0;
+  // The socket's own name or its peer's.
+  virtual int name(bool peer, std::vector<std::byte>& bytes) const = 0;
+  virtual std::size_t readable_bytes() const = 0;
+  // Options of the family; those of all sockets are the kernel's (kernel_options.cc).
+  virtual int set_option(int level, int option, int value);
+  virtual int get_option(int level, int option, int* value) const;
+  // Those whose value is not an integer; nothing: this is none of them.
+  virtual std::optional<int> set_structured_option(int, int, std::span<const std::byte>) { return std::nullopt; }
+  // Likewise; empty: this is none of them.
+  virtual std::vector<std::byte> structured_option(int level, int option) const;
+  // SO_ERROR: reported once.
+  virtual int take_error() { return 0; }
+  // SO_PEERCRED.
+  virtual ucred peer() const { return {0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)}; }
+
+  std::uint32_t mode() const override;
+
+  bool reuse_address = false;        // SO_REUSEADDR or SO_REUSEPORT
+  std::map<int, int> plain_options;  // options of SOL_SOCKET that are kept and told again
+  ::linger linger{0, 0};
+  bool pass_credentials = false;
+  int send_buffer = 212'992, receive_buffer = 212'992;  // what SO_SNDBUF and SO_RCVBUF tell
+
+ private:
+  int family_, type_;
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,242 @@
+#include "sim/supervisor/net/tcp.h"
+
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace verbatim::supervisor {
+
+namespace {
+constexpr Duration kLoopbackLatency{5'000'000};
+constexpr int kSynTries = 6;
+constexpr Duration kSynRetry{1'000'000'000'000};  // first retransmission of a SYN, doubled each time
+constexpr Duration kLeastTimeout{200'000'000'000}, kLongestTimeout{120'000'000'000'000};
+constexpr int kDataTries = 15;  // net.ipv4.tcp_retries2
+constexpr std::size_t kSegmentOverhead = 66;  // Ethernet, IPv4 and TCP headers with timestamps
+}  // namespace
+
+int TcpNetwork::host_of(const IpAddress& address, std::size_t from) const {
+  if (address.any() || address.loopback()) return static_cast<int>(from);
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (address == IpAddress::v4(hosts_[i].address) || address == IpAddress::v6_of(hosts_[i]))
+      return static_cast<int>(i);
+  }
+  return -1;
+}
+
+Duration TcpNetwork::latency(std::size_t from, std::size_t to) const {
+  return from == to ? kLoopbackLatency : spec_.latency;
+}
+
+IpAddress TcpNetwork::source_for(const IpAddress& remote, std::size_t host) const {
+  if (remote.any()) return remote.is_v4() ? IpAddress::v4(INADDR_LOOPBACK) : IpAddress::v6_loopback();
+  if (host_of(remote, host) == static_cast<int>(host)) return remote;
+  return remote.is_v4() ? IpAddress::v4(hosts_[host].address) : IpAddress::v6_of(hosts_[host]);
+}
+
+bool TcpNetwork::port_in_use(std::size_t host, const Binding& wanted, bool reuse) const {
+  const auto it = bound_.find(host);
+  if (it == bound_.end()) return false;
+  return std::any_of(it->second.begin(), it->second.end(), [&](const TcpSocket* other) {
+    if (!wanted.overlaps(other->binding())) return false;
+    const bool both_reuse = reuse && other->reuse_address;
+    return !both_reuse || other->listening();
+  });
+}
+
+std::uint16_t TcpNetwork::ephemeral_port(std::size_t host) {
+  return ephemeral_.next(host, [&](std::uint16_t port) {
+    return port_in_use(host, {{IpAddress(), port}, false}, false);
+  });
+}
+
+TcpSocket* TcpNetwork::listener(std::size_t host, const Endpoint& destination) const {
+  const auto it = bound_.find(host);
+  if (it == bound_.end()) return nullptr;
+  TcpSocket* any = nullptr;
+  for (TcpSocket* socket : it->second) {
+    if (!socket->listening() || socket->local().port != destination.port) continue;
+    if (socket->local().address == destination.address) return socket;
+    // Bound to any address of the destination's family before bound to both families.
+    const bool same_family = socket->local().address.is_v4() == destination.address.is_v4();
+    if (socket->binding().accepts(destination.address) && (any == nullptr || same_family)) any = socket;
+  }
+  return any;
+}
+
+std::shared_ptr<TcpConnection> TcpNetwork::connect(std::size_t from, const Endpoint& local,
+                                                   const Endpoint& remote, TcpSocket& client) {
+  const int to = host_of(remote.address, from);
+  const std::size_t server_host = to < 0 ? from : static_cast<std::size_t>(to);
+  auto connection = std::make_shared<TcpConnection>(*this, from, server_host, local, remote);
+  connection->client_socket = &client;
+  hold(connection);
+  connection->stream(TcpConnection::kToServer).send(TcpStream::Kind::kSyn, {}, to < 0 ? EHOSTUNREACH : 0);
+  return connection;
+}
+
+void TcpNetwork::hold(std::shared_ptr<TcpConnection> connection) {
+  const std::uint64_t number = connection->number();
+  held_[number] = std::move(connection);
+}
+
+void TcpNetwork::let_go(const TcpConnection& connection) { held_.erase(connection.number()); }
+
+TcpStream::TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId source)
+    : network_(network),
+      connection_(connection),
+      direction_(direction),
+      arrival_timer_(
+          Timer::of<&TcpStream::on_arrival>(network.engine(), source, EventClass::kSupervisor, this)),
+      credit_timer_(
+          Timer::of<&TcpStream::on_credit>(network.engine(), source, EventClass::kSupervisor, this)) {}
+
+std::optional<Duration> TcpStream::held_up(Kind kind, Instant when, Duration* waited) const {
+  const bool to_server = direction_ == TcpConnection::kToServer;
+  const std::size_t from = connection_.host(!to_server), to = connection_.host(to_server);
+  if (kind == Kind::kReset) return Duration::zero();
+  const bool handshake = kind == Kind::kSyn || kind == Kind::kSynAck || kind == Kind::kAck;
+  Duration timeout = handshake ? kSynRetry : kLeastTimeout;
+  for (int tries = handshake ? kSynTries : kDataTries; tries >= 0; --tries) {
+    const NetworkFate fate = network_.fate_of(NetworkProtocol::kTcp, from, to, when + *waited);
+    if (!fate.is_lost) return *waited + fate.delay;
+    *waited += timeout;
+    timeout = std::min(timeout * 2, kLongestTimeout);
+  }
+  return std::nullopt;
+}
+
+void TcpStream::send(Kind kind, std::vector<std::byte> bytes, int error, Duration extra) {
+  if (given_up_) return;
+  const Instant now = network_.engine().now();
+  const Instant start = std::max(now, free_at_);
+  free_at_ = start + byte_time_of(network_.spec().bits_per_second).time_for(bytes.size() + kSegmentOverhead);
+  outstanding_ += bytes.size();
+  Duration waited = extra;
+  const auto held = held_up(kind, free_at_, &waited);
+  if (!held) {
+    given_up_ = true;
+    kind = Kind::kGivenUp;
+    error = ETIMEDOUT;
+  }
+  Instant arrival = free_at_ + (held ? connection_.latency() + *held : waited);
+  if (!segments_.empty()) arrival = std::max(arrival, segments_.back().arrival);
+  segments_.push_back({arrival, kind, error, std::move(bytes)});
+  ++connection_.segments_in_flight;
+  if (!arrival_timer_.scheduled()) arrival_timer_.schedule_at(arrival);
+}
+
+void TcpStream::on_arrival() {
+  Segment segment = std::move(segments_.front());
+  segments_.pop_front();
+  if (!segments_.empty()) arrival_timer_.schedule_at(segments_.front().arrival);
+  const auto keep = connection_.shared_from_this();
+  keep->deliver(direction_, segment.kind, segment.error, std::move(segment.bytes));
+  --keep->segments_in_flight;
+  keep->release_if_idle();
+}
+
+void TcpStream::consumed(std::size_t bytes) {
+  const Instant arrival = network_.engine().now() + connection_.latency();
+  credits_.push_back({arrival, bytes});
+  ++connection_.segments_in_flight;
+  if (!credit_timer_.scheduled()) credit_timer_.schedule_at(arrival);
+}
+
+void TcpStream::on_credit() {
+  const Credit credit = credits_.front();
+  credits_.pop_front();
+  if (!credits_.empty()) credit_timer_.schedule_at(credits_.front().arrival);
+  const auto keep = connection_.shared_from_this();
+  outstanding_ -= credit.bytes;
+  keep->credit_arrived(direction_);
+  --keep->segments_in_flight;
+  keep->release_if_idle();
+}
+
+TcpConnection::TcpConnection(TcpNetwork& network, std::size_t client_host, std::size_t server_host,
+                             const Endpoint& client, const Endpoint& server)
+    : network_(network),
+      client_host_(client_host),
+      server_host_(server_host),
+      client_(client),
+      server_(server),
+      number_(network.next_connection()),
+      to_server_(network, *this, kToServer, network.host(client_host).component),
+      to_client_(network, *this, kToClient, network.host(server_host).component) {}
+
+Duration TcpConnection::latency() const { return network_.latency(client_host_, server_host_); }
+
+void TcpConnection::release_if_idle() {
+  if (segments_in_flight == 0 && client_socket == nullptr && server_socket == nullptr) network_.let_go(*this);
+}
+
+void TcpConnection::on_syn(int error) {
+  TcpSocket* listener = error == 0 ? network_.listener(server_host_, server_) : nullptr;
+  if (listener == nullptr) {
+    to_client_.send(TcpStream::Kind::kReset, {}, error == 0 ? ECONNREFUSED : error);
+  } else if (listener->has_backlog_room()) {
+    listener->add_pending();
+    to_client_.send(TcpStream::Kind::kSynAck);
+  } else if (++syn_tries_ > kSynTries) {
+    to_client_.send(TcpStream::Kind::kReset, {}, ETIMEDOUT);
+  } else {
+    // Dropped: the client sends it again after one second, two, four, ….
+    to_server_.send(TcpStream::Kind::kSyn, {}, 0, kSynRetry * (1 << (syn_tries_ - 1)));
+  }
+}
+
+void TcpConnection::deliver(int direction, TcpStream::Kind kind, int error, std::vector<std::byte> bytes) {
+  TcpSocket* receiver = direction == kToServer ? server_socket : client_socket;
+  switch (kind) {
+    case TcpStream::Kind::kSyn:
+      on_syn(error);
+      return;
+    case TcpStream::Kind::kSynAck:
+      to_server_.send(TcpStream::Kind::kAck);
+      if (receiver != nullptr) {
+        receiver->on_connected();
+      } else {
+        to_server_.send(TcpStream::Kind::kFin);
+      }
+      return;
+    case TcpStream::Kind::kAck:
+      if (TcpSocket* listener = network_.listener(server_host_, server_)) {
+        listener->on_established(
+            std::make_shared<TcpSocket>(network_, server_host_, listener->family(), shared_from_this()));
+      } else {
+        to_client_.send(TcpStream::Kind::kReset, {}, ECONNRESET);
+      }
+      return;
+    case TcpStream::Kind::kData:
+      network_.tracer().record(network_.host(direction == kToServer ? server_host_ : client_host_).component,
+                               TraceEvent::kSocketData, number_, bytes.size(), 0, 0, bytes);
+      if (receiver != nullptr) {
+        receiver->on_data(std::move(bytes));
+      } else {
+        stream(1 - direction).send(TcpStream::Kind::kReset, {}, ECONNRESET);
+      }
+      return;
+    case TcpStream::Kind::kFin:
+      if (receiver != nullptr) receiver->on_fin();
+      return;
+    case TcpStream::Kind::kReset:
+      if (receiver != nullptr) receiver->on_failed(error);
+      return;
+    case TcpStream::Kind::kGivenUp:
+      if (TcpSocket* sender = direction == kToServer ? client_socket : server_socket) {
+        sender->on_failed(error);
+      } else if (client_socket != nullptr && client_socket->state() == TcpSocket::State::kConnecting) {
+        client_socket->on_failed(error);  // nobody has answered it
+      }
+      return;
+  }
+}
+
+void TcpConnection::credit_arrived(int direction) {
+  TcpSocket* sender = direction == kToServer ? client_socket : server_socket;
+  if (sender != nullptr) sender->on_credit();
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,233 @@
+// TCP between simulated hosts: reliable byte streams over a management network with one latency and one rate
+// per direction of a connection. A segment, which is what one call gave to the stream, is lost only by
+// scripted faults; it is repeated after Linux's least timeout, 200 ms (1 s for those of the handshake), then
+// after twice that, and so on up to 120 s, and what follows waits for it. After 15 repetitions (6 in the
+// handshake) the sender gives up: ETIMEDOUT. Acknowledgements, windows and resets are never lost. Connecting
+// takes the three-way handshake; a closed end is told to its peer by a FIN or, when data was left unread, an
+// RST.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+#include "sim/supervisor/net/ephemeral_ports.h"
+#include "sim/supervisor/net/internet.h"
+#include "sim/supervisor/net/socket.h"
+
+namespace verbatim::supervisor {
+
+class TcpSocket;
+class TcpConnection;
+
+// Who listens where, and every connection that still has bytes on the way.
+class TcpNetwork {
+ public:
+  TcpNetwork(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts,
+             const ManagementNetworkSpec& spec)
+      : engine_(engine), tracer_(tracer), hosts_(hosts), spec_(spec) {}
+
+  Engine& engine() { return engine_; }
+  Tracer& tracer() { return tracer_; }
+  const ManagementNetworkSpec& spec() const { return spec_; }
+  const HostSpec& host(std::size_t index) const { return hosts_[index]; }
+  // The host that `address` leads to from `from`: itself for loopback addresses; -1: nobody has it.
+  int host_of(const IpAddress& address, std::size_t from) const;
+  // One way between two hosts, or within one.
+  Duration latency(std::size_t from, std::size_t to) const;
+  // Of what leaves `from` for `to` at `when`. Within a host nothing goes wrong.
+  NetworkFate fate_of(NetworkProtocol protocol, std::size_t from, std::size_t to, Instant when) const {
+    return spec_.faults && from != to ? spec_.faults(protocol, from, to, when) : NetworkFate{};
+  }
+  // The address of `host` by which it talks to `remote`, of the same family.
+  IpAddress source_for(const IpAddress& remote, std::size_t host) const;
+
+  bool port_in_use(std::size_t host, const Binding& wanted, bool reuse) const;
+  std::uint16_t ephemeral_port(std::size_t host);
+  void bind(std::size_t host, TcpSocket* socket) { bound_[host].push_back(socket); }
+  void unbind(std::size_t host, TcpSocket* socket) { std::erase(bound_[host], socket); }
+  // Whoever takes what is sent to `destination`: bound to just that address before bound to any.
+  TcpSocket* listener(std::size_t host, const Endpoint& destination) const;
+
+  std::shared_ptr<TcpConnection> connect(std::size_t from, const Endpoint& local, const Endpoint& remote,
+                                         TcpSocket& client);
+  std::uint64_t next_connection() { return ++connections_made_; }
+  // A connection lives until it is let go of, or as long as the network.
+  void hold(std::shared_ptr<TcpConnection> connection);
+  void let_go(const TcpConnection& connection);
+
+ private:
+  Engine& engine_;
+  Tracer& tracer_;
+  const std::vector<HostSpec>& hosts_;
+  ManagementNetworkSpec spec_;
+  std::map<std::size_t, std::vector<TcpSocket*>> bound_;  // per host
+  EphemeralPorts ephemeral_;
+  std::uint64_t connections_made_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<TcpConnection>> held_;  // by number
+};
+
+// One direction of a connection: segments on their way, and the window of bytes not yet read at the far end.
+class TcpStream {
+ public:
+  // kGivenUp goes nowhere: the sender has repeated a segment as often as it does.
+  enum class Kind : std::uint8_t { kSyn, kSynAck, kAck, kData, kFin, kReset, kGivenUp };
+  static constexpr std::size_t kWindow = 256 * 1024;
+  static constexpr std::uint32_t kSegmentBytes = 1448;  // MSS of Ethernet with time stamps
+
+  TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId source);
+
+  // Bytes that may be sent now.
+  std::size_t outstanding() const { return outstanding_; }
+  std::size_t room() const { return kWindow - std::min(outstanding_, kWindow); }
+  void send(Kind kind, std::vector<std::byte> bytes = {}, int error = 0, Duration extra = Duration::zero());
+  // The receiver has taken `bytes` out of its buffer: the sender learns it one latency later.
+  void consumed(std::size_t bytes);
+
+ private:
+  struct Segment {
+    Instant arrival;
+    Kind kind;
+    int error;
+    std::vector<std::byte> bytes;
+  };
+  struct Credit {
+    Instant arrival;
+    std::size_t bytes;
+  };
+  void on_arrival();
+  void on_credit();
+  // How much later than without losses a segment arrives that leaves first at `when`; nothing: it never does,
+  // and the sender gives up after `*waited`.
+  std::optional<Duration> held_up(Kind kind, Instant when, Duration* waited) const;
+
+  TcpNetwork& network_;
+  TcpConnection& connection_;
+  int direction_;
+  bool given_up_ = false;
+  std::deque<Segment> segments_;
+  std::deque<Credit> credits_;
+  std::size_t outstanding_ = 0;
+  Instant free_at_{};  // the direction's rate is used up until then
+  Timer arrival_timer_;
+  Timer credit_timer_;
+};
+
+// Two streams and up to two sockets. The network holds it while it has sockets or segments are on their way.
+class TcpConnection : public std::enable_shared_from_this<TcpConnection> {
+ public:
+  TcpConnection(TcpNetwork& network, std::size_t client_host, std::size_t server_host, const Endpoint& client,
+                const Endpoint& server);
+
+  static constexpr int kToServer = 0;
+  static constexpr int kToClient = 1;
+
+  TcpStream& stream(int direction) { return direction == kToServer ? to_server_ : to_client_; }
+  const Endpoint& endpoint(bool server) const { return server ? server_ : client_; }
+  std::size_t host(bool server) const { return server ? server_host_ : client_host_; }
+  std::uint64_t number() const { return number_; }
+  Duration latency() const;
+
+  TcpSocket* client_socket = nullptr;
+  TcpSocket* server_socket = nullptr;
+
+  void deliver(int direction, TcpStream::Kind kind, int error, std::vector<std::byte> bytes);
+  void credit_arrived(int direction);
+  void release_if_idle();
+  int segments_in_flight = 0;
+
+ private:
+  void on_syn(int error);
+
+  TcpNetwork& network_;
+  std::size_t client_host_, server_host_;
+  Endpoint client_, server_;
+  std::uint64_t number_;
+  int syn_tries_ = 0;
+  TcpStream to_server_;
+  TcpStream to_client_;
+};
+
+class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSocket> {
+ public:
+  enum class State : std::uint8_t { kFresh, kListening, kConnecting, kConnected, kFailed, kClosed };
+
+  TcpSocket(TcpNetwork& network, std::size_t host, int family)
+      : Socket(family, SOCK_STREAM), network_(network), host_(host), local_{any_address(family), 0} {}
+  // The server's side of an accepted connection.
+  TcpSocket(TcpNetwork& network, std::size_t host, int family, std::shared_ptr<TcpConnection> connection);
+  ~TcpSocket() override;
+
+  std::uint32_t readiness() const override;
+  std::string describe() const override;
+  int protocol() const override { return 6; }
+  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
+  IoResult write(std::span<const std::byte> bytes) override;
+
+  int bind(Process& process, Name name) override;
+  int listen(Process& process, int backlog) override;
+  IoResult connect(Process& process, Name name, bool again, VirtualFilePtr& wait_for) override;
+  bool listening() const override { return state_ == State::kListening; }
+  std::shared_ptr<Socket> accept() override;
+  IoResult send(Process& process, OutgoingMessage& message) override;
+  IoResult receive(std::size_t limit, bool peek, IncomingMessage& message) override;
+  int shutdown(int how) override;
+  int name(bool peer, std::vector<std::byte>& bytes) const override;
+  std::size_t readable_bytes() const override { return received_.size(); }
+  int set_option(int level, int option, int value) override;
+  int get_option(int level, int option, int* value) const override;
+  std::vector<std::byte> structured_option(int level, int option) const override;
+  int take_error() override;
+
+  State state() const { return state_; }
+  const Endpoint& local() const { return local_; }
+  const Endpoint& remote() const { return remote_; }
+  Binding binding() const { return {local_, v6_only_}; }
+
+  // From the connection.
+  void on_connected();
+  void on_failed(int error);
+  void on_data(std::vector<std::byte> bytes);
+  void on_fin();
+  void on_credit() { notify(); }
+  bool has_backlog_room() const { return pending_ < backlog_; }
+  void add_pending() { ++pending_; }
+  void on_established(std::shared_ptr<TcpSocket> socket);
+
+ protected:
+  void on_last_close() override;
+
+ private:
+  int bind_to(Endpoint local);
+  // Starts connecting; -EINPROGRESS until the handshake is over.
+  int start(const Endpoint& remote);
+  TcpStream& outgoing() const;
+  TcpStream& incoming();
+
+  TcpNetwork& network_;
+  std::size_t host_;
+  State state_ = State::kFresh;
+  Endpoint local_, remote_;
+  bool bound_ = false;
+  bool v6_only_ = false;
+  bool no_delay_ = false;
+  bool is_server_ = false;
+  int backlog_ = 0;
+  int pending_ = 0;  // handshakes not yet accepted
+  std::deque<std::shared_ptr<TcpSocket>> accepted_;
+  std::shared_ptr<TcpConnection> connection_;
+  std::deque<std::byte> received_;
+  bool fin_received_ = false;
+  bool success_untold_ = false;  // of a connect() that did not wait
+  bool read_closed_ = false;
+  bool write_closed_ = false;
+  int error_ = 0;
+};
+
+}  // namespace verbatim::supervisor

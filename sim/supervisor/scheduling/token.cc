@@ -1,0 +1,188 @@
+#include "sim/supervisor/scheduling/token.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <chrono>
+#include <fstream>
+
+#include "verbs_shim/protocol/system_calls.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::int64_t kGlanceMs = 20;         // how often a silent program is looked at
+constexpr std::int64_t kAsleepLimitMs = 5000;  // asleep in a kernel call that the simulation knows nothing of
+
+// State letter of a thread and the kernel call it is in, from /proc.
+struct Glance {
+  char state = '?';
+  std::string call;
+};
+
+Glance glance(pid_t pid, pid_t tid) {
+  Glance seen;
+  const std::string folder = fmt::format("/proc/{}/task/{}", pid, tid);
+  std::ifstream stat(folder + "/stat");
+  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  const std::size_t name_end = text.rfind(')');
+  if (name_end != std::string::npos && name_end + 2 < text.size()) seen.state = text[name_end + 2];
+  std::ifstream syscall_file(folder + "/syscall");
+  long number = -1;
+  std::string first;
+  if (syscall_file >> number >> first && number >= 0) {
+    const char* name = protocol::system_call(static_cast<std::uint64_t>(number)).name;
+    seen.call = fmt::format("{}({}, …)", name != nullptr ? name : std::to_string(number), first);
+  }
+  return seen;
+}
+
+// In user mode or ready to run, not in a system call.
+bool is_computing(pid_t pid, pid_t tid) {
+  char text[16] = {};
+  const int fd = open(fmt::format("/proc/{}/task/{}/syscall", pid, tid).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  return n > 0 && std::string_view(text, static_cast<std::size_t>(n)).starts_with("running");
+}
+
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+}  // namespace
+
+void wake_futex(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+struct TokenWait::Pipe {
+  Pipe(boost::asio::io_context& io, int fd, std::function<void(std::string_view)> sink)
+      : end(io, fd), on_bytes(std::move(sink)) {}
+  boost::asio::posix::stream_descriptor end;
+  std::function<void(std::string_view)> on_bytes;
+  std::array<char, 4096> buffer;
+};
+
+TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
+    : stuck_after_ms_(stuck_after_ms), poke_period_us_(poke_period_us), signals_(io_, SIGINT, SIGTERM) {
+  // nohup and the like have it ignored, and mean it.
+  struct sigaction hangup {};
+  if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) signals_.add(SIGHUP);
+  // SIGCHLD only has to interrupt the futex wait below; without SA_RESTART it does.
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  sigaction(SIGCHLD, &action, nullptr);
+  signals_.async_wait([this](const boost::system::error_code& error, int) {
+    if (!error) interrupted_ = true;
+  });
+}
+
+void TokenWait::handed_over() {
+  poke_us_ = poke_period_us_;
+  silent_ms_ = asleep_ms_ = 0;
+  calls_before_.reset();
+  last_look_ = std::chrono::steady_clock::now();
+}
+
+TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke) {
+  auto& message = region.header().message;
+  while (true) {
+    if (message.load(std::memory_order_acquire) != 0) {
+      message.store(0, std::memory_order_relaxed);
+      return Result::kMessage;
+    }
+    const std::int64_t wait_us = may_poke ? std::min(poke_us_, kGlanceMs * 1000) : kGlanceMs * 1000;
+    const timespec timeout{0, wait_us * 1000};
+    const long slept = syscall(SYS_futex, &message, FUTEX_WAIT, 0, &timeout, nullptr, 0);
+    if (slept == 0 || errno == EAGAIN) continue;
+    if (errno == ETIMEDOUT && may_poke && is_computing(pid, tid)) {
+      syscall(SYS_tgkill, pid, tid, protocol::kPokeSignal);
+      // Ever less often, so that a long computation is hardly disturbed.
+      poke_us_ = std::min(poke_us_ * 2, kGlanceMs * 1000);
+    }
+    drain();
+    if (interrupted_) return Result::kInterrupted;
+    if (has_ended(pid)) {
+      // A request made just before the end is void: nobody is left to go on.
+      return Result::kDied;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_look_).count();
+    if (passed < kGlanceMs) continue;
+    last_look_ = now;
+    const std::uint64_t calls = region.header().calls;
+    if (!calls_before_) calls_before_ = calls;
+    const Glance seen = glance(pid, tid);
+    if (seen.state == 't' || seen.state == 'T') {  // a debugger holds it: the whole fabric waits
+      silent_ms_ = asleep_ms_ = 0;
+      continue;
+    }
+    // Time in which we did not run ourselves (a stopped or overloaded machine) says nothing about the
+    // program.
+    const std::int64_t counted = std::min<std::int64_t>(passed, 10 * kGlanceMs);
+    silent_ms_ += counted;
+    asleep_ms_ = seen.state == 'S' ? asleep_ms_ + counted : 0;
+    if (asleep_ms_ > std::min(kAsleepLimitMs, stuck_after_ms_)) {
+      stuck_doing_ = "sleeps in the kernel in " + seen.call +
+                     ", which the simulation does not know of, so virtual time cannot go on";
+      return Result::kStuck;
+    }
+    if (silent_ms_ > stuck_after_ms_ && calls != *calls_before_) {
+      const std::uint32_t last = region.header().last_call;
+      const char* const name = protocol::system_call(last).name;
+      stuck_doing_ = fmt::format(
+          "has made {} system calls in {} s, none of which takes virtual time (the last is {}), so time does not go on and "
+          "nothing else can happen; a loop around such calls looks like this (raise --stuck-after for a long one that "
+          "ends)",
+          calls - *calls_before_, silent_ms_ / 1000, name != nullptr ? name : std::to_string(last));
+      return Result::kStuck;
+    }
+    if (silent_ms_ > stuck_after_ms_) {
+      stuck_doing_ = fmt::format(
+          "has been computing for {} s without a call; a loop that waits for memory to change or a long "
+          "computation "
+          "looks like this (raise --stuck-after for the latter)",
+          silent_ms_ / 1000);
+      return Result::kStuck;
+    }
+  }
+}
+
+void TokenWait::watch(int fd, std::function<void(std::string_view)> on_bytes) {
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  pipes_.push_back(std::make_shared<Pipe>(io_, fd, std::move(on_bytes)));
+  read_some(pipes_.back());
+}
+
+void TokenWait::read_some(const std::shared_ptr<Pipe>& pipe) {
+  pipe->end.async_read_some(boost::asio::buffer(pipe->buffer),
+                            [this, pipe](const boost::system::error_code& error, std::size_t n) {
+                              if (n > 0) pipe->on_bytes(std::string_view(pipe->buffer.data(), n));
+                              if (!error) {
+                                read_some(pipe);
+                              } else {
+                                pipe->end.close();
+                                std::erase(pipes_, pipe);
+                              }
+                            });
+}
+
+void TokenWait::drain() {
+  io_.restart();
+  while (io_.poll() > 0) {
+  }
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,50 @@
+// What programs find on a host: its address, adapters, processor and limits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/core/engine.h"
+#include "sim/hca/hca.h"
+#include "sim/supervisor/code/processor.h"
+#include "verbs_shim/protocol/huge_pages.h"
+#include "verbs_shim/protocol/region.h"
+
+namespace verbatim::cm {
+class RdmaCm;
+}
+
+namespace verbatim::supervisor {
+
+// Of an adapter's port, as its PortCounters attribute tells them (IBA 16.1.3.5).
+struct PortCounters {
+  std::uint64_t packets_transmitted = 0, packets_received = 0;
+  std::uint64_t words_transmitted = 0, words_received = 0;  // 4 bytes each, from the LRH to before the VCRC
+  std::uint64_t packets_discarded = 0;                      // that were to leave
+  std::uint64_t receive_errors = 0;
+  std::uint64_t vl15_dropped = 0;
+};
+
+// Pages by kind, see kHugePageSize.
+using HugePageCounts = std::array<std::uint64_t, protocol::kHugePageKinds>;
+inline constexpr HugePageCounts kUsualHugePages = {2048, 4};  // of 2 MiB and of 1 GiB
+
+struct HostSpec {
+  std::string name;
+  ComponentId component;               // source of the events of this host's programs
+  std::uint32_t address = 0;           // IPv4, host byte order
+  std::vector<hca::Hca*> devices;      // in the order in which programs see them
+  cm::RdmaCm* rdma_cm = nullptr;       // what /dev/infiniband/rdma_cm leads to; null: the host has none
+  protocol::CallCosts costs;
+  std::uint64_t timestamp_counter_hz = 2'000'000'000;
+  code::InstructionSet instruction_set = code::InstructionSet::kX86_64V2;
+  HugePageCounts huge_pages = kUsualHugePages;
+  int open_files = protocol::kUsualDescriptors;  // RLIMIT_NOFILE of first programs
+  std::function<PortCounters(std::size_t device)> port_counters;  // now; empty: all are zero
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,71 @@
+// How a run goes, whatever its programs are: mode, seed, limits, and what of the machine is relied on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/ids.h"
+#include "sim/core/time.h"
+
+namespace verbatim::supervisor {
+
+struct LaunchRequest;
+struct LaunchedProcess;
+
+struct Limits {
+  Instant virtual_end = kEndOfTime;            // --time-limit; not later
+  std::int64_t stuck_after_ms = 60'000;        // wall time one program may compute or sleep without a call
+};
+
+// Two ways to run, one result. Call by call is the oracle: every intercepted call hands the token over. In slices a
+// thread answers its calls itself up to a horizon before which nothing outside can notice or change anything.
+enum class Mode { kSlices, kCallByCall };
+
+// What the machine is relied on for; found out by `verbatim check --host`, or taken away by --assume-missing, which makes
+// every run go the second way.
+struct MachineFacilities {
+  bool timestamp_counter_trap = true;  // PR_SET_TSC stops the instructions that nothing was put in the place of
+  bool jumps = true;                   // replaced instructions are jumps where one fits; otherwise all trap
+  bool loader_breakpoints = true;      // otherwise every system call of the loader is looked at
+  bool overcommit = true;              // the shim's heap is reserved in full size
+  bool removable_vdso = true;          // otherwise it stays where it is, and nobody is told
+
+  // Names for --assume-missing.
+  static std::vector<std::string> replaceable();
+  // False: there is no such facility.
+  bool assume_missing(std::string_view name);
+};
+
+// One line of `verbatim check --host`.
+struct Facility {
+  enum class State { kWorks, kOtherMeans, kMissing };
+  std::string name, what;
+  State state = State::kWorks;
+  std::string consequence;  // why it does not work, and what follows or what to do
+};
+
+struct SupervisorOptions {
+  Mode mode = Mode::kSlices;
+  std::uint64_t seed = 1;
+  std::int64_t epoch_ns = 1'700'000'000'000'000'000;  // CLOCK_REALTIME at virtual time 0
+  std::int64_t poke_period_us = 50;            // wall time after which a thread without a call is looked at
+  int core = -1;                               // CPU everything runs on; -1: the first allowed one
+  std::string shim_directory;                  // holds libverbatim_runtime.so, libibverbs.so.1, libmlx5.so.1
+  std::string keep_files_in;                   // folder that gets the files of the hosts' own folders; empty: none
+  // Called for each host that had programs when all have ended: what they left in the host's own folders, which lie in
+  // `folder`; `made_first` were there before them. Sentences that it returns become warnings.
+  std::function<std::vector<std::string>(ComponentId host, const std::string& folder,
+                                         const std::set<std::string>& made_first)>
+      on_files;
+  bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
+  MachineFacilities machine;
+  Limits limits;
+  // Who starts processes; empty: launch() of launcher.h. A test may put something there that is no program.
+  std::function<LaunchedProcess(const LaunchRequest&)> launcher;
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,20 @@
+// How one thread waited by running. Figures for people: real time decides nothing and is in no digest.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/core/time.h"
+
+namespace verbatim::supervisor {
+
+struct WaitingTime {
+  std::string thread;          // "client: poller (pid 1001), thread 1003"
+  Duration parked{};           // virtual time
+  std::uint64_t parks = 0;     // how often
+  double polling_seconds = 0;  // real time in empty polls that were executed
+  std::string place;           // of the poll in the last loop that was not proven: "poller+0x11a6"; "" when there is none
+  std::string refusal;         // why, completes "it …"
+};
+
+}  // namespace verbatim::supervisor

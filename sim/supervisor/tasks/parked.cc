@@ -1,0 +1,78 @@
+// Parked loops with values that grow, see parking.h.
+#include <algorithm>
+#include <iterator>
+
+#include "sim/supervisor/tasks/parking.h"
+#include "sim/supervisor/tasks/process.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+bool overlap(const spin::ByteRun& a, const spin::ByteRun& b) {
+  return a.address < b.address + b.bytes.size() && b.address < a.address + a.bytes.size();
+}
+
+}  // namespace
+
+bool Parked::polls(std::uint32_t context, std::uint32_t cq_number) const {
+  return std::any_of(queues.begin(), queues.end(), [&](const PolledQueue& queue) {
+    return queue.context == context && queue.number == cq_number;
+  });
+}
+
+// Whole turns leave these bytes behind; the next one begins from there.
+void Parked::start(ProcessMemory& memory) const {
+  if (growing == nullptr) return;
+  for (const spin::ByteRun& run : std::span(watched).last(growing->writes.size()))
+    memory.write(run.address, std::as_bytes(std::span(run.bytes)));
+}
+
+void Parked::show(ProcessMemory& memory, std::int64_t looks) {
+  if (growing == nullptr || is_shown) return;
+  if (reads_clocks() && looks == 0) return;  // nothing has been passed over
+  is_shown = true;
+  const auto look = static_cast<std::uint64_t>(looks);
+  for (spin::ByteRun& run : watched) {
+    spin::ByteRun then = run;
+    spin::show_turn(*growing, look / queues.size(), look % queues.size(), then);
+    if (then.bytes == run.bytes) continue;
+    run = std::move(then);
+    memory.write(run.address, std::as_bytes(std::span(run.bytes)));
+  }
+  is_shown = false;
+}
+
+void Parked::show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t looks) const {
+  if (growing == nullptr || (reads_clocks() && looks == 0)) return;
+  const std::uint64_t turn = static_cast<std::uint64_t>(looks) / queues.size();
+  const spin::Registers& first = growing->polls.front().registers;
+  for (std::size_t i = 0; i < std::size(protocol::kPollFrame); ++i) {
+    const unsigned index = protocol::kPollFrame[i];
+    if (growing->registers[index].step == 0) continue;
+    const std::uint64_t value = spin::grown(growing->registers[index], first.gpr[index], turn);
+    process.memory().write(first.gpr[spin::kRsp] - 8 * (i + 1), std::as_bytes(std::span(&value, 1)));
+    slot.poll_registers[index] = value;
+  }
+}
+
+spin::ByteRun Parked::at_turn(spin::ByteRun run, std::int64_t looks) const {
+  if (growing == nullptr || (reads_clocks() && looks == 0)) return run;
+  spin::show_turn(*growing, static_cast<std::uint64_t>(looks) / queues.size(), 0, run);
+  return run;
+}
+
+bool Parked::changes(std::span<const spin::ByteRun> runs) const {
+  if (growing == nullptr) return false;
+  return std::any_of(growing->writes.begin(), growing->writes.end(), [&](const spin::ByteRun& written) {
+    return std::any_of(runs.begin(), runs.end(), [&](const spin::ByteRun& run) { return overlap(written, run); });
+  });
+}
+
+void show_growth(Process& process) {
+  for (auto& thread : process.threads()) {
+    if (thread->parked() != nullptr) thread->show_growth();
+  }
+}
+
+}  // namespace verbatim::supervisor

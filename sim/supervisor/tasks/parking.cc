@@ -1,0 +1,312 @@
+#include "sim/supervisor/tasks/parking.h"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "sim/supervisor/tasks/process.h"
+#include "verbs_shim/protocol/clocks.h"
+#include "verbs_shim/protocol/layout.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// The shim's images and the gate: what they do takes virtual time or leaves the thread.
+constexpr spin::MemoryRange kLibrary[] = {
+    {protocol::kRuntimeImage, protocol::kRegionAddress - protocol::kRuntimeImage},
+    {protocol::kPatchAreas[0], protocol::kPatchAreaSize},
+    {protocol::kPatchAreas[1], protocol::kPatchAreaSize},
+    {protocol::kPatchAreas[2], protocol::kPatchAreaSize}};
+constexpr std::uint32_t kPollCq = 1;
+constexpr unsigned kMostPassedShift = 14;  // 2^18 polls are some milliseconds of real time
+constexpr unsigned kFailuresLookedInto = 8, kMostSkippedShift = 6;
+
+constexpr unsigned kPollSteps =
+    1'000;  // instructions of a turn around a poll; the first after a completion often differs
+// Three turns of a look at some hundred bytes. A long computation is asked again and again, ever less often.
+constexpr unsigned kSpinSteps = 20'000;
+// A turn may be longer, such as a look at all of 65,536 notifications. Each effort has four times the instructions of the one
+// before, up to 20 million, most of a second: it is made once, after so many pokes in vain, which come every 20 ms in the
+// end, and the greatest then again and again.
+constexpr unsigned kPokesBeforeEffort[] = {0, 10, 12, 16, 30, 200};
+constexpr unsigned kPokesBetweenGreatest = 600;
+constexpr unsigned kMostEffort = std::size(kPokesBeforeEffort) - 1;
+constexpr unsigned kEffortOfPages = 2;  // a page that is looked at costs the prover some 20 KiB
+
+spin::Limits limits(unsigned steps, unsigned effort = 0) {
+  spin::Limits limits;
+  limits.steps = steps << 2 * effort;
+  limits.pages <<= 2 * std::min(effort, kEffortOfPages);
+  limits.polls = kMostPolls;
+  limits.library = kLibrary;
+  return limits;
+}
+
+// The queues of one turn of `polls.size()` polls that ends just before the last poll seen: the turn before was seen
+// whole, each poll where it is said to be and one cost after the other. Nothing when it was not.
+std::optional<std::vector<PolledQueue>> queues_of_turn(const std::vector<spin::PollPoint>& polls,
+                                                       std::span<const SeenPoll> history) {
+  if (polls.size() == 1) return std::vector{history.back().queue};
+  if (history.size() <= polls.size()) return std::nullopt;
+  const std::span<const SeenPoll> turn = history.last(polls.size() + 1);
+  if (turn.front().handle != turn.back().handle) return std::nullopt;
+  std::vector<PolledQueue> queues;
+  for (std::size_t i = 0; i < polls.size(); ++i) {
+    const bool follows = turn[i].cost == turn.back().cost && turn[i + 1].at == turn[i].at + turn.back().cost;
+    if (!follows || turn[i].handle != polls[i].registers.gpr[spin::kRdi]) return std::nullopt;
+    queues.push_back(turn[i].queue);
+  }
+  queues.front() = turn.back().queue;
+  return queues;
+}
+
+// The vector registers in a signal frame (Intel SDM 1, 13.4): the FXSAVE area, whose software bytes say which parts the frame
+// has room for (Linux, asm/sigcontext.h); the header, which says what it holds, the rest being zero; the upper halves of AVX.
+class VectorContext {
+ public:
+  VectorContext(ProcessMemory& memory, std::uint64_t state) : memory_(memory), state_(state) {
+    constexpr std::uint64_t kSoftware = 464, kMagic = 0x46505853;
+    std::array<std::uint64_t, 2> software{};  // magic and size, then the parts
+    if (state == 0 || !memory.read(state + kSoftware, std::as_writable_bytes(std::span(software)))) return;
+    if ((software[0] & 0xffff'ffff) != kMagic || (software[1] & kSse) == 0) return;
+    if (!memory.read(state + kHeader, std::as_writable_bytes(std::span(&held_, 1)))) return;
+    const bool has_high = (software[1] & kAvx) != 0;
+    if ((held_ & kSse) != 0 && !memory.read(state + kLow, std::as_writable_bytes(std::span(low_)))) return;
+    if (has_high && (held_ & kAvx) != 0 && !memory.read(state + kHigh, std::as_writable_bytes(std::span(high_)))) return;
+    registers_.known = has_high ? 0xffff'ffff : 0xffff;
+    for (unsigned r = 0; r < 16; ++r) registers_.lane[r] = {low_[r][0], low_[r][1], high_[r][0], high_[r][1]};
+  }
+
+  const spin::VectorRegisters& registers() const { return registers_; }
+  // Whether all halves that `wanted` knows have a place in the frame.
+  bool holds(const spin::VectorRegisters& wanted) const { return (wanted.known & ~registers_.known) == 0; }
+  void set(const spin::VectorRegisters& wanted) {
+    for (unsigned r = 0; r < 16; ++r) {
+      if (wanted.known >> r & 1) std::copy_n(wanted.lane[r].begin(), 2, low_[r].begin());
+      if (wanted.known >> (16 + r) & 1) std::copy_n(wanted.lane[r].begin() + 2, 2, high_[r].begin());
+    }
+    if (registers_.known == 0) return;
+    held_ |= kSse;
+    memory_.write(state_ + kLow, std::as_bytes(std::span(low_)));
+    if (registers_.known >> 16 != 0) {
+      held_ |= kAvx;
+      memory_.write(state_ + kHigh, std::as_bytes(std::span(high_)));
+    }
+    memory_.write(state_ + kHeader, std::as_bytes(std::span(&held_, 1)));
+  }
+
+ private:
+  static constexpr std::uint64_t kLow = 160, kHeader = 512, kHigh = 576;
+  static constexpr std::uint64_t kSse = 2, kAvx = 4;
+  ProcessMemory& memory_;
+  std::uint64_t state_;
+  std::uint64_t held_ = 0;
+  std::array<std::array<std::uint64_t, 2>, 16> low_{}, high_{};
+  spin::VectorRegisters registers_;
+};
+
+}  // namespace
+
+// The program's memory without what it shares with the simulator, which changes with virtual time; its code as it was
+// before instructions were replaced in it.
+class LoopAnalyst::Code final : public spin::CodeMemory {
+ public:
+  Code(ProcessMemory& memory, const code::CodePatches& patches) : memory_(memory), patches_(patches) {}
+
+  bool read(std::uint64_t address, void* to, std::size_t n) override {
+    constexpr std::uint64_t kRegionEnd = protocol::kRegionAddress + protocol::kRegionSize;
+    if (address < kRegionEnd && address + n > protocol::kRegionAddress) return false;
+    const std::span bytes(static_cast<std::byte*>(to), n);
+    if (!memory_.read(address, bytes)) return false;
+    patches_.show_original(address, bytes);
+    return true;
+  }
+
+  bool read_all(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) override {
+    if (!memory_.read_ranges(ranges, to)) return false;
+    for (const spin::MemoryRange& range : ranges) {
+      patches_.show_original(range.address, std::as_writable_bytes(std::span(to, range.length)));
+      to += range.length;
+    }
+    return true;
+  }
+
+ private:
+  ProcessMemory& memory_;
+  const code::CodePatches& patches_;
+};
+
+LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns)
+    : process_(process), epoch_ns_(epoch_ns), code_(std::make_unique<Code>(process.memory(), *process.patches())) {}
+LoopAnalyst::~LoopAnalyst() = default;
+
+std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
+                                             std::span<const SeenPoll> history) {
+  polls_to_pass_ = protocol::kPollsAlone;
+  // A program that polls between computations asks often, whatever it was told to let pass: each of its other requests ends
+  // that. Where nothing was proven time and again, most of what it asks is not looked into.
+  if (asks_to_skip_ > 0) {
+    --asks_to_skip_;
+    return std::nullopt;
+  }
+  spin::Registers registers;
+  std::copy_n(saved, 16, registers.gpr.begin());
+  registers.rip = saved[16];
+  registers.fs_base = saved[17];
+  if (last_ && still_holds(*last_, registers, *code_)) {
+    ++counts_.repeats;
+  } else {
+    const std::uint64_t entry = registers.rip;
+    const spin::ClockModel clock = clock_model(poll, history.back().at);
+    auto proof = prover_.prove_poll_loop(
+        registers,
+        [entry](std::uint64_t rip) {
+          return rip == entry ? std::optional(spin::PollEntry{kPollCq, 0}) : std::nullopt;
+        },
+        *code_, limits(kPollSteps), &clock);
+    ++counts_.proofs;
+    const bool is_private = !proof.proven || grows_in_private(proof);
+    const bool is_alone = proof.period_ps == 0 || (process_.threads().size() == 1 && grows_in_stack(proof));
+    if (!proof.proven || !is_private || !is_alone) {
+      ++counts_.refusals;
+      refuse_poll_loop(!proof.proven ? proof.refusal.describe()
+                       : !is_private ? "counts in memory that other programs may share"
+                                     : "reads a clock and counts in memory that others may look at");
+      last_.reset();
+      failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
+      if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
+      if (failures_ > kFailuresLookedInto) asks_to_skip_ = 1u << std::min(failures_ - kFailuresLookedInto, kMostSkippedShift);
+      // Behind what it does then, there may be many turns.
+      if (proof.refusal.reason == spin::Reason::kFewTurns) polls_to_pass_ += static_cast<std::uint32_t>(proof.turns);
+      return std::nullopt;
+    }
+    last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
+  }
+  failures_ = 0;
+  const auto queues = queues_of_turn(last_->polls, history);
+  if (!queues) {
+    // A whole turn and the poll after it are needed. Where those never come as proven, it is not asked for ever.
+    polls_to_pass_ = 0;
+    if (++wants_ > 2 * kMostPolls) {
+      wants_ = 0;
+      polls_to_pass_ = protocol::kPollsAlone << 8;
+      refuse_poll_loop("does not go round as its code says");
+    }
+    return std::nullopt;
+  }
+  wants_ = 0;
+  Parked parked;
+  parked.kind = Parked::Kind::kPoll;
+  parked.since = history.back().at;
+  parked.period = Duration(last_->period_ps != 0 ? last_->period_ps : poll.arguments[0]);
+  parked.queues = *queues;
+  if (last_->grows()) {
+    parked.growing = last_;
+    const std::int64_t turn_ps = to_ps(parked.period) * static_cast<std::int64_t>(queues->size());
+    // Later than that there is no time.
+    if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / turn_ps))
+      parked.most_looks = static_cast<std::int64_t>(last_->turns * queues->size());
+  }
+  parked.watched = last_->reads;
+  for (const spin::ByteRun& left : last_->writes) {
+    if (parked.reads_clocks()) {
+      // What the turn before has left there, which was not necessarily one like these.
+      parked.watched.push_back(left);
+      std::vector<std::uint8_t>& bytes = parked.watched.back().bytes;
+      process_.memory().read(left.address, std::as_writable_bytes(std::span(bytes)));
+      continue;
+    }
+    parked.watched.push_back(parked.at_turn(left, 0));
+    // Whole turns leave these bytes behind; the next one begins from there (for those that grow, see Parked::start).
+    if (parked.growing == nullptr) process_.memory().write(left.address, std::as_bytes(std::span(left.bytes)));
+  }
+  return parked;
+}
+
+void LoopAnalyst::refuse_poll_loop(std::string why) {
+  poll_refusal_ = std::move(why);
+  refusal_ = poll_refusal_;
+}
+
+// Nobody but the process's own threads, and adapters, sees what is written there.
+bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
+  const auto is_private = [this](const std::vector<spin::GrowingCell>& cells) {
+    return std::all_of(cells.begin(), cells.end(), [this](const spin::GrowingCell& cell) {
+      return process_.memory().is_private(cell.address, cell.size);
+    });
+  };
+  return is_private(proof.cells) &&
+         std::all_of(proof.polls.begin(), proof.polls.end(), [&](const auto& poll) { return is_private(poll.cells); });
+}
+
+// Where nobody but the thread looks: above its stack pointer, at the poll.
+bool LoopAnalyst::grows_in_stack(const spin::PollLoopProof& proof) const {
+  constexpr std::uint64_t kDeepest = 64 * 1024;
+  const std::uint64_t stack = proof.polls.front().registers.gpr[spin::kRsp];
+  return std::all_of(proof.cells.begin(), proof.cells.end(), [&](const spin::GrowingCell& cell) {
+    return cell.address >= stack && cell.address + cell.size <= stack + kDeepest;
+  });
+}
+
+spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look) const {
+  const HostSpec& host = process_.host();
+  spin::ClockModel model;
+  model.look_ps = to_ps(look);
+  model.poll_ps = poll.arguments[0];
+  model.gettime = static_cast<std::uint64_t>(poll.arguments[5]);
+  model.gettime_ps = host.costs.clock_read_ps;
+  model.counter_ps = host.costs.timestamp_counter_ps;
+  model.counter_hz = host.timestamp_counter_hz;
+  model.cost_in_row = protocol::cost_in_clock_row;
+  model.base_ns = [epoch_ns = epoch_ns_](std::int64_t clock) -> std::optional<std::int64_t> {
+    std::int64_t base = 0;
+    return protocol::clock_base(clock, epoch_ns, &base) ? std::optional(base) : std::nullopt;
+  };
+  return model;
+}
+
+std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint64_t fs_base) {
+  const std::uint64_t at = context_address + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, gregs);
+  gregset_t saved;
+  const auto bytes = std::as_writable_bytes(std::span(saved));
+  if (!process_.memory().read(at, bytes)) return std::nullopt;
+  std::uint64_t floating = 0;
+  process_.memory().read(context_address + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, fpregs),
+                         std::as_writable_bytes(std::span(&floating, 1)));
+  // Who needed a great effort will need it again.
+  unsigned effort = pokes_in_vain_ == 1 ? spin_effort_ : 0;
+  for (unsigned more = 1; more <= kMostEffort; ++more) {
+    if (pokes_in_vain_ == kPokesBeforeEffort[more]) effort = more;
+  }
+  const unsigned past_all = pokes_in_vain_ - std::min(pokes_in_vain_, kPokesBeforeEffort[kMostEffort]);
+  if (past_all != 0 && past_all % kPokesBetweenGreatest == 0) effort = kMostEffort;
+  VectorContext vectors(process_.memory(), floating);
+  const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits(kSpinSteps, effort),
+                                                   &vectors.registers());
+  ++counts_.proofs;
+  ++pokes_in_vain_;
+  // Vector registers that carry a value round the loop are restored with it.
+  if (!proof.proven || !vectors.holds(proof.vectors)) {
+    ++counts_.refusals;
+    refusal_ = proof.proven ? "keeps values in vector registers" : proof.refusal.describe();
+    return std::nullopt;
+  }
+  spin_effort_ = effort;
+  vectors.set(proof.vectors);
+  spin::to_context(proof.canonical, saved);
+  process_.memory().write(at, std::as_bytes(std::span(saved)));
+  for (const spin::ByteRun& run : proof.to_write) {
+    process_.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
+  }
+  Parked parked;
+  parked.kind = Parked::Kind::kSpin;
+  parked.watched = proof.reads;
+  parked.watched.insert(parked.watched.end(), proof.writes.begin(), proof.writes.end());
+  return parked;
+}
+
+}  // namespace verbatim::supervisor

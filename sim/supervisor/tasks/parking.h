@@ -1,0 +1,121 @@
+// Threads that wait by running: a loop around ibv_poll_cq that finds nothing, or a spin on memory with no
+// call at all. When the loop is proven to end only by somebody else's act (sim/supervisor/spin), the thread
+// is parked: it gets no token until a byte that the loop reads changes, the polled completion queue gets an
+// entry, or a signal comes. What the program sees is the same as if every turn of the loop had been executed:
+//   a poll loop looks at t, t + c, t + 2c, … (c: the cost of an empty poll), so it goes on at the first of
+//   these times at or after the change; a spin takes no virtual time, so it goes on at the time of the change.
+//   A turn that polls several queues may end with any of these looks: the polls of the turn before it are
+//   made up for when the thread goes on (see Thread::Turn).
+// Values may grow from turn to turn, by a constant each (sim/supervisor/spin/growth.h). Who looks at the program's memory
+// meanwhile, another thread or an adapter, finds the values of that time there, and the thread those of the turn in which it
+// goes on; its registers lie in the frame of the poll that it is in (protocol::kPollFrame). Such a loop may be proven for so
+// many turns only: then it goes on by itself.
+// A loop may read clocks between its looks (sim/supervisor/spin/turn_clock.h). Then what a turn does it does at several times,
+// and a change comes in the middle of it: the thread goes on with the look before, in the past, up to the time of the change,
+// with memory as it was. So only a process of one thread is parked so, and only if what grows lies in its stack, which nobody
+// else looks at.
+// A thread is parked only while no other thread of its host can run in between (they may share memory).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/supervisor/spin/spin_prover.h"
+#include "sim/supervisor/tasks/thread.h"
+
+namespace verbatim::supervisor {
+
+class ProcessMemory;
+
+// Why and how one thread is parked.
+struct Parked {
+  enum class Kind : std::uint8_t { kPoll, kSpin };
+  Kind kind = Kind::kPoll;
+  Instant since{};          // kPoll: the time of the last look
+  Duration period{};        // kPoll: from one look to the next
+  // kPoll: what a turn looks at, beginning with the call that the thread is in.
+  std::vector<PolledQueue> queues;
+  // Bytes that wake the thread when they are changed, with the values that they are to have now.
+  std::vector<spin::ByteRun> watched;
+  // kPoll, with values that grow; nullptr: none does.
+  std::shared_ptr<const spin::PollLoopProof> growing;
+  std::int64_t most_looks = 0;  // it goes on with this look at the latest; 0: with none
+  bool is_shown = false;        // memory is being changed on its behalf
+
+  bool reads_clocks() const { return growing != nullptr && growing->period_ps != 0; }
+
+  // The thread is about to be parked: memory is as turns leave it.
+  void start(ProcessMemory& memory) const;
+  // Gives memory the values that it has while look `looks` is due, counted from the one at `since`.
+  void show(ProcessMemory& memory, std::int64_t looks);
+  // Gives the registers in the poll's frame, and those told at its entry, the values of the turn of that look.
+  void show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t looks) const;
+  // The bytes of `run` as they are when the turn of that look begins.
+  spin::ByteRun at_turn(spin::ByteRun run, std::int64_t looks) const;
+  // Whether a byte of `runs` may be changed by turns that are not executed.
+  bool changes(std::span<const spin::ByteRun> runs) const;
+
+  bool polls(std::uint32_t context, std::uint32_t cq_number) const;
+};
+
+// Memory of the process as it is now, whatever turns of its parked threads have not been executed.
+void show_growth(Process& process);
+
+// The prover of one process, and what it has proven before.
+class LoopAnalyst {
+ public:
+  // `epoch_ns`: what CLOCK_REALTIME shows at virtual time 0.
+  LoopAnalyst(Process& process, std::int64_t epoch_ns);
+  ~LoopAnalyst();
+
+  // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
+  // `history`: the polls of the thread that the supervisor has seen, this one the last.
+  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18],
+                                  std::span<const SeenPoll> history);
+  // The thread was poked. If its loop is proven, its saved registers and memory are set to the canonical
+  // state.
+  std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
+  // A thread has got the token: what is poked from now on is another computation.
+  void begin_slice() { pokes_in_vain_ = 0; }
+
+  // After a poll_loop() that gave nothing: how many polls are better passed by before the next one is looked at. None when
+  // the loop would be parked if each poll of a turn had been seen; ever more when it is not proven time and again.
+  std::uint32_t polls_to_pass() const { return polls_to_pass_; }
+
+  struct Counts {
+    std::uint64_t proofs = 0;   // analyses that interpreted code
+    std::uint64_t repeats = 0;  // proofs that still held
+    std::uint64_t refusals = 0;
+  };
+  const Counts& counts() const { return counts_; }
+  // Why the last analysis gave no proof; poll_refusal(): the last one of a poll loop, whatever pokes found since.
+  const std::string& refusal() const { return refusal_; }
+  const std::string& poll_refusal() const { return poll_refusal_; }
+
+ private:
+  class Code;
+
+  void refuse_poll_loop(std::string why);
+  bool grows_in_private(const spin::PollLoopProof& proof) const;
+  bool grows_in_stack(const spin::PollLoopProof& proof) const;
+  spin::ClockModel clock_model(const PendingCall& poll, Instant look) const;
+
+  Process& process_;
+  std::int64_t epoch_ns_;
+  std::unique_ptr<Code> code_;
+  spin::SpinProver prover_;
+  std::shared_ptr<const spin::PollLoopProof> last_;
+  std::uint32_t polls_to_pass_ = 0;
+  unsigned wants_ = 0;     // in a row, since a loop was parked
+  unsigned failures_ = 0;  // in a row
+  unsigned asks_to_skip_ = 0;  // after them
+  unsigned pokes_in_vain_ = 0;  // since the thread got the token
+  unsigned spin_effort_ = 0;    // that the last spin which was proven has needed, see spin()
+  Counts counts_;
+  std::string refusal_;
+  std::string poll_refusal_;
+};
+
+}  // namespace verbatim::supervisor

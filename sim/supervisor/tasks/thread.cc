@@ -1,0 +1,166 @@
+#include "sim/supervisor/tasks/thread.h"
+
+#include "sim/supervisor/tasks/parking.h"
+#include "sim/supervisor/tasks/process.h"
+#include "verbs_shim/protocol/repeated_calls.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace verbatim::supervisor {
+
+Thread::Thread(Engine& engine, Choices& choices, ComponentId source, Process& process, std::uint32_t slot, std::uint32_t tid,
+               const protocol::CallCosts& costs, void (*on_timer)(Thread&))
+      : engine_(engine),
+      choices_(choices),
+        process_(process),
+        slot_(slot),
+        tid_(tid),
+        wake_up_(costs.wake_up_ps),
+        event_wake_up_(costs.event_wake_up_ps),
+        on_timer_(on_timer),
+        source_(source),
+        timer_(engine, source, EventClass::kProgram, this, [](void* self) {
+          auto* thread = static_cast<Thread*>(self);
+          thread->on_timer_(*thread);
+        }) {}
+
+Thread::~Thread() = default;
+
+void Thread::park(Parked parked, Duration* total) {
+  parked_total_ = total;
+  parked_ = std::make_unique<Parked>(std::move(parked));
+  state_ = State::kParked;
+  if (parked_->most_looks != 0) timer_.reschedule_at(parked_->since + parked_->period * parked_->most_looks);
+}
+
+void Thread::count_parked_time() {
+  if (parked_ != nullptr) *parked_total_ += engine_.now() - parked_->since;
+}
+
+// The look that is due, counted from the one at which it was parked.
+std::int64_t Thread::looks_of_parked() const {
+  const Duration period = parked_->period;
+  const Duration passed = std::max(engine_.now(), parked_->since) - parked_->since;
+  std::int64_t looks = std::max<std::int64_t>((to_ps(passed) + to_ps(period) - 1) / to_ps(period), 1);
+  // The look at this very moment came first when the cause is an event that comes behind it, another thread's say.
+  if (parked_->since + period * looks == engine_.now() && engine_.has_passed(timer_)) ++looks;
+  return looks;
+}
+
+void Thread::show_growth() {
+  if (parked_ != nullptr && parked_->growing != nullptr && !parked_->is_shown)
+    parked_->show(process_.memory(), looks_of_parked() - (parked_->reads_clocks() ? 1 : 0));
+}
+
+void Thread::unpark() {
+  if (state_ != State::kParked) return;
+  count_parked_time();
+  const Duration period = parked_->period;
+  Instant when = std::max(engine_.now(), parked_->since);
+  if (period > Duration::zero()) {
+    std::int64_t looks = looks_of_parked();
+    // It goes on in the middle of a turn: from the look before.
+    const bool from_before = parked_->reads_clocks() && parked_->since + period * looks != engine_.now();
+    if (from_before) --looks;
+    parked_->show(process_.memory(), looks);
+    parked_->show_registers(process_, process_.region().slot(slot_), looks);
+    when = parked_->since + period * looks;
+    const std::int64_t into_turn = looks % static_cast<std::int64_t>(parked_->queues.size());
+    if (from_before) {
+      turn_ = Turn{when, engine_.now(), looks, std::move(parked_)};
+      when = turn_->due;
+    } else if (into_turn > 0) {
+      turn_ = Turn{when - period * into_turn, when, looks, std::move(parked_)};
+    }
+  }
+  parked_.reset();
+  run_at(when);
+}
+
+void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what) {
+  if (!retried_) blocked_since_ = engine_.now();
+  state_ = State::kBlocked;
+  retried_ = true;
+  woken_ = false;
+  late_ = scheduling_delay(kAfterWait);
+  deadline_ = deadline;
+  waits_for_ = std::move(what);
+  waiting_on_ = std::move(files);
+  for (const VirtualFilePtr& file : waiting_on_) file->add_waiter(*this);
+  if (deadline != kNever) timer_.reschedule_at(deadline + late_);
+}
+
+bool Thread::repeats_nothing(bool nothing) {
+  const bool again = nothing && nothing_ && nothing_->number == call_.number &&
+                     protocol::ask_the_same(call_.number, call_.arguments, nothing_->arguments);
+  nothing_.reset();
+  if (nothing) nothing_ = call_;
+  return again;
+}
+
+void Thread::queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
+                             void (*ring)(Thread&, const protocol::QueuedDoorbell&)) {
+  ring_ = ring;
+  doorbells_.insert(doorbells_.end(), doorbells.begin(), doorbells.end());
+  if (!doorbells_.empty() && !doorbell_timer_.scheduled()) {
+    doorbell_timer_.schedule_at(instant_from_ps(doorbells_.front().time_ps));
+  }
+}
+
+void Thread::on_doorbell() {
+  const protocol::QueuedDoorbell doorbell = doorbells_.front();
+  doorbells_.pop_front();
+  if (!doorbells_.empty()) doorbell_timer_.schedule_at(instant_from_ps(doorbells_.front().time_ps));
+  ring_(*this, doorbell);
+}
+
+void Thread::wake(bool by_adapter_event) {
+  unpark();
+  if (state_ != State::kBlocked || woken_ || engine_.now() >= deadline_) return;
+  woken_ = true;
+  timer_.reschedule_at(engine_.now() + wake_up_ + (by_adapter_event ? event_wake_up_ : Duration::zero()) + late_);
+}
+
+void Thread::interrupt(const QueuedSignal& signal) {
+  signals_.push(signal);
+  wake();
+}
+
+void Thread::await_signals(std::uint64_t set) {
+  awaited_ = set;
+  while (const auto signal = masked_.take(set)) signals_.push(*signal);
+}
+
+void Thread::add_masked(const QueuedSignal& signal) {
+  awaits(signal.signal) ? interrupt(signal) : masked_.push(signal);
+}
+
+void Thread::hold(std::optional<Answer> answer) {
+  held_ = true;
+  held_answer_ = answer;
+}
+
+void Thread::go_on(Instant when) {
+  if (!std::exchange(held_, false)) return;
+  if (state_ == State::kDead) return;
+  timer_.reschedule_at(when);
+}
+
+void Thread::stop_waiting() {
+  for (const VirtualFilePtr& file : waiting_on_) file->remove_waiter(*this);
+  waiting_on_.clear();
+  state_ = State::kPending;
+}
+
+void Thread::die() {
+  count_parked_time();
+  parked_.reset();
+  stop_waiting();
+  timer_.cancel();
+  doorbell_timer_.cancel();
+  doorbells_.clear();
+  state_ = State::kDead;
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,330 @@
+#include "sim/supervisor/trees/host_tree.h"
+
+#include <fmt/format.h>
+#include <rdma/rdma_user_cm.h>
+
+#include <cstring>
+
+#include "sim/supervisor/trees/processor_tree.h"
+#include "sim/supervisor/trees/virtual_paths.h"
+#include "verbs_shim/protocol/commands.h"
+#include "verbs_shim/protocol/path_view.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+using Content = std::function<std::string()>;
+
+// Whoever asks for no more than attributes has no memory and hears of nothing.
+struct Nobody final : host::ProgramMemory, hca::EventListener {
+  bool read(host::ProgramAddress, std::span<std::byte>) override { return false; }
+  bool write(host::ProgramAddress, std::span<const std::byte>) override { return false; }
+  bool is_mapped(host::ProgramAddress, std::uint64_t, bool) override { return false; }
+  void on_completion_event(std::uint32_t, const protocol::CompletionEvent&) override {}
+  void on_async_event(std::uint32_t, const protocol::AsyncEvent&) override {}
+  void on_completion_written(std::uint32_t, std::uint32_t) override {}
+  void on_dma_fault(std::uint32_t, std::uint64_t, std::uint64_t) override {}
+};
+
+// The adapter's answer to a query of the verbs library, which asks through a context of its own.
+template <class Query>
+Query ask(hca::Hca& hca, Query query = {}) {
+  Nobody nobody;
+  hca::ProgramPort port;
+  port.memory = &nobody;
+  port.listener = &nobody;
+  const std::uint32_t context = hca.open(port);
+  query.header.type = Query::kType;
+  query.header.size = sizeof query;
+  query.header.context = context;
+  std::vector<std::byte> mailbox(sizeof query);
+  std::memcpy(mailbox.data(), &query, sizeof query);
+  hca.execute(mailbox);
+  std::memcpy(&query, mailbox.data(), sizeof query);
+  hca.close(context);
+  return query;
+}
+
+protocol::QueryPort port_of(hca::Hca& hca) {
+  protocol::QueryPort query{};
+  query.port = 1;
+  return ask(hca, query);
+}
+
+protocol::QueryGid gid_of(hca::Hca& hca, std::uint32_t index) {
+  protocol::QueryGid query{};
+  query.port = 1;
+  query.index = index;
+  return ask(hca, query);
+}
+
+std::string guid(std::uint64_t value) {
+  return fmt::format("{:04x}:{:04x}:{:04x}:{:04x}\n", value >> 48, value >> 32 & 0xffff, value >> 16 & 0xffff,
+                     value & 0xffff);
+}
+
+std::string gid(const std::uint8_t (&raw)[16]) {
+  std::string text;
+  for (int i = 0; i < 16; i += 2) text += fmt::format("{}{:02x}{:02x}", i > 0 ? ":" : "", raw[i], raw[i + 1]);
+  return text + "\n";
+}
+
+// As Linux's rate_show(): the speed of one lane is told in hundreds of Mb/s.
+std::string rate(const protocol::QueryPort& port) {
+  struct Speed {
+    std::uint32_t code;
+    int hundreds;
+    const char* name;
+  };
+  constexpr Speed kSpeeds[] = {{1, 25, ""},       {2, 50, " DDR"},   {4, 100, " QDR"},  {8, 100, " FDR10"},
+                               {16, 140, " FDR"}, {32, 250, " EDR"}, {64, 500, " HDR"}, {128, 1000, " NDR"}};
+  const int lanes = port.active_width == 1   ? 1
+                    : port.active_width == 2 ? 4
+                    : port.active_width == 4 ? 8
+                    : port.active_width == 8 ? 12
+                                             : 2;
+  for (const Speed& speed : kSpeeds) {
+    if (speed.code != port.active_speed) continue;
+    const int all = speed.hundreds * lanes;
+    return fmt::format("{}{} Gb/sec ({}X{})\n", all / 10, all % 10 != 0 ? "." + std::to_string(all % 10) : "",
+                       lanes, speed.name);
+  }
+  return "0 Gb/sec\n";
+}
+
+std::string port_state(std::uint32_t state) {
+  constexpr const char* kNames[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
+  return fmt::format("{}: {}\n", state, state < std::size(kNames) ? kNames[state] : "UNKNOWN");
+}
+
+std::string physical_state(std::uint32_t state) {
+  constexpr const char* kNames[] = {
+      "<unknown>",         "Sleep",   "Polling", "Disabled", "PortConfigurationTraining", "LinkUp",
+      "LinkErrorRecovery", "Phy Test"};
+  return fmt::format("{}: {}\n", state, state < std::size(kNames) ? kNames[state] : "<unknown>");
+}
+
+void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& host, std::size_t device) {
+  const auto add = [&](const char* name, std::uint64_t PortCounters::*counter) {
+    tree.add_file(folder + name, [&host, device, counter] {
+      const PortCounters counters = host.port_counters ? host.port_counters(device) : PortCounters{};
+      return std::to_string(counters.*counter) + "\n";
+    });
+  };
+  add("port_xmit_data", &PortCounters::words_transmitted);
+  add("port_rcv_data", &PortCounters::words_received);
+  for (const char* name : {"port_xmit_packets", "unicast_xmit_packets"})
+    add(name, &PortCounters::packets_transmitted);
+  for (const char* name : {"port_rcv_packets", "unicast_rcv_packets"})
+    add(name, &PortCounters::packets_received);
+  add("port_xmit_discards", &PortCounters::packets_discarded);
+  add("port_rcv_errors", &PortCounters::receive_errors);
+  add("VL15_dropped", &PortCounters::vl15_dropped);
+  // What no cable of the model does.
+  for (const char* name :
+       {"symbol_error", "link_error_recovery", "link_downed", "port_rcv_remote_physical_errors",
+        "port_rcv_switch_relay_errors", "port_xmit_constraint_errors", "port_rcv_constraint_errors",
+        "local_link_integrity_errors", "excessive_buffer_overrun_errors"}) {
+    tree.add_file(folder + name, "0\n");
+  }
+}
+
+void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host, std::size_t device,
+              const protocol::QueryPort& port) {
+  hca::Hca& hca = *host.devices[device];
+  const auto add = [&](const char* name, auto show) {
+    tree.add_file(folder + name, [&hca, show] { return show(port_of(hca)); });
+  };
+  using Port = protocol::QueryPort;
+  add("lid", [](const Port& port) { return fmt::format("{:#x}\n", port.lid); });
+  add("lid_mask_count", [](const Port& port) { return fmt::format("{}\n", port.lmc); });
+  add("sm_lid", [](const Port& port) { return fmt::format("{:#x}\n", port.sm_lid); });
+  add("sm_sl", [](const Port& port) { return fmt::format("{}\n", port.sm_sl); });
+  add("state", [](const Port& port) { return port_state(port.state); });
+  add("phys_state", [](const Port& port) { return physical_state(port.phys_state); });
+  add("rate", rate);
+  add("cap_mask", [](const Port& port) { return fmt::format("0x{:08x}\n", port.port_cap_flags); });
+  tree.add_file(folder + "link_layer", hca.address().roce ? "Ethernet\n" : "InfiniBand\n");
+  for (std::uint32_t i = 0; i < port.pkey_table_length; ++i) {
+    tree.add_file(folder + "pkeys/" + std::to_string(i), [&hca, i] {
+      protocol::QueryPkey query{};
+      query.port = 1;
+      query.index = i;
+      return fmt::format("0x{:04x}\n", ask(hca, query).pkey);
+    });
+  }
+  for (std::int32_t i = 0; i < port.gid_table_length; ++i) {
+    const auto index = static_cast<std::uint32_t>(i);
+    tree.add_file(folder + "gids/" + std::to_string(i),
+                  [&hca, index] { return gid(gid_of(hca, index).gid); });
+    tree.add_file(folder + "gid_attrs/types/" + std::to_string(i),
+                  [&hca, index] { return gid_of(hca, index).gid_type == 2 ? "RoCE v2\n" : "IB/RoCE v1\n"; });
+  }
+  tree.add_folder(folder + "gid_attrs/ndevs");
+  // Of an InfiniBand port, and of an empty entry, Linux tells no interface.
+  for (std::size_t i = 0; hca.address().roce && i < hca.address().gids.size(); ++i)
+    tree.add_file(folder + "gid_attrs/ndevs/" + std::to_string(i), "eth0\n");
+  add_counters(tree, folder + "counters/", host, device);
+}
+
+// What libpci reads of a device: its header, and where it lies in the memory of the bus.
+void add_pci_device(VirtualTree& tree, const std::string& slot, std::uint32_t vendor, std::uint32_t device,
+                    std::uint32_t device_class, std::size_t number) {
+  constexpr std::uint64_t kFirstAddress = 0x8000'0000, kSize = 32ull << 20;
+  constexpr std::uint32_t kMemory64 = 0xc;  // prefetchable, 64 bits
+  const std::uint64_t address = kFirstAddress + number * kSize;
+  std::string header(256, '\0');
+  const auto put = [&](std::size_t at, std::uint64_t value, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) header[at + i] = static_cast<char>(value >> 8 * i);
+  };
+  constexpr std::uint64_t kMemoryAndBusMaster = 6;
+  put(0x00, vendor, 2);
+  put(0x02, device, 2);
+  put(0x04, kMemoryAndBusMaster, 2);
+  put(0x09, device_class, 3);
+  put(0x10, address | kMemory64, 8);
+  put(0x2c, vendor, 2);
+  put(0x2e, device, 2);
+  tree.add_file(slot + "/config", header);
+  std::string resources = fmt::format("{:#018x} {:#018x} {:#018x}\n", address, address + kSize - 1, 0x14'220c);
+  for (int i = 1; i < 13; ++i) resources += fmt::format("{0:#018x} {0:#018x} {0:#018x}\n", 0);
+  tree.add_file(slot + "/resource", resources);
+  tree.add_file(slot + "/irq", "0\n");
+  tree.add_file(slot + "/revision", "0x00\n");
+  tree.add_file(slot + "/vendor", fmt::format("{:#06x}\n", vendor));
+  tree.add_file(slot + "/device", fmt::format("{:#06x}\n", device));
+  tree.add_file(slot + "/subsystem_vendor", fmt::format("{:#06x}\n", vendor));
+  tree.add_file(slot + "/subsystem_device", fmt::format("{:#06x}\n", device));
+  tree.add_file(slot + "/class", fmt::format("{:#08x}\n", device_class));
+}
+
+// What an adapter's files are made of. It is asked for when the tree is made: each question is a record of the trace, and
+// those are the same whoever looks where.
+struct AdapterFacts {
+  protocol::DeviceAttributes attributes;
+  protocol::QueryPort port;
+};
+
+std::string bus_address(std::size_t device) { return fmt::format("0000:{:02x}:00.0", device + 1); }
+
+void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, const AdapterFacts& facts) {
+  hca::Hca& hca = *host.devices[device];
+  const std::string bus = bus_address(device);
+  const std::string& name = hca.device_name();
+  const std::string uverbs = fmt::format("uverbs{}", device);
+  const std::string slot = "/sys/devices/pci0000:00/" + bus, folder = slot + "/infiniband/" + name;
+  const protocol::DeviceAttributes& attributes = facts.attributes;
+  tree.add_link("/sys/bus/pci/devices/" + bus, "../../../devices/pci0000:00/" + bus);
+  tree.add_link(slot + "/subsystem", "../../../bus/pci");
+  add_pci_device(tree, slot, attributes.vendor_id, attributes.vendor_part_id, hca.address().roce ? 0x02'0000 : 0x02'0700,
+                 device);
+  tree.add_file(slot + "/numa_node", "0\n");
+  tree.add_file(slot + "/local_cpus", "1\n");
+  tree.add_file(slot + "/local_cpulist", "0\n");
+
+  tree.add_file(folder + "/node_type", "1: CA\n");
+  tree.add_file(folder + "/node_guid", guid(attributes.node_guid));
+  tree.add_file(folder + "/sys_image_guid", guid(attributes.sys_image_guid));
+  tree.add_file(folder + "/node_desc", host.name + " " + name + "\n");
+  tree.add_file(folder + "/fw_ver", std::string(attributes.firmware_version) + "\n");
+  tree.add_file(folder + "/hw_rev", fmt::format("{:x}\n", attributes.hw_ver));
+  tree.add_file(folder + "/hca_type", fmt::format("MT{}\n", attributes.vendor_part_id));
+  tree.add_file(folder + "/board_id", "VERBATIM0001\n");
+  tree.add_link(folder + "/device", "../../../" + bus);
+  tree.add_link(folder + "/subsystem", "../../../../../class/infiniband");
+  add_port(tree, folder + "/ports/1/", host, device, facts.port);
+  tree.add_link("/sys/class/infiniband/" + name, "../../devices/pci0000:00/" + bus + "/infiniband/" + name);
+
+  const std::string verbs = slot + "/infiniband_verbs/" + uverbs;
+  constexpr unsigned kMajor = 231, kFirstVerbs = 192;  // as Linux's devices.txt gives them
+  const auto minor = kFirstVerbs + static_cast<unsigned>(device);
+  tree.add_file(verbs + "/ibdev", name + "\n");
+  tree.add_file(verbs + "/abi_version", "1\n");
+  tree.add_file(verbs + "/dev", fmt::format("{}:{}\n", kMajor, minor));
+  tree.add_link(verbs + "/device", "../../../" + bus);
+  tree.add_link("/sys/class/infiniband_verbs/" + uverbs,
+                "../../devices/pci0000:00/" + bus + "/infiniband_verbs/" + uverbs);
+  tree.add_device("/dev/infiniband/" + uverbs, kMajor, minor);
+}
+
+// The interfaces of the management network, as `ip link` tells of them. The host's addresses lead to its first adapter, so
+// that is where eth0 belongs to.
+void add_interface(VirtualTree& tree, const HostSpec& host, bool loopback) {
+  const std::string name = loopback ? "lo" : "eth0";
+  const bool of_adapter = !loopback && !host.devices.empty();
+  const std::string place = of_adapter ? "devices/pci0000:00/" + bus_address(0) + "/net/" + name : "devices/virtual/net/" + name;
+  const std::string folder = "/sys/" + place;
+  const std::uint32_t a = host.address;
+  const std::string hardware = loopback ? "00:00:00:00:00:00"
+                                        : fmt::format("02:00:{:02x}:{:02x}:{:02x}:{:02x}", a >> 24,
+                                                      a >> 16 & 255, a >> 8 & 255, a & 255);
+  const std::pair<const char*, std::string> fields[] = {
+      {"address", hardware},
+      {"addr_len", "6"},
+      {"broadcast", loopback ? "00:00:00:00:00:00" : "ff:ff:ff:ff:ff:ff"},
+      {"carrier", "1"},
+      {"dev_id", "0x0"},
+      {"flags", loopback ? "0x9" : "0x1003"},
+      {"ifindex", loopback ? "1" : "2"},
+      {"iflink", loopback ? "1" : "2"},
+      {"mtu", loopback ? "65536" : "1500"},
+      {"operstate", loopback ? "unknown" : "up"},
+      {"tx_queue_len", "1000"},
+      {"type", loopback ? "772" : "1"}};
+  for (const auto& [field, text] : fields) tree.add_file(folder + "/" + field, text + "\n");
+  if (of_adapter) tree.add_link(folder + "/device", "../../../" + bus_address(0));
+  tree.add_link("/sys/class/net/" + name, "../../" + place);
+}
+
+// /sys, and the adapters in /dev.
+void add_hardware(VirtualTree& tree, const HostSpec& host, const std::vector<AdapterFacts>& adapters,
+                  const HugePagePool& huge_pages) {
+  for (const char* folder :
+       {"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/net", "/dev/infiniband",
+        "/sys/bus/pci/devices", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00"}) {
+    tree.mark_complete(folder);
+  }
+  for (std::size_t device = 0; device < host.devices.size(); ++device) add_adapter(tree, host, device, adapters[device]);
+  if (!host.devices.empty()) {
+    tree.add_file("/sys/class/infiniband_verbs/abi_version", "6\n");
+    constexpr unsigned kMiscellaneous = 10, kRdmaCm = 122;
+    tree.add_device(kRdmaCmDevice, kMiscellaneous, kRdmaCm);
+    const std::string folder = "/sys/devices/virtual/misc/rdma_cm";
+    tree.add_file(folder + "/abi_version", fmt::format("{}\n", RDMA_USER_CM_ABI_VERSION));
+    tree.add_file(folder + "/dev", fmt::format("{}:{}\n", kMiscellaneous, kRdmaCm));
+    tree.add_link("/sys/class/misc/rdma_cm", "../../devices/virtual/misc/rdma_cm");
+  }
+  add_interface(tree, host, true);
+  add_interface(tree, host, false);
+  add_huge_pages(tree, huge_pages);
+}
+
+}  // namespace
+
+std::shared_ptr<const VirtualTree> make_common_tree(std::uint64_t timestamp_counter_hz) {
+  auto tree = std::make_shared<VirtualTree>();
+  add_devices(*tree);
+  add_processor(*tree, timestamp_counter_hz);
+  return tree;
+}
+
+std::shared_ptr<const VirtualTree> make_host_tree(std::shared_ptr<const VirtualTree> common, const HostSpec& host,
+                                                  VirtualNode::Text hosts_file, const HugePagePool& huge_pages) {
+  auto tree = std::make_shared<VirtualTree>(std::move(common));
+  for (const char* path : protocol::kTrees) {
+    if (virtual_content(path, host)) tree->add_file(path, [path, &host] { return *virtual_content(path, host); });
+  }
+  tree->add_file("/etc/hosts", std::move(hosts_file));
+  std::vector<AdapterFacts> adapters;
+  for (hca::Hca* const hca : host.devices) {
+    const protocol::DeviceAttributes attributes = ask(*hca, protocol::QueryDevice{}).attributes;
+    adapters.push_back({attributes, port_of(*hca)});
+  }
+  tree->add_when_asked({"/sys", "/dev/infiniband"}, [&host, &huge_pages, adapters = std::move(adapters)](VirtualTree& rest) {
+    add_hardware(rest, host, adapters, huge_pages);
+  });
+  return tree;
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,335 @@
+#include "sim/supervisor/trees/process_tree.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "sim/supervisor/spec/kernel_time.h"
+#include "sim/supervisor/trees/virtual_paths.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::int64_t kTicksPerSecond = 100;
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string target_of(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::read_symlink(path, error);
+}
+
+std::int64_t uptime_ticks(Instant now) {
+  return (kUptimeNs + to_ps(now) / 1000) / (1'000'000'000 / kTicksPerSecond);
+}
+
+std::string map_line(std::string line, const std::string& name) {
+  constexpr std::size_t kNameColumn = 73;
+  line += std::string(line.size() < kNameColumn ? kNameColumn - line.size() : 1, ' ');
+  return line + name;
+}
+
+// Memory maps as they are, without what is the machine's: numbers of files and devices, and the simulator's own place. Nobody is
+// told of what the kernel maps by itself: whether it has a page for old system calls, and a vDSO that it does not let go.
+std::string maps_of(const std::string& native, const HostPaths& paths) {
+  std::istringstream lines(content_of(native + "/maps"));
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string range, rights, offset, device, inode;
+    fields >> range >> rights >> offset >> device >> inode;
+    const std::size_t at = line.find_first_of("/[", range.size());
+    const std::string name = at == std::string::npos ? "" : line.substr(at);
+    if (name == "[vsyscall]") continue;
+    if (name == "[vdso]" || name.starts_with("[vvar")) {
+      line = range + " ---p 00000000 00:00 0 ";
+    } else if (name.starts_with("/memfd:")) {
+      line = map_line(fmt::format("{} {} {} 00:01 0", range, rights, offset), "/memfd:shared (deleted)");
+    } else if (name.starts_with('/')) {
+      // Where the simulator is installed, and what numbers files have on this machine, are no part of the run.
+      std::uint64_t from = 0;
+      std::sscanf(range.c_str(), "%lx", &from);
+      const bool of_shim = from >= protocol::kRuntimeImage && from < protocol::kRegionAddress;
+      const std::string seen = of_shim ? "/usr/lib/verbatim" + name.substr(name.rfind('/')) : paths.seen(name);
+      const std::uint64_t number = protocol::number_of_path(seen.data(), seen.size()) & 0xff'ffff;
+      line = map_line(fmt::format("{} {} {} 08:01 {}", range, rights, offset, number), seen);
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+char state_of(const Process& process, bool running) {
+  return process.stopped_by != 0 ? 'T' : running ? 'R' : 'S';
+}
+
+std::string comm_of(const std::string& native) {
+  std::string comm = content_of(native + "/comm");
+  if (!comm.empty() && comm.back() == '\n') comm.pop_back();
+  return comm;
+}
+
+std::size_t living_threads(Process& process) {
+  return static_cast<std::size_t>(
+      std::count_if(process.threads().begin(), process.threads().end(),
+                    [](const auto& t) { return t->state() != Thread::State::kDead; }));
+}
+
+// proc(5), /proc/[pid]/stat: what the simulation does not count is 0.
+std::string stat_of(Process& process, std::uint32_t id, const std::string& native, bool running) {
+  return fmt::format(
+      "{} ({}) {} {} {} {} 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 {} 0 {} 0 0 18446744073709551615 0 0 0 0 0 0 0 "
+      "0 0 0 0 0 "
+      "17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+      id, comm_of(native), state_of(process, running), process.family().parent, process.family().group,
+      process.family().session, living_threads(process), uptime_ticks(Instant{}));
+}
+
+const Credentials& credentials_of(Process& process, std::uint32_t tid) {
+  for (const auto& thread : process.threads()) {
+    if (thread->tid() == tid) return thread->credentials;
+  }
+  return process.credentials();
+}
+
+std::string status_of(Process& process, std::uint32_t id, const std::string& native, bool running) {
+  std::uint64_t ignored = 0, caught = 0;
+  for (int signal = 1; signal <= 64; ++signal) {
+    const auto disposition = process.disposition(signal);
+    const std::uint64_t bit = 1ull << (signal - 1);
+    if (disposition == protocol::kSignalIgnored) ignored |= bit;
+    if (disposition == protocol::kSignalHandled || disposition == protocol::kSignalHandledRestart)
+      caught |= bit;
+  }
+  const char state = state_of(process, running);
+  std::string text = fmt::format(
+      "Name:\t{}\nUmask:\t{:04o}\nState:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t0\n",
+      comm_of(native), process.file_mask(),
+      state == 'R'   ? "R (running)"
+      : state == 'T' ? "T (stopped)"
+                     : "S (sleeping)",
+      process.pid(), id, process.family().parent);
+  const Credentials& credentials = credentials_of(process, id);
+  text += credentials.id_lines();
+  return text + fmt::format(
+                    "Threads:\t{}\nSigIgn:\t{:016x}\nSigCgt:\t{:016x}\n{}NoNewPrivs:\t1\nCpus_allowed:\t1\n"
+                    "Cpus_allowed_list:\t0\nMems_allowed:\t1\nMems_allowed_list:\t0\n"
+                    "voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n",
+                    living_threads(process), ignored, caught, credentials.capability_lines());
+}
+
+// What /proc tells of a process's memory. What the simulation does not count is 0.
+void add_memory(VirtualTree& tree, const std::string& folder, const std::string& native,
+                const ProcessTreeInputs& inputs) {
+  const auto maps = [native, &paths = inputs.paths] { return maps_of(native, paths); };
+  tree.add_file(folder + "/maps", maps);
+  static constexpr const char* kNothing =
+      "Rss:                   0 kB\nPss:                   0 kB\nShared_Clean:          0 kB\n"
+      "Shared_Dirty:          0 kB\nPrivate_Clean:         0 kB\nPrivate_Dirty:         0 kB\n"
+      "Referenced:            0 kB\nAnonymous:             0 kB\nSwap:                  0 kB\n"
+      "Locked:                0 kB\n";
+  tree.add_file(folder + "/smaps", [maps] {
+    std::istringstream lines(maps());
+    std::string text;
+    for (std::string line; std::getline(lines, line);) {
+      std::uint64_t from = 0, to = 0;
+      std::sscanf(line.c_str(), "%lx-%lx", &from, &to);
+      text += fmt::format("{}\nSize:           {:8} kB\nKernelPageSize:        4 kB\n"
+                          "MMUPageSize:           4 kB\n{}",
+                          line, (to - from) / 1024, kNothing);
+    }
+    return text;
+  });
+  tree.add_file(folder + "/smaps_rollup",
+                fmt::format("000000000000-7fffffffffff ---p 00000000 00:00 0 [rollup]\n{}", kNothing));
+  tree.add_file(folder + "/numa_maps", [maps] {
+    std::istringstream lines(maps());
+    std::string text;
+    for (std::string line; std::getline(lines, line);) text += line.substr(0, line.find('-')) + " default\n";
+    return text;
+  });
+  tree.add_file(folder + "/oom_score", "0\n");
+  tree.add_file(folder + "/oom_score_adj", "0\n");
+  tree.add_file(folder + "/oom_adj", "0\n");
+  tree.add_file(folder + "/coredump_filter", "00000033\n");
+}
+
+// What /proc tells of where a process lives: file systems, groups of processes, limits, name spaces.
+void add_surroundings(VirtualTree& tree, const std::string& folder, Process& process) {
+  tree.add_file(folder + "/environ", [&process] { return process.environment_text(); });
+  tree.add_file(folder + "/limits", [&process] { return process.limits.text(); });
+  tree.add_file(folder + "/cgroup", "0::/\n");
+  tree.add_file(folder + "/cpuset", "/\n");
+  tree.add_file(folder + "/io",
+                "rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\n"
+                "cancelled_write_bytes: 0\n");
+  tree.add_file(folder + "/sched", [&process] {
+    return fmt::format("{} ({}, #threads: {})\n-------------------------------------------------------------------\n"
+                       "policy                                       :                    0\n"
+                       "prio                                         :                  120\n",
+                       process.name(), process.pid(), living_threads(process));
+  });
+  tree.add_file(folder + "/schedstat", "0 0 0\n");
+  tree.add_file(folder + "/wchan", "0");
+  tree.add_file(folder + "/loginuid", "4294967295");
+  tree.add_file(folder + "/sessionid", "4294967295");
+  tree.add_file(folder + "/personality", "00040000\n");
+  tree.add_file(folder + "/setgroups", "allow\n");
+  for (const char* map : {"/uid_map", "/gid_map"}) {
+    tree.add_file(folder + map, "         0          0 4294967295\n");
+  }
+  constexpr std::pair<const char*, const char*> kMounts[] = {
+      {"verbatim / ext4", "rw,relatime"},    {"proc /proc proc", "rw,nosuid,nodev,noexec,relatime"},
+      {"sysfs /sys sysfs", "rw,nosuid,nodev,noexec,relatime"}, {"dev /dev devtmpfs", "rw,nosuid"},
+      {"shm /dev/shm tmpfs", "rw,nosuid,nodev"}, {"run /run tmpfs", "rw,nosuid,nodev"},
+      {"tmp /tmp tmpfs", "rw,nosuid,nodev"}, {"hugetlbfs /dev/hugepages hugetlbfs", "rw,relatime,pagesize=2M"}};
+  std::string mounts, information, statistics;
+  int number = 20;
+  for (const auto& [what, how] : kMounts) {
+    mounts += fmt::format("{} {} 0 0\n", what, how);
+    std::istringstream words(what);
+    std::string source, at, kind;
+    words >> source >> at >> kind;
+    information += fmt::format("{0} {1} 0:{0} / {2} {3} - {4} {5} rw\n", number, number == 20 ? 1 : 20, at, how, kind,
+                               source);
+    statistics += fmt::format("device {} mounted on {} with fstype {}\n", source, at, kind);
+    ++number;
+  }
+  tree.add_file(folder + "/mounts", mounts);
+  tree.add_file(folder + "/mountinfo", information);
+  tree.add_file(folder + "/mountstats", statistics);
+  tree.mark_complete(folder + "/ns");
+  unsigned space = 4026531834;
+  for (const char* name : {"cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts"})
+    tree.add_link(fmt::format("{}/ns/{}", folder, name), fmt::format("{}:[{}]", name, ++space));
+}
+
+void add_descriptors(VirtualTree& tree, const std::string& folder, Process& process,
+                     const std::string& native, const ProcessTreeInputs& inputs) {
+  tree.add_folder(folder);
+  std::error_code error;
+  const int own = process.own_descriptors();
+  const auto add = [&](int fd, const std::string& target) {
+    const std::string path = fmt::format("{}/{}", folder, fd);
+    tree.add_link(path, target);
+    tree.at(path)->descriptor = fd;
+  };
+  for (const auto& entry : std::filesystem::directory_iterator(native + "/fd", error)) {
+    const int fd = std::atoi(entry.path().filename().c_str());
+    if (fd < own && process.file(fd) == nullptr) add(fd, inputs.paths.seen(target_of(entry.path())));
+  }
+  for (const auto& [fd, file] : process.files()) add(fd, inputs.link_of(file));
+}
+
+void add_process(VirtualTree& tree, Process& process, Thread& viewer, const ProcessTreeInputs& inputs) {
+  const std::string folder = fmt::format("/proc/{}", process.pid());
+  const std::string native = fmt::format("/proc/{}", process.native_pid());
+  const bool own = &process == &viewer.process();
+  tree.add_file(folder + "/status",
+                [&process, native, own] { return status_of(process, process.pid(), native, own); });
+  tree.add_file(folder + "/stat",
+                [&process, native, own] { return stat_of(process, process.pid(), native, own); });
+  tree.add_file(folder + "/statm", "0 0 0 0 0 0 0\n");
+  for (const char* name : {"/cmdline", "/comm"}) {
+    tree.add_file(folder + name, [path = native + name] { return content_of(path); });
+  }
+  add_memory(tree, folder, native, inputs);
+  add_surroundings(tree, folder, process);
+  const auto seen = [&](const char* name) { return inputs.paths.seen(target_of(native + name)); };
+  const std::string works_in = working_folder_of(process.region());
+  tree.add_link(folder + "/exe", seen("/exe"));
+  tree.add_link(folder + "/cwd", works_in.empty() ? seen("/cwd") : works_in);
+  tree.add_link(folder + "/root", "/");
+  tree.at(folder + "/comm")->written_at = own ? "/proc/self/comm" : "";
+  for (const auto& thread : process.threads()) {
+    if (thread->state() == Thread::State::kDead) continue;
+    const std::string task = fmt::format("{}/task/{}", folder, thread->tid());
+    const std::string native_task =
+        fmt::format("{}/task/{}", native, thread->native_tid());
+    const bool running = thread.get() == &viewer;
+    const std::uint32_t tid = thread->tid();
+    tree.add_file(task + "/status", [&process, tid, native_task, running] {
+      return status_of(process, tid, native_task, running);
+    });
+    tree.add_file(task + "/stat", [&process, tid, native_task, running] {
+      return stat_of(process, tid, native_task, running);
+    });
+    tree.mark_incomplete(task);
+    tree.add_file(task + "/comm", [native_task] { return content_of(native_task + "/comm"); });
+    if (!own) continue;
+    tree.at(task + "/comm")->written_at =
+        fmt::format("/proc/self/task/{}/comm", process.region().slot(thread->slot()).native_tid);
+    tree.add_link(task + "/fd", folder + "/fd");
+    tree.add_link(task + "/cwd", folder + "/cwd");
+    tree.add_link(task + "/exe", folder + "/exe");
+    tree.add_link(task + "/root", "/");
+    tree.add_link(task + "/maps", folder + "/maps");
+  }
+  tree.mark_complete(folder + "/task");
+  if (own) add_descriptors(tree, folder + "/fd", process, native, inputs);
+  if (own) tree.mark_complete(folder + "/fd");
+}
+
+void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inputs) {
+  const Process& process = viewer.process();
+  const Instant now = inputs.now;
+  const std::int64_t ticks = uptime_ticks(now);
+  const ProcessTable::Ended ended = inputs.table.ended_on(process.host_index());
+  std::size_t all = ended.count, threads = 0;
+  std::uint32_t latest = ended.highest_pid;
+  for (const auto& other : inputs.table.processes()) {
+    if (other->host_index() != process.host_index()) continue;
+    ++all;
+    latest = std::max(latest, other->pid());
+    if (other->alive) threads += living_threads(*other);
+  }
+  // The processor is idle: computation takes no virtual time.
+  const std::string times = fmt::format("0 0 0 {} 0 0 0 0 0 0\n", ticks);
+  tree.add_file("/proc/stat",
+                fmt::format("cpu  {0}cpu0 {0}intr 0\nctxt 0\nbtime {1}\nprocesses {2}\nprocs_running 1\n"
+                            "procs_blocked 0\nsoftirq 0 0 0 0 0 0 0 0 0 0 0\n",
+                            times, (inputs.epoch_ns - kUptimeNs) / 1'000'000'000, all));
+  tree.add_file("/proc/uptime",
+                fmt::format("{0}.{1:02} {0}.{1:02}\n", ticks / kTicksPerSecond, ticks % kTicksPerSecond));
+  tree.add_file("/proc/loadavg", fmt::format("0.00 0.00 0.00 1/{} {}\n", threads, latest));
+  // The memory that sysinfo(2) tells of.
+  tree.add_file("/proc/meminfo",
+                std::string("MemTotal:       16777216 kB\nMemFree:         8388608 kB\nMemAvailable:    8388608 kB\n"
+                "Buffers:               0 kB\nCached:                0 kB\nSwapCached:            0 kB\n"
+                "SwapTotal:             0 kB\nSwapFree:              0 kB\n") +
+                    huge_page_lines(inputs.huge_pages));
+  for (const char* path : {"/proc/cpuinfo", "/proc/version", "/proc/sys/kernel/hostname",
+                           "/proc/sys/kernel/osrelease", "/proc/sys/kernel/random/boot_id"}) {
+    tree.add_file(path, virtual_content(path, process.host()).value_or(""));
+  }
+  tree.add_file("/proc/sys/kernel/random/uuid", [&viewer] { return random_uuid(viewer.process().random()); });
+  add_kernel_settings(tree, inputs.huge_pages);
+  tree.add_link("/proc/self", std::to_string(process.pid()));
+  tree.add_link("/proc/thread-self", fmt::format("{}/task/{}", process.pid(), viewer.tid()));
+}
+
+}  // namespace
+
+std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, const ProcessTreeInputs& inputs) {
+  auto tree = std::make_shared<VirtualTree>();
+  add_kernel(*tree, viewer, inputs);
+  for (const auto& process : inputs.table.processes()) {
+    if (process->alive && process->host_index() == viewer.process().host_index())
+      add_process(*tree, *process, viewer, inputs);
+  }
+  return tree;
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,31 @@
+// /proc as a program sees it: the processes of its host under their virtual numbers, and what the kernel
+// tells of itself, in virtual time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "sim/supervisor/trees/huge_pages.h"
+#include "sim/supervisor/tasks/process.h"
+#include "sim/supervisor/trees/virtual_tree.h"
+
+namespace verbatim::supervisor {
+
+struct ProcessTreeInputs {
+  const ProcessTable& table;
+  Instant now;
+  std::int64_t epoch_ns;
+  // Names of opened files, "socket:[3]".
+  std::function<std::string(const VirtualFilePtr&)> link_of;
+  const HostPaths& paths;
+  const HugePagePool& huge_pages;
+};
+
+// As `viewer` sees it now; files are read at once or soon.
+std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, const ProcessTreeInputs& inputs);
+
+// What does not depend on the process that asks (kernel_tree.cc).
+void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages);
+
+}  // namespace verbatim::supervisor

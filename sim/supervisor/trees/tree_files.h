@@ -1,0 +1,64 @@
+// Opened files and folders of a host's own tree.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/supervisor/files/virtual_file.h"
+#include "sim/supervisor/trees/virtual_tree.h"
+
+namespace verbatim::supervisor {
+
+// What has a path in a tree and a position.
+class TreeFile : public VirtualFile {
+ public:
+  explicit TreeFile(std::string path) : path_(std::move(path)) {}
+  const std::string& path() const { return path_; }
+  std::uint32_t readiness() const override { return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM; }
+  std::string describe() const override { return path_; }
+  int access_mode() const override;
+  std::uint64_t position() const { return position_; }
+  // lseek(2): the new position or -errno.
+  std::int64_t seek(std::int64_t offset, int whence);
+
+ protected:
+  virtual std::uint64_t size() const = 0;
+  std::uint64_t position_ = 0;
+
+ private:
+  std::string path_;
+};
+
+// Its content is made anew whenever it is read from the beginning.
+class ContentFile final : public TreeFile {
+ public:
+  ContentFile(std::string path, VirtualNode::Content content)
+      : TreeFile(std::move(path)), content_(std::move(content)) {}
+  std::uint32_t mode() const override;
+  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
+  std::int64_t read_at(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes);
+
+ private:
+  std::uint64_t size() const override { return text_ == nullptr ? 0 : text_->size(); }
+  VirtualNode::Content content_;
+  VirtualNode::Text text_;
+};
+
+class FolderFile final : public TreeFile {
+ public:
+  using Names = std::vector<std::pair<std::string, VirtualNode::Kind>>;
+  FolderFile(std::string path, std::function<Names()> list)
+      : TreeFile(std::move(path)), list_(std::move(list)) {}
+  std::uint32_t mode() const override;
+  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
+  // getdents64(2): as many records as fit; -EINVAL when not one does.
+  std::int64_t entries(std::size_t limit, std::vector<std::byte>& bytes);
+
+ private:
+  std::uint64_t size() const override { return names_.size(); }
+  std::function<Names()> list_;
+  Names names_;
+};
+
+}  // namespace verbatim::supervisor

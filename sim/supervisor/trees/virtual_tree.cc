@@ -1,0 +1,232 @@
+#include "sim/supervisor/trees/virtual_tree.h"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "verbs_shim/protocol/path_view.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr int kMostLinks = 40;  // as Linux follows them
+
+std::vector<std::string> parts_of(const std::string& path) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0; start < path.size();) {
+    const std::size_t end = std::min(path.find('/', start), path.size());
+    if (end > start) parts.push_back(path.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
+
+VirtualNode::Text shared(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
+std::string parent_of(const std::string& path) {
+  return path.empty() ? path : path.substr(0, path.rfind('/'));
+}
+
+}  // namespace
+
+std::uint32_t VirtualNode::mode() const {
+  switch (kind) {
+    case Kind::kFolder:
+      return S_IFDIR | 0755;
+    case Kind::kFile:
+      return S_IFREG | 0444;
+    case Kind::kLink:
+      return S_IFLNK | 0777;
+    case Kind::kDevice:
+      return S_IFCHR | 0666;
+  }
+  return 0;
+}
+
+void VirtualTree::add(const std::string& path, VirtualNode node) {
+  if (!path.empty()) add_folder(parent_of(path));
+  nodes_.insert_or_assign(path, std::move(node));
+}
+
+void VirtualTree::add_file(const std::string& path, std::function<std::string()> content) {
+  add(path, {VirtualNode::Kind::kFile, [make = std::move(content)] { return shared(make()); }, 0});
+}
+
+void VirtualTree::add_file(const std::string& path, std::string content) { add_file(path, shared(std::move(content))); }
+
+void VirtualTree::add_file(const std::string& path, VirtualNode::Text content) {
+  add(path, {VirtualNode::Kind::kFile, [text = std::move(content)] { return text; }, 0});
+}
+
+void VirtualTree::add_link(const std::string& path, std::string target) {
+  add(path, {VirtualNode::Kind::kLink, [text = shared(std::move(target))] { return text; }, 0});
+}
+
+VirtualNode& VirtualTree::add_device(const std::string& path, unsigned major, unsigned minor) {
+  add(path, {VirtualNode::Kind::kDevice, [] { return shared(""); }, makedev(major, minor)});
+  return nodes_.at(path);
+}
+
+VirtualNode* VirtualTree::at(const std::string& path) {
+  const auto it = nodes_.find(path);
+  return it == nodes_.end() ? nullptr : &it->second;
+}
+
+void VirtualTree::add_when_asked(std::vector<std::string> folders, std::function<void(VirtualTree&)> make) {
+  rest_folders_ = std::move(folders);
+  make_rest_ = std::move(make);
+}
+
+const VirtualTree* VirtualTree::rest(const std::string& path, bool for_names) const {
+  const bool is_asked = std::any_of(rest_folders_.begin(), rest_folders_.end(), [&](const std::string& folder) {
+    return protocol::path_is_below(path.c_str(), folder.c_str(), folder.size()) ||
+           (for_names && protocol::path_is_below(folder.c_str(), path.c_str(), path.size()));
+  });
+  if (!is_asked) return nullptr;
+  if (rest_ == nullptr) {
+    rest_ = std::make_unique<VirtualTree>();
+    make_rest_(*rest_);
+  }
+  return rest_.get();
+}
+
+void VirtualTree::mark_complete(const std::string& folder) {
+  add_folder(folder);
+  complete_.insert(folder);
+}
+
+bool VirtualTree::is_complete(const std::string& path) const {
+  for (std::string above = path; !above.empty(); above = parent_of(above)) {
+    if (is_marked(above, &VirtualTree::complete_)) return true;
+    if (is_marked(above, &VirtualTree::incomplete_)) return false;
+  }
+  return false;
+}
+
+bool VirtualTree::is_marked(const std::string& path, std::set<std::string> VirtualTree::*marks) const {
+  const VirtualTree* const more = rest(path);
+  return (this->*marks).contains(path) || (more != nullptr && more->is_marked(path, marks)) ||
+         (base_ != nullptr && base_->is_marked(path, marks));
+}
+
+void VirtualTree::add_folder(const std::string& path) {
+  if (path.empty() || nodes_.contains(path)) return;
+  add_folder(parent_of(path));
+  nodes_[path];
+}
+
+const VirtualNode* VirtualTree::find(const std::string& path) const {
+  if (const auto it = nodes_.find(path); it != nodes_.end()) return &it->second;
+  if (const VirtualTree* const more = rest(path)) {
+    if (const VirtualNode* const node = more->find(path)) return node;
+  }
+  return base_ == nullptr ? nullptr : base_->find(path);
+}
+
+void VirtualTree::add_names(const std::string& folder, std::map<std::string, VirtualNode::Kind>& names) const {
+  const std::string start = folder + "/";
+  for (auto it = nodes_.lower_bound(start); it != nodes_.end() && it->first.starts_with(start); ++it) {
+    std::string name = it->first.substr(start.size());
+    if (name.find('/') == std::string::npos) names.emplace(std::move(name), it->second.kind);
+  }
+  if (const VirtualTree* const more = rest(folder, true)) more->add_names(folder, names);
+  if (base_ != nullptr) base_->add_names(folder, names);
+}
+
+std::vector<std::pair<std::string, VirtualNode::Kind>> VirtualTree::names(const std::string& folder) const {
+  std::map<std::string, VirtualNode::Kind> names;
+  add_names(folder, names);
+  return {names.begin(), names.end()};
+}
+
+TreeWalk walk_trees(const std::string& path, bool follow,
+                    const std::function<std::shared_ptr<const VirtualTree>(const std::string&)>& tree_at) {
+  std::deque<std::string> left;
+  const auto take = [&left](const std::string& text) {
+    std::vector<std::string> parts = parts_of(text);
+    // A folder is meant, whatever the path says of its name.
+    if (text.ends_with('/')) parts.push_back(".");
+    left.insert(left.begin(), parts.begin(), parts.end());
+  };
+  take(path);
+  TreeWalk walk;
+  const auto out = [&](const std::string& at) {
+    walk.end = TreeWalk::End::kOut;
+    walk.path = at;
+    for (const std::string& part : left) walk.path += "/" + part;
+    if (walk.path.empty()) walk.path.push_back('/');
+    return walk;
+  };
+  std::string done;
+  for (int links = 0; !left.empty();) {
+    const std::string part = left.front();
+    left.pop_front();
+    if (part == ".") continue;
+    if (part == "..") {
+      done = parent_of(done);
+      continue;
+    }
+    const std::string next = done + "/" + part;
+    walk.tree = tree_at(next);
+    if (walk.tree == nullptr) {
+      if (walk.entered) return out(next);
+      done = next;
+      continue;
+    }
+    walk.entered = true;
+    const VirtualNode* const node = walk.tree->find(next);
+    walk.path = next;
+    if (node == nullptr) {
+      for (const std::string& rest : left) walk.path += "/" + rest;
+      return walk;
+    }
+    if (node->kind == VirtualNode::Kind::kLink && (follow || !left.empty())) {
+      if (++links > kMostLinks) {
+        walk.end = TreeWalk::End::kLoop;
+        return walk;
+      }
+      if (node->descriptor >= 0 && left.empty()) {
+        walk.end = TreeWalk::End::kDescriptor;
+        walk.descriptor = node->descriptor;
+        return walk;
+      }
+      const std::string target = *node->content();
+      if (target.starts_with('/')) done.clear();
+      take(target);
+      continue;
+    }
+    if (node->kind != VirtualNode::Kind::kFolder && !left.empty()) {
+      walk.end = TreeWalk::End::kNoFolder;
+      return walk;
+    }
+    done = next;
+  }
+  walk.tree = done.empty() ? nullptr : tree_at(done);
+  if (walk.tree == nullptr) return out(done);
+  walk.path = done;
+  walk.node = walk.tree->find(done);
+  walk.end = walk.node == nullptr ? TreeWalk::End::kMissing : TreeWalk::End::kNode;
+  return walk;
+}
+
+std::string normal_path(const std::string& path) {
+  std::string done;
+  for (const std::string& part : parts_of(path)) {
+    if (part == "..") {
+      done = parent_of(done);
+    } else if (part != ".") {
+      done += "/" + part;
+    }
+  }
+  return done;
+}
+
+std::uint64_t number_of_path(const std::string& path) {
+  return protocol::number_of_path(path.data(), path.size());
+}
+
+}  // namespace verbatim::supervisor
