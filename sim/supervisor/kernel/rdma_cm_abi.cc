@@ -4,6 +4,7 @@
 #include <infiniband/ib.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -51,23 +52,31 @@ cm::Address address_from(const void* storage) {
   return address;
 }
 
-std::size_t store_address(const cm::Address& address, void* to) {
+namespace {
+
+template <class Name>
+std::size_t store_name(const Name& name, std::span<std::byte> to) {
+  std::memcpy(to.data(), &name, std::min(sizeof name, to.size()));
+  return sizeof name;
+}
+
+}  // namespace
+
+std::size_t store_address(const cm::Address& address, std::span<std::byte> to) {
   switch (address.family) {
     case cm::Family::kIpv4: {
       sockaddr_in in{};
       in.sin_family = AF_INET;
       in.sin_port = htons(address.port);
       std::memcpy(&in.sin_addr, address.ip.raw + 12, sizeof in.sin_addr);
-      std::memcpy(to, &in, sizeof in);
-      return sizeof in;
+      return store_name(in, to);
     }
     case cm::Family::kIpv6: {
       sockaddr_in6 in{};
       in.sin6_family = AF_INET6;
       in.sin6_port = htons(address.port);
       std::memcpy(&in.sin6_addr, address.ip.raw, sizeof in.sin6_addr);
-      std::memcpy(to, &in, sizeof in);
-      return sizeof in;
+      return store_name(in, to);
     }
     case cm::Family::kIb: {
       sockaddr_ib in{};
@@ -78,8 +87,7 @@ std::size_t store_address(const cm::Address& address, void* to) {
       in.sib_sid = htobe64(address.service_id);
       in.sib_sid_mask = htobe64(address.service_mask);
       in.sib_scope_id = address.scope;
-      std::memcpy(to, &in, sizeof in);
-      return sizeof in;
+      return store_name(in, to);
     }
     case cm::Family::kNone:
       break;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "sim/cm/rdma_cm.h"
 
@@ -13,8 +14,8 @@ namespace verbatim::supervisor::rdma_cm_abi {
 
 // `storage` is as long as the largest address; a family that is not known gives none.
 cm::Address address_from(const void* storage);
-// Into zeroed bytes; how many.
-std::size_t store_address(const cm::Address& address, void* to);
+// Into zeroed bytes, as much as they have room for, as the kernel does it; how long the whole address is.
+std::size_t store_address(const cm::Address& address, std::span<std::byte> to);
 
 cm::ConnectionParameters parameters_from(const rdma_ucm_conn_param& from, const rdma_ucm_ece& ece);
 

@@ -206,8 +206,8 @@ IoResult RdmaCmFile::query_route(const Command& command) {
   if (context == nullptr) return -ENOENT;
   const cm::RdmaId& id = *context->id;
   rdma_ucm_query_route_resp response{};
-  store_address(id.source(), &response.src_addr);
-  store_address(id.destination(), &response.dst_addr);
+  store_address(id.source(), std::as_writable_bytes(std::span(&response.src_addr, 1)));
+  store_address(id.destination(), std::as_writable_bytes(std::span(&response.dst_addr, 1)));
   if (id.has_device()) {
     response.node_guid = htobe64(cm_.port().node_guid);
     response.port_num = 1;
@@ -271,8 +271,8 @@ IoResult RdmaCmFile::query_address(const Command& command, std::uint64_t respons
       if (is_ip) one->service_mask = one == &from || port != 0 ? ~0ull : 0;
     }
   }
-  response.src_size = static_cast<std::uint16_t>(store_address(from, &response.src_addr));
-  response.dst_size = static_cast<std::uint16_t>(store_address(to, &response.dst_addr));
+  response.src_size = static_cast<std::uint16_t>(store_address(from, std::as_writable_bytes(std::span(&response.src_addr, 1))));
+  response.dst_size = static_cast<std::uint16_t>(store_address(to, std::as_writable_bytes(std::span(&response.dst_addr, 1))));
   const std::size_t least = offsetof(rdma_ucm_query_addr_resp, ibdev_index);
   return store(command.process, response_at, response, command.room, least);
 }

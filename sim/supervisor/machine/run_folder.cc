@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "sim/supervisor/machine/launcher.h"
+#include "sim/supervisor/machine/path_names.h"
 
 namespace verbatim::supervisor {
 

@@ -11,8 +11,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr int kLoopback = 1, kEthernet = 2;  // the interfaces of every host
-constexpr std::size_t kMostGroups = 20;      // net.ipv4.igmp_max_memberships
+constexpr std::size_t kMostGroups = 20;  // net.ipv4.igmp_max_memberships
 
 template <class T>
 std::optional<T> load(std::span<const std::byte> value) {
@@ -27,13 +26,13 @@ IpAddress of_v6(const in6_addr& address) { return IpAddress::v6(address.s6_addr)
 
 // 0: there is none such.
 int interface_of(int index) {
-  if (index == 0) return kEthernet;
-  return index == kLoopback || index == kEthernet ? index : 0;
+  if (index == 0) return kEthernetIndex;
+  return index == kLoopbackIndex || index == kEthernetIndex ? index : 0;
 }
 
 int interface_of(const IpAddress& address, const HostSpec& own) {
-  if (address.any() || address == IpAddress::v4(own.address)) return kEthernet;
-  return address.loopback() ? kLoopback : 0;
+  if (address.any() || address == IpAddress::v4(own.address)) return kEthernetIndex;
+  return address.loopback() ? kLoopbackIndex : 0;
 }
 
 }  // namespace

@@ -16,6 +16,9 @@
 
 namespace verbatim::supervisor {
 
+// The interfaces of every host: lo and eth0.
+inline constexpr int kLoopbackIndex = 1, kEthernetIndex = 2;
+
 class IpAddress {
  public:
   IpAddress() = default;  // ::

@@ -19,7 +19,6 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr int kLoopback = 1, kEthernet = 2;
 constexpr std::uint32_t kNetworkBits = 8;  // hosts have addresses of 10.0.0.0/8
 
 // One netlink message with its attributes.
@@ -65,8 +64,8 @@ struct Interface {
 std::vector<Interface> interfaces_of(const HostSpec& host) {
   const std::uint32_t a = host.address;
   const auto byte = [a](int shift) { return static_cast<std::uint8_t>(a >> shift); };
-  return {{kLoopback, "lo", IFF_UP | IFF_LOOPBACK | IFF_RUNNING | IFF_LOWER_UP, ARPHRD_LOOPBACK, 65536, {}},
-          {kEthernet,
+  return {{kLoopbackIndex, "lo", IFF_UP | IFF_LOOPBACK | IFF_RUNNING | IFF_LOWER_UP, ARPHRD_LOOPBACK, 65536, {}},
+          {kEthernetIndex,
            "eth0",
            IFF_UP | IFF_BROADCAST | IFF_RUNNING | IFF_LOWER_UP | IFF_MULTICAST,
            ARPHRD_ETHER,
@@ -89,10 +88,10 @@ void add_links(const HostSpec& host, const nlmsghdr& request, std::uint32_t port
     const std::uint8_t up = 6;  // IF_OPER_UP
     message.add(IFLA_OPERSTATE, &up, sizeof up);
     message.add(IFLA_MTU, one.mtu);
-    message.add(IFLA_QDISC, one.index == kLoopback ? std::string("noqueue") : std::string("fq"));
+    message.add(IFLA_QDISC, one.index == kLoopbackIndex ? std::string("noqueue") : std::string("fq"));
     message.add(IFLA_ADDRESS, one.hardware.data(), one.hardware.size());
     const std::array<std::uint8_t, 6> everybody{0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-    message.add(IFLA_BROADCAST, one.index == kLoopback ? one.hardware.data() : everybody.data(),
+    message.add(IFLA_BROADCAST, one.index == kLoopbackIndex ? one.hardware.data() : everybody.data(),
                 everybody.size());
     const rtnl_link_stats64 statistics{};
     message.add(IFLA_STATS64, &statistics, sizeof statistics);
@@ -114,18 +113,18 @@ void add_addresses(const HostSpec& host, const nlmsghdr& request, std::uint32_t 
     message.add(IFA_ADDRESS, bytes, size);
     if (v4) {
       message.add(IFA_LOCAL, bytes, size);
-      if (interface == kEthernet) message.add(IFA_BROADCAST, htonl(address.as_v4() | 0xffffffffu >> prefix));
-      message.add(IFA_LABEL, interface == kLoopback ? std::string("lo") : std::string("eth0"));
+      if (interface == kEthernetIndex) message.add(IFA_BROADCAST, htonl(address.as_v4() | 0xffffffffu >> prefix));
+      message.add(IFA_LABEL, interface == kLoopbackIndex ? std::string("lo") : std::string("eth0"));
     }
     message.add(IFA_FLAGS, IFA_F_PERMANENT);
     const ifa_cacheinfo for_ever{0xffffffff, 0xffffffff, 0, 0};
     message.add(IFA_CACHEINFO, &for_ever, sizeof for_ever);
     message.end(answer);
   };
-  add(kLoopback, IpAddress::v4(INADDR_LOOPBACK), 8, RT_SCOPE_HOST);
-  add(kEthernet, IpAddress::v4(host.address), kNetworkBits, RT_SCOPE_UNIVERSE);
-  add(kLoopback, IpAddress::v6_loopback(), 128, RT_SCOPE_HOST);
-  add(kEthernet, IpAddress::v6_of(host), 64, RT_SCOPE_UNIVERSE);
+  add(kLoopbackIndex, IpAddress::v4(INADDR_LOOPBACK), 8, RT_SCOPE_HOST);
+  add(kEthernetIndex, IpAddress::v4(host.address), kNetworkBits, RT_SCOPE_UNIVERSE);
+  add(kLoopbackIndex, IpAddress::v6_loopback(), 128, RT_SCOPE_HOST);
+  add(kEthernetIndex, IpAddress::v6_of(host), 64, RT_SCOPE_UNIVERSE);
 }
 
 // The network itself, directly reached; there is no way out of it.
@@ -147,7 +146,7 @@ void add_routes(const HostSpec& host, const nlmsghdr& request, std::uint32_t por
     message.add(RTA_TABLE, RT_TABLE_MAIN);
     message.add(RTA_DST, network.bytes().data() + (v4 ? 12 : 0), v4 ? 4 : 16);
     if (v4) message.add(RTA_PREFSRC, source.bytes().data() + 12, 4);
-    message.add(RTA_OIF, kEthernet);
+    message.add(RTA_OIF, kEthernetIndex);
     message.end(answer);
   };
   const IpAddress own = IpAddress::v4(host.address);

@@ -20,6 +20,7 @@
 #include "sim/supervisor/net/ephemeral_ports.h"
 #include "sim/supervisor/net/internet.h"
 #include "sim/supervisor/net/socket.h"
+#include "sim/supervisor/spec/network_spec.h"
 
 namespace verbatim::supervisor {
 

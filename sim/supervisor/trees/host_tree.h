@@ -6,6 +6,7 @@
 
 #include "sim/supervisor/spec/host_spec.h"
 #include "sim/supervisor/trees/virtual_tree.h"
+#include "sim/supervisor/trees/huge_pages.h"
 
 namespace verbatim::supervisor {
 

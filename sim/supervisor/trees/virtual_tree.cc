@@ -15,21 +15,7 @@ namespace {
 
 constexpr int kMostLinks = 40;  // as Linux follows them
 
-std::vector<std::string> parts_of(const std::string& path) {
-  std::vector<std::string> parts;
-  for (std::size_t start = 0; start < path.size();) {
-    const std::size_t end = std::min(path.find('/', start), path.size());
-    if (end > start) parts.push_back(path.substr(start, end - start));
-    start = end + 1;
-  }
-  return parts;
-}
-
 VirtualNode::Text shared(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
-
-std::string parent_of(const std::string& path) {
-  return path.empty() ? path : path.substr(0, path.rfind('/'));
-}
 
 }  // namespace
 
@@ -211,18 +197,6 @@ TreeWalk walk_trees(const std::string& path, bool follow,
   walk.node = walk.tree->find(done);
   walk.end = walk.node == nullptr ? TreeWalk::End::kMissing : TreeWalk::End::kNode;
   return walk;
-}
-
-std::string normal_path(const std::string& path) {
-  std::string done;
-  for (const std::string& part : parts_of(path)) {
-    if (part == "..") {
-      done = parent_of(done);
-    } else if (part != ".") {
-      done += "/" + part;
-    }
-  }
-  return done;
 }
 
 std::uint64_t number_of_path(const std::string& path) {

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/supervisor/machine/path_names.h"
+
 namespace verbatim::supervisor {
 
 struct VirtualNode {
@@ -98,8 +100,6 @@ struct TreeWalk {
 TreeWalk walk_trees(const std::string& path, bool follow,
                     const std::function<std::shared_ptr<const VirtualTree>(const std::string&)>& tree_at);
 
-// The path without "//", "/./" and "/../" and without a slash at its end.
-std::string normal_path(const std::string& path);
 // Inode number of a path: the same in every run.
 std::uint64_t number_of_path(const std::string& path);
 

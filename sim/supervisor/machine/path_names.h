@@ -1,0 +1,16 @@
+// Paths as text: nothing is looked up.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace verbatim::supervisor {
+
+// The names between the slashes, without empty ones.
+std::vector<std::string> parts_of(const std::string& path);
+// Of an absolute path without a slash at its end; "" is the root, whose parent it is itself.
+std::string parent_of(const std::string& path);
+// The path without "//", "/./" and "/../" and without a slash at its end.
+std::string normal_path(const std::string& path);
+
+}  // namespace verbatim::supervisor
