@@ -96,7 +96,7 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->check(CLI::IsMember({"refuse", "warn"}))
       ->capture_default_str();
   verb->add_option("--core", options.core,
-                   "processor that everything runs on (default: the first allowed one)")
+                   "processor that everything runs on (default: the one where the kernel starts the run)")
       ->check(CLI::Range(0, 1 << 16));
   add_assume_missing(verb, options.assume_missing);
   verb->add_option("--poke-period", options.poke_period_us)->check(CLI::Range(1, 1 << 30))->group("");
