@@ -3,18 +3,21 @@
 #include <utility>
 
 #include "sim/core/check.h"
+#include "sim/ib/group_address.h"
 #include "sim/ib/packet_trace.h"
+#include "sim/ib/wire.h"
 
 namespace verbatim::fabric {
 
 Channel::Channel(Engine& engine, Tracer& tracer, ComponentId arrival_source, const LinkParams& params,
-                 PortNumber far_port, PacketSink& far_end)
+                 PortNumber far_port, PacketSink& far_end, ib::PortCounters& received)
     : engine_(engine),
       tracer_(tracer),
       arrival_source_(arrival_source),
       params_(params),
       far_port_(far_port),
       far_end_(far_end),
+      received_(received),
       line_(params.byte_time),
       arrival_(Timer::of<&Channel::on_arrival>(engine, arrival_source, EventClass::kArrival, this)) {
   CHECK(params.propagation >= Duration(0) && params.credit_update_interval >= Duration(0));
@@ -65,6 +68,9 @@ ib::PacketPtr Channel::take_in_flight() {
 void Channel::on_arrival() {
   InFlight arrived = in_flight_.pop_front();
   if (!in_flight_.empty()) arrival_.schedule_at(in_flight_.front().times.head);
+  ++received_.rcv_packets;
+  received_.rcv_bytes += arrived.wire_bytes - ib::kVcrcBytes;
+  if (ib::is_to_group(*arrived.packet)) [[unlikely]] ++received_.multicast_rcv_packets;
   ib::record(tracer_, arrival_source_, TraceEvent::kPacketReceived, *arrived.packet, arrived.wire_bytes);
   far_end_.receive(far_port_, std::move(arrived.packet), arrived.times);
 }

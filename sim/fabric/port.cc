@@ -4,7 +4,9 @@
 #include <bit>
 #include <utility>
 
+#include "sim/ib/group_address.h"
 #include "sim/ib/packet_trace.h"
+#include "sim/ib/wire.h"
 
 namespace verbatim::fabric {
 
@@ -37,7 +39,7 @@ void connect(Port& a, Port& b, const LinkParams& params) {
 void Port::attach(Port& peer, const LinkParams& params) {
   // Arrivals are events of the receiving port: its name, not the sender's, orders what comes in at one
   // instant.
-  channel_ = std::make_unique<Channel>(engine_, tracer_, peer.id_, params, peer.number_, peer.owner_);
+  channel_ = std::make_unique<Channel>(engine_, tracer_, peer.id_, params, peer.number_, peer.owner_, peer.counters_);
   peer_ = &peer;
   up_ = true;
   operational_lanes_ = std::min(params_.virtual_lanes, peer.params_.virtual_lanes);
@@ -121,7 +123,10 @@ bool Port::admit(ib::VirtualLane lane, std::uint32_t wire_bytes) {
     vl15_blocks_ -= vl15_releases_.pop_front().blocks;
   }
   const std::uint32_t blocks = blocks_of(wire_bytes);
-  if (vl15_blocks_ + blocks > params_.vl15_buffer_bytes / kCreditBlockBytes) return false;
+  if (vl15_blocks_ + blocks > params_.vl15_buffer_bytes / kCreditBlockBytes) {
+    ++counters_.vl15_dropped;
+    return false;
+  }
   vl15_blocks_ += blocks;
   return true;
 }
@@ -206,7 +211,20 @@ bool Port::expire() {
   return any;
 }
 
+void Port::count_wait() {
+  Instant since = kNever;
+  for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
+    since = std::min(since, lanes_[static_cast<std::size_t>(std::countr_zero(rest))].head_since);
+  }
+  since = std::max({since, waited_until_, channel_->line().busy_until()});
+  const Instant now = engine_.now();
+  if (since >= now) return;
+  counters_.xmit_wait += now - since;
+  waited_until_ = now;
+}
+
 void Port::drop_first(Lane& lane, DropReason reason) {
+  count_wait();
   const Queued lost = lane.queue.pop_front();
   lane.queued_bytes -= lost.wire_bytes;
   drop(*lost.packet, reason);
@@ -216,9 +234,13 @@ void Port::drop_first(Lane& lane, DropReason reason) {
 
 void Port::start(ib::VirtualLane number) {
   Lane& lane = lanes_[number.value];
+  if (channel_->line().busy_until() < engine_.now()) count_wait();
   Queued first = lane.queue.pop_front();
   note_head(lane);
   lane.expired = 0;
+  ++counters_.xmit_packets;
+  counters_.xmit_bytes += first.wire_bytes - ib::kVcrcBytes;
+  if (ib::is_to_group(*first.packet)) [[unlikely]] ++counters_.multicast_xmit_packets;
   if (lane.queue.empty()) waiting_ &= ~(1u << number.value);
   lane.queued_bytes -= first.wire_bytes;
   if (number != kManagementLane) lane.credits -= blocks_of(first.wire_bytes);
@@ -260,6 +282,8 @@ void Port::queue_copy(const Queued& queued, ib::VirtualLane number) {
 }
 
 void Port::drop(const ib::Packet& packet, DropReason reason) {
+  // What a cable loses has been sent; its far end finds the ruin.
+  ++(reason == DropReason::kFault ? peer_->counters_.rcv_errors : counters_.xmit_discards);
   ib::record_drop(tracer_, id_, packet, reason, id_);
 }
 
@@ -273,7 +297,11 @@ void set_link(Port& end, bool up) {
 void Port::set_up(bool up) {
   up_ = up;
   tracer_.record(id_, TraceEvent::kLinkState, up ? 1 : 0);
-  if (!up) lose_everything();
+  if (!up) {
+    count_wait();
+    ++counters_.link_downed;
+    lose_everything();
+  }
   owner_.link_changed(number_, up);
 }
 

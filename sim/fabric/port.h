@@ -25,6 +25,7 @@
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "sim/ib/packet.h"
+#include "sim/ib/port_counters.h"
 
 namespace verbatim::fabric {
 
@@ -111,6 +112,11 @@ class Port {
   // then takes it. Others always do: they had credits. What leaves at an instant makes room for what comes later.
   bool admit(ib::VirtualLane lane, std::uint32_t wire_bytes);
 
+  // What has been counted up to now; whoever finds that something is wrong with a packet counts it here.
+  ib::PortCounters& counters() {
+    if (connected()) count_wait();
+    return counters_;
+  }
   // Flow control packets that have left by this port.
   std::uint64_t flow_control_packets() const { return flow_->sent(); }
   // Bytes waiting in the output queue of a lane; blocks the far end grants at this time.
@@ -188,6 +194,8 @@ class Port {
   // A second one of `queued` is the next to start on its lane.
   void queue_copy(const Queued& queued, ib::VirtualLane lane);
   void drop(const ib::Packet& packet, DropReason reason);
+  // Counts the time since which a packet could have been sent and none was.
+  void count_wait();
   // What is queued here or on its way to the far end is lost.
   void lose_everything();
   void set_up(bool up);
@@ -218,6 +226,8 @@ class Port {
   std::uint32_t vl15_blocks_ = 0;     // in the buffer, with those that have left since it was last asked
   Ring<CreditReturn> vl15_releases_;  // by time
   std::vector<Instant> reads_;  // ends of the packets that are leaving the input buffer
+  ib::PortCounters counters_;
+  Instant waited_until_{};  // what was waited before is counted
   Instant last_period_{};  // the line's busy period of the last packet
   void* room_owner_ = nullptr;
   RoomListener room_listener_ = nullptr;

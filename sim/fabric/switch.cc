@@ -82,7 +82,10 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   if (number.value > inputs_.size())
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
   Port& out = *inputs_[number.value - 1u].port;
-  if (!out.is_up()) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
+  if (!out.is_up()) {
+    ++out.counters().xmit_discards;
+    return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
+  }
 
   const ib::VirtualLane in_lane = packet->lrh.lane;
   const ib::VirtualLane lane = lane_at(out, *packet);
@@ -155,6 +158,7 @@ PortNumber Switch::output_for(const ib::Packet& packet) const {
 
 void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,
                   DropReason reason) {
+  if (reason == DropReason::kNoRoute || reason == DropReason::kNoLane) ++in.counters().rcv_switch_relay_errors;
   ib::record_drop(tracer_, id_, packet, reason, in.id());
   in.release(packet.lrh.lane, wire_bytes, tail);
 }

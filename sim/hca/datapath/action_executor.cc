@@ -133,7 +133,7 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
         qp_.raise(action.raised);
         break;
       case Action::Kind::kCountQkeyViolation:
-        adapter.qkey_violations.count();
+        adapter.key_guard.on_bad_qkey(*incoming->packet);
         break;
       case Action::Kind::kMigratePath:
         qp_.migrate();

@@ -143,7 +143,7 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   }
   // IBA C9-41 to C9-43, 10.9.3.
   if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) {
-    adapter.pkey_violations.count();
+    adapter.key_guard.on_bad_pkey(packet);
     return adapter.receiver.drop(incoming, DropReason::kWrongPkey);
   }
   if (!is_datagram() && !is_from_peer(packet)) {
