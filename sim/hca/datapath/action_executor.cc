@@ -106,6 +106,9 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
       case Action::Kind::kCompleteReceive:
         complete_receive(qp_.responder.received(), incoming);
         break;
+      case Action::Kind::kWatchReceives:
+        qp_.receives().watch();
+        break;
       case Action::Kind::kEndMessage:
         adapter.payloads.release_held();
         break;
