@@ -47,6 +47,7 @@ void tell_match(const TagMatch& match, protocol::Cqe& entry) {
   if (entry.status == 0) {
     entry.opcode = static_cast<std::uint8_t>(match.opcode);
     entry.flags |= match.flags;
+    if (match.is_incomplete) entry.status = static_cast<std::uint8_t>(ib::WcStatus::kRendezvousIncomplete);
   }
   if (!match.is_expected) return;
   entry.queue = protocol::CqeQueue::kNone;
