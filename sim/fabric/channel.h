@@ -49,7 +49,7 @@ class Channel {
 
   // Starts now; the line must be free. `wire_bytes` is packet->wire_bytes(). A packet with a `delay`
   // arrives that much later, behind those that start after it.
-  DepartureTimes transmit(ib::PacketPtr packet, std::uint32_t wire_bytes, Duration delay = Duration(0));
+  DepartureTimes transmit(ib::PacketPtr&& packet, std::uint32_t wire_bytes, Duration delay = Duration(0));
   // The same without anything that arrives: the bytes are lost on the way.
   DepartureTimes occupy(std::uint32_t wire_bytes);
 

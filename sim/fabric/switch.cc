@@ -68,7 +68,7 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
 void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   Input& input = inputs_[in.value - 1u];
   const std::uint32_t wire_bytes = packet->wire_bytes();
-  if (!input.port->admit(packet->lrh.lane, wire_bytes)) {
+  if (!input.port->admit(*packet)) {
     return ib::record_drop(tracer_, input.port->id(), *packet, DropReason::kManagementBuffer, input.port->id());
   }
   const std::int64_t lookup = std::max(clock_.next_edge_number(times.head), input.next_lookup_edge);

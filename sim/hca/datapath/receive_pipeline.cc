@@ -18,7 +18,7 @@ ReceivePipeline::ReceivePipeline(Adapter& adapter)
                                                                      EventClass::kStage, this)) {}
 
 void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) {
-  if (port_ != nullptr && !port_->admit(packet->lrh.lane, packet->wire_bytes())) {
+  if (port_ != nullptr && !port_->admit(*packet)) {
     return ib::record_drop(adapter_.tracer, port_->id(), *packet, DropReason::kManagementBuffer, port_->id());
   }
   if (Trail& trail = packet->trail) [[unlikely]] {

@@ -96,12 +96,10 @@ std::uint32_t QueuePair::receive_pd() const {
   return srq != nullptr ? srq->params.pd : params.pd;
 }
 
-Context& QueuePair::memory_owner() const {
+Context& QueuePair::target_owner() const {
   const SharedReceiveQueue* srq = target_.get();
-  return is_xrc_receiver() && srq != nullptr ? srq->context : context;
+  return srq != nullptr ? srq->context : context;
 }
-
-std::uint32_t QueuePair::memory_pd() const { return is_xrc_receiver() ? receive_pd() : params.pd; }
 
 QueuePair::~QueuePair() {
   requester_driver.drop_held();
