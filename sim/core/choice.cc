@@ -19,7 +19,7 @@ SeededChoices::Stream SeededChoices::make_stream(std::string_view site, Componen
   return {Rng(root_seed_, site_name + "/" + actor_name), kMeasures[measure]};
 }
 
-std::uint32_t SeededChoices::choose(std::string_view site, ComponentId actor, std::uint32_t n) {
+std::uint32_t SeededChoices::draw(std::string_view site, ComponentId actor, std::uint32_t n) {
   CHECK(n >= 1);
   auto it = streams_.find({site, actor});
   if (it == streams_.end()) it = streams_.emplace(std::pair(site, actor), make_stream(site, actor)).first;

@@ -23,15 +23,26 @@ class Choices {
   // One of 0 … n-1 at `site` (a fixed name such as "ack-delay") for `actor`; n >= 1. A choice is known by
   // (actor, site, how many times this actor has chosen at this site before), so a site may only stand where
   // every way to run the same thing comes by in the same order.
-  virtual std::uint32_t choose(std::string_view site, ComponentId actor, std::uint32_t n) = 0;
+  std::uint32_t choose(std::string_view site, ComponentId actor, std::uint32_t n) {
+    return is_free_ ? draw(site, actor, n) : 0;
+  }
   // Whether any other answer than 0 may come.
-  virtual bool is_free() const { return true; }
+  bool is_free() const { return is_free_; }
+
+ protected:
+  explicit Choices(bool is_free = true) : is_free_(is_free) {}
+
+ private:
+  virtual std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) = 0;
+  const bool is_free_;  // asked at every site of every packet
 };
 
 class DefaultChoices final : public Choices {
  public:
-  std::uint32_t choose(std::string_view, ComponentId, std::uint32_t) override { return 0; }
-  bool is_free() const override { return false; }
+  DefaultChoices() : Choices(false) {}
+
+ private:
+  std::uint32_t draw(std::string_view, ComponentId, std::uint32_t) override { return 0; }
 };
 
 // A site at which something may take longer than it has to: not at all, or one of sixteen steps in each
@@ -48,6 +59,7 @@ struct DelaySite {
     return (least * (std::int64_t{1} << octave)) * (kSteps + step) / kSteps;
   }
   Duration choose(Choices& choices, ComponentId actor) const {
+    if (!choices.is_free()) return Duration::zero();
     return delay(choices.choose(name, actor, 1 + kSteps * octaves));
   }
 };
@@ -62,10 +74,9 @@ class SeededChoices final : public Choices {
   SeededChoices(std::uint64_t root_seed, std::vector<std::string> component_names)
       : root_seed_(root_seed), components_(std::move(component_names)) {}
 
-  // `site` is a literal: the view is kept.
-  std::uint32_t choose(std::string_view site, ComponentId actor, std::uint32_t n) override;
-
  private:
+  // `site` is a literal: the view is kept.
+  std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) override;
   struct Stream {
     Rng rng;
     std::uint32_t measure;  // of 16 choices, how many are not left at the default; 0 … 16

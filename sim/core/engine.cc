@@ -36,13 +36,13 @@ void Engine::insert(Timer& timer, Instant when) {
 }
 
 bool Engine::step() {
-  if (empty()) return false;
-  execute_next();
+  EventQueue* const queue = next_queue();
+  if (queue == nullptr) return false;
+  execute_next(*queue);
   return true;
 }
 
-void Engine::execute_next() {
-  EventQueue& queue = a_program_is_next() ? programs_ : hardware_;
+void Engine::execute_next(EventQueue& queue) {
   const EventQueue::Entry& next = queue.front();
   Timer& timer = static_cast<Timer&>(*next.event);
   CHECK(next.key.when >= now_);
@@ -56,7 +56,9 @@ void Engine::execute_next() {
 
 void Engine::run_until(Instant end) {
   CHECK(end >= now_);
-  while (next_event_time() <= end) execute_next();
+  for (EventQueue* queue = next_queue(); queue != nullptr && queue->front().key.when <= end; queue = next_queue()) {
+    execute_next(*queue);
+  }
   now_ = end;
 }
 

@@ -112,7 +112,13 @@ class Engine {
   }
 
   void add_source(ComponentId source);
-  void execute_next();
+  // Where the next event is; null when there is none.
+  EventQueue* next_queue() {
+    if (programs_.empty()) [[likely]] return hardware_.empty() ? nullptr : &hardware_;
+    return a_program_is_next() ? &programs_ : &hardware_;
+  }
+  // The next event of the queue, which has one.
+  void execute_next(EventQueue& queue);
   void insert(Timer& timer, Instant when);
   void remove(Timer& timer) { queue_of(timer.event_class_).remove(timer); }
   EventQueue& queue_of(EventClass event_class) { return event_class == EventClass::kProgram ? programs_ : hardware_; }

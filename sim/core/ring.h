@@ -36,6 +36,13 @@ class Ring {
     return slots_[(first_ + size_++) & mask()];
   }
 
+  // Likewise when `value_is_last(last element)`, or there is none; else null, and nothing has changed.
+  template <class IsLast>
+  T* extend_if(IsLast value_is_last) {
+    if (size_ > 0 && !value_is_last((*this)[size_ - 1])) [[unlikely]] return nullptr;
+    return &extend();
+  }
+
   // Inserts behind every element that `value` is not before. Elements mostly come in order, so this looks
   // from the back. Returns the place from the front.
   template <class Before>

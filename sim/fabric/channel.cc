@@ -3,18 +3,21 @@
 #include <utility>
 
 #include "sim/core/check.h"
+#include "sim/ib/group_address.h"
 #include "sim/ib/packet_trace.h"
+#include "sim/ib/wire.h"
 
 namespace verbatim::fabric {
 
 Channel::Channel(Engine& engine, Tracer& tracer, ComponentId arrival_source, const LinkParams& params,
-                 PortNumber far_port, PacketSink& far_end)
+                 PortNumber far_port, PacketSink& far_end, ib::PortCounters& received)
     : engine_(engine),
       tracer_(tracer),
       arrival_source_(arrival_source),
       params_(params),
       far_port_(far_port),
       far_end_(far_end),
+      received_(received),
       line_(params.byte_time),
       arrival_(Timer::of<&Channel::on_arrival>(engine, arrival_source, EventClass::kArrival, this)) {
   CHECK(params.propagation >= Duration(0) && params.credit_update_interval >= Duration(0));
@@ -28,16 +31,23 @@ DepartureTimes Channel::start(std::uint32_t wire_bytes, Instant* head) {
   return {tail, line_.busy_until()};
 }
 
-DepartureTimes Channel::transmit(ib::PacketPtr packet, std::uint32_t wire_bytes, Duration delay) {
+DepartureTimes Channel::transmit(ib::PacketPtr&& packet, std::uint32_t wire_bytes, Duration delay) {
   Instant head;
   const DepartureTimes departure = start(wire_bytes, &head);
   if (packet->trail) [[unlikely]]
     add_to(packet->trail, head, delay);
   const Duration way = params_.propagation + delay;
   const ArrivalTimes times{head + way, departure.tail + way};
-  const std::size_t place = in_flight_.insert_sorted(
-      {std::move(packet), times, wire_bytes},
-      [](const InFlight& a, const InFlight& b) { return a.times.head < b.times.head; });
+  std::size_t place = in_flight_.size();
+  const auto comes_last = [&times](const InFlight& before) { return before.times.head <= times.head; };
+  if (InFlight* const last = in_flight_.extend_if(comes_last); last != nullptr) [[likely]] {
+    last->packet = std::move(packet);
+    last->times = times;
+    last->wire_bytes = wire_bytes;
+  } else {
+    place = in_flight_.insert_sorted({std::move(packet), times, wire_bytes},
+                                     [](const InFlight& a, const InFlight& b) { return a.times.head < b.times.head; });
+  }
   if (place == 0) arrival_.reschedule_at(times.head);
   return departure;
 }
@@ -63,10 +73,17 @@ ib::PacketPtr Channel::take_in_flight() {
 }
 
 void Channel::on_arrival() {
-  InFlight arrived = in_flight_.pop_front();
+  InFlight& slot = in_flight_.front();
+  ib::PacketPtr packet = std::move(slot.packet);
+  const ArrivalTimes times = slot.times;
+  const std::uint32_t wire_bytes = slot.wire_bytes;
+  in_flight_.drop_front();
   if (!in_flight_.empty()) arrival_.schedule_at(in_flight_.front().times.head);
-  ib::record(tracer_, arrival_source_, TraceEvent::kPacketReceived, *arrived.packet, arrived.wire_bytes);
-  far_end_.receive(far_port_, std::move(arrived.packet), arrived.times);
+  ++received_.rcv_packets;
+  received_.rcv_bytes += wire_bytes - ib::kVcrcBytes;
+  if (ib::is_to_group(*packet)) [[unlikely]] ++received_.multicast_rcv_packets;
+  ib::record(tracer_, arrival_source_, TraceEvent::kPacketReceived, *packet, wire_bytes);
+  far_end_.receive(far_port_, std::move(packet), times);
 }
 
 }  // namespace verbatim::fabric

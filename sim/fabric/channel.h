@@ -9,6 +9,7 @@
 #include "sim/core/ring.h"
 #include "sim/fabric/line_clock.h"
 #include "sim/fabric/packet_sink.h"
+#include "sim/ib/port_counters.h"
 
 namespace verbatim::fabric {
 
@@ -36,9 +37,10 @@ struct DepartureTimes {
 
 class Channel {
  public:
-  // Packets come out at `far_end`, as its port `far_port`; `arrival_source` orders simultaneous arrivals.
+  // Packets come out at `far_end`, as its port `far_port`, and are counted in `received`; `arrival_source` orders simultaneous
+  // arrivals.
   Channel(Engine& engine, Tracer& tracer, ComponentId arrival_source, const LinkParams& params,
-          PortNumber far_port, PacketSink& far_end);
+          PortNumber far_port, PacketSink& far_end, ib::PortCounters& received);
 
   const LinkParams& params() const { return params_; }
   // What the sending end has put on the line; flow control packets go the same way.
@@ -47,7 +49,7 @@ class Channel {
 
   // Starts now; the line must be free. `wire_bytes` is packet->wire_bytes(). A packet with a `delay`
   // arrives that much later, behind those that start after it.
-  DepartureTimes transmit(ib::PacketPtr packet, std::uint32_t wire_bytes, Duration delay = Duration(0));
+  DepartureTimes transmit(ib::PacketPtr&& packet, std::uint32_t wire_bytes, Duration delay = Duration(0));
   // The same without anything that arrives: the bytes are lost on the way.
   DepartureTimes occupy(std::uint32_t wire_bytes);
 
@@ -72,6 +74,7 @@ class Channel {
   const LinkParams params_;
   const PortNumber far_port_;
   PacketSink& far_end_;
+  ib::PortCounters& received_;
 
   LineClock line_;
   Ring<InFlight> in_flight_;  // by arrival of the head

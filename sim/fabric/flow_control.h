@@ -94,7 +94,9 @@ class FlowControl {
     for (Instant start = std::max(line.busy_until(), earliest_); start < now;
          start = std::max(line.busy_until(), earliest_)) {
       std::size_t number = 0;
-      while (due(lanes_[number], 0, lanes_[number].refresh) > start) ++number;
+      if (lanes_.size() > 1) {
+        while (due(lanes_[number], 0, lanes_[number].refresh) > start) ++number;
+      }
       Ring<Release>& releases = lanes_[number].releases;
       std::uint32_t blocks = 0;
       while (!releases.empty() && releases.front().when <= start) blocks += releases.pop_front().blocks;

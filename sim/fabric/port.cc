@@ -4,7 +4,9 @@
 #include <bit>
 #include <utility>
 
+#include "sim/ib/group_address.h"
 #include "sim/ib/packet_trace.h"
+#include "sim/ib/wire.h"
 
 namespace verbatim::fabric {
 
@@ -19,13 +21,13 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
       operational_lanes_(params.virtual_lanes),
       served_(params.arbitration.or_default().served_lanes() | 1u << kManagementLane.value),
       sl_to_vl_(params.sl_to_vl),
-      head_lifetime_(params.head_lifetime),
       lanes_(kManagementLane.value + 1u),
       arbiter_(params.arbitration.or_default()),
       wake_(Timer::of<&Port::on_wake>(engine, id, EventClass::kTransmitDone, this)) {
   CHECK(params.virtual_lanes >= 1 && params.virtual_lanes <= 15);
   CHECK(params.input_buffer_bytes >= kLeastInputBufferBytes && params.output_queue_bytes > 0);
   CHECK(params.input_buffer_bytes <= kMostInputBufferBytes);
+  set_head_lifetime(params.head_lifetime);
 }
 
 void connect(Port& a, Port& b, const LinkParams& params) {
@@ -37,7 +39,7 @@ void connect(Port& a, Port& b, const LinkParams& params) {
 void Port::attach(Port& peer, const LinkParams& params) {
   // Arrivals are events of the receiving port: its name, not the sender's, orders what comes in at one
   // instant.
-  channel_ = std::make_unique<Channel>(engine_, tracer_, peer.id_, params, peer.number_, peer.owner_);
+  channel_ = std::make_unique<Channel>(engine_, tracer_, peer.id_, params, peer.number_, peer.owner_, peer.counters_);
   peer_ = &peer;
   up_ = true;
   operational_lanes_ = std::min(params_.virtual_lanes, peer.params_.virtual_lanes);
@@ -52,7 +54,7 @@ void Port::send(ib::PacketPtr packet) {
   const ib::VirtualLane lane = packet->lrh.lane;
   const std::uint32_t wire_bytes = packet->wire_bytes();
   if (!up_) return drop(*packet, DropReason::kLinkDown);
-  enqueue({std::move(packet), engine_.now(), wire_bytes, {}, nullptr, false, nullptr}, lane);
+  enqueue(std::move(packet), {.ready = engine_.now(), .wire_bytes = wire_bytes}, nullptr, lane);
 }
 
 void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arrived, Instant ready, Port& buffer,
@@ -61,27 +63,37 @@ void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arriv
   const ib::VirtualLane lane = packet->lrh.lane;
   const bool is_mortal = params_.lifetime > Duration(0) && lane != kManagementLane;
   const Instant expires = is_mortal ? arrived + params_.lifetime : kNever;
-  enqueue({std::move(packet), ready, wire_bytes, buffer_lane, &buffer, false, std::move(copies), expires}, lane);
+  enqueue(std::move(packet), {ready, expires, wire_bytes, buffer_lane, false, &buffer}, std::move(copies), lane);
 }
 
-void Port::leave_buffer(const Queued& queued, Instant when) {
-  if (queued.buffer == nullptr) return;
-  if (queued.copies != nullptr) {
-    queued.copies->latest = std::max(queued.copies->latest, when);
-    if (--queued.copies->left > 0) return;
-    when = queued.copies->latest;
+void Port::leave_buffer(const Passage& passage, Copies* copies, Instant when) {
+  if (passage.buffer == nullptr) return;
+  if (copies != nullptr) [[unlikely]] {
+    copies->latest = std::max(copies->latest, when);
+    if (--copies->left > 0) return;
+    when = copies->latest;
   }
-  queued.buffer->release(queued.buffer_lane, queued.wire_bytes, when);
+  passage.buffer->release(passage.buffer_lane, passage.wire_bytes, when);
 }
 
-void Port::enqueue(Queued&& queued, ib::VirtualLane number) {
+void Port::enqueue(ib::PacketPtr&& packet, const Passage& passage, std::shared_ptr<Copies>&& copies,
+                   ib::VirtualLane number) {
   CHECK(number.value < operational_lanes_ || number == kManagementLane);
   Lane& lane = lanes_[number.value];
-  CHECK(blocks_of(queued.wire_bytes) <= lane.capacity);
-  lane.queued_bytes += queued.wire_bytes;
-  const bool queued_here = queued.buffer == nullptr;
-  const std::size_t place = lane.queue.insert_sorted(
-      std::move(queued), [](const Queued& a, const Queued& b) { return a.ready < b.ready; });
+  CHECK(blocks_of(passage.wire_bytes) <= lane.capacity);
+  lane.queued_bytes += passage.wire_bytes;
+  const bool queued_here = passage.buffer == nullptr;
+  std::size_t place = lane.queue.size();
+  const auto comes_last = [&passage](const Queued& before) { return before.passage.ready <= passage.ready; };
+  if (Queued* const last = lane.queue.extend_if(comes_last); last != nullptr) [[likely]] {
+    last->packet = std::move(packet);
+    last->passage = passage;
+    if (copies != nullptr) [[unlikely]] last->copies = std::move(copies);
+  } else {
+    place = lane.queue.insert_sorted(
+        {std::move(packet), passage, std::move(copies)},
+        [](const Queued& a, const Queued& b) { return a.passage.ready < b.passage.ready; });
+  }
   if (place == 0) note_head(lane);
   const bool at_once = waiting_ == 0 && queued_here;
   waiting_ |= 1u << number.value & served_;
@@ -115,13 +127,15 @@ void Port::release(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when)
   if (waiting_ != 0) set_wake();
 }
 
-bool Port::admit(ib::VirtualLane lane, std::uint32_t wire_bytes) {
-  if (lane != kManagementLane || params_.vl15_buffer_bytes == 0) return true;
+bool Port::admit_management(const ib::Packet& packet) {
   while (!vl15_releases_.empty() && vl15_releases_.front().when < engine_.now()) {
     vl15_blocks_ -= vl15_releases_.pop_front().blocks;
   }
-  const std::uint32_t blocks = blocks_of(wire_bytes);
-  if (vl15_blocks_ + blocks > params_.vl15_buffer_bytes / kCreditBlockBytes) return false;
+  const std::uint32_t blocks = blocks_of(packet.wire_bytes());
+  if (vl15_blocks_ + blocks > params_.vl15_buffer_bytes / kCreditBlockBytes) {
+    ++counters_.vl15_dropped;
+    return false;
+  }
   vl15_blocks_ += blocks;
   return true;
 }
@@ -149,7 +163,7 @@ std::uint32_t Port::credits(ib::VirtualLane number) {
 
 Instant Port::eligible_at(int number) {
   const Lane& lane = lanes_[static_cast<std::size_t>(number)];
-  const Queued& first = lane.queue.front();
+  const Passage& first = lane.queue.front().passage;
   Instant at = first.ready;
   if (first.buffer != nullptr) at = std::max(at, first.buffer->next_read());
   if (number == kManagementLane.value) return at;
@@ -177,7 +191,7 @@ Instant Port::next_read() {
 }
 
 void Port::note_head(Lane& lane) {
-  if (!lane.queue.empty()) lane.head_since = std::max(engine_.now(), lane.queue.front().ready);
+  if (!lane.queue.empty()) lane.head_since = std::max(engine_.now(), lane.queue.front().passage.ready);
 }
 
 Instant Port::expires_at(const Lane& lane) const {
@@ -206,60 +220,85 @@ bool Port::expire() {
   return any;
 }
 
+void Port::count_wait() {
+  Instant since = kNever;
+  for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
+    since = std::min(since, lanes_[static_cast<std::size_t>(std::countr_zero(rest))].head_since);
+  }
+  since = std::max({since, waited_until_, channel_->line().busy_until()});
+  const Instant now = engine_.now();
+  if (since >= now) return;
+  counters_.xmit_wait += now - since;
+  waited_until_ = now;
+}
+
 void Port::drop_first(Lane& lane, DropReason reason) {
+  count_wait();
   const Queued lost = lane.queue.pop_front();
-  lane.queued_bytes -= lost.wire_bytes;
+  lane.queued_bytes -= lost.passage.wire_bytes;
   drop(*lost.packet, reason);
-  leave_buffer(lost, engine_.now());
+  leave_buffer(lost.passage, lost.copies.get(), engine_.now());
   note_head(lane);
 }
 
 void Port::start(ib::VirtualLane number) {
   Lane& lane = lanes_[number.value];
-  Queued first = lane.queue.pop_front();
+  if (channel_->line().busy_until() < engine_.now()) count_wait();
+  Queued& slot = lane.queue.front();
+  ib::PacketPtr packet = std::move(slot.packet);
+  const Passage first = slot.passage;
+  std::shared_ptr<Copies> copies;
+  if (slot.copies != nullptr) [[unlikely]] copies = std::move(slot.copies);
+  lane.queue.drop_front();
   note_head(lane);
   lane.expired = 0;
+  ++counters_.xmit_packets;
+  counters_.xmit_bytes += first.wire_bytes - ib::kVcrcBytes;
+  if (ib::is_to_group(*packet)) [[unlikely]] ++counters_.multicast_xmit_packets;
   if (lane.queue.empty()) waiting_ &= ~(1u << number.value);
   lane.queued_bytes -= first.wire_bytes;
   if (number != kManagementLane) lane.credits -= blocks_of(first.wire_bytes);
   arbiter_.charge(first.wire_bytes);
-  ib::record(tracer_, id_, TraceEvent::kPacketTransmitted, *first.packet, first.wire_bytes);
-  if (Trail& trail = first.packet->trail) [[unlikely]] {
+  ib::record(tracer_, id_, TraceEvent::kPacketTransmitted, *packet, first.wire_bytes);
+  if (Trail& trail = packet->trail) [[unlikely]] {
     trail.add(std::max(trail.end(), channel_->line().busy_until()), {id_, "output: line busy"});
     trail.add(engine_.now(), {id_, "output: credits or crossbar"});
   }
   PacketFate fate;
   if (faults_ != nullptr && !first.is_copy) [[unlikely]]
-    fate = faults_->on_packet(*this, *first.packet);
+    fate = faults_->on_packet(*this, *packet);
   if (fate.is_duplicated) [[unlikely]]
-    queue_copy(first, number);
+    queue_copy(*packet, first, number);
   DepartureTimes times;
   if (fate.is_lost) [[unlikely]] {
-    drop(*first.packet, DropReason::kFault);
+    drop(*packet, DropReason::kFault);
     times = channel_->occupy(first.wire_bytes);
     // Flow control counts what was sent, not what came (IBA 7.9.4.4): the far end finds the space unused.
     peer_->release(number, first.wire_bytes, times.tail + link().propagation);
   } else {
-    times = channel_->transmit(std::move(first.packet), first.wire_bytes, fate.delay);
+    times = channel_->transmit(std::move(packet), first.wire_bytes, fate.delay);
   }
   last_period_ = channel_->line().busy_since();
   tell_waiting_peer();
   if (first.buffer != nullptr && first.buffer->params_.crossbar_speedup > 0) {
     first.buffer->reads_.push_back(times.tail);
   }
-  leave_buffer(first, times.tail);
+  leave_buffer(first, copies.get(), times.tail);
 }
 
-void Port::queue_copy(const Queued& queued, ib::VirtualLane number) {
+void Port::queue_copy(const ib::Packet& packet, const Passage& passage, ib::VirtualLane number) {
   Lane& lane = lanes_[number.value];
-  Queued copy{
-      std::make_unique<ib::Packet>(*queued.packet), queued.ready, queued.wire_bytes, {}, nullptr, true, nullptr};
-  lane.queued_bytes += copy.wire_bytes;
+  Queued copy{std::make_unique<ib::Packet>(packet),
+              {.ready = passage.ready, .wire_bytes = passage.wire_bytes, .is_copy = true},
+              nullptr};
+  lane.queued_bytes += passage.wire_bytes;
   lane.queue.insert_sorted(std::move(copy), [](const Queued&, const Queued&) { return true; });
   waiting_ |= 1u << number.value & served_;
 }
 
 void Port::drop(const ib::Packet& packet, DropReason reason) {
+  // What a cable loses has been sent; its far end finds the ruin.
+  ++(reason == DropReason::kFault ? peer_->counters_.rcv_errors : counters_.xmit_discards);
   ib::record_drop(tracer_, id_, packet, reason, id_);
 }
 
@@ -273,7 +312,11 @@ void set_link(Port& end, bool up) {
 void Port::set_up(bool up) {
   up_ = up;
   tracer_.record(id_, TraceEvent::kLinkState, up ? 1 : 0);
-  if (!up) lose_everything();
+  if (!up) {
+    count_wait();
+    ++counters_.link_downed;
+    lose_everything();
+  }
   owner_.link_changed(number_, up);
 }
 
@@ -293,7 +336,7 @@ void Port::lose_everything() {
     while (!lanes_[i].queue.empty()) {
       const Queued lost = lanes_[i].queue.pop_front();
       drop(*lost.packet, DropReason::kLinkDown);
-      leave_buffer(lost, engine_.now());
+      leave_buffer(lost.passage, lost.copies.get(), engine_.now());
     }
     lanes_[i].queued_bytes = 0;
     if (was_full && room_listener_ != nullptr) room_listener_(room_owner_, number);
@@ -310,9 +353,9 @@ void Port::pump() {
     if (flow_->data_start(line, now) == now) {
       for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
         const int number = std::countr_zero(rest);
-        take_credits(lanes_[static_cast<std::size_t>(number)]);
-        if (is_stalled(lanes_[static_cast<std::size_t>(number)])) continue;
-        if (is_too_old(lanes_[static_cast<std::size_t>(number)].queue.front(), now)) continue;
+        Lane& lane = lanes_[static_cast<std::size_t>(number)];
+        take_credits(lane);
+        if (is_mortal() && (is_stalled(lane) || is_too_old(lane.queue.front().passage, now))) [[unlikely]] continue;
         if (eligible_at(number) <= now) eligible |= 1u << number;
       }
     }
@@ -321,23 +364,28 @@ void Port::pump() {
   set_wake();
 }
 
+Instant Port::next_expiry() const {
+  Instant expiry = kNever;
+  for (std::uint32_t rest = waiting_ & ~(1u << kManagementLane.value); rest != 0; rest &= rest - 1) {
+    expiry = std::min(expiry, drop_at(lanes_[static_cast<std::size_t>(std::countr_zero(rest))]));
+  }
+  return expiry;
+}
+
 void Port::set_wake() {
   if (waiting_ == 0) {
     lacking_ = false;
     return wake_.cancel();
   }
-  Instant at = kNever, expiry = kNever;
-  const bool may_expire = is_mortal();
+  const Instant now = engine_.now();
+  Instant at = kNever;
   lacking_ = false;
   for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
-    const int number = std::countr_zero(rest);
-    at = std::min(at, eligible_at(number));
-    if (may_expire && number != kManagementLane.value) {
-      expiry = std::min(expiry, drop_at(lanes_[static_cast<std::size_t>(number)]));
-    }
+    const Instant eligible = eligible_at(std::countr_zero(rest));
+    if (eligible < at) at = eligible;
   }
-  if (at != kNever) at = flow_->data_start(channel_->line(), std::max(at, engine_.now()));
-  at = std::min(at, std::max(expiry, engine_.now()));
+  if (at != kNever) at = flow_->data_start(channel_->line(), at < now ? now : at);
+  if (is_mortal()) [[unlikely]] at = std::min(at, std::max(next_expiry(), now));
   if (at == kNever) {
     wake_.cancel();
     return;

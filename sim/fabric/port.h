@@ -25,6 +25,7 @@
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "sim/ib/packet.h"
+#include "sim/ib/port_counters.h"
 
 namespace verbatim::fabric {
 
@@ -109,8 +110,15 @@ class Port {
 
   // VL15 has no flow control (IBA 7.6.4): whether a packet of it that comes in now finds room in the buffer, and
   // then takes it. Others always do: they had credits. What leaves at an instant makes room for what comes later.
-  bool admit(ib::VirtualLane lane, std::uint32_t wire_bytes);
+  bool admit(const ib::Packet& packet) {
+    return packet.lrh.lane != kManagementLane || params_.vl15_buffer_bytes == 0 || admit_management(packet);
+  }
 
+  // What has been counted up to now; whoever finds that something is wrong with a packet counts it here.
+  ib::PortCounters& counters() {
+    if (connected()) count_wait();
+    return counters_;
+  }
   // Flow control packets that have left by this port.
   std::uint64_t flow_control_packets() const { return flow_->sent(); }
   // Bytes waiting in the output queue of a lane; blocks the far end grants at this time.
@@ -118,7 +126,10 @@ class Port {
   std::uint32_t credits(ib::VirtualLane lane);
 
   // Instead of the parameter, before the first packet.
-  void set_head_lifetime(Duration lifetime) { head_lifetime_ = lifetime; }
+  void set_head_lifetime(Duration lifetime) {
+    head_lifetime_ = lifetime;
+    is_mortal_ = head_lifetime_ > Duration(0) || params_.lifetime > Duration(0);
+  }
 
   // Asked about every packet that leaves by this port from now on; null: nobody.
   void set_faults(PacketFaults* faults) { faults_ = faults; }
@@ -127,15 +138,19 @@ class Port {
   friend void connect(Port& a, Port& b, const LinkParams& params);
   friend void set_link(Port& end, bool up);
 
-  struct Queued {
-    ib::PacketPtr packet;
+  // What is known of a packet on its way through here.
+  struct Passage {
     Instant ready;
+    Instant expires = kNever;  // the end of its lifetime
     std::uint32_t wire_bytes = 0;
     ib::VirtualLane buffer_lane;
+    bool is_copy = false;    // made by a fault, and none of its victims
     Port* buffer = nullptr;  // null: not in an input buffer
-    bool is_copy = false;  // made by a fault, and none of its victims
+  };
+  struct Queued {
+    ib::PacketPtr packet;
+    Passage passage;
     std::shared_ptr<Copies> copies;
-    Instant expires = kNever;  // the end of its lifetime
   };
   struct CreditReturn {
     Instant when;
@@ -153,9 +168,10 @@ class Port {
   };
 
   void attach(Port& peer, const LinkParams& params);
-  void enqueue(Queued&& queued, ib::VirtualLane lane);
+  bool admit_management(const ib::Packet& packet);
+  void enqueue(ib::PacketPtr&& packet, const Passage& passage, std::shared_ptr<Copies>&& copies, ib::VirtualLane lane);
   // The packet's last byte leaves the input buffer at `when`.
-  static void leave_buffer(const Queued& queued, Instant when);
+  static void leave_buffer(const Passage& passage, Copies* copies, Instant when);
   // When the crossbar can read one more packet out of this port's input buffer.
   Instant next_read();
   // Flow control packets that left before now, in the direction of the far end, are on the line.
@@ -174,20 +190,24 @@ class Port {
   // When the first packet of a lane has waited too long at the head.
   Instant expires_at(const Lane& lane) const;
   // Or has been here too long.
-  static bool is_too_old(const Queued& queued, Instant now) { return queued.expires < now; }
+  static bool is_too_old(const Passage& passage, Instant now) { return passage.expires < now; }
   Instant drop_at(const Lane& lane) const {
-    const Queued& first = lane.queue.front();
+    const Passage& first = lane.queue.front().passage;
     return std::min(expires_at(lane), std::max(first.expires, first.ready));
   }
   void drop_first(Lane& lane, DropReason reason);
+  // When the next of the first packets has waited for too long.
+  Instant next_expiry() const;
   // Whether packets are dropped at all for having waited too long.
-  bool is_mortal() const { return head_lifetime_ > Duration(0) || params_.lifetime > Duration(0); }
+  bool is_mortal() const { return is_mortal_; }
   // Drops the first packets that have waited too long; false if there are none.
   bool expire();
   void start(ib::VirtualLane lane);
-  // A second one of `queued` is the next to start on its lane.
-  void queue_copy(const Queued& queued, ib::VirtualLane lane);
+  // A second one of a packet is the next to start on its lane.
+  void queue_copy(const ib::Packet& packet, const Passage& passage, ib::VirtualLane lane);
   void drop(const ib::Packet& packet, DropReason reason);
+  // Counts the time since which a packet could have been sent and none was.
+  void count_wait();
   // What is queued here or on its way to the far end is lost.
   void lose_everything();
   void set_up(bool up);
@@ -212,12 +232,15 @@ class Port {
   bool lacking_ = false;       // and one of them waits for credits that have not left the far end
   const std::uint32_t served_;
   const LaneTable sl_to_vl_;
-  Duration head_lifetime_;
+  Duration head_lifetime_{0};
+  bool is_mortal_ = false;
   std::vector<Lane> lanes_;    // VL15 too
   VlArbiter arbiter_;
   std::uint32_t vl15_blocks_ = 0;     // in the buffer, with those that have left since it was last asked
   Ring<CreditReturn> vl15_releases_;  // by time
   std::vector<Instant> reads_;  // ends of the packets that are leaving the input buffer
+  ib::PortCounters counters_;
+  Instant waited_until_{};  // what was waited before is counted
   Instant last_period_{};  // the line's busy period of the last packet
   void* room_owner_ = nullptr;
   RoomListener room_listener_ = nullptr;

@@ -68,7 +68,7 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
 void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   Input& input = inputs_[in.value - 1u];
   const std::uint32_t wire_bytes = packet->wire_bytes();
-  if (!input.port->admit(packet->lrh.lane, wire_bytes)) {
+  if (!input.port->admit(*packet)) {
     return ib::record_drop(tracer_, input.port->id(), *packet, DropReason::kManagementBuffer, input.port->id());
   }
   const std::int64_t lookup = std::max(clock_.next_edge_number(times.head), input.next_lookup_edge);
@@ -82,7 +82,10 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   if (number.value > inputs_.size())
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNoRoute);
   Port& out = *inputs_[number.value - 1u].port;
-  if (!out.is_up()) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
+  if (!out.is_up()) {
+    ++out.counters().xmit_discards;
+    return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
+  }
 
   const ib::VirtualLane in_lane = packet->lrh.lane;
   const ib::VirtualLane lane = lane_at(out, *packet);
@@ -155,6 +158,7 @@ PortNumber Switch::output_for(const ib::Packet& packet) const {
 
 void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,
                   DropReason reason) {
+  if (reason == DropReason::kNoRoute || reason == DropReason::kNoLane) ++in.counters().rcv_switch_relay_errors;
   ib::record_drop(tracer_, id_, packet, reason, in.id());
   in.release(packet.lrh.lane, wire_bytes, tail);
 }

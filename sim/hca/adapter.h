@@ -24,6 +24,7 @@
 #include "sim/hca/datapath/frame_steering.h"
 #include "sim/hca/datapath/general_services.h"
 #include "sim/hca/hca.h"
+#include "sim/hca/key_guard.h"
 #include "sim/hca/key_table.h"
 #include "sim/hca/multicast.h"
 #include "sim/hca/queues/completion_queue.h"
@@ -40,19 +41,6 @@ inline constexpr char kEarlierPackets[] = "queue pair: earlier packets wait";
 
 // An adapter has one port.
 inline constexpr std::uint32_t kPortNumber = 1;
-
-// Packets of other partitions, or with wrong Q_Keys, as the port counts them: 16 bits that stay at their
-// greatest value (IBA 14.2.5.6).
-class ViolationCounter {
- public:
-  void count() {
-    if (value_ < 0xffff) ++value_;
-  }
-  std::uint32_t value() const { return value_; }
-
- private:
-  std::uint32_t value_ = 0;
-};
 
 struct Adapter {
   Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, const HcaProfile& profile,
@@ -97,7 +85,7 @@ struct Adapter {
 
   Diagnoses diagnoses{*this};
   bool port_is_up = true;
-  ViolationCounter pkey_violations, qkey_violations;
+  KeyGuard key_guard;
   host::DmaEngine dma;
   AdapterMemory memory;
   KeyTable keys;

@@ -19,6 +19,7 @@
 #include "sim/hca/hca_profile.h"
 #include "sim/hca/neighbours.h"
 #include "sim/host/program_memory.h"
+#include "sim/ib/key_violations.h"
 #include "sim/ib/management.h"
 #include "sim/ib/partition.h"
 #include "verbs_shim/protocol/commands.h"
@@ -87,6 +88,10 @@ class Hca final : public fabric::PacketSink {
   // Through which management datagrams are sent, and who gets those that come; set once, before the first of them.
   ib::ManagementPort& management();
   void attach(ib::ManagementAgent& agent);
+
+  // Packets with wrong keys that have come to the port, and who is told of each from now on.
+  ib::KeyViolations& key_violations();
+  void attach(ib::KeyViolationListener& listener);
 
   // Opens a context; handles in commands are valid within it. Never 0.
   std::uint32_t open(const ProgramPort& program);

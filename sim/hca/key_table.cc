@@ -77,7 +77,11 @@ MemoryWindow* KeyTable::find_window(std::uint32_t key) const {
 KeyCheck KeyTable::check(std::uint32_t key, const Context& context, std::uint32_t pd, std::uint64_t va,
                          std::uint64_t length, std::uint32_t access) const {
   const Entry* entry = entry_of(key);
-  MemoryRegion* region = entry == nullptr ? nullptr : entry->region;
+  return check(entry == nullptr ? nullptr : entry->region, context, pd, va, length, access);
+}
+
+KeyCheck KeyTable::check(MemoryRegion* region, const Context& context, std::uint32_t pd, std::uint64_t va,
+                         std::uint64_t length, std::uint32_t access) {
   if (region == nullptr || region->context != &context || region->pd != pd) return {};
   if ((region->access & access) != access) return {};
   if (!is_within(va, length, region->iova, region->length)) return {};
@@ -87,8 +91,10 @@ KeyCheck KeyTable::check(std::uint32_t key, const Context& context, std::uint32_
 
 KeyCheck KeyTable::check_remote(std::uint32_t key, const QueuePair& qp, std::uint64_t va, std::uint64_t length,
                                 std::uint32_t access) const {
-  const MemoryWindow* window = find_window(key);
-  if (window == nullptr) return check(key, qp.memory_owner(), qp.memory_pd(), va, length, access);
+  const Entry* entry = entry_of(key);
+  if (entry == nullptr) return {};
+  const MemoryWindow* window = entry->window;
+  if (window == nullptr) return check(entry->region, qp.memory_owner(), qp.memory_pd(), va, length, access);
   if (window->region == nullptr || window->context != &qp.memory_owner()) return {};
   const bool serves =
       window->type == MemoryWindow::kType1 ? window->pd == qp.memory_pd() : window->qp.get() == &qp;

@@ -50,6 +50,8 @@ class KeyTable {
     std::uint8_t variant = 0;
   };
   std::uint32_t add(const Entry& named);
+  static KeyCheck check(MemoryRegion* region, const Context& context, std::uint32_t pd, std::uint64_t va,
+                        std::uint64_t length, std::uint32_t access);
   const Entry* entry_of(std::uint32_t key) const;  // null: no key of now
   static constexpr int kVariantBits = 8;
   static constexpr std::uint32_t kFirstIndex = 8;  // small numbers are no keys

@@ -38,7 +38,16 @@ bool BufferMemory::visit(ProgramAddress start, std::uint64_t length, Visit visit
   std::uint64_t done = 0;
   bool complete = true;
   auto it = ranges_.upper_bound(start);
-  if (it != ranges_.begin()) --it;
+  if (it != ranges_.begin()) {
+    --it;
+    // Mostly all of it lies in one range.
+    Range& range = it->second;
+    const std::uint64_t offset = start - it->first;
+    if (offset <= range.bytes.size() && length <= range.bytes.size() - offset) [[likely]] {
+      if (length > 0) visit(std::uint64_t{0}, std::span(range.bytes).subspan(offset, length), range.writable);
+      return true;
+    }
+  }
   while (done < length && it != ranges_.end()) {
     const ProgramAddress at = start + done;
     Range& range = it->second;

@@ -116,13 +116,20 @@ void DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t requests, DmaCl
     add_completion(trail, downstream_free, (requests - 1) * full_bytes + last_bytes, end);
   }
   SerialLine::Mark mark = downstream_.mark(last_bytes + (requests - 1) * full_bytes);
-  std::size_t tag = next_tag_;
-  for (const std::span<SerialLine::Mark> tags = tags_; requests > 0; --requests) {
-    mark.busy_bytes += requests > 1 ? full_bytes : last_bytes;
-    tags[tag] = mark;
-    if (++tag == tags.size()) tag = 0;
-  }
-  next_tag_ = tag;
+  const std::span<SerialLine::Mark> tags = tags_;
+  const auto take = [&mark, full_bytes](std::span<SerialLine::Mark> some) {
+    for (SerialLine::Mark& tag : some) {
+      mark.busy_bytes += full_bytes;
+      tag = mark;
+    }
+  };
+  const std::size_t to_end = std::min<std::size_t>(requests, tags.size() - next_tag_);
+  take(tags.subspan(next_tag_, to_end));
+  take(tags.first(requests - to_end));
+  next_tag_ += requests;
+  if (next_tag_ >= tags.size()) next_tag_ -= tags.size();
+  // The last completion may be a shorter one.
+  tags[next_tag_ == 0 ? tags.size() - 1 : next_tag_ - 1].busy_bytes -= full_bytes - last_bytes;
   read_touches_.push(last_read_touch_, {&client, cookie, end + profile_.one_way_latency});
 }
 

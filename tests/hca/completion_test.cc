@@ -8,7 +8,7 @@ namespace {
 
 // Makes every choice differ from the default.
 struct OtherChoices final : Choices {
-  std::uint32_t choose(std::string_view, ComponentId, std::uint32_t n) override { return n - 1; }
+  std::uint32_t draw(std::string_view, ComponentId, std::uint32_t n) override { return n - 1; }
 };
 
 struct CompletionTest : ::testing::Test {

@@ -234,6 +234,67 @@ TEST(CreditsTest, writes_reads_and_atomics_wait_for_no_credit_but_behind_a_send_
   EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 3u);
 }
 
+// IBA 9.7.7.2.5: the responder that has told of no receives tells when there are some, and the requester need not find out by a
+// limited message. `idle`: nothing is outstanding; otherwise a message has been refused and waits for its timer.
+TEST(CreditsTest, receives_that_are_posted_after_the_last_are_told_of) {
+  for (const bool idle : {true, false}) {
+    PairOptions options = with_credits();
+    options.path.min_rnr_timer = 12;  // 640 us
+    Pair pair(options);
+    Watch watch(pair);
+    std::vector<std::uint32_t> acknowledged;
+    const auto keep = pair.world.to_client.keep;
+    pair.world.to_client.keep = [&](ib::Packet& packet) { return acknowledged.push_back(packet.bth.psn.value), keep(packet); };
+    const auto send = [&](std::uint64_t n) { pair.a.program.post_send(pair.a.qp, {.wr_id = n, .sges = {pair.a.sge(0, 8)}}); };
+    pair.b.program.post_recv(pair.b.qp, 0, {pair.b.sge(0, 8)});
+    send(0);
+    if (!idle) send(1);
+    pair.world.run_for(Duration{100'000'000});
+    const std::size_t before = acknowledged.size();
+    EXPECT_EQ(before, idle ? 1u : 2u);
+    for (std::uint64_t i = 1; i < 5; ++i) pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 8)});
+    pair.world.run_for(Duration{100'000'000});
+    // One acknowledgement of nothing more; the first post rang, and the others were there when the record was read.
+    ASSERT_EQ(acknowledged.size(), before + 1);
+    EXPECT_EQ(acknowledged.back(), 1000u);
+    EXPECT_EQ(watch.syndromes.back(), ib::ack_syndrome(ib::credit_code(4)));
+    EXPECT_EQ(pair.world.trace.all(TraceEvent::kPacketDropped).size(), idle ? 0u : 1u) << "but for the refused one";
+    watch.most = 0;
+    for (std::uint64_t i = idle ? 1 : 2; i < 5; ++i) send(i);
+    pair.world.run();
+    EXPECT_EQ(watch.most, 4) << "all at once";
+    EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 5u);
+    EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 5u);
+    EXPECT_EQ(watch.rnr_naks, idle ? 0 : 1) << "its timer has the least time that was asked for";
+  }
+}
+
+TEST(CreditsTest, without_credits_nobody_is_told_of_receives) {
+  Pair pair(with_credits(false));
+  Watch watch(pair);
+  pair.b.program.post_recv(pair.b.qp, 0, {pair.b.sge(0, 8)});
+  pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+  pair.world.run();
+  pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 8)});
+  pair.world.run();
+  EXPECT_EQ(watch.syndromes.size(), 1u);
+}
+
+// A receive that comes while the record is being read, before or after it was sampled, is never missed.
+TEST(CreditsTest, a_receive_posted_at_any_moment_is_told_of) {
+  for (std::int64_t at = 0; at < 3'000'000; at += 20'000) {
+    Pair pair(with_credits());
+    Watch watch(pair);
+    pair.b.program.post_recv(pair.b.qp, 0, {pair.b.sge(0, 8)});
+    pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+    pair.world.run_for(Duration{at});
+    pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 8)});
+    pair.world.run();
+    ASSERT_FALSE(watch.syndromes.empty());
+    EXPECT_EQ(watch.syndromes.back(), ib::ack_syndrome(1)) << at;
+  }
+}
+
 // The acknowledgement that would have let the next message go is lost: its repetition brings the same
 // credits.
 TEST(CreditsTest, a_lost_grant_comes_again_with_the_repeated_acknowledgement) {

@@ -330,11 +330,12 @@ class Program final : public hca::EventListener {
     reinterpret_cast<protocol::SharedReceiveQueueRecord*>(at(srq.made.record_offset))
         ->producer.store(srq.producer);
   }
-  std::uint32_t create_ah(std::uint16_t lid, bool is_global = false) {
+  std::uint32_t create_ah(std::uint16_t lid, bool is_global = false, std::uint8_t service_level = 0) {
     protocol::CreateAh create{};
     create.pd = pd;
     create.address.dlid = lid;
     create.address.port = 1;
+    create.address.service_level = service_level;
     create.address.is_global = is_global ? 1 : 0;
     create.address.dgid[15] = static_cast<std::uint8_t>(lid);
     create.address.hop_limit = 7;

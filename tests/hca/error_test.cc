@@ -238,6 +238,7 @@ TEST(ErrorTest, silently_dropped_are_packets_for_nobody_and_for_queue_pairs_that
     EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, code(WcStatus::kRetryExceeded)) << kind;
     EXPECT_EQ(pair.world.client_port->credits(ib::VirtualLane{0}), 65536u / 64)
         << "the buffer space came back";
+    EXPECT_EQ(pair.world.server_port->counters().rcv_errors, kind == 4 ? 2u : 0u) << kind;
   }
 }
 

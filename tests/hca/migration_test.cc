@@ -166,6 +166,45 @@ TEST_F(MigrationTest, a_peer_that_goes_where_there_is_no_path_is_an_error_that_i
   EXPECT_EQ(events(pair.b.program, AsyncEventType::kPathMigrated), 1u) << "the one that was sent again";
 }
 
+// 4.096 us x 2^timeout: 8 of the first path, 9 of the second.
+constexpr std::int64_t kFirstTimeout = 4'096'000ll << 8, kSecondTimeout = 4'096'000ll << 9;
+
+std::vector<std::int64_t> retransmissions(const World& world) {
+  std::vector<std::int64_t> times;
+  for (const TraceRecord& record : world.trace.all(TraceEvent::kRetransmission)) times.push_back(record.time_ps);
+  return times;
+}
+
+TEST_F(MigrationTest, every_timer_behind_a_migration_is_the_new_paths) {
+  arm();
+  pair.world.to_server.keep = [](ib::Packet&) { return false; };
+  write(WcStatus::kRetryExceeded);
+  const auto times = retransmissions(pair.world);
+  // Two retries by the first path, the migration, two by the second. Each timer starts when the packet leaves.
+  ASSERT_EQ(times.size(), 5u);
+  std::vector<std::int64_t> waited;
+  for (std::size_t i = 1; i < times.size(); ++i) waited.push_back(times[i] - times[i - 1]);
+  for (std::size_t i = 0; i < waited.size(); ++i) {
+    const std::int64_t timeout = i < 2 ? kFirstTimeout : kSecondTimeout;
+    EXPECT_GE(waited[i], timeout) << i;
+    EXPECT_LT(waited[i], timeout + 2'000'000) << i << ": plus what it takes to send one";
+  }
+}
+
+// A timer that runs starts anew with the path that a program or the peer takes.
+TEST_F(MigrationTest, a_timer_that_runs_is_the_new_paths_from_the_migration_on) {
+  arm();
+  bool is_lost = true;
+  pair.world.to_server.keep = [&](ib::Packet&) { return !std::exchange(is_lost, false); };
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, 64));
+  pair.world.run_for(Duration{500'000'000});
+  ASSERT_EQ(set_state(pair.a, kMigrated), 0);
+  const std::int64_t moved = pair.world.now_ps();
+  pair.world.run();
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, 0u);
+  EXPECT_EQ(retransmissions(pair.world), std::vector{moved + kSecondTimeout});
+}
+
 TEST_F(MigrationTest, what_cannot_be_is_refused) {
   EXPECT_EQ(set_state(pair.a, kRearm), EINVAL) << "no path is loaded";
   EXPECT_EQ(load(pair.a, 2, kArmed), EINVAL) << "a queue pair comes there by itself";

@@ -144,6 +144,62 @@ TEST(PartitionTest, wrong_qkeys_are_counted_too) {
   EXPECT_EQ(port.bad_pkey_counter, 0u);
 }
 
+struct Violations final : ib::KeyViolationListener {
+  std::vector<ib::KeyViolation> pkeys, qkeys;
+  void on_bad_pkey(const ib::KeyViolation& violation) override { pkeys.push_back(violation); }
+  void on_bad_qkey(const ib::KeyViolation& violation) override { qkeys.push_back(violation); }
+};
+
+// Whoever listens at the port hears what such a packet says of itself.
+TEST(PartitionTest, a_listener_is_told_of_each_wrong_key) {
+  PairOptions options = in_partitions({0xffff, kOther}, {0xffff, kFull});
+  options.type = ib::QpType::kUd;
+  Violations violations;
+  Pair pair(options);
+  pair.world.server->attach(violations);
+  const std::uint32_t to_server = pair.a.program.create_ah(2, true, 3);
+  const auto send = [&](std::uint32_t qkey) {
+    pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)},
+                                         .address_handle = to_server,
+                                         .remote_qpn = pair.b.qp.made.number,
+                                         .remote_qkey = qkey});
+    pair.world.run();
+  };
+  send(0x1234);
+  send(options.path.qkey);
+  ASSERT_EQ(violations.qkeys.size(), 1u);
+  const ib::KeyViolation& bad = violations.qkeys[0];
+  EXPECT_EQ(bad.key, 0x1234u);
+  EXPECT_EQ(bad.service_level.value, 3);
+  EXPECT_EQ(bad.source_lid.value, 1);
+  EXPECT_EQ(bad.destination_lid.value, 2);
+  EXPECT_EQ(bad.source_qp.value, pair.a.qp.made.number);
+  EXPECT_EQ(bad.destination_qp.value, pair.b.qp.made.number);
+  EXPECT_EQ(bad.source_gid.raw[15], 1);
+  EXPECT_EQ(bad.destination_gid.raw[15], 2);
+  EXPECT_TRUE(violations.pkeys.empty());
+}
+
+// A packet of a connection does not name the queue pair that it comes from.
+TEST(PartitionTest, counters_of_wrong_keys_stay_at_their_greatest_value_and_can_be_set) {
+  PairOptions options = in_partitions({0xffff, kOther}, {0xffff, kFull});
+  options.path.pkey_index = 1;
+  Violations violations;
+  Pair pair(options);
+  pair.world.server->attach(violations);
+  ib::KeyViolations& counted = pair.world.server->key_violations();
+  counted.pkey.set(0xfffe);
+  pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
+  pair.world.run();  // twice, as its retry counter is 1
+  ASSERT_EQ(violations.pkeys.size(), 2u);
+  EXPECT_EQ(violations.pkeys[0].key, kOther);
+  EXPECT_EQ(violations.pkeys[0].source_qp.value, 0u);
+  EXPECT_EQ(violations.pkeys[0].destination_qp.value, pair.b.qp.made.number);
+  EXPECT_EQ(bad_pkeys(pair.b.program), 0xffffu);
+  counted.pkey.set(0);
+  EXPECT_EQ(bad_pkeys(pair.b.program), 0u);
+}
+
 TEST(PartitionTest, a_program_sees_the_table_and_may_not_point_beyond_it) {
   Pair pair(in_partitions({0xffff, kLimited}, {0xffff}), false);
   const auto entry = [&](std::uint32_t index) {

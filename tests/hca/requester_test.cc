@@ -166,6 +166,37 @@ class RequesterTest : public ::testing::Test {
   std::optional<Duration> ack_timer, rnr_timer;
 };
 
+// IBA 9.7.7.2.5.
+TEST_F(RequesterTest, an_acknowledgement_of_nothing_outstanding_counts_when_it_grants_more) {
+  profile.end_to_end_credits = true;
+  requester.start(kFirst);
+  for (int i = 0; i < 4; ++i) post(WqeOpcode::kSend, 8);
+  EXPECT_THAT(send_all(), ElementsAre(psn(0)));
+  const std::uint32_t before = psn(0) - 1;
+  EXPECT_TRUE(has(acknowledge(before, ib::ack_syndrome(0)), Kind::kDrop)) << "it grants nothing";
+  EXPECT_TRUE(has(acknowledge(before - 1, ib::ack_syndrome(2)), Kind::kDrop)) << "it is a ghost";
+  EXPECT_TRUE(has(acknowledge(before, ib::rnr_nak_syndrome(1)), Kind::kDrop)) << "it grants nothing";
+  EXPECT_THAT(send_all(), IsEmpty());
+  const Actions granted = acknowledge(before, ib::ack_syndrome(2));
+  EXPECT_THAT(kinds(granted), ElementsAre(Kind::kRecord, Kind::kRelease, Kind::kActivate));
+  EXPECT_THAT(send_all(), ElementsAre(psn(1), psn(2)));
+  EXPECT_TRUE(has(acknowledge(before, ib::ack_syndrome(2)), Kind::kDrop)) << "the same again";
+}
+
+TEST_F(RequesterTest, a_grant_does_not_end_the_wait_of_a_receiver_that_was_not_ready) {
+  profile.end_to_end_credits = true;
+  requester.start(kFirst);
+  for (int i = 0; i < 3; ++i) post(WqeOpcode::kSend, 8);
+  EXPECT_THAT(send_all(), ElementsAre(psn(0)));
+  acknowledge(psn(0), ib::rnr_nak_syndrome(1));
+  const Actions granted = acknowledge(psn(0) - 1, ib::ack_syndrome(2));
+  EXPECT_FALSE(has(granted, Kind::kCancelRnrTimer));
+  EXPECT_THAT(send_all(), IsEmpty());
+  Actions over;
+  requester.on_rnr_timeout(now, over);
+  EXPECT_THAT(send_all(), ElementsAre(psn(0), psn(1), psn(2)));
+}
+
 TEST_F(RequesterTest, a_message_is_cut_at_the_path_mtu_and_the_last_packet_asks_for_an_acknowledgement) {
   EXPECT_THAT(kinds(post(WqeOpcode::kSend, 2 * kTestMtu + 1)), ElementsAre(Kind::kActivate));
   Actions actions;

@@ -533,6 +533,52 @@ TEST_F(ResponderTest, credits_tell_of_the_receives_that_no_message_has_taken) {
   EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::ack_syndrome(ib::credit_code(3)), 1}));
 }
 
+// IBA 9.7.7.2.5: the peer that was told that there are no receives is told once when there are, by an acknowledgement of nothing.
+TEST_F(ResponderTest, receives_after_the_last_are_told_of_once) {
+  profile.end_to_end_credits = true;
+  const auto on_receives = [&] {
+    Actions more;
+    responder.on_receives(more);
+    tell(more);
+  };
+  surroundings.unused = 1;
+  post_receive(8);
+  receive({.n = 0, .length = 8});
+  EXPECT_FALSE(did(Kind::kWatchReceives));
+  on_receives();
+  EXPECT_EQ(answers.size(), 1u) << "it knows of one";
+  surroundings.unused = 0;
+  post_receive(8);
+  receive({.n = 1, .length = 8});
+  EXPECT_TRUE(did(Kind::kWatchReceives));
+  kinds.clear();
+  receive({.operation = Operation::kWriteOnly, .n = 2, .length = 8, .reth = reth(8)});
+  EXPECT_FALSE(did(Kind::kWatchReceives)) << "it is watched already";
+  surroundings.unused = 5;
+  on_receives();
+  on_receives();
+  EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::ack_syndrome(1), 1}, Answer{psn(1), ib::ack_syndrome(0), 2},
+                                   Answer{psn(2), ib::ack_syndrome(0), 3}, Answer{psn(2), ib::ack_syndrome(4), 3}));
+}
+
+TEST_F(ResponderTest, receives_are_not_told_of_before_responses_that_are_owed_nor_in_error) {
+  profile.end_to_end_credits = true;
+  receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(8)});
+  surroundings.unused = 5;
+  Actions more;
+  responder.on_receives(more);
+  tell(more);
+  EXPECT_THAT(answers, IsEmpty());
+  EXPECT_THAT(send_all(), ElementsAre(std::pair{Operation::kReadResponseOnly, psn(0)}, std::pair{Operation::kAcknowledge, psn(0)}));
+  surroundings.unused = 0;
+  receive({.operation = Operation::kWriteOnly, .n = 1, .length = 8, .reth = reth(8)});
+  connection.enter(QpState::kErr);
+  surroundings.unused = 5;
+  responder.on_receives(more);
+  tell(more);
+  EXPECT_EQ(answers.size(), 1u);
+}
+
 class UnreliableResponderTest : public ResponderTest {
  protected:
   UnreliableResponderTest() : ResponderTest(ib::QpType::kUc) {}

@@ -168,15 +168,18 @@ TEST(TagList, an_announced_message_is_read_when_that_can_be_done) {
   struct Case {
     std::vector<std::byte> payload;
     bool ends_message, can_read, is_taken;
+    bool is_incomplete = false;
   };
   const Case kCases[] = {
       {announcement(5, 100), true, true, true},
       {announcement(5, 0), true, true, true},
       {announcement(5, 100, 64), true, true, true},   // with 32 bytes of the program's own
-      {announcement(5, 101), true, true, false},      // longer than the receive
+      {announcement(5, 101), true, true, true, true},  // longer than the receive
+      {announcement(5, 101, 64), true, true, true, true},
       {announcement(5, 100, 65), true, true, false},  // a longer request than the device takes
       {announcement(5, 100, 64), false, true, false},
-      {announcement(5, 100), true, false, false},     // the queue pair has no READs
+      {announcement(5, 100), true, false, true, true},  // the queue pair has no READs
+      {announcement(5, 100, 65), true, false, false},
       {announcement(5, 100, 31), true, true, false},
   };
   for (const Case& each : kCases) {
@@ -186,6 +189,16 @@ TEST(TagList, an_announced_message_is_read_when_that_can_be_done) {
         << each.payload.size();
     EXPECT_EQ(tags.list.size(), each.is_taken ? 0u : 1u);
     EXPECT_EQ(tags.list.is_synchronized(), each.is_taken);
+    if (!each.is_taken) continue;
+    tags.add(2, 6);
+    std::vector<std::byte> other = each.payload;
+    other[15] = std::byte{6};
+    const std::optional<RecvWork> work = tags.list.take(other, each.ends_message, each.can_read);
+    ASSERT_TRUE(work && work->match);
+    EXPECT_EQ(work->match->is_incomplete, each.is_incomplete);
+    EXPECT_EQ(work->match->rendezvous.has_value(), !each.is_incomplete);
+    EXPECT_EQ(work->match->consumed, each.is_incomplete ? 0 : other.size());
+    EXPECT_EQ(work->match->flags, ib::kWcTagMatch | (each.is_incomplete ? ib::kWcTagDataValid : 0));
   }
   Tags tags;
   tags.add(1, 5);

@@ -317,10 +317,42 @@ TEST(TagMatching, a_read_that_the_sender_refuses_fails_the_tagged_receive) {
   EXPECT_EQ(tags.server.state(tags.to), QpState::kErr);
 }
 
-TEST(TagMatching, without_reads_an_announced_message_is_unexpected) {
-  Tags tags(64, /*max_rd_atomic=*/0);
+// Longer than its tagged receive, or without READs: the program is to read it, and finds the request where the message would be.
+TEST(TagMatching, what_is_announced_and_cannot_be_read_completes_the_tagged_receive_as_incomplete) {
+  for (const bool has_reads : {true, false}) {
+    Tags tags(64, has_reads ? 4 : 0);
+    tags.post_recv(3);
+    tags.add(7, 0x1000, has_reads ? 1499 : 4096);
+    tags.add(8, 0x3000, 4096);
+    tags.announce(7, 1500, tags.client_mr.rkey);
+    const std::vector<protocol::Cqe> entries = tags.results();
+    ASSERT_EQ(entries.size(), 3u);
+    const protocol::Cqe& told = entries[2];
+    EXPECT_EQ(told.status, code(WcStatus::kRendezvousIncomplete));
+    EXPECT_EQ(told.opcode, static_cast<std::uint8_t>(WcOpcode::kTagReceive));
+    EXPECT_EQ(told.wr_id, 7u);
+    EXPECT_EQ(told.flags, ib::kWcTagMatch | ib::kWcTagDataValid);
+    EXPECT_EQ(told.byte_length, 32u);
+    EXPECT_EQ(tag_of(told), 7u);
+    ibv_tmh header;
+    ibv_rvh announced;
+    std::memcpy(&header, tags.server.memory.at(Program::kBuffer + 0x1000, 16).data(), sizeof(header));
+    std::memcpy(&announced, tags.server.memory.at(Program::kBuffer + 0x1010, 16).data(), sizeof(announced));
+    EXPECT_EQ(header.opcode, IBV_TMH_RNDV);
+    EXPECT_EQ(be32toh(announced.len), 1500u);
+    // The list and the queue pair go on: it was a match like any other.
+    tags.send(IBV_TMH_EAGER, 8, 100);
+    const std::vector<protocol::Cqe> next = tags.results();
+    ASSERT_EQ(next.size(), 1u);
+    expect(next[0], WcOpcode::kTagReceive, 8, ib::kWcTagMatch | ib::kWcTagDataValid);
+    EXPECT_EQ(tags.client.drain(tags.client_cq).size(), 2u);
+  }
+}
+
+TEST(TagMatching, a_request_that_does_not_fit_its_tagged_receive_is_unexpected) {
+  Tags tags;
   tags.post_recv(3);
-  tags.add(7, 0x1000, 4096);
+  tags.add(7, 0x1000, 31);
   tags.announce(7, 1500, tags.client_mr.rkey);
   const std::vector<protocol::Cqe> entries = tags.results();
   ASSERT_EQ(entries.size(), 2u);

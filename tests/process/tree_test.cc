@@ -106,7 +106,7 @@ TEST(Tree, an_interpreter_walks_it) {
            "os.path.islink(p), os.path.isfile(p + \"/node_guid\"), os.access(p + \"/node_guid\", os.W_OK), "
            "os.path.exists(p + \"/nothing\"), sum(len(f) for _, _, f in os.walk(p + "
            "\"/ports/1/counters\")))'"),
-      "['1'] True True False False 18\n");
+      "['1'] True True False False 21\n");
 }
 
 // Counters of a run's only two adapters: what one has sent the other has received, and both are the packets

@@ -95,7 +95,7 @@ const std::map<std::string, std::set<std::string>>& include_table() {
       {"sim/supervisor/spin", {"sim/core"}},
       {"sim/supervisor/code", {"sim/core", "sim/host", "verbs_shim/protocol"}},
       {"sim/supervisor/spec",
-       {"sim/core", "sim/cm", "sim/hca", "verbs_shim/protocol", "sim/supervisor/code"}},
+       {"sim/core", "sim/ib", "sim/cm", "sim/hca", "verbs_shim/protocol", "sim/supervisor/code"}},
       {"sim/supervisor/machine",
        {"sim/core", "sim/host", "verbs_shim/protocol", "sim/supervisor/code", "sim/supervisor/spin",
         "sim/supervisor/spec"}},

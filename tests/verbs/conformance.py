@@ -13,6 +13,15 @@ import tempfile
 INSTALLED = pathlib.Path("/usr/share/doc/rdma-core/tests")
 OF_ONE_VENDOR = ("mlx5", "efa", "cuda")
 TOPOLOGIES = {"InfiniBand": "two_hosts.json", "RoCE": "two_hosts_roce.json"}
+# What is a race in the test itself: it relies on an order that nobody promises, which only --freedom spec upsets. By the test:
+# why, and how its failure reads; one that reads otherwise is a failure like any other's.
+RACES = {
+    ("cq", "CQTest", "test_resize_cq"): (
+        "it resizes a completion queue to less than it has posted, expecting that all of it has completed", "not raised"),
+    ("tag_matching", "TMTest", "test_tm_rndv"): (
+        "it expects a send's completion before that of the answer to it, and the former may wait for its acknowledgement",
+        "opcode expected value: 128, received 0"),
+}
 # "test_create_ah (tests.test_addr.AHTest)", what the test says of itself, "... ok"
 OUTCOME = re.compile(r"^(test\w+) \(tests\.test_(\w+)\.(\w+)(?:\.\w+)?\)(.*?)\.\.\. (ok|FAIL|ERROR|skipped (['\"].*?['\"]))$", re.M | re.S)
 REASON = re.compile(r"^(?:FAIL|ERROR): (test\w+) \(tests\.test_(\w+)\.(\w+)(?:\.\w+)?\).*?^(\w[\w.]*(?:Error|Exception).*?)$", re.M | re.S)
@@ -65,8 +74,9 @@ def main():
     parser.add_argument("modules", nargs="*", help="only these: mr, qp, cqex, ...")
     arguments = parser.parse_args()
     outcomes = collections.defaultdict(dict)  # by test and topology: the worst of all seeds
+    missed = collections.defaultdict(list)    # likewise: the runs in which it did not pass
     broken = []
-    rank = ["ok", "skipped", "FAIL", "ERROR"]
+    rank = ["ok", "skipped", "race", "FAIL", "ERROR"]
     runs = [[]] if arguments.seeds is None else [["--freedom", "spec", "--seed", str(seed)] for seed in arguments.seeds]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -81,14 +91,23 @@ def main():
                     if error is not None:
                         broken.append((kind, module, " ".join(options), error))
                     for test, outcome in found.items():
+                        if options and is_race(test, outcome):
+                            outcome = ("race", outcome[1])
+                        if rank.index(outcome[0]) > rank.index("skipped"):
+                            missed[test, kind].append(options[-1] if options else "")
                         before = outcomes[test].get(kind, ("ok", ""))
                         outcomes[test][kind] = max(before, outcome, key=lambda one: rank.index(one[0]))
-    report(outcomes, broken, len(runs))
+    report(outcomes, missed, broken, len(runs))
     failed = broken or any(one[0] in ("FAIL", "ERROR") for by_kind in outcomes.values() for one in by_kind.values())
     return 1 if failed else 0
 
 
-def report(outcomes, broken, runs):
+def is_race(test, outcome):
+    end, reason = outcome
+    return end in ("FAIL", "ERROR") and test in RACES and re.search(RACES[test][1], reason) is not None
+
+
+def report(outcomes, missed, broken, runs):
     print(f"{'':18}" + "".join(f"{kind:>27}" for kind in TOPOLOGIES))
     print(f"{'module':18}" + "".join(f"{what:>9}" for _ in TOPOLOGIES for what in ("passed", "failed", "skipped")))
     totals = collections.Counter()
@@ -102,12 +121,17 @@ def report(outcomes, broken, runs):
     for test, by_kind in outcomes.items():
         for kind, (end, _) in by_kind.items():
             totals[kind, "failed" if end in ("FAIL", "ERROR") else "passed" if end == "ok" else end] += 1
-        totals["passed"] += any(end == "ok" for end, _ in by_kind.values())
+        totals["passed"] += any(end == "ok" or (end == "race" and len(missed[test, kind]) < runs)
+                                for kind, (end, _) in by_kind.items())
     skipped = collections.Counter()
     for test, by_kind in sorted(outcomes.items()):
         for kind, (end, reason) in by_kind.items():
             if end in ("FAIL", "ERROR"):
-                print(f"{end} on {kind}: {'.'.join(test)}: {reason}")
+                seeds = f" (seeds {', '.join(missed[test, kind])})" if any(missed[test, kind]) else ""
+                print(f"{end} on {kind}: {'.'.join(test)}: {reason}{seeds}")
+            if end == "race":
+                print(f"race of the test on {kind}: {'.'.join(test)}: {RACES[test][0]}; {reason} "
+                      f"(lost with seeds {', '.join(missed[test, kind])})")
         if all(end == "skipped" for end, _ in by_kind.values()):
             skipped[test[0], next(iter(by_kind.values()))[1]] += 1
     if skipped:
@@ -117,6 +141,7 @@ def report(outcomes, broken, runs):
     for kind, module, options, error in broken:
         print(f"\nconformance: test_{module} on {kind} {options} did not come to its end:\n{error}")
     of_each = "; ".join(f"{kind}: " + ", ".join(f"{totals[kind, what]} {what}" for what in ("passed", "failed", "skipped"))
+                        + (f", {totals[kind, 'race']} races of the tests" if totals[kind, "race"] else "")
                         for kind in TOPOLOGIES)
     print(f"\n{totals['passed']} of {len(outcomes)} tests pass on one topology at least, each run {runs} time{'s'[:runs != 1]} ({of_each})")
 

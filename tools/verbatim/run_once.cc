@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "sim/config/simulation.h"
-#include "sim/ib/wire.h"
 #include "sim/observe/counters.h"
 #include "sim/observe/digest_sink.h"
 #include "sim/observe/folder_content.h"
@@ -28,18 +27,6 @@
 namespace verbatim::cli {
 
 namespace {
-
-// What the port's own registers would hold: IBA 16.1.3.5 counts in words and leaves the VCRC out.
-supervisor::PortCounters counters_of(const observe::Counters::Component& counted) {
-  supervisor::PortCounters counters;
-  counters.packets_transmitted = counted.packets_transmitted;
-  counters.packets_received = counted.packets_received;
-  counters.words_transmitted = (counted.bytes_transmitted - ib::kVcrcBytes * counted.packets_transmitted) / 4;
-  counters.words_received = (counted.bytes_received - ib::kVcrcBytes * counted.packets_received) / 4;
-  counters.packets_discarded = counted.packets_dropped;
-  counters.vl15_dropped = counted.vl15_dropped;
-  return counters;
-}
 
 code::InstructionSet instruction_set_of(const config::CpuProfile& profile) {
   return profile.instruction_set == code::name_of(code::InstructionSet::kX86_64V3) ? code::InstructionSet::kX86_64V3
@@ -63,8 +50,7 @@ std::string lacking_processor(const config::TopologySpec& topology) {
   return "";
 }
 
-std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation,
-                                             const observe::Counters& counted) {
+std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
   std::vector<supervisor::HostSpec> hosts;
   for (std::size_t i = 0; i < simulation.topology().hosts.size(); ++i) {
     const config::HostSpec& spec = simulation.topology().hosts[i];
@@ -79,9 +65,7 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation,
     host.instruction_set = instruction_set_of(spec.cpu_profile);
     host.huge_pages = {spec.huge_pages.of_2_mib, spec.huge_pages.of_1_gib};
     host.open_files = static_cast<int>(spec.open_files);
-    host.port_counters = [&counted, port = simulation.host_port(i).id()](std::size_t) {
-      return counters_of(counted.of(port));
-    };
+    host.port_counters = [&port = simulation.host_port(i)](std::size_t) { return port.counters(); };
     hosts.push_back(std::move(host));
   }
   return hosts;
@@ -316,7 +300,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   supervisor::RunResult result;
   {
     supervisor::Supervisor supervisor(simulation.engine(), simulation.tracer(), choices,
-                                      simulation.components(), host_specs(simulation, observers.counters),
+                                      simulation.components(), host_specs(simulation),
                                       network, supervisor_options);
     result = supervisor.run(plan.programs, output);
   }

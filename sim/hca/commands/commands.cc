@@ -277,8 +277,8 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
   if (!address.roce && address.lid == address.sm_lid) command.port_cap_flags |= kPortSm;
   command.max_message_size = profile.max_message_bytes;
   command.pkey_table_length = static_cast<std::uint16_t>(profile.pkey_table_length);
-  command.bad_pkey_counter = adapter.pkey_violations.value();
-  command.qkey_violation_counter = adapter.qkey_violations.value();
+  command.bad_pkey_counter = adapter.key_guard.violations().pkey.value();
+  command.qkey_violation_counter = adapter.key_guard.violations().qkey.value();
   command.lid = address.roce ? 0 : address.lid.value;
   command.sm_lid = address.roce ? 0 : address.sm_lid.value;
   // Lanes and the subnet manager are InfiniBand's; Ethernet demands a GRH instead.

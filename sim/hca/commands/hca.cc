@@ -32,6 +32,8 @@ void Hca::attach(fabric::Port& port) {
 
 ib::ManagementPort& Hca::management() { return impl_->adapter.services; }
 void Hca::attach(ib::ManagementAgent& agent) { impl_->adapter.services.attach(agent); }
+ib::KeyViolations& Hca::key_violations() { return impl_->adapter.key_guard.violations(); }
+void Hca::attach(ib::KeyViolationListener& listener) { impl_->adapter.key_guard.set_listener(listener); }
 
 std::uint32_t Hca::open(const ProgramPort& program) { return impl_->open(program); }
 void Hca::close(std::uint32_t context) { impl_->close(context); }

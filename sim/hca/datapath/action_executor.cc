@@ -47,6 +47,7 @@ void tell_match(const TagMatch& match, protocol::Cqe& entry) {
   if (entry.status == 0) {
     entry.opcode = static_cast<std::uint8_t>(match.opcode);
     entry.flags |= match.flags;
+    if (match.is_incomplete) entry.status = static_cast<std::uint8_t>(ib::WcStatus::kRendezvousIncomplete);
   }
   if (!match.is_expected) return;
   entry.queue = protocol::CqeQueue::kNone;
@@ -106,6 +107,9 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
       case Action::Kind::kCompleteReceive:
         complete_receive(qp_.responder.received(), incoming);
         break;
+      case Action::Kind::kWatchReceives:
+        qp_.receives().watch();
+        break;
       case Action::Kind::kEndMessage:
         adapter.payloads.release_held();
         break;
@@ -133,7 +137,7 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
         qp_.raise(action.raised);
         break;
       case Action::Kind::kCountQkeyViolation:
-        adapter.qkey_violations.count();
+        adapter.key_guard.on_bad_qkey(*incoming->packet);
         break;
       case Action::Kind::kMigratePath:
         qp_.migrate();

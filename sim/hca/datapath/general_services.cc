@@ -79,11 +79,11 @@ void GeneralServices::receive(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   const auto& keys = adapter_.address.pkeys;
   if (std::none_of(keys.begin(), keys.end(), [&](std::uint16_t key) { return ib::do_pkeys_match(packet.bth.pkey, key); })) {
-    adapter_.pkey_violations.count();
+    adapter_.key_guard.on_bad_pkey(packet);
     return adapter_.receiver.drop(incoming, DropReason::kWrongPkey);
   }
   if (packet.deth.qkey != ib::kGeneralServicesQkey) {
-    adapter_.qkey_violations.count();
+    adapter_.key_guard.on_bad_qkey(packet);
     return adapter_.receiver.drop(incoming, DropReason::kWrongQkey);
   }
   ib::ManagementDatagram datagram{packet.lrh.source, packet.lrh.service_level, packet.bth.pkey, packet.grh, {}};

@@ -118,7 +118,12 @@ void PayloadWriter::release_held() {
   held_.clear();
 }
 
-void PayloadWriter::on_dma_write(std::uint64_t) { apply(placing_.pop_front(), false); }
+void PayloadWriter::on_dma_write(std::uint64_t) {
+  Placement& placement = placing_.front();
+  apply(placement, false);
+  placement.payload.buffer = {};  // for the next packet to be gathered
+  placing_.drop_front();
+}
 
 void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
   Context* context = placement.context.get();

@@ -18,7 +18,7 @@ ReceivePipeline::ReceivePipeline(Adapter& adapter)
                                                                      EventClass::kStage, this)) {}
 
 void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) {
-  if (port_ != nullptr && !port_->admit(packet->lrh.lane, packet->wire_bytes())) {
+  if (port_ != nullptr && !port_->admit(*packet)) {
     return ib::record_drop(adapter_.tracer, port_->id(), *packet, DropReason::kManagementBuffer, port_->id());
   }
   if (Trail& trail = packet->trail) [[unlikely]] {
@@ -53,7 +53,10 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   // IBA 9.6: packet integrity, destination and partition are checked before anything that the queue pair
   // knows.
-  if (packet.corrupted) return drop(incoming, DropReason::kCorrupted);
+  if (packet.corrupted) {
+    if (port_ != nullptr) ++port_->counters().rcv_errors;
+    return drop(incoming, DropReason::kCorrupted);
+  }
   if (adapter_.steering.flows.has_sniffers() && incoming.in_buffer) [[unlikely]] adapter_.steering.sniff(packet);
   if (packet.is_frame) [[unlikely]] return adapter_.steering.receive(std::move(incoming));
   const bool to_group = ib::is_to_group(packet);

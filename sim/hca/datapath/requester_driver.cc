@@ -71,6 +71,12 @@ void RequesterDriver::wake() {
   qp_.executor.execute(actions);
 }
 
+void RequesterDriver::on_migrated() {
+  Actions actions;
+  qp_.requester.on_migrated(actions);
+  qp_.executor.execute(actions);
+}
+
 void RequesterDriver::flush() {
   qp_.executor.stop_timers();
   drop_held();

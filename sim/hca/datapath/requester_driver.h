@@ -24,6 +24,7 @@ class RequesterDriver {
   void on_work(SendWork&& work);
   void on_own_work(SendWork&& work);
   void wake();
+  void on_migrated();
   // Nothing more is sent; what is posted is flushed.
   void flush();
   Outgoing next_packet();

@@ -132,6 +132,12 @@ void ResponderDriver::on_posted() {
   if (delays_drop_ && held_.wait() == HeldPackets::Wait::kReceive) qp_.receives().await(qp_.self, now());
 }
 
+void ResponderDriver::on_receives() {
+  Actions actions;
+  qp_.responder.on_receives(actions);
+  qp_.executor.execute(actions);
+}
+
 void ResponderDriver::on_delay_over() {
   if (delays_drop_ && held_.wait() == HeldPackets::Wait::kReceive) resume(Given::kReceive);
 }

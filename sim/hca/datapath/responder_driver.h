@@ -41,6 +41,8 @@ class ResponderDriver {
   void on_atomic_done(ib::Psn psn, std::uint64_t original, const Trail& trail);
   // What waits here is no longer for anyone.
   void drop_held();
+  // From the receive queue that is watched: there are receives.
+  void on_receives();
   // From the receive queue of one that delays drops: the program has rung that it posted receives. From FrameSteering: a
   // frame may have waited long enough.
   void on_posted();

@@ -58,6 +58,7 @@ void QueuePair::migrate() {
   attributes.alt_port_num = attributes.alt_timeout = 0;
   attributes.path_mig_state = static_cast<std::uint32_t>(MigrationState::kMigrated);
   raise(ib::AsyncEventType::kPathMigrated);
+  requester_driver.on_migrated();
 }
 
 bool QueuePair::follow_peer(const ib::Packet& packet) {

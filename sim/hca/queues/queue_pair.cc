@@ -96,12 +96,10 @@ std::uint32_t QueuePair::receive_pd() const {
   return srq != nullptr ? srq->params.pd : params.pd;
 }
 
-Context& QueuePair::memory_owner() const {
+Context& QueuePair::target_owner() const {
   const SharedReceiveQueue* srq = target_.get();
-  return is_xrc_receiver() && srq != nullptr ? srq->context : context;
+  return srq != nullptr ? srq->context : context;
 }
-
-std::uint32_t QueuePair::memory_pd() const { return is_xrc_receiver() ? receive_pd() : params.pd; }
 
 QueuePair::~QueuePair() {
   requester_driver.drop_held();
@@ -143,7 +141,7 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   }
   // IBA C9-41 to C9-43, 10.9.3.
   if (!ib::do_pkeys_match(packet.bth.pkey, pkey())) {
-    adapter.pkey_violations.count();
+    adapter.key_guard.on_bad_pkey(packet);
     return adapter.receiver.drop(incoming, DropReason::kWrongPkey);
   }
   if (!is_datagram() && !is_from_peer(packet)) {

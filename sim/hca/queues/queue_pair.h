@@ -113,8 +113,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   TagMatching* tags_of(const ib::Packet& packet) const;
   // Whose memory the peer reaches, and by keys of which protection domain: of an XRC receiver again those of
   // the queue that the request names.
-  Context& memory_owner() const;
-  std::uint32_t memory_pd() const;
+  Context& memory_owner() const { return is_xrc_receiver() ? target_owner() : context; }
+  std::uint32_t memory_pd() const { return is_xrc_receiver() ? receive_pd() : params.pd; }
   const SharedReceiveQueue* target() const { return target_.get(); }
   const Ref<SharedReceiveQueue>& target_ref() const override { return target_; }
   // An XRC receiver's request names this queue; none: a number that is nobody's in the domain.
@@ -223,6 +223,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   bool is_response_next() const {
     return responses.has_packet() && (!was_response_ || !requester.has_packet());
   }
+
+  Context& target_owner() const;
 
   Ref<SharedReceiveQueue> target_;
   bool drain_pending_ = false;  // SQ_DRAINED is owed

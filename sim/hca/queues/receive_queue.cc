@@ -16,7 +16,7 @@ void ReceiveQueue::restart(const ReceiveQueueOwner& owner, const WorkQueue& ring
   fetched_ = {};
   waiters_ = {};
   taken_ = fetching_ = limit_ = reread_below_ = 0;
-  limit_check_ = kNever;
+  limit_check_ = watched_since_ = kNever;
   record_fetching_ = flushing_ = failed_ = false;
 }
 
@@ -79,6 +79,7 @@ void ReceiveQueue::on_record(std::uint32_t producer, Instant sampled_at) {
   if (adapter_.profile.end_to_end_credits && owner_.srq.get() == nullptr) reread_below_ = unused() / 2;
   if (announcement == WorkQueue::Announcement::kNew) refill();
   if (limit_ != 0 && limit_check_ != kNever) check_limit(sampled_at);
+  if (watched_since_ != kNever) look_for_watcher(sampled_at);
   if (!fetched_.empty() || fetching_ > 0) return;
   for (std::size_t count = waiters_.size(); count > 0; --count) {
     const Waiter waiter = waiters_.pop_front();
@@ -112,8 +113,30 @@ void ReceiveQueue::serve_waiters() {
   }
 }
 
+void ReceiveQueue::watch() {
+  // What was posted after the record had been read and before the program saw the wish is found by another look.
+  owner_.qp.get()->want_recv_doorbell(true);
+  watched_since_ = adapter_.engine.now();
+  fetch_record();
+}
+
+void ReceiveQueue::look_for_watcher(Instant sampled_at) {
+  QueuePair& qp = *owner_.qp.get();
+  if (unused() == 0) {
+    if (sampled_at < watched_since_) fetch_record();
+    return;
+  }
+  watched_since_ = kNever;
+  if (!flushing_) qp.want_recv_doorbell(false);
+  qp.responder_driver.on_receives();
+}
+
 void ReceiveQueue::on_doorbell(std::uint32_t producer) {
   if (!flushing_) {
+    if (watched_since_ != kNever) {
+      watched_since_ = adapter_.engine.now();
+      fetch_record();
+    }
     if (QueuePair* qp = owner_.qp.get(); qp != nullptr) qp->responder_driver.on_posted();
     return;
   }

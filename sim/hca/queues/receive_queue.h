@@ -5,7 +5,7 @@
 // No doorbell tells of new receives: the producer record is read again before the queue runs out. A receive
 // posted before a packet came is found; one posted later need not be. Where peers are told how many receives
 // are posted, the record is also read whenever half of what it showed is used, so that they learn of new ones
-// in time.
+// in time; of a queue of which they have been told that it is empty, the program is asked to ring for the next receive.
 #pragma once
 
 #include <atomic>
@@ -57,6 +57,9 @@ class ReceiveQueue {
   // The queue pair's responder needs a receive that was posted until `since`: it is resumed when there is
   // one, or told that there is none.
   void await(const Ref<QueuePair>& qp, Instant since);
+  // Of a queue pair's own queue: its responder is told when there are receives (on_receives()); nothing else would look. The
+  // program rings when it posts one.
+  void watch();
   // A receive is complete: its slot may be used again.
   void retire() { ring_.retire(); }
   // Shared queues: tells the owner once when fewer than `limit` receives are posted; 0: never.
@@ -82,6 +85,7 @@ class ReceiveQueue {
   // decides.
   void doubt_limit();
   void check_limit(Instant sampled_at);
+  void look_for_watcher(Instant sampled_at);
 
   Adapter& adapter_;
   ReceiveQueueOwner owner_;
@@ -93,6 +97,7 @@ class ReceiveQueue {
   std::uint32_t fetching_ = 0;  // receives on their way
   std::uint32_t limit_ = 0;
   Instant limit_check_ = kNever;  // a record read after this decides
+  Instant watched_since_ = kNever;  // likewise whether there are receives
   std::uint32_t reread_below_ = 0;  // unused receives below which the record is read again
   bool record_fetching_ = false;
   bool flushing_ = false;

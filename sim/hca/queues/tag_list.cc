@@ -82,15 +82,22 @@ std::optional<RecvWork> TagList::take(std::span<const std::byte> payload, bool e
   TagMatch match{ib::WcOpcode::kTagReceive, ib::kWcTagMatch, true, tag, header->app_ctx, kHeaderBytes, {}};
   if (header->opcode == IBV_TMH_RNDV) {
     ibv_rvh announced;
-    if (!can_read || !ends_message || payload.size() < kRendezvousBytes || payload.size() > kMaxRendezvousBytes) {
-      return std::nullopt;
-    }
+    if (!ends_message || payload.size() < kRendezvousBytes || payload.size() > kMaxRendezvousBytes) return std::nullopt;
     std::memcpy(&announced, &payload[kHeaderBytes], sizeof(announced));
     const std::uint32_t length = be32toh(announced.len);
-    if (length > entry->sges.total_bytes()) return std::nullopt;
-    match.consumed = static_cast<std::uint32_t>(payload.size());
-    match.rendezvous = Rendezvous{be64toh(announced.va), be32toh(announced.rkey), length, std::move(entry->sges)};
-    work.capacity = match.consumed;
+    if (can_read && length <= entry->sges.total_bytes()) {
+      match.consumed = static_cast<std::uint32_t>(payload.size());
+      match.rendezvous = Rendezvous{be64toh(announced.va), be32toh(announced.rkey), length, std::move(entry->sges)};
+      work.capacity = match.consumed;
+    } else {
+      // The program reads it: the request itself lies in the tagged receive.
+      if (payload.size() > entry->sges.total_bytes()) return std::nullopt;
+      match.consumed = 0;
+      match.is_incomplete = true;
+      match.flags |= ib::kWcTagDataValid;
+      work.sges = std::move(entry->sges);
+      work.capacity = work.sges.total_bytes();
+    }
   } else {
     match.flags |= ib::kWcTagDataValid;
     work.sges = std::move(entry->sges);

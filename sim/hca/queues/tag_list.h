@@ -5,6 +5,10 @@
 // leaves the list. What fits none is unexpected: a receive of the ring takes all of it, and the program, which may hold
 // receives that are not in the list, looks for its match. From then on the list and the program disagree about what has come,
 // and entries that are added match nothing until the program has told that it has dealt with every unexpected message.
+//
+// A message that is only announced, and that the adapter cannot read into the tagged receive, takes it all the same: the request
+// is placed there, the receive completes as IBV_WC_TM_RNDV_INCOMPLETE, and the program goes on (rdma-core's tag_matching.md has
+// it so where the receive is too short; where the queue pair has no READs it is assumed).
 #pragma once
 
 #include <cstdint>

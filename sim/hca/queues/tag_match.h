@@ -25,6 +25,7 @@ struct TagMatch {
   std::uint32_t app_ctx = 0;   // likewise, network byte order
   std::uint32_t consumed = 0;  // bytes at the beginning of the message that are not placed
   std::optional<Rendezvous> rendezvous;
+  bool is_incomplete = false;  // it was announced and the adapter cannot read it; the tagged receive has the request
 };
 
 }  // namespace verbatim::hca

@@ -37,6 +37,7 @@ struct Action {
     kEndMessage,       // all of a message has come: nothing of it is held back any longer
     kExecuteAtomic,    // that packet asks for, at Responder::placement()
     kCompleteReceive,  // Responder::received()
+    kWatchReceives,    // Responder::on_receives() comes when the program has posted one
     // Timers. To arm one that runs starts it anew.
     kArmAckTimer,  // for one to four times `duration` (IBA 9.7.6.1.3)
     kCancelAckTimer,

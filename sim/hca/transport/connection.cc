@@ -61,7 +61,7 @@ ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const prot
     frame->bth.psn = psn;
     return frame;
   }
-  auto packet = std::make_unique<ib::Packet>();
+  auto packet = std::make_unique_for_overwrite<ib::Packet>();  // its members have values of their own
   packet->lrh.source = address.lid;
   packet->lrh.destination = ib::Lid{path.dlid};
   packet->lrh.service_level = ib::ServiceLevel{path.service_level};

@@ -33,15 +33,15 @@ class EndToEndCredits {
     if (!needs_receive) limit_ = (limit_ + 1) & ib::kSerialMask;
   }
   // The AETH of an acknowledgement or response. Grants are rounded down and may be old: none takes back what
-  // an earlier one gave.
-  void on_grant(const ib::Aeth& aeth) {
+  // an earlier one gave. True when it gives more.
+  bool on_grant(const ib::Aeth& aeth) {
+    if (is_unlimited_) return false;
     const auto credits = ib::credits_of(ib::ack_value(aeth.syndrome));
-    if (!credits) {
-      is_unlimited_ = true;
-    } else if (const std::uint32_t limit = (aeth.msn + *credits) & ib::kSerialMask;
-               ib::serial_distance(limit_, limit) > 0) {
-      limit_ = limit;
-    }
+    if (!credits) return is_unlimited_ = true;
+    const std::uint32_t limit = (aeth.msn + *credits) & ib::kSerialMask;
+    if (ib::serial_distance(limit_, limit) <= 0) return false;
+    limit_ = limit;
+    return true;
   }
 
  private:

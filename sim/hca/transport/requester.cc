@@ -148,7 +148,7 @@ void Requester::reset() {
   cursor_offset_ = 0;
   packets_since_ack_request_ = 0;
   responses_awaited_ = 0;
-  asked_again_ = false;
+  asked_again_ = migrates_ = false;
   next_psn_ = unacknowledged_ = highest_psn_ = {};
 }
 
@@ -410,7 +410,7 @@ bool Requester::take_retry(Instant now, Actions& actions) {
   if (retries_left_ > 0) {
     --retries_left_;
   } else if (connection_.is_armed()) {
-    actions.add(Action::Kind::kMigratePath);
+    migrates_ = true;
     reload_retries();
   } else {
     fail(WcStatus::kRetryExceeded, now, actions);
@@ -427,7 +427,11 @@ void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left,
   transmissions_.go_back(psn);
   seek(psn);
   add_to_trails(name_of(cause), now);
-  restart_ack_timer(actions);
+  if (std::exchange(migrates_, false)) {
+    actions.add(Action::Kind::kMigratePath);
+  } else {
+    restart_ack_timer(actions);
+  }
   actions.add(Action::Kind::kActivate);
 }
 

@@ -122,6 +122,11 @@ class Requester {
   // What followed from the packet has been executed.
   void on_dealt_with() { cause_ = {}; }
 
+  // The connection uses another path: from now on it is that one's timeout that counts.
+  void on_migrated(Actions& actions) {
+    if (connection_.is_reliable()) restart_ack_timer(actions);
+  }
+
   // The timer that was armed last has expired.
   void on_ack_timeout(Instant now, Actions& actions);
   void on_rnr_timeout(Instant now, Actions& actions);
@@ -152,8 +157,8 @@ class Requester {
   void finish_work(Instant now, Actions& actions);
   // Lets the cursor point at the packet with this PSN, which has been made before or is the next.
   void seek(ib::Psn psn);
-  // One retry less. Without any the connection goes to its alternate path and begins anew there (IBA 17.2.8); false when it
-  // has none, and the request has failed.
+  // One retry less. Without any go_back(), which comes next, moves the connection to its alternate path and begins anew there
+  // (IBA 17.2.8); false when it has none, and the request has failed.
   bool take_retry(Instant now, Actions& actions);
   // Everything from `psn` on is sent again.
   void go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left, Instant now, Actions& actions);
@@ -164,6 +169,8 @@ class Requester {
   Duration ack_interval() const;
 
   // requester_answers.cc
+  // Of an acknowledgement of nothing outstanding: it is there for its grant alone.
+  bool brings_credits(const ib::Packet& packet);
   void on_acknowledgement(const ib::Packet& packet, Instant now, Actions& actions);
   Placement on_read_response(const ib::Packet& packet, const ib::OpcodeInfo& operation, Instant now, Actions& actions);
   Placement on_atomic_response(const ib::Packet& packet, Instant now, Actions& actions);
@@ -212,6 +219,7 @@ class Requester {
   std::uint32_t packets_since_ack_request_ = 0;
   std::uint32_t responses_awaited_ = 0;  // READs and atomics before the cursor
   bool asked_again_ = false;             // for the response that is missing now
+  bool migrates_ = false;                // to the alternate path
   std::uint8_t retries_left_ = 0;
   std::uint8_t rnr_retries_left_ = 0;
   bool ack_timer_runs_ = false;

@@ -20,6 +20,11 @@ Requester::Placement Requester::receive(const ib::Packet& packet, Instant now, A
   }
   // IBA 9.7.5.1.2: only acknowledgements of outstanding requests count, ghosts and duplicates are ignored.
   if (distance(unacknowledged_, psn) < 0 || distance(psn, highest_psn_) <= 0) {
+    if (is_acknowledgement && brings_credits(packet)) {
+      actions.add(Action::Kind::kRelease);
+      actions.add(Action::Kind::kActivate);
+      return {};
+    }
     actions.drop(ib::DropReason::kStale);
     return {};
   }
@@ -34,6 +39,12 @@ Requester::Placement Requester::receive(const ib::Packet& packet, Instant now, A
     if (placement.list == nullptr) actions.add(Action::Kind::kRelease);
   }
   return placement;
+}
+
+bool Requester::brings_credits(const ib::Packet& packet) {
+  // IBA 9.7.7.2.5: an acknowledgement that was not asked for has the PSN of the newest one, and a grant that may be greater.
+  return packet.bth.psn == unacknowledged_ - 1 && ib::ack_kind(packet.aeth.syndrome) == ib::AckKind::kAck &&
+         credits_.on_grant(packet.aeth);
 }
 
 void Requester::on_acknowledgement(const ib::Packet& packet, Instant now, Actions& actions) {

@@ -85,6 +85,9 @@ class Responder {
   // What Action::Kind::kCompleteReceive is about.
   const Received& received() const { return completed_; }
 
+  // There are receives again: a peer that has been told that there are none hears of it (IBA 9.7.7.2.5).
+  void on_receives(Actions& actions);
+
   // The write of the oldest atomic has been handed to the DMA engine, or there is none. True when it was the last.
   bool on_atomic_done() { return --atomics_ == 0; }
 
@@ -140,7 +143,7 @@ class Responder {
   Step fail_receive(const Request& request, ib::WcStatus status, ib::NakCode code, const Refusal& why);
   void send_ack(std::uint8_t syndrome, ib::Psn psn, Actions& actions);
   // That everything so far is executed, and how many receives are there for what follows.
-  ib::Aeth acknowledgement() const;
+  ib::Aeth acknowledgement(Actions& actions);
   void complete_receive(ib::WcStatus status, bool has_message, std::uint32_t bytes, Actions& actions);
 
   const Connection& connection_;
@@ -151,6 +154,7 @@ class Responder {
   std::uint32_t msn_ = 0;  // 24 bits: messages completed
   bool nak_sent_ = false;  // a gap or a missing receive was answered; silence until the PSN comes
   bool established_ = false;
+  bool told_none_ = false;  // of end-to-end credits, by the newest answer
   Message message_ = Message::kNone;  // being received
   Message kind_ = Message::kNone;     // of the packet that is being dealt with
   std::uint32_t received_ = 0;        // bytes of the message

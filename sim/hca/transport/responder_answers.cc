@@ -59,7 +59,7 @@ void Responder::execute_message(const Request& request) {
   // IBA 9.7.5.1.2: an acknowledgement may cover several requests; this adapter sends one per request for it. Nobody answers for
   // an unreliable service, whatever its packets ask (IBA 9.8.2).
   if (request.packet.bth.ack_request && connection_.is_reliable()) {
-    send_ack(acknowledgement().syndrome, request.packet.bth.psn, request.actions);
+    send_ack(acknowledgement(request.actions).syndrome, request.packet.bth.psn, request.actions);
   }
 }
 
@@ -68,13 +68,13 @@ void Responder::execute_read(const Request& request) {
   // IBA 9.7.2: the response takes the PSNs from the request's on.
   expected_ = expected_ + ib::packet_count(packet.reth.length, connection_.path_mtu());
   msn_ = (msn_ + 1) & 0xffffff;
-  responses_.add_read(packet.bth.psn, packet.reth, acknowledgement(), surroundings_.target_ref(), cause_, request.actions);
+  responses_.add_read(packet.bth.psn, packet.reth, acknowledgement(request.actions), surroundings_.target_ref(), cause_, request.actions);
 }
 
 void Responder::execute_atomic(const Request& request) {
   expected_ = expected_ + 1;
   msn_ = (msn_ + 1) & 0xffffff;
-  responses_.add_atomic(request.packet.bth.psn, acknowledgement(), cause_, request.actions);
+  responses_.add_atomic(request.packet.bth.psn, acknowledgement(request.actions), cause_, request.actions);
   ++atomics_;
   request.actions.add(Action::Kind::kExecuteAtomic);
 }
@@ -82,7 +82,7 @@ void Responder::execute_atomic(const Request& request) {
 void Responder::execute_atomic_write(const Request& request) {
   expected_ = expected_ + 1;
   msn_ = (msn_ + 1) & 0xffffff;
-  responses_.add_read(request.packet.bth.psn, no_bytes_of(request.packet.reth), acknowledgement(), surroundings_.target_ref(),
+  responses_.add_read(request.packet.bth.psn, no_bytes_of(request.packet.reth), acknowledgement(request.actions), surroundings_.target_ref(),
                       cause_, request.actions);
 }
 
@@ -99,7 +99,7 @@ Responder::Step Responder::repeat(const Request& request) {
       return repeat_read(request);
     case ib::Operation::kCompareSwap:
     case ib::Operation::kFetchAdd:
-      if (!responses_.repeat_atomic(packet.bth.psn, acknowledgement(), cause_, request.actions)) {
+      if (!responses_.repeat_atomic(packet.bth.psn, acknowledgement(request.actions), cause_, request.actions)) {
         request.actions.drop(DropReason::kUnknownDuplicate);
       }
       return Step::kDone;
@@ -107,7 +107,7 @@ Responder::Step Responder::repeat(const Request& request) {
       // Answered, not executed again.
       const ib::Reth answered = no_bytes_of(packet.reth);
       if (responses_.has_executed(packet.bth.psn, answered)) {
-        responses_.repeat_read(packet.bth.psn, answered, acknowledgement(), surroundings_.target_ref(), cause_, request.actions);
+        responses_.repeat_read(packet.bth.psn, answered, acknowledgement(request.actions), surroundings_.target_ref(), cause_, request.actions);
       } else {
         request.actions.drop(DropReason::kUnknownDuplicate);
       }
@@ -116,7 +116,7 @@ Responder::Step Responder::repeat(const Request& request) {
     default:
       // IBA 9.7.5.1.4: a duplicate SEND or WRITE is not executed again; the newest acknowledgement answers
       // it.
-      if (packet.bth.ack_request) send_ack(acknowledgement().syndrome, expected_ - 1, request.actions);
+      if (packet.bth.ack_request) send_ack(acknowledgement(request.actions).syndrome, expected_ - 1, request.actions);
       return Step::kDone;
   }
 }
@@ -144,7 +144,7 @@ Responder::Step Responder::repeat_read(const Request& request) {
       !surroundings_.check_remote(&target, reth.rkey.value, reth.va.value, reth.length, right_of(kind_))) {
     return refuse_again(Refusal::kRemoteKey);
   }
-  responses_.repeat_read(packet.bth.psn, reth, acknowledgement(), target, cause_, request.actions);
+  responses_.repeat_read(packet.bth.psn, reth, acknowledgement(request.actions), target, cause_, request.actions);
   return Step::kDone;
 }
 
@@ -179,15 +179,22 @@ Responder::Step Responder::fail_receive(const Request& request, WcStatus status,
   return Step::kDone;
 }
 
-ib::Aeth Responder::acknowledgement() const {
-  std::uint8_t credits = ib::kUnlimitedCredits;
-  // IBA 9.7.7.2.5: a shared queue's receives are promised to nobody. That of a message under way has been
-  // taken, but is not counted in the MSN yet.
-  if (connection_.profile.end_to_end_credits && connection_.type == ib::QpType::kRc &&
-      surroundings_.target_ref().get() == nullptr) {
-    credits = ib::credit_code(surroundings_.unused_receives() + (current_ ? 1 : 0));
+ib::Aeth Responder::acknowledgement(Actions& actions) {
+  // IBA 9.7.7.2.5: a shared queue's receives are promised to nobody.
+  if (!connection_.profile.end_to_end_credits || connection_.type != ib::QpType::kRc ||
+      surroundings_.target_ref().get() != nullptr) {
+    return {ib::ack_syndrome(ib::kUnlimitedCredits), msn_};
   }
-  return {ib::ack_syndrome(credits), msn_};
+  // That of a message under way has been taken, but is not counted in the MSN yet.
+  const std::uint32_t receives = surroundings_.unused_receives() + (current_ ? 1 : 0);
+  if (receives == 0 && !told_none_) actions.add(Action::Kind::kWatchReceives);
+  told_none_ = receives == 0;
+  return {ib::ack_syndrome(ib::credit_code(receives)), msn_};
+}
+
+void Responder::on_receives(Actions& actions) {
+  if (!told_none_ || !connection_.can_receive()) return;
+  send_ack(acknowledgement(actions).syndrome, expected_ - 1, actions);
 }
 
 void Responder::send_ack(std::uint8_t syndrome, ib::Psn psn, Actions& actions) {

@@ -10,6 +10,7 @@
 
 #include "sim/core/engine.h"
 #include "sim/hca/hca.h"
+#include "sim/ib/port_counters.h"
 #include "sim/supervisor/code/processor.h"
 #include "verbs_shim/protocol/huge_pages.h"
 #include "verbs_shim/protocol/region.h"
@@ -19,15 +20,6 @@ class RdmaCm;
 }
 
 namespace verbatim::supervisor {
-
-// Of an adapter's port, as its PortCounters attribute tells them (IBA 16.1.3.5).
-struct PortCounters {
-  std::uint64_t packets_transmitted = 0, packets_received = 0;
-  std::uint64_t words_transmitted = 0, words_received = 0;  // 4 bytes each, from the LRH to before the VCRC
-  std::uint64_t packets_discarded = 0;                      // that were to leave
-  std::uint64_t receive_errors = 0;
-  std::uint64_t vl15_dropped = 0;
-};
 
 // Pages by kind, see kHugePageSize.
 using HugePageCounts = std::array<std::uint64_t, protocol::kHugePageKinds>;
@@ -44,7 +36,7 @@ struct HostSpec {
   code::InstructionSet instruction_set = code::InstructionSet::kX86_64V2;
   HugePageCounts huge_pages = kUsualHugePages;
   int open_files = protocol::kUsualDescriptors;  // RLIMIT_NOFILE of first programs
-  std::function<PortCounters(std::size_t device)> port_counters;  // now; empty: all are zero
+  std::function<ib::PortCounters(std::size_t device)> port_counters;  // now; empty: all are zero
 };
 
 }  // namespace verbatim::supervisor

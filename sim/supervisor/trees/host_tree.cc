@@ -105,29 +105,39 @@ std::string physical_state(std::uint32_t state) {
   return fmt::format("{}: {}\n", state, state < std::size(kNames) ? kNames[state] : "<unknown>");
 }
 
+// Names are those of the kernel's files.
 void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& host, std::size_t device) {
-  const auto add = [&](const char* name, std::uint64_t PortCounters::*counter) {
-    tree.add_file(folder + name, [&host, device, counter] {
-      const PortCounters counters = host.port_counters ? host.port_counters(device) : PortCounters{};
-      return std::to_string(counters.*counter) + "\n";
+  using ib::PortCounters;
+  const auto add = [&](const char* name, auto value) {
+    tree.add_file(folder + name, [&host, device, value] {
+      return std::to_string(value(host.port_counters ? host.port_counters(device) : PortCounters{})) + "\n";
     });
   };
-  add("port_xmit_data", &PortCounters::words_transmitted);
-  add("port_rcv_data", &PortCounters::words_received);
-  for (const char* name : {"port_xmit_packets", "unicast_xmit_packets"})
-    add(name, &PortCounters::packets_transmitted);
-  for (const char* name : {"port_rcv_packets", "unicast_rcv_packets"})
-    add(name, &PortCounters::packets_received);
-  add("port_xmit_discards", &PortCounters::packets_discarded);
-  add("port_rcv_errors", &PortCounters::receive_errors);
-  add("VL15_dropped", &PortCounters::vl15_dropped);
-  // What no cable of the model does.
-  for (const char* name :
-       {"symbol_error", "link_error_recovery", "link_downed", "port_rcv_remote_physical_errors",
-        "port_rcv_switch_relay_errors", "port_xmit_constraint_errors", "port_rcv_constraint_errors",
-        "local_link_integrity_errors", "excessive_buffer_overrun_errors"}) {
-    tree.add_file(folder + name, "0\n");
-  }
+  const auto add_count = [&](const char* name, std::uint64_t PortCounters::*counter) {
+    add(name, [counter](const PortCounters& counters) { return counters.*counter; });
+  };
+  // IBA 16.1.3.5 counts data in words.
+  add("port_xmit_data", [](const PortCounters& counters) { return counters.xmit_bytes / 4; });
+  add("port_rcv_data", [](const PortCounters& counters) { return counters.rcv_bytes / 4; });
+  add_count("port_xmit_packets", &PortCounters::xmit_packets);
+  add_count("port_rcv_packets", &PortCounters::rcv_packets);
+  add_count("multicast_xmit_packets", &PortCounters::multicast_xmit_packets);
+  add_count("multicast_rcv_packets", &PortCounters::multicast_rcv_packets);
+  add("unicast_xmit_packets", [](const PortCounters& all) { return all.xmit_packets - all.multicast_xmit_packets; });
+  add("unicast_rcv_packets", [](const PortCounters& all) { return all.rcv_packets - all.multicast_rcv_packets; });
+  add("port_xmit_wait", [](const PortCounters& counters) { return counters.xmit_wait.count() / ib::kWaitTick.count(); });
+  add_count("port_xmit_discards", &PortCounters::xmit_discards);
+  add_count("port_rcv_errors", &PortCounters::rcv_errors);
+  add_count("VL15_dropped", &PortCounters::vl15_dropped);
+  add_count("link_downed", &PortCounters::link_downed);
+  add_count("symbol_error", &PortCounters::symbol_errors);
+  add_count("link_error_recovery", &PortCounters::link_error_recoveries);
+  add_count("port_rcv_remote_physical_errors", &PortCounters::rcv_remote_physical_errors);
+  add_count("port_rcv_switch_relay_errors", &PortCounters::rcv_switch_relay_errors);
+  add_count("port_xmit_constraint_errors", &PortCounters::xmit_constraint_errors);
+  add_count("port_rcv_constraint_errors", &PortCounters::rcv_constraint_errors);
+  add_count("local_link_integrity_errors", &PortCounters::local_link_integrity_errors);
+  add_count("excessive_buffer_overrun_errors", &PortCounters::excessive_buffer_overruns);
 }
 
 void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host, std::size_t device,

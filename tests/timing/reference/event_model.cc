@@ -90,7 +90,7 @@ struct Adapter final : fabric::PacketSink {
 
   void receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes times) override {
     const std::uint32_t number = packet->bth.psn.value;
-    if (!port.admit(packet->lrh.lane, packet->wire_bytes())) {
+    if (!port.admit(*packet)) {
       log.passings.push_back({port.id().value, to_ps(times.head), Moment::kDrop, number});
       return;
     }

@@ -1,0 +1,45 @@
+// A receiver runs out of receives, is idle for a while and posts more; prints for how long as many messages then take, in
+// nanoseconds.
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ends.h"
+
+enum { kMessages = 5 };
+
+static int64_t now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+static int wait_for(int count) {
+  struct ibv_wc completion;
+  while (count > 0) {
+    if (ibv_poll_cq(a.send_cq, 1, &completion) < 1) continue;
+    if (completion.status != IBV_WC_SUCCESS) return printf("%s\n", ibv_wc_status_str(completion.status)), 1;
+    --count;
+  }
+  return 0;
+}
+
+int main(void) {
+  struct ibv_device** list = ibv_get_device_list(NULL);
+  device = list != NULL && list[0] != NULL ? ibv_open_device(list[0]) : NULL;
+  if (device == NULL || ibv_query_port(device, 1, &port) != 0 || ibv_query_gid(device, 1, 0, &gid) != 0) return 1;
+  connect_ends();
+  if (post_recv(&b, 1, 8) != 0 || post_simple(1, IBV_WR_SEND, 8) != 0 || wait_for(1) != 0) return 1;
+  usleep(100);
+  for (int i = 0; i < kMessages; ++i) {
+    if (post_recv(&b, 2 + i, 8) != 0) return 1;
+  }
+  usleep(100);
+  const int64_t begin = now_ns();
+  for (int i = 0; i < kMessages; ++i) {
+    if (post_simple(2 + i, IBV_WR_SEND, 8) != 0) return 1;
+  }
+  if (wait_for(kMessages) != 0) return 1;
+  printf("%lld\n", (long long)(now_ns() - begin));
+  return 0;
+}

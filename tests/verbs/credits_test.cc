@@ -1,0 +1,37 @@
+// End-to-end credits (IBA 9.7.7.2.5) seen by a program, in both modes alike: receives that are posted after the peer was told that
+// there are none hold nothing up.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/equality/both_modes.h"
+
+namespace verbatim {
+namespace {
+
+// What the program prints on an adapter with credits or without.
+std::string time_of_messages(bool has_credits) {
+  const support::TemporaryFolder folder;
+  auto hca = nlohmann::json::parse(support::text_of_file(PROFILES "/edr_hca.json"));
+  auto topology = nlohmann::json::parse(support::text_of_file(support::topology("two_hosts_direct")));
+  hca["end_to_end_credits"]["value"] = has_credits;
+  for (auto& host : topology["hosts"]) host["hca"] = "granting.json";
+  std::ofstream(folder.path() + "/granting.json") << hca;
+  std::ofstream(folder.path() + "/topology.json") << topology;
+  support::RunRequest request;
+  request.topology = folder.path() + "/topology.json";
+  request.commands = {"server=" + support::quoted(CREDITS_PROGRAM)};
+  const auto runs = equality::run_both(request);
+  equality::expect_equal(runs);
+  EXPECT_EQ(runs.slices.code, 0) << runs.slices.story();
+  return runs.slices.output("server");
+}
+
+TEST(Credits, of_receives_that_were_posted_meanwhile_hold_no_message_up) {
+  const std::string with = time_of_messages(true);
+  EXPECT_GT(std::stoll("0" + with), 0);
+  EXPECT_EQ(with, time_of_messages(false));
+}
+
+}  // namespace
+}  // namespace verbatim
