@@ -76,7 +76,7 @@ void CompletionQueue::record(const protocol::Cqe& entry, std::span<const std::by
 void CompletionQueue::fail_users() {
   // Nothing of theirs can complete any more.
   std::vector<Ref<QueuePair>> users;
-  for (const auto* objects : {&context.qps, &context.wqs}) {
+  for (const auto* objects : {&context.objects.qps, &context.objects.wqs}) {
     for (const auto& [handle, qp] : *objects) {
       const QueuePairParams& params = qp.get()->params;
       if (params.send_cq.get() == this || params.recv_cq.get() == this) users.push_back(qp);
@@ -88,7 +88,7 @@ void CompletionQueue::fail_users() {
 
 void CompletionQueue::fail_shared_receives() {
   std::vector<Ref<SharedReceiveQueue>> queues;
-  for (const auto& [handle, srq] : context.srqs) {
+  for (const auto& [handle, srq] : context.objects.srqs) {
     if (srq.get()->params.cq.get() == this) queues.push_back(srq);
   }
   for (const Ref<SharedReceiveQueue>& srq : queues) {
