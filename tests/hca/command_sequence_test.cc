@@ -45,6 +45,7 @@ struct Object {
   Qp qp;
   Cq cq;
   std::uint32_t key = 0;
+  Program* maker = nullptr;  // in whose arena its rings lie
 };
 
 struct Tally {
@@ -54,22 +55,25 @@ struct Tally {
 class Sequence {
  public:
   static constexpr std::uint64_t kBufferBytes = 1 << 16;
+  static constexpr std::uint64_t kFarLengths[] = {1ull << 31, 1ull << 32, 1ull << 62, 1ull << 63, UINT64_MAX, 0x11000};
 
   Sequence(World& world, Rng& random, std::uint32_t process, std::map<std::uint32_t, Tally>& tallies,
            std::array<std::uint32_t, kKinds>& alive)
-      : program_(world, *world.client, kBufferBytes, 256 << 10, process),
-        world_(world),
+      : world_(world),
         random_(random),
         tallies_(tallies),
-        alive_(alive) {
-    if (program_.pd != 0) add(kPd, program_.pd, {});
+        alive_(alive),
+        process_(process) {
+    actor_ = programs_.emplace_back(std::make_unique<Program>(world, *world.client, kBufferBytes, 256 << 10, process)).get();
+    if (actor_->pd != 0) add(kPd, actor_->pd, {});
   }
   ~Sequence() {
-    world_.client->close(program_.context);
+    world_.client->close(programs_.front()->context);
     for (std::size_t kind = 0; kind < kKinds; ++kind) alive_[kind] -= static_cast<std::uint32_t>(objects_[kind].size());
   }
 
   void step() {
+    share();
     switch (random_.below(24)) {
       case 0:
         create_simple();
@@ -119,12 +123,31 @@ class Sequence {
         destroy();
         break;
     }
-    program_.completion_events.clear();
-    program_.async_events.clear();
-    program_.dma_faults.clear();
+    for (const auto& program : programs_) {
+      program->completion_events.clear();
+      program->async_events.clear();
+      program->dma_faults.clear();
+    }
   }
 
  private:
+  // Who acts next: the program that opened the device, or one that has imported that. Importers come and go, and leave what they
+  // have made.
+  void share() {
+    actor_ = programs_.front().get();
+    if (has_importer_ && random_.below(3) == 0) actor_ = programs_.back().get();
+    if (random_.below(300) != 0) return;
+    if (has_importer_) {
+      if (random_.chance(1, 2)) world_.client->keep_memory(programs_.back()->context);
+      world_.client->leave(programs_.back()->context);
+      actor_ = programs_.front().get();
+      EXPECT_EQ(programs_.back()->destroy(CommandType::kDeallocPd, 1), EINVAL) << "it has left";
+    } else {
+      programs_.push_back(std::make_unique<Program>(*programs_.front(), process_ + 1'000'000, kBufferBytes, 256 << 10));
+    }
+    has_importer_ = !has_importer_;
+  }
+
   bool is_full(Kind kind) const { return alive_[kind] >= kLimits[kind]; }
   bool is_alive(Kind kind, std::uint32_t handle) const { return objects_[kind].contains(handle); }
   // Mostly one that is there; else one that was, or anything.
@@ -144,6 +167,7 @@ class Sequence {
     for (const auto& [of, used] : uses) ++objects_[of].at(used).users;
     Object& object = objects_[kind][handle];
     object.uses = std::move(uses);
+    object.maker = actor_;
     return object;
   }
   // Whether the answer is the right one to a command that makes an object; true if it has made one. `valid`: nothing is
@@ -166,21 +190,21 @@ class Sequence {
   void create_simple() {
     if (random_.chance(1, 2)) {
       protocol::AllocPd alloc{};
-      const int status = program_.command(alloc);
+      const int status = actor_->command(alloc);
       if (judge(kPd, CommandType::kAllocPd, status, true)) add(kPd, alloc.handle, {});
       return;
     }
     protocol::OpenXrcd open{};
     open.inode = random_.below(3);
     open.flags = 0100;
-    const int status = program_.command(open);
+    const int status = actor_->command(open);
     if (judge(kXrcd, CommandType::kOpenXrcd, status, true)) add(kXrcd, open.handle, {});
   }
   void register_memory() {
     if (random_.below(8) == 0) {
       protocol::AllocNullMr alloc{};
       alloc.pd = pick(kPd);
-      const int status = program_.command(alloc);
+      const int status = actor_->command(alloc);
       if (judge(kMr, CommandType::kAllocNullMr, status, is_alive(kPd, alloc.pd))) {
         add(kMr, alloc.handle, {{kPd, alloc.pd}}).key = alloc.lkey;
       }
@@ -191,18 +215,21 @@ class Sequence {
     reg.length = random_.below(kBufferBytes);
     reg.pd = pick(kPd);
     reg.access = static_cast<std::uint32_t>(random_.below(64));
+    // Lengths and addresses near the ends of 32 and 64 bits.
+    if (random_.below(16) == 0) reg.length = kFarLengths[random_.below(std::size(kFarLengths))] - random_.below(3);
+    if (random_.below(16) == 0) reg.start = reg.iova = kFarLengths[random_.below(std::size(kFarLengths))] - random_.below(5000);
     const bool writes = (reg.access & (ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;
-    const bool valid = is_alive(kPd, reg.pd) && reg.length > 0 &&
-                       reg.start + reg.length <= Program::kBuffer + kBufferBytes &&
+    const bool valid = is_alive(kPd, reg.pd) && reg.length > 0 && reg.length <= kBufferBytes &&
+                       reg.start >= Program::kBuffer && reg.start - Program::kBuffer <= kBufferBytes - reg.length &&
                        (!writes || (reg.access & ib::kLocalWrite) != 0);
-    const int status = program_.command(reg);
+    const int status = actor_->command(reg);
     if (judge(kMr, CommandType::kRegMr, status, valid)) add(kMr, reg.handle, {{kPd, reg.pd}}).key = reg.lkey;
   }
   void allocate_window() {
     protocol::AllocMw alloc{};
     alloc.pd = pick(kPd);
     alloc.type = static_cast<std::uint32_t>(random_.below(4));
-    const int status = program_.command(alloc);
+    const int status = actor_->command(alloc);
     const bool valid = is_alive(kPd, alloc.pd) && (alloc.type == 1 || alloc.type == 2);
     if (judge(kMw, CommandType::kAllocMw, status, valid)) add(kMw, alloc.handle, {{kPd, alloc.pd}}).key = alloc.rkey;
   }
@@ -211,7 +238,7 @@ class Sequence {
       protocol::AllocDm alloc{};
       alloc.length = random_.below(80 << 10);
       alloc.log_align = static_cast<std::uint32_t>(random_.below(12));
-      const int status = program_.command(alloc);
+      const int status = actor_->command(alloc);
       if (judge(kDm, CommandType::kAllocDm, status, alloc.length > 0 && alloc.length <= 64 << 10, true)) {
         add(kDm, alloc.handle, {});
       }
@@ -220,14 +247,15 @@ class Sequence {
     protocol::RegDmMr reg{};
     reg.dm = pick(kDm);
     reg.pd = pick(kPd);
-    reg.length = random_.below(1000);
+    reg.length = random_.below(8) == 0 ? kFarLengths[random_.below(std::size(kFarLengths))] : random_.below(1000);
+    if (random_.below(8) == 0) reg.offset = kFarLengths[random_.below(std::size(kFarLengths))] - reg.length;
     reg.access = ib::kZeroBased | ib::kLocalWrite | static_cast<std::uint32_t>(random_.below(16));
-    const int status = program_.command(reg);
+    const int status = actor_->command(reg);
     const bool parents = is_alive(kDm, reg.dm) && is_alive(kPd, reg.pd);
     Tally& tally = tallies_[static_cast<std::uint32_t>(CommandType::kRegDmMr)];
     if (status == 0) {
       ++tally.done;
-      EXPECT_TRUE(parents && !is_full(kMr));
+      EXPECT_TRUE(parents && !is_full(kMr) && reg.offset + reg.length <= 64 << 10);
       add(kMr, reg.handle, {{kPd, reg.pd}, {kDm, reg.dm}}).key = reg.key;
     } else {
       ++tally.refused;
@@ -239,7 +267,7 @@ class Sequence {
     create.address.dlid = static_cast<std::uint16_t>(1 + random_.below(2));
     create.address.port = static_cast<std::uint8_t>(random_.below(10) == 0 ? random_.below(256) : 1);
     create.address.service_level = static_cast<std::uint8_t>(random_.below(16));
-    const int status = program_.command(create);
+    const int status = actor_->command(create);
     if (judge(kAh, CommandType::kCreateAh, status, is_alive(kPd, create.pd) && create.address.port == 1)) {
       add(kAh, create.handle, {{kPd, create.pd}});
     }
@@ -248,7 +276,7 @@ class Sequence {
     protocol::CreateCq create{};
     create.cqe = static_cast<std::uint32_t>(random_.below(100));
     create.channel_fd = random_.chance(1, 2) ? 5 : -1;
-    const int status = program_.command(create);
+    const int status = actor_->command(create);
     if (!judge(kCq, CommandType::kCreateCq, status, create.cqe > 0, true)) return;
     EXPECT_GE(create.ring_entries, create.cqe);
     add(kCq, create.handle, {}).cq = {create.handle,      create.number,        create.ring_entries,
@@ -270,7 +298,7 @@ class Sequence {
     const bool parents = is_alive(kPd, create.pd) && (!is_xrc || is_alive(kXrcd, create.xrcd)) &&
                          (!has_cq || is_alive(kCq, create.cq));
     const bool sized = asked > 0 && (!has_tags || (create.max_num_tags > 0 && create.max_ops > 0));
-    const int status = program_.command(create);
+    const int status = actor_->command(create);
     if (!judge(kSrq, CommandType::kCreateSrq, status, parents && sized, true)) return;
     EXPECT_GE(create.max_wr, asked);
     std::vector<std::pair<Kind, std::uint32_t>> uses = {{kPd, create.pd}};
@@ -310,7 +338,7 @@ class Sequence {
         uses.emplace_back(kSrq, create.srq);
       }
     }
-    const int status = program_.command(create);
+    const int status = actor_->command(create);
     if (!judge(kQp, CommandType::kCreateQp, status, valid, true)) return;
     if (!is_receiver) {
       EXPECT_GE(create.capabilities.max_send_wr, asked.capabilities.max_send_wr);
@@ -341,10 +369,10 @@ class Sequence {
     path.max_rd_atomic = path.max_dest_rd_atomic = static_cast<std::uint8_t>(random_.below(random_.below(8) == 0 ? 64 : 16));
     path.access = static_cast<std::uint32_t>(random_.below(16)) & ~1u;
     const std::uint32_t peer = objects_[kQp].empty() ? 0 : objects_[kQp].at(pick_alive(kQp)).qp.made.number;
-    const ib::QpState state = program_.state(qp);
+    const ib::QpState state = actor_->state(qp);
     int status = 0;
     if (random_.below(6) == 0) {
-      status = program_.to_state(qp, static_cast<ib::QpState>(random_.below(8)));
+      status = actor_->to_state(qp, static_cast<ib::QpState>(random_.below(8)));
     } else if (random_.below(16) == 0) {
       protocol::QpAttributes attributes{};
       attributes.qp_state = static_cast<std::uint32_t>(random_.below(7));
@@ -352,15 +380,15 @@ class Sequence {
       attributes.path.dlid = static_cast<std::uint16_t>(random_.below(3));
       attributes.dest_qp_num = peer;
       attributes.path_mtu = path.mtu;
-      status = program_.modify(qp, static_cast<std::uint32_t>(random_.below(1 << 21)), attributes);
+      status = actor_->modify(qp, static_cast<std::uint32_t>(random_.below(1 << 21)), attributes);
     } else if (state == ib::QpState::kReset) {
-      status = program_.to_init(qp, path);
+      status = actor_->to_init(qp, path);
     } else if (state == ib::QpState::kInit) {
-      status = program_.to_rtr(qp, 1, peer, path);
+      status = actor_->to_rtr(qp, 1, peer, path);
     } else if (state == ib::QpState::kRtr) {
-      status = program_.to_rts(qp, path);
+      status = actor_->to_rts(qp, path);
     } else {
-      status = program_.to_state(qp, random_.chance(1, 2) ? ib::QpState::kReset : ib::QpState::kErr);
+      status = actor_->to_state(qp, random_.chance(1, 2) ? ib::QpState::kReset : ib::QpState::kErr);
     }
     Tally& tally = tallies_[static_cast<std::uint32_t>(CommandType::kModifyQp)];
     ++(status == 0 ? tally.done : tally.refused);
@@ -368,7 +396,7 @@ class Sequence {
       EXPECT_EQ(status, EINVAL);
       return;
     }
-    const ib::QpState now = program_.state(qp);
+    const ib::QpState now = actor_->state(qp);
     EXPECT_LE(static_cast<std::uint32_t>(now), static_cast<std::uint32_t>(ib::QpState::kErr));
     if (status != 0) {
       EXPECT_EQ(now, state) << "a refused modify changed the state";
@@ -387,32 +415,46 @@ class Sequence {
       case 0: {
         protocol::QueryQp query{};
         query.handle = pick(kQp);
-        EXPECT_EQ(program_.command(query) == 0, is_alive(kQp, query.handle));
+        EXPECT_EQ(actor_->command(query) == 0, is_alive(kQp, query.handle));
         break;
       }
       case 1: {
         protocol::SrqAttributes query{};
         query.handle = pick(kSrq);
-        EXPECT_EQ(program_.command(query, CommandType::kQuerySrq) == 0, is_alive(kSrq, query.handle));
+        EXPECT_EQ(actor_->command(query, CommandType::kQuerySrq) == 0, is_alive(kSrq, query.handle));
         break;
       }
       case 2: {
+        static constexpr std::pair<protocol::ImportObject::Kind, Kind> kImported[] = {
+            {protocol::ImportObject::kPd, kPd}, {protocol::ImportObject::kDm, kDm}, {protocol::ImportObject::kMr, kMr}};
+        const auto [import_kind, kind] = kImported[random_.below(std::size(kImported))];
         protocol::ImportObject import{};
-        import.kind = protocol::ImportObject::kPd;
-        import.handle = pick(kPd);
-        EXPECT_EQ(program_.command(import) == 0, is_alive(kPd, import.handle));
+        import.kind = import_kind;
+        import.handle = pick(kind);
+        import.pd = pick(kPd);
+        const bool fits = kind != kMr || (is_alive(kMr, import.handle) && objects_[kMr].at(import.handle).uses[0].second == import.pd);
+        EXPECT_EQ(actor_->command(import) == 0, is_alive(kind, import.handle) && fits);
         break;
       }
       default: {
         protocol::QueryPort query{};
         query.port = static_cast<std::uint32_t>(random_.below(3));
-        EXPECT_EQ(program_.command(query) == 0, query.port == 1);
+        EXPECT_EQ(actor_->command(query) == 0, query.port == 1);
         break;
       }
     }
   }
   void change_others() {
-    switch (random_.below(4)) {
+    switch (random_.below(5)) {
+      case 4: {
+        protocol::ModifyCq moderate{};
+        moderate.handle = pick(kCq);
+        moderate.count = static_cast<std::uint16_t>(random_.below(4));
+        moderate.period_us = static_cast<std::uint16_t>(random_.below(5000));
+        EXPECT_EQ(actor_->command(moderate) == 0,
+                  is_alive(kCq, moderate.handle) && moderate.period_us <= protocol::ModifyCq::kMaxPeriodUs);
+        break;
+      }
       case 0: {
         protocol::ReregMr rereg{};
         rereg.handle = pick(kMr);
@@ -421,7 +463,7 @@ class Sequence {
         rereg.access = static_cast<std::uint32_t>(random_.below(64));
         rereg.start = rereg.iova = Program::kBuffer + random_.below(kBufferBytes);
         rereg.length = random_.below(kBufferBytes);
-        if (program_.command(rereg) != 0) break;
+        if (actor_->command(rereg) != 0) break;
         ASSERT_TRUE(is_alive(kMr, rereg.handle));
         if ((rereg.flags & 2) == 0) break;
         Object& region = objects_[kMr].at(rereg.handle);
@@ -434,7 +476,7 @@ class Sequence {
         protocol::ResizeCq resize{};
         resize.handle = pick(kCq);
         resize.cqe = static_cast<std::uint32_t>(random_.below(200));
-        const int status = program_.command(resize);
+        const int status = actor_->command(resize);
         if (status != 0) break;
         ASSERT_TRUE(is_alive(kCq, resize.handle));
         Cq& cq = objects_[kCq].at(resize.handle).cq;
@@ -447,7 +489,7 @@ class Sequence {
         modify.handle = pick(kSrq);
         modify.mask = static_cast<std::uint32_t>(random_.below(4));
         modify.srq_limit = static_cast<std::uint32_t>(random_.below(40));
-        const bool is_done = program_.command(modify, CommandType::kModifySrq) == 0;
+        const bool is_done = actor_->command(modify, CommandType::kModifySrq) == 0;
         EXPECT_TRUE(!is_done || is_alive(kSrq, modify.handle));
         break;
       }
@@ -459,7 +501,7 @@ class Sequence {
         group.lid = 0xc001;
         const bool attaches = random_.chance(1, 2);
         const int status =
-            program_.command(group, attaches ? CommandType::kAttachMulticast : CommandType::kDetachMulticast);
+            actor_->command(group, attaches ? CommandType::kAttachMulticast : CommandType::kDetachMulticast);
         const auto it = objects_[kQp].find(group.qp);
         const bool is_datagram = it != objects_[kQp].end() && it->second.type == ib::QpType::kUd;
         if (!is_datagram) {
@@ -485,20 +527,21 @@ class Sequence {
       Qp& qp = object.qp;
       const std::uint32_t key = objects_[kMr].empty() ? 0 : objects_[kMr].at(pick_alive(kMr)).key;
       const protocol::Sge sge{Program::kBuffer + random_.below(4096), static_cast<std::uint32_t>(random_.below(3000)), key};
-      if (qp.made.recv_entries > 0 && random_.chance(1, 2)) program_.post_recv(qp, 1, {sge});
+      if (object.maker != actor_) return;
+      if (qp.made.recv_entries > 0 && random_.chance(1, 2)) actor_->post_recv(qp, 1, {sge});
       if (qp.made.send_entries > 0 && object.type != ib::QpType::kXrcReceive) {
         SendRequest request{.wr_id = 2, .opcode = static_cast<WqeOpcode>(random_.below(10)), .sges = {sge}};
         request.address_handle = objects_[kAh].empty() ? 0 : pick_alive(kAh);
         request.remote_qpn = objects_[kQp].at(pick_alive(kQp)).qp.made.number;
         request.remote_va = Program::kBuffer + 8 * random_.below(512);
         request.rkey = key;
-        program_.post_send(qp, request);
+        actor_->post_send(qp, request);
       }
     }
     if (!objects_[kCq].empty()) {
-      Cq& cq = objects_[kCq].at(pick_alive(kCq)).cq;
-      program_.drain(cq);
-      program_.arm(cq);
+      Object& object = objects_[kCq].at(pick_alive(kCq));
+      object.maker->drain(object.cq);
+      object.maker->arm(object.cq);
     }
     world_.run_for(Duration{static_cast<std::int64_t>(random_.below(20'000'000))});
   }
@@ -506,7 +549,7 @@ class Sequence {
   void destroy() {
     const auto kind = static_cast<Kind>(random_.below(kKinds));
     const std::uint32_t handle = pick(kind);
-    const int status = program_.destroy(kDestroy[kind], handle);
+    const int status = actor_->destroy(kDestroy[kind], handle);
     Tally& tally = tallies_[static_cast<std::uint32_t>(kDestroy[kind])];
     const auto it = objects_[kind].find(handle);
     if (it == objects_[kind].end()) {
@@ -526,11 +569,14 @@ class Sequence {
     --alive_[kind];
   }
 
-  Program program_;
+  std::vector<std::unique_ptr<Program>> programs_;  // who opened, then importers; only the last of them may be there still
+  Program* actor_ = nullptr;
+  bool has_importer_ = false;
   World& world_;
   Rng& random_;
   std::map<std::uint32_t, Tally>& tallies_;
   std::array<std::uint32_t, kKinds>& alive_;
+  const std::uint32_t process_;
   std::uint32_t last_handle_ = 0;
   std::map<std::uint32_t, Object> objects_[kKinds];
 };

@@ -134,6 +134,8 @@ int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> ma
       return run(&Impl::dealloc_mw);
     case CommandType::kCreateCq:
       return run(&Impl::create_cq);
+    case CommandType::kModifyCq:
+      return run(&Impl::modify_cq);
     case CommandType::kResizeCq:
       return run(&Impl::resize_cq);
     case CommandType::kDestroyCq:

@@ -40,7 +40,8 @@ int Hca::Impl::create_flow(Context& context, protocol::CreateFlow& command) {
   flow->dont_trap = (command.flags & kFlowDontTrap) != 0;
   bool has_tag = false;
   for (std::uint32_t i = 0; i < command.spec_count; ++i) {
-    const protocol::FlowSpec& spec = command.specs[i];
+    protocol::FlowSpec& spec = command.specs[i];
+    const protocol::FlowSpec* const before = flow->matches.empty() ? nullptr : &flow->matches.back();
     if (spec.type == kSpecTag && !has_tag) {
       has_tag = true;
       flow->tag = spec.argument;
@@ -50,7 +51,7 @@ int Hca::Impl::create_flow(Context& context, protocol::CreateFlow& command) {
       const auto counters = context.objects.counters.find(spec.argument);
       if (counters == context.objects.counters.end()) return no_object("counters", spec.argument);
       flow->counters = counters->second.get();
-    } else if (const int error = FlowTable::check_match(spec); error != 0) {
+    } else if (const int error = FlowTable::check_match(spec, before); error != 0) {
       return refuse(error, "spec ", i, " of type ", Hex{spec.type}, " cannot be matched here, or follows one that it cannot follow");
     } else {
       flow->matches.push_back(spec);

@@ -125,6 +125,7 @@ class Hca::Impl {
   // queue_commands.cc
   int create_cq(Context& context, protocol::CreateCq& command);
   int resize_cq(Context& context, protocol::ResizeCq& command);
+  int modify_cq(Context& context, protocol::ModifyCq& command);
   int destroy_cq(Context& context, protocol::DestroyObject& command);
   int create_qp(Context& context, protocol::CreateQp& command);
   int modify_qp(Context& context, protocol::ModifyQp& command);

@@ -131,6 +131,16 @@ int Hca::Impl::resize_cq(Context& context, protocol::ResizeCq& command) {
   return 0;
 }
 
+int Hca::Impl::modify_cq(Context& context, protocol::ModifyCq& command) {
+  CompletionQueue* cq = find_cq(context, command.handle);
+  if (cq == nullptr) return no_object("completion queue", command.handle);
+  if (command.period_us > protocol::ModifyCq::kMaxPeriodUs) {
+    return refuse(EINVAL, "cq_period ", command.period_us, ": it may be 0 to ", protocol::ModifyCq::kMaxPeriodUs, " us");
+  }
+  cq->moderate(command.count, ns(std::int64_t{command.period_us} * 1000));
+  return 0;
+}
+
 void Hca::Impl::remove_cq(CompletionQueue& cq) {
   Context& context = cq.context;
   const CompletionQueueParams params = cq.params();

@@ -45,6 +45,8 @@ std::string_view verb_of(CommandType type) {
       return "ibv_create_cq";
     case CommandType::kDestroyCq:
       return "ibv_destroy_cq";
+    case CommandType::kModifyCq:
+      return "ibv_modify_cq";
     case CommandType::kResizeCq:
       return "ibv_resize_cq";
     case CommandType::kCreateQp:
