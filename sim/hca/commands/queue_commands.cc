@@ -137,7 +137,8 @@ int Hca::Impl::modify_cq(Context& context, protocol::ModifyCq& command) {
   if (command.period_us > protocol::ModifyCq::kMaxPeriodUs) {
     return refuse(EINVAL, "cq_period ", command.period_us, ": it may be 0 to ", protocol::ModifyCq::kMaxPeriodUs, " us");
   }
-  cq->moderate(command.count, ns(std::int64_t{command.period_us} * 1000));
+  constexpr std::int64_t kPsPerUs = 1'000'000;
+  cq->moderate(command.count, Duration(command.period_us * kPsPerUs));
   return 0;
 }
 
