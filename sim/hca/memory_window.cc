@@ -74,7 +74,8 @@ WcStatus bind_window(Adapter& adapter, QueuePair& qp, const SendWork& work) {
 
 bool invalidate_window(Adapter& adapter, const QueuePair& qp, std::uint32_t key) {
   MemoryWindow* window = adapter.keys.find_window(key);
-  if (window == nullptr || &window->context->objects != &qp.memory_owner().objects || window->type != MemoryWindow::kType2) return false;
+  if (window == nullptr || window->type != MemoryWindow::kType2) return false;
+  if (&window->context->objects != &qp.memory_owner().objects) return false;
   if (window->region == nullptr) return window->pd == qp.memory_pd();
   if (window->qp.get() != &qp) return false;
   unbind(*window);

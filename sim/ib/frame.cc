@@ -110,7 +110,7 @@ void parse_vxlan(Frame& frame, ByteReader& in) {
   frame.inner = parse_layer(in);
 }
 
-// RFC 2784 2.1, RFC 2890 2: checksum, key and sequence number are there when the flags say so. Routing, of RFC 1701, is not known.
+// RFC 2784 2.1, RFC 2890 2: checksum, key and sequence number are there if the flags say so. Routing, of RFC 1701, is not known.
 void parse_gre(Frame& frame, ByteReader& in) {
   constexpr std::uint16_t kChecksum = 0x8000, kRouting = 0x4000, kKey = 0x2000, kSequence = 0x1000, kVersion = 7;
   GreHeader gre{in.get16(), in.get16(), 0};

@@ -1,5 +1,5 @@
-// What lies in an Ethernet frame that is no packet of RoCE: the headers that flow rules look at, that receive side scaling
-// hashes, and that a switch tells flows apart by (IEEE 802.3, 802.1Q; RFC 791, 8200, 768, 9293, 7348, 2784, 2890, 3032, 7510, 4303). Any bytes will do;
+// What lies in an Ethernet frame that is no packet of RoCE: headers that flow rules look at, that receive side scaling hashes,
+// that a switch tells flows apart by (802.3, 802.1Q; RFC 791, 8200, 768, 9293, 7348, 2784, 2890, 3032, 7510, 4303). Any bytes do;
 // what does not fit into the frame is as if it were not there.
 #pragma once
 

@@ -29,8 +29,8 @@ struct Sharers : Pair {
     return std::ranges::all_of(bytes(program), [&](std::byte each) { return each == static_cast<std::byte>(what); });
   }
   protocol::Cqe ask(WqeOpcode opcode, std::uint32_t rkey, std::uint32_t length = kSharedBytes, std::uint64_t add = 0) {
-    a.program.post_send(a.qp, {.wr_id = 1, .opcode = opcode, .sges = {a.sge(0, length)}, .remote_va = Program::kBuffer, .rkey = rkey,
-                               .compare_add = add});
+    a.program.post_send(a.qp, {.wr_id = 1, .opcode = opcode, .sges = {a.sge(0, length)}, .remote_va = Program::kBuffer,
+                               .rkey = rkey, .compare_add = add});
     world.run();
     return a.program.poll(a.send_cq).value_or(protocol::Cqe{.status = 0xff});
   }
@@ -192,7 +192,8 @@ TEST(SharingTest, what_a_program_has_made_goes_on_when_it_has_left) {
   EXPECT_EQ(shared.ask(WqeOpcode::kRdmaWrite, shared.b.mr.rkey).status, 0);
   EXPECT_TRUE(Sharers::holds(shared.b.program, 'a')) << "its memory is still its own";
   EXPECT_EQ(shared.ask(WqeOpcode::kRdmaRead, shared.mr.rkey).status, 0);
-  shared.a.program.post_send(shared.a.qp, {.wr_id = 1, .opcode = WqeOpcode::kRdmaWrite, .sges = {shared.a.sge(0, 64)}, .rkey = 12345});
+  shared.a.program.post_send(shared.a.qp,
+                             {.wr_id = 1, .opcode = WqeOpcode::kRdmaWrite, .sges = {shared.a.sge(0, 64)}, .rkey = 12345});
   shared.world.run();
   EXPECT_TRUE(shared.b.program.async_events.empty()) << "nobody hears of its queue pair's error";
   EXPECT_EQ(shared.importer.destroy(CommandType::kDestroyQp, shared.b.qp.made.handle), 0);

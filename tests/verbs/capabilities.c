@@ -50,8 +50,9 @@ static int connect_to_self(struct ibv_qp* qp, int alternate) {
   struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = all};
   int error = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   if (error != 0) return error;
-  attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = qp->qp_num, .max_dest_rd_atomic = 4,
-                              .min_rnr_timer = 1, .ah_attr = to_self(), .alt_ah_attr = to_self(), .alt_port_num = 1, .alt_timeout = 8};
+  attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = qp->qp_num,
+                              .max_dest_rd_atomic = 4, .min_rnr_timer = 1, .ah_attr = to_self(), .alt_ah_attr = to_self(),
+                              .alt_port_num = 1, .alt_timeout = 8};
   const int rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
                   IBV_QP_MIN_RNR_TIMER;
   error = ibv_modify_qp(qp, &attr, rtr | (alternate ? IBV_QP_ALT_PATH : 0));
@@ -217,8 +218,9 @@ static void try_limits(int is_ethernet) {
   ++size.length;
   EXPECT(ibv_alloc_dm(context, &size) == NULL && errno == EINVAL);
   // Moderation of completion queues.
-  struct ibv_modify_cq_attr moderation = {IBV_CQ_ATTR_MODERATE, {device.cq_mod_caps.max_cq_count, device.cq_mod_caps.max_cq_period}};
-  EXPECT(device.cq_mod_caps.max_cq_count > 0 && ibv_modify_cq(cq, &moderation) == 0);
+  const struct ibv_cq_moderation_caps* most = &device.cq_mod_caps;
+  struct ibv_modify_cq_attr moderation = {IBV_CQ_ATTR_MODERATE, {most->max_cq_count, most->max_cq_period}};
+  EXPECT(most->max_cq_count > 0 && ibv_modify_cq(cq, &moderation) == 0);
   ++moderation.moderate.cq_period;
   EXPECT(ibv_modify_cq(cq, &moderation) == EINVAL);
   moderation.attr_mask = 2;

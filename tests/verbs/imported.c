@@ -116,7 +116,8 @@ static enum ibv_wc_status next_status(struct ibv_cq* cq) {
   return wc.status;
 }
 
-static enum ibv_wc_status ask(struct End* end, enum ibv_wr_opcode opcode, uint32_t lkey, uint32_t length, uint64_t to, uint32_t rkey) {
+static enum ibv_wc_status ask(struct End* end, enum ibv_wr_opcode opcode, uint32_t lkey, uint32_t length, uint64_t to,
+                              uint32_t rkey) {
   struct ibv_sge sge = {(uintptr_t)memory, length, lkey};
   struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED}, *bad;
   wr.wr.rdma.remote_addr = to;

@@ -406,7 +406,7 @@ inline void leave_domain(ibv_pd* handle) {
 }
 
 // Asks the allocator of a parent domain, if the domain has one, for what an object with rings of so many bytes takes. The type is
-// that of mlx5 adapters, whose name the devices have (<infiniband/mlx5dv.h>). False: the allocator has none, and nothing is taken.
+// that of mlx5 adapters, whose name the devices have (<infiniband/mlx5dv.h>). False: the allocator has none; nothing is taken.
 enum class ResourceType : std::uint64_t { kQp = 1, kRwq = 2, kDoorbellRecord = 3, kSrq = 4, kCq = 5 };
 bool allocate_in_domain(ibv_pd* handle, ResourceType type, std::uint64_t ring_bytes, DomainMemory* memory);
 // Gives back what it gave, the last first.

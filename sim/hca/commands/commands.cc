@@ -61,7 +61,7 @@ int Hca::Impl::answer(std::span<std::byte> mailbox, Handler handler) {
   std::memcpy(&command, mailbox.data(), sizeof(command));
   if (command.header.size != sizeof(Command)) return EINVAL;
   Context* context = find_context(command.header.context);
-  if (context == nullptr) return EINVAL;
+  if (context == nullptr) return refuse(EINVAL, "the device is not open, or this program has closed it");
   const int status = handler(*context, command);
   std::memcpy(mailbox.data() + sizeof(command.header),
               reinterpret_cast<const std::byte*>(&command) + sizeof(command.header),
