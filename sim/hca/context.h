@@ -1,5 +1,5 @@
-// One program's opening of the adapter, and the simple objects in it. Handles name objects within their
-// context only, count up and are never used twice.
+// Openings of the adapter, the programs that share them, and the simple objects in them. Handles name objects within their
+// opening only, count up and are never used twice.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "sim/hca/arena.h"
 #include "sim/hca/datapath/flow_table.h"
 #include "sim/hca/hca.h"
+#include "sim/hca/pinned_pages.h"
 #include "sim/hca/slot.h"
 
 namespace verbatim::hca {
@@ -33,7 +34,7 @@ struct MemoryRegion {
   bool fault_reported = false;
   std::uint32_t windows = 0;  // bound to it
   std::uint32_t dm = 0;       // handle of the device memory it lies in; 0: none
-  Context* context = nullptr;
+  Context* context = nullptr;  // of the program in whose memory it lies
 };
 
 // A part of the adapter's own memory.
@@ -76,17 +77,14 @@ struct AddressHandle {
   protocol::AddressVector address;
 };
 
-class Context {
- public:
-  Context(Ref<Context> self, std::uint32_t number, const ProgramPort& program, std::shared_ptr<Arena> arena)
-      : self(self), number(number), program(program), arena(std::move(arena)) {}
+// What one opening of the device has, however many processes share its descriptor (Linux: struct ib_ucontext): handles, and the
+// objects that they name for all of them.
+struct Ucontext {
+  std::uint32_t next_handle() { return ++last_handle; }
+  // More than one context has had it: an object may be of another program than the one that uses it.
+  bool is_shared() const { return contexts.size() > 1; }
 
-  std::uint32_t next_handle() { return ++last_handle_; }
-
-  const Ref<Context> self;
-  const std::uint32_t number;
-  const ProgramPort program;
-  const std::shared_ptr<Arena> arena;  // shared by the contexts of one process; the adapter's own has none
+  std::vector<Ref<Context>> contexts;  // by age; all end with the opening
   std::map<std::uint32_t, ProtectionDomain> pds;
   std::map<std::uint32_t, std::unique_ptr<MemoryRegion>> mrs;
   std::map<std::uint32_t, std::unique_ptr<MemoryWindow>> mws;
@@ -100,9 +98,32 @@ class Context {
   std::map<std::uint32_t, IndirectionTable> tables;
   std::map<std::uint32_t, std::unique_ptr<Flow>> flows;
   std::map<std::uint32_t, std::unique_ptr<FlowCounters>> counters;
+  std::uint32_t last_handle = 0;
+};
+
+// One program's part of an opening. What it makes is its own as far as memory goes: regions are of its address space, rings
+// and records lie in its arena, events are told to its listener.
+class Context {
+ public:
+  Context(Ref<Context> self, std::uint32_t number, const ProgramPort& program, std::shared_ptr<Arena> arena, Ucontext& objects)
+      : self(self), number(number), program(program), arena(std::move(arena)), objects(objects) {}
+
+  // The program uses it no more: nobody hears of what its objects do.
+  void leave();
+  bool has_left() const { return has_left_; }
+  // The program is about to end, or has: the memory of its regions stays as it is now, as pages stay that are pinned, and is
+  // no program's any more. What cannot be read now is not mapped then.
+  void keep_memory();
+
+  const Ref<Context> self;
+  const std::uint32_t number;
+  ProgramPort program;
+  const std::shared_ptr<Arena> arena;  // shared by the contexts of one process; the adapter's own has none
+  Ucontext& objects;
 
  private:
-  std::uint32_t last_handle_ = 0;
+  bool has_left_ = false;
+  std::unique_ptr<PinnedPages> kept_;
 };
 
 }  // namespace verbatim::hca

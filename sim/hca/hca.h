@@ -41,8 +41,8 @@ class EventListener {
   virtual void on_dma_fault(std::uint32_t context, std::uint64_t va, std::uint64_t length) = 0;
 };
 
-// One program's side of the adapter. All three outlive the context, and `arena` (the process region's arena)
-// may change under the adapter's feet at any time.
+// One program's side of the adapter. `arena` (the process region's arena) outlives the opening and may change under the
+// adapter's feet at any time; the memory is used until keep_memory(), the listener until leave().
 struct ProgramPort {
   std::uint32_t process = 0;  // virtual pid, for traces
   host::ProgramMemory* memory = nullptr;
@@ -51,6 +51,8 @@ struct ProgramPort {
   // Where `arena` begins in the process region's arena: added to every offset in an answer, so that several
   // adapters may each have a part of it. Contexts of one process on one adapter share the part.
   std::uint64_t arena_offset = 0;
+  // What the arena lies in, if somebody has to keep it.
+  std::shared_ptr<const void> region;
 };
 
 struct PortAddress {
@@ -93,10 +95,17 @@ class Hca final : public fabric::PacketSink {
   ib::KeyViolations& key_violations();
   void attach(ib::KeyViolationListener& listener);
 
-  // Opens a context; handles in commands are valid within it. Never 0.
+  // Opens a context; handles in commands are valid within its opening. Never 0.
   std::uint32_t open(const ProgramPort& program);
-  // Ends a context at once, as the kernel does when a process dies: every object goes, packets in flight are
-  // dropped on arrival, peers find out by timeout.
+  // Another context of the opening that `context` is of, which has not been closed: its handles are valid in both, and what a
+  // program makes is of its own memory. Never 0.
+  std::uint32_t share(std::uint32_t context, const ProgramPort& program);
+  // The program of the context uses it no more; objects that it has made stay for the others of the opening.
+  void leave(std::uint32_t context);
+  // It is about to end, or has: the regions that it registered keep the bytes that they have now, as pinned pages do.
+  void keep_memory(std::uint32_t context);
+  // Ends an opening at once, as the kernel does when its last descriptor is closed: every object of all its contexts goes,
+  // packets in flight are dropped on arrival, peers find out by timeout.
   void close(std::uint32_t context);
 
   // Executes one control-path command at the current time; `mailbox` starts with a CommandHeader and holds

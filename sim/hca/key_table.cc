@@ -82,7 +82,7 @@ KeyCheck KeyTable::check(std::uint32_t key, const Context& context, std::uint32_
 
 KeyCheck KeyTable::check(MemoryRegion* region, const Context& context, std::uint32_t pd, std::uint64_t va,
                          std::uint64_t length, std::uint32_t access) {
-  if (region == nullptr || region->context != &context || region->pd != pd) return {};
+  if (region == nullptr || &region->context->objects != &context.objects || region->pd != pd) return {};
   if ((region->access & access) != access) return {};
   if (!is_within(va, length, region->iova, region->length)) return {};
   if (region->start == kNullMemory) return {region, kNullMemory};
@@ -95,7 +95,7 @@ KeyCheck KeyTable::check_remote(std::uint32_t key, const QueuePair& qp, std::uin
   if (entry == nullptr) return {};
   const MemoryWindow* window = entry->window;
   if (window == nullptr) return check(entry->region, qp.memory_owner(), qp.memory_pd(), va, length, access);
-  if (window->region == nullptr || window->context != &qp.memory_owner()) return {};
+  if (window->region == nullptr || &window->context->objects != &qp.memory_owner().objects) return {};
   const bool serves =
       window->type == MemoryWindow::kType1 ? window->pd == qp.memory_pd() : window->qp.get() == &qp;
   if (!serves || (window->access & access) != access) return {};

@@ -19,7 +19,7 @@ void unbind(MemoryWindow& window) {
 
 void unbind_windows_of(QueuePair& qp) {
   if (qp.windows == 0) return;
-  for (const auto& [handle, window] : qp.context.mws) {
+  for (const auto& [handle, window] : qp.context.objects.mws) {
     if (window->qp.get() == &qp) unbind(*window);
   }
 }
@@ -44,8 +44,8 @@ MemoryRegion* region_to_bind(const Adapter& adapter, const QueuePair& qp, const 
 }  // namespace
 
 WcStatus bind_window(Adapter& adapter, QueuePair& qp, const SendWork& work) {
-  const auto found = qp.context.mws.find(work.address_handle);
-  if (found == qp.context.mws.end()) return WcStatus::kMwBindError;
+  const auto found = qp.context.objects.mws.find(work.address_handle);
+  if (found == qp.context.objects.mws.end()) return WcStatus::kMwBindError;
   MemoryWindow& window = *found->second;
   const bool is_type1 = window.type == MemoryWindow::kType1;
   const bool is_own_key = KeyTable::index_of(work.rkey) == KeyTable::index_of(window.key);
@@ -74,7 +74,8 @@ WcStatus bind_window(Adapter& adapter, QueuePair& qp, const SendWork& work) {
 
 bool invalidate_window(Adapter& adapter, const QueuePair& qp, std::uint32_t key) {
   MemoryWindow* window = adapter.keys.find_window(key);
-  if (window == nullptr || window->context != &qp.memory_owner() || window->type != MemoryWindow::kType2) return false;
+  if (window == nullptr || window->type != MemoryWindow::kType2) return false;
+  if (&window->context->objects != &qp.memory_owner().objects) return false;
   if (window->region == nullptr) return window->pd == qp.memory_pd();
   if (window->qp.get() != &qp) return false;
   unbind(*window);

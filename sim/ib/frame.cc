@@ -11,8 +11,10 @@ namespace verbatim::ib {
 namespace {
 
 constexpr std::uint16_t kTypeIpv4 = 0x0800, kTypeIpv6 = 0x86dd, kTypeVlan = 0x8100, kTypeServiceVlan = 0x88a8;
+constexpr std::uint16_t kTypeMpls = 0x8847, kTypeMplsMulticast = 0x8848, kTypeEthernet = 0x6558;
 constexpr int kMacBytes = 6;
 
+bool is_mpls(std::uint16_t type) { return type == kTypeMpls || type == kTypeMplsMulticast; }
 bool is_vlan(std::uint16_t type) { return type == kTypeVlan || type == kTypeServiceVlan; }
 
 // RFC 8200 4.1: those that say in units of 8 bytes how long they are, and fragments.
@@ -51,6 +53,29 @@ void parse_ipv6(FrameLayer& layer, ByteReader& in) {
   }
 }
 
+// RFC 3032 2.1: an entry is label, traffic class, bottom of the stack and time to live. Returns the first.
+std::optional<std::uint32_t> parse_labels(ByteReader& in) {
+  constexpr std::uint32_t kBottom = 1 << 8;
+  const std::uint32_t first = in.get32();
+  for (std::uint32_t entry = first; in.good() && (entry & kBottom) == 0;) entry = in.get32();
+  return in.good() ? std::optional(first) : std::nullopt;
+}
+
+// What labels lead to does not say what it is: IP is known by its version (RFC 4928 2).
+std::uint16_t type_below_labels(ByteReader ahead) {
+  const int version = ahead.get8() >> 4;
+  return version == 4 ? kTypeIpv4 : version == 6 ? kTypeIpv6 : 0;
+}
+
+// IP and what it carries, of this EtherType.
+void parse_network(FrameLayer& layer, std::uint16_t type, ByteReader& in) {
+  if (type == kTypeIpv4) parse_ipv4(layer, in);
+  if (type == kTypeIpv6) parse_ipv6(layer, in);
+  if (!in.good() || (layer.ipv4.empty() && layer.ipv6.empty()) || layer.is_fragment) return;
+  if (layer.protocol == kProtocolTcp || layer.protocol == kProtocolUdp) layer.ports = in.take(4);
+  if (layer.protocol == kProtocolEsp) layer.esp = in.take(8);
+}
+
 FrameLayer parse_layer(ByteReader& in) {
   FrameLayer layer;
   layer.ethernet = in.take(2 * kMacBytes);
@@ -60,12 +85,48 @@ FrameLayer parse_layer(ByteReader& in) {
     if (!layer.vlan) layer.vlan = tag;
     layer.ether_type = in.get16();
   }
-  if (layer.ether_type == kTypeIpv4) parse_ipv4(layer, in);
-  if (layer.ether_type == kTypeIpv6) parse_ipv6(layer, in);
-  const bool is_ip = !layer.ipv4.empty() || !layer.ipv6.empty();
-  const bool has_ports = layer.protocol == kProtocolTcp || layer.protocol == kProtocolUdp;
-  if (in.good() && is_ip && has_ports && !layer.is_fragment) layer.ports = in.take(4);
+  if (!is_mpls(layer.ether_type)) {
+    parse_network(layer, layer.ether_type, in);
+  } else if (in.good()) {
+    layer.mpls = parse_labels(in);
+    if (layer.mpls) parse_network(layer, type_below_labels(in), in);
+  }
   return layer;
+}
+
+// What a tunnel carries that has no Ethernet header of its own.
+void parse_labelled(Frame& frame, ByteReader& in) {
+  frame.mpls = parse_labels(in);
+  if (frame.mpls) parse_network(frame.inner, type_below_labels(in), in);
+}
+
+void parse_vxlan(Frame& frame, ByteReader& in) {
+  // RFC 7348 5: flags, and the identifier in the second word's upper three bytes.
+  constexpr std::uint32_t kHasIdentifier = 0x0800'0000;
+  const std::uint32_t flags = in.get32();
+  const std::uint32_t identifier = in.get32();
+  if (!in.good() || (flags & kHasIdentifier) == 0) return;
+  frame.vxlan = identifier >> 8;
+  frame.inner = parse_layer(in);
+}
+
+// RFC 2784 2.1, RFC 2890 2: checksum, key and sequence number are there if the flags say so. Routing, of RFC 1701, is not known.
+void parse_gre(Frame& frame, ByteReader& in) {
+  constexpr std::uint16_t kChecksum = 0x8000, kRouting = 0x4000, kKey = 0x2000, kSequence = 0x1000, kVersion = 7;
+  GreHeader gre{in.get16(), in.get16(), 0};
+  if ((gre.flags & (kVersion | kRouting)) != 0) return;
+  if ((gre.flags & kChecksum) != 0) in.get32();
+  if ((gre.flags & kKey) != 0) gre.key = in.get32();
+  if ((gre.flags & kSequence) != 0) in.get32();
+  if (!in.good()) return;
+  frame.gre = gre;
+  if (gre.protocol == kTypeEthernet) {
+    frame.inner = parse_layer(in);
+  } else if (is_mpls(gre.protocol)) {
+    parse_labelled(frame, in);
+  } else {
+    parse_network(frame.inner, gre.protocol, in);
+  }
 }
 
 }  // namespace
@@ -74,18 +135,16 @@ Frame parse_frame(std::span<const std::byte> bytes) {
   Frame frame;
   ByteReader in(bytes);
   frame.outer = parse_layer(in);
+  const bool is_ip = !frame.outer.ipv4.empty() || !frame.outer.ipv6.empty();
+  if (in.good() && is_ip && frame.outer.protocol == kProtocolGre && !frame.outer.is_fragment) parse_gre(frame, in);
   if (frame.outer.ports.empty() || frame.outer.protocol != kProtocolUdp) return frame;
   ByteReader ports(frame.outer.ports);
   ports.get16();
-  if (ports.get16() != kVxlanUdpPort) return frame;
+  const std::uint16_t destination = ports.get16();
+  if (destination != kVxlanUdpPort && destination != kMplsUdpPort) return frame;
   in.take(kUdpBytes - 4);
-  // RFC 7348 5: flags, and the identifier in the second word's upper three bytes.
-  constexpr std::uint32_t kHasIdentifier = 0x0800'0000;
-  const std::uint32_t flags = in.get32();
-  const std::uint32_t identifier = in.get32();
-  if (!in.good() || (flags & kHasIdentifier) == 0) return frame;
-  frame.vxlan = identifier >> 8;
-  frame.inner = parse_layer(in);
+  if (!in.good()) return frame;
+  destination == kVxlanUdpPort ? parse_vxlan(frame, in) : parse_labelled(frame, in);
   return frame;
 }
 

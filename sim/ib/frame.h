@@ -1,5 +1,5 @@
-// What lies in an Ethernet frame that is no packet of RoCE: the headers that flow rules look at, that receive side scaling
-// hashes, and that a switch tells flows apart by (IEEE 802.3, 802.1Q; RFC 791, 8200, 768, 9293, 7348). Any bytes will do;
+// What lies in an Ethernet frame that is no packet of RoCE: headers that flow rules look at, that receive side scaling hashes,
+// that a switch tells flows apart by (802.3, 802.1Q; RFC 791, 8200, 768, 9293, 7348, 2784, 2890, 3032, 7510, 4303). Any bytes do;
 // what does not fit into the frame is as if it were not there.
 #pragma once
 
@@ -18,25 +18,35 @@ inline constexpr std::uint32_t kVlanTagBytes = 4;
 inline constexpr std::uint32_t kLeastFrameBytes = 60;
 // Behind the address and type, and two VLAN tags.
 inline constexpr std::uint32_t kFrameHeaderBytes = kEthernetBytes + 2 * kVlanTagBytes;
-inline constexpr std::uint16_t kVxlanUdpPort = 4789;
+inline constexpr std::uint16_t kVxlanUdpPort = 4789, kMplsUdpPort = 6635;
 
 // One stack of headers, from the link to the ports. Spans are empty where there is no such header.
 struct FrameLayer {
   std::span<const std::byte> ethernet;  // destination and source
   std::uint16_t ether_type = 0;         // behind the VLAN tags
   std::optional<std::uint16_t> vlan;    // of the first tag: priority, CFI, identifier
+  std::optional<std::uint32_t> mpls;    // the first entry of a label stack behind them; IP below it is found
   std::span<const std::byte> ipv4;      // without options
   std::span<const std::byte> ipv6;      // without extension headers
   std::uint8_t protocol = 0;            // what IP carries, behind extension headers
   bool is_fragment = false;             // of an IP packet: then its ports are not looked for
   std::span<const std::byte> ports;     // of TCP or UDP: source and destination
+  std::span<const std::byte> esp;       // security parameters index and sequence number
 };
 
-inline constexpr std::uint8_t kProtocolTcp = 6, kProtocolUdp = 17;
+inline constexpr std::uint8_t kProtocolTcp = 6, kProtocolUdp = 17, kProtocolGre = 47, kProtocolEsp = 50;
+
+struct GreHeader {
+  std::uint16_t flags = 0;     // and version, 0
+  std::uint16_t protocol = 0;  // what it carries, as an EtherType
+  std::uint32_t key = 0;       // 0 where there is none
+};
 
 struct Frame {
   FrameLayer outer;
   std::optional<std::uint32_t> vxlan;  // the network's identifier, 24 bits
+  std::optional<GreHeader> gre;
+  std::optional<std::uint32_t> mpls;   // the first entry of a label stack over UDP or GRE
   FrameLayer inner;                    // what is in the tunnel
 };
 

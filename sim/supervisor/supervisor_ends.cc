@@ -18,6 +18,7 @@ void Supervisor::Impl::kill_program(std::size_t program) {
 void Supervisor::Impl::kill_process(Process& process) {
   kernel_.release_robust_locks(process);
   process.ended_by_us = true;
+  process.keep_registered_memory();
   kill(process.native_pid(), SIGKILL);
   end(process);
 }

@@ -484,6 +484,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   const Scheduling scheduling = thread.scheduling;
   const Credentials credentials = request.trace.credentials;
   return_memory(process);
+  process.keep_registered_memory(true);
   const pid_t old = process.native_pid();
   kill(old, SIGKILL);
   await_status(old);
@@ -502,6 +503,7 @@ void Supervisor::Impl::signal_process(Process& process, int signal, const Signal
     // None of its threads runs now: all sleep until they get the token.
     process.ended_by_us = true;
     kernel_.release_robust_locks(process);
+    process.keep_registered_memory();
     kill(process.native_pid(), SIGKILL);
     return end(process);
   }

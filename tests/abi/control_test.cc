@@ -287,7 +287,9 @@ TEST_F(Control, what_is_not_there_says_so) {
   ibv_srq_init_attr srq{};
   EXPECT_EQ(ibv_create_srq(pd, &srq), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
-  EXPECT_EQ(ibv_modify_cq(cq, nullptr), EOPNOTSUPP);
+  ibv_modify_cq_attr moderation{};
+  moderation.attr_mask = IBV_CQ_ATTR_MODERATE;
+  EXPECT_EQ(ibv_modify_cq(cq, &moderation), EOPNOTSUPP);
   EXPECT_EQ(ibv_modify_qp_rate_limit(qp, nullptr), EOPNOTSUPP);
   ibv_gid gid{};
   EXPECT_EQ(ibv_attach_mcast(qp, &gid, 0xc000), EOPNOTSUPP);

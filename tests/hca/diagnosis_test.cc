@@ -62,6 +62,34 @@ TEST(Diagnosis, of_a_modify_names_the_attributes_and_the_row_of_the_table) {
   expect_told(pair.world, {"no queue pair goes from INIT to RTS"});
 }
 
+TEST(Diagnosis, of_a_path_mtu_above_the_ports_tells_both) {
+  PairOptions options;
+  options.world.profile.max_mtu = 3;
+  options.path.mtu = 3;
+  Pair pair(options);
+  ASSERT_EQ(pair.a.program.to_state(pair.a.qp, QpState::kReset), 0);
+  ASSERT_EQ(pair.a.program.to_init(pair.a.qp, {}), 0);
+  PathOptions path;
+  path.mtu = 5;
+  EXPECT_EQ(pair.a.program.to_rtr(pair.a.qp, 2, pair.b.qp.made.number, path), EINVAL);
+  expect_told(pair.world, {"path_mtu (an ibv_mtu) 5 is more than 3"});
+}
+
+TEST(Diagnosis, of_a_gid_index_of_another_type_tells_both_gids) {
+  PairOptions options;
+  options.world.roce = true;
+  options.path.is_global = true;
+  Pair pair(options);
+  protocol::CreateAh create{};
+  create.pd = pair.a.program.pd;
+  create.address.port = create.address.is_global = 1;
+  create.address.dgid[10] = create.address.dgid[11] = 0xff;
+  create.address.dgid[12] = 10;
+  create.address.dgid[15] = 2;
+  EXPECT_EQ(pair.a.program.command(create), EINVAL);
+  expect_told(pair.world, {"sgid_index 0 is ", "dgid is ", "one is of IPv4, the other of IPv6"});
+}
+
 TEST(Diagnosis, of_a_range_says_by_how_many_bytes_it_misses_which_memory) {
   Pair pair;
   expect_failure(pair, write_to(pair, (1 << 20) - 4, 12), WcStatus::kRemoteAccessError);

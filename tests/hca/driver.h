@@ -221,6 +221,14 @@ class Program final : public hca::EventListener {
     if (command(alloc) == 0) pd = alloc.handle;
   }
 
+  // Another program that has imported the opening of `exporter`, and its protection domain.
+  Program(const Program& exporter, std::uint32_t process, std::uint64_t buffer_bytes = 1 << 20,
+          std::uint64_t arena_bytes = 4 << 20)
+      : pd(exporter.pd), world_(exporter.world_), hca_(exporter.hca_), arena_(arena_bytes / sizeof(Line)) {
+    memory.map(kBuffer, buffer_bytes);
+    context = hca_.share(exporter.context, {process, &memory, arena(), this});
+  }
+
   template <class Command>
   int command(Command& command, protocol::CommandType type = Command::kType) {
     command.header = {type, sizeof(Command), -1, context};

@@ -95,6 +95,50 @@ TEST(FrameTest, what_does_not_fit_is_not_there) {
   }
 }
 
+TEST(FrameTest, what_gre_carries_is_found_behind_its_optional_fields) {
+  const std::string_view to_gre = "0800 45001234 00004000 402f0000 01020304 05060708 ", ethernet = "0c0000000003 0d0000000004 0800";
+  struct {
+    std::string_view header;
+    std::uint32_t key;
+  } const cases[] = {{"0000 6558", 0}, {"8000 6558 00000000", 0}, {"2000 6558 0000004d", 77}, {"1000 6558 00000001", 0},
+                     {"b000 6558 00000000 0000004d 00000001", 77}};
+  for (const auto& [header, key] : cases) {
+    const auto bytes = bytes_of(join({kAddresses, to_gre, header, ethernet, kIpv4, kPorts}));
+    const Frame frame = parse_frame(bytes);
+    ASSERT_TRUE(frame.gre) << header;
+    EXPECT_EQ(frame.gre->key, key) << header;
+    EXPECT_EQ(frame.gre->protocol, 0x6558);
+    EXPECT_EQ(frame.inner.ports.size(), 4u) << header;
+  }
+  // Another version, and routing, are not GRE as these RFCs have it; a fragment's later bytes are anything.
+  for (const std::string_view header : {"0001 6558", "4000 6558"}) {
+    EXPECT_FALSE(parse_frame(bytes_of(join({kAddresses, to_gre, header, ethernet, kIpv4, kPorts}))).gre) << header;
+  }
+}
+
+TEST(FrameTest, ip_is_found_below_labels) {
+  for (const std::string_view labels : {"0004d140", "0004d040 0004e140"}) {
+    const auto bytes = bytes_of(join({kAddresses, "8847", labels, kIpv4, kPorts}));
+    const Frame frame = parse_frame(bytes);
+    EXPECT_EQ(frame.outer.mpls.value_or(0) >> 12, 77u) << labels;
+    EXPECT_EQ(frame.outer.ports.size(), 4u);
+    EXPECT_FALSE(frame.mpls);
+  }
+  const auto without_bottom = bytes_of(join({kAddresses, "8847", "0004d040 0004e040"}));
+  EXPECT_FALSE(parse_frame(without_bottom).outer.mpls);
+  const auto over_udp = bytes_of(join({kAddresses, "0800", kIpv4, "04d2 19eb 00000000 0004d140", kIpv4, kPorts}));
+  const Frame frame = parse_frame(over_udp);
+  EXPECT_EQ(frame.mpls.value_or(0) >> 12, 77u);
+  EXPECT_TRUE(frame.inner.ethernet.empty());
+  EXPECT_EQ(frame.inner.ports.size(), 4u);
+}
+
+TEST(FrameTest, of_esp_the_index_and_the_number_are_found) {
+  const auto bytes = bytes_of(join({kAddresses, "0800 45001234 00004000 40320000 01020304 05060708", "00001234 00000005"}));
+  EXPECT_EQ(parse_frame(bytes).outer.esp.size(), 8u);
+  EXPECT_TRUE(parse_frame(plain()).outer.esp.empty());
+}
+
 TEST(FrameTest, a_short_frame_is_filled_up_and_has_its_addresses) {
   for (const std::uint32_t length : {14u, 46u, 59u, 60u, 61u}) {
     auto bytes = plain();

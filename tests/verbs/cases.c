@@ -357,5 +357,6 @@ int main(void) {
   domain_cases();
   window_cases();
   memory_cases();
+  allocator_cases();
   return 0;
 }

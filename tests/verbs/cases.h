@@ -8,3 +8,4 @@ void object_cases(void);
 void domain_cases(void);
 void window_cases(void);
 void memory_cases(void);
+void allocator_cases(void);

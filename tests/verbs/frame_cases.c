@@ -370,9 +370,7 @@ static void wrong_rules(void) {
                        0x100,
                        0x1004,
                        0x50 | 0x100,
-                       IBV_FLOW_SPEC_ESP,
-                       IBV_FLOW_SPEC_GRE,
-                       IBV_FLOW_SPEC_MPLS,
+                       IBV_FLOW_SPEC_GRE | IBV_FLOW_SPEC_INNER,
                        IBV_FLOW_SPEC_ACTION_HANDLE};
   for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
     begin_flow(&flow, IBV_FLOW_ATTR_NORMAL, 0);
@@ -476,6 +474,7 @@ int main(int count, char** arguments) {
   actions();
   wrong_rules();
   queue_cases();
+  tunnel_cases();
   rights();
   return 0;
 }

@@ -70,5 +70,6 @@ void tell(const char* what, struct ibv_qp* qp, const struct FrameOf* frame);
 // A rule for frames of `me` to this station or group.
 struct ibv_flow* flow_to_mac(struct ibv_qp* qp, const uint8_t* mac);
 
-// A group of cases in a file of its own.
+// Groups of cases in files of their own.
 void queue_cases(void);
+void tunnel_cases(void);

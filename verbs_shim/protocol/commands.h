@@ -61,6 +61,7 @@ enum class CommandType : std::uint32_t {
   kDestroyWq,
   kCreateRwqTable,
   kDestroyRwqTable,
+  kModifyCq,
 };
 
 struct CommandHeader {
@@ -358,6 +359,14 @@ struct ResizeCq {
   std::uint64_t ring_offset;  // out
   std::uint32_t ring_entries; // out
   std::uint32_t reserved;
+};
+
+struct ModifyCq {
+  static constexpr CommandType kType = CommandType::kModifyCq;
+  static constexpr std::uint32_t kMaxPeriodUs = 4095;
+  CommandHeader header;
+  std::uint32_t handle;
+  std::uint16_t count, period_us;  // ibv_moderate_cq
 };
 
 struct CreateSrq {

@@ -33,6 +33,7 @@ void fill_verbs_ops(verbs_context* verbs) {
   verbs->query_device_ex = query_device_ex;
   verbs->query_rt_values = query_rt_values;
   verbs->create_cq_ex = create_cq_ex;
+  verbs->modify_cq = modify_cq;
   verbs->create_qp_ex = create_qp_ex;
   verbs->open_qp = open_qp;
   verbs->create_srq_ex = create_srq_ex;

@@ -268,6 +268,11 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
              (flags & kIgnoresOverrun) != 0);
   if (cq == nullptr) return nullptr;
   if (in_domain) {
+    const std::uint64_t ring_bytes = std::uint64_t{cq->entries} * sizeof(protocol::Cqe);
+    if (!allocate_in_domain(attributes->parent_domain, ResourceType::kCq, ring_bytes, &cq->domain_memory)) {
+      ibv_destroy_cq(public_cq(cq));
+      return refuse(because(ENOMEM, "ibv_create_cq_ex: the allocator of the parent domain gave no memory"));
+    }
     cq->parent_domain = attributes->parent_domain;
     enter_domain(cq->parent_domain);
   }
@@ -275,6 +280,19 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
   // Known before the first completion is read: readers may not ask the adapter.
   core_clock_khz(*context_of(context));
   return &cq->base;
+}
+
+int modify_cq(ibv_cq* handle, ibv_modify_cq_attr* attributes) {
+  if (object<Cq>(handle) == nullptr) return EINVAL;
+  if ((attributes->attr_mask & ~static_cast<std::uint32_t>(IBV_CQ_ATTR_MODERATE)) != 0) {
+    return because(EINVAL, "ibv_modify_cq: unknown bits in attr_mask %#x", attributes->attr_mask);
+  }
+  if (attributes->attr_mask == 0) return 0;
+  protocol::ModifyCq command{};
+  command.handle = handle->handle;
+  command.count = attributes->moderate.cq_count;
+  command.period_us = attributes->moderate.cq_period;
+  return execute(command, handle_of(handle->context));
 }
 
 }  // namespace verbatim::verbs
@@ -315,13 +333,14 @@ extern "C" int ibv_destroy_cq(ibv_cq* handle) {
   ibv_comp_channel* channel = handle->channel;
   int error = verbs::destroy(protocol::CommandType::kDestroyCq, handle->context, handle->handle);
   if (error != 0) return error;
-  verbs::leave_domain(cq->parent_domain);
   // Counted here rather than by the adapter: an event raised but never read by the program needs no answer.
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->comp_events_completed,
                                    &cq->completion_events);
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->async_events_completed,
                                    &cq->async_events);
   if (channel != nullptr) --channel->refcnt;
+  verbs::release_in_domain(cq->parent_domain, verbs::ResourceType::kCq, &cq->domain_memory);
+  verbs::leave_domain(cq->parent_domain);
   verbs::release_object(cq);
   return 0;
 }

@@ -103,6 +103,16 @@ struct Pd {
   Pd* protection_domain;  // of a parent domain
   Td* td;                 // of a parent domain, or nullptr
   std::uint32_t users;    // of a parent domain: objects made with it; else parent domains
+  // Of a parent domain: the program's own allocator and what it is given back by, or nullptr.
+  void* (*allocate)(ibv_pd*, void*, std::size_t, std::size_t, std::uint64_t);
+  void (*release)(ibv_pd*, void*, void*, std::uint64_t);
+  void* allocator_context;
+};
+
+// What the program's allocator gave for an object in a parent domain: room for its rings, and for its record; nullptr where it
+// left that to this library. The adapter's rings lie in memory that it shares with this library, so nothing is kept there.
+struct DomainMemory {
+  void *rings, *record;
 };
 
 struct Mr {
@@ -122,6 +132,7 @@ struct Cq {
   ibv_cq_ex base;  // an ibv_cq is its first part
   Kind kind;
   ibv_pd* parent_domain;  // that it was made with, or nullptr
+  DomainMemory domain_memory;
   std::uint32_t number;
   protocol::Cqe* ring;
   std::uint32_t entries;      // a power of two
@@ -174,6 +185,7 @@ struct Qp {
   bool extended;  // made with send_ops_flags
   bool signal_all;
   protocol::QueuePairRecord* record;  // nullptr: an XRC receiver, to which nothing is posted
+  DomainMemory domain_memory;
   SendQueue send;
   ReceiveQueue receive;
   SessionLock session_lock;
@@ -201,6 +213,7 @@ struct Srq {
   ReceiveQueue
       receive;  // `reclaimed` counts completions: the HCA fetches in order, so the oldest slots are free
   TagQueue tags;
+  DomainMemory domain_memory;
   std::uint32_t async_events;
   Srq* next;
 };
@@ -210,6 +223,7 @@ struct Wq {
   ibv_wq base;
   Kind kind;
   protocol::QueuePairRecord* record;
+  DomainMemory domain_memory;
   ReceiveQueue receive;
   std::uint32_t async_events;
   Wq* next;
@@ -353,6 +367,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
                     ibv_device_attr_ex* attributes, std::size_t size);
 int query_rt_values(ibv_context* context, ibv_values_ex* values);
+int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attributes);
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes);
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes);
@@ -389,6 +404,13 @@ inline void leave_domain(ibv_pd* handle) {
   auto* pd = object<Pd>(handle);
   if (pd != nullptr && pd->protection_domain != nullptr) --pd->users;
 }
+
+// Asks the allocator of a parent domain, if the domain has one, for what an object with rings of so many bytes takes. The type is
+// that of mlx5 adapters, whose name the devices have (<infiniband/mlx5dv.h>). False: the allocator has none; nothing is taken.
+enum class ResourceType : std::uint64_t { kQp = 1, kRwq = 2, kDoorbellRecord = 3, kSrq = 4, kCq = 5 };
+bool allocate_in_domain(ibv_pd* handle, ResourceType type, std::uint64_t ring_bytes, DomainMemory* memory);
+// Gives back what it gave, the last first.
+void release_in_domain(ibv_pd* handle, ResourceType type, DomainMemory* memory);
 
 // A memory region of the program's, which the adapter has already; nullptr with errno: no room for it, and it is none.
 ibv_mr* make_mr(ibv_pd* pd, void* address, std::size_t length, std::uint32_t handle, std::uint32_t lkey, std::uint32_t rkey);

@@ -2,6 +2,44 @@
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
+namespace {
+
+// ibv_alloc_parent_domain(3): the driver in the upper half.
+std::uint64_t number_of(ResourceType type) {
+  constexpr std::uint64_t kMlx5 = 1;  // RDMA_DRIVER_MLX5
+  return kMlx5 << 32 | static_cast<std::uint64_t>(type);
+}
+
+bool take(Pd& pd, ResourceType type, std::size_t size, std::size_t alignment, void** to) {
+  void* const given = pd.allocate(&pd.base, pd.allocator_context, size, alignment, number_of(type));
+  *to = given == IBV_ALLOCATOR_USE_DEFAULT ? nullptr : given;
+  return given != nullptr;
+}
+
+void give_back(Pd& pd, ResourceType type, void** memory) {
+  if (*memory != nullptr) pd.release(&pd.base, pd.allocator_context, *memory, number_of(type));
+  *memory = nullptr;
+}
+
+}  // namespace
+
+bool allocate_in_domain(ibv_pd* handle, ResourceType type, std::uint64_t ring_bytes, DomainMemory* memory) {
+  auto* pd = object<Pd>(handle);
+  if (pd == nullptr || pd->allocate == nullptr || ring_bytes == 0) return true;
+  // Rings in whole pages, records of two counters, as mlx5 asks for them.
+  constexpr std::size_t kPage = 4096, kRecord = 8;
+  if (!take(*pd, type, (ring_bytes + kPage - 1) / kPage * kPage, kPage, &memory->rings)) return false;
+  if (take(*pd, ResourceType::kDoorbellRecord, kRecord, kRecord, &memory->record)) return true;
+  give_back(*pd, type, &memory->rings);
+  return false;
+}
+
+void release_in_domain(ibv_pd* handle, ResourceType type, DomainMemory* memory) {
+  auto* pd = object<Pd>(handle);
+  if (pd == nullptr || pd->release == nullptr) return;
+  give_back(*pd, ResourceType::kDoorbellRecord, &memory->record);
+  give_back(*pd, type, &memory->rings);
+}
 
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes) {
   if (attributes->comp_mask != 0) return refuse(EINVAL);
@@ -38,6 +76,11 @@ ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* a
   parent->base.handle = attributes->pd->handle;
   parent->protection_domain = protection_domain;
   ++protection_domain->users;
+  if ((attributes->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) != 0) {
+    parent->allocate = attributes->alloc;
+    parent->release = attributes->free;
+  }
+  if ((attributes->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) != 0) parent->allocator_context = attributes->pd_context;
   parent->td = td;
   if (td != nullptr) ++td->users;
   return &parent->base;

@@ -109,6 +109,9 @@ int encode(Qp& qp, const ibv_send_wr& wr, ibv_mw_type window, std::uint32_t numb
     }
   }
   const bool datagram = public_qp(&qp)->qp_type == IBV_QPT_UD;
+  if ((wr.send_flags & IBV_SEND_IP_CSUM) != 0 && (datagram || public_qp(&qp)->qp_type == IBV_QPT_RAW_PACKET)) [[unlikely]] {
+    return because(EINVAL, "ibv_post_send: IBV_SEND_IP_CSUM, and the device computes no checksums (device_cap_flags)");
+  }
   if (datagram && object<Ah>(wr.wr.ud.ah) == nullptr) return because(EINVAL, "ibv_post_send: wr.ud.ah is no address handle");
 
   const bool is_atomic_write = operation->opcode == WqeOpcode::kAtomicWrite;

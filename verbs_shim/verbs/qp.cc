@@ -108,6 +108,13 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
     release_object(qp);
     return refuse(error);
   }
+  const std::uint64_t ring_bytes = std::uint64_t{command.send_entries} * command.send_stride +
+                                   std::uint64_t{command.recv_entries} * command.recv_stride;
+  if (!allocate_in_domain(request.pd, ResourceType::kQp, ring_bytes, &qp->domain_memory)) {
+    destroy(protocol::CommandType::kDestroyQp, handle, command.handle);
+    release_object(qp);
+    return refuse(because(ENOMEM, "ibv_create_qp: the allocator of the parent domain gave no memory"));
+  }
   attach_queues(*qp, command);
   // Its number may be that of a destroyed one whose completions were never polled.
   qp->send.stale = waiting_completions(request.send_cq);
@@ -363,11 +370,12 @@ extern "C" int ibv_destroy_qp(ibv_qp* handle) {
   if (qp == nullptr) return EINVAL;
   if (int error = verbs::destroy(protocol::CommandType::kDestroyQp, handle->context, handle->handle))
     return error;
-  verbs::leave_domain(handle->pd);
   verbs::discard_completions_of(*qp);
   if (auto* context = verbs::context_of(handle->context)) verbs::remove_qp(*context, *qp);
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed,
                                    &qp->async_events);
+  verbs::release_in_domain(handle->pd, verbs::ResourceType::kQp, &qp->domain_memory);
+  verbs::leave_domain(handle->pd);
   verbs::release_object(qp);
   return 0;
 }

@@ -115,6 +115,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   filled.rss_caps.max_rwq_indirection_table_size = command.attributes.max_rwq_table_size;
   filled.rss_caps.rx_hash_fields_mask = command.attributes.hash_fields;
   filled.rss_caps.rx_hash_function = static_cast<std::uint8_t>(command.attributes.hash_functions);
+  filled.cq_mod_caps = {UINT16_MAX, protocol::ModifyCq::kMaxPeriodUs};
   filled.max_dm_size = command.attributes.max_dm_size;
   filled.odp_caps.general_caps = command.attributes.odp_general;
   filled.odp_caps.per_transport_caps.rc_odp_caps = command.attributes.odp_rc;

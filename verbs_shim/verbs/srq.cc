@@ -28,6 +28,13 @@ Srq* create(ibv_context* handle, ibv_srq_init_attr_ex* attributes, ibv_srq_type 
     release_object(srq);
     return refuse(error);
   }
+  const std::uint64_t ring_bytes = std::uint64_t{command.recv_entries} * command.recv_stride +
+                                   std::uint64_t{command.operation_entries} * command.operation_stride;
+  if (!allocate_in_domain(attributes->pd, ResourceType::kSrq, ring_bytes, &srq->domain_memory)) {
+    destroy(protocol::CommandType::kDestroySrq, handle, command.handle);
+    release_object(srq);
+    return refuse(because(ENOMEM, "ibv_create_srq: the allocator of the parent domain gave no memory"));
+  }
   srq->base.context = handle;
   srq->base.srq_context = attributes->srq_context;
   srq->base.pd = attributes->pd;
@@ -138,7 +145,6 @@ extern "C" int ibv_destroy_srq(ibv_srq* handle) {
   if (srq == nullptr) return EINVAL;
   if (int error = verbs::destroy(protocol::CommandType::kDestroySrq, handle->context, handle->handle))
     return error;
-  verbs::leave_domain(handle->pd);
   if (auto* context = verbs::context_of(handle->context)) {
     Srq** link = &context->srqs;
     while (*link != nullptr && *link != srq) link = &(*link)->next;
@@ -146,6 +152,8 @@ extern "C" int ibv_destroy_srq(ibv_srq* handle) {
   }
   verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed,
                                    &srq->async_events);
+  verbs::release_in_domain(handle->pd, verbs::ResourceType::kSrq, &srq->domain_memory);
+  verbs::leave_domain(handle->pd);
   verbs::release_object(srq);
   return 0;
 }

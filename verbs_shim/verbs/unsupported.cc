@@ -34,7 +34,6 @@ void fill_unsupported(verbs_context* verbs) {
   fill(&verbs->destroy_flow_action);
   fill(&verbs->create_flow_action_esp);
   fill(&verbs->modify_qp_rate_limit);
-  fill(&verbs->modify_cq);
   verbs->ABI_placeholder1 = placeholder;
   verbs->ABI_placeholder2 = placeholder;
 }

@@ -43,6 +43,12 @@ ibv_wq* create_wq(ibv_context* handle, ibv_wq_init_attr* attributes) {
     release_object(wq);
     return refuse(error);
   }
+  const std::uint64_t ring_bytes = std::uint64_t{command.recv_entries} * command.recv_stride;
+  if (!allocate_in_domain(attributes->pd, ResourceType::kRwq, ring_bytes, &wq->domain_memory)) {
+    destroy(protocol::CommandType::kDestroyWq, handle, command.handle);
+    release_object(wq);
+    return refuse(because(ENOMEM, "ibv_create_wq: the allocator of the parent domain gave no memory"));
+  }
   attach_queue(*wq, command);
   wq->receive.stale = waiting_completions(attributes->cq);
   wq->base.context = handle;
@@ -87,7 +93,6 @@ int destroy_wq(ibv_wq* handle) {
   auto* wq = object<Wq>(handle);
   if (wq == nullptr) return EINVAL;
   if (const int error = destroy(protocol::CommandType::kDestroyWq, handle->context, handle->handle)) return error;
-  leave_domain(handle->pd);
   discard_completions(handle->cq, handle->wq_num);
   if (Context* context = context_of(handle->context)) {
     Wq** link = &context->wqs;
@@ -95,6 +100,8 @@ int destroy_wq(ibv_wq* handle) {
     if (*link != nullptr) *link = wq->next;
   }
   wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed, &wq->async_events);
+  release_in_domain(handle->pd, ResourceType::kRwq, &wq->domain_memory);
+  leave_domain(handle->pd);
   release_object(wq);
   return 0;
 }

@@ -61,7 +61,7 @@ int Hca::Impl::answer(std::span<std::byte> mailbox, Handler handler) {
   std::memcpy(&command, mailbox.data(), sizeof(command));
   if (command.header.size != sizeof(Command)) return EINVAL;
   Context* context = find_context(command.header.context);
-  if (context == nullptr) return EINVAL;
+  if (context == nullptr) return refuse(EINVAL, "the device is not open, or this program has closed it");
   const int status = handler(*context, command);
   std::memcpy(mailbox.data() + sizeof(command.header),
               reinterpret_cast<const std::byte*>(&command) + sizeof(command.header),
@@ -134,6 +134,8 @@ int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> ma
       return run(&Impl::dealloc_mw);
     case CommandType::kCreateCq:
       return run(&Impl::create_cq);
+    case CommandType::kModifyCq:
+      return run(&Impl::modify_cq);
     case CommandType::kResizeCq:
       return run(&Impl::resize_cq);
     case CommandType::kDestroyCq:
@@ -317,18 +319,18 @@ int Hca::Impl::query_pkey(Context&, protocol::QueryPkey& command) {
 int Hca::Impl::alloc_pd(Context& context, protocol::AllocPd& command) {
   if (pd_count_ >= adapter.profile.max_pd) return refuse(ENOMEM, "all of max_pd ", adapter.profile.max_pd, " are in use");
   ++pd_count_;
-  command.handle = context.next_handle();
-  context.pds[command.handle] = {};
+  command.handle = context.objects.next_handle();
+  context.objects.pds[command.handle] = {};
   return 0;
 }
 
 int Hca::Impl::dealloc_pd(Context& context, protocol::DestroyObject& command) {
-  const auto it = context.pds.find(command.handle);
-  if (it == context.pds.end()) return no_object("protection domain", command.handle);
+  const auto it = context.objects.pds.find(command.handle);
+  if (it == context.objects.pds.end()) return no_object("protection domain", command.handle);
   if (it->second.users > 0) {
     return refuse(EBUSY, it->second.users, " objects of it are left (memory, windows, queues, address handles)");
   }
-  context.pds.erase(it);
+  context.objects.pds.erase(it);
   --pd_count_;
   command.events_reported = command.async_events_reported = 0;
   return 0;
@@ -371,8 +373,8 @@ int Hca::Impl::check_mr(Context& context, std::uint64_t start, std::uint64_t len
 }
 
 int Hca::Impl::reg_mr(Context& context, protocol::RegMr& command) {
-  const auto pd = context.pds.find(command.pd);
-  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
+  const auto pd = context.objects.pds.find(command.pd);
+  if (pd == context.objects.pds.end()) return no_object("protection domain", command.pd);
   if ((command.access & ib::kZeroBased) != 0) command.iova = 0;
   if (const int error = check_mr(context, command.start, command.length, command.iova, command.access);
       error != 0) {
@@ -395,17 +397,17 @@ int Hca::Impl::add_mr(Context& context, std::unique_ptr<MemoryRegion> region, st
   region->key = adapter.keys.add(*region);
   if (region->key == 0) return refuse(ENOMEM, "all keys are in use");
   ++mr_count_;
-  ++context.pds.at(region->pd).users;
-  *handle = context.next_handle();
+  ++context.objects.pds.at(region->pd).users;
+  *handle = context.objects.next_handle();
   *key = region->key;
-  context.mrs[*handle] = std::move(region);
+  context.objects.mrs[*handle] = std::move(region);
   return 0;
 }
 
 int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
   enum Flags : std::uint32_t { kTranslation = 1, kPd = 2, kAccess = 4 };  // ibv_rereg_mr_flags
-  const auto it = context.mrs.find(command.handle);
-  if (it == context.mrs.end()) return no_object("memory region", command.handle);
+  const auto it = context.objects.mrs.find(command.handle);
+  if (it == context.objects.mrs.end()) return no_object("memory region", command.handle);
   if ((command.flags & ~(kTranslation | kPd | kAccess)) != 0) return refuse(EINVAL, "unknown flags ", Hex{command.flags});
   MemoryRegion& region = *it->second;
   if (is_on_adapter(region.start)) return refuse(EINVAL, "memory of the adapter's own cannot be registered anew");
@@ -417,10 +419,13 @@ int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
   const bool is_zero_based = (access & ib::kZeroBased) != 0;
   const std::uint64_t iova = is_zero_based ? 0 : moves ? command.iova : region.iova;
   const std::uint32_t pd = (command.flags & kPd) != 0 ? command.pd : region.pd;
-  if (!context.pds.contains(pd)) return no_object("protection domain", pd);
-  if (const int error = check_mr(context, start, length, iova, access); error != 0) return error;
-  --context.pds.at(region.pd).users;
-  ++context.pds.at(pd).users;
+  if (!context.objects.pds.contains(pd)) return no_object("protection domain", pd);
+  // Bytes that it did not have before are the caller's.
+  Context& owner = moves ? context : *region.context;
+  if (const int error = check_mr(owner, start, length, iova, access); error != 0) return error;
+  region.context = &owner;
+  --context.objects.pds.at(region.pd).users;
+  ++context.objects.pds.at(pd).users;
   region.pd = pd;
   region.access = access;
   region.start = start;
@@ -431,22 +436,22 @@ int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
 }
 
 int Hca::Impl::dereg_mr(Context& context, protocol::DestroyObject& command) {
-  const auto it = context.mrs.find(command.handle);
-  if (it == context.mrs.end()) return no_object("memory region", command.handle);
+  const auto it = context.objects.mrs.find(command.handle);
+  if (it == context.objects.mrs.end()) return no_object("memory region", command.handle);
   if (it->second->windows > 0) return refuse(EBUSY, it->second->windows, " memory windows are bound to it");  // IBA 11.2.10.5, ibv_dereg_mr(3)
   adapter.keys.remove(it->second->key);
-  --context.pds.at(it->second->pd).users;
-  if (it->second->dm != 0) --context.dms.at(it->second->dm).users;
-  context.mrs.erase(it);
+  --context.objects.pds.at(it->second->pd).users;
+  if (it->second->dm != 0) --context.objects.dms.at(it->second->dm).users;
+  context.objects.mrs.erase(it);
   --mr_count_;
   command.events_reported = command.async_events_reported = 0;
   return 0;
 }
 
 int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
-  const auto pd = context.pds.find(command.pd);
+  const auto pd = context.objects.pds.find(command.pd);
   const protocol::AddressVector& path = command.address;
-  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
+  if (pd == context.objects.pds.end()) return no_object("protection domain", command.pd);
   if (path.port != 1 || path.service_level > 15) {
     return refuse(EINVAL, "port_num ", path.port, ", sl ", path.service_level, ": there is port 1, and service levels are 0 to 15");
   }
@@ -459,16 +464,16 @@ int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
   if (ah_count_ >= adapter.profile.max_ah) return refuse(ENOMEM, "all of max_ah ", adapter.profile.max_ah, " are in use");
   ++ah_count_;
   ++pd->second.users;
-  command.handle = context.next_handle();
-  context.ahs[command.handle] = {command.pd, path};
+  command.handle = context.objects.next_handle();
+  context.objects.ahs[command.handle] = {command.pd, path};
   return 0;
 }
 
 int Hca::Impl::destroy_ah(Context& context, protocol::DestroyObject& command) {
-  const auto it = context.ahs.find(command.handle);
-  if (it == context.ahs.end()) return no_object("address handle", command.handle);
-  --context.pds.at(it->second.pd).users;
-  context.ahs.erase(it);
+  const auto it = context.objects.ahs.find(command.handle);
+  if (it == context.objects.ahs.end()) return no_object("address handle", command.handle);
+  --context.objects.pds.at(it->second.pd).users;
+  context.objects.ahs.erase(it);
   --ah_count_;
   command.events_reported = command.async_events_reported = 0;
   return 0;

@@ -27,24 +27,24 @@ int Hca::Impl::alloc_dm(Context& context, protocol::AllocDm& command) {
   }
   const auto offset = adapter.memory.allocate(command.length, std::max<std::uint64_t>(1ull << command.log_align, 64));
   if (!offset) return refuse(ENOMEM, "the adapter's memory has no room for ", command.length, " bytes more");
-  command.handle = context.next_handle();
-  context.dms[command.handle] = {*offset, command.length, 0};
+  command.handle = context.objects.next_handle();
+  context.objects.dms[command.handle] = {*offset, command.length, 0};
   return 0;
 }
 
 int Hca::Impl::free_dm(Context& context, protocol::DestroyObject& command) {
-  const auto it = context.dms.find(command.handle);
-  if (it == context.dms.end()) return no_object("device memory", command.handle);
+  const auto it = context.objects.dms.find(command.handle);
+  if (it == context.objects.dms.end()) return no_object("device memory", command.handle);
   if (it->second.users > 0) return refuse(EBUSY, it->second.users, " memory regions lie in it");
   adapter.memory.release(it->second.offset);
-  context.dms.erase(it);
+  context.objects.dms.erase(it);
   command.events_reported = command.async_events_reported = 0;
   return 0;
 }
 
 int Hca::Impl::copy_dm(Context& context, protocol::CopyDm& command) {
-  const auto it = context.dms.find(command.handle);
-  if (it == context.dms.end()) return no_object("device memory", command.handle);
+  const auto it = context.objects.dms.find(command.handle);
+  if (it == context.objects.dms.end()) return no_object("device memory", command.handle);
   if (command.to_device > 1) return refuse(EINVAL, "unknown direction");
   const DeviceMemory& dm = it->second;
   if (!lies_within(dm, command.offset, command.length)) return refuse_dm_range(command.offset, command.length, dm.length);
@@ -60,9 +60,9 @@ int Hca::Impl::copy_dm(Context& context, protocol::CopyDm& command) {
 
 int Hca::Impl::reg_dm_mr(Context& context, protocol::RegDmMr& command) {
   constexpr std::uint32_t kKnown = ib::kLocalWrite | ib::kRemoteRights | ib::kZeroBased | ib::kOptionalAccess;
-  const auto it = context.dms.find(command.dm);
-  if (it == context.dms.end()) return no_object("device memory", command.dm);
-  if (!context.pds.contains(command.pd)) return no_object("protection domain", command.pd);
+  const auto it = context.objects.dms.find(command.dm);
+  if (it == context.objects.dms.end()) return no_object("device memory", command.dm);
+  if (!context.objects.pds.contains(command.pd)) return no_object("protection domain", command.pd);
   // ibv_alloc_dm(3): such a region counts from its first byte.
   if ((command.access & ~kKnown) != 0 || (command.access & ib::kZeroBased) == 0) {
     return refuse(EINVAL, "access ", Hex{command.access}, ": IBV_ACCESS_ZERO_BASED is needed, local and remote rights are allowed");
@@ -87,7 +87,7 @@ int Hca::Impl::reg_dm_mr(Context& context, protocol::RegDmMr& command) {
 }
 
 int Hca::Impl::alloc_null_mr(Context& context, protocol::AllocNullMr& command) {
-  if (!context.pds.contains(command.pd)) return no_object("protection domain", command.pd);
+  if (!context.objects.pds.contains(command.pd)) return no_object("protection domain", command.pd);
   auto region = std::make_unique<MemoryRegion>();
   region->pd = command.pd;
   region->access = ib::kLocalWrite;
@@ -98,16 +98,16 @@ int Hca::Impl::alloc_null_mr(Context& context, protocol::AllocNullMr& command) {
 
 int Hca::Impl::import_object(Context& context, protocol::ImportObject& command) {
   if (command.kind == protocol::ImportObject::kPd) {
-    return context.pds.contains(command.handle) ? 0 : no_object("protection domain", command.handle);
+    return context.objects.pds.contains(command.handle) ? 0 : no_object("protection domain", command.handle);
   }
   if (command.kind == protocol::ImportObject::kDm) {
-    const auto dm = context.dms.find(command.handle);
-    if (dm == context.dms.end()) return no_object("device memory", command.handle);
+    const auto dm = context.objects.dms.find(command.handle);
+    if (dm == context.objects.dms.end()) return no_object("device memory", command.handle);
     command.length = dm->second.length;
     return 0;
   }
-  const auto mr = context.mrs.find(command.handle);
-  if (command.kind != protocol::ImportObject::kMr || mr == context.mrs.end()) {
+  const auto mr = context.objects.mrs.find(command.handle);
+  if (command.kind != protocol::ImportObject::kMr || mr == context.objects.mrs.end()) {
     return no_object("memory region", command.handle);
   }
   if (mr->second->pd != command.pd) return refuse(EINVAL, "the memory region is of another protection domain");
@@ -121,10 +121,10 @@ int Hca::Impl::advise_mr(Context& context, protocol::AdviseMr& command) {
   constexpr std::uint32_t kFlush = 1;
   if (command.advice > kPrefetchNoFault) return refuse(EOPNOTSUPP, "unknown advice ", command.advice);
   if ((command.flags & ~kFlush) != 0) return refuse(EINVAL, "unknown flags ", Hex{command.flags});
-  if (!context.pds.contains(command.pd)) return no_object("protection domain", command.pd);
+  if (!context.objects.pds.contains(command.pd)) return no_object("protection domain", command.pd);
   if (adapter.keys.find_window(command.lkey) != nullptr) return refuse(EINVAL, Hex{command.lkey}, " is a window's key, not an lkey");
   const MemoryRegion* region = adapter.keys.find(command.lkey);
-  if (region == nullptr || region->context != &context) return refuse(ENOENT, "this context has no memory with lkey ", Hex{command.lkey});
+  if (region == nullptr || &region->context->objects != &context.objects) return refuse(ENOENT, "this context has no memory with lkey ", Hex{command.lkey});
   const bool writes = command.advice == kPrefetchWrite;
   if (region->pd != command.pd) return refuse(EPERM, "the memory is of another protection domain");
   if ((region->access & ib::kOnDemand) == 0) return refuse(EPERM, "the memory was registered without IBV_ACCESS_ON_DEMAND");
@@ -135,7 +135,7 @@ int Hca::Impl::advise_mr(Context& context, protocol::AdviseMr& command) {
   }
   // Without the flag the advice is followed later, and nobody hears what became of it.
   if ((command.flags & kFlush) == 0 || command.advice == kPrefetchNoFault || command.length == 0) return 0;
-  return context.program.memory->is_mapped(region->start + offset, command.length, writes) ? 0 : EFAULT;
+  return region->context->program.memory->is_mapped(region->start + offset, command.length, writes) ? 0 : EFAULT;
 }
 
 }  // namespace verbatim::hca

@@ -40,17 +40,18 @@ int Hca::Impl::create_flow(Context& context, protocol::CreateFlow& command) {
   flow->dont_trap = (command.flags & kFlowDontTrap) != 0;
   bool has_tag = false;
   for (std::uint32_t i = 0; i < command.spec_count; ++i) {
-    const protocol::FlowSpec& spec = command.specs[i];
+    protocol::FlowSpec& spec = command.specs[i];
+    const protocol::FlowSpec* const before = flow->matches.empty() ? nullptr : &flow->matches.back();
     if (spec.type == kSpecTag && !has_tag) {
       has_tag = true;
       flow->tag = spec.argument;
     } else if (spec.type == kSpecDrop) {
       flow->drops = true;
     } else if (spec.type == kSpecCount && flow->counters == nullptr) {
-      const auto counters = context.counters.find(spec.argument);
-      if (counters == context.counters.end()) return no_object("counters", spec.argument);
+      const auto counters = context.objects.counters.find(spec.argument);
+      if (counters == context.objects.counters.end()) return no_object("counters", spec.argument);
       flow->counters = counters->second.get();
-    } else if (const int error = FlowTable::check_match(spec); error != 0) {
+    } else if (const int error = FlowTable::check_match(spec, before); error != 0) {
       return refuse(error, "spec ", i, " of type ", Hex{spec.type}, " cannot be matched here, or follows one that it cannot follow");
     } else {
       flow->matches.push_back(spec);
@@ -64,23 +65,23 @@ int Hca::Impl::create_flow(Context& context, protocol::CreateFlow& command) {
   if (flow->counters != nullptr) ++flow->counters->flows;
   ++qp->flows;
   adapter.steering.flows.add(*flow);
-  command.handle = context.next_handle();
-  context.flows[command.handle] = std::move(flow);
+  command.handle = context.objects.next_handle();
+  context.objects.flows[command.handle] = std::move(flow);
   return 0;
 }
 
 void Hca::Impl::close_flow(Context& context, std::uint32_t handle) {
-  const auto it = context.flows.find(handle);
+  const auto it = context.objects.flows.find(handle);
   Flow& flow = *it->second;
   adapter.steering.flows.remove(flow);
   --flow.qp.get()->flows;
   if (flow.counters != nullptr) --flow.counters->flows;
   for (const Flow::Point& point : flow.points) --point.counters->flows;
-  context.flows.erase(it);
+  context.objects.flows.erase(it);
 }
 
 int Hca::Impl::destroy_flow(Context& context, protocol::DestroyObject& command) {
-  if (!context.flows.contains(command.handle)) return no_object("flow", command.handle);
+  if (!context.objects.flows.contains(command.handle)) return no_object("flow", command.handle);
   close_flow(context, command.handle);
   return 0;
 }
@@ -91,23 +92,23 @@ int Hca::Impl::create_counters(Context& context, protocol::CreateCounters& comma
     return refuse(ENOMEM, "all of ", adapter.profile.max_counters, " counters are in use");
   }
   ++counters_count_;
-  command.handle = context.next_handle();
-  context.counters[command.handle] = std::make_unique<FlowCounters>();
+  command.handle = context.objects.next_handle();
+  context.objects.counters[command.handle] = std::make_unique<FlowCounters>();
   return 0;
 }
 
 int Hca::Impl::destroy_counters(Context& context, protocol::DestroyObject& command) {
-  const auto it = context.counters.find(command.handle);
-  if (it == context.counters.end()) return no_object("counters", command.handle);
+  const auto it = context.objects.counters.find(command.handle);
+  if (it == context.objects.counters.end()) return no_object("counters", command.handle);
   if (it->second->flows > 0) return refuse(EBUSY, it->second->flows, " flow rules count with it");
-  context.counters.erase(it);
+  context.objects.counters.erase(it);
   --counters_count_;
   return 0;
 }
 
 int Hca::Impl::attach_counter(Context& context, protocol::AttachCounter& command) {
-  const auto it = context.counters.find(command.counters);
-  if (it == context.counters.end()) return no_object("counters", command.counters);
+  const auto it = context.objects.counters.find(command.counters);
+  if (it == context.objects.counters.end()) return no_object("counters", command.counters);
   if (command.index >= protocol::ReadCounters::kMost) return refuse(EINVAL, "index ", command.index, " of at most ", protocol::ReadCounters::kMost);
   if (command.description > kCountBytes) return refuse(ENOTSUP, "packets and bytes can be counted, not ", command.description);
   FlowCounters& counters = *it->second;
@@ -119,8 +120,8 @@ int Hca::Impl::attach_counter(Context& context, protocol::AttachCounter& command
     counters.points.push_back(point);
     return 0;
   }
-  const auto flow = context.flows.find(command.flow);
-  if (flow == context.flows.end()) return no_object("flow", command.flow);
+  const auto flow = context.objects.flows.find(command.flow);
+  if (flow == context.objects.flows.end()) return no_object("flow", command.flow);
   if (flow->second->points.size() >= kMostPoints) return refuse(ENOMEM, "all counting points are in use");
   flow->second->points.push_back({&counters, point});
   ++counters.flows;
@@ -128,8 +129,8 @@ int Hca::Impl::attach_counter(Context& context, protocol::AttachCounter& command
 }
 
 int Hca::Impl::read_counters(Context& context, protocol::ReadCounters& command) {
-  const auto it = context.counters.find(command.counters);
-  if (it == context.counters.end()) return no_object("counters", command.counters);
+  const auto it = context.objects.counters.find(command.counters);
+  if (it == context.objects.counters.end()) return no_object("counters", command.counters);
   if (command.count > protocol::ReadCounters::kMost) return refuse(EINVAL, command.count, " values: at most ", protocol::ReadCounters::kMost);
   for (std::uint32_t i = 0; i < command.count; ++i) command.values[i] = it->second->values[i];
   return 0;

@@ -36,6 +36,9 @@ ib::KeyViolations& Hca::key_violations() { return impl_->adapter.key_guard.viola
 void Hca::attach(ib::KeyViolationListener& listener) { impl_->adapter.key_guard.set_listener(listener); }
 
 std::uint32_t Hca::open(const ProgramPort& program) { return impl_->open(program); }
+std::uint32_t Hca::share(std::uint32_t context, const ProgramPort& program) { return impl_->share(context, program); }
+void Hca::leave(std::uint32_t context) { impl_->leave(context); }
+void Hca::keep_memory(std::uint32_t context) { impl_->keep_memory(context); }
 void Hca::close(std::uint32_t context) { impl_->close(context); }
 void Hca::execute(std::span<std::byte> mailbox) { impl_->execute(mailbox); }
 
@@ -63,17 +66,28 @@ Hca::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id
       doorbells_on_the_way_(
           DelayLine<Doorbell>::of<&Impl::on_doorbell_arrived>(engine, id, EventClass::kArrival, this)),
       doorbells_(DelayLine<Doorbell>::of<&Impl::on_doorbell>(engine, id, EventClass::kStage, this)) {
-  own_context_ = context_pool_.create(0u, ProgramPort{}, std::shared_ptr<Arena>());
+  own_context_ = context_pool_.create(0u, ProgramPort{}, std::shared_ptr<Arena>(), own_objects_);
 }
 
 Hca::Impl::~Impl() { adapter.receiver.detach(); }
 
 Context* Hca::Impl::find_context(std::uint32_t number) {
   const auto it = contexts_.find(number);
-  return it == contexts_.end() ? nullptr : it->second.get();
+  return it == contexts_.end() || it->second.get()->has_left() ? nullptr : it->second.get();
 }
 
 std::uint32_t Hca::Impl::open(const ProgramPort& program) {
+  auto objects = std::make_unique<Ucontext>();
+  const std::uint32_t number = add_context(*objects, program);
+  openings_[number] = std::move(objects);
+  return number;
+}
+
+std::uint32_t Hca::Impl::share(std::uint32_t context, const ProgramPort& program) {
+  return add_context(contexts_.at(context).get()->objects, program);
+}
+
+std::uint32_t Hca::Impl::add_context(Ucontext& objects, const ProgramPort& program) {
   CHECK(program.memory != nullptr && program.listener != nullptr);
   // Kept when the last context is closed: it knows which memory has been used before.
   std::shared_ptr<Arena>& arena = arenas_[program.process];
@@ -81,31 +95,46 @@ std::uint32_t Hca::Impl::open(const ProgramPort& program) {
     arena = std::make_shared<Arena>(program.arena);
   }
   const std::uint32_t number = ++last_context_;
-  contexts_[number] = context_pool_.create(number, program, arena);
+  contexts_[number] = context_pool_.create(number, program, arena, objects);
+  objects.contexts.push_back(contexts_[number]);
   return number;
 }
 
+void Hca::Impl::leave(std::uint32_t number) {
+  if (const auto it = contexts_.find(number); it != contexts_.end()) it->second.get()->leave();
+}
+
+void Hca::Impl::keep_memory(std::uint32_t number) {
+  if (const auto it = contexts_.find(number); it != contexts_.end()) it->second.get()->keep_memory();
+}
+
 void Hca::Impl::close(std::uint32_t number) {
-  Context* context = find_context(number);
-  if (context == nullptr) return;
+  const auto found = contexts_.find(number);
+  if (found == contexts_.end()) return;
+  Context* context = found->second.get();
+  Ucontext& objects = context->objects;
   // Users before what they use; in the order of handles.
-  while (!context->flows.empty()) close_flow(*context, context->flows.begin()->first);
-  counters_count_ -= static_cast<std::uint32_t>(context->counters.size());
-  while (!context->qps.empty()) close_qp(*context, context->qps.begin()->first);
-  while (!context->tables.empty()) close_table(*context, context->tables.begin()->first);
-  while (!context->wqs.empty()) close_wq(*context, context->wqs.begin()->first);
-  while (!context->srqs.empty()) remove_srq(*context->srqs.begin()->second.get());
-  while (!context->cqs.empty()) remove_cq(*context->cqs.begin()->second.get());
-  while (!context->xrcds.empty()) close_xrc_opening(*context, context->xrcds.begin()->first);
-  for (const auto& [handle, region] : context->mrs) adapter.keys.remove(region->key);
-  for (const auto& [handle, window] : context->mws) adapter.keys.remove(window->key);
-  mw_count_ -= static_cast<std::uint32_t>(context->mws.size());
-  mr_count_ -= static_cast<std::uint32_t>(context->mrs.size());
-  ah_count_ -= static_cast<std::uint32_t>(context->ahs.size());
-  pd_count_ -= static_cast<std::uint32_t>(context->pds.size());
-  for (const auto& [handle, dm] : context->dms) adapter.memory.release(dm.offset);
-  context_pool_.destroy(context->self);
-  contexts_.erase(number);
+  while (!objects.flows.empty()) close_flow(*context, objects.flows.begin()->first);
+  counters_count_ -= static_cast<std::uint32_t>(objects.counters.size());
+  while (!objects.qps.empty()) close_qp(*context, objects.qps.begin()->first);
+  while (!objects.tables.empty()) close_table(*context, objects.tables.begin()->first);
+  while (!objects.wqs.empty()) close_wq(*context, objects.wqs.begin()->first);
+  while (!objects.srqs.empty()) remove_srq(*objects.srqs.begin()->second.get());
+  while (!objects.cqs.empty()) remove_cq(*objects.cqs.begin()->second.get());
+  while (!objects.xrcds.empty()) close_xrc_opening(*context, objects.xrcds.begin()->first);
+  for (const auto& [handle, region] : objects.mrs) adapter.keys.remove(region->key);
+  for (const auto& [handle, window] : objects.mws) adapter.keys.remove(window->key);
+  mw_count_ -= static_cast<std::uint32_t>(objects.mws.size());
+  mr_count_ -= static_cast<std::uint32_t>(objects.mrs.size());
+  ah_count_ -= static_cast<std::uint32_t>(objects.ahs.size());
+  pd_count_ -= static_cast<std::uint32_t>(objects.pds.size());
+  for (const auto& [handle, dm] : objects.dms) adapter.memory.release(dm.offset);
+  const std::uint32_t first = objects.contexts.front().get()->number;
+  for (const Ref<Context>& one : objects.contexts) {
+    contexts_.erase(one.get()->number);
+    context_pool_.destroy(one);
+  }
+  openings_.erase(first);
 }
 
 CompletionQueue* Hca::Impl::find_cq_by_number(const Context& context, std::uint32_t number) {
@@ -145,6 +174,7 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
 void Hca::Impl::link_changed(bool up) {
   adapter.port_is_up = up;
   for (const auto& [number, context] : contexts_) {
+    if (context.get()->has_left()) continue;
     adapter.notifier.port_event(*context.get(),
                                 up ? ib::AsyncEventType::kPortActive : ib::AsyncEventType::kPortError);
   }

@@ -50,6 +50,9 @@ class Hca::Impl {
   Adapter adapter;
 
   std::uint32_t open(const ProgramPort& program);
+  std::uint32_t share(std::uint32_t context, const ProgramPort& program);
+  void leave(std::uint32_t context);
+  void keep_memory(std::uint32_t context);
   void close(std::uint32_t context);
   void execute(std::span<std::byte> mailbox);
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
@@ -87,7 +90,9 @@ class Hca::Impl {
     return refuse(EFAULT, length, " bytes from offset ", offset, " are not within the ", whole, " bytes of device memory");
   }
   int dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox);
+  // Of those that have not been left; null: there is none.
   Context* find_context(std::uint32_t number);
+  std::uint32_t add_context(Ucontext& objects, const ProgramPort& program);
 
   // commands.cc
   int query_device(Context& context, protocol::QueryDevice& command);
@@ -120,6 +125,7 @@ class Hca::Impl {
   // queue_commands.cc
   int create_cq(Context& context, protocol::CreateCq& command);
   int resize_cq(Context& context, protocol::ResizeCq& command);
+  int modify_cq(Context& context, protocol::ModifyCq& command);
   int destroy_cq(Context& context, protocol::DestroyObject& command);
   int create_qp(Context& context, protocol::CreateQp& command);
   int modify_qp(Context& context, protocol::ModifyQp& command);
@@ -188,6 +194,8 @@ class Hca::Impl {
   void on_doorbell_arrived(Doorbell doorbell);
   void on_doorbell(Doorbell doorbell);
 
+  std::map<std::uint32_t, std::unique_ptr<Ucontext>> openings_;  // by number of the first context
+  Ucontext own_objects_;
   Pool<Context> context_pool_;
   Pool<CompletionQueue> cq_pool_;
   Pool<QueuePair> qp_pool_;

@@ -65,13 +65,13 @@ std::uint32_t Hca::Impl::recv_stride(std::uint32_t max_sge) {
 }
 
 QueuePair* Hca::Impl::find_qp(Context& context, std::uint32_t handle) {
-  const auto it = context.qps.find(handle);
-  return it == context.qps.end() ? nullptr : it->second.get();
+  const auto it = context.objects.qps.find(handle);
+  return it == context.objects.qps.end() ? nullptr : it->second.get();
 }
 
 CompletionQueue* Hca::Impl::find_cq(Context& context, std::uint32_t handle) {
-  const auto it = context.cqs.find(handle);
-  return it == context.cqs.end() ? nullptr : it->second.get();
+  const auto it = context.objects.cqs.find(handle);
+  return it == context.objects.cqs.end() ? nullptr : it->second.get();
 }
 
 int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
@@ -88,7 +88,7 @@ int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
     context.arena->release(*ring, ring_bytes);
     return no_room();
   }
-  params.handle = context.next_handle();
+  params.handle = context.objects.next_handle();
   params.number = cq_numbers_.take([this](std::uint32_t number) { return cqs_.contains(number); });
   params.cookie = command.cookie;
   params.has_channel = command.channel_fd >= 0;
@@ -97,7 +97,7 @@ int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
   params.ring_offset = *ring;
   params.record_offset = *record;
   const Ref<CompletionQueue> cq = cq_pool_.create(adapter, context, params);
-  context.cqs[params.handle] = cq;
+  context.objects.cqs[params.handle] = cq;
   cqs_[params.number] = cq;
   command.cqe = std::min(params.entries, adapter.profile.max_cqe);
   command.handle = params.handle;
@@ -117,16 +117,28 @@ int Hca::Impl::resize_cq(Context& context, protocol::ResizeCq& command) {
   const std::uint64_t old_offset = cq->params().ring_offset;
   const std::uint64_t old_bytes = std::uint64_t{cq->params().entries} * sizeof(protocol::Cqe);
   const std::uint64_t ring_bytes = std::uint64_t{entries} * sizeof(protocol::Cqe);
-  const auto ring = context.arena->allocate(ring_bytes);
+  Arena& arena = *cq->context.arena;
+  const auto ring = arena.allocate(ring_bytes);
   if (!ring) return no_room();
   if (!cq->move_to(*ring, entries)) {
-    context.arena->release(*ring, ring_bytes);
+    arena.release(*ring, ring_bytes);
     return refuse(EINVAL, "more completions than ", entries, " have not been polled yet");
   }
-  context.arena->release(old_offset, old_bytes);
+  arena.release(old_offset, old_bytes);
   command.cqe = std::min(entries, adapter.profile.max_cqe);
   command.ring_entries = entries;
-  command.ring_offset = context.program.arena_offset + *ring;
+  command.ring_offset = cq->context.program.arena_offset + *ring;
+  return 0;
+}
+
+int Hca::Impl::modify_cq(Context& context, protocol::ModifyCq& command) {
+  CompletionQueue* cq = find_cq(context, command.handle);
+  if (cq == nullptr) return no_object("completion queue", command.handle);
+  if (command.period_us > protocol::ModifyCq::kMaxPeriodUs) {
+    return refuse(EINVAL, "cq_period ", command.period_us, ": it may be 0 to ", protocol::ModifyCq::kMaxPeriodUs, " us");
+  }
+  constexpr std::int64_t kPsPerUs = 1'000'000;
+  cq->moderate(command.count, Duration(command.period_us * kPsPerUs));
   return 0;
 }
 
@@ -135,7 +147,7 @@ void Hca::Impl::remove_cq(CompletionQueue& cq) {
   const CompletionQueueParams params = cq.params();
   context.arena->release(params.ring_offset, std::uint64_t{params.entries} * sizeof(protocol::Cqe));
   context.arena->release(params.record_offset, sizeof(protocol::CompletionQueueRecord));
-  context.cqs.erase(params.handle);
+  context.objects.cqs.erase(params.handle);
   cqs_.erase(params.number);
   cq_pool_.destroy(cq.self);
 }
@@ -166,11 +178,11 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   if (type == QpType::kXrcReceive) return create_xrc_receiver(context, command);
   if (command.hash.table != 0) return create_scaling_qp(context, command);
   const bool only_sends = type == QpType::kXrcSend;
-  const auto pd = context.pds.find(command.pd);
+  const auto pd = context.objects.pds.find(command.pd);
   CompletionQueue* send_cq = find_cq(context, command.send_cq);
   CompletionQueue* recv_cq = only_sends ? nullptr : find_cq(context, command.recv_cq);
   SharedReceiveQueue* srq = command.srq == 0 ? nullptr : find_srq(context, command.srq);
-  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
+  if (pd == context.objects.pds.end()) return no_object("protection domain", command.pd);
   if (send_cq == nullptr) return no_object("completion queue", command.send_cq);
   if (recv_cq == nullptr && !only_sends) return no_object("completion queue", command.recv_cq);
   // IBA 10.2.9: shared receive queues are for reliable connections and datagrams.
@@ -210,7 +222,7 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   if (!block) return no_room();
 
   QueuePairParams params;
-  params.handle = context.next_handle();
+  params.handle = context.objects.next_handle();
   params.number = take_qp_number();
   params.cookie = command.cookie;
   params.type = type;
@@ -234,7 +246,7 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   ++send_cq->users;
   if (recv_cq != nullptr) ++recv_cq->users;
   if (srq != nullptr) ++srq->users;
-  context.qps[params.handle] = qp;
+  context.objects.qps[params.handle] = qp;
 
   // What is granted is what the rings have room for, and never more than the device says that it has.
   capabilities.max_send_wr = std::min(send_entries, profile.max_qp_wr);
@@ -297,13 +309,13 @@ void Hca::Impl::add_qp(const Ref<QueuePair>& qp) {
 }
 
 void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
-  QueuePair& qp = *context.qps.at(handle).get();
-  context.qps.erase(handle);
+  QueuePair& qp = *context.objects.qps.at(handle).get();
+  context.objects.qps.erase(handle);
   if (qp.is_datagram()) adapter.multicast.forget(qp);
   if (qp.is_xrc_receiver()) {
     std::erase_if(qp.openings, [&](const QueuePairOpening& opening) {
-      if (opening.context.get() != &context || opening.handle != handle) return false;
-      --context.xrcds.at(opening.xrcd).users;
+      if (&opening.context.get()->objects != &context.objects || opening.handle != handle) return false;
+      --context.objects.xrcds.at(opening.xrcd).users;
       return true;
     });
     if (!qp.openings.empty()) return;
@@ -311,10 +323,10 @@ void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
     qp_pool_.destroy(qp.self);
     return;
   }
-  --context.pds.at(qp.params.pd).users;
+  --context.objects.pds.at(qp.params.pd).users;
   if (qp.params.scaling != nullptr) {
-    --context.tables.at(qp.params.scaling->table).users;
-    context.arena->release(qp.params.send_offset, qp.params.block_bytes);
+    --context.objects.tables.at(qp.params.scaling->table).users;
+    qp.context.arena->release(qp.params.send_offset, qp.params.block_bytes);
     --qp_count_;
     qp_pool_.destroy(qp.self);
     return;
@@ -323,7 +335,7 @@ void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
   --qp.params.send_cq.get()->users;
   if (CompletionQueue* cq = qp.params.recv_cq.get(); cq != nullptr) --cq->users;
   if (SharedReceiveQueue* srq = qp.params.srq.get(); srq != nullptr) --srq->users;
-  context.arena->release(qp.params.send_offset, qp.params.block_bytes);
+  qp.context.arena->release(qp.params.send_offset, qp.params.block_bytes);
   --qp_count_;
   qp_pool_.destroy(qp.self);
 }

@@ -15,8 +15,8 @@ enum SrqAttributeMask : std::uint32_t { kMaxWr = 1, kLimit = 2 };
 }  // namespace
 
 SharedReceiveQueue* Hca::Impl::find_srq(Context& context, std::uint32_t handle) {
-  const auto it = context.srqs.find(handle);
-  return it == context.srqs.end() ? nullptr : it->second.get();
+  const auto it = context.objects.srqs.find(handle);
+  return it == context.objects.srqs.end() ? nullptr : it->second.get();
 }
 
 std::uint32_t Hca::Impl::operation_stride() const {
@@ -38,8 +38,8 @@ int Hca::Impl::check_tags(const protocol::CreateSrq& command, bool has_tags) con
 
 int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   const HcaProfile& profile = adapter.profile;
-  const auto pd = context.pds.find(command.pd);
-  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
+  const auto pd = context.objects.pds.find(command.pd);
+  if (pd == context.objects.pds.end()) return no_object("protection domain", command.pd);
   const bool is_xrc = command.srq_type == kXrcType;
   const bool has_tags = command.srq_type == kTagMatchingType;
   if (!is_xrc && !has_tags && command.srq_type != kBasicType) {
@@ -67,7 +67,7 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   const auto block = context.arena->allocate(params.block_bytes);
   if (!block) return no_room();
   params.block_offset = *block;
-  params.handle = context.next_handle();
+  params.handle = context.objects.next_handle();
   params.number = srq_numbers_.take([this](std::uint32_t number) { return adapter.srqs.contains(number); });
   params.cookie = command.cookie;
   params.pd = command.pd;
@@ -95,7 +95,7 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   }
   ++srq_count_;
   ++pd->second.users;
-  context.srqs[params.handle] = srq;
+  context.objects.srqs[params.handle] = srq;
   adapter.srqs[params.number] = srq;
   command.handle = params.handle;
   command.number = params.number;
@@ -141,11 +141,11 @@ int Hca::Impl::query_srq(Context& context, protocol::SrqAttributes& command) {
 void Hca::Impl::remove_srq(SharedReceiveQueue& srq) {
   Context& context = srq.context;
   const SharedReceiveQueueParams params = srq.params;
-  --context.pds.at(params.pd).users;
-  if (params.domain != 0) --context.xrcds.at(params.xrcd).users;
+  --context.objects.pds.at(params.pd).users;
+  if (params.domain != 0) --context.objects.xrcds.at(params.xrcd).users;
   if (CompletionQueue* cq = params.cq.get(); cq != nullptr) --cq->users;
   context.arena->release(params.block_offset, params.block_bytes);
-  context.srqs.erase(params.handle);
+  context.objects.srqs.erase(params.handle);
   adapter.srqs.erase(params.number);
   --srq_count_;
   srq_pool_.destroy(srq.self);

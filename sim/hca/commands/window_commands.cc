@@ -7,8 +7,8 @@
 namespace verbatim::hca {
 
 int Hca::Impl::alloc_mw(Context& context, protocol::AllocMw& command) {
-  const auto pd = context.pds.find(command.pd);
-  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
+  const auto pd = context.objects.pds.find(command.pd);
+  if (pd == context.objects.pds.end()) return no_object("protection domain", command.pd);
   if (command.type != MemoryWindow::kType1 && command.type != MemoryWindow::kType2) {
     return refuse(EINVAL, "there is no memory window type ", command.type);
   }
@@ -21,19 +21,19 @@ int Hca::Impl::alloc_mw(Context& context, protocol::AllocMw& command) {
   if (window->key == 0) return refuse(ENOMEM, "all keys are in use");
   ++mw_count_;
   ++pd->second.users;
-  command.handle = context.next_handle();
+  command.handle = context.objects.next_handle();
   command.rkey = window->key;
-  context.mws[command.handle] = std::move(window);
+  context.objects.mws[command.handle] = std::move(window);
   return 0;
 }
 
 int Hca::Impl::dealloc_mw(Context& context, protocol::DestroyObject& command) {
-  const auto it = context.mws.find(command.handle);
-  if (it == context.mws.end()) return no_object("memory window", command.handle);
+  const auto it = context.objects.mws.find(command.handle);
+  if (it == context.objects.mws.end()) return no_object("memory window", command.handle);
   unbind(*it->second);
   adapter.keys.remove(it->second->key);
-  --context.pds.at(it->second->pd).users;
-  context.mws.erase(it);
+  --context.objects.pds.at(it->second->pd).users;
+  context.objects.mws.erase(it);
   --mw_count_;
   command.events_reported = command.async_events_reported = 0;
   return 0;

@@ -29,16 +29,16 @@ bool may_move(WqState from, WqState to) {
 }  // namespace
 
 QueuePair* Hca::Impl::find_wq(Context& context, std::uint32_t handle) {
-  const auto it = context.wqs.find(handle);
-  return it == context.wqs.end() ? nullptr : it->second.get();
+  const auto it = context.objects.wqs.find(handle);
+  return it == context.objects.wqs.end() ? nullptr : it->second.get();
 }
 
 int Hca::Impl::create_wq(Context& context, protocol::CreateWq& command) {
   const HcaProfile& profile = adapter.profile;
   if (!adapter.address.roce) return refuse(EOPNOTSUPP, "work queues need an Ethernet port");
-  const auto pd = context.pds.find(command.pd);
+  const auto pd = context.objects.pds.find(command.pd);
   CompletionQueue* cq = find_cq(context, command.cq);
-  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
+  if (pd == context.objects.pds.end()) return no_object("protection domain", command.pd);
   if (cq == nullptr) return no_object("completion queue", command.cq);
   if (command.type != kReceiveType) return refuse(EINVAL, "there is no work queue type ", command.type);
   if ((command.flags & ~kFrameOptions) != 0) return refuse(EOPNOTSUPP, "create_flags ", Hex{command.flags}, ": the device has ", Hex{kFrameOptions});
@@ -54,7 +54,7 @@ int Hca::Impl::create_wq(Context& context, protocol::CreateWq& command) {
   params.block_bytes = ring_bytes + sizeof(protocol::QueuePairRecord);
   const auto block = context.arena->allocate(params.block_bytes);
   if (!block) return no_room();
-  params.handle = context.next_handle();
+  params.handle = context.objects.next_handle();
   params.number = take_qp_number();
   params.cookie = command.cookie;
   params.type = ib::QpType::kRawPacket;
@@ -71,7 +71,7 @@ int Hca::Impl::create_wq(Context& context, protocol::CreateWq& command) {
   ++wq_count_;
   ++pd->second.users;
   ++cq->users;
-  context.wqs[params.handle] = wq;
+  context.objects.wqs[params.handle] = wq;
   command.handle = params.handle;
   command.number = params.number;
   command.recv_entries = entries;
@@ -112,11 +112,11 @@ int Hca::Impl::modify_wq(Context& context, protocol::ModifyWq& command) {
 }
 
 void Hca::Impl::close_wq(Context& context, std::uint32_t handle) {
-  QueuePair& wq = *context.wqs.at(handle).get();
-  context.wqs.erase(handle);
-  --context.pds.at(wq.params.pd).users;
+  QueuePair& wq = *context.objects.wqs.at(handle).get();
+  context.objects.wqs.erase(handle);
+  --context.objects.pds.at(wq.params.pd).users;
   --wq.params.recv_cq.get()->users;
-  context.arena->release(wq.params.send_offset, wq.params.block_bytes);
+  wq.context.arena->release(wq.params.send_offset, wq.params.block_bytes);
   --wq_count_;
   qp_pool_.destroy(wq.self);
 }
@@ -147,21 +147,21 @@ int Hca::Impl::create_rwq_table(Context& context, protocol::CreateRwqTable& comm
   }
   for (const Ref<QueuePair>& wq : table.queues) ++wq.get()->tables;
   ++table_count_;
-  command.handle = command.number = context.next_handle();
-  context.tables[command.handle] = std::move(table);
+  command.handle = command.number = context.objects.next_handle();
+  context.objects.tables[command.handle] = std::move(table);
   return 0;
 }
 
 void Hca::Impl::close_table(Context& context, std::uint32_t handle) {
-  const auto it = context.tables.find(handle);
+  const auto it = context.objects.tables.find(handle);
   for (const Ref<QueuePair>& wq : it->second.queues) --wq.get()->tables;
-  context.tables.erase(it);
+  context.objects.tables.erase(it);
   --table_count_;
 }
 
 int Hca::Impl::destroy_rwq_table(Context& context, protocol::DestroyObject& command) {
-  const auto it = context.tables.find(command.handle);
-  if (it == context.tables.end()) return no_object("indirection table", command.handle);
+  const auto it = context.objects.tables.find(command.handle);
+  if (it == context.objects.tables.end()) return no_object("indirection table", command.handle);
   if (it->second.users > 0) return refuse(EBUSY, it->second.users, " queue pairs use it");
   close_table(context, command.handle);
   return 0;
@@ -169,10 +169,10 @@ int Hca::Impl::destroy_rwq_table(Context& context, protocol::DestroyObject& comm
 
 int Hca::Impl::create_scaling_qp(Context& context, protocol::CreateQp& command) {
   const protocol::ReceiveHash& hash = command.hash;
-  const auto pd = context.pds.find(command.pd);
-  const auto table = context.tables.find(hash.table);
-  if (pd == context.pds.end()) return no_object("protection domain", command.pd);
-  if (table == context.tables.end()) return no_object("indirection table", hash.table);
+  const auto pd = context.objects.pds.find(command.pd);
+  const auto table = context.objects.tables.find(hash.table);
+  if (pd == context.objects.pds.end()) return no_object("protection domain", command.pd);
+  if (table == context.objects.tables.end()) return no_object("indirection table", hash.table);
   if (command.srq != 0) return refuse(EINVAL, "a queue pair with a table has no srq");
   if (static_cast<ib::QpType>(command.type) != ib::QpType::kRawPacket) return refuse(EOPNOTSUPP, "frames are spread over tables by raw packet queue pairs alone");
   // It only receives, and by the options of its queues.
@@ -200,7 +200,7 @@ int Hca::Impl::create_scaling_qp(Context& context, protocol::CreateQp& command) 
   scaling->fields = hash.fields;
   scaling->queues = table->second.queues;
   QueuePairParams params;
-  params.handle = context.next_handle();
+  params.handle = context.objects.next_handle();
   params.number = take_qp_number();
   params.cookie = command.cookie;
   params.type = ib::QpType::kRawPacket;
@@ -214,7 +214,7 @@ int Hca::Impl::create_scaling_qp(Context& context, protocol::CreateQp& command) 
   add_qp(qp);
   ++pd->second.users;
   ++table->second.users;
-  context.qps[params.handle] = qp;
+  context.objects.qps[params.handle] = qp;
   command.capabilities = {};
   command.handle = params.handle;
   command.number = params.number;

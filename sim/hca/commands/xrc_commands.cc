@@ -14,8 +14,8 @@ constexpr std::uint32_t kCreate = 0100, kExclusive = 0200;
 }  // namespace
 
 XrcOpening* Hca::Impl::find_xrcd(Context& context, std::uint32_t handle) {
-  const auto it = context.xrcds.find(handle);
-  return it == context.xrcds.end() ? nullptr : &it->second;
+  const auto it = context.objects.xrcds.find(handle);
+  return it == context.objects.xrcds.end() ? nullptr : &it->second;
 }
 
 int Hca::Impl::open_xrcd(Context& context, protocol::OpenXrcd& command) {
@@ -37,14 +37,14 @@ int Hca::Impl::open_xrcd(Context& context, protocol::OpenXrcd& command) {
     xrc_domains_[domain].file = command.inode;
   }
   ++xrc_domains_[domain].openings;
-  command.handle = context.next_handle();
-  context.xrcds[command.handle] = {domain, 0};
+  command.handle = context.objects.next_handle();
+  context.objects.xrcds[command.handle] = {domain, 0};
   return 0;
 }
 
 void Hca::Impl::close_xrc_opening(Context& context, std::uint32_t handle) {
-  const std::uint32_t domain = context.xrcds.at(handle).domain;
-  context.xrcds.erase(handle);
+  const std::uint32_t domain = context.objects.xrcds.at(handle).domain;
+  context.objects.xrcds.erase(handle);
   if (--xrc_domains_.at(domain).openings == 0) xrc_domains_.erase(domain);
 }
 
@@ -60,8 +60,8 @@ int Hca::Impl::close_xrcd(Context& context, protocol::DestroyObject& command) {
 void Hca::Impl::add_opening(const Ref<QueuePair>& qp, Context& context, std::uint32_t handle,
                             std::uint64_t cookie, std::uint32_t xrcd) {
   qp.get()->openings.push_back({context.self, handle, cookie, xrcd});
-  context.qps[handle] = qp;
-  ++context.xrcds.at(xrcd).users;
+  context.objects.qps[handle] = qp;
+  ++context.objects.xrcds.at(xrcd).users;
 }
 
 int Hca::Impl::create_xrc_receiver(Context& context, protocol::CreateQp& command) {
@@ -69,7 +69,7 @@ int Hca::Impl::create_xrc_receiver(Context& context, protocol::CreateQp& command
   if (xrcd == nullptr) return no_object("XRC domain", command.xrcd);
   if (command.srq != 0) return refuse(EINVAL, "an XRC receiver takes shared receive queues by number, not by srq");
   QueuePairParams params;
-  params.handle = context.next_handle();
+  params.handle = context.objects.next_handle();
   params.number = take_qp_number();
   params.type = ib::QpType::kXrcReceive;
   params.domain = xrcd->domain;
@@ -92,7 +92,7 @@ int Hca::Impl::open_qp(Context& context, protocol::OpenQp& command) {
   if (!qp->is_xrc_receiver() || qp->params.domain != xrcd->domain) {
     return refuse(EINVAL, "queue pair ", command.number, " is no XRC receiver of this domain");
   }
-  command.handle = context.next_handle();
+  command.handle = context.objects.next_handle();
   add_opening(qp->self, context, command.handle, command.cookie, command.xrcd);
   command.state = static_cast<std::uint32_t>(qp->state());
   return 0;

@@ -269,7 +269,7 @@ void ActionExecutor::execute_atomic(const ib::Packet& packet) {
   atomic.key = packet.atomic.rkey.value;
   atomic.psn = packet.bth.psn;
   atomic.trail = qp_.responder.cause();
-  qp_.adapter.atomics.execute(qp_, qp_.memory_owner(), atomic);
+  qp_.adapter.atomics.execute(qp_, qp_.owner_of(atomic.key), atomic);
 }
 
 void ActionExecutor::stop_timers() {

@@ -88,7 +88,7 @@ void AtomicUnit::on_value(Operation operation) {
         request.is_compare_swap ? request.swap_add : operation.original + request.swap_add;
     const ib::Payload payload{ib::PayloadBuffer::copy_of(std::as_bytes(std::span(&value, 1))), 0,
                               sizeof(value)};
-    const MemoryPiece piece{request.address, sizeof(value), request.key};
+    const MemoryPiece piece{request.address, sizeof(value), request.key, context};
     adapter_.payloads.release_held();  // each is a message of its own
     adapter_.payloads.write(*context, payload, {&piece, 1}, message_stream(0, false));
   }

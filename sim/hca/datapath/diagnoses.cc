@@ -45,6 +45,8 @@ std::string_view verb_of(CommandType type) {
       return "ibv_create_cq";
     case CommandType::kDestroyCq:
       return "ibv_destroy_cq";
+    case CommandType::kModifyCq:
+      return "ibv_modify_cq";
     case CommandType::kResizeCq:
       return "ibv_resize_cq";
     case CommandType::kCreateQp:
@@ -218,7 +220,7 @@ std::string Diagnoses::why_not(const Context& owner, std::uint32_t pd, std::uint
   const char* const kind = is_remote ? "rkey" : "lkey";
   const MemoryRegion* region = adapter_.keys.find(key);
   if (region == nullptr || adapter_.keys.find_window(key) != nullptr) return unknown_key(key, is_remote);
-  if (region->context != &owner) return join(kind, " ", Hex{key}, " is of another program's memory");
+  if (&region->context->objects != &owner.objects) return join(kind, " ", Hex{key}, " is of another program's memory");
   if (region->pd != pd) return join("the memory with ", kind, " ", Hex{key}, " is of another protection domain than the queue pair");
   if ((region->access & access) != access) {
     return join("the memory with ", kind, " ", Hex{key}, " was registered without ", rights(access & ~region->access));
@@ -241,7 +243,7 @@ std::string Diagnoses::why_not_remote(const QueuePair& qp, std::uint32_t key, st
   if (window == nullptr) return why_not(qp.memory_owner(), qp.memory_pd(), key, va, length, access);
   const std::string name = join("the memory window with rkey ", Hex{key});
   if (window->region == nullptr) return name + " is not bound";
-  if (window->context != &qp.memory_owner()) return name + " is another program's";
+  if (&window->context->objects != &qp.memory_owner().objects) return name + " is another program's";
   if (window->type == MemoryWindow::kType1 && window->pd != qp.memory_pd()) {
     return name + " is of another protection domain than the queue pair";
   }

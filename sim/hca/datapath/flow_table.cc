@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <span>
 
 namespace verbatim::hca {
@@ -35,6 +36,14 @@ class FilterWriter {
   std::size_t at_ = 0;
 };
 
+// Where a rule looks for labels of MPLS: behind the Ethernet header, or in a tunnel.
+enum MplsPlace : std::uint32_t { kBehindEthernet, kOverUdp, kOverGre };
+
+std::optional<std::uint32_t> labels_at(std::uint32_t place, const ib::FrameLayer& headers, const ib::Frame& frame) {
+  if (place == kBehindEthernet) return headers.mpls;
+  return frame.gre.has_value() == (place == kOverGre) ? frame.mpls : std::nullopt;
+}
+
 unsigned byte_at(std::span<const std::byte> header, std::size_t at) { return std::to_integer<unsigned>(header[at]); }
 
 // IB_IPV4_DONT_FRAG and IB_IPV4_MORE_FRAG, which are the header's own bits one further up.
@@ -51,7 +60,8 @@ void put_ipv6(FilterWriter& out, const ib::FrameLayer& headers) {
 }
 
 // The fields that a spec of this type looks at, laid out as its filter; false when the frame has no such header.
-bool read_fields(std::uint32_t type, const ib::Frame& frame, Filter& to) {
+bool read_fields(const FlowSpec& spec, const ib::Frame& frame, Filter& to) {
+  const std::uint32_t type = spec.type;
   const ib::FrameLayer& headers = (type & kSpecInner) != 0 ? frame.inner : frame.outer;
   FilterWriter out(to);
   switch (type & ~kSpecInner) {
@@ -86,6 +96,21 @@ bool read_fields(std::uint32_t type, const ib::Frame& frame, Filter& to) {
       if (!frame.vxlan) return false;
       out.put32(*frame.vxlan);
       return true;
+    case kSpecGre:
+      if (!frame.gre) return false;
+      out.put16(frame.gre->flags);
+      out.put16(frame.gre->protocol);
+      out.put32(frame.gre->key);
+      return true;
+    case kSpecMpls: {
+      const auto labels = labels_at(spec.argument, headers, frame);
+      if (labels) out.put32(*labels);
+      return labels.has_value();
+    }
+    case kSpecEsp:
+      if (headers.esp.empty()) return false;
+      out.put(headers.esp);
+      return true;
     default:
       return false;
   }
@@ -97,7 +122,7 @@ constexpr std::size_t kVlanAt = 14;  // in the filter of Ethernet
 bool is_same_match(const Flow& a, const Flow& b) {
   return a.matches.size() == b.matches.size() &&
          std::equal(a.matches.begin(), a.matches.end(), b.matches.begin(), [](const FlowSpec& x, const FlowSpec& y) {
-           return x.type == y.type && std::memcmp(x.value, y.value, sizeof(x.value)) == 0 &&
+           return x.type == y.type && x.argument == y.argument && std::memcmp(x.value, y.value, sizeof(x.value)) == 0 &&
                   std::memcmp(x.mask, y.mask, sizeof(x.mask)) == 0;
          });
 }
@@ -116,8 +141,8 @@ void Flow::count(std::uint32_t bytes) const {
   for (const Point& each : points) each.counters->count(each.point, bytes);
 }
 
-int FlowTable::check_match(const protocol::FlowSpec& spec) {
-  constexpr std::uint32_t kEsp = 0x34, kGre = 0x51, kMpls = 0x60;
+int FlowTable::check_match(FlowSpec& spec, const FlowSpec* before) {
+  spec.argument = 0;
   switch (spec.type & ~kSpecInner) {
     case kSpecEthernet:
     case kSpecIpv4:
@@ -125,13 +150,19 @@ int FlowTable::check_match(const protocol::FlowSpec& spec) {
     case kSpecIpv6:
     case kSpecTcp:
     case kSpecUdp:
+    case kSpecEsp:
       return 0;
     case kSpecVxlan:
+    case kSpecGre:
       return (spec.type & kSpecInner) == 0 ? 0 : EINVAL;
-    case kEsp:
-    case kGre:
-    case kMpls:
-      return EOPNOTSUPP;
+    case kSpecMpls: {
+      const std::uint32_t type = before == nullptr ? 0u : before->type;
+      const bool is_tunnelled = (type & ~kSpecInner) == kSpecUdp || (type & ~kSpecInner) == kSpecGre;
+      // Frames are looked into as far as one tunnel.
+      if (is_tunnelled && ((spec.type | type) & kSpecInner) != 0) return EOPNOTSUPP;
+      spec.argument = !is_tunnelled ? kBehindEthernet : type == kSpecUdp ? kOverUdp : kOverGre;
+      return 0;
+    }
     default:
       return EINVAL;
   }
@@ -139,7 +170,7 @@ int FlowTable::check_match(const protocol::FlowSpec& spec) {
 
 bool FlowTable::matches(const protocol::FlowSpec& spec, const ib::Frame& frame) {
   Filter fields{};
-  if (!read_fields(spec.type, frame, fields)) return false;
+  if (!read_fields(spec, frame, fields)) return false;
   // Whoever asks for bits of a VLAN tag asks for one that is there.
   const bool asks_for_tag = (spec.type & ~kSpecInner) == kSpecEthernet && (spec.mask[kVlanAt] | spec.mask[kVlanAt + 1]) != 0;
   const ib::FrameLayer& headers = (spec.type & kSpecInner) != 0 ? frame.inner : frame.outer;

@@ -27,9 +27,12 @@ enum FlowSpecType : std::uint32_t {
   kSpecIpv4 = 0x30,
   kSpecIpv6 = 0x31,
   kSpecIpv4Extended = 0x32,
+  kSpecEsp = 0x34,
   kSpecTcp = 0x40,
   kSpecUdp = 0x41,
   kSpecVxlan = 0x50,
+  kSpecGre = 0x51,
+  kSpecMpls = 0x60,
   kSpecInner = 0x100,  // a flag: of what is in a tunnel
   kSpecTag = 0x1000,
   kSpecDrop = 0x1001,
@@ -78,8 +81,9 @@ struct Flow {
 
 class FlowTable {
  public:
-  // 0, or why there is no such rule: EINVAL, EOPNOTSUPP. What the rule does besides looking is not `flow`'s matches.
-  static int check_match(const protocol::FlowSpec& spec);
+  // 0, or why there is no such rule: EINVAL, EOPNOTSUPP. What the rule does besides looking is not `flow`'s matches. Where labels
+  // of MPLS are looked for follows from the spec before it (ibv_create_flow(3)), null when there is none: its argument says so.
+  static int check_match(protocol::FlowSpec& spec, const protocol::FlowSpec* before);
   static bool matches(const protocol::FlowSpec& spec, const ib::Frame& frame);
 
   void add(Flow& flow);

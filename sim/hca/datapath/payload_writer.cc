@@ -92,7 +92,7 @@ std::vector<PayloadWriter::Placement> PayloadWriter::cut(Context& context, const
       const auto to_edge = static_cast<std::uint32_t>(granule - piece.address % granule);
       const std::uint32_t length = std::min(piece.length, to_edge);
       parts.push_back(
-          {context.self, {rest.buffer, rest.offset, length}, {piece.address, length, piece.key}, {}});
+          {context.self, {rest.buffer, rest.offset, length}, {piece.address, length, piece.key, piece.owner}, {}});
       rest.offset += length;
       rest.length -= length;
       piece.address += length;
@@ -126,8 +126,7 @@ void PayloadWriter::on_dma_write(std::uint64_t) {
 }
 
 void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
-  Context* context = placement.context.get();
-  if (context == nullptr) return;
+  if (placement.context.get() == nullptr) return;
   std::span<const std::byte> bytes = placement.payload.bytes();
   const std::span<const MemoryPiece> pieces =
       placement.more.empty() ? std::span(&placement.first, 1) : std::span(placement.more);
@@ -135,10 +134,10 @@ void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
     const std::span<const std::byte> part = bytes.first(piece.length);
     bytes = bytes.subspan(piece.length);
     if (is_on_adapter(piece.address) != on_adapter) continue;
-    adapter_.tracer.record(adapter_.id, TraceEvent::kDmaWrite, context->program.process, piece.address,
+    adapter_.tracer.record(adapter_.id, TraceEvent::kDmaWrite, piece.owner->program.process, piece.address,
                            piece.length, 0, part);
-    if (!adapter_.memory.write(*context, piece.address, part)) {
-      adapter_.notifier.dma_fault(*context, piece.key, piece.address, piece.length);
+    if (!adapter_.memory.write(*piece.owner, piece.address, part)) {
+      adapter_.notifier.dma_fault(*piece.owner, piece.key, piece.address, piece.length);
     }
   }
 }

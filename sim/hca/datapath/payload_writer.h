@@ -22,6 +22,7 @@ struct MemoryPiece {
   host::ProgramAddress address = 0;
   std::uint32_t length = 0;
   std::uint32_t key = 0;  // through which it is reached, for fault reports
+  Context* owner = nullptr;  // in whose program; lives as long as the opening
 };
 
 struct Adapter;
@@ -37,7 +38,7 @@ class PayloadWriter final : public host::DmaClient {
  public:
   explicit PayloadWriter(Adapter& adapter);
 
-  // The pieces together are as long as the payload, and not empty.
+  // The pieces together are as long as the payload, and not empty; their owners are of the opening of `context`.
   host::DmaWriteTimes write(Context& context, const ib::Payload& payload, std::span<const MemoryPiece> pieces,
                             MessageStream stream);
   // When the last byte that was handed to the DMA engine leaves, or has left, the adapter.

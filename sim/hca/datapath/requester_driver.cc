@@ -39,9 +39,9 @@ void RequesterDriver::on_own_work(SendWork&& work) {
 WcStatus RequesterDriver::check_names(SendWork& work) const {
   if (work.is_local()) return WcStatus::kSuccess;
   if (qp_.is_datagram()) {
-    const auto handle = qp_.context.ahs.find(work.address_handle);
-    if (handle == qp_.context.ahs.end() || handle->second.pd != qp_.params.pd) {
-      qp_.adapter.diagnoses.on_faulty_work(qp_, work.wr_id, handle == qp_.context.ahs.end()
+    const auto handle = qp_.context.objects.ahs.find(work.address_handle);
+    if (handle == qp_.context.objects.ahs.end() || handle->second.pd != qp_.params.pd) {
+      qp_.adapter.diagnoses.on_faulty_work(qp_, work.wr_id, handle == qp_.context.objects.ahs.end()
                                                                 ? "its address handle is gone"
                                                                 : "its address handle is of another protection domain");
       return WcStatus::kLocalQpOperationError;

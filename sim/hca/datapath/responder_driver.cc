@@ -163,7 +163,7 @@ std::uint64_t ResponderDriver::look_up(const ib::Packet& packet) {
   if (placement.list != nullptr) {
     qp_.find_pieces(*placement.list, placement.offset, placement.length, qp_.memory_owner(), qp_.receive_pd());
   } else if (placement.length > 0) {
-    pieces.push_back({placement.address, placement.length, placement.key});
+    pieces.push_back({placement.address, placement.length, placement.key, nullptr});
   }
   return qp_.adapter.placements.begin(qp_.self, false, pieces, packet.trail.shared());
 }
@@ -180,8 +180,9 @@ bool ResponderDriver::write(Incoming& incoming) {
     return qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(),
                        stream);
   }
-  const MemoryPiece piece{placement.address, placement.length, placement.key};
-  const auto times = qp_.adapter.payloads.write(qp_.memory_owner(), packet.payload, {&piece, 1}, stream);
+  Context& owner = qp_.owner_of(placement.key);
+  const MemoryPiece piece{placement.address, placement.length, placement.key, &owner};
+  const auto times = qp_.adapter.payloads.write(owner, packet.payload, {&piece, 1}, stream);
   qp_.adapter.receiver.release(incoming, times.left_adapter);
   return true;
 }

@@ -65,7 +65,11 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
     solicited_end_ = producer_;
     has_solicited_ = true;
   }
-  if (armed_ == Arm::kAny || (armed_ == Arm::kSolicited && solicited)) raise_event();
+  if (armed_ == Arm::kAny || (armed_ == Arm::kSolicited && solicited)) {
+    want_event();
+  } else if (moderation_ != nullptr && moderation_->timer.scheduled()) [[unlikely]] {
+    want_moderated_event();
+  }
 }
 
 void CompletionQueue::record(const protocol::Cqe& entry, std::span<const std::byte> written) {
@@ -76,7 +80,7 @@ void CompletionQueue::record(const protocol::Cqe& entry, std::span<const std::by
 void CompletionQueue::fail_users() {
   // Nothing of theirs can complete any more.
   std::vector<Ref<QueuePair>> users;
-  for (const auto* objects : {&context.qps, &context.wqs}) {
+  for (const auto* objects : {&context.objects.qps, &context.objects.wqs}) {
     for (const auto& [handle, qp] : *objects) {
       const QueuePairParams& params = qp.get()->params;
       if (params.send_cq.get() == this || params.recv_cq.get() == this) users.push_back(qp);
@@ -88,7 +92,7 @@ void CompletionQueue::fail_users() {
 
 void CompletionQueue::fail_shared_receives() {
   std::vector<Ref<SharedReceiveQueue>> queues;
-  for (const auto& [handle, srq] : context.srqs) {
+  for (const auto& [handle, srq] : context.objects.srqs) {
     if (srq.get()->params.cq.get() == this) queues.push_back(srq);
   }
   for (const Ref<SharedReceiveQueue>& srq : queues) {
@@ -113,11 +117,44 @@ void CompletionQueue::arm(bool solicited_only, std::uint32_t written_before) {
   const std::uint32_t end = solicited_only ? solicited_end_ : producer_;
   const std::uint32_t added = producer_ - written_before;
   const bool is_new = end - written_before - 1 < added;
-  if (is_new || adapter_.choices.choose(freedom::kEventOnArm, adapter_.id, 2) == 0) raise_event();
+  if (is_new || adapter_.choices.choose(freedom::kEventOnArm, adapter_.id, 2) == 0) want_event();
+}
+
+CompletionQueue::Moderation::Moderation(CompletionQueue& queue, Adapter& adapter)
+    : timer(Timer::of<&CompletionQueue::raise_event>(adapter.engine, adapter.id, EventClass::kStage, &queue)) {}
+
+void CompletionQueue::moderate(std::uint32_t count, Duration period) {
+  const bool is_owed = moderation_ != nullptr && moderation_->timer.scheduled();
+  if (count == 0 || period == Duration(0)) {
+    moderation_.reset();
+    if (is_owed) raise_event();
+    return;
+  }
+  if (moderation_ == nullptr) {
+    moderation_ = std::make_unique<Moderation>(*this, adapter_);
+    moderation_->written_before = producer_;
+    moderation_->last_event = adapter_.engine.now();
+  }
+  moderation_->count = count;
+  moderation_->period = period;
+  moderation_->timer.cancel();
+  if (is_owed) want_moderated_event();
+}
+
+void CompletionQueue::want_moderated_event() {
+  Moderation& moderation = *moderation_;
+  const Instant due = moderation.last_event + moderation.period;
+  if (producer_ - moderation.written_before >= moderation.count || adapter_.engine.now() >= due) return raise_event();
+  if (!moderation.timer.scheduled()) moderation.timer.schedule_at(due);
 }
 
 void CompletionQueue::raise_event() {
   armed_ = Arm::kNone;
+  if (moderation_ != nullptr) [[unlikely]] {
+    moderation_->timer.cancel();
+    moderation_->written_before = producer_;
+    moderation_->last_event = adapter_.engine.now();
+  }
   if (params_.has_channel) adapter_.notifier.completion_event(*this);
 }
 

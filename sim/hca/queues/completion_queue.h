@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
+#include "sim/core/engine.h"
 #include "sim/hca/context.h"
 #include "sim/hca/slot.h"
 #include "verbs_shim/protocol/rings.h"
@@ -50,6 +52,10 @@ class CompletionQueue {
   // any case.
   void arm(bool solicited_only, std::uint32_t written_before);
 
+  // From now on an event waits, after the one before, for so many completions or until so long after it, whichever comes
+  // first (ibv_modify_cq(3)); with none of either it does not wait.
+  void moderate(std::uint32_t count, Duration period);
+
   // Moves what the program has not consumed to a new ring; false when it does not fit.
   bool move_to(std::uint64_t ring_offset, std::uint32_t entries);
 
@@ -64,7 +70,22 @@ class CompletionQueue {
   // whose receives complete here (IBA 11.6.3): nothing that is received from them could be told.
   void fail_users();
   void fail_shared_receives();
+  // The program asked for one, and there is reason for it.
+  void want_event() {
+    if (moderation_ != nullptr) [[unlikely]] return want_moderated_event();
+    raise_event();
+  }
+  void want_moderated_event();
   void raise_event();
+
+  struct Moderation {
+    Moderation(CompletionQueue& queue, Adapter& adapter);
+    std::uint32_t count = 0;
+    Duration period{};
+    std::uint32_t written_before = 0;  // when the last event was raised
+    Instant last_event{};
+    Timer timer;
+  };
 
   Adapter& adapter_;
   CompletionQueueParams params_;
@@ -74,6 +95,7 @@ class CompletionQueue {
   bool has_solicited_ = false;
   bool overrun_ = false;
   Arm armed_ = Arm::kNone;
+  std::unique_ptr<Moderation> moderation_;  // null: none
 };
 
 }  // namespace verbatim::hca

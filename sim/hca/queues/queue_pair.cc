@@ -101,6 +101,11 @@ Context& QueuePair::target_owner() const {
   return srq != nullptr ? srq->context : context;
 }
 
+Context& QueuePair::find_owner(Context& named, std::uint32_t key) const {
+  const MemoryRegion* region = adapter.keys.find(key);
+  return region != nullptr ? *region->context : named;
+}
+
 QueuePair::~QueuePair() {
   requester_driver.drop_held();
   responder_driver.drop_held();
@@ -156,9 +161,10 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
 
 void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
   if (outgoing.is_response) {
-    // An XRC receiver answers from the memory of whoever owns the key.
+    // An XRC receiver answers from the memory of whoever owns the key, and so do programs that share an opening.
     const MemoryRegion* region = adapter.keys.find(outgoing.work);
-    Context* owner = !is_xrc_receiver() ? &context : region != nullptr ? region->context : nullptr;
+    const bool is_plain = !is_xrc_receiver() && !context.objects.is_shared();
+    Context* owner = is_plain ? &context : region != nullptr ? region->context : nullptr;
     if (owner == nullptr) {
       std::memset(to.data(), 0, to.size());
     } else if (!adapter.memory.read(*owner, outgoing.address, to)) {
@@ -173,8 +179,9 @@ void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
   }
   work->sges.visit(outgoing.offset, static_cast<std::uint32_t>(to.size()),
                    [&](const protocol::Sge& sge, std::uint32_t offset, std::uint32_t part) {
-                     if (!adapter.memory.read(context, sge.va + offset, to.first(part))) {
-                       adapter.notifier.dma_fault(context, sge.lkey, sge.va + offset, part);
+                     Context& owner = owner_of(sge.lkey);
+                     if (!adapter.memory.read(owner, sge.va + offset, to.first(part))) {
+                       adapter.notifier.dma_fault(owner, sge.lkey, sge.va + offset, part);
                      }
                      to = to.subspan(part);
                      return true;
@@ -187,8 +194,12 @@ bool QueuePair::find_pieces(const ScatterList& list, std::uint64_t offset, std::
   pieces.clear();
   return list.visit(offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
     const KeyCheck key = adapter.keys.check(sge.lkey, owner, pd, sge.va + skip, part, ib::kLocalWrite);
-    pieces.push_back({key.address, key.region != nullptr ? part : 0, sge.lkey});
-    return key.region != nullptr;
+    if (key.region == nullptr) {
+      pieces.push_back({0, 0, sge.lkey, nullptr});
+      return false;
+    }
+    pieces.push_back({key.address, part, sge.lkey, key.region->context});
+    return true;
   });
 }
 

@@ -78,6 +78,7 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   const QueuePairParams params;
 
  private:
+  Context& find_owner(Context& named, std::uint32_t key) const;
   protocol::QueuePairRecord no_record_{};  // of a queue pair that no program posts to
   protocol::QueuePairRecord& record();
   std::span<std::byte> ring(std::uint64_t offset, std::uint64_t bytes) const;
@@ -115,6 +116,12 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   // the queue that the request names.
   Context& memory_owner() const { return is_xrc_receiver() ? target_owner() : context; }
   std::uint32_t memory_pd() const { return is_xrc_receiver() ? receive_pd() : params.pd; }
+  // In whose program the memory lies that a key of memory_owner()'s opening names: also of another that shares it.
+  Context& owner_of(std::uint32_t key) const {
+    Context& named = memory_owner();
+    if (!named.objects.is_shared()) [[likely]] return named;
+    return find_owner(named, key);
+  }
   const SharedReceiveQueue* target() const { return target_.get(); }
   const Ref<SharedReceiveQueue>& target_ref() const override { return target_; }
   // An XRC receiver's request names this queue; none: a number that is nobody's in the domain.

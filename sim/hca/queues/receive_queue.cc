@@ -175,7 +175,7 @@ void ReceiveQueue::fail() {
   }
   // IBA 11.6.3: nothing that its queue pairs receive could complete any more.
   std::vector<Ref<QueuePair>> users;
-  for (const auto& [handle, qp] : srq.context.qps) {
+  for (const auto& [handle, qp] : srq.context.objects.qps) {
     if (qp.get()->params.srq.get() == &srq) users.push_back(qp);
   }
   for (const Ref<QueuePair>& qp : users) qp.get()->fail_fatally();

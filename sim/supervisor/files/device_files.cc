@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+
+#include "sim/supervisor/process.h"
 
 namespace verbatim::supervisor {
 
@@ -27,21 +30,56 @@ IoResult EventFile<Event>::read(std::size_t limit, std::vector<std::byte>& bytes
 template class EventFile<protocol::CompletionEvent>;
 template class EventFile<protocol::AsyncEvent>;
 
-DeviceContext::DeviceContext(hca::Hca& hca, const hca::ProgramPort& program, Warn warn, Written written)
-    : hca_(hca),
+std::uint32_t DeviceOpening::add_user(const hca::ProgramPort& program) {
+  users_.push_back(program.process);
+  if (first_context_ != 0) return hca_.share(first_context_, program);
+  return first_context_ = hca_.open(program);
+}
+
+void DeviceOpening::remove_user(std::uint32_t owner) {
+  if (const auto it = std::ranges::find(users_, owner); it != users_.end()) users_.erase(it);
+}
+
+bool DeviceOpening::is_shared_beyond(const Process& process) const {
+  if (std::ranges::any_of(users_, [&](std::uint32_t owner) { return owner != process.pid(); })) return true;
+  // Each descriptor has the file, and each message that brings one.
+  return file_.use_count() > std::ranges::count_if(process.files(), [&](const auto& entry) { return is_mine(entry.second); });
+}
+
+void DeviceOpening::close_if_last(const Process& process) {
+  if (users_.empty() && file_.use_count() <= 1 && !is_shared_beyond(process)) close();
+}
+
+void DeviceOpening::close() {
+  if (first_context_ != 0 && !closed_) hca_.close(first_context_);
+  closed_ = true;
+}
+
+DeviceContext::DeviceContext(std::shared_ptr<DeviceOpening> opening, const hca::ProgramPort& program, Warn warn, Written written)
+    : hca_(opening->hca()),
+      opening_(std::move(opening)),
+      opened_(opening_),
       warn_(std::move(warn)),
       written_(std::move(written)),
       owner_(program.process),
-      async_file_(std::make_shared<AsyncEventFile>("asynchronous events of " + hca.device_name())) {
+      async_file_(std::make_shared<AsyncEventFile>("asynchronous events of " + hca_.device_name())) {
   hca::ProgramPort port = program;
   port.listener = this;
-  handle_ = hca_.open(port);
+  handle_ = opening_->add_user(port);
 }
 
-void DeviceContext::close() {
-  if (handle_ == 0) return;
-  hca_.close(handle_);
-  handle_ = 0;
+std::shared_ptr<DeviceOpening> DeviceContext::close() {
+  if (opening_ == nullptr) return nullptr;
+  hca_.leave(handle_);
+  opening_->remove_user(owner_);
+  return std::move(opening_);
+}
+
+void DeviceContext::keep_memory(const Process& process, bool keeps_descriptors) {
+  const auto opening = opened_.lock();
+  if (opening == nullptr) return;
+  const bool goes_on = opening->is_shared_beyond(process) || (keeps_descriptors && opening->has_descriptor());
+  if (goes_on) hca_.keep_memory(handle_);
 }
 
 std::uint32_t DeviceContext::channel_number(const std::shared_ptr<CompletionChannelFile>& file) {

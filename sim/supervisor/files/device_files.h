@@ -40,7 +40,8 @@ class EventFile : public VirtualFile {
 using CompletionChannelFile = EventFile<protocol::CompletionEvent>;
 using AsyncEventFile = EventFile<protocol::AsyncEvent>;
 
-class DeviceContext;
+class DeviceOpening;
+class Process;
 
 // cmd_fd of an opened device: nothing is ever read from it.
 class DeviceFile final : public VirtualFile {
@@ -49,31 +50,66 @@ class DeviceFile final : public VirtualFile {
   std::uint32_t readiness() const override { return 0; }
   std::string describe() const override { return "device " + device_; }
 
-  // The opening that it stands for; set once.
-  std::weak_ptr<DeviceContext> context;
+  // What it stands for; set once, and null where the device was not opened through verbs.
+  std::shared_ptr<DeviceOpening> opening;
 
  private:
   std::string device_;
 };
 
-// A device opened by one process: where the adapter's notifications for it go.
+// An opening of a device, as its descriptor goes from process to process: it ends, and with it every object of it, when no
+// process has a descriptor of it (or a message one under way) and none uses it, as a mapping of the device's registers would
+// show (Linux: struct ib_uverbs_file).
+class DeviceOpening {
+ public:
+  explicit DeviceOpening(hca::Hca& hca) : hca_(hca) {}
+  ~DeviceOpening() { close(); }
+  DeviceOpening(const DeviceOpening&) = delete;
+  DeviceOpening& operator=(const DeviceOpening&) = delete;
+
+  hca::Hca& hca() { return hca_; }
+  // The descriptor that it was opened by; set once.
+  void set_file(const std::shared_ptr<DeviceFile>& file) { file_ = file; }
+
+  // A process uses it from now on, or no more: the adapter's number for its context.
+  std::uint32_t add_user(const hca::ProgramPort& program);
+  void remove_user(std::uint32_t owner);
+  // Another process than this one uses it, has a descriptor, or may be sent one.
+  bool is_shared_beyond(const Process& process) const;
+  bool has_descriptor() const { return !file_.expired(); }
+  // Ends it if nobody uses it and `process` has the only descriptor, which it is about to close (ibv_close_device(3)).
+  void close_if_last(const Process& process);
+
+ private:
+  void close();
+  bool is_mine(const VirtualFilePtr& file) const { return !file_.expired() && file == file_.lock(); }
+
+  hca::Hca& hca_;
+  std::weak_ptr<DeviceFile> file_;
+  std::vector<std::uint32_t> users_;  // pids, one for each context
+  std::uint32_t first_context_ = 0;   // which lasts as long as the opening
+  bool closed_ = false;
+};
+
+// A process's use of an opened device: where the adapter's notifications for it go.
 class DeviceContext final : public hca::EventListener {
  public:
   using Warn = std::function<void(const std::string&)>;
   using Written = std::function<void(std::uint32_t cq_number)>;
 
-  DeviceContext(hca::Hca& hca, const hca::ProgramPort& program, Warn warn, Written written);
+  DeviceContext(std::shared_ptr<DeviceOpening> opening, const hca::ProgramPort& program, Warn warn, Written written);
   ~DeviceContext() override { close(); }
 
   hca::Hca& hca() { return hca_; }
   std::uint32_t handle() const { return handle_; }
-  bool open() const { return handle_ != 0; }
-  void close();
-  // The process that opened it: its memory is what the adapter reaches.
+  bool open() const { return opening_ != nullptr; }
+  // The process uses it no more. What it has made stays as long as the opening does, which is given back.
+  std::shared_ptr<DeviceOpening> close();
+  // Its process is about to end, or has, with its descriptors unless it `keeps` them: what the memory holds that it registered
+  // is kept for others.
+  void keep_memory(const Process& process, bool keeps_descriptors);
+  // The process whose use it is: its memory is what the adapter reaches.
   std::uint32_t owner() const { return owner_; }
-  // It has been imported once more, or one of those that use it closes it; true when none is left.
-  void add_user() { ++users_; }
-  bool remove_user() { return --users_ == 0; }
 
   const std::shared_ptr<AsyncEventFile>& async_file() const { return async_file_; }
   // The adapter's number for a completion channel; the same file always gets the same one.
@@ -86,11 +122,12 @@ class DeviceContext final : public hca::EventListener {
 
  private:
   hca::Hca& hca_;
+  std::shared_ptr<DeviceOpening> opening_;  // null: closed
+  std::weak_ptr<DeviceOpening> opened_;     // also then
   Warn warn_;
   Written written_;
-  std::uint32_t handle_ = 0;
   const std::uint32_t owner_;
-  std::uint32_t users_ = 1;
+  std::uint32_t handle_ = 0;
   std::shared_ptr<AsyncEventFile> async_file_;
   std::vector<std::weak_ptr<CompletionChannelFile>> channels_;  // number - 1
 };

@@ -30,6 +30,8 @@
 namespace verbatim::supervisor {
 
 class UnixNetwork;
+class DeviceContext;
+class DeviceOpening;
 class FolderFile;
 class UdpNetwork;
 class Pipe;
@@ -206,6 +208,8 @@ class Kernel {
   Answer list_devices(Process& process, std::span<std::byte> mailbox);
   Answer report_refusal(Process& process, std::span<std::byte> mailbox);
   Answer open_device(Process& process, std::span<std::byte> mailbox);
+  // A context of the process in an opening, of its own or imported.
+  std::shared_ptr<DeviceContext> use_device(Process& process, std::shared_ptr<DeviceOpening> opening);
   Answer import_device(Process& process, std::span<std::byte> mailbox);
   Answer close_device(Process& process, std::span<std::byte> mailbox, std::uint32_t context);
   Answer create_channel(Process& process, std::span<std::byte> mailbox);

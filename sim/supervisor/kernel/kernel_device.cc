@@ -201,22 +201,10 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
   const auto& devices = process.host().devices;
   if (open.header.context >= devices.size()) return fail(mailbox, ENODEV);
   hca::Hca& hca = *devices[open.header.context];
-  process.outlives_its_end = true;  // packets on their way may still name its memory
-  hca::ProgramPort port;
-  port.process = process.pid();
-  port.memory = &process.memory();
-  port.arena = process.region().arena();
-  auto context = std::make_shared<DeviceContext>(
-      hca, port, [this, &process](const std::string& warning) { warn(process, warning); },
-      [&process, number = process.contexts().size() + 1](std::uint32_t cq_number) {
-        for (auto& thread : process.threads()) {
-          const Parked* parked = thread->parked();
-          if (parked == nullptr || parked->kind != Parked::Kind::kPoll) continue;
-          if (parked->polls(static_cast<std::uint32_t>(number), cq_number)) thread->unpark();
-        }
-      });
   const auto file = std::make_shared<DeviceFile>(hca.device_name());
-  file->context = context;
+  file->opening = std::make_shared<DeviceOpening>(hca);
+  file->opening->set_file(file);
+  const auto context = use_device(process, file->opening);
   open.cmd_fd = process.install(file);
   open.async_fd = process.install(context->async_file());
   open.completion_vectors = 1;
@@ -224,10 +212,28 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
     if (open.cmd_fd >= 0) process.close(open.cmd_fd);
     return fail(mailbox, EMFILE);
   }
-  process.contexts().push_back(std::move(context));
+  process.contexts().push_back(context);
   open.context = static_cast<std::uint32_t>(process.contexts().size());
   finish(mailbox, open, 0);
   return {0, protocol::Action::kReserveTwoFds, {open.cmd_fd, open.async_fd}};
+}
+
+std::shared_ptr<DeviceContext> Kernel::use_device(Process& process, std::shared_ptr<DeviceOpening> opening) {
+  process.outlives_its_end = true;  // packets on their way may still name its memory
+  hca::ProgramPort port;
+  port.process = process.pid();
+  port.memory = &process.memory();
+  port.arena = process.region().arena();
+  port.region = process.shared_region();
+  return std::make_shared<DeviceContext>(
+      std::move(opening), port, [this, &process](const std::string& warning) { warn(process, warning); },
+      [&process, number = process.contexts().size() + 1](std::uint32_t cq_number) {
+        for (auto& thread : process.threads()) {
+          const Parked* parked = thread->parked();
+          if (parked == nullptr || parked->kind != Parked::Kind::kPoll) continue;
+          if (parked->polls(static_cast<std::uint32_t>(number), cq_number)) thread->unpark();
+        }
+      });
 }
 
 Answer Kernel::import_device(Process& process, std::span<std::byte> mailbox) {
@@ -235,14 +241,8 @@ Answer Kernel::import_device(Process& process, std::span<std::byte> mailbox) {
   if (!load(mailbox, import)) return fail(mailbox, EINVAL);
   const auto file = std::dynamic_pointer_cast<DeviceFile>(process.file(import.cmd_fd));
   if (file == nullptr) return fail(mailbox, process.file(import.cmd_fd) == nullptr ? EBADF : EINVAL);
-  const auto context = file->context.lock();
-  if (context == nullptr || !context->open()) return fail(mailbox, EINVAL);
-  if (context->owner() != process.pid()) {
-    warn(process, "ibv_import_device of a device that another process has opened is not simulated; the program got EOPNOTSUPP");
-    return fail(mailbox, EOPNOTSUPP);
-  }
-  auto& contexts = process.contexts();
-  import.context = static_cast<std::uint32_t>(std::ranges::find(contexts, context) - contexts.begin()) + 1;
+  if (file->opening == nullptr) return fail(mailbox, EINVAL);
+  const auto context = use_device(process, file->opening);
   import.async_fd = process.install(context->async_file());
   if (import.async_fd < 0) return fail(mailbox, EMFILE);
   import.completion_vectors = 1;
@@ -250,14 +250,17 @@ Answer Kernel::import_device(Process& process, std::span<std::byte> mailbox) {
   for (std::uint32_t i = 0; i < devices.size(); ++i) {
     if (devices[i] == &context->hca()) import.device = i;
   }
-  context->add_user();
+  process.contexts().push_back(context);
+  import.context = static_cast<std::uint32_t>(process.contexts().size());
   finish(mailbox, import, 0);
   return {0, protocol::Action::kReserveFd, {import.async_fd, 0}};
 }
 
 Answer Kernel::close_device(Process& process, std::span<std::byte> mailbox, std::uint32_t context) {
   DeviceContext& opened = *process.contexts()[context - 1];
-  if (opened.owner() == process.pid() && opened.remove_user()) opened.close();
+  if (opened.owner() == process.pid()) {
+    if (const auto opening = opened.close(); opening != nullptr) opening->close_if_last(process);
+  }
   return fail(mailbox, 0);
 }
 

@@ -51,8 +51,11 @@ void Kernel::release_robust_locks(Process& process) {
 
 // The process ends natively; the supervisor reaps it before anything else happens.
 Kernel::Outcome Kernel::sys_exit(Thread& thread) {
-  thread.call().number == SYS_exit_group ? release_robust_locks(thread.process())
-                                         : release_robust_locks(thread);
+  Process& process = thread.process();
+  const bool is_whole = thread.call().number == SYS_exit_group;
+  is_whole ? release_robust_locks(process) : release_robust_locks(thread);
+  const auto lives = [](const auto& one) { return one->state() != Thread::State::kDead; };
+  if (is_whole || std::ranges::count_if(process.threads(), lives) == 1) process.keep_registered_memory();
   return Answer{0, protocol::Action::kNative};
 }
 

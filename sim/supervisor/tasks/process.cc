@@ -46,7 +46,7 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
     former_threads_.push_back(std::move(thread));
   }
   threads_.clear();
-  close_own_contexts();
+  close_own_contexts(true);
   contexts_.clear();
   analyst_.reset();
   name_ = std::move(name);
@@ -64,7 +64,14 @@ bool Process::has_own_contexts() const {
   return std::ranges::any_of(contexts_, [this](const auto& context) { return context->owner() == pid_; });
 }
 
-void Process::close_own_contexts() {
+void Process::keep_registered_memory(bool keeps_descriptors) {
+  for (auto& context : contexts_) {
+    if (context->owner() == pid_) context->keep_memory(*this, keeps_descriptors);
+  }
+}
+
+void Process::close_own_contexts(bool keeps_descriptors) {
+  keep_registered_memory(keeps_descriptors);
   for (auto& context : contexts_) {
     if (context->owner() == pid_) context->close();
   }

@@ -105,8 +105,12 @@ class Process {
   // Devices it has opened, by the number that it knows them by, and those it has from the process of which it is a copy.
   std::vector<std::shared_ptr<DeviceContext>>& contexts() { return contexts_; }
   bool has_own_contexts() const;
-  // Of its end, or when it becomes another program.
-  void close_own_contexts();
+  // Of its end, or when it becomes another program, which keeps descriptors.
+  void close_own_contexts(bool keeps_descriptors = false);
+  // Its memory is about to go: what of it others may reach through an adapter is kept.
+  void keep_registered_memory(bool keeps_descriptors = false);
+  // Kept by adapters, too, while rings in it are in use.
+  std::shared_ptr<const void> shared_region() const { return region_; }
 
   // True the first time `warning` is given for this process.
   bool first_warning(const std::string& warning) { return warnings_.insert(warning).second; }
@@ -168,7 +172,7 @@ class Process {
   std::size_t host_index_;
   std::string name_;
   Rng random_;
-  std::unique_ptr<ProcessRegion> region_;
+  std::shared_ptr<ProcessRegion> region_;
   const HostPaths* paths_ = nullptr;
   std::string environment_text_;
   Family family_;
