@@ -204,6 +204,7 @@ void Supervisor::Impl::make_folders() {
   for (const ProgramSpec& program : *programs_) by_host[program.host].push_back(&program);
   for (const auto& [host, of_host] : by_host) {
     folder_->add_host(hosts_[host], of_host, options_.epoch_ns / 1'000'000'000, kernel_.paths_of_host(host));
+    show_remote_shell(host);
     if (kernel_.paths_of_host(host).fit()) continue;
     return finish(Outcome::kNotStarted,
                   fmt::format("{}: its programs name more than {} files and folders in their arguments and environment, or longer "
@@ -214,28 +215,39 @@ void Supervisor::Impl::make_folders() {
 
 void Supervisor::Impl::start(std::size_t index) {
   const ProgramSpec& spec = (*programs_)[index];
-  const HostSpec& host = hosts_[spec.host];
   --not_started_;
   if (spec.background && foreground_left_ == 0) return;
-  LaunchRequest request;
-  const std::string reason = inspect_program(spec.arguments.at(0), spec.working_directory, &request.path);
-  const auto pid = static_cast<std::uint32_t>(first_pid_ + index);
-  const std::string stream = fmt::format("program/{}", index);
-  if (!reason.empty()) {
+  Process* const process =
+      launch_program(spec, index, static_cast<std::uint32_t>(first_pid_ + index), fmt::format("program/{}", index));
+  if (process != nullptr) {
+    result_.programs[index].started = true;
+  } else {
     result_.programs[index].exited = true;
     result_.programs[index].exit_code = 127;
-    return finish(Outcome::kNotStarted, host.name + ": " + reason);
   }
-  const std::string& name = spec.arguments[0];
+}
+
+Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t index, std::uint32_t pid,
+                                          const std::string& stream) {
+  const HostSpec& host = hosts_[spec.host];
+  const auto give_up = [&](Outcome outcome, const std::string& why) {
+    finish(outcome, host.name + ": " + why);
+    return nullptr;
+  };
+  LaunchRequest request;
+  const HostPaths& paths = kernel_.paths_of_host(spec.host);
+  const std::string& named = spec.arguments.at(0);
+  const std::string reason = inspect_program(named.starts_with('/') ? paths.native(named) : named, spec.working_directory,
+                                             &request.path);
+  if (!reason.empty()) return give_up(Outcome::kNotStarted, reason);
   std::unique_ptr<ProcessRegion> region;
   try {
     region = std::make_unique<ProcessRegion>();
   } catch (const std::system_error& error) {
-    return finish(Outcome::kNotStarted, fmt::format("{}: {}; raise the limits on address space (ulimit -Hv) and open files "
-                                                    "(ulimit -Hn)",
-                                                    host.name, error.what()));
+    return give_up(Outcome::kNotStarted,
+                   fmt::format("{}; raise the limits on address space (ulimit -Hv) and open files (ulimit -Hn)", error.what()));
   }
-  Process& process = add_process(std::make_unique<Process>(index, pid, host, spec.host, name.substr(name.rfind('/') + 1),
+  Process& process = add_process(std::make_unique<Process>(index, pid, host, spec.host, named.substr(named.rfind('/') + 1),
                                                            Rng(options_.seed, stream + "/random"), std::move(region)));
   describe(process.region(), pid, Family::kInit, spec.host);
   process.region().slot(0).virtual_tid = pid;
@@ -262,20 +274,18 @@ void Supervisor::Impl::start(std::size_t index) {
   if (!launched.error.empty()) {
     process.alive = false;
     count_end(process);
-    result_.programs[index].exited = true;
-    result_.programs[index].exit_code = 127;
-    return finish(launched.is_machines ? Outcome::kMachine : Outcome::kNotStarted, host.name + ": " + launched.error);
+    return give_up(launched.is_machines ? Outcome::kMachine : Outcome::kNotStarted, launched.error);
   }
   process.set_native_pid(launched.pid);
   process.limits = ResourceLimits(host.open_files);
   if (host.open_files < request.own_descriptors) process.enforce_limits();
-  result_.programs[index].started = true;
   spdlog::debug("{} started as process {}", title(process), launched.pid);
   if (asks_for_privilege(request.path)) {
     warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
   }
 
   begin(process, std::move(launched), std::move(patches));
+  return &process;
 }
 
 Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {

@@ -290,6 +290,7 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
   child.family().first_of_program = false;
   child.family().holds_parent = a[3] != 0;
   child.family().shares_memory = a[3] == 3;
+  kernel_.inherit(parent, child);
   for (const auto& [fd, file] : parent.files()) {
     const auto* signals = dynamic_cast<const SignalFile*>(file.get());
     child.outlives_its_end = child.outlives_its_end || signals != nullptr;

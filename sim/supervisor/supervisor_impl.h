@@ -51,15 +51,16 @@ class Supervisor::Impl final : public ProcessTable {
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
 
  private:
-  // The start of one program, and its end by SIGKILL.
+  // The start of one program, and its end by SIGKILL. `asked`: for a program of `index` on another host, by `ssh`.
   struct Start {
-    Start(Impl& owner, std::size_t index, ComponentId component)
+    Start(Impl& owner, std::size_t index, ComponentId component, std::optional<ProgramSpec> asked = std::nullopt)
         : impl(owner),
           program(index),
+          spec(std::move(asked)),
           timer(owner.engine_, component, EventClass::kProgram, this,
                 [](void* self) {
                   auto* start = static_cast<Start*>(self);
-                  start->impl.start(start->program);
+                  start->spec ? start->impl.start_asked(*start) : start->impl.start(start->program);
                 }),
           // Of the class that ends every slice before it, on whatever host.
           kill(owner.engine_, component, EventClass::kSupervisor, this, [](void* self) {
@@ -68,11 +69,18 @@ class Supervisor::Impl final : public ProcessTable {
           }) {}
     Impl& impl;
     std::size_t program;
+    std::optional<ProgramSpec> spec;
     Timer timer, kill;
   };
 
   void make_folders();
   void start(std::size_t program);
+  // The first process of `spec`, which counts as one of program `index`; nullptr: the run is over.
+  Process* launch_program(const ProgramSpec& spec, std::size_t index, std::uint32_t pid, const std::string& random_stream);
+  // supervisor_remote.cc
+  int start_remote(Thread& asking, std::uint32_t address, std::uint16_t port) override;
+  void start_asked(Start& start);
+  void show_remote_shell(std::size_t host);
   // In the lowest free slot, or in `slot`; nullptr: no slot is left.
   Thread* make_thread(Process& process, std::uint32_t slot = 0);
 

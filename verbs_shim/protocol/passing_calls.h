@@ -50,4 +50,7 @@ inline constexpr std::uint32_t kLargeMapping = 1u << 20;
 // [3] 1: not for a value, but because it means memory that the shim has mapped for itself.
 inline constexpr std::uint32_t kRefusedArgumentCall = 502;
 
+// The runtime tells that it has mapped a segment of shared memory. arguments: [0] its id, [1] where. Answered with the address.
+inline constexpr std::uint32_t kAttachedCall = 505;
+
 }  // namespace verbatim::protocol

@@ -74,6 +74,9 @@ enum class Action : std::uint32_t {
   kCloneThread,    // make the thread natively: its slot is action_arguments[0]; `result` is its virtual id
   kForkProcess,    // make a copy of the process natively: `result` is its virtual pid; then ask kForked
   kRestart,        // deliver the raised signals, then make the same call again (SA_RESTART)
+  kMapSegment,     // shmat: map the file that is next in the passage, action_arguments[0] bytes in pages of
+                   // action_arguments[1] bytes, and ask kAttachedCall
+  kUnmapSegment,   // unmap action_arguments[1] bytes from action_arguments[0] on, then return `result`
   kRaise,          // send the process signal action_arguments[0] natively, then return `result`
 };
 

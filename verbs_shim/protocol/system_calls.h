@@ -52,9 +52,9 @@ namespace verbatim::protocol {
   X(26, msync, kPassing, 0)                          \
   X(27, mincore, kLocal, 0)                          \
   X(28, madvise, kByArgument, 0)                     \
-  X(29, shmget, kRefused, ENOSYS)                    \
-  X(30, shmat, kRefused, ENOSYS)                     \
-  X(31, shmctl, kRefused, ENOSYS)                    \
+  X(29, shmget, kVirtual, 0)                         \
+  X(30, shmat, kVirtual, 0)                          \
+  X(31, shmctl, kVirtual, 0)                         \
   X(32, dup, kVirtual, 0)                            \
   X(33, dup2, kVirtual, 0)                           \
   X(34, pause, kVirtual, 0)                          \
@@ -87,14 +87,14 @@ namespace verbatim::protocol {
   X(61, wait4, kVirtual, 0)                          \
   X(62, kill, kLocal, 0)                             \
   X(63, uname, kVirtual, 0)                          \
-  X(64, semget, kRefused, ENOSYS)                    \
-  X(65, semop, kRefused, ENOSYS)                     \
-  X(66, semctl, kRefused, ENOSYS)                    \
-  X(67, shmdt, kRefused, ENOSYS)                     \
-  X(68, msgget, kRefused, ENOSYS)                    \
-  X(69, msgsnd, kRefused, ENOSYS)                    \
-  X(70, msgrcv, kRefused, ENOSYS)                    \
-  X(71, msgctl, kRefused, ENOSYS)                    \
+  X(64, semget, kVirtual, 0)                         \
+  X(65, semop, kVirtual, 0)                          \
+  X(66, semctl, kVirtual, 0)                         \
+  X(67, shmdt, kVirtual, 0)                          \
+  X(68, msgget, kVirtual, 0)                         \
+  X(69, msgsnd, kVirtual, 0)                         \
+  X(70, msgrcv, kVirtual, 0)                         \
+  X(71, msgctl, kVirtual, 0)                         \
   X(72, fcntl, kByDescriptor, 0)                     \
   X(73, flock, kByDescriptor, 0)                     \
   X(74, fsync, kByDescriptor, 0)                     \
@@ -243,7 +243,7 @@ namespace verbatim::protocol {
   X(217, getdents64, kByDescriptor, 0)               \
   X(218, set_tid_address, kVirtual, 0)               \
   X(219, restart_syscall, kRefused, ENOSYS)          \
-  X(220, semtimedop, kRefused, ENOSYS)               \
+  X(220, semtimedop, kVirtual, 0)                    \
   X(221, fadvise64, kByDescriptor, 0)                \
   X(222, timer_create, kVirtual, 0)                  \
   X(223, timer_settime, kVirtual, 0)                 \
@@ -333,8 +333,8 @@ namespace verbatim::protocol {
   X(307, sendmmsg, kVirtual, 0)                      \
   X(308, setns, kRefused, EPERM)                     \
   X(309, getcpu, kLocal, 0)                          \
-  X(310, process_vm_readv, kRefused, EPERM)          \
-  X(311, process_vm_writev, kRefused, EPERM)         \
+  X(310, process_vm_readv, kVirtual, 0)              \
+  X(311, process_vm_writev, kVirtual, 0)             \
   X(312, kcmp, kRefused, ENOSYS)                     \
   X(313, finit_module, kRefused, EPERM)              \
   X(314, sched_setattr, kRefused, ENOSYS)            \

@@ -78,7 +78,7 @@ void release_descriptor(std::int64_t fd) {
   if (fd < own()) native(SYS_close, fd);
 }
 
-void take_passed_file(std::int64_t fd, bool close_on_exec) {
+long fetch_passed_file(bool close_on_exec) {
   char byte;
   iovec part = {&byte, 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
@@ -87,13 +87,18 @@ void take_passed_file(std::int64_t fd, bool close_on_exec) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  if (!has_place(fd)) refused_by_machine(SYS_recvmsg);
   const long n = native(SYS_recvmsg, own() + protocol::kPassageFd, &message,
                         MSG_DONTWAIT | (close_on_exec ? MSG_CMSG_CLOEXEC : 0));
-  if (n < 0 || message.msg_controllen < CMSG_LEN(sizeof(int))) return;
+  if (n < 0 || message.msg_controllen < CMSG_LEN(sizeof(int))) return n < 0 ? n : -EMFILE;
   int got;
   memcpy(&got, control + CMSG_LEN(0), sizeof got);
-  if (got == fd) return;
+  return got;
+}
+
+void take_passed_file(std::int64_t fd, bool close_on_exec) {
+  if (!has_place(fd)) refused_by_machine(SYS_recvmsg);
+  const long got = fetch_passed_file(close_on_exec);
+  if (got < 0 || got == fd) return;
   native(SYS_dup3, got, fd, close_on_exec ? O_CLOEXEC : 0);
   native(SYS_close, got);
 }

@@ -10,7 +10,9 @@ namespace verbatim::shim {
 void reserve_descriptor(std::int64_t fd, bool close_on_exec);
 // And no more.
 void release_descriptor(std::int64_t fd);
-// The real file that is next in the passage becomes `fd`, the lowest free number.
+// The file that is next in the passage, at the lowest free number; -errno: there is none.
+long fetch_passed_file(bool close_on_exec);
+// It becomes `fd`.
 void take_passed_file(std::int64_t fd, bool close_on_exec);
 
 // A native call that may make a descriptor: the kernel's limit is the program's.

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "verbs_shim/protocol/remote_shell.h"
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/delivery.h"
@@ -299,6 +300,7 @@ long local_call(long number, const long (&a)[6], void* context) {
 long dispatch(long number, const long (&a)[6], void* context) {
   ++region_header().calls;
   region_header().last_call = static_cast<std::uint32_t>(number);
+  if (number == VERBATIM_START_REMOTE_SHELL) return exchange(Request::kSystemCall, VERBATIM_START_REMOTE_SHELL, a);
   const protocol::SystemCall& call = protocol::system_call(static_cast<std::uint64_t>(number));
   switch (call.call_class) {
     case CallClass::kPassing:

@@ -14,6 +14,7 @@
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/repeated_call.h"
 #include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/runtime/shared_segments.h"
 #include "verbs_shim/runtime/state.h"
 
 __thread verbatim::protocol::ThreadSlot* verbatim_thread_slot = nullptr;
@@ -169,6 +170,11 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathE
     case Action::kForkProcess:
       return fork_process(number, a, reinterpret_cast<void*>(slot.context_address),
                           static_cast<std::uint32_t>(slot.result));
+    case Action::kMapSegment:
+      return map_segment(a, static_cast<unsigned long>(slot.action_arguments[0]),
+                         static_cast<unsigned long>(slot.action_arguments[1]));
+    case Action::kUnmapSegment:
+      return unmap_segment(slot.action_arguments[0], slot.action_arguments[1], slot.result);
     case Action::kRaise: {
       const long result = slot.result;
       raise_here({.signal = static_cast<std::int32_t>(slot.action_arguments[0]),

@@ -261,6 +261,10 @@ bool kind_of_file(long fd, unsigned& kind) {
 
 }  // namespace
 
+long map_aligned(unsigned long hint, unsigned long size, unsigned long page, long protection, unsigned long flags, long fd) {
+  return place(hint, size, page, protection, flags, fd, 0);
+}
+
 bool map_huge(const long (&a)[6], long& result) {
   const auto flags = static_cast<unsigned long>(a[3]);
   unsigned kind = 0;

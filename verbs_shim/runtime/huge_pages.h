@@ -7,6 +7,8 @@ namespace verbatim::shim {
 bool map_huge(const long (&arguments)[6], long& result);
 // munmap and mremap, and mmap at a fixed address, once the process has huge pages.
 long change_mapping(long number, const long (&arguments)[6]);
+// Maps a file natively at an address that is a multiple of `page`, as mmap would be asked to with `flags`.
+long map_aligned(unsigned long hint, unsigned long size, unsigned long page, long protection, unsigned long flags, long fd);
 // memfd_create(MFD_HUGETLB).
 long create_huge_file(const long (&arguments)[6]);
 // Bytes of the pages of an open file; 0: they are ordinary ones.

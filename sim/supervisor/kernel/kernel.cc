@@ -7,12 +7,14 @@
 #include <cstring>
 
 #include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/kernel/sysv_ipc.h"
 #include "sim/supervisor/tasks/interval_timer.h"
 #include "sim/supervisor/tasks/posix_timer.h"
 #include "sim/supervisor/net/udp.h"
 #include "sim/supervisor/net/unix_socket.h"
 #include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/passing_calls.h"
+#include "verbs_shim/protocol/remote_shell.h"
 #include "verbs_shim/protocol/repeated_calls.h"
 #include "verbs_shim/protocol/system_calls.h"
 
@@ -33,7 +35,10 @@ Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& host
       report_(std::move(warn)),
       make_thread_(std::move(make_thread)) {
   host_paths_.resize(hosts.size());
-  for (const HostSpec& host : hosts) huge_pages_.emplace_back(host.huge_pages);
+  for (const HostSpec& host : hosts) {
+    huge_pages_.emplace_back(host.huge_pages);
+    sysv_ipc_.push_back(std::make_unique<SysvIpc>());
+  }
 }
 
 Kernel::~Kernel() = default;
@@ -261,6 +266,36 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
       return &Kernel::sys_memory_policy;
     case SYS_prctl:
       return &Kernel::sys_control;
+    case VERBATIM_START_REMOTE_SHELL:
+      return &Kernel::sys_start_remote;
+    case SYS_process_vm_readv:
+    case SYS_process_vm_writev:
+      return &Kernel::sys_other_memory;
+    case SYS_shmget:
+      return &Kernel::sys_shmget;
+    case SYS_shmat:
+      return &Kernel::sys_shmat;
+    case protocol::kAttachedCall:
+      return &Kernel::sys_attached;
+    case SYS_shmdt:
+      return &Kernel::sys_shmdt;
+    case SYS_shmctl:
+      return &Kernel::sys_shmctl;
+    case SYS_semget:
+      return &Kernel::sys_semget;
+    case SYS_semop:
+    case SYS_semtimedop:
+      return &Kernel::sys_semop;
+    case SYS_semctl:
+      return &Kernel::sys_semctl;
+    case SYS_msgget:
+      return &Kernel::sys_msgget;
+    case SYS_msgsnd:
+      return &Kernel::sys_msgsnd;
+    case SYS_msgrcv:
+      return &Kernel::sys_msgrcv;
+    case SYS_msgctl:
+      return &Kernel::sys_msgctl;
     case protocol::kHugePagesCall:
       return &Kernel::sys_huge_pages;
     case protocol::kFileOwnerCall:
@@ -373,12 +408,18 @@ void Kernel::release(Process& process) {
   process.timers().clear();
   process.close_own_contexts();
   process.close_all();
+  ipc_of(process).end(process.pid(), seconds());
   forget_waits(process);
 }
 
 void Kernel::forget_waits(Process& process) {
   futexes_.forget(process);
   huge_pages_[process.host_index()].forget(process.pid());
+  ipc_of(process).detach_all(process.pid(), seconds());
+}
+
+void Kernel::inherit(Process& parent, Process& child) {
+  if (!child.family().shares_memory) ipc_of(parent).copy_attachments(parent.pid(), child.pid(), seconds());
 }
 
 Kernel::Outcome Kernel::wait_for(Thread& thread, std::vector<VirtualFilePtr> files, Instant deadline,

@@ -35,6 +35,7 @@ class DeviceOpening;
 class FolderFile;
 class UdpNetwork;
 class Pipe;
+class SysvIpc;
 
 class Kernel {
  public:
@@ -66,6 +67,8 @@ class Kernel {
   // there.
   void release_robust_locks(Process& process);
   Passage& passage() { return passage_; }
+  // One way over the management network, or within a host.
+  Duration network_latency(std::size_t from, std::size_t to) const { return network_.latency(from, to); }
   // Where the files of the process's host lie.
   const HostPaths& paths_of(const Process& process) const;
   HostPaths& paths_of_host(std::size_t host) { return host_paths_[host]; }
@@ -75,6 +78,8 @@ class Kernel {
   std::uint64_t refused_files() const { return refused_files_; }
   // A process has ended: its descriptors and devices go.
   void release(Process& process);
+  // `child` has just been made as a copy of `parent`.
+  void inherit(Process& parent, Process& child);
 
  private:
   // The thread through which the process is looked at while its call is carried out.
@@ -91,6 +96,7 @@ class Kernel {
   Outcome sys_fcntl(Thread& thread);
   Outcome sys_ioctl(Thread& thread);
   Answer ask_interface(Thread& thread);
+  Answer list_interfaces(Process& process, std::uint64_t address);
   Outcome sys_dup(Thread& thread);
   Outcome sys_seek(Thread& thread);
   Outcome sys_open(Thread& thread);
@@ -204,6 +210,23 @@ class Kernel {
   std::optional<EndedChild> take_child(Thread& thread, std::uint32_t pid, std::uint32_t group, int options,
                                        int* error);
 
+  // System V shared memory, semaphores, messages (kernel_sysv_*.cc)
+  Outcome sys_shmget(Thread& thread);
+  Outcome sys_shmat(Thread& thread);
+  Outcome sys_attached(Thread& thread);
+  Outcome sys_shmdt(Thread& thread);
+  Outcome sys_shmctl(Thread& thread);
+  Outcome sys_semget(Thread& thread);
+  Outcome sys_semop(Thread& thread);
+  Outcome sys_semctl(Thread& thread);
+  Outcome sys_msgget(Thread& thread);
+  Outcome sys_msgsnd(Thread& thread);
+  Outcome sys_msgrcv(Thread& thread);
+  Outcome sys_msgctl(Thread& thread);
+  Outcome sys_start_remote(Thread& thread);
+  Outcome sys_other_memory(Thread& thread);  // kernel_other_memory.cc
+  SysvIpc& ipc_of(const Process& process) { return *sysv_ipc_[process.host_index()]; }
+
   // Devices (kernel_device.cc)
   Answer list_devices(Process& process, std::span<std::byte> mailbox);
   Answer report_refusal(Process& process, std::span<std::byte> mailbox);
@@ -279,6 +302,8 @@ class Kernel {
   std::uint32_t readiness_of(Process& process, int fd, bool* valid) const;
 
   Instant now() const { return engine_.now(); }
+  // Since 1970.
+  std::int64_t seconds() const { return (options_.epoch_ns + to_ps(now()) / 1000) / 1'000'000'000; }
   void warn(Process& process, const std::string& text, bool weakens = false) { report_(process, text, weakens); }
 
   Engine& engine_;
@@ -296,6 +321,8 @@ class Kernel {
   std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> common_trees_;  // by the rate of the time stamp counter
   std::vector<HostPaths> host_paths_;
   std::vector<HugePagePool> huge_pages_;  // by host
+  std::uint64_t huge_segments_ = 0;       // of shared memory, ever made
+  std::vector<std::unique_ptr<SysvIpc>> sysv_ipc_;  // by host; goes before the pools
   // Files in the hosts' own folders: the number that programs see, and the owners. By host and the file's device and number
   // on the machine.
   struct OwnFile {

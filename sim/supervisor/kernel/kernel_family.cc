@@ -273,4 +273,9 @@ Kernel::Outcome Kernel::sys_identity(Thread& thread) {
   }
 }
 
+Kernel::Outcome Kernel::sys_start_remote(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  return Answer{table_.start_remote(thread, static_cast<std::uint32_t>(a[0]), static_cast<std::uint16_t>(a[1]))};
+}
+
 }  // namespace verbatim::supervisor

@@ -278,6 +278,36 @@ Kernel::Outcome Kernel::sys_ioctl(Thread& thread) {
   }
 }
 
+namespace {
+
+sockaddr interface_address(std::uint32_t value) {
+  sockaddr_in inet{};
+  inet.sin_family = AF_INET;
+  inet.sin_addr.s_addr = htonl(value);
+  sockaddr name;
+  std::memcpy(&name, &inet, sizeof name);
+  return name;
+}
+
+}  // namespace
+
+// SIOCGIFCONF: as many as there is room for; without a place, how much room they need.
+Answer Kernel::list_interfaces(Process& process, std::uint64_t address) {
+  auto list = process.memory().load<ifconf>(address);
+  if (!list) return {-EFAULT};
+  ifreq interfaces[2] = {};
+  std::memcpy(interfaces[0].ifr_name, "lo", 2);
+  interfaces[0].ifr_addr = interface_address(INADDR_LOOPBACK);
+  std::memcpy(interfaces[1].ifr_name, "eth0", 4);
+  interfaces[1].ifr_addr = interface_address(process.host().address);
+  const auto to = reinterpret_cast<std::uint64_t>(list->ifc_buf);
+  const std::size_t fit = std::min(list->ifc_len < 0 ? 0 : static_cast<std::size_t>(list->ifc_len) / sizeof(ifreq), std::size(interfaces));
+  const std::size_t told = to == 0 ? std::size(interfaces) : fit;
+  if (to != 0 && !process.memory().put(to, std::as_bytes(std::span(interfaces).first(fit)))) return {-EFAULT};
+  list->ifc_len = static_cast<int>(told * sizeof(ifreq));
+  return {process.memory().store(address, *list) ? 0 : -EFAULT};
+}
+
 // netdevice(7): the two interfaces that every host has.
 Answer Kernel::ask_interface(Thread& thread) {
   const auto& a = thread.call().arguments;
@@ -285,6 +315,7 @@ Answer Kernel::ask_interface(Thread& thread) {
   const auto address = static_cast<std::uint64_t>(a[2]);
   const auto number = static_cast<unsigned long>(a[1]);
   if (number < SIOCGIFNAME || number > SIOCGIFINDEX) return {-ENOTTY};
+  if (number == SIOCGIFCONF) return list_interfaces(process, address);
   auto request = process.memory().load<ifreq>(address);
   if (!request) return {-EFAULT};
   request->ifr_name[IFNAMSIZ - 1] = 0;
@@ -294,12 +325,7 @@ Answer Kernel::ask_interface(Thread& thread) {
   if (!loopback && !(by_number ? request->ifr_ifindex == 2 : name == "eth0"))
     return {by_number ? -ENXIO : -ENODEV};
   const std::uint32_t own = process.host().address;
-  const auto set_address = [&](std::uint32_t value) {
-    sockaddr_in inet{};
-    inet.sin_family = AF_INET;
-    inet.sin_addr.s_addr = htonl(value);
-    std::memcpy(&request->ifr_addr, &inet, sizeof inet);
-  };
+  const auto set_address = [&](std::uint32_t value) { request->ifr_addr = interface_address(value); };
   switch (number) {
     case SIOCGIFNAME:
       std::memset(request->ifr_name, 0, sizeof request->ifr_name);

@@ -18,6 +18,7 @@
 #include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/trees/process_tree.h"
 #include "sim/supervisor/kernel/rdma_cm_file.h"
+#include "sim/supervisor/kernel/sysv_ipc.h"
 #include "sim/supervisor/trees/tree_files.h"
 #include "sim/supervisor/trees/virtual_paths.h"
 #include "verbs_shim/protocol/path_calls.h"
@@ -94,7 +95,8 @@ std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::st
   if (below(path, "/proc")) {
     return make_process_tree(thread, {table_, now(), options_.epoch_ns,
                                       [this](const VirtualFilePtr& file) { return link_of(file); },
-                                      paths_of(thread.process()), huge_pages_[thread.process().host_index()]});
+                                      paths_of(thread.process()), huge_pages_[thread.process().host_index()],
+                                      ipc_of(thread.process()).lines()});
   }
   auto& tree = host_trees_[thread.process().host_index()];
   if (tree == nullptr) {

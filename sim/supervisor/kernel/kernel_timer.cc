@@ -163,6 +163,10 @@ Answer Kernel::interrupt(Thread& thread) {
     case SYS_pause:
     case SYS_rt_sigsuspend:
     case SYS_rt_sigtimedwait:
+    case SYS_semop:
+    case SYS_semtimedop:
+    case SYS_msgsnd:
+    case SYS_msgrcv:
       return {-EINTR};
     default:
       break;

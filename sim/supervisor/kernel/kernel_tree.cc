@@ -42,7 +42,7 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
     {"kernel/tainted", "0"},
     {"kernel/threads-max", "127000"},
     {"kernel/version", "#1 SMP PREEMPT_DYNAMIC"},
-    {"kernel/yama/ptrace_scope", "1"},
+    {"kernel/yama/ptrace_scope", "0"},
     {"kernel/random/entropy_avail", "256"},
     {"kernel/random/poolsize", "256"},
     {"net/core/netdev_max_backlog", "1000"},
@@ -88,7 +88,7 @@ void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages) {
   tree.add_file("/proc/diskstats", "");
   tree.add_file("/proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
   tree.mark_complete("/proc/bus");
-  for (const char* absent : {"/proc/xen", "/proc/sysinfo", "/proc/driver"}) tree.mark_absent(absent);
+  for (const char* absent : {"/proc/xen", "/proc/sysinfo", "/proc/driver", "/proc/kallsyms"}) tree.mark_absent(absent);
   tree.add_link("/proc/mounts", "self/mounts");
   tree.add_link("/proc/net", "self/net");
 }

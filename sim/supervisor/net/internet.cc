@@ -68,6 +68,12 @@ std::string to_string(const Endpoint& e) {
   return e.address.is_v4() ? fmt::format("{}:{}", address, e.port) : fmt::format("[{}]:{}", address, e.port);
 }
 
+std::size_t share_of(const Endpoint& source, std::size_t count) {
+  std::size_t sum = source.port;
+  for (const std::uint8_t byte : source.address.bytes()) sum += byte;
+  return sum % count;
+}
+
 bool Binding::accepts(const IpAddress& destination) const {
   if (local.address == destination) return true;
   if (!local.address.any()) return false;

@@ -48,6 +48,10 @@ struct Endpoint {
 std::string to_string(const IpAddress& address);
 std::string to_string(const Endpoint& endpoint);
 
+// Of `count` sockets that share a port (SO_REUSEPORT), the one that what comes from `source` goes to: always the same, and
+// neighbouring ports to each in turn.
+std::size_t share_of(const Endpoint& source, std::size_t count);
+
 // What a socket is bound to: an endpoint, and whether an unspecified IPv6 address stands for IPv4 as well.
 struct Binding {
   Endpoint local;

@@ -103,6 +103,10 @@ class Socket : public VirtualFile {
 
   bool reuse_address = false;        // SO_REUSEADDR or SO_REUSEPORT
   std::map<int, int> plain_options;  // options of SOL_SOCKET that are kept and told again
+  bool reuses_port() const {
+    const auto it = plain_options.find(SO_REUSEPORT);
+    return it != plain_options.end() && it->second != 0;
+  }
   ::linger linger{0, 0};
   bool pass_credentials = false;
   int send_buffer = 212'992, receive_buffer = 212'992;  // what SO_SNDBUF and SO_RCVBUF tell

@@ -35,11 +35,11 @@ IpAddress TcpNetwork::source_for(const IpAddress& remote, std::size_t host) cons
   return remote.is_v4() ? IpAddress::v4(hosts_[host].address) : IpAddress::v6_of(hosts_[host]);
 }
 
-bool TcpNetwork::port_in_use(std::size_t host, const Binding& wanted, bool reuse) const {
+bool TcpNetwork::port_in_use(std::size_t host, const Binding& wanted, bool reuse, bool reuse_port) const {
   const auto it = bound_.find(host);
   if (it == bound_.end()) return false;
   return std::any_of(it->second.begin(), it->second.end(), [&](const TcpSocket* other) {
-    if (!wanted.overlaps(other->binding())) return false;
+    if (!wanted.overlaps(other->binding()) || (reuse_port && other->reuses_port())) return false;
     const bool both_reuse = reuse && other->reuse_address;
     return !both_reuse || other->listening();
   });
@@ -47,22 +47,29 @@ bool TcpNetwork::port_in_use(std::size_t host, const Binding& wanted, bool reuse
 
 std::uint16_t TcpNetwork::ephemeral_port(std::size_t host) {
   return ephemeral_.next(host, [&](std::uint16_t port) {
-    return port_in_use(host, {{IpAddress(), port}, false}, false);
+    return port_in_use(host, {{IpAddress(), port}, false}, false, false);
   });
 }
 
-TcpSocket* TcpNetwork::listener(std::size_t host, const Endpoint& destination) const {
+TcpSocket* TcpNetwork::listener(std::size_t host, const Endpoint& destination, const Endpoint& source) const {
   const auto it = bound_.find(host);
   if (it == bound_.end()) return nullptr;
-  TcpSocket* any = nullptr;
+  std::vector<TcpSocket*> best;
+  int best_rank = 0;
   for (TcpSocket* socket : it->second) {
     if (!socket->listening() || socket->local().port != destination.port) continue;
-    if (socket->local().address == destination.address) return socket;
-    // Bound to any address of the destination's family before bound to both families.
+    if (!socket->binding().accepts(destination.address)) continue;
+    // Bound to just the address before bound to any of its family before bound to both families.
     const bool same_family = socket->local().address.is_v4() == destination.address.is_v4();
-    if (socket->binding().accepts(destination.address) && (any == nullptr || same_family)) any = socket;
+    const int rank = socket->local().address == destination.address ? 3 : same_family ? 2 : 1;
+    if (rank > best_rank) best.clear();
+    if (rank >= best_rank) best.push_back(socket);
+    best_rank = std::max(rank, best_rank);
   }
-  return any;
+  if (best.empty()) return nullptr;
+  if (!best.front()->reuses_port()) return best.front();
+  std::erase_if(best, [](const TcpSocket* socket) { return !socket->reuses_port(); });
+  return best[share_of(source, best.size())];
 }
 
 std::shared_ptr<TcpConnection> TcpNetwork::connect(std::size_t from, const Endpoint& local,
@@ -173,7 +180,7 @@ void TcpConnection::release_if_idle() {
 }
 
 void TcpConnection::on_syn(int error) {
-  TcpSocket* listener = error == 0 ? network_.listener(server_host_, server_) : nullptr;
+  TcpSocket* listener = error == 0 ? network_.listener(server_host_, server_, client_) : nullptr;
   if (listener == nullptr) {
     to_client_.send(TcpStream::Kind::kReset, {}, error == 0 ? ECONNREFUSED : error);
   } else if (listener->has_backlog_room()) {
@@ -202,7 +209,7 @@ void TcpConnection::deliver(int direction, TcpStream::Kind kind, int error, std:
       }
       return;
     case TcpStream::Kind::kAck:
-      if (TcpSocket* listener = network_.listener(server_host_, server_)) {
+      if (TcpSocket* listener = network_.listener(server_host_, server_, client_)) {
         listener->on_established(
             std::make_shared<TcpSocket>(network_, server_host_, listener->family(), shared_from_this()));
       } else {

@@ -49,12 +49,13 @@ class TcpNetwork {
   // The address of `host` by which it talks to `remote`, of the same family.
   IpAddress source_for(const IpAddress& remote, std::size_t host) const;
 
-  bool port_in_use(std::size_t host, const Binding& wanted, bool reuse) const;
+  bool port_in_use(std::size_t host, const Binding& wanted, bool reuse, bool reuse_port) const;
   std::uint16_t ephemeral_port(std::size_t host);
   void bind(std::size_t host, TcpSocket* socket) { bound_[host].push_back(socket); }
   void unbind(std::size_t host, TcpSocket* socket) { std::erase(bound_[host], socket); }
   // Whoever takes what is sent to `destination`: bound to just that address before bound to any.
-  TcpSocket* listener(std::size_t host, const Endpoint& destination) const;
+  // Several may share the port: they share those who connect.
+  TcpSocket* listener(std::size_t host, const Endpoint& destination, const Endpoint& source) const;
 
   std::shared_ptr<TcpConnection> connect(std::size_t from, const Endpoint& local, const Endpoint& remote,
                                          TcpSocket& client);

@@ -83,7 +83,7 @@ int TcpSocket::bind_to(Endpoint local) {
   if (local.port == 0) {
     local.port = network_.ephemeral_port(host_);
     if (local.port == 0) return -EADDRINUSE;
-  } else if (network_.port_in_use(host_, {local, v6_only_}, reuse_address)) {
+  } else if (network_.port_in_use(host_, {local, v6_only_}, reuse_address, reuses_port())) {
     return -EADDRINUSE;
   }
   local_ = local;
@@ -98,8 +98,9 @@ int TcpSocket::listen(Process&, int backlog) {
     const int error = bind_to(Endpoint{any_address(family()), 0});
     if (error != 0) return error;
   }
-  const TcpSocket* other = network_.listener(host_, local_);
-  if (other != nullptr && other != this && other->local() == local_) return -EADDRINUSE;
+  const TcpSocket* other = network_.listener(host_, local_, local_);
+  const bool is_shared = other != nullptr && reuses_port() && other->reuses_port();
+  if (other != nullptr && other != this && other->local() == local_ && !is_shared) return -EADDRINUSE;
   state_ = State::kListening;
   backlog_ = std::clamp(backlog, 0, kLongestBacklog) + 1;  // as Linux counts
   return 0;

@@ -91,18 +91,20 @@ std::uint16_t UdpNetwork::ephemeral_port(std::size_t host) {
 UdpSocket* UdpNetwork::receiver(std::size_t host, const Endpoint& to, const Endpoint& from) const {
   const auto it = bound_.find(host);
   if (it == bound_.end()) return nullptr;
-  UdpSocket* best = nullptr;
+  std::vector<UdpSocket*> best;
   int best_score = 0;
   for (UdpSocket* socket : it->second) {
     const Binding binding = socket->binding();
     if (binding.local.port != to.port || !binding.accepts(to.address) || !socket->hears(from)) continue;
     const int score = 1 + (binding.local.address == to.address ? 2 : 0) + (socket->connected() ? 4 : 0);
-    if (score > best_score) {
-      best = socket;
-      best_score = score;
-    }
+    if (score > best_score) best.clear();
+    if (score >= best_score) best.push_back(socket);
+    best_score = std::max(score, best_score);
   }
-  return best;
+  if (best.empty()) return nullptr;
+  if (!best.front()->reuses_port()) return best.front();
+  std::erase_if(best, [](const UdpSocket* socket) { return !socket->reuses_port(); });
+  return best[share_of(from, best.size())];
 }
 
 void UdpNetwork::send(std::size_t from_host, const Endpoint& from, const Endpoint& to,

@@ -11,6 +11,7 @@
 namespace verbatim::supervisor {
 
 class Process;
+class Thread;
 struct SignalOrigin;
 
 // Something that processes wait for and no descriptor stands for.
@@ -57,6 +58,8 @@ class ProcessTable {
 
   // An id that no process or thread has had; nothing else is made yet.
   virtual std::uint32_t new_pid() = 0;
+  // `ssh` asks for its other half on the host with `address`; 0 or -errno, see verbs_shim/protocol/remote_shell.h.
+  virtual int start_remote(Thread& asking, std::uint32_t address, std::uint16_t port) = 0;
   // Those that live, and those that have ended since the last event.
   virtual const std::vector<std::unique_ptr<Process>>& processes() const = 0;
   // Of a host: how many have ended before, and the highest id among them.

@@ -208,6 +208,11 @@ void add_surroundings(VirtualTree& tree, const std::string& folder, Process& pro
     ++number;
   }
   tree.add_file(folder + "/mounts", mounts);
+  // All hosts lie in the network of eth0, 10.0.0.0/8; as Linux pads its lines.
+  tree.add_file(folder + "/net/route",
+                fmt::format("{:<127}\n{:<127}\n",
+                            "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
+                            "eth0\t0000000A\t00000000\t0001\t0\t0\t0\t000000FF\t0\t0\t0"));
   tree.add_file(folder + "/mountinfo", information);
   tree.add_file(folder + "/mountstats", statistics);
   tree.mark_complete(folder + "/ns");
@@ -316,6 +321,7 @@ void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inpu
   }
   tree.add_file("/proc/sys/kernel/random/uuid", [&viewer] { return random_uuid(viewer.process().random()); });
   add_kernel_settings(tree, inputs.huge_pages);
+  for (const auto& [name, lines] : inputs.objects) tree.add_file(std::string("/proc/sysvipc/") + name, lines);
   tree.add_link("/proc/self", std::to_string(process.pid()));
   tree.add_link("/proc/thread-self", fmt::format("{}/task/{}", process.pid(), viewer.tid()));
 }

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/supervisor/trees/huge_pages.h"
@@ -20,6 +22,8 @@ struct ProcessTreeInputs {
   std::function<std::string(const VirtualFilePtr&)> link_of;
   const HostPaths& paths;
   const HugePagePool& huge_pages;
+  // Of System V objects: the files of /proc/sysvipc, by name.
+  std::vector<std::pair<const char*, std::function<std::string()>>> objects;
 };
 
 // As `viewer` sees it now; files are read at once or soon.

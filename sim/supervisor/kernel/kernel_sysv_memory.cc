@@ -1,0 +1,192 @@
+// shmget(2) and its family. A segment is a memory file of the simulator's; who attaches it gets the file through the
+// passage, and maps it natively.
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/sysv_ipc.h"
+#include "sim/supervisor/kernel/sysv_calls.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::uint64_t kSegmentPage = 4096;
+constexpr HugePagePool::File::first_type kNoDevice = ~0ull;  // of a segment's pages in the pool
+constexpr std::uint32_t kNoProcess = 0;
+
+std::optional<unsigned> huge_kind(std::int64_t flags) {
+  const std::int64_t logarithm = flags >> 26 & 0x3f;  // SHM_HUGE_SHIFT
+  if (logarithm == 0) return 0;
+  for (unsigned kind = 0; kind < protocol::kHugePageKinds; ++kind) {
+    if (protocol::kHugePageSize[kind] == 1ull << logarithm) return kind;
+  }
+  return std::nullopt;
+}
+
+// nullptr and an errno in `error`.
+std::shared_ptr<const RealFile> make_memory(std::uint64_t size, int* error) {
+  const int fd = memfd_create("sysv", MFD_CLOEXEC);
+  *error = fd < 0 ? errno : 0;
+  if (fd < 0) return nullptr;
+  auto memory = std::make_shared<const RealFile>(fd);
+  if (ftruncate(fd, static_cast<off_t>(size)) == 0) return memory;
+  *error = ENOMEM;
+  return nullptr;
+}
+
+}  // namespace
+
+// A segment's pages of the host's pool, until it goes.
+struct HeldHugePages {
+  HugePagePool& pool;
+  unsigned kind;
+  HugePagePool::File file;
+  ~HeldHugePages() { pool.give_file(kind, kNoProcess, file); }
+};
+
+Kernel::Outcome Kernel::sys_shmget(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  SysvIpc& ipc = ipc_of(process);
+  const auto size = static_cast<std::uint64_t>(a[1]);
+  const auto flags = static_cast<std::int64_t>(static_cast<std::int32_t>(a[2]));
+  const auto make = [&]() -> std::int64_t {
+    if (size < 1 || size > SharedSegment::kLargest) return -EINVAL;
+    const bool is_huge = (flags & SHM_HUGETLB) != 0;
+    const auto kind = is_huge ? huge_kind(flags) : 0;
+    if (!kind) return -EINVAL;
+    const std::uint64_t page = is_huge ? protocol::kHugePageSize[*kind] : kSegmentPage;
+    if (size > (1ull << 46)) return -ENOMEM;
+    auto segment = std::make_shared<SharedSegment>(SharedSegment{
+        {static_cast<key_t>(a[0]), static_cast<std::uint32_t>(flags), thread.credentials}, size, page, nullptr, process.pid()});
+    segment->changed_at = seconds();
+    if (is_huge) {
+      HugePagePool& pool = huge_pages_[process.host_index()];
+      const HugePagePool::File file = {kNoDevice, ++huge_segments_};
+      if (!pool.take_file(*kind, kNoProcess, segment->length() / page, file)) return -ENOMEM;
+      segment->pages = std::make_shared<HeldHugePages>(HeldHugePages{pool, *kind, file});
+    }
+    int error;
+    segment->memory = make_memory(segment->length(), &error);
+    if (segment->memory == nullptr) {
+      warn(process, "the machine has no room for one more segment of shared memory (see ulimit -n)", true);
+      return -error;
+    }
+    return ipc.segments.add(segment);
+  };
+  return Answer{get_ipc(ipc.segments, static_cast<key_t>(a[0]), flags, thread.credentials, make,
+                        [&](const SharedSegment& found) { return size <= found.size; })};
+}
+
+// The first part: the process gets the memory, maps it, and tells where (sys_attached).
+Kernel::Outcome Kernel::sys_shmat(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const auto address = static_cast<std::uint64_t>(a[1]);
+  const bool rounds = (a[2] & SHM_RND) != 0, replaces = (a[2] & SHM_REMAP) != 0;
+  if (address % kSegmentPage != 0 && !rounds) return Answer{-EINVAL};
+  if (address < kSegmentPage && replaces) return Answer{-EINVAL};
+  const auto segment = ipc_of(process).segments.find(static_cast<std::int32_t>(a[0]));
+  if (segment == nullptr) return Answer{-EINVAL};
+  std::uint32_t wanted = (a[2] & SHM_RDONLY) != 0 ? 0444 : 0666;
+  if ((a[2] & SHM_EXEC) != 0) wanted |= 0111;
+  if (!segment->permissions.allow(thread.credentials, wanted)) return Answer{-EACCES};
+  if ((a[2] & SHM_EXEC) != 0) {
+    warn(process, "shared memory that is executable is not simulated; the program got EINVAL from shmat");
+    return Answer{-EINVAL};
+  }
+  passage_.clear();
+  if (!passage_.put(*segment->memory)) return Answer{-ENOMEM};
+  return Answer{0, protocol::Action::kMapSegment,
+                {static_cast<std::int64_t>(segment->length()), static_cast<std::int64_t>(segment->page)}};
+}
+
+Kernel::Outcome Kernel::sys_attached(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  SysvIpc& ipc = ipc_of(thread.process());
+  const auto segment = ipc.segments.find(static_cast<std::int32_t>(a[0]));
+  if (segment == nullptr) return Answer{-EIDRM};  // removed while it was being mapped
+  ipc.attach(thread.process().pid(), static_cast<std::uint64_t>(a[1]), segment, seconds());
+  return Answer{a[1]};
+}
+
+Kernel::Outcome Kernel::sys_shmdt(Thread& thread) {
+  const auto address = static_cast<std::uint64_t>(thread.call().arguments[0]);
+  if (address % kSegmentPage != 0) return Answer{-EINVAL};
+  const auto segment = ipc_of(thread.process()).detach(thread.process().pid(), address, seconds());
+  if (segment == nullptr) return Answer{-EINVAL};
+  return Answer{0, protocol::Action::kUnmapSegment,
+                {static_cast<std::int64_t>(address), static_cast<std::int64_t>(segment->length())}};
+}
+
+Kernel::Outcome Kernel::sys_shmctl(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  ProcessMemory& memory = thread.process().memory();
+  SysvIpc& ipc = ipc_of(thread.process());
+  const auto id = static_cast<std::int32_t>(a[0]);
+  const auto command = static_cast<std::int32_t>(a[1]);
+  const auto address = static_cast<std::uint64_t>(a[2]);
+  if (id < 0 || command < 0) return Answer{-EINVAL};
+  if (command == IPC_INFO) {
+    const shminfo limits{SharedSegment::kLargest, 1, SharedSegment::kMost, SharedSegment::kMost, SharedSegment::kLargest};
+    return Answer{memory.store(address, limits) ? ipc.segments.highest_slot() : -EFAULT};
+  }
+  if (command == SHM_INFO) {
+    shm_info use{};
+    use.used_ids = static_cast<int>(ipc.segments.slots().size());
+    use.shm_tot = use.shm_rss = ipc.pages_of_all_segments();
+    return Answer{memory.store(address, use) ? ipc.segments.highest_slot() : -EFAULT};
+  }
+  const bool by_slot = command == SHM_STAT || command == SHM_STAT_ANY;
+  const auto segment = by_slot ? ipc.segments.at(id) : ipc.segments.find(id);
+  std::optional<shmid_ds> given;
+  if (command == IPC_SET) given = memory.load<shmid_ds>(address);
+  if (command == IPC_SET && !given) return Answer{-EFAULT};
+  if (segment == nullptr) return Answer{-EINVAL};
+  const Credentials& who = thread.credentials;
+  switch (command) {
+    case IPC_STAT:
+    case SHM_STAT:
+    case SHM_STAT_ANY: {
+      if (command != SHM_STAT_ANY && !segment->permissions.allow(who, 0444)) return Answer{-EACCES};
+      shmid_ds state{};
+      state.shm_perm = segment->permissions.told(segment->state_bits());
+      state.shm_segsz = segment->size;
+      state.shm_atime = segment->attached_at;
+      state.shm_dtime = segment->detached_at;
+      state.shm_ctime = segment->changed_at;
+      state.shm_cpid = static_cast<pid_t>(segment->creator_pid);
+      state.shm_lpid = static_cast<pid_t>(segment->last_pid);
+      state.shm_nattch = segment->attachments;
+      return Answer{!memory.store(address, state) ? -EFAULT : by_slot ? segment->permissions.id : 0};
+    }
+    case IPC_SET: {
+      const int error = segment->permissions.set(who, given->shm_perm);
+      if (error == 0) segment->changed_at = seconds();
+      return Answer{error};
+    }
+    case IPC_RMID:
+      if (!segment->permissions.belong_to(who)) return Answer{-EPERM};
+      segment->is_doomed = true;
+      segment->permissions.key = IPC_PRIVATE;
+      ipc.remove_if_unused(segment);
+      return Answer{0};
+    case SHM_LOCK:
+    case SHM_UNLOCK: {
+      const UserId user = who.users().effective;
+      if (!who.may(kCapIpcLock) && user != segment->permissions.owner && user != segment->permissions.creator)
+        return Answer{-EPERM};
+      segment->is_locked = command == SHM_LOCK;
+      return Answer{0};
+    }
+    default:
+      return Answer{-EINVAL};
+  }
+}
+
+}  // namespace verbatim::supervisor
