@@ -272,6 +272,7 @@ void Supervisor::Impl::start(std::size_t index) {
     return finish(launched.is_machines ? Outcome::kMachine : Outcome::kNotStarted, host.name + ": " + launched.error);
   }
   process.set_native_pid(launched.pid);
+  process.outlives_its_end = true;
   process.limits = ResourceLimits(host.open_files);
   if (host.open_files < request.own_descriptors) process.enforce_limits();
   result_.programs[index].started = true;
@@ -335,7 +336,6 @@ void Supervisor::Impl::end_thread(Thread& thread) {
 }
 
 void Supervisor::Impl::end(Process& process) {
-  token_.drain();
   reap(process);
   const int status = process.exit_status;
   tracer_.record(process.host().component, TraceEvent::kProgramExited, process.pid(),
