@@ -277,6 +277,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
     return give_up(launched.is_machines ? Outcome::kMachine : Outcome::kNotStarted, launched.error);
   }
   process.set_native_pid(launched.pid);
+  process.outlives_its_end = true;
   process.limits = ResourceLimits(host.open_files);
   if (host.open_files < request.own_descriptors) process.enforce_limits();
   spdlog::debug("{} started as process {}", title(process), launched.pid);
@@ -340,7 +341,6 @@ void Supervisor::Impl::end_thread(Thread& thread) {
 }
 
 void Supervisor::Impl::end(Process& process) {
-  token_.drain();
   reap(process);
   const int status = process.exit_status;
   tracer_.record(process.host().component, TraceEvent::kProgramExited, process.pid(),

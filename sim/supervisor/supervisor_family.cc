@@ -210,13 +210,6 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
   adopt(process);
   process.set_patches(std::move(patches));
   process.region().close_fd();
-  process.outlives_its_end = true;
-  token_.watch(launched.stdout_fd, [this, &process](std::string_view bytes) {
-    output(process, 1, std::as_bytes(std::span(bytes)));
-  });
-  token_.watch(launched.stderr_fd, [this, &process](std::string_view bytes) {
-    output(process, 2, std::as_bytes(std::span(bytes)));
-  });
   tracer_.record(process.host().component, TraceEvent::kProgramStarted, process.pid());
   for (const int fd : {1, 2}) output(process, fd, std::as_bytes(std::span(launched.early_output[fd - 1])));
   tell_unpatched(process);

@@ -261,7 +261,6 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       return;
     case protocol::Request::kAttach:
       process.attached = true;
-      token_.drain();  // what the loader had to say comes before what the program says
       resume(thread, {});
       return;
     case protocol::Request::kFault:

@@ -10,6 +10,7 @@ namespace verbatim::cli {
 namespace {
 // A line longer than this is shown in pieces: a program that never ends its line must not fill the memory.
 constexpr std::size_t kLongestLine = 1 << 20;
+constexpr std::size_t kMostOpen = 256;  // files of thousands of programs would take thousands of descriptors
 }  // namespace
 
 std::vector<std::string> labels_of(const std::vector<std::string>& hosts) {
@@ -43,11 +44,32 @@ ProgramOutput::~ProgramOutput() { finish(); }
 
 std::string ProgramOutput::open_files(const std::string& folder) {
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    const std::string path = folder + "/" + labels_[i / 2] + (i % 2 == 0 ? ".stdout" : ".stderr");
-    streams_[i].file = std::fopen(path.c_str(), "we");
-    if (streams_[i].file == nullptr) return "cannot write " + path + ": " + std::strerror(errno);
+    streams_[i].path = folder + "/" + labels_[i / 2] + (i % 2 == 0 ? ".stdout" : ".stderr");
+    if (!open_file(i, "we")) return "cannot write " + streams_[i].path + ": " + std::strerror(errno);
   }
   return "";
+}
+
+bool ProgramOutput::open_file(std::size_t stream, const char* mode) {
+  if (open_.size() == kMostOpen) {
+    close_file(open_.front());
+    open_.pop_front();
+  }
+  streams_[stream].file = std::fopen(streams_[stream].path.c_str(), mode);
+  if (streams_[stream].file == nullptr) return false;
+  open_.push_back(stream);
+  return true;
+}
+
+void ProgramOutput::close_file(std::size_t stream) {
+  std::FILE*& file = streams_[stream].file;
+  const bool bad = std::ferror(file) != 0;
+  if (std::fclose(file) != 0 || bad) not_complete(stream);
+  file = nullptr;
+}
+
+void ProgramOutput::not_complete(std::size_t stream) {
+  failure_ = "the output of " + labels_[stream / 2] + " could not be written completely";
 }
 
 void ProgramOutput::flush_line(std::size_t stream) {
@@ -66,6 +88,7 @@ void ProgramOutput::flush_line(std::size_t stream) {
 void ProgramOutput::on_output(std::size_t program, int fd, std::string_view bytes) {
   const std::size_t index = 2 * program + (fd == 2 ? 1 : 0);
   Stream& stream = streams_.at(index);
+  if (stream.file == nullptr && !stream.path.empty() && !open_file(index, "ae")) not_complete(index);
   if (stream.file != nullptr) std::fwrite(bytes.data(), 1, bytes.size(), stream.file);
   if (keep_ && fd != 2) stream.kept += bytes;
   while (!bytes.empty()) {
@@ -83,15 +106,9 @@ void ProgramOutput::on_exit(std::size_t program) {
 }
 
 std::string ProgramOutput::finish() {
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    flush_line(i);
-    std::FILE*& file = streams_[i].file;
-    if (file == nullptr) continue;
-    const bool bad = std::ferror(file) != 0;
-    if (std::fclose(file) != 0 || bad)
-      failure_ = "the output of " + labels_[i / 2] + " could not be written completely";
-    file = nullptr;
-  }
+  for (std::size_t i = 0; i < streams_.size(); ++i) flush_line(i);
+  for (const std::size_t stream : open_) close_file(stream);
+  open_.clear();
   std::fflush(stdout);
   return failure_;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -43,13 +44,19 @@ class ProgramOutput final : public supervisor::OutputListener {
   struct Stream {
     std::string line;
     std::string kept;
-    std::FILE* file = nullptr;
+    std::string path;            // of its file; empty: it has none
+    std::FILE* file = nullptr;   // open while it is one of the last that were written to
   };
 
   void flush_line(std::size_t stream);
+  // Closes the one that was opened first when many are open. False, and errno: it could not be opened.
+  bool open_file(std::size_t stream, const char* mode);
+  void close_file(std::size_t stream);
+  void not_complete(std::size_t stream);
 
   std::vector<std::string> labels_;
   std::vector<Stream> streams_;  // stdout and stderr of program 0, of program 1, …
+  std::deque<std::size_t> open_;  // those with an open file, in the order in which they were opened
   bool to_terminal_;
   bool keep_ = false;
   std::string failure_;

@@ -95,11 +95,12 @@ extern "C" void verbatim_attach(int, char**, char** environment) {
   set_glibc_tid(my_slot->native_tid, my_slot->virtual_tid);
   scrub_environment(environment);
   is_attached = true;
+  // The last that may have to be said: from the mark on nobody reads what is written at 2.
+  if (!install_filter()) give_up("verbatim: this kernel refuses the system-call filter (seccomp)\n");
   if (header.traced_start != 0) {
     asm volatile("int3" : : "a"(protocol::kAttachMark), "D"(verbatim_patched_entry) : "memory");
   }
   exchange(protocol::Request::kAttach, 0, {0, 0, 0, 0, 0, 0});
-  if (!install_filter()) give_up("verbatim: this kernel refuses the system-call filter (seccomp)\n");
 }
 
 }  // namespace verbatim::shim

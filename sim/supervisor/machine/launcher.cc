@@ -225,8 +225,12 @@ pid_t start_child(const ChildPlan& plan) {
   return child;
 }
 
-// The descriptors of all programs' output lie above those that the launch of the next one needs.
-constexpr int kFirstOfOutputs = protocol::kUsualDescriptors + 256;
+// What lies in the pipe by now.
+void read_rest(int pipe, std::string& output) {
+  fcntl(pipe, F_SETFL, O_NONBLOCK);
+  char bytes[4096];
+  for (ssize_t n; (n = read(pipe, bytes, sizeof bytes)) > 0;) output.append(bytes, static_cast<std::size_t>(n));
+}
 
 int moved_to(int lowest, int fd) {
   const int moved = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
@@ -334,8 +338,6 @@ LaunchedProcess launch(const LaunchRequest& request) {
     close(fd);
   }
   for (const auto& [fd, ours] : moved.descriptors) close(ours);
-  launched.stdout_fd = moved_to(kFirstOfOutputs, out[0]);
-  launched.stderr_fd = moved_to(kFirstOfOutputs, err[0]);
   if (launched.pid < 0) {
     launched.error = std::string("cannot start a process: ") + std::strerror(launch_error) +
                      (launch_error == EAGAIN   ? "; raise the limit on processes (ulimit -u)"
@@ -352,7 +354,9 @@ LaunchedProcess launch(const LaunchRequest& request) {
     } else {
       LoaderTrace trace(launched.pid, request.trace, *request.code_files, *request.patches);
       if (trace.prepare()) {
-        trace.run(std::array{launched.stdout_fd, launched.stderr_fd}, launched.early_output);
+        trace.run(std::array{out[0], err[0]}, launched.early_output);
+        read_rest(out[0], launched.early_output[0]);
+        read_rest(err[0], launched.early_output[1]);
       } else {
         kill(launched.pid, SIGKILL);
         await_status(launched.pid);
@@ -361,7 +365,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
       }
     }
   }
-  close(error_pipe[0]);
+  for (const int fd : {out[0], err[0], error_pipe[0]}) close(fd);
   return launched;
 }
 

@@ -47,10 +47,8 @@ struct LaunchRequest {
 
 struct LaunchedProcess {
   pid_t pid = -1;
-  int stdout_fd = -1;  // read ends of pipes: what is written before the shim is in place
-  int stderr_fd = -1;
-  std::string early_output[2];  // what was read from them already
-  std::string error;   // not empty: nothing runs
+  std::string early_output[2];  // at 1 and 2, before the shim was in place; later nobody listens there
+  std::string error;            // not empty: nothing runs
   bool is_machines = false;  // the machine has no room for one more process
 };
 

@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <boost/asio/buffer.hpp>
 #include <chrono>
 #include <fstream>
 
@@ -66,14 +64,6 @@ bool has_ended(pid_t pid) {
 void wake_futex(std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
-
-struct TokenWait::Pipe {
-  Pipe(boost::asio::io_context& io, int fd, std::function<void(std::string_view)> sink)
-      : end(io, fd), on_bytes(std::move(sink)) {}
-  boost::asio::posix::stream_descriptor end;
-  std::function<void(std::string_view)> on_bytes;
-  std::array<char, 4096> buffer;
-};
 
 TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
     : stuck_after_ms_(stuck_after_ms), poke_period_us_(poke_period_us), signals_(io_, SIGINT, SIGTERM) {
@@ -158,25 +148,6 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
       return Result::kStuck;
     }
   }
-}
-
-void TokenWait::watch(int fd, std::function<void(std::string_view)> on_bytes) {
-  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-  pipes_.push_back(std::make_shared<Pipe>(io_, fd, std::move(on_bytes)));
-  read_some(pipes_.back());
-}
-
-void TokenWait::read_some(const std::shared_ptr<Pipe>& pipe) {
-  pipe->end.async_read_some(boost::asio::buffer(pipe->buffer),
-                            [this, pipe](const boost::system::error_code& error, std::size_t n) {
-                              if (n > 0) pipe->on_bytes(std::string_view(pipe->buffer.data(), n));
-                              if (!error) {
-                                read_some(pipe);
-                              } else {
-                                pipe->end.close();
-                                std::erase(pipes_, pipe);
-                              }
-                            });
 }
 
 void TokenWait::drain() {

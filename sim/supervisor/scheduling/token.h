@@ -5,12 +5,9 @@
 #include <sys/types.h>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -39,13 +36,8 @@ class TokenWait {
   const std::string& stuck_doing() const { return stuck_doing_; }
   bool interrupted() const { return interrupted_; }
 
-  // Collects what arrives on a pipe end until it is closed. `on_bytes` is called from wait() or drain().
-  void watch(int fd, std::function<void(std::string_view)> on_bytes);
-  void drain();
-
  private:
-  struct Pipe;
-  void read_some(const std::shared_ptr<Pipe>& pipe);
+  void drain();  // signals that have come
 
   std::int64_t stuck_after_ms_;
   std::int64_t poke_period_us_;
@@ -58,7 +50,6 @@ class TokenWait {
   bool interrupted_ = false;
   boost::asio::io_context io_;
   boost::asio::signal_set signals_;
-  std::vector<std::shared_ptr<Pipe>> pipes_;
 };
 
 void wake_futex(std::atomic<std::uint32_t>& word);

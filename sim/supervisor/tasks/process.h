@@ -157,8 +157,8 @@ class Process {
   }
 
   bool ended_by_us = false;  // a signal that ends it at once has been sent
-  // Something that may outlast the process refers to it: what it has opened and others inherit, an adapter, pipes of what
-  // it prints. Most children of a shell have none and go altogether when they have ended.
+  // Something that may outlast the process refers to it: what it has opened and others inherit, an adapter, the start of
+  // a program. Most children of a shell have none and go altogether when they have ended.
   bool outlives_its_end = false;
 
   bool alive = true;
