@@ -41,6 +41,20 @@ supervisor::PortCounters counters_of(const observe::Counters::Component& counted
   return counters;
 }
 
+// For the performance agents: the one place that tells them what has been counted at a port. What is not counted is 0.
+management::PortCounts port_counts_of(const observe::Counters::Component& counted) {
+  const supervisor::PortCounters counters = counters_of(counted);
+  management::PortCounts counts;
+  counts.packets_transmitted = counters.packets_transmitted;
+  counts.packets_received = counters.packets_received;
+  counts.words_transmitted = counters.words_transmitted;
+  counts.words_received = counters.words_received;
+  counts.transmit_discards = counters.packets_discarded;
+  counts.receive_errors = counters.receive_errors;
+  counts.vl15_dropped = counters.vl15_dropped;
+  return counts;
+}
+
 code::InstructionSet instruction_set_of(const config::CpuProfile& profile) {
   return profile.instruction_set == code::name_of(code::InstructionSet::kX86_64V3) ? code::InstructionSet::kX86_64V3
                                                                                    : code::InstructionSet::kX86_64V2;
@@ -65,6 +79,7 @@ std::string lacking_processor(const config::TopologySpec& topology) {
 
 std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation,
                                              const observe::Counters& counted) {
+  simulation.set_port_counts([&counted](ComponentId port) { return port_counts_of(counted.of(port)); });
   std::vector<supervisor::HostSpec> hosts;
   for (std::size_t i = 0; i < simulation.topology().hosts.size(); ++i) {
     const config::HostSpec& spec = simulation.topology().hosts[i];
@@ -74,6 +89,7 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation,
     host.address = spec.address;
     host.devices = {&simulation.hca(i)};
     host.rdma_cm = &simulation.rdma_cm(i);
+    host.port_management = &simulation.port_management(i);
     host.costs = spec.cpu_profile.costs;
     host.timestamp_counter_hz = spec.cpu_profile.timestamp_counter_hz;
     host.instruction_set = instruction_set_of(spec.cpu_profile);
