@@ -125,28 +125,33 @@ std::uint8_t rate_code(std::uint32_t width, std::uint32_t speed) {
   return 2;
 }
 
-HostManagement::HostManagement(Engine& engine, ComponentId host, hca::Hca& hca, const cm::PortFacts& port,
+HostManagement::HostManagement(const NodeSurroundings& in, hca::Hca& hca, fabric::Port& fabric_port, cm::PortFacts& port,
                                HostAddresses addresses, const Subnet& subnet, Rng random)
     : addresses_(addresses),
-      connections_(engine, host, hca.management(), port.node_guid, kAckDelay, random),
-      queries_(engine, host, hca.management(), subnet.manager),
-      rdma_cm_(engine, host, port, addresses_, connections_, queries_) {
+      connections_(in.engine, in.source, hca.management(), port.node_guid, kAckDelay, random),
+      queries_(in.engine, in.source, hca.management(), subnet.manager),
+      rdma_cm_(in.engine, in.source, port, addresses_, connections_, queries_),
+      agents_(in, hca, fabric_port, port, [this](ib::Lid manager) { queries_.set_manager(manager); }) {
+  agents_.agents().reserve(mad::kCommunicationManagement);
   if (subnet.paths != nullptr) {
-    administrator_ = std::make_unique<management::SubnetAdministrator>(engine, host, hca.management(), *subnet.paths,
-                                                                         port.mtu, port.rate);
+    administrator_ = std::make_unique<management::SubnetAdministrator>(in.engine, in.source, hca.management(), *subnet.view,
+                                                                         *subnet.paths, port.mtu, port.rate);
+    agents_.agents().reserve(mad::kSubnetAdministration);
   }
   hca.attach(*this);
 }
 
 void HostManagement::on_datagram(const ib::ManagementDatagram& datagram) {
   const mad::Header header = mad::header_of(datagram.mad);
-  if (header.management_class == mad::kCommunicationManagement) {
-    connections_.on_datagram(datagram);
-  } else if (header.management_class == mad::kSubnetAdministration) {
-    const bool is_answer = (header.method & mad::kResponseBit) != 0;
-    if (is_answer) queries_.on_datagram(datagram);
-    if (!is_answer && administrator_ != nullptr) administrator_->on_datagram(datagram);
+  if (datagram.is_subnet_management()) return agents_.receive(datagram);
+  if (header.management_class == mad::kCommunicationManagement) return connections_.on_datagram(datagram);
+  if (header.management_class == mad::kSubnetAdministration) {
+    // The kernel's own questions are in transactions that no agent of a program has.
+    const bool is_answer = mad::is_answer(header);
+    if (is_answer && header.transaction_id >> 32 == 0) return queries_.on_datagram(datagram);
+    if (administrator_ != nullptr && administrator_->on_datagram(datagram)) return;
   }
+  agents_.receive(datagram);
 }
 
 }  // namespace verbatim::config

@@ -6,6 +6,7 @@
 
 #include "sim/cm/connection_manager.h"
 #include "sim/cm/rdma_cm.h"
+#include "sim/config/node_management.h"
 #include "sim/config/spec.h"
 #include "sim/hca/hca.h"
 #include "sim/management/subnet_queries.h"
@@ -51,21 +52,26 @@ class HostManagement final : public ib::ManagementAgent {
     ib::Lid manager;
     // Not null on the manager's own host.
     const management::PathFinder* paths = nullptr;
+    const management::SubnetView* view = nullptr;
   };
 
-  HostManagement(Engine& engine, ComponentId host, hca::Hca& hca, const cm::PortFacts& port, HostAddresses addresses,
-                 const Subnet& subnet, Rng random);
+  // `surroundings`: of the port's agents. `port`: what is known of it, which its settings change. All outlive it.
+  HostManagement(const NodeSurroundings& surroundings, hca::Hca& hca, fabric::Port& fabric_port, cm::PortFacts& port,
+                 HostAddresses addresses, const Subnet& subnet, Rng random);
 
   cm::RdmaCm& rdma_cm() { return rdma_cm_; }
+  management::PortManagement& port() { return agents_; }
 
  private:
   void on_datagram(const ib::ManagementDatagram& datagram) override;
+  void on_link(bool up) override { agents_.on_link(up); }
 
   HostAddresses addresses_;
   cm::ConnectionManager connections_;
   management::SubnetQueries queries_;
   cm::RdmaCm rdma_cm_;
   std::unique_ptr<management::SubnetAdministrator> administrator_;
+  AdapterManagement agents_;
 };
 
 }  // namespace verbatim::config

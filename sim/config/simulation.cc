@@ -1,5 +1,6 @@
 #include "sim/config/simulation.h"
 
+#include "sim/config/node_description.h"
 #include "sim/core/rng.h"
 #include "sim/ib/wire.h"
 
@@ -28,6 +29,14 @@ hca::Neighbours neighbours_of(const TopologySpec& topology, const subnet::Plan& 
 
 }  // namespace
 
+std::optional<TopologyView::End> TopologyView::peer(const End& end) const {
+  const std::size_t hosts = topology_.hosts.size();
+  const bool is_switch = end.node >= hosts;
+  const auto far = far_end(topology_, {is_switch, is_switch ? end.node - hosts : end.node, end.port});
+  if (!far) return std::nullopt;
+  return End{far->is_switch ? hosts + far->node : far->node, static_cast<std::uint8_t>(far->port)};
+}
+
 std::vector<std::string> Simulation::component_names(const TopologySpec& topology) {
   std::vector<std::string> names = {"supervisor"};
   for (const HostSpec& host : topology.hosts) {
@@ -51,9 +60,14 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       pkey_tables_(pkey_tables_of(topology)),
       ports_(topology.hosts.size()),
       paths_(ports_),
+      view_(topology, nodes_),
       hosts_(topology.hosts.size()),
-      switches_(topology.switches.size()) {
+      switches_(topology.switches.size()),
+      switch_nodes_(topology.switches.size()),
+      switch_managements_(topology.switches.size()) {
   set_check_seed(seed);
+  for (const Host& host : hosts_) nodes_.push_back(&host.node);
+  for (const management::Node& node : switch_nodes_) nodes_.push_back(&node);
   CHECK(plan_.findings.empty());  // the checker has asked the same questions
   in_order(hosts_.size(), order, [&](std::size_t i) { build_host(i, seed, choices); });
   in_order(switches_.size(), order, [&](std::size_t i) { build_switch(i); });
@@ -80,6 +94,11 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
     address.netdev_index = 2;  // eth0
     address.neighbours = &neighbours_;
   } else {
+    if (!topology_.manages_subnet()) {
+      address.state = hca::PortState::kInit;
+      address.pkeys = {ib::kDefaultPkey};
+      return address;
+    }
     address.lid = plan.ports[0].lid;
     address.sm_lid = plan_.subnet_manager;
   }
@@ -111,10 +130,18 @@ void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choi
                    .pkeys = address.pkeys,
                    .mtu = static_cast<std::uint8_t>(spec.hca_profile.max_mtu),
                    .rate = rate_code(address.active_width, address.active_speed)};
-  const bool manages = !topology_.is_roce() && address.lid == plan_.subnet_manager;
+  const bool is_managed = topology_.manages_subnet() && !topology_.is_roce();
+  const bool manages = is_managed && address.lid == plan_.subnet_manager;
+  host.node = adapter_node(topology_, plan_, index, address.pkeys);
   host.management = std::make_unique<HostManagement>(
-      engine_, components_.id("host/" + spec.name), *host.hca, ports_[index], HostAddresses(topology_, index, ports_),
-      HostManagement::Subnet{plan_.subnet_manager, manages ? &paths_ : nullptr}, Rng(seed, "cm/" + spec.name));
+      surroundings_of("host/" + spec.name, host.node), *host.hca, *host.port, ports_[index],
+      HostAddresses(topology_, index, ports_),
+      HostManagement::Subnet{is_managed ? plan_.subnet_manager : ib::Lid{}, manages ? &paths_ : nullptr, &view_},
+      Rng(seed, "cm/" + spec.name));
+}
+
+NodeSurroundings Simulation::surroundings_of(const std::string& component, management::Node& node) {
+  return {engine_, components_.id(component), node, topology_.manages_subnet()};
 }
 
 void Simulation::build_switch(std::size_t index) {
@@ -126,10 +153,15 @@ void Simulation::build_switch(std::size_t index) {
                                                       spec.switch_profile, ports);
   if (topology_.is_roce()) {
     switches_[index]->set_ethernet_routes(ethernet_routes_of(topology_, plan_, index));
-  } else {
+  } else if (topology_.manages_subnet()) {
     switches_[index]->set_forwarding_table(plan_.nodes[hosts_.size() + index].forwarding_table);
   }
   switches_[index]->set_multicast_ports(plan_.nodes[hosts_.size() + index].multicast_ports);
+  if (topology_.is_roce()) return;
+  if (!topology_.manages_subnet()) switches_[index]->set_multicast_table({});
+  switch_nodes_[index] = switch_node(topology_, plan_, index);
+  switch_managements_[index] = std::make_unique<SwitchManagement>(
+      surroundings_of("switch/" + spec.name, switch_nodes_[index]), *switches_[index]);
 }
 
 fabric::Port& Simulation::port_of(const Endpoint& end) {

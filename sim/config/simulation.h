@@ -12,6 +12,7 @@
 
 #include "sim/config/cabling.h"
 #include "sim/config/host_management.h"
+#include "sim/config/node_management.h"
 #include "sim/config/spec.h"
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
@@ -23,6 +24,20 @@
 #include "sim/hca/hca.h"
 
 namespace verbatim::config {
+
+// The nodes of a topology, hosts before switches, for its subnet administrator.
+class TopologyView final : public management::SubnetView {
+ public:
+  TopologyView(const TopologySpec& topology, const std::vector<const management::Node*>& nodes)
+      : topology_(topology), nodes_(nodes) {}
+  std::size_t node_count() const override { return nodes_.size(); }
+  const management::Node& node(std::size_t index) const override { return *nodes_[index]; }
+  std::optional<End> peer(const End& end) const override;
+
+ private:
+  const TopologySpec& topology_;
+  const std::vector<const management::Node*>& nodes_;
+};
 
 class Simulation {
  public:
@@ -44,6 +59,8 @@ class Simulation {
 
   // By index into topology().hosts.
   hca::Hca& hca(std::size_t host) { return *hosts_.at(host).hca; }
+  // What programs reach by umad.
+  management::PortManagement& port_management(std::size_t host) { return hosts_.at(host).management->port(); }
   cm::RdmaCm& rdma_cm(std::size_t host) { return hosts_.at(host).management->rdma_cm(); }
   fabric::Port& host_port(std::size_t host) { return *hosts_.at(host).port; }
   ComponentId host_component(std::size_t host) const {
@@ -71,11 +88,13 @@ class Simulation {
     std::unique_ptr<hca::Hca> hca;
     std::unique_ptr<fabric::Port> port;
     std::unique_ptr<HostManagement> management;
+    management::Node node;
   };
 
   hca::PortAddress address_of(std::size_t host) const;
   void build_host(std::size_t index, std::uint64_t seed, Choices& choices);
   void build_switch(std::size_t index);
+  NodeSurroundings surroundings_of(const std::string& component, management::Node& node);
   // Of what packets are made of, when the symbols between them are spread over it.
   static ByteTime byte_time_of(const LinkSpec& link);
   void build_link(const LinkSpec& link);
@@ -90,8 +109,12 @@ class Simulation {
   std::vector<std::vector<std::uint16_t>> pkey_tables_;  // by host
   std::vector<cm::PortFacts> ports_;                     // likewise
   SubnetPaths paths_;
+  std::vector<const management::Node*> nodes_;           // hosts, then switches
+  TopologyView view_;
   std::vector<Host> hosts_;
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
+  std::vector<management::Node> switch_nodes_;
+  std::vector<std::unique_ptr<SwitchManagement>> switch_managements_;
   faults::FaultScript faults_{engine_, tracer_};
   faults::ManagementFaults management_faults_{tracer_};
   std::vector<bool> fault_of_management_;  // of each fault that was given

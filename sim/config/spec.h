@@ -120,6 +120,7 @@ struct TopologySpec {
   std::string file;  // as the user named it
   std::string name, description;
   std::string link_layer = "infiniband";
+  std::string subnet_manager = "simulated";  // or none
   GeneratorSpec generate;
   std::vector<HostSpec> hosts;
   std::vector<SwitchSpec> switches;
@@ -128,6 +129,8 @@ struct TopologySpec {
   ManagementNetworkSpec management_network;
 
   bool is_roce() const { return link_layer == "roce"; }
+  // Addresses and tables are there before the first packet; else a program has to give them.
+  bool manages_subnet() const { return is_roce() || subnet_manager == "simulated"; }
   // Index of a host by name.
   std::optional<std::size_t> host(std::string_view host_name) const;
   const std::string& node_name(const Endpoint& end) const {

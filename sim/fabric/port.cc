@@ -54,6 +54,7 @@ void Port::send(ib::PacketPtr packet) {
   const ib::VirtualLane lane = packet->lrh.lane;
   const std::uint32_t wire_bytes = packet->wire_bytes();
   if (!up_) return drop(*packet, DropReason::kLinkDown);
+  if (!carries(lane)) [[unlikely]] return drop(*packet, DropReason::kNotActive);
   enqueue(std::move(packet), {.ready = engine_.now(), .wire_bytes = wire_bytes}, nullptr, lane);
 }
 

@@ -75,6 +75,12 @@ class Port {
   bool connected() const { return channel_ != nullptr; }
   // Connected, and the cable carries packets.
   bool is_up() const { return up_; }
+  // Whether packets of a lane may leave and come in: those of data lanes once the subnet manager has made the port active
+  // (IBA 7.2.7), which it is unless somebody says otherwise.
+  bool carries(ib::VirtualLane lane) const { return active_ || lane == kManagementLane; }
+  // The table of service levels, as a subnet manager writes it (IBA 7.6.6).
+  void set_lane_table(const std::vector<LevelMapping>& mappings) { sl_to_vl_ = LaneTable(mappings); }
+  void set_active(bool active) { active_ = active; }
   // Parameters of the cable; the port must be connected.
   const LinkParams& link() const { return channel_->params(); }
 
@@ -225,13 +231,14 @@ class Port {
   PacketFaults* faults_ = nullptr;
   std::unique_ptr<Channel> channel_;  // towards the far end
   bool up_ = false;
+  bool active_ = true;
   Port* peer_ = nullptr;
   std::optional<FlowControl> flow_;  // of this end's input buffer
   std::uint32_t operational_lanes_;
   std::uint32_t waiting_ = 0;  // bit n: lane n has a packet queued, and the arbiter serves it
   bool lacking_ = false;       // and one of them waits for credits that have not left the far end
   const std::uint32_t served_;
-  const LaneTable sl_to_vl_;
+  LaneTable sl_to_vl_;
   Duration head_lifetime_{0};
   bool is_mortal_ = false;
   std::vector<Lane> lanes_;    // VL15 too

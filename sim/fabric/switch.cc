@@ -7,6 +7,7 @@
 #include "sim/ib/crc.h"
 #include "sim/ib/frame.h"
 #include "sim/ib/group_address.h"
+#include "sim/ib/lid_ranges.h"
 #include "sim/ib/packet_trace.h"
 
 namespace verbatim::fabric {
@@ -71,9 +72,16 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   if (!input.port->admit(*packet)) {
     return ib::record_drop(tracer_, input.port->id(), *packet, DropReason::kManagementBuffer, input.port->id());
   }
+  if (!input.port->carries(packet->lrh.lane)) [[unlikely]] {
+    return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNotActive);
+  }
   const std::int64_t lookup = std::max(clock_.next_edge_number(times.head), input.next_lookup_edge);
   input.next_lookup_edge = lookup + profile_.lookup_interval_cycles;
 
+  if (is_for_agent(*packet)) [[unlikely]] {
+    input.port->release(packet->lrh.lane, wire_bytes, times.tail);
+    return agent_->on_packet(in, std::move(packet), times.tail);
+  }
   if (ib::is_to_group(*packet)) return replicate(in, std::move(packet), wire_bytes, lookup, times);
   const PortNumber number = output_for(*packet);
   // IEEE 802.1Q 8.6.3: what goes to nobody that is known leaves by all ports of the spanning tree, as what goes to a group.
@@ -86,6 +94,9 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
     ++out.counters().xmit_discards;
     return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kLinkDown);
   }
+  if (!out.carries(packet->lrh.lane)) [[unlikely]] {
+    return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kNotActive);
+  }
 
   const ib::VirtualLane in_lane = packet->lrh.lane;
   const ib::VirtualLane lane = lane_at(out, *packet);
@@ -95,6 +106,39 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   ib::record(tracer_, id_, TraceEvent::kPacketForwarded, *packet, number.value, input.port->id());
   packet->lrh.lane = lane;
   out.forward(std::move(packet), wire_bytes, times.head, ready, *input.port, in_lane);
+}
+
+bool Switch::is_for_agent(const ib::Packet& packet) const {
+  if (agent_ == nullptr || packet.ethernet) return false;
+  if (packet.lrh.destination == ib::kPermissiveLid) return packet.lrh.lane == kManagementLane;
+  constexpr std::uint32_t kSpecialQueues = 2;
+  return packet.bth.destination.value < kSpecialQueues && output_for(packet).value == 0;
+}
+
+void Switch::send(PortNumber out, ib::PacketPtr packet) {
+  if (out.value == 0 || out.value > inputs_.size()) return ib::record_drop(tracer_, id_, *packet, DropReason::kNoRoute, id_);
+  Port& port = *inputs_[out.value - 1u].port;
+  if (packet->lrh.lane != kManagementLane) {
+    packet->lrh.lane = port.lane_of(packet->lrh.service_level);
+    if (packet->lrh.lane == kManagementLane) return ib::record_drop(tracer_, id_, *packet, DropReason::kNoLane, port.id());
+  }
+  port.send(std::move(packet));
+}
+
+void Switch::send(ib::PacketPtr packet) {
+  const PortNumber out = output_for(*packet);
+  send(out, std::move(packet));
+}
+
+void Switch::link_changed(PortNumber port, bool up) {
+  if (agent_ != nullptr) agent_->on_link(port, up);
+}
+
+const std::vector<PortNumber>& Switch::group_ports(const ib::Packet& packet) const {
+  static const std::vector<PortNumber> kNone;
+  if (!multicast_table_ || packet.ethernet) return multicast_ports_;
+  const std::size_t group = packet.lrh.destination.value - ib::kFirstMulticastLid.value;
+  return group < multicast_table_->size() ? (*multicast_table_)[group] : kNone;
 }
 
 ib::VirtualLane Switch::lane_at(const Port& out, const ib::Packet& packet) {
@@ -123,9 +167,9 @@ void Switch::replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_b
                        ArrivalTimes times) {
   Port& input = *inputs_[in.value - 1u].port;
   std::vector<PortNumber> outputs;
-  for (const PortNumber port : multicast_ports_) {
+  for (const PortNumber port : group_ports(*packet)) {
     const Port& out = *inputs_[port.value - 1u].port;
-    if (port == in || !out.is_up()) continue;
+    if (port == in || !out.is_up() || !out.carries(packet->lrh.lane)) continue;
     if (lane_at(out, *packet) == kManagementLane && packet->lrh.lane != kManagementLane) continue;
     outputs.push_back(port);
   }

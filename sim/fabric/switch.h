@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,17 @@ struct SwitchProfile {
   std::vector<LevelMapping> sl_to_vl;   // likewise
 };
 
+// Who answers for a switch, at its management port 0.
+class SwitchAgent {
+ public:
+  // A packet for the switch itself, or one of subnet management whose route is written in it; it is there as a whole at `tail`.
+  virtual void on_packet(PortNumber in, ib::PacketPtr packet, Instant tail) = 0;
+  virtual void on_link(PortNumber port, bool up) = 0;
+
+ protected:
+  ~SwitchAgent() = default;
+};
+
 class Switch final : public PacketSink {
  public:
   // Port n is the component `port_ids[n - 1]`.
@@ -67,7 +79,18 @@ class Switch final : public PacketSink {
   // Sorted by destination.
   void set_ethernet_routes(std::vector<EthernetRoute> routes) { ethernet_routes_ = std::move(routes); }
 
+  // Groups that the subnet manager has laid itself (IBA 18.2.4.3.3): by LID from 0xc000 on, the ports that a packet to it leaves
+  // by. Once there is such a table, no others are flooded.
+  void set_multicast_table(std::vector<std::vector<PortNumber>> table) { multicast_table_ = std::move(table); }
+
+  // Gets what comes for the switch itself; set once. Without, such packets are dropped.
+  void attach(SwitchAgent& agent) { agent_ = &agent; }
+  // What the agent sends: by a port, or by the forwarding table. Without a way it is dropped.
+  void send(PortNumber out, ib::PacketPtr packet);
+  void send(ib::PacketPtr packet);
+
   void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) override;
+  void link_changed(PortNumber port, bool up) override;
 
  private:
   struct Input {
@@ -82,6 +105,8 @@ class Switch final : public PacketSink {
                    ib::Packet& packet, std::uint32_t wire_bytes) const;
   void replicate(PortNumber in, ib::PacketPtr packet, std::uint32_t wire_bytes, std::int64_t lookup,
                  ArrivalTimes times);
+  const std::vector<PortNumber>& group_ports(const ib::Packet& packet) const;
+  bool is_for_agent(const ib::Packet& packet) const;
   // 0: this switch itself, kNoRoute: none.
   PortNumber output_for(const ib::Packet& packet) const;
   void drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason);
@@ -92,6 +117,8 @@ class Switch final : public PacketSink {
   const ClockDomain clock_;
   std::vector<PortNumber> table_;
   std::vector<PortNumber> multicast_ports_;
+  std::optional<std::vector<std::vector<PortNumber>>> multicast_table_;
+  SwitchAgent* agent_ = nullptr;
   std::vector<EthernetRoute> ethernet_routes_;
   std::vector<Input> inputs_;
 };

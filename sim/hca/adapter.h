@@ -72,7 +72,7 @@ struct Adapter {
   Choices& choices;
   const ComponentId id;
   const HcaProfile profile;
-  const PortAddress address;
+  PortAddress address;  // the subnet manager may change some of it
   const ClockDomain clock;
   // Of the memory protection entry of this key.
   static std::uint64_t protection_key(std::uint32_t key) { return KeyTable::index_of(key); }

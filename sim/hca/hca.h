@@ -55,9 +55,25 @@ struct ProgramPort {
   std::shared_ptr<const void> region;
 };
 
+// Logical states of a port (IBA 7.2.7), with the values of ibv_port_state.
+enum class PortState : std::uint8_t { kDown = 1, kInit, kArmed, kActive };
+
+// What a subnet manager gives a port (IBA 14.2.5.6).
+struct PortConfiguration {
+  PortState state = PortState::kActive;
+  ib::Lid lid, sm_lid;
+  std::uint8_t lmc = 0, sm_service_level = 0;
+  std::uint64_t subnet_prefix = 0xfe80'0000'0000'0000;
+  std::vector<std::uint16_t> pkeys;
+  bool asks_for_registration = false;  // ClientReregister
+};
+
 struct PortAddress {
   ib::Lid lid;
   ib::Lid sm_lid;
+  PortState state = PortState::kActive;  // while the link is up
+  std::uint8_t lmc = 0, sm_service_level = 0;
+  bool is_subnet_manager = false;  // somebody here says so; who has the manager's LID is one, too
   std::vector<ib::Gid> gids;  // by index; at least one
   std::vector<std::uint16_t> pkeys{ib::kDefaultPkey};  // by index; beyond them the table is empty
   std::uint64_t node_guid = 0;
@@ -94,6 +110,11 @@ class Hca final : public fabric::PacketSink {
   // Packets with wrong keys that have come to the port, and who is told of each from now on.
   ib::KeyViolations& key_violations();
   void attach(ib::KeyViolationListener& listener);
+
+  // The subnet manager's settings: programs are told of what changes (IBA 11.6.3.3).
+  void configure(const PortConfiguration& configuration);
+  // What the port's capabilities tell of it (IBA 14.2.5.6, IsSM).
+  void set_subnet_manager(bool is_one);
 
   // Opens a context; handles in commands are valid within its opening. Never 0.
   std::uint32_t open(const ProgramPort& program);

@@ -18,6 +18,7 @@ namespace verbatim::ib {
   X(kNoLane, 6, "its service level has no lane at the port it should leave by")         /* IBA 7.6.6 */    \
   X(kSwitchLifetime, 7, "was in the switch too long")                                     /* IBA 18.2.5.4 */ \
   X(kManagementBuffer, 8, "the buffer of VL15 is full")                                   /* IBA 7.6.4 */    \
+  X(kNotActive, 9, "the port carries nothing but subnet management before it is active")  /* IBA 7.2.7 */   \
   X(kCorrupted, 16, "the ICRC does not match")                                                               \
   X(kWrongLid, 17, "for another port")                                                                       \
   X(kUnknownQp, 18, "no such queue pair")                                                                    \

@@ -126,9 +126,13 @@ enum class AsyncEventType : std::uint32_t {
   kDeviceFatal = 8,
   kPortActive = 9,
   kPortError = 10,
+  kLidChange = 11,
+  kPkeyChange = 12,
+  kSubnetManagerChange = 13,
   kSrqError = 14,
   kSrqLimitReached = 15,
   kQpLastWqeReached = 16,
+  kClientReregister = 17,
   kWqFatal = 19,
 };
 

@@ -14,7 +14,8 @@ namespace verbatim::mad::sa {
 inline constexpr std::uint8_t kClassVersion = 2;
 inline constexpr std::size_t kDataBytes = 200;
 
-inline constexpr std::uint16_t kNoRecords = 0x0300;  // status of an answer: ERR_NO_RECORDS
+// Status of an answer: ERR_NO_RESOURCES, ERR_NO_RECORDS.
+inline constexpr std::uint16_t kNoResources = 0x0100, kNoRecords = 0x0300;
 
 struct Message {
   Header header;  // class and versions are written as they must be

@@ -28,6 +28,20 @@ McMemberRecord record_in(const mad::sa::Message& message) {
   return McMemberRecord::decode(std::span(message.data).first<McMemberRecord::kBytes>());
 }
 
+// What a member is told of its group.
+void describe(McMemberRecord& record, const Membership& facts) {
+  constexpr std::uint8_t kExactly = 2;
+  record.mgid = facts.group;
+  record.qkey = facts.qkey;
+  record.mlid = facts.lid.value;
+  record.pkey = facts.pkey;
+  record.mtu = facts.mtu;
+  record.rate = facts.rate;
+  record.mtu_selector = record.rate_selector = record.packet_life_time_selector = kExactly;
+  record.packet_life_time = 18;
+  record.scope = 2;
+}
+
 }  // namespace
 
 ib::Mad encode_join(const ib::Gid& group, const ib::Gid& port, std::uint16_t pkey, std::uint32_t qkey) {
@@ -77,6 +91,23 @@ MulticastGroups::Key MulticastGroups::key_of(const ib::Gid& gid) {
   return key;
 }
 
+std::vector<std::byte> MulticastGroups::Group::record(const Key& member) const {
+  McMemberRecord record;
+  describe(record, facts);
+  std::memcpy(record.port_gid.raw, member.data(), member.size());
+  record.join_state = kFullMember;
+  const auto bytes = record.encode();
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<std::vector<std::byte>> MulticastGroups::records() const {
+  std::vector<std::vector<std::byte>> records;
+  for (const auto& [name, group] : groups_) {
+    for (const Key& member : group.members) records.push_back(group.record(member));
+  }
+  return records;
+}
+
 std::optional<ib::Mad> MulticastGroups::answer(const ib::Mad& mad, std::uint8_t mtu, std::uint8_t rate) {
   auto message = mad::sa::decode(mad);
   if (!message || message->header.attribute_id != McMemberRecord::kAttribute) return std::nullopt;
@@ -121,16 +152,7 @@ std::optional<ib::Mad> MulticastGroups::answer(const ib::Mad& mad, std::uint8_t 
   }
   Group& group = found->second;
   group.members.insert(key_of(record.port_gid));
-  record.mgid = group.facts.group;
-  record.qkey = group.facts.qkey;
-  record.mlid = group.facts.lid.value;
-  record.pkey = group.facts.pkey;
-  record.mtu = group.facts.mtu;
-  record.rate = group.facts.rate;
-  constexpr std::uint8_t kExactly = 2;
-  record.mtu_selector = record.rate_selector = record.packet_life_time_selector = kExactly;
-  record.packet_life_time = 18;
-  record.scope = 2;
+  describe(record, group.facts);
   message->data = {};
   std::ranges::copy(record.encode(), message->data.begin());
   return mad::sa::encode(*message);

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "sim/ib/management.h"
 #include "sim/management/path.h"
@@ -32,12 +33,17 @@ std::optional<Membership> decode_join_answer(const ib::Mad& mad);
 // The groups of a subnet. Switches flood what goes to any of their LIDs, so a group is no more than its record.
 class MulticastGroups {
  public:
+  // Each member's record.
+  std::vector<std::vector<std::byte>> records() const;
   // Nothing: it is no question about groups.
   std::optional<ib::Mad> answer(const ib::Mad& mad, std::uint8_t mtu, std::uint8_t rate);
 
  private:
   using Key = std::array<std::uint8_t, 16>;
   struct Group {
+    // A member's.
+    std::vector<std::byte> record(const Key& member) const;
+
     Membership facts;
     std::set<Key> members;  // by port GID
   };

@@ -89,8 +89,8 @@ std::optional<ib::Mad> answer_path_question(const ib::Mad& mad, const PathFinder
   const PathRecord asked = PathRecord::decode(std::span(message->data).first<PathRecord::kBytes>());
   const bool has_ends = (message->component_mask & PathRecord::kDgid) != 0 && (message->component_mask & PathRecord::kSgid) != 0;
   const bool has_pkey = (message->component_mask & PathRecord::kPkey) != 0;
-  const auto found =
-      has_ends ? paths.find(asked.sgid, asked.dgid, has_pkey ? std::optional(asked.pkey) : std::nullopt) : std::nullopt;
+  if (!has_ends) return std::nullopt;  // a question for whoever it may be
+  const auto found = paths.find(asked.sgid, asked.dgid, has_pkey ? std::optional(asked.pkey) : std::nullopt);
   message->header.method = mad::kGetResponse;
   message->header.status = found ? 0 : mad::sa::kNoRecords;
   message->data = {};

@@ -7,19 +7,30 @@
 #include "sim/ib/management.h"
 #include "sim/management/multicast_record.h"
 #include "sim/management/path_record.h"
+#include "sim/management/rmpp.h"
+#include "sim/management/subnet_records.h"
 
 namespace verbatim::management {
 
 class SubnetAdministrator {
  public:
   // `mtu` and `rate`: codes, of the multicast groups that it makes.
-  SubnetAdministrator(Engine& engine, ComponentId source, ib::ManagementPort& port, const PathFinder& paths, std::uint8_t mtu,
-                      std::uint8_t rate);
+  SubnetAdministrator(Engine& engine, ComponentId source, ib::ManagementPort& port, const SubnetView& subnet,
+                      const PathFinder& paths, std::uint8_t mtu, std::uint8_t rate);
 
-  void on_datagram(const ib::ManagementDatagram& datagram);
+  // Whether it is for the administrator.
+  bool on_datagram(const ib::ManagementDatagram& datagram);
 
  private:
-  void on_answered(ib::ManagementDatagram answer);
+  struct Answer {
+    ib::ManagementDatagram datagram;
+    MadBytes message;  // empty: the datagram is all
+  };
+
+  void on_answered(Answer answer);
+  // Of what is neither a path between two ports nor a membership; empty: it is nothing that the administrator knows of.
+  MadBytes answer(const mad::sa::Message& question);
+  MadBytes answer_service(const mad::sa::Message& question);
 
   Engine& engine_;
   ib::ManagementPort& port_;
@@ -27,7 +38,10 @@ class SubnetAdministrator {
   const std::uint8_t mtu_, rate_;
   MulticastGroups groups_;
   Instant ready_{};  // for the next question
-  DelayLine<ib::ManagementDatagram> answers_;
+  const SubnetRecords records_;
+  std::vector<Record> services_;
+  RmppSender sender_;
+  DelayLine<Answer> answers_;
 };
 
 }  // namespace verbatim::management

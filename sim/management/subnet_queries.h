@@ -28,6 +28,7 @@ class SubnetQueries {
 
   // One question of a client at a time, in a transaction of its own; `timeout_ms` is at least 1.
   void ask(SubnetQueryClient& client, const ib::Mad& question, std::uint32_t timeout_ms);
+  void set_manager(ib::Lid manager) { manager_ = manager; }
   void forget(SubnetQueryClient& client);
   // Sent once; nobody waits for the answer.
   void tell(const ib::Mad& message);
@@ -44,7 +45,7 @@ class SubnetQueries {
   Engine& engine_;
   const ComponentId source_;
   ib::ManagementPort& port_;
-  const ib::Lid manager_;
+  ib::Lid manager_;
   std::uint64_t last_transaction_ = 0;
   std::map<std::uint64_t, std::unique_ptr<Query>> queries_;
 };

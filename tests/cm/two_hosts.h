@@ -73,6 +73,16 @@ class Wire {
   std::vector<std::unique_ptr<Flight>> flights_;
 };
 
+// What the administrator is not asked for here.
+struct NoNodes final : management::SubnetView {
+  std::size_t node_count() const override { return 0; }
+  const management::Node& node(std::size_t) const override {
+    static const management::Node kNone;
+    return kNone;
+  }
+  std::optional<End> peer(const End&) const override { return std::nullopt; }
+};
+
 // Host 1 and host 2, at 10.0.0.1 and 10.0.0.2, with LIDs 1 and 2; the first has the subnet administrator.
 class Host final : public ib::ManagementPort, public AddressBook, public management::PathFinder {
  public:
@@ -83,7 +93,7 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
         connections(engine, ComponentId{number}, *this, number, 15, Rng(1, std::string("host") + static_cast<char>('0' + number))),
         queries(engine, ComponentId{number}, *this, ib::Lid{1}),
         cm(engine, ComponentId{number}, facts_, *this, connections, queries),
-        administrator(engine, ComponentId{number}, *this, *this, 5, 16) {}
+        administrator(engine, ComponentId{number}, *this, no_nodes, *this, 5, 16) {}
 
   void send(const ib::ManagementDatagram& datagram) override { wire_.send(number_, datagram); }
   void receive(std::size_t from, ib::ManagementDatagram datagram) {
@@ -130,6 +140,7 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
   ConnectionManager connections;
   management::SubnetQueries queries;
   RdmaCm cm;
+  NoNodes no_nodes;
   management::SubnetAdministrator administrator;
 };
 

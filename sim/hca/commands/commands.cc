@@ -271,17 +271,20 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
   command = {};
   command.header = asked.header;
   command.port = asked.port;
-  command.state = adapter.port_is_up ? kPortStateActive : kPortStateDown;
+  command.state = adapter.port_is_up ? static_cast<std::uint32_t>(address.state) : kPortStateDown;
   command.max_mtu = command.active_mtu = profile.max_mtu;
   command.gid_table_length = static_cast<std::int32_t>(profile.gid_table_length);
   command.port_cap_flags = kPortCommunicationManagement;
   command.port_cap_flags |= address.roce ? kPortIpBasedGids : kPortAutoMigration | kPortServiceLevelMap;
-  if (!address.roce && address.lid == address.sm_lid) command.port_cap_flags |= kPortSm;
+  const bool has_manager = address.is_subnet_manager || (address.lid == address.sm_lid && address.lid.value != 0);
+  if (!address.roce && has_manager) command.port_cap_flags |= kPortSm;
   command.max_message_size = profile.max_message_bytes;
   command.pkey_table_length = static_cast<std::uint16_t>(profile.pkey_table_length);
   command.bad_pkey_counter = adapter.key_guard.violations().pkey.value();
   command.qkey_violation_counter = adapter.key_guard.violations().qkey.value();
   command.lid = address.roce ? 0 : address.lid.value;
+  command.lmc = address.lmc;
+  command.sm_sl = address.sm_service_level;
   command.sm_lid = address.roce ? 0 : address.sm_lid.value;
   // Lanes and the subnet manager are InfiniBand's; Ethernet demands a GRH instead.
   command.max_vl_num = address.roce ? 0 : static_cast<std::uint8_t>(profile.virtual_lanes);

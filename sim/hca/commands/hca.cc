@@ -35,6 +35,9 @@ void Hca::attach(ib::ManagementAgent& agent) { impl_->adapter.services.attach(ag
 ib::KeyViolations& Hca::key_violations() { return impl_->adapter.key_guard.violations(); }
 void Hca::attach(ib::KeyViolationListener& listener) { impl_->adapter.key_guard.set_listener(listener); }
 
+void Hca::configure(const PortConfiguration& configuration) { impl_->configure(configuration); }
+void Hca::set_subnet_manager(bool is_one) { impl_->adapter.address.is_subnet_manager = is_one; }
+
 std::uint32_t Hca::open(const ProgramPort& program) { return impl_->open(program); }
 std::uint32_t Hca::share(std::uint32_t context, const ProgramPort& program) { return impl_->share(context, program); }
 void Hca::leave(std::uint32_t context) { impl_->leave(context); }
@@ -172,12 +175,39 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
 }
 
 void Hca::Impl::link_changed(bool up) {
+  const bool was_active = adapter.address.state == PortState::kActive;
   adapter.port_is_up = up;
+  adapter.services.tell_link(up);
+  if (up ? adapter.address.state != PortState::kActive : !was_active) return;
   for (const auto& [number, context] : contexts_) {
     if (context.get()->has_left()) continue;
     adapter.notifier.port_event(*context.get(),
                                 up ? ib::AsyncEventType::kPortActive : ib::AsyncEventType::kPortError);
   }
+}
+
+void Hca::Impl::configure(const PortConfiguration& to) {
+  PortAddress& address = adapter.address;
+  const auto tell = [&](ib::AsyncEventType event) {
+    if (!adapter.port_is_up) return;
+    for (const auto& [number, context] : contexts_) adapter.notifier.port_event(*context.get(), event);
+  };
+  const PortState before = address.state;
+  const bool has_other_lid = address.lid != to.lid, has_other_manager = address.sm_lid != to.sm_lid;
+  const bool has_other_pkeys = address.pkeys != to.pkeys;
+  address.state = to.state;
+  address.lid = to.lid;
+  address.sm_lid = to.sm_lid;
+  address.lmc = to.lmc;
+  address.sm_service_level = to.sm_service_level;
+  address.pkeys = to.pkeys;
+  for (int i = 0; i < 8; ++i) address.gids.front().raw[i] = static_cast<std::uint8_t>(to.subnet_prefix >> (56 - 8 * i));
+  if (has_other_manager) tell(ib::AsyncEventType::kSubnetManagerChange);
+  if (has_other_lid) tell(ib::AsyncEventType::kLidChange);
+  if (has_other_pkeys) tell(ib::AsyncEventType::kPkeyChange);
+  if (to.asks_for_registration) tell(ib::AsyncEventType::kClientReregister);
+  if (before != PortState::kActive && to.state == PortState::kActive) tell(ib::AsyncEventType::kPortActive);
+  if (before == PortState::kActive && to.state != PortState::kActive) tell(ib::AsyncEventType::kPortError);
 }
 
 void Hca::Impl::on_doorbell_arrived(Doorbell doorbell) {

@@ -58,6 +58,7 @@ class Hca::Impl {
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value, Duration call_time);
   void link_changed(bool up);
+  void configure(const PortConfiguration& configuration);
 
  private:
   struct Doorbell {

@@ -5,6 +5,7 @@
 
 #include "sim/hca/adapter.h"
 #include "sim/hca/transport/roce_path.h"
+#include "sim/ib/lid_ranges.h"
 
 namespace verbatim::hca {
 
@@ -45,16 +46,20 @@ ib::PacketPtr GeneralServices::make_packet(const ib::ManagementDatagram& datagra
   packet->lrh.source = adapter_.address.lid;
   packet->lrh.destination = datagram.lid;
   packet->lrh.service_level = datagram.service_level;
+  if (datagram.is_subnet_management()) {
+    packet->lrh.lane = fabric::kManagementLane;
+    if (datagram.lid == ib::kPermissiveLid) packet->lrh.source = ib::kPermissiveLid;
+  }
   packet->bth.opcode = kSendOnly;
   packet->bth.pkey = datagram.pkey;
-  packet->bth.destination = ib::kGeneralServicesQp;
+  packet->bth.destination = datagram.remote_queue;
   packet->bth.psn = ib::Psn{next_psn_};
   next_psn_ = (next_psn_ + 1) % kPsnLimit;
-  packet->deth = {ib::kGeneralServicesQkey, ib::kGeneralServicesQp};
+  packet->deth = {datagram.is_subnet_management() ? 0 : datagram.qkey, datagram.queue};
   packet->grh = datagram.grh;
   packet->payload.buffer = ib::PayloadBuffer::copy_of(datagram.mad);
   packet->payload.length = ib::kMadBytes;
-  if (adapter_.address.roce) set_ethernet(*packet, adapter_.address, ib::kGeneralServicesQp.value);
+  if (adapter_.address.roce) set_ethernet(*packet, adapter_.address, datagram.queue.value);
   return packet;
 }
 
@@ -70,23 +75,32 @@ void GeneralServices::on_dma_read(std::uint64_t, Instant at_adapter) {
 }
 
 bool GeneralServices::takes(const ib::Packet& packet) const {
-  return agent_ != nullptr && packet.bth.destination == ib::kGeneralServicesQp && packet.bth.opcode == kSendOnly &&
+  const bool on_own_lane = packet.lrh.lane == fabric::kManagementLane;
+  const ib::Qpn queue = on_own_lane ? ib::kSubnetManagementQp : ib::kGeneralServicesQp;
+  return agent_ != nullptr && packet.bth.destination == queue && packet.bth.opcode == kSendOnly &&
          packet.payload.length == ib::kMadBytes;
 }
 
-// IBA 10.2.4, C9-42: any partition of the table; the Q_Key is the well-known one.
+bool GeneralServices::is_subnet_management(const ib::Packet& packet) {
+  return packet.lrh.lane == fabric::kManagementLane && packet.bth.destination == ib::kSubnetManagementQp;
+}
+
+// IBA 10.2.4, C9-42: any partition of the table; the Q_Key is the well-known one. Queue pair 0 checks neither (C9-57).
 void GeneralServices::receive(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   const auto& keys = adapter_.address.pkeys;
-  if (std::none_of(keys.begin(), keys.end(), [&](std::uint16_t key) { return ib::do_pkeys_match(packet.bth.pkey, key); })) {
+  const bool of_subnet = is_subnet_management(packet);
+  if (!of_subnet && std::none_of(keys.begin(), keys.end(), [&](std::uint16_t key) { return ib::do_pkeys_match(packet.bth.pkey, key); })) {
     adapter_.key_guard.on_bad_pkey(packet);
     return adapter_.receiver.drop(incoming, DropReason::kWrongPkey);
   }
-  if (packet.deth.qkey != ib::kGeneralServicesQkey) {
+  if (!of_subnet && packet.deth.qkey != ib::kGeneralServicesQkey) {
     adapter_.key_guard.on_bad_qkey(packet);
     return adapter_.receiver.drop(incoming, DropReason::kWrongQkey);
   }
   ib::ManagementDatagram datagram{packet.lrh.source, packet.lrh.service_level, packet.bth.pkey, packet.grh, {}};
+  datagram.queue = packet.bth.destination;
+  datagram.remote_queue = packet.deth.source;
   std::ranges::copy(packet.payload.bytes(), datagram.mad.begin());
   const std::uint32_t bytes = ib::kMadBytes + (packet.grh ? ib::kGrhBytes : 0);
   placing_.push_back(std::move(datagram));

@@ -1,4 +1,4 @@
-// Queue pair 1 of the port: datagrams between management agents (IBA 13.5, 16). It belongs to the kernel, which posts
+// Queue pairs 0 and 1 of the port: datagrams between management agents (IBA 13.5, 14, 16). They belong to the kernel, which posts
 // and takes datagrams one by one: a doorbell, the fetch of the work request, the gather; on the other side the placement in
 // kernel memory and the interrupt. Agents have as many receives posted as come.
 #pragma once
@@ -21,8 +21,13 @@ class GeneralServices final : public ib::ManagementPort, public host::DmaClient 
   // Set once; without an agent the port answers nothing.
   void attach(ib::ManagementAgent& agent) { agent_ = &agent; }
   void send(const ib::ManagementDatagram& datagram) override;
+  void tell_link(bool up) {
+    if (agent_ != nullptr) agent_->on_link(up);
+  }
 
   bool takes(const ib::Packet& packet) const;
+  // Whether a packet is one of subnet management, which has no LID to come to when its route is written in it.
+  static bool is_subnet_management(const ib::Packet& packet);
   void receive(Incoming&& incoming);
 
  private:

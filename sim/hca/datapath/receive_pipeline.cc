@@ -5,6 +5,7 @@
 #include "sim/hca/adapter.h"
 #include "sim/hca/queues/queue_pair.h"
 #include "sim/ib/group_address.h"
+#include "sim/ib/lid_ranges.h"
 #include "sim/ib/packet_trace.h"
 
 namespace verbatim::hca {
@@ -20,6 +21,10 @@ ReceivePipeline::ReceivePipeline(Adapter& adapter)
 void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) {
   if (port_ != nullptr && !port_->admit(*packet)) {
     return ib::record_drop(adapter_.tracer, port_->id(), *packet, DropReason::kManagementBuffer, port_->id());
+  }
+  if (port_ != nullptr && !port_->carries(packet->lrh.lane)) [[unlikely]] {
+    ib::record_drop(adapter_.tracer, port_->id(), *packet, DropReason::kNotActive, port_->id());
+    return port_->release(packet->lrh.lane, packet->wire_bytes(), times.tail);
   }
   if (Trail& trail = packet->trail) [[unlikely]] {
     const std::uint32_t rest = packet->wire_bytes() - (port_ != nullptr ? port_->link().header_bytes : 0);
@@ -59,6 +64,7 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   }
   if (adapter_.steering.flows.has_sniffers() && incoming.in_buffer) [[unlikely]] adapter_.steering.sniff(packet);
   if (packet.is_frame) [[unlikely]] return adapter_.steering.receive(std::move(incoming));
+  if (GeneralServices::is_subnet_management(packet)) [[unlikely]] return to_subnet_management(std::move(incoming));
   const bool to_group = ib::is_to_group(packet);
   if (!to_group && !adapter_.is_addressed_here(packet)) {
     return drop(incoming, DropReason::kWrongLid);
@@ -81,6 +87,16 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
     }
   }
   to_queue_pair(std::move(incoming));
+}
+
+// IBA 14.2.2: a datagram whose route is written in it comes to the permissive LID.
+void ReceivePipeline::to_subnet_management(Incoming&& incoming) {
+  const ib::Packet& packet = *incoming.packet;
+  if (packet.lrh.destination != ib::kPermissiveLid && !adapter_.is_addressed_here(packet)) {
+    return drop(incoming, DropReason::kWrongLid);
+  }
+  if (!adapter_.services.takes(packet)) return drop(incoming, DropReason::kUnknownQp);
+  adapter_.services.receive(std::move(incoming));
 }
 
 void ReceivePipeline::to_queue_pair(Incoming&& incoming) {

@@ -59,6 +59,7 @@ class ReceivePipeline final : public CacheClient {
 
   void on_checked(Incoming&& incoming);
   void to_queue_pair(Incoming&& incoming);
+  void to_subnet_management(Incoming&& incoming);
   // What the adapter lacks of what it needs for a packet, from `first` on; on_cached() comes for the queue pair then.
   Need missing(const ib::Packet& packet, Need first);
   bool has(Need need, const ib::Packet& packet);

@@ -324,7 +324,7 @@ void SendPipeline::send_datagram(ib::PacketPtr packet, Instant at_adapter) {
 
 void SendPipeline::on_datagram(ib::PacketPtr&& packet) {
   CHECK(port_ != nullptr);
-  packet->lrh.lane = port_->lane_of(packet->lrh.service_level);
+  if (!GeneralServices::is_subnet_management(*packet)) packet->lrh.lane = port_->lane_of(packet->lrh.service_level);
   Ring<ib::PacketPtr>& waiting = lanes_[packet->lrh.lane.value].waiting_datagrams;
   if (!waiting.empty() || !has_room(*packet)) {
     waiting.push_back(std::move(packet));

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/umad_file.h"
 #include "sim/supervisor/files/pipe.h"
 #include "sim/supervisor/trees/process_tree.h"
 #include "sim/supervisor/net/socket.h"
@@ -102,7 +103,8 @@ Kernel::Outcome Kernel::read_into(Thread& thread, const VirtualFilePtr& file, co
   std::vector<std::byte> bytes;
   const IoResult n = file->read(std::min<std::uint64_t>(to.length, kChunk), bytes);
   if (!n) return wait_or_give_up(thread, {file}, file->nonblocking(), file->read_timeout, "read");
-  if (*n > 0 && !scatter(thread.process(), to, bytes)) return Answer{-EFAULT};
+  // An error may come with bytes, too: of a management datagram that is too long the header tells how long it is.
+  if (!bytes.empty() && !scatter(thread.process(), to, bytes)) return Answer{-EFAULT};
   return Answer{*n};
 }
 
@@ -274,6 +276,9 @@ Kernel::Outcome Kernel::sys_ioctl(Thread& thread) {
       return Answer{process.memory().store(argument, n) ? 0 : -EFAULT};
     }
     default:
+      if (auto* umad = dynamic_cast<UmadFile*>(file.get())) {
+        return Answer{umad->control(process, static_cast<std::uint32_t>(a[1]), argument)};
+      }
       return dynamic_cast<const Socket*>(file.get()) != nullptr ? ask_interface(thread) : Answer{-ENOTTY};
   }
 }

@@ -19,6 +19,7 @@
 #include "sim/supervisor/trees/process_tree.h"
 #include "sim/supervisor/kernel/rdma_cm_file.h"
 #include "sim/supervisor/kernel/sysv_ipc.h"
+#include "sim/supervisor/kernel/umad_file.h"
 #include "sim/supervisor/trees/tree_files.h"
 #include "sim/supervisor/trees/virtual_paths.h"
 #include "verbs_shim/protocol/path_calls.h"
@@ -191,6 +192,8 @@ Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flag
         file = std::make_shared<RandomFile>(process.random());
       } else if (walk.path == kRdmaCmDevice && process.host().rdma_cm != nullptr) {
         file = std::make_shared<RdmaCmFile>(*process.host().rdma_cm, rdma_cm_numbers_[process.host_index()]);
+      } else if (auto of_port = open_port_management(walk.path, process.host().port_management)) {
+        file = std::move(of_port);
       } else {
         file = std::make_shared<DeviceFile>(walk.path);
       }

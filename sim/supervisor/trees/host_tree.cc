@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "sim/supervisor/trees/management_tree.h"
 #include "sim/supervisor/trees/processor_tree.h"
 #include "sim/supervisor/trees/virtual_paths.h"
 #include "verbs_shim/protocol/commands.h"
@@ -298,6 +299,10 @@ void add_hardware(VirtualTree& tree, const HostSpec& host, const std::vector<Ada
   for (std::size_t device = 0; device < host.devices.size(); ++device) add_adapter(tree, host, device, adapters[device]);
   if (!host.devices.empty()) {
     tree.add_file("/sys/class/infiniband_verbs/abi_version", "6\n");
+    if (host.port_management != nullptr) {
+      const hca::Hca& first = *host.devices.front();
+      add_port_management(tree, bus_address(0), first.device_name(), !first.address().roce);
+    }
     constexpr unsigned kMiscellaneous = 10, kRdmaCm = 122;
     tree.add_device(kRdmaCmDevice, kMiscellaneous, kRdmaCm);
     const std::string folder = "/sys/devices/virtual/misc/rdma_cm";

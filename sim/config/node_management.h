@@ -1,0 +1,93 @@
+// The agents of adapters and switches joined to what they manage: how datagrams leave and come, and what settings do.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "sim/cm/rdma_cm.h"
+#include "sim/fabric/port.h"
+#include "sim/fabric/switch.h"
+#include "sim/hca/hca.h"
+#include "sim/management/mad_agents.h"
+#include "sim/management/node_agents.h"
+
+namespace verbatim::config {
+
+// What both kinds of nodes are given. All outlive it.
+struct NodeSurroundings {
+  Engine& engine;
+  ComponentId source;  // of the agents' events
+  management::Node& node;
+  bool is_managed;  // the simulation's own subnet manager brings up links that come back
+};
+
+// An adapter's port: its agents, those of programs, and the others' datagrams for whoever is next.
+class AdapterManagement final : public ib::ManagementPort,
+                                public management::PortManagement,
+                                private management::NodeOutlet,
+                                private management::NodeHardware,
+                                private management::PortCounters {
+ public:
+  // `facts`: what connection management knows of the port; changes with the settings. `on_manager`: the subnet manager has
+  // another LID.
+  AdapterManagement(const NodeSurroundings& surroundings, hca::Hca& hca, fabric::Port& port, cm::PortFacts& facts,
+                    std::function<void(ib::Lid)> on_manager);
+
+  void receive(const ib::ManagementDatagram& datagram);
+  void on_link(bool up);
+  // Of programs.
+  void send(const ib::ManagementDatagram& datagram) override;
+
+  management::MadAgents& agents() override { return programs_; }
+  const std::vector<std::uint16_t>& pkeys() const override { return hca_.address().pkeys; }
+  const std::vector<ib::Gid>& gids() const override { return hca_.address().gids; }
+  bool has_subnet_management() const override { return !hca_.address().roce; }
+  void set_subnet_manager(bool is_one) override;
+
+ private:
+  void send_by(std::uint8_t, const ib::ManagementDatagram& datagram) override { hca_.management().send(datagram); }
+  void send_to_lid(const ib::ManagementDatagram& datagram) override { hca_.management().send(datagram); }
+  bool deliver(const ib::ManagementDatagram& datagram) override;
+  void on_port_set(std::uint8_t port) override;
+  void set_link(std::uint8_t port, bool up) override;
+  void on_forwarding_set() override {}
+  void on_multicast_set() override {}
+  management::PortCounts counts(std::uint8_t port) const override;
+
+  const NodeSurroundings in_;
+  hca::Hca& hca_;
+  fabric::Port& port_;
+  cm::PortFacts& facts_;
+  std::function<void(ib::Lid)> on_manager_;
+  management::NodeAgents agents_;
+  management::MadAgents programs_;
+};
+
+class SwitchManagement final : public fabric::SwitchAgent,
+                               private management::NodeOutlet,
+                               private management::NodeHardware,
+                               private management::PortCounters {
+ public:
+  SwitchManagement(const NodeSurroundings& surroundings, fabric::Switch& device);
+
+  void on_packet(fabric::PortNumber in, ib::PacketPtr packet, Instant tail) override;
+  void on_link(fabric::PortNumber port, bool up) override;
+
+ private:
+  void send_by(std::uint8_t port, const ib::ManagementDatagram& datagram) override;
+  void send_to_lid(const ib::ManagementDatagram& datagram) override;
+  bool deliver(const ib::ManagementDatagram&) override { return false; }
+  void on_port_set(std::uint8_t port) override;
+  void set_link(std::uint8_t port, bool up) override;
+  void on_forwarding_set() override;
+  void on_multicast_set() override;
+  management::PortCounts counts(std::uint8_t port) const override;
+  ib::PacketPtr make_packet(const ib::ManagementDatagram& datagram);
+
+  const NodeSurroundings in_;
+  fabric::Switch& switch_;
+  std::uint32_t next_psn_ = 0;
+  management::NodeAgents agents_;
+};
+
+}  // namespace verbatim::config

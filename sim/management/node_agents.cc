@@ -1,0 +1,103 @@
+#include "sim/management/node_agents.h"
+
+#include <algorithm>
+
+#include "sim/ib/lid_ranges.h"
+
+namespace verbatim::management {
+
+namespace {
+
+// What the firmware of a node takes for a datagram, one after the other: assumed.
+constexpr Duration kFirmwareWork = std::chrono::microseconds(5);
+
+bool is_directed(const ib::ManagementDatagram& datagram) {
+  return datagram.is_subnet_management() &&
+         mad::header_of(datagram.mad).management_class == mad::kSubnetManagementDirected;
+}
+
+ib::ManagementDatagram reply_to(const ib::ManagementDatagram& question, const ib::Mad& answer) {
+  ib::ManagementDatagram reply = question;
+  if (reply.grh) std::swap(reply.grh->source, reply.grh->destination);
+  reply.mad = answer;
+  return reply;
+}
+
+}  // namespace
+
+NodeAgents::NodeAgents(Engine& engine, ComponentId source, Node& node, NodeHardware& hardware, const PortCounters& counters,
+                       NodeOutlet& outlet)
+    : engine_(engine),
+      node_(node),
+      outlet_(outlet),
+      subnet_(node, hardware),
+      performance_(node, counters),
+      work_(DelayLine<Work>::of<&NodeAgents::on_work>(engine, source, EventClass::kSupervisor, this)) {}
+
+void NodeAgents::receive(const ib::ManagementDatagram& datagram, std::uint8_t in_port, Instant when) {
+  ready_ = std::max(ready_, when) + kFirmwareWork;
+  work_.push(ready_, {datagram, in_port});
+}
+
+void NodeAgents::on_work(Work work) {
+  if (!is_directed(work.datagram)) return serve(work.datagram, work.in_port);
+  const auto ports = static_cast<std::uint8_t>(node_.is_switch() ? node_.ports.size() - 1 : 0);
+  const Hop hop = arrive(work.datagram.mad, work.in_port, ports);
+  take(hop, work.datagram, work.in_port);
+}
+
+void NodeAgents::take(Hop hop, const ib::ManagementDatagram& datagram, std::uint8_t in_port) {
+  ib::ManagementDatagram onward = datagram;
+  switch (hop.way) {
+    case Hop::Way::kDrop:
+      return;
+    case Hop::Way::kHere:
+      return serve(datagram, in_port);
+    case Hop::Way::kByPort:
+      onward.lid = ib::kPermissiveLid;
+      return outlet_.send_by(hop.port, onward);
+    case Hop::Way::kByLid:
+      onward.lid = hop.lid;
+      return outlet_.send_to_lid(onward);
+  }
+}
+
+void NodeAgents::send(const ib::ManagementDatagram& datagram) {
+  if (!is_directed(datagram)) return outlet_.send_to_lid(datagram);
+  ib::ManagementDatagram leaving = datagram;
+  const Hop hop = depart(leaving.mad, datagram.lid);
+  // What stays here has come in by the node's own port, and takes the time of any other.
+  if (hop.way == Hop::Way::kHere) {
+    leaving.lid = ib::kPermissiveLid;
+    leaving.remote_queue = leaving.queue;
+    const auto own = static_cast<std::uint8_t>(node_.is_switch() ? 0 : 1);
+    ready_ = std::max(ready_, engine_.now()) + kFirmwareWork;
+    return work_.push(ready_, {leaving, own});
+  }
+  take(hop, leaving, 0);
+}
+
+void NodeAgents::serve(const ib::ManagementDatagram& datagram, std::uint8_t in_port) {
+  const mad::Header header = mad::header_of(datagram.mad);
+  const bool asks = header.method == mad::kGet || header.method == mad::kSet;
+  const bool is_smp = datagram.is_subnet_management();
+  if (is_smp != mad::is_subnet_management(header.management_class)) return;
+  if (asks && is_smp && header.attribute_id != mad::smp::kSmInfo) {
+    if (const auto answer = subnet_.answer(datagram.mad, in_port)) send(reply_to(datagram, *answer));
+    return;
+  }
+  if (asks && header.management_class == mad::kPerformanceManagement) {
+    return send(reply_to(datagram, performance_.answer(datagram.mad, in_port)));
+  }
+  if (outlet_.deliver(datagram) || !asks) return;
+  // IBA 13.4.5: what nobody here knows is refused.
+  ib::Mad answer = datagram.mad;
+  mad::Header refusal = header;
+  refusal.method = mad::kGetResponse;
+  refusal.status = mad::kUnsupportedAttribute;
+  if (header.management_class == mad::kSubnetManagementDirected) refusal.status |= 0x8000;
+  mad::put_header(answer, refusal);
+  send(reply_to(datagram, answer));
+}
+
+}  // namespace verbatim::management

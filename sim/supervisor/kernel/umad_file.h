@@ -1,0 +1,84 @@
+// /dev/infiniband/umadN: management datagrams of programs, as libibumad writes and reads them (rdma/ib_user_mad.h). One opening
+// has agents of its own. /dev/infiniband/issmN: while it is open, the port tells that a subnet manager is there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string_view>
+
+#include "sim/management/mad_agents.h"
+#include "sim/supervisor/files/virtual_file.h"
+
+namespace verbatim::supervisor {
+
+class Process;
+
+class UmadFile final : public VirtualFile, public management::MadClient {
+ public:
+  // `port` outlives it.
+  explicit UmadFile(management::PortManagement& port) : port_(port) {}
+
+  // As in Linux, a datagram can always be written.
+  std::uint32_t readiness() const override;
+  std::string describe() const override { return "management datagrams (umad)"; }
+
+  // One message with its header. One that does not fit stays; the header tells its length (ENOSPC).
+  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
+  IoResult write(std::span<const std::byte> bytes) override;
+  // ioctl(2); what it tells is written to the program's memory.
+  std::int64_t control(Process& process, std::uint32_t request, std::uint64_t address);
+
+  void on_message(std::uint32_t agent, const ib::ManagementDatagram& datagram, management::MadBytes message) override;
+  void on_unanswered(std::uint32_t agent, const ib::ManagementDatagram& datagram) override;
+
+ protected:
+  void on_last_close() override;
+  bool ends_waits_at_close() const override { return false; }
+  bool tells_adapter_events() const override { return true; }
+
+ private:
+  static constexpr std::size_t kAgents = 32;
+  struct Received {
+    std::uint32_t id = 0;      // of the agent, in this opening
+    std::uint32_t status = 0;  // ETIMEDOUT: nobody answered
+    ib::ManagementDatagram datagram;
+    management::MadBytes message;
+  };
+
+  std::int64_t add_agent(const management::MadRegistration& registration);
+  std::int64_t register_agent(Process& process, std::uint64_t address);
+  std::int64_t register_agent2(Process& process, std::uint64_t address);
+  std::int64_t remove_agent(Process& process, std::uint64_t address);
+  std::optional<std::uint32_t> slot_of(std::uint32_t agent) const;
+  // Of a header: with the P_Key's index or as it was before.
+  std::size_t header_bytes() const;
+  void push(Received received);
+
+  management::PortManagement& port_;
+  std::array<std::uint32_t, kAgents> agents_{};  // numbers at the port, 0: free
+  bool has_pkey_index_ = false;
+  bool has_registered_ = false;
+  std::deque<Received> received_;
+};
+
+// Any number of programs may have it open; the first to close it for good takes the mark away.
+class IssmFile final : public VirtualFile {
+ public:
+  explicit IssmFile(management::PortManagement& port) : port_(port) { port_.set_subnet_manager(true); }
+
+  std::uint32_t readiness() const override { return POLLIN | POLLOUT; }
+  std::string describe() const override { return "subnet manager's mark (issm)"; }
+
+ protected:
+  void on_last_close() override { port_.set_subnet_manager(false); }
+
+ private:
+  management::PortManagement& port_;
+};
+
+// Null: the path is of another device, or the host has no port.
+VirtualFilePtr open_port_management(std::string_view path, management::PortManagement* port);
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,125 @@
+// Debian's infiniband-diags, unchanged, from simulated hosts: each asks the agents of ports and switches, or the subnet
+// administrator, in slices and call by call; and what they send, as tshark reads it.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "tests/equality/both_modes.h"
+
+namespace verbatim::real {
+namespace {
+
+struct Diagnosis {
+  const char* name;
+  const char* command;
+  std::vector<const char*> says;
+  const char* topology = "two_hosts";
+  const char* host = "client";
+  const char* other = "";  // a program on the other host, first
+};
+
+const Diagnosis kDiagnoses[] = {
+    {"ibstat", "ibstat", {"CA 'mlx5_0'", "State: Active", "Physical state: LinkUp", "Rate: 100", "Base lid: 1", "SM lid: 1"}},
+    {"ibstat_ports", "ibstat -p", {"0x0256420000000001"}},
+    {"ibstatus", "ibstatus", {"base lid:", "4: ACTIVE", "100 Gb/sec (4X EDR)", "InfiniBand"}},
+    {"ibaddr", "ibaddr", {"GID fe80::256:4200", "LID start 0x1 end 0x1"}},
+    {"ibnodes", "ibnodes", {"\"client mlx5_0\"", "\"server mlx5_0\"", "Switch\t: 0x", "ports 36 \"leaf0\""}},
+    {"ibhosts", "ibhosts", {"\"client mlx5_0\"", "\"server mlx5_0\""}},
+    {"ibswitches", "ibswitches", {"ports 36 \"leaf0\" base port 0 lid 3 lmc 0"}},
+    {"ibnetdiscover", "ibnetdiscover", {"Switch\t36", "# \"server mlx5_0\" lid 2 4xEDR", "Ca\t1"}},
+    {"iblinkinfo", "iblinkinfo", {"25.78125 Gbps Active/  LinkUp", "\"server mlx5_0\"", "Down/ Polling"}},
+    {"perfquery", "perfquery", {"PortSelect:......................1", "PortXmitPkts", "VL15Dropped:.....................0"}},
+    {"perfquery_of_a_switch", "perfquery 3 2", {"PortSelect:......................2", "PortXmitPkts"}},
+    {"perfquery_of_all_ports", "perfquery -a 3", {"PortSelect:......................255"}},
+    {"perfquery_extended", "perfquery -x 2", {"PortXmitData", "PortUnicastRcvPkts", "PortMulticastXmitPkts:...........0"}},
+    {"perfquery_reset", "perfquery -R 3 2", {}},
+    {"nodeinfo", "smpquery nodeinfo 2", {"NodeType:........................Channel Adapter", "NumPorts:........................1"}},
+    {"nodeinfo_directed", "smpquery -D nodeinfo 0,1", {"NodeType:........................Switch", "LocalPort:"}},
+    {"nodeinfo_of_itself", "smpquery -D nodeinfo 0", {"Channel Adapter"}},
+    {"nodeinfo_beyond", "smpquery -D nodeinfo 0,1,1", {"Channel Adapter"}},
+    {"nodeinfo_combined", "smpquery -c nodeinfo 3 1", {"Channel Adapter"}},
+    {"portinfo", "smpquery portinfo 2 1", {"LinkState:.......................Active", "LinkWidthActive:.................4X",
+                                           "Lid:.............................2", "25.78125 Gbps"}},
+    {"nodedesc", "smpquery nodedesc 3", {"leaf0"}},
+    {"switchinfo", "smpquery switchinfo 3", {"LinearFdbCap:....................49151", "LinearFdbTop:....................3"}},
+    {"pkeys", "smpquery pkeys 2", {"0xffff"}},
+    {"sl2vl", "smpquery sl2vl 2", {"SL2VL"}},
+    {"vlarb", "smpquery vlarb 2", {"VLArb"}},
+    {"guids", "smpquery guids 2", {"0x02564200"}},
+    {"sminfo", "sminfo", {"sm lid 1 sm guid 0x256420000000001", "SMINFO_MASTER"}},
+    {"ibroute", "ibroute 3", {"0x0002 00", "3 valid lids dumped"}},
+    {"ibtracert", "ibtracert 1 2", {"leaf0", "To ca {"}},
+    {"ibqueryerrors", "ibqueryerrors", {"## Summary: 3 nodes checked, 0 bad nodes found"}},
+    {"saquery_nodes", "saquery", {"NodeDescription.........server mlx5_0", "NodeDescription.........leaf0"}},
+    {"saquery_ports", "saquery PIR", {"PortInfoRecord", "EndPortLid..............3"}},
+    {"saquery_links", "saquery LR", {"FromLID....................3"}},
+    {"saquery_paths", "saquery PR", {"dlid....................2"}},
+    {"saquery_class", "saquery -c", {"Class version............2"}},
+    {"saquery_switches", "saquery SWIR", {"LinearFDBTop"}},
+    {"saquery_manager", "saquery SMIR", {"SMInfoRecord"}},
+    {"ibping", "ibping -c 5 2", {"5 packets transmitted, 5 received, 0% packet loss"}, "two_hosts", "client", "server=ibping -S &"},
+    {"network", "ibnetdiscover -p", {"SW", "\"h15 mlx5_0\""}, "leaf_spine_16", "h3"},
+    {"way", "ibtracert 1 16", {"spine", "To ca {"}, "leaf_spine_16", "h3"},
+    {"roce_ibstat", "ibstat", {"Link layer: Ethernet", "State: Active"}, "two_hosts_roce"},
+};
+
+class InfinibandDiags : public testing::TestWithParam<Diagnosis> {};
+
+TEST_P(InfinibandDiags, says_what_is_there) {
+  const Diagnosis& diagnosis = GetParam();
+  if (!std::filesystem::exists("/usr/sbin/ibstat")) GTEST_SKIP() << "infiniband-diags is not installed";
+  support::RunRequest request;
+  request.topology = diagnosis.topology;
+  if (*diagnosis.other != '\0') request.commands.push_back(diagnosis.other);
+  request.commands.push_back(std::string(diagnosis.host) + "=" + diagnosis.command);
+  request.options = {"--time-limit", "100s"};
+  const equality::BothModes runs = equality::run_both(request);
+  equality::expect_equal(runs);
+  for (const char* const text : diagnosis.says) {
+    EXPECT_NE(runs.slices.output(diagnosis.host).find(text), std::string::npos) << text << "\n" << runs.slices.story();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, InfinibandDiags, testing::ValuesIn(kDiagnoses),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+std::string tshark_of(const std::string& command) {
+  std::string text;
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::array<char, 4096> bytes;
+  while (const std::size_t n = fread(bytes.data(), 1, bytes.size(), pipe)) text.append(bytes.data(), n);
+  pclose(pipe);
+  return text;
+}
+
+// Classes: subnet management by LID and directed, administration, performance, and ibping's vendor class.
+TEST(InfinibandDiagsCapture, tshark_reads_every_management_datagram) {
+  if (std::system("tshark --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "tshark is not installed";
+  if (!std::filesystem::exists("/usr/sbin/ibstat")) GTEST_SKIP() << "infiniband-diags is not installed";
+  const support::TemporaryFolder folder;
+  const std::string file = folder.path() + "/diags.pcapng";
+  std::set<std::string> classes;
+  for (const char* command : {"iblinkinfo", "smpquery portinfo 2 1", "perfquery -x 3 1", "saquery PR", "ibping -c 1 2"}) {
+    support::RunRequest request;
+    if (std::string(command).starts_with("ibping")) request.commands.push_back("server=ibping -S &");
+    request.commands.push_back(std::string("client=") + command);
+    request.options = {"--pcap", file, "--time-limit", "100s"};
+    const support::RunReport run = support::run(request);
+    ASSERT_EQ(run.code, 0) << run.story();
+    const std::string all = tshark_of("tshark -r " + support::quoted(file) +
+                                      " -Y infiniband.mad -T fields -e infiniband.mad.mgmtclass -e _ws.malformed 2>/dev/null");
+    std::istringstream lines(all);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_EQ(line.back(), '\t') << "malformed: " << line << " of " << command;
+      classes.insert(line.substr(0, 4));
+    }
+  }
+  EXPECT_EQ(classes, (std::set<std::string>{"0x01", "0x03", "0x04", "0x32", "0x81"}));
+}
+
+}  // namespace
+}  // namespace verbatim::real

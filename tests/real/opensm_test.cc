@@ -1,0 +1,72 @@
+// Debian's OpenSM on a host of a fabric that has no subnet manager of its own: it finds everything, gives LIDs and tables and
+// makes ports active; programs then run over what it has laid.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/equality/both_modes.h"
+
+namespace verbatim::real {
+namespace {
+
+nlohmann::json star() {
+  return {{"name", "star"},
+          {"subnet_manager", "none"},
+          {"hosts", {{{"name", "server"}, {"hca", "edr_hca"}, {"cpu", "cpu"}}, {{"name", "client"}, {"hca", "edr_hca"}, {"cpu", "cpu"}}}},
+          {"switches", {{{"name", "leaf0"}, {"profile", "edr_switch"}, {"ports", 8}}}},
+          {"links",
+           {{{"a", "server"}, {"b", "leaf0:1"}, {"rate", "EDR 4x"}, {"length", "2 m"}},
+            {{"a", "client"}, {"b", "leaf0:2"}, {"rate", "EDR 4x"}, {"length", "2 m"}}}}};
+}
+
+nlohmann::json leaf_spine(int hosts, int per_leaf, int spines) {
+  return {{"name", "leaf_spine"},
+          {"subnet_manager", "none"},
+          {"generate",
+           {{"shape", "leaf_spine"}, {"hosts", hosts}, {"hosts_per_leaf", per_leaf}, {"spines", spines}, {"rate", "EDR 4x"},
+            {"length", "2 m"}}}};
+}
+
+class OpenSm : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists("/usr/sbin/opensm")) GTEST_SKIP() << "opensm is not installed";
+  }
+
+  std::string write(const nlohmann::json& topology, const nlohmann::json& programs) {
+    const std::string at = folder_.path() + "/topology.json", scenario = folder_.path() + "/scenario.json";
+    std::ofstream(at) << topology;
+    std::ofstream(scenario) << nlohmann::json{{"topology", at}, {"programs", programs}, {"time_limit", "100 s"}};
+    return scenario;
+  }
+  static nlohmann::json program(const char* host, const std::string& command, const char* start = "0 s") {
+    return {{"host", host}, {"command", command}, {"start", start}};
+  }
+
+  support::TemporaryFolder folder_;
+};
+
+TEST_F(OpenSm, ports_are_in_init_until_it_has_been_there) {
+  const equality::BothModes runs = equality::run_both(
+      write(star(), {program("server", "ibstat"), program("server", "opensm -o -f /dev/stdout", "1 s"),
+                     program("client", "ibstat", "20 s")}));
+  equality::expect_equal(runs);
+  EXPECT_NE(runs.slices.output("server").find("State: Initializing"), std::string::npos) << runs.slices.story();
+  EXPECT_NE(runs.slices.output("client").find("State: Active"), std::string::npos) << runs.slices.story();
+}
+
+TEST_F(OpenSm, programs_run_over_its_tables) {
+  for (const char* engine : {"minhop", "updn", "ftree"}) {
+    const support::RunReport run = support::run(
+        {.scenario = write(leaf_spine(8, 4, 2), {program("h0", std::string("opensm -o -f /dev/stdout -R ") + engine),
+                                                 program("h0", "ib_write_bw -n 100", "30 s"),
+                                                 program("h7", "ib_write_bw -n 100 h0", "30 s"),
+                                                 program("h1", "rping -s -a h1 -C 5", "32 s"),
+                                                 program("h6", "rping -c -a h1 -C 5 -v", "32 s")})});
+    EXPECT_NE(run.output("h7").find("BW average"), std::string::npos) << engine << run.story();
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::real
