@@ -31,9 +31,13 @@ int main(void) {
   connect_ends();
   if (post_recv(&b, 1, 8) != 0 || post_simple(1, IBV_WR_SEND, 8) != 0 || wait_for(1) != 0) return 1;
   usleep(100);
+  struct ibv_sge sge = sge_of(&b, 0, 8);
+  struct ibv_recv_wr receives[kMessages], *bad;
   for (int i = 0; i < kMessages; ++i) {
-    if (post_recv(&b, 2 + i, 8) != 0) return 1;
+    receives[i] = (struct ibv_recv_wr){.wr_id = 2 + i, .sg_list = &sge, .num_sge = 1};
+    if (i > 0) receives[i - 1].next = &receives[i];
   }
+  if (ibv_post_recv(b.qp, receives, &bad) != 0) return 1;
   usleep(100);
   const int64_t begin = now_ns();
   for (int i = 0; i < kMessages; ++i) {

@@ -1,5 +1,5 @@
-// End-to-end credits (IBA 9.7.7.2.5) seen by a program, in both modes alike: receives that are posted after the peer was told that
-// there are none hold nothing up.
+// End-to-end credits (IBA 9.7.7.2.5) seen by a program, in both modes alike: receives that are posted after the peer was told
+// that there are none hold nothing up.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,8 +9,8 @@
 namespace verbatim {
 namespace {
 
-// What the program prints on an adapter with credits or without.
-std::string time_of_messages(bool has_credits) {
+// What the program prints on an adapter with credits or without; nanoseconds.
+std::int64_t time_of_messages(bool has_credits) {
   const support::TemporaryFolder folder;
   auto hca = nlohmann::json::parse(support::text_of_file(PROFILES "/edr_hca.json"));
   auto topology = nlohmann::json::parse(support::text_of_file(support::topology("two_hosts_direct")));
@@ -24,13 +24,16 @@ std::string time_of_messages(bool has_credits) {
   const auto runs = equality::run_both(request);
   equality::expect_equal(runs);
   EXPECT_EQ(runs.slices.code, 0) << runs.slices.story();
-  return runs.slices.output("server");
+  return std::stoll("0" + runs.slices.output("server"));
 }
 
+// The adapter reads its record of receives a little more often, and that is all: a message that has to find out by itself that
+// there are receives would hold the others up for the time of a round trip, 440 ns here.
 TEST(Credits, of_receives_that_were_posted_meanwhile_hold_no_message_up) {
-  const std::string with = time_of_messages(true);
-  EXPECT_GT(std::stoll("0" + with), 0);
-  EXPECT_EQ(with, time_of_messages(false));
+  constexpr std::int64_t kReadingRecords = 100;
+  const std::int64_t with = time_of_messages(true), without = time_of_messages(false);
+  EXPECT_GT(without, 1000);
+  EXPECT_LT(with, without + kReadingRecords);
 }
 
 }  // namespace

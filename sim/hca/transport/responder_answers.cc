@@ -68,7 +68,8 @@ void Responder::execute_read(const Request& request) {
   // IBA 9.7.2: the response takes the PSNs from the request's on.
   expected_ = expected_ + ib::packet_count(packet.reth.length, connection_.path_mtu());
   msn_ = (msn_ + 1) & 0xffffff;
-  responses_.add_read(packet.bth.psn, packet.reth, acknowledgement(request.actions), surroundings_.target_ref(), cause_, request.actions);
+  responses_.add_read(packet.bth.psn, packet.reth, acknowledgement(request.actions), surroundings_.target_ref(), cause_,
+                      request.actions);
 }
 
 void Responder::execute_atomic(const Request& request) {
@@ -82,8 +83,8 @@ void Responder::execute_atomic(const Request& request) {
 void Responder::execute_atomic_write(const Request& request) {
   expected_ = expected_ + 1;
   msn_ = (msn_ + 1) & 0xffffff;
-  responses_.add_read(request.packet.bth.psn, no_bytes_of(request.packet.reth), acknowledgement(request.actions), surroundings_.target_ref(),
-                      cause_, request.actions);
+  responses_.add_read(request.packet.bth.psn, no_bytes_of(request.packet.reth), acknowledgement(request.actions),
+                      surroundings_.target_ref(), cause_, request.actions);
 }
 
 void Responder::execute_datagram(const Request& request) {
@@ -107,7 +108,8 @@ Responder::Step Responder::repeat(const Request& request) {
       // Answered, not executed again.
       const ib::Reth answered = no_bytes_of(packet.reth);
       if (responses_.has_executed(packet.bth.psn, answered)) {
-        responses_.repeat_read(packet.bth.psn, answered, acknowledgement(request.actions), surroundings_.target_ref(), cause_, request.actions);
+        responses_.repeat_read(packet.bth.psn, answered, acknowledgement(request.actions), surroundings_.target_ref(), cause_,
+                               request.actions);
       } else {
         request.actions.drop(DropReason::kUnknownDuplicate);
       }
