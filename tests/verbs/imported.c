@@ -241,7 +241,7 @@ static void exporter_that_ends(int way) {
   if (way == 0) kill(getpid(), SIGKILL);
   if (way == 1) exit(0);
   if (way == 2) execl("/bin/true", "true", (char*)NULL);
-  if (way == 3) *(volatile int*)16 = 1;
+  if (way == 3) __builtin_trap();
 }
 
 static void importer_of_one_that_ends(pid_t exporter, int is_crash) {
