@@ -146,6 +146,9 @@ Node switch_node(const TopologySpec& topology, const subnet::Plan& plan, std::si
   node.info.device_id = static_cast<std::uint16_t>(kSwitchDevice);
   node.info.vendor_id = kSwitchVendor;
   node.ports.resize(1);
+  for (std::uint32_t number = 1; number <= spec.ports; ++number) {
+    node.ports.push_back(port_at(topology, {true, index, number}, profile.arbitration, profile.sl_to_vl));
+  }
   NodePort& own = node.ports[0];
   own.guids.assign(1, planned.guid);
   own.pkeys.assign(1, ib::kDefaultPkey);
@@ -154,9 +157,7 @@ Node switch_node(const TopologySpec& topology, const subnet::Plan& plan, std::si
   own.info.state = PortState::kActive;
   own.info.capabilities = mad::smp::kHasServiceLevels;
   set_rate(own.info, 1, 1);
-  for (std::uint32_t number = 1; number <= spec.ports; ++number) {
-    node.ports.push_back(port_at(topology, {true, index, number}, profile.arbitration, profile.sl_to_vl));
-  }
+  own.info.capabilities |= mad::smp::kHasExtendedSpeeds;  // those of all its ports
   node.switch_info.port_state_change = !topology.manages_subnet();
   if (topology.is_roce() || !topology.manages_subnet()) return node;
   own.info.lid = planned.ports[0].lid.value;

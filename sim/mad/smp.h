@@ -36,6 +36,8 @@ inline constexpr std::uint16_t kNotice = 0x0002, kNodeDescription = 0x0010, kNod
                                kGuidInfo = 0x0014, kPortInfo = 0x0015, kPkeyTable = 0x0016, kSlToVlTable = 0x0017,
                                kVlArbitrationTable = 0x0018, kLinearForwardingTable = 0x0019,
                                kMulticastForwardingTable = 0x001b, kSmInfo = 0x0020;
+// ExtendedPortInfo of the vendor whose device numbers the adapters have: links of FDR10. Managers ask for it by device number.
+inline constexpr std::uint16_t kVendorPortInfo = 0xff90;
 
 enum class NodeType : std::uint8_t { kChannelAdapter = 1, kSwitch = 2 };
 

@@ -101,6 +101,9 @@ std::uint16_t SubnetAgent::attribute(std::uint16_t id, const Question& question,
       return node_.is_switch() ? forwarding(question, data) : mad::kUnsupportedAttribute;
     case mad::smp::kMulticastForwardingTable:
       return node_.is_switch() ? multicast(question, data) : mad::kUnsupportedAttribute;
+    case mad::smp::kVendorPortInfo:
+      data = {};  // no port has such a link
+      return 0;
     default:
       return mad::kUnsupportedAttribute;
   }

@@ -82,7 +82,8 @@ bool GeneralServices::takes(const ib::Packet& packet) const {
 }
 
 bool GeneralServices::is_subnet_management(const ib::Packet& packet) {
-  return packet.lrh.lane == fabric::kManagementLane && packet.bth.destination == ib::kSubnetManagementQp;
+  return packet.lrh.lane == fabric::kManagementLane && packet.bth.destination == ib::kSubnetManagementQp &&
+         packet.deth.source == ib::kSubnetManagementQp;
 }
 
 // IBA 10.2.4, C9-42: any partition of the table; the Q_Key is the well-known one. Queue pair 0 checks neither (C9-57).

@@ -395,7 +395,7 @@ void SendPipeline::hand_over(ib::PacketPtr packet) {
   }
   if (is_own(*packet)) {
     adapter_.receiver.loop_back(std::move(packet));
-  } else if (packet->lrh.lane == fabric::kManagementLane) {
+  } else if (packet->lrh.lane == fabric::kManagementLane && !GeneralServices::is_subnet_management(*packet)) {
     ib::record_drop(adapter_.tracer, adapter_.id, *packet, DropReason::kNoLane, port_->id());
   } else {
     if (adapter_.steering.flows.has_sniffers()) [[unlikely]] adapter_.steering.sniff(*packet);
