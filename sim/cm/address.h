@@ -23,8 +23,9 @@ struct Address {
   std::uint32_t flow_info = 0;
   std::uint64_t service_id = 0, service_mask = 0, scope = 0;
 
-  // No host's in particular.
-  bool is_any() const {
+  // No adapter's in particular: for Linux's connection manager the loopback address is one of these, too (cma_any_addr).
+  bool is_any() const { return is_zero() || is_loopback(); }
+  bool is_zero() const {
     const std::uint8_t* begin = ip.raw + (family == Family::kIpv4 ? 12 : 0);
     return std::all_of(begin, std::end(ip.raw), [](std::uint8_t byte) { return byte == 0; });
   }

@@ -171,8 +171,6 @@ int RdmaId::bind(const Address& address) {
   if (address.family == Family::kIb) {
     const auto& gids = cm_.port_.gids;
     if (!address.is_any() && std::find(gids.begin(), gids.end(), address.ip) == gids.end()) return -ENODEV;
-  } else if (address.is_loopback()) {
-    return -ENODEV;  // the loopback interface has no adapter
   } else if (!address.is_any()) {
     const auto station = cm_.addresses_.find(address);
     if (!station || !station->is_own) return -EADDRNOTAVAIL;

@@ -240,6 +240,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   const std::string reason = inspect_program(named.starts_with('/') ? paths.native(named) : named, spec.working_directory,
                                              &request.path);
   if (!reason.empty()) return give_up(Outcome::kNotStarted, reason);
+  request.path = paths.native(request.path);  // what the host has in place of the machine's: ssh
   std::unique_ptr<ProcessRegion> region;
   try {
     region = std::make_unique<ProcessRegion>();

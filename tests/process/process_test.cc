@@ -166,7 +166,7 @@ TEST(Simulated, refused_calls_are_named) {
   EXPECT_EQ(run.code, 0) << run.story();
   EXPECT_EQ(
       run.output("server"),
-      "io_uring_setup: ENOSYS\ninotify_init1: ENOSYS\nshmget: ENOSYS\nfutex_waitv: ENOSYS\n"
+      "io_uring_setup: ENOSYS\ninotify_init1: ENOSYS\nmq_open: ENOSYS\nfutex_waitv: ENOSYS\n"
       "FUTEX_WAIT_REQUEUE_PI: ENOSYS\nsend of urgent data: EOPNOTSUPP\n"
       "terminal: ENODEV\n"
       "the machine's sockets: ENOENT\n"
@@ -176,7 +176,7 @@ TEST(Simulated, refused_calls_are_named) {
   const auto expect = [&](const std::string& text) {
     expected.push_back("server: refused (pid 1000): " + text);
   };
-  for (const char* name : {"io_uring_setup", "inotify_init1", "shmget", "futex_waitv"}) {
+  for (const char* name : {"io_uring_setup", "inotify_init1", "mq_open", "futex_waitv"}) {
     expect(std::string(name) +
            " is not simulated; the program got ENOSYS (with --strict=warn it would reach the "
            "machine's own kernel)");

@@ -3,8 +3,6 @@
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/ipc.h>
-#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,7 +17,7 @@ int main(void) {
   char parameters[256] = {0};
   report("io_uring_setup", syscall(425, 8, parameters));
   report("inotify_init1", inotify_init1(0));
-  report("shmget", shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600));
+  report("mq_open", syscall(SYS_mq_open, "queue", O_RDWR | O_CREAT, 0600, NULL));
   int word = 0, other = 0;
   report("futex_waitv", syscall(449, NULL, 0, 0, NULL, 0));
   report("FUTEX_WAIT_REQUEUE_PI", syscall(SYS_futex, &word, FUTEX_WAIT_REQUEUE_PI, 0, NULL, &other, 0));

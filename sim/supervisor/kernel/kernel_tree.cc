@@ -88,7 +88,7 @@ void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages) {
   tree.add_file("/proc/diskstats", "");
   tree.add_file("/proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
   tree.mark_complete("/proc/bus");
-  for (const char* absent : {"/proc/xen", "/proc/sysinfo", "/proc/driver", "/proc/kallsyms"}) tree.mark_absent(absent);
+  for (const char* absent : {"/proc/xen", "/proc/sysinfo", "/proc/driver", "/proc/kallsyms", "/proc/elog"}) tree.mark_absent(absent);
   tree.add_link("/proc/mounts", "self/mounts");
   tree.add_link("/proc/net", "self/net");
 }
