@@ -100,7 +100,8 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
     datagram.lid = ib::Lid{static_cast<std::uint16_t>(from)};
     const mad::Header header = mad::header_of(datagram.mad);
     if (header.management_class == mad::kCommunicationManagement) return connections.on_datagram(datagram);
-    (header.method & mad::kResponseBit) != 0 ? queries.on_datagram(datagram) : administrator.on_datagram(datagram);
+    if (mad::is_answer(header)) return queries.on_datagram(datagram);
+    administrator.on_datagram(datagram);
   }
 
   static ib::Gid gid(std::uint8_t number) {

@@ -90,7 +90,9 @@ TEST(DirectedRoute, counts_beyond_the_paths_are_dropped) {
         ib::Mad one = mad;
         route.put(one);
         const Hop hop = arrive(one, 1, 8);
-        if (count >= 64 || pointer > count + 1) EXPECT_EQ(hop.way, Way::kDrop) << count << " " << pointer;
+        if (count >= 64 || pointer > count + 1) {
+          EXPECT_EQ(hop.way, Way::kDrop) << count << " " << pointer;
+        }
       }
     }
   }

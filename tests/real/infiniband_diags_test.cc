@@ -24,7 +24,7 @@ struct Diagnosis {
 
 const Diagnosis kDiagnoses[] = {
     {"ibstat", "ibstat", {"CA 'mlx5_0'", "State: Active", "Physical state: LinkUp", "Rate: 100", "Base lid: 1", "SM lid: 1"}},
-    {"ibstat_ports", "ibstat -p", {"0x0256420000000001"}},
+    {"ibstat_ports", "ibstat -p", {"0x0256420000000101"}},
     {"ibstatus", "ibstatus", {"base lid:", "4: ACTIVE", "100 Gb/sec (4X EDR)", "InfiniBand"}},
     {"ibaddr", "ibaddr", {"GID fe80::256:4200", "LID start 0x1 end 0x1"}},
     {"ibnodes", "ibnodes", {"\"client mlx5_0\"", "\"server mlx5_0\"", "Switch\t: 0x", "ports 36 \"leaf0\""}},
@@ -41,7 +41,7 @@ const Diagnosis kDiagnoses[] = {
     {"nodeinfo_directed", "smpquery -D nodeinfo 0,1", {"NodeType:........................Switch", "LocalPort:"}},
     {"nodeinfo_of_itself", "smpquery -D nodeinfo 0", {"Channel Adapter"}},
     {"nodeinfo_beyond", "smpquery -D nodeinfo 0,1,1", {"Channel Adapter"}},
-    {"nodeinfo_combined", "smpquery -c nodeinfo 3 1", {"Channel Adapter"}},
+    {"nodeinfo_combined", "smpquery -c nodeinfo 3 0,1", {"Channel Adapter"}},
     {"portinfo", "smpquery portinfo 2 1", {"LinkState:.......................Active", "LinkWidthActive:.................4X",
                                            "Lid:.............................2", "25.78125 Gbps"}},
     {"nodedesc", "smpquery nodedesc 3", {"leaf0"}},
@@ -49,8 +49,8 @@ const Diagnosis kDiagnoses[] = {
     {"pkeys", "smpquery pkeys 2", {"0xffff"}},
     {"sl2vl", "smpquery sl2vl 2", {"SL2VL"}},
     {"vlarb", "smpquery vlarb 2", {"VLArb"}},
-    {"guids", "smpquery guids 2", {"0x02564200"}},
-    {"sminfo", "sminfo", {"sm lid 1 sm guid 0x256420000000001", "SMINFO_MASTER"}},
+    {"guids", "smpquery guidinfo 2", {"0x02564200"}},
+    {"sminfo", "sminfo", {"sm lid 1 sm guid 0x256420000000101", "SMINFO_MASTER"}},
     {"ibroute", "ibroute 3", {"0x0002 00", "3 valid lids dumped"}},
     {"ibtracert", "ibtracert 1 2", {"leaf0", "To ca {"}},
     {"ibqueryerrors", "ibqueryerrors", {"## Summary: 3 nodes checked, 0 bad nodes found"}},
@@ -62,7 +62,7 @@ const Diagnosis kDiagnoses[] = {
     {"saquery_switches", "saquery SWIR", {"LinearFDBTop"}},
     {"saquery_manager", "saquery SMIR", {"SMInfoRecord"}},
     {"ibping", "ibping -c 5 2", {"5 packets transmitted, 5 received, 0% packet loss"}, "two_hosts", "client", "server=ibping -S &"},
-    {"network", "ibnetdiscover -p", {"SW", "\"h15 mlx5_0\""}, "leaf_spine_16", "h3"},
+    {"network", "ibnetdiscover -p", {"SW", "'h15 mlx5_0'"}, "leaf_spine_16", "h3"},
     {"way", "ibtracert 1 16", {"spine", "To ca {"}, "leaf_spine_16", "h3"},
     {"roce_ibstat", "ibstat", {"Link layer: Ethernet", "State: Active"}, "two_hosts_roce"},
 };
