@@ -17,7 +17,8 @@ support::RunReport run_in_both_modes(const std::string& command) {
 
 TEST(RemoteShell, a_script_loops_over_hosts) {
   const auto run = run_in_both_modes(
-      "for host in server client; do echo to $host | ssh -x -o BatchMode=yes root@$host \"cat; hostname; echo wrong >&2; exit 3\"; "
+      "for host in server client; do echo to $host | ssh -x -o BatchMode=yes root@$host "
+      "\"cat; hostname; echo wrong >&2; exit 3\"; "
       "echo $?; done");
   EXPECT_EQ(run.output("server"), "to server\nserver\n3\nto client\nclient\n3\n") << run.story();
   EXPECT_EQ(run.errors("server"), "wrong\nwrong\n") << run.story();

@@ -1,7 +1,6 @@
 // What `ssh` and its other half on the far host say to each other over their connection: frames of a kind, a length and so
 // many bytes. Both are programs of simulated hosts and know nothing of the simulator but how to ask for the other half.
-#ifndef VERBATIM_TOOLS_REMOTE_FRAMES_H
-#define VERBATIM_TOOLS_REMOTE_FRAMES_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,5 +90,3 @@ static inline int read_frame(int fd, struct Queue* queue) {
   queue->end = header.length;
   return (int)header.kind;
 }
-
-#endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-#include "frames.h"
+#include "tools/remote/frames.h"
 #include "verbs_shim/protocol/remote_shell.h"
 
 enum { kFailed = 255 };  // as OpenSSH ends where there is no command's own status

@@ -6,7 +6,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "frames.h"
+#include "tools/remote/frames.h"
 
 static pid_t start_shell(const char* command, int input, int output, int errors) {
   const pid_t child = fork();

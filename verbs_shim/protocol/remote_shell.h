@@ -1,6 +1,5 @@
 // How `ssh` of a simulated host (tools/remote) asks for the program that is its other half. C and C++.
-#ifndef VERBATIM_PROTOCOL_REMOTE_SHELL_H
-#define VERBATIM_PROTOCOL_REMOTE_SHELL_H
+#pragma once
 
 // A system call that Linux does not have. Arguments: the far host's IPv4 address and the caller's own TCP port, both in host
 // byte order. 0, or -EHOSTUNREACH: nobody has the address; -EINVAL: no port; -ENOEXEC: the other half is not installed. The
@@ -11,5 +10,3 @@
 #define VERBATIM_SSH_PATH "/usr/bin/ssh"
 #define VERBATIM_RSH_PATH "/usr/bin/rsh"
 #define VERBATIM_SSHD_PATH "/usr/sbin/sshd"
-
-#endif

@@ -306,7 +306,8 @@ Answer Kernel::list_interfaces(Process& process, std::uint64_t address) {
   std::memcpy(interfaces[1].ifr_name, "eth0", 4);
   interfaces[1].ifr_addr = interface_address(process.host().address);
   const auto to = reinterpret_cast<std::uint64_t>(list->ifc_buf);
-  const std::size_t fit = std::min(list->ifc_len < 0 ? 0 : static_cast<std::size_t>(list->ifc_len) / sizeof(ifreq), std::size(interfaces));
+  const std::size_t room = list->ifc_len < 0 ? 0 : static_cast<std::size_t>(list->ifc_len) / sizeof(ifreq);
+  const std::size_t fit = std::min(room, std::size(interfaces));
   const std::size_t told = to == 0 ? std::size(interfaces) : fit;
   if (to != 0 && !process.memory().put(to, std::as_bytes(std::span(interfaces).first(fit)))) return {-EFAULT};
   list->ifc_len = static_cast<int>(told * sizeof(ifreq));

@@ -210,7 +210,8 @@ void add_surroundings(VirtualTree& tree, const std::string& folder, Process& pro
   tree.add_file(folder + "/mounts", mounts);
   const std::uint32_t own_address = process.host().address;
   tree.add_file(folder + "/net/if_inet6",
-                fmt::format("{:032x} 01 80 10 80 {:>8}\nfd00000000000000{:016x} 02 60 00 80 {:>8}\n", 1, "lo", own_address, "eth0"));
+                fmt::format("{:032x} 01 80 10 80 {:>8}\nfd00000000000000{:016x} 02 60 00 80 {:>8}\n", 1, "lo", own_address,
+                            "eth0"));
   // All hosts lie in the network of eth0, 10.0.0.0/8; as Linux pads its lines.
   tree.add_file(folder + "/net/route",
                 fmt::format("{:<127}\n{:<127}\n",

@@ -90,7 +90,10 @@ void add_processor(VirtualTree& tree, std::uint64_t timestamp_counter_hz) {
   tree.mark_absent("/sys/firmware");
   tree.mark_absent("/sys/hypervisor");
   // No memory behind CXL, no graphics processors that adapters reach, no numbered slots.
-  for (const char* absent : {"/sys/bus/cxl", "/sys/bus/dax", "/sys/bus/pci/slots", "/sys/kernel/mm/memory_peers", "/dev/kfd"}) tree.mark_absent(absent);
+  for (const char* absent :
+       {"/sys/bus/cxl", "/sys/bus/dax", "/sys/bus/pci/slots", "/sys/kernel/mm/memory_peers", "/dev/kfd"}) {
+    tree.mark_absent(absent);
+  }
 }
 
 }  // namespace verbatim::supervisor
