@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "sim/supervisor/process.h"
-
 namespace verbatim::supervisor {
 
 template <class Event>
@@ -40,13 +38,13 @@ void DeviceOpening::remove_user(std::uint32_t owner) {
   if (const auto it = std::ranges::find(users_, owner); it != users_.end()) users_.erase(it);
 }
 
-bool DeviceOpening::is_shared_beyond(const Process& process) const {
-  if (std::ranges::any_of(users_, [&](std::uint32_t owner) { return owner != process.pid(); })) return true;
+bool DeviceOpening::is_shared_beyond(const DescriptorTable& process) const {
+  if (std::ranges::any_of(users_, [&](std::uint32_t owner) { return owner != process.pid; })) return true;
   // Each descriptor has the file, and each message that brings one.
-  return file_.use_count() > std::ranges::count_if(process.files(), [&](const auto& entry) { return is_mine(entry.second); });
+  return file_.use_count() > std::ranges::count_if(process.files, [&](const auto& entry) { return is_mine(entry.second); });
 }
 
-void DeviceOpening::close_if_last(const Process& process) {
+void DeviceOpening::close_if_last(const DescriptorTable& process) {
   if (users_.empty() && file_.use_count() <= 1 && !is_shared_beyond(process)) close();
 }
 
@@ -75,7 +73,7 @@ std::shared_ptr<DeviceOpening> DeviceContext::close() {
   return std::move(opening_);
 }
 
-void DeviceContext::keep_memory(const Process& process, bool keeps_descriptors) {
+void DeviceContext::keep_memory(const DescriptorTable& process, bool keeps_descriptors) {
   const auto opening = opened_.lock();
   if (opening == nullptr) return;
   const bool goes_on = opening->is_shared_beyond(process) || (keeps_descriptors && opening->has_descriptor());

@@ -41,7 +41,6 @@ using CompletionChannelFile = EventFile<protocol::CompletionEvent>;
 using AsyncEventFile = EventFile<protocol::AsyncEvent>;
 
 class DeviceOpening;
-class Process;
 
 // cmd_fd of an opened device: nothing is ever read from it.
 class DeviceFile final : public VirtualFile {
@@ -75,10 +74,10 @@ class DeviceOpening {
   std::uint32_t add_user(const hca::ProgramPort& program);
   void remove_user(std::uint32_t owner);
   // Another process than this one uses it, has a descriptor, or may be sent one.
-  bool is_shared_beyond(const Process& process) const;
+  bool is_shared_beyond(const DescriptorTable& process) const;
   bool has_descriptor() const { return !file_.expired(); }
   // Ends it if nobody uses it and `process` has the only descriptor, which it is about to close (ibv_close_device(3)).
-  void close_if_last(const Process& process);
+  void close_if_last(const DescriptorTable& process);
 
  private:
   void close();
@@ -107,7 +106,7 @@ class DeviceContext final : public hca::EventListener {
   std::shared_ptr<DeviceOpening> close();
   // Its process is about to end, or has, with its descriptors unless it `keeps` them: what the memory holds that it registered
   // is kept for others.
-  void keep_memory(const Process& process, bool keeps_descriptors);
+  void keep_memory(const DescriptorTable& process, bool keeps_descriptors);
   // The process whose use it is: its memory is what the adapter reaches.
   std::uint32_t owner() const { return owner_; }
 

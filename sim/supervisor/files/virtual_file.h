@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -85,6 +86,12 @@ class VirtualFile {
 };
 
 using VirtualFilePtr = std::shared_ptr<VirtualFile>;
+
+// The virtual descriptors of the process with this virtual pid.
+struct DescriptorTable {
+  std::uint32_t pid;
+  const std::map<int, VirtualFilePtr>& files;
+};
 
 // stdout or stderr of a program: every write is complete at once.
 class OutputFile final : public VirtualFile {

@@ -259,7 +259,7 @@ Answer Kernel::import_device(Process& process, std::span<std::byte> mailbox) {
 Answer Kernel::close_device(Process& process, std::span<std::byte> mailbox, std::uint32_t context) {
   DeviceContext& opened = *process.contexts()[context - 1];
   if (opened.owner() == process.pid()) {
-    if (const auto opening = opened.close(); opening != nullptr) opening->close_if_last(process);
+    if (const auto opening = opened.close(); opening != nullptr) opening->close_if_last(process.descriptor_table());
   }
   return fail(mailbox, 0);
 }

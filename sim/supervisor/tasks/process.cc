@@ -66,7 +66,7 @@ bool Process::has_own_contexts() const {
 
 void Process::keep_registered_memory(bool keeps_descriptors) {
   for (auto& context : contexts_) {
-    if (context->owner() == pid_) context->keep_memory(*this, keeps_descriptors);
+    if (context->owner() == pid_) context->keep_memory(descriptor_table(), keeps_descriptors);
   }
 }
 

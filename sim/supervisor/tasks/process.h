@@ -81,6 +81,7 @@ class Process {
   bool close(int fd);
   void close_all();
   const std::map<int, VirtualFilePtr>& files() const { return files_; }
+  DescriptorTable descriptor_table() const { return {pid_, files_}; }
 
   // What Linux knows of the process, seen from one of its living threads. Changes only while the process
   // runs.
