@@ -23,7 +23,7 @@ struct Diagnosis {
 };
 
 const Diagnosis kDiagnoses[] = {
-    {"ibstat", "ibstat", {"CA 'mlx5_0'", "State: Active", "Physical state: LinkUp", "Rate: 100", "Base lid: 1", "SM lid: 1"}},
+    {"ibstat", "ibstat", {"CA 'mlx5_0'", "State: Active", "Physical state: LinkUp", "Rate: 100", "Base lid: 1"}},
     {"ibstat_ports", "ibstat -p", {"0x0256420000000101"}},
     {"ibstatus", "ibstatus", {"base lid:", "4: ACTIVE", "100 Gb/sec (4X EDR)", "InfiniBand"}},
     {"ibaddr", "ibaddr", {"GID fe80::256:4200", "LID start 0x1 end 0x1"}},
@@ -61,7 +61,8 @@ const Diagnosis kDiagnoses[] = {
     {"saquery_class", "saquery -c", {"Class version............2"}},
     {"saquery_switches", "saquery SWIR", {"LinearFDBTop"}},
     {"saquery_manager", "saquery SMIR", {"SMInfoRecord"}},
-    {"ibping", "ibping -c 5 2", {"5 packets transmitted, 5 received, 0% packet loss"}, "two_hosts", "client", "server=ibping -S &"},
+    {"ibping", "ibping -c 5 2", {"5 packets transmitted, 5 received, 0% packet loss"}, "two_hosts", "client",
+     "server=ibping -S &"},
     {"network", "ibnetdiscover -p", {"SW", "'h15 mlx5_0'"}, "leaf_spine_16", "h3"},
     {"way", "ibtracert 1 16", {"spine", "To ca {"}, "leaf_spine_16", "h3"},
     {"roce_ibstat", "ibstat", {"Link layer: Ethernet", "State: Active"}, "two_hosts_roce"},

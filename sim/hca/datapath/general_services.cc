@@ -91,7 +91,8 @@ void GeneralServices::receive(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   const auto& keys = adapter_.address.pkeys;
   const bool of_subnet = is_subnet_management(packet);
-  if (!of_subnet && std::none_of(keys.begin(), keys.end(), [&](std::uint16_t key) { return ib::do_pkeys_match(packet.bth.pkey, key); })) {
+  const auto matches = [&](std::uint16_t key) { return ib::do_pkeys_match(packet.bth.pkey, key); };
+  if (!of_subnet && std::none_of(keys.begin(), keys.end(), matches)) {
     adapter_.pkey_violations.count();
     return adapter_.receiver.drop(incoming, DropReason::kWrongPkey);
   }
