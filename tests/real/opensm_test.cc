@@ -41,8 +41,10 @@ class OpenSm : public testing::Test {
     std::ofstream(scenario) << nlohmann::json{{"topology", at}, {"programs", programs}, {"time_limit", "100 s"}};
     return scenario;
   }
+  // OpenSM keeps what it has found in files, which would reach the next run: here they are the host's own.
   static nlohmann::json program(const char* host, const std::string& command, const char* start = "0 s") {
-    return {{"host", host}, {"command", command}, {"start", start}};
+    const nlohmann::json folders = {{"OSM_CACHE_DIR", "/tmp"}, {"OSM_TMP_DIR", "/tmp"}};
+    return {{"host", host}, {"command", command}, {"start", start}, {"env", folders}};
   }
 
   support::TemporaryFolder folder_;
