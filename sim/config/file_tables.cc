@@ -381,8 +381,8 @@ const Object& topology_table() {
                              .choices = {"infiniband", "roce"}}),
        bind<&T::subnet_manager>({.key = "subnet_manager",
                                  .kind = Kind::kText,
-                                 .doc = "who gives addresses and tables to an InfiniBand subnet: the simulation, before the first "
-                                        "packet, or a program on one of the hosts, such as OpenSM: until then ports are in Init",
+                                 .doc = "who gives addresses and tables to an InfiniBand subnet: the simulation, before the "
+                                        "first packet, or a program on one of the hosts, such as OpenSM: until then ports are in Init",
                                  .choices = {"simulated", "none"}}),
        bind_object<&T::generate>({.key = "generate",
                                   .kind = Kind::kObject,

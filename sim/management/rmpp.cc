@@ -151,7 +151,9 @@ std::optional<MadBytes> RmppReceiver::on_segment(const ib::ManagementDatagram& d
     acknowledge(datagram, message);
     return std::nullopt;
   }
-  if (message.segments == 0) message.bytes.assign(datagram.mad.begin(), datagram.mad.begin() + static_cast<std::ptrdiff_t>(offset));
+  if (message.segments == 0) {
+    message.bytes.assign(datagram.mad.begin(), datagram.mad.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
   ++message.segments;
   std::size_t end = ib::kMadBytes;
   if (header.is_last() && header.length > 0 && header.length <= mad::kRmppData) {

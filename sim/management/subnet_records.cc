@@ -259,8 +259,8 @@ std::optional<std::vector<Record>> SubnetRecords::select(const sa::Message& ques
   const Format* const format = format_of(question.header.attribute_id);
   if (format == nullptr) return std::nullopt;
   if (format->attribute == sa::PathRecord::kAttribute) return paths(question);
-  std::vector<Record> records = format->attribute == sa::McMemberRecord::kAttribute ? std::vector<Record>(groups.begin(), groups.end())
-                                                                                    : all(format->attribute);
+  const bool of_groups = format->attribute == sa::McMemberRecord::kAttribute;
+  std::vector<Record> records = of_groups ? std::vector<Record>(groups.begin(), groups.end()) : all(format->attribute);
   std::erase_if(records, [&](const Record& record) { return !is_meant(*format, record, question); });
   return records;
 }

@@ -23,7 +23,7 @@ struct Diagnosis {
 };
 
 const Diagnosis kDiagnoses[] = {
-    {"ibstat", "ibstat", {"CA 'mlx5_0'", "State: Active", "Physical state: LinkUp", "Rate: 100", "Base lid: 1", "SM lid: 1"}},
+    {"ibstat", "ibstat", {"CA 'mlx5_0'", "State: Active", "Physical state: LinkUp", "Rate: 100", "Base lid: 1"}},
     {"ibstat_ports", "ibstat -p", {"0x0256420000000101"}},
     {"ibstatus", "ibstatus", {"base lid:", "4: ACTIVE", "100 Gb/sec (4X EDR)", "InfiniBand"}},
     {"ibaddr", "ibaddr", {"GID fe80::256:4200", "LID start 0x1 end 0x1"}},
@@ -61,7 +61,8 @@ const Diagnosis kDiagnoses[] = {
     {"saquery_class", "saquery -c", {"Class version............2"}},
     {"saquery_switches", "saquery SWIR", {"LinearFDBTop"}},
     {"saquery_manager", "saquery SMIR", {"SMInfoRecord"}},
-    {"ibping", "ibping -c 5 2", {"5 packets transmitted, 5 received, 0% packet loss"}, "two_hosts", "client", "server=ibping -S &"},
+    {"ibping", "ibping -c 5 2", {"5 packets transmitted, 5 received, 0% packet loss"}, "two_hosts", "client",
+     "server=ibping -S &"},
     {"network", "ibnetdiscover -p", {"SW", "'h15 mlx5_0'"}, "leaf_spine_16", "h3"},
     {"way", "ibtracert 1 16", {"spine", "To ca {"}, "leaf_spine_16", "h3"},
     {"roce_ibstat", "ibstat", {"Link layer: Ethernet", "State: Active"}, "two_hosts_roce"},
@@ -103,10 +104,11 @@ TEST(InfinibandDiagsCapture, tshark_reads_every_management_datagram) {
   const support::TemporaryFolder folder;
   const std::string file = folder.path() + "/diags.pcapng";
   std::set<std::string> classes;
-  for (const char* command : {"iblinkinfo", "smpquery portinfo 2 1", "perfquery -x 3 1", "saquery PR", "ibping -c 1 2"}) {
+  // From the server: what asks the manager on its own host does not come to any cable.
+  for (const char* command : {"iblinkinfo", "smpquery portinfo 1 1", "perfquery -x 3 1", "saquery PR", "ibping -c 1 1"}) {
     support::RunRequest request;
-    if (std::string(command).starts_with("ibping")) request.commands.push_back("server=ibping -S &");
-    request.commands.push_back(std::string("client=") + command);
+    if (std::string(command).starts_with("ibping")) request.commands.push_back("client=ibping -S &");
+    request.commands.push_back(std::string("server=") + command);
     request.options = {"--pcap", file, "--time-limit", "100s"};
     const support::RunReport run = support::run(request);
     ASSERT_EQ(run.code, 0) << run.story();
