@@ -62,6 +62,7 @@ int Supervisor::Impl::start_remote(Thread& asking, std::uint32_t address, std::u
 
 void Supervisor::Impl::start_asked(Start& start) {
   --not_started_;
+  std::erase(starts_on_host_[start.spec->host], &start);
   const std::uint32_t pid = new_pid();
   Process* const process = launch_program(*start.spec, start.program, pid, fmt::format("process/{}", pid));
   if (process == nullptr) return;

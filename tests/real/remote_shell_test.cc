@@ -36,6 +36,19 @@ TEST(RemoteShell, passes_signals_and_tells_of_ends_by_them) {
   EXPECT_EQ(run.output("server"), "told\n5\n255\n") << run.story();
 }
 
+// The copy is compared where it has come to.
+TEST(RemoteShell, tells_that_a_file_has_arrived_intact_by_rcopy) {
+  support::RunRequest request;
+  request.commands = {"server=rcopy &",
+                      "client=bash -c 'seq 50000 > /tmp/sent; rcopy /tmp/sent server:/tmp/got >/dev/null && "
+                      "ssh -n server cksum /tmp/got && cksum /tmp/sent'"};
+  request.options = {"--time-limit", "100s"};
+  const equality::BothModes runs = equality::run_both(request);
+  equality::expect_equal(runs);
+  const std::string& said = runs.slices.output("client");
+  EXPECT_EQ(said.substr(0, said.find('/')), said.substr(said.find('\n') + 1, said.find('/'))) << runs.slices.story();
+}
+
 TEST(RemoteShell, hosts_that_are_not_there_are_named) {
   const auto run = run_in_both_modes("ssh nowhere true; echo $?");
   EXPECT_EQ(run.output("server"), "255\n") << run.story();
