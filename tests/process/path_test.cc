@@ -1,4 +1,6 @@
 // Files that a host's own trees lack, and folders of the host's own.
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -74,6 +76,26 @@ TEST(OwnFolders, are_each_hosts_own_and_empty_at_the_start) {
   EXPECT_EQ(again.digest(), run.digest());
   request.options = {"--call-by-call"};
   EXPECT_EQ(support::run(request).digest(), run.digest());
+}
+
+// By whatever link of the machine's the way leads there: another program's socket of the same name is not found.
+TEST(OwnFolders, are_reached_through_links_of_the_machine_by_sockets_too) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("verbatim-link-" + std::to_string(getpid()));
+  const std::string socket_name = folder.filename().string() + ".socket";
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink("/tmp", folder / "link");
+  sockaddr_un name{AF_UNIX, {}};
+  std::snprintf(name.sun_path, sizeof name.sun_path, "/tmp/%s", socket_name.c_str());
+  const int machines = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(machines, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  support::RunRequest request;
+  request.commands = {"server=nc -U " + (folder / "link" / socket_name).string()};
+  request.working_directory = folder.string();
+  const RunReport run = support::run(request);
+  EXPECT_NE(run.story().find("No such file or directory"), std::string::npos) << run.story();
+  close(machines);
+  std::filesystem::remove(name.sun_path);
+  std::filesystem::remove_all(folder);
 }
 
 // Two runs that differ in nothing but a byte of a file, and one that leaves a folder behind.

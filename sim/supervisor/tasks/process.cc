@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "sim/supervisor/files/device_files.h"
@@ -165,7 +166,15 @@ bool Process::natively_open(int fd) const {
 }
 
 std::string Process::native_path(int directory_fd, const std::string& path) const {
-  if (path.starts_with('/') && paths_ != nullptr) return paths_->in_tree(path) ? "" : paths_->native(path);
+  if (path.starts_with('/') && paths_ != nullptr) {
+    const auto native = [this](const std::string& seen) { return paths_->in_tree(seen) ? "" : paths_->native(seen); };
+    if (paths_->in_tree(path) || paths_->has_row(path)) return native(path);
+    // A folder of the machine's on the way may be a link to one that the host has of its own, as /var/run is.
+    const std::filesystem::path whole(path);
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::weakly_canonical(whole.parent_path(), error);
+    return error ? path : native((folder / whole.filename()).string());
+  }
   if (path.starts_with('/')) return path;
   if (directory_fd == AT_FDCWD) return fmt::format("/proc/{}/cwd/{}", calling_tid_, path);
   return fmt::format("/proc/{}/fd/{}/{}", calling_tid_, directory_fd, path);
