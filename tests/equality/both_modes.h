@@ -21,6 +21,10 @@ BothModes run_both(const std::string& scenario);
 std::vector<std::string> shipped_scenarios();
 std::string path_of_scenario(const std::string& name);
 
+// Exact, or weak for nothing but code that the program makes while it runs, where the machine cannot trap the instructions in
+// it that read its clock (`tsc-trap` of `verbatim check --host`).
+bool is_as_exact_as_the_machine_allows(const support::RunReport& run);
+
 // Fails the test when the modes differ in trace, output, digest or anything that run.json promises, or when
 // the run did not end as expected: exit code 0, and exact.
 void expect_equal(const BothModes& runs);

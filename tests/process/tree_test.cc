@@ -28,7 +28,7 @@ std::vector<std::uint64_t> numbers(const std::string& text) {
 
 TEST(Tree, ls_lists_adapters_and_their_devices) {
   EXPECT_EQ(seen("ls /sys/class/infiniband /sys/class/infiniband_verbs /sys/class/net /dev/infiniband"),
-            "/dev/infiniband:\nrdma_cm\nuverbs0\n\n/sys/class/infiniband:\nmlx5_0\n\n"
+            "/dev/infiniband:\nissm0\nrdma_cm\numad0\nuverbs0\n\n/sys/class/infiniband:\nmlx5_0\n\n"
             "/sys/class/infiniband_verbs:\nabi_version\nuverbs0\n\n/sys/class/net:\neth0\nlo\n");
   const std::string longer = seen("ls -l /dev/infiniband/uverbs0 /sys/class/infiniband/mlx5_0");
   EXPECT_NE(longer.find("crw-rw-rw- 1 root root 231, 192 "), std::string::npos) << longer;

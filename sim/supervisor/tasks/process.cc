@@ -167,13 +167,14 @@ bool Process::natively_open(int fd) const {
 
 std::string Process::native_path(int directory_fd, const std::string& path) const {
   if (path.starts_with('/') && paths_ != nullptr) {
-    const auto native = [this](const std::string& seen) { return paths_->in_tree(seen) ? "" : paths_->native(seen); };
-    if (paths_->in_tree(path) || paths_->has_row(path)) return native(path);
+    if (paths_->in_tree(path)) return "";
+    const std::filesystem::path native(paths_->native(path));
     // A folder of the machine's on the way may be a link to one that the host has of its own, as /var/run is.
-    const std::filesystem::path whole(path);
     std::error_code error;
-    const std::filesystem::path folder = std::filesystem::weakly_canonical(whole.parent_path(), error);
-    return error ? path : native((folder / whole.filename()).string());
+    const std::filesystem::path folder = std::filesystem::weakly_canonical(native.parent_path(), error);
+    const std::string target = (folder / native.filename()).string();
+    if (error || folder == native.parent_path() || paths_->seen(target) != target) return native.string();
+    return paths_->in_tree(target) ? "" : paths_->native(target);
   }
   if (path.starts_with('/')) return path;
   if (directory_fd == AT_FDCWD) return fmt::format("/proc/{}/cwd/{}", calling_tid_, path);
