@@ -99,6 +99,23 @@ TEST(OwnFolders, are_reached_through_links_of_the_machine_by_sockets_too) {
   std::filesystem::remove_all(folder);
 }
 
+// A command names a file through a link: the folder where it lies keeps its permissions.
+TEST(OwnFolders, what_shows_through_by_a_link_is_not_changed) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("verbatim-named-" + std::to_string(getpid()));
+  const std::filesystem::path target = folder / "target";
+  std::filesystem::create_directories(target);
+  std::filesystem::create_symlink(target, folder / "link");
+  std::ofstream(target / "file") << "there\n";
+  std::filesystem::permissions(target, std::filesystem::perms::owner_all);
+  support::RunRequest request;
+  request.commands = {"server=cat " + (folder / "link" / "file").string()};
+  request.working_directory = folder.string();
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.output("server"), "there\n") << run.story();
+  EXPECT_EQ(std::filesystem::status(target).permissions(), std::filesystem::perms::owner_all);
+  std::filesystem::remove_all(folder);
+}
+
 // Two runs that differ in nothing but a byte of a file, and one that leaves a folder behind.
 TEST(OwnFolders, are_in_the_digest) {
   const auto digest = [](const std::string& script, std::vector<std::string> options = {}) {

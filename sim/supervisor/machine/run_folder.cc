@@ -194,7 +194,8 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     if (std::ranges::none_of(folders, inside) || std::ranges::find(folders, seen) != folders.end()) return;
     const std::string place = paths.native(seen);
     if (place == real) return;  // a folder above shows through
-    make_folder(is_folder ? place : folder_of(place), 0755);
+    // Below a folder that shows through, where a link leads elsewhere, nothing is made: it is the machine's.
+    if (below(place, own)) make_folder(is_folder ? place : folder_of(place), 0755);
     paths.add(seen, real);
   };
   const auto show_file = [&](const std::string& file) {
