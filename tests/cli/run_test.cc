@@ -1,4 +1,5 @@
 // Runs of real programs through the command line: output, exit codes, run.json, verification.
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
@@ -6,6 +7,8 @@
 
 #include "tests/cli/command.h"
 #include "tests/config/helpers.h"
+#include "tests/support/verbatim_run.h"
+#include "tools/verbatim/install_paths.h"
 
 namespace verbatim::cli {
 namespace {
@@ -212,6 +215,27 @@ TEST(CheckHost, has_a_line_for_each_second_way_and_says_what_follows) {
 TEST(CheckHost, refuses_an_unknown_facility) {
   EXPECT_EQ(verbatim({"check", "--host", "--assume-missing", "luck"}).code, 2);
   EXPECT_EQ(verbatim({"run", "--assume-missing", "luck", "--topology", kTopology, "server=true"}).code, 2);
+}
+
+// A copy of the program with all its parts but one.
+TEST(CheckHost, misses_each_part_of_the_installation) {
+  namespace fs = std::filesystem;
+  for (const char* const missing : kShimParts) {
+    const Folder folder;
+    const fs::path here = folder.path();
+    const fs::path built = fs::path(support::verbatim_program()).parent_path();
+    fs::create_directory(here / "lib");
+    fs::copy_file(built / "verbatim", here / "verbatim");
+    for (const char* const part : kShimParts) {
+      if (part != missing) fs::create_symlink(built / "lib" / part, here / "lib" / part);
+    }
+    const Finished check = run_command({here / "verbatim", "check", "--host"});
+    EXPECT_EQ(check.code, 2) << missing;
+    EXPECT_NE(check.out.find("missing"), std::string::npos) << check.out;
+    const Finished run = run_command({here / "verbatim", "run", "--topology", kTopology, "server=true"});
+    EXPECT_EQ(run.code, 2) << missing;
+    EXPECT_NE(run.err.find("are not all where this installation should have them"), std::string::npos) << run.err;
+  }
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <cstdio>
 
 #include "sim/config/load.h"
@@ -33,7 +35,7 @@ int check_this_machine([[maybe_unused]] const CheckOptions& options) {
   for (const std::string& name : options.assume_missing) assumed.assume_missing(name);
   std::vector<Facility> table = supervisor::Supervisor::check_host(assumed);
   const bool installed = !shim_directory().empty();
-  table.push_back({"libraries", "libverbatim_runtime.so, libibverbs.so.1 and libmlx5.so.1 are where they belong",
+  table.push_back({"libraries", fmt::format("{} are where they belong", fmt::join(kShimParts, ", ")),
                    installed ? Facility::State::kWorks : Facility::State::kMissing,
                    installed ? "" : "build or install all of it"});
   bool can_run = true;

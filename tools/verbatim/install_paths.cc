@@ -1,5 +1,6 @@
 #include "tools/verbatim/install_paths.h"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace verbatim::cli {
@@ -24,10 +25,11 @@ std::string shim_directory() {
   candidates.push_back(here.parent_path() / "lib" / "verbatim");
   candidates.push_back(here.parent_path() / "lib64" / "verbatim");
   std::error_code error;
-  for (const fs::path& folder : candidates) {
-    if (fs::is_regular_file(folder / "libverbatim_runtime.so", error)) return folder.lexically_normal();
-  }
-  return "";
+  const auto is_complete = [&](const fs::path& folder) {
+    return std::ranges::all_of(kShimParts, [&](const char* part) { return fs::is_regular_file(folder / part, error); });
+  };
+  const auto found = std::ranges::find_if(candidates, is_complete);
+  return found == candidates.end() ? "" : found->lexically_normal();
 }
 
 std::vector<std::string> profile_folders() {

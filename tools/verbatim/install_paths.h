@@ -6,7 +6,10 @@
 
 namespace verbatim::cli {
 
-// Folder with libverbatim_runtime.so and its companions; empty when there is none.
+// What every run needs besides the simulator itself; all of it lies in one folder.
+inline constexpr const char* kShimParts[] = {"libverbatim_runtime.so", "libibverbs.so.1", "libmlx5.so.1", "ssh", "sshd"};
+
+// The folder with kShimParts; empty when there is none that has them all.
 std::string shim_directory();
 
 // Folders with device profiles that exist, in the order in which they are searched.

@@ -1,5 +1,6 @@
 // `verbatim run`: from arguments to a checked plan. Nothing is started while there is anything to complain
 // about.
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -221,8 +222,8 @@ int run(const RunOptions& options) {
   plan.shim_directory = shim_directory();
   if (plan.shim_directory.empty()) {
     complain(
-        "the libraries libverbatim_runtime.so, libibverbs.so.1 and libmlx5.so.1 are not where this installation "
-        "should have them; build or install all of it");
+        fmt::format("{} are not all where this installation should have them; build or install all of it",
+                    fmt::join(kShimParts, ", ")));
     return kUsage;
   }
   if (seeds) return run_seeds(*seeds, options);

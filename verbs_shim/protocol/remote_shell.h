@@ -2,8 +2,8 @@
 #pragma once
 
 // A system call that Linux does not have. Arguments: the far host's IPv4 address and the caller's own TCP port, both in host
-// byte order. 0, or -EHOSTUNREACH: nobody has the address; -EINVAL: no port; -ENOEXEC: the other half is not installed. The
-// program of that name is started there, one latency of the network later, with the caller's address and port.
+// byte order. 0, or -EHOSTUNREACH: nobody has the address; -EINVAL: no port. The other half
+// is started there, one latency of the network later, with the caller's address and port.
 #define VERBATIM_START_REMOTE_SHELL 506
 
 // Where both halves are seen on every host. The first is also seen as rsh.
