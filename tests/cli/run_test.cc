@@ -7,7 +7,6 @@
 
 #include "tests/cli/command.h"
 #include "tests/config/helpers.h"
-#include "tests/support/verbatim_run.h"
 #include "tools/verbatim/install_paths.h"
 
 namespace verbatim::cli {
@@ -223,7 +222,7 @@ TEST(CheckHost, misses_each_part_of_the_installation) {
   for (const char* const missing : kShimParts) {
     const Folder folder;
     const fs::path here = folder.path();
-    const fs::path built = fs::path(support::verbatim_program()).parent_path();
+    const fs::path built = fs::path(VERBATIM_PROGRAM).parent_path();
     fs::create_directory(here / "lib");
     fs::copy_file(built / "verbatim", here / "verbatim");
     for (const char* const part : kShimParts) {
