@@ -48,7 +48,7 @@ TEST_P(RdmaCm, runs_to_its_end) {
   support::RunRequest request;
   request.topology = topology;
   request.commands = {std::string("server=") + pair.server, std::string("client=") + pair.client};
-  request.options = {"--time-limit", "100s"};
+  request.options = {"--time-limit", "100s", "--stagger", "5ms"};
   support::RunReport slices;
   if (pair.in_both_modes) {
     const equality::BothModes runs = equality::run_both(request);
