@@ -31,7 +31,6 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr std::size_t kStringsUnit = 64 * 1024;
-constexpr rlim_t kStackLimit = 8 << 20;
 
 std::string resolve(const std::string& name, const std::string& working_directory) {
   const auto absolute = [&](std::string path) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "sim/supervisor/spec/resource_limits.h"
 #include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::supervisor {
@@ -36,6 +37,11 @@ constexpr Need kNeeds[] = {
      "together"},
     {"data", RLIMIT_DATA, protocol::kSmallShimHeapSize + 32 * kMebibyte, kMebibyte, "MiB of private memory for each program",
      "the hard limit on the data segment is lower (ulimit -Hd); raise it"},
+    {"stack", RLIMIT_STACK, kStackLimit, kMebibyte, "MiB of stack for each program",
+     "the hard limit on the stack is lower (ulimit -Hs); raise it"},
+    // What a program shares with the simulator is a sparse file.
+    {"file-size", RLIMIT_FSIZE, protocol::kRegionSize, kMebibyte, "MiB for the largest file",
+     "the hard limit on the size of files is lower (ulimit -Hf); raise it"},
 };
 
 // The limit counts all processes of the user, root's are not counted.

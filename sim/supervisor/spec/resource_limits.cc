@@ -11,7 +11,6 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr rlim_t kStack = 8 << 20;
 constexpr rlim_t kMostProcesses = 63'704;  // what Linux computes for 16 GiB
 constexpr rlim_t kQueueBytes = 819'200;
 
@@ -46,7 +45,7 @@ OwnDescriptors own_descriptors() {
 
 ResourceLimits::ResourceLimits(int open_files) {
   limits_.fill({RLIM_INFINITY, RLIM_INFINITY});
-  limits_[RLIMIT_STACK].rlim_cur = kStack;
+  limits_[RLIMIT_STACK].rlim_cur = kStackLimit;
   limits_[RLIMIT_CORE].rlim_cur = 0;
   limits_[RLIMIT_NOFILE] = {static_cast<rlim_t>(open_files), protocol::kMostDescriptors};
   limits_[RLIMIT_NPROC] = limits_[RLIMIT_SIGPENDING] = {kMostProcesses, kMostProcesses};

@@ -17,6 +17,9 @@ struct OwnDescriptors {
 };
 OwnDescriptors own_descriptors();
 
+// Of each program's main thread, before it asks for another: bytes.
+inline constexpr rlim_t kStackLimit = 8 << 20;
+
 class ResourceLimits {
  public:
   // Those of a Linux host of 16 GiB with unlimited locked memory, as RDMA asks for it; `open_files`: RLIMIT_NOFILE, which a
