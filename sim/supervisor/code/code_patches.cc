@@ -24,6 +24,24 @@ class CodePatches::Writer {
  public:
   explicit Writer(host::ProgramMemory& memory) : memory_(memory) {}
 
+  // The pages of `addresses`, which ascend, are about to be asked for: neighbours are read together.
+  void read_ahead(std::span<const std::uint64_t> addresses) {
+    constexpr std::uint64_t kGap = 8;  // pages that are cheaper to read than to leave out
+    for (std::size_t i = 0; i < addresses.size();) {
+      const std::uint64_t first = addresses[i] & ~(kPage - 1);
+      std::uint64_t end = first + kPage;
+      for (; i < addresses.size() && addresses[i] < end + kGap * kPage; ++i) end = std::max(end, (addresses[i] & ~(kPage - 1)) + kPage);
+      std::vector<std::byte> bytes(end - first);
+      if (!memory_.read(first, bytes)) continue;
+      for (std::uint64_t at = first; at < end; at += kPage) {
+        const auto [it, is_new] = pages_.try_emplace(at);
+        if (!is_new) continue;
+        std::ranges::copy(std::span(bytes).subspan(at - first, kPage), it->second.before.begin());
+        it->second.bytes = it->second.before;
+      }
+    }
+  }
+
   bool write(std::uint64_t address, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
       Page* const page = page_of(address);
@@ -107,8 +125,15 @@ void CodePatches::patch_file(host::ProgramMemory& memory, const FileCode& file, 
                              std::uint64_t length, std::uint64_t offset) {
   forget(memory, address, length);
   Writer writer(memory);
+  const auto is_here = [&](const Site& site) { return site.offset >= offset && site.offset < offset + length; };
+  std::vector<std::uint64_t> addresses;
   for (const Site& found : file.found.sites) {
-    if (found.offset < offset || found.offset >= offset + length) continue;
+    if (is_here(found)) addresses.push_back(address + (found.offset - offset));
+  }
+  std::ranges::sort(addresses);
+  writer.read_ahead(addresses);
+  for (const Site& found : file.found.sites) {
+    if (!is_here(found)) continue;
     Site site = found;
     site.address = address + (found.offset - offset);
     if (site.offset + site.bytes.size() > offset + length) {
