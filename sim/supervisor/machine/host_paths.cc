@@ -33,8 +33,13 @@ int OwnFolders::make() const {
 }
 
 std::string HostPaths::native_in_use(const std::string& seen) const {
-  if (has_row(seen)) make_folders();
-  return native(seen);
+  std::string real = native(seen);
+  if (folders_ == nullptr) return real;
+  // What lies deeper is not there before its folder is.
+  const std::string above = real.substr(0, real.rfind('/'));
+  const auto is_folder = [&](const OwnFolders::Folder& folder) { return folder.real == real || folder.real == above; };
+  if (std::ranges::any_of(folders_->folders, is_folder)) make_folders();
+  return real;
 }
 
 void HostPaths::add(const std::string& seen, const std::string& real) {
