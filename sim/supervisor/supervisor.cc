@@ -72,7 +72,7 @@ std::string native_working_folder(const ProgramSpec& program, const HostPaths& p
   std::error_code error;
   const std::string wanted = program.working_directory.empty() ? "." : program.working_directory;
   const std::string real = std::filesystem::canonical(wanted, error);
-  const std::string native = error ? wanted : paths.native(real);
+  const std::string native = error ? wanted : paths.native_in_use(real);
   return native == real ? program.working_directory : native;
 }
 
@@ -154,8 +154,9 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
                 asked(Request::kCommand), asked(Request::kSystemCall), engine_.events_executed());
   kill_all();
   result_.waiting = waiting_times_.all();
-  for (const auto& [name, folder, made_first] : folder_->hosts()) {
+  for (const auto& [name, folder, made_first, to_make] : folder_->hosts()) {
     if (!options_.on_files) break;
+    if (access(folder.c_str(), F_OK) != 0) continue;  // no program has gone there
     const auto host = std::find_if(hosts_.begin(), hosts_.end(), [&name = name](const HostSpec& h) { return h.name == name; });
     for (std::string& failure : options_.on_files(host->component, folder, made_first))
       result_.warnings.push_back(std::move(failure));

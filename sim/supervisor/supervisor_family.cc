@@ -398,7 +398,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   const HostPaths& paths = kernel_.paths_of(process);
   std::string seen = path->front() == '/' ? *path : paths.seen(request.working_directory) + "/" + *path;
   if (const auto answer = kernel_.find_executable(thread, seen)) return answer;
-  request.path = paths.native(seen);
+  request.path = paths.native_in_use(seen);
   if (request.path.empty()) return Answer{-ENOENT};
   std::size_t total = 0;
   int failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[1]), request.arguments, total);

@@ -59,6 +59,15 @@ void Supervisor::Impl::note_refusal_of_machine(Thread& thread) {
        true);
 }
 
+// What its host has of its own, which it is about to go to.
+void Supervisor::Impl::make_folders_of(Thread& thread) {
+  protocol::ThreadSlot& slot = thread.process().region().slot(thread.slot());
+  slot.number = SYS_mkdir;
+  slot.arguments[0] = kernel_.paths_of(thread.process()).make_folders();
+  slot.arguments[1] = 0;
+  note_refusal_of_machine(thread);
+}
+
 void Supervisor::Impl::note_outside_signals(Process& process) {
   const std::uint64_t set = process.region().header().outside_signals.exchange(0, std::memory_order_relaxed);
   for (int signal = 1; signal <= 64; ++signal) {

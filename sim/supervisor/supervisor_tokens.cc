@@ -42,6 +42,8 @@ void Supervisor::Impl::take_request(Process& process) {
       search_code(*thread);
     } else if (slot.request == protocol::Request::kMachine) {
       note_refusal_of_machine(*thread);
+    } else if (slot.request == protocol::Request::kFolders) {
+      make_folders_of(*thread);
     } else {
       if (take_request_of(*thread)) return;
       thread->spin_not_found();
@@ -271,6 +273,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       return;
     case protocol::Request::kCode:  // answered where they are taken
     case protocol::Request::kMachine:
+    case protocol::Request::kFolders:
     case protocol::Request::kNone:
       break;
   }

@@ -1,6 +1,8 @@
 // Marked lines on the terminal, unmarked bytes in files.
 #include "tools/verbatim/output.h"
 
+#include <filesystem>
+
 #include "tests/config/helpers.h"
 
 namespace verbatim::cli {
@@ -36,6 +38,32 @@ TEST(ProgramOutput, files_hold_the_bytes_as_written) {
   config::Diagnostics diagnostics;
   EXPECT_EQ(config::read_file(folder.path() + "/a.stdout", diagnostics), std::string("x\0y\nz", 5));
   EXPECT_EQ(config::read_file(folder.path() + "/a.stderr", diagnostics), "e");
+}
+
+std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// More files than are open at once: those that were closed meanwhile are added to.
+TEST(ProgramOutput, thousands_of_programs_take_few_descriptors) {
+  constexpr int kPrograms = 1000, kRounds = 3;
+  config::Folder folder;
+  std::vector<std::string> labels;
+  for (int i = 0; i < kPrograms; ++i) labels.push_back("h" + std::to_string(i));
+  ProgramOutput output(labels, false);
+  const std::size_t before = open_descriptors();
+  ASSERT_EQ(output.open_files(folder.path()), "");
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t i = 0; i < kPrograms; ++i) output.on_output(i, 1, std::to_string(round) + "\n");
+    EXPECT_LE(open_descriptors() - before, 256u);
+  }
+  EXPECT_EQ(output.finish(), "");
+  config::Diagnostics diagnostics;
+  for (const std::string& label : labels) {
+    EXPECT_EQ(config::read_file(folder.path() + "/" + label + ".stdout", diagnostics), "0\n1\n2\n");
+    EXPECT_EQ(config::read_file(folder.path() + "/" + label + ".stderr", diagnostics), "");
+  }
 }
 
 TEST(ProgramOutput, an_endless_line_does_not_fill_the_memory) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -49,11 +50,34 @@ TEST(RunFolder, is_there_though_a_run_beside_took_it_for_a_leftover) {
     EXPECT_EQ(g_removed_before_locked, 0);
     HostPaths paths;
     folder.add_host({.name = "host"}, {}, 0, paths);
-    EXPECT_TRUE(fs::is_directory(folder.hosts()[0].folder + "/tmp"));
+    EXPECT_TRUE(fs::is_directory(fs::path(folder.hosts()[0].folder).parent_path()));
     EXPECT_TRUE(fs::exists(fs::path(folder.hosts()[0].folder).parent_path() / "lock"));
     EXPECT_EQ(entries_of(machine.folder.path()), 1u);
   }
   EXPECT_EQ(entries_of(machine.folder.path()), 0u);
+}
+
+// Thousands of hosts have tens of thousands of folders, and most programs go to none of them.
+TEST(RunFolder, a_hosts_own_folders_are_made_when_a_path_leads_there) {
+  const Machine machine;
+  RunFolder folder;
+  HostPaths paths;
+  constexpr std::int64_t kEpoch = 1'700'000'000;
+  folder.add_host({.name = "host"}, {}, kEpoch, paths);
+  const std::string& own = folder.hosts()[0].folder;
+  EXPECT_EQ(paths.native_in_use("/etc/hosts"), "/etc/hosts");
+  EXPECT_EQ(paths.native("/tmp/file"), own + "/tmp/file");
+  EXPECT_EQ(paths.native_in_use("/run/nscd/socket"), own + "/run/nscd/socket");
+  EXPECT_FALSE(fs::exists(own)) << "nothing can be there yet, and looking for it makes nothing";
+  EXPECT_EQ(paths.native_in_use("/tmp/file"), own + "/tmp/file");
+  for (const std::string& made : folder.hosts()[0].made_first) {
+    struct stat status;
+    ASSERT_EQ(stat((own + made).c_str(), &status), 0) << made;
+    const bool is_for_all = made == "/tmp" || made == "/var/tmp" || made == "/dev/shm" || made == "/dev/hugepages";
+    EXPECT_EQ(status.st_mode, S_IFDIR | (is_for_all ? 01777u : 0755u)) << made;
+    EXPECT_EQ(status.st_mtime, kEpoch - protocol::kFileTimeShift) << made;
+  }
+  EXPECT_EQ(folder.hosts()[0].made_first.size(), 7u) << "/dev, /dev/hugepages, /dev/shm, /run, /tmp, /var, /var/tmp";
 }
 
 TEST(RunFolder, of_a_run_that_goes_on_is_no_leftover) {

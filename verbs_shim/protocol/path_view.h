@@ -62,7 +62,8 @@ struct PathView {
   // kernel knows.
   char working_folder[kPathRoom];
   std::uint32_t rows;
-  std::uint32_t reserved;
+  // Not 0: what the host has of its own was not made yet, when the process began (Request::kFolders).
+  std::uint32_t has_no_folders;
   PathRow row[kMostPathRows];
   char text[kPathText];
 };

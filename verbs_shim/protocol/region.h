@@ -36,6 +36,8 @@ enum class Request : std::uint32_t {
                 // -1, [3] offset in it, [4] what the memory's protection is. Answered at once and without effect on time
   kMachine,     // the machine could not do what it was asked to. arguments: [0] errno, [1] the size of what did not fit, or 0;
                 // number: the system call. Answered at once and without effect on time
+  kFolders,     // the program goes to one of the folders that its host has of its own: they are to be made, unless they are
+                // there. Answered at once and without effect on time
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
 };
 

@@ -101,10 +101,18 @@ bool replaced(const char* from, const PathRow& row, bool by_seen, char (&to)[kPa
   return true;
 }
 
+// The first path of the process that leads into `row`: what the host has of its own is there from now on.
+void make_folders_of(const PathRow& row) {
+  if (path_view().has_no_folders == 0 || !is_own(row)) return;
+  path_view().has_no_folders = 0;
+  exchange(protocol::Request::kFolders, 0, {0, 0, 0, 0, 0, 0});
+}
+
 // The machine's name of the folder or file that the program calls `seen`.
 const char* native_name(const char* seen, char (&room)[kPathRoom]) {
   const PathRow* const row = row_of(seen, true);
   if (row == nullptr) return *seen == 0 ? "/" : seen;
+  make_folders_of(*row);
   return replaced(seen, *row, true, room) ? room : seen;
 }
 
@@ -306,6 +314,7 @@ void resolve_from(const Text& base, bool own_base, Text& path, bool follow, Reso
     memcpy(resolved.native, resolved.seen, sizeof resolved.native);
     return;
   }
+  make_folders_of(*row);
   if (!replaced(resolved.seen, *row, true, resolved.native)) {
     resolved.where = Where::kWrong;
     resolved.error = -ENAMETOOLONG;

@@ -24,19 +24,42 @@ class CodePatches::Writer {
  public:
   explicit Writer(host::ProgramMemory& memory) : memory_(memory) {}
 
+  // The pages of `addresses`, which ascend, are about to be asked for: neighbours are read together.
+  void read_ahead(std::span<const std::uint64_t> addresses) {
+    constexpr std::uint64_t kGap = 8;  // pages that are cheaper to read than to leave out
+    for (std::size_t i = 0; i < addresses.size();) {
+      const std::uint64_t first = addresses[i] & ~(kPage - 1);
+      std::uint64_t end = first + kPage;
+      for (; i < addresses.size() && addresses[i] < end + kGap * kPage; ++i) end = std::max(end, (addresses[i] & ~(kPage - 1)) + kPage);
+      std::vector<std::byte> bytes(end - first);
+      if (!memory_.read(first, bytes)) continue;
+      for (std::uint64_t at = first; at < end; at += kPage) {
+        const auto [it, is_new] = pages_.try_emplace(at);
+        if (!is_new) continue;
+        std::ranges::copy(std::span(bytes).subspan(at - first, kPage), it->second.before.begin());
+        it->second.bytes = it->second.before;
+      }
+    }
+  }
+
   bool write(std::uint64_t address, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
-      const std::uint64_t page = address & ~(kPage - 1);
-      auto [it, is_new] = pages_.try_emplace(page);
-      if (is_new) {
-        it->second.resize(kPage);
-        if (!memory_.read(page, it->second)) {
-          pages_.erase(it);
-          return false;
-        }
-      }
-      const std::size_t length = std::min<std::size_t>(bytes.size(), page + kPage - address);
-      std::memcpy(it->second.data() + (address - page), bytes.data(), length);
+      Page* const page = page_of(address);
+      if (page == nullptr) return false;
+      const std::size_t at = address % kPage, length = std::min<std::size_t>(bytes.size(), kPage - at);
+      std::memcpy(page->bytes.data() + at, bytes.data(), length);
+      page->changed = true;
+      address += length;
+      bytes = bytes.subspan(length);
+    }
+    return true;
+  }
+  // Whether `bytes` were there before anything was written.
+  bool held(std::uint64_t address, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const Page* const page = page_of(address);
+      const std::size_t at = address % kPage, length = std::min<std::size_t>(bytes.size(), kPage - at);
+      if (page == nullptr || std::memcmp(page->before.data() + at, bytes.data(), length) != 0) return false;
       address += length;
       bytes = bytes.subspan(length);
     }
@@ -47,14 +70,31 @@ class CodePatches::Writer {
   // False: a page cannot be written.
   bool finish() {
     bool all = true;
-    for (const auto& [page, bytes] : pages_) all &= memory_.write(page, bytes);
+    for (const auto& [address, page] : pages_) all &= !page.changed || memory_.write(address, page.bytes);
     pages_.clear();
     return all;
   }
 
  private:
+  struct Page {
+    std::vector<std::byte> before = std::vector<std::byte>(kPage), bytes;
+    bool changed = false;
+  };
+
+  // Null: it cannot be read.
+  Page* page_of(std::uint64_t address) {
+    const auto [it, is_new] = pages_.try_emplace(address & ~(kPage - 1));
+    Page& page = it->second;
+    if (is_new && !memory_.read(it->first, page.before)) {
+      pages_.erase(it);
+      return nullptr;
+    }
+    if (is_new) page.bytes = page.before;
+    return &page;
+  }
+
   host::ProgramMemory& memory_;
-  std::map<std::uint64_t, std::vector<std::byte>> pages_;
+  std::map<std::uint64_t, Page> pages_;
 };
 
 bool CodePatches::open_area(host::ProgramMemory& memory, std::uint64_t address) {
@@ -85,8 +125,15 @@ void CodePatches::patch_file(host::ProgramMemory& memory, const FileCode& file, 
                              std::uint64_t length, std::uint64_t offset) {
   forget(memory, address, length);
   Writer writer(memory);
+  const auto is_here = [&](const Site& site) { return site.offset >= offset && site.offset < offset + length; };
+  std::vector<std::uint64_t> addresses;
   for (const Site& found : file.found.sites) {
-    if (found.offset < offset || found.offset >= offset + length) continue;
+    if (is_here(found)) addresses.push_back(address + (found.offset - offset));
+  }
+  std::ranges::sort(addresses);
+  writer.read_ahead(addresses);
+  for (const Site& found : file.found.sites) {
+    if (!is_here(found)) continue;
     Site site = found;
     site.address = address + (found.offset - offset);
     if (site.offset + site.bytes.size() > offset + length) {
@@ -94,7 +141,7 @@ void CodePatches::patch_file(host::ProgramMemory& memory, const FileCode& file, 
       site.relatives.clear();
       site.bytes.resize(site.length);
     }
-    patch(writer, memory, site, file.path);
+    patch(writer, site, file.path);
   }
   for (const Doubt& doubt : file.found.doubts) {
     if (doubt.offset >= offset && doubt.offset < offset + length)
@@ -110,7 +157,7 @@ void CodePatches::patch_memory(host::ProgramMemory& memory, std::uint64_t addres
   const SearchResult found = search_memory(address, bytes);
   if (found.sites.empty() && found.doubts.empty()) return;
   Writer writer(memory);
-  for (const Site& site : found.sites) patch(writer, memory, site, "memory");
+  for (const Site& site : found.sites) patch(writer, site, "memory");
   for (const Doubt& doubt : found.doubts) unpatched_.push_back({doubt.kind, "memory", doubt.address});
   if (!writer.finish()) unpatched_.push_back({protocol::DecidedInstruction::kNone, "memory", address});
 }
@@ -125,10 +172,9 @@ void CodePatches::forget(host::ProgramMemory& memory, std::uint64_t address, std
   writer.finish();
 }
 
-void CodePatches::patch(Writer& writer, host::ProgramMemory& memory, const Site& site, const std::string& object) {
+void CodePatches::patch(Writer& writer, const Site& site, const std::string& object) {
   // Somebody may have been here before: another program's hooks, or the memory is not what the file says.
-  std::vector<std::byte> now(site.bytes.size());
-  const bool as_found = memory.read(site.address, now) && std::ranges::equal(now, bytes_of(site.bytes));
+  const bool as_found = writer.held(site.address, bytes_of(site.bytes));
   if (as_found && patch_by_jump(writer, site)) return;
   PatchedInstruction trapping = site.instruction;
   trapping.length = static_cast<std::uint8_t>(site.length);

@@ -73,7 +73,7 @@ class CodePatches {
   };
   class Writer;
 
-  void patch(Writer& writer, host::ProgramMemory& memory, const Site& site, const std::string& object);
+  void patch(Writer& writer, const Site& site, const std::string& object);
   bool patch_by_jump(Writer& writer, const Site& site);
   bool set_trap(Writer& writer, std::uint64_t address, protocol::PatchedInstruction instruction);
   void clear_trap(Writer& writer, std::uint64_t address);

@@ -1,6 +1,11 @@
 #include "sim/supervisor/machine/host_paths.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "sim/core/check.h"
@@ -15,6 +20,27 @@ bool below(const std::string& path, const std::string& folder) {
 }
 
 }  // namespace
+
+int OwnFolders::make() const {
+  if (folders.empty() || access(folders.front().real.c_str(), F_OK) == 0) return 0;
+  for (const Folder& folder : folders) {
+    if (mkdir(folder.real.c_str(), 0700) != 0) return errno;
+    chmod(folder.real.c_str(), folder.mode);
+  }
+  const timespec times[2] = {{time_seconds, 0}, {time_seconds, 0}};
+  for (const Folder& folder : folders) utimensat(AT_FDCWD, folder.real.c_str(), times, AT_SYMLINK_NOFOLLOW);
+  return 0;
+}
+
+std::string HostPaths::native_in_use(const std::string& seen) const {
+  std::string real = native(seen);
+  if (folders_ == nullptr) return real;
+  // What lies deeper is not there before its folder is.
+  const std::string above = real.substr(0, real.rfind('/'));
+  const auto is_folder = [&](const OwnFolders::Folder& folder) { return folder.real == real || folder.real == above; };
+  if (std::ranges::any_of(folders_->folders, is_folder)) make_folders();
+  return real;
+}
 
 void HostPaths::add(const std::string& seen, const std::string& real) {
   std::erase_if(rows_, [&](const auto& row) { return row.first == seen; });
@@ -74,6 +100,7 @@ void HostPaths::store(ProcessRegion& region, const std::string& working_folder) 
     row.real = put(real);
     row.real_length = static_cast<std::uint32_t>(real.size());
   }
+  view.has_no_folders = folders_ != nullptr && !folders_->folders.empty() && access(folders_->folders.front().real.c_str(), F_OK) != 0;
 }
 
 std::string working_folder_of(ProcessRegion& region) {

@@ -2,6 +2,8 @@
 // Programs know every file by the path that they see; only the simulator and the kernel know the other one.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,13 +12,33 @@
 
 namespace verbatim::supervisor {
 
+// What a host has of its own on the machine. Most programs never go there, and thousands of hosts have tens of thousands of
+// folders: they are made when a path first leads to one of them. Only one thread runs at a time, so nobody sees them half made.
+struct OwnFolders {
+  struct Folder {
+    std::string real;
+    std::uint32_t mode;
+  };
+  std::vector<Folder> folders;  // above it before below it; all lie in the first
+  std::int64_t time_seconds = 0;
+
+  // Unless they are there. 0 or errno.
+  int make() const;
+};
+
 class HostPaths {
  public:
   // What is seen at `seen` lies at `real`: absolute paths without "." and "..", without a slash at their end. Where both
   // are the same the machine's files show through.
   void add(const std::string& seen, const std::string& real);
 
+  // Folders that are made when a path first leads there.
+  void set_folders(std::shared_ptr<const OwnFolders> folders) { folders_ = std::move(folders); }
+  int make_folders() const { return folders_ == nullptr ? 0 : folders_->make(); }  // 0 or errno
+
   std::string native(const std::string& seen) const;
+  // The same of a path that is about to be used.
+  std::string native_in_use(const std::string& seen) const;
   std::string seen(const std::string& native) const;
   // Whether `path`, without "." and "..", is at or below a row.
   bool has_row(const std::string& path) const { return row_of_seen(path) != nullptr; }
@@ -31,6 +53,7 @@ class HostPaths {
  private:
   const std::pair<std::string, std::string>* row_of_seen(const std::string& path) const;
   std::vector<std::pair<std::string, std::string>> rows_;  // longer names first
+  std::shared_ptr<const OwnFolders> folders_;
 };
 
 // Where the process works, when that is in a tree; empty: the kernel knows.

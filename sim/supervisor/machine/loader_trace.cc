@@ -42,45 +42,54 @@ bool is_loader(std::uint64_t address) { return address >> 40 == protocol::kPatch
 
 }  // namespace
 
-// System calls that the stopped process makes for us, at the place where it stands.
-class LoaderTrace::RemoteCalls {
- public:
-  explicit RemoteCalls(pid_t pid) : pid_(pid) {
-    ptrace(PTRACE_GETREGS, pid_, nullptr, &saved_);
-    errno = 0;
-    code_ = ptrace(PTRACE_PEEKTEXT, pid_, saved_.rip, nullptr);
-    constexpr long kCall = 0xcc050f;  // syscall; int3
-    ready_ = errno == 0 && ptrace(PTRACE_POKETEXT, pid_, saved_.rip, (code_ & ~0xffffffl) | kCall) == 0;
-  }
-  ~RemoteCalls() {
-    if (ready_) ptrace(PTRACE_POKETEXT, pid_, saved_.rip, code_);
-    ptrace(PTRACE_SETREGS, pid_, nullptr, &saved_);
-  }
-
-  // -errno on failure, as the kernel answers.
-  long call(long number, std::uint64_t a0, std::uint64_t a1 = 0, std::uint64_t a2 = 0, std::uint64_t a3 = 0,
-            std::uint64_t a4 = 0, std::uint64_t a5 = 0) {
-    user_regs_struct registers = saved_;
-    registers.rax = static_cast<std::uint64_t>(number);
-    registers.orig_rax = ~0ull;
-    registers.rdi = a0, registers.rsi = a1, registers.rdx = a2;
-    registers.r10 = a3, registers.r8 = a4, registers.r9 = a5;
-    int status = 0;
-    if (!ready_ || ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) != 0 ||
-        ptrace(PTRACE_CONT, pid_, nullptr, nullptr) != 0 || waitpid(pid_, &status, 0) != pid_ ||
-        !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP ||
-        ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) != 0) {
-      return -ESRCH;
-    }
-    return static_cast<long>(registers.rax);
-  }
-
- private:
-  pid_t pid_;
-  user_regs_struct saved_{};
-  long code_ = 0;
-  bool ready_ = false;
+// One system call of the stopped process, and the answer that is hoped for.
+struct LoaderTrace::RemoteCall {
+  std::uint64_t number;
+  std::uint64_t arguments[6];
+  std::uint64_t expected;
 };
+
+// The process makes all of them in one go, at the place where it stands: each stop costs two switches between processes.
+std::optional<std::uint64_t> LoaderTrace::make_calls(std::span<const RemoteCall> calls) {
+  // The table is at rbx, with r12 entries; rbp gets a bit for each call, the last one's lowest: it was answered otherwise.
+  static constexpr std::uint8_t kLoop[] = {
+      0x48, 0x8b, 0x03,        // mov rax, [rbx]
+      0x48, 0x8b, 0x7b, 0x08,  // mov rdi, [rbx + 8]
+      0x48, 0x8b, 0x73, 0x10,  // mov rsi, [rbx + 16]
+      0x48, 0x8b, 0x53, 0x18,  // mov rdx, [rbx + 24]
+      0x4c, 0x8b, 0x53, 0x20,  // mov r10, [rbx + 32]
+      0x4c, 0x8b, 0x43, 0x28,  // mov r8, [rbx + 40]
+      0x4c, 0x8b, 0x4b, 0x30,  // mov r9, [rbx + 48]
+      0x0f, 0x05,              // syscall
+      0x48, 0x3b, 0x43, 0x38,  // cmp rax, [rbx + 56]
+      0x0f, 0x95, 0xc0,        // setne al
+      0x0f, 0xb6, 0xc0,        // movzx eax, al
+      0x48, 0x8d, 0x2c, 0x68,  // lea rbp, [rax + rbp * 2]
+      0x48, 0x83, 0xc3, 0x40,  // add rbx, 64
+      0x49, 0xff, 0xcc,        // dec r12
+      0x75, 0xcc,              // jnz, to the first
+      0xcc};                   // int3
+  static_assert(sizeof(RemoteCall) == 64 && sizeof kLoop == 53);
+  constexpr std::size_t kTable = 64;
+  if (calls.empty()) return 0;
+  user_regs_struct saved;
+  if (ptrace(PTRACE_GETREGS, pid_, nullptr, &saved) != 0) return std::nullopt;
+  std::vector<std::byte> code(kTable + calls.size_bytes()), original(code.size());
+  std::memcpy(code.data(), kLoop, sizeof kLoop);
+  std::memcpy(code.data() + kTable, calls.data(), calls.size_bytes());
+  user_regs_struct registers = saved;
+  registers.orig_rax = ~0ull;
+  registers.rbx = saved.rip + kTable, registers.rbp = 0, registers.r12 = calls.size();
+  int status = 0;
+  const bool made = memory_.read(saved.rip, original) && memory_.write(saved.rip, code) &&
+                    ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0 &&
+                    ptrace(PTRACE_CONT, pid_, nullptr, nullptr) == 0 && waitpid(pid_, &status, 0) == pid_ &&
+                    WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP &&
+                    ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) == 0 && registers.r12 == 0;
+  const bool restored = memory_.write(saved.rip, original) && ptrace(PTRACE_SETREGS, pid_, nullptr, &saved) == 0;
+  if (!made || !restored) return std::nullopt;
+  return registers.rbp;
+}
 
 LoaderTrace::LoaderTrace(pid_t pid, const LoaderTraceParams& params, code::CodeFiles& files,
                          code::CodePatches& patches)
@@ -111,10 +120,7 @@ bool LoaderTrace::prepare() {
   if (ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) != 0) return fail("its registers cannot be read (ptrace)");
   if (!fix_stack(registers)) return fail("its first stack is not as the kernel makes it");
   const std::vector<Mapping> all = mappings();
-  {
-    RemoteCalls calls(pid_);
-    if (!make_room(calls, all)) return false;
-  }
+  if (!make_room(all)) return false;
   patch_mapped(all);
   watch_memory_maps(all);
   return true;
@@ -200,45 +206,66 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
 // The vDSO reads the machine's clocks: it is taken away, and where that cannot be (a kernel that seals it) nobody is told
 // of it. Its size is another in every kernel, and libraries lie below it: a window below the loader that has room for
 // any vDSO is taken, whatever is left of it.
-bool LoaderTrace::make_room(RemoteCalls& calls, const std::vector<Mapping>& all) {
+bool LoaderTrace::make_room(const std::vector<Mapping>& all) {
   constexpr std::uint64_t kWindow = 64 * 1024;
+  constexpr const char* kRefused = "its first system calls cannot be made for it (ptrace)";
+  const auto failed = [](std::uint64_t answers, std::size_t call, std::size_t calls) {
+    return (answers >> (calls - 1 - call) & 1) != 0;
+  };
   std::uint64_t loader = ~0ull;
+  std::vector<Mapping> clocks;
+  std::vector<RemoteCall> calls;
   for (const Mapping& mapping : all) {
     if (is_loader(mapping.begin) && mapping.name.starts_with('/')) loader = std::min(loader, mapping.begin);
+    if (mapping.name != "[vdso]" && !mapping.name.starts_with("[vvar")) continue;
+    clocks.push_back(mapping);
+    if (params_.removes_vdso) calls.push_back({SYS_munmap, {mapping.begin, mapping.end - mapping.begin}, 0});
   }
+  const auto kept = make_calls(calls);
+  if (!kept) return fail(kRefused);
+  const std::size_t removals = calls.size();
+  calls.clear();
+
+  const auto map = [&](std::uint64_t begin, std::uint64_t length, std::uint64_t protection) {
+    constexpr std::uint64_t kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE;
+    calls.push_back({SYS_mmap, {begin, length, protection, kFlags, ~0ull, 0}, begin});
+    return calls.size() - 1;
+  };
   std::uint64_t free = loader - kWindow;
   const auto take_up_to = [&](std::uint64_t end) {
-    if (end > free)
-      calls.call(SYS_mmap, free, end - free, PROT_NONE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, ~0ull, 0);
+    if (end > free) map(free, end - free, PROT_NONE);
   };
-  for (const Mapping& mapping : all) {
-    if (mapping.name != "[vdso]" && !mapping.name.starts_with("[vvar")) continue;
-    if (params_.removes_vdso && calls.call(SYS_munmap, mapping.begin, mapping.end - mapping.begin) == 0) continue;
-    take_up_to(mapping.begin);
-    free = mapping.end;
+  for (std::size_t i = 0; i < clocks.size(); ++i) {
+    if (removals != 0 && !failed(*kept, i, removals)) continue;
+    take_up_to(clocks[i].begin);
+    free = clocks[i].end;
   }
   if (loader != ~0ull) take_up_to(loader);
-  const auto map = [&](std::uint64_t address, std::uint64_t length, int protection) {
-    return calls.call(SYS_mmap, address, length, static_cast<std::uint64_t>(protection),
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, ~0ull,
-                      0) == static_cast<long>(address);
-  };
   constexpr std::uint64_t kDataSize = (sizeof(protocol::PatchData) + kMapPage - 1) & ~(kMapPage - 1);
-  if (!map(protocol::kPatchDataAddress, kDataSize, PROT_READ | PROT_WRITE) ||
-      !memory_.write(protocol::kPatchDataAddress, std::as_bytes(params_.cpuid))) {
-    return fail("the addresses of the simulator's own memory are taken in it");
-  }
-  // Of an area that is taken, by a program linked to unusual addresses, there is none: its instructions trap.
+  const std::size_t data = map(protocol::kPatchDataAddress, kDataSize, PROT_READ | PROT_WRITE);
+  struct Area {
+    std::uint64_t address;
+    std::size_t header, code;  // calls
+  };
+  std::vector<Area> areas;
   for (const std::uint64_t area : protocol::kPatchAreas) {
     const bool wanted = std::any_of(all.begin(), all.end(), [&](const Mapping& mapping) {
       return mapping.executable && mapping.name.starts_with('/') && in_reach(area, mapping.begin, mapping.end);
     });
-    if (!wanted || !map(area, kMapPage, PROT_READ | PROT_WRITE) ||
-        !map(area + kMapPage, protocol::kPatchAreaSize - kMapPage, PROT_READ | PROT_EXEC)) {
-      continue;
-    }
-    if (!patches_.open_area(memory_, area))
+    if (!wanted) continue;
+    const std::size_t header = map(area, kMapPage, PROT_READ | PROT_WRITE);
+    areas.push_back({area, header, map(area + kMapPage, protocol::kPatchAreaSize - kMapPage, PROT_READ | PROT_EXEC)});
+  }
+  const auto taken = make_calls(calls);
+  if (!taken) return fail(kRefused);
+  if (failed(*taken, data, calls.size()) ||
+      !memory_.write(protocol::kPatchDataAddress, std::as_bytes(std::span(params_.cpuid)))) {
+    return fail("the addresses of the simulator's own memory are taken in it");
+  }
+  // Of an area that is taken, by a program linked to unusual addresses, there is none: its instructions trap.
+  for (const Area& area : areas) {
+    if (failed(*taken, area.header, calls.size()) || failed(*taken, area.code, calls.size())) continue;
+    if (!patches_.open_area(memory_, area.address))
       return fail("its executable memory cannot be written (/proc/PID/mem); `verbatim check --host` tells more");
   }
   return true;

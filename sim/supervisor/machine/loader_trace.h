@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,11 +53,13 @@ class LoaderTrace {
     bool executable;
     std::string name;
   };
-  class RemoteCalls;
+  struct RemoteCall;
 
   std::vector<Mapping> mappings() const;
   bool fix_stack(user_regs_struct& registers);
-  bool make_room(RemoteCalls& calls, const std::vector<Mapping>& all);
+  // A bit for each call, the first one's highest: it was not answered as expected. None: the process cannot be worked with.
+  std::optional<std::uint64_t> make_calls(std::span<const RemoteCall> calls);
+  bool make_room(const std::vector<Mapping>& all);
   void patch_mapped(const std::vector<Mapping>& all);
   void watch_memory_maps(const std::vector<Mapping>& all);
   // Continues until the next stop; 0: the process has ended. Otherwise the signal it stopped with.

@@ -37,14 +37,14 @@ bool below(const std::string& path, const std::string& folder) {
 }
 
 // Of the machine: absolute, without links.
-std::string real_path(const std::string& path) {
+std::string real_path_of(const std::string& path) {
   char buffer[PATH_MAX];
   return realpath(path.c_str(), buffer) != nullptr ? buffer : path;
 }
 
 std::string temporary_folder() {
   const char* const named = std::getenv("TMPDIR");
-  return real_path(named != nullptr && *named == '/' ? named : "/tmp");
+  return real_path_of(named != nullptr && *named == '/' ? named : "/tmp");
 }
 
 // A folder whose lock nobody holds has no run any more.
@@ -107,6 +107,17 @@ class EndedKeepers {
 } ended_keepers;
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// `folder` of the host's own, and those above it, in `own`.
+void plan(OwnFolders& to_make, const std::string& own, const std::string& folder, std::uint32_t mode) {
+  for (std::size_t end = 0; end < folder.size();) {
+    end = std::min(folder.find('/', end + 1), folder.size());
+    const std::string real = own + folder.substr(0, end);
+    auto known = std::ranges::find(to_make.folders, real, &OwnFolders::Folder::real);
+    if (known == to_make.folders.end()) known = to_make.folders.insert(known, {real, 0755});
+    if (end == folder.size()) known->mode = mode;
+  }
+}
 
 }  // namespace
 
@@ -172,7 +183,12 @@ RunFolder::~RunFolder() {
 void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs,
                          std::int64_t epoch_seconds, HostPaths& paths) {
   const std::string own = path_ + "/" + std::to_string(hosts_.size());
-  hosts_.push_back({host.name, own, {}});
+  hosts_.push_back({host.name, own, {}, {}});
+  const auto real_path = [this](const std::string& path) {
+    auto [it, is_new] = real_paths_.try_emplace(path);
+    if (is_new) it->second = real_path_of(path);
+    return it->second;
+  };
   std::vector<std::string> folders(std::begin(kOwnFolders), std::end(kOwnFolders));
   for (const ProgramSpec* program : programs) {
     const auto home = program->environment.find("HOME");
@@ -181,9 +197,12 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     const bool usable = named.size() > 1 && named != works_in && !protocol::path_is_in_tree(named.c_str());
     if (usable && std::ranges::find(folders, named) == folders.end()) folders.push_back(named);
   }
+  const auto to_make = std::make_shared<OwnFolders>();
+  to_make->time_seconds = epoch_seconds - protocol::kFileTimeShift;
+  to_make->folders.push_back({own, 0755});
   for (const std::string& folder : folders) {
     const bool home = std::ranges::find(kOwnFolders, folder) == std::end(kOwnFolders);
-    make_folder(own + folder, home ? 0755 : folder == "/run" ? 0755 : 01777);
+    plan(*to_make, own, folder, home || folder == "/run" ? 0755 : 01777);
     // A machine need not have the folder that it lies in.
     if (const std::string above = folder_of(folder); home && !above.empty() && !fs::exists(above))
       paths.add(above, own + above);
@@ -195,7 +214,10 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     const std::string place = paths.native(seen);
     if (place == real) return;  // a folder above shows through
     // Below a folder that shows through, where a link leads elsewhere, nothing is made: it is the machine's.
-    if (below(place, own)) make_folder(is_folder ? place : folder_of(place), 0755);
+    if (below(place, own)) {
+      to_make->make();
+      make_folder(is_folder ? place : folder_of(place), 0755);
+    }
     paths.add(seen, real);
   };
   const auto show_file = [&](const std::string& file) {
@@ -224,8 +246,10 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   for (const ProgramSpec* program : programs) {
     for (const auto& [name, value] : program->environment) {
       const auto holds = [&value = value](const std::string& folder) { return below(value, folder); };
-      if (name == "TMPDIR" && std::ranges::any_of(folders, holds))
+      if (name == "TMPDIR" && std::ranges::any_of(folders, holds)) {
+        to_make->make();
         make_folder(paths.native(normal_path(value)), 0755);
+      }
       if (name == "HOME" || name == "TMPDIR") continue;
       for (std::size_t start = 0; start < value.size();) {
         const std::size_t end = std::min(value.find(':', start), value.size());
@@ -240,11 +264,20 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   for (const ProgramSpec* program : programs) {
     for (const auto& [name, file] : program->files) {
       const std::string place = paths.native(name);
+      to_make->make();
       make_folder(folder_of(place), 0755);
       std::ofstream(place, std::ios::binary) << file.content;
       chmod(place.c_str(), file.executable ? 0755 : 0644);
     }
   }
+  hosts_.back().to_make = to_make;
+  if (access(own.c_str(), F_OK) != 0) {
+    for (const auto& [real, mode] : to_make->folders) {
+      if (real != own) hosts_.back().made_first.insert(real.substr(own.size()));
+    }
+    return paths.set_folders(to_make);
+  }
+  to_make->make();
   std::error_code error;
   for (auto it = fs::recursive_directory_iterator(own, error); !error && it != fs::recursive_directory_iterator();
        it.increment(error)) {
@@ -254,8 +287,9 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
 }
 
 std::string RunFolder::keep_in(const std::string& folder) const {
-  for (const auto& [name, own, made_first] : hosts_) {
+  for (const auto& [name, own, made_first, to_make] : hosts_) {
     std::error_code error;
+    to_make->make();
     fs::create_directories(folder + "/" + name, error);
     if (!error) {
       fs::copy(own, folder + "/" + name, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);

@@ -3,6 +3,7 @@
 // its own waits for that. What is left all the same the next run removes.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -25,7 +26,8 @@ class RunFolder {
   // The processes that guarded folders which are gone end while the simulator goes on; afterwards none of them is a child.
   static void await_ended_keepers();
 
-  // The folders of one host for `programs` of it, with the files that these are given, and rows for `paths`. What the
+  // The folders of one host for `programs` of it, with the files that these are given, and rows for `paths`; when nothing lies in
+  // them at the start they are made when a path first leads there. What the
   // scenario names of the machine shows through: where a program works, and the folder that its file is in.
   void add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs, std::int64_t epoch_seconds,
                 HostPaths& paths);
@@ -34,6 +36,7 @@ class RunFolder {
     std::string name;
     std::string folder;                // that all of its own folders lie in
     std::set<std::string> made_first;  // folders in it, paths from there on, that no program has made
+    std::shared_ptr<const OwnFolders> to_make;
   };
   const std::vector<Host>& hosts() const { return hosts_; }
 
@@ -49,6 +52,7 @@ class RunFolder {
   int alive_ = -1;   // closed without a word when the simulator ends by force: the keeper then removes the folder
   int keeper_ = -1;  // a process
   std::vector<Host> hosts_;
+  std::map<std::string, std::string> real_paths_;  // of the machine, as they were asked for
 };
 
 }  // namespace verbatim::supervisor

@@ -54,6 +54,14 @@ bool is_computing(pid_t pid, pid_t tid) {
   return n > 0 && std::string_view(text, static_cast<std::size_t>(n)).starts_with("running");
 }
 
+// The processor's time that all threads of the process have used, microseconds.
+std::optional<std::int64_t> processor_time_us(pid_t pid) {
+  clockid_t clock;
+  timespec time;
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return std::nullopt;
+  return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_nsec / 1000;
+}
+
 bool has_ended(pid_t pid) {
   siginfo_t info{};
   return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
@@ -80,9 +88,10 @@ TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
 }
 
 void TokenWait::handed_over() {
-  poke_us_ = poke_period_us_;
+  look_us_ = poke_us_ = poke_period_us_;
   silent_ms_ = asleep_ms_ = 0;
   calls_before_.reset();
+  processor_us_.reset();
   last_look_ = std::chrono::steady_clock::now();
 }
 
@@ -93,14 +102,14 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
       message.store(0, std::memory_order_relaxed);
       return Result::kMessage;
     }
-    const std::int64_t wait_us = may_poke ? std::min(poke_us_, kGlanceMs * 1000) : kGlanceMs * 1000;
+    const std::int64_t wait_us = may_poke ? std::min(look_us_, kGlanceMs * 1000) : kGlanceMs * 1000;
     const timespec timeout{0, wait_us * 1000};
     const long slept = syscall(SYS_futex, &message, FUTEX_WAIT, 0, &timeout, nullptr, 0);
     if (slept == 0 || errno == EAGAIN) continue;
-    if (errno == ETIMEDOUT && may_poke && is_computing(pid, tid)) {
+    if (errno == ETIMEDOUT && may_poke && has_computed(pid) && is_computing(pid, tid)) {
       syscall(SYS_tgkill, pid, tid, protocol::kPokeSignal);
       // Ever less often, so that a long computation is hardly disturbed.
-      poke_us_ = std::min(poke_us_ * 2, kGlanceMs * 1000);
+      look_us_ = poke_us_ = std::min(poke_us_ * 2, kGlanceMs * 1000);
     }
     drain();
     if (interrupted_) return Result::kInterrupted;
@@ -148,6 +157,23 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
       return Result::kStuck;
     }
   }
+}
+
+// On a machine with much else to do a program is silent for long because it does not get to run.
+bool TokenWait::has_computed(pid_t pid) {
+  const auto now = processor_time_us(pid);
+  if (!now) return true;
+  if (!processor_us_) {
+    processor_us_ = now;
+    return false;
+  }
+  // We were there too, between the looks.
+  if (*now - *processor_us_ < poke_us_ / 2) {
+    look_us_ = std::min(look_us_ * 2, kGlanceMs * 1000);
+    return false;
+  }
+  processor_us_ = now;
+  return true;
 }
 
 void TokenWait::drain() {

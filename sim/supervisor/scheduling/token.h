@@ -38,10 +38,13 @@ class TokenWait {
 
  private:
   void drain();  // signals that have come
+  bool has_computed(pid_t pid);  // long enough for the next poke
 
   std::int64_t stuck_after_ms_;
   std::int64_t poke_period_us_;
-  std::int64_t poke_us_ = 0;  // until the next poke
+  std::int64_t poke_us_ = 0;  // of the processor's time, until the next poke
+  std::int64_t look_us_ = 0;  // of real time, until the process is looked at
+  std::optional<std::int64_t> processor_us_;  // that the process had used at the last poke, or at the first look
   std::int64_t silent_ms_ = 0;
   std::int64_t asleep_ms_ = 0;
   std::chrono::steady_clock::time_point last_look_;

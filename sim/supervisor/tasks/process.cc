@@ -168,13 +168,13 @@ bool Process::natively_open(int fd) const {
 std::string Process::native_path(int directory_fd, const std::string& path) const {
   if (path.starts_with('/') && paths_ != nullptr) {
     if (paths_->in_tree(path)) return "";
-    const std::filesystem::path native(paths_->native(path));
+    const std::filesystem::path native(paths_->native_in_use(path));
     // A folder of the machine's on the way may be a link to one that the host has of its own, as /var/run is.
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::weakly_canonical(native.parent_path(), error);
     const std::string target = (folder / native.filename()).string();
     if (error || folder == native.parent_path() || paths_->seen(target) != target) return native.string();
-    return paths_->in_tree(target) ? "" : paths_->native(target);
+    return paths_->in_tree(target) ? "" : paths_->native_in_use(target);
   }
   if (path.starts_with('/')) return path;
   if (directory_fd == AT_FDCWD) return fmt::format("/proc/{}/cwd/{}", calling_tid_, path);
