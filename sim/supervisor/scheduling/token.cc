@@ -79,8 +79,8 @@ TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
   });
 }
 
-void TokenWait::handed_over() {
-  poke_us_ = poke_period_us_;
+void TokenWait::handed_over(unsigned patience) {
+  poke_us_ = std::min(poke_period_us_ * patience, kGlanceMs * 1000);
   silent_ms_ = asleep_ms_ = 0;
   calls_before_.reset();
   last_look_ = std::chrono::steady_clock::now();
