@@ -434,9 +434,13 @@ Kernel::Outcome Kernel::sys_open(Thread& thread) {
     if (const Outcome nothing = missing(thread, 0, found)) return nothing;
     if (found.end == TreeWalk::End::kNode) return open_node(thread, found, flags);
     // /dev/fd/3 and its like, of a virtual descriptor: another number for the same file.
-    if (const VirtualFilePtr file = process.file(found.descriptor))
+    Process& owner = owner_of(process, found);
+    if (!may_look_into(thread, owner)) return Answer{-EACCES};
+    if (const VirtualFilePtr file = owner.file(found.descriptor)) {
+      if (&owner != &process && S_ISSOCK(file->mode())) return Answer{-ENXIO};
       return install(process, file, file->nonblocking());
-    const std::string own = fmt::format("/proc/self/fd/{}", found.descriptor);
+    }
+    const std::string own = native_descriptor(process, owner, found.descriptor);
     const auto mailbox = process.region().mailbox(thread.slot());
     std::memcpy(mailbox.data(), own.c_str(), own.size() + 1);
     return Answer{0, protocol::Action::kNativePath, {0, 0}};
