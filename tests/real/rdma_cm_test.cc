@@ -129,5 +129,38 @@ TEST(RdmaCmKill, a_peer_that_is_killed_is_missed) {
   }
 }
 
+// A fabric that falls apart before, during and after the exchange that connects, and while data goes. For 10 ms and for 1 s nobody
+// notices: messages of the CM are repeated for seconds, and the queue pairs' retries last as long. For ever: who waits for an
+// answer is told; who only waits for the peer to say something waits on, and nothing is left that could wake it.
+TEST(RdmaCmPartition, is_survived_or_told) {
+  const support::TemporaryFolder folder;
+  for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
+    for (const int lasts_ms : {10, 1000, 0}) {
+      int told = 0;
+      for (int step = 0; step < 6; ++step) {
+        const std::string file = folder.path() + "/partition.json";
+        const int at_us = 100'020 + step * 190;
+        nlohmann::json fault = {{"action", "link_down"}, {"link", "server"}, {"at", std::to_string(at_us) + " us"}};
+        if (lasts_ms != 0) fault["until"] = std::to_string(at_us + lasts_ms * 1000) + " us";
+        const nlohmann::json server = {{"host", "server"}, {"command", "rping -s -a server -C 20"}};
+        const nlohmann::json client = {{"host", "client"}, {"command", "rping -c -a server -C 20"}, {"start", "100 ms"}};
+        std::ofstream(file) << nlohmann::json{
+            {"topology", support::topology(topology)}, {"programs", {server, client}}, {"faults", {fault}}};
+        const support::RunReport run = support::run({.scenario = file, .options = {"--time-limit", "300s"}});
+        if (lasts_ms != 0) {
+          EXPECT_EQ(run.code, 0) << lasts_ms << " ms from " << at_us << " us on: " << run.story();
+          continue;
+        }
+        EXPECT_TRUE(run.code == 1 || run.code == 3) << "from " << at_us << " us on: " << run.story();
+        for (const auto& program : run.report["programs"]) told += program["exit_code"] == 255;
+        if (step < 2) {
+          EXPECT_NE(run.errors("client").find("RDMA_CM_EVENT_UNREACHABLE"), std::string::npos) << run.story();
+        }
+      }
+      EXPECT_TRUE(lasts_ms != 0 || told >= 6) << told << " of 12 ended on " << topology;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace verbatim::real
