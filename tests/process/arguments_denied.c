@@ -105,6 +105,11 @@ static void use_files(void) {
   tell("flags of the file system", ioctl(from, FS_IOC_SETFLAGS, &offset));
   tell("a terminal", isatty(from));
   tell("an owner", fcntl(from, F_SETOWN, getpid()));
+  int ends[2];
+  EXPECT(pipe(ends) == 0);
+  tell("no owner of a pipe", fcntl(ends[0], F_SETOWN, 0));
+  tell("an owner of a pipe", fcntl(ends[0], F_SETOWN, getpid()));
+  tell("its signal", fcntl(ends[0], F_SETSIG, SIGUSR1));
   tell("a lease", fcntl(from, F_SETLEASE, F_RDLCK));
   tell("a watch", fcntl(from, F_NOTIFY, DN_CREATE));
   tell("a character device", mknod("null", S_IFCHR | 0600, makedev(1, 3)));

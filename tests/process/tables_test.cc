@@ -143,7 +143,7 @@ const std::vector<Coverage> kCoverage = {
     {"descriptors in messages", "pass_descriptors pass_files pass_memory"},
     {"shared memory and memfds between programs", "shared_memory pass_memory two_programs"},
     {"System V shared memory, semaphores, messages", "sysv_memory sysv_semaphores sysv_messages"},
-    {"memory of other processes", "other_memory"},
+    {"memory and open files of other processes", "other_memory other_descriptors"},
     {"flock and fcntl locks", "file_locks shared_files"},
     {"signals between programs", "signal_between signal_child_ended queued_signals signal_thread two_programs"},
     {"alarm, setitimer, timer_create", "interval_timers posix_timers timer_threads"},

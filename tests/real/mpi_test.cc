@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tests/equality/both_modes.h"
+#include "tests/real/mpi.h"
 
 namespace verbatim::real {
 namespace {
@@ -16,6 +17,7 @@ struct Above {
   const char* server;
   const char* client;   // empty: none
   const char* says;     // the client, or the server when there is no client
+  const char* topology = "two_hosts";
 };
 
 constexpr Above kPrograms[] = {
@@ -24,6 +26,13 @@ constexpr Above kPrograms[] = {
      "ucx_perftest server -d mlx5_0:1 -x rc_verbs -t put_lat -n 20 -w 2", "Final:"},
     {"ucx_active_messages", "ucx_perftest", "ucx_perftest -d mlx5_0:1 -x ud_verbs -n 20 -w 2",
      "ucx_perftest server -d mlx5_0:1 -x ud_verbs -t am_lat -n 20 -w 2", "Final:"},
+    {"ucx_atomics", "ucx_perftest", "ucx_perftest -n 20 -w 2", "ucx_perftest server -t ucp_fadd -n 20 -w 2", "Final:"},
+    {"ucx_gets_over_ethernet", "ucx_perftest", "ucx_perftest -n 20 -w 2", "ucx_perftest server -t ucp_get -n 20 -w 2", "Final:",
+     "two_hosts_roce"},
+    {"ucx_puts_over_ethernet", "ucx_perftest", "ucx_perftest -d mlx5_0:1 -x rc_verbs -n 20 -w 2",
+     "ucx_perftest server -d mlx5_0:1 -x rc_verbs -t put_lat -n 20 -w 2", "Final:", "two_hosts_roce"},
+    {"ucx_active_messages_over_ethernet", "ucx_perftest", "ucx_perftest -d mlx5_0:1 -x ud_verbs -n 20 -w 2",
+     "ucx_perftest server -d mlx5_0:1 -x ud_verbs -t am_lat -n 20 -w 2", "Final:", "two_hosts_roce"},
     {"fi_info", "fi_info", "fi_info -p verbs", "", "protocol: FI_PROTO_RDMA_CM_IB_RC"},
     {"fi_messages", "fi_pingpong", "fi_pingpong -p verbs -e msg -I 3 -S 4096 -c",
      "fi_pingpong -p verbs -e msg -I 3 -S 4096 -c server", "4k "},
@@ -37,6 +46,7 @@ TEST_P(AboveVerbs, runs_to_its_end) {
   const Above& above = GetParam();
   if (!std::filesystem::exists(std::string("/usr/bin/") + above.program)) GTEST_SKIP() << above.program << " is not installed";
   support::RunRequest request;
+  request.topology = above.topology;
   request.commands = {std::string("server=") + above.server};
   const bool has_client = *above.client != 0;
   if (has_client) request.commands.push_back(std::string("client=") + above.client);
@@ -52,28 +62,29 @@ TEST_P(AboveVerbs, runs_to_its_end) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, AboveVerbs, testing::ValuesIn(kPrograms), [](const auto& info) { return info.param.name; });
 
-// `launcher` is the command before the program.
-void run_ranks(const std::string& compiler, const std::string& launcher) {
-  if (std::system(("command -v " + compiler + " >/dev/null").c_str()) != 0) GTEST_SKIP() << compiler << " is not installed";
-  const support::TemporaryFolder folder;
-  const std::string program = folder.path() + "/mpi_data";
-  ASSERT_EQ(std::system((compiler + " -O1 -o " + program + " " + REAL_FOLDER + "/mpi_data.c").c_str()), 0);
-  support::RunRequest request;
-  request.commands = {"server=" + launcher + " " + program};
-  request.options = {"--time-limit", "100s"};
-  const support::RunReport run = support::run(request);
-  EXPECT_EQ(run.code, 0) << run.story();
-  EXPECT_EQ(run.output("server"), "2 ranks, 0 wrong\n") << run.story();
-  EXPECT_GT(run.report["packets"], 100) << "through the adapters";
-  EXPECT_EQ(support::run(request).digest(), run.digest());
-}
-
 TEST(Mpi, ranks_of_open_mpi_on_two_hosts_get_the_right_data) {
-  run_ranks("mpicc.openmpi", "mpirun.openmpi --allow-run-as-root --host server,client -np 2 --mca pml ucx --mca osc ucx");
+  run_ranks({"", Ranks::Library::kOpenMpiOverUcx, "two_hosts", 2, 1});
 }
 
 TEST(Mpi, ranks_of_mpich_on_two_hosts_get_the_right_data) {
-  run_ranks("mpicc.mpich", "mpiexec.hydra -hosts server,client -np 2");
+  run_ranks({"", Ranks::Library::kMpich, "two_hosts", 2, 1});
+}
+
+// Each has one process that waits for the other: shared segments, shared files, memory of the other process.
+TEST(Ucx, processes_of_a_host_share_memory) {
+  if (!std::filesystem::exists("/usr/bin/ucx_perftest")) GTEST_SKIP() << "ucx_perftest is not installed";
+  for (const char* what : {"-x sysv -t am_lat", "-x posix -t am_lat", "-x posix -t fadd", "-x cma -D zcopy -s 4096 -t put_bw"}) {
+    const std::string options = std::string(" -d memory -n 20 -w 2 ") + what;
+    support::RunRequest request;
+    request.commands = {"server=ucx_perftest" + options, "server=ucx_perftest 127.0.0.1" + options};
+    const equality::BothModes runs = equality::run_both(request);
+    for (const support::RunReport* run : {&runs.slices, &runs.call_by_call}) {
+      EXPECT_EQ(run->code, 0) << run->story();
+      EXPECT_NE(run->out.find("Final:"), std::string::npos) << run->story();
+    }
+    EXPECT_EQ(runs.slices.digest(), runs.call_by_call.digest())
+        << equality::first_difference(runs.slices.trace, runs.call_by_call.trace);
+  }
 }
 
 }  // namespace

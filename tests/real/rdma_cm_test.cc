@@ -2,14 +2,13 @@
 // tshark reads it; and a peer that is killed at any time.
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
 
 #include "tests/equality/both_modes.h"
+#include "tests/real/captured.h"
 
 namespace verbatim::real {
 namespace {
@@ -67,17 +66,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, RdmaCm,
                            return std::string(std::get<0>(info.param).name) + "_on_" + std::get<1>(info.param);
                          });
 
-std::string output_of(const std::string& command) {
-  std::string text;
-  FILE* const pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> bytes;
-  while (const std::size_t n = fread(bytes.data(), 1, bytes.size(), pipe)) text.append(bytes.data(), n);
-  pclose(pipe);
-  return text;
-}
-
 TEST(RdmaCmCapture, tshark_reads_every_management_datagram) {
-  if (std::system("tshark --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "tshark is not installed";
+  if (!has_tshark()) GTEST_SKIP() << "tshark is not installed";
   const support::TemporaryFolder folder;
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
     const std::string file = folder.path() + "/" + topology + ".pcapng";
@@ -87,26 +77,17 @@ TEST(RdmaCmCapture, tshark_reads_every_management_datagram) {
       support::RunRequest request;
       request.topology = topology;
       request.commands = {both.substr(0, both.find('|')), both.substr(both.find('|') + 1)};
-      request.options = {"--pcap", file};
-      const support::RunReport run = support::run(request);
-      ASSERT_EQ(run.code, 0) << run.story();
+      const std::set<std::string> seen =
+          captured_datagrams(request, file, "-e infiniband.mad.mgmtclass -e infiniband.mad.attributeid");
       const bool is_datagrams = both.find("udaddy") != std::string::npos;
-      const std::string read = "tshark -r " + support::quoted(file) + " -Y infiniband.mad 2>/dev/null";
-      const std::string fields = " -T fields -e infiniband.mad.mgmtclass -e infiniband.mad.attributeid -e _ws.malformed";
-      const std::string all = output_of(read + fields);
-      std::set<std::string> seen;
-      std::istringstream lines(all);
-      for (std::string line; std::getline(lines, line);) {
-        EXPECT_EQ(line.back(), '\t') << "malformed: " << line;
-        seen.insert(line.substr(0, line.rfind('\t')));
-      }
       std::set<std::string> expected = {"0x07\t0x0010", "0x07\t0x0013", "0x07\t0x0014", "0x07\t0x0015", "0x07\t0x0016"};
       if (is_datagrams) expected = {"0x07\t0x0017", "0x07\t0x0018"};
       if (std::string(topology) == "two_hosts") expected.insert("0x03\t0x0035");
-      EXPECT_EQ(seen, expected) << all;
+      EXPECT_EQ(seen, expected) << both;
       if (is_datagrams) continue;
       // rping's service: the TCP port space and its port; annex A11 in the private data.
-      EXPECT_NE(output_of(read + " -V").find("0000000001061c06"), std::string::npos);
+      const std::string words = output_of("tshark -r " + support::quoted(file) + " -Y infiniband.mad -V 2>/dev/null");
+      EXPECT_NE(words.find("0000000001061c06"), std::string::npos);
     }
   }
 }
@@ -145,6 +126,39 @@ TEST(RdmaCmKill, a_peer_that_is_killed_is_missed) {
       ended += !server_dies && !waits;
     }
     EXPECT_GT(ended, 15) << topology;
+  }
+}
+
+// A fabric that falls apart before, during and after the exchange that connects, and while data goes. For 10 ms and for 1 s nobody
+// notices: messages of the CM are repeated for seconds, and the queue pairs' retries last as long. For ever: who waits for an
+// answer is told; who only waits for the peer to say something waits on, and nothing is left that could wake it.
+TEST(RdmaCmPartition, is_survived_or_told) {
+  const support::TemporaryFolder folder;
+  for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
+    for (const int lasts_ms : {10, 1000, 0}) {
+      int told = 0;
+      for (int step = 0; step < 6; ++step) {
+        const std::string file = folder.path() + "/partition.json";
+        const int at_us = 100'020 + step * 190;
+        nlohmann::json fault = {{"action", "link_down"}, {"link", "server"}, {"at", std::to_string(at_us) + " us"}};
+        if (lasts_ms != 0) fault["until"] = std::to_string(at_us + lasts_ms * 1000) + " us";
+        const nlohmann::json server = {{"host", "server"}, {"command", "rping -s -a server -C 20"}};
+        const nlohmann::json client = {{"host", "client"}, {"command", "rping -c -a server -C 20"}, {"start", "100 ms"}};
+        std::ofstream(file) << nlohmann::json{
+            {"topology", support::topology(topology)}, {"programs", {server, client}}, {"faults", {fault}}};
+        const support::RunReport run = support::run({.scenario = file, .options = {"--time-limit", "300s"}});
+        if (lasts_ms != 0) {
+          EXPECT_EQ(run.code, 0) << lasts_ms << " ms from " << at_us << " us on: " << run.story();
+          continue;
+        }
+        EXPECT_TRUE(run.code == 1 || run.code == 3) << "from " << at_us << " us on: " << run.story();
+        for (const auto& program : run.report["programs"]) told += program["exit_code"] == 255;
+        if (step < 2) {
+          EXPECT_NE(run.errors("client").find("RDMA_CM_EVENT_UNREACHABLE"), std::string::npos) << run.story();
+        }
+      }
+      EXPECT_TRUE(lasts_ms != 0 || told >= 6) << told << " of 12 ended on " << topology;
+    }
   }
 }
 

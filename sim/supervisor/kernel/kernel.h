@@ -72,6 +72,9 @@ class Kernel {
   // Where the files of the process's host lie.
   const HostPaths& paths_of(const Process& process) const;
   HostPaths& paths_of_host(std::size_t host) { return host_paths_[host]; }
+  // Of a link to an open file: whose it is, and its name for the kernel of who looks.
+  Process& owner_of(Process& viewer, const TreeWalk& found) const;
+  static std::string native_descriptor(const Process& viewer, const Process& owner, int descriptor);
   // Where a path that is to be executed leads; an answer instead when it leads to nothing that can be.
   Outcome find_executable(Thread& thread, std::string& path);
   // How often a file was asked for that the host's trees lack.
@@ -206,6 +209,8 @@ class Kernel {
                            const SignalOrigin& origin);
   Outcome sys_identity(Thread& thread);
   Process* find_process(const Process& seen_from, std::uint32_t pid) const;
+  // ptrace(2), "Ptrace access mode checking" (kernel_other_memory.cc).
+  bool may_look_into(Thread& thread, Process& other) const;
   bool has_child(Process& parent, std::uint32_t pid, std::uint32_t group) const;
   std::optional<EndedChild> take_child(Thread& thread, std::uint32_t pid, std::uint32_t group, int options,
                                        int* error);

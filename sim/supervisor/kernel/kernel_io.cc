@@ -239,10 +239,16 @@ Kernel::Outcome Kernel::sys_fcntl(Thread& thread) {
       if (a[1] == F_GETPIPE_SZ) return Answer{static_cast<std::int64_t>(end->pipe().capacity())};
       return Answer{end->pipe().resize(static_cast<std::size_t>(a[2]))};
     }
-    case F_SETOWN:  // no descriptor raises signals
-    case F_SETSIG:
     case F_GETOWN:
+    case F_GETSIG:
       return Answer{0};
+    case F_SETOWN:
+    case F_SETSIG:
+      if (a[2] == 0) return Answer{0};  // nobody, and the signal that it is anyway
+      [[fallthrough]];
+    case F_SETOWN_EX:
+      warn(process, "a descriptor that tells of itself by a signal (F_SETOWN, F_SETSIG) is not simulated; the program got EINVAL");
+      return Answer{-EINVAL};
     default:
       return Answer{-EINVAL};
   }
@@ -434,9 +440,13 @@ Kernel::Outcome Kernel::sys_open(Thread& thread) {
     if (const Outcome nothing = missing(thread, 0, found)) return nothing;
     if (found.end == TreeWalk::End::kNode) return open_node(thread, found, flags);
     // /dev/fd/3 and its like, of a virtual descriptor: another number for the same file.
-    if (const VirtualFilePtr file = process.file(found.descriptor))
+    Process& owner = owner_of(process, found);
+    if (!may_look_into(thread, owner)) return Answer{-EACCES};
+    if (const VirtualFilePtr file = owner.file(found.descriptor)) {
+      if (&owner != &process && S_ISSOCK(file->mode())) return Answer{-ENXIO};
       return install(process, file, file->nonblocking());
-    const std::string own = fmt::format("/proc/self/fd/{}", found.descriptor);
+    }
+    const std::string own = native_descriptor(process, owner, found.descriptor);
     const auto mailbox = process.region().mailbox(thread.slot());
     std::memcpy(mailbox.data(), own.c_str(), own.size() + 1);
     return Answer{0, protocol::Action::kNativePath, {0, 0}};

@@ -46,6 +46,10 @@ struct Cursor {
 
 }  // namespace
 
+bool Kernel::may_look_into(Thread& thread, Process& other) const {
+  return &thread.process() == &other || may_attach(thread.credentials, other.credentials());
+}
+
 Kernel::Outcome Kernel::sys_other_memory(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& self = thread.process();

@@ -50,6 +50,13 @@ std::string native_spelling(const std::string& path, const Process& process) {
   return below(path, own) ? "/proc/self" + path.substr(own.size()) : path;
 }
 
+// 1003 of "/proc/1003/fd" and what lies there, else 0.
+std::uint32_t whose_descriptors(const std::string& path) {
+  unsigned pid = 0;
+  int length = 0;
+  return std::sscanf(path.c_str(), "/proc/%u/fd%n", &pid, &length) == 1 && length != 0 ? pid : 0;
+}
+
 Answer with_path(Process& process, const Thread& thread, Action action, int index, const std::string& path) {
   const auto mailbox = process.region().mailbox(thread.slot());
   if (path.size() >= protocol::kPathRoom) return {-ENAMETOOLONG};
@@ -87,7 +94,7 @@ TreeWalk Kernel::walk(Thread& thread, const std::string& path, bool follow) {
   return walk_trees(path, follow, [&](const std::string& at) -> std::shared_ptr<const VirtualTree> {
     if (!paths_of(thread.process()).in_tree(at)) return nullptr;
     if (!below(at, "/proc")) return tree_of(thread, at);
-    if (processes == nullptr) processes = tree_of(thread, at);
+    if (processes == nullptr) processes = tree_of(thread, path);
     return processes;
   });
 }
@@ -97,7 +104,7 @@ std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::st
     return make_process_tree(thread, {table_, now(), options_.epoch_ns,
                                       [this](const VirtualFilePtr& file) { return link_of(file); },
                                       paths_of(thread.process()), huge_pages_[thread.process().host_index()],
-                                      ipc_of(thread.process()).lines()});
+                                      whose_descriptors(path), ipc_of(thread.process()).lines()});
   }
   auto& tree = host_trees_[thread.process().host_index()];
   if (tree == nullptr) {
@@ -310,11 +317,12 @@ Kernel::Outcome Kernel::answer_about(Thread& thread, const protocol::PathCall& r
   Process& process = thread.process();
   const int path_at = row.paths[0].path;
   if (found.end == End::kDescriptor) {
-    const VirtualFilePtr file = process.file(found.descriptor);
+    Process& owner = owner_of(process, found);
+    if (!may_look_into(thread, owner)) return Answer{-EACCES};
+    const VirtualFilePtr file = owner.file(found.descriptor);
     if (file == nullptr) {
       if (call.number == SYS_chown || call.number == SYS_lchown || call.number == SYS_fchownat) return Answer{-EPERM};
-      return with_path(process, thread, Action::kNativePath, 0,
-                       fmt::format("/proc/self/fd/{}", found.descriptor));
+      return with_path(process, thread, Action::kNativePath, 0, native_descriptor(process, owner, found.descriptor));
     }
     if (const auto* folder = dynamic_cast<const FolderFile*>(file.get())) {
       return missing(thread, 0, {End::kOut, true, folder->path(), nullptr, nullptr, -1});
@@ -368,6 +376,16 @@ Kernel::Outcome Kernel::answer_about(Thread& thread, const protocol::PathCall& r
   }
 }
 
+Process& Kernel::owner_of(Process& viewer, const TreeWalk& found) const {
+  Process* const owner = find_process(viewer, found.owner);
+  return owner == nullptr ? viewer : *owner;
+}
+
+std::string Kernel::native_descriptor(const Process& viewer, const Process& owner, int descriptor) {
+  if (&viewer == &owner) return fmt::format("/proc/self/fd/{}", descriptor);
+  return fmt::format("/proc/{}/fd/{}", owner.native_pid(), descriptor);
+}
+
 Kernel::Outcome Kernel::find_executable(Thread& thread, std::string& path) {
   Process& process = thread.process();
   const TreeWalk found = walk(thread, path, true);
@@ -376,10 +394,12 @@ Kernel::Outcome Kernel::find_executable(Thread& thread, std::string& path) {
   if (found.end == End::kMissing || found.end == End::kNoFolder) {
     return Answer{found.end == End::kMissing ? -ENOENT : -ENOTDIR};
   }
-  if (found.end != End::kDescriptor || process.file(found.descriptor) != nullptr) return Answer{-EACCES};
+  if (found.end != End::kDescriptor) return Answer{-EACCES};
+  Process& owner = owner_of(process, found);
+  if (!may_look_into(thread, owner) || owner.file(found.descriptor) != nullptr) return Answer{-EACCES};
   std::error_code error;
   const std::string target = std::filesystem::read_symlink(
-      fmt::format("/proc/{}/fd/{}", process.native_pid(), found.descriptor), error);
+      fmt::format("/proc/{}/fd/{}", owner.native_pid(), found.descriptor), error);
   if (!target.starts_with('/')) return Answer{-EACCES};
   path = paths_of(process).seen(target);
   return std::nullopt;

@@ -87,8 +87,8 @@ TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
   });
 }
 
-void TokenWait::handed_over() {
-  look_us_ = poke_us_ = poke_period_us_;
+void TokenWait::handed_over(unsigned patience) {
+  look_us_ = poke_us_ = std::min(poke_period_us_ * patience, kGlanceMs * 1000);
   silent_ms_ = asleep_ms_ = 0;
   calls_before_.reset();
   processor_us_.reset();

@@ -27,8 +27,8 @@ class TokenWait {
   TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us);
 
   // The token, or its life, has been given to a program: its silence is counted from now on. An answered poke is no sign
-  // of life.
-  void handed_over();
+  // of life. It computes for `patience` times the usual period before it is poked.
+  void handed_over(unsigned patience);
   // Thread `tid` of process `pid` (as Linux counts) has been given the token or its life before.
   // It may be poked when it computes, once the shim is in place.
   Result wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke);

@@ -289,6 +289,7 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
                                                    &vectors.registers());
   ++counts_.proofs;
   ++pokes_in_vain_;
+  ++pokes_without_proof_;
   // Vector registers that carry a value round the loop are restored with it.
   if (!proof.proven || !vectors.holds(proof.vectors)) {
     ++counts_.refusals;
@@ -296,6 +297,7 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
     return std::nullopt;
   }
   spin_effort_ = effort;
+  pokes_without_proof_ = 0;
   vectors.set(proof.vectors);
   spin::to_context(proof.canonical, saved);
   process_.memory().write(at, std::as_bytes(std::span(saved)));

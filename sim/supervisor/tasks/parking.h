@@ -17,6 +17,7 @@
 // A thread is parked only while no other thread of its host can run in between (they may share memory).
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -79,6 +80,9 @@ class LoopAnalyst {
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
   // A thread has got the token: what is poked from now on is another computation.
   void begin_slice() { pokes_in_vain_ = 0; }
+  // How many times the usual real time a thread may compute before it is poked: 1, and ever more, up to 64, while pokes find
+  // nothing but computations. An analysis costs as much as milliseconds of them.
+  unsigned patience() const { return 1U << std::min(pokes_without_proof_ / kPokesForPatience, kMostPatience); }
 
   // After a poll_loop() that gave nothing: how many polls are better passed by before the next one is looked at. None when
   // the loop would be parked if each poll of a turn had been seen; ever more when it is not proven time and again.
@@ -96,6 +100,8 @@ class LoopAnalyst {
 
  private:
   class Code;
+  static constexpr unsigned kPokesForPatience = 4;  // in vain, for each doubling
+  static constexpr unsigned kMostPatience = 6;      // doublings
 
   void refuse_poll_loop(std::string why);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
@@ -112,6 +118,7 @@ class LoopAnalyst {
   unsigned failures_ = 0;  // in a row
   unsigned asks_to_skip_ = 0;  // after them
   unsigned pokes_in_vain_ = 0;  // since the thread got the token
+  unsigned pokes_without_proof_ = 0;  // in a row, whatever slices they were in
   unsigned spin_effort_ = 0;    // that the last spin which was proven has needed, see spin()
   Counts counts_;
   std::string refusal_;

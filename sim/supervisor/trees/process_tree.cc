@@ -234,6 +234,7 @@ void add_descriptors(VirtualTree& tree, const std::string& folder, Process& proc
     const std::string path = fmt::format("{}/{}", folder, fd);
     tree.add_link(path, target);
     tree.at(path)->descriptor = fd;
+    tree.at(path)->owner = process.pid();
   };
   for (const auto& entry : std::filesystem::directory_iterator(native + "/fd", error)) {
     const int fd = std::atoi(entry.path().filename().c_str());
@@ -287,8 +288,9 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
     tree.add_link(task + "/maps", folder + "/maps");
   }
   tree.mark_complete(folder + "/task");
-  if (own) add_descriptors(tree, folder + "/fd", process, native, inputs);
-  if (own) tree.mark_complete(folder + "/fd");
+  if (!own && process.pid() != inputs.descriptors_of) return;
+  add_descriptors(tree, folder + "/fd", process, native, inputs);
+  tree.mark_complete(folder + "/fd");
 }
 
 void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inputs) {

@@ -22,6 +22,8 @@ struct ProcessTreeInputs {
   std::function<std::string(const VirtualFilePtr&)> link_of;
   const HostPaths& paths;
   const HugePagePool& huge_pages;
+  // The process, beside the one that asks, of which it is told what it has open: to look costs much. 0: none.
+  std::uint32_t descriptors_of;
   // Of System V objects: the files of /proc/sysvipc, by name.
   std::vector<std::pair<const char*, std::function<std::string()>>> objects;
 };

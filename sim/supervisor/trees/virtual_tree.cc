@@ -178,6 +178,7 @@ TreeWalk walk_trees(const std::string& path, bool follow,
       if (node->descriptor >= 0 && left.empty()) {
         walk.end = TreeWalk::End::kDescriptor;
         walk.descriptor = node->descriptor;
+        walk.owner = node->owner;
         return walk;
       }
       const std::string target = *node->content();

@@ -27,7 +27,8 @@ struct VirtualNode {
   std::uint64_t device = 0;    // st_rdev of a device
   bool is_machines = false;    // a device of the machine's that is the same everywhere: the kernel opens it
   int open_error = 0;          // what opening it fails with
-  int descriptor = -1;         // of a link that stands for what the process has open under that number
+  int descriptor = -1;         // of a link that stands for what process `owner` has open under that number
+  std::uint32_t owner = 0;
   std::string written_at;      // of a file that can be written: its name for the kernel in the process
   std::uint32_t mode() const;  // as stat(2) tells it
 };
@@ -83,7 +84,7 @@ struct TreeWalk {
     kNode,        // `node`, at `path`
     kMissing,     // nothing is at `path`
     kOut,         // out of the trees: it is the same as `path`, which says nothing of links in the machine's files
-    kDescriptor,  // what the process has open as `descriptor`
+    kDescriptor,  // what process `owner` has open as `descriptor`
     kNoFolder,    // more follows behind a file
     kLoop,        // too many links
   };
@@ -93,6 +94,7 @@ struct TreeWalk {
   std::shared_ptr<const VirtualTree> tree;
   const VirtualNode* node = nullptr;
   int descriptor = -1;
+  std::uint32_t owner = 0;
 };
 
 // `path` (absolute) begins with a tree; the last part's link is followed if `follow`. `tree_at` gives the tree that a
