@@ -2,13 +2,12 @@
 // administrator, in slices and call by call; and what they send, as tshark reads it.
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 #include <sstream>
 
 #include "tests/equality/both_modes.h"
+#include "tests/real/capture.h"
 
 namespace verbatim::real {
 namespace {
@@ -88,18 +87,9 @@ TEST_P(InfinibandDiags, says_what_is_there) {
 INSTANTIATE_TEST_SUITE_P(Programs, InfinibandDiags, testing::ValuesIn(kDiagnoses),
                          [](const auto& info) { return std::string(info.param.name); });
 
-std::string tshark_of(const std::string& command) {
-  std::string text;
-  FILE* const pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> bytes;
-  while (const std::size_t n = fread(bytes.data(), 1, bytes.size(), pipe)) text.append(bytes.data(), n);
-  pclose(pipe);
-  return text;
-}
-
 // Classes: subnet management by LID and directed, administration, performance, and ibping's vendor class.
 TEST(InfinibandDiagsCapture, tshark_reads_every_management_datagram) {
-  if (std::system("tshark --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "tshark is not installed";
+  if (!has_tshark()) GTEST_SKIP() << "tshark is not installed";
   if (!std::filesystem::exists("/usr/sbin/ibstat")) GTEST_SKIP() << "infiniband-diags is not installed";
   const support::TemporaryFolder folder;
   const std::string file = folder.path() + "/diags.pcapng";
@@ -112,8 +102,7 @@ TEST(InfinibandDiagsCapture, tshark_reads_every_management_datagram) {
     request.options = {"--pcap", file, "--time-limit", "100s"};
     const support::RunReport run = support::run(request);
     ASSERT_EQ(run.code, 0) << run.story();
-    const std::string all = tshark_of("tshark -r " + support::quoted(file) +
-                                      " -Y infiniband.mad -T fields -e infiniband.mad.mgmtclass -e _ws.malformed 2>/dev/null");
+    const std::string all = tshark_fields(file, "infiniband.mad", "-e infiniband.mad.mgmtclass -e _ws.malformed");
     std::istringstream lines(all);
     for (std::string line; std::getline(lines, line);) {
       EXPECT_EQ(line.back(), '\t') << "malformed: " << line << " of " << command;
