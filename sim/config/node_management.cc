@@ -145,8 +145,7 @@ void AdapterManagement::on_port_set(std::uint8_t number) {
 void AdapterManagement::on_link(bool up) {
   if (!has_subnet_management()) return;
   set_link_state(in_.node.ports[kAdapterPort], up, in_.is_managed);
-  if (!in_.is_managed && up) on_port_set(kAdapterPort);
-  if (!in_.is_managed && !up) port_.set_active(false);
+  if (!in_.is_managed) on_port_set(kAdapterPort);
 }
 
 void AdapterManagement::set_link(std::uint8_t, bool up) { set_link_of(port_, up); }

@@ -52,9 +52,9 @@ TEST(DeviceFatal, ends_a_peers_connection_by_its_retries) {
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
     support::RunRequest request;
     request.topology = topology;
-    request.commands = {"server=ibv_asyncwatch &", "server=ibv_rc_pingpong -g 0 -e -n 100000 &",
-                        "client=sh -c 'ibv_rc_pingpong -g 0 -e -n 100000 server || true'"};
-    request.options = {"--time-limit", "20s", "--fault", R"({"action": "device_fatal", "host": "server", "at": "60 ms"})"};
+    request.commands = {"server=ibv_asyncwatch &", "server=ibv_rc_pingpong -g 0 -e -n 20000 &",
+                        "client=sh -c 'ibv_rc_pingpong -g 0 -e -n 20000 server || true'"};
+    request.options = {"--time-limit", "20s", "--fault", R"({"action": "device_fatal", "host": "server", "at": "250 ms"})"};
     const auto slices = support::run(request);
     EXPECT_NE(slices.output("client").find("transport retry counter exceeded"), std::string::npos) << slices.story();
     EXPECT_NE(slices.output("server").find("IBV_EVENT_DEVICE_FATAL (8)"), std::string::npos) << slices.story();
