@@ -1,5 +1,5 @@
-// The scripted faults of adapters: hardware that fails at a given time, for good. What that leads to is the adapter's business
-// (hca::Hca::fail): programs are told by IBV_EVENT_DEVICE_FATAL, and peers by silence.
+// The scripted faults of adapters: hardware that fails at a given time, for good. What that leads to is the
+// adapter's business (hca::Hca::fail): programs are told by IBV_EVENT_DEVICE_FATAL, and peers by silence.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ class AdapterFaults {
  private:
   struct Entry {
     Entry(Engine& engine, Instant at, hca::Hca& adapter)
-        : adapter(adapter), timer(Timer::of<&Entry::on_time>(engine, adapter.component(), EventClass::kTimeout, this)) {
+        : adapter(adapter),
+          timer(Timer::of<&Entry::on_time>(engine, adapter.component(), EventClass::kTimeout, this)) {
       timer.schedule_at(at);
     }
     void on_time() {

@@ -10,7 +10,9 @@ namespace verbatim::management {
 namespace {
 
 // IBA 14.2.5.6.
-Duration subnet_timeout(const NodePort& port) { return std::chrono::nanoseconds(std::int64_t{4096} << port.info.subnet_timeout); }
+Duration subnet_timeout(const NodePort& port) {
+  return std::chrono::nanoseconds(std::int64_t{4096} << port.info.subnet_timeout);
+}
 
 // The attribute without the GID of its issuer, for which a subnet management datagram has no room.
 void put_notice(ib::Mad& mad, const mad::Notice& notice) {
@@ -29,7 +31,8 @@ TrapSender::TrapSender(Engine& engine, ComponentId source, const Node& node, Nod
       timer_(Timer::of<&TrapSender::on_time>(engine, source, EventClass::kSupervisor, this)) {}
 
 void TrapSender::raise(const mad::Notice& notice, Duration firmware_work) {
-  const bool is_told = std::ranges::any_of(pending_, [&](const Pending& trap) { return trap.notice == notice; });
+  const bool is_told =
+      std::ranges::any_of(pending_, [&](const Pending& trap) { return trap.notice == notice; });
   if (!has_manager() || is_told || pending_.size() >= kMostPending) return;
   pending_.push_back({notice, ++last_transaction_});
   if (!timer_.scheduled()) timer_.schedule_at(std::max(engine_.now() + firmware_work, next_));

@@ -49,13 +49,15 @@ TEST(DeviceFailureTest, every_command_answers_EIO_and_closing_works) {
   EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyQp, pair.a.qp.made.handle), EIO);
   EXPECT_EQ(program.destroy(protocol::CommandType::kDeallocPd, program.pd), EIO);
   EXPECT_EQ(program.command(alloc, static_cast<protocol::CommandType>(9999)), EIO) << "unknown ones, too";
-  EXPECT_NE(pair.world.diagnoses.texts.back().find("failed"), std::string::npos) << pair.world.diagnoses.texts.back();
+  EXPECT_NE(pair.world.diagnoses.texts.back().find("failed"), std::string::npos)
+      << pair.world.diagnoses.texts.back();
   pair.world.client->close(program.context);
   pair.world.run();
   EXPECT_TRUE(pair.world.engine.empty());
 }
 
-// In the middle of a message, at many moments: nothing more comes to the program, its peer retries and gives up.
+// In the middle of a message, at many moments: nothing more comes to the program, its peer retries and gives
+// up.
 TEST(DeviceFailureTest, work_under_way_ends_in_silence_and_the_peer_finds_out_by_its_retries) {
   for (int moment = 0; moment < 40; ++moment) {
     PairOptions options;

@@ -1,4 +1,5 @@
-// What a node tells its subnet manager without being asked: when the first datagram leaves, when it is repeated, and what ends it.
+// What a node tells its subnet manager without being asked: when the first datagram leaves, when it is
+// repeated, and what ends it.
 #include "sim/management/trap_sender.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,8 @@ namespace {
 using mad::Notice;
 
 constexpr Duration kWork = std::chrono::microseconds(5);
-constexpr Duration kTimeout = std::chrono::nanoseconds(std::int64_t{4096} << 10);  // IBA 14.2.5.6: 4.096 us * 2^n
+constexpr Duration kTimeout =
+    std::chrono::nanoseconds(std::int64_t{4096} << 10);  // IBA 14.2.5.6: 4.096 us * 2^n
 
 struct Outlet final : NodeOutlet {
   explicit Outlet(Engine& engine) : engine(engine) {}
@@ -78,7 +80,8 @@ TEST_F(TrapSenderTest, goes_to_the_managers_lid_with_its_service_level) {
   EXPECT_EQ(Notice::decode(bytes), notice(0x8001));
 }
 
-// Formula: the first when the firmware has done its work, the next each one SubnetTimeOut later, none a picosecond earlier.
+// Formula: the first when the firmware has done its work, the next each one SubnetTimeOut later, none a
+// picosecond earlier.
 TEST_F(TrapSenderTest, is_repeated_once_a_subnet_timeout_and_in_the_end_given_up) {
   traps.raise(notice(1), kWork);
   engine.run_until(Instant(kWork + kTimeout - Duration(1)));

@@ -1,5 +1,5 @@
-// IBV_EVENT_DEVICE_FATAL as a scenario brings it: what a program is told, and what each call answers afterwards, in slices and
-// call by call; and what its peer sees.
+// IBV_EVENT_DEVICE_FATAL as a scenario brings it: what a program is told, and what each call answers
+// afterwards, in slices and call by call; and what its peer sees.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"
@@ -7,8 +7,9 @@
 namespace verbatim {
 namespace {
 
-// What Linux answers of a device that is gone: reads of events end with EIO when the last has been read, commands with EIO; the
-// data path stays in the program's memory and leads to nothing (ib_uverbs_event_read, ib_uverbs_disassociate).
+// What Linux answers of a device that is gone: reads of events end with EIO when the last has been read,
+// commands with EIO; the data path stays in the program's memory and leads to nothing (ib_uverbs_event_read,
+// ib_uverbs_disassociate).
 TEST(DeviceFatal, is_told_and_leaves_nothing_but_closing) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(DEVICE_FATAL_PROGRAM)};
@@ -54,10 +55,13 @@ TEST(DeviceFatal, ends_a_peers_connection_by_its_retries) {
     request.topology = topology;
     request.commands = {"server=ibv_asyncwatch &", "server=ibv_rc_pingpong -g 0 -e -n 20000 &",
                         "client=sh -c 'ibv_rc_pingpong -g 0 -e -n 20000 server || true'"};
-    request.options = {"--time-limit", "20s", "--fault", R"({"action": "device_fatal", "host": "server", "at": "250 ms"})"};
+    request.options = {"--time-limit", "20s", "--fault",
+                       R"({"action": "device_fatal", "host": "server", "at": "250 ms"})"};
     const auto slices = support::run(request);
-    EXPECT_NE(slices.output("client").find("transport retry counter exceeded"), std::string::npos) << slices.story();
-    EXPECT_NE(slices.output("server").find("IBV_EVENT_DEVICE_FATAL (8)"), std::string::npos) << slices.story();
+    EXPECT_NE(slices.output("client").find("transport retry counter exceeded"), std::string::npos)
+        << slices.story();
+    EXPECT_NE(slices.output("server").find("IBV_EVENT_DEVICE_FATAL (8)"), std::string::npos)
+        << slices.story();
   }
 }
 
