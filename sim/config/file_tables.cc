@@ -301,13 +301,14 @@ const Object& expect_table() {
 const Object& fault_table() {
   using F = FaultSpec;
   static const Object table = make_object<F>(
-      "a fault", "something that goes wrong on a link",
+      "a fault", "something that goes wrong on a link, or with an adapter",
       {for_people("description", "for people"),
        bind<&F::action>({.key = "action",
                          .kind = Kind::kText,
                          .required = true,
-                         .doc = "what happens: to packets, or to the link itself (link_down)",
-                         .choices = {"drop", "duplicate", "corrupt", "delay", "link_down"}}),
+                         .doc = "what happens: to packets, to the link itself (link_down), or to an adapter that fails for good "
+                                "(device_fatal)",
+                         .choices = {"drop", "duplicate", "corrupt", "delay", "link_down", "device_fatal"}}),
        bind<&F::network>({.key = "network",
                           .kind = Kind::kText,
                           .doc =
@@ -356,9 +357,10 @@ const Object& fault_table() {
             .kind = Kind::kInteger,
             .doc = "of action corrupt: which byte of the payload is wrong; the last, if there are fewer"}),
        bind<&F::link>({.key = "link", .kind = Kind::kText, .doc = "of action link_down: an end of the link"}),
+       bind<&F::host>({.key = "host", .kind = Kind::kText, .doc = "of action device_fatal: whose adapter fails"}),
        bind<&F::at>({.key = "at",
                      .kind = Kind::kDuration,
-                     .doc = "of action link_down: virtual time of the failure",
+                     .doc = "of actions link_down and device_fatal: virtual time of the failure",
                      .max = 1'000'000 * kSecondPs}),
        bind<&F::until>(
            {.key = "until",

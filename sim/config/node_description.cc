@@ -126,7 +126,7 @@ Node adapter_node(const TopologySpec& topology, const subnet::Plan& plan, std::s
   port.pkeys.resize(std::max<std::size_t>(profile.pkey_table_length, pkeys.size()), 0);
   port.info.guid_capacity = static_cast<std::uint8_t>(std::min(profile.gid_table_length, 255u));
   port.info.capabilities |= mad::smp::kHasMigration | mad::smp::kHasServiceLevels | mad::smp::kHasCommunicationManagement |
-                            mad::smp::kHasClientReregistration;
+                            mad::smp::kHasClientReregistration | mad::smp::kHasTrap;
   if (topology.is_roce() || !topology.manages_subnet()) return node;
   port.info.lid = planned.ports[0].lid.value;
   port.info.master_sm_lid = plan.subnet_manager.value;
@@ -155,7 +155,7 @@ Node switch_node(const TopologySpec& topology, const subnet::Plan& plan, std::si
   own.info.guid_capacity = 1;
   own.info.physical_state = PhysicalState::kLinkUp;
   own.info.state = PortState::kActive;
-  own.info.capabilities = mad::smp::kHasServiceLevels;
+  own.info.capabilities = mad::smp::kHasServiceLevels | mad::smp::kHasTrap;
   set_rate(own.info, 1, 1);
   own.info.capabilities |= mad::smp::kHasExtendedSpeeds;  // those of all its ports
   node.switch_info.port_state_change = !topology.manages_subnet();

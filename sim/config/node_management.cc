@@ -66,6 +66,17 @@ AdapterManagement::AdapterManagement(const NodeSurroundings& in, hca::Hca& hca, 
       agents_(in.engine, in.source, in.node, *this, *this, *this),
       programs_(in.engine, in.source, *this) {
   port_.set_active(in.node.ports[kAdapterPort].is_active() || !has_subnet_management());
+  if (has_subnet_management()) hca.attach(static_cast<ib::KeyViolationListener&>(*this));
+}
+
+std::uint16_t AdapterManagement::lid() const { return in_.node.ports[kAdapterPort].info.lid; }
+
+void AdapterManagement::on_bad_pkey(const ib::KeyViolation& violation) {
+  agents_.trap(mad::bad_pkey_notice(lid(), violation));
+}
+
+void AdapterManagement::on_bad_qkey(const ib::KeyViolation& violation) {
+  agents_.trap(mad::bad_qkey_notice(lid(), violation));
 }
 
 // The firmware answers what is of its classes; all else the processor gets at once.
@@ -78,15 +89,23 @@ void AdapterManagement::receive(const ib::ManagementDatagram& datagram) {
 
 void AdapterManagement::send(const ib::ManagementDatagram& datagram) { agents_.send(datagram); }
 
-// IBA 14.2.5.13: who runs the subnet manager itself tells of it, before one of a program's.
+// IBA 14.2.5.13: who runs the subnet manager itself tells of it, before one of a program's. It has nothing to do about a trap
+// but to repress it (IBA 13.4.9).
 bool AdapterManagement::deliver(const ib::ManagementDatagram& datagram) {
   const mad::Header header = mad::header_of(datagram.mad);
   const management::NodePort& port = in_.node.ports[kAdapterPort];
   const bool is_manager = in_.is_managed && port.info.lid == port.info.master_sm_lid;
-  const bool asks_for_manager = datagram.is_subnet_management() && header.method == mad::kGet &&
-                                header.attribute_id == mad::smp::kSmInfo;
-  if (!is_manager || !asks_for_manager) return programs_.deliver(datagram);
+  const bool asks_for_manager = header.method == mad::kGet && header.attribute_id == mad::smp::kSmInfo;
+  const bool is_trap = header.method == mad::kTrap && header.attribute_id == mad::smp::kNotice;
+  if (!is_manager || !datagram.is_subnet_management() || !(asks_for_manager || is_trap)) return programs_.deliver(datagram);
   ib::ManagementDatagram answer = datagram;
+  if (is_trap) {
+    mad::Header head = header;
+    head.method = mad::kTrapRepress;
+    mad::put_header(answer.mad, head);
+    send(answer);
+    return true;
+  }
   mad::Header head = header;
   head.method = mad::kGetResponse;
   if (header.management_class == mad::kSubnetManagementDirected) head.status |= 0x8000;
@@ -108,7 +127,9 @@ void AdapterManagement::on_port_set(std::uint8_t number) {
   to.sm_lid = ib::Lid{info.master_sm_lid};
   to.lmc = info.lmc;
   to.sm_service_level = info.master_sm_sl;
+  to.subnet_timeout = info.subnet_timeout;
   to.subnet_prefix = info.gid_prefix;
+  to.guids = port.guids;
   to.pkeys = port.pkeys;
   while (to.pkeys.size() > 1 && to.pkeys.back() == 0) to.pkeys.pop_back();
   to.asks_for_registration = info.client_reregister;
@@ -124,16 +145,21 @@ void AdapterManagement::on_port_set(std::uint8_t number) {
 void AdapterManagement::on_link(bool up) {
   if (!has_subnet_management()) return;
   set_link_state(in_.node.ports[kAdapterPort], up, in_.is_managed);
-  if (!in_.is_managed && up) on_port_set(kAdapterPort);
-  if (!in_.is_managed && !up) port_.set_active(false);
+  if (!in_.is_managed) on_port_set(kAdapterPort);
 }
 
 void AdapterManagement::set_link(std::uint8_t, bool up) { set_link_of(port_, up); }
 
 void AdapterManagement::set_subnet_manager(bool is_one) {
   std::uint32_t& capabilities = in_.node.ports[kAdapterPort].info.capabilities;
+  const std::uint32_t before = capabilities;
   capabilities = is_one ? capabilities | mad::smp::kIsSubnetManager : capabilities & ~mad::smp::kIsSubnetManager;
   hca_.set_subnet_manager(is_one);
+  if (capabilities == before) return;
+  mad::CapabilityDetails details;
+  details.lid = lid();
+  details.capability_mask = capabilities;
+  agents_.trap(mad::capability_notice(details));
 }
 
 management::PortCounts AdapterManagement::counts(std::uint8_t) const {
@@ -141,7 +167,7 @@ management::PortCounts AdapterManagement::counts(std::uint8_t) const {
 }
 
 SwitchManagement::SwitchManagement(const NodeSurroundings& in, fabric::Switch& device)
-    : in_(in), switch_(device), agents_(in.engine, in.source, in.node, *this, *this, *this) {
+    : in_(in), switch_(device), violations_(in.node.ports.size()), agents_(in.engine, in.source, in.node, *this, *this, *this) {
   for (std::uint32_t i = 1; i <= switch_.port_count(); ++i) {
     const fabric::PortNumber number{static_cast<std::uint8_t>(i)};
     const management::NodePort& port = in_.node.ports[i];
@@ -206,6 +232,7 @@ void SwitchManagement::on_link(fabric::PortNumber number, bool up) {
   management::NodePort& port = in_.node.ports[number.value];
   set_link_state(port, up, in_.is_managed);
   in_.node.switch_info.port_state_change = true;
+  agents_.trap(mad::link_state_notice(in_.node.ports[0].info.lid));
   if (!in_.is_managed) switch_.port(number).set_active(port.is_active());
 }
 

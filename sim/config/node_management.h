@@ -23,6 +23,7 @@ struct NodeSurroundings {
 
 // An adapter's port: its agents, those of programs, and the others' datagrams for whoever is next.
 class AdapterManagement final : public ib::ManagementPort,
+                                private ib::KeyViolationListener,
                                 public management::PortManagement,
                                 private management::NodeOutlet,
                                 private management::NodeHardware,
@@ -52,6 +53,10 @@ class AdapterManagement final : public ib::ManagementPort,
   void set_link(std::uint8_t port, bool up) override;
   void on_forwarding_set() override {}
   void on_multicast_set() override {}
+  ib::KeyViolations& key_violations(std::uint8_t) override { return hca_.key_violations(); }
+  void on_bad_pkey(const ib::KeyViolation& violation) override;
+  void on_bad_qkey(const ib::KeyViolation& violation) override;
+  std::uint16_t lid() const;
   management::PortCounts counts(std::uint8_t port) const override;
 
   const NodeSurroundings in_;
@@ -81,12 +86,14 @@ class SwitchManagement final : public fabric::SwitchAgent,
   void set_link(std::uint8_t port, bool up) override;
   void on_forwarding_set() override;
   void on_multicast_set() override;
+  ib::KeyViolations& key_violations(std::uint8_t port) override { return violations_.at(port); }
   management::PortCounts counts(std::uint8_t port) const override;
   ib::PacketPtr make_packet(const ib::ManagementDatagram& datagram);
 
   const NodeSurroundings in_;
   fabric::Switch& switch_;
   std::uint32_t next_psn_ = 0;
+  std::vector<ib::KeyViolations> violations_;  // by port
   management::NodeAgents agents_;
 };
 

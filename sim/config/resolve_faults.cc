@@ -1,5 +1,5 @@
-// The questions about faults that need more than one value: which link, in which direction, and what belongs
-// to what kind of fault.
+// The questions about faults that need more than one value: which link, in which direction, which host, and what belongs to
+// what kind of fault.
 #include "sim/config/load.h"
 #include "sim/config/tables.h"
 
@@ -24,6 +24,8 @@ class FaultResolver {
       management_fault(fault);
     } else if (fault.action == "link_down") {
       link_fault(fault);
+    } else if (fault.of_adapter()) {
+      adapter_fault(fault);
     } else {
       packet_fault(fault);
     }
@@ -60,6 +62,24 @@ class FaultResolver {
         "it belongs to " + belongs_to);
   }
 
+  void refuse_host(const FaultSpec& fault) {
+    refuse(!fault.host.empty(), fault, "host", "\"device_fatal\"");
+  }
+
+  // What chooses packets, and says what becomes of them.
+  void refuse_selection(const FaultSpec& fault, const std::string& packets) {
+    const FaultSpec none;
+    refuse(fault.protocol != none.protocol, fault, "protocol", "faults of the management network");
+    refuse(fault.opcode != none.opcode, fault, "opcode", packets);
+    refuse(fault.nth != none.nth, fault, "nth", packets);
+    refuse(fault.every != none.every, fault, "every", packets);
+    refuse(fault.count != none.count, fault, "count", packets);
+    refuse(fault.after != none.after, fault, "after", packets);
+    refuse(fault.delay != none.delay, fault, "delay", "\"delay\"");
+    refuse(fault.icrc != none.icrc, fault, "icrc", "\"corrupt\"");
+    refuse(fault.byte != none.byte, fault, "byte", "\"corrupt\"");
+  }
+
   // Of the management network: hosts instead of ends of links, and fewer actions.
   void management_fault(FaultSpec& fault) {
     const FaultSpec none;
@@ -69,17 +89,20 @@ class FaultResolver {
     }
     const std::string fabric = "faults of the fabric";
     refuse(!fault.link.empty(), fault, "link", fabric);
+    refuse_host(fault);
     refuse(fault.at != none.at, fault, "at", fabric);
     refuse(fault.until != none.until, fault, "until", fabric);
     refuse(fault.opcode != none.opcode, fault, "opcode", fabric);
     refuse(fault.icrc != none.icrc, fault, "icrc", fabric);
     refuse(fault.byte != none.byte, fault, "byte", fabric);
     check_delay(fault);
-    fault.from_host = find_host(fault.from, fault.pointer + "/from");
-    fault.to_host = find_host(fault.to, fault.pointer + "/to");
+    const char* const joined = "the management network joins hosts";
+    fault.from_host = find_host(fault.from, fault.pointer + "/from", joined);
+    fault.to_host = find_host(fault.to, fault.pointer + "/to", joined);
   }
 
-  std::optional<std::size_t> find_host(const std::string& name, const std::string& pointer) {
+  // `kind`: what hosts are here, for the hint.
+  std::optional<std::size_t> find_host(const std::string& name, const std::string& pointer, const std::string& kind) {
     if (name.empty()) return std::nullopt;
     std::vector<std::string> names;
     for (const HostSpec& host : topology_.hosts) {
@@ -88,7 +111,7 @@ class FaultResolver {
     }
     const std::string near = nearest(name, names);
     add(pointer, "no host is named " + in_quotes(name),
-        near.empty() ? "the management network joins hosts, such as " + in_quotes(names.front())
+        near.empty() ? kind + ", such as " + in_quotes(names.front())
                      : "did you mean \"" + near + "\"?");
     return std::nullopt;
   }
@@ -106,7 +129,8 @@ class FaultResolver {
     refuse(fault.protocol != none.protocol, fault, "protocol", "faults of the management network");
     refuse(!fault.link.empty(), fault, "link",
            "\"link_down\"; name an end of the link as \"from\" or \"to\"");
-    refuse(fault.at != none.at, fault, "at", "\"link_down\"");
+    refuse_host(fault);
+    refuse(fault.at != none.at, fault, "at", "\"link_down\" and \"device_fatal\"");
     refuse(fault.until != none.until, fault, "until", "\"link_down\"");
     if (fault.action != "corrupt") refuse(fault.icrc != none.icrc, fault, "icrc", "\"corrupt\"");
     if (fault.action != "corrupt") refuse(fault.byte != none.byte, fault, "byte", "\"corrupt\"");
@@ -132,17 +156,10 @@ class FaultResolver {
   void link_fault(FaultSpec& fault) {
     const FaultSpec none;
     const std::string packets = "faults of packets";
-    refuse(fault.protocol != none.protocol, fault, "protocol", "faults of the management network");
     refuse(!fault.from.empty(), fault, "from", packets + "; a link fails in both directions");
     refuse(!fault.to.empty(), fault, "to", packets + "; a link fails in both directions");
-    refuse(fault.opcode != none.opcode, fault, "opcode", packets);
-    refuse(fault.nth != none.nth, fault, "nth", packets);
-    refuse(fault.every != none.every, fault, "every", packets);
-    refuse(fault.count != none.count, fault, "count", packets);
-    refuse(fault.after != none.after, fault, "after", packets);
-    refuse(fault.delay != none.delay, fault, "delay", "\"delay\"");
-    refuse(fault.icrc != none.icrc, fault, "icrc", "\"corrupt\"");
-    refuse(fault.byte != none.byte, fault, "byte", "\"corrupt\"");
+    refuse_host(fault);
+    refuse_selection(fault, packets);
     if (fault.until != none.until && fault.until <= fault.at) {
       add(fault.pointer + "/until",
           "the link would be up again at " + format_quantity(fault.until.count(), Dimension::kDuration) +
@@ -153,6 +170,21 @@ class FaultResolver {
       add(fault.pointer, "the key \"link\" is missing", "name one of the link's ends");
     } else if (const auto found = find(fault.link, fault.pointer + "/link")) {
       fault.end = found->end;
+    }
+  }
+
+  void adapter_fault(FaultSpec& fault) {
+    const FaultSpec none;
+    const std::string packets = "faults of packets", links = "faults of links";
+    refuse(!fault.from.empty(), fault, "from", packets + "; name the adapter's host as \"host\"");
+    refuse(!fault.to.empty(), fault, "to", packets + "; name the adapter's host as \"host\"");
+    refuse(!fault.link.empty(), fault, "link", links + "; name the adapter's host as \"host\"");
+    refuse(fault.until != none.until, fault, "until", links + "; an adapter fails for good");
+    refuse_selection(fault, packets);
+    if (fault.host.empty()) {
+      add(fault.pointer, "the key \"host\" is missing", "name the host whose adapter fails");
+    } else if (const auto found = find_host(fault.host, fault.pointer + "/host", "adapters are of hosts")) {
+      fault.host_index = *found;
     }
   }
 

@@ -214,7 +214,13 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
     const faults::Selection selection{static_cast<std::uint64_t>(spec.nth),
                                       static_cast<std::uint64_t>(spec.every),
                                       static_cast<std::uint64_t>(spec.count)};
-    fault_of_management_.push_back(spec.of_management());
+    fault_kinds_.push_back(spec.of_management() ? FaultKind::kManagement
+                           : spec.of_adapter()  ? FaultKind::kAdapter
+                                                : FaultKind::kFabric);
+    if (spec.of_adapter()) {
+      adapter_faults_.add(instant_from_ps(spec.at.count()), hca(spec.host_index));
+      continue;
+    }
     if (spec.of_management()) {
       faults::ManagementRule rule{.selection = selection,
                                   .after = instant_from_ps(spec.after.count()),
@@ -247,11 +253,21 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
 
 std::vector<Simulation::FaultCount> Simulation::fault_counts() const {
   std::vector<FaultCount> counts;
-  std::size_t of_fabric = 0, of_management = 0;
-  for (const bool management : fault_of_management_) {
-    const std::size_t i = management ? of_management++ : of_fabric++;
-    counts.push_back(management ? FaultCount{management_faults_.seen(i), management_faults_.fired(i)}
-                                : FaultCount{faults_.seen(i), faults_.fired(i)});
+  std::size_t of_fabric = 0, of_management = 0, of_adapters = 0;
+  for (const FaultKind kind : fault_kinds_) {
+    switch (kind) {
+      case FaultKind::kFabric:
+        counts.push_back({faults_.seen(of_fabric), faults_.fired(of_fabric)});
+        ++of_fabric;
+        break;
+      case FaultKind::kManagement:
+        counts.push_back({management_faults_.seen(of_management), management_faults_.fired(of_management)});
+        ++of_management;
+        break;
+      case FaultKind::kAdapter:
+        counts.push_back({0, adapter_faults_.fired(of_adapters++)});
+        break;
+    }
   }
   return counts;
 }

@@ -19,6 +19,7 @@
 #include "sim/core/trace.h"
 #include "sim/fabric/port.h"
 #include "sim/fabric/switch.h"
+#include "sim/faults/adapter_faults.h"
 #include "sim/faults/fault_script.h"
 #include "sim/faults/management_faults.h"
 #include "sim/hca/hca.h"
@@ -117,7 +118,9 @@ class Simulation {
   std::vector<std::unique_ptr<SwitchManagement>> switch_managements_;
   faults::FaultScript faults_{engine_, tracer_};
   faults::ManagementFaults management_faults_{tracer_};
-  std::vector<bool> fault_of_management_;  // of each fault that was given
+  faults::AdapterFaults adapter_faults_{engine_};
+  enum class FaultKind : std::uint8_t { kFabric, kManagement, kAdapter };
+  std::vector<FaultKind> fault_kinds_;  // of each fault that was given
 };
 
 }  // namespace verbatim::config

@@ -154,12 +154,13 @@ struct ProgramSpec {
   std::size_t host_index = 0;  // resolved
 };
 
-// A scripted fault: of packets that leave by one end of a link, or of a link.
+// A scripted fault: of packets that leave by one end of a link, of a link, or of an adapter.
 struct FaultSpec {
-  std::string action;              // drop, duplicate, corrupt, delay, link_down
+  std::string action;              // drop, duplicate, corrupt, delay, link_down, device_fatal
   std::string network = "fabric";  // or management
   std::string protocol = "any";    // of the management network: any, tcp, udp
   std::string from, to, link;      // ends of a link, or hosts, as written
+  std::string host;                // whose adapter fails
   std::string opcode = "any";      // or an operation of the opcode table
   std::int64_t nth = 1, every = 1, count = 1;
   Duration after{0};
@@ -171,7 +172,9 @@ struct FaultSpec {
 
   Endpoint end;                                   // resolved: where the packets leave, or one end of the link
   std::optional<std::size_t> from_host, to_host;  // resolved, of the management network; none: any
+  std::size_t host_index = 0;                     // resolved, of an adapter
   bool of_management() const { return network == "management"; }
+  bool of_adapter() const { return action == "device_fatal"; }
 };
 
 struct ExpectSpec {

@@ -25,16 +25,6 @@ void Engine::add_source(ComponentId source) {
   if (next_numbers_.size() <= source.value) next_numbers_.resize(source.value + 1);
 }
 
-void Engine::insert(Timer& timer, Instant when) {
-  CHECK(!timer.scheduled());
-  CHECK(when >= now_);
-  const std::uint64_t number = ++next_numbers_[timer.source_.value];
-  CHECK(number < (1ull << kNumberBits));
-  const EventKey key{when, timer.order_ | number};
-  timer.key_ = key;
-  queue_of(timer.event_class_).insert(key, timer);
-}
-
 bool Engine::step() {
   EventQueue* const queue = next_queue();
   if (queue == nullptr) return false;

@@ -137,6 +137,16 @@ class Engine {
   std::vector<std::uint64_t> next_numbers_;  // per source, so unrelated components never shift each other's keys
 };
 
+inline void Engine::insert(Timer& timer, Instant when) {
+  CHECK(!timer.scheduled());
+  CHECK(when >= now_);
+  const std::uint64_t number = ++next_numbers_[timer.source_.value];
+  CHECK(number < (1ull << EventKey::kNumberBits));
+  const EventKey key{when, timer.order_ | number};
+  timer.key_ = key;
+  queue_of(timer.event_class_).insert(key, timer);
+}
+
 inline void Timer::schedule_at(Instant when) { engine_.insert(*this, when); }
 inline void Timer::schedule_after(Duration delay) { engine_.insert(*this, engine_.now() + delay); }
 inline void Timer::cancel() {

@@ -19,9 +19,15 @@ FlowControl::FlowControl(const LinkParams& link, std::size_t lanes)
 }
 
 void FlowControl::release(std::size_t lane, std::uint32_t blocks, Instant when) {
-  lanes_[lane].releases.insert_sorted({when, blocks},
-                                      [](const Release& a, const Release& b) { return a.when < b.when; });
-  earliest_ = std::min(earliest_, due(lanes_[lane], 0, lanes_[lane].refresh));
+  Lane& freed = lanes_[lane];
+  const auto comes_last = [when](const Release& before) { return before.when <= when; };
+  if (Release* const last = freed.releases.extend_if(comes_last); last != nullptr) [[likely]] {
+    *last = {when, blocks};
+    if (freed.releases.size() > 1) return;  // what is due first is known
+  } else {
+    freed.releases.insert_sorted({when, blocks}, [](const Release& a, const Release& b) { return a.when < b.when; });
+  }
+  earliest_ = std::min(earliest_, due(freed, 0, freed.refresh));
 }
 
 FlowControl::Walk FlowControl::begin(const LineClock& line) const {

@@ -97,15 +97,21 @@ class FlowControl {
       if (lanes_.size() > 1) {
         while (due(lanes_[number], 0, lanes_[number].refresh) > start) ++number;
       }
-      Ring<Release>& releases = lanes_[number].releases;
+      Lane& told_lane = lanes_[number];
+      Ring<Release>& releases = told_lane.releases;
       std::uint32_t blocks = 0;
-      while (!releases.empty() && releases.front().when <= start) blocks += releases.pop_front().blocks;
+      while (!releases.empty() && releases.front().when <= start) {
+        blocks += releases.front().blocks;
+        releases.drop_front();
+      }
       line.begin(start);
       line.pass(packet_bytes_);
       ++sent_;
-      if (refresh_interval_ > Duration(0)) lanes_[number].refresh = start + refresh_interval_;
-      earliest_ = kNever;
-      for (const Lane& lane : lanes_) earliest_ = std::min(earliest_, due(lane, 0, lane.refresh));
+      if (refresh_interval_ > Duration(0)) told_lane.refresh = start + refresh_interval_;
+      earliest_ = due(told_lane, 0, told_lane.refresh);
+      if (lanes_.size() > 1) {
+        for (const Lane& lane : lanes_) earliest_ = std::min(earliest_, due(lane, 0, lane.refresh));
+      }
       told(Told{number, blocks, line.busy_until() + propagation_});
     }
   }

@@ -42,6 +42,9 @@ int Adapter::check_global_path(const protocol::AddressVector& path, bool may_lea
     return diagnoses.refuse(path.sgid_index < profile.gid_table_length ? ENODATA : EINVAL, "sgid_index ", path.sgid_index,
                             ": the GID table has entries 0 to ", address.gids.size() - 1);
   }
+  if (address.gids[path.sgid_index] == ib::Gid{}) {
+    return diagnoses.refuse(ENODATA, "sgid_index ", path.sgid_index, ": that entry of the GID table is empty");
+  }
   if (!address.roce) return 0;
   ib::Gid to;
   std::memcpy(to.raw, path.dgid, sizeof(to.raw));

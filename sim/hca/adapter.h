@@ -85,6 +85,7 @@ struct Adapter {
 
   Diagnoses diagnoses{*this};
   bool port_is_up = true;
+  bool has_failed = false;  // for good: what it was doing has ended
   KeyGuard key_guard;
   host::DmaEngine dma;
   AdapterMemory memory;

@@ -58,12 +58,15 @@ struct ProgramPort {
 // Logical states of a port (IBA 7.2.7), with the values of ibv_port_state.
 enum class PortState : std::uint8_t { kDown = 1, kInit, kArmed, kActive };
 
+inline constexpr std::uint8_t kDefaultSubnetTimeout = 18;  // OpenSM's
+
 // What a subnet manager gives a port (IBA 14.2.5.6).
 struct PortConfiguration {
   PortState state = PortState::kActive;
   ib::Lid lid, sm_lid;
-  std::uint8_t lmc = 0, sm_service_level = 0;
+  std::uint8_t lmc = 0, sm_service_level = 0, subnet_timeout = kDefaultSubnetTimeout;
   std::uint64_t subnet_prefix = 0xfe80'0000'0000'0000;
+  std::vector<std::uint64_t> guids;  // by index of the GID table, 0: that entry is empty; the first is the adapter's own
   std::vector<std::uint16_t> pkeys;
   bool asks_for_registration = false;  // ClientReregister
 };
@@ -72,9 +75,9 @@ struct PortAddress {
   ib::Lid lid;
   ib::Lid sm_lid;
   PortState state = PortState::kActive;  // while the link is up
-  std::uint8_t lmc = 0, sm_service_level = 0;
+  std::uint8_t lmc = 0, sm_service_level = 0, subnet_timeout = kDefaultSubnetTimeout;
   bool is_subnet_manager = false;  // somebody here says so; who has the manager's LID is one, too
-  std::vector<ib::Gid> gids;  // by index; at least one
+  std::vector<ib::Gid> gids;  // by index; at least one, and beyond them the table is empty, as it is where one is zero
   std::vector<std::uint16_t> pkeys{ib::kDefaultPkey};  // by index; beyond them the table is empty
   std::uint64_t node_guid = 0;
   std::uint32_t active_width = 2;  // ibv_port_attr encoding: 1, 2, 4, 8, 16 are 1x, 4x, 8x, 12x, 2x
@@ -115,6 +118,11 @@ class Hca final : public fabric::PacketSink {
   void configure(const PortConfiguration& configuration);
   // What the port's capabilities tell of it (IBA 14.2.5.6, IsSM).
   void set_subnet_manager(bool is_one);
+
+  // The adapter's hardware fails now, for good. Programs are told (IBA 11.6.3.1, IBV_EVENT_DEVICE_FATAL) and lose every object,
+  // every command but closing answers EIO, packets are neither sent nor taken.
+  void fail();
+  bool has_failed() const;
 
   // Opens a context; handles in commands are valid within its opening. Never 0.
   std::uint32_t open(const ProgramPort& program);

@@ -133,6 +133,7 @@ enum class AsyncEventType : std::uint32_t {
   kSrqLimitReached = 15,
   kQpLastWqeReached = 16,
   kClientReregister = 17,
+  kGidChange = 18,
   kWqFatal = 19,
 };
 

@@ -1,6 +1,9 @@
 #include "sim/mad/notice.h"
 
+#include <algorithm>
+
 #include "sim/mad/fields.h"
+#include "sim/mad/smp.h"
 
 namespace verbatim::mad {
 
@@ -148,6 +151,49 @@ Notice bad_pkey_notice(std::uint16_t issuer_lid, const ib::KeyViolation& violati
 
 Notice bad_qkey_notice(std::uint16_t issuer_lid, const ib::KeyViolation& violation) {
   return bad_key_notice(BadKeyDetails::kBadQKey, issuer_lid, violation);
+}
+
+Notice capability_notice(const CapabilityDetails& details) {
+  Notice notice;
+  notice.trap_number = CapabilityDetails::kTrap;
+  notice.issuer_lid = details.lid;
+  notice.details = encode_details(details);
+  return notice;
+}
+
+Notice link_state_notice(std::uint16_t issuer_lid) {
+  Notice notice;
+  notice.type = Notice::Type::kUrgent;
+  notice.producer_type = Notice::kSwitch;
+  notice.trap_number = LinkStateDetails::kTrap;
+  notice.issuer_lid = issuer_lid;
+  notice.details = encode_details(LinkStateDetails{issuer_lid});
+  return notice;
+}
+
+Notice bad_mkey_notice(Notice::Producer producer, std::uint16_t issuer_lid, const ib::Mad& request, std::uint16_t source) {
+  const Header header = header_of(request);
+  BadMKeyDetails details;
+  details.lid = source;
+  details.method = header.method;
+  details.attribute_id = header.attribute_id;
+  details.attribute_modifier = header.attribute_modifier;
+  details.mkey = smp::mkey_of(request);
+  if (header.management_class == kSubnetManagementDirected) {
+    const smp::DirectedRoute route = smp::DirectedRoute::of(request);
+    details.dr_slid = route.drslid;
+    details.dr_notice = true;
+    details.dr_path_truncated = route.hop_count > details.dr_notice_return_path.size();
+    details.dr_hop_count = static_cast<std::uint8_t>(std::min<std::size_t>(route.hop_count, details.dr_notice_return_path.size()));
+    for (std::size_t i = 0; i < details.dr_hop_count; ++i) details.dr_notice_return_path[i] = std::byte{route.return_path[i]};
+  }
+  Notice notice;
+  notice.type = Notice::Type::kSecurity;
+  notice.producer_type = producer;
+  notice.trap_number = BadMKeyDetails::kTrap;
+  notice.issuer_lid = issuer_lid;
+  notice.details = encode_details(details);
+  return notice;
 }
 
 #define VERBATIM_NOTICE_DETAILS(Details)                        \

@@ -127,5 +127,10 @@ Details decode_details(const NoticeDetails& bytes);
 // The traps of a channel adapter's port with this LID.
 Notice bad_pkey_notice(std::uint16_t issuer_lid, const ib::KeyViolation& violation);
 Notice bad_qkey_notice(std::uint16_t issuer_lid, const ib::KeyViolation& violation);
+Notice capability_notice(const CapabilityDetails& details);
+// Of a switch with this LID.
+Notice link_state_notice(std::uint16_t issuer_lid);
+// Of either: a subnet management datagram from `source` has come with a wrong M_Key.
+Notice bad_mkey_notice(Notice::Producer producer, std::uint16_t issuer_lid, const ib::Mad& request, std::uint16_t source);
 
 }  // namespace verbatim::mad

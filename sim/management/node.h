@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/ib/key_violations.h"
 #include "sim/mad/smp.h"
 
 namespace verbatim::management {
@@ -16,8 +17,8 @@ inline constexpr std::uint8_t kNoPort = 255;
 inline constexpr std::size_t kVlArbitrationBlocks = 4;  // low priority, lower and upper half; high priority likewise
 
 struct NodePort {
-  mad::smp::PortInfo info;
-  std::vector<std::uint64_t> guids;  // by index of the GID table
+  mad::smp::PortInfo info;  // but its counts of violations, which the hardware has
+  std::vector<std::uint64_t> guids;  // by index of the GID table; 0: none
   std::vector<std::uint16_t> pkeys;
   std::array<std::uint8_t, 16> sl_to_vl{};
   std::array<mad::smp::Data, kVlArbitrationBlocks> vl_arbitration{};
@@ -51,6 +52,8 @@ class NodeHardware {
   virtual void set_link(std::uint8_t port, bool up) = 0;
   virtual void on_forwarding_set() = 0;
   virtual void on_multicast_set() = 0;
+  // What has come to a port with wrong keys: those that PortInfo shows, and Set writes.
+  virtual ib::KeyViolations& key_violations(std::uint8_t port) = 0;
 
  protected:
   ~NodeHardware() = default;

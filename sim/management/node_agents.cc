@@ -32,6 +32,7 @@ NodeAgents::NodeAgents(Engine& engine, ComponentId source, Node& node, NodeHardw
       outlet_(outlet),
       subnet_(node, hardware),
       performance_(node, counters),
+      traps_(engine, source, node, outlet),
       work_(DelayLine<Work>::of<&NodeAgents::on_work>(engine, source, EventClass::kSupervisor, this)) {}
 
 void NodeAgents::receive(const ib::ManagementDatagram& datagram, std::uint8_t in_port, Instant when) {
@@ -77,15 +78,19 @@ void NodeAgents::send(const ib::ManagementDatagram& datagram) {
   take(hop, leaving, 0);
 }
 
+void NodeAgents::trap(const mad::Notice& notice) { traps_.raise(notice, kFirmwareWork); }
+
 void NodeAgents::serve(const ib::ManagementDatagram& datagram, std::uint8_t in_port) {
   const mad::Header header = mad::header_of(datagram.mad);
   const bool asks = header.method == mad::kGet || header.method == mad::kSet;
   const bool is_smp = datagram.is_subnet_management();
   if (is_smp != mad::is_subnet_management(header.management_class)) return;
   if (asks && is_smp && header.attribute_id != mad::smp::kSmInfo) {
-    if (const auto answer = subnet_.answer(datagram.mad, in_port)) send(reply_to(datagram, *answer));
-    return;
+    if (const auto answer = subnet_.answer(datagram.mad, in_port)) return send(reply_to(datagram, *answer));
+    const auto producer = node_.is_switch() ? mad::Notice::kSwitch : mad::Notice::kChannelAdapter;
+    return trap(mad::bad_mkey_notice(producer, node_.base_port(in_port).info.lid, datagram.mad, datagram.lid.value));
   }
+  if (is_smp && header.method == mad::kTrapRepress && traps_.repress(header)) return;
   if (asks && header.management_class == mad::kPerformanceManagement) {
     return send(reply_to(datagram, performance_.answer(datagram.mad, in_port)));
   }

@@ -12,6 +12,7 @@
 #include "sim/management/node.h"
 #include "sim/management/performance_agent.h"
 #include "sim/management/subnet_agent.h"
+#include "sim/management/trap_sender.h"
 
 namespace verbatim::management {
 
@@ -41,6 +42,8 @@ class NodeAgents {
   void serve(const ib::ManagementDatagram& datagram, std::uint8_t in_port);
   // Leaves the node: along the route written in it, to its LID, or to somebody here.
   void send(const ib::ManagementDatagram& datagram);
+  // The subnet manager is to know of it.
+  void trap(const mad::Notice& notice);
 
   const PerformanceAgent& performance() const { return performance_; }
 
@@ -58,6 +61,7 @@ class NodeAgents {
   NodeOutlet& outlet_;
   SubnetAgent subnet_;
   PerformanceAgent performance_;
+  TrapSender traps_;
   Instant ready_{};  // for the next datagram
   DelayLine<Work> work_;
 };

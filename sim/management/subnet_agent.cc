@@ -24,10 +24,6 @@ void for_entries(std::size_t entries, unsigned bits, const Entry& entry) {
   for (std::size_t i = 0; i < entries; ++i) entry(i, i * bits / 8, static_cast<unsigned>(i * bits % 8));
 }
 
-void count_to_end(std::uint16_t& counter) {
-  if (counter < 0xffff) ++counter;
-}
-
 }  // namespace
 
 std::optional<ib::Mad> SubnetAgent::answer(const ib::Mad& request, std::uint8_t in_port) {
@@ -55,14 +51,15 @@ std::optional<ib::Mad> SubnetAgent::answer(const ib::Mad& request, std::uint8_t 
 
 // IBA 14.2.4.2: without protection anybody may read, and sees the key; with 1 anybody may read, but not the key.
 bool SubnetAgent::check_key(const ib::Mad& request, bool sets, std::uint8_t in_port, bool* hides_key) {
-  PortInfo& info = node_.base_port(in_port).info;
+  const std::uint8_t base = node_.is_switch() ? 0 : in_port;
+  const PortInfo& info = node_.ports[base].info;
   const std::uint64_t key = mad::smp::mkey_of(request);
   if (info.mkey == 0 || key == info.mkey) return true;
   if (!sets && info.mkey_protect_bits < 2) {
     *hides_key = info.mkey_protect_bits == 1;
     return true;
   }
-  count_to_end(info.mkey_violations);
+  hardware_.key_violations(base).mkey.count();
   return false;
 }
 
@@ -113,6 +110,7 @@ std::uint16_t SubnetAgent::port_info(const Question& question, Data& data) {
   const std::uint8_t number = port_of(question.modifier & 0xff, question.in_port);
   if (number == kNoPort) return mad::kInvalidField;
   PortInfo& info = node_.ports[number].info;
+  ib::KeyViolations& violations = hardware_.key_violations(number);
   std::uint16_t status = 0;
   if (question.sets) {
     const PortInfo to = PortInfo::decode(data);
@@ -148,7 +146,9 @@ std::uint16_t SubnetAgent::port_info(const Question& question, Data& data) {
       info.filter_raw_outbound = to.filter_raw_outbound;
       info.local_physical_errors = to.local_physical_errors;
       info.overrun_errors = to.overrun_errors;
-      info.mkey_violations = to.mkey_violations;
+      violations.mkey.set(to.mkey_violations);
+      violations.pkey.set(to.pkey_violations);
+      violations.qkey.set(to.qkey_violations);
       status = set_port_state(number, to);
       hardware_.on_port_set(number);
       info.client_reregister = false;
@@ -156,6 +156,9 @@ std::uint16_t SubnetAgent::port_info(const Question& question, Data& data) {
   }
   PortInfo shown = info;
   shown.local_port = question.in_port;
+  shown.mkey_violations = violations.mkey.value();
+  shown.pkey_violations = violations.pkey.value();
+  shown.qkey_violations = violations.qkey.value();
   if (question.hides_key) shown.mkey = 0;
   data = shown.encode();
   return status;
@@ -211,6 +214,7 @@ std::uint16_t SubnetAgent::guid_info(const Question& question, Data& data) {
     if (question.sets && at > 0 && at < port.guids.size()) mad::FieldReader(data).number(byte, bit, 64, port.guids[at]);
     mad::FieldWriter(data).number(byte, bit, 64, at < port.guids.size() ? port.guids[at] : 0);
   });
+  if (question.sets) hardware_.on_port_set(node_.is_switch() ? 0 : question.in_port);
   return 0;
 }
 

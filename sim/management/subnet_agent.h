@@ -14,7 +14,8 @@ class SubnetAgent {
   // Both outlive it.
   SubnetAgent(Node& node, NodeHardware& hardware) : node_(node), hardware_(hardware) {}
 
-  // The answer to a Get or Set that has come in by a port. Nothing: it has the wrong key, and is ignored (IBA 14.2.4).
+  // The answer to a Get or Set that has come in by a port. Nothing: it has the wrong key, which is counted, and is ignored
+  // (IBA 14.2.4).
   std::optional<ib::Mad> answer(const ib::Mad& request, std::uint8_t in_port);
 
  private:

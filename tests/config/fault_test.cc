@@ -75,13 +75,13 @@ TEST(Fault, all_findings_at_once) {
                         {"action": "delay", "to": "leaf0"},
                         {"action": "drop", "from": "client", "n": 3})"),
       "/faults/0/action: \"loose\" is not allowed here; allowed is \"drop\", \"duplicate\", \"corrupt\", "
-      "\"delay\", \"link_down\"\n"
+      "\"delay\", \"link_down\", \"device_fatal\"\n"
       "/faults/2/opcode: \"Send only\" is not allowed here; did you mean \"Send Only\"?\n"
       "/faults/3/nth: 0 is out of range; allowed is 1 to 9223372036854775807\n"
       "/faults/3/count: -1 is out of range; allowed is 0 to 9223372036854775807\n"
       "/faults/8/n: unknown key; a fault has the keys action, network, protocol, from, to, opcode, nth, "
       "every, count, after, "
-      "delay, icrc, byte, link, at, until\n"
+      "delay, icrc, byte, link, host, at, until\n"
       "/faults/1/from: no link has the end \"clint\"; did you mean \"client\"?\n"
       "/faults/4: the link is missing; name the end where packets leave as \"from\", or where they come as "
       "\"to\"\n"
@@ -107,6 +107,36 @@ TEST(Fault, findings_of_links) {
       "packets; a link fails in both directions\n"
       "/faults/2/nth: a fault with the action \"link_down\" has no \"nth\"; it belongs to faults of "
       "packets\n");
+}
+
+TEST(Fault, of_an_adapter_names_its_host) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto spec = load_scenario(
+      folder.write("s.json", scenario(R"({"action": "device_fatal", "host": "client", "at": "3 ms"})")), with_profiles(),
+      diagnostics);
+  ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+  EXPECT_EQ(spec->faults[0].host_index, std::size_t{1});
+  EXPECT_EQ(spec->faults[0].at, Duration(3'000'000'000));
+}
+
+TEST(Fault, findings_of_adapters) {
+  EXPECT_EQ(
+      fault_findings(R"({"action": "device_fatal", "at": "1 us"},
+                        {"action": "device_fatal", "host": "clint", "until": "2 us"},
+                        {"action": "device_fatal", "host": "client", "link": "client", "nth": 2},
+                        {"action": "drop", "from": "client", "host": "client"},
+                        {"action": "link_down", "link": "client", "host": "client"})"),
+      "/faults/0: the key \"host\" is missing; name the host whose adapter fails\n"
+      "/faults/1/until: a fault with the action \"device_fatal\" has no \"until\"; it belongs to faults of "
+      "links; an adapter fails for good\n"
+      "/faults/1/host: no host is named \"clint\"; did you mean \"client\"?\n"
+      "/faults/2/link: a fault with the action \"device_fatal\" has no \"link\"; it belongs to faults of "
+      "links; name the adapter's host as \"host\"\n"
+      "/faults/2/nth: a fault with the action \"device_fatal\" has no \"nth\"; it belongs to faults of "
+      "packets\n"
+      "/faults/3/host: a fault with the action \"drop\" has no \"host\"; it belongs to \"device_fatal\"\n"
+      "/faults/4/host: a fault with the action \"link_down\" has no \"host\"; it belongs to \"device_fatal\"\n");
 }
 
 TEST(Fault, of_the_management_network_names_hosts) {

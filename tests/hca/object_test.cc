@@ -232,8 +232,10 @@ TEST(ObjectValues, ports_tell_what_they_can_do) {
     return port.port_cap_flags;
   };
   World infiniband;
-  EXPECT_EQ(flags(*infiniband.client, infiniband), IBV_PORT_SM | IBV_PORT_AUTO_MIGR_SUP | IBV_PORT_SL_MAP_SUP | IBV_PORT_CM_SUP);
-  EXPECT_EQ(flags(*infiniband.server, infiniband), IBV_PORT_AUTO_MIGR_SUP | IBV_PORT_SL_MAP_SUP | IBV_PORT_CM_SUP);
+  constexpr std::uint32_t kAll = IBV_PORT_TRAP_SUP | IBV_PORT_AUTO_MIGR_SUP | IBV_PORT_SL_MAP_SUP | IBV_PORT_EXTENDED_SPEEDS_SUP |
+                                 IBV_PORT_CM_SUP | IBV_PORT_CLIENT_REG_SUP;
+  EXPECT_EQ(flags(*infiniband.client, infiniband), IBV_PORT_SM | kAll);
+  EXPECT_EQ(flags(*infiniband.server, infiniband), kAll);
   World roce({.roce = true});
   EXPECT_EQ(flags(*roce.client, roce), IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS);
 }

@@ -20,7 +20,7 @@ std::vector<std::byte> message(std::uint8_t opcode, std::uint64_t tag, std::size
   header.app_ctx = 77;
   header.tag = htobe64(tag);
   std::vector<std::byte> payload(bytes);
-  std::memcpy(payload.data(), &header, std::min(bytes, sizeof(header)));
+  std::ranges::copy(std::as_bytes(std::span(&header, 1)).first(std::min(bytes, sizeof(header))), payload.begin());
   return payload;
 }
 

@@ -1,6 +1,9 @@
 // The Notice attribute and the details of its traps: bytes to fields and back, against the places that the specification gives.
 #include "sim/mad/notice.h"
 
+#include "sim/mad/fields.h"
+#include "sim/mad/smp.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -114,6 +117,51 @@ TEST(NoticeTest, of_a_wrong_m_key_has_the_way_back) {
   EXPECT_EQ(at(bytes, 14), 0x41u);
   EXPECT_EQ(at(bytes, 23), 0x83u);
   EXPECT_EQ(at(bytes, 53), 0x77u);
+}
+
+TEST(NoticeTest, tells_of_a_request_with_a_wrong_m_key_what_it_asked_for_and_which_way_it_came) {
+  ib::Mad request{};
+  Header header;
+  header.management_class = kSubnetManagementDirected;
+  header.method = kSet;
+  header.attribute_id = smp::kPortInfo;
+  header.attribute_modifier = 5;
+  put_header(request, header);
+  smp::DirectedRoute route;
+  route.hop_count = 2;
+  route.return_path[1] = 4;
+  route.put(request);
+  FieldWriter(request).number(kHeaderBytes, 0, 64, std::uint64_t{0x99});
+  const Notice notice = bad_mkey_notice(Notice::kSwitch, 7, request, 0xffff);
+  EXPECT_EQ(notice.trap_number, 256);
+  EXPECT_EQ(notice.type, Notice::Type::kSecurity);
+  EXPECT_EQ(notice.producer_type, Notice::kSwitch);
+  const auto details = decode_details<BadMKeyDetails>(notice.details);
+  EXPECT_EQ(details.method, kSet);
+  EXPECT_EQ(details.attribute_id, smp::kPortInfo);
+  EXPECT_EQ(details.attribute_modifier, 5u);
+  EXPECT_EQ(details.mkey, 0x99u);
+  EXPECT_TRUE(details.dr_notice);
+  EXPECT_EQ(details.dr_hop_count, 2);
+  EXPECT_EQ(details.dr_notice_return_path[1], std::byte{4});
+
+  header.management_class = kSubnetManagementLid;
+  put_header(request, header);
+  EXPECT_FALSE(decode_details<BadMKeyDetails>(bad_mkey_notice(Notice::kSwitch, 7, request, 3).details).dr_notice);
+}
+
+TEST(NoticeTest, of_states_and_capabilities_name_the_port) {
+  const Notice link = link_state_notice(9);
+  EXPECT_EQ(link.trap_number, 128);
+  EXPECT_EQ(link.producer_type, Notice::kSwitch);
+  EXPECT_EQ(decode_details<LinkStateDetails>(link.details).lid, 9);
+  CapabilityDetails capabilities;
+  capabilities.lid = 8;
+  capabilities.capability_mask = 0x12345678;
+  const Notice changed = capability_notice(capabilities);
+  EXPECT_EQ(changed.trap_number, 144);
+  EXPECT_EQ(changed.issuer_lid, 8);
+  EXPECT_EQ(decode_details<CapabilityDetails>(changed.details), capabilities);
 }
 
 }  // namespace

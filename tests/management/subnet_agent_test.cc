@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <vector>
 
 #include "sim/mad/fields.h"
@@ -17,6 +18,8 @@ struct Hardware final : NodeHardware {
   void set_link(std::uint8_t, bool up) override { links.push_back(up); }
   void on_forwarding_set() override { ++forwarding; }
   void on_multicast_set() override { ++multicast; }
+  ib::KeyViolations& key_violations(std::uint8_t port) override { return violations[port]; }
+  std::array<ib::KeyViolations, 4> violations;
   std::vector<std::uint8_t> ports;
   std::vector<bool> links;
   int forwarding = 0, multicast = 0;
@@ -106,8 +109,43 @@ TEST_F(SubnetAgentTest, who_has_another_key_may_read_as_far_as_the_port_lets_him
   EXPECT_FALSE(ask(mad::kSet, mad::smp::kSwitchInfo, 0));
   node.ports[0].info.mkey_protect_bits = 2;
   EXPECT_FALSE(ask(mad::kGet, mad::smp::kPortInfo, 0));
-  EXPECT_EQ(node.ports[0].info.mkey_violations, 2);
+  EXPECT_EQ(hardware.violations[0].mkey.value(), 2);
   EXPECT_TRUE(ask(mad::kGet, mad::smp::kPortInfo, 0, {}, 77));
+}
+
+// IBA 14.2.5.6: they stay at their greatest value until they are set.
+TEST_F(SubnetAgentTest, violations_of_keys_are_shown_and_set) {
+  ib::KeyViolations& counted = hardware.violations[0];
+  counted.mkey.set(0xffff);
+  counted.mkey.count();
+  counted.pkey.count();
+  counted.qkey.set(9);
+  PortInfo shown = PortInfo::decode(mad::smp::data_of(ask(mad::kGet, mad::smp::kPortInfo, 0).value()));
+  EXPECT_EQ(shown.mkey_violations, 0xffff);
+  EXPECT_EQ(shown.pkey_violations, 1);
+  EXPECT_EQ(shown.qkey_violations, 9);
+  shown.state = PortState::kNoChange;
+  shown.physical_state = mad::smp::PhysicalState::kNoChange;
+  shown.mkey_violations = 0;
+  shown.pkey_violations = 0;
+  shown.qkey_violations = 8;
+  const auto answer = ask(mad::kSet, mad::smp::kPortInfo, 0, shown.encode());
+  EXPECT_EQ(status(answer), 0);
+  EXPECT_EQ(counted.mkey.value(), 0);
+  EXPECT_EQ(counted.pkey.value(), 0);
+  EXPECT_EQ(counted.qkey.value(), 8);
+  EXPECT_EQ(PortInfo::decode(mad::smp::data_of(*answer)).qkey_violations, 8);
+  EXPECT_EQ(PortInfo::decode(mad::smp::data_of(ask(mad::kGet, mad::smp::kPortInfo, 1).value())).qkey_violations, 0)
+      << "of another port";
+}
+
+// GUIDs that a subnet manager adds are GIDs of the port.
+TEST_F(SubnetAgentTest, guids_that_are_set_reach_the_hardware) {
+  mad::smp::Data guids{};
+  mad::FieldWriter(guids).number(8, 0, 64, std::uint64_t{0x1234});
+  EXPECT_EQ(status(ask(mad::kSet, mad::smp::kGuidInfo, 0, guids)), 0);
+  EXPECT_EQ(node.ports[0].guids[1], 0x1234u);
+  EXPECT_EQ(hardware.ports, (std::vector<std::uint8_t>{0}));
 }
 
 TEST_F(SubnetAgentTest, forwarding_tables_are_written_by_blocks) {

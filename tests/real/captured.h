@@ -1,4 +1,4 @@
-// Management datagrams of a capture, as tshark reads them.
+// What tshark reads in a capture, management datagrams above all.
 #pragma once
 
 #include <set>
@@ -12,6 +12,8 @@ namespace verbatim::real {
 std::string output_of(const std::string& command);
 
 bool has_tshark();
+// A line for each packet that the display filter takes, its fields apart by tabs; `fields`: "-e FIELD ...".
+std::string tshark_fields(const std::string& capture, const std::string& filter, const std::string& fields);
 // Runs the request with a capture to `file` and gives the fields of every management datagram in it, "0x07\t0x0010", each value
 // once. The test fails when the run does or when tshark finds a datagram malformed.
 std::set<std::string> captured_datagrams(support::RunRequest request, const std::string& file, const std::string& fields);

@@ -84,7 +84,7 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
     if (figures.faults[i].fired != 0) continue;
     std::string text =
         (fault.pointer.empty() ? "a --fault" : "the fault " + fault.pointer) + " (" + fault.action;
-    if (fault.action == "link_down") {
+    if (fault.action == "link_down" || fault.of_adapter()) {
       text += ") never happened: the run ended before its time";
     } else {
       text += ") never fired: of the packets it is about, " + std::to_string(figures.faults[i].seen) +

@@ -14,11 +14,13 @@ namespace {
 
 constexpr std::uint32_t kLinkLayerInfiniBand = 1, kLinkLayerEthernet = 2;
 constexpr std::uint32_t kPortStateDown = 1, kPortStateActive = 4;
-constexpr std::uint8_t kSubnetTimeout = 18;  // OpenSM's default
 constexpr std::uint8_t kGrhRequired = 1;     // IBV_QPF_GRH_REQUIRED
 // ibv_port_cap_flags: what the model does. The subnet manager's own port says so.
-constexpr std::uint32_t kPortSm = 1u << 1, kPortAutoMigration = 1u << 5, kPortServiceLevelMap = 1u << 6;
-constexpr std::uint32_t kPortCommunicationManagement = 1u << 16, kPortIpBasedGids = 1u << 26;
+constexpr std::uint32_t kPortSm = 1u << 1, kPortTrap = 1u << 3, kPortAutoMigration = 1u << 5, kPortServiceLevelMap = 1u << 6;
+constexpr std::uint32_t kPortExtendedSpeeds = 1u << 14, kPortCommunicationManagement = 1u << 16;
+constexpr std::uint32_t kPortClientReregistration = 1u << 25, kPortIpBasedGids = 1u << 26;
+constexpr std::uint32_t kOfInfiniBand = kPortTrap | kPortAutoMigration | kPortServiceLevelMap | kPortClientReregistration;
+constexpr std::uint32_t kFdr = 16;  // the first of the extended speeds
 constexpr std::uint8_t kPhysStatePolling = 2, kPhysStateLinkUp = 5;
 constexpr std::uint64_t kPageSizes = 0xfffffffffffff000ull;
 constexpr std::uint64_t kTimestampMask = 0xffffffffffffffffull;
@@ -77,7 +79,12 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   adapter.payloads.release_held();
   adapter.completions.release_held();
   adapter.diagnoses.begin_command();
-  header.status = dispatch(header, mailbox);
+  // What the kernel itself asks, which is no process, it has known since the device came.
+  const Context* const asking = adapter.has_failed ? find_context(header.context) : nullptr;
+  const bool is_programs = asking == nullptr || asking->program.process != 0;
+  header.status = adapter.has_failed && is_programs && header.type != CommandType::kCloseDevice
+                      ? refuse(EIO, "the adapter has failed; nothing but closing it is left to do")
+                      : dispatch(header, mailbox);
   std::memcpy(mailbox.data(), &header, sizeof(header));
   adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type),
                         header.context, static_cast<std::uint64_t>(header.status));
@@ -275,7 +282,8 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
   command.max_mtu = command.active_mtu = profile.max_mtu;
   command.gid_table_length = static_cast<std::int32_t>(profile.gid_table_length);
   command.port_cap_flags = kPortCommunicationManagement;
-  command.port_cap_flags |= address.roce ? kPortIpBasedGids : kPortAutoMigration | kPortServiceLevelMap;
+  command.port_cap_flags |= address.roce ? kPortIpBasedGids : kOfInfiniBand;
+  if (!address.roce && address.active_speed >= kFdr) command.port_cap_flags |= kPortExtendedSpeeds;
   const bool has_manager = address.is_subnet_manager || (address.lid == address.sm_lid && address.lid.value != 0);
   if (!address.roce && has_manager) command.port_cap_flags |= kPortSm;
   command.max_message_size = profile.max_message_bytes;
@@ -288,7 +296,7 @@ int Hca::Impl::query_port(Context&, protocol::QueryPort& command) {
   command.sm_lid = address.roce ? 0 : address.sm_lid.value;
   // Lanes and the subnet manager are InfiniBand's; Ethernet demands a GRH instead.
   command.max_vl_num = address.roce ? 0 : static_cast<std::uint8_t>(profile.virtual_lanes);
-  command.subnet_timeout = address.roce ? 0 : kSubnetTimeout;
+  command.subnet_timeout = address.roce ? 0 : address.subnet_timeout;
   command.flags = address.roce ? kGrhRequired : 0;
   command.active_width = static_cast<std::uint8_t>(address.active_width);
   command.active_speed = address.active_speed;

@@ -12,6 +12,23 @@ constexpr std::uint32_t kFirstQpn = 0x48;
 constexpr std::uint32_t kFirstCqn = 0x80;
 constexpr std::uint32_t kFirstSrqn = 0x40;
 constexpr std::uint32_t kNumberLimit = 1u << 24;
+
+void put_word(std::uint64_t value, std::uint8_t* bytes) {
+  for (int i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(value >> (56 - 8 * i));
+}
+
+// The table as a subnet manager has set it, whose first entry was `first`: prefix and GUID each.
+std::vector<ib::Gid> gids_of(const PortConfiguration& to, ib::Gid first) {
+  put_word(to.subnet_prefix, first.raw);
+  std::vector<ib::Gid> gids = {first};
+  for (std::size_t i = 1; i < to.guids.size(); ++i) {
+    if (to.guids[i] == 0) continue;
+    gids.resize(i + 1);
+    put_word(to.subnet_prefix, gids[i].raw);
+    put_word(to.guids[i], gids[i].raw + 8);
+  }
+  return gids;
+}
 }  // namespace
 
 Hca::Hca(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
@@ -37,6 +54,9 @@ void Hca::attach(ib::KeyViolationListener& listener) { impl_->adapter.key_guard.
 
 void Hca::configure(const PortConfiguration& configuration) { impl_->configure(configuration); }
 void Hca::set_subnet_manager(bool is_one) { impl_->adapter.address.is_subnet_manager = is_one; }
+
+void Hca::fail() { impl_->fail(); }
+bool Hca::has_failed() const { return impl_->adapter.has_failed; }
 
 std::uint32_t Hca::open(const ProgramPort& program) { return impl_->open(program); }
 std::uint32_t Hca::share(std::uint32_t context, const ProgramPort& program) { return impl_->share(context, program); }
@@ -114,8 +134,18 @@ void Hca::Impl::keep_memory(std::uint32_t number) {
 void Hca::Impl::close(std::uint32_t number) {
   const auto found = contexts_.find(number);
   if (found == contexts_.end()) return;
-  Context* context = found->second.get();
-  Ucontext& objects = context->objects;
+  Ucontext& objects = found->second.get()->objects;
+  end_objects(objects);
+  const std::uint32_t first = objects.contexts.front().get()->number;
+  for (const Ref<Context>& one : objects.contexts) {
+    contexts_.erase(one.get()->number);
+    context_pool_.destroy(one);
+  }
+  openings_.erase(first);
+}
+
+void Hca::Impl::end_objects(Ucontext& objects) {
+  Context* context = objects.contexts.front().get();
   // Users before what they use; in the order of handles.
   while (!objects.flows.empty()) close_flow(*context, objects.flows.begin()->first);
   counters_count_ -= static_cast<std::uint32_t>(objects.counters.size());
@@ -132,12 +162,27 @@ void Hca::Impl::close(std::uint32_t number) {
   ah_count_ -= static_cast<std::uint32_t>(objects.ahs.size());
   pd_count_ -= static_cast<std::uint32_t>(objects.pds.size());
   for (const auto& [handle, dm] : objects.dms) adapter.memory.release(dm.offset);
-  const std::uint32_t first = objects.contexts.front().get()->number;
-  for (const Ref<Context>& one : objects.contexts) {
-    contexts_.erase(one.get()->number);
-    context_pool_.destroy(one);
+  objects.counters.clear();
+  objects.mrs.clear();
+  objects.mws.clear();
+  objects.ahs.clear();
+  objects.pds.clear();
+  objects.dms.clear();
+}
+
+// Completions that are written stay to be polled: they are in the program's memory.
+void Hca::Impl::fail() {
+  if (adapter.has_failed) return;
+  for (const auto& [number, objects] : openings_) end_objects(*objects);
+  tell_programs(ib::AsyncEventType::kDeviceFatal);
+  adapter.has_failed = true;
+}
+
+void Hca::Impl::tell_programs(ib::AsyncEventType event) {
+  if (adapter.has_failed) return;
+  for (const auto& [number, context] : contexts_) {
+    if (!context.get()->has_left()) adapter.notifier.port_event(*context.get(), event);
   }
-  openings_.erase(first);
 }
 
 CompletionQueue* Hca::Impl::find_cq_by_number(const Context& context, std::uint32_t number) {
@@ -179,18 +224,13 @@ void Hca::Impl::link_changed(bool up) {
   adapter.port_is_up = up;
   adapter.services.tell_link(up);
   if (up ? adapter.address.state != PortState::kActive : !was_active) return;
-  for (const auto& [number, context] : contexts_) {
-    if (context.get()->has_left()) continue;
-    adapter.notifier.port_event(*context.get(),
-                                up ? ib::AsyncEventType::kPortActive : ib::AsyncEventType::kPortError);
-  }
+  tell_programs(up ? ib::AsyncEventType::kPortActive : ib::AsyncEventType::kPortError);
 }
 
 void Hca::Impl::configure(const PortConfiguration& to) {
   PortAddress& address = adapter.address;
   const auto tell = [&](ib::AsyncEventType event) {
-    if (!adapter.port_is_up) return;
-    for (const auto& [number, context] : contexts_) adapter.notifier.port_event(*context.get(), event);
+    if (adapter.port_is_up) tell_programs(event);
   };
   const PortState before = address.state;
   const bool has_other_lid = address.lid != to.lid, has_other_manager = address.sm_lid != to.sm_lid;
@@ -200,10 +240,14 @@ void Hca::Impl::configure(const PortConfiguration& to) {
   address.sm_lid = to.sm_lid;
   address.lmc = to.lmc;
   address.sm_service_level = to.sm_service_level;
+  address.subnet_timeout = to.subnet_timeout;
   address.pkeys = to.pkeys;
-  for (int i = 0; i < 8; ++i) address.gids.front().raw[i] = static_cast<std::uint8_t>(to.subnet_prefix >> (56 - 8 * i));
+  const std::vector<ib::Gid> gids = gids_of(to, address.gids.front());
+  const bool has_other_gids = address.gids != gids;
+  address.gids = gids;
   if (has_other_manager) tell(ib::AsyncEventType::kSubnetManagerChange);
   if (has_other_lid) tell(ib::AsyncEventType::kLidChange);
+  if (has_other_gids) tell(ib::AsyncEventType::kGidChange);
   if (has_other_pkeys) tell(ib::AsyncEventType::kPkeyChange);
   if (to.asks_for_registration) tell(ib::AsyncEventType::kClientReregister);
   if (before != PortState::kActive && to.state == PortState::kActive) tell(ib::AsyncEventType::kPortActive);

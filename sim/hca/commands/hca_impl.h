@@ -59,6 +59,7 @@ class Hca::Impl {
                      std::uint64_t value, Duration call_time);
   void link_changed(bool up);
   void configure(const PortConfiguration& configuration);
+  void fail();
 
  private:
   struct Doorbell {
@@ -94,6 +95,10 @@ class Hca::Impl {
   // Of those that have not been left; null: there is none.
   Context* find_context(std::uint32_t number);
   std::uint32_t add_context(Ucontext& objects, const ProgramPort& program);
+  // Of an opening that has contexts: its objects go, the contexts stay.
+  void end_objects(Ucontext& objects);
+  // Everyone who uses the adapter, of something that concerns the port, or all of it.
+  void tell_programs(ib::AsyncEventType event);
 
   // commands.cc
   int query_device(Context& context, protocol::QueryDevice& command);

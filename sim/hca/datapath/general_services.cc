@@ -35,6 +35,7 @@ GeneralServices::GeneralServices(Adapter& adapter)
                                                                              this)) {}
 
 void GeneralServices::send(const ib::ManagementDatagram& datagram) {
+  if (adapter_.has_failed) return;
   record(adapter_, TraceEvent::kDatagramSent, datagram);
   Trail none;
   const Instant arrival = adapter_.dma.ring(none);
@@ -77,7 +78,7 @@ void GeneralServices::on_dma_read(std::uint64_t, Instant at_adapter) {
 bool GeneralServices::takes(const ib::Packet& packet) const {
   const bool on_own_lane = packet.lrh.lane == fabric::kManagementLane;
   const ib::Qpn queue = on_own_lane ? ib::kSubnetManagementQp : ib::kGeneralServicesQp;
-  return agent_ != nullptr && packet.bth.destination == queue && packet.bth.opcode == kSendOnly &&
+  return agent_ != nullptr && !adapter_.has_failed && packet.bth.destination == queue && packet.bth.opcode == kSendOnly &&
          packet.payload.length == ib::kMadBytes;
 }
 

@@ -85,7 +85,7 @@ void Notifier::on_due(Notice notice) {
     number = srq->params.number;
     context = &srq->context;
   } else if (notice.context.get() != nullptr) {
-    event.element = number = kPortNumber;
+    if (notice.type != ib::AsyncEventType::kDeviceFatal) event.element = number = kPortNumber;
     context = notice.context.get();
   } else {
     return;

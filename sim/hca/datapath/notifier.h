@@ -22,7 +22,7 @@ class Notifier final : public host::DmaClient {
   void async_event(CompletionQueue& cq, ib::AsyncEventType type);
   void async_event(QueuePair& qp, ib::AsyncEventType type);
   void async_event(SharedReceiveQueue& srq, ib::AsyncEventType type);
-  // Of the port; to one of those who have opened the adapter.
+  // Of the port, or of the adapter as a whole; to one of those who have opened it.
   void port_event(Context& context, ib::AsyncEventType type);
   // A DMA access through `key` hit unmapped bytes. Once per region.
   void dma_fault(Context& context, std::uint32_t key, std::uint64_t va, std::uint64_t length);

@@ -46,11 +46,18 @@ host::DmaWriteTimes PayloadWriter::write(Context& context, const ib::Payload& pa
 
 host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Payload& payload,
                                                std::span<const MemoryPiece> pieces) {
-  Placement placement{context.self, payload, pieces[0], {}};
-  if (pieces.size() == 1) {
+  if (pieces.size() == 1 && !is_on_adapter(pieces[0].address)) [[likely]] {
     CHECK(pieces[0].length == payload.length);
-    return place(std::move(placement));
+    Placement& placement = placing_.extend();
+    placement.context = context.self;
+    placement.payload = payload;
+    placement.first = pieces[0];
+    placement.more.clear();
+    const host::DmaPiece piece(pieces[0].length, pieces[0].address);
+    return hand_over({&piece, 1});
   }
+  Placement placement{context.self, payload, pieces[0], {}};
+  if (pieces.size() == 1) return place(std::move(placement));
   placement.more.assign(pieces.begin(), pieces.end());
   std::vector<host::DmaPiece> parts;
   std::uint32_t total = 0;
@@ -126,7 +133,7 @@ void PayloadWriter::on_dma_write(std::uint64_t) {
 }
 
 void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
-  if (placement.context.get() == nullptr) return;
+  if (placement.context.get() == nullptr || adapter_.has_failed) return;
   std::span<const std::byte> bytes = placement.payload.bytes();
   const std::span<const MemoryPiece> pieces =
       placement.more.empty() ? std::span(&placement.first, 1) : std::span(placement.more);

@@ -16,7 +16,7 @@ int EventFile<Event>::access_mode() const {
 template <class Event>
 IoResult EventFile<Event>::read(std::size_t limit, std::vector<std::byte>& bytes) {
   if (limit < sizeof(Event)) return -EINVAL;
-  if (events_.empty()) return std::nullopt;
+  if (events_.empty()) return has_ended_ ? IoResult(-EIO) : std::nullopt;
   while (!events_.empty() && bytes.size() + sizeof(Event) <= limit) {
     const auto raw = std::as_bytes(std::span(&events_.front(), 1));
     bytes.insert(bytes.end(), raw.begin(), raw.end());
@@ -93,7 +93,14 @@ void DeviceContext::on_completion_event(std::uint32_t channel, const protocol::C
   if (const auto file = channels_[channel - 1].lock()) file->push(event);
 }
 
-void DeviceContext::on_async_event(std::uint32_t, const protocol::AsyncEvent& event) { async_file_->push(event); }
+void DeviceContext::on_async_event(std::uint32_t, const protocol::AsyncEvent& event) {
+  async_file_->push(event);
+  if (event.event_type != static_cast<std::uint32_t>(ib::AsyncEventType::kDeviceFatal)) return;
+  async_file_->end();
+  for (const auto& channel : channels_) {
+    if (const auto file = channel.lock()) file->end();
+  }
+}
 
 void DeviceContext::on_completion_written(std::uint32_t, std::uint32_t cq_number) { written_(cq_number); }
 

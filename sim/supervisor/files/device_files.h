@@ -12,7 +12,8 @@
 
 namespace verbatim::supervisor {
 
-// A queue of fixed-size event records that read(2) hands out, as many whole ones as fit.
+// A queue of fixed-size event records that read(2) hands out, as many whole ones as fit. When the device is gone and no record
+// is left, a read ends with EIO, and poll(2) still waits (Linux: ib_uverbs_event_read, ib_uverbs_event_poll).
 template <class Event>
 class EventFile : public VirtualFile {
  public:
@@ -20,6 +21,11 @@ class EventFile : public VirtualFile {
 
   void push(const Event& event) {
     events_.push_back(event);
+    notify();
+  }
+  // Nothing will come any more.
+  void end() {
+    has_ended_ = true;
     notify();
   }
 
@@ -35,6 +41,7 @@ class EventFile : public VirtualFile {
  private:
   std::string description_;
   std::deque<Event> events_;
+  bool has_ended_ = false;
 };
 
 using CompletionChannelFile = EventFile<protocol::CompletionEvent>;

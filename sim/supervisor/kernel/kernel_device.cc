@@ -115,7 +115,7 @@ Kernel::Outcome Kernel::command(Thread& thread) {
         break;
       }
       if (header.type == CommandType::kCreateChannel) {
-        answer = create_channel(process, mailbox);
+        answer = contexts[header.context - 1]->hca().has_failed() ? fail(mailbox, EIO) : create_channel(process, mailbox);
         break;
       }
       if (needs_raw_packets(mailbox, header.type) && !thread.credentials.may(kCapNetRaw)) {
@@ -201,6 +201,7 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
   const auto& devices = process.host().devices;
   if (open.header.context >= devices.size()) return fail(mailbox, ENODEV);
   hca::Hca& hca = *devices[open.header.context];
+  if (hca.has_failed()) return fail(mailbox, EIO);
   const auto file = std::make_shared<DeviceFile>(hca.device_name());
   file->opening = std::make_shared<DeviceOpening>(hca);
   file->opening->set_file(file);
@@ -242,6 +243,7 @@ Answer Kernel::import_device(Process& process, std::span<std::byte> mailbox) {
   const auto file = std::dynamic_pointer_cast<DeviceFile>(process.file(import.cmd_fd));
   if (file == nullptr) return fail(mailbox, process.file(import.cmd_fd) == nullptr ? EBADF : EINVAL);
   if (file->opening == nullptr) return fail(mailbox, EINVAL);
+  if (file->opening->hca().has_failed()) return fail(mailbox, EIO);
   const auto context = use_device(process, file->opening);
   import.async_fd = process.install(context->async_file());
   if (import.async_fd < 0) return fail(mailbox, EMFILE);

@@ -50,7 +50,10 @@ Query ask(hca::Hca& hca, Query query = {}) {
 protocol::QueryPort port_of(hca::Hca& hca) {
   protocol::QueryPort query{};
   query.port = 1;
-  return ask(hca, query);
+  if (!hca.has_failed()) return ask(hca, query);
+  query.state = 1;       // down
+  query.phys_state = 3;  // disabled
+  return query;
 }
 
 protocol::QueryGid gid_of(hca::Hca& hca, std::uint32_t index) {

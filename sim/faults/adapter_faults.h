@@ -1,0 +1,44 @@
+// The scripted faults of adapters: hardware that fails at a given time, for good. What that leads to is the
+// adapter's business (hca::Hca::fail): programs are told by IBV_EVENT_DEVICE_FATAL, and peers by silence.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "sim/core/engine.h"
+#include "sim/hca/hca.h"
+
+namespace verbatim::faults {
+
+class AdapterFaults {
+ public:
+  explicit AdapterFaults(Engine& engine) : engine_(engine) {}
+  AdapterFaults(const AdapterFaults&) = delete;
+  AdapterFaults& operator=(const AdapterFaults&) = delete;
+
+  // The next fault, from 0. The adapter outlives the last event.
+  void add(Instant at, hca::Hca& adapter) { entries_.emplace_back(engine_, at, adapter); }
+  std::uint64_t fired(std::size_t fault) const { return entries_.at(fault).fired; }
+
+ private:
+  struct Entry {
+    Entry(Engine& engine, Instant at, hca::Hca& adapter)
+        : adapter(adapter),
+          timer(Timer::of<&Entry::on_time>(engine, adapter.component(), EventClass::kTimeout, this)) {
+      timer.schedule_at(at);
+    }
+    void on_time() {
+      ++fired;
+      adapter.fail();
+    }
+
+    hca::Hca& adapter;
+    std::uint64_t fired = 0;
+    Timer timer;
+  };
+
+  Engine& engine_;
+  std::deque<Entry> entries_;  // in the order of the faults
+};
+
+}  // namespace verbatim::faults
