@@ -189,6 +189,17 @@ void poll_timed(LoopState* s, long end) {
   }
 }
 
+void poll_yielding(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0 && s->flag == 0) s->yield();
+}
+
+void poll_until_second(LoopState* s, long end) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->yield();
+    if (s->time(nullptr) >= end) break;
+  }
+}
+
 // UCX's way: progress functions behind pointers that look at memory between polls.
 static __attribute__((noinline)) int progress(LoopState* s, int number) {
   int done = s->poll(s->cq[number], 16, s->wc);
