@@ -100,7 +100,7 @@ bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_pol
 // The interpreter stands at the end of a turn of `turn` polls that has not come back to its beginning: the registers are
 // `next` there. What is another value there is taken to grow by as much each turn, and the turn is followed again: if the
 // steps at its end are those assumed, then each turn begins with the state of the one before and its steps.
-PollLoopProof SpinProver::grow(const Registers& at_entry, const Registers& next, const PollPredicate& is_poll,
+PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const PollPredicate& is_poll,
                                const Limits& limits, unsigned turn) {
   const std::vector<ByteRun> before = memory_.reads();
   const std::vector<ByteRun> differ = changed(before, memory_.values(before));
@@ -114,6 +114,7 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, const Registers& next,
   std::uint64_t most = kFarthest, failed = 0;
   PollLoopProof bounded;
   int tries = 0;
+  bool is_other = false;
   for (std::uint64_t horizon = most; horizon >= kFewestTurns && tries < kTries;) {
     PollLoopProof further = grow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
     steps += steps_;
@@ -125,14 +126,15 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, const Registers& next,
       failed = std::min(horizon, growth_.turns());  // a clock's second ends long before the farthest
       if (bounded.proven) ++tries;
     } else {
-      if (!bounded.proven) proof = std::move(further);
+      is_other = true;
+      if (!bounded.proven && further.refusal.reason != Reason::kUnevenGrowth) proof = std::move(further);
       break;
     }
     horizon = bounded.proven ? bounded.turns + (failed - bounded.turns) / 2 : failed / 2;
   }
   steps_ = steps;
   if (bounded.proven) return bounded;
-  if (failed != 0) proof.refusal = {Reason::kUnsettled, next.rip, ""};
+  if (failed != 0 && !is_other) proof.refusal = {Reason::kUnsettled, next.rip, ""};
   return proof;
 }
 

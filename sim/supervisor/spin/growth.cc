@@ -61,7 +61,7 @@ bool Growth::read_register(unsigned index, unsigned size, Value& value) {
   const GrowingRegister& grows = registers_[index];
   const std::uint64_t now = state_->registers.gpr[index];
   value = {now & size_mask(size), 0};
-  if (register_bounds_[index]) return fail(Reason::kGrowingResult);
+  if (register_bounds_[index] && size > constant_low_[index]) return fail(Reason::kGrowingResult);
   if (grows.step == 0 || size <= constant_low_[index]) return true;
   if (constant_low_[index] != 0) return fail(Reason::kGrowingPart);
   value.step = (size <= grows.size ? grows : widened(grows, now)).step & size_mask(size);
@@ -95,8 +95,8 @@ bool Growth::write_register(unsigned index, unsigned size, std::uint64_t step) {
     register_bounds_[index].reset();
     return true;
   }
-  if (step != 0 || register_bounds_[index]) return fail(Reason::kGrowingPart);
-  if (grows.step != 0) constant_low_[index] = std::max(constant_low_[index], static_cast<std::uint8_t>(size));
+  if (step != 0) return fail(Reason::kGrowingPart);
+  if (grows.step != 0 || register_bounds_[index]) constant_low_[index] = std::max(constant_low_[index], static_cast<std::uint8_t>(size));
   return true;
 }
 

@@ -99,6 +99,7 @@ class Growth final : public Observer {
   struct Bounds {
     Range range;
     unsigned size = 8;  // bytes; a register's upper half is zero above four
+    unsigned constant_low = 0;  // of a register: so many low bytes are the same in every turn, whatever the bounds say
     bool is_floating = false;
     double least = 0, most = 0;
   };

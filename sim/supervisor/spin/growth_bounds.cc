@@ -59,6 +59,13 @@ Growth::Uses Growth::uses(const Instruction& in) const {
 }
 
 bool Growth::read_register_bounds(unsigned index, unsigned size, Bounds& bounds) {
+  const unsigned low = constant_low_[index];
+  if (low != 0) {
+    const __int128 value = state_->registers.gpr[index] & size_mask(size);
+    bounds = {.range = {value, value}, .size = size};
+    if (size > low) bounds.range = {0, static_cast<__int128>(size_mask(size))}, bounds.constant_low = low;
+    return true;
+  }
   if (register_bounds_[index]) {
     bounds = *register_bounds_[index];
     if (size == bounds.size) return true;
@@ -68,7 +75,6 @@ bool Growth::read_register_bounds(unsigned index, unsigned size, Bounds& bounds)
     bounds.size = size;
     return true;
   }
-  if (constant_low_[index] != 0) return fail(Reason::kGrowingPart);
   const GrowingRegister& grows = registers_[index];
   const std::uint64_t now = state_->registers.gpr[index];
   const unsigned own = grows.step == 0 ? 8 : grows.size;
@@ -122,6 +128,7 @@ bool Growth::write_register_bounds(unsigned index, unsigned size, const Bounds& 
   if (!bounds.is_floating && bounds.range.is_single()) return true;
   register_bounds_[index] = bounds;
   register_bounds_[index]->size = size;
+  constant_low_[index] = static_cast<std::uint8_t>(bounds.constant_low);
   return true;
 }
 
@@ -130,6 +137,7 @@ bool Growth::store_bounds(std::uint64_t address, unsigned size, const Bounds& bo
   if (!bounds.is_floating && bounds.range.is_single()) return true;
   bounded_.push_back({address, bounds});
   bounded_.back().bounds.size = size;
+  bounded_.back().bounds.constant_low = 0;
   return true;
 }
 
@@ -235,8 +243,8 @@ bool Growth::bounded_move(const Instruction& in) {
       if (bounds.is_floating) {
         return in.size == in.source_size ? write_bounds(in.destination, in.size, bounds) : fail(Reason::kGrowingPart);
       }
-      return write_range(in.destination, in.size,
-                         in.op == Op::kMov ? bounds.range : as_signed(bounds.range, in.source_size));
+      bounds.range = as_unsigned(in.op == Op::kMov ? bounds.range : as_signed(bounds.range, in.source_size), in.size);
+      return write_bounds(in.destination, in.size, bounds);
     case Op::kCmovcc: {
       const auto condition = static_cast<unsigned>(in.condition);
       if (!settle(in, condition)) return false;

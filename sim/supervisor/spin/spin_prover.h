@@ -185,7 +185,7 @@ class SpinProver {
   bool arguments_known(const PollEntry& poll);
   bool arguments_grow(const PollEntry& poll) const;
   PollLoopProof recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned& turn);
-  PollLoopProof grow(const Registers& at_entry, const Registers& next, const PollPredicate& is_poll, const Limits& limits,
+  PollLoopProof grow(const Registers& at_entry, Registers next, const PollPredicate& is_poll, const Limits& limits,
                      unsigned turn);
   PollLoopProof grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
                         const PollPredicate& is_poll, const Limits& limits, unsigned turn, std::uint64_t horizon);
