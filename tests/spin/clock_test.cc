@@ -102,6 +102,107 @@ class ClockLoop : public testing::Test {
   Interpreter thread_{code_, view_};
 };
 
+// sched_yield and time lie in the library, and are known by their addresses.
+class CallingLoop : public testing::Test {
+ protected:
+  static constexpr std::uint64_t kYield = 0x7fff'2000, kTime = 0x7fff'3000, kTimeOfDay = 0x7fff'4000;
+
+  CallingLoop() {
+    state_.poll = reinterpret_cast<int (*)(void*, int, void*)>(kPoll);
+    state_.yield = reinterpret_cast<int (*)()>(kYield);
+    state_.time = reinterpret_cast<long (*)(long*)>(kTime);
+    state_.timeofday = reinterpret_cast<int (*)(long*, void*)>(kTimeOfDay);
+    clock_.time = kTime;
+    clock_.timeofday = kTimeOfDay;
+    clock_.cost_in_row = [](std::int64_t) -> std::int64_t { return 0; };
+    clock_.yield = kYield;
+    clock_.yield_ps = 150'000;
+    clock_.gettime_ps = 20'000;
+    clock_.base_ns = [](std::int64_t) { return std::optional<std::int64_t>(0); };
+  }
+  // From the loop's first poll.
+  PollLoopProof prove(const Registers& start) {
+    const Limits limits{.library = kLibrary};
+    code_.begin();
+    view_.begin(memory_, 64);
+    view_.set_anchor();
+    thread_.state = {};
+    thread_.state.registers = start;
+    while (thread_.state.registers.rip != kPoll && thread_.step()) {
+    }
+    for (const ByteRun& run : view_.changes())
+      std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
+    entry_ = thread_.state.registers;
+    return prover_.prove_poll_loop(entry_, is_poll, memory_, limits, &clock_);
+  }
+  void expect_yields(void (*loop)(LoopState*)) {
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_)));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_EQ(proof.period_ps, clock_.poll_ps + clock_.yield_ps);
+    EXPECT_EQ(proof.turns, kEveryTurn);
+    EXPECT_TRUE(std::any_of(proof.reads.begin(), proof.reads.end(), [&](const ByteRun& run) {
+      return address(&state_.flag) - run.address < run.bytes.size();
+    }));
+    EXPECT_FALSE(still_holds(proof, entry_, memory_));
+    clock_.yield = 0;
+    EXPECT_EQ(prove(stack_.call(loop, address(&state_))).refusal.reason, Reason::kLibraryCall);
+  }
+  void expect_second(void (*loop)(LoopState*, long)) {
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 1'000));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    const std::int64_t period = clock_.poll_ps + clock_.yield_ps + clock_.gettime_ps;
+    EXPECT_EQ(proof.period_ps, period);
+    const std::int64_t first_ns = (clock_.look_ps + clock_.yield_ps + clock_.gettime_ps) / 1'000;
+    EXPECT_EQ(proof.turns, (999'999'999u - static_cast<std::uint64_t>(first_ns)) / (static_cast<std::uint64_t>(period) / 1'000) + 1)
+        << "those that are within the second";
+  }
+
+  // Until the time of the first turn that is not like the first: nearly all turns before it, and none after.
+  void expect_milliseconds(void (*loop)(LoopState*, long)) {
+    const std::int64_t period = clock_.poll_ps + clock_.gettime_ps;
+    const auto microseconds = [&](std::int64_t turn) {
+      return (clock_.look_ps + clock_.gettime_ps + turn * period) / 1'000'000;
+    };
+    constexpr std::int64_t kEnd = 600;  // milliseconds; it is 5 ms now
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), kEnd));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_EQ(proof.period_ps, period);
+    EXPECT_TRUE(proof.remakes);
+    const auto turns = static_cast<std::int64_t>(proof.turns);
+    EXPECT_LT(microseconds(turns - 1), kEnd * 1'000) << "all that are promised are before the end";
+    EXPECT_GT(microseconds(turns * 5 / 4), kEnd * 1'000) << "and hardly any is missing";
+    EXPECT_FALSE(proof.remade.empty()) << "the time itself, in the loop's frame";
+  }
+  void expect_not_kept(void (*loop)(LoopState*, long)) {
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 2'000));
+    EXPECT_FALSE(proof.proven);
+    EXPECT_EQ(proof.refusal.reason, Reason::kUnevenClock) << proof.refusal.describe();
+  }
+
+  static constexpr MemoryRange kLibrary[] = {{kPoll, 0x10'000}};
+  TestStack stack_;
+  LoopState state_{};
+  SelfMemory memory_;
+  SpinProver prover_;
+  ClockModel clock_ = kClock;
+  Registers entry_;
+  CodeCache code_;
+  MemoryView view_;
+  Interpreter thread_{code_, view_};
+};
+
+TEST_F(CallingLoop, yields_o0) { expect_yields(loops_o0::poll_yielding); }
+TEST_F(CallingLoop, yields_o2) { expect_yields(loops_o2::poll_yielding); }
+TEST_F(CallingLoop, asks_for_seconds_o0) { expect_second(loops_o0::poll_until_second); }
+TEST_F(CallingLoop, asks_for_seconds_o2) { expect_second(loops_o2::poll_until_second); }
+
+TEST_F(CallingLoop, milliseconds_o0) { expect_milliseconds(loops_o0::poll_until_millisecond); }
+TEST_F(CallingLoop, milliseconds_o2) { expect_milliseconds(loops_o2::poll_until_millisecond); }
+TEST_F(CallingLoop, floating_o0) { expect_milliseconds(loops_o0::poll_until_floating); }
+TEST_F(CallingLoop, floating_o2) { expect_milliseconds(loops_o2::poll_until_floating); }
+TEST_F(CallingLoop, what_is_known_by_bounds_is_not_read_by_the_next_turn_o0) { expect_not_kept(loops_o0::poll_keeping_millisecond); }
+TEST_F(CallingLoop, what_is_known_by_bounds_is_not_read_by_the_next_turn_o2) { expect_not_kept(loops_o2::poll_keeping_millisecond); }
+
 TEST_F(ClockLoop, o0) { expect_told(loops_o0::poll_timed); }
 TEST_F(ClockLoop, o2) { expect_told(loops_o2::poll_timed); }
 

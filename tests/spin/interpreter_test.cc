@@ -118,7 +118,7 @@ TEST_F(Known, refusals_name_the_instruction) {
       {{0xf3, 0xa6}, Reason::kUnsupported, "cmpsb"},
       {{0x65, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0}, Reason::kUnsupported, "mov"},  // mov rax, gs:[0]
       {{0x0f, 0xc7, 0xf0}, Reason::kUnsupported, "rdrand"},
-      {{0xf2, 0x0f, 0x58, 0xc1}, Reason::kUnsupported, "addsd"},
+      {{0xf2, 0x0f, 0x51, 0xc1}, Reason::kUnsupported, "sqrtsd"},
       {{0x06}, Reason::kUndecodable, ""},
       {{0x48, 0x8b, 0x04, 0x25, 0x10, 0, 0, 0}, Reason::kUnreadable, "mov"},  // mov rax, [16]
       {{0x31, 0xc9, 0xf7, 0xf1}, Reason::kDivideError, "div"},

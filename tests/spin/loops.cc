@@ -189,6 +189,46 @@ void poll_timed(LoopState* s, long end) {
   }
 }
 
+void poll_yielding(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0 && s->flag == 0) s->yield();
+}
+
+void poll_until_second(LoopState* s, long end) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->yield();
+    if (s->time(nullptr) >= end) break;
+  }
+}
+
+static __attribute__((noinline)) int look(LoopState* s) { return s->poll(s->cq[0], 1, s->wc) + (s->flag != 0); }
+
+// Times as they come from gettimeofday: divided, and with binary point.
+void poll_until_millisecond(LoopState* s, long end) {
+  long now[2];
+  while (look(s) == 0) {
+    s->timeofday(now, nullptr);
+    if (now[0] * 1000 + now[1] / 1000 >= end) break;
+  }
+}
+
+void poll_until_floating(LoopState* s, long end) {
+  long now[2];
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->timeofday(now, nullptr);
+    if (static_cast<double>(now[0]) * 1e3 + static_cast<double>(now[1]) / 1e3 >= static_cast<double>(end)) break;
+  }
+}
+
+// What one turn leaves the next one reads.
+void poll_keeping_millisecond(LoopState* s, long end) {
+  long now[2];
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->timeofday(now, nullptr);
+    if (s->counter >= end) break;
+    s->counter = now[1] / 1000;
+  }
+}
+
 // UCX's way: progress functions behind pointers that look at memory between polls.
 static __attribute__((noinline)) int progress(LoopState* s, int number) {
   int done = s->poll(s->cq[number], 16, s->wc);

@@ -13,6 +13,9 @@ struct LoopState {
   volatile long iterations;
   alignas(32) volatile char block[64];
   int (*poll)(void* cq, int count, void* wc);
+  int (*yield)();
+  long (*time)(long* seconds);
+  int (*timeofday)(long* time, void* zone);
   void* cq[2];
   char wc[64];
 };
@@ -48,6 +51,11 @@ struct LoopState {
   void poll_reading_a_half(LoopState*);        \
   void poll_with_clock(LoopState*);            \
   void poll_timed(LoopState*, long end);        \
+  void poll_yielding(LoopState*);              \
+  void poll_until_second(LoopState*, long end); \
+  void poll_until_millisecond(LoopState*, long end); \
+  void poll_until_floating(LoopState*, long end); \
+  void poll_keeping_millisecond(LoopState*, long end); \
   void poll_nested(LoopState*);                \
   void poll_reading_scratch(LoopState*);       \
   void poll_reading_flags(LoopState*);         \

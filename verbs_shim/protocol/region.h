@@ -210,6 +210,8 @@ struct RegionHeader {
   std::uint64_t calls;
   std::uint32_t last_call;
   std::uint32_t reserved_for_calls;
+  // Addresses of functions that loops which wait may call; each is answered in the process.
+  std::uint64_t yield_function, time_function, timeofday_function;  // sched_yield(2), time(2), gettimeofday(2)
 };
 
 // With the breakpoint, in rax; rdi is the address of the shim's entry for patched instructions.

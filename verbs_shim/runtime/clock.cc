@@ -124,4 +124,8 @@ VERBATIM_EXPORT int gettimeofday(timeval* time, void* zone) noexcept {
   return to_errno(verbatim::shim::clock_call(SYS_gettimeofday, arguments));
 }
 
+int verbatim_sched_yield() noexcept __attribute__((alias("sched_yield"), copy(sched_yield)));
+time_t verbatim_time(time_t* seconds) noexcept __attribute__((alias("time"), copy(time)));
+int verbatim_gettimeofday(timeval* time, void* zone) noexcept __attribute__((alias("gettimeofday"), copy(gettimeofday)));
+
 }  // extern "C"

@@ -342,6 +342,10 @@ void spend(std::int64_t cost_ps) {
   exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
 
+void spend_between_polls(std::int64_t cost_ps) {
+  if (cost_ps > 0 && !passes_locally(cost_ps)) exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
+}
+
 void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
                    std::uint32_t sequence) {
   if (cost_ps <= 0) return;

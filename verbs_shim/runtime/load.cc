@@ -92,6 +92,9 @@ extern "C" void verbatim_attach(int, char**, char** environment) {
   if (!map_heap() || !install_handlers()) give_up("verbatim: the shim's addresses are taken in this program\n");
   native(SYS_close, own_descriptors + protocol::kRegionFd);
   native(SYS_close, own_descriptors + protocol::kShimDirectoryFd);
+  header.yield_function = reinterpret_cast<std::uint64_t>(&verbatim_sched_yield);
+  header.time_function = reinterpret_cast<std::uint64_t>(&verbatim_time);
+  header.timeofday_function = reinterpret_cast<std::uint64_t>(&verbatim_gettimeofday);
   set_glibc_tid(my_slot->native_tid, my_slot->virtual_tid);
   scrub_environment(environment);
   is_attached = true;

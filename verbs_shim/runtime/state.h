@@ -9,6 +9,9 @@
 #include "verbs_shim/runtime/runtime.h"
 
 extern "C" __attribute__((visibility("hidden"))) int verbatim_clock_gettime(clockid_t clock, timespec* time) noexcept;
+extern "C" __attribute__((visibility("hidden"))) int verbatim_sched_yield() noexcept;
+extern "C" __attribute__((visibility("hidden"))) time_t verbatim_time(time_t* seconds) noexcept;
+extern "C" __attribute__((visibility("hidden"))) int verbatim_gettimeofday(timeval* time, void* zone) noexcept;
 
 namespace verbatim::shim {
 
@@ -114,6 +117,9 @@ std::int64_t read_clock(std::int64_t first_cost_ps);
 // The same where the token may not be given back: false when the read takes the thread to its horizon; nothing has changed
 // then. Otherwise the clock has moved on.
 bool reads_clock_locally(std::int64_t first_cost_ps);
+
+// As spend(), in a loop that waits: the polls before and after it are still in a row.
+void spend_between_polls(std::int64_t cost_ps);
 
 // answers clock_gettime and its relatives; -errno on failure.
 long clock_call(long number, const long (&arguments)[6]);

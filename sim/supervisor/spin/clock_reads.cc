@@ -1,4 +1,8 @@
 // Reads of clocks in a poll loop are not executed: what they give is known (turn_clock.h).
+#include <time.h>
+
+#include <algorithm>
+
 #include "sim/core/check.h"
 #include "sim/supervisor/spin/alu.h"
 #include "sim/supervisor/spin/spin_prover.h"
@@ -14,12 +18,20 @@ constexpr std::int64_t kPsPerSecond = kPsPerNs * kNsPerSecond;
 bool SpinProver::pass_clock(const Limits& limits) {
   const ClockModel* const model = clock_.model();
   if (model == nullptr) return false;
-  const bool calls = own_stop_.reason == Reason::kLibraryCall && interpreter_.state.registers.rip == model->gettime;
+  const std::uint64_t rip = interpreter_.state.registers.rip;
+  const auto calls = [&](std::uint64_t function) { return own_stop_.reason == Reason::kLibraryCall && rip == function; };
+  const bool gets_time = calls(model->gettime), gets_day = calls(model->timeofday), asks_time = calls(model->time);
+  const bool yields = calls(model->yield);
   const bool counts = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kClockRead;
-  if (!calls && !counts) return false;
+  if (!gets_time && !gets_day && !asks_time && !yields && !counts) return false;
   own_stop_ = {};
   if (clock_.reads() == TurnClock::kMostReads) return refuse_clock(Reason::kClockRead);
-  return calls ? call_gettime(limits) : read_counter();
+  if (yields) clock_.pass(model->yield_ps);
+  return yields      ? return_empty(0, limits)
+         : gets_time ? call_gettime(limits)
+         : gets_day  ? call_timeofday(limits)
+         : asks_time ? call_time(limits)
+                     : read_counter();
 }
 
 bool SpinProver::refuse_clock(Reason reason) {
@@ -27,33 +39,77 @@ bool SpinProver::refuse_clock(Reason reason) {
   return false;
 }
 
+// Whether the argument of a clock is the same in every turn.
+bool SpinProver::is_fixed_argument(unsigned index, unsigned size) {
+  if ((known_bits(index, size) & ~interpreter_.state.known) != 0) return refuse_clock(Reason::kUndefinedValue);
+  if (follows_growth_ && (growth_.registers()[index].step != 0 || !growth_.is_whole(index)))
+    return refuse_clock(Reason::kGrowingCall);
+  return true;
+}
+
+// The whole seconds of a clock, the same while the one lasts that `ps` is in, go there if it is not 0.
+bool SpinProver::show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to) {
+  const auto value = static_cast<std::uint64_t>(seconds);
+  if (follows_growth_) {
+    growth_.keep_within(ps % kPsPerSecond, period_ps_, 0, kPsPerSecond - 1);
+    if (to != 0 && !growth_.set_memory(to, 8, value, 0, ~0ull)) return refuse_clock(growth_.reason());
+  }
+  return to == 0 || memory_.store(to, 8, value) || refuse_clock(memory_.fault());
+}
+
+// The part of a second at `ps`, in units of `unit_ps`.
+bool SpinProver::show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_ps) {
+  const std::int64_t part_ps = ps % kPsPerSecond;
+  const auto part = static_cast<std::uint64_t>(part_ps / unit_ps);
+  if (follows_growth_) {
+    bool is_set = false;
+    if (period_ps_ % unit_ps == 0) {
+      const auto most = static_cast<std::uint64_t>(kPsPerSecond / unit_ps - 1);
+      is_set = growth_.set_memory(to, 8, part, static_cast<std::uint64_t>(period_ps_ / unit_ps), most);
+    } else if (!growth_.has_horizon()) {
+      return refuse_clock(Reason::kUnevenClock);
+    } else {
+      const Range bounds = growth_.bounds(part_ps, period_ps_);
+      is_set = growth_.set_memory(to, 8, Range{bounds.least / unit_ps, bounds.most / unit_ps});
+    }
+    if (!is_set) return refuse_clock(growth_.reason());
+  }
+  return memory_.store(to, 8, part) || refuse_clock(memory_.fault());
+}
+
+// time(rdi), at its entry: the same until a second is over.
+bool SpinProver::call_time(const Limits& limits) {
+  if (!is_fixed_argument(kRdi, 8)) return false;
+  const auto base = clock_.model()->base_ns(CLOCK_REALTIME);
+  if (!base) return refuse_clock(Reason::kClockRead);
+  const std::int64_t ps = *base % kNsPerSecond * kPsPerNs + clock_.read(clock_.model()->gettime_ps);
+  const std::int64_t seconds = *base / kNsPerSecond + ps / kPsPerSecond;
+  if (!show_seconds(seconds, ps, interpreter_.state.registers.gpr[kRdi])) return false;
+  return return_empty(static_cast<std::uint64_t>(seconds), limits);
+}
+
 // clock_gettime(edi, rsi), at its entry.
 bool SpinProver::call_gettime(const Limits& limits) {
-  const MachineState& state = interpreter_.state;
-  for (const auto& [index, size] : {std::pair{kRdi, 4u}, std::pair{kRsi, 8u}}) {
-    if ((known_bits(index, size) & ~state.known) != 0) return refuse_clock(Reason::kUndefinedValue);
-    if (follows_growth_ && (growth_.registers()[index].step != 0 || !growth_.is_whole(index)))
-      return refuse_clock(Reason::kGrowingCall);
-  }
-  const ClockModel& model = *clock_.model();
-  const auto base = model.base_ns(static_cast<std::int32_t>(state.registers.gpr[kRdi]));
-  if (!base) return refuse_clock(Reason::kClockRead);
-  const std::uint64_t to = state.registers.gpr[kRsi];
-  const std::int64_t ns = *base + clock_.read(model.gettime_ps) / kPsPerNs;
-  const std::int64_t seconds = ns / kNsPerSecond, rest = ns % kNsPerSecond;
-  if (follows_growth_) {
-    if (period_ps_ % kPsPerNs != 0) return refuse_clock(Reason::kUnevenClock);
-    const auto step = static_cast<std::uint64_t>(period_ps_ / kPsPerNs);
-    if (!growth_.set_memory(to, 8, static_cast<std::uint64_t>(seconds), 0, ~0ull) ||
-        !growth_.set_memory(to + 8, 8, static_cast<std::uint64_t>(rest), step, kNsPerSecond - 1)) {
-      return refuse_clock(growth_.reason());
-    }
-  }
-  if (!memory_.store(to, 8, static_cast<std::uint64_t>(seconds)) ||
-      !memory_.store(to + 8, 8, static_cast<std::uint64_t>(rest))) {
-    return refuse_clock(memory_.fault());
-  }
-  return return_empty(0, limits);
+  if (!is_fixed_argument(kRdi, 4) || !is_fixed_argument(kRsi, 8)) return false;
+  const auto& gpr = interpreter_.state.registers.gpr;
+  const auto base = clock_.model()->base_ns(static_cast<std::int32_t>(gpr[kRdi]));
+  return base ? show_time(*base, kPsPerNs, gpr[kRsi], limits) : refuse_clock(Reason::kClockRead);
+}
+
+// gettimeofday(rdi, rsi), at its entry; the time zone is not asked for.
+bool SpinProver::call_timeofday(const Limits& limits) {
+  if (!is_fixed_argument(kRdi, 8) || !is_fixed_argument(kRsi, 8)) return false;
+  const auto& gpr = interpreter_.state.registers.gpr;
+  const auto base = clock_.model()->base_ns(CLOCK_REALTIME);
+  if (!base || gpr[kRsi] != 0 || gpr[kRdi] == 0) return refuse_clock(Reason::kClockRead);
+  return show_time(*base, kPsPerNs * 1'000, gpr[kRdi], limits);
+}
+
+// Seconds and their part in such units, of a clock that began so.
+bool SpinProver::show_time(std::int64_t base_ns, std::int64_t unit_ps, std::uint64_t to, const Limits& limits) {
+  const std::int64_t ps = base_ns % kNsPerSecond * kPsPerNs + clock_.read(clock_.model()->gettime_ps);
+  if (!show_seconds(base_ns / kNsPerSecond + ps / kPsPerSecond, ps, to)) return false;
+  return show_part(to + 8, ps, unit_ps) && return_empty(0, limits);
 }
 
 // RDTSC or RDTSCP.
@@ -68,17 +124,25 @@ bool SpinProver::read_counter() {
   const auto counter = static_cast<std::uint64_t>(at * model.counter_hz / kPsPerSecond);
   const std::uint64_t low = counter & 0xffff'ffff;
   std::uint64_t step = 0;
+  bool is_uneven = false;
   if (follows_growth_) {
     const auto grows = static_cast<unsigned __int128>(period_ps_) * model.counter_hz;
-    if (grows % kPsPerSecond != 0) return refuse_clock(Reason::kUnevenClock);
+    is_uneven = grows % kPsPerSecond != 0;
+    if (is_uneven && !growth_.has_horizon()) return refuse_clock(Reason::kUnevenClock);
     step = static_cast<std::uint64_t>(grows / kPsPerSecond);
+    // While the lower half has no carry.
+    growth_.keep_within(low, static_cast<__int128>(step) + is_uneven, 0, 0xffff'ffff);
   }
   const auto put = [&](unsigned index, std::uint64_t value, std::uint64_t each_turn) {
     state.registers.gpr[index] = value;
     state.known |= known_bits(index, 8);
-    return !follows_growth_ || growth_.set_register(index, 4, value, each_turn, 0xffff'ffff);
+    if (!follows_growth_) return true;
+    if (each_turn == 0 || !is_uneven) return growth_.set_register(index, 4, value, each_turn, 0xffff'ffff);
+    // Of each turn's share the rest may add up to one more.
+    const Range bounds = growth_.bounds(static_cast<__int128>(value), static_cast<__int128>(each_turn) + 1);
+    return growth_.set_register(index, 4, bounds);
   };
-  if (!put(kRax, low, step) || !put(kRdx, counter >> 32, 0) || (with_processor && !put(kRcx, 0, 0)))
+  if (!put(kRax, low, is_uneven ? std::max<std::uint64_t>(step, 1) : step) || !put(kRdx, counter >> 32, 0) || (with_processor && !put(kRcx, 0, 0)))
     return refuse_clock(growth_.reason());
   state.registers.rip = in->next;
   return true;

@@ -290,14 +290,45 @@ bool translate_integer(const ZydisDecodedInstruction& from, Translator& translat
   }
 }
 
+bool translate_floating(Translator& translator, unsigned visible, Instruction& out) {
+  if (out.op == Op::kFloatCompare) {
+    out.size = out.source_size;
+    out.needs_vectors = vector_needs(out.destination, false) | vector_needs(out.source, false);
+    return visible == 2 && is_vector(out.destination);
+  }
+  if (visible == 2) {
+    out.source2 = out.source;
+    out.source = out.destination;
+  }
+  const unsigned element = out.source_size;
+  switch (out.op) {
+    case Op::kFloatFromInteger:
+      out.size = static_cast<std::uint8_t>(element);
+      out.source_size = static_cast<std::uint8_t>(translator.bytes(visible - 1));
+      out.needs = operand_needs(out.source2, out.source_size);
+      break;
+    case Op::kFloatConvert:
+      out.size = element == 4 ? 8 : 4;
+      break;
+    case Op::kFloatTruncate:
+      out.size = static_cast<std::uint8_t>(translator.bytes(0));
+      out.needs_vectors = vector_needs(out.source2, false);
+      return visible == 2 && out.destination.kind == Operand::Kind::kRegister;
+    default:
+      out.size = static_cast<std::uint8_t>(element);
+      break;
+  }
+  out.needs_vectors = vector_needs(out.source, false) | vector_needs(out.source2, false);
+  return is_vector(out.destination) && is_vector(out.source);
+}
+
 bool translate_vector(const ZydisDecodedInstruction& from, Translator& translator, Instruction& out) {
   if (out.op == Op::kVectorZeroUpper) return true;
   const unsigned visible = from.operand_count_visible;
   if (visible < 2 || !translator.operand(0, out.destination) || !translator.operand(1, out.source))
     return false;
   if (visible > 2 && !translator.operand(2, out.source2)) return false;
-  const auto is_vector = [](const Operand& operand) { return operand.kind == Operand::Kind::kVector; };
-  const auto is_memory = [](const Operand& operand) { return operand.kind == Operand::Kind::kMemory; };
+  if (out.op >= Op::kFloatFromInteger) return translate_floating(translator, visible, out);
   out.size = static_cast<std::uint8_t>(translator.bytes(0));
   switch (out.op) {
     case Op::kVectorMove:

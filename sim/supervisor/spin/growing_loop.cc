@@ -100,21 +100,63 @@ bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_pol
 // The interpreter stands at the end of a turn of `turn` polls that has not come back to its beginning: the registers are
 // `next` there. What is another value there is taken to grow by as much each turn, and the turn is followed again: if the
 // steps at its end are those assumed, then each turn begins with the state of the one before and its steps.
-PollLoopProof SpinProver::grow(const Registers& at_entry, const Registers& next, const PollPredicate& is_poll,
+PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const PollPredicate& is_poll,
                                const Limits& limits, unsigned turn) {
-  PollLoopProof proof;
   const std::vector<ByteRun> before = memory_.reads();
   const std::vector<ByteRun> differ = changed(before, memory_.values(before));
+  PollLoopProof proof = grow_to(at_entry, next, differ, is_poll, limits, turn, 0);
+  unsigned steps = steps_;
+  const bool may_have_bounds = !proof.proven && clock_.reads() != 0 && period_ps_ > 0;
+  if (!may_have_bounds) return proof;
+  // What is no rule's is looked at by its bounds: in so many turns that comparisons come out one way, nearly.
+  constexpr std::uint64_t kFarthest = 1ull << 40;
+  constexpr int kTries = 4;
+  std::uint64_t most = kFarthest, failed = 0;
+  PollLoopProof bounded;
+  int tries = 0;
+  bool is_other = false;
+  for (std::uint64_t horizon = most; horizon >= kFewestTurns && tries < kTries;) {
+    PollLoopProof further = grow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
+    steps += steps_;
+    if (further.proven) {
+      bounded = std::move(further);
+      if (failed == 0 || bounded.turns <= horizon) break;
+      ++tries;
+    } else if (further.refusal.reason == Reason::kUnsettled) {
+      failed = std::min(horizon, growth_.turns());  // a clock's second ends long before the farthest
+      if (bounded.proven) ++tries;
+    } else {
+      is_other = true;
+      if (!bounded.proven && further.refusal.reason != Reason::kUnevenGrowth) proof = std::move(further);
+      break;
+    }
+    horizon = bounded.proven ? bounded.turns + (failed - bounded.turns) / 2 : failed / 2;
+  }
+  steps_ = steps;
+  if (bounded.proven) return bounded;
+  if (failed != 0 && !is_other) proof.refusal = {Reason::kUnsettled, next.rip, ""};
+  return proof;
+}
+
+// The same, for so many turns at most; 0: for as long as its rules hold, and by nothing else.
+PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
+                                  const PollPredicate& is_poll, const Limits& limits, unsigned turn, std::uint64_t horizon) {
+  PollLoopProof proof;
   const PollEntry first = *is_poll(at_entry.rip);
   const std::uint64_t end = next.rip;
   std::array<GrowingRegister, 16> assumed{};
   for (const unsigned index : kKept) assumed[index].step = next.gpr[index] - at_entry.gpr[index];
 
-  // A register that the turn leaves with four bytes grows as those do; then once more.
+  // A register that the turn leaves with four bytes grows as those do, and one of which only bounds are left must not be read
+  // by the next; then once more.
+  unsigned forgotten = 0;
   for (const bool again : {false, true}) {
     restart(at_entry);
+    for (const unsigned index : kKept) {
+      if ((forgotten >> index & 1) != 0) interpreter_.state.forget_gpr(index);
+    }
     memory_.begin_tracking();
-    growth_.begin(assumed, differ);
+    growth_.begin(assumed, differ, horizon);
     interpreter_.set_observer(&growth_);
     follows_growth_ = true;
     const bool whole = follow_turn(first, is_poll, limits, turn, proof.polls);
@@ -124,19 +166,25 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, const Registers& next,
       proof.refusal = refusal();
       return proof;
     }
-    bool is_shorter = false;
+    bool is_other = false;
     for (const unsigned index : kKept) {
       const GrowingRegister& left = growth_.registers()[index];
+      if (growth_.is_bounded(index) && !again) {
+        forgotten |= 1u << index;
+        assumed[index] = {};
+        is_other = true;
+      }
       const bool fits = (at_entry.gpr[index] | interpreter_.state.registers.gpr[index]) >> 32 == 0;
       if (left.step == 0 || left.size != 4 || assumed[index].size != 8 || !fits || again) continue;
       assumed[index] = {assumed[index].step & 0xffff'ffff, 4};
-      is_shorter = true;
+      is_other = true;
     }
-    if (!is_shorter) break;
+    if (!is_other) break;
   }
 
   bool holds = clock_.reads() == 0 || clock_.period_ps() == period_ps_;
   for (const unsigned index : kKept) {
+    if ((forgotten >> index & 1) != 0) continue;
     GrowingRegister left = growth_.registers()[index];
     if (assumed[index].size == 8) left = growth_.widened(left, interpreter_.state.registers.gpr[index]);
     if (left.step == 0) left = {};
@@ -149,12 +197,15 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, const Registers& next,
   };
   for (const GrowingCell& cell : growth_.assumed()) holds &= has(growth_.cells(), cell);
   const std::vector<ByteRun> reads = memory_.reads();
-  for (const GrowingCell& cell : growth_.cells()) {
-    const bool is_read = std::any_of(reads.begin(), reads.end(), [&](const ByteRun& run) {
-      return run.address < cell.address + cell.size && cell.address < run.address + run.bytes.size();
+  const auto is_read = [&](std::uint64_t address, std::uint64_t length) {
+    return std::any_of(reads.begin(), reads.end(), [&](const ByteRun& run) {
+      return run.address < address + length && address < run.address + run.bytes.size();
     });
-    holds &= !is_read || has(growth_.assumed(), cell);
-  }
+  };
+  for (const GrowingCell& cell : growth_.cells())
+    holds &= !is_read(cell.address, cell.size) || has(growth_.assumed(), cell);
+  proof.remade = growth_.bounded_memory();
+  for (const MemoryRange& range : proof.remade) holds &= !is_read(range.address, range.length);
   // All that changes was read, so it was assumed to.
   for (const ByteRun& run : differ) holds &= !growth_.changes(run.address, run.bytes.size(), nullptr);
   if (!holds) {
@@ -173,6 +224,7 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, const Registers& next,
   proof.registers = assumed;
   proof.period_ps = clock_.reads() == 0 ? 0 : period_ps_;
   proof.cells = growth_.cells();
+  proof.remakes = horizon != 0;
   if (growth_.turns() != kEveryTurn) proof.turns = growth_.turns() + 1;
   return proof;
 }

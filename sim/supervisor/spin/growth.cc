@@ -10,10 +10,6 @@
 namespace verbatim::spin {
 namespace {
 
-bool overlap(std::uint64_t a, std::uint64_t a_length, std::uint64_t b, std::uint64_t b_length) {
-  return a < b + b_length && b < a + a_length;
-}
-
 // Of an odd number, modulo 2^64 (Newton: each step doubles the bits that are right).
 std::uint64_t inverse(std::uint64_t odd) {
   std::uint64_t result = odd;
@@ -27,7 +23,7 @@ constexpr __int128 kFar = static_cast<__int128>(1) << 100;
 
 }  // namespace
 
-void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed) {
+void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, std::uint64_t horizon) {
   registers_ = registers;
   constant_low_ = {};
   cells_.clear();
@@ -37,6 +33,10 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   turns_ = kEveryTurn;
   reason_ = Reason::kNone;
   growing_flags_ = flags_set_ = 0;
+  horizon_ = horizon;
+  register_bounds_ = vector_bounds_ = {};
+  bounded_.clear();
+  flags_bounded_ = false;
 }
 
 void Growth::forget(std::uint16_t mask) {
@@ -44,8 +44,11 @@ void Growth::forget(std::uint16_t mask) {
     if ((mask >> index & 1) == 0) continue;
     registers_[index] = {};
     constant_low_[index] = 0;
+    register_bounds_[index].reset();
   }
+  vector_bounds_ = {};
   growing_flags_ = flags_set_ = 0;
+  flags_bounded_ = false;
 }
 
 GrowingRegister Growth::widened(const GrowingRegister& grows, std::uint64_t value) {
@@ -58,6 +61,7 @@ bool Growth::read_register(unsigned index, unsigned size, Value& value) {
   const GrowingRegister& grows = registers_[index];
   const std::uint64_t now = state_->registers.gpr[index];
   value = {now & size_mask(size), 0};
+  if (register_bounds_[index] && size > constant_low_[index]) return fail(Reason::kGrowingResult);
   if (grows.step == 0 || size <= constant_low_[index]) return true;
   if (constant_low_[index] != 0) return fail(Reason::kGrowingPart);
   value.step = (size <= grows.size ? grows : widened(grows, now)).step & size_mask(size);
@@ -70,6 +74,7 @@ bool Growth::read(const Instruction& in, const Operand& operand, unsigned size, 
       return read_register(operand.index, size, value);
     case Operand::Kind::kHighByte:
       value = {state_->registers.gpr[operand.index] >> 8 & 0xff, 0};
+      if (register_bounds_[operand.index]) return fail(Reason::kGrowingPart);
       return registers_[operand.index].step == 0 || constant_low_[operand.index] >= 2 || fail(Reason::kGrowingPart);
     case Operand::Kind::kImmediate:
       value = {in.immediate & size_mask(size), 0};
@@ -87,10 +92,11 @@ bool Growth::write_register(unsigned index, unsigned size, std::uint64_t step) {
   if (size >= 4) {
     grows = step == 0 ? GrowingRegister{} : GrowingRegister{step, static_cast<std::uint8_t>(size)};
     constant_low_[index] = 0;
+    register_bounds_[index].reset();
     return true;
   }
   if (step != 0) return fail(Reason::kGrowingPart);
-  if (grows.step != 0) constant_low_[index] = std::max(constant_low_[index], static_cast<std::uint8_t>(size));
+  if (grows.step != 0 || register_bounds_[index]) constant_low_[index] = std::max(constant_low_[index], static_cast<std::uint8_t>(size));
   return true;
 }
 
@@ -99,7 +105,8 @@ bool Growth::write(const Operand& operand, unsigned size, std::uint64_t step) {
     case Operand::Kind::kRegister:
       return write_register(operand.index, size, step);
     case Operand::Kind::kHighByte:
-      return (step == 0 && registers_[operand.index].step == 0) || fail(Reason::kGrowingPart);
+      return (step == 0 && registers_[operand.index].step == 0 && !register_bounds_[operand.index]) ||
+             fail(Reason::kGrowingPart);
     case Operand::Kind::kMemory:
       return store(address_, size, step);
     default:
@@ -129,11 +136,12 @@ bool Growth::is_constant(std::uint64_t address, std::uint64_t length) {
     return overlap(address, length, cell.address, cell.size);
   });
   constant_.push_back({address, length});
-  return !grows && !changes(address, length, nullptr);
+  return !grows && uses_memory(address, length) != Uses::kBounds && !changes(address, length, nullptr);
 }
 
 bool Growth::load(std::uint64_t address, unsigned size, Value& value) {
   value.step = 0;
+  if (uses_memory(address, size) == Uses::kBounds) return fail(Reason::kGrowingResult);
   if (!memory_.load(address, size, value.now)) return fail(memory_.fault());
   std::uint64_t next = value.now;
   const bool is_new = changes(address, size, reinterpret_cast<std::uint8_t*>(&next));
@@ -170,6 +178,15 @@ bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
     }
     if (address > cell.address || cell.address + cell.size > address + size) return fail(Reason::kGrowingPart);
     cells_.erase(cells_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  for (std::size_t i = 0; i < bounded_.size();) {
+    const std::uint64_t at = bounded_[i].address, length = bounded_[i].bounds.size;
+    if (!overlap(address, size, at, length)) {
+      ++i;
+      continue;
+    }
+    if (address > at || at + length > address + size) return fail(Reason::kGrowingPart);
+    bounded_.erase(bounded_.begin() + static_cast<std::ptrdiff_t>(i));
   }
   step &= size <= 8 ? size_mask(size) : 0;
   if (step != 0) cells_.push_back({address, static_cast<std::uint8_t>(size), step});
@@ -215,6 +232,7 @@ void Growth::set_flags(FlagsOf what, const Value& a, const Value& b, unsigned si
     flags_set_ &= ~affected;
     return;
   }
+  flags_bounded_ = false;
   growing_flags_ |= affected;
   flags_set_ = what == FlagsOf::kNothing ? 0 : affected;
   flags_of_ = what;
@@ -249,6 +267,7 @@ void Growth::settle_sign(__int128 value, __int128 step, bool zero_is_below) {
 bool Growth::settle(const Instruction& in, unsigned condition) {
   if ((in.needs_flags & growing_flags_) == 0) return true;
   if ((in.needs_flags & ~flags_set_) != 0) return fail(Reason::kGrowingFlags);
+  if (flags_bounded_) return settle_bounds(condition);
   const unsigned size = flags_size_;
   const bool is_sum = flags_of_ == FlagsOf::kSum;
   const Value &a = flags_a_, &b = flags_b_;

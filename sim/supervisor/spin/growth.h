@@ -3,17 +3,20 @@
 // While the interpreter executes one turn, each register and memory cell also carries its step: at turn n its value is
 // v + n·s modulo 2^width, v being what the interpreter has. An instruction whose result follows such a rule passes it on;
 // one whose outcome stays the same for some turns (a comparison, a division, a mask) limits the number of turns that the
-// whole statement holds for; any other use of a growing value ends the analysis. So when the steps at the end of the
+// whole statement holds for; any other use of a growing value ends the analysis. Where only so many turns are looked at, what
+// follows no rule may be known by its bounds in them (range.h); a turn must not read what the one before has left so. So when the steps at the end of the
 // turn are those that were assumed at its beginning, then by induction every turn up to that number goes like this one.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/supervisor/spin/instruction.h"
 #include "sim/supervisor/spin/interpreter.h"
 #include "sim/supervisor/spin/memory_view.h"
+#include "sim/supervisor/spin/range.h"
 
 namespace verbatim::spin {
 
@@ -34,6 +37,10 @@ struct GrowingRegister {
   friend bool operator==(const GrowingRegister&, const GrowingRegister&) = default;
 };
 
+inline bool overlap(std::uint64_t a, std::uint64_t a_length, std::uint64_t b, std::uint64_t b_length) {
+  return a < b + b_length && b < a + a_length;
+}
+
 inline constexpr std::uint64_t kEveryTurn = ~0ull;
 
 class Growth final : public Observer {
@@ -41,8 +48,8 @@ class Growth final : public Observer {
   explicit Growth(MemoryView& memory) : memory_(memory) {}
 
   // Nothing grows but the registers given; and of the bytes in `changed`, with their values of the next turn, those that
-  // the turn reads: each by as much as it changes.
-  void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed);
+  // the turn reads: each by as much as it changes. `horizon`: turns that are looked at, for bounds; 0: there are none.
+  void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, std::uint64_t horizon = 0);
 
   // The instruction is about to be executed in `state`, with its operand in memory at `address`. False: reason() says
   // why there is no saying what it does in other turns.
@@ -56,20 +63,31 @@ class Growth final : public Observer {
   // which it is no more than `most`. False: see reason().
   bool set_register(unsigned index, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
   bool set_memory(std::uint64_t address, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
+  // Or something that is known by its bounds. It needs a horizon.
+  bool set_register(unsigned index, unsigned size, const Range& range);
+  bool set_memory(std::uint64_t address, unsigned size, const Range& range);
+  // turns() is limited to those in which value + n·step lies from `least` to `most`.
+  void keep_within(__int128 value, __int128 step, __int128 least, __int128 most);
+  // The bounds of value + n·step in the turns looked at.
+  Range bounds(__int128 value, __int128 step) const;
+  bool has_horizon() const { return horizon_ != 0; }
 
   const std::array<GrowingRegister, 16>& registers() const { return registers_; }
   const std::vector<GrowingCell>& cells() const { return cells_; }
+  // Memory, and general registers by number, of which only bounds are known.
+  std::vector<MemoryRange> bounded_memory() const;
+  bool is_bounded(unsigned index) const { return register_bounds_[index].has_value(); }
   // Cells that were read before they were written, with the steps that were assumed.
   const std::vector<GrowingCell>& assumed() const { return assumed_; }
   // After how many more turns at the latest something else may happen: turns 0 to turns() go as followed.
-  std::uint64_t turns() const { return turns_; }
+  std::uint64_t turns() const { return turns_ < horizon_ || horizon_ == 0 ? turns_ : horizon_; }
 
   // The value of a register of `size` bytes, seen as one of eight. Limits turns().
   GrowingRegister widened(const GrowingRegister& grows, std::uint64_t value);
   // Whether bytes there change each turn that have not been read yet; their values of the next turn go into `next`, if any.
   bool changes(std::uint64_t address, std::uint64_t length, std::uint8_t* next) const;
   // Whether all of the register follows its rule.
-  bool is_whole(unsigned index) const { return constant_low_[index] == 0; }
+  bool is_whole(unsigned index) const { return constant_low_[index] == 0 && !is_bounded(index); }
 
  private:
   // An operand: its value in this turn, and its step; both zero-extended from the operand's size.
@@ -77,11 +95,62 @@ class Growth final : public Observer {
     std::uint64_t now = 0, step = 0;
   };
   enum class FlagsOf : std::uint8_t { kNothing, kDifference, kSum };
+  // What is known by bounds: integers, or the bits of a number with binary point.
+  struct Bounds {
+    Range range;
+    unsigned size = 8;  // bytes; a register's upper half is zero above four
+    unsigned constant_low = 0;  // of a register: so many low bytes are the same in every turn, whatever the bounds say
+    bool is_floating = false;
+    double least = 0, most = 0;
+  };
+  struct BoundedCell {
+    std::uint64_t address = 0;
+    Bounds bounds;
+  };
+  enum class Uses : std::uint8_t { kConstant, kRule, kBounds };
+  // What has to be as it was when an instruction is followed in another way.
+  struct Rules {
+    std::array<GrowingRegister, 16> registers{};
+    std::array<std::uint8_t, 16> constant_low{};
+    std::vector<GrowingCell> cells, assumed;
+    std::vector<MemoryRange> constant;
+    std::vector<BoundedCell> bounded;
+    std::uint64_t turns = kEveryTurn;
+    std::uint32_t growing_flags = 0, flags_set = 0;
+  };
 
   bool fail(Reason reason) {
     reason_ = reason;
     return false;
   }
+  bool follow_rule(const Instruction& in);
+  // growth_bounds.cc
+  Uses uses(const Instruction& in) const;
+  Uses uses_memory(std::uint64_t address, std::uint64_t length) const;
+  bool follow_bounds(const Instruction& in);
+  bool bounded_move(const Instruction& in);
+  bool bounded_sum(const Instruction& in);
+  bool bounded_logic(const Instruction& in);
+  bool bounded_shift(const Instruction& in);
+  bool bounded_product(const Instruction& in);
+  bool bounded_quotient(const Instruction& in);
+  bool bounded_accumulator(const Instruction& in);
+  bool bounded_floating(const Instruction& in);
+  bool read_bounds(const Instruction& in, const Operand& operand, unsigned size, Bounds& bounds);
+  bool read_register_bounds(unsigned index, unsigned size, Bounds& bounds);
+  bool load_bounds(std::uint64_t address, unsigned size, Bounds& bounds);
+  bool read_range(const Instruction& in, const Operand& operand, unsigned size, Range& range);
+  bool write_bounds(const Operand& operand, unsigned size, const Bounds& bounds);
+  bool write_range(const Operand& operand, unsigned size, const Range& range);
+  bool write_register_bounds(unsigned index, unsigned size, const Bounds& bounds);
+  bool store_bounds(std::uint64_t address, unsigned size, const Bounds& bounds);
+  void set_bounded_flags(FlagsOf what, const Range& a, const Range& b, unsigned size, std::uint32_t affected,
+                         std::uint32_t usable);
+  bool settle_bounds(unsigned condition);
+  // growth_floating.cc
+  bool floating_bounds(const Instruction& in, const Operand& operand, unsigned size, Bounds& bounds);
+  bool floating_operation(const Instruction& in);
+  bool floating_comparison(const Instruction& in);
   // One for each kind of instruction; growth_operations.cc.
   bool follow_move(const Instruction& in);
   bool follow_sum(const Instruction& in);
@@ -116,8 +185,6 @@ class Growth final : public Observer {
   bool settle_zero(std::uint64_t difference, std::uint64_t step, unsigned size);
   void settle_sign(__int128 value, __int128 step, bool zero_is_below);
 
-  // turns() is limited to those in which value + n·step lies from `least` to `most`.
-  void keep_within(__int128 value, __int128 step, __int128 least, __int128 most);
   void keep_unsigned(const Value& value, unsigned size);
   void keep_signed(const Value& value, unsigned size);
 
@@ -136,6 +203,11 @@ class Growth final : public Observer {
   std::uint32_t flags_set_ = 0;  // by the last instruction that compared something growing
   Value flags_a_, flags_b_;
   unsigned flags_size_ = 0;
+  std::uint64_t horizon_ = 0;
+  std::array<std::optional<Bounds>, 16> register_bounds_{}, vector_bounds_{};  // vectors: of the low bytes
+  std::vector<BoundedCell> bounded_;
+  bool flags_bounded_ = false;  // then of these:
+  Range flags_range_a_, flags_range_b_;
 };
 
 }  // namespace verbatim::spin

@@ -10,8 +10,6 @@ namespace {
 
 constexpr unsigned kBelow = 2;  // the condition that is the carry flag
 
-bool is_memory(const Operand& operand) { return operand.kind == Operand::Kind::kMemory; }
-
 bool same_register(const Instruction& in) {
   return in.destination.kind == Operand::Kind::kRegister && in.source.kind == Operand::Kind::kRegister &&
          in.destination.index == in.source.index;
@@ -22,6 +20,29 @@ bool same_register(const Instruction& in) {
 bool Growth::follow(const Instruction& in, const MachineState& state, std::uint64_t address) {
   state_ = &state;
   address_ = address;
+  const bool is_floating = in.op >= Op::kFloatFromInteger;
+  if (horizon_ == 0) return is_floating ? fail(Reason::kGrowingResult) : follow_rule(in);
+  const Uses what = is_floating ? Uses::kBounds : uses(in);
+  if (what == Uses::kConstant) return follow_rule(in);
+  if (what == Uses::kRule) {
+    // By a rule, if it holds in all the turns that are looked at.
+    const Rules before{registers_, constant_low_, cells_, assumed_, constant_, bounded_, turns_, growing_flags_, flags_set_};
+    if (follow_rule(in) && (turns_ >= horizon_ || turns_ == before.turns)) return true;
+    registers_ = before.registers;
+    constant_low_ = before.constant_low;
+    cells_ = before.cells;
+    assumed_ = before.assumed;
+    constant_ = before.constant;
+    bounded_ = before.bounded;
+    turns_ = before.turns;
+    growing_flags_ = before.growing_flags;
+    flags_set_ = before.flags_set;
+    reason_ = Reason::kNone;
+  }
+  return follow_bounds(in);
+}
+
+bool Growth::follow_rule(const Instruction& in) {
   if (in.op == Op::kLea) return follow_address(in);
   if (is_memory(in.destination) || is_memory(in.source) || is_memory(in.source2)) {
     for (const unsigned index : {in.base, in.index}) {

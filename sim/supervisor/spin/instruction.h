@@ -90,6 +90,12 @@ enum class Op : std::uint8_t {
   kVectorMoveMask,      // PMOVMSKB
   kVectorTest,          // PTEST
   kVectorZeroUpper,     // VZEROUPPER
+  // Numbers with binary point in the low `size` bytes; `source2` is what `source_size` says.
+  kFloatFromInteger,  // CVTSI2SS, CVTSI2SD
+  kFloatConvert,      // CVTSS2SD, CVTSD2SS
+  kFloatAdd, kFloatSub, kFloatMul, kFloatDiv,
+  kFloatTruncate,     // CVTTSS2SI, CVTTSD2SI
+  kFloatCompare,      // COMISS, UCOMISS, …: `destination` with `source`
 };
 
 // Why an analysis ended without a proof.
@@ -120,6 +126,7 @@ enum class Reason : std::uint8_t {
   kGrowingCall,     // a growing value is an argument of a poll
   kUnevenGrowth,    // another step the next turn
   kFewTurns,        // something else happens after a few turns
+  kUnsettled,       // a comparison may come out either way in the turns that are looked at
   // Of clocks (turn_clock.h).
   kUnevenClock,      // a turn takes no whole number of the clock's units
   kClockAmongPolls,  // a clock is read in a turn that polls more than once
@@ -150,6 +157,9 @@ struct Operand {
   Kind kind = Kind::kNone;
   std::uint8_t index = 0;  // of the register
 };
+
+inline bool is_memory(const Operand& operand) { return operand.kind == Operand::Kind::kMemory; }
+inline bool is_vector(const Operand& operand) { return operand.kind == Operand::Kind::kVector; }
 
 // Known-ness of general registers in one word: bit r: byte 0 of register r, bit 16 + r: byte 1, bit 32 + r:
 // the rest. The rest only ever becomes known as a whole, because a write of 32 bits clears the upper half.

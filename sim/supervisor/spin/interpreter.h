@@ -57,6 +57,11 @@ class Interpreter {
   Interpreter(CodeCache& code, MemoryView& memory) : code_(code), memory_(memory) {}
 
   MachineState state;
+  // Whether numbers with binary point are computed, as if rounding to nearest, which is not known.
+  bool allows_floating = false;
+  // Whether any were, since this was last set to false.
+  bool has_floated() const { return has_floated_; }
+  void forget_floating() { has_floated_ = false; }
 
   // nullptr: nobody.
   void set_observer(Observer* observer) { observer_ = observer; }
@@ -72,6 +77,8 @@ class Interpreter {
   bool execute(const Instruction& instruction);
   bool execute_scalar(const Instruction& instruction);
   bool execute_vector(const Instruction& instruction);
+  bool execute_floating(const Instruction& instruction);
+  bool get_low(const Instruction& instruction, const Operand& operand, unsigned size, std::uint64_t& value);
   bool divide(const Instruction& instruction, std::uint64_t divisor);
   bool bit_test(const Instruction& instruction);
   void bit_scan(const Instruction& instruction, std::uint64_t value);
@@ -101,6 +108,7 @@ class Interpreter {
   Observer* observer_ = nullptr;
   std::uint64_t next_rip_ = 0;
   bool jumped_ = false;
+  bool has_floated_ = false;
   Stop stop_;
 };
 

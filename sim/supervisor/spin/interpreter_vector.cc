@@ -106,6 +106,7 @@ bool Interpreter::execute_vector(const Instruction& in) {
   Lanes a{}, b{}, result{};
   const unsigned size = in.size;
   std::uint64_t value = 0;
+  if (in.op >= Op::kFloatFromInteger) return execute_floating(in);
   switch (in.op) {
     case Op::kVectorMove:
       if (in.destination.kind == Operand::Kind::kVector) {

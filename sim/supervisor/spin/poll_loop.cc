@@ -169,6 +169,11 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
       return proof;
     }
   }
+  if (interpreter_.has_floated()) {  // its results are not known to the last place
+    proof.refusal = {Reason::kUnsupported, now.rip, ""};
+    proof.steps = steps_;
+    return proof;
+  }
   proof.proven = true;
   proof.cycle_length = steps_;
   proof.reads = memory_.reads();
@@ -199,6 +204,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   unsigned turn = 0, steps = 0;
   PollLoopProof refused;
   const Analysis analysis(*this, at_entry, memory, limits);
+  interpreter_.allows_floating = clock != nullptr;
   for (int attempt = 0; attempt <= kMostAttempts; ++attempt) {
     // What does not grow has to recur, and so has what does something else after a few turns.
     if (attempt == kMostAttempts || refused.refusal.reason == Reason::kFewTurns) turn = ~0u;
@@ -225,6 +231,9 @@ void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
   proof.writes = without(proof.writes, below, stack);
   const auto is_below = [&](const GrowingCell& cell) { return cell.address < stack && cell.address + cell.size > below; };
   std::erase_if(proof.cells, is_below);
+  std::erase_if(proof.remade, [&](const MemoryRange& range) {
+    return range.address < stack && range.address + range.length > below;
+  });
   for (PollPoint& poll : proof.polls) {
     if (proof.grows()) poll.written = without(poll.written, below, stack);
     std::erase_if(poll.cells, is_below);

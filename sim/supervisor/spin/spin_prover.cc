@@ -32,6 +32,7 @@ void SpinProver::restart(const Registers& start) {
   steps_ = 0;
   own_stop_ = {};
   interpreter_.set_observer(nullptr);
+  interpreter_.forget_floating();
   interpreter_.state = {};
   interpreter_.state.registers = start;
   interpreter_.state.registers.flags &= kArithmeticFlags;
@@ -121,6 +122,7 @@ SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, con
                                  const VectorRegisters* vectors) {
   SpinProof proof;
   const Analysis analysis(*this, start, memory, limits);
+  interpreter_.allows_floating = false;
   if (vectors != nullptr) interpreter_.state.vectors = *vectors;
   if ((start.flags & kDirectionFlag) != 0) {
     proof.refusal = {Reason::kUnsupported, start.rip, "string operations downwards"};
@@ -209,6 +211,8 @@ std::string Refusal::describe() const {
       return "changes a value each turn, and not always by as much" + where;
     case Reason::kFewTurns:
       return "does something else every few turns" + where;
+    case Reason::kUnsettled:
+      return "depends on a clock in a way that changes after a few turns" + where;
     case Reason::kUnevenClock:
       return "reads a clock that does not grow by as much each turn" + where;
     case Reason::kClockAmongPolls:

@@ -113,6 +113,10 @@ struct PollLoopProof {
   std::array<GrowingRegister, 16> registers{};
   std::vector<GrowingCell> cells;
   bool grows() const;
+  // Only bounds are known of what a turn leaves here, or in registers; each turn writes it anew before it reads it. Who goes
+  // on in a turn has to execute the whole one before it.
+  bool remakes = false;
+  std::vector<MemoryRange> remade;
   // So many turns, from the first, go as said; what happens after them is another question. kEveryTurn: all.
   std::uint64_t turns = kEveryTurn;
   // What a turn that reads clocks takes, from look to look; 0: it reads none. What it does between two looks it does at
@@ -181,8 +185,10 @@ class SpinProver {
   bool arguments_known(const PollEntry& poll);
   bool arguments_grow(const PollEntry& poll) const;
   PollLoopProof recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned& turn);
-  PollLoopProof grow(const Registers& at_entry, const Registers& next, const PollPredicate& is_poll, const Limits& limits,
+  PollLoopProof grow(const Registers& at_entry, Registers next, const PollPredicate& is_poll, const Limits& limits,
                      unsigned turn);
+  PollLoopProof grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
+                        const PollPredicate& is_poll, const Limits& limits, unsigned turn, std::uint64_t horizon);
   bool follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
                    std::vector<PollPoint>& polls);
   void finish(PollLoopProof& proof, const Limits& limits) const;
@@ -191,7 +197,13 @@ class SpinProver {
   // clock_reads.cc
   bool pass_clock(const Limits& limits);
   bool refuse_clock(Reason reason);
+  bool is_fixed_argument(unsigned index, unsigned size);
   bool call_gettime(const Limits& limits);
+  bool call_timeofday(const Limits& limits);
+  bool call_time(const Limits& limits);
+  bool show_time(std::int64_t base_ns, std::int64_t unit_ps, std::uint64_t to, const Limits& limits);
+  bool show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to);
+  bool show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_ps);
   bool read_counter();
 
   CodeCache code_;

@@ -1,5 +1,6 @@
 // Clocks that a poll loop reads between its polls. Each read takes virtual time, and every turn the same, so what a clock
-// shows grows by a constant from turn to turn where that time is a whole number of its units.
+// shows grows by a constant from turn to turn where that time is a whole number of its units. A loop that gives its processor
+// away takes time as well, and reads nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,11 @@ struct ClockModel {
   std::int64_t look_ps = 0;   // when the poll looks that the thread is at
   std::int64_t poll_ps = 0;   // what a poll costs that finds nothing: the time before it looks
   std::uint64_t gettime = 0;  // entry of clock_gettime(2)
+  std::uint64_t time = 0;       // of time(2)
+  std::uint64_t timeofday = 0;  // of gettimeofday(2)
   std::int64_t gettime_ps = 0;
+  std::uint64_t yield = 0;  // of sched_yield(2)
+  std::int64_t yield_ps = 0;
   std::int64_t counter_ps = 0;  // what RDTSC and RDTSCP cost
   std::uint64_t counter_hz = 0;
   // What a read costs that follows others, when the first of them began so long ago.
@@ -25,27 +30,34 @@ struct ClockModel {
 // Virtual time within one turn, from the look that it begins with.
 class TurnClock {
  public:
-  static constexpr unsigned kMostReads = 8;  // of a turn
+  static constexpr unsigned kMostReads = 128;  // of a turn
 
   void begin(const ClockModel* model) {
     model_ = model;
     now_ps_ = row_began_ps_ = model == nullptr ? 0 : model->look_ps;
-    reads_ = 0;
+    reads_ = in_row_ = 0;
   }
-  // A clock is read for the first time since the look at `first_cost_ps`.
+  // A clock is read at `first_cost_ps`, or as one of a row.
   std::int64_t read(std::int64_t first_cost_ps) {
-    now_ps_ += reads_++ == 0 ? first_cost_ps : model_->cost_in_row(now_ps_ - row_began_ps_);
+    ++reads_;
+    now_ps_ += in_row_++ == 0 ? first_cost_ps : model_->cost_in_row(now_ps_ - row_began_ps_);
     return now_ps_;
   }
+  // Something else takes so long; a row of reads is over.
+  void pass(std::int64_t cost_ps) {
+    ++reads_;
+    in_row_ = 0;
+    row_began_ps_ = now_ps_ += cost_ps;
+  }
   const ClockModel* model() const { return model_; }
-  unsigned reads() const { return reads_; }
+  unsigned reads() const { return reads_; }  // and passes
   // From the look that the turn began with to the next, if the next poll comes now.
   std::int64_t period_ps() const { return now_ps_ + model_->poll_ps - model_->look_ps; }
 
  private:
   const ClockModel* model_ = nullptr;
   std::int64_t now_ps_ = 0, row_began_ps_ = 0;
-  unsigned reads_ = 0;
+  unsigned reads_ = 0, in_row_ = 0;
 };
 
 }  // namespace verbatim::spin

@@ -204,7 +204,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   parked.since = history.back().at;
   parked.period = Duration(last_->period_ps != 0 ? last_->period_ps : poll.arguments[0]);
   parked.queues = *queues;
-  if (last_->grows()) {
+  if (last_->grows() || last_->period_ps != 0) {
     parked.growing = last_;
     const std::int64_t turn_ps = to_ps(parked.period) * static_cast<std::int64_t>(queues->size());
     // Later than that there is no time.
@@ -239,7 +239,10 @@ bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
       return process_.memory().is_private(cell.address, cell.size);
     });
   };
-  return is_private(proof.cells) &&
+  const bool remakes_in_private = std::all_of(proof.remade.begin(), proof.remade.end(), [this](const spin::MemoryRange& range) {
+    return process_.memory().is_private(range.address, range.length);
+  });
+  return is_private(proof.cells) && remakes_in_private &&
          std::all_of(proof.polls.begin(), proof.polls.end(), [&](const auto& poll) { return is_private(poll.cells); });
 }
 
@@ -247,9 +250,13 @@ bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
 bool LoopAnalyst::grows_in_stack(const spin::PollLoopProof& proof) const {
   constexpr std::uint64_t kDeepest = 64 * 1024;
   const std::uint64_t stack = proof.polls.front().registers.gpr[spin::kRsp];
-  return std::all_of(proof.cells.begin(), proof.cells.end(), [&](const spin::GrowingCell& cell) {
-    return cell.address >= stack && cell.address + cell.size <= stack + kDeepest;
-  });
+  const auto is_in_stack = [&](std::uint64_t address, std::uint64_t size) {
+    return address >= stack && address + size <= stack + kDeepest;
+  };
+  return std::all_of(proof.cells.begin(), proof.cells.end(),
+                     [&](const spin::GrowingCell& cell) { return is_in_stack(cell.address, cell.size); }) &&
+         std::all_of(proof.remade.begin(), proof.remade.end(),
+                     [&](const spin::MemoryRange& range) { return is_in_stack(range.address, range.length); });
 }
 
 spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look) const {
@@ -258,6 +265,10 @@ spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look)
   model.look_ps = to_ps(look);
   model.poll_ps = poll.arguments[0];
   model.gettime = static_cast<std::uint64_t>(poll.arguments[5]);
+  model.time = process_.region().header().time_function;
+  model.yield = process_.region().header().yield_function;
+  model.timeofday = process_.region().header().timeofday_function;
+  model.yield_ps = host.costs.system_call_ps;
   model.gettime_ps = host.costs.clock_read_ps;
   model.counter_ps = host.costs.timestamp_counter_ps;
   model.counter_hz = host.timestamp_counter_hz;

@@ -13,7 +13,8 @@
 // A loop may read clocks between its looks (sim/supervisor/spin/turn_clock.h). Then what a turn does it does at several times,
 // and a change comes in the middle of it: the thread goes on with the look before, in the past, up to the time of the change,
 // with memory as it was. So only a process of one thread is parked so, and only if what grows lies in its stack, which nobody
-// else looks at.
+// else looks at. Of what a turn computes of clocks, only bounds may be known, if the next one makes it anew: the thread goes on
+// with the turn before that one.
 // A thread is parked only while no other thread of its host can run in between (they may share memory).
 #pragma once
 

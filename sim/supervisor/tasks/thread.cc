@@ -60,9 +60,12 @@ void Thread::unpark() {
   Instant when = std::max(engine_.now(), parked_->since);
   if (period > Duration::zero()) {
     std::int64_t looks = looks_of_parked();
-    // It goes on in the middle of a turn: from the look before.
-    const bool from_before = parked_->reads_clocks() && parked_->since + period * looks != engine_.now();
-    if (from_before) --looks;
+    // It goes on in the middle of a turn: from the look before. Where a turn makes anew what the one before has left, that
+    // is executed too.
+    const bool remakes = parked_->reads_clocks() && parked_->growing->remakes;
+    const bool is_between = parked_->reads_clocks() && parked_->since + period * looks != engine_.now();
+    const bool from_before = is_between || remakes;
+    looks = std::max<std::int64_t>(looks - (is_between ? 1 : 0) - (remakes ? 1 : 0), 0);
     parked_->show(process_.memory(), looks);
     parked_->show_registers(process_, process_.region().slot(slot_), looks);
     when = parked_->since + period * looks;
