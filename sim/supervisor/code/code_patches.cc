@@ -30,7 +30,8 @@ class CodePatches::Writer {
     for (std::size_t i = 0; i < addresses.size();) {
       const std::uint64_t first = addresses[i] & ~(kPage - 1);
       std::uint64_t end = first + kPage;
-      for (; i < addresses.size() && addresses[i] < end + kGap * kPage; ++i) end = std::max(end, (addresses[i] & ~(kPage - 1)) + kPage);
+      for (; i < addresses.size() && addresses[i] < end + kGap * kPage; ++i)
+        end = std::max(end, (addresses[i] & ~(kPage - 1)) + kPage);
       std::vector<std::byte> bytes(end - first);
       if (!memory_.read(first, bytes)) continue;
       for (std::uint64_t at = first; at < end; at += kPage) {

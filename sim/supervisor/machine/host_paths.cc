@@ -100,7 +100,8 @@ void HostPaths::store(ProcessRegion& region, const std::string& working_folder) 
     row.real = put(real);
     row.real_length = static_cast<std::uint32_t>(real.size());
   }
-  view.has_no_folders = folders_ != nullptr && !folders_->folders.empty() && access(folders_->folders.front().real.c_str(), F_OK) != 0;
+  view.has_no_folders = folders_ != nullptr && !folders_->folders.empty() &&
+                        access(folders_->folders.front().real.c_str(), F_OK) != 0;
 }
 
 std::string working_folder_of(ProcessRegion& region) {
