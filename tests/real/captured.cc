@@ -16,7 +16,7 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-bool has_tshark() { return std::system("tshark --version > /dev/null 2>&1") == 0; }
+bool tshark_is_installed() { return std::system("tshark --version > /dev/null 2>&1") == 0; }
 
 std::set<std::string> captured_datagrams(support::RunRequest request, const std::string& file, const std::string& fields) {
   request.options.insert(request.options.end(), {"--pcap", file});

@@ -11,7 +11,7 @@ namespace verbatim::real {
 // What a command of the shell prints.
 std::string output_of(const std::string& command);
 
-bool has_tshark();
+bool tshark_is_installed();
 // Runs the request with a capture to `file` and gives the fields of every management datagram in it, "0x07\t0x0010", each value
 // once. The test fails when the run does or when tshark finds a datagram malformed.
 std::set<std::string> captured_datagrams(support::RunRequest request, const std::string& file, const std::string& fields);

@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Programs, RdmaCm,
                          });
 
 TEST(RdmaCmCapture, tshark_reads_every_management_datagram) {
-  if (!has_tshark()) GTEST_SKIP() << "tshark is not installed";
+  if (!tshark_is_installed()) GTEST_SKIP() << "tshark is not installed";
   const support::TemporaryFolder folder;
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
     const std::string file = folder.path() + "/" + topology + ".pcapng";
