@@ -130,8 +130,8 @@ TEST(RdmaCmKill, a_peer_that_is_killed_is_missed) {
 }
 
 // A fabric that falls apart before, during and after the exchange that connects, and while data goes. For 10 ms and for 1 s
-// nobody notices: messages of the CM are repeated for seconds, and the queue pairs' retries last as long. For ever: who waits for an
-// answer is told; who only waits for the peer to say something waits on, and nothing is left that could wake it.
+// nobody notices: messages of the CM are repeated for seconds, and the queue pairs' retries last as long. For ever: who waits
+// for an answer is told; who only waits for the peer to say something waits on, and nothing is left that could wake it.
 TEST(RdmaCmPartition, is_survived_or_told) {
   const support::TemporaryFolder folder;
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
