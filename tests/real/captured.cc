@@ -16,7 +16,7 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-bool has_tshark() { return std::system("tshark --version > /dev/null 2>&1") == 0; }
+bool tshark_is_installed() { return std::system("tshark --version > /dev/null 2>&1") == 0; }
 
 std::string tshark_fields(const std::string& capture, const std::string& filter, const std::string& fields) {
   return output_of("tshark -r " + support::quoted(capture) + " -Y " + support::quoted(filter) + " -T fields " + fields +

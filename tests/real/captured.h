@@ -11,7 +11,7 @@ namespace verbatim::real {
 // What a command of the shell prints.
 std::string output_of(const std::string& command);
 
-bool has_tshark();
+bool tshark_is_installed();
 // A line for each packet that the display filter takes, its fields apart by tabs; `fields`: "-e FIELD ...".
 std::string tshark_fields(const std::string& capture, const std::string& filter, const std::string& fields);
 // Runs the request with a capture to `file` and gives the fields of every management datagram in it, "0x07\t0x0010", each value

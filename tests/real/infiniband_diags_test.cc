@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Programs, InfinibandDiags, testing::ValuesIn(kDiagnoses
 
 // Classes: subnet management by LID and directed, administration, performance, and ibping's vendor class.
 TEST(InfinibandDiagsCapture, tshark_reads_every_management_datagram) {
-  if (!has_tshark()) GTEST_SKIP() << "tshark is not installed";
+  if (!tshark_is_installed()) GTEST_SKIP() << "tshark is not installed";
   if (!std::filesystem::exists("/usr/sbin/ibstat")) GTEST_SKIP() << "infiniband-diags is not installed";
   const support::TemporaryFolder folder;
   const std::string file = folder.path() + "/diags.pcapng";

@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Programs, RdmaCm,
                          });
 
 TEST(RdmaCmCapture, tshark_reads_every_management_datagram) {
-  if (!has_tshark()) GTEST_SKIP() << "tshark is not installed";
+  if (!tshark_is_installed()) GTEST_SKIP() << "tshark is not installed";
   const support::TemporaryFolder folder;
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
     const std::string file = folder.path() + "/" + topology + ".pcapng";
@@ -129,9 +129,9 @@ TEST(RdmaCmKill, a_peer_that_is_killed_is_missed) {
   }
 }
 
-// A fabric that falls apart before, during and after the exchange that connects, and while data goes. For 10 ms and for 1 s nobody
-// notices: messages of the CM are repeated for seconds, and the queue pairs' retries last as long. For ever: who waits for an
-// answer is told; who only waits for the peer to say something waits on, and nothing is left that could wake it.
+// A fabric that falls apart before, during and after the exchange that connects, and while data goes. For 10 ms and for 1 s
+// nobody notices: messages of the CM are repeated for seconds, and the queue pairs' retries last as long. For ever: who waits
+// for an answer is told; who only waits for the peer to say something waits on, and nothing is left that could wake it.
 TEST(RdmaCmPartition, is_survived_or_told) {
   const support::TemporaryFolder folder;
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {

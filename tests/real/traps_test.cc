@@ -42,7 +42,7 @@ class Traps : public testing::Test {
   void SetUp() override {
     if (!std::filesystem::exists("/usr/sbin/opensm")) GTEST_SKIP() << "opensm is not installed";
     if (!std::filesystem::exists("/usr/sbin/smpquery")) GTEST_SKIP() << "infiniband-diags is not installed";
-    if (!has_tshark()) GTEST_SKIP() << "tshark is not installed";
+    if (!tshark_is_installed()) GTEST_SKIP() << "tshark is not installed";
   }
 
   // Three hosts around a switch; OpenSM on the first, unless the simulation manages the subnet itself.
