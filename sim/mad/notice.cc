@@ -184,8 +184,9 @@ Notice bad_mkey_notice(Notice::Producer producer, std::uint16_t issuer_lid, cons
     details.dr_slid = route.drslid;
     details.dr_notice = true;
     details.dr_path_truncated = route.hop_count > details.dr_notice_return_path.size();
-    details.dr_hop_count = static_cast<std::uint8_t>(std::min<std::size_t>(route.hop_count, details.dr_notice_return_path.size()));
-    for (std::size_t i = 0; i < details.dr_hop_count; ++i) details.dr_notice_return_path[i] = std::byte{route.return_path[i]};
+    const std::size_t hops = std::min<std::size_t>(route.hop_count, details.dr_notice_return_path.size());
+    details.dr_hop_count = static_cast<std::uint8_t>(hops);
+    for (std::size_t i = 0; i < hops; ++i) details.dr_notice_return_path[i] = std::byte{route.return_path[i]};
   }
   Notice notice;
   notice.type = Notice::Type::kSecurity;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <infiniband/tm_types.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "sim/hca/queues/tag_list.h"

@@ -54,7 +54,7 @@ TEST(DeviceFatal, ends_a_peers_connection_by_its_retries) {
     support::RunRequest request;
     request.topology = topology;
     request.commands = {"server=ibv_asyncwatch &", "server=ibv_rc_pingpong -g 0 -e -n 20000 &",
-                        "client=sh -c 'ibv_rc_pingpong -g 0 -e -n 20000 server || true'"};
+                        "client=sh -c 'ibv_rc_pingpong -g 0 -e -n 20000 server 2>&1 || true'"};
     request.options = {"--time-limit", "20s", "--fault",
                        R"({"action": "device_fatal", "host": "server", "at": "250 ms"})"};
     const auto slices = support::run(request);
