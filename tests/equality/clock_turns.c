@@ -1,6 +1,7 @@
 // Polls an empty completion queue and reads clocks in between, and looks at a flag after each: in the middle of its turns come
 // a flag that the other end writes, a message, and the signal of a timer, each at many times. Tells when each was seen first,
 // where, and after how many turns. `clock_turns buggy|fixed [server]` as litmus.h has it.
+#include <sched.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <time.h>
@@ -58,6 +59,10 @@ int main(int argc, char** argv) {
       nap(i, 3);
       send_flag(&l, i);
     }
+    for (uint32_t i = 2 * kTimes + 1; i <= 3 * kTimes; ++i) {
+      nap(i, 11);
+      send_flag(&l, i);
+    }
     for (uint32_t i = 0; i < kTimes; ++i) {
       tcp_read(l.tcp, &byte, 1);
       nap(i, 1);
@@ -96,6 +101,31 @@ int main(int argc, char** argv) {
       if (now > end) return 1;
     }
     printf("%u: after %s, last %llu, at %llu\n", i, place, (unsigned long long)now, (unsigned long long)__rdtsc());
+  }
+  for (uint32_t i = 2 * kTimes + 1; i <= 3 * kTimes; ++i) {
+    const char* place;
+    struct timeval start, now = {0, 0};
+    double passed = 0;
+    time_t seconds = 0;
+    gettimeofday(&start, NULL);
+    for (;;) {
+      place = "poll";
+      MUST(ibv_poll_cq(l.recv_cq, 1, &wc) == 0);
+      if (*flag >= i) break;
+      place = "yield";
+      sched_yield();
+      if (*flag >= i) break;
+      place = "day";
+      gettimeofday(&now, NULL);
+      if (*flag >= i) break;
+      passed = (double)(now.tv_sec - start.tv_sec) + (double)(now.tv_usec - start.tv_usec) * 1e-6;
+      if (passed > 10) return 1;
+      place = "seconds";
+      seconds = time(NULL);
+      if (*flag >= i) break;
+    }
+    printf("%u: after %s, %lld.%06ld, passed %a, second %lld, at %lld\n", i, place, (long long)now.tv_sec, (long)now.tv_usec,
+           passed, (long long)seconds, now_ns());
   }
   for (uint32_t i = 0; i < kTimes; ++i) {
     tcp_write(l.tcp, &byte, 1);

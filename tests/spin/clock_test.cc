@@ -153,7 +153,8 @@ class CallingLoop : public testing::Test {
     const std::int64_t period = clock_.poll_ps + clock_.yield_ps + clock_.gettime_ps;
     EXPECT_EQ(proof.period_ps, period);
     const std::int64_t first_ns = (clock_.look_ps + clock_.yield_ps + clock_.gettime_ps) / 1'000;
-    EXPECT_EQ(proof.turns, (999'999'999u - static_cast<std::uint64_t>(first_ns)) / (static_cast<std::uint64_t>(period) / 1'000) + 1)
+    const auto left = 999'999'999u - static_cast<std::uint64_t>(first_ns);
+    EXPECT_EQ(proof.turns, left / (static_cast<std::uint64_t>(period) / 1'000) + 1)
         << "those that are within the second";
   }
 
@@ -200,8 +201,8 @@ TEST_F(CallingLoop, milliseconds_o0) { expect_milliseconds(loops_o0::poll_until_
 TEST_F(CallingLoop, milliseconds_o2) { expect_milliseconds(loops_o2::poll_until_millisecond); }
 TEST_F(CallingLoop, floating_o0) { expect_milliseconds(loops_o0::poll_until_floating); }
 TEST_F(CallingLoop, floating_o2) { expect_milliseconds(loops_o2::poll_until_floating); }
-TEST_F(CallingLoop, what_is_known_by_bounds_is_not_read_by_the_next_turn_o0) { expect_not_kept(loops_o0::poll_keeping_millisecond); }
-TEST_F(CallingLoop, what_is_known_by_bounds_is_not_read_by_the_next_turn_o2) { expect_not_kept(loops_o2::poll_keeping_millisecond); }
+TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o0) { expect_not_kept(loops_o0::poll_keeping_millisecond); }
+TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o2) { expect_not_kept(loops_o2::poll_keeping_millisecond); }
 
 TEST_F(ClockLoop, o0) { expect_told(loops_o0::poll_timed); }
 TEST_F(ClockLoop, o2) { expect_told(loops_o2::poll_timed); }

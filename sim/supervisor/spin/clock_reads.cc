@@ -142,8 +142,10 @@ bool SpinProver::read_counter() {
     const Range bounds = growth_.bounds(static_cast<__int128>(value), static_cast<__int128>(each_turn) + 1);
     return growth_.set_register(index, 4, bounds);
   };
-  if (!put(kRax, low, is_uneven ? std::max<std::uint64_t>(step, 1) : step) || !put(kRdx, counter >> 32, 0) || (with_processor && !put(kRcx, 0, 0)))
+  if (!put(kRax, low, is_uneven ? std::max<std::uint64_t>(step, 1) : step) || !put(kRdx, counter >> 32, 0) ||
+      (with_processor && !put(kRcx, 0, 0))) {
     return refuse_clock(growth_.reason());
+  }
   state.registers.rip = in->next;
   return true;
 }

@@ -96,7 +96,8 @@ bool Growth::write_register(unsigned index, unsigned size, std::uint64_t step) {
     return true;
   }
   if (step != 0) return fail(Reason::kGrowingPart);
-  if (grows.step != 0 || register_bounds_[index]) constant_low_[index] = std::max(constant_low_[index], static_cast<std::uint8_t>(size));
+  if (grows.step != 0 || register_bounds_[index])
+    constant_low_[index] = std::max(constant_low_[index], static_cast<std::uint8_t>(size));
   return true;
 }
 

@@ -3,9 +3,11 @@
 // While the interpreter executes one turn, each register and memory cell also carries its step: at turn n its value is
 // v + n·s modulo 2^width, v being what the interpreter has. An instruction whose result follows such a rule passes it on;
 // one whose outcome stays the same for some turns (a comparison, a division, a mask) limits the number of turns that the
-// whole statement holds for; any other use of a growing value ends the analysis. Where only so many turns are looked at, what
-// follows no rule may be known by its bounds in them (range.h); a turn must not read what the one before has left so. So when the steps at the end of the
+// whole statement holds for; any other use of a growing value ends the analysis. So when the steps at the end of the
 // turn are those that were assumed at its beginning, then by induction every turn up to that number goes like this one.
+//
+// What is computed of clocks may follow no rule. Where so many turns are looked at, it is known by its bounds in them (range.h):
+// a comparison has to come out the same for all that lies within, and a turn must not read what the one before has left so.
 #pragma once
 
 #include <array>
