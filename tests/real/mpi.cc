@@ -19,7 +19,8 @@ void run_ranks(const Ranks& ranks) {
   if (std::system(("command -v " + compiler + " >/dev/null").c_str()) != 0) GTEST_SKIP() << compiler << " is not installed";
   const support::TemporaryFolder folder;
   const std::string program = folder.path() + "/mpi_data";
-  ASSERT_EQ(std::system((compiler + " -O1 -o " + program + " " + REAL_FOLDER + "/mpi_data.c").c_str()), 0);
+  const std::string source = support::quoted(REAL_FOLDER "/mpi_data.c");
+  ASSERT_EQ(std::system((compiler + " -O1 -o " + support::quoted(program) + " " + source).c_str()), 0);
   std::string hosts;
   for (int i = 0; i < ranks.hosts; ++i) {
     hosts += (i == 0 ? "" : ",") + name_of_host(ranks, i) + (ranks.per_host == 1 ? "" : ":" + std::to_string(ranks.per_host));

@@ -239,15 +239,14 @@ Kernel::Outcome Kernel::sys_fcntl(Thread& thread) {
       if (a[1] == F_GETPIPE_SZ) return Answer{static_cast<std::int64_t>(end->pipe().capacity())};
       return Answer{end->pipe().resize(static_cast<std::size_t>(a[2]))};
     }
+    case F_SETOWN:  // of signals that O_ASYNC and urgent data would raise
+    case F_SETOWN_EX:
     case F_GETOWN:
     case F_GETSIG:
       return Answer{0};
-    case F_SETOWN:
     case F_SETSIG:
-      if (a[2] == 0) return Answer{0};  // nobody, and the signal that it is anyway
-      [[fallthrough]];
-    case F_SETOWN_EX:
-      warn(process, "a descriptor that tells of itself by a signal (F_SETOWN, F_SETSIG) is not simulated; the program got EINVAL");
+      if (a[2] == 0) return Answer{0};  // the signal that it is anyway
+      warn(process, "a descriptor that tells of itself by a signal (F_SETSIG) is not simulated; the program got EINVAL");
       return Answer{-EINVAL};
     default:
       return Answer{-EINVAL};

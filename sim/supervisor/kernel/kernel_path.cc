@@ -94,7 +94,8 @@ TreeWalk Kernel::walk(Thread& thread, const std::string& path, bool follow) {
   return walk_trees(path, follow, [&](const std::string& at) -> std::shared_ptr<const VirtualTree> {
     if (!paths_of(thread.process()).in_tree(at)) return nullptr;
     if (!below(at, "/proc")) return tree_of(thread, at);
-    if (processes == nullptr) processes = tree_of(thread, path);
+    // Whose descriptors are asked for stands in the whole path; /dev/fd leads to one's own.
+    if (processes == nullptr) processes = tree_of(thread, below(path, "/proc") ? path : at);
     return processes;
   });
 }
