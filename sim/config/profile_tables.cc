@@ -383,6 +383,9 @@ const Object& hca_profile_table() {
          flag<&P::coalesce_acknowledgements>(
              "coalesce_acknowledgements",
              "an acknowledgement is left out when a later one of its queue pair already waits behind it"),
+         flag<&P::reuse_qp_numbers>(
+             "reuse_qp_numbers",
+             "the number of a destroyed queue pair goes to the next that is made, else it comes again when all have been used"),
          count<&P::blueflame_bytes>(
              "blueflame_bytes",
              "greatest work request, of one with inline data, that the processor pushes behind "

@@ -19,21 +19,21 @@ class Ring {
   T& front() { return slots_[first_]; }
   const T& front() const { return slots_[first_]; }
   // Element `index` from the front.
-  T& operator[](std::size_t index) { return slots_[(first_ + index) & mask()]; }
-  const T& operator[](std::size_t index) const { return slots_[(first_ + index) & mask()]; }
+  T& operator[](std::size_t index) { return slots_[(first_ + index) & mask_]; }
+  const T& operator[](std::size_t index) const { return slots_[(first_ + index) & mask_]; }
 
   // `value` may be an element of another ring, not of this one.
   void push_back(T&& value) {
-    if (size_ == capacity_) grow();
-    slots_[(first_ + size_) & mask()] = std::move(value);
+    if (size_ == capacity()) grow();
+    slots_[(first_ + size_) & mask_] = std::move(value);
     ++size_;
   }
   void push_back(const T& value) { push_back(T(value)); }
 
   // One more at the end: what drop_front() left in its place, for the caller to overwrite.
   T& extend() {
-    if (size_ == capacity_) grow();
-    return slots_[(first_ + size_++) & mask()];
+    if (size_ == capacity()) grow();
+    return slots_[(first_ + size_++) & mask_];
   }
 
   // Likewise when `value_is_last(last element)`, or there is none; else null, and nothing has changed.
@@ -47,13 +47,13 @@ class Ring {
   // from the back. Returns the place from the front.
   template <class Before>
   std::size_t insert_sorted(T&& value, Before before) {
-    if (size_ == capacity_) grow();
+    if (size_ == capacity()) grow();
     std::size_t place = size_;
     while (place > 0 && before(value, (*this)[place - 1])) {
-      slots_[(first_ + place) & mask()] = std::move((*this)[place - 1]);
+      slots_[(first_ + place) & mask_] = std::move((*this)[place - 1]);
       --place;
     }
-    slots_[(first_ + place) & mask()] = std::move(value);
+    slots_[(first_ + place) & mask_] = std::move(value);
     ++size_;
     return place;
   }
@@ -67,30 +67,30 @@ class Ring {
   // As pop_front(), but the element stays where it is, with what it owns, until its place is taken.
   void drop_front() {
     CHECK(size_ > 0);
-    first_ = (first_ + 1) & mask();
+    first_ = (first_ + 1) & mask_;
     --size_;
   }
 
   void pop_back() {
     CHECK(size_ > 0);
     --size_;
-    slots_[(first_ + size_) & mask()] = T{};
+    slots_[(first_ + size_) & mask_] = T{};
   }
 
  private:
-  std::size_t mask() const { return capacity_ - 1; }
-
+  // A power of two, or 0 at first.
+  std::size_t capacity() const { return mask_ + 1; }
   void grow() {
-    const std::size_t larger_capacity = capacity_ == 0 ? 8 : capacity_ * 2;
+    const std::size_t larger_capacity = capacity() == 0 ? 8 : capacity() * 2;
     auto larger = std::make_unique<T[]>(larger_capacity);
     for (std::size_t i = 0; i < size_; ++i) larger[i] = std::move((*this)[i]);
     slots_ = std::move(larger);
-    capacity_ = larger_capacity;
+    mask_ = larger_capacity - 1;
     first_ = 0;
   }
 
   std::unique_ptr<T[]> slots_;
-  std::size_t capacity_ = 0;  // a power of two
+  std::size_t mask_ = ~std::size_t{0};  // of places; without any, so that capacity() is 0
   std::size_t first_ = 0;
   std::size_t size_ = 0;
 };

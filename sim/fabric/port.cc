@@ -62,8 +62,8 @@ void Port::forward(ib::PacketPtr packet, std::uint32_t wire_bytes, Instant arriv
                    ib::VirtualLane buffer_lane, std::shared_ptr<Copies> copies) {
   CHECK(up_);
   const ib::VirtualLane lane = packet->lrh.lane;
-  const bool is_mortal = params_.lifetime > Duration(0) && lane != kManagementLane;
-  const Instant expires = is_mortal ? arrived + params_.lifetime : kNever;
+  const bool has_lifetime = params_.lifetime > Duration(0) && lane != kManagementLane;
+  const Instant expires = has_lifetime ? arrived + params_.lifetime : kNever;
   enqueue(std::move(packet), {ready, expires, wire_bytes, buffer_lane, false, &buffer}, std::move(copies), lane);
 }
 
@@ -172,7 +172,7 @@ Instant Port::eligible_at(int number) {
   std::uint32_t credits = lane.credits;
   for (std::size_t i = 0; credits < needed; ++i) {
     if (i == lane.returning.size()) {
-      lacking_ = true;
+      credit_starved_ = true;
       const Instant told = peer_->flow_->told_at(peer_->channel_->line(), static_cast<std::size_t>(number),
                                                  needed - credits);
       return std::max(at, told);
@@ -330,7 +330,7 @@ void Port::lose_everything() {
   }
   wake_.cancel();
   waiting_ = 0;
-  lacking_ = false;
+  credit_starved_ = false;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const ib::VirtualLane number{static_cast<std::uint8_t>(i)};
     const bool was_full = !has_room(number);
@@ -356,7 +356,7 @@ void Port::pump() {
         const int number = std::countr_zero(rest);
         Lane& lane = lanes_[static_cast<std::size_t>(number)];
         take_credits(lane);
-        if (is_mortal() && (is_stalled(lane) || is_too_old(lane.queue.front().passage, now))) [[unlikely]] continue;
+        if (has_lifetime() && (is_stalled(lane) || is_too_old(lane.queue.front().passage, now))) [[unlikely]] continue;
         if (eligible_at(number) <= now) eligible |= 1u << number;
       }
     }
@@ -375,18 +375,18 @@ Instant Port::next_expiry() const {
 
 void Port::set_wake() {
   if (waiting_ == 0) {
-    lacking_ = false;
+    credit_starved_ = false;
     return wake_.cancel();
   }
   const Instant now = engine_.now();
   Instant at = kNever;
-  lacking_ = false;
+  credit_starved_ = false;
   for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
     const Instant eligible = eligible_at(std::countr_zero(rest));
     if (eligible < at) at = eligible;
   }
   if (at != kNever) at = flow_->data_start(channel_->line(), at < now ? now : at);
-  if (is_mortal()) [[unlikely]] at = std::min(at, std::max(next_expiry(), now));
+  if (has_lifetime()) [[unlikely]] at = std::min(at, std::max(next_expiry(), now));
   if (at == kNever) {
     wake_.cancel();
     return;
@@ -405,7 +405,7 @@ void Port::on_wake() {
   }
   do {
     pump();
-  } while (is_mortal() && expire());
+  } while (has_lifetime() && expire());
   for (; full != 0; full &= full - 1) {
     const ib::VirtualLane lane{static_cast<std::uint8_t>(std::countr_zero(full))};
     if (has_room(lane)) room_listener_(room_owner_, lane);

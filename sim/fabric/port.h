@@ -134,7 +134,7 @@ class Port {
   // Instead of the parameter, before the first packet.
   void set_head_lifetime(Duration lifetime) {
     head_lifetime_ = lifetime;
-    is_mortal_ = head_lifetime_ > Duration(0) || params_.lifetime > Duration(0);
+    has_lifetime_ = head_lifetime_ > Duration(0) || params_.lifetime > Duration(0);
   }
 
   // Asked about every packet that leaves by this port from now on; null: nobody.
@@ -184,11 +184,11 @@ class Port {
   void advance_flow_control();
   void take_credits(Lane& lane);
   // When the first packet of a lane may start as far as it and its credits go; kNever: not known yet. Notes in
-  // lacking_ that it waits for credits.
+  // credit_starved_ that it waits for credits.
   Instant eligible_at(int number);
   // What the far end knew about credits to come may have changed.
   void tell_waiting_peer() {
-    if (peer_->lacking_) peer_->set_wake();
+    if (peer_->credit_starved_) peer_->set_wake();
   }
   // The lane has another first packet.
   void note_head(Lane& lane);
@@ -205,7 +205,7 @@ class Port {
   // When the next of the first packets has waited for too long.
   Instant next_expiry() const;
   // Whether packets are dropped at all for having waited too long.
-  bool is_mortal() const { return is_mortal_; }
+  bool has_lifetime() const { return has_lifetime_; }
   // Drops the first packets that have waited too long; false if there are none.
   bool expire();
   void start(ib::VirtualLane lane);
@@ -236,11 +236,11 @@ class Port {
   std::optional<FlowControl> flow_;  // of this end's input buffer
   std::uint32_t operational_lanes_;
   std::uint32_t waiting_ = 0;  // bit n: lane n has a packet queued, and the arbiter serves it
-  bool lacking_ = false;       // and one of them waits for credits that have not left the far end
+  bool credit_starved_ = false;  // and one of them waits for credits that have not left the far end
   const std::uint32_t served_;
   LaneTable sl_to_vl_;
   Duration head_lifetime_{0};
-  bool is_mortal_ = false;
+  bool has_lifetime_ = false;
   std::vector<Lane> lanes_;    // VL15 too
   VlArbiter arbiter_;
   std::uint32_t vl15_blocks_ = 0;     // in the buffer, with those that have left since it was last asked

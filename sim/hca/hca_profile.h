@@ -115,6 +115,9 @@ struct HcaProfile {
   // IBA 9.7.5.1.2: an acknowledgement that waits behind an earlier one of its queue pair replaces it.
   bool coalesce_acknowledgements = false;
   std::uint8_t local_ca_ack_delay = 16;
+  // The number of a queue pair that was destroyed goes to the next that is made; else numbers count up, and come again when
+  // all have been used.
+  bool reuse_qp_numbers = false;
 
   // Greatest work request that the processor pushes to the adapter behind its doorbell (BlueFlame), in bytes
   // as a ConnectX counts them (wqe_layout), in whole lines of 64; only a single one with inline data is. 0: none.

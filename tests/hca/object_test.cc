@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 
+#include <vector>
+
 #include "tests/hca/driver.h"
 
 namespace verbatim::test {
@@ -109,6 +111,33 @@ TEST_F(ObjectTest, arena_memory_is_used_again_and_numbers_are_not) {
   EXPECT_EQ(second.ring, first.ring);
   EXPECT_NE(second.number, first.number);
   EXPECT_EQ(program.at(second.ring)[48], std::byte{0}) << "an old completion looks new";
+}
+
+// Numbers of queue pairs as they are given: three, of which the first two are destroyed, and two more.
+std::vector<std::uint32_t> numbers_given(bool reuse_qp_numbers) {
+  WorldOptions options;
+  options.profile.reuse_qp_numbers = reuse_qp_numbers;
+  World world(options);
+  Program program{world, *world.client};
+  const Cq cq = program.create_cq(16);
+  std::vector<std::uint32_t> numbers;
+  std::vector<std::uint32_t> handles;
+  const auto make = [&] {
+    const Qp qp = program.create_qp(cq, cq);
+    numbers.push_back(qp.made.number);
+    handles.push_back(qp.made.handle);
+  };
+  for (int i = 0; i < 3; ++i) make();
+  for (const std::size_t i : {1, 0}) EXPECT_EQ(program.destroy(CommandType::kDestroyQp, handles[i]), 0);
+  for (int i = 0; i < 3; ++i) make();
+  return numbers;
+}
+
+TEST(QpNumberTest, the_profile_says_whether_a_number_comes_again_at_once) {
+  const std::vector<std::uint32_t> ascending = numbers_given(false);
+  const std::uint32_t first = ascending[0];
+  EXPECT_EQ(ascending, (std::vector{first, first + 1, first + 2, first + 3, first + 4, first + 5}));
+  EXPECT_EQ(numbers_given(true), (std::vector{first, first + 1, first + 2, first, first + 1, first + 3}));
 }
 
 TEST_F(ObjectTest, rings_of_a_second_opening_are_empty_although_the_first_used_the_same_memory) {

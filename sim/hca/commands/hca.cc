@@ -82,7 +82,7 @@ Hca::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id
                 const HcaProfile& profile, const PortAddress& address)
     : device_name(std::move(device_name)),
       adapter(engine, tracer, choices, id, profile, address),
-      qp_numbers_(kFirstQpn, kNumberLimit),
+      qp_numbers_(kFirstQpn, kNumberLimit, profile.reuse_qp_numbers),
       cq_numbers_(kFirstCqn, kNumberLimit),
       srq_numbers_(kFirstSrqn, kNumberLimit),
       doorbell_stage_(adapter.clock, profile.doorbell),

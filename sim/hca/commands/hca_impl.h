@@ -1,6 +1,7 @@
 // The control path: commands, and the tables of objects they make. The data path is in the adapter's parts.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <map>
@@ -19,25 +20,31 @@
 
 namespace verbatim::hca {
 
-// Numbers given out in ascending order; one is given again only when all have been used, the lowest first.
+// Numbers given out in ascending order. One that is given back comes again only when all have been used, or at once if freed
+// numbers are reused; the lowest first.
 class NumberSpace {
  public:
-  NumberSpace(std::uint32_t first, std::uint32_t limit) : first_(first), limit_(limit), next_(first) {}
+  NumberSpace(std::uint32_t first, std::uint32_t limit, bool reuse_freed = false)
+      : limit_(limit), next_(first), lowest_freed_(limit), reuse_freed_(reuse_freed) {}
 
   // 0 when all are in use. `in_use(n)` tells.
   template <class InUse>
   std::uint32_t take(InUse in_use) {
-    if (next_ < limit_) return next_++;
-    for (std::uint32_t number = first_; number < limit_; ++number) {
+    if (next_ < limit_ && !(reuse_freed_ && lowest_freed_ < next_)) return next_++;
+    while (lowest_freed_ < next_) {
+      const std::uint32_t number = lowest_freed_++;
       if (!in_use(number)) return number;
     }
-    return 0;
+    return next_ < limit_ ? next_++ : 0;
   }
 
+  void give_back(std::uint32_t number) { lowest_freed_ = std::min(lowest_freed_, number); }
+
  private:
-  std::uint32_t first_;
   std::uint32_t limit_;
-  std::uint32_t next_;
+  std::uint32_t next_;          // none from here on was given yet
+  std::uint32_t lowest_freed_;  // all below are in use, of those that were given
+  bool reuse_freed_;
 };
 
 class Hca::Impl {
@@ -145,6 +152,8 @@ class Hca::Impl {
   // Ends a context's use of a queue pair, and the queue pair when nobody else uses it.
   void close_qp(Context& context, std::uint32_t handle);
   std::uint32_t take_qp_number();
+  // The queue pair, or work queue, ends, and its number is free.
+  void destroy_numbered(QueuePair& qp);
   void add_qp(const Ref<QueuePair>& qp);
   void remove_cq(CompletionQueue& cq);
 

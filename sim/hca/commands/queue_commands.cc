@@ -149,6 +149,7 @@ void Hca::Impl::remove_cq(CompletionQueue& cq) {
   context.arena->release(params.record_offset, sizeof(protocol::CompletionQueueRecord));
   context.objects.cqs.erase(params.handle);
   cqs_.erase(params.number);
+  cq_numbers_.give_back(params.number);
   cq_pool_.destroy(cq.self);
 }
 
@@ -301,6 +302,11 @@ std::uint32_t Hca::Impl::take_qp_number() {
   return number;
 }
 
+void Hca::Impl::destroy_numbered(QueuePair& qp) {
+  qp_numbers_.give_back(qp.number);
+  qp_pool_.destroy(qp.self);
+}
+
 void Hca::Impl::add_qp(const Ref<QueuePair>& qp) {
   const std::uint32_t number = qp.get()->number;
   ++qp_count_;
@@ -320,7 +326,7 @@ void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
     });
     if (!qp.openings.empty()) return;
     --qp_count_;
-    qp_pool_.destroy(qp.self);
+    destroy_numbered(qp);
     return;
   }
   --context.objects.pds.at(qp.params.pd).users;
@@ -328,7 +334,7 @@ void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
     --context.objects.tables.at(qp.params.scaling->table).users;
     qp.context.arena->release(qp.params.send_offset, qp.params.block_bytes);
     --qp_count_;
-    qp_pool_.destroy(qp.self);
+    destroy_numbered(qp);
     return;
   }
   unbind_windows_of(qp);
@@ -337,7 +343,7 @@ void Hca::Impl::close_qp(Context& context, std::uint32_t handle) {
   if (SharedReceiveQueue* srq = qp.params.srq.get(); srq != nullptr) --srq->users;
   qp.context.arena->release(qp.params.send_offset, qp.params.block_bytes);
   --qp_count_;
-  qp_pool_.destroy(qp.self);
+  destroy_numbered(qp);
 }
 
 int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {

@@ -147,6 +147,7 @@ void Hca::Impl::remove_srq(SharedReceiveQueue& srq) {
   context.arena->release(params.block_offset, params.block_bytes);
   context.objects.srqs.erase(params.handle);
   adapter.srqs.erase(params.number);
+  srq_numbers_.give_back(params.number);
   --srq_count_;
   srq_pool_.destroy(srq.self);
 }

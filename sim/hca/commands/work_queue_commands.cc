@@ -118,7 +118,7 @@ void Hca::Impl::close_wq(Context& context, std::uint32_t handle) {
   --wq.params.recv_cq.get()->users;
   wq.context.arena->release(wq.params.send_offset, wq.params.block_bytes);
   --wq_count_;
-  qp_pool_.destroy(wq.self);
+  destroy_numbered(wq);
 }
 
 int Hca::Impl::destroy_wq(Context& context, protocol::DestroyObject& command) {
