@@ -362,7 +362,7 @@ void Port::pump() {
     }
     if (eligible != 0) start(arbiter_.pick(eligible));
   }
-  set_wake();
+  waiting_ == 0 ? stop_waking() : set_wake();
 }
 
 Instant Port::next_expiry() const {
@@ -374,10 +374,7 @@ Instant Port::next_expiry() const {
 }
 
 void Port::set_wake() {
-  if (waiting_ == 0) {
-    credit_starved_ = false;
-    return wake_.cancel();
-  }
+  if (waiting_ == 0) return stop_waking();
   const Instant now = engine_.now();
   Instant at = kNever;
   credit_starved_ = false;

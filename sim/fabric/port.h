@@ -220,6 +220,11 @@ class Port {
   // Starts what can start now and sets the timer for what cannot yet.
   void pump();
   void set_wake();
+  // There is nothing to wake for.
+  void stop_waking() {
+    credit_starved_ = false;
+    wake_.cancel();
+  }
   void on_wake();
 
   Engine& engine_;

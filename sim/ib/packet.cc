@@ -5,7 +5,6 @@
 
 #include "sim/core/check.h"
 #include "sim/core/sanitizer.h"
-#include "sim/ib/wire.h"
 
 namespace verbatim::ib {
 
@@ -44,15 +43,5 @@ void* Packet::operator new(std::size_t size) {
 }
 
 void Packet::operator delete(void* packet) noexcept { packet_pool.give_back(packet); }
-
-std::uint32_t Packet::wire_bytes() const {
-  if (is_frame) [[unlikely]] return payload.length + kFrameCheckBytes;
-  const std::uint32_t padded = (payload.length + 3) & ~3u;
-  const std::uint32_t transport = kBthBytes + info(bth.opcode).extended_header_bytes + padded + kIcrcBytes;
-  if (!ethernet) return kLrhBytes + (grh ? kGrhBytes : 0) + transport + kVcrcBytes;
-  // Always more than the 64 bytes that a frame must have.
-  return kEthernetBytes + (is_over_ipv4(*this) ? kIpv4Bytes : kIpv6Bytes) + kUdpBytes + transport +
-         kFrameCheckBytes;
-}
 
 }  // namespace verbatim::ib

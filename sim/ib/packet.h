@@ -12,6 +12,7 @@
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
 #include "sim/core/trail.h"
+#include "sim/ib/header_sizes.h"
 #include "sim/ib/opcode.h"
 #include "sim/ib/payload.h"
 #include "sim/ib/psn.h"
@@ -136,6 +137,15 @@ struct Packet {
 // A RoCEv2 packet between IPv4 addresses.
 inline bool is_over_ipv4(const Packet& packet) {
   return packet.grh && is_ipv4_mapped(packet.grh->source) && is_ipv4_mapped(packet.grh->destination);
+}
+
+inline std::uint32_t Packet::wire_bytes() const {
+  if (is_frame) [[unlikely]] return payload.length + kFrameCheckBytes;
+  const std::uint32_t padded = (payload.length + 3) & ~3u;
+  const std::uint32_t transport = kBthBytes + info(bth.opcode).extended_header_bytes + padded + kIcrcBytes;
+  if (!ethernet) return kLrhBytes + (grh ? kGrhBytes : 0) + transport + kVcrcBytes;
+  // Always more than the 64 bytes that a frame must have.
+  return kEthernetBytes + (is_over_ipv4(*this) ? kIpv4Bytes : kIpv6Bytes) + kUdpBytes + transport + kFrameCheckBytes;
 }
 
 using PacketPtr = std::unique_ptr<Packet>;

@@ -8,22 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/ib/header_sizes.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::ib {
-
-// Bytes before and behind everything else, and the parts of the two kinds of frames.
-inline constexpr std::uint32_t kLrhBytes = 8;
-inline constexpr std::uint32_t kGrhBytes = 40;
-inline constexpr std::uint32_t kBthBytes = 12;
-inline constexpr std::uint32_t kIcrcBytes = 4;
-inline constexpr std::uint32_t kVcrcBytes = 2;
-inline constexpr std::uint32_t kEthernetBytes = 14;
-inline constexpr std::uint32_t kIpv4Bytes = 20;
-inline constexpr std::uint32_t kIpv6Bytes = 40;
-inline constexpr std::uint32_t kUdpBytes = 8;
-inline constexpr std::uint32_t kFrameCheckBytes = 4;
-inline constexpr std::uint32_t kLargestPayload = 4096;
 
 // The GRH of a packet as a datagram's receiver gets it, ahead of the payload (IBA 8.3: version 6, next header
 // 0x1b); from a RoCEv2 packet the IP header, IPv4 in the last 20 of the 40 bytes (A17.4.5.1). The packet has

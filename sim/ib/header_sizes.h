@@ -1,0 +1,21 @@
+// Sizes of the parts of packets and frames (IBA 5.2, 9.2; annex A17).
+#pragma once
+
+#include <cstdint>
+
+namespace verbatim::ib {
+
+// Bytes before and behind everything else, and the parts of the two kinds of frames.
+inline constexpr std::uint32_t kLrhBytes = 8;
+inline constexpr std::uint32_t kGrhBytes = 40;
+inline constexpr std::uint32_t kBthBytes = 12;
+inline constexpr std::uint32_t kIcrcBytes = 4;
+inline constexpr std::uint32_t kVcrcBytes = 2;
+inline constexpr std::uint32_t kEthernetBytes = 14;
+inline constexpr std::uint32_t kIpv4Bytes = 20;
+inline constexpr std::uint32_t kIpv6Bytes = 40;
+inline constexpr std::uint32_t kUdpBytes = 8;
+inline constexpr std::uint32_t kFrameCheckBytes = 4;
+inline constexpr std::uint32_t kLargestPayload = 4096;
+
+}  // namespace verbatim::ib
