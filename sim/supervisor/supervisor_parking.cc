@@ -107,18 +107,13 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
                       .sequence = static_cast<std::uint32_t>(call.arguments[4]),
                       .cost = Duration(call.arguments[0]),
                       .at = engine_.now()};
-  thread.note_poll(poll);
   if (shows_something(process, poll)) return kGoOn;
   LoopAnalyst& analyst = analyst_of(process);
-  auto parked = analyst.poll_loop(call, registers, thread.seen_polls());
+  auto parked = analyst.poll_loop(call, registers, poll);
   if (!parked) {
     if (analyst.polls_to_pass() != 0) note_refusal(thread, analyst.poll_refusal());
     return Answer{.result = analyst.polls_to_pass()};
   }
-  // The others of the turn were looked at before this one; something may have come since.
-  const std::span<const SeenPoll> turn = thread.seen_polls().last(parked->queues.size());
-  if (std::any_of(turn.begin(), turn.end(), [&](const SeenPoll& seen) { return shows_something(process, seen); }))
-    return kGoOn;
   if (wake_who_changes(thread, parked->watched) || is_watched(thread, *parked)) return kGoOn;
   park(thread, std::move(*parked));
   return std::nullopt;

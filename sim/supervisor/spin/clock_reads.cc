@@ -25,7 +25,7 @@ bool SpinProver::pass_clock(const Limits& limits) {
   const bool counts = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kClockRead;
   if (!gets_time && !gets_day && !asks_time && !yields && !counts) return false;
   own_stop_ = {};
-  if (clock_.reads() == TurnClock::kMostReads) return refuse_clock(Reason::kClockRead);
+  if (!clock_.may_read()) return refuse_clock(Reason::kClockRead);
   if (yields) clock_.pass(model->yield_ps);
   return yields      ? return_empty(0, limits)
          : gets_time ? call_gettime(limits)

@@ -76,6 +76,8 @@ class Growth final : public Observer {
 
   const std::array<GrowingRegister, 16>& registers() const { return registers_; }
   const std::vector<GrowingCell>& cells() const { return cells_; }
+  // Those that lie in memory which `runs` names.
+  std::vector<GrowingCell> cells_in(const std::vector<ByteRun>& runs) const;
   // Memory, and general registers by number, of which only bounds are known.
   std::vector<MemoryRange> bounded_memory() const;
   bool is_bounded(unsigned index) const { return register_bounds_[index].has_value(); }

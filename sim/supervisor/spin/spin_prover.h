@@ -29,6 +29,9 @@ struct Limits {
   unsigned steps = 20'000;  // instructions of one search
   unsigned pages = 64;      // pages of data the loop may touch
   unsigned polls = 64;      // of a turn of a poll loop
+  // A turn may have many more polls, if it goes the same ways between them as the one before: how far such a turn is looked
+  // for, in polls and instructions. 0: it is not.
+  unsigned far_polls = 0, far_steps = 0;
   // Bytes of stack a poll function may use. Below that may lie data: stacks of coroutines are on the heap.
   unsigned poll_stack = 16'384;
   // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the
@@ -92,8 +95,9 @@ struct PollPoint {
   PollEntry entry;
   Registers registers;           // unknown registers hold 0
   std::uint16_t known = 0;       // general registers that are known, by number
-  std::vector<ByteRun> written;  // bytes written since the cycle began, with their values here
+  std::vector<ByteRun> written;  // bytes written since the poll before, with their values here
   std::vector<GrowingCell> cells;  // those of them that are others in other turns, with what they grow by each turn
+  std::int64_t look_ps = 0;        // when it looks, from the look of the first; where period_ps is not 0
 };
 
 struct PollLoopProof {
@@ -105,7 +109,7 @@ struct PollLoopProof {
   // Bytes the cycle depends on, with their values.
   std::vector<ByteRun> reads;
   // What one whole cycle leaves in memory; mostly what was there before. After k >= 1 whole cycles the
-  // program's memory has these values, and at poll i of the next cycle also those of polls[i].written. Without the stack
+  // program's memory has these values, and at poll i of the next cycle also those of polls[1..i].written. Without the stack
   // that the first poll may use: there are its own frames.
   std::vector<ByteRun> writes;
   // Values that grow: `reads` has them as they are in the first turn, `writes` as it leaves them. A register of the turn
@@ -124,6 +128,7 @@ struct PollLoopProof {
   std::int64_t period_ps = 0;
   unsigned cycle_length = 0;
   unsigned steps = 0;
+  unsigned far_steps = 0;  // of these, spent on a turn of many polls
 
   // For still_holds: both lists as ranges for one batched read, and the values of `reads` expected there.
   std::vector<MemoryRange> ranges;
@@ -192,8 +197,11 @@ class SpinProver {
   bool follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
                    std::vector<PollPoint>& polls);
   void finish(PollLoopProof& proof, const Limits& limits) const;
+  // far_turn.cc
+  PollLoopProof prove_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits);
+  unsigned find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned longer_than);
   bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
-  PollPoint poll_point(const PollEntry& entry) const;
+  PollPoint poll_point(const PollEntry& entry);
   // clock_reads.cc
   bool pass_clock(const Limits& limits);
   bool refuse_clock(Reason reason);
@@ -211,6 +219,7 @@ class SpinProver {
   Interpreter interpreter_{code_, memory_};
   Growth growth_{memory_};
   bool follows_growth_ = false;
+  std::uint64_t way_ = 0;  // a number for the jumps since it was 0
   TurnClock clock_;
   std::int64_t period_ps_ = 0;  // of a turn that reads clocks, once it is known
   unsigned steps_ = 0;

@@ -30,34 +30,44 @@ struct ClockModel {
 // Virtual time within one turn, from the look that it begins with.
 class TurnClock {
  public:
-  static constexpr unsigned kMostReads = 128;  // of a turn
+  static constexpr unsigned kMostReads = 128;  // from one poll to the next
 
   void begin(const ClockModel* model) {
     model_ = model;
     now_ps_ = row_began_ps_ = model == nullptr ? 0 : model->look_ps;
-    reads_ = in_row_ = 0;
+    reads_ = in_row_ = reads_of_poll_ = 0;
   }
   // A clock is read at `first_cost_ps`, or as one of a row.
   std::int64_t read(std::int64_t first_cost_ps) {
     ++reads_;
+    ++reads_of_poll_;
     now_ps_ += in_row_++ == 0 ? first_cost_ps : model_->cost_in_row(now_ps_ - row_began_ps_);
     return now_ps_;
   }
   // Something else takes so long; a row of reads is over.
   void pass(std::int64_t cost_ps) {
     ++reads_;
+    ++reads_of_poll_;
     in_row_ = 0;
     row_began_ps_ = now_ps_ += cost_ps;
   }
+  // The next poll of the turn looks: so long after the first.
+  std::int64_t poll() {
+    if (model_ == nullptr) return 0;
+    in_row_ = reads_of_poll_ = 0;
+    row_began_ps_ = now_ps_ += model_->poll_ps;
+    return now_ps_ - model_->look_ps;
+  }
   const ClockModel* model() const { return model_; }
   unsigned reads() const { return reads_; }  // and passes
+  bool may_read() const { return reads_of_poll_ < kMostReads; }
   // From the look that the turn began with to the next, if the next poll comes now.
   std::int64_t period_ps() const { return now_ps_ + model_->poll_ps - model_->look_ps; }
 
  private:
   const ClockModel* model_ = nullptr;
   std::int64_t now_ps_ = 0, row_began_ps_ = 0;
-  unsigned reads_ = 0, in_row_ = 0;
+  unsigned reads_ = 0, in_row_ = 0, reads_of_poll_ = 0;
 };
 
 }  // namespace verbatim::spin

@@ -54,9 +54,6 @@ struct SeenPoll {
   Instant at{};  // of the look
 };
 
-// A poll loop is followed whose turn has no more polls.
-inline constexpr std::size_t kMostPolls = 8;
-
 // What the shim is told when the thread goes on.
 struct Answer {
   std::int64_t result = 0;
@@ -135,13 +132,6 @@ class Thread final : public Waiter {
     std::shared_ptr<const Parked> parked;
   };
   std::optional<Turn> take_turn() { return std::exchange(turn_, std::nullopt); }
-
-  // Polls that came to the supervisor, the last one at the end.
-  void note_poll(const SeenPoll& poll) {
-    if (seen_polls_.size() == kPollsRemembered) seen_polls_.erase(seen_polls_.begin());
-    seen_polls_.push_back(poll);
-  }
-  std::span<const SeenPoll> seen_polls() const { return seen_polls_; }
 
   // The thread was found to spin; it is likely to do so again within the next slices, in which it pokes
   // itself.
@@ -249,8 +239,6 @@ class Thread final : public Waiter {
   std::unique_ptr<Parked> parked_;
   Duration* parked_total_ = nullptr;
   std::optional<Turn> turn_;
-  static constexpr std::size_t kPollsRemembered = kMostPolls + 1;  // a turn, and the poll that begins the next
-  std::vector<SeenPoll> seen_polls_;
   std::string waits_for_;
   Instant blocked_since_{};
   Instant deadline_ = kNever;
