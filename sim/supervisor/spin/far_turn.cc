@@ -32,7 +32,9 @@ unsigned SpinProver::find_far_turn(const Registers& at_entry, const PollPredicat
   memory_.begin_tracking();
   for (unsigned polls = 1; polls <= limits.polls; ++polls) {
     way_ = interpreter_.state.registers.gpr[kRdi];
-    if (!return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll) || !arguments_known(*poll)) return 0;
+    const bool goes_on = reads_zeros(*poll) && return_empty(poll->empty_result, limits) &&
+                         run_to_poll(is_poll, limits, poll) && arguments_known(*poll);
+    if (!goes_on) return 0;
     clock_.poll();
     Taken& taken = ways[way_];
     if (++taken.times == 1) taken.first = polls;

@@ -93,7 +93,7 @@ bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_pol
     polls.push_back(poll_point(*poll));
     polls.back().cells = growth_.cells_in(polls.back().written);
     if (i != 0) polls.back().look_ps = clock_.poll();
-    if (!return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll)) return false;
+    if (!reads_zeros(*poll) || !return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll)) return false;
     if (!arguments_grow(*poll)) continue;
     own_stop_ = {Reason::kGrowingCall, interpreter_.state.registers.rip, ""};
     return false;

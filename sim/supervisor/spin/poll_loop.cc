@@ -129,6 +129,16 @@ bool SpinProver::run_to_poll(const PollPredicate& is_poll, const Limits& limits,
   }
 }
 
+bool SpinProver::reads_zeros(const PollEntry& poll) {
+  const std::uint64_t address = interpreter_.state.registers.gpr[kRsi];
+  if (poll.reads_zeros == 0 || address == 0) return true;
+  std::uint64_t value = 0;
+  const bool is_read = memory_.load(address, poll.reads_zeros, value);
+  if (is_read && value == 0 && (!follows_growth_ || growth_.may_read(address, poll.reads_zeros))) return true;
+  own_stop_ = {is_read ? Reason::kNotAPoll : memory_.fault(), interpreter_.state.registers.rip, ""};
+  return false;
+}
+
 bool SpinProver::arguments_known(const PollEntry& poll) {
   for (unsigned i = 0; i < std::size(kArguments); ++i) {
     const unsigned size = poll.argument_sizes[i];
@@ -165,7 +175,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
   const Registers& now = interpreter_.state.registers;
   while (true) {
     ++polls;
-    if (!return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll) ||
+    if (!reads_zeros(*poll) || !return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll) ||
         !arguments_known(*poll)) {
       proof.refusal = refusal();
       proof.steps = steps_;
@@ -216,7 +226,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
   memory_.take_recent_writes();
   for (unsigned i = 0; i < polls; ++i) {
     proof.polls.push_back(poll_point(*poll));
-    CHECK(return_empty(poll->empty_result, limits) && run_to_poll(is_poll, limits, poll));
+    CHECK(reads_zeros(*poll) && return_empty(poll->empty_result, limits) && run_to_poll(is_poll, limits, poll));
   }
   proof.steps += steps_;
   return proof;

@@ -85,6 +85,8 @@ struct PollEntry {
       0;  // what it returns when there is nothing: 0 for poll_cq, ENOENT for start_poll
   // Bytes of rdi, rsi and rdx that are arguments: poll_cq(cq, int count, wc).
   std::array<std::uint8_t, 3> argument_sizes{8, 4, 8};
+  // Bytes that the call reads where its second argument points to, if anywhere: it is as said while they are zero.
+  unsigned reads_zeros = 0;
 };
 // Asked for every address that is jumped to.
 using PollPredicate = std::function<std::optional<PollEntry>(std::uint64_t rip)>;
@@ -187,6 +189,7 @@ class SpinProver {
   void go_to_canonical(SpinProof& proof);
   void replay(unsigned steps);
   bool return_empty(std::uint64_t result, const Limits& limits);
+  bool reads_zeros(const PollEntry& poll);
   bool arguments_known(const PollEntry& poll);
   bool arguments_grow(const PollEntry& poll) const;
   PollLoopProof recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned& turn);
@@ -213,6 +216,7 @@ class SpinProver {
   bool show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to);
   bool show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_ps);
   bool read_counter();
+  bool call_kernel();
 
   CodeCache code_;
   MemoryView memory_;

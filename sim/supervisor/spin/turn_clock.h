@@ -1,13 +1,27 @@
 // Clocks that a poll loop reads between its polls. Each read takes virtual time, and every turn the same, so what a clock
 // shows grows by a constant from turn to turn where that time is a whole number of its units. A loop that gives its processor
-// away takes time as well, and reads nothing.
+// away takes time as well, and reads nothing; so does one that asks the kernel in vain, or sleeps.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 namespace verbatim::spin {
+
+// A call of the kernel that finds nothing whenever it is made, and changes nothing: what the program passed, by register and in
+// memory, and what it gets.
+struct KnownCall {
+  std::uint64_t number = 0;
+  unsigned arguments = 0;  // so many count
+  std::array<std::uint64_t, 6> passed{};
+  std::uint64_t address = 0;  // of what it reads in memory, and what is there
+  std::vector<std::uint8_t> bytes;
+  std::uint64_t result = 0;
+  std::int64_t cost_ps = 0;  // sleep included
+};
 
 // What reading a clock gives and costs; times in picoseconds of virtual time.
 struct ClockModel {
@@ -23,6 +37,7 @@ struct ClockModel {
   std::uint64_t counter_hz = 0;
   // What a read costs that follows others, when the first of them began so long ago.
   std::int64_t (*cost_in_row)(std::int64_t since_row_began_ps) = nullptr;
+  std::optional<KnownCall> call;
   // What the clock of that number shows at virtual time 0, in nanoseconds; nullopt: it is not followed.
   std::function<std::optional<std::int64_t>(std::int64_t clock)> base_ns;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <limits>
 
@@ -11,6 +12,7 @@
 #include "sim/supervisor/tasks/process.h"
 #include "verbs_shim/protocol/clocks.h"
 #include "verbs_shim/protocol/layout.h"
+#include "verbs_shim/protocol/repeated_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -22,7 +24,9 @@ constexpr spin::MemoryRange kLibrary[] = {
     {protocol::kPatchAreas[0], protocol::kPatchAreaSize},
     {protocol::kPatchAreas[1], protocol::kPatchAreaSize},
     {protocol::kPatchAreas[2], protocol::kPatchAreaSize}};
-constexpr std::uint32_t kPollCq = 1;
+// ibv_poll_cq(cq, count, completions), and ibv_start_poll(cq, attributes), which have a mask of 32 bits.
+constexpr spin::PollEntry kPollCq{.kind = 1};
+constexpr spin::PollEntry kStartPoll{.kind = 2, .empty_result = ENOENT, .argument_sizes = {8, 8, 0}, .reads_zeros = 4};
 constexpr unsigned kMostPassedShift = 14;  // 2^18 polls are some milliseconds of real time
 constexpr unsigned kFailuresLookedInto = 8, kMostSkippedShift = 6;
 
@@ -134,7 +138,7 @@ LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns)
 LoopAnalyst::~LoopAnalyst() = default;
 
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
-                                             const SeenPoll& seen) {
+                                             const SeenPoll& seen, const Thread::Nothing* nothing) {
   add_credit(polls_to_pass_ + 1);
   polls_to_pass_ = protocol::kPollsAlone;
   // A program that polls between computations asks often, whatever it was told to let pass: each of its other requests ends
@@ -151,12 +155,10 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     ++counts_.repeats;
   } else {
     const std::uint64_t entry = registers.rip;
-    const spin::ClockModel clock = clock_model(poll, seen.at);
+    const spin::ClockModel clock = clock_model(poll, seen.at, nothing);
+    const spin::PollEntry kind = (poll.number & protocol::kStartsPoll) != 0 ? kStartPoll : kPollCq;
     auto proof = prover_.prove_poll_loop(
-        registers,
-        [entry](std::uint64_t rip) {
-          return rip == entry ? std::optional(spin::PollEntry{kPollCq, 0}) : std::nullopt;
-        },
+        registers, [&](std::uint64_t rip) { return rip == entry ? std::optional(kind) : std::nullopt; },
         *code_, poll_limits(), &clock);
     ++counts_.proofs;
     credit_ -= proof.far_steps;
@@ -203,6 +205,10 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   for (std::size_t i = 1; i < polls; ++i)
     parked.looks.push_back(takes_time ? Duration(last_->polls[i].look_ps) : seen.cost * static_cast<std::int64_t>(i));
   parked.queues = std::move(*queues);
+  if (takes_time && nothing != nullptr) {
+    for (const std::weak_ptr<VirtualFile>& file : nothing->files) parked.files.push_back(file.lock());
+    parked.asks_kernel = true;
+  }
   if (last_->grows() || takes_time) {
     parked.growing = last_;
     // Later than that there is no time.
@@ -312,7 +318,8 @@ bool LoopAnalyst::grows_in_stack(const spin::PollLoopProof& proof) const {
                      [&](const spin::MemoryRange& range) { return is_in_stack(range.address, range.length); });
 }
 
-spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look) const {
+spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look,
+                                            const Thread::Nothing* nothing) const {
   const HostSpec& host = process_.host();
   spin::ClockModel model;
   model.look_ps = to_ps(look);
@@ -325,6 +332,17 @@ spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look)
   model.gettime_ps = host.costs.clock_read_ps;
   model.counter_ps = host.costs.timestamp_counter_ps;
   model.counter_hz = host.timestamp_counter_hz;
+  if (nothing != nullptr) {
+    const std::uint32_t number = nothing->call.number;
+    spin::KnownCall& call = model.call.emplace();
+    call.number = number;
+    call.arguments = protocol::arguments_of(number);
+    std::copy_n(nothing->call.arguments, call.passed.size(), call.passed.begin());
+    call.address = protocol::memory_of_call(number, nothing->call.arguments).address;
+    call.bytes = nothing->memory;
+    call.result = static_cast<std::uint64_t>(nothing->result);
+    call.cost_ps = host.costs.system_call_ps + to_ps(nothing->slept);
+  }
   model.cost_in_row = protocol::cost_in_clock_row;
   model.base_ns = [epoch_ns = epoch_ns_](std::int64_t clock) -> std::optional<std::int64_t> {
     std::int64_t base = 0;

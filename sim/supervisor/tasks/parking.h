@@ -42,6 +42,9 @@ struct Parked {
   std::vector<Duration> looks{Duration::zero()};
   // kPoll: what is looked at, each once.
   std::vector<PolledQueue> queues;
+  // kPoll: what a call of the kernel in the turn asks for in vain; it wakes the thread, too.
+  std::vector<VirtualFilePtr> files;
+  bool asks_kernel = false;
   // Bytes that wake the thread when they are changed, with the values that they are to have now.
   std::vector<spin::ByteRun> watched;
   // kPoll, with values that grow; nullptr: none does.
@@ -82,7 +85,8 @@ class LoopAnalyst {
   ~LoopAnalyst();
 
   // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
-  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18], const SeenPoll& seen);
+  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18], const SeenPoll& seen,
+                                  const Thread::Nothing* nothing);
   // The thread was poked. If its loop is proven, its saved registers and memory are set to the canonical
   // state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
@@ -119,7 +123,7 @@ class LoopAnalyst {
   void learn_context(const SeenPoll& seen);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
   bool grows_in_stack(const spin::PollLoopProof& proof) const;
-  spin::ClockModel clock_model(const PendingCall& poll, Instant look) const;
+  spin::ClockModel clock_model(const PendingCall& poll, Instant look, const Thread::Nothing* nothing) const;
 
   Process& process_;
   std::int64_t epoch_ns_;

@@ -30,7 +30,10 @@ Thread::~Thread() = default;
 void Thread::park(Parked parked, Duration* total) {
   parked_total_ = total;
   parked_ = std::make_unique<Parked>(std::move(parked));
+  stop_waiting();
   state_ = State::kParked;
+  waiting_on_ = parked_->files;
+  for (const VirtualFilePtr& file : waiting_on_) file->add_waiter(*this);
   if (parked_->most_looks != 0) timer_.reschedule_at(parked_->time_of(parked_->most_looks));
 }
 
@@ -70,6 +73,7 @@ void Thread::unpark() {
     const Instant start = parked_->time_of(from);
     if (start != when) turn_ = Turn{start, when, shown, std::move(parked_)};
   }
+  // A file that wakes its waiters must not lose one meanwhile: stop_waiting() comes later.
   parked_.reset();
   run_at(when);
 }
@@ -88,11 +92,33 @@ void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::str
 }
 
 bool Thread::repeats_nothing(bool nothing) {
-  const bool again = nothing && nothing_ && nothing_->number == call_.number &&
-                     protocol::ask_the_same(call_.number, call_.arguments, nothing_->arguments);
+  const bool again = nothing && nothing_ && nothing_->call.number == call_.number &&
+                     protocol::ask_the_same(call_.number, call_.arguments, nothing_->call.arguments);
   nothing_.reset();
-  if (nothing) nothing_ = call_;
+  if (nothing) nothing_.emplace().call = call_;
   return again;
+}
+
+void Thread::keep_nothing(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
+                          const std::vector<VirtualFilePtr>& files) {
+  if (!nothing_) return;
+  nothing_->result = result;
+  nothing_->slept = slept;
+  nothing_->memory = std::move(memory);
+  for (const VirtualFilePtr& file : files) {
+    nothing_->files.push_back(file);
+    nothing_->generations.push_back(file->generation());
+  }
+  nothing_->repeats = true;
+}
+
+const Thread::Nothing* Thread::still_nothing() const {
+  if (!nothing_ || !nothing_->repeats) return nullptr;
+  for (std::size_t i = 0; i < nothing_->files.size(); ++i) {
+    const VirtualFilePtr file = nothing_->files[i].lock();
+    if (file == nullptr || file->generation() != nothing_->generations[i]) return nullptr;
+  }
+  return &*nothing_;
 }
 
 void Thread::queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
