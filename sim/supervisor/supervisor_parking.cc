@@ -197,7 +197,9 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   }
   for (const spin::ByteRun& run : as_it_began) memory.write(run.address, std::as_bytes(std::span(run.bytes)));
   thread.process().region().slot(thread.slot()).raised_count = 0;  // signals are due with the next look
-  grant(thread, {.result = protocol::kPollsAlone, .repeats = turn.parked->asks_kernel}, turn.start, turn.due);
+  // It must not ask on the way: the rest of the turn, and one before it, are within what it lets pass.
+  const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
+  grant(thread, {.result = polls, .repeats = turn.parked->asks_kernel}, turn.start, turn.due);
   changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
 }
 

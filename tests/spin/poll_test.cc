@@ -268,7 +268,9 @@ BOTH(turns_of_many_polls_are_proven_as_one, {
   for (int i = 0; i < 24; ++i) {
     const std::uint64_t each = 65 + rng.next() % 1500;
     const bool is_elsewhere = i % 2 == 0;
-    state.counter = state.iterations = state.toggle = 0;
+    state.counter = 0;
+    state.iterations = 0;
+    state.toggle = 0;
     const Registers start = first_poll(stack.call(is_elsewhere ? poll_looking_elsewhere : poll_giving_up, address(&state), each));
     const std::uint64_t passed = rng.next() % (2 * each);
     const After later = execute(start, passed);
