@@ -134,7 +134,10 @@ class LoopAnalyst::Code final : public spin::CodeMemory {
 };
 
 LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns)
-    : process_(process), epoch_ns_(epoch_ns), code_(std::make_unique<Code>(process.memory(), *process.patches())), credit_(kFirstCredit) {}
+    : process_(process),
+      epoch_ns_(epoch_ns),
+      code_(std::make_unique<Code>(process.memory(), *process.patches())),
+      credit_(kFirstCredit) {}
 LoopAnalyst::~LoopAnalyst() = default;
 
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],

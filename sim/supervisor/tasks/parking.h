@@ -10,6 +10,10 @@
 // meanwhile, another thread or an adapter, finds the values of that time there, and the thread those of the turn in which it
 // goes on; its registers lie in the frame of the poll that it is in (protocol::kPollFrame). Such a loop may be proven for so
 // many turns only: then it goes on by itself.
+// A turn may have thousands of looks, at times of their own (spin/far_turn.cc): it is followed by interpreting it once, with the
+// effort that polls which were passed over have earned.
+// A loop may ask the kernel in vain, or sleep, between its looks, as often as it likes if the call is always the same: what the
+// call found is known (Thread::Nothing), and the files that it asked wake the thread, too. It takes time, as reading clocks does:
 // A loop may read clocks between its looks (sim/supervisor/spin/turn_clock.h). Then what a turn does it does at several times,
 // and a change comes in the middle of it: the thread goes on with the look before, in the past, up to the time of the change,
 // with memory as it was. So only a process of one thread is parked so, and only if what grows lies in its stack, which nobody
