@@ -146,6 +146,10 @@ class Hca final : public fabric::PacketSink {
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value, Duration call_time = Duration(0));
 
+  // The number of the completion queue that the program knows by that handle, if nothing is in it that the program has not
+  // taken; nullopt: something is, or there is no such queue of the program's own. Of a failed adapter all are empty.
+  std::optional<std::uint32_t> empty_completion_queue(std::uint32_t context, std::uint32_t handle);
+
   // Memory an idle queue pair takes in the simulator, its rings aside.
   static std::size_t queue_pair_bytes();
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sim/supervisor/supervisor_impl.h"
+#include "verbs_shim/protocol/repeated_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -95,11 +96,13 @@ bool Supervisor::Impl::someone_parked(std::size_t host) const {
 // The look is due. When it finds nothing and the program will only look again, the turns in between are
 // skipped. Nothing: it is parked. Else the answer, which asks for the next poll too when only that is missing.
 std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
-  constexpr Answer kGoOn{.result = protocol::kPollsAlone};
   Process& process = thread.process();
-  if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index())) return kGoOn;
+  // Of the system call that found nothing, if the thread knows what it was told.
+  const Thread::Nothing* const nothing = (thread.call().number & protocol::kKnowsAnswer) != 0 ? thread.still_nothing() : nullptr;
+  const Answer go_on{.result = protocol::kPollsAlone, .repeats = nothing != nullptr};
+  if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index())) return go_on;
   const PendingCall& call = thread.call();
-  if (call.arguments[0] <= 0) return kGoOn;
+  if (call.arguments[0] <= 0) return go_on;
   const auto& registers = process.region().slot(thread.slot()).poll_registers;
   const SeenPoll poll{.handle = registers[kHandleRegister],
                       .queue = {static_cast<std::uint32_t>(call.arguments[1]), static_cast<std::uint32_t>(call.arguments[2])},
@@ -107,19 +110,14 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
                       .sequence = static_cast<std::uint32_t>(call.arguments[4]),
                       .cost = Duration(call.arguments[0]),
                       .at = engine_.now()};
-  thread.note_poll(poll);
-  if (shows_something(process, poll)) return kGoOn;
+  if (shows_something(process, poll)) return go_on;
   LoopAnalyst& analyst = analyst_of(process);
-  auto parked = analyst.poll_loop(call, registers, thread.seen_polls());
+  auto parked = analyst.poll_loop(call, registers, poll, nothing);
   if (!parked) {
     if (analyst.polls_to_pass() != 0) note_refusal(thread, analyst.poll_refusal());
-    return Answer{.result = analyst.polls_to_pass()};
+    return Answer{.result = analyst.polls_to_pass(), .repeats = go_on.repeats};
   }
-  // The others of the turn were looked at before this one; something may have come since.
-  const std::span<const SeenPoll> turn = thread.seen_polls().last(parked->queues.size());
-  if (std::any_of(turn.begin(), turn.end(), [&](const SeenPoll& seen) { return shows_something(process, seen); }))
-    return kGoOn;
-  if (wake_who_changes(thread, parked->watched) || is_watched(thread, *parked)) return kGoOn;
+  if (wake_who_changes(thread, parked->watched) || is_watched(thread, *parked)) return go_on;
   park(thread, std::move(*parked));
   return std::nullopt;
 }
@@ -199,7 +197,9 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   }
   for (const spin::ByteRun& run : as_it_began) memory.write(run.address, std::as_bytes(std::span(run.bytes)));
   thread.process().region().slot(thread.slot()).raised_count = 0;  // signals are due with the next look
-  grant(thread, {.result = protocol::kPollsAlone}, turn.start, turn.due);
+  // It must not ask on the way: the rest of the turn, and one before it, are within what it lets pass.
+  const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
+  grant(thread, {.result = polls, .repeats = turn.parked->asks_kernel}, turn.start, turn.due);
   changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
 }
 

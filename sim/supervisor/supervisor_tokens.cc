@@ -154,6 +154,7 @@ bool Supervisor::Impl::take_request_of(Thread& thread) {
       polling_ = nullptr;
       cost = kernel_.cost(thread) + thread.scheduling_delay(kBeforeCall);
   }
+  thread.set_called_at(slice_end_ + cost);
   thread.run_at(std::max(slice_end_ + cost, engine_.now()));
   check_watched(process);
   return true;

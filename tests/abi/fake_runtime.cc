@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "verbs_shim/protocol/layout.h"
+#include "verbs_shim/runtime/polls.h"
 
 namespace verbatim::fake {
 namespace {
@@ -245,6 +246,7 @@ const protocol::CallCosts& costs() { return world().costs; }
 void spend(std::int64_t cost_ps) { fake::pass(world(), cost_ps); }
 
 void spend_on_poll(std::int64_t cost_ps, std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t) { spend(cost_ps); }
+void spend_on_start_poll(std::int64_t cost_ps, std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t) { spend(cost_ps); }
 
 void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context,
                    std::uint32_t number, std::uint64_t value) {

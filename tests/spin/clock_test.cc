@@ -207,5 +207,52 @@ TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o2) { expect_not_kept(loops_o
 TEST_F(ClockLoop, o0) { expect_told(loops_o0::poll_timed); }
 TEST_F(ClockLoop, o2) { expect_told(loops_o2::poll_timed); }
 
+// A call of the kernel that finds nothing: only the one that is known, with what it reads in memory.
+TEST_F(ClockLoop, known_call_of_the_kernel_is_passed) {
+  constexpr std::uint64_t kAgain = static_cast<std::uint64_t>(-11);
+  for (const Loop loop : {loops_o0::poll_and_read, loops_o2::poll_and_read}) {
+    const Registers first = stack_.call(loop, address(&state_), 7);
+    execute(first, 0);
+    for (const ByteRun& run : view_.changes())
+      std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
+    const Registers entry = thread_.state.registers;
+    const auto prove = [&](const KnownCall& call) {
+      ClockModel clock = kClock;
+      clock.call = call;
+      return prover_.prove_poll_loop(entry, is_poll, memory_, {}, &clock);
+    };
+    KnownCall call{.number = 0, .arguments = 3, .passed = {7, address(state_.wc), 8}, .result = kAgain, .cost_ps = 150'000};
+    const PollLoopProof proof = prove(call);
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_EQ(proof.period_ps, kClock.poll_ps + 150'000);
+    ByteRun iterations{address(&state_.iterations), std::vector<std::uint8_t>(8)};
+    show_turn(proof, 200, 0, iterations);
+    EXPECT_EQ(iterations.bytes[0], 200);
+    KnownCall other = call;
+    other.passed[0] = 8;
+    EXPECT_EQ(prove(other).refusal.reason, Reason::kSystemCall);
+    other = call;
+    other.number = 1;
+    EXPECT_EQ(prove(other).refusal.reason, Reason::kSystemCall);
+    other = call;
+    other.result = 8;
+    EXPECT_FALSE(prove(other).proven) << "it ends the loop";
+    // What it reads is part of what the loop depends on, and must be as it was.
+    other = call;
+    other.address = address(state_.block);
+    other.bytes = {0, 0, 0};
+    const PollLoopProof reads = prove(other);
+    ASSERT_TRUE(reads.proven) << reads.refusal.describe();
+    EXPECT_TRUE(std::any_of(reads.reads.begin(), reads.reads.end(), [&](const ByteRun& run) {
+      return run.address <= other.address && run.address + run.bytes.size() >= other.address + 3;
+    }));
+    other.bytes = {0, 1, 0};
+    EXPECT_EQ(prove(other).refusal.reason, Reason::kSystemCall);
+    other.address = address(&state_.iterations);  // another one each turn
+    other.bytes = {0};
+    EXPECT_FALSE(prove(other).proven);
+  }
+}
+
 }  // namespace
 }  // namespace verbatim::spin::clock_loops

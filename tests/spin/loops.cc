@@ -154,6 +154,43 @@ void poll_two_counting(LoopState* s) {
   } while (s->poll(s->cq[1], 2, s->wc) == 0);
 }
 
+// A time-out by iterations that comes again and again.
+void poll_giving_up(LoopState* s, long each) {
+  for (;;) {
+    s->counter = s->counter + 3;
+    for (long i = 0; i < each; ++i) {
+      if (s->poll(s->cq[0], 1, s->wc) != 0) return;
+      s->iterations = s->iterations + 1;
+    }
+  }
+}
+
+void poll_looking_elsewhere(LoopState* s, long each) {
+  for (long i = 1; s->poll(s->cq[0], 1, s->wc) == 0; ++i) {
+    s->toggle = i % each;
+    if (s->toggle == 0 && s->poll(s->cq[1], 2, s->wc) != 0) return;
+    s->iterations = i;
+  }
+}
+
+// As compilers divide by a constant.
+void poll_every_thousandth(LoopState* s) {
+  for (unsigned i = 1; s->poll(s->cq[0], 1, s->wc) == 0; ++i) {
+    if (i % 1000 == 0) s->counter = s->counter + 1;
+    s->iterations = i;
+  }
+}
+
+// read(fd, s->wc, 8), until it answers something else than EAGAIN.
+void poll_and_read(LoopState* s, long fd) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    long result;
+    asm volatile("syscall" : "=a"(result) : "0"(0L), "D"(fd), "S"(s->wc), "d"(8L) : "rcx", "r11", "memory");
+    if (result != -11) return;
+    s->iterations = s->iterations + 1;
+  }
+}
+
 void poll_doubling(LoopState* s) {
   s->iterations = 1;
   while (s->poll(s->cq[0], 1, s->wc) == 0) s->iterations = s->iterations * 2;

@@ -45,6 +45,10 @@ struct LoopState {
   void poll_with_flag(LoopState*);             \
   void poll_limited(LoopState*, long limit);   \
   void poll_two_counting(LoopState*);          \
+  void poll_giving_up(LoopState*, long each);  \
+  void poll_looking_elsewhere(LoopState*, long each); \
+  void poll_every_thousandth(LoopState*);      \
+  void poll_and_read(LoopState*, long fd);     \
   void poll_doubling(LoopState*);              \
   void poll_walking(LoopState*);               \
   void poll_shuffling(LoopState*);             \

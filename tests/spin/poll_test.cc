@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/core/rng.h"
 #include "sim/supervisor/spin/spin_prover.h"
 #include "tests/spin/loops.h"
 #include "tests/spin/self_memory.h"
@@ -88,15 +89,13 @@ struct PollLoop : testing::Test {
     after.iterations = static_cast<long>(iterations);
     return after;
   }
-  After after(const PollLoopProof& proof, const Registers& entry, int turns) {
-    return execute(entry, proof.polls.size() * static_cast<std::uint64_t>(turns));
-  }
   std::uint64_t polls_until_the_end(const Registers& entry) { return execute(entry, 1'000'000).polls + 1; }
 
-  // What the proof says of a later turn against what the code does.
-  void expect_after(const PollLoopProof& proof, const Registers& entry, int turns) {
-    const After real = after(proof, entry, turns);
+  // What the proof says of a later turn, at its poll of that number, against what the code does.
+  void expect_after(const PollLoopProof& proof, const Registers& entry, int turns, std::size_t poll = 0) {
+    const After real = execute(entry, proof.polls.size() * static_cast<std::uint64_t>(turns) + poll);
     for (const unsigned index : {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15}) {
+      if (poll != 0) break;
       EXPECT_EQ(grown(proof.registers[index], entry.gpr[index], static_cast<std::uint64_t>(turns)), real.entry.gpr[index])
           << "register " << index;
     }
@@ -106,7 +105,7 @@ struct PollLoop : testing::Test {
         // Frames of calls that have returned are nobody's.
         if (run.address + i < entry.gpr[kRsp]) continue;
         ByteRun byte{run.address + i, {*reinterpret_cast<const std::uint8_t*>(run.address + i)}};
-        show_turn(proof, static_cast<std::uint64_t>(turns), 0, byte);
+        show_turn(proof, static_cast<std::uint64_t>(turns), poll, byte);
         if (byte.bytes[0] != run.bytes[i]) wrong += " " + std::to_string(run.address + i);
       }
     }
@@ -188,7 +187,7 @@ BOTH(counter_in_memory_grows, {
   EXPECT_EQ(proof.turns, kEveryTurn);
   EXPECT_EQ(state.iterations, 0) << "nothing is written to the program";
   for (const int turns : {1, 2, 3, 50}) expect_after(proof, entry, turns);
-  EXPECT_EQ(after(proof, entry, 50).iterations, 50);
+  EXPECT_EQ(execute(entry, 50).iterations, 50);
   EXPECT_TRUE(still_holds(proof, entry, memory));
   state.iterations = 1;
   EXPECT_FALSE(still_holds(proof, entry, memory)) << "of another turn";
@@ -254,6 +253,62 @@ BOTH(counters_of_two_queues_differ_between_the_polls, {
   show_turn(proof, 5, 1, iterations);
   EXPECT_EQ(first(counter), 3 + 15);
   EXPECT_EQ(first(iterations), 6);
+})
+
+Limits far_limits() {
+  Limits limits;
+  limits.far_polls = 20'000;
+  limits.far_steps = 600'000;
+  return limits;
+}
+
+// Turns of random numbers of polls, at random turns and polls of them: what is told of memory is what the code leaves.
+BOTH(turns_of_many_polls_are_proven_as_one, {
+  Rng rng(5, "tests/spin/far");
+  for (int i = 0; i < 24; ++i) {
+    const std::uint64_t each = 65 + rng.next() % 1500;
+    const bool is_elsewhere = i % 2 == 0;
+    state.counter = 0;
+    state.iterations = 0;
+    state.toggle = 0;
+    const Registers start = first_poll(stack.call(is_elsewhere ? poll_looking_elsewhere : poll_giving_up, address(&state), each));
+    const std::uint64_t passed = rng.next() % (2 * each);
+    const After later = execute(start, passed);
+    for (const ByteRun& run : later.memory)
+      std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
+    EXPECT_FALSE(prove(later.entry).proven);
+    const PollLoopProof proof = prove(later.entry, far_limits());
+    ASSERT_TRUE(proof.proven) << each << " " << passed << ": " << proof.refusal.describe();
+    EXPECT_EQ(proof.polls.size(), is_elsewhere ? each + 1 : each);
+    EXPECT_GT(proof.far_steps, each);
+    for (int at = 0; at < 3; ++at) {
+      const int turns = 1 + static_cast<int>(rng.next() % 20);
+      expect_after(proof, later.entry, turns);
+      expect_after(proof, later.entry, turns, 1 + rng.next() % (proof.polls.size() - 1));
+      if (HasFailure()) FAIL() << each << " " << passed << " turn " << turns;
+    }
+  }
+})
+
+BOTH(remainder_by_a_constant_comes_round, {
+  const Registers entry = first_poll(stack.call(poll_every_thousandth, address(&state)));
+  const PollLoopProof proof = prove(entry, far_limits());
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  EXPECT_EQ(proof.polls.size(), 1000u);
+  EXPECT_LE(proof.turns, (1ull << 32) / 1000) << "i has 32 bits";
+  for (const int turns : {1, 7, 90}) expect_after(proof, entry, turns, static_cast<std::size_t>(turns));
+})
+
+BOTH(far_turn_needs_its_limits, {
+  const Registers entry = first_poll(stack.call(poll_giving_up, address(&state), 1'000));
+  Limits few = far_limits();
+  few.far_polls = 1'500;  // two turns are needed, to see that the second is as the first
+  EXPECT_FALSE(prove(entry, few).proven);
+  few = far_limits();
+  few.far_steps = 3'000;
+  EXPECT_FALSE(prove(entry, few).proven);
+  EXPECT_FALSE(prove_loop(poll_doubling).proven);
+  EXPECT_FALSE(prove(first_poll(stack.call(poll_doubling, address(&state))), far_limits()).proven);
 })
 
 BOTH(clock_between_polls_is_refused,

@@ -18,7 +18,8 @@ enum class Request : std::uint32_t {
   kSpend,       // arguments[0]: virtual time the call takes, ps; resumed when it has passed
   kPoll,        // a poll of a completion queue that has shown nothing so far. arguments: [0] cost ps, [1] device handle,
                 // [2] CQ number, [3] arena offset of the entry it will look at, [4] its sequence once written,
-                // [5] address of clock_gettime, which such a loop may call; the program's registers at the call are in
+                // [5] address of clock_gettime, which such a loop may call; number: kKnowsAnswer and kStartsPoll
+                // of repeated_calls.h. The program's registers at the call are in
                 // poll_registers. Answered with how many more polls that show nothing the thread may let pass by itself
                 // before it asks again, if it makes no other request
   kPoke,        // the thread was found running without a call for a while: arguments[0]: its ucontext_t, [1]: fs base.
@@ -139,7 +140,9 @@ struct alignas(64) ThreadSlot {
   std::uint64_t poll_registers[18];
   std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
   std::uint32_t user;             // the thread's real user
-  std::uint32_t repeats;          // 1: `result` is the answer to the same system call until the horizon, too
+  // 1: `result` is the answer to the same system call until the horizon, too, and it takes action_arguments[0] beyond what any
+  // call costs, ps; with the answer to kPoll: the answer that the thread knows is so.
+  std::uint32_t repeats;
   std::uint64_t signal_mask;      // the program's own, in a trapped call and in Request::kPoke: the handlers mask everything
   std::uint32_t note_count;       // of the notes below, since the thread got the token
   std::uint32_t reserved_for_notes;

@@ -8,7 +8,17 @@
 
 namespace verbatim::protocol {
 
-// Whether such a call has found that there is nothing, and changed nothing. It must not have waited.
+// Bits of the number that comes with Request::kPoll: the thread knows the answer to its last system call, which found nothing;
+// it is in ibv_start_poll(cq, attributes), not in ibv_poll_cq(cq, count, completions).
+inline constexpr std::uint32_t kKnowsAnswer = 1, kStartsPoll = 2;
+
+// A relative sleep: it finds nothing either, and takes as long whenever it is made.
+inline bool is_sleep(std::uint32_t number, const std::int64_t (&arguments)[6]) {
+  constexpr std::int64_t kAbsolute = 1;  // TIMER_ABSTIME
+  return number == SYS_nanosleep || (number == SYS_clock_nanosleep && (arguments[1] & kAbsolute) == 0);
+}
+
+// Whether such a call has found that there is nothing, and changed nothing. It must not have waited, unless it sleeps.
 inline bool finds_nothing(std::uint32_t number, const std::int64_t (&arguments)[6], std::int64_t result) {
   switch (number) {
     case SYS_epoll_wait:
@@ -20,16 +30,55 @@ inline bool finds_nothing(std::uint32_t number, const std::int64_t (&arguments)[
     case SYS_accept:
     case SYS_accept4:
       return result == -EAGAIN;
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+      return result == 0 && is_sleep(number, arguments);
     default:
       return false;
   }
 }
 
+// How many arguments of such a call count.
+inline unsigned arguments_of(std::uint32_t number) {
+  switch (number) {
+    case SYS_recvfrom:
+      return 6;
+    case SYS_epoll_wait:
+    case SYS_accept4:
+    case SYS_clock_nanosleep:
+      return 4;
+    case SYS_nanosleep:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+// What such a call reads of the program's memory, in bytes, besides its arguments: a poll its descriptors, a sleep its time.
+struct CallMemory {
+  std::uint64_t address = 0, length = 0;
+};
+template <class A>
+CallMemory memory_of_call(std::uint32_t number, const A (&a)[6]) {
+  constexpr std::uint64_t kPollDescriptor = 8, kTimespec = 16;
+  switch (number) {
+    case SYS_poll:
+      return {static_cast<std::uint64_t>(a[0]), static_cast<std::uint64_t>(a[1]) * kPollDescriptor};
+    case SYS_nanosleep:
+      return {static_cast<std::uint64_t>(a[0]), kTimespec};
+    case SYS_clock_nanosleep:
+      return {static_cast<std::uint64_t>(a[2]), kTimespec};
+    default:
+      return {};
+  }
+}
+inline constexpr std::uint64_t kMostCallMemory = 64;  // a call that reads more is asked each time
+
 // Whether two calls of that number ask the same; what is left in the registers of other arguments says nothing.
 template <class A, class B>
 bool ask_the_same(std::uint32_t number, const A (&a)[6], const B (&b)[6]) {
-  const int count = number == SYS_recvfrom ? 6 : number == SYS_epoll_wait || number == SYS_accept4 ? 4 : 3;
-  for (int i = 0; i < count; ++i) {
+  const unsigned count = arguments_of(number);
+  for (unsigned i = 0; i < count; ++i) {
     if (static_cast<std::int64_t>(a[i]) != static_cast<std::int64_t>(b[i])) return false;
   }
   return true;

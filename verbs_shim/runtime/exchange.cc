@@ -12,6 +12,7 @@
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/polls.h"
 #include "verbs_shim/runtime/repeated_call.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/shared_segments.h"
@@ -225,12 +226,14 @@ void await_token() {
 
 long exchange(Request request, std::uint32_t number, const long (&arguments)[6], PathExchange* paths) {
   ThreadSlot& slot = *my_slot;
-  polls_in_a_row = 0;
-  polls_allowed = protocol::kPollsAlone;
-  if (request == Request::kSystemCall && repeated_call.answers(number, arguments) && passes_locally(costs().system_call_ps)) {
+  // Polls before and after a call that finds nothing again are still in a row.
+  if (request == Request::kSystemCall && repeated_call.answers(number, arguments) &&
+      passes_locally(costs().system_call_ps + repeated_call.extra_ps)) {
     return repeated_call.result;
   }
-  repeated_call.forget();
+  polls_in_a_row = 0;
+  polls_allowed = protocol::kPollsAlone;
+  if (request != Request::kPoll) repeated_call.forget();
   in_clock_row = false;
   while (true) {
     slot.request = request;
@@ -238,12 +241,15 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
     for (int i = 0; i < 6; ++i) slot.arguments[i] = arguments[i];
     hand_over();
     const bool again = slot.action == Action::kRestart;
+    const std::uint32_t repeats = slot.repeats;
+    const std::int64_t extra_ps = slot.action_arguments[0];
     // The answer is carried out first: a handler that runs now makes calls of its own, which use the slot and
     // the mailbox.
     const Raised raised(slot);
     const std::uint32_t tid = slot.virtual_tid;
     const long result = again ? 0 : carry_out(slot, number, arguments, paths);
-    if (!again && request == Request::kSystemCall && slot.repeats != 0) repeated_call.keep(number, arguments, result);
+    if (request == Request::kPoll && repeats == 0) repeated_call.forget();
+    if (!again && request == Request::kSystemCall && repeats != 0) repeated_call.keep(number, arguments, result, extra_ps);
     if (request == Request::kCommand && !again && result >= 0) {
       memcpy(reinterpret_cast<void*>(arguments[1]), my_mailbox().bytes, static_cast<std::size_t>(arguments[0]));
     }
@@ -346,8 +352,10 @@ void spend_between_polls(std::int64_t cost_ps) {
   if (cost_ps > 0 && !passes_locally(cost_ps)) exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
 
-void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
-                   std::uint32_t sequence) {
+namespace {
+
+void spend_on_look(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
+                   std::uint32_t sequence, std::uint32_t kind) {
   if (cost_ps <= 0) return;
   // A program that has looked in vain for a while may be parked: it asks for that before its horizon has
   // come.
@@ -356,11 +364,24 @@ void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq
     ++my_slot->polls_alone;
     return;
   }
-  const long allowed = exchange(Request::kPoll, 0,
+  if (repeated_call.is_known) kind |= protocol::kKnowsAnswer;
+  const long allowed = exchange(Request::kPoll, kind,
                                   {cost_ps, static_cast<long>(context), static_cast<long>(cq_number),
                                    static_cast<long>(offset), static_cast<long>(sequence),
                                    reinterpret_cast<long>(&verbatim_clock_gettime)});
   polls_allowed = static_cast<unsigned>(allowed);
+}
+
+}  // namespace
+
+void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
+                   std::uint32_t sequence) {
+  spend_on_look(cost_ps, context, cq_number, offset, sequence, 0);
+}
+
+void spend_on_start_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
+                         std::uint32_t sequence) {
+  spend_on_look(cost_ps, context, cq_number, offset, sequence, protocol::kStartsPoll);
 }
 
 void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context,

@@ -2,23 +2,22 @@
 // that there is nothing, the thread knows the answer by itself until its slice ends, as nothing outside can change it before.
 #pragma once
 
-#include <poll.h>
-
 #include <cstdint>
+
+#include "verbs_shim/protocol/repeated_calls.h"
 
 namespace verbatim::shim {
 
 struct RepeatedCall {
-  static constexpr unsigned kMostDescriptors = 8;  // of a poll(2)
-
   bool is_known = false;
   std::uint32_t number = 0;
   long arguments[6] = {};
   long result = 0;
-  pollfd descriptors[kMostDescriptors] = {};  // of a poll(2), as its answer has left them
+  std::int64_t extra_ps = 0;                              // that a sleep takes beyond what any call costs
+  unsigned char memory[protocol::kMostCallMemory] = {};  // that it reads, as its answer has left it
 
   void forget() { is_known = false; }
-  void keep(std::uint32_t call, const long (&a)[6], long answer);
+  void keep(std::uint32_t call, const long (&a)[6], long answer, std::int64_t time_ps);
   // Whether that call has the same answer.
   bool answers(std::uint32_t call, const long (&a)[6]) const;
 };

@@ -4,9 +4,8 @@
 // completion found takes poll_cqe_ps more, spent before the consumer record tells the adapter that the slots
 // are free and before the call returns. A call that returns n completions thus takes poll_empty_ps + n *
 // poll_cqe_ps.
-#include <stddef.h>
-
 #include "verbs_shim/verbs/objects.h"
+#include "verbs_shim/verbs/poll_entry.h"
 
 namespace verbatim::verbs {
 namespace {
@@ -185,49 +184,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
   return found;
 }
 
-// Where programs call. The registers of the caller go into the thread's slot first, so that the supervisor can tell
-// what the program will do when the poll returns nothing. Those that a call keeps lie in its frame (protocol::kPollFrame):
-// when turns of a loop have been skipped, the supervisor gives them the values there that they have after those turns.
-__attribute__((naked)) int poll_cq(ibv_cq*, int, ibv_wc*) {
-  asm volatile(
-      "movq verbatim_thread_slot@gottpoff(%%rip), %%r11\n"
-      "movq %%fs:(%%r11), %%r11\n"
-      "testq %%r11, %%r11\n"
-      "jz 1f\n"
-      "movq %%rcx, %c0+8(%%r11)\n"
-      "movq %%rdx, %c0+16(%%r11)\n"
-      "movq %%rbx, %c0+24(%%r11)\n"
-      "movq %%rsp, %c0+32(%%r11)\n"
-      "movq %%rbp, %c0+40(%%r11)\n"
-      "movq %%rsi, %c0+48(%%r11)\n"
-      "movq %%rdi, %c0+56(%%r11)\n"
-      "movq %%r12, %c0+96(%%r11)\n"
-      "movq %%r13, %c0+104(%%r11)\n"
-      "movq %%r14, %c0+112(%%r11)\n"
-      "movq %%r15, %c0+120(%%r11)\n"
-      "leaq %c1(%%rip), %%rax\n"
-      "movq %%rax, %c0+128(%%r11)\n"
-      "movq %%fs:0, %%rax\n"
-      "movq %%rax, %c0+136(%%r11)\n"
-      "1: pushq %%rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%rbx, 0\n"
-      "pushq %%rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%rbp, 0\n"
-      "pushq %%r12\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%r12, 0\n"
-      "pushq %%r13\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%r13, 0\n"
-      "pushq %%r14\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%r14, 0\n"
-      "pushq %%r15\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %%r15, 0\n"
-      "subq $8, %%rsp\n.cfi_adjust_cfa_offset 8\n"
-      "call verbatim_poll_cq\n"
-      "addq $8, %%rsp\n.cfi_adjust_cfa_offset -8\n"
-      "popq %%r15\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%r15\n"
-      "popq %%r14\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%r14\n"
-      "popq %%r13\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%r13\n"
-      "popq %%r12\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%r12\n"
-      "popq %%rbp\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%rbp\n"
-      "popq %%rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%rbx\n"
-      "ret\n"
-      :
-      : "i"(offsetof(protocol::ThreadSlot, poll_registers)), "i"(poll_cq));
-}
+__attribute__((naked)) int poll_cq(ibv_cq*, int, ibv_wc*) { POLL_ENTRY(poll_cq, "verbatim_poll_cq"); }
 
 int req_notify_cq(ibv_cq* handle, int solicited_only) {
   auto* cq = object<Cq>(handle);

@@ -4,7 +4,9 @@
 // poll_cqe_ps. The slots go back to the adapter at end_poll.
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/protocol/region.h"
+#include "verbs_shim/runtime/polls.h"
 #include "verbs_shim/verbs/objects.h"
+#include "verbs_shim/verbs/poll_entry.h"
 
 namespace verbatim::verbs {
 namespace {
@@ -22,15 +24,20 @@ bool take_current(Cq& cq) {
   return true;
 }
 
-int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attributes) {
+extern "C" __attribute__((visibility("hidden"), used)) int verbatim_start_poll(ibv_cq_ex* handle,
+                                                                            ibv_poll_cq_attr* attributes) {
   auto* cq = object<Cq>(handle);
   if (cq == nullptr || (attributes != nullptr && attributes->comp_mask != 0)) return EINVAL;
   cq->session.acquire();
-  shim::spend(shim::costs().poll_empty_ps);
+  const protocol::Cqe* next = &cq->ring[cq->consumer & (cq->entries - 1)];
+  shim::spend_on_start_poll(shim::costs().poll_empty_ps, handle_of(handle->context), cq->number, shim::arena_offset(next),
+                            (cq->consumer >> cq->entries_log) + 1);
   if (take_current(*cq)) return 0;
   cq->session.release();
   return ENOENT;
 }
+
+__attribute__((naked)) int start_poll(ibv_cq_ex*, ibv_poll_cq_attr*) { POLL_ENTRY(start_poll, "verbatim_start_poll"); }
 
 int next_poll(ibv_cq_ex* cq) { return take_current(cq_of(cq)) ? 0 : ENOENT; }
 

@@ -70,6 +70,10 @@ void Hca::ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std:
   impl_->ring_doorbell(context, kind, number, value, call_time);
 }
 
+std::optional<std::uint32_t> Hca::empty_completion_queue(std::uint32_t context, std::uint32_t handle) {
+  return impl_->empty_completion_queue(context, handle);
+}
+
 std::size_t Hca::queue_pair_bytes() { return Pool<QueuePair>::bytes_each(); }
 
 void Hca::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes times) {
@@ -189,6 +193,14 @@ CompletionQueue* Hca::Impl::find_cq_by_number(const Context& context, std::uint3
   const auto it = cqs_.find(number);
   CompletionQueue* cq = it == cqs_.end() ? nullptr : it->second.get();
   return cq != nullptr && &cq->context == &context ? cq : nullptr;
+}
+
+std::optional<std::uint32_t> Hca::Impl::empty_completion_queue(std::uint32_t number, std::uint32_t handle) {
+  if (adapter.has_failed) return handle;
+  Context* const context = find_context(number);
+  const CompletionQueue* const cq = context == nullptr ? nullptr : find_cq(*context, handle);
+  if (cq == nullptr || &cq->context != context || !cq->is_empty()) return std::nullopt;
+  return cq->number();
 }
 
 QueuePair* Hca::Impl::find_qp_by_number(const Context& context, std::uint32_t number) {

@@ -48,6 +48,8 @@ class CompletionQueue {
 
   // Entries written so far, modulo 2^32.
   std::uint32_t written() const { return producer_; }
+  // The program has taken all of them.
+  bool is_empty() const { return read_consumer() == producer_; }
   // The program asked when `written_before` entries had been written. What has come since raises an event in
   // any case.
   void arm(bool solicited_only, std::uint32_t written_before);

@@ -322,10 +322,12 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
   }
   if (outcome) {
     thread.finish_call();
-    const bool nothing = !was_blocked && outcome->action == protocol::Action::kReturn &&
+    const bool sleeps = protocol::is_sleep(call.number, call.arguments);
+    const bool nothing = (!was_blocked || sleeps) && outcome->action == protocol::Action::kReturn &&
                          protocol::finds_nothing(call.number, call.arguments, outcome->result);
-    outcome->repeats = nothing && !thread.may_be_late();
-    if (thread.repeats_nothing(nothing)) return outcome;
+    const bool again = thread.repeats_nothing(nothing);
+    outcome->repeats = nothing && !thread.may_be_late() && keep_nothing(thread, *outcome);
+    if (again) return outcome;
     tracer_.record(thread.process().host().component, TraceEvent::kSystemCall, thread.tid(), call.number,
                    static_cast<std::uint64_t>(outcome->result));
   }

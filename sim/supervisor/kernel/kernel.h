@@ -164,6 +164,7 @@ class Kernel {
   void abandon_futex(Thread& thread);
   Outcome sys_pause(Thread& thread);
   Outcome sys_wait_for_signal(Thread& thread);
+  bool keep_nothing(Thread& thread, Answer& answer);
   // Words that threads sleep on (kernel_futex.cc)
   Outcome sys_futex(Thread& thread);
   Outcome futex_slept(Thread& thread, bool woken);

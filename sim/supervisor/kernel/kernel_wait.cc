@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "sim/supervisor/files/epoll_file.h"
 #include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/spec/kernel_time.h"
 #include "sim/supervisor/tasks/signals.h"
+#include "verbs_shim/protocol/repeated_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -241,7 +243,41 @@ Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
   std::int64_t ns = to_ns(*loaded);
   if (by_clock && (a[1] & TIMER_ABSTIME) != 0) ns = ns_until(a[0], *loaded, now(), options_.epoch_ns);
   if (ns <= 0) return Answer{0};
-  return wait_for(thread, {}, add_ns(now(), ns), "sleep");
+  const bool is_absolute = by_clock && (a[1] & TIMER_ABSTIME) != 0;
+  return wait_for(thread, {}, add_ns(is_absolute ? now() : thread.called_at(), ns), "sleep");
+}
+
+// The call has found nothing, or slept: what it depends on is kept with the thread. False: it may find something else.
+bool Kernel::keep_nothing(Thread& thread, Answer& answer) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  const protocol::CallMemory read = protocol::memory_of_call(call.number, a);
+  if (read.length > protocol::kMostCallMemory) return false;
+  std::vector<std::uint8_t> memory(read.length);
+  if (!process.memory().read(read.address, std::as_writable_bytes(std::span(memory)))) return false;
+  std::vector<VirtualFilePtr> files;
+  Duration slept = Duration::zero();
+  if (protocol::is_sleep(call.number, a)) {
+    timespec asked;
+    std::memcpy(&asked, memory.data(), sizeof asked);
+    slept = now() - thread.called_at();
+    // A process that was stopped meanwhile has slept longer.
+    if (slept != add_ns(Instant{}, std::max<std::int64_t>(to_ns(asked), 0)) - Instant{}) return false;
+    answer.arguments[0] = to_ps(slept);
+  } else if (call.number == SYS_poll) {
+    for (std::size_t at = 0; at < memory.size(); at += sizeof(pollfd)) {
+      pollfd asked;
+      std::memcpy(&asked, memory.data() + at, sizeof asked);
+      if (const VirtualFilePtr file = process.file(asked.fd)) files.push_back(file);
+    }
+  } else {
+    const VirtualFilePtr file = process.file(static_cast<int>(a[0]));
+    if (const auto* epoll = dynamic_cast<const EpollFile*>(file.get())) files = epoll->watched();
+    if (file != nullptr) files.push_back(file);
+  }
+  thread.keep_nothing(answer.result, slept, std::move(memory), files);
+  return true;
 }
 
 Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, kNever, "pause"); }

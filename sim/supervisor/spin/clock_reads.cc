@@ -1,4 +1,4 @@
-// Reads of clocks in a poll loop are not executed: what they give is known (turn_clock.h).
+// Reads of clocks, and other calls of known answer, in a poll loop are not executed: what they give is known (turn_clock.h).
 #include <time.h>
 
 #include <algorithm>
@@ -23,9 +23,11 @@ bool SpinProver::pass_clock(const Limits& limits) {
   const bool gets_time = calls(model->gettime), gets_day = calls(model->timeofday), asks_time = calls(model->time);
   const bool yields = calls(model->yield);
   const bool counts = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kClockRead;
-  if (!gets_time && !gets_day && !asks_time && !yields && !counts) return false;
+  const bool enters = own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kSystemCall && model->call;
+  if (!gets_time && !gets_day && !asks_time && !yields && !counts && !enters) return false;
   own_stop_ = {};
-  if (clock_.reads() == TurnClock::kMostReads) return refuse_clock(Reason::kClockRead);
+  if (!clock_.may_read()) return refuse_clock(Reason::kClockRead);
+  if (enters) return call_kernel();
   if (yields) clock_.pass(model->yield_ps);
   return yields      ? return_empty(0, limits)
          : gets_time ? call_gettime(limits)
@@ -110,6 +112,37 @@ bool SpinProver::show_time(std::int64_t base_ns, std::int64_t unit_ps, std::uint
   const std::int64_t ps = base_ns % kNsPerSecond * kPsPerNs + clock_.read(clock_.model()->gettime_ps);
   if (!show_seconds(base_ns / kNsPerSecond + ps / kPsPerSecond, ps, to)) return false;
   return show_part(to + 8, ps, unit_ps) && return_empty(0, limits);
+}
+
+// SYSCALL (Linux, x86-64: the number in rax, arguments in rdi, rsi, rdx, r10, r8 and r9; rcx and r11 are lost).
+bool SpinProver::call_kernel() {
+  constexpr unsigned kPassed[] = {kRdi, kRsi, kRdx, kR10, kR8, kR9};
+  MachineState& state = interpreter_.state;
+  const Instruction* const in = code_.fetch(state.registers.rip, memory_);
+  CHECK(in != nullptr);
+  const KnownCall& call = *clock_.model()->call;
+  if (in->bytes[0] != 0x0f || in->bytes[1] != 0x05) return refuse_clock(Reason::kSystemCall);
+  if (!is_fixed_argument(kRax, 8)) return false;
+  if (state.registers.gpr[kRax] != call.number) return refuse_clock(Reason::kSystemCall);
+  for (unsigned i = 0; i < call.arguments; ++i) {
+    if (!is_fixed_argument(kPassed[i], 8)) return false;
+    if (state.registers.gpr[kPassed[i]] != call.passed[i]) return refuse_clock(Reason::kSystemCall);
+  }
+  if (follows_growth_ && !growth_.may_read(call.address, call.bytes.size())) return refuse_clock(growth_.reason());
+  for (std::size_t i = 0; i < call.bytes.size(); ++i) {
+    std::uint64_t byte = 0;
+    if (!memory_.load(call.address + i, 1, byte)) return refuse_clock(memory_.fault());
+    if (byte != call.bytes[i]) return refuse_clock(Reason::kSystemCall);
+  }
+  clock_.pass(call.cost_ps);
+  for (const unsigned index : {kRcx, kR11}) state.forget_gpr(index);
+  if (follows_growth_) growth_.forget(1u << kRax | 1u << kRcx | 1u << kR11);
+  state.registers.gpr[kRax] = call.result;
+  state.known |= known_bits(kRax, 8);
+  state.forget_flags(kArithmeticFlags);
+  state.vectors = {};
+  state.registers.rip = in->next;
+  return true;
 }
 
 // RDTSC or RDTSCP.

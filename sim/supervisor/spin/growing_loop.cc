@@ -68,9 +68,11 @@ void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll
   for (const ByteRun& left : proof.writes) lay_over(run, left.address, left.bytes.data(), left.bytes.size());
   lay_over(run, proof.cells, proof.writes, turns - 1);  // as the turn before has left them
   if (poll == 0) return;
-  const PollPoint& point = proof.polls[poll];
-  for (const ByteRun& left : point.written) lay_over(run, left.address, left.bytes.data(), left.bytes.size());
-  lay_over(run, point.cells, point.written, turns);
+  for (std::size_t i = 1; i <= poll; ++i) {
+    const PollPoint& point = proof.polls[i];
+    for (const ByteRun& left : point.written) lay_over(run, left.address, left.bytes.data(), left.bytes.size());
+    lay_over(run, point.cells, point.written, turns);
+  }
 }
 
 bool SpinProver::arguments_grow(const PollEntry& poll) const {
@@ -86,10 +88,12 @@ bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_pol
                              std::vector<PollPoint>& polls) {
   std::optional<PollEntry> poll = first;
   polls.clear();
+  memory_.take_recent_writes();
   for (unsigned i = 0; i < turn; ++i) {
     polls.push_back(poll_point(*poll));
-    polls.back().cells = growth_.cells();
-    if (!return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll)) return false;
+    polls.back().cells = growth_.cells_in(polls.back().written);
+    if (i != 0) polls.back().look_ps = clock_.poll();
+    if (!reads_zeros(*poll) || !return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll)) return false;
     if (!arguments_grow(*poll)) continue;
     own_stop_ = {Reason::kGrowingCall, interpreter_.state.registers.rip, ""};
     return false;
@@ -115,7 +119,7 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
   PollLoopProof bounded;
   int tries = 0;
   bool is_other = false;
-  for (std::uint64_t horizon = most; horizon >= kFewestTurns && tries < kTries;) {
+  for (std::uint64_t horizon = most; horizon >= std::max<std::uint64_t>(kFewestTurns / turn, 2) && tries < kTries;) {
     PollLoopProof further = grow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
     steps += steps_;
     if (further.proven) {
@@ -212,7 +216,7 @@ PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& ne
     proof.refusal = {Reason::kUnevenGrowth, end, ""};
     return proof;
   }
-  if (growth_.turns() < kFewestTurns) {
+  if (growth_.turns() < std::max<std::uint64_t>(kFewestTurns / turn, 2)) {
     proof.refusal = {Reason::kFewTurns, end, ""};
     proof.turns = growth_.turns() + 1;
     return proof;

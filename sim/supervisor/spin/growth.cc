@@ -132,6 +132,17 @@ bool Growth::changes(std::uint64_t address, std::uint64_t length, std::uint8_t* 
   return any;
 }
 
+std::vector<GrowingCell> Growth::cells_in(const std::vector<ByteRun>& runs) const {
+  std::vector<GrowingCell> within;
+  for (const GrowingCell& cell : cells_) {
+    const bool is_in = std::any_of(runs.begin(), runs.end(), [&](const ByteRun& run) {
+      return overlap(cell.address, cell.size, run.address, run.bytes.size());
+    });
+    if (is_in) within.push_back(cell);
+  }
+  return within;
+}
+
 bool Growth::is_constant(std::uint64_t address, std::uint64_t length) {
   const bool grows = std::any_of(cells_.begin(), cells_.end(), [&](const GrowingCell& cell) {
     return overlap(address, length, cell.address, cell.size);

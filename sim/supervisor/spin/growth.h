@@ -76,11 +76,17 @@ class Growth final : public Observer {
 
   const std::array<GrowingRegister, 16>& registers() const { return registers_; }
   const std::vector<GrowingCell>& cells() const { return cells_; }
+  // Those that lie in memory which `runs` names.
+  std::vector<GrowingCell> cells_in(const std::vector<ByteRun>& runs) const;
   // Memory, and general registers by number, of which only bounds are known.
   std::vector<MemoryRange> bounded_memory() const;
   bool is_bounded(unsigned index) const { return register_bounds_[index].has_value(); }
   // Cells that were read before they were written, with the steps that were assumed.
   const std::vector<GrowingCell>& assumed() const { return assumed_; }
+  // Whether something else than an instruction may read memory there: it is the same in each turn.
+  bool may_read(std::uint64_t address, std::uint64_t length) {
+    return is_constant(address, length) || fail(Reason::kGrowingCall);
+  }
   // After how many more turns at the latest something else may happen: turns 0 to turns() go as followed.
   std::uint64_t turns() const { return turns_ < horizon_ || horizon_ == 0 ? turns_ : horizon_; }
 

@@ -255,7 +255,16 @@ bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value
   const unsigned bits = 8 * size;
   result = {};
   if (a.step == 0) return true;
-  if (count >= bits || op == Op::kRol || op == Op::kRor) return fail(Reason::kGrowingResult);
+  if (count >= bits) return fail(Reason::kGrowingResult);
+  if (op == Op::kRol || op == Op::kRor) {
+    // Low bits that stay the same go to the top, and the rest grows below them.
+    const unsigned down = op == Op::kRor ? count : bits - count;
+    if ((a.step & ((1ull << down) - 1)) != 0) return fail(Reason::kGrowingResult);
+    keep_unsigned(a, size);
+    const auto whole = static_cast<std::int64_t>(sign_extend(a.step, size)) >> down;
+    result.step = static_cast<std::uint64_t>(whole) & size_mask(size);
+    return true;
+  }
   if (op == Op::kShl || op == Op::kShlx) {
     result.step = a.step << count & size_mask(size);
     return true;
@@ -264,11 +273,10 @@ bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value
   is_arithmetic ? keep_signed(a, size) : keep_unsigned(a, size);
   const std::uint64_t low = (1ull << count) - 1;
   const auto step = static_cast<std::int64_t>(sign_extend(a.step, size));
-  if ((a.step & low) == 0) {
-    result.step = static_cast<std::uint64_t>(step >> count) & size_mask(size);
-  } else {
-    keep_within(a.now & low, step, 0, low);
-  }
+  // By the nearest whole number, while the rest has no carry.
+  const std::int64_t whole = (step >> count) + static_cast<std::int64_t>((a.step & low) > low / 2);
+  result.step = static_cast<std::uint64_t>(whole) & size_mask(size);
+  keep_within(a.now & low, static_cast<__int128>(step) - (static_cast<__int128>(whole) << count), 0, low);
   return true;
 }
 

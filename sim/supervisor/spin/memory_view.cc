@@ -173,6 +173,8 @@ void MemoryView::begin_tracking() {
   set_anchor();
   ++tracking_;
   is_tracking_ = true;
+  recent_writes_.clear();
+  notes_recent_ = false;
   stale_from_ = stale_to_ = 0;
 }
 
@@ -199,6 +201,7 @@ bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
 void MemoryView::note_write(Page& page, unsigned offset, unsigned n) {
   if (page.tracked != tracking_) start_marks(page);
   for (unsigned i = 0; i < n; ++i) page.marks[offset + i] |= kWritten | kFresh;
+  if (notes_recent_) recent_writes_.push_back({page.number * kPageSize + offset, n});
 }
 
 void MemoryView::leave_stale(std::uint64_t stack_pointer, std::uint64_t reach) {
@@ -262,6 +265,27 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
     const auto& bytes = then ? page->anchor : page->data;
     for_each_marked(*page, mark,
                     [&](unsigned offset) { append(runs, page->number * kPageSize + offset, bytes[offset]); });
+  }
+  return runs;
+}
+
+std::vector<ByteRun> MemoryView::take_recent_writes() {
+  notes_recent_ = true;
+  std::vector<MemoryRange> ranges = std::exchange(recent_writes_, {});
+  std::sort(ranges.begin(), ranges.end(),
+            [](const MemoryRange& a, const MemoryRange& b) { return a.address < b.address; });
+  std::vector<ByteRun> runs;
+  for (const MemoryRange& range : ranges) {
+    const bool goes_on = !runs.empty() && runs.back().address + runs.back().bytes.size() >= range.address;
+    if (!goes_on) runs.push_back({range.address, {}});
+    const std::uint64_t length = range.address + range.length - runs.back().address;
+    if (length > runs.back().bytes.size()) runs.back().bytes.resize(length);
+  }
+  const std::vector<std::uint8_t> now = values(runs);
+  auto from = now.begin();
+  for (ByteRun& run : runs) {
+    std::copy_n(from, run.bytes.size(), run.bytes.begin());
+    from += static_cast<std::ptrdiff_t>(run.bytes.size());
   }
   return runs;
 }

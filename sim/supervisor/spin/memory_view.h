@@ -82,6 +82,9 @@ class MemoryView {
   std::vector<ByteRun> reads() const { return collect(kReadFirst, Value::kAnchor); }
   // Bytes written since then, with the values they have now.
   std::vector<ByteRun> writes() const { return collect(kWritten, Value::kNow); }
+  // Bytes written since this was asked, with the values they have now; sorted and merged. They are noted from the first
+  // time on that it is asked after begin_tracking().
+  std::vector<ByteRun> take_recent_writes();
   // Whether every byte of reads() has its value of begin_tracking() now.
   bool reads_unchanged() const;
   // All bytes whose value now differs from the program's memory.
@@ -154,6 +157,8 @@ class MemoryView {
   bool is_tracking_ = false;
   std::uint64_t stale_from_ = 0, stale_to_ = 0;
   std::vector<Page*> anchored_;  // pages written since the anchor
+  std::vector<MemoryRange> recent_writes_;
+  bool notes_recent_ = false;
 
   struct CodePage {
     std::uint64_t number = ~0ull;

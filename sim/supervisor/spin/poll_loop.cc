@@ -62,6 +62,27 @@ std::vector<ByteRun> without(const std::vector<ByteRun>& runs, std::uint64_t fro
   return rest;
 }
 
+// Whether what ended the search for short turns says nothing of one with many polls.
+bool may_be_far(Reason reason) {
+  switch (reason) {
+    case Reason::kNoRecurrence:
+    case Reason::kManyPolls:
+    case Reason::kClockAmongPolls:
+    case Reason::kFewTurns:
+    case Reason::kGrowingAddress:
+    case Reason::kGrowingResult:
+    case Reason::kGrowingPart:
+    case Reason::kGrowingFlags:
+    case Reason::kGrowingCall:
+    case Reason::kUnevenGrowth:
+    case Reason::kUnsettled:
+    case Reason::kUnevenClock:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 // The call at whose entry the thread is returns `result`.
@@ -101,8 +122,21 @@ bool SpinProver::run_to_poll(const PollPredicate& is_poll, const Limits& limits,
       own_stop_ = {};
       return true;
     }
-    if (interpreter_.jumped() && (poll = is_poll(interpreter_.state.registers.rip))) return true;
+    if (!interpreter_.jumped()) continue;
+    way_ = (way_ ^ interpreter_.state.registers.rip) * 0x9e37'79b9'7f4a'7c15;
+    way_ ^= way_ >> 29;
+    if ((poll = is_poll(interpreter_.state.registers.rip))) return true;
   }
+}
+
+bool SpinProver::reads_zeros(const PollEntry& poll) {
+  const std::uint64_t address = interpreter_.state.registers.gpr[kRsi];
+  if (poll.reads_zeros == 0 || address == 0) return true;
+  std::uint64_t value = 0;
+  const bool is_read = memory_.load(address, poll.reads_zeros, value);
+  if (is_read && value == 0 && (!follows_growth_ || growth_.may_read(address, poll.reads_zeros))) return true;
+  own_stop_ = {is_read ? Reason::kNotAPoll : memory_.fault(), interpreter_.state.registers.rip, ""};
+  return false;
 }
 
 bool SpinProver::arguments_known(const PollEntry& poll) {
@@ -115,7 +149,7 @@ bool SpinProver::arguments_known(const PollEntry& poll) {
   return true;
 }
 
-PollPoint SpinProver::poll_point(const PollEntry& entry) const {
+PollPoint SpinProver::poll_point(const PollEntry& entry) {
   PollPoint point;
   point.entry = entry;
   point.registers = interpreter_.state.registers;
@@ -123,7 +157,7 @@ PollPoint SpinProver::poll_point(const PollEntry& entry) const {
     const std::uint64_t bits = known_bits(index, 8);
     if ((interpreter_.state.known & bits) == bits) point.known |= static_cast<std::uint16_t>(1u << index);
   }
-  point.written = memory_.writes();
+  point.written = memory_.take_recent_writes();
   return point;
 }
 
@@ -141,7 +175,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
   const Registers& now = interpreter_.state.registers;
   while (true) {
     ++polls;
-    if (!return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll) ||
+    if (!reads_zeros(*poll) || !return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll) ||
         !arguments_known(*poll)) {
       proof.refusal = refusal();
       proof.steps = steps_;
@@ -149,15 +183,20 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
     }
     if (clock_.reads() != 0) {
       // Its values are others each turn, whatever else recurs.
-      if (polls == 1 && longer_than == 0 && may_be_next_turn(now, at_entry, *first)) {
+      if (polls > longer_than && may_be_next_turn(now, at_entry, *first)) {
         period_ps_ = clock_.period_ps();
         turn = polls;
-      } else {
+        return proof;
+      }
+      if (polls == limits.polls) {
         proof.refusal = {Reason::kClockAmongPolls, now.rip, ""};
         proof.steps = steps_;
+        return proof;
       }
-      return proof;
+      clock_.poll();
+      continue;
     }
+    clock_.poll();
     if (same_at_entry(now, at_entry, *first) && memory_.reads_unchanged()) break;
     if (polls == limits.polls) {
       proof.refusal = {Reason::kManyPolls, now.rip, ""};
@@ -184,9 +223,10 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
   memory_.begin_tracking();
   poll = first;
   steps_ = 0;
+  memory_.take_recent_writes();
   for (unsigned i = 0; i < polls; ++i) {
     proof.polls.push_back(poll_point(*poll));
-    CHECK(return_empty(poll->empty_result, limits) && run_to_poll(is_poll, limits, poll));
+    CHECK(reads_zeros(*poll) && return_empty(poll->empty_result, limits) && run_to_poll(is_poll, limits, poll));
   }
   proof.steps += steps_;
   return proof;
@@ -219,6 +259,12 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   }
   // What speaks against growth in the shortest turn says more than that longer ones do not recur.
   if (!proof.proven && refused.refusal.reason != Reason::kNone) proof = std::move(refused);
+  if (!proof.proven && limits.far_polls != 0 && may_be_far(proof.refusal.reason)) {
+    PollLoopProof further = prove_far_turn(at_entry, is_poll, limits);
+    steps += further.far_steps;
+    proof.far_steps = further.far_steps;
+    if (further.proven) proof = std::move(further);
+  }
   proof.steps = steps;
   if (proof.proven) finish(proof, limits);
   return proof;

@@ -29,6 +29,9 @@ struct Limits {
   unsigned steps = 20'000;  // instructions of one search
   unsigned pages = 64;      // pages of data the loop may touch
   unsigned polls = 64;      // of a turn of a poll loop
+  // A turn may have many more polls, if it goes the same ways between them as the one before: how far such a turn is looked
+  // for, in polls and instructions. 0: it is not.
+  unsigned far_polls = 0, far_steps = 0;
   // Bytes of stack a poll function may use. Below that may lie data: stacks of coroutines are on the heap.
   unsigned poll_stack = 16'384;
   // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the
@@ -82,6 +85,8 @@ struct PollEntry {
       0;  // what it returns when there is nothing: 0 for poll_cq, ENOENT for start_poll
   // Bytes of rdi, rsi and rdx that are arguments: poll_cq(cq, int count, wc).
   std::array<std::uint8_t, 3> argument_sizes{8, 4, 8};
+  // Bytes that the call reads where its second argument points to, if anywhere: it is as said while they are zero.
+  unsigned reads_zeros = 0;
 };
 // Asked for every address that is jumped to.
 using PollPredicate = std::function<std::optional<PollEntry>(std::uint64_t rip)>;
@@ -92,8 +97,9 @@ struct PollPoint {
   PollEntry entry;
   Registers registers;           // unknown registers hold 0
   std::uint16_t known = 0;       // general registers that are known, by number
-  std::vector<ByteRun> written;  // bytes written since the cycle began, with their values here
+  std::vector<ByteRun> written;  // bytes written since the poll before, with their values here
   std::vector<GrowingCell> cells;  // those of them that are others in other turns, with what they grow by each turn
+  std::int64_t look_ps = 0;        // when it looks, from the look of the first; where period_ps is not 0
 };
 
 struct PollLoopProof {
@@ -105,7 +111,7 @@ struct PollLoopProof {
   // Bytes the cycle depends on, with their values.
   std::vector<ByteRun> reads;
   // What one whole cycle leaves in memory; mostly what was there before. After k >= 1 whole cycles the
-  // program's memory has these values, and at poll i of the next cycle also those of polls[i].written. Without the stack
+  // program's memory has these values, and at poll i of the next cycle also those of polls[1..i].written. Without the stack
   // that the first poll may use: there are its own frames.
   std::vector<ByteRun> writes;
   // Values that grow: `reads` has them as they are in the first turn, `writes` as it leaves them. A register of the turn
@@ -124,6 +130,7 @@ struct PollLoopProof {
   std::int64_t period_ps = 0;
   unsigned cycle_length = 0;
   unsigned steps = 0;
+  unsigned far_steps = 0;  // of these, spent on a turn of many polls
 
   // For still_holds: both lists as ranges for one batched read, and the values of `reads` expected there.
   std::vector<MemoryRange> ranges;
@@ -182,6 +189,7 @@ class SpinProver {
   void go_to_canonical(SpinProof& proof);
   void replay(unsigned steps);
   bool return_empty(std::uint64_t result, const Limits& limits);
+  bool reads_zeros(const PollEntry& poll);
   bool arguments_known(const PollEntry& poll);
   bool arguments_grow(const PollEntry& poll) const;
   PollLoopProof recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned& turn);
@@ -192,8 +200,11 @@ class SpinProver {
   bool follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
                    std::vector<PollPoint>& polls);
   void finish(PollLoopProof& proof, const Limits& limits) const;
+  // far_turn.cc
+  PollLoopProof prove_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits);
+  unsigned find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned longer_than);
   bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
-  PollPoint poll_point(const PollEntry& entry) const;
+  PollPoint poll_point(const PollEntry& entry);
   // clock_reads.cc
   bool pass_clock(const Limits& limits);
   bool refuse_clock(Reason reason);
@@ -205,12 +216,14 @@ class SpinProver {
   bool show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to);
   bool show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_ps);
   bool read_counter();
+  bool call_kernel();
 
   CodeCache code_;
   MemoryView memory_;
   Interpreter interpreter_{code_, memory_};
   Growth growth_{memory_};
   bool follows_growth_ = false;
+  std::uint64_t way_ = 0;  // a number for the jumps since it was 0
   TurnClock clock_;
   std::int64_t period_ps_ = 0;  // of a turn that reads clocks, once it is known
   unsigned steps_ = 0;

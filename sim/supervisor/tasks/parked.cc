@@ -21,6 +21,18 @@ bool Parked::polls(std::uint32_t context, std::uint32_t cq_number) const {
   });
 }
 
+Instant Parked::time_of(std::int64_t look) const {
+  return since + turn * turn_of(look) + looks[static_cast<std::size_t>(look - beginning(look))];
+}
+
+std::int64_t Parked::look_due(Instant when) const {
+  const std::int64_t passed = to_ps(std::max(when, since) - since);
+  const Duration into_turn(passed % to_ps(turn));
+  const auto next = std::lower_bound(looks.begin(), looks.end(), into_turn);
+  const std::int64_t look = passed / to_ps(turn) * static_cast<std::int64_t>(looks.size()) + (next - looks.begin());
+  return std::max<std::int64_t>(look, 1);
+}
+
 // Whole turns leave these bytes behind; the next one begins from there.
 void Parked::start(ProcessMemory& memory) const {
   if (growing == nullptr) return;
@@ -28,14 +40,15 @@ void Parked::start(ProcessMemory& memory) const {
     memory.write(run.address, std::as_bytes(std::span(run.bytes)));
 }
 
-void Parked::show(ProcessMemory& memory, std::int64_t looks) {
+void Parked::show(ProcessMemory& memory, std::int64_t look) {
   if (growing == nullptr || is_shown) return;
-  if (reads_clocks() && looks == 0) return;  // nothing has been passed over
+  if (reads_clocks() && look == 0) return;  // nothing has been passed over
   is_shown = true;
-  const auto look = static_cast<std::uint64_t>(looks);
+  const auto turns = static_cast<std::uint64_t>(turn_of(look));
+  const auto poll = static_cast<std::size_t>(look - beginning(look));
   for (spin::ByteRun& run : watched) {
     spin::ByteRun then = run;
-    spin::show_turn(*growing, look / queues.size(), look % queues.size(), then);
+    spin::show_turn(*growing, turns, poll, then);
     if (then.bytes == run.bytes) continue;
     run = std::move(then);
     memory.write(run.address, std::as_bytes(std::span(run.bytes)));
@@ -43,22 +56,22 @@ void Parked::show(ProcessMemory& memory, std::int64_t looks) {
   is_shown = false;
 }
 
-void Parked::show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t looks) const {
-  if (growing == nullptr || (reads_clocks() && looks == 0)) return;
-  const std::uint64_t turn = static_cast<std::uint64_t>(looks) / queues.size();
+void Parked::show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t look) const {
+  if (growing == nullptr || (reads_clocks() && look == 0)) return;
+  const auto turns = static_cast<std::uint64_t>(turn_of(look));
   const spin::Registers& first = growing->polls.front().registers;
   for (std::size_t i = 0; i < std::size(protocol::kPollFrame); ++i) {
     const unsigned index = protocol::kPollFrame[i];
     if (growing->registers[index].step == 0) continue;
-    const std::uint64_t value = spin::grown(growing->registers[index], first.gpr[index], turn);
+    const std::uint64_t value = spin::grown(growing->registers[index], first.gpr[index], turns);
     process.memory().write(first.gpr[spin::kRsp] - 8 * (i + 1), std::as_bytes(std::span(&value, 1)));
     slot.poll_registers[index] = value;
   }
 }
 
-spin::ByteRun Parked::at_turn(spin::ByteRun run, std::int64_t looks) const {
-  if (growing == nullptr || (reads_clocks() && looks == 0)) return run;
-  spin::show_turn(*growing, static_cast<std::uint64_t>(looks) / queues.size(), 0, run);
+spin::ByteRun Parked::at_turn(spin::ByteRun run, std::int64_t look) const {
+  if (growing == nullptr || (reads_clocks() && look == 0)) return run;
+  spin::show_turn(*growing, static_cast<std::uint64_t>(turn_of(look)), 0, run);
   return run;
 }
 

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <limits>
 
+#include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/tasks/process.h"
 #include "verbs_shim/protocol/clocks.h"
 #include "verbs_shim/protocol/layout.h"
+#include "verbs_shim/protocol/repeated_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -21,12 +24,20 @@ constexpr spin::MemoryRange kLibrary[] = {
     {protocol::kPatchAreas[0], protocol::kPatchAreaSize},
     {protocol::kPatchAreas[1], protocol::kPatchAreaSize},
     {protocol::kPatchAreas[2], protocol::kPatchAreaSize}};
-constexpr std::uint32_t kPollCq = 1;
+// ibv_poll_cq(cq, count, completions), and ibv_start_poll(cq, attributes), which have a mask of 32 bits.
+constexpr spin::PollEntry kPollCq{.kind = 1};
+constexpr spin::PollEntry kStartPoll{.kind = 2, .empty_result = ENOENT, .argument_sizes = {8, 8, 0}, .reads_zeros = 4};
 constexpr unsigned kMostPassedShift = 14;  // 2^18 polls are some milliseconds of real time
 constexpr unsigned kFailuresLookedInto = 8, kMostSkippedShift = 6;
 
 constexpr unsigned kPollSteps =
     1'000;  // instructions of a turn around a poll; the first after a completion often differs
+constexpr unsigned kShortTurn = 8;  // polls
+// A turn of many polls is looked for with ever more instructions, after ever more failures; at most with these, some
+// milliseconds. As much as that may be spent for nothing; then as many instructions as polls have passed.
+constexpr unsigned kFarPolls = 20'000, kFarSteps = 600'000, kFewestFarSteps = 8'192;
+constexpr std::int64_t kFirstCredit = 1'500'000, kMostCredit = 100'000'000;
+constexpr unsigned kFailuresBeforeFar = 2;
 // Three turns of a look at some hundred bytes. A long computation is asked again and again, ever less often.
 constexpr unsigned kSpinSteps = 20'000;
 // A turn may be longer, such as a look at all of 65,536 notifications. Each effort has four times the instructions of the one
@@ -41,27 +52,9 @@ spin::Limits limits(unsigned steps, unsigned effort = 0) {
   spin::Limits limits;
   limits.steps = steps << 2 * effort;
   limits.pages <<= 2 * std::min(effort, kEffortOfPages);
-  limits.polls = kMostPolls;
+  limits.polls = kShortTurn;
   limits.library = kLibrary;
   return limits;
-}
-
-// The queues of one turn of `polls.size()` polls that ends just before the last poll seen: the turn before was seen
-// whole, each poll where it is said to be and one cost after the other. Nothing when it was not.
-std::optional<std::vector<PolledQueue>> queues_of_turn(const std::vector<spin::PollPoint>& polls,
-                                                       std::span<const SeenPoll> history) {
-  if (polls.size() == 1) return std::vector{history.back().queue};
-  if (history.size() <= polls.size()) return std::nullopt;
-  const std::span<const SeenPoll> turn = history.last(polls.size() + 1);
-  if (turn.front().handle != turn.back().handle) return std::nullopt;
-  std::vector<PolledQueue> queues;
-  for (std::size_t i = 0; i < polls.size(); ++i) {
-    const bool follows = turn[i].cost == turn.back().cost && turn[i + 1].at == turn[i].at + turn.back().cost;
-    if (!follows || turn[i].handle != polls[i].registers.gpr[spin::kRdi]) return std::nullopt;
-    queues.push_back(turn[i].queue);
-  }
-  queues.front() = turn.back().queue;
-  return queues;
 }
 
 // The vector registers in a signal frame (Intel SDM 1, 13.4): the FXSAVE area, whose software bytes say which parts the frame
@@ -141,11 +134,15 @@ class LoopAnalyst::Code final : public spin::CodeMemory {
 };
 
 LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns)
-    : process_(process), epoch_ns_(epoch_ns), code_(std::make_unique<Code>(process.memory(), *process.patches())) {}
+    : process_(process),
+      epoch_ns_(epoch_ns),
+      code_(std::make_unique<Code>(process.memory(), *process.patches())),
+      credit_(kFirstCredit) {}
 LoopAnalyst::~LoopAnalyst() = default;
 
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
-                                             std::span<const SeenPoll> history) {
+                                             const SeenPoll& seen, const Thread::Nothing* nothing) {
+  add_credit(polls_to_pass_ + 1);
   polls_to_pass_ = protocol::kPollsAlone;
   // A program that polls between computations asks often, whatever it was told to let pass: each of its other requests ends
   // that. Where nothing was proven time and again, most of what it asks is not looked into.
@@ -161,14 +158,13 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     ++counts_.repeats;
   } else {
     const std::uint64_t entry = registers.rip;
-    const spin::ClockModel clock = clock_model(poll, history.back().at);
+    const spin::ClockModel clock = clock_model(poll, seen.at, nothing);
+    const spin::PollEntry kind = (poll.number & protocol::kStartsPoll) != 0 ? kStartPoll : kPollCq;
     auto proof = prover_.prove_poll_loop(
-        registers,
-        [entry](std::uint64_t rip) {
-          return rip == entry ? std::optional(spin::PollEntry{kPollCq, 0}) : std::nullopt;
-        },
-        *code_, limits(kPollSteps), &clock);
+        registers, [&](std::uint64_t rip) { return rip == entry ? std::optional(kind) : std::nullopt; },
+        *code_, poll_limits(), &clock);
     ++counts_.proofs;
+    credit_ -= proof.far_steps;
     const bool is_private = !proof.proven || grows_in_private(proof);
     const bool is_alone = proof.period_ps == 0 || (process_.threads().size() == 1 && grows_in_stack(proof));
     if (!proof.proven || !is_private || !is_alone) {
@@ -177,6 +173,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
                        : !is_private ? "counts in memory that other programs may share"
                                      : "reads a clock and counts in memory that others may look at");
       last_.reset();
+      may_be_far_ = proof.refusal.reason == spin::Reason::kFewTurns;
       failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
       if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
       if (failures_ > kFailuresLookedInto) asks_to_skip_ = 1u << std::min(failures_ - kFailuresLookedInto, kMostSkippedShift);
@@ -185,13 +182,16 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       return std::nullopt;
     }
     last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
+    was_far_ = last_->polls.size() > kShortTurn;
   }
   failures_ = 0;
-  const auto queues = queues_of_turn(last_->polls, history);
+  learn_context(seen);
+  auto queues = queues_of(*last_, seen);
+  if (!queues && shows_something_) return std::nullopt;
   if (!queues) {
-    // A whole turn and the poll after it are needed. Where those never come as proven, it is not asked for ever.
+    // Of each device one poll has to be seen. Where it never comes, it is not asked for ever.
     polls_to_pass_ = 0;
-    if (++wants_ > 2 * kMostPolls) {
+    if (++wants_ > 2 * kShortTurn) {
       wants_ = 0;
       polls_to_pass_ = protocol::kPollsAlone << 8;
       refuse_poll_loop("does not go round as its code says");
@@ -201,15 +201,22 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   wants_ = 0;
   Parked parked;
   parked.kind = Parked::Kind::kPoll;
-  parked.since = history.back().at;
-  parked.period = Duration(last_->period_ps != 0 ? last_->period_ps : poll.arguments[0]);
-  parked.queues = *queues;
-  if (last_->grows() || last_->period_ps != 0) {
+  parked.since = seen.at;
+  const std::size_t polls = last_->polls.size();
+  const bool takes_time = last_->period_ps != 0;
+  parked.turn = takes_time ? Duration(last_->period_ps) : seen.cost * static_cast<std::int64_t>(polls);
+  for (std::size_t i = 1; i < polls; ++i)
+    parked.looks.push_back(takes_time ? Duration(last_->polls[i].look_ps) : seen.cost * static_cast<std::int64_t>(i));
+  parked.queues = std::move(*queues);
+  if (takes_time && nothing != nullptr) {
+    for (const std::weak_ptr<VirtualFile>& file : nothing->files) parked.files.push_back(file.lock());
+    parked.asks_kernel = true;
+  }
+  if (last_->grows() || takes_time) {
     parked.growing = last_;
-    const std::int64_t turn_ps = to_ps(parked.period) * static_cast<std::int64_t>(queues->size());
     // Later than that there is no time.
-    if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / turn_ps))
-      parked.most_looks = static_cast<std::int64_t>(last_->turns * queues->size());
+    if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / to_ps(parked.turn)))
+      parked.most_looks = static_cast<std::int64_t>(last_->turns * polls);
   }
   parked.watched = last_->reads;
   for (const spin::ByteRun& left : last_->writes) {
@@ -225,6 +232,61 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     if (parked.growing == nullptr) process_.memory().write(left.address, std::as_bytes(std::span(left.bytes)));
   }
   return parked;
+}
+
+// The more often nothing was proven, the longer is the turn that is looked for.
+spin::Limits LoopAnalyst::poll_limits() const {
+  spin::Limits within = limits(kPollSteps);
+  const bool is_likely = was_far_ || may_be_far_;
+  if (credit_ <= 0 || (!is_likely && (failures_ <= kFailuresBeforeFar || failures_ % 2 == 0))) return within;
+  within.far_polls = kFarPolls;
+  within.far_steps = is_likely ? kFarSteps : kFewestFarSteps << std::min(failures_ - kFailuresBeforeFar, 6U);
+  return within;
+}
+
+void LoopAnalyst::add_credit(std::int64_t polls) { credit_ = std::min(credit_ + polls, kMostCredit); }
+
+namespace {
+
+// What every provider's ibv_cq begins with (infiniband/verbs.h).
+struct QueueOfProgram {
+  std::uint64_t context, channel, cq_context;
+  std::uint32_t handle;
+};
+
+}  // namespace
+
+// The poll tells of which device its queue is.
+void LoopAnalyst::learn_context(const SeenPoll& seen) {
+  if (const auto queue = process_.memory().load<QueueOfProgram>(seen.handle)) contexts_[queue->context] = seen.queue.context;
+}
+
+// The queues that are polled, each once. Nothing: one of them is of a device that is not known yet, or shows_something_.
+std::optional<std::vector<PolledQueue>> LoopAnalyst::queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen) {
+  shows_something_ = false;
+  std::vector<PolledQueue> queues{seen.queue};
+  std::vector<std::uint64_t> handles;
+  for (const spin::PollPoint& poll : proof.polls) handles.push_back(poll.registers.gpr[spin::kRdi]);
+  std::sort(handles.begin(), handles.end());
+  handles.erase(std::unique(handles.begin(), handles.end()), handles.end());
+  for (const std::uint64_t handle : handles) {
+    if (handle == seen.handle) continue;
+    const auto queue = process_.memory().load<QueueOfProgram>(handle);
+    const auto context = queue ? contexts_.find(queue->context) : contexts_.end();
+    if (context == contexts_.end()) return std::nullopt;
+    auto& opened = process_.contexts();
+    const std::uint32_t number = context->second;
+    if (number < 1 || number > opened.size() || !opened[number - 1]->open()) return std::nullopt;
+    DeviceContext& device = *opened[number - 1];
+    if (device.owner() != process_.pid()) return std::nullopt;
+    const auto empty = device.hca().empty_completion_queue(device.handle(), queue->handle);
+    if (!empty) {
+      shows_something_ = true;
+      return std::nullopt;
+    }
+    queues.push_back({number, *empty});
+  }
+  return queues;
 }
 
 void LoopAnalyst::refuse_poll_loop(std::string why) {
@@ -259,7 +321,8 @@ bool LoopAnalyst::grows_in_stack(const spin::PollLoopProof& proof) const {
                      [&](const spin::MemoryRange& range) { return is_in_stack(range.address, range.length); });
 }
 
-spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look) const {
+spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look,
+                                            const Thread::Nothing* nothing) const {
   const HostSpec& host = process_.host();
   spin::ClockModel model;
   model.look_ps = to_ps(look);
@@ -272,6 +335,17 @@ spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look)
   model.gettime_ps = host.costs.clock_read_ps;
   model.counter_ps = host.costs.timestamp_counter_ps;
   model.counter_hz = host.timestamp_counter_hz;
+  if (nothing != nullptr) {
+    const std::uint32_t number = nothing->call.number;
+    spin::KnownCall& call = model.call.emplace();
+    call.number = number;
+    call.arguments = protocol::arguments_of(number);
+    std::copy_n(nothing->call.arguments, call.passed.size(), call.passed.begin());
+    call.address = protocol::memory_of_call(number, nothing->call.arguments).address;
+    call.bytes = nothing->memory;
+    call.result = static_cast<std::uint64_t>(nothing->result);
+    call.cost_ps = host.costs.system_call_ps + to_ps(nothing->slept);
+  }
   model.cost_in_row = protocol::cost_in_clock_row;
   model.base_ns = [epoch_ns = epoch_ns_](std::int64_t clock) -> std::optional<std::int64_t> {
     std::int64_t base = 0;

@@ -10,6 +10,10 @@
 // meanwhile, another thread or an adapter, finds the values of that time there, and the thread those of the turn in which it
 // goes on; its registers lie in the frame of the poll that it is in (protocol::kPollFrame). Such a loop may be proven for so
 // many turns only: then it goes on by itself.
+// A turn may have thousands of looks, at times of their own (spin/far_turn.cc): it is followed by interpreting it once, with the
+// effort that polls which were passed over have earned.
+// A loop may ask the kernel in vain, or sleep, between its looks, as often as it likes if the call is always the same: what the
+// call found is known (Thread::Nothing), and the files that it asked wake the thread, too. It takes time, as reading clocks does:
 // A loop may read clocks between its looks (sim/supervisor/spin/turn_clock.h). Then what a turn does it does at several times,
 // and a change comes in the middle of it: the thread goes on with the look before, in the past, up to the time of the change,
 // with memory as it was. So only a process of one thread is parked so, and only if what grows lies in its stack, which nobody
@@ -19,6 +23,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,9 +41,14 @@ struct Parked {
   enum class Kind : std::uint8_t { kPoll, kSpin };
   Kind kind = Kind::kPoll;
   Instant since{};          // kPoll: the time of the last look
-  Duration period{};        // kPoll: from one look to the next
-  // kPoll: what a turn looks at, beginning with the call that the thread is in.
+  // kPoll: what a turn takes, and when it looks, from its beginning, which is a look.
+  Duration turn{};
+  std::vector<Duration> looks{Duration::zero()};
+  // kPoll: what is looked at, each once.
   std::vector<PolledQueue> queues;
+  // kPoll: what a call of the kernel in the turn asks for in vain; it wakes the thread, too.
+  std::vector<VirtualFilePtr> files;
+  bool asks_kernel = false;
   // Bytes that wake the thread when they are changed, with the values that they are to have now.
   std::vector<spin::ByteRun> watched;
   // kPoll, with values that grow; nullptr: none does.
@@ -47,15 +57,21 @@ struct Parked {
   bool is_shown = false;        // memory is being changed on its behalf
 
   bool reads_clocks() const { return growing != nullptr && growing->period_ps != 0; }
+  // Looks are counted from the one at `since`: when such a look is, and the first that is not before `when`, but that one.
+  Instant time_of(std::int64_t look) const;
+  std::int64_t look_due(Instant when) const;
+  std::int64_t turn_of(std::int64_t look) const { return look / static_cast<std::int64_t>(looks.size()); }
+  // The look with which the turn of that look begins.
+  std::int64_t beginning(std::int64_t look) const { return turn_of(look) * static_cast<std::int64_t>(looks.size()); }
 
   // The thread is about to be parked: memory is as turns leave it.
   void start(ProcessMemory& memory) const;
-  // Gives memory the values that it has while look `looks` is due, counted from the one at `since`.
-  void show(ProcessMemory& memory, std::int64_t looks);
+  // Gives memory the values that it has while that look is due.
+  void show(ProcessMemory& memory, std::int64_t look);
   // Gives the registers in the poll's frame, and those told at its entry, the values of the turn of that look.
-  void show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t looks) const;
+  void show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t look) const;
   // The bytes of `run` as they are when the turn of that look begins.
-  spin::ByteRun at_turn(spin::ByteRun run, std::int64_t looks) const;
+  spin::ByteRun at_turn(spin::ByteRun run, std::int64_t look) const;
   // Whether a byte of `runs` may be changed by turns that are not executed.
   bool changes(std::span<const spin::ByteRun> runs) const;
 
@@ -73,12 +89,13 @@ class LoopAnalyst {
   ~LoopAnalyst();
 
   // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
-  // `history`: the polls of the thread that the supervisor has seen, this one the last.
-  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18],
-                                  std::span<const SeenPoll> history);
+  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18], const SeenPoll& seen,
+                                  const Thread::Nothing* nothing);
   // The thread was poked. If its loop is proven, its saved registers and memory are set to the canonical
   // state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
+  // So many polls of a parked thread have not been executed: proofs have been worth their effort.
+  void add_credit(std::int64_t polls);
   // A thread has got the token: what is poked from now on is another computation.
   void begin_slice() { pokes_in_vain_ = 0; }
   // How many times the usual real time a thread may compute before it is poked: 1, and ever more, up to 64, while pokes find
@@ -105,9 +122,12 @@ class LoopAnalyst {
   static constexpr unsigned kMostPatience = 6;      // doublings
 
   void refuse_poll_loop(std::string why);
+  spin::Limits poll_limits() const;
+  std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
+  void learn_context(const SeenPoll& seen);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
   bool grows_in_stack(const spin::PollLoopProof& proof) const;
-  spin::ClockModel clock_model(const PendingCall& poll, Instant look) const;
+  spin::ClockModel clock_model(const PendingCall& poll, Instant look, const Thread::Nothing* nothing) const;
 
   Process& process_;
   std::int64_t epoch_ns_;
@@ -117,6 +137,11 @@ class LoopAnalyst {
   std::uint32_t polls_to_pass_ = 0;
   unsigned wants_ = 0;     // in a row, since a loop was parked
   unsigned failures_ = 0;  // in a row
+  bool was_far_ = false, may_be_far_ = false;  // the last proof was of a turn of many polls; the last refusal speaks for one
+  std::int64_t credit_;  // instructions that may be spent on turns of many polls
+  bool shows_something_ = false;  // see queues_of()
+  // The handles of the device contexts whose queues the program has polled, by the address of its ibv_context.
+  std::map<std::uint64_t, std::uint32_t> contexts_;
   unsigned asks_to_skip_ = 0;  // after them
   unsigned pokes_in_vain_ = 0;  // since the thread got the token
   unsigned pokes_without_proof_ = 0;  // in a row, whatever slices they were in

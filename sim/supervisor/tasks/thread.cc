@@ -30,8 +30,11 @@ Thread::~Thread() = default;
 void Thread::park(Parked parked, Duration* total) {
   parked_total_ = total;
   parked_ = std::make_unique<Parked>(std::move(parked));
+  stop_waiting();
   state_ = State::kParked;
-  if (parked_->most_looks != 0) timer_.reschedule_at(parked_->since + parked_->period * parked_->most_looks);
+  waiting_on_ = parked_->files;
+  for (const VirtualFilePtr& file : waiting_on_) file->add_waiter(*this);
+  if (parked_->most_looks != 0) timer_.reschedule_at(parked_->time_of(parked_->most_looks));
 }
 
 void Thread::count_parked_time() {
@@ -40,12 +43,9 @@ void Thread::count_parked_time() {
 
 // The look that is due, counted from the one at which it was parked.
 std::int64_t Thread::looks_of_parked() const {
-  const Duration period = parked_->period;
-  const Duration passed = std::max(engine_.now(), parked_->since) - parked_->since;
-  std::int64_t looks = std::max<std::int64_t>((to_ps(passed) + to_ps(period) - 1) / to_ps(period), 1);
+  const std::int64_t look = parked_->look_due(engine_.now());
   // The look at this very moment came first when the cause is an event that comes behind it, another thread's say.
-  if (parked_->since + period * looks == engine_.now() && engine_.has_passed(timer_)) ++looks;
-  return looks;
+  return parked_->time_of(look) == engine_.now() && engine_.has_passed(timer_) ? look + 1 : look;
 }
 
 void Thread::show_growth() {
@@ -56,27 +56,24 @@ void Thread::show_growth() {
 void Thread::unpark() {
   if (state_ != State::kParked) return;
   count_parked_time();
-  const Duration period = parked_->period;
   Instant when = std::max(engine_.now(), parked_->since);
-  if (period > Duration::zero()) {
-    std::int64_t looks = looks_of_parked();
-    // It goes on in the middle of a turn: from the look before. Where a turn makes anew what the one before has left, that
-    // is executed too.
-    const bool remakes = parked_->reads_clocks() && parked_->growing->remakes;
-    const bool is_between = parked_->reads_clocks() && parked_->since + period * looks != engine_.now();
-    const bool from_before = is_between || remakes;
-    looks = std::max<std::int64_t>(looks - (is_between ? 1 : 0) - (remakes ? 1 : 0), 0);
-    parked_->show(process_.memory(), looks);
-    parked_->show_registers(process_, process_.region().slot(slot_), looks);
-    when = parked_->since + period * looks;
-    const std::int64_t into_turn = looks % static_cast<std::int64_t>(parked_->queues.size());
-    if (from_before) {
-      turn_ = Turn{when, engine_.now(), looks, std::move(parked_)};
-      when = turn_->due;
-    } else if (into_turn > 0) {
-      turn_ = Turn{when - period * into_turn, when, looks, std::move(parked_)};
-    }
+  if (parked_->turn > Duration::zero()) {
+    const std::int64_t due = looks_of_parked();
+    const bool takes_time = parked_->reads_clocks();
+    // What takes time may be in the middle of it, behind the look before.
+    const bool is_between = takes_time && parked_->time_of(due) != engine_.now();
+    when = is_between ? engine_.now() : parked_->time_of(due);
+    // It goes on from the beginning of the turn, and where that makes anew what the one before has left, from there.
+    std::int64_t from = parked_->beginning(due - (is_between ? 1 : 0));
+    if (takes_time && parked_->growing->remakes) from = parked_->beginning(std::max<std::int64_t>(from - 1, 0));
+    const std::int64_t shown = takes_time ? from : due;
+    parked_->show(process_.memory(), shown);
+    parked_->show_registers(process_, process_.region().slot(slot_), shown);
+    if (process_.analyst() != nullptr) process_.analyst()->add_credit(from);
+    const Instant start = parked_->time_of(from);
+    if (start != when) turn_ = Turn{start, when, shown, std::move(parked_)};
   }
+  // A file that wakes its waiters must not lose one meanwhile: stop_waiting() comes later.
   parked_.reset();
   run_at(when);
 }
@@ -95,11 +92,33 @@ void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::str
 }
 
 bool Thread::repeats_nothing(bool nothing) {
-  const bool again = nothing && nothing_ && nothing_->number == call_.number &&
-                     protocol::ask_the_same(call_.number, call_.arguments, nothing_->arguments);
+  const bool again = nothing && nothing_ && nothing_->call.number == call_.number &&
+                     protocol::ask_the_same(call_.number, call_.arguments, nothing_->call.arguments);
   nothing_.reset();
-  if (nothing) nothing_ = call_;
+  if (nothing) nothing_.emplace().call = call_;
   return again;
+}
+
+void Thread::keep_nothing(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
+                          const std::vector<VirtualFilePtr>& files) {
+  if (!nothing_) return;
+  nothing_->result = result;
+  nothing_->slept = slept;
+  nothing_->memory = std::move(memory);
+  for (const VirtualFilePtr& file : files) {
+    nothing_->files.push_back(file);
+    nothing_->generations.push_back(file->generation());
+  }
+  nothing_->repeats = true;
+}
+
+const Thread::Nothing* Thread::still_nothing() const {
+  if (!nothing_ || !nothing_->repeats) return nullptr;
+  for (std::size_t i = 0; i < nothing_->files.size(); ++i) {
+    const VirtualFilePtr file = nothing_->files[i].lock();
+    if (file == nullptr || file->generation() != nothing_->generations[i]) return nullptr;
+  }
+  return &*nothing_;
 }
 
 void Thread::queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,

@@ -54,9 +54,6 @@ struct SeenPoll {
   Instant at{};  // of the look
 };
 
-// A poll loop is followed whose turn has no more polls.
-inline constexpr std::size_t kMostPolls = 8;
-
 // What the shim is told when the thread goes on.
 struct Answer {
   std::int64_t result = 0;
@@ -136,13 +133,6 @@ class Thread final : public Waiter {
   };
   std::optional<Turn> take_turn() { return std::exchange(turn_, std::nullopt); }
 
-  // Polls that came to the supervisor, the last one at the end.
-  void note_poll(const SeenPoll& poll) {
-    if (seen_polls_.size() == kPollsRemembered) seen_polls_.erase(seen_polls_.begin());
-    seen_polls_.push_back(poll);
-  }
-  std::span<const SeenPoll> seen_polls() const { return seen_polls_; }
-
   // The thread was found to spin; it is likely to do so again within the next slices, in which it pokes
   // itself.
   void spin_found() { spin_expected_ = kSlicesAfterSpin; }
@@ -168,6 +158,23 @@ class Thread final : public Waiter {
   // The present call is answered; `nothing`: it has found that there is nothing, and changed nothing. Whether the thread's
   // call before was the same.
   bool repeats_nothing(bool nothing);
+  // The last call, if it found nothing, where it looked, and what it did beyond what any call costs: sleep.
+  struct Nothing {
+    PendingCall call;
+    std::int64_t result = 0;
+    Duration slept{};
+    std::vector<std::uint8_t> memory;  // that it read, see protocol::memory_of_call
+    std::vector<std::weak_ptr<VirtualFile>> files;
+    std::vector<std::uint64_t> generations;
+    bool repeats = false;  // it would find the same, as long as the files do not change
+  };
+  void keep_nothing(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
+                    const std::vector<VirtualFilePtr>& files);
+  // What it found is so now, too.
+  const Nothing* still_nothing() const;
+  // When the present call was made: now, or before it where a turn is finished that was passed over.
+  Instant called_at() const { return called_at_; }
+  void set_called_at(Instant when) { called_at_ = when; }
   // Off every waiting list; called before the call is tried again.
   void stop_waiting();
   void die();
@@ -224,7 +231,8 @@ class Thread final : public Waiter {
 
   Engine& engine_;
   Choices& choices_;
-  std::optional<PendingCall> nothing_;  // the last call, if it found nothing
+  std::optional<Nothing> nothing_;
+  Instant called_at_{};
   Process& process_;
   std::uint32_t slot_;
   std::uint32_t tid_;
@@ -249,8 +257,6 @@ class Thread final : public Waiter {
   std::unique_ptr<Parked> parked_;
   Duration* parked_total_ = nullptr;
   std::optional<Turn> turn_;
-  static constexpr std::size_t kPollsRemembered = kMostPolls + 1;  // a turn, and the poll that begins the next
-  std::vector<SeenPoll> seen_polls_;
   std::string waits_for_;
   Instant blocked_since_{};
   Instant deadline_ = kNever;
