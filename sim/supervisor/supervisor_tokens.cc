@@ -24,7 +24,7 @@ Duration modelled_cost(std::int64_t ps) {
 }  // namespace
 
 void Supervisor::Impl::take_request(Process& process) {
-  token_.handed_over(process.analyst() == nullptr ? 1 : process.analyst()->patience());
+  token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_patience() : process.analyst()->patience());
   while (wait_for_message(process)) {
     if (!adopt_thread(process)) return;
     note_outside_signals(process);
