@@ -254,7 +254,10 @@ void Supervisor::Impl::on_thread(Thread& thread) {
         if (const auto answer = execute_program(thread)) resume(thread, *answer);
         return;
       }
-      if (call.number == SYS_exit_group || call.number == SYS_exit) return_memory(process);
+      if (call.number == SYS_exit_group || call.number == SYS_exit) {
+        note_little_room(process);
+        return_memory(process);
+      }
       if (const Kernel::Outcome answer = kernel_.execute(thread); answer && process.alive)
         resume(thread, *answer);
       return;

@@ -133,8 +133,9 @@ TEST_F(PatchesTest, an_area_that_nothing_needs_is_left_untouched) {
   CodePatches patches;
   patches.add_area(kArea);
   constexpr std::uint64_t kEntry = 0x1234'5678;
+  const Bytes before = memory_.get(kArea, 16);
   ASSERT_TRUE(patches.set_entry(memory_, kEntry));
-  EXPECT_EQ(memory_.get(kArea, 16), Bytes(16));
+  EXPECT_EQ(memory_.get(kArea, 16), before);
   memory_.put(kCode, kCounter);
   patches.patch_memory(memory_, kCode, kPage);
   EXPECT_EQ(patches.counts().jumps, 1u);
