@@ -20,6 +20,8 @@ class ProgramMemory {
   // Copies bytes to the program whatever the protection of its pages; false when any of them is not mapped
   // (the mapped ones are written).
   virtual bool write(ProgramAddress to, std::span<const std::byte> from) = 0;
+  // As write(), of pages that are most likely not writable for the program.
+  virtual bool write_code(ProgramAddress to, std::span<const std::byte> from) { return write(to, from); }
   // Whether the whole range is mapped, and writable when `writable`. For memory registration.
   virtual bool is_mapped(ProgramAddress start, std::uint64_t length, bool writable) = 0;
 };

@@ -8,7 +8,10 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <utility>
 
 #include "sim/supervisor/supervisor_impl.h"
 #include "verbs_shim/protocol/system_calls.h"
@@ -57,6 +60,32 @@ void Supervisor::Impl::note_refusal_of_machine(Thread& thread) {
   warn(process, fmt::format("the machine refused {}{}: {}; with another machine the run may be another", call.name, what,
                             strerrordesc_np(static_cast<int>(error))),
        true);
+}
+
+// Small pieces of memory are asked for without us. A program that is about to end and came so near to the machine's limit that
+// one may have been refused did perhaps what it would not do elsewhere.
+void Supervisor::Impl::note_little_room(Process& process) {
+  constexpr std::uint64_t kSmall = 1 << 20;  // larger pieces are seen, see the shim's map_code()
+  const auto limit_of = [&](int resource) {
+    rlimit limit;
+    const bool is_programs = process.limits.of(resource).rlim_cur != RLIM_INFINITY;
+    return is_programs || getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 ? RLIM_INFINITY : limit.rlim_cur;
+  };
+  const std::pair<const char*, rlim_t> limits[] = {{"VmPeak:", limit_of(RLIMIT_AS)}, {"VmData:", limit_of(RLIMIT_DATA)}};
+  if (limits[0].second == RLIM_INFINITY && limits[1].second == RLIM_INFINITY) return;
+  std::ifstream status(fmt::format("/proc/{}/status", process.native_pid()));
+  for (std::string line; std::getline(status, line);) {
+    for (const auto& [name, limit] : limits) {
+      if (!line.starts_with(name) || limit == RLIM_INFINITY) continue;
+      const std::uint64_t used = std::strtoull(line.c_str() + std::strlen(name), nullptr, 10) * 1024;
+      if (used + kSmall <= limit) continue;
+      warn(process,
+           fmt::format("had {} bytes of memory, of {} that the machine lets it have (ulimit -v, -d), so small pieces may have been "
+                       "refused; with another machine the run may be another", used, limit),
+           true);
+      return;
+    }
+  }
 }
 
 // What its host has of its own, which it is about to go to.

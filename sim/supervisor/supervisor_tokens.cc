@@ -24,7 +24,7 @@ Duration modelled_cost(std::int64_t ps) {
 }  // namespace
 
 void Supervisor::Impl::take_request(Process& process) {
-  token_.handed_over(process.analyst() == nullptr ? 1 : process.analyst()->patience());
+  token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_patience() : process.analyst()->patience());
   while (wait_for_message(process)) {
     if (!adopt_thread(process)) return;
     note_outside_signals(process);
@@ -255,7 +255,10 @@ void Supervisor::Impl::on_thread(Thread& thread) {
         if (const auto answer = execute_program(thread)) resume(thread, *answer);
         return;
       }
-      if (call.number == SYS_exit_group || call.number == SYS_exit) return_memory(process);
+      if (call.number == SYS_exit_group || call.number == SYS_exit) {
+        note_little_room(process);
+        return_memory(process);
+      }
       if (const Kernel::Outcome answer = kernel_.execute(thread); answer && process.alive)
         resume(thread, *answer);
       return;

@@ -1,6 +1,7 @@
 // The patches of one process, on memory made up for the test.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -72,8 +73,9 @@ class PatchesTest : public testing::Test {
     const Bytes raw = memory_.get(protocol::kPatchDataAddress, sizeof(protocol::PatchData));
     protocol::PatchData data;
     std::memcpy(static_cast<void*>(&data), raw.data(), sizeof data);
-    std::uint32_t slot = protocol::first_trap_slot(address);
-    for (; data.traps[slot].address != 0; slot = (slot + 1) % protocol::kTrapEntries) {
+    const std::uint32_t entries = data.has_many_traps != 0 ? protocol::kTrapEntries : protocol::kFewTrapEntries;
+    std::uint32_t slot = protocol::first_trap_slot(address, entries);
+    for (; data.traps[slot].address != 0; slot = (slot + 1) % entries) {
       if (data.traps[slot].address == address) return protocol::PatchedInstruction::of(data.traps[slot].instruction);
     }
     return std::nullopt;
@@ -106,6 +108,41 @@ TEST_F(PatchesTest, one_without_room_traps_and_is_in_the_table) {
   EXPECT_EQ(table_at(kCode)->kind, DecidedInstruction::kRdtsc);
   EXPECT_EQ(table_at(kCode)->length, 2);
   EXPECT_EQ(traps.trap_at(kCode)->word(), table_at(kCode)->word());
+}
+
+TEST_F(PatchesTest, few_traps_lie_in_one_page_and_many_are_found_all_the_same) {
+  CodePatches traps(false);
+  constexpr std::size_t kFew = protocol::kFewTrapEntries / 2, kMany = 2 * protocol::kFewTrapEntries;
+  constexpr std::size_t kStep = 16;
+  static_assert(kMany * kStep <= kPage);
+  const auto replace = [&](std::size_t first, std::size_t end) {
+    Bytes code(kPage, 0x90);
+    for (std::size_t i = 0; i < end; ++i) std::ranges::copy(kShort, code.begin() + static_cast<std::ptrdiff_t>(i * kStep));
+    memory_.put(kCode, code);
+    traps.patch_memory(memory_, kCode, kPage);
+    for (std::size_t i = first; i < end; ++i) ASSERT_TRUE(table_at(kCode + i * kStep)) << i;
+  };
+  replace(0, kFew);
+  const Bytes behind = memory_.get(protocol::kPatchDataAddress + kPage, sizeof(protocol::PatchData) - kPage);
+  EXPECT_TRUE(std::ranges::all_of(behind, [](auto byte) { return byte == 0; }));
+  replace(0, kMany);
+  EXPECT_TRUE(traps.take_unpatched().empty());
+}
+
+TEST_F(PatchesTest, an_area_that_nothing_needs_is_left_untouched) {
+  CodePatches patches;
+  patches.add_area(kArea);
+  constexpr std::uint64_t kEntry = 0x1234'5678;
+  const Bytes before = memory_.get(kArea, 16);
+  ASSERT_TRUE(patches.set_entry(memory_, kEntry));
+  EXPECT_EQ(memory_.get(kArea, 16), before);
+  memory_.put(kCode, kCounter);
+  patches.patch_memory(memory_, kCode, kPage);
+  EXPECT_EQ(patches.counts().jumps, 1u);
+  const Bytes raw = memory_.get(kArea, sizeof(protocol::PatchAreaHeader));
+  protocol::PatchAreaHeader header;
+  std::memcpy(&header, raw.data(), sizeof header);
+  EXPECT_EQ(header.entry, kEntry);
 }
 
 TEST_F(PatchesTest, what_is_read_for_analysis_is_the_program_as_it_was) {

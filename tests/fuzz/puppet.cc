@@ -61,11 +61,14 @@ class Puppet {
 
  private:
   ThreadSlot& slot(std::uint64_t index) {
-    return reinterpret_cast<ThreadSlot*>(region_ + protocol::kSlotsOffset)[index];
+    return part(index).slot;
   }
   protocol::RegionHeader& header() { return *reinterpret_cast<protocol::RegionHeader*>(region_); }
+  protocol::ThreadPart& part(std::uint64_t index) {
+    return reinterpret_cast<protocol::ThreadPart*>(region_ + protocol::kThreadsOffset)[index];
+  }
   std::byte* mailbox(std::uint64_t index) {
-    return region_ + protocol::kMailboxesOffset + index * protocol::kMailboxSize;
+    return reinterpret_cast<std::byte*>(part(index).mailbox.bytes);
   }
   static char* memory(std::uint64_t offset) { return reinterpret_cast<char*>(kMemory + offset); }
 

@@ -34,13 +34,13 @@ constexpr std::size_t kBufferBytes = 1 << 16;
 std::byte* region() { return reinterpret_cast<std::byte*>(kRegionAddress); }
 std::byte* arena() { return region() + kArenaOffset; }
 RegionHeader& header() { return *reinterpret_cast<RegionHeader*>(region()); }
-ThreadSlot& slot() { return *reinterpret_cast<ThreadSlot*>(region() + kSlotsOffset); }
-std::byte* mailbox() { return region() + kMailboxesOffset; }
+ThreadSlot& slot() { return *reinterpret_cast<ThreadSlot*>(region() + kThreadsOffset); }
+std::byte* mailbox() { return region() + kThreadsOffset + offsetof(ThreadPart, mailbox); }
 
 // Past the shim: the thread only ever sleeps until it has the token again.
 long native(long number, long a0, long a1, long a2, long a3) {
   using Gate = long (*)(long, long, long, long, long, long, long);
-  return reinterpret_cast<Gate>(kGateAddress)(number, a0, a1, a2, a3, 0, 0);
+  return reinterpret_cast<Gate>(header().gate)(number, a0, a1, a2, a3, 0, 0);
 }
 void futex(void* word, int operation) {
   native(SYS_futex, reinterpret_cast<long>(word), operation, operation == FUTEX_WAKE ? 1 : 0, 0);

@@ -145,6 +145,22 @@ TEST(Machine, has_no_room_for_a_program) {
   EXPECT_THAT(run.err, HasSubstr("raise the limit on processes (ulimit -u); nothing was started"));
 }
 
+// What is asked for in small pieces does not come to the simulator, but that there may be no more of it is told.
+TEST(Machine, has_no_more_memory_in_small_pieces) {
+  if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than this limit leaves";
+  const std::string take = "import mmap\nall = [mmap.mmap(-1, size << 30, mmap.MAP_PRIVATE | 0x4000) for size in (100, 60)]\n"
+                           "try:\n  while True: all.append(mmap.mmap(-1, 512 << 10, mmap.MAP_PRIVATE | 0x4000))\n"
+                           "except OSError as e: print(e.errno)\n";
+  const RunReport run = run_limited("--as=250000000000:250000000000", take);
+  if (run.code == -1) GTEST_SKIP() << "needs root, to play another user";
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), "12\n");
+  EXPECT_EQ(run.report["determinism"], "weak") << run.story();
+  EXPECT_THAT(run.report["weak"].dump(), HasSubstr("so small pieces may have been refused"));
+  const RunReport free = run_limited("--as=250000000000:250000000000", "print('little')\n");
+  EXPECT_EQ(free.report["determinism"], "exact") << free.story();
+}
+
 TEST(Machine, refuses_memory) {
   if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than this limit leaves";
   const std::string take = "import mmap\nfor i in range(3):\n  try: m = mmap.mmap(-1, 100 << 30, mmap.MAP_PRIVATE | 0x4000)\n"

@@ -8,12 +8,11 @@
 enum { kPage = 4096 };
 
 static void* const kPlaces[] = {
-    (void*)0x200000000000,  // code
-    (void*)0x200300000000,  // the page that calls are made from
-    (void*)0x200400000000,  // data of what was replaced
-    (void*)0x201000000000,  // the region
+    (void*)0x200200044000,  // code
+    (void*)0x200200120000,  // data of what was replaced
+    (void*)0x200200180000,  // the region
     (void*)0x202000000000,  // the heap
-    (void*)0x204000000000,  // stacks of handlers
+    (void*)0x200200000000,  // stacks of handlers
 };
 
 static void refused(const char* call, long result) {
@@ -43,7 +42,7 @@ int main(void) {
   REFUSED(munmap((void*)0x1000, 0x300000000000));
   REFUSED(mprotect((void*)0x1000, 0x300000000000, PROT_READ));
   // A place that is only wished for is no change, nor is what lies beside.
-  EXPECT(mmap(kPlaces[1], kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+  EXPECT(mmap(kPlaces[0], kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
   EXPECT(munmap(mine, kPage) == 0);
   EXPECT(getppid() >= 0);
   printf("goes on\n");

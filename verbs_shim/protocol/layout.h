@@ -8,20 +8,23 @@
 namespace verbatim::protocol {
 
 inline constexpr std::uint32_t kMagic = 0x62726556;  // "Verb"
-inline constexpr std::uint32_t kVersion = 13;
+inline constexpr std::uint32_t kVersion = 14;
 
-inline constexpr std::uint64_t kRuntimeImage = 0x2000'0000'0000;  // libverbatim_runtime.so
-inline constexpr std::uint64_t kVerbsImage = 0x2001'0000'0000;    // libibverbs.so.1
-inline constexpr std::uint64_t kGateAddress = 0x2003'0000'0000;   // one page: the only code that may enter the kernel
-inline constexpr std::uint64_t kMlx5Image = 0x2005'0000'0000;     // libmlx5.so.1
-inline constexpr std::uint64_t kPatchDataAddress = 0x2004'0000'0000;  // see patches.h
-inline constexpr std::uint64_t kRegionAddress = 0x2010'0000'0000;
+// What every process touches lies within one block of 2 MiB, the reach of one page of the kernel's page tables: such a page
+// costs a process more than ten pages of memory do.
+inline constexpr std::uint64_t kShimBlock = 0x2002'0000'0000;
+inline constexpr std::uint64_t kShimStackSize = 256 << 10;                // of one thread, see state.h
+inline constexpr std::uint64_t kShimStackEnd = kShimBlock + kShimStackSize;  // the first thread's; the others' lie below
+inline constexpr std::uint64_t kRuntimeImage = kShimBlock + 0x04'0000;    // libverbatim_runtime.so
+inline constexpr std::uint64_t kVerbsImage = kShimBlock + 0x0c'0000;      // libibverbs.so.1
+inline constexpr std::uint64_t kMlx5Image = kShimBlock + 0x10'0000;       // libmlx5.so.1
+inline constexpr std::uint64_t kPatchDataAddress = kShimBlock + 0x12'0000;  // see patches.h
+inline constexpr std::uint64_t kRegionAddress = kShimBlock + 0x18'0000;
 inline constexpr std::uint64_t kShimHeapAddress = 0x2020'0000'0000;  // objects the shim hands to the program
 inline constexpr std::uint64_t kShimHeapSize = 1ull << 36;           // reserved, not committed
 inline constexpr std::uint64_t kSmallShimHeapSize = 1ull << 28;      // where the machine does not let as much be reserved
-inline constexpr std::uint64_t kShimStackAddress = 0x2040'0000'0000; // alternate signal stacks, one per thread
 // Nothing else lies between; a program that changes mappings there is told that it cannot.
-inline constexpr std::uint64_t kShimStart = kRuntimeImage, kShimEnd = 0x2100'0000'0000;
+inline constexpr std::uint64_t kShimStart = 0x2000'0000'0000, kShimEnd = 0x2100'0000'0000;
 
 // Replacements of instructions lie within the reach of a near jump (2 GiB) of the code they belong to: of programs at
 // fixed addresses, of position-independent ones, and of libraries. With address-space randomisation off Linux places
@@ -50,5 +53,11 @@ inline constexpr std::uint32_t kMailboxSize = 16384;     // bytes of one thread'
 inline constexpr std::uint64_t kArenaOffset = 1ull << 30;   // rings and doorbell records, within the region
 inline constexpr std::uint64_t kArenaSize = 4ull << 30;     // sparse
 inline constexpr std::uint64_t kRegionSize = kArenaOffset + kArenaSize;
+inline constexpr std::uint64_t kNearSize = 512 << 10;  // what lies in the shim's block: all that few threads need
+
+// The lowest address of the two stacks of the thread with slot `index`.
+constexpr std::uint64_t shim_stack(std::uint64_t index) { return kShimStackEnd - (index + 1) * kShimStackSize; }
+static_assert(shim_stack(kMaxThreads - 1) >= kShimStart);
+static_assert(kRegionAddress + kNearSize == kShimBlock + (2 << 20) && kRegionAddress + kRegionSize <= kShimHeapAddress);
 
 }  // namespace verbatim::protocol

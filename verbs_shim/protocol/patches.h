@@ -3,6 +3,7 @@
 // for answering them lies here, at kPatchDataAddress.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "verbs_shim/protocol/layout.h"
@@ -62,17 +63,20 @@ struct TrapEntry {
 };
 
 inline constexpr std::uint32_t kMaxCpuidEntries = 48;
-inline constexpr std::uint32_t kTrapEntries = 4096;  // a power of two: a hash table with linear probing
+// A hash table with linear probing. It begins small, in the page that has the answers of CPUID, because most processes have
+// few traps, and each page that is touched costs a process more than all of its traps do.
+inline constexpr std::uint32_t kFewTrapEntries = 128, kTrapEntries = 4096;  // powers of two
 
 struct PatchData {
   CpuidEntry cpuid[kMaxCpuidEntries];
+  std::uint32_t has_many_traps;  // 0: the first kFewTrapEntries are the table; otherwise all of them
   alignas(64) TrapEntry traps[kTrapEntries];
 };
+static_assert(offsetof(PatchData, traps) + kFewTrapEntries * sizeof(TrapEntry) <= 4096);
 
-constexpr std::uint32_t first_trap_slot(std::uint64_t address) {
-  return static_cast<std::uint32_t>(address * 0x9e37'79b9'7f4a'7c15ull >> 52);
+constexpr std::uint32_t first_trap_slot(std::uint64_t address, std::uint32_t entries) {
+  return static_cast<std::uint32_t>(address * 0x9e37'79b9'7f4a'7c15ull >> 32) & (entries - 1);
 }
-static_assert(kTrapEntries == 1u << 12);
 
 // The first page of a patch area: code in the area runs on a stack of its own and changes nothing of the program's. One
 // thread of a process runs at a time, so an area needs one stack.

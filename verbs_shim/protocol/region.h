@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 
 #include "verbs_shim/protocol/layout.h"
@@ -215,6 +216,7 @@ struct RegionHeader {
   std::uint32_t reserved_for_calls;
   // Addresses of functions that loops which wait may call; each is answered in the process.
   std::uint64_t yield_function, time_function, timeofday_function;  // sched_yield(2), time(2), gettimeofday(2)
+  std::uint64_t gate;  // the page of the only code that may enter the kernel
 };
 
 // With the breakpoint, in rax; rdi is the address of the shim's entry for patched instructions.
@@ -230,15 +232,23 @@ struct Mailbox {
   std::uint8_t bytes[kMailboxSize];
 };
 
-inline constexpr std::uint64_t kSlotsOffset = 4096;
-inline constexpr std::uint64_t kMailboxesOffset = 256ull << 20;
-inline constexpr std::uint64_t kPathViewOffset = 1016ull << 20;
+// What one thread has of the region.
+struct ThreadPart {
+  ThreadSlot slot;
+  alignas(4096) Mailbox mailbox;
+};
+
+inline constexpr std::uint64_t kPathViewOffset = 4096;
+inline constexpr std::uint64_t kThreadsOffset = (kPathViewOffset + sizeof(PathView) + 4095) / 4096 * 4096;
 inline constexpr std::uint64_t kHighDescriptorsOffset = 1020ull << 20;
 
-static_assert(sizeof(RegionHeader) <= kSlotsOffset);
-static_assert(kSlotsOffset + std::uint64_t{kMaxThreads} * sizeof(ThreadSlot) <= kMailboxesOffset);
-static_assert(kMailboxesOffset + std::uint64_t{kMaxThreads} * kMailboxSize <= kPathViewOffset);
-static_assert(kPathViewOffset + sizeof(PathView) <= kHighDescriptorsOffset);
+// What a process needs from its first moment on, in pages that are best asked for together.
+inline constexpr std::uint64_t kFirstPages = kPathViewOffset + offsetof(PathView, text) + 4096;  // from the beginning on
+inline constexpr std::uint64_t kThreadPages = offsetof(ThreadPart, mailbox) + 4096;              // of a thread
+
+static_assert(sizeof(RegionHeader) <= kPathViewOffset);
+static_assert(kThreadsOffset + sizeof(ThreadPart) <= kNearSize);
+static_assert(kThreadsOffset + std::uint64_t{kMaxThreads} * sizeof(ThreadPart) <= kHighDescriptorsOffset);
 static_assert(kHighDescriptorsOffset + sizeof(HighDescriptors) <= kArenaOffset);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 

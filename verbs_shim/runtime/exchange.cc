@@ -51,7 +51,7 @@ void give_token_back() {
 // have not written would see it. So it waits on the stack on which the shim starts threads. (A handler stays on its own:
 // the kernel has to see that it is in use.)
 void hand_over() {
-  const unsigned long base = protocol::kShimStackAddress + my_slot_index() * 2 * kSignalStackSize;
+  const unsigned long base = protocol::shim_stack(my_slot_index());
   unsigned long here;
   asm volatile("mov %%rsp, %0" : "=r"(here));
   if (here - base < 2 * kSignalStackSize) return give_token_back();

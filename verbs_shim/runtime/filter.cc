@@ -22,16 +22,16 @@ class Filter {
  public:
   // The 32-bit ABI gets `other_abi`; the gate page is let through.
   explicit Filter(std::uint32_t other_abi) {
-    constexpr auto kGateHigh = static_cast<std::uint32_t>(protocol::kGateAddress >> 32);
-    constexpr auto kGateLow = static_cast<std::uint32_t>(protocol::kGateAddress);
+    const auto gate_high = static_cast<std::uint32_t>(gate() >> 32);
+    const auto gate_low = static_cast<std::uint32_t>(gate());
     load(offsetof(seccomp_data, arch));
     add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0));
     answer(other_abi);
     load(offsetof(seccomp_data, instruction_pointer) + 4);
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kGateHigh, 0, 4));
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, gate_high, 0, 4));
     load(offsetof(seccomp_data, instruction_pointer));
-    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kGateLow, 0, 2));
-    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kGateLow + 4096, 1, 0));
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, gate_low, 0, 2));
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, gate_low + 4096, 1, 0));
     answer(SECCOMP_RET_ALLOW);
     load(offsetof(seccomp_data, nr));
   }

@@ -1,31 +1,43 @@
+// The gate's code: as a page of the library's file it is the same one in all processes.
 #include "verbs_shim/runtime/gate.h"
 
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
+asm(R"(
+  .pushsection .text.verbatim_gate, "ax", @progbits
+  .balign 4096
+  .hidden verbatim_gate
+  .globl verbatim_gate
+  .type verbatim_gate, @function
+verbatim_gate:
+  mov %rdi, %rax
+  mov %rsi, %rdi
+  mov %rdx, %rsi
+  mov %rcx, %rdx
+  mov %r8, %r10
+  mov %r9, %r8
+  mov 8(%rsp), %r9
+  syscall
+  ret
+  .org 64, 0xcc
+  mov $15, %eax        # rt_sigreturn: restorer()
+  syscall
+  .org 128, 0xcc
+  mov $56, %eax        # clone: clone_gate()
+  mov %rcx, %r10
+  syscall
+  test %rax, %rax
+  jz 1f
+  ret
+1:
+  pop %rdi
+  xor %ebp, %ebp
+  call *%r9
+  .org 4096, 0xcc
+  .size verbatim_gate, . - verbatim_gate
+  .popsection
+)");
 
 namespace verbatim::shim {
 
-namespace {
-// mov rax,rdi; mov rdi,rsi; mov rsi,rdx; mov rdx,rcx; mov r10,r8; mov r8,r9; mov r9,[rsp+8]; syscall; ret
-constexpr unsigned char kGateCode[] = {0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6, 0x48, 0x89, 0xca, 0x4d,
-                                       0x89, 0xc2, 0x4d, 0x89, 0xc8, 0x4c, 0x8b, 0x4c, 0x24, 0x08, 0x0f, 0x05, 0xc3};
-// mov eax,15 (rt_sigreturn); syscall
-constexpr unsigned char kRestorerCode[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
-// mov eax,56 (clone); mov r10,rcx; syscall; test rax,rax; jz child; ret; child: pop rdi; xor ebp,ebp; call r9
-constexpr unsigned char kCloneCode[] = {0xb8, 0x38, 0x00, 0x00, 0x00, 0x49, 0x89, 0xca, 0x0f, 0x05, 0x48,
-                                        0x85, 0xc0, 0x74, 0x01, 0xc3, 0x5f, 0x31, 0xed, 0x41, 0xff, 0xd1};
-static_assert(sizeof kGateCode <= kRestorerOffset && kRestorerOffset + sizeof kRestorerCode <= kCloneOffset);
-}  // namespace
-
-bool map_gate() {
-  const long page = raw_system_call(SYS_mmap, protocol::kGateAddress, 4096, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  if (page != static_cast<long>(protocol::kGateAddress)) return false;
-  memcpy(reinterpret_cast<void*>(protocol::kGateAddress), kGateCode, sizeof kGateCode);
-  memcpy(reinterpret_cast<void*>(restorer()), kRestorerCode, sizeof kRestorerCode);
-  memcpy(reinterpret_cast<void*>(protocol::kGateAddress + kCloneOffset), kCloneCode, sizeof kCloneCode);
-  return raw_system_call(SYS_mprotect, protocol::kGateAddress, 4096, PROT_READ | PROT_EXEC) == 0;
-}
+static_assert(kRestorerOffset == 64 && kCloneOffset == 128);
 
 }  // namespace verbatim::shim

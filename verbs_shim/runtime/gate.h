@@ -1,17 +1,21 @@
-// The system-call gate: one page at a fixed address in every process, the only code the seccomp filter lets into the
+// The system-call gate: one page of this library, the only code the seccomp filter lets into the
 // kernel with a trapped call. Never goes through the PLT and never touches errno.
 #pragma once
 
 #include "verbs_shim/protocol/layout.h"
 
+extern "C" __attribute__((visibility("hidden"))) const unsigned char verbatim_gate[];
+
 namespace verbatim::shim {
+
+inline unsigned long gate() { return reinterpret_cast<unsigned long>(verbatim_gate); }
 
 using GateFunction = long (*)(long number, long a0, long a1, long a2, long a3, long a4, long a5);
 
 template <class... Arguments>
 inline long native(long number, Arguments... arguments) {
   const long a[6] = {(long)arguments...};
-  return reinterpret_cast<GateFunction>(protocol::kGateAddress)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  return reinterpret_cast<GateFunction>(gate())(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 // A system call from the shim's own text; only before the filter is in place.
@@ -28,17 +32,14 @@ inline long raw_system_call(long number, long a0 = 0, long a1 = 0, long a2 = 0, 
   return result;
 }
 
-// Writes the gate's code; false when the page is taken.
-bool map_gate();
-
 // clone(flags, stack, parent_tid, child_tid, tls); the child pops its argument from `stack` and calls `entry` with it.
 inline constexpr unsigned long kCloneOffset = 128;
 using CloneFunction = long (*)(unsigned long flags, void* stack, long parent_tid, long child_tid, unsigned long tls,
                                void (*entry)(void* argument));
-inline CloneFunction clone_gate() { return reinterpret_cast<CloneFunction>(protocol::kGateAddress + kCloneOffset); }
+inline CloneFunction clone_gate() { return reinterpret_cast<CloneFunction>(gate() + kCloneOffset); }
 
 // Address of the signal-return trampoline on the gate page (a restorer of the shim's own).
 inline constexpr unsigned long kRestorerOffset = 64;
-inline unsigned long restorer() { return protocol::kGateAddress + kRestorerOffset; }
+inline unsigned long restorer() { return gate() + kRestorerOffset; }
 
 }  // namespace verbatim::shim

@@ -20,12 +20,14 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
+// All zeros at first, so that a program that asks for nothing has no page of it.
 struct Heap {
   uint64_t used;  // bytes handed out from the reserved range
-  uint64_t size;  // of the reserved range
   FreeBlock* free[kClasses];
   int lock;
 };
+
+bool is_used = false;
 
 Heap* heap() { return reinterpret_cast<Heap*>(protocol::kShimHeapAddress); }
 constexpr uint64_t kFirst = (sizeof(Heap) + 63) / 64 * 64;
@@ -50,24 +52,27 @@ bool map_heap() {
   const long base = native(SYS_mmap, protocol::kShimHeapAddress, region_header().shim_heap_size, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (base != static_cast<long>(protocol::kShimHeapAddress)) return false;
-  heap()->used = kFirst;
-  heap()->size = region_header().shim_heap_size;
   return true;
 }
 
-void unlock_heap() { heap()->lock = 0; }
+void unlock_heap() {
+  if (is_used) heap()->lock = 0;
+}
 
 void* allocate(std::size_t size) {
-  if (size > heap()->size / 4) return nullptr;
+  const std::uint64_t heap_size = region_header().shim_heap_size;
+  if (size > heap_size / 4) return nullptr;
   const int k = class_of(size + kHeaderSize);
+  is_used = true;
   const Guard guard;
+  if (heap()->used == 0) heap()->used = kFirst;
   char* block = reinterpret_cast<char*>(heap()->free[k]);
   if (block != nullptr) {
     heap()->free[k] = heap()->free[k]->next;
     memset(block, 0, std::size_t{1} << k);
   } else {
     const uint64_t bytes = uint64_t{1} << k;
-    if (heap()->used + bytes > heap()->size) return nullptr;
+    if (heap()->used + bytes > heap_size) return nullptr;
     block = reinterpret_cast<char*>(protocol::kShimHeapAddress + heap()->used);
     heap()->used += bytes;
   }

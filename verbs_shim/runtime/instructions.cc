@@ -122,10 +122,11 @@ bool reads_counter(DecidedInstruction kind) {
 // kNone: nothing was replaced there. The second net: instructions that were not found, trapped by PR_SET_TSC.
 PatchedInstruction instruction_at(std::uint64_t rip) {
   const auto& data = *reinterpret_cast<const protocol::PatchData*>(protocol::kPatchDataAddress);
-  std::uint32_t slot = protocol::first_trap_slot(rip);
-  for (std::uint32_t i = 0; i < protocol::kTrapEntries && data.traps[slot].address != 0; ++i) {
+  const std::uint32_t entries = data.has_many_traps != 0 ? protocol::kTrapEntries : protocol::kFewTrapEntries;
+  std::uint32_t slot = protocol::first_trap_slot(rip, entries);
+  for (std::uint32_t i = 0; i < entries && data.traps[slot].address != 0; ++i) {
     if (data.traps[slot].address == rip) return PatchedInstruction::of(data.traps[slot].instruction);
-    slot = (slot + 1) % protocol::kTrapEntries;
+    slot = (slot + 1) % entries;
   }
   unsigned char code[3] = {};
   copy_bytes(code, reinterpret_cast<const void*>(rip), sizeof code);

@@ -16,6 +16,8 @@ namespace verbatim::shim {
 
 namespace {
 
+constexpr long kPopulateWrite = 23;  // MADV_POPULATE_WRITE, Linux 5.14 and later
+
 // Ends the process with a sentence for the supervisor to pass on; the exit code is that of a broken simulator.
 [[noreturn]] void give_up(const char* sentence) {
   raw_system_call(SYS_write, 2, reinterpret_cast<long>(sentence), static_cast<long>(strlen(sentence)));
@@ -45,6 +47,8 @@ bool map_region(int own_descriptors) {
       raw_system_call(SYS_mmap, protocol::kRegionAddress, protocol::kRegionSize, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, own_descriptors + protocol::kRegionFd, 0);
   if (base != static_cast<long>(protocol::kRegionAddress)) return false;
+  raw_system_call(SYS_madvise, protocol::kRegionAddress, protocol::kFirstPages, kPopulateWrite);
+  raw_system_call(SYS_madvise, protocol::kRegionAddress + protocol::kThreadsOffset, protocol::kThreadPages, kPopulateWrite);
   if (region_header().magic == protocol::kMagic) return true;
   raw_system_call(SYS_munmap, protocol::kRegionAddress, protocol::kRegionSize);
   return false;
@@ -78,6 +82,10 @@ void scrub_environment(char** environment) {
 
 }  // namespace
 
+void ask_for_pages(unsigned long address, unsigned long size) {
+  native(SYS_madvise, address, size, kPopulateWrite);
+}
+
 // Called by the library's constructor (start.cc).
 extern "C" void verbatim_attach(int, char**, char** environment) {
   const int own_descriptors = find_own_descriptors(environment);
@@ -86,12 +94,19 @@ extern "C" void verbatim_attach(int, char**, char** environment) {
   if (header.version != protocol::kVersion || header.region_header_size != sizeof header) {
     give_up("verbatim: the simulator and its shim libraries are of different versions; reinstall both\n");
   }
-  if (!map_gate()) give_up("verbatim: the address of the system-call gate is taken in this program\n");
+  if (gate() < protocol::kRuntimeImage || gate() >= protocol::kVerbsImage) {
+    give_up("verbatim: the shim's addresses are taken in this program\n");
+  }
+  // What the constructor clears, start.cc.
+  const auto here = reinterpret_cast<unsigned long>(__builtin_frame_address(0)) & ~4095ul;
+  constexpr unsigned long kCleared = 64 << 10;
+  raw_system_call(SYS_madvise, static_cast<long>(here - kCleared), kCleared, kPopulateWrite);
   my_slot = &slot_at(0);
   my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   if (!map_heap() || !install_handlers()) give_up("verbatim: the shim's addresses are taken in this program\n");
   native(SYS_close, own_descriptors + protocol::kRegionFd);
   native(SYS_close, own_descriptors + protocol::kShimDirectoryFd);
+  header.gate = gate();
   header.yield_function = reinterpret_cast<std::uint64_t>(&verbatim_sched_yield);
   header.time_function = reinterpret_cast<std::uint64_t>(&verbatim_time);
   header.timeofday_function = reinterpret_cast<std::uint64_t>(&verbatim_gettimeofday);

@@ -29,8 +29,7 @@ bool in_shim(std::uint64_t rip) {
 }
 
 bool is_shim_stack(std::uint64_t address) {
-  constexpr std::uint64_t kSize = std::uint64_t{protocol::kMaxThreads} * 2 * kSignalStackSize;
-  return address >= protocol::kShimStackAddress && address < protocol::kShimStackAddress + kSize;
+  return address >= protocol::shim_stack(protocol::kMaxThreads - 1) && address < protocol::kShimStackEnd;
 }
 
 constexpr int kTrappedCall = 1;  // si_code SYS_SECCOMP
@@ -324,10 +323,13 @@ long wait_with_mask(long number, const long (&a)[6]) {
 std::uint64_t without_reserved(std::uint64_t mask) { return mask & ~kReservedSignals; }
 
 bool install_signal_stack() {
-  const unsigned long stack = protocol::kShimStackAddress + my_slot_index() * 2 * kSignalStackSize;
+  const unsigned long stack = protocol::shim_stack(my_slot_index());
   const long mapped = native(SYS_mmap, stack, 2 * kSignalStackSize, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (mapped != static_cast<long>(stack) && mapped != -EEXIST) return false;
+  constexpr unsigned long kFrames = 12 << 10, kWaits = 4 << 10;
+  ask_for_pages(stack + kSignalStackSize - kFrames, kFrames);
+  ask_for_pages(stack + 2 * kSignalStackSize - kWaits, kWaits);
   stack_t alternate = {};
   alternate.ss_sp = reinterpret_cast<void*>(stack);
   alternate.ss_size = kSignalStackSize;

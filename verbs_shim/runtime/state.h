@@ -22,13 +22,13 @@ inline protocol::RegionHeader& region_header() {
   return *reinterpret_cast<protocol::RegionHeader*>(protocol::kRegionAddress);
 }
 inline protocol::ThreadSlot& slot_at(std::uint32_t index) {
-  return reinterpret_cast<protocol::ThreadSlot*>(protocol::kRegionAddress + protocol::kSlotsOffset)[index];
+  return reinterpret_cast<protocol::ThreadPart*>(protocol::kRegionAddress + protocol::kThreadsOffset)[index].slot;
 }
-inline std::uint32_t my_slot_index() { return static_cast<std::uint32_t>(my_slot - &slot_at(0)); }
-inline protocol::Mailbox& my_mailbox() {
-  return reinterpret_cast<protocol::Mailbox*>(protocol::kRegionAddress +
-                                              protocol::kMailboxesOffset)[my_slot_index()];
+inline std::uint32_t my_slot_index() {
+  return static_cast<std::uint32_t>(reinterpret_cast<protocol::ThreadPart*>(my_slot) -
+                                    reinterpret_cast<protocol::ThreadPart*>(&slot_at(0)));
 }
+inline protocol::Mailbox& my_mailbox() { return reinterpret_cast<protocol::ThreadPart*>(my_slot)->mailbox; }
 
 inline protocol::PathView& path_view() {
   return *reinterpret_cast<protocol::PathView*>(protocol::kRegionAddress + protocol::kPathViewOffset);
@@ -153,7 +153,10 @@ constexpr bool in_patch_area(std::uint64_t rip) {
   return false;
 }
 
-constexpr std::size_t kSignalStackSize = 128 * 1024;  // and as much again for a starting thread
+// The lower half of a thread's stack is for handlers, the upper one for its start and its waits.
+constexpr std::size_t kSignalStackSize = protocol::kShimStackSize / 2;
+// Has the kernel put pages there now; without it, one by one, when they are touched.
+void ask_for_pages(unsigned long address, unsigned long size);
 
 bool install_handlers();
 bool install_filter();

@@ -76,7 +76,7 @@ void thread_entry(void* argument) {
 long clone_thread(const long (&a)[6], void* raw_context, std::uint32_t slot, std::uint32_t tid) {
   if (raw_context == nullptr) return -ENOSYS;
   const auto* context = static_cast<const ucontext_t*>(raw_context);
-  const unsigned long base = protocol::kShimStackAddress + slot * 2 * kSignalStackSize;
+  const unsigned long base = protocol::shim_stack(slot);
   const long mapped = native(SYS_mmap, base, 2 * kSignalStackSize, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (mapped != static_cast<long>(base) && mapped != -EEXIST) return -ENOMEM;

@@ -71,7 +71,16 @@ class CodePatches::Writer {
   // False: a page cannot be written.
   bool finish() {
     bool all = true;
-    for (const auto& [address, page] : pages_) all &= !page.changed || memory_.write(address, page.bytes);
+    std::vector<std::byte> bytes;
+    for (auto it = pages_.begin(); it != pages_.end(); ++it) {
+      const auto& [address, page] = *it;
+      if (!page.changed) continue;
+      bytes.insert(bytes.end(), page.bytes.begin(), page.bytes.end());
+      const auto next = std::next(it);
+      if (next != pages_.end() && next->second.changed && next->first == address + kPage) continue;
+      all &= memory_.write_code(address + kPage - bytes.size(), bytes);
+      bytes.clear();
+    }
     pages_.clear();
     return all;
   }
@@ -99,17 +108,25 @@ class CodePatches::Writer {
 };
 
 bool CodePatches::open_area(host::ProgramMemory& memory, std::uint64_t address) {
-  const std::vector<std::uint8_t> entry = make_early_entry();
-  const protocol::PatchAreaHeader header{0, address + kPage};
-  if (!memory.write(address, std::as_bytes(std::span(&header, 1))) || !memory.write(address + kPage, bytes_of(entry)))
-    return false;
-  areas_.push_back({address, kPage + 16});
+  Writer writer(memory);
+  Area area{address, kAreaStart, false};
+  if (!open(writer, area) || !writer.finish()) return false;
+  areas_.push_back(area);
   return true;
+}
+
+bool CodePatches::open(Writer& writer, Area& area) const {
+  const std::uint64_t early = area.address + kPage;
+  const protocol::PatchAreaHeader header{0, entry_ != 0 ? entry_ : early};
+  area.is_open = writer.write(area.address, std::as_bytes(std::span(&header, 1))) && writer.write(early, make_early_entry());
+  return area.is_open;
 }
 
 bool CodePatches::set_entry(host::ProgramMemory& memory, std::uint64_t entry) {
   bool all = true;
+  entry_ = entry;
   for (const Area& area : areas_) {
+    if (!area.is_open) continue;
     all &= memory.write(area.address + offsetof(protocol::PatchAreaHeader, entry), std::as_bytes(std::span(&entry, 1)));
   }
   return all;
@@ -202,6 +219,7 @@ bool CodePatches::patch_by_jump(Writer& writer, const Site& site) {
     const std::uint64_t at = area.address + area.used;
     const auto stub = make_stub(site, area.address, at);
     if (!stub || area.used + stub->bytes.size() > protocol::kPatchAreaSize) continue;
+    if (!area.is_open && !open(writer, area)) return false;
     PatchedInstruction trapping = site.instruction;
     trapping.length = 1;
     if (stub->trap && !set_trap(writer, at + *stub->trap, trapping)) return false;
@@ -219,29 +237,51 @@ std::uint64_t CodePatches::address_in(std::uint32_t slot) const {
   return it == trap_slots_.end() ? 0 : it->second;
 }
 
-bool CodePatches::set_trap(Writer& writer, std::uint64_t address, PatchedInstruction instruction) {
-  if (traps_.size() >= protocol::kTrapEntries / 4 * 3) return false;
+std::uint32_t CodePatches::trap_slot(std::uint64_t address) const {
   const bool known = traps_.contains(address);
-  std::uint32_t slot = protocol::first_trap_slot(address);
-  while (known ? address_in(slot) != address : address_in(slot) > kClearedSlot) slot = (slot + 1) % protocol::kTrapEntries;
-  const protocol::TrapEntry entry{address, instruction.word(), 0};
-  if (!writer.write(protocol::kPatchDataAddress + offsetof(protocol::PatchData, traps) + slot * sizeof entry,
-                    std::as_bytes(std::span(&entry, 1)))) {
-    return false;
-  }
+  std::uint32_t slot = protocol::first_trap_slot(address, trap_entries_);
+  while (known ? address_in(slot) != address : address_in(slot) > kClearedSlot) slot = (slot + 1) % trap_entries_;
+  return slot;
+}
+
+bool CodePatches::write_trap(Writer& writer, std::uint32_t slot, std::uint64_t address, std::uint32_t instruction) {
   trap_slots_[slot] = address;
+  const protocol::TrapEntry entry{address, instruction, 0};
+  return writer.write(protocol::kPatchDataAddress + offsetof(protocol::PatchData, traps) + slot * sizeof entry,
+                      std::as_bytes(std::span(&entry, 1)));
+}
+
+// The table takes all of its room, and every trap its new place.
+bool CodePatches::use_many_traps(Writer& writer) {
+  bool all = true;
+  constexpr std::uint32_t kMany = 1;
+  all &= writer.write(protocol::kPatchDataAddress + offsetof(protocol::PatchData, has_many_traps),
+                      std::as_bytes(std::span(&kMany, 1)));
+  for (const auto& [slot, address] : std::exchange(trap_slots_, {})) all &= write_trap(writer, slot, 0, 0);
+  trap_slots_.clear();
+  trap_entries_ = protocol::kTrapEntries;
+  for (const auto& [address, instruction] : std::exchange(traps_, {})) {
+    all &= write_trap(writer, trap_slot(address), address, instruction);
+    traps_[address] = instruction;
+  }
+  return all;
+}
+
+bool CodePatches::set_trap(Writer& writer, std::uint64_t address, PatchedInstruction instruction) {
+  // Slots that were cleared lengthen the search as others do.
+  const bool is_full = trap_slots_.size() >= trap_entries_ / 4 * 3;
+  if (is_full && trap_entries_ == protocol::kFewTrapEntries && !use_many_traps(writer)) return false;
+  if (traps_.size() >= trap_entries_ / 4 * 3) return false;
+  const std::uint32_t slot = trap_slot(address);
   traps_[address] = instruction.word();
-  return true;
+  return write_trap(writer, slot, address, instruction.word());
 }
 
 void CodePatches::clear_trap(Writer& writer, std::uint64_t address) {
-  if (traps_.erase(address) == 0) return;
-  std::uint32_t slot = protocol::first_trap_slot(address);
-  while (address_in(slot) != address) slot = (slot + 1) % protocol::kTrapEntries;
-  trap_slots_[slot] = kClearedSlot;
-  const protocol::TrapEntry entry{kClearedSlot, 0, 0};
-  writer.write(protocol::kPatchDataAddress + offsetof(protocol::PatchData, traps) + slot * sizeof entry,
-               std::as_bytes(std::span(&entry, 1)));
+  if (!traps_.contains(address)) return;
+  const std::uint32_t slot = trap_slot(address);
+  traps_.erase(address);
+  write_trap(writer, slot, kClearedSlot, 0);
 }
 
 std::optional<PatchedInstruction> CodePatches::trap_at(std::uint64_t address) const {

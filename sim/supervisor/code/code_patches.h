@@ -33,6 +33,8 @@ class CodePatches {
 
   // The area begins at `address` and is mapped. Writes its first instructions and its header.
   bool open_area(host::ProgramMemory& memory, std::uint64_t address);
+  // The same when the first replacement needs it.
+  void add_area(std::uint64_t address) { areas_.push_back({address, kAreaStart, false}); }
   // From now on the stubs call `entry`.
   bool set_entry(host::ProgramMemory& memory, std::uint64_t entry);
 
@@ -65,7 +67,10 @@ class CodePatches {
   struct Area {
     std::uint64_t address = 0;
     std::uint64_t used = 0;
+    bool is_open = true;
   };
+  // Behind the header and the first instructions.
+  static constexpr std::uint64_t kAreaStart = 4096 + 16;
   struct Patched {
     std::vector<std::uint8_t> original, written;  // of one length
     std::uint64_t stub = 0;              // 0: a trap
@@ -74,16 +79,23 @@ class CodePatches {
   class Writer;
 
   void patch(Writer& writer, const Site& site, const std::string& object);
+  bool open(Writer& writer, Area& area) const;
   bool patch_by_jump(Writer& writer, const Site& site);
   bool set_trap(Writer& writer, std::uint64_t address, protocol::PatchedInstruction instruction);
   void clear_trap(Writer& writer, std::uint64_t address);
+  // The slot of `address` in the process's table, or the first free one on the way to it.
+  std::uint32_t trap_slot(std::uint64_t address) const;
+  bool write_trap(Writer& writer, std::uint32_t slot, std::uint64_t address, std::uint32_t instruction);
+  bool use_many_traps(Writer& writer);
 
   bool jumps_;
+  std::uint64_t entry_ = 0;  // of the shim; 0: it is not there yet
   std::vector<Area> areas_;
   std::map<std::uint64_t, Patched> sites_;
   std::map<std::uint64_t, std::uint32_t> traps_;  // address, PatchedInstruction::word()
   std::uint64_t address_in(std::uint32_t slot) const;
   std::map<std::uint32_t, std::uint64_t> trap_slots_;    // those of the process's table that are not empty
+  std::uint32_t trap_entries_ = protocol::kFewTrapEntries;
   std::vector<Unpatched> unpatched_;
   Counts counts_;
 };

@@ -151,12 +151,22 @@ std::vector<std::uint8_t> make_early_entry() {
   return {0xb8, 0, 0, 0, 0, 0xba, 0, 0, 0, 0, 0xc3};
 }
 
+namespace {
+constexpr std::uint8_t kShimShift = 40, kShimPart = protocol::kShimStart >> kShimShift;
+static_assert(protocol::kShimStart == std::uint64_t{kShimPart} << kShimShift &&
+              protocol::kShimEnd == std::uint64_t{kShimPart + 1} << kShimShift);
+}  // namespace
+
 std::vector<std::uint8_t> make_memory_map_stub(std::uint64_t site, std::uint64_t at) {
   Assembler code(at);
   code.put({0xb8, 9, 0, 0, 0});        // mov $9, %eax
   code.put({0x0f, 0x05});              // syscall
   code.put({0xf6, 0xc2, 0x04});        // test $PROT_EXEC, %dl     the call has changed rcx and r11 already,
-  code.put({0x74, 0x01});              // je 1f                    and its caller expects no flags
+  code.put({0x74, 0x0d});              // je 1f                    and its caller expects no flags
+  code.put({0x48, 0x89, 0xc1});        // mov %rax, %rcx
+  code.put({0x48, 0xc1, 0xe9, kShimShift});  // shr $40, %rcx
+  code.put({0x83, 0xf9, kShimPart});   // cmp $0x20, %ecx          the shim's libraries, which are not replaced
+  code.put({0x74, 0x01});              // je 1f
   code.put({kInt3});
   code.put({kJump});                   // 1: jmp back
   code.relative(site + kMemoryMapSize);

@@ -212,6 +212,7 @@ class Kernel {
   Process* find_process(const Process& seen_from, std::uint32_t pid) const;
   // ptrace(2), "Ptrace access mode checking" (kernel_other_memory.cc).
   bool may_look_into(Thread& thread, Process& other) const;
+  bool may_list(Thread& thread, const std::string& folder);
   bool has_child(Process& parent, std::uint32_t pid, std::uint32_t group) const;
   std::optional<EndedChild> take_child(Thread& thread, std::uint32_t pid, std::uint32_t group, int options,
                                        int* error);

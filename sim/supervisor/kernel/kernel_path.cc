@@ -161,6 +161,16 @@ Kernel::Outcome Kernel::missing(Thread& thread, int index, const TreeWalk& walk)
   }
 }
 
+// Which descriptors a process has is for itself, for who may look into it, and for who may read any folder.
+bool Kernel::may_list(Thread& thread, const std::string& folder) {
+  constexpr int kCapDacOverride = 1, kCapDacReadSearch = 2;
+  const std::uint32_t pid = whose_descriptors(folder);
+  if (pid == 0 || thread.credentials.may(kCapDacOverride) || thread.credentials.may(kCapDacReadSearch)) return true;
+  return std::ranges::none_of(table_.processes(), [&](const auto& process) {
+    return process->pid() == pid && process->host_index() == thread.process().host_index() && !may_look_into(thread, *process);
+  });
+}
+
 // The file, folder or device that a walk has found, opened.
 Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flags) {
   Process& process = thread.process();
@@ -178,6 +188,7 @@ Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flag
   switch (node.kind) {
     case VirtualNode::Kind::kFolder: {
       if (writes || (flags & O_CREAT) != 0) return Answer{-EISDIR};
+      if ((flags & O_PATH) == 0 && !may_list(thread, walk.path)) return Answer{-EACCES};
       const bool processes = below(walk.path, "/proc");
       auto list = [this, &process, processes, tree = walk.tree, at = walk.path]() {
         if (!processes) return tree->names(at);

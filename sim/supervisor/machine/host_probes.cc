@@ -230,8 +230,8 @@ int probe_addresses(bool areas) {
       return error_if(taken(protocol::kPatchAreas[0], protocol::kPatchAreaSize));
     }
     for (const std::uint64_t address : {protocol::kRuntimeImage, protocol::kVerbsImage, protocol::kMlx5Image,
-                                        protocol::kGateAddress, protocol::kPatchDataAddress, protocol::kRegionAddress,
-                                        protocol::kShimHeapAddress, protocol::kShimStackAddress}) {
+                                        protocol::kPatchDataAddress, protocol::kRegionAddress,
+                                        protocol::kShimHeapAddress, protocol::shim_stack(0)}) {
       if (taken(address, kProbePage)) return error_if(true);
     }
     return 0;

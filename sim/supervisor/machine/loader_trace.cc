@@ -81,12 +81,12 @@ std::optional<std::uint64_t> LoaderTrace::make_calls(std::span<const RemoteCall>
   registers.orig_rax = ~0ull;
   registers.rbx = saved.rip + kTable, registers.rbp = 0, registers.r12 = calls.size();
   int status = 0;
-  const bool made = memory_.read(saved.rip, original) && memory_.write(saved.rip, code) &&
+  const bool made = memory_.read(saved.rip, original) && memory_.write_code(saved.rip, code) &&
                     ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0 &&
                     ptrace(PTRACE_CONT, pid_, nullptr, nullptr) == 0 && waitpid(pid_, &status, 0) == pid_ &&
                     WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP &&
                     ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) == 0 && registers.r12 == 0;
-  const bool restored = memory_.write(saved.rip, original) && ptrace(PTRACE_SETREGS, pid_, nullptr, &saved) == 0;
+  const bool restored = memory_.write_code(saved.rip, original) && ptrace(PTRACE_SETREGS, pid_, nullptr, &saved) == 0;
   if (!made || !restored) return std::nullopt;
   return registers.rbp;
 }
@@ -221,26 +221,26 @@ bool LoaderTrace::make_room(const std::vector<Mapping>& all) {
     clocks.push_back(mapping);
     if (params_.removes_vdso) calls.push_back({SYS_munmap, {mapping.begin, mapping.end - mapping.begin}, 0});
   }
-  const auto kept = make_calls(calls);
-  if (!kept) return fail(kRefused);
   const std::size_t removals = calls.size();
-  calls.clear();
-
   const auto map = [&](std::uint64_t begin, std::uint64_t length, std::uint64_t protection) {
     constexpr std::uint64_t kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE;
     calls.push_back({SYS_mmap, {begin, length, protection, kFlags, ~0ull, 0}, begin});
     return calls.size() - 1;
   };
-  std::uint64_t free = loader - kWindow;
-  const auto take_up_to = [&](std::uint64_t end) {
-    if (end > free) map(free, end - free, PROT_NONE);
+  // What is left of the window around the mappings for which `stays`.
+  const auto take_window = [&](auto stays) {
+    std::uint64_t free = loader - kWindow;
+    const auto take_up_to = [&](std::uint64_t end) {
+      if (end > free) map(free, end - free, PROT_NONE);
+    };
+    for (std::size_t i = 0; i < clocks.size(); ++i) {
+      if (!stays(i)) continue;
+      take_up_to(clocks[i].begin);
+      free = clocks[i].end;
+    }
+    if (loader != ~0ull) take_up_to(loader);
   };
-  for (std::size_t i = 0; i < clocks.size(); ++i) {
-    if (removals != 0 && !failed(*kept, i, removals)) continue;
-    take_up_to(clocks[i].begin);
-    free = clocks[i].end;
-  }
-  if (loader != ~0ull) take_up_to(loader);
+  take_window([&](std::size_t) { return removals == 0; });
   constexpr std::uint64_t kDataSize = (sizeof(protocol::PatchData) + kMapPage - 1) & ~(kMapPage - 1);
   const std::size_t data = map(protocol::kPatchDataAddress, kDataSize, PROT_READ | PROT_WRITE);
   struct Area {
@@ -256,15 +256,27 @@ bool LoaderTrace::make_room(const std::vector<Mapping>& all) {
     const std::size_t header = map(area, kMapPage, PROT_READ | PROT_WRITE);
     areas.push_back({area, header, map(area + kMapPage, protocol::kPatchAreaSize - kMapPage, PROT_READ | PROT_EXEC)});
   }
+  const std::size_t made = calls.size();
   const auto taken = make_calls(calls);
   if (!taken) return fail(kRefused);
-  if (failed(*taken, data, calls.size()) ||
+  const auto remains = [&](std::size_t i) { return failed(*taken, i, made); };
+  bool one_remains = false;
+  for (std::size_t i = 0; i < removals; ++i) one_remains |= remains(i);
+  if (one_remains) {  // so that the window was not free
+    take_window(remains);
+    if (!make_calls(std::span(calls).subspan(made))) return fail(kRefused);
+  }
+  if (failed(*taken, data, made) ||
       !memory_.write(protocol::kPatchDataAddress, std::as_bytes(std::span(params_.cpuid)))) {
     return fail("the addresses of the simulator's own memory are taken in it");
   }
   // Of an area that is taken, by a program linked to unusual addresses, there is none: its instructions trap.
   for (const Area& area : areas) {
-    if (failed(*taken, area.header, calls.size()) || failed(*taken, area.code, calls.size())) continue;
+    if (failed(*taken, area.header, made) || failed(*taken, area.code, made)) continue;
+    if (!in_reach(area.address, loader, loader)) {
+      patches_.add_area(area.address);
+      continue;
+    }
     if (!patches_.open_area(memory_, area.address))
       return fail("its executable memory cannot be written (/proc/PID/mem); `verbatim check --host` tells more");
   }
@@ -291,7 +303,7 @@ void LoaderTrace::watch_memory_maps(const std::vector<Mapping>& all) {
       if (offset < mapping.offset || offset - mapping.offset + code::kMemoryMapSize > mapping.end - mapping.begin)
         continue;
       const std::uint64_t site = mapping.begin + (offset - mapping.offset);
-      const std::uint64_t room = patches_.take_room(32);
+      const std::uint64_t room = patches_.take_room(48);
       if (room == 0 || !in_reach(room, site, site + code::kMemoryMapSize)) continue;
       const std::vector<std::uint8_t> stub = code::make_memory_map_stub(site, room);
       code::Site jump;
@@ -299,9 +311,9 @@ void LoaderTrace::watch_memory_maps(const std::vector<Mapping>& all) {
       jump.jump_length = code::kMemoryMapSize;
       Watched watched{site, room, room + stub.size(), std::vector<std::byte>(code::kMemoryMapSize)};
       memory_.read(site, watched.original);
-      memory_.write(room, std::as_bytes(std::span(stub)));
+      memory_.write_code(room, std::as_bytes(std::span(stub)));
       const std::vector<std::uint8_t> bytes = code::make_jump(jump, room);
-      memory_.write(site, std::as_bytes(std::span(bytes)));
+      memory_.write_code(site, std::as_bytes(std::span(bytes)));
       watched_.push_back(std::move(watched));
     }
   }
@@ -394,12 +406,13 @@ bool LoaderTrace::answer_trap(user_regs_struct& registers) {
 
 void LoaderTrace::on_mapped(std::uint64_t address, std::uint64_t length, int fd, std::uint64_t offset) {
   if (address > ~4095ull || fd < 0) return;  // -errno
+  if (address >= protocol::kShimStart && address < protocol::kShimEnd) return;  // what it executes it means
   if (const code::FileCode* file = files_.of(fmt::format("/proc/{}/fd/{}", pid_, fd)))
     patches_.patch_file(memory_, *file, address, length, offset);
 }
 
 void LoaderTrace::detach(int signal) {
-  for (const Watched& watched : watched_) memory_.write(watched.site, watched.original);
+  for (const Watched& watched : watched_) memory_.write_code(watched.site, watched.original);
   watched_.clear();
   ptrace(PTRACE_DETACH, pid_, nullptr, signal);
 }

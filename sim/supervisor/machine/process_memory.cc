@@ -73,13 +73,20 @@ bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> fr
     std::size_t done = write_some(to, from);
     if (done == 0) {
       done = to_page_end(to, from.size());
-      complete &= write_protected_page(to, from.first(done));
+      complete &= write_protected(to, from.first(done));
     }
     to += done;
     from = from.subspan(done);
   }
   if (write_listener_) write_listener_(begin, length);
   return complete;
+}
+
+bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byte> from) {
+  if (access_listener_) access_listener_();
+  if (!write_protected(to, from)) return write(to, from);
+  if (write_listener_) write_listener_(to, from.size());
+  return true;
 }
 
 bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from) {
@@ -114,7 +121,7 @@ bool ProcessMemory::read_ranges(std::span<const spin::MemoryRange> ranges, std::
   return true;
 }
 
-bool ProcessMemory::write_protected_page(host::ProgramAddress to, std::span<const std::byte> from) {
+bool ProcessMemory::write_protected(host::ProgramAddress to, std::span<const std::byte> from) {
   if (mem_fd_ < 0) {
     mem_fd_ = open(("/proc/" + std::to_string(pid_) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
     if (mem_fd_ < 0) return false;

@@ -24,6 +24,7 @@ class ProcessMemory final : public host::ProgramMemory {
   bool read(host::ProgramAddress from, std::span<std::byte> to) override;
   // Pages are written whatever their protection, as pinned ones are by an adapter.
   bool write(host::ProgramAddress to, std::span<const std::byte> from) override;
+  bool write_code(host::ProgramAddress to, std::span<const std::byte> from) override;
   // As a system call does: false when a byte may not be written.
   bool put(host::ProgramAddress to, std::span<const std::byte> from);
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;
@@ -58,7 +59,7 @@ class ProcessMemory final : public host::ProgramMemory {
   // Through process_vm_writev; how many bytes.
   std::size_t write_some(host::ProgramAddress to, std::span<const std::byte> from);
   // Through /proc/PID/mem.
-  bool write_protected_page(host::ProgramAddress to, std::span<const std::byte> from);
+  bool write_protected(host::ProgramAddress to, std::span<const std::byte> from);
 
   pid_t pid_;
   int mem_fd_ = -1;

@@ -15,6 +15,12 @@ namespace {
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+
+std::byte* map_first(int fd, std::uint64_t bytes) {
+  void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (at == MAP_FAILED) fail("cannot map the memory shared with a program");
+  return static_cast<std::byte*>(at);
+}
 }  // namespace
 
 ProcessRegion::ProcessRegion() {
@@ -40,9 +46,12 @@ ProcessRegion::ProcessRegion(const std::string& path) {
 }
 
 void ProcessRegion::map() {
-  void* base = mmap(nullptr, protocol::kRegionSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
-  if (base == MAP_FAILED) fail("cannot map the memory shared with a program");
-  base_ = static_cast<std::byte*>(base);
+  near_ = map_first(fd_, protocol::kNearSize);
+  whole_ = map_first(fd_, protocol::kRegionSize);
+  // The pages are touched soon; where Linux does not know this (before 5.14) that costs a fault each.
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
+  madvise(near_, protocol::kFirstPages, kPopulateWrite);
+  madvise(near_ + protocol::kThreadsOffset, protocol::kThreadPages, kPopulateWrite);
   protocol::RegionHeader& h = header();
   h.magic = protocol::kMagic;
   h.version = protocol::kVersion;
@@ -50,7 +59,8 @@ void ProcessRegion::map() {
 }
 
 ProcessRegion::~ProcessRegion() {
-  if (base_ != nullptr) munmap(base_, protocol::kRegionSize);
+  if (near_ != nullptr) munmap(near_, protocol::kNearSize);
+  if (whole_ != nullptr) munmap(whole_, protocol::kRegionSize);
   close_fd();
 }
 

@@ -21,20 +21,18 @@ class ProcessRegion {
   ProcessRegion& operator=(const ProcessRegion&) = delete;
 
   int fd() const { return fd_; }
-  protocol::RegionHeader& header() { return *reinterpret_cast<protocol::RegionHeader*>(base_); }
-  protocol::ThreadSlot& slot(std::uint32_t index) {
-    return reinterpret_cast<protocol::ThreadSlot*>(base_ + protocol::kSlotsOffset)[index];
-  }
+  protocol::RegionHeader& header() { return *reinterpret_cast<protocol::RegionHeader*>(near_); }
+  protocol::ThreadSlot& slot(std::uint32_t index) { return thread(index).slot; }
   std::span<std::byte> mailbox(std::uint32_t index) {
-    return {base_ + protocol::kMailboxesOffset + std::size_t{index} * protocol::kMailboxSize, protocol::kMailboxSize};
+    return std::as_writable_bytes(std::span(thread(index).mailbox.bytes));
   }
   protocol::PathView& path_view() {
-    return *reinterpret_cast<protocol::PathView*>(base_ + protocol::kPathViewOffset);
+    return *reinterpret_cast<protocol::PathView*>(near_ + protocol::kPathViewOffset);
   }
-  std::span<std::byte> arena() { return {base_ + protocol::kArenaOffset, protocol::kArenaSize}; }
+  std::span<std::byte> arena() { return {whole_ + protocol::kArenaOffset, protocol::kArenaSize}; }
 
   protocol::HighDescriptors& high_descriptors() {
-    return *reinterpret_cast<protocol::HighDescriptors*>(base_ + protocol::kHighDescriptorsOffset);
+    return *reinterpret_cast<protocol::HighDescriptors*>(whole_ + protocol::kHighDescriptorsOffset);
   }
 
   void set_virtual(int fd, bool is_virtual);
@@ -43,9 +41,17 @@ class ProcessRegion {
 
  private:
   void map();
+  protocol::ThreadPart& thread(std::uint32_t index) {
+    const std::uint64_t end = protocol::kThreadsOffset + (std::uint64_t{index} + 1) * sizeof(protocol::ThreadPart);
+    std::byte* const base = end <= protocol::kNearSize ? near_ : whole_;
+    return reinterpret_cast<protocol::ThreadPart*>(base + protocol::kThreadsOffset)[index];
+  }
 
   int fd_ = -1;
-  std::byte* base_ = nullptr;
+  // All of it, and once more the beginning, which is all that most processes use: thousands of those share pages of the
+  // simulator's page tables.
+  std::byte* near_ = nullptr;
+  std::byte* whole_ = nullptr;
 };
 
 }  // namespace verbatim::supervisor

@@ -383,6 +383,7 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   }
   spin_effort_ = effort;
   pokes_without_proof_ = 0;
+  has_proven_spin_ = true;
   vectors.set(proof.vectors);
   spin::to_context(proof.canonical, saved);
   process_.memory().write(at, std::as_bytes(std::span(saved)));

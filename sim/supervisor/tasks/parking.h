@@ -100,7 +100,12 @@ class LoopAnalyst {
   void begin_slice() { pokes_in_vain_ = 0; }
   // How many times the usual real time a thread may compute before it is poked: 1, and ever more, up to 64, while pokes find
   // nothing but computations. An analysis costs as much as milliseconds of them.
-  unsigned patience() const { return 1U << std::min(pokes_without_proof_ / kPokesForPatience, kMostPatience); }
+  unsigned patience() const {
+    return 1U << std::min((has_proven_spin_ ? 0 : kFirstPatience) + pokes_without_proof_ / kPokesForPatience, kMostPatience);
+  }
+  // Of a process in which nothing was poked yet. Most never spin, and among thousands of processes each is so cold when it gets
+  // its turn that a few calls take it as long as the usual period.
+  static unsigned first_patience() { return 1U << kFirstPatience; }
 
   // After a poll_loop() that gave nothing: how many polls are better passed by before the next one is looked at. None when
   // the loop would be parked if each poll of a turn had been seen; ever more when it is not proven time and again.
@@ -118,6 +123,7 @@ class LoopAnalyst {
 
  private:
   class Code;
+  static constexpr unsigned kFirstPatience = 3;     // doublings, until a loop was proven
   static constexpr unsigned kPokesForPatience = 4;  // in vain, for each doubling
   static constexpr unsigned kMostPatience = 6;      // doublings
 
@@ -145,6 +151,7 @@ class LoopAnalyst {
   unsigned asks_to_skip_ = 0;  // after them
   unsigned pokes_in_vain_ = 0;  // since the thread got the token
   unsigned pokes_without_proof_ = 0;  // in a row, whatever slices they were in
+  bool has_proven_spin_ = false;
   unsigned spin_effort_ = 0;    // that the last spin which was proven has needed, see spin()
   Counts counts_;
   std::string refusal_;

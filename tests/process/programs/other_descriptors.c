@@ -38,7 +38,11 @@ static void look(pid_t parent, int memory, int named, int pair, int pipe_end) {
   for (struct dirent* entry; (entry = readdir(folder)) != NULL;)
     seen += atoi(entry->d_name) == memory || atoi(entry->d_name) == pair;
   EXPECT(seen == 2);
+  EXPECT(closedir(folder) == 0);
   EXPECT(setresuid(1234, 1234, 1234) == 0 && open(of(parent, memory), O_RDONLY) == -1 && errno == EACCES);
+  snprintf(path, sizeof path, "/proc/%d/fd", (int)parent);
+  EXPECT(open(path, O_RDONLY | O_DIRECTORY) == -1 && errno == EACCES);
+  EXPECT(open("/proc/self/fd", O_RDONLY | O_DIRECTORY) >= 0);
 }
 
 int main(void) {
