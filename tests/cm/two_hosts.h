@@ -120,7 +120,7 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
     return address.family == Family::kIb || address.ip.raw[12] == 10 || ib::is_multicast(address.ip);
   }
   Duration round_trip() const override { return std::chrono::microseconds(40); }
-  Address own(Family) const override { return v4(number_); }
+  Address own_for(const Address&) const override { return v4(number_); }
   std::optional<management::Path> find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t>) const override {
     management::Path path;
     path.sgid = from;

@@ -66,6 +66,39 @@ INSTANTIATE_TEST_SUITE_P(Programs, RdmaCm,
                            return std::string(std::get<0>(info.param).name) + "_on_" + std::get<1>(info.param);
                          });
 
+// Global and link-local addresses of IPv6: the latter is made of the port's GUID or its MAC address.
+TEST(RdmaCmIpv6, connects_and_sends_datagrams) {
+  constexpr std::pair<const char*, const char*> kLinkLocal[] = {{"two_hosts", "fe80::256:4200:0:201%eth0"},
+                                                                {"two_hosts_roce", "fe80::56:42ff:fe00:2%eth0"}};
+  for (const auto& [topology, link_local] : kLinkLocal) {
+    for (std::string name : {"server.ip6", link_local}) {
+      const Pair pairs[] = {{"rping", "rping -s -a ADDRESS -C 3 -v", "rping -c -a ADDRESS -C 3 -v", "rdma-ping-2:"},
+                            {"ucmatose", "ucmatose -b ADDRESS -c 3", "ucmatose -s ADDRESS -c 3", "return status 0"},
+                            {"udaddy", "udaddy -b ADDRESS", "udaddy -s ADDRESS", "return status 0"}};
+      for (const Pair& pair : pairs) {
+        const auto with_address = [&](const char* command) {
+          return std::regex_replace(std::string(command), std::regex("ADDRESS"), name);
+        };
+        support::RunRequest request;
+        request.topology = topology;
+        request.commands = {"server=" + with_address(pair.server), "client=" + with_address(pair.client)};
+        request.options = {"--time-limit", "100s", "--stagger", "5ms"};
+        const equality::BothModes runs = equality::run_both(request);
+        equality::expect_equal(runs);
+        EXPECT_NE(runs.slices.output("client").find(pair.says), std::string::npos) << runs.slices.story();
+      }
+    }
+  }
+}
+
+TEST(RdmaCmIpv6, a_link_local_address_needs_an_interface) {
+  support::RunRequest request;
+  request.topology = "two_hosts_roce";
+  request.commands = {"server=ucmatose -b fe80::56:42ff:fe00:2"};
+  const support::RunReport run = support::run(request);
+  EXPECT_NE(run.errors("server").find("bind address failed: Invalid argument"), std::string::npos) << run.story();
+}
+
 TEST(RdmaCmCapture, tshark_reads_every_management_datagram) {
   if (!tshark_is_installed()) GTEST_SKIP() << "tshark is not installed";
   const support::TemporaryFolder folder;
