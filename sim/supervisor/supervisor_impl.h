@@ -129,6 +129,7 @@ class Supervisor::Impl final : public ProcessTable {
   void resume(Thread& thread, const Answer& answer);
   void grant(Thread& thread, const Answer& answer, Instant start, Instant horizon);
   // When the next program of `host` starts or thread of it goes on, kNever if none does; nullopt: they are many.
+  Instant horizon_of_slice(std::size_t host) const;
   std::optional<Instant> next_program_event_on(std::size_t host) const;
   void take_request(Process& process);
   bool wait_for_message(Process& process);
@@ -141,7 +142,6 @@ class Supervisor::Impl final : public ProcessTable {
   WaitingTime& waiting_time(Thread& thread);
   void note_refusal(Thread& thread, const std::string& why);
   void note_polling(Thread& thread, const protocol::ThreadSlot& slot);
-  bool shows_something(Process& process, const SeenPoll& poll);
   void finish_turn(Thread& thread, Thread::Turn turn);
   void end_turn(Process& process);
   LoopAnalyst& analyst_of(Process& process);

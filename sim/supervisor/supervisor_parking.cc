@@ -99,7 +99,8 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   Process& process = thread.process();
   if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index())) return kGoOn;
   const PendingCall& call = thread.call();
-  if (call.arguments[0] <= 0) return kGoOn;
+  // What it was parked until has come, and will hardly let it go round as before.
+  if (thread.take_unparked() || call.arguments[0] <= 0) return kGoOn;
   const auto& registers = process.region().slot(thread.slot()).poll_registers;
   const SeenPoll poll{.handle = registers[kHandleRegister],
                       .queue = {static_cast<std::uint32_t>(call.arguments[1]), static_cast<std::uint32_t>(call.arguments[2])},
@@ -107,18 +108,15 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
                       .sequence = static_cast<std::uint32_t>(call.arguments[4]),
                       .cost = Duration(call.arguments[0]),
                       .at = engine_.now()};
-  thread.note_poll(poll);
-  if (shows_something(process, poll)) return kGoOn;
   LoopAnalyst& analyst = analyst_of(process);
-  auto parked = analyst.poll_loop(call, registers, thread.seen_polls());
+  // Whether the entry that the poll looks at is written.
+  const auto written = analyst.sequence_at(poll.entry);
+  if (!written || *written == poll.sequence) return kGoOn;
+  auto parked = analyst.poll_loop(call, registers, poll);
   if (!parked) {
     if (analyst.polls_to_pass() != 0) note_refusal(thread, analyst.poll_refusal());
     return Answer{.result = analyst.polls_to_pass()};
   }
-  // The others of the turn were looked at before this one; something may have come since.
-  const std::span<const SeenPoll> turn = thread.seen_polls().last(parked->queues.size());
-  if (std::any_of(turn.begin(), turn.end(), [&](const SeenPoll& seen) { return shows_something(process, seen); }))
-    return kGoOn;
   if (wake_who_changes(thread, parked->watched) || is_watched(thread, *parked)) return kGoOn;
   park(thread, std::move(*parked));
   return std::nullopt;
@@ -175,16 +173,9 @@ void Supervisor::Impl::note_polling(Thread& thread, const protocol::ThreadSlot& 
   waiting_time(thread).polling_seconds += std::chrono::duration<double>(now - passed).count();
 }
 
-// Whether the entry that the poll looks at is written.
-bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
-  if (poll.entry % alignof(protocol::Cqe) != 0 || poll.entry > protocol::kArenaSize - sizeof(protocol::Cqe)) return true;
-  auto* entry = reinterpret_cast<protocol::Cqe*>(process.region().arena().data() + poll.entry);
-  return std::atomic_ref(entry->sequence).load(std::memory_order_acquire) == poll.sequence;
-}
-
 // The thread goes through the rest of the turn by itself, in the past: its polls find nothing, and it takes no other time.
-// The one that is due comes back with the horizon. Memory that has changed since, at the time of the change, has its old
-// content for the thread until then.
+// Memory that has changed since, at the time of the change, has its old content for the thread until the look that is due,
+// which then comes back with the horizon; else the thread goes on.
 void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   ProcessMemory& memory = thread.process().memory();
   std::vector<spin::ByteRun> as_it_began;
@@ -199,7 +190,9 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   }
   for (const spin::ByteRun& run : as_it_began) memory.write(run.address, std::as_bytes(std::span(run.bytes)));
   thread.process().region().slot(thread.slot()).raised_count = 0;  // signals are due with the next look
-  grant(thread, {.result = protocol::kPollsAlone}, turn.start, turn.due);
+  const bool goes_on = as_it_began.empty() && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
+  const Instant until = goes_on ? std::max(turn.due, horizon_of_slice(thread.process().host_index())) : turn.due;
+  grant(thread, {.result = protocol::kPollsAlone}, turn.start, until);
   changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
 }
 

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <limits>
 
 #include "sim/supervisor/tasks/process.h"
 #include "verbs_shim/protocol/clocks.h"
 #include "verbs_shim/protocol/layout.h"
+#include "verbs_shim/protocol/rings.h"
 
 namespace verbatim::supervisor {
 
@@ -44,24 +46,6 @@ spin::Limits limits(unsigned steps, unsigned effort = 0) {
   limits.polls = kMostPolls;
   limits.library = kLibrary;
   return limits;
-}
-
-// The queues of one turn of `polls.size()` polls that ends just before the last poll seen: the turn before was seen
-// whole, each poll where it is said to be and one cost after the other. Nothing when it was not.
-std::optional<std::vector<PolledQueue>> queues_of_turn(const std::vector<spin::PollPoint>& polls,
-                                                       std::span<const SeenPoll> history) {
-  if (polls.size() == 1) return std::vector{history.back().queue};
-  if (history.size() <= polls.size()) return std::nullopt;
-  const std::span<const SeenPoll> turn = history.last(polls.size() + 1);
-  if (turn.front().handle != turn.back().handle) return std::nullopt;
-  std::vector<PolledQueue> queues;
-  for (std::size_t i = 0; i < polls.size(); ++i) {
-    const bool follows = turn[i].cost == turn.back().cost && turn[i + 1].at == turn[i].at + turn.back().cost;
-    if (!follows || turn[i].handle != polls[i].registers.gpr[spin::kRdi]) return std::nullopt;
-    queues.push_back(turn[i].queue);
-  }
-  queues.front() = turn.back().queue;
-  return queues;
 }
 
 // The vector registers in a signal frame (Intel SDM 1, 13.4): the FXSAVE area, whose software bytes say which parts the frame
@@ -145,7 +129,9 @@ LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns)
 LoopAnalyst::~LoopAnalyst() = default;
 
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
-                                             std::span<const SeenPoll> history) {
+                                             SeenPoll seen) {
+  seen.found = sequence_at(seen.entry).value_or(seen.sequence);
+  seen_[seen.handle] = seen;
   polls_to_pass_ = protocol::kPollsAlone;
   // A program that polls between computations asks often, whatever it was told to let pass: each of its other requests ends
   // that. Where nothing was proven time and again, most of what it asks is not looked into.
@@ -161,7 +147,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     ++counts_.repeats;
   } else {
     const std::uint64_t entry = registers.rip;
-    const spin::ClockModel clock = clock_model(poll, history.back().at);
+    const spin::ClockModel clock = clock_model(poll, seen.at);
     auto proof = prover_.prove_poll_loop(
         registers,
         [entry](std::uint64_t rip) {
@@ -187,9 +173,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
   }
   failures_ = 0;
-  const auto queues = queues_of_turn(last_->polls, history);
+  const auto queues = queues_of_turn(seen);
   if (!queues) {
-    // A whole turn and the poll after it are needed. Where those never come as proven, it is not asked for ever.
+    // The other polls of the turn are needed. Where those never come as proven, they are not asked for for ever.
     polls_to_pass_ = 0;
     if (++wants_ > 2 * kMostPolls) {
       wants_ = 0;
@@ -201,7 +187,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   wants_ = 0;
   Parked parked;
   parked.kind = Parked::Kind::kPoll;
-  parked.since = history.back().at;
+  parked.since = seen.at;
   parked.period = Duration(last_->period_ps != 0 ? last_->period_ps : poll.arguments[0]);
   parked.queues = *queues;
   if (last_->grows() || last_->period_ps != 0) {
@@ -225,6 +211,26 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     if (parked.growing == nullptr) process_.memory().write(left.address, std::as_bytes(std::span(left.bytes)));
   }
   return parked;
+}
+
+// Nothing when one has not been seen, or something has come to it since. Between looks that read clocks other time passes than
+// that of the looks, which is not followed.
+std::optional<std::vector<PolledQueue>> LoopAnalyst::queues_of_turn(const SeenPoll& first) const {
+  std::vector<PolledQueue> queues = {first.queue};
+  if (last_->polls.size() > 1 && last_->period_ps != 0) return std::nullopt;
+  for (std::size_t i = 1; i < last_->polls.size(); ++i) {
+    const auto seen = seen_.find(last_->polls[i].registers.gpr[spin::kRdi]);
+    if (seen == seen_.end() || seen->second.cost != first.cost) return std::nullopt;
+    if (sequence_at(seen->second.entry) != seen->second.found) return std::nullopt;
+    queues.push_back(seen->second.queue);
+  }
+  return queues;
+}
+
+std::optional<std::uint32_t> LoopAnalyst::sequence_at(std::uint64_t entry) const {
+  if (entry % alignof(protocol::Cqe) != 0 || entry > protocol::kArenaSize - sizeof(protocol::Cqe)) return std::nullopt;
+  auto* const at = reinterpret_cast<protocol::Cqe*>(process_.region().arena().data() + entry);
+  return std::atomic_ref(at->sequence).load(std::memory_order_acquire);
 }
 
 void LoopAnalyst::refuse_poll_loop(std::string why) {

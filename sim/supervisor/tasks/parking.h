@@ -19,6 +19,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -72,10 +73,13 @@ class LoopAnalyst {
   LoopAnalyst(Process& process, std::int64_t epoch_ns);
   ~LoopAnalyst();
 
-  // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
-  // `history`: the polls of the thread that the supervisor has seen, this one the last.
-  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18],
-                                  std::span<const SeenPoll> history);
+  // The thread is at the entry of a poll that finds nothing, with the registers in its slot. A turn of several polls is parked
+  // when each of its queues has been seen to be polled, and looks as it did then.
+  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18], SeenPoll seen);
+  // A completion queue may be another one from now on.
+  void forget_queues() { seen_.clear(); }
+  // What tells that the entry of a completion queue at this place in the arena is written; nothing when there is no such place.
+  std::optional<std::uint32_t> sequence_at(std::uint64_t entry) const;
   // The thread was poked. If its loop is proven, its saved registers and memory are set to the canonical
   // state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
@@ -86,7 +90,7 @@ class LoopAnalyst {
   unsigned patience() const { return 1U << std::min(pokes_without_proof_ / kPokesForPatience, kMostPatience); }
 
   // After a poll_loop() that gave nothing: how many polls are better passed by before the next one is looked at. None when
-  // the loop would be parked if each poll of a turn had been seen; ever more when it is not proven time and again.
+  // the loop would be parked if each queue of a turn had been seen; ever more when it is not proven time and again.
   std::uint32_t polls_to_pass() const { return polls_to_pass_; }
 
   struct Counts {
@@ -105,6 +109,7 @@ class LoopAnalyst {
   static constexpr unsigned kMostPatience = 6;      // doublings
 
   void refuse_poll_loop(std::string why);
+  std::optional<std::vector<PolledQueue>> queues_of_turn(const SeenPoll& first) const;
   bool grows_in_private(const spin::PollLoopProof& proof) const;
   bool grows_in_stack(const spin::PollLoopProof& proof) const;
   spin::ClockModel clock_model(const PendingCall& poll, Instant look) const;
@@ -114,6 +119,7 @@ class LoopAnalyst {
   std::unique_ptr<Code> code_;
   spin::SpinProver prover_;
   std::shared_ptr<const spin::PollLoopProof> last_;
+  std::map<std::uint64_t, SeenPoll> seen_;  // the last poll of each handle that came to the supervisor
   std::uint32_t polls_to_pass_ = 0;
   unsigned wants_ = 0;     // in a row, since a loop was parked
   unsigned failures_ = 0;  // in a row

@@ -78,6 +78,7 @@ void Thread::unpark() {
     }
   }
   parked_.reset();
+  unparked_ = true;
   run_at(when);
 }
 

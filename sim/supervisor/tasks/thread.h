@@ -50,6 +50,7 @@ struct SeenPoll {
   PolledQueue queue;
   std::uint64_t entry = 0;     // where it looks, in the arena
   std::uint32_t sequence = 0;  // that the entry has once it is written
+  std::uint32_t found = 0;     // that it had
   Duration cost{};
   Instant at{};  // of the look
 };
@@ -122,6 +123,8 @@ class Thread final : public Waiter {
   // The virtual time that it was parked is added to `total`.
   void park(Parked parked, Duration* total);
   void unpark();
+  // Whether it was parked, and has not been asked about since.
+  bool take_unparked() { return std::exchange(unparked_, false); }
   // While it is parked: memory is as if the turns until now had been executed.
   void show_growth();
   const Parked* parked() const { return parked_.get(); }
@@ -135,13 +138,6 @@ class Thread final : public Waiter {
     std::shared_ptr<const Parked> parked;
   };
   std::optional<Turn> take_turn() { return std::exchange(turn_, std::nullopt); }
-
-  // Polls that came to the supervisor, the last one at the end.
-  void note_poll(const SeenPoll& poll) {
-    if (seen_polls_.size() == kPollsRemembered) seen_polls_.erase(seen_polls_.begin());
-    seen_polls_.push_back(poll);
-  }
-  std::span<const SeenPoll> seen_polls() const { return seen_polls_; }
 
   // The thread was found to spin; it is likely to do so again within the next slices, in which it pokes
   // itself.
@@ -248,9 +244,8 @@ class Thread final : public Waiter {
   std::optional<Answer> held_answer_;
   std::unique_ptr<Parked> parked_;
   Duration* parked_total_ = nullptr;
+  bool unparked_ = false;
   std::optional<Turn> turn_;
-  static constexpr std::size_t kPollsRemembered = kMostPolls + 1;  // a turn, and the poll that begins the next
-  std::vector<SeenPoll> seen_polls_;
   std::string waits_for_;
   Instant blocked_since_{};
   Instant deadline_ = kNever;
