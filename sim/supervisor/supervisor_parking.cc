@@ -71,12 +71,14 @@ void Supervisor::Impl::on_memory_written(Process& process, std::uint64_t address
   }
 }
 
-// Nobody else of the host can run before something outside happens.
+// Nobody else of the host does anything before something outside happens: who is about to look at a completion queue, and has not
+// been parked until now, is expected to find nothing. If it goes on all the same, those who are parked notice (check_watched).
 bool Supervisor::Impl::alone_on_host(const Thread& thread, std::size_t host) const {
   for (Process* const process : on_host_[host]) {
     if (!process->alive) continue;
     for (const auto& other : process->threads()) {
-      if (other.get() != &thread && other->state() == Thread::State::kPending) return false;
+      if (other.get() == &thread || other->state() != Thread::State::kPending) continue;
+      if (other->call().request != protocol::Request::kPoll || other->is_unparked()) return false;
     }
   }
   return true;

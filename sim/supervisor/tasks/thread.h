@@ -123,7 +123,8 @@ class Thread final : public Waiter {
   // The virtual time that it was parked is added to `total`.
   void park(Parked parked, Duration* total);
   void unpark();
-  // Whether it was parked, and has not been asked about since.
+  // Whether it was parked, and its next look at a completion queue is still to come.
+  bool is_unparked() const { return unparked_; }
   bool take_unparked() { return std::exchange(unparked_, false); }
   // While it is parked: memory is as if the turns until now had been executed.
   void show_growth();
