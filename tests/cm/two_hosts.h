@@ -22,8 +22,8 @@ inline std::string name_of_message(const ib::Mad& mad) {
     const std::string what = header.attribute_id == 0x35 ? "PATH" : "GROUP";
     return what + ((header.method & mad::kResponseBit) != 0 ? "!" : header.method == mad::kDelete ? "-" : "?");
   }
-  constexpr const char* kNames[] = {"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP", "SIDR_REQ", "SIDR_REP"};
-  return header.attribute_id >= 0x10 && header.attribute_id <= 0x18 ? kNames[header.attribute_id - 0x10] : "?";
+  constexpr const char* kNames[] = {"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP", "SIDR_REQ", "SIDR_REP", "LAP", "APR"};
+  return header.attribute_id >= 0x10 && header.attribute_id <= 0x1a ? kNames[header.attribute_id - 0x10] : "?";
 }
 
 inline Address v4(std::uint8_t host, std::uint16_t port = 0) {
