@@ -34,6 +34,7 @@ struct Connected : TwoHosts {
     call();
     run(1);
   }
+  ~Connected() { wire.fate = nullptr; }  // the ends of both hosts send their last words
   std::function<Fate(const ib::Mad&)> fate_of_path;
 
   Lap lap() const {

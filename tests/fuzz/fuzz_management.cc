@@ -194,7 +194,8 @@ class Attack {
                               ? static_cast<std::uint16_t>(0x10 + bytes_.below(12))
                               : static_cast<std::uint16_t>(bytes_.below(bytes_.chance(1, 8) ? 65536 : 0x40));
     header.attribute_modifier = static_cast<std::uint32_t>(bytes_.chance(1, 8) ? bytes_.next() : bytes_.below(40));
-    if (management_class == mad::kSubnetManagementDirected) header.class_specific = static_cast<std::uint16_t>(bytes_.below(65536));
+    if (management_class == mad::kSubnetManagementDirected)
+      header.class_specific = static_cast<std::uint16_t>(bytes_.below(65536));
     put_header(mad, header);
     for (std::uint64_t fields = bytes_.below(12); fields > 0; --fields) {
       const std::size_t at = mad::kHeaderBytes + bytes_.below(mad.size() - mad::kHeaderBytes);

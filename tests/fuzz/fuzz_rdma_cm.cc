@@ -45,13 +45,18 @@ struct Memory {
 };
 
 // What the commands begin with, and how long each is.
-constexpr std::size_t kLengths[] = {
-    sizeof(rdma_ucm_create_id),   sizeof(rdma_ucm_destroy_id),    sizeof(rdma_ucm_bind_ip),     sizeof(rdma_ucm_resolve_ip),
-    sizeof(rdma_ucm_resolve_route), sizeof(rdma_ucm_query),       sizeof(rdma_ucm_connect),     sizeof(rdma_ucm_listen),
-    sizeof(rdma_ucm_accept),      sizeof(rdma_ucm_reject),        sizeof(rdma_ucm_disconnect),  sizeof(rdma_ucm_init_qp_attr),
-    sizeof(rdma_ucm_get_event),   0,                              sizeof(rdma_ucm_set_option),  sizeof(rdma_ucm_notify),
-    sizeof(rdma_ucm_join_ip_mcast), sizeof(rdma_ucm_destroy_id),  sizeof(rdma_ucm_migrate_id),  sizeof(rdma_ucm_query),
-    sizeof(rdma_ucm_bind),        sizeof(rdma_ucm_resolve_addr),  sizeof(rdma_ucm_join_mcast)};
+constexpr std::size_t kLengths[] = {sizeof(rdma_ucm_create_id),     sizeof(rdma_ucm_destroy_id),
+                                    sizeof(rdma_ucm_bind_ip),       sizeof(rdma_ucm_resolve_ip),
+                                    sizeof(rdma_ucm_resolve_route), sizeof(rdma_ucm_query),
+                                    sizeof(rdma_ucm_connect),       sizeof(rdma_ucm_listen),
+                                    sizeof(rdma_ucm_accept),        sizeof(rdma_ucm_reject),
+                                    sizeof(rdma_ucm_disconnect),    sizeof(rdma_ucm_init_qp_attr),
+                                    sizeof(rdma_ucm_get_event),     0,
+                                    sizeof(rdma_ucm_set_option),    sizeof(rdma_ucm_notify),
+                                    sizeof(rdma_ucm_join_ip_mcast), sizeof(rdma_ucm_destroy_id),
+                                    sizeof(rdma_ucm_migrate_id),    sizeof(rdma_ucm_query),
+                                    sizeof(rdma_ucm_bind),          sizeof(rdma_ucm_resolve_addr),
+                                    sizeof(rdma_ucm_join_mcast)};
 
 class Attack {
  public:
@@ -64,8 +69,8 @@ class Attack {
       specs_[i].component = simulation_.host_component(i);
       specs_[i].address = topology_.hosts[i].address;
       specs_[i].rdma_cm = &simulation_.rdma_cm(i);
-      processes_[i] = std::make_unique<supervisor::Process>(i, 1000 + static_cast<std::uint32_t>(i), specs_[i], i, "fuzz", Rng(1, "fuzz"),
-                                                            std::make_unique<supervisor::ProcessRegion>());
+      processes_[i] = std::make_unique<supervisor::Process>(i, 1000 + static_cast<std::uint32_t>(i), specs_[i], i, "fuzz",
+                                                            Rng(1, "fuzz"), std::make_unique<supervisor::ProcessRegion>());
       processes_[i]->set_native_pid(getpid());
       for (auto& file : files_[i]) file = std::make_shared<supervisor::RdmaCmFile>(*specs_[i].rdma_cm, numbers_[i]);
     }
