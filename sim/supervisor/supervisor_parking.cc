@@ -99,10 +99,11 @@ bool Supervisor::Impl::someone_parked(std::size_t host) const {
 std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   constexpr Answer kGoOn{.result = protocol::kPollsAlone};
   Process& process = thread.process();
+  const bool was_parked = thread.take_unparked();
   if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index())) return kGoOn;
   const PendingCall& call = thread.call();
   // What it was parked until has come, and will hardly let it go round as before.
-  if (thread.take_unparked() || call.arguments[0] <= 0) return kGoOn;
+  if (was_parked || call.arguments[0] <= 0) return kGoOn;
   const auto& registers = process.region().slot(thread.slot()).poll_registers;
   const SeenPoll poll{.handle = registers[kHandleRegister],
                       .queue = {static_cast<std::uint32_t>(call.arguments[1]), static_cast<std::uint32_t>(call.arguments[2])},
