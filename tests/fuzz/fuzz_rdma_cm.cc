@@ -1,8 +1,10 @@
 // Hostile commands for /dev/infiniband/rdma_cm: an input's bytes are what two programs, on two hosts, write there, beside
 // honest ones that listen. This process plays the programs: answers go to its own memory, at places that a command names; some
 // lead nowhere. Nothing may crash, hang, or be written beside its place.
+#include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstring>
