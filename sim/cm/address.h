@@ -18,10 +18,11 @@ struct Address {
   Family family = Family::kNone;
   ib::Gid ip;               // of IPv4: mapped; of AF_IB: the GID
   std::uint16_t port = 0;   // of an IP address
+  std::uint64_t scope = 0;  // of AF_IB, and of IPv6: the interface that a link-local address belongs to
   // AF_IB alone.
   std::uint16_t pkey = 0;
   std::uint32_t flow_info = 0;
-  std::uint64_t service_id = 0, service_mask = 0, scope = 0;
+  std::uint64_t service_id = 0, service_mask = 0;
 
   // No adapter's in particular: for Linux's connection manager the loopback address is one of these, too (cma_any_addr).
   bool is_any() const { return is_zero() || is_loopback(); }
@@ -34,6 +35,8 @@ struct Address {
     const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
     return family == Family::kIpv6 && ip.raw[15] == 1 && std::all_of(ip.raw, ip.raw + 15, is_zero);
   }
+  // fe80::/10 (RFC 4291, 2.5.6).
+  bool is_link_local() const { return family == Family::kIpv6 && ip.raw[0] == 0xfe && (ip.raw[1] & 0xc0) == 0x80; }
 };
 
 }  // namespace verbatim::cm

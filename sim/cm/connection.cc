@@ -202,6 +202,7 @@ int Connection::send_request(const RequestParameters& parameters) {
 
 void Connection::begin_as_responder(const Req& request, const ib::ManagementDatagram& from) {
   request_ = request;
+  is_responder_ = true;
   remote_id_ = request.local_comm_id;
   remote_guid_ = request.local_ca_guid;
   transaction_ = mad::header_of(from.mad).transaction_id;

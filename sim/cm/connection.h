@@ -115,6 +115,8 @@ class Connection {
   const Path& path() const { return path_; }
   const Negotiated& negotiated() const { return negotiated_; }
   std::uint32_t local_id() const { return local_id_; }
+  // Of the connection's end here.
+  std::uint32_t local_qpn() const { return is_responder_ ? reply_.local_qpn : request_.local_qpn; }
   void set_owner(ConnectionOwner* owner) { owner_ = owner; }
   // Of who has been asked.
   const mad::cm::Req& request() const { return request_; }
@@ -166,6 +168,7 @@ class Connection {
   const std::uint32_t local_id_;
   std::uint32_t remote_id_ = 0;
   std::uint64_t remote_guid_ = 0;
+  bool is_responder_ = false;
   ConnectionState state_ = ConnectionState::kIdle;
   Path path_;
   ib::ManagementDatagram towards_peer_;  // where messages go

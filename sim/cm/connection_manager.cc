@@ -79,7 +79,23 @@ void ConnectionManager::on_datagram(const ib::ManagementDatagram& datagram) {
   } else if (const auto told = decode<SidrRep>(mad)) {
     const auto found = connections_.find(told->request_id);
     if (found != connections_.end()) found->second->on_sidr_reply(*told);
+  } else if (const auto load = decode<Lap>(mad)) {
+    on_load_alternate(*load, datagram);
   }
+}
+
+// IBA 12.8.1: who cannot take an alternate path says so. Identifiers of librdmacm have none, and never ask for one.
+void ConnectionManager::on_load_alternate(const Lap& request, const ib::ManagementDatagram& datagram) {
+  Apr reply{};
+  reply.local_comm_id = request.remote_comm_id;
+  reply.remote_comm_id = request.local_comm_id;
+  const Connection* connection = find(request.remote_comm_id, request.local_comm_id);
+  if (connection == nullptr || connection->state() != ConnectionState::kEstablished) {
+    reply.status = AprStatus::kInvalidCommId;
+  } else {
+    reply.status = connection->local_qpn() == request.remote_qpn ? AprStatus::kUnsupported : AprStatus::kInvalidQpn;
+  }
+  answer(datagram, reply);
 }
 
 void ConnectionManager::on_request(const Req& request, const ib::ManagementDatagram& datagram) {

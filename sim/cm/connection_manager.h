@@ -49,6 +49,7 @@ class ConnectionManager {
   Connection* find(std::uint32_t local_id, std::uint32_t remote_id) const;
   void on_request(const mad::cm::Req& request, const ib::ManagementDatagram& datagram);
   static std::uint64_t sender_of(const ib::ManagementDatagram& datagram);
+  void on_load_alternate(const mad::cm::Lap& request, const ib::ManagementDatagram& datagram);
   void on_sidr_request(const mad::cm::SidrReq& request, const ib::ManagementDatagram& datagram);
   // To who has sent `datagram`, without a connection.
   template <class Message>

@@ -172,6 +172,7 @@ int RdmaId::bind(const Address& address) {
     const auto& gids = cm_.port_.gids;
     if (!address.is_any() && std::find(gids.begin(), gids.end(), address.ip) == gids.end()) return -ENODEV;
   } else if (!address.is_any()) {
+    if (address.is_link_local() && address.scope == 0) return -EINVAL;  // cma_check_linklocal in Linux
     const auto station = cm_.addresses_.find(address);
     if (!station || !station->is_own) return -EADDRNOTAVAIL;
   }
@@ -211,6 +212,7 @@ int RdmaId::resolve_address(const Address& from, const Address& to, std::uint32_
     Address own = from;
     if (own.family == Family::kNone) own.family = to.family;
     if (own.family == Family::kIpv4 && from.family == Family::kNone) own.ip.raw[10] = own.ip.raw[11] = 0xff;
+    if (from.family == Family::kNone) own.scope = to.scope;
     if (own.family == Family::kIb && from.family == Family::kNone) {
       own.pkey = to.pkey;
       own.service_id = to.service_id & ~std::uint64_t{0xffff};
@@ -221,7 +223,7 @@ int RdmaId::resolve_address(const Address& from, const Address& to, std::uint32_
   if (state_ != State::kAddressBound) return -EINVAL;
   if (source_.family != to.family) return -EINVAL;
   destination_ = to;
-  if (to.is_any()) destination_.ip = cm_.addresses_.own(to.family).ip;
+  if (to.is_any()) destination_.ip = cm_.addresses_.own_for(to).ip;
   if (!cm_.addresses_.reaches(destination_)) {
     destination_ = {};
     return -ENETUNREACH;
@@ -246,14 +248,14 @@ void RdmaId::on_address_resolved() {
   const auto station = cm_.addresses_.find(destination_);
   if (resolution_error_ == 0 && cm_.port_.roce && destination_.family != Family::kIb) {
     const auto& gids = cm_.port_.gids;
-    const Address own = source_.is_any() ? cm_.addresses_.own(destination_.family) : source_;
+    const Address own = source_.is_any() ? cm_.addresses_.own_for(destination_) : source_;
     if (std::find(gids.begin(), gids.end(), own.ip) == gids.end()) resolution_error_ = -ENODEV;
   }
   if (resolution_error_ != 0) {
     state_ = State::kAddressBound;
     return tell(EventType::kAddrError, resolution_error_);
   }
-  if (source_.is_any()) source_.ip = cm_.addresses_.own(source_.family).ip;
+  if (source_.is_any()) source_.ip = cm_.addresses_.own_for(destination_).ip;
   destination_gid_ = station->gid;
   state_ = State::kAddressResolved;
   acquire_device();

@@ -79,8 +79,8 @@ class AddressBook {
   virtual bool reaches(const Address& address) const = 0;
   // How long a question and its answer take.
   virtual Duration round_trip() const = 0;
-  // The host's own address of this family.
-  virtual Address own(Family family) const = 0;
+  // The host's own address from which it reaches the other: of the same family, and link-local when that is.
+  virtual Address own_for(const Address& destination) const = 0;
 
  protected:
   ~AddressBook() = default;

@@ -38,7 +38,8 @@ std::vector<subnet::Cable> cables_of(const TopologySpec& topology) {
 std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t host) {
   const subnet::PortPlan& port = plan.nodes[host].ports[0];
   if (!topology.is_roce()) return {port.gid};
-  return {subnet::link_local_gid(port.mac), subnet::ipv4_gid(topology.hosts[host].address)};
+  const std::uint32_t address = topology.hosts[host].address;
+  return {subnet::link_local_gid(port.mac), subnet::ipv4_gid(address), subnet::ipv6_gid(address)};
 }
 
 std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topology) {

@@ -14,14 +14,6 @@ namespace {
 constexpr std::uint8_t kAckDelay = 15;  // local_ca_ack_delay of ConnectX adapters: 134 ms
 constexpr std::uint32_t kNetworkBits = 8;  // hosts have addresses of 10.0.0.0/8
 
-// fd00:: and the host's IPv4 address.
-ib::Gid v6_of(std::uint32_t address) {
-  ib::Gid gid = subnet::ipv4_gid(address);
-  gid.raw[10] = gid.raw[11] = 0;
-  gid.raw[0] = 0xfd;
-  return gid;
-}
-
 }  // namespace
 
 std::optional<cm::AddressBook::Station> HostAddresses::find(const cm::Address& address) const {
@@ -33,7 +25,8 @@ std::optional<cm::AddressBook::Station> HostAddresses::find(const cm::Address& a
     if (address.family == cm::Family::kIb) {
       has = std::find(gids.begin(), gids.end(), address.ip) != gids.end();
     } else {
-      has = address.ip == subnet::ipv4_gid(own) || address.ip == v6_of(own);
+      // The link-local address is made of the port's own: of its GUID or its MAC address.
+      has = address.ip == subnet::ipv4_gid(own) || address.ip == subnet::ipv6_gid(own) || address.ip == gids.front();
     }
     if (!has) continue;
     const bool names_port = address.family == cm::Family::kIb || topology_.is_roce();
@@ -50,7 +43,7 @@ bool HostAddresses::reaches(const cm::Address& address) const {
       return address.ip.raw[12] == static_cast<std::uint8_t>(own >> (32 - kNetworkBits));
     }
     case cm::Family::kIpv6:
-      return address.ip.raw[0] == 0xfd || address.is_loopback();
+      return address.ip.raw[0] == 0xfd || address.is_link_local() || address.is_loopback();
     case cm::Family::kIb:
       return true;
     case cm::Family::kNone:
@@ -59,13 +52,14 @@ bool HostAddresses::reaches(const cm::Address& address) const {
   return false;
 }
 
-cm::Address HostAddresses::own(cm::Family family) const {
+cm::Address HostAddresses::own_for(const cm::Address& destination) const {
   cm::Address address;
-  address.family = family;
+  address.family = destination.family;
   const std::uint32_t ip = topology_.hosts[host_].address;
-  address.ip = family == cm::Family::kIpv4   ? subnet::ipv4_gid(ip)
-               : family == cm::Family::kIpv6 ? v6_of(ip)
-                                             : ports_[host_].gids.front();
+  const bool is_ports = destination.family == cm::Family::kIb || destination.is_link_local();
+  address.ip = is_ports                                   ? ports_[host_].gids.front()
+               : destination.family == cm::Family::kIpv4 ? subnet::ipv4_gid(ip)
+                                                          : subnet::ipv6_gid(ip);
   return address;
 }
 

@@ -24,7 +24,7 @@ class HostAddresses final : public cm::AddressBook {
   std::optional<Station> find(const cm::Address& address) const override;
   bool reaches(const cm::Address& address) const override;
   Duration round_trip() const override { return 2 * topology_.management_network.latency; }
-  cm::Address own(cm::Family family) const override;
+  cm::Address own_for(const cm::Address& destination) const override;
 
  private:
   const TopologySpec& topology_;

@@ -44,6 +44,7 @@ class AdapterManagement final : public ib::ManagementPort,
   const std::vector<ib::Gid>& gids() const override { return hca_.address().gids; }
   bool has_subnet_management() const override { return !hca_.address().roce; }
   void set_subnet_manager(bool is_one) override;
+  bool has_failed() const override { return hca_.has_failed(); }
 
  private:
   void send_by(std::uint8_t, const ib::ManagementDatagram& datagram) override { hca_.management().send(datagram); }

@@ -137,6 +137,36 @@ void visit(Fields& fields, Message& reply, const SidrRep*) {
   fields.bytes(96, reply.private_data);
 }
 
+// Its path is laid out otherwise than those of a REQ.
+template <class Fields, class Message>
+void visit(Fields& fields, Message& lap, const Lap*) {
+  visit_ids(fields, lap);
+  fields.number(12, 0, 24, lap.remote_qpn);
+  fields.number(15, 0, 5, lap.remote_cm_response_timeout);
+  auto& path = lap.alternate;
+  fields.number(20, 0, 16, path.local_lid);
+  fields.number(22, 0, 16, path.remote_lid);
+  fields.gid(24, path.local_gid);
+  fields.gid(40, path.remote_gid);
+  fields.number(56, 0, 20, path.flow_label);
+  fields.number(59, 0, 8, path.traffic_class);
+  fields.number(60, 0, 8, path.hop_limit);
+  fields.number(61, 2, 6, path.packet_rate);
+  fields.number(62, 0, 4, path.sl);
+  fields.number(62, 4, 1, path.subnet_local);
+  fields.number(63, 0, 5, path.local_ack_timeout);
+  fields.bytes(64, lap.private_data);
+}
+
+template <class Fields, class Message>
+void visit(Fields& fields, Message& apr, const Apr*) {
+  visit_ids(fields, apr);
+  fields.number(8, 0, 8, apr.info_length);
+  fields.number(9, 0, 8, apr.status);
+  fields.bytes(12, apr.additional_info);
+  fields.bytes(84, apr.private_data);
+}
+
 }  // namespace
 
 template <class Message>
@@ -180,6 +210,8 @@ VERBATIM_CM_MESSAGE(Dreq)
 VERBATIM_CM_MESSAGE(Drep)
 VERBATIM_CM_MESSAGE(SidrReq)
 VERBATIM_CM_MESSAGE(SidrRep)
+VERBATIM_CM_MESSAGE(Lap)
+VERBATIM_CM_MESSAGE(Apr)
 #undef VERBATIM_CM_MESSAGE
 
 }  // namespace verbatim::mad::cm

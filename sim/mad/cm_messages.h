@@ -63,6 +63,17 @@ enum class SidrStatus : std::uint8_t {
   kUnsupportedClassVersion = 5,
 };
 
+// IBA 12.8.2, the AP status.
+enum class AprStatus : std::uint8_t {
+  kLoaded = 0,
+  kInvalidCommId = 1,
+  kUnsupported = 2,
+  kRejected = 3,
+  kRedirect = 4,
+  kIsCurrent = 5,
+  kInvalidQpn = 6,
+};
+
 template <std::size_t bytes>
 using Bytes = std::array<std::byte, bytes>;
 
@@ -183,6 +194,27 @@ struct SidrRep {
   Bytes<72> additional_info{};
   Bytes<136> private_data{};
   friend bool operator==(const SidrRep&, const SidrRep&) = default;
+};
+
+// Loads an alternate path.
+struct Lap {
+  static constexpr std::uint16_t kAttribute = 0x19;
+  std::uint32_t local_comm_id = 0, remote_comm_id = 0;
+  std::uint32_t remote_qpn = 0;
+  std::uint8_t remote_cm_response_timeout = 0;
+  PathInfo alternate;
+  Bytes<168> private_data{};
+  friend bool operator==(const Lap&, const Lap&) = default;
+};
+
+struct Apr {
+  static constexpr std::uint16_t kAttribute = 0x1a;
+  std::uint32_t local_comm_id = 0, remote_comm_id = 0;
+  std::uint8_t info_length = 0;
+  AprStatus status = AprStatus::kLoaded;
+  Bytes<72> additional_info{};
+  Bytes<148> private_data{};
+  friend bool operator==(const Apr&, const Apr&) = default;
 };
 
 // A datagram of the class.

@@ -30,20 +30,26 @@ bool is_same_kind(const MadRegistration& a, const MadRegistration& b) {
 }  // namespace
 
 struct MadAgents::Pending {
-  Pending(MadAgents& all, std::uint32_t agent, const PendingKey& key, const Sending& sending)
+  // `message`: of several segments, by RMPP; empty: the datagram is all of it.
+  Pending(MadAgents& all, std::uint32_t agent, const PendingKey& key, const Sending& sending, MadBytes message)
       : all(all),
         agent(agent),
         key(key),
         sending(sending),
+        message(std::move(message)),
         left(sending.retries),
         timer(Timer::of<&Pending::on_timer>(all.engine_, all.source_, EventClass::kSupervisor, this)) {}
 
   void start() { timer.schedule_after(std::chrono::milliseconds(sending.timeout_ms)); }
+  void send() {
+    if (message.empty()) return all.port_.send(sending.datagram);
+    all.sender_.send(sending.datagram, message);
+  }
 
   void on_timer() {
     if (left > 0) {
       --left;
-      all.port_.send(sending.datagram);
+      send();
       return start();
     }
     const auto self = all.pending_.extract(key);
@@ -55,6 +61,7 @@ struct MadAgents::Pending {
   const std::uint32_t agent;
   const PendingKey key;
   const Sending sending;
+  const MadBytes message;
   std::uint32_t left;
   Timer timer;
 };
@@ -112,13 +119,9 @@ int MadAgents::send(std::uint32_t number, Sending sending, MadBytes message) {
   if (by_rmpp && message.size() < mad::data_offset(header.management_class)) return -EINVAL;
   const PendingKey key{header.transaction_id, header.management_class};
   if (sending.timeout_ms > 0 && pending_.contains(key)) return -EINVAL;
-  if (by_rmpp) {
-    sender_.send(datagram, message);
-    return 0;
-  }
-  port_.send(datagram);
+  auto pending = std::make_unique<Pending>(*this, number, key, sending, by_rmpp ? std::move(message) : MadBytes{});
+  pending->send();
   if (sending.timeout_ms == 0) return 0;
-  auto pending = std::make_unique<Pending>(*this, number, key, sending);
   pending->start();
   pending_.emplace(key, std::move(pending));
   return 0;

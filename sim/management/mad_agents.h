@@ -90,6 +90,8 @@ class PortManagement {
   virtual const std::vector<ib::Gid>& gids() const = 0;
   virtual bool has_subnet_management() const = 0;  // Ethernet has none
   virtual void set_subnet_manager(bool is_one) = 0;
+  // The adapter has failed for good, and carries nothing any more.
+  virtual bool has_failed() const = 0;
 
  protected:
   ~PortManagement() = default;

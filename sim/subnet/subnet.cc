@@ -277,6 +277,13 @@ ib::Gid ipv4_gid(std::uint32_t address) {
   return gid;
 }
 
+ib::Gid ipv6_gid(std::uint32_t address) {
+  ib::Gid gid = ipv4_gid(address);
+  gid.raw[10] = gid.raw[11] = 0;
+  gid.raw[0] = 0xfd;
+  return gid;
+}
+
 ib::Gid link_local_gid(std::uint64_t port_guid) {
   ib::Gid gid;
   gid.raw[0] = 0xfe;

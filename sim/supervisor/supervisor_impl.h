@@ -129,6 +129,7 @@ class Supervisor::Impl final : public ProcessTable {
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
   void grant(Thread& thread, const Answer& answer, Instant start, Instant horizon);
+  Instant horizon_of_slice(std::size_t host) const;
   // When the next program of `host` starts or thread of it goes on, kNever if none does; nullopt: they are many.
   std::optional<Instant> next_program_event_on(std::size_t host) const;
   void take_request(Process& process);

@@ -72,12 +72,14 @@ void Supervisor::Impl::on_memory_written(Process& process, std::uint64_t address
   }
 }
 
-// Nobody else of the host can run before something outside happens.
+// Nobody else of the host does anything before something outside happens: who is about to look at a completion queue, and has not
+// been parked until now, is expected to find nothing. If it goes on all the same, those who are parked notice (check_watched).
 bool Supervisor::Impl::alone_on_host(const Thread& thread, std::size_t host) const {
   for (Process* const process : on_host_[host]) {
     if (!process->alive) continue;
     for (const auto& other : process->threads()) {
-      if (other.get() != &thread && other->state() == Thread::State::kPending) return false;
+      if (other.get() == &thread || other->state() != Thread::State::kPending) continue;
+      if (other->call().request != protocol::Request::kPoll || other->is_unparked()) return false;
     }
   }
   return true;
@@ -100,9 +102,11 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   // Of the system call that found nothing, if the thread knows what it was told.
   const Thread::Nothing* const nothing = (thread.call().number & protocol::kKnowsAnswer) != 0 ? thread.still_nothing() : nullptr;
   const Answer go_on{.result = protocol::kPollsAlone, .repeats = nothing != nullptr};
+  const bool was_parked = thread.take_unparked();
   if (options_.mode != Mode::kSlices || thread.has_signal() || !alone_on_host(thread, process.host_index())) return go_on;
   const PendingCall& call = thread.call();
-  if (call.arguments[0] <= 0) return go_on;
+  // What it was parked until has come, and will hardly let it go round as before.
+  if (was_parked || call.arguments[0] <= 0) return go_on;
   const auto& registers = process.region().slot(thread.slot()).poll_registers;
   const SeenPoll poll{.handle = registers[kHandleRegister],
                       .queue = {static_cast<std::uint32_t>(call.arguments[1]), static_cast<std::uint32_t>(call.arguments[2])},
@@ -181,8 +185,8 @@ bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
 }
 
 // The thread goes through the rest of the turn by itself, in the past: its polls find nothing, and it takes no other time.
-// The one that is due comes back with the horizon. Memory that has changed since, at the time of the change, has its old
-// content for the thread until then.
+// Memory that has changed since, at the time of the change, has its old content for the thread until the look that is due,
+// which then comes back with the horizon; else the thread goes on.
 void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   ProcessMemory& memory = thread.process().memory();
   std::vector<spin::ByteRun> as_it_began;
@@ -199,7 +203,9 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   thread.process().region().slot(thread.slot()).raised_count = 0;  // signals are due with the next look
   // It must not ask on the way: the rest of the turn, and one before it, are within what it lets pass.
   const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
-  grant(thread, {.result = polls, .repeats = turn.parked->asks_kernel}, turn.start, turn.due);
+  const bool goes_on = as_it_began.empty() && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
+  const Instant until = goes_on ? std::max(turn.due, horizon_of_slice(thread.process().host_index())) : turn.due;
+  grant(thread, {.result = polls, .repeats = turn.parked->asks_kernel}, turn.start, until);
   changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
 }
 

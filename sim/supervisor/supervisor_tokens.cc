@@ -309,11 +309,13 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   Process& process = thread.process();
   if (process.stopped_by != 0) return thread.hold(answer);
   raise_signals(thread);
-  Instant until = engine_.now();
-  const std::size_t host = process.host_index();
-  if (options_.mode == Mode::kSlices && !someone_parked(host))
-    until = std::min(horizon_.of(host, next_program_event_on(host)), options_.limits.virtual_end);
-  grant(thread, answer, engine_.now(), until);
+  grant(thread, answer, engine_.now(), horizon_of_slice(process.host_index()));
+}
+
+// How far a thread that gets the token now may run by itself.
+Instant Supervisor::Impl::horizon_of_slice(std::size_t host) const {
+  if (options_.mode != Mode::kSlices || someone_parked(host)) return engine_.now();
+  return std::min(horizon_.of(host, next_program_event_on(host)), options_.limits.virtual_end);
 }
 
 std::optional<Instant> Supervisor::Impl::next_program_event_on(std::size_t host) const {

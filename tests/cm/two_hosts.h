@@ -22,8 +22,8 @@ inline std::string name_of_message(const ib::Mad& mad) {
     const std::string what = header.attribute_id == 0x35 ? "PATH" : "GROUP";
     return what + ((header.method & mad::kResponseBit) != 0 ? "!" : header.method == mad::kDelete ? "-" : "?");
   }
-  constexpr const char* kNames[] = {"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP", "SIDR_REQ", "SIDR_REP"};
-  return header.attribute_id >= 0x10 && header.attribute_id <= 0x18 ? kNames[header.attribute_id - 0x10] : "?";
+  constexpr const char* kNames[] = {"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP", "SIDR_REQ", "SIDR_REP", "LAP", "APR"};
+  return header.attribute_id >= 0x10 && header.attribute_id <= 0x1a ? kNames[header.attribute_id - 0x10] : "?";
 }
 
 inline Address v4(std::uint8_t host, std::uint16_t port = 0) {
@@ -120,7 +120,7 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
     return address.family == Family::kIb || address.ip.raw[12] == 10 || ib::is_multicast(address.ip);
   }
   Duration round_trip() const override { return std::chrono::microseconds(40); }
-  Address own(Family) const override { return v4(number_); }
+  Address own_for(const Address&) const override { return v4(number_); }
   std::optional<management::Path> find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t>) const override {
     management::Path path;
     path.sgid = from;

@@ -76,15 +76,17 @@ TEST(GenerateTest, an_ethernet_switch_knows_every_way_of_the_shortest_length) {
   }
 }
 
-TEST(GenerateTest, addresses_on_ethernet_follow_from_mac_and_ipv4) {
+TEST(GenerateTest, addresses_on_ethernet_follow_from_mac_and_ip_addresses) {
   const TopologySpec two = shipped("two_hosts_roce");
   const auto gids = gids_of(two, plan_of(two), 0);
-  ASSERT_EQ(gids.size(), 2u);
+  ASSERT_EQ(gids.size(), 3u);
   // `client` sorts before `server`, host 0: MAC 02:56:42:00:00:02, and 10.0.0.1.
   const std::uint8_t link_local[16] = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x00, 0x56, 0x42, 0xff, 0xfe, 0, 0, 2};
   const std::uint8_t ipv4[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
   EXPECT_TRUE(std::equal(link_local, link_local + 16, gids[0].raw));
   EXPECT_TRUE(std::equal(ipv4, ipv4 + 16, gids[1].raw));
+  const std::uint8_t ipv6[16] = {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 1};
+  EXPECT_TRUE(std::equal(ipv6, ipv6 + 16, gids[2].raw));
 }
 
 TEST(GenerateTest, generated_and_written_parts_join) {

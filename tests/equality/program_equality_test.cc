@@ -50,6 +50,21 @@ TEST(PollTurns, slices_and_call_by_call) {
       << "the turns in which nothing happens are not executed";
 }
 
+// Two queues in turn are known once they have been seen: each wait of the sixty costs a few hand-overs, not a whole turn's.
+TEST(PollTurns, are_parked_at_the_first_look) {
+  const support::RunReport run = support::run({.commands = {"server=" + support::quoted(POLL_TURNS) + " fixed",
+                                                            "client=" + support::quoted(POLL_TURNS) + " fixed server"}});
+  EXPECT_LT(run.report["hand_overs"].get<int>(), 340) << run.story();
+}
+
+// Programs that share a host wait side by side.
+TEST(TwoPollers, are_both_parked) {
+  const BothModes runs = run_both({.commands = {"server=" + support::quoted(TWO_POLLERS)}});
+  expect_equal(runs);
+  EXPECT_EQ(runs.slices.output("server"), "child: over\nparent: over\n");
+  EXPECT_LT(runs.slices.report["hand_overs"].get<int>(), 100) << "the polls in between are not executed";
+}
+
 // A turn that reads clocks does what it does at several times: a change comes between any two of them.
 class ClockTurns : public ::testing::TestWithParam<std::string> {};
 

@@ -52,7 +52,8 @@ TEST_P(LibFuzzer, finds_nothing_in_two_minutes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(FuzzSweep, LibFuzzer,
-                         ::testing::Values("fuzz_config", "fuzz_adapters", "fuzz_packets", "fuzz_supervisor"),
+                         ::testing::Values("fuzz_config", "fuzz_adapters", "fuzz_management", "fuzz_packets", "fuzz_rdma_cm",
+                                           "fuzz_supervisor"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -30,7 +30,7 @@ ib::Mad random_message() {
 
 template <class M>
 class CmMessage : public testing::Test {};
-using Messages = testing::Types<Req, Mra, Rej, Rep, Rtu, Dreq, Drep, SidrReq, SidrRep>;
+using Messages = testing::Types<Req, Mra, Rej, Rep, Rtu, Dreq, Drep, SidrReq, SidrRep, Lap, Apr>;
 TYPED_TEST_SUITE(CmMessage, Messages);
 
 TYPED_TEST(CmMessage, comes_back_as_it_was) {
@@ -73,6 +73,8 @@ TYPED_TEST(CmMessage, is_not_taken_for_another) {
   taken += decode<Drep>(mad).has_value();
   taken += decode<SidrReq>(mad).has_value();
   taken += decode<SidrRep>(mad).has_value();
+  taken += decode<Lap>(mad).has_value();
+  taken += decode<Apr>(mad).has_value();
   EXPECT_EQ(taken, 1);
   for (const std::size_t at : {0, 1, 2, 3, 16, 17}) {
     ib::Mad wrong = mad;

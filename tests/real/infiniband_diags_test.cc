@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "tests/equality/both_modes.h"
@@ -85,6 +86,28 @@ TEST_P(InfinibandDiags, says_what_is_there) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, InfinibandDiags, testing::ValuesIn(kDiagnoses),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// device_fatal: what programs read and write there is EIO from then on, and nobody hangs.
+TEST(Umad, of_a_failed_adapter_answers_eio) {
+  const support::TemporaryFolder folder;
+  const std::string file = folder.path() + "/failed.json", program = folder.path() + "/umad.py";
+  std::ofstream(program) << "import os\n"
+                            "fd = os.open('/dev/infiniband/umad0', os.O_RDWR | os.O_NONBLOCK)\n"
+                            "def tell(call):\n"
+                            "    try: call()\n"
+                            "    except OSError as error: print(error.strerror)\n"
+                            "tell(lambda: os.read(fd, 512))\n"
+                            "import time\n"
+                            "time.sleep(1)\n"
+                            "tell(lambda: os.read(fd, 512))\n"
+                            "tell(lambda: os.write(fd, bytes(320)))\n";
+  const nlohmann::json asks = {{"host", "client"}, {"command", "/usr/bin/python3 " + support::quoted(program)}};
+  const nlohmann::json fault = {{"action", "device_fatal"}, {"host", "client"}, {"at", "500 ms"}};
+  std::ofstream(file) << nlohmann::json{
+      {"topology", support::topology("two_hosts")}, {"programs", {asks}}, {"faults", {fault}}};
+  const support::RunReport run = support::run({.scenario = file});
+  EXPECT_EQ(run.output("client"), "Resource temporarily unavailable\nInput/output error\nInput/output error\n") << run.story();
+}
 
 // Classes: subnet management by LID and directed, administration, performance, and ibping's vendor class.
 TEST(InfinibandDiagsCapture, tshark_reads_every_management_datagram) {

@@ -16,6 +16,10 @@ constexpr Ranks kRanks[] = {
     {"mpich_4_on_4", Library::kMpich, "star_8", 4, 1},
     {"mpich_2_roce", Library::kMpich, "two_hosts_roce", 2, 1},
     {"mpich_4_on_2_roce", Library::kMpich, "two_hosts_roce", 2, 2},
+    {"open_mpi_8_on_4", Library::kOpenMpiOverUcx, "star_8", 4, 2},
+    {"open_mpi_16_on_8", Library::kOpenMpiOverUcx, "star_8", 8, 2},
+    {"mpich_8_on_4", Library::kMpich, "star_8", 4, 2},
+    {"mpich_16_on_8", Library::kMpich, "star_8", 8, 2},
 };
 
 class MpiSweep : public testing::TestWithParam<Ranks> {};

@@ -1,6 +1,7 @@
 // Programs over librdmacm, as Debian ships them: on InfiniBand and Ethernet, in slices and call by call; what they send, as
 // tshark reads it; and a peer that is killed at any time.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <filesystem>
 #include <fstream>
@@ -66,6 +67,39 @@ INSTANTIATE_TEST_SUITE_P(Programs, RdmaCm,
                            return std::string(std::get<0>(info.param).name) + "_on_" + std::get<1>(info.param);
                          });
 
+// Global and link-local addresses of IPv6: the latter is made of the port's GUID or its MAC address.
+TEST(RdmaCmIpv6, connects_and_sends_datagrams) {
+  constexpr std::pair<const char*, const char*> kLinkLocal[] = {{"two_hosts", "fe80::256:4200:0:201%eth0"},
+                                                                {"two_hosts_roce", "fe80::56:42ff:fe00:2%eth0"}};
+  for (const auto& [topology, link_local] : kLinkLocal) {
+    for (std::string name : {"server.ip6", link_local}) {
+      const Pair pairs[] = {{"rping", "rping -s -a ADDRESS -C 3 -v", "rping -c -a ADDRESS -C 3 -v", "rdma-ping-2:"},
+                            {"ucmatose", "ucmatose -b ADDRESS -c 3", "ucmatose -s ADDRESS -c 3", "return status 0"},
+                            {"udaddy", "udaddy -b ADDRESS", "udaddy -s ADDRESS", "return status 0"}};
+      for (const Pair& pair : pairs) {
+        const auto with_address = [&](const char* command) {
+          return std::regex_replace(std::string(command), std::regex("ADDRESS"), name);
+        };
+        support::RunRequest request;
+        request.topology = topology;
+        request.commands = {"server=" + with_address(pair.server), "client=" + with_address(pair.client)};
+        request.options = {"--time-limit", "100s", "--stagger", "5ms"};
+        const equality::BothModes runs = equality::run_both(request);
+        equality::expect_equal(runs);
+        EXPECT_NE(runs.slices.output("client").find(pair.says), std::string::npos) << runs.slices.story();
+      }
+    }
+  }
+}
+
+TEST(RdmaCmIpv6, a_link_local_address_needs_an_interface) {
+  support::RunRequest request;
+  request.topology = "two_hosts_roce";
+  request.commands = {"server=ucmatose -b fe80::56:42ff:fe00:2"};
+  const support::RunReport run = support::run(request);
+  EXPECT_NE(run.errors("server").find("bind address failed: Invalid argument"), std::string::npos) << run.story();
+}
+
 TEST(RdmaCmCapture, tshark_reads_every_management_datagram) {
   if (!tshark_is_installed()) GTEST_SKIP() << "tshark is not installed";
   const support::TemporaryFolder folder;
@@ -104,6 +138,39 @@ TEST(RdmaCm, datagrams_of_rsockets_come_back) {
   EXPECT_EQ(run.report["programs"][1]["exit_code"], 0) << run.story();
   EXPECT_NE(run.output("client").find("custom    64      100"), std::string::npos);
   EXPECT_GE(run.report["packets"], 100) << run.story();
+}
+
+// rstream takes POLLHUP for an error (exit code 16), also when it comes with the last data: its server ends right behind them,
+// and takes no time for its summary, as computation takes none. What was to be received has been sent all the same.
+TEST(RdmaCm, rstream_by_poll_ends_with_what_poll_tells_at_the_end) {
+  support::RunRequest request;
+  request.commands = {"server=rstream -T a -S 1024 -C 10 -I 20", "client=rstream -T a -s server -S 1024 -C 10 -I 20"};
+  request.options = {"--time-limit", "100s", "--stagger", "5ms"};
+  const support::RunReport run = support::run(request);
+  EXPECT_EQ(run.report["programs"][0]["exit_code"], 0) << run.story();
+  EXPECT_EQ(run.report["programs"][1]["exit_code"], POLLHUP) << run.story();
+  EXPECT_NE(run.output("server").find("custom    1k      10      20      400k"), std::string::npos) << run.story();
+  EXPECT_GE(run.report["packets"], 2 * 2 * 20 * 10) << "data and acknowledgements";
+}
+
+// The system's librspreload under a program around select: it opens no verbs device itself, and its data go through the
+// adapters. Debian's knows accept and no accept4, and takes no socket with SOCK_CLOEXEC: nc's server fails on any machine, and
+// Python's sockets stay TCP.
+TEST(RdmaCm, sockets_are_taken_to_rsockets) {
+  const std::string library = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so";
+  if (!std::filesystem::exists(library)) GTEST_SKIP() << library << " is not installed";
+  for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
+    const std::string program = "env LD_PRELOAD=" + library + " " + support::quoted(REAL_PROGRAMS "/select_echo");
+    support::RunRequest request;
+    request.topology = topology;
+    request.commands = {"server=" + program, "client=" + program + " server"};
+    request.options = {"--time-limit", "100s", "--stagger", "5ms"};
+    const equality::BothModes runs = equality::run_both(request);
+    equality::expect_equal(runs);
+    EXPECT_EQ(runs.slices.output("server"), "echoed 65536 bytes\n") << runs.slices.story();
+    EXPECT_EQ(runs.slices.output("client"), "all came back\n") << runs.slices.story();
+    EXPECT_GE(runs.slices.report["packets"], 2 * 32) << "through the adapters";
+  }
 }
 
 // Whatever the moment, a client hears of its server's end. A server hears of its client's once there is a connection; before,

@@ -38,6 +38,7 @@ cm::Address address_from(const void* storage) {
     address.family = cm::Family::kIpv6;
     std::memcpy(address.ip.raw, &in.sin6_addr, sizeof address.ip.raw);
     address.port = ntohs(in.sin6_port);
+    address.scope = in.sin6_scope_id;
   } else if (family == AF_IB) {
     sockaddr_ib in;
     std::memcpy(&in, storage, sizeof in);
@@ -76,6 +77,7 @@ std::size_t store_address(const cm::Address& address, std::span<std::byte> to) {
       in.sin6_family = AF_INET6;
       in.sin6_port = htons(address.port);
       std::memcpy(&in.sin6_addr, address.ip.raw, sizeof in.sin6_addr);
+      in.sin6_scope_id = static_cast<std::uint32_t>(address.scope);
       return store_name(in, to);
     }
     case cm::Family::kIb: {

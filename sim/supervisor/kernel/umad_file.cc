@@ -69,12 +69,13 @@ std::size_t UmadFile::header_bytes() const {
 }
 
 std::uint32_t UmadFile::readiness() const {
-  return POLLOUT | POLLWRNORM | (received_.empty() ? 0 : POLLIN | POLLRDNORM);
+  return (port_.has_failed() ? POLLERR : 0) | POLLOUT | POLLWRNORM | (received_.empty() ? 0 : POLLIN | POLLRDNORM);
 }
 
 IoResult UmadFile::read(std::size_t limit, std::vector<std::byte>& bytes) {
   const std::size_t head = header_bytes();
   if (limit < head) return -EINVAL;
+  if (port_.has_failed()) return -EIO;
   if (received_.empty()) return std::nullopt;
   const Received& first = received_.front();
   ib_user_mad_hdr header = header_of(first.datagram, port_.pkeys());
@@ -97,6 +98,7 @@ IoResult UmadFile::write(std::span<const std::byte> bytes) {
   if (bytes.size() < head + mad::kRmppEnd) return -EINVAL;
   ib_user_mad_hdr header{};
   std::memcpy(&header, bytes.data(), head);
+  if (port_.has_failed()) return -EIO;
   if (header.id >= kAgents || agents_[header.id] == 0) return -EINVAL;
   if (has_pkey_index_ && header.pkey_index >= port_.pkeys().size()) return -EINVAL;
   management::MadAgents::Sending sending;

@@ -19,7 +19,8 @@
 // with memory as it was. So only a process of one thread is parked so, and only if what grows lies in its stack, which nobody
 // else looks at. Of what a turn computes of clocks, only bounds may be known, if the next one makes it anew: the thread goes on
 // with the turn before that one.
-// A thread is parked only while no other thread of its host can run in between (they may share memory).
+// A thread is parked only while no other thread of its host is about to run (they may share memory), but one that is about to
+// look at a completion queue itself; when that goes on all the same, what it changes is noticed.
 #pragma once
 
 #include <algorithm>

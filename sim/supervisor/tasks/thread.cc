@@ -75,6 +75,7 @@ void Thread::unpark() {
   }
   // A file that wakes its waiters must not lose one meanwhile: stop_waiting() comes later.
   parked_.reset();
+  unparked_ = true;
   run_at(when);
 }
 

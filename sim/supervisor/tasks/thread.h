@@ -119,6 +119,9 @@ class Thread final : public Waiter {
   // The virtual time that it was parked is added to `total`.
   void park(Parked parked, Duration* total);
   void unpark();
+  // Whether it was parked, and its next look at a completion queue is still to come.
+  bool is_unparked() const { return unparked_; }
+  bool take_unparked() { return std::exchange(unparked_, false); }
   // While it is parked: memory is as if the turns until now had been executed.
   void show_growth();
   const Parked* parked() const { return parked_.get(); }
@@ -256,6 +259,7 @@ class Thread final : public Waiter {
   std::optional<Answer> held_answer_;
   std::unique_ptr<Parked> parked_;
   Duration* parked_total_ = nullptr;
+  bool unparked_ = false;
   std::optional<Turn> turn_;
   std::string waits_for_;
   Instant blocked_since_{};
