@@ -59,7 +59,9 @@ TEST(PollTurns, are_parked_at_the_first_look) {
 
 // Programs that share a host wait side by side.
 TEST(TwoPollers, are_both_parked) {
-  const BothModes runs = run_both({.commands = {"server=" + support::quoted(TWO_POLLERS)}});
+  support::RunRequest request;
+  request.commands = {"server=" + support::quoted(TWO_POLLERS)};
+  const BothModes runs = run_both(request);
   expect_equal(runs);
   EXPECT_EQ(runs.slices.output("server"), "child: over\nparent: over\n");
   EXPECT_LT(runs.slices.report["hand_overs"].get<int>(), 100) << "the polls in between are not executed";
