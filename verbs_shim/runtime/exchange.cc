@@ -194,10 +194,10 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathE
 // Nothing outside can notice or change anything before the horizon: the thread lets the time pass by itself.
 bool passes_locally(std::int64_t cost_ps) {
   ThreadSlot& slot = *my_slot;
-  const std::int64_t after = slot.clock_ps + cost_ps;
-  if (after >= slot.horizon_ps) return false;
+  // A sleep may be longer than there is time: the sum is made only where it is known to be small.
+  if (cost_ps >= slot.horizon_ps - slot.clock_ps) return false;
   in_clock_row = false;
-  slot.clock_ps = after;
+  slot.clock_ps += cost_ps;
   return true;
 }
 
