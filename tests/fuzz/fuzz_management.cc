@@ -5,12 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "sim/config/load.h"
-#include "sim/config/simulation.h"
 #include "sim/core/check.h"
 #include "sim/core/rng.h"
 #include "sim/mad/cm_messages.h"
 #include "tests/fuzz/bytes.h"
+#include "tests/fuzz/simulated.h"
 
 namespace {
 
@@ -21,13 +20,7 @@ constexpr std::uint64_t kSeed = 1;
 constexpr std::uint16_t kPort = 7471;
 
 const config::TopologySpec& topology() {
-  static const config::TopologySpec kTopology = [] {
-    config::Diagnostics diagnostics;
-    const std::string folder = VERBATIM_SOURCE_DIR "/topologies";
-    auto loaded = config::load_topology(folder + "/two_hosts.json", {{folder + "/profiles"}}, diagnostics);
-    CHECK(loaded.has_value());
-    return *std::move(loaded);
-  }();
+  static const config::TopologySpec kTopology = fuzz::load_topology("two_hosts.json");
   return kTopology;
 }
 
@@ -117,16 +110,7 @@ class Attack {
     return caller;
   }
 
-  void run_for(Duration time) {
-    constexpr int kMostSteps = 2'000'000;
-    const Instant end = simulation_.engine().now() + time;
-    int steps = 0;
-    while (simulation_.engine().next_event_time() <= end) {
-      simulation_.engine().step();
-      CHECK(++steps < kMostSteps);
-    }
-    simulation_.engine().run_until(end);
-  }
+  void run_for(Duration time) { fuzz::run_for(simulation_.engine(), time); }
 
   void step() {
     const std::size_t host = bytes_.below(2);

@@ -11,12 +11,11 @@
 #include <memory>
 #include <vector>
 
-#include "sim/config/load.h"
-#include "sim/config/simulation.h"
 #include "sim/core/check.h"
 #include "sim/supervisor/kernel/rdma_cm_file.h"
 #include "sim/supervisor/tasks/process.h"
 #include "tests/fuzz/bytes.h"
+#include "tests/fuzz/simulated.h"
 
 namespace {
 
@@ -24,14 +23,8 @@ using namespace verbatim;
 using fuzz::Bytes;
 
 const config::TopologySpec& topology(bool roce) {
-  static const auto load = [](const char* name) {
-    config::Diagnostics diagnostics;
-    const std::string folder = VERBATIM_SOURCE_DIR "/topologies";
-    auto loaded = config::load_topology(folder + name, {{folder + "/profiles"}}, diagnostics);
-    CHECK(loaded.has_value());
-    return *std::move(loaded);
-  };
-  static const config::TopologySpec kTopologies[] = {load("/two_hosts.json"), load("/two_hosts_roce.json")};
+  static const config::TopologySpec kTopologies[] = {fuzz::load_topology("two_hosts.json"),
+                                                     fuzz::load_topology("two_hosts_roce.json")};
   return kTopologies[roce ? 1 : 0];
 }
 
@@ -95,16 +88,7 @@ class Attack {
   }
 
  private:
-  void run_for(Duration time) {
-    constexpr int kMostSteps = 2'000'000;
-    const Instant end = simulation_.engine().now() + time;
-    int steps = 0;
-    while (simulation_.engine().next_event_time() <= end) {
-      simulation_.engine().step();
-      CHECK(++steps < kMostSteps);
-    }
-    simulation_.engine().run_until(end);
-  }
+  void run_for(Duration time) { fuzz::run_for(simulation_.engine(), time); }
 
   // In the middle, at the very end, or nowhere.
   std::uint64_t pointer() {

@@ -7,25 +7,18 @@
 #include <cerrno>
 #include <memory>
 
-#include "sim/config/load.h"
-#include "sim/config/simulation.h"
 #include "sim/core/check.h"
 #include "sim/supervisor/machine/run_folder.h"
 #include "sim/supervisor/supervisor.h"
 #include "tests/fuzz/puppet.h"
+#include "tests/fuzz/simulated.h"
 
 namespace {
 
 using namespace verbatim;
 
 const config::TopologySpec& topology() {
-  static const config::TopologySpec kTopology = [] {
-    config::Diagnostics diagnostics;
-    const std::string folder = VERBATIM_SOURCE_DIR "/topologies";
-    auto loaded = config::load_topology(folder + "/two_hosts.json", {{folder + "/profiles"}}, diagnostics);
-    CHECK(loaded.has_value());
-    return *std::move(loaded);
-  }();
+  static const config::TopologySpec kTopology = fuzz::load_topology("two_hosts.json");
   return kTopology;
 }
 
