@@ -238,10 +238,10 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   LaunchRequest request;
   const HostPaths& paths = kernel_.paths_of_host(spec.host);
   const std::string& named = spec.arguments.at(0);
-  const std::string reason = inspect_program(named.starts_with('/') ? paths.native(named) : named, spec.working_directory,
-                                             &request.path);
+  const bool is_path = named.starts_with('/');
+  const std::string reason = inspect_program(is_path ? paths.native(named) : named, spec.working_directory, &request.path);
   if (!reason.empty()) return give_up(Outcome::kNotStarted, reason);
-  request.path = paths.native(request.path);  // what the host has in place of the machine's: ssh
+  if (!is_path) request.path = paths.native(request.path);  // what the host has in place of the machine's: ssh
   std::unique_ptr<ProcessRegion> region;
   try {
     region = std::make_unique<ProcessRegion>();

@@ -237,5 +237,20 @@ TEST(CheckHost, misses_each_part_of_the_installation) {
   }
 }
 
+// Simulated hosts have folders of their own in the place of /tmp, and the simulator's parts are not in those.
+TEST(Installation, below_tmp_starts_programs_on_other_hosts) {
+  namespace fs = std::filesystem;
+  const Folder folder;
+  const fs::path here = folder.path();
+  const fs::path built = fs::path(VERBATIM_PROGRAM).parent_path();
+  fs::create_directory(here / "lib");
+  fs::copy_file(built / "verbatim", here / "verbatim");
+  for (const char* const part : kShimParts) fs::copy_file(built / "lib" / part, here / "lib" / part);
+  const Finished run =
+      run_command({here / "verbatim", "run", "--topology", kTopology, "server=sleep 1", "client=ssh -n server hostname"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("server"), std::string::npos) << run.out << run.err;
+}
+
 }  // namespace
 }  // namespace verbatim::cli
