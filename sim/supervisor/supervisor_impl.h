@@ -226,8 +226,8 @@ class Supervisor::Impl final : public ProcessTable {
   Thread* died_ = nullptr;     // its process has ended while it held the token
   Instant slice_start_{};
   Instant granted_{};          // horizon of the current slice
-  // Memory that a thread sees as it was before, while it finishes a turn: address, and what is there now.
-  std::vector<std::pair<std::uint64_t, std::byte>> changed_in_turn_;
+  // Memory that a thread sees as it was before, while it finishes a turn: what is there now.
+  std::vector<spin::ByteRun> changed_in_turn_;
   Instant slice_end_{};        // clock of the thread that gave the token back
   WaitingTimes waiting_times_;
   Thread* polling_ = nullptr;  // gave the token back last and did nothing but poll

@@ -53,10 +53,11 @@ void Supervisor::Impl::check_watched(Process& ran) {
 }
 
 bool Supervisor::Impl::watched_bytes_changed(Thread& thread) {
-  for (const spin::ByteRun& run : thread.parked()->watched) {
-    std::vector<std::byte> now(run.bytes.size());
-    thread.process().memory().read(run.address, now);
-    if (std::memcmp(now.data(), run.bytes.data(), now.size()) != 0) return true;
+  const PresentBytes now(thread.process().memory(), thread.parked()->watched);
+  // Reading may have shown what turns have left, and changed what is watched for.
+  const std::vector<spin::ByteRun>& watched = thread.parked()->watched;
+  for (std::size_t i = 0; i < watched.size(); ++i) {
+    if (!now.equal(i, watched[i])) return true;
   }
   return false;
 }
@@ -185,32 +186,43 @@ bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
 }
 
 // The thread goes through the rest of the turn by itself, in the past: its polls find nothing, and it takes no other time.
-// Memory that has changed since, at the time of the change, has its old content for the thread until the look that is due,
-// which then comes back with the horizon; else the thread goes on.
+// Memory that has changed since, at the time of the change, and is looked at in the rest of the turn has its old content for the
+// thread until the look that is due, which then comes back with the horizon; else the thread goes on.
 void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   ProcessMemory& memory = thread.process().memory();
   std::vector<spin::ByteRun> as_it_began;
-  for (const spin::ByteRun& run : turn.parked->watched) {
-    std::vector<std::byte> now(run.bytes.size());
-    if (!memory.read(run.address, now)) continue;
+  const std::vector<spin::ByteRun>& watched = turn.parked->watched;
+  const PresentBytes present(memory, watched);
+  for (std::size_t n = 0; n < watched.size(); ++n) {
+    const std::span<const std::uint8_t> now = present.of(n);
+    spin::ByteRun first = turn.parked->at_turn(watched[n], turn.looks);
     for (std::size_t i = 0; i < now.size(); ++i) {
-      if (now[i] != static_cast<std::byte>(run.bytes[i])) changed_in_turn_.push_back({run.address + i, now[i]});
+      if (now[i] == watched[n].bytes[i]) continue;
+      const std::uint64_t address = watched[n].address + i;
+      if (!turn.parked->reads_clocks() && !turn.parked->touches_before(turn.looks, address)) {
+        first.bytes[i] = now[i];
+        continue;
+      }
+      const bool goes_on = !changed_in_turn_.empty() &&
+                           changed_in_turn_.back().address + changed_in_turn_.back().bytes.size() == address;
+      if (!goes_on) changed_in_turn_.emplace_back().address = address;
+      changed_in_turn_.back().bytes.push_back(now[i]);
     }
-    spin::ByteRun first = turn.parked->at_turn(run, turn.looks);
-    if (std::memcmp(now.data(), first.bytes.data(), now.size()) != 0) as_it_began.push_back(std::move(first));
+    if (!now.empty() && !present.equal(n, first)) as_it_began.push_back(std::move(first));
   }
   for (const spin::ByteRun& run : as_it_began) memory.write(run.address, std::as_bytes(std::span(run.bytes)));
   thread.process().region().slot(thread.slot()).raised_count = 0;  // signals are due with the next look
   // It must not ask on the way: the rest of the turn, and one before it, are within what it lets pass.
   const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
   const bool goes_on = as_it_began.empty() && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
+  if (goes_on) thread.take_unparked();  // the look that is due is among what it does
   const Instant until = goes_on ? std::max(turn.due, horizon_of_slice(thread.process().host_index())) : turn.due;
   grant(thread, {.result = polls, .repeats = turn.parked->asks_kernel}, turn.start, until);
   changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
 }
 
 void Supervisor::Impl::end_turn(Process& process) {
-  for (const auto& [address, byte] : changed_in_turn_) process.memory().write(address, {&byte, 1});
+  for (const spin::ByteRun& run : changed_in_turn_) process.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
   changed_in_turn_.clear();
 }
 

@@ -82,6 +82,13 @@ bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> fr
   return complete;
 }
 
+void ProcessMemory::write_changed(std::span<const spin::ByteRun> runs) {
+  const PresentBytes present(*this, runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!present.equal(i, runs[i])) write(runs[i].address, std::as_bytes(std::span(runs[i].bytes)));
+  }
+}
+
 bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
   if (!write_protected(to, from)) return write(to, from);
@@ -119,6 +126,21 @@ bool ProcessMemory::read_ranges(std::span<const spin::MemoryRange> ranges, std::
     ranges = ranges.subspan(n);
   }
   return true;
+}
+
+PresentBytes::PresentBytes(ProcessMemory& memory, std::span<const spin::ByteRun> runs) : is_mapped_(runs.size(), true) {
+  std::vector<spin::MemoryRange> ranges;
+  ranges.reserve(runs.size());
+  begins_.reserve(runs.size() + 1);
+  begins_.push_back(0);
+  for (const spin::ByteRun& run : runs) {
+    ranges.push_back({run.address, run.bytes.size()});
+    begins_.push_back(begins_.back() + run.bytes.size());
+  }
+  bytes_.resize(begins_.back());
+  if (memory.read_ranges(ranges, bytes_.data())) return;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    is_mapped_[i] = memory.read_ranges(std::span(ranges).subspan(i, 1), bytes_.data() + begins_[i]);
 }
 
 bool ProcessMemory::write_protected(host::ProgramAddress to, std::span<const std::byte> from) {

@@ -3,12 +3,15 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/host/program_memory.h"
 #include "sim/supervisor/spin/code_memory.h"
+#include "sim/supervisor/spin/memory_view.h"
 
 namespace verbatim::supervisor {
 
@@ -24,6 +27,8 @@ class ProcessMemory final : public host::ProgramMemory {
   bool read(host::ProgramAddress from, std::span<std::byte> to) override;
   // Pages are written whatever their protection, as pinned ones are by an adapter.
   bool write(host::ProgramAddress to, std::span<const std::byte> from) override;
+  // Writes those runs that are not there already.
+  void write_changed(std::span<const spin::ByteRun> runs);
   bool write_code(host::ProgramAddress to, std::span<const std::byte> from) override;
   // As a system call does: false when a byte may not be written.
   bool put(host::ProgramAddress to, std::span<const std::byte> from);
@@ -65,6 +70,23 @@ class ProcessMemory final : public host::ProgramMemory {
   int mem_fd_ = -1;
   std::function<void(host::ProgramAddress, std::size_t)> write_listener_;
   std::function<void()> access_listener_;
+};
+
+// What lies where `runs` are, read in as few system calls as the kernel allows.
+class PresentBytes {
+ public:
+  PresentBytes(ProcessMemory& memory, std::span<const spin::ByteRun> runs);
+
+  // In place of the n-th run; empty when it is not mapped in whole.
+  std::span<const std::uint8_t> of(std::size_t n) const {
+    return is_mapped_[n] ? std::span(bytes_).subspan(begins_[n], begins_[n + 1] - begins_[n]) : std::span<const std::uint8_t>();
+  }
+  bool equal(std::size_t n, const spin::ByteRun& run) const { return std::ranges::equal(of(n), run.bytes); }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+  std::vector<std::size_t> begins_;
+  std::vector<bool> is_mapped_;
 };
 
 }  // namespace verbatim::supervisor

@@ -39,15 +39,28 @@ void MemoryView::rewind() {
 
 // A program waits in few places: this analysis will most likely read the pages that the last one read.
 void MemoryView::read_ahead() {
-  std::vector<MemoryRange> ranges;
-  for (const std::uint64_t number : familiar_) ranges.push_back({number * kPageSize, kPageSize});
-  std::vector<std::uint8_t> bytes(ranges.size() * kPageSize);
-  const bool readable = memory_->read_all(ranges, bytes.data());
   const std::vector<std::uint64_t> numbers = std::exchange(familiar_, {});
-  if (!readable) return;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    std::memcpy(add_page(numbers[i])->data.data(), bytes.data() + i * kPageSize, kPageSize);
+  std::vector<MemoryRange> ranges;
+  for (const std::uint64_t number : numbers) ranges.push_back({number * kPageSize, kPageSize});
+  for (const std::uint64_t number : familiar_code_) {
+    if (number != 0) ranges.push_back({number * kPageSize, kPageSize});
   }
+  std::vector<std::uint8_t> bytes(ranges.size() * kPageSize);
+  if (!memory_->read_all(ranges, bytes.data())) return familiar_code_.fill(0);
+  const std::uint8_t* from = bytes.data();
+  const auto take = [&](std::array<std::uint8_t, kPageSize>& to) {
+    std::memcpy(to.data(), from, kPageSize);
+    from += kPageSize;
+  };
+  for (const std::uint64_t number : numbers) take(add_page(number)->data);
+  for (const std::uint64_t number : familiar_code_) {
+    if (number == 0) continue;
+    CodePage& page = (*code_pages_)[next_code_page_++ % code_pages_->size()];
+    page.number = number;
+    page.readable = true;
+    take(page.data);
+  }
+  next_code_page_ %= code_pages_->size();
 }
 
 MemoryView::Page* MemoryView::add_page(std::uint64_t number) {
@@ -148,6 +161,7 @@ unsigned MemoryView::read_code(std::uint64_t address, std::uint8_t* to, unsigned
       next_code_page_ = (next_code_page_ + 1) % code_pages_->size();
       page->number = number;
       page->readable = memory_->read(number * kPageSize, page->data.data(), kPageSize);
+      if (page->readable) familiar_code_[static_cast<std::size_t>(page - code_pages_->begin())] = number;
     }
     if (!page->readable) break;
     const unsigned offset = (address + done) % kPageSize;
@@ -174,6 +188,7 @@ void MemoryView::begin_tracking() {
   ++tracking_;
   is_tracking_ = true;
   recent_writes_.clear();
+  recent_reads_.clear();
   notes_recent_ = false;
   stale_from_ = stale_to_ = 0;
 }
@@ -186,6 +201,7 @@ void MemoryView::start_marks(Page& page) {
 bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
   if (page.tracked != tracking_) start_marks(page);
   const std::uint64_t address = page.number * kPageSize + offset;
+  if (notes_recent_) recent_reads_.push_back({address, n});
   const bool near_stale = address + n > stale_from_ && address < stale_to_;
   for (unsigned i = 0; i < n; ++i) {
     std::uint8_t& mark = page.marks[offset + i];
@@ -269,18 +285,28 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
   return runs;
 }
 
-std::vector<ByteRun> MemoryView::take_recent_writes() {
-  notes_recent_ = true;
-  std::vector<MemoryRange> ranges = std::exchange(recent_writes_, {});
+// Sorted; what overlaps or lies side by side becomes one.
+std::vector<MemoryRange> MemoryView::merged(std::vector<MemoryRange> ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const MemoryRange& a, const MemoryRange& b) { return a.address < b.address; });
-  std::vector<ByteRun> runs;
+  std::size_t n = 0;
   for (const MemoryRange& range : ranges) {
-    const bool goes_on = !runs.empty() && runs.back().address + runs.back().bytes.size() >= range.address;
-    if (!goes_on) runs.push_back({range.address, {}});
-    const std::uint64_t length = range.address + range.length - runs.back().address;
-    if (length > runs.back().bytes.size()) runs.back().bytes.resize(length);
+    const bool goes_on = n != 0 && ranges[n - 1].address + ranges[n - 1].length >= range.address;
+    if (!goes_on) ranges[n++] = range;
+    MemoryRange& last = ranges[n - 1];
+    last.length = std::max(last.length, range.address + range.length - last.address);
   }
+  ranges.resize(n);
+  return ranges;
+}
+
+std::vector<MemoryRange> MemoryView::take_recent_reads() { return merged(std::exchange(recent_reads_, {})); }
+
+std::vector<ByteRun> MemoryView::take_recent_writes() {
+  notes_recent_ = true;
+  std::vector<ByteRun> runs;
+  for (const MemoryRange& range : merged(std::exchange(recent_writes_, {})))
+    runs.push_back({range.address, std::vector<std::uint8_t>(range.length)});
   const std::vector<std::uint8_t> now = values(runs);
   auto from = now.begin();
   for (ByteRun& run : runs) {

@@ -85,6 +85,8 @@ class MemoryView {
   // Bytes written since this was asked, with the values they have now; sorted and merged. They are noted from the first
   // time on that it is asked after begin_tracking().
   std::vector<ByteRun> take_recent_writes();
+  // Likewise where was read since this was asked, noted as long as writes are.
+  std::vector<MemoryRange> take_recent_reads();
   // Whether every byte of reads() has its value of begin_tracking() now.
   bool reads_unchanged() const;
   // All bytes whose value now differs from the program's memory.
@@ -126,6 +128,7 @@ class MemoryView {
   Page* find_page(std::uint64_t number);
   Page* add_page(std::uint64_t number);
   void read_ahead();
+  static std::vector<MemoryRange> merged(std::vector<MemoryRange> ranges);
   void note_use(std::uint64_t page) {
     if (familiar_.size() < kReadAhead &&
         std::find(familiar_.begin(), familiar_.end(), page) == familiar_.end())
@@ -157,7 +160,7 @@ class MemoryView {
   bool is_tracking_ = false;
   std::uint64_t stale_from_ = 0, stale_to_ = 0;
   std::vector<Page*> anchored_;  // pages written since the anchor
-  std::vector<MemoryRange> recent_writes_;
+  std::vector<MemoryRange> recent_writes_, recent_reads_;
   bool notes_recent_ = false;
 
   struct CodePage {
@@ -166,6 +169,7 @@ class MemoryView {
     std::array<std::uint8_t, kPageSize> data;
   };
   std::unique_ptr<std::array<CodePage, 4>> code_pages_;  // during an analysis
+  std::array<std::uint64_t, 4> familiar_code_{};         // pages; 0: none
   unsigned next_code_page_ = 0;
 };
 

@@ -158,6 +158,7 @@ PollPoint SpinProver::poll_point(const PollEntry& entry) {
     if ((interpreter_.state.known & bits) == bits) point.known |= static_cast<std::uint16_t>(1u << index);
   }
   point.written = memory_.take_recent_writes();
+  point.read = memory_.take_recent_reads();
   return point;
 }
 

@@ -98,6 +98,7 @@ struct PollPoint {
   Registers registers;           // unknown registers hold 0
   std::uint16_t known = 0;       // general registers that are known, by number
   std::vector<ByteRun> written;  // bytes written since the poll before, with their values here
+  std::vector<MemoryRange> read;  // where was read since then
   std::vector<GrowingCell> cells;  // those of them that are others in other turns, with what they grow by each turn
   std::int64_t look_ps = 0;        // when it looks, from the look of the first; where period_ps is not 0
 };

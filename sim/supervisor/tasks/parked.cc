@@ -36,8 +36,7 @@ std::int64_t Parked::look_due(Instant when) const {
 // Whole turns leave these bytes behind; the next one begins from there.
 void Parked::start(ProcessMemory& memory) const {
   if (growing == nullptr) return;
-  for (const spin::ByteRun& run : std::span(watched).last(growing->writes.size()))
-    memory.write(run.address, std::as_bytes(std::span(run.bytes)));
+  memory.write_changed(std::span(watched).last(growing->writes.size()));
 }
 
 void Parked::show(ProcessMemory& memory, std::int64_t look) {
@@ -73,6 +72,19 @@ spin::ByteRun Parked::at_turn(spin::ByteRun run, std::int64_t look) const {
   if (growing == nullptr || (reads_clocks() && look == 0)) return run;
   spin::show_turn(*growing, static_cast<std::uint64_t>(turn_of(look)), 0, run);
   return run;
+}
+
+bool Parked::touches_before(std::int64_t look, std::uint64_t address) const {
+  const auto last = static_cast<std::size_t>(look - beginning(look));
+  for (std::size_t i = 1; i <= last; ++i) {
+    const spin::PollPoint& point = proof->polls[i];
+    const bool is_read = std::ranges::any_of(
+        point.read, [&](const spin::MemoryRange& range) { return address - range.address < range.length; });
+    const bool is_written = std::ranges::any_of(
+        point.written, [&](const spin::ByteRun& run) { return address - run.address < run.bytes.size(); });
+    if (is_read || is_written) return true;
+  }
+  return false;
 }
 
 bool Parked::changes(std::span<const spin::ByteRun> runs) const {

@@ -207,6 +207,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   parked.turn = takes_time ? Duration(last_->period_ps) : seen.cost * static_cast<std::int64_t>(polls);
   for (std::size_t i = 1; i < polls; ++i)
     parked.looks.push_back(takes_time ? Duration(last_->polls[i].look_ps) : seen.cost * static_cast<std::int64_t>(i));
+  parked.proof = last_;
   parked.queues = std::move(*queues);
   if (takes_time && nothing != nullptr) {
     for (const std::weak_ptr<VirtualFile>& file : nothing->files) parked.files.push_back(file.lock());
@@ -219,18 +220,18 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       parked.most_looks = static_cast<std::int64_t>(last_->turns * polls);
   }
   parked.watched = last_->reads;
-  for (const spin::ByteRun& left : last_->writes) {
-    if (parked.reads_clocks()) {
-      // What the turn before has left there, which was not necessarily one like these.
-      parked.watched.push_back(left);
-      std::vector<std::uint8_t>& bytes = parked.watched.back().bytes;
-      process_.memory().read(left.address, std::as_writable_bytes(std::span(bytes)));
-      continue;
+  if (parked.reads_clocks()) {
+    // What the turn before has left there, which was not necessarily one like these.
+    const PresentBytes present(process_.memory(), last_->writes);
+    for (std::size_t i = 0; i < last_->writes.size(); ++i) {
+      parked.watched.push_back(last_->writes[i]);
+      std::ranges::copy(present.of(i), parked.watched.back().bytes.begin());
     }
-    parked.watched.push_back(parked.at_turn(left, 0));
-    // Whole turns leave these bytes behind; the next one begins from there (for those that grow, see Parked::start).
-    if (parked.growing == nullptr) process_.memory().write(left.address, std::as_bytes(std::span(left.bytes)));
+    return parked;
   }
+  for (const spin::ByteRun& left : last_->writes) parked.watched.push_back(parked.at_turn(left, 0));
+  // Whole turns leave these bytes behind; the next one begins from there (for those that grow, see Parked::start).
+  if (parked.growing == nullptr) process_.memory().write_changed(last_->writes);
   return parked;
 }
 

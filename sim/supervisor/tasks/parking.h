@@ -52,7 +52,9 @@ struct Parked {
   bool asks_kernel = false;
   // Bytes that wake the thread when they are changed, with the values that they are to have now.
   std::vector<spin::ByteRun> watched;
-  // kPoll, with values that grow; nullptr: none does.
+  // kPoll: what is known of a turn.
+  std::shared_ptr<const spin::PollLoopProof> proof;
+  // The same for values that grow; nullptr: none does.
   std::shared_ptr<const spin::PollLoopProof> growing;
   std::int64_t most_looks = 0;  // it goes on with this look at the latest; 0: with none
   bool is_shown = false;        // memory is being changed on its behalf
@@ -73,6 +75,8 @@ struct Parked {
   void show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t look) const;
   // The bytes of `run` as they are when the turn of that look begins.
   spin::ByteRun at_turn(spin::ByteRun run, std::int64_t look) const;
+  // Whether the turn of that look, from its first poll to this one, reads or writes the byte.
+  bool touches_before(std::int64_t look, std::uint64_t address) const;
   // Whether a byte of `runs` may be changed by turns that are not executed.
   bool changes(std::span<const spin::ByteRun> runs) const;
 
