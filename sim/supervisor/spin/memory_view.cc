@@ -193,13 +193,19 @@ void MemoryView::begin_tracking() {
   stale_from_ = stale_to_ = 0;
 }
 
-void MemoryView::start_marks(Page& page) {
-  page.marks.fill(0);
-  page.tracked = tracking_;
+void MemoryView::extend_marks(Page& page, unsigned offset, unsigned n) {
+  if (page.tracked != tracking_) {
+    page.marks.fill(0);
+    page.tracked = tracking_;
+    page.marked_from = kPageSize;
+    page.marked_to = 0;
+  }
+  page.marked_from = std::min(page.marked_from, offset);
+  page.marked_to = std::max(page.marked_to, offset + n);
 }
 
 bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
-  if (page.tracked != tracking_) start_marks(page);
+  extend_marks(page, offset, n);
   const std::uint64_t address = page.number * kPageSize + offset;
   if (notes_recent_) recent_reads_.push_back({address, n});
   const bool near_stale = address + n > stale_from_ && address < stale_to_;
@@ -215,7 +221,7 @@ bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
 }
 
 void MemoryView::note_write(Page& page, unsigned offset, unsigned n) {
-  if (page.tracked != tracking_) start_marks(page);
+  extend_marks(page, offset, n);
   for (unsigned i = 0; i < n; ++i) page.marks[offset + i] |= kWritten | kFresh;
   if (notes_recent_) recent_writes_.push_back({page.number * kPageSize + offset, n});
 }
@@ -262,7 +268,7 @@ void append(std::vector<ByteRun>& runs, std::uint64_t address, std::uint8_t valu
 template <class Visit>
 void MemoryView::for_each_marked(const Page& page, Mark mark, Visit visit) {
   const std::uint64_t wanted = 0x0101'0101'0101'0101ull * mark;
-  for (unsigned word = 0; word < kPageSize; word += 8) {
+  for (unsigned word = page.marked_from & ~7u; word < page.marked_to; word += 8) {
     std::uint64_t marks;
     std::memcpy(&marks, page.marks.data() + word, 8);
     if ((marks & wanted) == 0) continue;

@@ -105,6 +105,7 @@ class MemoryView {
     std::uint64_t number = 0;
     std::uint64_t anchored = 0;  // equal to anchor_: `anchor` holds the page as it was at the anchor
     std::uint64_t tracked = 0;   // equal to tracking_: `marks` are of this tracking
+    unsigned marked_from = 0, marked_to = 0;  // bytes outside of this carry no mark
     bool written = false;        // `original` holds the page as it is in the program
     std::array<std::uint8_t, kPageSize> data;
     std::array<std::uint8_t, kPageSize> anchor;
@@ -140,7 +141,8 @@ class MemoryView {
   bool prepare_write(Page& page);
   bool note_read(Page& page, unsigned offset, unsigned n);
   void note_write(Page& page, unsigned offset, unsigned n);
-  void start_marks(Page& page);
+  // Before bytes get their marks.
+  void extend_marks(Page& page, unsigned offset, unsigned n);
   std::vector<Page*> sorted_pages() const;
   std::vector<ByteRun> collect(Mark mark, Value value) const;
 

@@ -185,7 +185,6 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     was_far_ = last_->polls.size() > kShortTurn;
   }
   failures_ = 0;
-  learn_context(seen);
   auto queues = queues_of(*last_, seen);
   if (!queues && shows_something_) return std::nullopt;
   if (!queues) {
@@ -257,30 +256,31 @@ struct QueueOfProgram {
 
 }  // namespace
 
-// The poll tells of which device its queue is.
-void LoopAnalyst::learn_context(const SeenPoll& seen) {
-  if (const auto queue = process_.memory().load<QueueOfProgram>(seen.handle)) contexts_[queue->context] = seen.queue.context;
-}
-
 // The queues that are polled, each once. Nothing: one of them is of a device that is not known yet, or shows_something_.
+// The poll that was seen tells of which device its queue is.
 std::optional<std::vector<PolledQueue>> LoopAnalyst::queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen) {
   shows_something_ = false;
   std::vector<PolledQueue> queues{seen.queue};
-  std::vector<std::uint64_t> handles;
-  for (const spin::PollPoint& poll : proof.polls) handles.push_back(poll.registers.gpr[spin::kRdi]);
-  std::sort(handles.begin(), handles.end());
-  handles.erase(std::unique(handles.begin(), handles.end()), handles.end());
-  for (const std::uint64_t handle : handles) {
-    if (handle == seen.handle) continue;
-    const auto queue = process_.memory().load<QueueOfProgram>(handle);
-    const auto context = queue ? contexts_.find(queue->context) : contexts_.end();
+  std::vector<std::uint64_t> handles{seen.handle};
+  for (const spin::PollPoint& poll : proof.polls) {
+    const std::uint64_t handle = poll.registers.gpr[spin::kRdi];
+    if (std::ranges::find(handles, handle) == handles.end()) handles.push_back(handle);
+  }
+  if (handles.size() == 1) return queues;
+  std::vector<spin::MemoryRange> places;
+  for (const std::uint64_t handle : handles) places.push_back({handle, sizeof(QueueOfProgram)});
+  std::vector<QueueOfProgram> polled(handles.size());
+  if (!process_.memory().read_ranges(places, reinterpret_cast<std::uint8_t*>(polled.data()))) return std::nullopt;
+  contexts_[polled.front().context] = seen.queue.context;
+  for (const QueueOfProgram& queue : std::span(polled).subspan(1)) {
+    const auto context = contexts_.find(queue.context);
     if (context == contexts_.end()) return std::nullopt;
     auto& opened = process_.contexts();
     const std::uint32_t number = context->second;
     if (number < 1 || number > opened.size() || !opened[number - 1]->open()) return std::nullopt;
     DeviceContext& device = *opened[number - 1];
     if (device.owner() != process_.pid()) return std::nullopt;
-    const auto empty = device.hca().empty_completion_queue(device.handle(), queue->handle);
+    const auto empty = device.hca().empty_completion_queue(device.handle(), queue.handle);
     if (!empty) {
       shows_something_ = true;
       return std::nullopt;

@@ -135,7 +135,6 @@ class LoopAnalyst {
   void refuse_poll_loop(std::string why);
   spin::Limits poll_limits() const;
   std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
-  void learn_context(const SeenPoll& seen);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
   bool grows_in_stack(const spin::PollLoopProof& proof) const;
   spin::ClockModel clock_model(const PendingCall& poll, Instant look, const Thread::Nothing* nothing) const;
