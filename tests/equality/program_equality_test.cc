@@ -57,6 +57,14 @@ TEST(PollTurns, are_parked_at_the_first_look) {
   EXPECT_LT(run.report["hand_overs"].get<int>(), 340) << run.story();
 }
 
+// A flag that is looked at behind the second poll may change before it: who was woken in the middle of a turn goes on from there.
+TEST(PollTurns, go_on_when_what_changed_is_looked_at_later) {
+  const std::string program = support::quoted(POLL_TURNS "_once") + " fixed";
+  const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
+  expect_equal(runs);
+  EXPECT_LT(runs.slices.report["hand_overs"].get<int>(), 285) << runs.slices.story();
+}
+
 // Programs that share a host wait side by side.
 TEST(TwoPollers, are_both_parked) {
   support::RunRequest request;
