@@ -150,6 +150,9 @@ class Hca final : public fabric::PacketSink {
   // taken; nullopt: something is, or there is no such queue of the program's own. Of a failed adapter all are empty.
   std::optional<std::uint32_t> empty_completion_queue(std::uint32_t context, std::uint32_t handle);
 
+  // Whether the program of the context has registered a byte of that memory with it: the adapter may look there at any time.
+  bool is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length);
+
   // Memory an idle queue pair takes in the simulator, its rings aside.
   static std::size_t queue_pair_bytes();
 

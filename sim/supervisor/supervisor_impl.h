@@ -145,6 +145,7 @@ class Supervisor::Impl final : public ProcessTable {
   void note_polling(Thread& thread, const protocol::ThreadSlot& slot);
   bool shows_something(Process& process, const SeenPoll& poll);
   void finish_turn(Thread& thread, Thread::Turn turn);
+  void bring_to_present(Thread& thread);
   void end_turn(Process& process);
   LoopAnalyst& analyst_of(Process& process);
   void check_watched(Process& ran);

@@ -221,6 +221,17 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
 }
 
+// The thread is about to run. Others of its process whose turns take time, and which it may look at, do now what they would have
+// done until now.
+void Supervisor::Impl::bring_to_present(Thread& thread) {
+  for (const auto& other : thread.process().threads()) {
+    if (other->parked() == nullptr || !other->parked()->reads_clocks()) continue;
+    other->unpark();
+    if (auto turn = other->take_turn()) finish_turn(*other, std::move(*turn));
+    if (!thread.process().alive || finished_) return;
+  }
+}
+
 void Supervisor::Impl::end_turn(Process& process) {
   for (const spin::ByteRun& run : changed_in_turn_) process.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
   changed_in_turn_.clear();

@@ -75,6 +75,15 @@ TEST(TwoPollers, are_both_parked) {
   EXPECT_LT(runs.slices.report["hand_overs"].get<int>(), 100) << "the polls in between are not executed";
 }
 
+// Threads of its process find what a parked thread has counted until then, in the middle of a turn of sixteen looks, too.
+TEST(SharedTurns, slices_and_call_by_call) {
+  const std::string program = support::quoted(SHARED_TURNS) + " fixed";
+  const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
+  expect_equal(runs);
+  EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 10, runs.call_by_call.report["hand_overs"].get<int>())
+      << "the turns in which nothing happens are not executed";
+}
+
 // A turn that reads clocks does what it does at several times: a change comes between any two of them.
 class ClockTurns : public ::testing::TestWithParam<std::string> {};
 

@@ -74,6 +74,10 @@ std::optional<std::uint32_t> Hca::empty_completion_queue(std::uint32_t context, 
   return impl_->empty_completion_queue(context, handle);
 }
 
+bool Hca::is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length) {
+  return impl_->is_registered(context, start, length);
+}
+
 std::size_t Hca::queue_pair_bytes() { return Pool<QueuePair>::bytes_each(); }
 
 void Hca::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes times) {
@@ -201,6 +205,16 @@ std::optional<std::uint32_t> Hca::Impl::empty_completion_queue(std::uint32_t num
   const CompletionQueue* const cq = context == nullptr ? nullptr : find_cq(*context, handle);
   if (cq == nullptr || &cq->context != context || !cq->is_empty()) return std::nullopt;
   return cq->number();
+}
+
+bool Hca::Impl::is_registered(std::uint32_t number, host::ProgramAddress start, std::uint64_t length) {
+  Context* const context = find_context(number);
+  if (context == nullptr) return false;
+  return std::ranges::any_of(context->objects.mrs, [&](const auto& entry) {
+    const MemoryRegion& region = *entry.second;
+    const bool overlaps = region.start <= start ? start - region.start < region.length : region.start - start < length;
+    return region.context == context && region.dm == 0 && overlaps;
+  });
 }
 
 QueuePair* Hca::Impl::find_qp_by_number(const Context& context, std::uint32_t number) {

@@ -63,6 +63,7 @@ class Hca::Impl {
   void close(std::uint32_t context);
   void execute(std::span<std::byte> mailbox);
   std::optional<std::uint32_t> empty_completion_queue(std::uint32_t number, std::uint32_t handle);
+  bool is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length);
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value, Duration call_time);
   void link_changed(bool up);

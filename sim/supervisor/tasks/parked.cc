@@ -41,17 +41,24 @@ void Parked::start(ProcessMemory& memory) const {
 
 void Parked::show(ProcessMemory& memory, std::int64_t look) {
   if (growing == nullptr || is_shown) return;
-  if (reads_clocks() && look == 0) return;  // nothing has been passed over
-  is_shown = true;
+  if (reads_clocks() && look == 0) {  // nothing has been passed over
+    if (!as_parked.empty()) show(memory, as_parked);
+    return;
+  }
+  if (reads_clocks() && as_parked.empty()) as_parked = watched;
   const auto turns = static_cast<std::uint64_t>(turn_of(look));
   const auto poll = static_cast<std::size_t>(look - beginning(look));
-  for (spin::ByteRun& run : watched) {
-    spin::ByteRun then = run;
-    spin::show_turn(*growing, turns, poll, then);
-    if (then.bytes == run.bytes) continue;
-    run = std::move(then);
-    memory.write(run.address, std::as_bytes(std::span(run.bytes)));
+  std::vector<spin::ByteRun> then = watched;
+  for (spin::ByteRun& run : then) spin::show_turn(*growing, turns, poll, run);
+  show(memory, std::move(then));
+}
+
+void Parked::show(ProcessMemory& memory, std::vector<spin::ByteRun> then) {
+  is_shown = true;
+  for (std::size_t i = 0; i < watched.size(); ++i) {
+    if (then[i].bytes != watched[i].bytes) memory.write(then[i].address, std::as_bytes(std::span(then[i].bytes)));
   }
+  watched = std::move(then);
   is_shown = false;
 }
 

@@ -166,12 +166,12 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     ++counts_.proofs;
     credit_ -= proof.far_steps;
     const bool is_private = !proof.proven || grows_in_private(proof);
-    const bool is_alone = proof.period_ps == 0 || (process_.threads().size() == 1 && grows_in_stack(proof));
+    const bool is_alone = proof.period_ps == 0 || !writes_registered(proof);
     if (!proof.proven || !is_private || !is_alone) {
       ++counts_.refusals;
       refuse_poll_loop(!proof.proven ? proof.refusal.describe()
                        : !is_private ? "counts in memory that other programs may share"
-                                     : "reads a clock and counts in memory that others may look at");
+                                     : "reads a clock and writes to registered memory");
       last_.reset();
       may_be_far_ = proof.refusal.reason == spin::Reason::kFewTurns;
       failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
@@ -309,17 +309,20 @@ bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
          std::all_of(proof.polls.begin(), proof.polls.end(), [&](const auto& poll) { return is_private(poll.cells); });
 }
 
-// Where nobody but the thread looks: above its stack pointer, at the poll.
-bool LoopAnalyst::grows_in_stack(const spin::PollLoopProof& proof) const {
-  constexpr std::uint64_t kDeepest = 64 * 1024;
-  const std::uint64_t stack = proof.polls.front().registers.gpr[spin::kRsp];
-  const auto is_in_stack = [&](std::uint64_t address, std::uint64_t size) {
-    return address >= stack && address + size <= stack + kDeepest;
+// Whether an adapter may look at memory that a turn leaves as it was not before.
+bool LoopAnalyst::writes_registered(const spin::PollLoopProof& proof) const {
+  const auto is_registered = [this](std::uint64_t address, std::uint64_t size) {
+    return std::ranges::any_of(process_.contexts(), [&](const auto& context) {
+      return context->open() && context->owner() == process_.pid() &&
+             context->hca().is_registered(context->handle(), address, size);
+    });
   };
-  return std::all_of(proof.cells.begin(), proof.cells.end(),
-                     [&](const spin::GrowingCell& cell) { return is_in_stack(cell.address, cell.size); }) &&
-         std::all_of(proof.remade.begin(), proof.remade.end(),
-                     [&](const spin::MemoryRange& range) { return is_in_stack(range.address, range.length); });
+  const auto any = [&](const auto& places, const auto& size) {
+    return std::ranges::any_of(places, [&](const auto& place) { return is_registered(place.address, size(place)); });
+  };
+  return any(proof.cells, [](const spin::GrowingCell& cell) { return cell.size; }) ||
+         any(proof.remade, [](const spin::MemoryRange& range) { return range.length; }) ||
+         any(proof.writes, [](const spin::ByteRun& run) { return run.bytes.size(); });
 }
 
 spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look,

@@ -16,8 +16,9 @@
 // call found is known (Thread::Nothing), and the files that it asked wake the thread, too. It takes time, as reading clocks does:
 // A loop may read clocks between its looks (sim/supervisor/spin/turn_clock.h). Then what a turn does it does at several times,
 // and a change comes in the middle of it: the thread goes on with the look before, in the past, up to the time of the change,
-// with memory as it was. So only a process of one thread is parked so, and only if what grows lies in its stack, which nobody
-// else looks at. Of what a turn computes of clocks, only bounds may be known, if the next one makes it anew: the thread goes on
+// with memory as it was. So it also does before another thread of its process runs, which finds memory as of that time
+// (Supervisor::Impl::bring_to_present); what it writes must not be registered, since adapters look at any time, nor shared
+// with other processes. Of what a turn computes of clocks, only bounds may be known, if the next one makes it anew: the thread goes on
 // with the turn before that one.
 // A thread is parked only while no other thread of its host is about to run (they may share memory), but one that is about to
 // look at a completion queue itself; when that goes on all the same, what it changes is noticed.
@@ -56,6 +57,7 @@ struct Parked {
   std::shared_ptr<const spin::PollLoopProof> proof;
   // The same for values that grow; nullptr: none does.
   std::shared_ptr<const spin::PollLoopProof> growing;
+  std::vector<spin::ByteRun> as_parked;  // `watched` before anything else was shown, if it was
   std::int64_t most_looks = 0;  // it goes on with this look at the latest; 0: with none
   bool is_shown = false;        // memory is being changed on its behalf
 
@@ -81,6 +83,9 @@ struct Parked {
   bool changes(std::span<const spin::ByteRun> runs) const;
 
   bool polls(std::uint32_t context, std::uint32_t cq_number) const;
+
+ private:
+  void show(ProcessMemory& memory, std::vector<spin::ByteRun> then);
 };
 
 // Memory of the process as it is now, whatever turns of its parked threads have not been executed.
@@ -136,7 +141,7 @@ class LoopAnalyst {
   spin::Limits poll_limits() const;
   std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
-  bool grows_in_stack(const spin::PollLoopProof& proof) const;
+  bool writes_registered(const spin::PollLoopProof& proof) const;
   spin::ClockModel clock_model(const PendingCall& poll, Instant look, const Thread::Nothing* nothing) const;
 
   Process& process_;
