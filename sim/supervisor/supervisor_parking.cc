@@ -54,7 +54,6 @@ void Supervisor::Impl::check_watched(Process& ran) {
 
 bool Supervisor::Impl::watched_bytes_changed(Thread& thread) {
   const PresentBytes now(thread.process().memory(), thread.parked()->watched);
-  // Reading may have shown what turns have left, and changed what is watched for.
   const std::vector<spin::ByteRun>& watched = thread.parked()->watched;
   for (std::size_t i = 0; i < watched.size(); ++i) {
     if (!now.equal(i, watched[i])) return true;
@@ -108,13 +107,15 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   const PendingCall& call = thread.call();
   // What it was parked until has come, and will hardly let it go round as before.
   if (was_parked || call.arguments[0] <= 0) return go_on;
-  const auto& registers = process.region().slot(thread.slot()).poll_registers;
+  const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  const auto& registers = slot.poll_registers;
   const SeenPoll poll{.handle = registers[kHandleRegister],
                       .queue = {static_cast<std::uint32_t>(call.arguments[1]), static_cast<std::uint32_t>(call.arguments[2])},
                       .entry = static_cast<std::uint64_t>(call.arguments[3]),
                       .sequence = static_cast<std::uint32_t>(call.arguments[4]),
                       .cost = Duration(call.arguments[0]),
-                      .at = engine_.now()};
+                      .at = engine_.now(),
+                      .polls_before = slot.polls_alone};
   if (shows_something(process, poll)) return go_on;
   LoopAnalyst& analyst = analyst_of(process);
   auto parked = analyst.poll_loop(call, registers, poll, nothing);
@@ -127,27 +128,23 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
   return std::nullopt;
 }
 
-// Parked threads whose turns would change what `thread` is about to watch: they are executed instead.
+// Parked threads whose turns would change what `thread` is about to watch: they are executed instead. What changes from turn to
+// turn is the process's own.
 bool Supervisor::Impl::wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched) {
   bool any = false;
-  for (Process* const process : on_host_[thread.process().host_index()]) {
-    for (auto& other : process->threads()) {
-      if (other.get() == &thread || other->parked() == nullptr || !other->parked()->changes(watched)) continue;
-      other->unpark();
-      any = true;
-    }
+  for (auto& other : thread.process().threads()) {
+    if (other.get() == &thread || other->parked() == nullptr || !other->parked()->changes(watched)) continue;
+    other->unpark();
+    any = true;
   }
   return any;
 }
 
 // Whether a parked thread waits for a byte that the turns of `parked` change.
 bool Supervisor::Impl::is_watched(Thread& thread, const Parked& parked) const {
-  for (Process* const process : on_host_[thread.process().host_index()]) {
-    for (const auto& other : process->threads()) {
-      if (other.get() != &thread && other->parked() != nullptr && parked.changes(other->parked()->watched)) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(thread.process().threads(), [&](const auto& other) {
+    return other.get() != &thread && other->parked() != nullptr && parked.changes(other->parked()->watched);
+  });
 }
 
 WaitingTime& Supervisor::Impl::waiting_time(Thread& thread) {

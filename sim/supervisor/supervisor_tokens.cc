@@ -226,7 +226,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
   if (thread.state() == Thread::State::kParked) return thread.unpark();  // it was for so many turns only
   bring_to_present(thread);
   if (!process.alive || finished_) return;
-  for (Process* const other : on_host_[process.host_index()]) show_growth(*other);
+  show_growth(process);
   if (process.stopped_by != 0) return thread.hold(std::nullopt);
   if (const auto answer = thread.take_held_answer()) return resume(thread, *answer);
   const PendingCall& call = thread.call();

@@ -111,6 +111,10 @@ bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from
 
 bool ProcessMemory::read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) {
   if (access_listener_) access_listener_();
+  return copy_ranges(ranges, to);
+}
+
+bool ProcessMemory::copy_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const {
   constexpr std::size_t kMost = 64;
   while (!ranges.empty()) {
     iovec remote[kMost];
@@ -128,7 +132,7 @@ bool ProcessMemory::read_ranges(std::span<const spin::MemoryRange> ranges, std::
   return true;
 }
 
-PresentBytes::PresentBytes(ProcessMemory& memory, std::span<const spin::ByteRun> runs) : is_mapped_(runs.size(), true) {
+PresentBytes::PresentBytes(const ProcessMemory& memory, std::span<const spin::ByteRun> runs) : is_mapped_(runs.size(), true) {
   std::vector<spin::MemoryRange> ranges;
   ranges.reserve(runs.size());
   begins_.reserve(runs.size() + 1);
@@ -138,9 +142,9 @@ PresentBytes::PresentBytes(ProcessMemory& memory, std::span<const spin::ByteRun>
     begins_.push_back(begins_.back() + run.bytes.size());
   }
   bytes_.resize(begins_.back());
-  if (memory.read_ranges(ranges, bytes_.data())) return;
+  if (memory.copy_ranges(ranges, bytes_.data())) return;
   for (std::size_t i = 0; i < runs.size(); ++i)
-    is_mapped_[i] = memory.read_ranges(std::span(ranges).subspan(i, 1), bytes_.data() + begins_[i]);
+    is_mapped_[i] = memory.copy_ranges(std::span(ranges).subspan(i, 1), bytes_.data() + begins_[i]);
 }
 
 bool ProcessMemory::write_protected(host::ProgramAddress to, std::span<const std::byte> from) {

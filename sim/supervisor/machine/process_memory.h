@@ -39,6 +39,8 @@ class ProcessMemory final : public host::ProgramMemory {
 
   // Copies the ranges one after the other, in as few system calls as the kernel allows; false when a byte is unmapped.
   bool read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to);
+  // The same without a word to the access listener: what lies there, which may be behind what should.
+  bool copy_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
   // Called after every write with its address and length.
   void set_write_listener(std::function<void(host::ProgramAddress, std::size_t)> listener) {
     write_listener_ = std::move(listener);
@@ -72,10 +74,10 @@ class ProcessMemory final : public host::ProgramMemory {
   std::function<void()> access_listener_;
 };
 
-// What lies where `runs` are, read in as few system calls as the kernel allows.
+// What lies where `runs` are, read in as few system calls as the kernel allows, and not told to the access listener.
 class PresentBytes {
  public:
-  PresentBytes(ProcessMemory& memory, std::span<const spin::ByteRun> runs);
+  PresentBytes(const ProcessMemory& memory, std::span<const spin::ByteRun> runs);
 
   // In place of the n-th run; empty when it is not mapped in whole.
   std::span<const std::uint8_t> of(std::size_t n) const {

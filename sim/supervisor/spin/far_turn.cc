@@ -20,6 +20,19 @@ Limits far(Limits limits) {
 
 }  // namespace
 
+// As a short turn is proven; what it took is added to `steps`.
+PollLoopProof SpinProver::prove_turn_of(unsigned polls, const Registers& at_entry, const PollPredicate& is_poll,
+                                        const Limits& within, unsigned& steps) {
+  restart(at_entry);
+  unsigned turn = polls - 1;  // longer than that
+  PollLoopProof proof = recur(at_entry, is_poll, within, turn);
+  steps += steps_;
+  if (turn != polls) return proof;
+  proof = grow(at_entry, interpreter_.state.registers, is_poll, within, turn);
+  steps += steps_;
+  return proof;
+}
+
 // Between which polls a way that was taken once before is taken for the second time, if they are more than `longer_than`;
 // 0: there is none within the limits.
 unsigned SpinProver::find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits,
@@ -43,7 +56,7 @@ unsigned SpinProver::find_far_turn(const Registers& at_entry, const PollPredicat
   return 0;
 }
 
-// With the limits of a far turn. What is found by its ways is proven as a short turn is.
+// With the limits of a far turn.
 PollLoopProof SpinProver::prove_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits) {
   const Limits within = far(limits);
   PollLoopProof proof;
@@ -53,13 +66,7 @@ PollLoopProof SpinProver::prove_far_turn(const Registers& at_entry, const PollPr
     polls = find_far_turn(at_entry, is_poll, within, polls);
     steps += steps_;
     if (polls == 0) break;
-    restart(at_entry);
-    unsigned turn = polls - 1;  // longer than that
-    proof = recur(at_entry, is_poll, within, turn);
-    steps += steps_;
-    if (turn != polls) break;
-    proof = grow(at_entry, interpreter_.state.registers, is_poll, within, turn);
-    steps += steps_;
+    proof = prove_turn_of(polls, at_entry, is_poll, within, steps);
   }
   proof.far_steps = steps;
   return proof;

@@ -246,6 +246,17 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   PollLoopProof refused;
   const Analysis analysis(*this, at_entry, memory, limits);
   interpreter_.allows_floating = clock != nullptr;
+  if (limits.likely_polls != 0) {
+    Limits within = limits;
+    within.polls = limits.likely_polls;
+    within.steps = limits.far_steps;
+    proof = prove_turn_of(limits.likely_polls, at_entry, is_poll, within, steps);
+    if (proof.proven) {
+      proof.far_steps = proof.steps = steps;
+      finish(proof, limits);
+      return proof;
+    }
+  }
   for (int attempt = 0; attempt <= kMostAttempts; ++attempt) {
     // What does not grow has to recur, and so has what does something else after a few turns.
     if (attempt == kMostAttempts || refused.refusal.reason == Reason::kFewTurns) turn = ~0u;
@@ -266,6 +277,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     proof.far_steps = further.far_steps;
     if (further.proven) proof = std::move(further);
   }
+  if (limits.likely_polls != 0) proof.far_steps = steps;
   proof.steps = steps;
   if (proof.proven) finish(proof, limits);
   return proof;

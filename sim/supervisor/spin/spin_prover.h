@@ -32,6 +32,8 @@ struct Limits {
   // A turn may have many more polls, if it goes the same ways between them as the one before: how far such a turn is looked
   // for, in polls and instructions. 0: it is not.
   unsigned far_polls = 0, far_steps = 0;
+  // A turn of so many polls, within far_steps, is tried before anything else; 0: none.
+  unsigned likely_polls = 0;
   // Bytes of stack a poll function may use. Below that may lie data: stacks of coroutines are on the heap.
   unsigned poll_stack = 16'384;
   // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the
@@ -202,6 +204,8 @@ class SpinProver {
                    std::vector<PollPoint>& polls);
   void finish(PollLoopProof& proof, const Limits& limits) const;
   // far_turn.cc
+  PollLoopProof prove_turn_of(unsigned polls, const Registers& at_entry, const PollPredicate& is_poll, const Limits& within,
+                              unsigned& steps);
   PollLoopProof prove_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits);
   unsigned find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned longer_than);
   bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);

@@ -34,9 +34,13 @@ constexpr unsigned kPollSteps =
     1'000;  // instructions of a turn around a poll; the first after a completion often differs
 constexpr unsigned kShortTurn = 8;  // polls
 // A turn of many polls is looked for with ever more instructions, after ever more failures; at most with these, some
-// milliseconds. As much as that may be spent for nothing; then as many instructions as polls have passed.
+// milliseconds. As much as that may be spent for nothing; then so many instructions for each poll that has passed, and for each
+// slice that went into polls, as it would have taken about as long to execute them.
 constexpr unsigned kFarPolls = 20'000, kFarSteps = 600'000, kFewestFarSteps = 8'192;
 constexpr std::int64_t kFirstCredit = 1'500'000, kMostCredit = 100'000'000;
+// A slice of its own is two switches between processes, some tens of microseconds.
+constexpr std::int64_t kStepsForPoll = 8, kStepsForSlice = 400, kSlicesOfAverage = 8;
+constexpr unsigned kSkippedWithoutCredit = 8;
 constexpr unsigned kFailuresBeforeFar = 2;
 // Three turns of a look at some hundred bytes. A long computation is asked again and again, ever less often.
 constexpr unsigned kSpinSteps = 20'000;
@@ -142,7 +146,10 @@ LoopAnalyst::~LoopAnalyst() = default;
 
 std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
                                              const SeenPoll& seen, const Thread::Nothing* nothing) {
-  add_credit(polls_to_pass_ + 1);
+  // It may have been told to let more pass than it did.
+  const std::int64_t passed = std::min(seen.polls_before, polls_to_pass_) + 1;
+  polls_of_slice_ += (kSlicesOfAverage * passed - polls_of_slice_) / kSlicesOfAverage;
+  add_credit(passed);
   polls_to_pass_ = protocol::kPollsAlone;
   // A program that polls between computations asks often, whatever it was told to let pass: each of its other requests ends
   // that. Where nothing was proven time and again, most of what it asks is not looked into.
@@ -177,12 +184,16 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
       if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
       if (failures_ > kFailuresLookedInto) asks_to_skip_ = 1u << std::min(failures_ - kFailuresLookedInto, kMostSkippedShift);
+      // The turn is one of many polls, for which there is no credit.
+      else if (may_be_far_ && credit_ <= 0) asks_to_skip_ = kSkippedWithoutCredit;
       // Behind what it does then, there may be many turns.
       if (proof.refusal.reason == spin::Reason::kFewTurns) polls_to_pass_ += static_cast<std::uint32_t>(proof.turns);
       return std::nullopt;
     }
     last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
-    was_far_ = last_->polls.size() > kShortTurn;
+    // A turn of a few of these is shorter to prove than one of all that they do in the end.
+    if (const auto polls = static_cast<unsigned>(last_->polls.size()); polls > kShortTurn)
+      far_polls_ = far_polls_ == 0 ? polls : std::min(far_polls_, polls);
   }
   failures_ = 0;
   auto queues = queues_of(*last_, seen);
@@ -237,14 +248,18 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
 // The more often nothing was proven, the longer is the turn that is looked for.
 spin::Limits LoopAnalyst::poll_limits() const {
   spin::Limits within = limits(kPollSteps);
-  const bool is_likely = was_far_ || may_be_far_;
+  const bool is_likely = far_polls_ != 0 || may_be_far_;
   if (credit_ <= 0 || (!is_likely && (failures_ <= kFailuresBeforeFar || failures_ % 2 == 0))) return within;
-  within.far_polls = kFarPolls;
+  within.likely_polls = far_polls_;
+  if (far_polls_ == 0 || failures_ > kFailuresBeforeFar) within.far_polls = kFarPolls;
   within.far_steps = is_likely ? kFarSteps : kFewestFarSteps << std::min(failures_ - kFailuresBeforeFar, 6U);
   return within;
 }
 
-void LoopAnalyst::add_credit(std::int64_t polls) { credit_ = std::min(credit_ + polls, kMostCredit); }
+void LoopAnalyst::add_credit(std::int64_t polls) {
+  const std::int64_t slices = kSlicesOfAverage * polls / std::max<std::int64_t>(polls_of_slice_, kSlicesOfAverage);
+  credit_ = std::min(credit_ + kStepsForPoll * polls + kStepsForSlice * slices, kMostCredit);
+}
 
 namespace {
 

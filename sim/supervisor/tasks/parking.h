@@ -104,7 +104,7 @@ class LoopAnalyst {
   // The thread was poked. If its loop is proven, its saved registers and memory are set to the canonical
   // state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
-  // So many polls of a parked thread have not been executed: proofs have been worth their effort.
+  // So many polls have passed, or have not been executed as the thread was parked: proofs are worth as much effort.
   void add_credit(std::int64_t polls);
   // A thread has got the token: what is poked from now on is another computation.
   void begin_slice() { pokes_in_vain_ = 0; }
@@ -152,8 +152,10 @@ class LoopAnalyst {
   std::uint32_t polls_to_pass_ = 0;
   unsigned wants_ = 0;     // in a row, since a loop was parked
   unsigned failures_ = 0;  // in a row
-  bool was_far_ = false, may_be_far_ = false;  // the last proof was of a turn of many polls; the last refusal speaks for one
+  unsigned far_polls_ = 0;  // of the last proof, if it was of a turn of many polls
+  bool may_be_far_ = false;  // the last refusal speaks for one
   std::int64_t credit_;  // instructions that may be spent on turns of many polls
+  std::int64_t polls_of_slice_ = 0;  // on the average, times kSlicesOfAverage
   bool shows_something_ = false;  // see queues_of()
   // The handles of the device contexts whose queues the program has polled, by the address of its ibv_context.
   std::map<std::uint64_t, std::uint32_t> contexts_;

@@ -52,6 +52,7 @@ struct SeenPoll {
   std::uint32_t sequence = 0;  // that the entry has once it is written
   Duration cost{};
   Instant at{};  // of the look
+  std::uint32_t polls_before = 0;  // that have passed since the thread got the token, as it says
 };
 
 // What the shim is told when the thread goes on.
