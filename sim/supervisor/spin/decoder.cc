@@ -140,6 +140,11 @@ bool reads_destination(Op op) {
     case Op::kShlx:
     case Op::kShrx:
     case Op::kSarx:
+    case Op::kRorx:
+    case Op::kBlsi:
+    case Op::kBlsr:
+    case Op::kBlsmsk:
+    case Op::kBzhi:
     case Op::kImul:
       return false;
     default:

@@ -314,7 +314,7 @@ bool Growth::bounded_logic(const Instruction& in) {
 }
 
 bool Growth::bounded_shift(const Instruction& in) {
-  const bool has_flags = in.op != Op::kShlx && in.op != Op::kShrx && in.op != Op::kSarx;
+  const bool has_flags = !is_flagless_shift(in.op);
   Range a, by;
   if (!read_range(in, has_flags ? in.destination : in.source, in.size, a)) return false;
   if (!read_range(in, has_flags ? in.source : in.source2, has_flags ? 1 : in.size, by)) return false;

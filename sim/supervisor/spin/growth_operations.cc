@@ -83,6 +83,7 @@ bool Growth::follow_rule(const Instruction& in) {
     case Op::kShlx:
     case Op::kShrx:
     case Op::kSarx:
+    case Op::kRorx:
       return follow_shift(in);
     case Op::kMul:
     case Op::kImulWide:
@@ -101,6 +102,10 @@ bool Growth::follow_rule(const Instruction& in) {
     case Op::kLzcnt:
     case Op::kPopcnt:
     case Op::kBswap:
+    case Op::kBlsi:
+    case Op::kBlsr:
+    case Op::kBlsmsk:
+    case Op::kBzhi:
       return follow_bits(in);
     case Op::kExtendAccumulator:
     case Op::kSpreadSign:
@@ -256,9 +261,9 @@ bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value
   result = {};
   if (a.step == 0) return true;
   if (count >= bits) return fail(Reason::kGrowingResult);
-  if (op == Op::kRol || op == Op::kRor) {
+  if (op == Op::kRol || op == Op::kRor || op == Op::kRorx) {
     // Low bits that stay the same go to the top, and the rest grows below them.
-    const unsigned down = op == Op::kRor ? count : bits - count;
+    const unsigned down = op == Op::kRol ? bits - count : count;
     if ((a.step & ((1ull << down) - 1)) != 0) return fail(Reason::kGrowingResult);
     keep_unsigned(a, size);
     const auto whole = static_cast<std::int64_t>(sign_extend(a.step, size)) >> down;
@@ -281,7 +286,7 @@ bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value
 }
 
 bool Growth::follow_shift(const Instruction& in) {
-  const bool has_flags = in.op != Op::kShlx && in.op != Op::kShrx && in.op != Op::kSarx;
+  const bool has_flags = !is_flagless_shift(in.op);
   Value a, by, result;
   if (!read(in, has_flags ? in.destination : in.source, in.size, a)) return false;
   if (!read(in, has_flags ? in.source : in.source2, has_flags ? 1 : in.size, by)) return false;
@@ -372,6 +377,8 @@ bool Growth::follow_bits(const Instruction& in) {
       break;
     default:
       if (!read(in, in.source, size, a)) return false;
+      if (in.op == Op::kBzhi && !read(in, in.source2, size, b)) return false;
+      if (b.step != 0) return fail(Reason::kGrowingResult);
       set_flags(FlagsOf::kSum, {}, {}, size, kArithmeticFlags);
       break;
   }

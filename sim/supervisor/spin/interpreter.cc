@@ -159,6 +159,27 @@ bool Interpreter::execute_scalar(const Instruction& in) {
                                                              static_cast<std::int64_t>(sign_extend(a, size)) >> count);
       return put(in, in.destination, size, value);
     }
+    case Op::kRorx:
+      if (!get(in, in.source, size, a) || !get(in, in.source2, size, b)) return false;
+      return put(in, in.destination, size, rotate_right(a, static_cast<unsigned>(b) & (size == 8 ? 63 : 31), size).value);
+    case Op::kBlsi:
+    case Op::kBlsr:
+    case Op::kBlsmsk: {
+      if (!get(in, in.source, size, a)) return false;
+      const std::uint64_t wide = in.op == Op::kBlsi ? a & (0 - a) : in.op == Op::kBlsr ? a & (a - 1) : a ^ (a - 1);
+      const std::uint64_t value = wide & size_mask(size);
+      const bool carry = in.op == Op::kBlsi ? a != 0 : a == 0;
+      set_flags(kArithmeticFlags, result_flags(value, size) | (carry ? kCf : 0), kAf | kPf);
+      return put(in, in.destination, size, value);
+    }
+    case Op::kBzhi: {
+      if (!get(in, in.source, size, a) || !get(in, in.source2, size, b)) return false;
+      const unsigned from = static_cast<unsigned>(b) & 0xff;
+      const bool has_all = from >= 8 * size;
+      const std::uint64_t value = has_all ? a : a & ((1ull << from) - 1);
+      set_flags(kArithmeticFlags, result_flags(value, size) | (has_all ? kCf : 0), kAf | kPf);
+      return put(in, in.destination, size, value);
+    }
     case Op::kNot:
       return get(in, in.destination, size, a) && put(in, in.destination, size, ~a);
     case Op::kNeg: {
