@@ -83,6 +83,8 @@ inline const Template kInteger[] = {
     {M(CMOVL), Form::kRRm},    {M(CMOVNL), Form::kRRm},    {M(CMOVLE), Form::kRRm},
     {M(CMOVNLE), Form::kRRm},  {M(SHLX), Form::kRRmR},     {M(SHRX), Form::kRRmR},
     {M(SARX), Form::kRRmR},    {M(BZHI), Form::kRRmR},     {M(RORX), Form::kRRmImm8},
+    {M(BEXTR), Form::kRRmR},   {M(PDEP), Form::kRRR},      {M(PEXT), Form::kRRR},
+    {M(MULX), Form::kRRR},
     {M(BLSI), Form::kRRm},     {M(BLSR), Form::kRRm},      {M(BLSMSK), Form::kRRm},
 };
 inline const Template kVector[] = {

@@ -72,6 +72,10 @@ enum class Op : std::uint8_t {
   kBlsr,  // … all others, …
   kBlsmsk,  // … it and all below
   kBzhi,
+  kBextr,
+  kPdep,
+  kPext,
+  kMulx,  // of RDX and `source2`: the upper half to `destination`, the lower to `source`; no flag changes
   kStoreString,  // STOS, of `size` bytes
   kMoveString,   // MOVS
   // Vector operations; `size` is 16 or 32.
