@@ -22,6 +22,7 @@ enum class Form {
   kRmImm8,
   kRmCl,
   kRRmImm,
+  kRRmImm8,
   kRRR,
   kExtend,
   kLea,
@@ -81,7 +82,10 @@ inline const Template kInteger[] = {
     {M(CMOVNS), Form::kRRm},   {M(CMOVP), Form::kRRm},     {M(CMOVNP), Form::kRRm},
     {M(CMOVL), Form::kRRm},    {M(CMOVNL), Form::kRRm},    {M(CMOVLE), Form::kRRm},
     {M(CMOVNLE), Form::kRRm},  {M(SHLX), Form::kRRmR},     {M(SHRX), Form::kRRmR},
-    {M(SARX), Form::kRRmR},
+    {M(SARX), Form::kRRmR},    {M(BZHI), Form::kRRmR},     {M(RORX), Form::kRRmImm8},
+    {M(BEXTR), Form::kRRmR},   {M(PDEP), Form::kRRR},      {M(PEXT), Form::kRRR},
+    {M(MULX), Form::kRRR},
+    {M(BLSI), Form::kRRm},     {M(BLSR), Form::kRRm},      {M(BLSMSK), Form::kRRm},
 };
 inline const Template kVector[] = {
     {M(MOVAPS), Form::kXmmXmm},    {M(MOVAPS), Form::kXmmMem},     {M(MOVAPS), Form::kMemXmm},
@@ -210,6 +214,11 @@ class Generator {
         gpr(size_);
         rm();
         immediate();
+        return;
+      case Form::kRRmImm8:
+        gpr(size_);
+        rm();
+        imm(rng_.below(256));
         return;
       case Form::kRRR:
         gpr(size_);

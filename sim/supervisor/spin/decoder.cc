@@ -140,6 +140,15 @@ bool reads_destination(Op op) {
     case Op::kShlx:
     case Op::kShrx:
     case Op::kSarx:
+    case Op::kRorx:
+    case Op::kBlsi:
+    case Op::kBlsr:
+    case Op::kBlsmsk:
+    case Op::kBzhi:
+    case Op::kBextr:
+    case Op::kPdep:
+    case Op::kPext:
+    case Op::kMulx:
     case Op::kImul:
       return false;
     default:
@@ -168,6 +177,12 @@ void work_out_needs(const ZydisDecodedInstruction& from, Instruction& out) {
           out.immediate == ~0ull) {
         out.needs = 0;
       }
+      break;
+    case Op::kMulx:
+      out.needs &= ~operand_needs(out.source, size);
+      out.needs |= operand_needs(out.source2, size) | known_bits(kRdx, size);
+      if (out.base != Instruction::kNoRegister) out.needs |= known_bits(out.base, 8);
+      if (out.index != Instruction::kNoRegister) out.needs |= known_bits(out.index, 8);
       break;
     case Op::kMul:
     case Op::kImulWide:

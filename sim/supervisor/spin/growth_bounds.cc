@@ -221,6 +221,7 @@ bool Growth::follow_bounds(const Instruction& in) {
     case Op::kMul:
     case Op::kImulWide:
     case Op::kImul:
+    case Op::kMulx:
       return bounded_product(in);
     case Op::kDiv:
     case Op::kIdiv:
@@ -314,7 +315,7 @@ bool Growth::bounded_logic(const Instruction& in) {
 }
 
 bool Growth::bounded_shift(const Instruction& in) {
-  const bool has_flags = in.op != Op::kShlx && in.op != Op::kShrx && in.op != Op::kSarx;
+  const bool has_flags = !is_flagless_shift(in.op);
   Range a, by;
   if (!read_range(in, has_flags ? in.destination : in.source, in.size, a)) return false;
   if (!read_range(in, has_flags ? in.source : in.source2, has_flags ? 1 : in.size, by)) return false;
@@ -329,12 +330,17 @@ bool Growth::bounded_shift(const Instruction& in) {
 bool Growth::bounded_product(const Instruction& in) {
   Range a, b;
   const unsigned size = in.size;
+  constexpr Operand kAccumulator{Operand::Kind::kRegister, kRax}, kUpper{Operand::Kind::kRegister, kRdx};
+  if (in.op == Op::kMulx) {
+    if (!read_range(in, in.source2, size, a) || !read_range(in, kUpper, size, b)) return false;
+    const TwoRanges product = multiply_wide(a, b, size, false);
+    return write_range(in.source, size, product.low) && write_range(in.destination, size, product.high);
+  }
   set_bounded_flags(FlagsOf::kNothing, {}, {}, size, kArithmeticFlags, 0);
   if (in.op == Op::kImul) {
     return read_range(in, in.source, size, a) && read_range(in, in.source2, size, b) &&
            write_range(in.destination, size, *combine(Op::kImul, a, b, size));
   }
-  constexpr Operand kAccumulator{Operand::Kind::kRegister, kRax}, kUpper{Operand::Kind::kRegister, kRdx};
   if (size < 4 || !read_range(in, in.destination, size, a) || !read_range(in, kAccumulator, size, b))
     return size >= 4 ? false : fail(Reason::kGrowingResult);
   const TwoRanges product = multiply_wide(a, b, size, in.op == Op::kImulWide);

@@ -83,10 +83,12 @@ bool Growth::follow_rule(const Instruction& in) {
     case Op::kShlx:
     case Op::kShrx:
     case Op::kSarx:
+    case Op::kRorx:
       return follow_shift(in);
     case Op::kMul:
     case Op::kImulWide:
     case Op::kImul:
+    case Op::kMulx:
       return follow_multiplication(in);
     case Op::kDiv:
     case Op::kIdiv:
@@ -101,6 +103,13 @@ bool Growth::follow_rule(const Instruction& in) {
     case Op::kLzcnt:
     case Op::kPopcnt:
     case Op::kBswap:
+    case Op::kBlsi:
+    case Op::kBlsr:
+    case Op::kBlsmsk:
+    case Op::kBzhi:
+    case Op::kBextr:
+    case Op::kPdep:
+    case Op::kPext:
       return follow_bits(in);
     case Op::kExtendAccumulator:
     case Op::kSpreadSign:
@@ -256,9 +265,9 @@ bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value
   result = {};
   if (a.step == 0) return true;
   if (count >= bits) return fail(Reason::kGrowingResult);
-  if (op == Op::kRol || op == Op::kRor) {
+  if (op == Op::kRol || op == Op::kRor || op == Op::kRorx) {
     // Low bits that stay the same go to the top, and the rest grows below them.
-    const unsigned down = op == Op::kRor ? count : bits - count;
+    const unsigned down = op == Op::kRol ? bits - count : count;
     if ((a.step & ((1ull << down) - 1)) != 0) return fail(Reason::kGrowingResult);
     keep_unsigned(a, size);
     const auto whole = static_cast<std::int64_t>(sign_extend(a.step, size)) >> down;
@@ -281,7 +290,7 @@ bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value
 }
 
 bool Growth::follow_shift(const Instruction& in) {
-  const bool has_flags = in.op != Op::kShlx && in.op != Op::kShrx && in.op != Op::kSarx;
+  const bool has_flags = !is_flagless_shift(in.op);
   Value a, by, result;
   if (!read(in, has_flags ? in.destination : in.source, in.size, a)) return false;
   if (!read(in, has_flags ? in.source : in.source2, has_flags ? 1 : in.size, by)) return false;
@@ -299,16 +308,19 @@ bool Growth::follow_shift(const Instruction& in) {
 bool Growth::follow_multiplication(const Instruction& in) {
   Value a, b;
   const unsigned size = in.size;
-  const bool is_wide = in.op != Op::kImul;
-  if (is_wide ? !read(in, in.destination, size, a) || !read_register(kRax, size, b)
+  const bool is_wide = in.op != Op::kImul, names_both = in.op == Op::kMulx;
+  unsigned to_low = kRax, to_high = kRdx;
+  if (names_both) to_low = in.source.index, to_high = in.destination.index;
+  if (names_both ? !read(in, in.source2, size, a) || !read_register(kRdx, size, b)
+      : is_wide  ? !read(in, in.destination, size, a) || !read_register(kRax, size, b)
               : !read(in, in.source, size, a) || !read(in, in.source2, size, b)) {
     return false;
   }
   const bool grows = a.step != 0 || b.step != 0;
-  set_flags(grows ? FlagsOf::kNothing : FlagsOf::kSum, a, b, size, kArithmeticFlags);
+  if (!names_both) set_flags(grows ? FlagsOf::kNothing : FlagsOf::kSum, a, b, size, kArithmeticFlags);
   if (!grows) {
     if (!is_wide) return write(in.destination, size, 0);
-    return size == 1 ? write_register(kRax, 2, 0) : write_register(kRax, size, 0) && write_register(kRdx, size, 0);
+    return size == 1 ? write_register(kRax, 2, 0) : write_register(to_low, size, 0) && write_register(to_high, size, 0);
   }
   if (a.step != 0 && b.step != 0) return fail(Reason::kGrowingResult);
   const Value& value = a.step != 0 ? a : b;
@@ -322,7 +334,7 @@ bool Growth::follow_multiplication(const Instruction& in) {
   is_signed ? keep_signed(value, size) : keep_unsigned(value, size);
   const __int128 by = is_signed ? static_cast<__int128>(static_cast<std::int64_t>(sign_extend(factor, size))) : factor;
   keep_within((value.now * factor) & size_mask(size), by * step, 0, size_mask(size));
-  return write_register(kRax, size, value.step * factor) && write_register(kRdx, size, 0);
+  return write_register(to_low, size, value.step * factor) && write_register(to_high, size, 0);
 }
 
 // The quotient stays the same until the remainder has run through; where the step is a multiple of the divisor, the
@@ -372,6 +384,9 @@ bool Growth::follow_bits(const Instruction& in) {
       break;
     default:
       if (!read(in, in.source, size, a)) return false;
+      if (in.source2.kind != Operand::Kind::kNone && !read(in, in.source2, size, b)) return false;
+      if (b.step != 0) return fail(Reason::kGrowingResult);
+      if (in.op == Op::kPdep || in.op == Op::kPext) break;  // no flag changes
       set_flags(FlagsOf::kSum, {}, {}, size, kArithmeticFlags);
       break;
   }

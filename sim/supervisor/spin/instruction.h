@@ -64,9 +64,18 @@ enum class Op : std::uint8_t {
   kXchg,
   kCmpxchg,
   kXadd,
-  kShlx,  // SHLX, SHRX, SARX: no flag changes
+  kShlx,  // SHLX, SHRX, SARX, RORX: no flag changes
   kShrx,
   kSarx,
+  kRorx,
+  kBlsi,  // the lowest bit that is set, …
+  kBlsr,  // … all others, …
+  kBlsmsk,  // … it and all below
+  kBzhi,
+  kBextr,
+  kPdep,
+  kPext,
+  kMulx,  // of RDX and `source2`: the upper half to `destination`, the lower to `source`; no flag changes
   kStoreString,  // STOS, of `size` bytes
   kMoveString,   // MOVS
   // Vector operations; `size` is 16 or 32.
@@ -157,6 +166,11 @@ struct Operand {
   Kind kind = Kind::kNone;
   std::uint8_t index = 0;  // of the register
 };
+
+// A shift of `source` by `source2` that changes no flag.
+inline bool is_flagless_shift(Op op) {
+  return op == Op::kShlx || op == Op::kShrx || op == Op::kSarx || op == Op::kRorx;
+}
 
 inline bool is_memory(const Operand& operand) { return operand.kind == Operand::Kind::kMemory; }
 inline bool is_vector(const Operand& operand) { return operand.kind == Operand::Kind::kVector; }

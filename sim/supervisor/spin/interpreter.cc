@@ -159,6 +159,52 @@ bool Interpreter::execute_scalar(const Instruction& in) {
                                                              static_cast<std::int64_t>(sign_extend(a, size)) >> count);
       return put(in, in.destination, size, value);
     }
+    case Op::kRorx:
+      if (!get(in, in.source, size, a) || !get(in, in.source2, size, b)) return false;
+      return put(in, in.destination, size, rotate_right(a, static_cast<unsigned>(b) & (size == 8 ? 63 : 31), size).value);
+    case Op::kBlsi:
+    case Op::kBlsr:
+    case Op::kBlsmsk: {
+      if (!get(in, in.source, size, a)) return false;
+      const std::uint64_t wide = in.op == Op::kBlsi ? a & (0 - a) : in.op == Op::kBlsr ? a & (a - 1) : a ^ (a - 1);
+      const std::uint64_t value = wide & size_mask(size);
+      const bool carry = in.op == Op::kBlsi ? a != 0 : a == 0;
+      set_flags(kArithmeticFlags, result_flags(value, size) | (carry ? kCf : 0), kAf | kPf);
+      return put(in, in.destination, size, value);
+    }
+    case Op::kBzhi: {
+      if (!get(in, in.source, size, a) || !get(in, in.source2, size, b)) return false;
+      const unsigned from = static_cast<unsigned>(b) & 0xff;
+      const bool has_all = from >= 8 * size;
+      const std::uint64_t value = has_all ? a : a & ((1ull << from) - 1);
+      set_flags(kArithmeticFlags, result_flags(value, size) | (has_all ? kCf : 0), kAf | kPf);
+      return put(in, in.destination, size, value);
+    }
+    case Op::kBextr: {
+      if (!get(in, in.source, size, a) || !get(in, in.source2, size, b)) return false;
+      const unsigned from = static_cast<unsigned>(b) & 0xff, length = static_cast<unsigned>(b >> 8) & 0xff;
+      const std::uint64_t shifted = from < 64 ? a >> from : 0;
+      const std::uint64_t value = length < 64 ? shifted & ((1ull << length) - 1) : shifted;
+      set_flags(kArithmeticFlags, value == 0 ? kZf : 0, kAf | kSf | kPf);
+      return put(in, in.destination, size, value);
+    }
+    case Op::kPdep:
+    case Op::kPext: {
+      if (!get(in, in.source, size, a) || !get(in, in.source2, size, b)) return false;
+      std::uint64_t value = 0;
+      for (unsigned i = 0; b != 0; ++i, b &= b - 1) {
+        const std::uint64_t place = b & (0 - b), low = 1ull << i;
+        if (a & (in.op == Op::kPdep ? low : place)) value |= in.op == Op::kPdep ? place : low;
+      }
+      return put(in, in.destination, size, value);
+    }
+    case Op::kMulx: {
+      if (!get(in, in.source2, size, a)) return false;
+      const unsigned __int128 product = static_cast<unsigned __int128>(a) * (gpr[kRdx] & size_mask(size));
+      put_gpr(in.source.index, size, static_cast<std::uint64_t>(product) & size_mask(size));
+      put_gpr(in.destination.index, size, static_cast<std::uint64_t>(product >> (8 * size)) & size_mask(size));
+      return true;
+    }
     case Op::kNot:
       return get(in, in.destination, size, a) && put(in, in.destination, size, ~a);
     case Op::kNeg: {
