@@ -15,10 +15,11 @@ namespace verbatim::supervisor {
 
 class Process;
 
-class UmadFile final : public VirtualFile, public management::MadClient {
+class UmadFile final : public VirtualFile, public management::MadClient, public management::PortWatcher {
  public:
   // `port` outlives it.
-  explicit UmadFile(management::PortManagement& port) : port_(port) {}
+  explicit UmadFile(management::PortManagement& port) : port_(port) { port_.add_watcher(*this); }
+  ~UmadFile() override { port_.remove_watcher(*this); }
 
   // As in Linux, a datagram can always be written.
   std::uint32_t readiness() const override;
@@ -32,6 +33,7 @@ class UmadFile final : public VirtualFile, public management::MadClient {
 
   void on_message(std::uint32_t agent, const ib::ManagementDatagram& datagram, management::MadBytes message) override;
   void on_unanswered(std::uint32_t agent, const ib::ManagementDatagram& datagram) override;
+  void on_port_failed() override { notify(); }
 
  protected:
   void on_last_close() override;
