@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "sim/management/mad_agents.h"
 #include "sim/supervisor/files/virtual_file.h"
@@ -80,7 +81,7 @@ class IssmFile final : public VirtualFile {
   management::PortManagement& port_;
 };
 
-// Null: the path is of another device, or the host has no port.
-VirtualFilePtr open_port_management(std::string_view path, management::PortManagement* port);
+// `ports`: of the host's devices. Null: the path is of another device.
+VirtualFilePtr open_port_management(std::string_view path, const std::vector<management::PortManagement*>& ports);
 
 }  // namespace verbatim::supervisor
