@@ -218,7 +218,7 @@ Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
   auto at = static_cast<std::int64_t>(call.transferred);
   const bool comes_back = call.number == protocol::kTransfersDoneCall;
   if (comes_back && at == 0) {
-    if (a[3] < 0 || a[4] < 0 || a[4] > protocol::kMostTransfers || a[3] + a[4] > count)
+    if (a[3] < 0 || a[4] < 0 || a[4] > protocol::kMostTransfers || a[3] > count - a[4])
       return Answer{-EINVAL};
     const std::span<const std::byte> mailbox =
         process.region().mailbox(thread.slot()).subspan(protocol::kTransfersAt);
