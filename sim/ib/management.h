@@ -39,6 +39,8 @@ class ManagementAgent {
   virtual void on_datagram(const ManagementDatagram& datagram) = 0;
   // The port's cable has stopped carrying anything, or does again.
   virtual void on_link(bool up) = 0;
+  // The adapter has failed for good: nothing comes any more.
+  virtual void on_failure() {}
 
  protected:
   ~ManagementAgent() = default;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "sim/core/engine.h"
 #include "sim/core/ids.h"
@@ -82,9 +83,26 @@ class MadAgents {
   std::map<PendingKey, std::unique_ptr<Pending>> pending_;
 };
 
+// Who waits at a port for what may never come.
+class PortWatcher {
+ public:
+  // PortManagement::has_failed() from now on.
+  virtual void on_port_failed() = 0;
+
+ protected:
+  ~PortWatcher() = default;
+};
+
 // What /dev/infiniband/umad and issm lead to: the management of one port.
 class PortManagement {
  public:
+  // In the order in which they are told. A watcher leaves before it goes.
+  void add_watcher(PortWatcher& watcher) { watchers_.push_back(&watcher); }
+  void remove_watcher(PortWatcher& watcher) { std::erase(watchers_, &watcher); }
+  void tell_failure() const {
+    for (PortWatcher* watcher : watchers_) watcher->on_port_failed();
+  }
+
   virtual MadAgents& agents() = 0;
   virtual const std::vector<std::uint16_t>& pkeys() const = 0;
   virtual const std::vector<ib::Gid>& gids() const = 0;
@@ -95,6 +113,9 @@ class PortManagement {
 
  protected:
   ~PortManagement() = default;
+
+ private:
+  std::vector<PortWatcher*> watchers_;
 };
 
 }  // namespace verbatim::management

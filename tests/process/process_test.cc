@@ -59,6 +59,16 @@ INSTANTIATE_TEST_SUITE_P(Plain, SameProgram, ::testing::ValuesIn(plain_programs(
 INSTANTIATE_TEST_SUITE_P(Programs, SameProgram, ::testing::ValuesIn(programs_with_arguments()), name_of);
 INSTANTIATE_TEST_SUITE_P(Ends, SameProgram, ::testing::ValuesIn(programs_that_end()), name_of);
 
+// Processes of two hosts may have the same numbers, and their contexts the same names.
+TEST(Simulated, hosts_have_asynchronous_contexts_of_their_own) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of("async_io"), "client=" + path_of("async_io")};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), run.output("client"));
+  EXPECT_NE(run.output("client").find("a copy of the process has none of them: 5\n"), std::string::npos) << run.story();
+}
+
 // A poke that comes with a signal's delivery, before the handler has run, is no proof that the loop goes on.
 TEST(Simulated, pokes_at_any_time_find_handlers_that_have_run) {
   for (const char* period : {"1", "50", "3000"}) {

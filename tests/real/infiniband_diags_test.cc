@@ -1,6 +1,6 @@
 // Debian's infiniband-diags, unchanged, from simulated hosts: each asks the agents of ports and switches, or the subnet
 // administrator, in slices and call by call; and what they send, as tshark reads it.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
@@ -107,6 +107,34 @@ TEST(Umad, of_a_failed_adapter_answers_eio) {
       {"topology", support::topology("two_hosts")}, {"programs", {asks}}, {"faults", {fault}}};
   const support::RunReport run = support::run({.scenario = file});
   EXPECT_EQ(run.output("client"), "Resource temporarily unavailable\nInput/output error\nInput/output error\n") << run.story();
+}
+
+// Who is blocked there when it fails, in a read or a poll, goes on.
+TEST(Umad, wakes_its_readers_when_the_adapter_fails) {
+  const support::TemporaryFolder folder;
+  const std::string file = folder.path() + "/failed.json", program = folder.path() + "/umad.py";
+  std::ofstream(program) << "import os, select, sys\n"
+                            "fd = os.open('/dev/infiniband/umad0', os.O_RDWR)\n"
+                            "if sys.argv[1] == 'polls':\n"
+                            "    watch = select.poll()\n"
+                            "    watch.register(fd, select.POLLIN)\n"
+                            "    print(watch.poll()[0][1] == select.POLLERR)\n"
+                            "else:\n"
+                            "    try: os.read(fd, 512)\n"
+                            "    except OSError as error: print(error.strerror)\n";
+  nlohmann::json programs;
+  for (const char* way : {" reads", " polls"}) {
+    programs.push_back({{"host", "client"}, {"command", "/usr/bin/python3 " + support::quoted(program) + way}});
+  }
+  const nlohmann::json fault = {{"action", "device_fatal"}, {"host", "client"}, {"at", "500 ms"}};
+  std::ofstream(file) << nlohmann::json{{"topology", support::topology("two_hosts")}, {"programs", programs}, {"faults", {fault}}};
+  support::RunRequest request;
+  request.scenario = file;
+  const equality::BothModes runs = equality::run_both(request);
+  equality::expect_equal(runs);
+  EXPECT_EQ(runs.slices.code, 0) << runs.slices.story();
+  EXPECT_THAT(runs.slices.out, testing::HasSubstr("Input/output error")) << runs.slices.story();
+  EXPECT_THAT(runs.slices.out, testing::HasSubstr("True")) << runs.slices.story();
 }
 
 // Classes: subnet management by LID and directed, administration, performance, and ibping's vendor class.

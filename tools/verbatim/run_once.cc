@@ -60,7 +60,7 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
     host.address = spec.address;
     host.devices = {&simulation.hca(i)};
     host.rdma_cm = &simulation.rdma_cm(i);
-    host.port_management = &simulation.port_management(i);
+    host.port_management.push_back(&simulation.port_management(i));
     host.costs = spec.cpu_profile.costs;
     host.timestamp_counter_hz = spec.cpu_profile.timestamp_counter_hz;
     host.instruction_set = instruction_set_of(spec.cpu_profile);

@@ -81,6 +81,8 @@ enum class Action : std::uint32_t {
   kMapSegment,     // shmat: map the file that is next in the passage, action_arguments[0] bytes in pages of
                    // action_arguments[1] bytes, and ask kAttachedCall
   kUnmapSegment,   // unmap action_arguments[1] bytes from action_arguments[0] on, then return `result`
+  kTransfers,      // io_submit: carry out the action_arguments[0] transfers in the mailbox (async_io.h), then ask
+                   // kTransfersDoneCall with action_arguments[1], the number of requests that came before them
   kRaise,          // send the process signal action_arguments[0] natively, then return `result`
 };
 
@@ -103,8 +105,8 @@ struct RaisedSignal {
   std::int32_t code;     // si_code
   std::uint32_t sender;  // si_pid
   std::int32_t status;   // si_status
-  std::uint64_t value;   // si_value, of SI_QUEUE and SI_TIMER
-  std::int32_t timer;    // si_timerid, of SI_TIMER
+  std::uint64_t value;   // si_value, of SI_QUEUE and SI_TIMER; si_band, of POLL_IN to POLL_HUP
+  std::int32_t timer;    // si_timerid, of SI_TIMER; si_fd, of POLL_IN to POLL_HUP
   std::int32_t overrun;  // si_overrun, of SI_TIMER
   std::uint32_t to_thread;  // 1: sent to the thread; 0: to the process, whoever unmasks it first gets it
   std::uint32_t user;       // si_uid

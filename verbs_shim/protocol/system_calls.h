@@ -229,11 +229,11 @@ namespace verbatim::protocol {
   X(203, sched_setaffinity, kVirtual, 0)             \
   X(204, sched_getaffinity, kVirtual, 0)             \
   X(205, set_thread_area, kRefused, ENOSYS)          \
-  X(206, io_setup, kRefused, ENOSYS)                 \
-  X(207, io_destroy, kRefused, ENOSYS)               \
-  X(208, io_getevents, kRefused, ENOSYS)             \
-  X(209, io_submit, kRefused, ENOSYS)                \
-  X(210, io_cancel, kRefused, ENOSYS)                \
+  X(206, io_setup, kVirtual, 0)                      \
+  X(207, io_destroy, kVirtual, 0)                    \
+  X(208, io_getevents, kVirtual, 0)                  \
+  X(209, io_submit, kVirtual, 0)                     \
+  X(210, io_cancel, kVirtual, 0)                     \
   X(211, get_thread_area, kRefused, ENOSYS)          \
   X(212, lookup_dcookie, kRefused, EPERM)            \
   X(213, epoll_create, kVirtual, 0)                  \
@@ -356,7 +356,7 @@ namespace verbatim::protocol {
   X(330, pkey_alloc, kLocal, 0)                      \
   X(331, pkey_free, kLocal, 0)                       \
   X(332, statx, kByPath, 0)                          \
-  X(333, io_pgetevents, kRefused, ENOSYS)            \
+  X(333, io_pgetevents, kVirtual, 0)                 \
   X(334, rseq, kRefused, ENOSYS)                     \
   X(424, pidfd_send_signal, kRefused, ENOSYS)        \
   X(425, io_uring_setup, kRefused, ENOSYS)           \

@@ -13,6 +13,7 @@
 
 #include "verbs_shim/protocol/remote_shell.h"
 #include "verbs_shim/protocol/system_calls.h"
+#include "verbs_shim/runtime/async_io.h"
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
@@ -329,11 +330,12 @@ long dispatch(long number, const long (&a)[6], void* context) {
     case CallClass::kVirtual:
       if (protocol::path_call(static_cast<std::uint64_t>(number)) != nullptr) return call_by_path(number, a);
       if (number == SYS_ppoll || number == SYS_pselect6 || number == SYS_epoll_pwait ||
-          number == SYS_epoll_pwait2) {
+          number == SYS_epoll_pwait2 || number == SYS_io_pgetevents) {
         return wait_with_mask(number, a);
       }
       if (number == SYS_signalfd || number == SYS_signalfd4) return watch_signals(number, a);
       if (number == SYS_rt_sigsuspend || number == SYS_rt_sigtimedwait) return wait_for_signal(number, a);
+      if (number == SYS_io_setup || number == SYS_io_destroy) return async_context_call(number, a);
       if (number == SYS_close_range) close_descriptors(a);
       break;
     case CallClass::kRefused:

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "verbs_shim/protocol/clocks.h"
+#include "verbs_shim/runtime/async_io.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
@@ -176,6 +177,8 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathE
                          static_cast<unsigned long>(slot.action_arguments[1]));
     case Action::kUnmapSegment:
       return unmap_segment(slot.action_arguments[0], slot.action_arguments[1], slot.result);
+    case Action::kTransfers:
+      return carry_out_transfers(a, slot.action_arguments[0], slot.action_arguments[1]);
     case Action::kRaise: {
       const long result = slot.result;
       raise_here({.signal = static_cast<std::int32_t>(slot.action_arguments[0]),
@@ -313,6 +316,9 @@ long raise_here(const protocol::RaisedSignal& raised, std::uint64_t mask) {
     info.si_timerid = raised.timer;
     info.si_overrun = raised.overrun;
     info.si_ptr = reinterpret_cast<void*>(raised.value);
+  } else if (raised.code > SI_USER && raised.code <= POLL_HUP && raised.signal != SIGCHLD) {  // of a descriptor
+    info.si_band = static_cast<long>(raised.value);
+    info.si_fd = raised.timer;
   } else if (raised.code != SI_KERNEL) {
     info.si_pid = static_cast<pid_t>(raised.sender);
     info.si_uid = raised.user;

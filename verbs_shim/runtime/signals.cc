@@ -307,9 +307,10 @@ long wait_for_signal(long number, const long (&a)[6]) {
 // The supervisor has found that the wait ends by a signal: it is pending natively, and its handler runs with
 // the mask that the call has given.
 long wait_with_mask(long number, const long (&a)[6]) {
-  long pair[2] = {0, 0};  // of pselect6: where the mask is, and its size
-  if (number == SYS_pselect6 && a[5] != 0 && !read_program(a[5], pair)) return -EFAULT;
-  const long at = number == SYS_pselect6 ? pair[0] : a[number == SYS_ppoll ? 3 : 4];
+  const bool is_pair = number == SYS_pselect6 || number == SYS_io_pgetevents;
+  long pair[2] = {0, 0};  // of these two: where the mask is, and its size
+  if (is_pair && a[5] != 0 && !read_program(a[5], pair)) return -EFAULT;
+  const long at = is_pair ? pair[0] : a[number == SYS_ppoll ? 3 : 4];
   std::uint64_t mask;
   if (at != 0 && read_program(at, mask) && (kept_reserved() & ~mask) != 0) {
     spend(costs().system_call_ps);

@@ -184,6 +184,7 @@ void Hca::Impl::fail() {
   for (const auto& [number, objects] : openings_) end_objects(*objects);
   tell_programs(ib::AsyncEventType::kDeviceFatal);
   adapter.has_failed = true;
+  adapter.services.tell_failure();
 }
 
 void Hca::Impl::tell_programs(ib::AsyncEventType event) {

@@ -24,6 +24,9 @@ class GeneralServices final : public ib::ManagementPort, public host::DmaClient 
   void tell_link(bool up) {
     if (agent_ != nullptr) agent_->on_link(up);
   }
+  void tell_failure() {
+    if (agent_ != nullptr) agent_->on_failure();
+  }
 
   bool takes(const ib::Packet& packet) const;
   // Whether a packet is one of subnet management, which has no LID to come to when its route is written in it.

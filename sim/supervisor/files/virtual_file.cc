@@ -10,7 +10,10 @@
 
 namespace verbatim::supervisor {
 
-VirtualFile::~VirtualFile() { CHECK(waiters_.empty()); }
+VirtualFile::~VirtualFile() {
+  if (follower_ != nullptr) remove_waiter(*follower_);
+  CHECK(waiters_.empty());
+}
 
 IoResult VirtualFile::read(std::size_t, std::vector<std::byte>&) { return -EINVAL; }
 IoResult VirtualFile::write(std::span<const std::byte>) { return -EINVAL; }

@@ -64,6 +64,9 @@ class VirtualFile {
   // Who is blocked on this file, in the order in which they blocked.
   void add_waiter(Waiter& waiter);
   void remove_waiter(Waiter& waiter);
+  // Somebody who is told of every change for as long as the file is open, whoever waits: once at most.
+  const std::shared_ptr<Waiter>& follower() const { return follower_; }
+  void set_follower(std::shared_ptr<Waiter> follower) { follower_ = std::move(follower); }
   // Changes whenever the file has become more ready; edge-triggered epoll compares it.
   std::uint64_t generation() const { return generation_; }
 
@@ -78,6 +81,7 @@ class VirtualFile {
 
  private:
   std::vector<Waiter*> waiters_;
+  std::shared_ptr<Waiter> follower_;
   std::uint64_t generation_ = 0;
   int descriptors_ = 0;
   bool nonblocking_ = false;

@@ -7,11 +7,13 @@
 #include <cstring>
 
 #include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/kernel/async_io.h"
 #include "sim/supervisor/kernel/sysv_ipc.h"
 #include "sim/supervisor/tasks/interval_timer.h"
 #include "sim/supervisor/tasks/posix_timer.h"
 #include "sim/supervisor/net/udp.h"
 #include "sim/supervisor/net/unix_socket.h"
+#include "verbs_shim/protocol/async_io.h"
 #include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/passing_calls.h"
 #include "verbs_shim/protocol/remote_shell.h"
@@ -159,6 +161,18 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_epoll_pwait:
     case SYS_epoll_pwait2:
       return &Kernel::sys_epoll_wait;
+    case SYS_io_setup:
+      return &Kernel::sys_io_setup;
+    case SYS_io_destroy:
+      return &Kernel::sys_io_destroy;
+    case SYS_io_submit:
+    case protocol::kTransfersDoneCall:
+      return &Kernel::sys_io_submit;
+    case SYS_io_cancel:
+      return &Kernel::sys_io_cancel;
+    case SYS_io_getevents:
+    case SYS_io_pgetevents:
+      return &Kernel::sys_io_getevents;
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
       return &Kernel::sys_sleep;
@@ -416,6 +430,7 @@ void Kernel::release(Process& process) {
 
 void Kernel::forget_waits(Process& process) {
   futexes_.forget(process);
+  end_async_contexts(process);
   huge_pages_[process.host_index()].forget(process.pid());
   ipc_of(process).detach_all(process.pid(), seconds());
 }

@@ -29,9 +29,11 @@
 
 namespace verbatim::supervisor {
 
+class AsyncContext;
 class UnixNetwork;
 class DeviceContext;
 class DeviceOpening;
+class FileSignal;
 class FolderFile;
 class UdpNetwork;
 class Pipe;
@@ -104,6 +106,11 @@ class Kernel {
   Outcome sys_seek(Thread& thread);
   Outcome sys_open(Thread& thread);
   Outcome sys_change(Thread& thread);
+  // Signals that tell of files (kernel_file_signal.cc)
+  Answer control_file_signal(Thread& thread, VirtualFile& file);
+  static bool is_followed(const VirtualFile& file);
+  bool follow(Process& process, VirtualFile& file, bool on, int descriptor);
+  FileSignal& signal_of(Process& process, VirtualFile& file);
   // Sockets (kernel_socket.cc)
   Outcome sys_socket(Thread& thread);
   Outcome sys_socketpair(Thread& thread);
@@ -148,6 +155,18 @@ class Kernel {
   static int attributes_at(std::uint32_t number);
   Outcome store_attributes(Process& process, std::uint32_t number, std::uint64_t address, std::uint32_t mode,
                            std::uint64_t inode, std::uint64_t device);
+  // Asynchronous input and output (kernel_async_io.cc)
+  Outcome sys_io_setup(Thread& thread);
+  Outcome sys_io_destroy(Thread& thread);
+  Outcome sys_io_submit(Thread& thread);
+  Outcome sys_io_cancel(Thread& thread);
+  Outcome sys_io_getevents(Thread& thread);
+  std::shared_ptr<AsyncContext> async_context(Process& process, std::int64_t id) const;
+  void end_async_contexts(Process& process);
+  struct AsyncRequest;
+  std::int64_t load_request(Process& process, std::uint64_t address, AsyncRequest& request);
+  // What it is to be answered with, or nothing: it has to wait.
+  IoResult transfer(Process& process, const AsyncRequest& request);
   // Waiting (kernel_wait.cc)
   Outcome sys_poll(Thread& thread);
   Outcome sys_select(Thread& thread);
@@ -339,6 +358,8 @@ class Kernel {
   std::map<std::tuple<std::size_t, std::uint64_t, std::uint64_t>, OwnFile> file_numbers_;
   std::map<std::size_t, std::uint64_t> last_file_number_;
   std::map<std::size_t, RdmaCmNumbers> rdma_cm_numbers_;  // by host
+  // By host, process and name.
+  std::map<std::tuple<std::size_t, std::uint32_t, std::int64_t>, std::shared_ptr<AsyncContext>> async_contexts_;
   std::uint64_t refused_files_ = 0;
   std::map<std::string, std::weak_ptr<Pipe>> fifos_;  // by host, device and inode
   Output output_;

@@ -218,9 +218,10 @@ Kernel::Outcome Kernel::sys_fcntl(Thread& thread) {
   if (file == nullptr) return Answer{-EBADF};
   switch (a[1]) {
     case F_GETFL:
-      return Answer{file->access_mode() | (file->nonblocking() ? O_NONBLOCK : 0)};
+      return Answer{file->access_mode() | (file->nonblocking() ? O_NONBLOCK : 0) | (is_followed(*file) ? O_ASYNC : 0)};
     case F_SETFL:
       file->set_nonblocking((a[2] & O_NONBLOCK) != 0);
+      follow(process, *file, (a[2] & O_ASYNC) != 0, static_cast<int>(a[0]));
       return Answer{0};
     case F_GETFD:
     case F_SETFD:
@@ -239,15 +240,13 @@ Kernel::Outcome Kernel::sys_fcntl(Thread& thread) {
       if (a[1] == F_GETPIPE_SZ) return Answer{static_cast<std::int64_t>(end->pipe().capacity())};
       return Answer{end->pipe().resize(static_cast<std::size_t>(a[2]))};
     }
-    case F_SETOWN:  // of signals that O_ASYNC and urgent data would raise
+    case F_SETOWN:
     case F_SETOWN_EX:
     case F_GETOWN:
-    case F_GETSIG:
-      return Answer{0};
+    case F_GETOWN_EX:
     case F_SETSIG:
-      if (a[2] == 0) return Answer{0};  // the signal that it is anyway
-      warn(process, "a descriptor that tells of itself by a signal (F_SETSIG) is not simulated; the program got EINVAL");
-      return Answer{-EINVAL};
+    case F_GETSIG:
+      return control_file_signal(thread, *file);
     default:
       return Answer{-EINVAL};
   }
@@ -268,6 +267,11 @@ Kernel::Outcome Kernel::sys_ioctl(Thread& thread) {
       if (!on) return Answer{-EFAULT};
       file->set_nonblocking(*on != 0);
       return Answer{0};
+    }
+    case FIOASYNC: {
+      const auto on = process.memory().load<int>(argument);
+      if (!on) return Answer{-EFAULT};
+      return Answer{follow(process, *file, *on != 0, static_cast<int>(a[0])) ? 0 : -ENOTTY};
     }
     case FIONREAD: {
       int n = 0;

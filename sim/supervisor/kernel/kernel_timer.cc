@@ -163,6 +163,8 @@ Answer Kernel::interrupt(Thread& thread) {
     case SYS_pause:
     case SYS_rt_sigsuspend:
     case SYS_rt_sigtimedwait:
+    case SYS_io_getevents:
+    case SYS_io_pgetevents:
     case SYS_semop:
     case SYS_semtimedop:
     case SYS_msgsnd:

@@ -222,10 +222,11 @@ void UmadFile::on_last_close() {
   received_.clear();
 }
 
-VirtualFilePtr open_port_management(std::string_view path, management::PortManagement* port) {
-  if (port == nullptr) return nullptr;
-  if (path == kUmadDevice) return std::make_shared<UmadFile>(*port);
-  if (path == kIssmDevice) return std::make_shared<IssmFile>(*port);
+VirtualFilePtr open_port_management(std::string_view path, const std::vector<management::PortManagement*>& ports) {
+  for (std::size_t device = 0; device < ports.size(); ++device) {
+    if (path == umad_device(device)) return std::make_shared<UmadFile>(*ports[device]);
+    if (path == issm_device(device)) return std::make_shared<IssmFile>(*ports[device]);
+  }
   return nullptr;
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "sim/management/mad_agents.h"
 #include "sim/supervisor/files/virtual_file.h"
@@ -15,10 +16,11 @@ namespace verbatim::supervisor {
 
 class Process;
 
-class UmadFile final : public VirtualFile, public management::MadClient {
+class UmadFile final : public VirtualFile, public management::MadClient, public management::PortWatcher {
  public:
   // `port` outlives it.
-  explicit UmadFile(management::PortManagement& port) : port_(port) {}
+  explicit UmadFile(management::PortManagement& port) : port_(port) { port_.add_watcher(*this); }
+  ~UmadFile() override { port_.remove_watcher(*this); }
 
   // As in Linux, a datagram can always be written.
   std::uint32_t readiness() const override;
@@ -32,6 +34,7 @@ class UmadFile final : public VirtualFile, public management::MadClient {
 
   void on_message(std::uint32_t agent, const ib::ManagementDatagram& datagram, management::MadBytes message) override;
   void on_unanswered(std::uint32_t agent, const ib::ManagementDatagram& datagram) override;
+  void on_port_failed() override { notify(); }
 
  protected:
   void on_last_close() override;
@@ -78,7 +81,7 @@ class IssmFile final : public VirtualFile {
   management::PortManagement& port_;
 };
 
-// Null: the path is of another device, or the host has no port.
-VirtualFilePtr open_port_management(std::string_view path, management::PortManagement* port);
+// `ports`: of the host's devices. Null: the path is of another device.
+VirtualFilePtr open_port_management(std::string_view path, const std::vector<management::PortManagement*>& ports);
 
 }  // namespace verbatim::supervisor

@@ -34,7 +34,7 @@ struct HostSpec {
   std::uint32_t address = 0;           // IPv4, host byte order
   std::vector<hca::Hca*> devices;      // in the order in which programs see them
   cm::RdmaCm* rdma_cm = nullptr;       // what /dev/infiniband/rdma_cm leads to; null: the host has none
-  management::PortManagement* port_management = nullptr;  // likewise /dev/infiniband/umad0
+  std::vector<management::PortManagement*> port_management;  // of each device: what /dev/infiniband/umadN leads to
   protocol::CallCosts costs;
   std::uint64_t timestamp_counter_hz = 2'000'000'000;
   code::InstructionSet instruction_set = code::InstructionSet::kX86_64V2;

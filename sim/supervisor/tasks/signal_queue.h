@@ -17,8 +17,8 @@ struct SignalOrigin {
   std::int32_t code = 0x80;  // SI_KERNEL
   std::uint32_t sender = 0;
   std::int32_t status = 0;
-  std::uint64_t value = 0;   // of SI_QUEUE and SI_TIMER
-  std::int32_t timer = 0;    // of SI_TIMER
+  std::uint64_t value = 0;   // of SI_QUEUE and SI_TIMER; si_band of POLL_IN to POLL_HUP
+  std::int32_t timer = 0;    // of SI_TIMER; si_fd of POLL_IN to POLL_HUP
   std::int32_t overrun = 0;  // of SI_TIMER
   std::uint32_t user = 0;    // real one of the sender
 };

@@ -302,9 +302,9 @@ void add_hardware(VirtualTree& tree, const HostSpec& host, const std::vector<Ada
   for (std::size_t device = 0; device < host.devices.size(); ++device) add_adapter(tree, host, device, adapters[device]);
   if (!host.devices.empty()) {
     tree.add_file("/sys/class/infiniband_verbs/abi_version", "6\n");
-    if (host.port_management != nullptr) {
-      const hca::Hca& first = *host.devices.front();
-      add_port_management(tree, bus_address(0), first.device_name(), !first.address().roce);
+    for (std::size_t device = 0; device < host.port_management.size(); ++device) {
+      const hca::Hca& hca = *host.devices[device];
+      add_port_management(tree, {device, bus_address(device), hca.device_name(), !hca.address().roce});
     }
     constexpr unsigned kMiscellaneous = 10, kRdmaCm = 122;
     tree.add_device(kRdmaCmDevice, kMiscellaneous, kRdmaCm);

@@ -1,4 +1,4 @@
-// What /dev and /sys tell of management datagrams: /dev/infiniband/umad0 and issm0, /sys/class/infiniband_mad.
+// What /dev and /sys tell of management datagrams: /dev/infiniband/umadN and issmN, /sys/class/infiniband_mad.
 #pragma once
 
 #include <string>
@@ -7,10 +7,16 @@
 
 namespace verbatim::supervisor {
 
-inline constexpr const char* kUmadDevice = "/dev/infiniband/umad0";
-inline constexpr const char* kIssmDevice = "/dev/infiniband/issm0";
+// By place in the host's list of devices.
+std::string umad_device(std::size_t device);
+std::string issm_device(std::size_t device);
 
-// For the adapter `name` at `bus` (0000:01:00.0), whose port has subnet management or not.
-void add_port_management(VirtualTree& tree, const std::string& bus, const std::string& name, bool has_subnet_management);
+struct ManagedPort {
+  std::size_t device = 0;
+  std::string bus;   // 0000:01:00.0
+  std::string name;  // of the adapter
+  bool has_subnet_management = false;
+};
+void add_port_management(VirtualTree& tree, const ManagedPort& port);
 
 }  // namespace verbatim::supervisor

@@ -1,0 +1,49 @@
+#include "sim/supervisor/kernel/file_signal.h"
+
+#include <utility>
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// Signals whose si_code has a meaning of its own: one that tells of a descriptor has SI_SIGIO.
+bool has_own_codes(int signal) {
+  return signal == SIGILL || signal == SIGFPE || signal == SIGSEGV || signal == SIGBUS || signal == SIGTRAP ||
+         signal == SIGCHLD || signal == SIGSYS;
+}
+
+}  // namespace
+
+FileSignal::FileSignal(Engine& engine, ComponentId source, VirtualFile& file, Send send)
+    : file_(file),
+      send_(std::move(send)),
+      timer_(Timer::of<&FileSignal::on_timer>(engine, source, EventClass::kSupervisor, this)) {}
+
+void FileSignal::turn(bool on, int descriptor) {
+  if (on) descriptor_ = descriptor;
+  is_on_ = on;
+  on ? file_.add_waiter(*this) : file_.remove_waiter(*this);
+}
+
+void FileSignal::wake(bool) {
+  const std::uint32_t ready = file_.readiness();
+  const bool has_input = (ready & (POLLIN | POLLHUP | POLLRDHUP)) != 0;
+  if (!has_input && (ready & (POLLOUT | POLLERR)) == 0) return;
+  told_.push_back(has_input ? POLL_IN : POLL_OUT);
+  if (!timer_.scheduled()) timer_.schedule_after(Duration::zero());
+}
+
+void FileSignal::on_timer() {
+  for (const int code : std::exchange(told_, {})) {
+    if (owner.type < 0 || owner.id == 0) continue;
+    SignalOrigin origin;
+    if (signal != 0) {
+      origin.code = has_own_codes(signal) ? SI_SIGIO : code;
+      origin.value = code == POLL_IN ? POLLIN | POLLRDNORM : POLLOUT | POLLWRNORM | POLLWRBAND;
+      origin.timer = descriptor_;
+    }
+    send_(owner, signal != 0 ? signal : SIGIO, origin);
+  }
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,320 @@
+// Linux' asynchronous input and output: io_setup(2) and its siblings.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/aio_abi.h>
+#include <linux/fs.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "sim/supervisor/files/counter_files.h"
+#include "sim/supervisor/files/pipe.h"
+#include "sim/supervisor/kernel/async_io.h"
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/trees/tree_files.h"
+#include "verbs_shim/protocol/async_io.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::uint32_t kMostRequests = 65'536;  // fs.aio-max-nr
+constexpr std::size_t kRequestBytes = 1 << 20;   // bytes moved by one request on a simulated file
+
+bool is_poll(const iocb& request) { return request.aio_lio_opcode == IOCB_CMD_POLL; }
+bool is_sync(const iocb& request) {
+  return request.aio_lio_opcode == IOCB_CMD_FSYNC || request.aio_lio_opcode == IOCB_CMD_FDSYNC;
+}
+bool is_read(const iocb& request) {
+  return request.aio_lio_opcode == IOCB_CMD_PREAD || request.aio_lio_opcode == IOCB_CMD_PREADV;
+}
+bool has_vector(const iocb& request) {
+  return request.aio_lio_opcode == IOCB_CMD_PREADV || request.aio_lio_opcode == IOCB_CMD_PWRITEV;
+}
+
+// 0, or why Linux would not begin such a request.
+int check(const iocb& request, bool is_real) {
+  if (request.aio_reserved2 != 0) return -EINVAL;
+  switch (request.aio_lio_opcode) {
+    case IOCB_CMD_PREAD:
+    case IOCB_CMD_PWRITE:
+    case IOCB_CMD_PREADV:
+    case IOCB_CMD_PWRITEV:
+      if (static_cast<std::int64_t>(request.aio_nbytes) < 0 || request.aio_offset < 0) return -EINVAL;
+      if (has_vector(request) && request.aio_nbytes > 1024) return -EINVAL;  // UIO_MAXIOV
+      return (request.aio_rw_flags & ~(RWF_HIPRI | RWF_DSYNC | RWF_SYNC | RWF_NOWAIT)) != 0 ? -EOPNOTSUPP : 0;
+    case IOCB_CMD_FSYNC:
+    case IOCB_CMD_FDSYNC:
+      if (request.aio_buf != 0 || request.aio_offset != 0 || request.aio_nbytes != 0 ||
+          request.aio_rw_flags != 0)
+        return -EINVAL;
+      return is_real ? 0 : -EINVAL;
+    case IOCB_CMD_POLL:
+      if (request.aio_buf > 0xffff || request.aio_offset != 0 || request.aio_nbytes != 0 ||
+          request.aio_rw_flags != 0)
+        return -EINVAL;
+      return 0;
+    default:
+      return -EINVAL;
+  }
+}
+
+// Of a real file that the process has open: the link to it tells.
+int native_access_mode(const Process& process, int fd) {
+  struct stat link;
+  if (lstat(fmt::format("/proc/{}/fd/{}", process.calling_thread(), fd).c_str(), &link) != 0) return O_RDWR;
+  const bool reads = (link.st_mode & S_IRUSR) != 0, writes = (link.st_mode & S_IWUSR) != 0;
+  return reads == writes ? O_RDWR : reads ? O_RDONLY : O_WRONLY;
+}
+
+protocol::Transfer transfer_of(const iocb& request) {
+  protocol::Transfer transfer{};
+  const auto fd = static_cast<std::int32_t>(request.aio_fildes);
+  const auto buffer = static_cast<std::int64_t>(request.aio_buf),
+             length = static_cast<std::int64_t>(request.aio_nbytes);
+  const auto set = [&](std::int64_t number, std::initializer_list<std::int64_t> arguments) {
+    transfer.number = number;
+    std::ranges::copy(arguments, transfer.arguments);
+  };
+  if (is_sync(request)) {
+    set(request.aio_lio_opcode == IOCB_CMD_FSYNC ? SYS_fsync : SYS_fdatasync, {fd});
+  } else if (has_vector(request)) {
+    set(is_read(request) ? SYS_preadv2 : SYS_pwritev2,
+        {fd, buffer, length, request.aio_offset, 0, request.aio_rw_flags});
+  } else {
+    set(is_read(request) ? SYS_pread64 : SYS_pwrite64, {fd, buffer, length, request.aio_offset});
+  }
+  return transfer;
+}
+
+}  // namespace
+
+struct Kernel::AsyncRequest {
+  iocb control{};
+  AsyncOrigin origin;
+  VirtualFilePtr file;  // none: a real one
+};
+
+std::shared_ptr<AsyncContext> Kernel::async_context(Process& process, std::int64_t id) const {
+  const auto found = async_contexts_.find({process.host_index(), process.pid(), id});
+  return found == async_contexts_.end() ? nullptr : found->second;
+}
+
+void Kernel::end_async_contexts(Process& process) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  auto it = async_contexts_.lower_bound({process.host_index(), process.pid(), kLeast});
+  const auto is_own = [&](const auto& key) {
+    return std::get<0>(key) == process.host_index() && std::get<1>(key) == process.pid();
+  };
+  while (it != async_contexts_.end() && is_own(it->first)) {
+    it->second->end();
+    it = async_contexts_.erase(it);
+  }
+}
+
+// arguments[2]: the page that the runtime has mapped, which is the context's name.
+Kernel::Outcome Kernel::sys_io_setup(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const auto address = static_cast<std::uint64_t>(a[1]);
+  const auto requests = static_cast<std::uint32_t>(a[0]);
+  const auto before = process.memory().load<std::uint64_t>(address);
+  if (!before) return Answer{-EFAULT};
+  if (*before != 0 || requests == 0) return Answer{-EINVAL};
+  if (requests > 0x10000000u / sizeof(io_event) / 2) return Answer{-EINVAL};
+  if (requests > kMostRequests) return Answer{-EAGAIN};
+  if (!process.memory().store(address, a[2])) return Answer{-EFAULT};
+  async_contexts_[{process.host_index(), process.pid(), a[2]}] =
+      std::make_shared<AsyncContext>(engine_, process.host().component, requests);
+  return Answer{0};
+}
+
+Kernel::Outcome Kernel::sys_io_destroy(Thread& thread) {
+  Process& process = thread.process();
+  const std::int64_t id = thread.call().arguments[0];
+  const auto context = async_context(process, id);
+  if (context == nullptr) return Answer{-EINVAL};
+  context->end();
+  async_contexts_.erase({process.host_index(), process.pid(), id});
+  return Answer{0};
+}
+
+// The request at `address`, or why it cannot begin.
+std::int64_t Kernel::load_request(Process& process, std::uint64_t address, AsyncRequest& request) {
+  const auto control = process.memory().load<iocb>(address);
+  if (!control) return -EFAULT;
+  request.control = *control;
+  const auto fd = static_cast<std::int32_t>(control->aio_fildes);
+  request.file = process.file(fd);
+  if (control->aio_reserved2 != 0 || static_cast<std::int64_t>(control->aio_nbytes) < 0) return -EINVAL;
+  if (request.file == nullptr && (fd < 0 || !process.natively_open(fd))) return -EBADF;
+  request.origin = {control->aio_data, address, nullptr};
+  if ((control->aio_flags & IOCB_FLAG_RESFD) != 0) {
+    const auto notified = static_cast<std::int32_t>(control->aio_resfd);
+    request.origin.notified = process.file(notified);
+    if (dynamic_cast<EventCounter*>(request.origin.notified.get()) == nullptr) {
+      return request.origin.notified != nullptr || process.natively_open(notified) ? -EINVAL : -EBADF;
+    }
+  }
+  constexpr std::uint32_t kNoKey = 0;
+  if (!process.memory().store(address + offsetof(iocb, aio_key), kNoKey)) return -EFAULT;
+  if (const int error = check(*control, request.file == nullptr)) return error;
+  if (is_poll(*control) || is_sync(*control)) return 0;
+  const int mode = request.file != nullptr ? request.file->access_mode() : native_access_mode(process, fd);
+  return mode == (is_read(*control) ? O_WRONLY : O_RDONLY) ? -EBADF : 0;
+}
+
+// Of simulated files: pipes, sockets, counters, the files of a tree, and the standard streams.
+IoResult Kernel::transfer(Process& process, const AsyncRequest& request) {
+  const iocb& control = request.control;
+  VirtualFile& file = *request.file;
+  Buffers buffers;
+  if (has_vector(control)) {
+    const auto loaded = load_vector(process, control.aio_buf, control.aio_nbytes);
+    if (!loaded) return -EFAULT;
+    buffers = *loaded;
+  } else {
+    buffers.parts.push_back({control.aio_buf, control.aio_nbytes});
+    buffers.length = control.aio_nbytes;
+  }
+  const std::uint64_t length = std::min<std::uint64_t>(buffers.length, kRequestBytes);
+  const bool transfers = S_ISSOCK(file.mode()) || S_ISFIFO(file.mode());
+  std::vector<std::byte> bytes;
+  if (is_read(control)) {
+    auto* content = dynamic_cast<ContentFile*>(&file);
+    if (content == nullptr && !transfers && dynamic_cast<EventCounter*>(&file) == nullptr) return -EINVAL;
+    const IoResult n = content != nullptr
+                           ? content->read_at(static_cast<std::uint64_t>(control.aio_offset), length, bytes)
+                           : file.read(length, bytes);
+    return n && *n > 0 && !scatter(process, buffers, bytes) ? -EFAULT : n;
+  }
+  if (!transfers) return -EINVAL;
+  if (!gather(process, buffers, length, bytes)) return -EFAULT;
+  if (const auto* output = dynamic_cast<const OutputFile*>(&file)) {
+    output_(process, output->stream(), bytes);
+    return static_cast<std::int64_t>(bytes.size());
+  }
+  auto* socket = dynamic_cast<Socket*>(&file);
+  if (socket == nullptr) return file.write(bytes);
+  OutgoingMessage message{bytes, {}, {}, nullptr};
+  return socket->send(process, message);
+}
+
+// Requests begin in their order: simulated files here; real ones in a row are handed to the runtime, which
+// comes back when it has carried them out, and then it goes on behind them. A file that would make Linux wait
+// does so here.
+Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
+  PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  const auto context = async_context(process, a[0]);
+  if (context == nullptr || a[1] < 0) return Answer{-EINVAL};
+  const std::int64_t count = std::min<std::int64_t>(a[1], static_cast<std::int64_t>(context->capacity()));
+  auto at = static_cast<std::int64_t>(call.transferred);
+  const bool comes_back = call.number == protocol::kTransfersDoneCall;
+  if (comes_back && at == 0) {
+    if (a[3] < 0 || a[4] < 0 || a[4] > protocol::kMostTransfers || a[3] > count - a[4])
+      return Answer{-EINVAL};
+    const std::span<const std::byte> mailbox =
+        process.region().mailbox(thread.slot()).subspan(protocol::kTransfersAt);
+    for (std::int64_t i = 0; i < a[4]; ++i) {
+      protocol::Transfer transfer;
+      std::memcpy(&transfer, mailbox.data() + static_cast<std::size_t>(i) * sizeof transfer, sizeof transfer);
+      const auto origin = context->take_back(thread.tid());
+      if (!origin) return Answer{-EINVAL};
+      context->complete(*origin, transfer.result);
+    }
+    at = a[3] + a[4];
+  }
+  std::vector<protocol::Transfer> transfers;
+  const auto answer = [&](std::int64_t error) -> Answer {
+    if (transfers.empty()) return {at > 0 ? at : error};
+    std::memcpy(process.region().mailbox(thread.slot()).data() + protocol::kTransfersAt, transfers.data(),
+                transfers.size() * sizeof transfers.front());
+    const auto n = static_cast<std::int64_t>(transfers.size());
+    return {0, protocol::Action::kTransfers, {n, at - n}};
+  };
+  for (; at < count; ++at) {
+    const auto pointer = process.memory().load<std::uint64_t>(static_cast<std::uint64_t>(a[2]) +
+                                                              static_cast<std::uint64_t>(at) * sizeof(iocb*));
+    if (!pointer) return answer(-EFAULT);
+    if (context->room() == 0) return answer(-EAGAIN);
+    AsyncRequest request;
+    if (const std::int64_t error = load_request(process, *pointer, request)) return answer(error);
+    if (request.file == nullptr && is_poll(request.control)) {  // real files are always ready
+      if (!transfers.empty()) return answer(0);
+      constexpr std::uint64_t kAlways = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
+      context->complete(request.origin, static_cast<std::int64_t>(request.control.aio_buf & kAlways));
+      continue;
+    }
+    if (request.file == nullptr) {
+      if (transfers.size() == protocol::kMostTransfers) return answer(0);
+      context->hand_out(thread.tid(), request.origin);
+      transfers.push_back(transfer_of(request.control));
+      continue;
+    }
+    if (!transfers.empty()) return answer(0);
+    if (is_poll(request.control)) {
+      context->add_poll(request.origin, request.file,
+                        static_cast<std::uint32_t>(request.control.aio_buf) | POLLERR | POLLHUP);
+      continue;
+    }
+    const IoResult result = transfer(process, request);
+    if (!result && !request.file->nonblocking() && (request.control.aio_rw_flags & RWF_NOWAIT) == 0) {
+      call.transferred = static_cast<std::uint64_t>(at);
+      return wait_for(thread, {request.file}, kNever, "io_submit");
+    }
+    context->complete(request.origin, result.value_or(-EAGAIN));
+  }
+  return answer(0);
+}
+
+// As Linux since 4.20: a poll that is cancelled has an event, too; a transfer is done before anybody could
+// cancel it.
+Kernel::Outcome Kernel::sys_io_cancel(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  const auto control = thread.process().memory().load<iocb>(static_cast<std::uint64_t>(a[1]));
+  if (!control) return Answer{-EFAULT};
+  const auto context = async_context(thread.process(), a[0]);
+  if (context == nullptr || control->aio_key != 0) return Answer{-EINVAL};
+  return Answer{context->cancel_poll(static_cast<std::uint64_t>(a[1])) ? -EINPROGRESS : -EINVAL};
+}
+
+Kernel::Outcome Kernel::sys_io_getevents(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  int error;
+  const auto deadline = load_deadline(thread, static_cast<std::uint64_t>(a[4]), &error);
+  if (!deadline) return Answer{error};
+  const auto context = async_context(process, a[0]);
+  if (context == nullptr || a[1] < 0 || a[1] > a[2]) return Answer{-EINVAL};
+  const auto ready = static_cast<std::int64_t>(context->events().size());
+  const bool waits = ready < a[1] && now() < *deadline;
+  if (call.number == SYS_io_pgetevents && a[5] != 0) {
+    const auto mask =
+        process.memory().load<std::uint64_t>(static_cast<std::uint64_t>(a[5]));  // pointer and size
+    if (!mask) return Answer{-EFAULT};
+    const int interrupted = let_in(thread, *mask, waits);
+    if (interrupted != 0 && ready == 0) return Answer{interrupted};
+  }
+  if (waits && !(ready > 0 && thread.has_signal()))
+    return wait_for(thread, {context}, *deadline, "io_getevents");
+  const auto taken = static_cast<std::size_t>(std::min(ready, a[2]));
+  for (std::size_t i = 0; i < taken; ++i) {
+    if (!process.memory().store(static_cast<std::uint64_t>(a[3]) + i * sizeof(io_event),
+                                context->events()[i])) {
+      context->drop_events(i);
+      return Answer{i > 0 ? static_cast<std::int64_t>(i) : -EFAULT};
+    }
+  }
+  context->drop_events(taken);
+  return Answer{static_cast<std::int64_t>(taken)};
+}
+
+}  // namespace verbatim::supervisor

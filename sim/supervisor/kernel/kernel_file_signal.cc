@@ -1,0 +1,119 @@
+// Signals that tell of pipes and sockets: fcntl(2), "Managing signals".
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "sim/supervisor/kernel/file_signal.h"
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/tasks/signals.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// Linux tells of these only, where others keep no O_ASYNC.
+bool can_be_followed(const VirtualFile& file) {
+  return S_ISSOCK(file.mode()) ||
+         (S_ISFIFO(file.mode()) && dynamic_cast<const OutputFile*>(&file) == nullptr);
+}
+
+bool is_of(const Process& process, const FileSignal::Owner& owner, std::size_t host) {
+  if (!process.alive || process.host_index() != host) return false;
+  if (owner.type == F_OWNER_PID) return process.pid() == owner.id;
+  return owner.type == F_OWNER_PGRP && const_cast<Process&>(process).family().group == owner.id;
+}
+
+Thread* thread_of(Process& process, const FileSignal::Owner& owner) {
+  if (owner.type != F_OWNER_TID || !process.alive) return nullptr;
+  for (const auto& thread : process.threads()) {
+    if (thread->tid() == owner.id && thread->state() != Thread::State::kDead) return thread.get();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool Kernel::is_followed(const VirtualFile& file) {
+  const auto* signal = static_cast<const FileSignal*>(file.follower().get());
+  return signal != nullptr && signal->is_on();
+}
+
+FileSignal& Kernel::signal_of(Process& process, VirtualFile& file) {
+  if (file.follower() == nullptr) {
+    const std::size_t host = process.host_index();
+    const auto send = [this, host](const FileSignal::Owner& owner, int signal, const SignalOrigin& origin) {
+      for (const auto& other : table_.processes()) {
+        if (is_of(*other, owner, host)) table_.signal_process(*other, signal, origin);
+        Thread* const thread = other->host_index() == host ? thread_of(*other, owner) : nullptr;
+        if (thread == nullptr) continue;
+        is_deadly(*other, signal) || stops(*other, signal) ? table_.signal_process(*other, signal, origin)
+                                                           : signal_thread(*thread, signal, origin);
+      }
+    };
+    file.set_follower(std::make_shared<FileSignal>(engine_, process.host().component, file, send));
+  }
+  return static_cast<FileSignal&>(*file.follower());
+}
+
+// False: such a file is never followed.
+bool Kernel::follow(Process& process, VirtualFile& file, bool on, int descriptor) {
+  if (!can_be_followed(file)) return false;
+  if (on != is_followed(file)) signal_of(process, file).turn(on, descriptor);
+  return true;
+}
+
+Answer Kernel::control_file_signal(Thread& thread, VirtualFile& file) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  if (!can_be_followed(file)) return {a[1] == F_GETOWN_EX ? -EINVAL : 0};
+  FileSignal& signal = signal_of(process, file);
+  const auto exists = [&](const FileSignal::Owner& owner) {
+    if (owner.id == 0) return true;
+    for (const auto& other : table_.processes()) {
+      if (is_of(*other, owner, process.host_index())) return true;
+      if (other->host_index() == process.host_index() && thread_of(*other, owner) != nullptr) return true;
+    }
+    return false;
+  };
+  switch (a[1]) {
+    case F_GETSIG:
+      return {signal.signal};
+    case F_SETSIG:
+      if (a[2] < 0 || a[2] > 64) return {-EINVAL};
+      signal.signal = static_cast<int>(a[2]);
+      return {0};
+    case F_GETOWN: {
+      const auto id = static_cast<std::int64_t>(signal.owner.id);
+      return {signal.owner.type == F_OWNER_PGRP ? -id : id};
+    }
+    case F_GETOWN_EX: {
+      const f_owner_ex told{static_cast<decltype(f_owner_ex::type)>(signal.owner.type),
+                            static_cast<pid_t>(signal.owner.id)};
+      return {process.memory().store(static_cast<std::uint64_t>(a[2]), told) ? 0 : -EFAULT};
+    }
+    default:
+      break;
+  }
+  FileSignal::Owner owner{F_OWNER_PID, 0};
+  if (a[1] == F_SETOWN_EX) {
+    struct Asked {
+      int type;
+      pid_t id;
+    };
+    const auto asked = process.memory().load<Asked>(static_cast<std::uint64_t>(a[2]));
+    if (!asked) return {-EFAULT};
+    if (asked->type < F_OWNER_TID || asked->type > F_OWNER_PGRP) return {-EINVAL};
+    owner = {asked->type, static_cast<std::uint32_t>(asked->id)};
+  } else {
+    const auto who = static_cast<std::int32_t>(a[2]);
+    if (who == INT32_MIN) return {-EINVAL};
+    owner = {who < 0 ? F_OWNER_PGRP : F_OWNER_PID, static_cast<std::uint32_t>(std::abs(who))};
+  }
+  if (!exists(owner)) return {-ESRCH};
+  signal.owner = owner;
+  return {0};
+}
+
+}  // namespace verbatim::supervisor
