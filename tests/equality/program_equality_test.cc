@@ -84,6 +84,13 @@ TEST(SharedTurns, slices_and_call_by_call) {
       << "the turns in which nothing happens are not executed";
 }
 
+// Whoever is stopped looks no more, and counts no more, until it is continued.
+TEST(StoppedPoller, slices_and_call_by_call) {
+  const BothModes runs = run_both({.commands = {"server=" + support::quoted(STOPPED_POLLER)}});
+  expect_equal(runs);
+  EXPECT_NE(runs.slices.output("server").find("parent: over"), std::string::npos) << runs.slices.story();
+}
+
 // A turn that reads clocks does what it does at several times: a change comes between any two of them.
 class ClockTurns : public ::testing::TestWithParam<std::string> {};
 
