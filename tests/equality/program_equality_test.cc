@@ -86,7 +86,9 @@ TEST(SharedTurns, slices_and_call_by_call) {
 
 // Whoever is stopped looks no more, and counts no more, until it is continued.
 TEST(StoppedPoller, slices_and_call_by_call) {
-  const BothModes runs = run_both({.commands = {"server=" + support::quoted(STOPPED_POLLER)}});
+  support::RunRequest request;
+  request.commands = {"server=" + support::quoted(STOPPED_POLLER)};
+  const BothModes runs = run_both(request);
   expect_equal(runs);
   EXPECT_NE(runs.slices.output("server").find("parent: over"), std::string::npos) << runs.slices.story();
 }
