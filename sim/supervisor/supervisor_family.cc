@@ -510,6 +510,7 @@ void Supervisor::Impl::signal_process(Process& process, int signal, const Signal
 void Supervisor::Impl::stop_process(Process& process, int signal) {
   if (process.stopped_by != 0) return;
   process.stopped_by = signal;
+  for (auto& thread : process.threads()) thread->unpark();  // the look that is due waits until it is continued
   tell_parent(process, W_STOPCODE(signal));
 }
 

@@ -224,10 +224,10 @@ void Supervisor::Impl::on_thread(Thread& thread) {
     return;
   }
   if (thread.state() == Thread::State::kParked) return thread.unpark();  // it was for so many turns only
+  if (process.stopped_by != 0) return thread.hold(std::nullopt);
   bring_to_present(thread);
   if (!process.alive || finished_) return;
   show_growth(process);
-  if (process.stopped_by != 0) return thread.hold(std::nullopt);
   if (const auto answer = thread.take_held_answer()) return resume(thread, *answer);
   const PendingCall& call = thread.call();
   switch (call.request) {

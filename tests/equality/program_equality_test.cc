@@ -84,6 +84,15 @@ TEST(SharedTurns, slices_and_call_by_call) {
       << "the turns in which nothing happens are not executed";
 }
 
+// Whoever is stopped looks no more, and counts no more, until it is continued.
+TEST(StoppedPoller, slices_and_call_by_call) {
+  support::RunRequest request;
+  request.commands = {"server=" + support::quoted(STOPPED_POLLER)};
+  const BothModes runs = run_both(request);
+  expect_equal(runs);
+  EXPECT_NE(runs.slices.output("server").find("parent: over"), std::string::npos) << runs.slices.story();
+}
+
 // A turn that reads clocks does what it does at several times: a change comes between any two of them.
 class ClockTurns : public ::testing::TestWithParam<std::string> {};
 
