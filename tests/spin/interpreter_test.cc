@@ -104,6 +104,28 @@ TEST_F(Known, a_legacy_vector_write_leaves_the_upper_half_unknown) {
   EXPECT_EQ(reason(), Reason::kUndefinedValue);
 }
 
+TEST_F(Known, a_conversion_leaves_what_is_above_its_number_unknown) {
+  thread.allows_floating = true;
+  constexpr std::uint64_t kFive = 0x4014'0000'0000'0000;  // 5.0
+  // mov ecx, 5; cvtsi2sd xmm0, rcx; movaps xmm1, xmm0; movq rax, xmm1
+  EXPECT_TRUE(run({0xb9, 5, 0, 0, 0, 0xf2, 0x48, 0x0f, 0x2a, 0xc1, 0x0f, 0x28, 0xc8, 0x66, 0x48, 0x0f, 0x7e, 0xc8}));
+  EXPECT_EQ(thread.state.registers.gpr[kRax], kFive);
+  // mov ecx, 5; vcvtsi2sd xmm0, xmm1, rcx; vaddsd xmm2, xmm0, xmm0; vmovq rax, xmm2
+  EXPECT_TRUE(run({0xb9, 5, 0, 0, 0, 0xc4, 0xe1, 0xf3, 0x2a, 0xc1, 0xc5, 0xfb, 0x58, 0xd0, 0xc4, 0xe1, 0xf9, 0x7e, 0xd0}));
+  EXPECT_EQ(thread.state.registers.gpr[kRax], 0x4024'0000'0000'0000u);  // 10.0
+  // … movups [rsp], xmm0
+  EXPECT_FALSE(run({0xb9, 5, 0, 0, 0, 0xf2, 0x48, 0x0f, 0x2a, 0xc1, 0x0f, 0x11, 0x04, 0x24}));
+  EXPECT_EQ(reason(), Reason::kUndefinedValue);
+  // … movaps xmm1, xmm0; pxor xmm1, xmm0
+  EXPECT_FALSE(run({0xb9, 5, 0, 0, 0, 0xf2, 0x48, 0x0f, 0x2a, 0xc1, 0x0f, 0x28, 0xc8, 0x66, 0x0f, 0xef, 0xc8}));
+  EXPECT_EQ(reason(), Reason::kUndefinedValue);
+  // … xorps xmm0, xmm0; cvtsi2sd xmm0, rcx; movups [rsp], xmm0; mov rax, [rsp]
+  EXPECT_TRUE(run({0xb9, 5,    0,    0,    0,    0x0f, 0x57, 0xc0, 0xf2, 0x48, 0x0f,
+                   0x2a, 0xc1, 0x0f, 0x11, 0x04, 0x24, 0x48, 0x8b, 0x04, 0x24}));
+  EXPECT_EQ(thread.state.registers.gpr[kRax], kFive);
+  thread.allows_floating = false;
+}
+
 TEST_F(Known, refusals_name_the_instruction) {
   const struct {
     std::vector<std::uint8_t> bytes;

@@ -306,6 +306,7 @@ bool translate_integer(const ZydisDecodedInstruction& from, Translator& translat
 }
 
 bool translate_floating(Translator& translator, unsigned visible, Instruction& out) {
+  out.reads_low = true;
   if (out.op == Op::kFloatCompare) {
     out.size = out.source_size;
     out.needs_vectors = vector_needs(out.destination, false) | vector_needs(out.source, false);
@@ -321,6 +322,7 @@ bool translate_floating(Translator& translator, unsigned visible, Instruction& o
       out.size = static_cast<std::uint8_t>(element);
       out.source_size = static_cast<std::uint8_t>(translator.bytes(visible - 1));
       out.needs = operand_needs(out.source2, out.source_size);
+      if (out.size == 8) return is_vector(out.destination) && is_vector(out.source);
       break;
     case Op::kFloatConvert:
       out.size = element == 4 ? 8 : 4;
@@ -361,9 +363,11 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
           break;
       }
       if (is_vector(out.source)) out.needs_vectors = vector_needs(out.source, out.size == 32);
+      out.reads_low = is_vector(out.destination) && is_vector(out.source) && out.size == 16;
       return is_vector(out.destination) || is_vector(out.source);
     case Op::kVectorLoadLow: {
       if (visible != 2) return false;
+      out.reads_low = true;
       const unsigned bytes =
           from.mnemonic == ZYDIS_MNEMONIC_MOVD || from.mnemonic == ZYDIS_MNEMONIC_VMOVD ? 4 : 8;
       if (!is_vector(out.destination)) {
@@ -377,6 +381,7 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
     }
     case Op::kVectorMergeLow:
       out.size = out.source_size;
+      out.reads_low = true;
       if (visible == 2 && is_vector(out.destination) && is_memory(out.source)) {
         out.op = Op::kVectorLoadLow;
         return true;

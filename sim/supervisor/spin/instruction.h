@@ -192,6 +192,7 @@ struct Instruction {
   std::uint64_t needs = 0;         // known_bits of the general registers read
   std::uint32_t needs_flags = 0;
   std::uint32_t needs_vectors = 0;  // in the form of VectorRegisters::known
+  bool reads_low = false;  // of their bits 64-127 it needs none, or carries them over from `source`
   Op op = Op::kRefused;
   Condition condition = Condition::kO;
   std::uint8_t size = 0;         // of the operation, in bytes

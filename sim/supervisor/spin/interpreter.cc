@@ -14,7 +14,8 @@ bool Interpreter::step() {
     return false;
   }
   if ((instruction->needs & ~state.known) != 0 || (instruction->needs_flags & ~state.known_flags) != 0 ||
-      (instruction->needs_vectors & ~state.vectors.known) != 0) [[unlikely]] {
+      (instruction->needs_vectors & ~state.vectors.known) != 0 ||
+      (!instruction->reads_low && (instruction->needs_vectors & state.vectors.low_only) != 0)) [[unlikely]] {
     stop_ = {Reason::kUndefinedValue, rip, instruction->mnemonic};
     return false;
   }

@@ -82,7 +82,7 @@ bool Interpreter::execute_floating(const Instruction& in) {
   if (!std::isfinite(result)) return fail(Reason::kUnsupported);
   Lanes lanes = state.vectors.lane[in.source.index];
   lanes[0] = (in.size == 4 ? lanes[0] & ~0xffff'ffffull : 0) | to_bits(result, in.size);
-  put_vector(in, in.destination.index, 16, lanes);
+  put_low(in, lanes);
   return true;
 }
 
