@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -123,6 +124,27 @@ TEST_F(Known, a_conversion_leaves_what_is_above_its_number_unknown) {
   EXPECT_TRUE(run({0xb9, 5,    0,    0,    0,    0x0f, 0x57, 0xc0, 0xf2, 0x48, 0x0f,
                    0x2a, 0xc1, 0x0f, 0x11, 0x04, 0x24, 0x48, 0x8b, 0x04, 0x24}));
   EXPECT_EQ(thread.state.registers.gpr[kRax], kFive);
+  thread.allows_floating = false;
+}
+
+// Intel SDM 2: 132 multiplies the first operand with the third and adds the second, and so on.
+TEST_F(Known, fused_multiplications_take_their_operands_in_three_orders) {
+  thread.allows_floating = true;
+  const auto result = [&](std::uint8_t opcode) {
+    // mov ecx, 5; vcvtsi2sd xmm0, xmm0, rcx; likewise 3 in xmm1 and 2 in xmm2; vfm…sd xmm0, xmm1, xmm2; vmovq rax, xmm0
+    EXPECT_TRUE(run({0xb9, 5, 0, 0, 0, 0xc4, 0xe1, 0xfb, 0x2a, 0xc1, 0xb9, 3, 0, 0, 0, 0xc4, 0xe1, 0xf3, 0x2a, 0xc9,
+                     0xb9, 2, 0, 0, 0, 0xc4, 0xe1, 0xeb, 0x2a, 0xd1, 0xc4, 0xe2, 0xf1, opcode, 0xc2,
+                     0xc4, 0xe1, 0xf9, 0x7e, 0xc0}));
+    return std::bit_cast<double>(thread.state.registers.gpr[kRax]);
+  };
+  const double kAdded[] = {5 * 2 + 3, 3 * 5 + 2, 3 * 2 + 5}, kSubtracted[] = {5 * 2 - 3, 3 * 5 - 2, 3 * 2 - 5};
+  for (int order = 0; order < 3; ++order) {
+    const auto opcode = static_cast<std::uint8_t>(0x99 + 0x10 * order);
+    EXPECT_EQ(result(opcode), kAdded[order]);
+    EXPECT_EQ(result(opcode + 2), kSubtracted[order]);
+    EXPECT_EQ(result(opcode + 4), -kSubtracted[order]);
+    EXPECT_EQ(result(opcode + 6), -kAdded[order]);
+  }
   thread.allows_floating = false;
 }
 

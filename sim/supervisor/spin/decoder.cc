@@ -305,8 +305,15 @@ bool translate_integer(const ZydisDecodedInstruction& from, Translator& translat
   }
 }
 
-bool translate_floating(Translator& translator, unsigned visible, Instruction& out) {
+bool translate_floating(const ZydisDecodedInstruction& from, Translator& translator, unsigned visible, Instruction& out) {
   out.reads_low = true;
+  if (out.op >= Op::kFloatFused132) {
+    out.size = out.source_size;
+    out.immediate = from.opcode >> 1 & 3;  // Intel SDM 2, VFMADD132SD and its family
+    out.needs_vectors =
+        vector_needs(out.destination, false) | vector_needs(out.source, false) | vector_needs(out.source2, false);
+    return visible == 3 && is_vector(out.destination) && is_vector(out.source);
+  }
   if (out.op == Op::kFloatCompare) {
     out.size = out.source_size;
     out.needs_vectors = vector_needs(out.destination, false) | vector_needs(out.source, false);
@@ -345,7 +352,7 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
   if (visible < 2 || !translator.operand(0, out.destination) || !translator.operand(1, out.source))
     return false;
   if (visible > 2 && !translator.operand(2, out.source2)) return false;
-  if (out.op >= Op::kFloatFromInteger) return translate_floating(translator, visible, out);
+  if (out.op >= Op::kFloatFromInteger) return translate_floating(from, translator, visible, out);
   out.size = static_cast<std::uint8_t>(translator.bytes(0));
   switch (out.op) {
     case Op::kVectorMove:

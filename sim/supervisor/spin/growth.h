@@ -157,6 +157,7 @@ class Growth final : public Observer {
   bool settle_bounds(unsigned condition);
   // growth_floating.cc
   bool floating_bounds(const Instruction& in, const Operand& operand, unsigned size, Bounds& bounds);
+  bool fused_operation(const Instruction& in);
   bool floating_operation(const Instruction& in);
   bool floating_comparison(const Instruction& in);
   // One for each kind of instruction; growth_operations.cc.

@@ -75,7 +75,30 @@ bool Growth::floating_comparison(const Instruction& in) {
   return true;
 }
 
+bool Growth::fused_operation(const Instruction& in) {
+  Bounds first, second, third;
+  if (!floating_bounds(in, in.destination, in.size, first) || !floating_bounds(in, in.source, in.size, second) ||
+      !floating_bounds(in, in.source2, in.size, third)) {
+    return false;
+  }
+  const Bounds& a = in.op == Op::kFloatFused231 ? second : first;
+  const Bounds& b = in.op == Op::kFloatFused213 ? second : third;
+  const Bounds& c = in.op == Op::kFloatFused132 ? second : in.op == Op::kFloatFused213 ? third : first;
+  Interval product = of_corners(a.least * b.least, a.least * b.most, a.most * b.least, a.most * b.most);
+  // The corners were themselves rounded, in eight bytes.
+  product = outwards(product, 8);
+  if ((in.immediate & kNegatesProduct) != 0) product = {-product.most, -product.least};
+  const Interval addend = (in.immediate & kSubtractsAddend) != 0 ? Interval{-c.most, -c.least} : Interval{c.least, c.most};
+  Interval result{product.least + addend.least, product.most + addend.most};
+  result = outwards(outwards(result, in.size), in.size);
+  if (!is_finite(result)) return fail(Reason::kGrowingResult);
+  vector_bounds_[in.destination.index] =
+      Bounds{.size = in.size, .is_floating = true, .least = result.least, .most = result.most};
+  return true;
+}
+
 bool Growth::floating_operation(const Instruction& in) {
+  if (in.op >= Op::kFloatFused132) return fused_operation(in);
   Bounds a, b;
   if (in.op == Op::kFloatFromInteger) {
     Range integer;

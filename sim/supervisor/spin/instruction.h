@@ -105,6 +105,10 @@ enum class Op : std::uint8_t {
   kFloatAdd, kFloatSub, kFloatMul, kFloatDiv,
   kFloatTruncate,     // CVTTSS2SI, CVTTSD2SI
   kFloatCompare,      // COMISS, UCOMISS, …: `destination` with `source`
+  // VFMADD132SS and its family, rounded once: `immediate` has FusedSigns, `size` is of each number.
+  kFloatFused132,     // destination · source2 + source
+  kFloatFused213,     // source · destination + source2
+  kFloatFused231,     // source · source2 + destination
 };
 
 // Why an analysis ended without a proof.
@@ -160,6 +164,9 @@ enum class Condition : std::uint8_t {
   kLe,
   kNle
 };
+
+// Of fused multiplications, as bits 1 and 2 of their opcodes have it.
+enum FusedSigns : std::uint8_t { kSubtractsAddend = 1, kNegatesProduct = 2 };
 
 struct Operand {
   enum class Kind : std::uint8_t { kNone, kRegister, kHighByte, kImmediate, kMemory, kVector };

@@ -101,7 +101,8 @@ class Interpreter {
 
   using Lanes = std::array<std::uint64_t, 4>;
   bool get_vector(const Instruction& instruction, const Operand& operand, unsigned size, Lanes& lanes);
-  void put_low(const Instruction& in, const Lanes& lanes);
+  void put_low(const Instruction& in, unsigned above, const Lanes& lanes);
+  bool execute_fused(const Instruction& in);
   void put_vector(const Instruction& instruction, unsigned index, unsigned size, const Lanes& lanes);
 
   CodeCache& code_;

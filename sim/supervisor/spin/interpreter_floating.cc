@@ -52,9 +52,33 @@ bool Interpreter::get_low(const Instruction& in, const Operand& operand, unsigne
   return true;
 }
 
+bool Interpreter::execute_fused(const Instruction& in) {
+  std::uint64_t bits = 0;
+  if (!get_low(in, in.source2, in.size, bits)) return false;
+  const double third = from_bits(bits, in.size), second = from_bits(state.vectors.lane[in.source.index][0], in.size),
+               first = from_bits(state.vectors.lane[in.destination.index][0], in.size);
+  if (!std::isfinite(first) || !std::isfinite(second) || !std::isfinite(third)) return fail(Reason::kUnsupported);
+  double a = first, b = third, addend = second;
+  if (in.op == Op::kFloatFused213) {
+    b = second, addend = third;
+  } else if (in.op == Op::kFloatFused231) {
+    a = second, addend = first;
+  }
+  if ((in.immediate & kNegatesProduct) != 0) a = -a;
+  if ((in.immediate & kSubtractsAddend) != 0) addend = -addend;
+  const double result = in.size == 4 ? std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(addend))
+                                     : std::fma(a, b, addend);
+  if (!std::isfinite(result)) return fail(Reason::kUnsupported);
+  Lanes lanes = state.vectors.lane[in.destination.index];
+  lanes[0] = (in.size == 4 ? lanes[0] & ~0xffff'ffffull : 0) | to_bits(result, in.size);
+  put_low(in, in.destination.index, lanes);
+  return true;
+}
+
 bool Interpreter::execute_floating(const Instruction& in) {
   if (!allows_floating) return fail(Reason::kUnsupported);
   has_floated_ = true;
+  if (in.op >= Op::kFloatFused132) return execute_fused(in);
   std::uint64_t bits_a = 0, bits_b = 0;
   const bool compares = in.op == Op::kFloatCompare, computes = in.op >= Op::kFloatAdd && in.op <= Op::kFloatDiv;
   if (!get_low(in, compares ? in.source : in.source2, in.source_size, bits_b)) return false;
@@ -82,7 +106,7 @@ bool Interpreter::execute_floating(const Instruction& in) {
   if (!std::isfinite(result)) return fail(Reason::kUnsupported);
   Lanes lanes = state.vectors.lane[in.source.index];
   lanes[0] = (in.size == 4 ? lanes[0] & ~0xffff'ffffull : 0) | to_bits(result, in.size);
-  put_low(in, lanes);
+  put_low(in, in.source.index, lanes);
   return true;
 }
 

@@ -34,9 +34,9 @@ void Interpreter::put_vector(const Instruction& in, unsigned index, unsigned siz
   state.vectors.cleared_above |= 1u << index;
 }
 
-// Bits 64-127 are those of the source, whether they are known or not.
-void Interpreter::put_low(const Instruction& in, const Lanes& lanes) {
-  const std::uint32_t source = 1u << in.source.index;
+// Bits 64-127 are those of register `above`, whether they are known or not.
+void Interpreter::put_low(const Instruction& in, unsigned above, const Lanes& lanes) {
+  const std::uint32_t source = 1u << above;
   const bool is_high_known = (state.vectors.known & source) != 0 && (state.vectors.low_only & source) == 0;
   put_vector(in, in.destination.index, 16, lanes);
   if (!is_high_known) state.vectors.low_only |= 1u << in.destination.index;
@@ -120,7 +120,7 @@ bool Interpreter::execute_vector(const Instruction& in) {
     case Op::kVectorMove:
       if (in.destination.kind == Operand::Kind::kVector) {
         if (!get_vector(in, in.source, size, a)) return false;
-        in.reads_low ? put_low(in, a) : put_vector(in, in.destination.index, size, a);
+        in.reads_low ? put_low(in, in.source.index, a) : put_vector(in, in.destination.index, size, a);
         return true;
       } else {
         const std::uint64_t address = address_of(in);
@@ -144,7 +144,7 @@ bool Interpreter::execute_vector(const Instruction& in) {
       result = state.vectors.lane[in.source.index];
       const std::uint64_t low = state.vectors.lane[in.source2.index][0];
       result[0] = size == 8 ? low : (result[0] & ~0xffff'ffffull) | (low & 0xffff'ffff);
-      put_low(in, result);
+      put_low(in, in.source.index, result);
       return true;
     }
     case Op::kVectorMoveHigh:

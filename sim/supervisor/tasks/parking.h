@@ -17,9 +17,9 @@
 // A loop may read clocks between its looks (sim/supervisor/spin/turn_clock.h). Then what a turn does it does at several times,
 // and a change comes in the middle of it: the thread goes on with the look before, in the past, up to the time of the change,
 // with memory as it was. So it also does before another thread of its process runs, which finds memory as of that time
-// (Supervisor::Impl::bring_to_present); what it writes must not be registered, since adapters look at any time, nor shared
-// with other processes. Of what a turn computes of clocks, only bounds may be known, if the next one makes it anew: the thread goes on
-// with the turn before that one.
+// (Supervisor::Impl::bring_to_present). What it writes must not be registered, since adapters look at any time, nor shared with
+// other processes. Of what a turn computes of clocks, only bounds may be known, if the next one makes it anew: the thread goes
+// on with the turn before that one.
 // A thread is parked only while no other thread of its host is about to run (they may share memory), but one that is about to
 // look at a completion queue itself; when that goes on all the same, what it changes is noticed.
 #pragma once
