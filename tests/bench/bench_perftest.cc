@@ -1,12 +1,11 @@
 // What perftest's programs cost: wall time of the whole run, hand-overs of the token per message, memory of
 // the simulator. Printed beside their goals, not asserted. The best of several runs counts, because the
 // machine may be busy with other things.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/support/cpu_time.h"
 #include "tests/support/verbatim_run.h"
 
 namespace {
@@ -33,16 +32,6 @@ constexpr Row kRows[] = {
     {.command = "ib_read_lat -n 1000", .messages = 1'000},
 };
 
-// Of the simulator and its programs, all that have ended; on a busy machine it says more than wall time.
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -53,14 +42,14 @@ int main(int argc, char** argv) {
     double best = 1e9, cpu = 1e9;
     support::RunReport last;
     for (int i = 0; i < runs; ++i) {
-      const double before = cpu_seconds();
+      const double before = support::cpu_of_children();
       last = support::run({.commands = {"server=" + command, "client=" + command + " server"}});
       if (last.code != 0) {
         std::printf("%s\n", last.story().c_str());
         return 1;
       }
       best = std::min(best, last.wall_seconds);
-      cpu = std::min(cpu, cpu_seconds() - before);
+      cpu = std::min(cpu, support::cpu_of_children() - before);
     }
     std::printf("%s: %.3f s wall time", row.command, best);
     if (row.goal_seconds > 0) std::printf(" (goal %.1f)", row.goal_seconds);

@@ -1,6 +1,5 @@
 // What processes cost: many hosts that talk by TCP, calls that stay in the program, calls that do not, the
 // start of an interpreter. Printed beside their goals, not asserted.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <functional>
 #include <thread>
 
+#include "tests/support/cpu_time.h"
 #include "tests/support/verbatim_run.h"
 
 namespace {
@@ -79,15 +79,6 @@ std::uint64_t peak_of(std::uint64_t (*measure)(const std::string& process), std:
   return peak;
 }
 
-double cpu_of_children() {
-  rusage usage{};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 // Each host has one program; each sends `messages` to the next.
 support::RunRequest ring(const support::TemporaryFolder& folder, const std::string& name, const std::string& shape, int hosts,
                          int messages) {
@@ -110,20 +101,20 @@ void bench_crowd() {
   const support::RunRequest request =
       ring(folder, "crowd", R"("shape": "leaf_spine", "hosts": 4096, "hosts_per_leaf": 32, "spines": 2)", kHosts, kMessages);
   support::RunReport report;
-  const double before = cpu_of_children();
+  const double before = support::cpu_of_children();
   const std::uint64_t most = peak_of(descriptors, std::chrono::milliseconds(500), [&] { report = run_well(request); });
   std::printf("%d programs, %d messages each by TCP: %.1f s CPU (goal 40), %.1f s wall time, simulator %.0f KiB (goal 200) and "
               "%.2f descriptors (goal 2) a program\n",
-              kHosts, kMessages, cpu_of_children() - before, report.wall_seconds,
+              kHosts, kMessages, support::cpu_of_children() - before, report.wall_seconds,
               report.report["peak_memory_kib"].get<double>() / kHosts, static_cast<double>(most) / kHosts);
 }
 
 // Memory and CPU stay the same however many there have been.
 void bench_forks(int count) {
-  const double before = cpu_of_children();
+  const double before = support::cpu_of_children();
   const auto report = run_well({.commands = {"server=" + program("calls fork " + std::to_string(count))}});
   std::printf("%d children forked, ended and awaited: %.0f us CPU each, simulator %.1f MiB\n", count,
-              (cpu_of_children() - before) * 1e6 / count, report.report["peak_memory_kib"].get<double>() / 1024);
+              (support::cpu_of_children() - before) * 1e6 / count, report.report["peak_memory_kib"].get<double>() / 1024);
 }
 
 void bench_ring(const std::string& name, const std::string& shape, int hosts) {

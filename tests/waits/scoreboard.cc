@@ -1,6 +1,5 @@
 #include "tests/waits/scoreboard.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,21 +7,13 @@
 #include <sstream>
 
 #include "tests/cli/command.h"
+#include "tests/support/cpu_time.h"
 
 namespace verbatim::waits {
 
 namespace {
 
 std::string path_of(const std::string& variant) { return std::string(WAITS_FOLDER) + "/" + variant; }
-
-double cpu_of_children() {
-  rusage usage{};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 }  // namespace
 
@@ -69,9 +60,9 @@ Score score(const std::string& variant, const std::string& wait_case, int micros
   support::RunRequest asked = request(variant, wait_case, microseconds);
   asked.options = {"--stuck-after", "2s", "--time-limit", "10s"};
   Score score;
-  const double before = cpu_of_children();
+  const double before = support::cpu_of_children();
   score.run = support::run(asked);
-  score.cpu_seconds = cpu_of_children() - before;
+  score.cpu_seconds = support::cpu_of_children() - before;
   if (score.run.code != 0 || !score.run.report.is_object()) {
     score.reason = "exit code " + std::to_string(score.run.code);
     return score;
