@@ -173,11 +173,14 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     ++counts_.proofs;
     credit_ -= proof.far_steps;
     const bool is_private = !proof.proven || grows_in_private(proof);
-    const bool is_alone = proof.period_ps == 0 || !writes_registered(proof);
+    // What the kernel's answer depends on, such as the table of descriptors, may be another thread's to change.
+    const bool may_change = nothing != nullptr && process_.threads().size() > 1;
+    const bool is_alone = proof.period_ps == 0 || (!may_change && !writes_registered(proof));
     if (!proof.proven || !is_private || !is_alone) {
       ++counts_.refusals;
       refuse_poll_loop(!proof.proven ? proof.refusal.describe()
                        : !is_private ? "counts in memory that other programs may share"
+                       : may_change  ? "asks the kernel in a process of several threads"
                                      : "reads a clock and writes to registered memory");
       last_.reset();
       may_be_far_ = proof.refusal.reason == spin::Reason::kFewTurns;
