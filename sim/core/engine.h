@@ -89,6 +89,28 @@ class Engine {
     return for_each_before(programs_, limit, visit);
   }
 
+  // While one lives the clock stands at an instant to come, for work that is done before its time because nothing that happens
+  // until then could tell. Events are scheduled as if the instant had come. Not within another one.
+  class Ahead {
+   public:
+    // `now` must not lie in the past.
+    Ahead(Engine& engine, Instant now) : engine_(engine), before_(engine.now_) {
+      CHECK(now >= before_);
+      engine_.now_ = now;
+      engine_.earliest_inserted_ = kNever;
+    }
+    ~Ahead() { engine_.now_ = before_; }
+    Ahead(const Ahead&) = delete;
+    Ahead& operator=(const Ahead&) = delete;
+
+    // When the first of the events comes that have been scheduled meanwhile; kNever: there is none.
+    Instant earliest_scheduled() const { return engine_.earliest_inserted_; }
+
+   private:
+    Engine& engine_;
+    const Instant before_;
+  };
+
   // Whether an event of `timer` at this very time would have come before the one that is being executed.
   bool has_passed(const Timer& timer) const { return timer.order_ < current_order_; }
 
@@ -131,6 +153,7 @@ class Engine {
   Instant now_{};
   std::uint64_t events_executed_ = 0;
   std::uint64_t current_order_ = 0;  // of the timer whose event is being executed
+  Instant earliest_inserted_ = kNever;  // since the last Ahead began
   // Apart from each other, so that a question about the hardware need not look through thousands of programs.
   EventQueue hardware_;
   EventQueue programs_;
@@ -144,6 +167,8 @@ inline void Engine::insert(Timer& timer, Instant when) {
   CHECK(number < (1ull << EventKey::kNumberBits));
   const EventKey key{when, timer.order_ | number};
   timer.key_ = key;
+  if (when < earliest_inserted_) [[unlikely]]
+    earliest_inserted_ = when;
   queue_of(timer.event_class_).insert(key, timer);
 }
 

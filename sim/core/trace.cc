@@ -19,6 +19,10 @@ const TraceEventNames& names_of(TraceEvent event) {
 }
 
 void Tracer::emit(const TraceRecord& record, std::span<const std::byte> bytes) {
+  if (held_ != nullptr) {
+    held_->push_back({record, {bytes.begin(), bytes.end()}});
+    return;
+  }
   for (TraceSink* sink : sinks_) sink->on_record(record, bytes);
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/check.h"
 #include "sim/core/engine.h"
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
@@ -117,6 +118,12 @@ class DiagnosisObserver {
   virtual void on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) = 0;
 };
 
+// A record that waits for its time, with bytes of its own.
+struct HeldRecord {
+  TraceRecord record;
+  std::vector<std::byte> bytes;
+};
+
 class Tracer {
  public:
   explicit Tracer(const Engine& engine) : engine_(engine) {}
@@ -129,6 +136,12 @@ class Tracer {
   void add(MessageObserver& observer) { message_observers_.push_back(&observer); }
   // Likewise. They learn why something went wrong.
   void add(DiagnosisObserver& observer) { diagnosis_observers_.push_back(&observer); }
+
+  // Records go into `held` instead of to the sinks, until it is called with nullptr: of what is done before its time. Packets
+  // are never recorded meanwhile.
+  void hold_back(std::vector<HeldRecord>* held) { held_ = held; }
+  // The time of `held` has come.
+  void release(const HeldRecord& held) { emit(held.record, held.bytes); }
 
   // Of a message that was posted at `begin`; empty unless someone asks for trails.
   Trail trail(Instant begin) const {
@@ -158,6 +171,7 @@ class Tracer {
 
   void record_packet(ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                      std::uint64_t d, const ib::Packet& packet, ComponentId port) {
+    CHECK(held_ == nullptr);
     record(component, event, a, b, c, d);
     if (packet_observers_.empty()) return;
     const TraceRecord record{to_ps(engine_.now()), component.value, event, {a, b, c, d}};
@@ -172,6 +186,7 @@ class Tracer {
   std::vector<PacketObserver*> packet_observers_;
   std::vector<MessageObserver*> message_observers_;
   std::vector<DiagnosisObserver*> diagnosis_observers_;
+  std::vector<HeldRecord>* held_ = nullptr;
 };
 
 }  // namespace verbatim

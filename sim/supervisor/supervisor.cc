@@ -24,6 +24,7 @@
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/supervisor_impl.h"
+#include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -147,11 +148,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
     }
   }
   for (const auto& process : processes_) log_loops(*process);
-  const auto asked = [this](protocol::Request kind) { return asked_[static_cast<std::uint32_t>(kind)]; };
-  using protocol::Request;
-  spdlog::debug("{} hand-overs ({} for time to pass, {} polls, {} doorbells, {} commands, {} system calls), {} events",
-                result_.hand_overs, asked(Request::kSpend), asked(Request::kPoll), asked(Request::kDoorbell),
-                asked(Request::kCommand), asked(Request::kSystemCall), engine_.events_executed());
+  log_requests();
   kill_all();
   result_.waiting = waiting_times_.all();
   for (const auto& [name, folder, made_first, to_make] : folder_->hosts()) {
@@ -169,6 +166,24 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   result_.refused_files = kernel_.refused_files();
   sched_setaffinity(0, sizeof before, &before);
   return std::move(result_);
+}
+
+void Supervisor::Impl::log_requests() const {
+  using protocol::Request;
+  const auto asked = [this](Request kind) { return asked_[static_cast<std::uint32_t>(kind)]; };
+  spdlog::debug("{} hand-overs ({} for time to pass, {} polls, {} doorbells, {} commands, {} system calls; {} answered before their "
+                "time), {} events",
+                result_.hand_overs, asked(Request::kSpend), asked(Request::kPoll), asked(Request::kDoorbell),
+                asked(Request::kCommand), asked(Request::kSystemCall), answered_ahead_, engine_.events_executed());
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_count;
+  for (const auto& [number, count] : calls_asked_) by_count.emplace_back(count, number);
+  std::ranges::sort(by_count, std::greater());
+  std::string text;
+  for (const auto& [count, number] : by_count) {
+    const char* const name = protocol::system_call(number).name;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name != nullptr ? name : std::to_string(number));
+  }
+  if (!text.empty()) spdlog::debug("system calls: {}", text);
 }
 
 void Supervisor::Impl::log_loops(Process& process) const {
@@ -392,6 +407,10 @@ void Supervisor::Impl::output(Process& process, int fd, std::span<const std::byt
 }
 
 void Supervisor::Impl::warn(Process& process, const std::string& text, bool weakens) {
+  if (ahead_ != nullptr) {
+    ahead_->tell_at(engine_.now(), [this, &process, text, weakens] { warn(process, text, weakens); });
+    return;
+  }
   if (!process.first_warning(text)) return;
   spdlog::warn("{}: {}", title(process), text);
   result_.warnings.push_back(title(process) + ": " + text);

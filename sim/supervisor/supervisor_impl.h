@@ -36,7 +36,7 @@ class Supervisor::Impl final : public ProcessTable {
         choices_(choices),
         hosts_(std::move(hosts)),
         options_(options),
-        horizon_(engine, hosts_, static_cast<std::uint32_t>(components.size())),
+        horizon_(engine, hosts_, network.latency, static_cast<std::uint32_t>(components.size())),
         token_(options_.limits.stuck_after_ms, options_.poke_period_us),
         kernel_(
             engine, tracer, hosts_, network, options_, *this,
@@ -96,6 +96,7 @@ class Supervisor::Impl final : public ProcessTable {
     const auto found = ended_on_.find(host);
     return found == ended_on_.end() ? Ended{} : found->second;
   }
+  void note_use_of_adapter(std::size_t host) override { horizon_.note_use_of_adapter(host); }
   void signal_process(Process& process, int signal, const SignalOrigin& origin) override;
   void stop_process(Process& process, int signal);
   void continue_process(Process& process);
@@ -129,6 +130,7 @@ class Supervisor::Impl final : public ProcessTable {
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
   void grant(Thread& thread, const Answer& answer, Instant start, Instant horizon);
+  void fill_slot(Thread& thread, const Answer& answer, Instant start);
   Instant horizon_of_slice(std::size_t host) const;
   // When the next program of `host` starts or thread of it goes on, kNever if none does; nullopt: they are many.
   std::optional<Instant> next_program_event_on(std::size_t host) const;
@@ -136,7 +138,13 @@ class Supervisor::Impl final : public ProcessTable {
   bool wait_for_message(Process& process);
   bool adopt_thread(Process& process);
   void stop_wild(Process& process);
-  bool take_request_of(Thread& thread);
+  // What has become of a request: it is looked at when its time has come; a poke that led to nothing, so that the thread goes on
+  // as if it had never been sent; it is answered already.
+  enum class Taken : std::uint8_t { kScheduled, kVainPoke, kAnswered };
+  Taken take_request_of(Thread& thread);
+  bool may_answer_ahead(Thread& thread, Instant due) const;
+  bool someone_waits_beside(Thread& thread) const;
+  Taken answer_ahead(Thread& thread, Instant due);
   bool take_poke(Thread& thread);
   std::optional<Answer> park_poll(Thread& thread);
   void park(Thread& thread, Parked parked);
@@ -171,6 +179,7 @@ class Supervisor::Impl final : public ProcessTable {
   void reap(Process& process);
   // Between two events: who has ended leaves the list that every hand-over visits, and the memory that was shared with it.
   void retire_ended();
+  void log_requests() const;
   void log_loops(Process& process) const;
   void kill_all();
   void output(Process& process, int fd, std::span<const std::byte> bytes);
@@ -224,6 +233,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::optional<bool> timestamp_counter_traps_;
   std::uint64_t header_number_ = 0;  // of the regions described so far
   Thread* running_ = nullptr;  // whoever got the token last
+  Thread* ahead_ = nullptr;    // its call is being executed before its time
   Thread* died_ = nullptr;     // its process has ended while it held the token
   Instant slice_start_{};
   Instant granted_{};          // horizon of the current slice
@@ -233,7 +243,10 @@ class Supervisor::Impl final : public ProcessTable {
   WaitingTimes waiting_times_;
   Thread* polling_ = nullptr;  // gave the token back last and did nothing but poll
   std::chrono::steady_clock::time_point handed_back_{};  // when somebody gave it back last
-  std::uint64_t asked_[16] = {};  // requests by kind, for the log
+  // For the log: requests by kind, those that were answered ahead of their time, system calls by number.
+  std::uint64_t asked_[16] = {};
+  std::uint64_t answered_ahead_ = 0;
+  std::map<std::uint32_t, std::uint64_t> calls_asked_;
   bool finished_ = false;
   bool background_told_ = false;
   RunResult result_;

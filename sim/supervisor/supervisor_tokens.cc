@@ -45,8 +45,11 @@ void Supervisor::Impl::take_request(Process& process) {
     } else if (slot.request == protocol::Request::kFolders) {
       make_folders_of(*thread);
     } else {
-      if (take_request_of(*thread)) return;
-      thread->spin_not_found();
+      const Taken taken = take_request_of(*thread);
+      if (taken == Taken::kScheduled) return;
+      if (taken == Taken::kVainPoke) thread->spin_not_found();
+      if (taken == Taken::kAnswered)
+        token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_patience() : process.analyst()->patience());
     }
     slot.poke_after_us = thread->poke_after_us();
     slot.go.store(1, std::memory_order_release);
@@ -125,19 +128,19 @@ std::string Supervisor::Impl::why_not_parked(Process& process) {
   return " (its loop could not be proven to wait for the outside: it " + process.analyst()->refusal() + ")";
 }
 
-// False: a poke that led to nothing, the thread goes on as if it had never been sent.
-bool Supervisor::Impl::take_request_of(Thread& thread) {
+Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
   Process& process = thread.process();
   const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
-  if (slot.request == protocol::Request::kPoke) return take_poke(thread);
+  if (slot.request == protocol::Request::kPoke) return take_poke(thread) ? Taken::kScheduled : Taken::kVainPoke;
   note_polling(thread, slot);
-  if (!take_slice(thread)) return true;
+  if (!take_slice(thread)) return Taken::kScheduled;
   PendingCall& call = thread.call();
   call.request = slot.request;
   call.number = slot.number;
   for (int i = 0; i < 6; ++i) call.arguments[i] = slot.arguments[i];
 
   ++asked_[static_cast<std::uint32_t>(call.request) % std::size(asked_)];
+  if (call.request == protocol::Request::kSystemCall) ++calls_asked_[call.number];
   Duration cost = Duration::zero();
   switch (call.request) {
     case protocol::Request::kSpend:
@@ -154,10 +157,64 @@ bool Supervisor::Impl::take_request_of(Thread& thread) {
       polling_ = nullptr;
       cost = kernel_.cost(thread) + thread.scheduling_delay(kBeforeCall);
   }
-  thread.set_called_at(slice_end_ + cost);
-  thread.run_at(std::max(slice_end_ + cost, engine_.now()));
+  const Instant due = slice_end_ + cost;
+  thread.set_called_at(due);
+  if (may_answer_ahead(thread, due)) return answer_ahead(thread, due);
+  thread.run_at(std::max(due, engine_.now()));
   check_watched(process);
-  return true;
+  return Taken::kScheduled;
+}
+
+// Until the horizon nothing can happen that concerns the thread's host: a call that concerns nobody else need not wait for what
+// other hosts do meanwhile, and the processor stays with the process.
+bool Supervisor::Impl::may_answer_ahead(Thread& thread, Instant due) const {
+  if (running_ != &thread || due >= granted_ || due <= engine_.now()) return false;
+  if (thread.has_signal() || thread.next_event_time() != kNever) return false;
+  switch (kernel_.concerns(thread)) {
+    case Kernel::Concerns::kCaller:
+      return true;
+    case Kernel::Concerns::kWaiting:
+      return !someone_waits_beside(thread);
+    case Kernel::Concerns::kAnybody:
+      return false;
+  }
+  return false;
+}
+
+// A thread of the host that is woken may run at the very instant of the call, behind it.
+bool Supervisor::Impl::someone_waits_beside(Thread& thread) const {
+  std::size_t most = 16;
+  for (Process* process : on_host_[thread.process().host_index()]) {
+    for (const auto& other : process->threads()) {
+      if (most-- == 0) return true;
+      if (other.get() != &thread && other->state() == Thread::State::kBlocked) return true;
+    }
+  }
+  return false;
+}
+
+// What is told of the call is told at its time.
+Supervisor::Impl::Taken Supervisor::Impl::answer_ahead(Thread& thread, Instant due) {
+  std::vector<HeldRecord> held;
+  Kernel::Outcome answer;
+  {
+    Engine::Ahead ahead(engine_, due);
+    tracer_.hold_back(&held);
+    ahead_ = &thread;
+    ++answered_ahead_;
+    answer = kernel_.execute(thread);
+    ahead_ = nullptr;
+    tracer_.hold_back(nullptr);
+    for (HeldRecord& record : held) {
+      thread.tell_at(due, [this, record = std::move(record)] { tracer_.release(record); });
+    }
+    // What the call itself has brought about on the host, as a wake-up of another thread.
+    granted_ = std::max(due, std::min(granted_, ahead.earliest_scheduled()));
+  }
+  if (!answer) return Taken::kScheduled;  // it waits
+  raise_signals(thread);
+  fill_slot(thread, *answer, due);
+  return Taken::kAnswered;
 }
 
 // What the thread did on its own: its clock has moved on, and its doorbells are to ring at their own times.
@@ -338,23 +395,10 @@ std::optional<Instant> Supervisor::Impl::next_program_event_on(std::size_t host)
 
 // The thread gets the token, at the virtual time `start`, and may let time pass by itself up to `horizon`.
 void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start, Instant horizon) {
+  granted_ = horizon;
   Process& process = thread.process();
   protocol::ThreadSlot& slot = process.region().slot(thread.slot());
-  slot.result = answer.result;
-  slot.action = answer.action;
-  slot.action_arguments[0] = answer.arguments[0];
-  slot.action_arguments[1] = answer.arguments[1];
-  slot.repeats = answer.repeats ? 1 : 0;
-  slot.clock_ps = to_ps(start);
-  slot.doorbell_count = 0;
-  slot.polls_alone = 0;
-  if (process.analyst() != nullptr) process.analyst()->begin_slice();
-  slice_start_ = start;
-  granted_ = horizon;
-  slot.horizon_ps = granted_ > start ? to_ps(granted_) : 0;
-  thread.start_slice(options_.poke_period_us);
-  slot.poke_after_us = thread.poke_after_us();
-  ++result_.hand_overs;
+  fill_slot(thread, answer, start);
   running_ = &thread;
   slot.go.store(1, std::memory_order_release);
   wake_futex(slot.go);
@@ -367,6 +411,26 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
   } else {
     take_request(process);
   }
+}
+
+// All that the thread is told when it gets the token at the virtual time `start`.
+void Supervisor::Impl::fill_slot(Thread& thread, const Answer& answer, Instant start) {
+  Process& process = thread.process();
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  slot.result = answer.result;
+  slot.action = answer.action;
+  slot.action_arguments[0] = answer.arguments[0];
+  slot.action_arguments[1] = answer.arguments[1];
+  slot.repeats = answer.repeats ? 1 : 0;
+  slot.clock_ps = to_ps(start);
+  slot.doorbell_count = 0;
+  slot.polls_alone = 0;
+  if (process.analyst() != nullptr) process.analyst()->begin_slice();
+  slice_start_ = start;
+  slot.horizon_ps = granted_ > start ? to_ps(granted_) : 0;
+  thread.start_slice(options_.poke_period_us);
+  slot.poke_after_us = thread.poke_after_us();
+  ++result_.hand_overs;
 }
 
 }  // namespace verbatim::supervisor

@@ -50,6 +50,26 @@ TEST(Engine, executes_by_time_then_class_then_source_then_number) {
   EXPECT_EQ(engine.events_executed(), 6u);
 }
 
+TEST(Engine, work_before_its_time_schedules_as_if_the_time_had_come) {
+  Engine engine;
+  std::vector<std::string> log;
+  Probe between(engine, log, "between", 1, EventClass::kStage), soon(engine, log, "soon", 2, EventClass::kStage);
+  Probe later(engine, log, "later", 3, EventClass::kStage);
+  between.timer.schedule_at(at(4));
+  {
+    const Engine::Ahead ahead(engine, at(6));
+    EXPECT_EQ(engine.now(), at(6));
+    EXPECT_EQ(ahead.earliest_scheduled(), kNever);
+    later.timer.schedule_after(at(3) - at(0));
+    soon.timer.schedule_after(Duration::zero());
+    EXPECT_EQ(ahead.earliest_scheduled(), at(6));
+  }
+  EXPECT_EQ(engine.now(), at(0));
+  engine.run();
+  EXPECT_EQ(log, (std::vector<std::string>{"between", "soon", "later"}));
+  EXPECT_EQ(engine.now(), at(9));
+}
+
 TEST(Engine, order_of_different_sources_ignores_the_order_of_scheduling) {
   for (const bool reversed : {false, true}) {
     Engine engine;

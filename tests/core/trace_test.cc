@@ -31,6 +31,29 @@ TEST(Tracer, stamps_a_record_and_hands_it_with_its_bytes_to_every_sink) {
   EXPECT_EQ(one.bytes, 3u);
 }
 
+// What is done before its time is recorded at its time.
+TEST(Tracer, keeps_records_back_until_they_are_released) {
+  Engine engine;
+  Tracer tracer(engine);
+  Keeper keeper;
+  tracer.add(keeper);
+  std::vector<HeldRecord> held;
+  const std::byte content[2] = {};
+  {
+    const Engine::Ahead ahead(engine, instant_from_ps(7));
+    tracer.hold_back(&held);
+    tracer.record(ComponentId{3}, TraceEvent::kSystemCall, 1, 2, 3, 0, content);
+    tracer.hold_back(nullptr);
+  }
+  tracer.record(ComponentId{4}, TraceEvent::kDoorbell);
+  ASSERT_EQ(held.size(), 1u);
+  tracer.release(held[0]);
+  ASSERT_EQ(keeper.records.size(), 2u);
+  EXPECT_EQ(keeper.records[0], (TraceRecord{0, 4, TraceEvent::kDoorbell, {}}));
+  EXPECT_EQ(keeper.records[1], (TraceRecord{7, 3, TraceEvent::kSystemCall, {1, 2, 3, 0}}));
+  EXPECT_EQ(keeper.bytes, 2u);
+}
+
 TEST(Tracer, every_event_has_its_own_row_of_names) {
   EXPECT_EQ(names_of(TraceEvent::kPacketTransmitted).name, "packet-transmitted");
   EXPECT_EQ(names_of(TraceEvent::kPacketDropped).values[3], "reason");

@@ -93,6 +93,35 @@ TEST(StoppedPoller, slices_and_call_by_call) {
   EXPECT_NE(runs.slices.output("server").find("parent: over"), std::string::npos) << runs.slices.story();
 }
 
+// Calls that concern a host alone are answered before those of other hosts that come earlier, and nobody can tell.
+class HostCalls : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(HostCalls, slices_and_call_by_call) {
+  const support::TemporaryFolder folder;
+  const std::string topology = folder.path() + "/ring.json";
+  std::ofstream(topology) << R"({"name": "ring", "link_layer": "infiniband",
+      "generate": {"shape": "leaf_spine", "hosts": 6, "hosts_per_leaf": 3, "spines": 1, "rate": "EDR 4x", "length": "2 m"},
+      "management_network": {"latency": "3 us", "bandwidth": "10 Gbps"}})";
+  support::RunRequest request{.topology = topology, .options = {"--stagger", "0 s", "--log", "debug"}};
+  if (!GetParam().empty()) request.options.insert(request.options.end(), {"--freedom", "spec", "--seed", GetParam()});
+  for (int i = 0; i < 6; ++i) {
+    const std::string next = "h" + std::to_string((i + 1) % 6), own = "h" + std::to_string(i);
+    request.commands.push_back(own + "=" + support::quoted(HOST_CALLS) + " " + own + " " + next + " 40");
+  }
+  const BothModes runs = run_both(request);
+  expect_equal(runs);
+  const auto answered_ahead = [](const support::RunReport& run) {
+    std::smatch found;
+    const bool told = std::regex_search(run.err, found, std::regex("([0-9]+) answered before their time"));
+    return told ? std::stoi(found[1]) : -1;
+  };
+  EXPECT_GT(answered_ahead(runs.slices), 1000);
+  EXPECT_EQ(answered_ahead(runs.call_by_call), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, HostCalls, ::testing::Values("", "1", "2", "3"),
+                         [](const auto& info) { return info.param.empty() ? "friendly" : "seed_" + info.param; });
+
 // A turn that reads clocks does what it does at several times: a change comes between any two of them.
 class ClockTurns : public ::testing::TestWithParam<std::string> {};
 

@@ -31,6 +31,7 @@ class EventFile : public VirtualFile {
 
   std::uint32_t readiness() const override { return events_.empty() ? 0 : POLLIN | POLLRDNORM; }
   std::string describe() const override { return description_; }
+  bool reaches_beyond_host() const override { return true; }
   int access_mode() const override;
 
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
@@ -55,6 +56,7 @@ class DeviceFile final : public VirtualFile {
   explicit DeviceFile(std::string device) : device_(std::move(device)) {}
   std::uint32_t readiness() const override { return 0; }
   std::string describe() const override { return "device " + device_; }
+  bool reaches_beyond_host() const override { return true; }
 
   // What it stands for; set once, and null where the device was not opened through verbs.
   std::shared_ptr<DeviceOpening> opening;

@@ -48,6 +48,9 @@ class VirtualFile {
 
   bool nonblocking() const { return nonblocking_; }
   void set_nonblocking(bool on) { nonblocking_ = on; }
+  // Whether what is done with it may be noticed outside of the host at the same instant: by an adapter, by who sees what the
+  // run puts out.
+  virtual bool reaches_beyond_host() const { return false; }
   // Access mode as fcntl(F_GETFL) tells it.
   virtual int access_mode() const;
   // st_mode as fstat(2) tells it.
@@ -104,6 +107,7 @@ class OutputFile final : public VirtualFile {
   int stream() const { return stream_; }  // 1 or 2
   std::uint32_t readiness() const override { return POLLOUT; }
   std::string describe() const override { return stream_ == 1 ? "stdout" : "stderr"; }
+  bool reaches_beyond_host() const override { return true; }
   int access_mode() const override;
   std::uint32_t mode() const override;
 

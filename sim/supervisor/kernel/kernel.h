@@ -55,6 +55,10 @@ class Kernel {
   ~Kernel();
 
   Outcome execute(Thread& thread);
+  // Whom the thread's present call concerns at the instant when it is executed, because they may notice it or have a part in its
+  // answer: just the caller, who waits on the host for files, anybody.
+  enum class Concerns : std::uint8_t { kCaller, kWaiting, kAnybody };
+  Concerns concerns(Thread& thread) const;
   // A call of class kRefused: recorded by name.
   Answer refuse(Thread& thread);
   // A control-path command of the verbs library.
@@ -150,7 +154,9 @@ class Kernel {
   Answer deny(Thread& thread, int index, const std::string& path, int error);
   Outcome work_in(Process& process, const std::string& folder);
   std::shared_ptr<const VirtualTree> tree_of(Thread& thread, const std::string& path);
-  std::string link_of(const VirtualFilePtr& file);
+  std::string link_of(const Process& process, const VirtualFilePtr& file);
+  // st_ino of a file without a path, given at the first question.
+  std::uint64_t number_of(const Process& process, VirtualFile& file);
   Outcome store_file_system(Process& process, std::uint64_t address, const std::string& path);
   static int attributes_at(std::uint32_t number);
   Outcome store_attributes(Process& process, std::uint32_t number, std::uint64_t address, std::uint32_t mode,
@@ -342,7 +348,7 @@ class Kernel {
   std::unique_ptr<UdpNetwork> udp_;
   std::unique_ptr<UnixNetwork> unix_;
   Passage passage_;
-  std::uint64_t files_numbered_ = 0;
+  std::map<std::size_t, std::uint64_t> files_numbered_;  // by host
   std::map<std::size_t, std::shared_ptr<const VirtualTree>> host_trees_;
   std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> common_trees_;  // by the rate of the time stamp counter
   std::vector<HostPaths> host_paths_;

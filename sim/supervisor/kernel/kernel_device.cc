@@ -202,6 +202,7 @@ Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
   if (open.header.context >= devices.size()) return fail(mailbox, ENODEV);
   hca::Hca& hca = *devices[open.header.context];
   if (hca.has_failed()) return fail(mailbox, EIO);
+  table_.note_use_of_adapter(process.host_index());
   const auto file = std::make_shared<DeviceFile>(hca.device_name());
   file->opening = std::make_shared<DeviceOpening>(hca);
   file->opening->set_file(file);

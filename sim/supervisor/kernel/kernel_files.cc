@@ -145,7 +145,7 @@ Kernel::Outcome Kernel::sys_stat(Thread& thread) {
     if (!path) return Answer{-EFAULT};
     if ((flags & AT_EMPTY_PATH) == 0) return Answer{-ENOENT};
   }
-  if (!file->number()) file->set_number(++files_numbered_);
+  number_of(process, *file);
   const auto address = static_cast<std::uint64_t>(a[call.number == SYS_fstat   ? 1
                                                     : call.number == SYS_statx ? 4
                                                                                : 2]);

@@ -103,7 +103,7 @@ TreeWalk Kernel::walk(Thread& thread, const std::string& path, bool follow) {
 std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::string& path) {
   if (below(path, "/proc")) {
     return make_process_tree(thread, {table_, now(), options_.epoch_ns,
-                                      [this](const VirtualFilePtr& file) { return link_of(file); },
+                                      [this, &thread](const VirtualFilePtr& file) { return link_of(thread.process(), file); },
                                       paths_of(thread.process()), huge_pages_[thread.process().host_index()],
                                       whose_descriptors(path), ipc_of(thread.process()).lines()});
   }
@@ -118,11 +118,16 @@ std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::st
   return tree;
 }
 
-std::string Kernel::link_of(const VirtualFilePtr& file) {
+std::uint64_t Kernel::number_of(const Process& process, VirtualFile& file) {
+  if (file.number() == 0) file.set_number(++files_numbered_[process.host_index()]);
+  return file.number();
+}
+
+std::string Kernel::link_of(const Process& process, const VirtualFilePtr& file) {
   if (const auto* opened = dynamic_cast<const TreeFile*>(file.get())) return opened->path();
-  if (!file->number()) file->set_number(++files_numbered_);
-  if (S_ISSOCK(file->mode())) return fmt::format("socket:[{}]", file->number());
-  if (S_ISFIFO(file->mode())) return fmt::format("pipe:[{}]", file->number());
+  const std::uint64_t number = number_of(process, *file);
+  if (S_ISSOCK(file->mode())) return fmt::format("socket:[{}]", number);
+  if (S_ISFIFO(file->mode())) return fmt::format("pipe:[{}]", number);
   return fmt::format("anon_inode:[{}]", file->describe());
 }
 
@@ -210,8 +215,10 @@ Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flag
       if (is_random_device(walk.path)) {
         file = std::make_shared<RandomFile>(process.random());
       } else if (walk.path == kRdmaCmDevice && process.host().rdma_cm != nullptr) {
+        table_.note_use_of_adapter(process.host_index());
         file = std::make_shared<RdmaCmFile>(*process.host().rdma_cm, rdma_cm_numbers_[process.host_index()]);
       } else if (auto of_port = open_port_management(walk.path, process.host().port_management)) {
+        table_.note_use_of_adapter(process.host_index());
         file = std::move(of_port);
       } else {
         file = std::make_shared<DeviceFile>(walk.path);
@@ -341,7 +348,7 @@ Kernel::Outcome Kernel::answer_about(Thread& thread, const protocol::PathCall& r
     }
     if (row.paths[0].use == PathUse::kWorkIn) return Answer{-ENOTDIR};
     if (!tells_attributes(call.number)) return Answer{0};
-    if (!file->number()) file->set_number(++files_numbered_);
+    number_of(process, *file);
     return store_attributes(process, call.number, static_cast<std::uint64_t>(a[attributes_at(call.number)]),
                             file->device() != 0 ? S_IFCHR | 0666 : file->mode(), file->number(), file->device());
   }

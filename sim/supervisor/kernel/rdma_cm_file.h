@@ -27,6 +27,7 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
 
   std::uint32_t readiness() const override { return events_.empty() ? 0 : POLLIN | POLLRDNORM; }
   std::string describe() const override { return "rdma_cm event channel"; }
+  bool reaches_beyond_host() const override { return true; }
 
   // One command, as `process` wrote it, whose memory gets the answer. Nothing: there is no event yet.
   IoResult command(Process& process, std::span<const std::byte> bytes);

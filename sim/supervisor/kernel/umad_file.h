@@ -25,6 +25,7 @@ class UmadFile final : public VirtualFile, public management::MadClient, public 
   // As in Linux, a datagram can always be written.
   std::uint32_t readiness() const override;
   std::string describe() const override { return "management datagrams (umad)"; }
+  bool reaches_beyond_host() const override { return true; }
 
   // One message with its header. One that does not fit stays; the header tells its length (ENOSPC).
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
@@ -73,6 +74,7 @@ class IssmFile final : public VirtualFile {
 
   std::uint32_t readiness() const override { return POLLIN | POLLOUT; }
   std::string describe() const override { return "subnet manager's mark (issm)"; }
+  bool reaches_beyond_host() const override { return true; }
 
  protected:
   void on_last_close() override { port_.set_subnet_manager(false); }

@@ -90,14 +90,14 @@ void TcpNetwork::hold(std::shared_ptr<TcpConnection> connection) {
 
 void TcpNetwork::let_go(const TcpConnection& connection) { held_.erase(connection.number()); }
 
-TcpStream::TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId source)
+TcpStream::TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId sender, ComponentId receiver)
     : network_(network),
       connection_(connection),
       direction_(direction),
       arrival_timer_(
-          Timer::of<&TcpStream::on_arrival>(network.engine(), source, EventClass::kSupervisor, this)),
+          Timer::of<&TcpStream::on_arrival>(network.engine(), sender, EventClass::kSupervisor, this)),
       credit_timer_(
-          Timer::of<&TcpStream::on_credit>(network.engine(), source, EventClass::kSupervisor, this)) {}
+          Timer::of<&TcpStream::on_credit>(network.engine(), receiver, EventClass::kSupervisor, this)) {}
 
 std::optional<Duration> TcpStream::held_up(Kind kind, Instant when, Duration* waited) const {
   const bool to_server = direction_ == TcpConnection::kToServer;
@@ -170,8 +170,8 @@ TcpConnection::TcpConnection(TcpNetwork& network, std::size_t client_host, std::
       client_(client),
       server_(server),
       number_(network.next_connection()),
-      to_server_(network, *this, kToServer, network.host(client_host).component),
-      to_client_(network, *this, kToClient, network.host(server_host).component) {}
+      to_server_(network, *this, kToServer, network.host(client_host).component, network.host(server_host).component),
+      to_client_(network, *this, kToClient, network.host(server_host).component, network.host(client_host).component) {}
 
 Duration TcpConnection::latency() const { return network_.latency(client_host_, server_host_); }
 

@@ -83,7 +83,8 @@ class TcpStream {
   static constexpr std::size_t kWindow = 256 * 1024;
   static constexpr std::uint32_t kSegmentBytes = 1448;  // MSS of Ethernet with time stamps
 
-  TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId source);
+  // Each event counts as one of the host that causes it.
+  TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId sender, ComponentId receiver);
 
   // Bytes that may be sent now.
   std::size_t outstanding() const { return outstanding_; }
@@ -168,6 +169,8 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
 
   std::uint32_t readiness() const override;
   std::string describe() const override;
+  // Scripted faults count what is sent in the whole network.
+  bool reaches_beyond_host() const override { return network_.spec().faults != nullptr; }
   int protocol() const override { return 6; }
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override;

@@ -49,6 +49,7 @@ class UdpSocket final : public Socket, public std::enable_shared_from_this<UdpSo
   int protocol() const override { return 17; }
   std::uint32_t readiness() const override;
   std::string describe() const override { return "UDP socket " + to_string(local_); }
+  bool reaches_beyond_host() const override { return true; }  // who is in a group is asked by every sender
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override { return send_to(bytes, {}); }
 

@@ -6,7 +6,9 @@
 // engine's queue, each event moved by the least time its consequences need to reach the thread's host:
 //   an event of the host's own adapter      at once (it may read or write the host's memory)
 //   any other event of the fabric           one-way latency of PCI Express: it has to become a DMA request first
-//   a thread of another host, or its start  a doorbell, a WQE fetch there unless WQEs are pushed, then as above
+//   a thread of another host, or its start  a doorbell, a WQE fetch there unless WQEs are pushed, then as above; before any
+//                                           program there has opened a way to the adapter two calls more; at most the
+//                                           latency of the management network
 //   another thread of this host             at once (they may share memory)
 //   the management network, a timeout       at once
 // The thread's own posts pull its horizon nearer by RegionHeader::own_effect_ps; the shim does that itself.
@@ -24,9 +26,11 @@ namespace verbatim::supervisor {
 class Horizon {
  public:
   // Threads get source ids from `first_thread` on, in the order in which they are made.
-  Horizon(const Engine& engine, const std::vector<HostSpec>& hosts, std::uint32_t first_thread);
+  Horizon(const Engine& engine, const std::vector<HostSpec>& hosts, Duration network_latency, std::uint32_t first_thread);
 
   ComponentId add_thread(std::size_t host);
+  // From now on a program of the host may make its adapter send.
+  void note_use_of_adapter(std::size_t host);
 
   // Events at the returned time or later may concern a thread of `host` that runs from now on. `own` is when the next
   // thread or program of the host itself goes on or starts, where the caller knows: thousands of others are then passed over.
@@ -41,10 +45,12 @@ class Horizon {
   struct Latencies {
     Duration to_memory;      // adapter to host memory, at least
     Duration from_doorbell;  // CPU to the first packet that follows from a doorbell, at least
+    Duration before_use;     // before a way to the adapter is open, and that much more
     Duration mmio;           // CPU to adapter, at least
   };
 
   const Engine& engine_;
+  const Duration network_latency_;
   std::uint32_t first_thread_;
   std::vector<Latencies> latencies_;      // by host
   Duration least_from_doorbell_ = kFarthest;

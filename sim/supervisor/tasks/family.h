@@ -68,6 +68,8 @@ class ProcessTable {
     std::uint32_t highest_pid = 0;
   };
   virtual Ended ended_on(std::size_t host) const = 0;
+  // A program of the host opens a way to its adapter.
+  virtual void note_use_of_adapter(std::size_t host) = 0;
   // The process gets the signal, as kill(2) sends it; it may end at once.
   virtual void signal_process(Process& process, int signal, const SignalOrigin& origin) = 0;
 };

@@ -138,6 +138,18 @@ void Thread::on_doorbell() {
   ring_(*this, doorbell);
 }
 
+void Thread::tell_at(Instant when, std::function<void()> tell) {
+  to_tell_.emplace_back(when, std::move(tell));
+  if (!telling_timer_.scheduled()) telling_timer_.schedule_at(when);
+}
+
+void Thread::on_telling() {
+  const auto tell = std::move(to_tell_.front().second);
+  to_tell_.pop_front();
+  if (!to_tell_.empty()) telling_timer_.schedule_at(to_tell_.front().first);
+  tell();
+}
+
 void Thread::wake(bool by_adapter_event) {
   unpark();
   if (state_ != State::kBlocked || woken_ || engine_.now() >= deadline_) return;

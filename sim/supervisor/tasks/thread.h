@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -115,6 +116,9 @@ class Thread final : public Waiter {
   // Doorbells of the last slice ring at their own times; `ring` is called with the thread for each.
   void queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
                        void (*ring)(Thread&, const protocol::QueuedDoorbell&));
+
+  // What the thread has done before its time is told when the time comes. In the order of time.
+  void tell_at(Instant when, std::function<void()> tell);
 
   // The thread waits by running, see parking.h; unpark() lets it go on.
   // The virtual time that it was parked is added to `total`.
@@ -231,6 +235,7 @@ class Thread final : public Waiter {
   static constexpr std::uint32_t kLongestPokeUs = 100'000;
 
   void on_doorbell();
+  void on_telling();
   std::int64_t looks_of_parked() const;
 
   Engine& engine_;
@@ -249,6 +254,8 @@ class Thread final : public Waiter {
   Timer timer_;
   Timer doorbell_timer_ = Timer::of<&Thread::on_doorbell>(engine_, source_, EventClass::kProgram, this);
   std::deque<protocol::QueuedDoorbell> doorbells_;
+  Timer telling_timer_ = Timer::of<&Thread::on_telling>(engine_, source_, EventClass::kProgram, this);
+  std::deque<std::pair<Instant, std::function<void()>>> to_tell_;
   void (*ring_)(Thread&, const protocol::QueuedDoorbell&) = nullptr;
   State state_ = State::kPending;
   PendingCall call_;
