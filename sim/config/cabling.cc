@@ -10,7 +10,7 @@ namespace verbatim::config {
 namespace {
 
 std::size_t node_index(const TopologySpec& topology, const Endpoint& end) {
-  return end.is_switch ? topology.hosts.size() + end.node : end.node;
+  return end.is_switch ? topology.adapters.size() + end.node : end.node;
 }
 
 fabric::PortNumber port_number(const Endpoint& end) {
@@ -21,7 +21,7 @@ fabric::PortNumber port_number(const Endpoint& end) {
 
 std::vector<subnet::Node> nodes_of(const TopologySpec& topology) {
   std::vector<subnet::Node> nodes;
-  for (const HostSpec& host : topology.hosts) nodes.push_back({host.name, subnet::NodeKind::kAdapter, 1});
+  for (const AdapterSpec& adapter : topology.adapters) nodes.push_back({adapter.name, subnet::NodeKind::kAdapter, 1});
   for (const SwitchSpec& s : topology.switches) nodes.push_back({s.name, subnet::NodeKind::kSwitch, s.ports});
   return nodes;
 }
@@ -35,10 +35,10 @@ std::vector<subnet::Cable> cables_of(const TopologySpec& topology) {
   return cables;
 }
 
-std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t host) {
-  const subnet::PortPlan& port = plan.nodes[host].ports[0];
+std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t adapter) {
+  const subnet::PortPlan& port = plan.nodes[adapter].ports[0];
   if (!topology.is_roce()) return {port.gid};
-  const std::uint32_t address = topology.hosts[host].address;
+  const std::uint32_t address = topology.hosts[topology.adapters[adapter].host].address;
   return {subnet::link_local_gid(port.mac), subnet::ipv4_gid(address), subnet::ipv6_gid(address)};
 }
 
@@ -47,15 +47,15 @@ std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topol
   for (const PartitionSpec& spec : topology.partitions) {
     partitions.push_back({static_cast<std::uint16_t>(spec.number), spec.full_members, spec.limited_members});
   }
-  return subnet::pkey_tables(topology.hosts.size(), std::move(partitions));
+  return subnet::pkey_tables(topology.adapters.size(), std::move(partitions));
 }
 
 std::vector<fabric::Switch::EthernetRoute> ethernet_routes_of(const TopologySpec& topology,
                                                               const subnet::Plan& plan,
                                                               std::size_t switch_index) {
-  const auto& ports_by_lid = plan.nodes[topology.hosts.size() + switch_index].equal_ports;
+  const auto& ports_by_lid = plan.nodes[topology.adapters.size() + switch_index].equal_ports;
   std::vector<fabric::Switch::EthernetRoute> routes;
-  for (std::size_t i = 0; i < topology.hosts.size(); ++i) {
+  for (std::size_t i = 0; i < topology.adapters.size(); ++i) {
     const subnet::PortPlan& port = plan.nodes[i].ports[0];
     if (port.lid.value < ports_by_lid.size()) routes.push_back({port.mac, ports_by_lid[port.lid.value]});
   }
@@ -84,7 +84,7 @@ std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan&
     at = next->second;
     hops.push_back(name(at));
     if (!at.is_switch) return at.node == to ? hops : std::vector<std::string>{};
-    const auto& table = plan.nodes[topology.hosts.size() + at.node].forwarding_table;
+    const auto& table = plan.nodes[topology.adapters.size() + at.node].forwarding_table;
     if (lid >= table.size() || table[lid] == fabric::Switch::kNoRoute) return {};
     at.port = table[lid].value;
     hops.push_back(name(at));

@@ -10,7 +10,7 @@
 
 namespace verbatim::config {
 
-// Hosts first, then switches, in the order of the spec.
+// Adapters first, then switches, in the order of the spec.
 std::vector<subnet::Node> nodes_of(const TopologySpec& topology);
 std::vector<subnet::Cable> cables_of(const TopologySpec& topology);
 inline subnet::Plan plan_of(const TopologySpec& topology) {
@@ -19,9 +19,9 @@ inline subnet::Plan plan_of(const TopologySpec& topology) {
 
 // By index, as programs see them: on InfiniBand the link-local one; on Ethernet that of the MAC address, then
 // those of the host's IPv4 and IPv6 addresses.
-std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t host);
+std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t adapter);
 
-// By host.
+// By adapter.
 std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topology);
 
 // What an Ethernet switch knows.
@@ -29,7 +29,7 @@ std::vector<fabric::Switch::EthernetRoute> ethernet_routes_of(const TopologySpec
                                                               const subnet::Plan& plan,
                                                               std::size_t switch_index);
 
-// The hops of a packet from one host to another: "leaf0:1", "leaf0:2" (in, out), … up to the port of `to`.
+// The hops of a packet from one adapter to another: "leaf0:1", "leaf0:2" (in, out), … up to the port of `to`.
 // Empty when no route leads there. On Ethernet other flows may take ways of the same length: one of them.
 std::vector<std::string> route(const TopologySpec& topology, const subnet::Plan& plan, std::size_t from,
                                std::size_t to);

@@ -18,6 +18,19 @@ Field without_default(Field field) {
   return field;
 }
 
+const Object& further_adapter_table() {
+  using A = FurtherAdapterSpec;
+  static const Object table = make_object<A>(
+      "an adapter", "an adapter of a host beyond its first",
+      {for_people("description", "for people"),
+       without_default(bind<&A::device>(
+           {.key = "device",
+            .kind = Kind::kName,
+            .doc = "the adapter's name, as programs see it; left out: mlx5_1, mlx5_2, … by position"})),
+       bind<&A::hca>({.key = "hca", .kind = Kind::kReference, .doc = "adapter profile, found as the host's"})});
+  return table;
+}
+
 const Object& host_table() {
   using H = HostSpec;
   using P = HugePagesSpec;
@@ -27,7 +40,7 @@ const Object& host_table() {
       {bind<&P::of_2_mib>({.key = "2MiB", .kind = Kind::kInteger, .doc = "pages of 2 MiB", .max = kMost2Mib}),
        bind<&P::of_1_gib>({.key = "1GiB", .kind = Kind::kInteger, .doc = "pages of 1 GiB", .max = kMost1Gib})});
   static const Object table = make_object<H>(
-      "a host", "a computer with one adapter",
+      "a host", "a computer with an adapter, or several",
       {for_people("description", "for people"),
        bind<&H::name>(
            {.key = "name", .kind = Kind::kName, .required = true, .doc = "host name, as programs see it"}),
@@ -35,6 +48,11 @@ const Object& host_table() {
                       .kind = Kind::kReference,
                       .doc = "adapter profile: a file beside this one, or a name from the profiles folder"}),
        bind<&H::device>({.key = "device", .kind = Kind::kName, .doc = "the adapter's name, as programs see it"}),
+       bind_objects<&H::further_adapters>({.key = "further_adapters",
+                                           .kind = Kind::kObjects,
+                                           .doc = "adapters beyond the first, on InfiniBand; a cable's end names one as "
+                                                  "\"host/device\""},
+                                          further_adapter_table()),
        bind<&H::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile, found likewise"}),
        bind<&H::address_text>(
            {.key = "address",
@@ -75,7 +93,8 @@ const Object& link_table() {
        bind<&L::a>({.key = "a",
                     .kind = Kind::kText,
                     .required = true,
-                    .doc = "one end: \"host\" or \"host:1\", or \"switch:port\""}),
+                    .doc = "one end: \"host\" or \"host:1\", or \"switch:port\"; of a host's further adapter "
+                           "\"host/device\""}),
        bind<&L::b>({.key = "b", .kind = Kind::kText, .required = true, .doc = "the other end"}),
        bind<&L::rate>({.key = "rate",
                        .kind = Kind::kLinkRate,
@@ -156,6 +175,12 @@ const Object& generator_table() {
            {.key = "hosts_per_leaf", .kind = Kind::kInteger, .doc = "of leaf_spine", .min = 1, .max = 253}),
        bind<&G::spines>(
            {.key = "spines", .kind = Kind::kInteger, .doc = "of leaf_spine", .min = 1, .max = 253}),
+       bind<&G::rails>({.key = "rails",
+                        .kind = Kind::kInteger,
+                        .doc = "adapters of each host, on InfiniBand: mlx5_0, mlx5_1, …; of leaf_spine each rail has leaves of "
+                               "its own, of a star ports of its own",
+                        .min = 1,
+                        .max = 8}),
        bind<&G::cables_per_spine>({.key = "cables_per_spine",
                                    .kind = Kind::kInteger,
                                    .doc = "of leaf_spine: from each leaf",
@@ -357,7 +382,7 @@ const Object& fault_table() {
             .kind = Kind::kInteger,
             .doc = "of action corrupt: which byte of the payload is wrong; the last, if there are fewer"}),
        bind<&F::link>({.key = "link", .kind = Kind::kText, .doc = "of action link_down: an end of the link"}),
-       bind<&F::host>({.key = "host", .kind = Kind::kText, .doc = "of action device_fatal: whose adapter fails"}),
+       bind<&F::host>({.key = "host", .kind = Kind::kText, .doc = "of action device_fatal: whose adapter fails; a further one: host/device"}),
        bind<&F::at>({.key = "at",
                      .kind = Kind::kDuration,
                      .doc = "of actions link_down and device_fatal: virtual time of the failure",

@@ -12,25 +12,30 @@ class Generator {
  public:
   explicit Generator(TopologySpec& topology) : topology_(topology), spec_(topology.generate) {}
 
-  // One switch in the middle.
+  // One switch in the middle; a port for each adapter, rail by rail.
   void star() {
-    const std::string hub = add_switch("leaf", 0, spec_.hosts);
-    for (std::uint32_t i = 0; i < spec_.hosts; ++i) add_link(add_host(i), port(hub, i + 1));
+    const std::string hub = add_switch("leaf", 0, spec_.hosts * spec_.rails);
+    for (std::uint32_t i = 0; i < spec_.hosts; ++i) add_host(i);
+    for (std::uint32_t rail = 0; rail < spec_.rails; ++rail) {
+      for (std::uint32_t i = 0; i < spec_.hosts; ++i) add_link(adapter(i, rail), port(hub, rail * spec_.hosts + i + 1));
+    }
   }
 
-  // Hosts in order over leaves; every leaf has cables to every spine. A leaf's ports are its hosts, then the
-  // spines; a spine's ports are the leaves.
+  // Hosts in order over leaves, and each rail over leaves of its own; every leaf has cables to every spine. A leaf's ports are
+  // its hosts, then the spines; a spine's ports are the leaves.
   void leaf_spine() {
     const std::uint32_t per_leaf = spec_.hosts_per_leaf;
-    const std::uint32_t leaves = (spec_.hosts + per_leaf - 1) / per_leaf;
+    const std::uint32_t leaves_of_rail = (spec_.hosts + per_leaf - 1) / per_leaf, leaves = leaves_of_rail * spec_.rails;
     const std::uint32_t cables = spec_.cables_per_spine;
     std::vector<std::string> spines;
     for (std::uint32_t s = 0; s < spec_.spines; ++s)
       spines.push_back(add_switch("spine", s, leaves * cables));
     for (std::uint32_t l = 0; l < leaves; ++l) {
       const std::string leaf = add_switch("leaf", l, per_leaf + spec_.spines * cables);
-      for (std::uint32_t i = 0; i < per_leaf && l * per_leaf + i < spec_.hosts; ++i) {
-        add_link(add_host(l * per_leaf + i), port(leaf, i + 1));
+      const std::uint32_t rail = l / leaves_of_rail, first = l % leaves_of_rail * per_leaf;
+      for (std::uint32_t i = 0; i < per_leaf && first + i < spec_.hosts; ++i) {
+        if (rail == 0) add_host(first + i);
+        add_link(adapter(first + i, rail), port(leaf, i + 1));
       }
       for (std::uint32_t s = 0; s < spec_.spines; ++s) {
         for (std::uint32_t c = 0; c < cables; ++c) {
@@ -45,14 +50,20 @@ class Generator {
     return name + ":" + std::to_string(number);
   }
 
-  std::string add_host(std::uint32_t number) {
+  std::string adapter(std::uint32_t host, std::uint32_t rail) const {
+    const std::string name = spec_.host_prefix + std::to_string(host);
+    return rail == 0 ? name : name + "/" + further_device_name(rail);
+  }
+
+  void add_host(std::uint32_t number) {
     HostSpec host;
-    host.name = spec_.host_prefix + std::to_string(number);
+    host.name = adapter(number, 0);
     host.hca = spec_.hca;
     host.cpu = spec_.cpu;
     host.pointer = "/generate";
+    for (std::uint32_t rail = 1; rail < spec_.rails; ++rail)
+      host.further_adapters.push_back({further_device_name(rail), spec_.hca, "/generate", {}});
     topology_.hosts.push_back(host);
-    return host.name;
   }
 
   std::string add_switch(const char* prefix, std::uint32_t number, std::uint32_t ports) {
@@ -87,9 +98,9 @@ void generate(TopologySpec& topology, Diagnostics& diagnostics) {
   if (spec.shape.empty()) return;
   constexpr std::uint32_t kMostPorts = 254;
   const bool star = spec.shape == "star";
-  const std::uint64_t leaves = (std::uint64_t{spec.hosts} + spec.hosts_per_leaf - 1) / spec.hosts_per_leaf;
+  const std::uint64_t leaves = (std::uint64_t{spec.hosts} + spec.hosts_per_leaf - 1) / spec.hosts_per_leaf * spec.rails;
   const std::uint64_t ports =
-      star ? spec.hosts
+      star ? std::uint64_t{spec.hosts} * spec.rails
            : std::max(spec.hosts_per_leaf + std::uint64_t{spec.spines} * spec.cables_per_spine,
                       leaves * spec.cables_per_spine);
   if (ports > kMostPorts) {

@@ -30,7 +30,7 @@ std::optional<cm::AddressBook::Station> HostAddresses::find(const cm::Address& a
     }
     if (!has) continue;
     const bool names_port = address.family == cm::Family::kIb || topology_.is_roce();
-    return Station{names_port ? address.ip : gids.front(), i == host_};
+    return Station{names_port ? address.ip : gids.front(), i == adapter_};
   }
   return std::nullopt;
 }
@@ -39,7 +39,7 @@ bool HostAddresses::reaches(const cm::Address& address) const {
   if (ib::is_multicast(address.ip)) return true;
   switch (address.family) {
     case cm::Family::kIpv4: {
-      const std::uint32_t own = topology_.hosts[host_].address;
+      const std::uint32_t own = topology_.hosts[topology_.adapters[adapter_].host].address;
       return address.ip.raw[12] == static_cast<std::uint8_t>(own >> (32 - kNetworkBits));
     }
     case cm::Family::kIpv6:
@@ -55,9 +55,9 @@ bool HostAddresses::reaches(const cm::Address& address) const {
 cm::Address HostAddresses::own_for(const cm::Address& destination) const {
   cm::Address address;
   address.family = destination.family;
-  const std::uint32_t ip = topology_.hosts[host_].address;
+  const std::uint32_t ip = topology_.hosts[topology_.adapters[adapter_].host].address;
   const bool is_ports = destination.family == cm::Family::kIb || destination.is_link_local();
-  address.ip = is_ports                                   ? ports_[host_].gids.front()
+  address.ip = is_ports                                   ? ports_[adapter_].gids.front()
                : destination.family == cm::Family::kIpv4 ? subnet::ipv4_gid(ip)
                                                           : subnet::ipv6_gid(ip);
   return address;

@@ -14,12 +14,12 @@
 
 namespace verbatim::config {
 
-// Who has which IP address: the hosts of the topology.
+// Who has which IP address: the first adapters of the topology's hosts.
 class HostAddresses final : public cm::AddressBook {
  public:
-  // `host`: whose book it is. `ports` are the adapters' addresses, in the order of the hosts. All outlive it.
-  HostAddresses(const TopologySpec& topology, std::size_t host, const std::vector<cm::PortFacts>& ports)
-      : topology_(topology), host_(host), ports_(ports) {}
+  // `adapter`: whose book it is. `ports` are the adapters' addresses, in their order. All outlive it.
+  HostAddresses(const TopologySpec& topology, std::size_t adapter, const std::vector<cm::PortFacts>& ports)
+      : topology_(topology), adapter_(adapter), ports_(ports) {}
 
   std::optional<Station> find(const cm::Address& address) const override;
   bool reaches(const cm::Address& address) const override;
@@ -28,7 +28,7 @@ class HostAddresses final : public cm::AddressBook {
 
  private:
   const TopologySpec& topology_;
-  const std::size_t host_;
+  const std::size_t adapter_;
   const std::vector<cm::PortFacts>& ports_;
 };
 

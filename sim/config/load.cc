@@ -88,6 +88,8 @@ TopologySpec read_topology(const Json& json, const std::string& path, const Load
   ProfileReader profiles(options, path, diagnostics);
   for (HostSpec& host : topology.hosts) {
     profiles.resolve(host.hca, hca_profile_table(), "hca", host.pointer + "/hca", &host.hca_profile);
+    for (FurtherAdapterSpec& further : host.further_adapters)
+      profiles.resolve(further.hca, hca_profile_table(), "hca", further.pointer + "/hca", &further.hca_profile);
     profiles.resolve(host.cpu, cpu_profile_table(), "cpu", host.pointer + "/cpu", &host.cpu_profile);
   }
   for (SwitchSpec& s : topology.switches) {

@@ -25,11 +25,11 @@ std::uint8_t lanes_code(std::uint32_t lanes) {
 
 std::uint32_t lanes_at(const TopologySpec& topology, const Endpoint& end) {
   return end.is_switch ? topology.switches[end.node].switch_profile.virtual_lanes
-                       : topology.hosts[end.node].hca_profile.virtual_lanes;
+                       : topology.hca_profile(topology.adapters[end.node]).virtual_lanes;
 }
 
 std::uint8_t mtu_at(const TopologySpec& topology, const Endpoint& end) {
-  return end.is_switch ? kMost4096 : static_cast<std::uint8_t>(topology.hosts[end.node].hca_profile.max_mtu);
+  return end.is_switch ? kMost4096 : static_cast<std::uint8_t>(topology.hca_profile(topology.adapters[end.node]).max_mtu);
 }
 
 const LinkSpec* link_at(const TopologySpec& topology, const Endpoint& end) {
@@ -104,13 +104,13 @@ std::optional<Endpoint> far_end(const TopologySpec& topology, const Endpoint& en
   return link->end_a == end ? link->end_b : link->end_a;
 }
 
-Node adapter_node(const TopologySpec& topology, const subnet::Plan& plan, std::size_t host,
+Node adapter_node(const TopologySpec& topology, const subnet::Plan& plan, std::size_t index,
                   const std::vector<std::uint16_t>& pkeys) {
-  const HostSpec& spec = topology.hosts[host];
-  const hca::HcaProfile& profile = spec.hca_profile;
-  const subnet::NodePlan& planned = plan.nodes[host];
+  const AdapterSpec& spec = topology.adapters[index];
+  const hca::HcaProfile& profile = topology.hca_profile(spec);
+  const subnet::NodePlan& planned = plan.nodes[index];
   Node node;
-  node.description = spec.name + " " + spec.device;
+  node.description = topology.hosts[spec.host].name + " " + topology.device_name(spec);
   node.info.port_count = 1;
   node.info.system_image_guid = node.info.node_guid = planned.guid;
   node.info.port_guid = planned.ports[0].guid;
@@ -118,7 +118,7 @@ Node adapter_node(const TopologySpec& topology, const subnet::Plan& plan, std::s
   node.info.device_id = static_cast<std::uint16_t>(profile.vendor_part_id);
   node.info.vendor_id = profile.vendor_id & 0xffffff;
   node.ports.resize(1);
-  node.ports.push_back(port_at(topology, {false, host, 1}, profile.arbitration, profile.sl_to_vl));
+  node.ports.push_back(port_at(topology, {false, index, 1}, profile.arbitration, profile.sl_to_vl));
   NodePort& port = node.ports[1];
   port.guids.assign(profile.gid_table_length, 0);
   port.guids[0] = planned.ports[0].guid;
@@ -137,7 +137,7 @@ Node adapter_node(const TopologySpec& topology, const subnet::Plan& plan, std::s
 Node switch_node(const TopologySpec& topology, const subnet::Plan& plan, std::size_t index) {
   const SwitchSpec& spec = topology.switches[index];
   const fabric::SwitchProfile& profile = spec.switch_profile;
-  const subnet::NodePlan& planned = plan.nodes[topology.hosts.size() + index];
+  const subnet::NodePlan& planned = plan.nodes[topology.adapters.size() + index];
   Node node;
   node.description = spec.name;
   node.info.type = mad::smp::NodeType::kSwitch;

@@ -18,6 +18,14 @@ std::optional<std::size_t> TopologySpec::host(std::string_view host_name) const 
   return std::nullopt;
 }
 
+std::vector<std::size_t> TopologySpec::adapters_of(std::size_t host_index) const {
+  std::vector<std::size_t> indices{host_index};
+  for (std::size_t i = hosts.size(); i < adapters.size(); ++i) {
+    if (adapters[i].host == host_index) indices.push_back(i);
+  }
+  return indices;
+}
+
 namespace {
 
 struct Node {
@@ -32,6 +40,7 @@ class Resolver {
       : topology_(topology), diagnostics_(diagnostics) {}
 
   void run() {
+    adapters();
     names();
     sizes();
     addresses();
@@ -55,10 +64,35 @@ class Resolver {
         "give every host and switch a name of its own");
   }
 
+  // The first of each host, in their order, then the others.
+  void adapters() {
+    for (std::size_t i = 0; i < topology_.hosts.size(); ++i) topology_.adapters.push_back({topology_.hosts[i].name, i, 0});
+    for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
+      HostSpec& host = topology_.hosts[i];
+      std::set<std::string> devices{host.device};
+      for (std::size_t n = 1; n <= host.further_adapters.size(); ++n) {
+        FurtherAdapterSpec& adapter = host.further_adapters[n - 1];
+        if (topology_.is_roce()) {
+          add(adapter.pointer, "hosts on Ethernet have one adapter",
+              "leave it out, or choose the link layer \"infiniband\"");
+        }
+        if (adapter.device.empty()) adapter.device = further_device_name(n);
+        if (!devices.insert(adapter.device).second) {
+          add(adapter.pointer, "the host has another adapter " + in_quotes(adapter.device),
+              "give each of its adapters a \"device\" of its own");
+        }
+        topology_.adapters.push_back({host.name + "/" + adapter.device, i, n});
+      }
+    }
+  }
+
   void names() {
     if (topology_.hosts.empty()) add("/hosts", "there is no host", "add at least one {\"name\": …}");
-    for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
-      name(topology_.hosts[i].name, {false, i, topology_.hosts[i].pointer});
+    for (std::size_t i = 0; i < topology_.adapters.size(); ++i) {
+      const AdapterSpec& adapter = topology_.adapters[i];
+      const HostSpec& host = topology_.hosts[adapter.host];
+      if (adapter.number != 0 && nodes_.contains(adapter.name)) continue;  // its device's name is a finding already
+      name(adapter.name, {false, i, adapter.number == 0 ? host.pointer : host.further_adapters[adapter.number - 1].pointer});
     }
     for (std::size_t i = 0; i < topology_.switches.size(); ++i) {
       name(topology_.switches[i].name, {true, i, topology_.switches[i].pointer});
@@ -68,11 +102,11 @@ class Resolver {
   // A subnet has 49151 unicast LIDs (IBA 4.1.3), and an event key has 20 bits for its component.
   void sizes() {
     constexpr std::size_t kLids = 0xbfff, kComponents = 1'000'000;
-    const std::size_t devices = topology_.hosts.size() + topology_.switches.size();
-    std::size_t components = 3 * topology_.hosts.size();
+    const std::size_t devices = topology_.adapters.size() + topology_.switches.size();
+    std::size_t components = topology_.hosts.size() + 2 * topology_.adapters.size();
     for (const SwitchSpec& s : topology_.switches) components += 1 + s.ports;
     if (devices > kLids) {
-      add("/hosts", std::to_string(devices) + " hosts and switches are more than a subnet has LIDs",
+      add("/hosts", std::to_string(devices) + " adapters and switches are more than a subnet has LIDs",
           "at most " + std::to_string(kLids));
     }
     if (components > kComponents) {
@@ -120,18 +154,19 @@ class Resolver {
       members(partition);
     }
     constexpr std::uint32_t kDefault = 0x7fff;
-    std::vector<std::size_t> entries(topology_.hosts.size(), numbers.contains(kDefault) ? 0 : 1);
+    std::vector<std::size_t> entries(topology_.adapters.size(), numbers.contains(kDefault) ? 0 : 1);
     for (const PartitionSpec& partition : topology_.partitions) {
       for (const std::size_t member : partition.full_members) ++entries[member];
       for (const std::size_t member : partition.limited_members) ++entries[member];
     }
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      const HostSpec& host = topology_.hosts[i];
-      if (entries[i] <= host.hca_profile.pkey_table_length) continue;
+      const AdapterSpec& adapter = topology_.adapters[i];
+      const std::uint32_t length = topology_.hca_profile(adapter).pkey_table_length;
+      if (entries[i] <= length) continue;
       add("/partitions",
-          in_quotes(host.name) + " is in " + std::to_string(entries[i]) +
+          in_quotes(adapter.name) + " is in " + std::to_string(entries[i]) +
               " partitions, the default one included",
-          "the table of its adapter has " + std::to_string(host.hca_profile.pkey_table_length) + " entries");
+          "the table of its adapter has " + std::to_string(length) + " entries");
     }
   }
 
@@ -161,8 +196,11 @@ class Resolver {
       const auto named = is_full.find(i);
       if (named == is_full.end() && !others) continue;
       const bool full = named != is_full.end() ? named->second : *others;
-      (full ? partition.full_members : partition.limited_members).push_back(i);
+      for (const std::size_t adapter : topology_.adapters_of(i))
+        (full ? partition.full_members : partition.limited_members).push_back(adapter);
     }
+    std::ranges::sort(partition.full_members);
+    std::ranges::sort(partition.limited_members);
   }
 
   void no_such_host(const std::string& name, const std::string& pointer) {
@@ -252,10 +290,10 @@ class Resolver {
     }
   }
 
-  // Union-find over nodes: hosts first, then switches.
+  // Union-find over nodes: adapters first, then switches.
   void reachability() {
-    const std::size_t host_count = topology_.hosts.size();
-    std::vector<std::size_t> group(host_count + topology_.switches.size());
+    const std::size_t adapter_count = topology_.adapters.size();
+    std::vector<std::size_t> group(adapter_count + topology_.switches.size());
     std::iota(group.begin(), group.end(), std::size_t{0});
     const auto find = [&](std::size_t n) {
       while (group[n] != n) n = group[n] = group[group[n]];
@@ -263,23 +301,24 @@ class Resolver {
     };
     std::set<std::size_t> cabled;
     for (const LinkSpec& link : topology_.links) {
-      const std::size_t a = link.end_a.node + (link.end_a.is_switch ? host_count : 0);
-      const std::size_t b = link.end_b.node + (link.end_b.is_switch ? host_count : 0);
+      const std::size_t a = link.end_a.node + (link.end_a.is_switch ? adapter_count : 0);
+      const std::size_t b = link.end_b.node + (link.end_b.is_switch ? adapter_count : 0);
       cabled.insert({a, b});
       group[find(a)] = find(b);
     }
-    std::size_t reference = host_count;
-    for (std::size_t i = 0; i < host_count; ++i) {
-      const HostSpec& host = topology_.hosts[i];
+    std::size_t reference = adapter_count;
+    for (std::size_t i = 0; i < adapter_count; ++i) {
+      const AdapterSpec& adapter = topology_.adapters[i];
+      const std::string& pointer = nodes_.at(adapter.name).pointer;
       if (!cabled.contains(i)) {
-        add(host.pointer, "the host " + in_quotes(host.name) + " has no cable",
-            "add a link with the end \"" + host.name + "\"");
-      } else if (reference == host_count) {
+        add(pointer, (adapter.number == 0 ? "the host " : "the adapter ") + in_quotes(adapter.name) + " has no cable",
+            "add a link with the end \"" + adapter.name + "\"");
+      } else if (reference == adapter_count) {
         reference = i;
       } else if (find(i) != find(reference)) {
-        add(host.pointer,
-            "no path leads from " + in_quotes(host.name) + " to " +
-                in_quotes(topology_.hosts[reference].name),
+        add(pointer,
+            "no path leads from " + in_quotes(adapter.name) + " to " +
+                in_quotes(topology_.adapters[reference].name),
             "join the two parts by a link between switches");
       }
     }

@@ -104,10 +104,17 @@ class FaultResolver {
   // `kind`: what hosts are here, for the hint.
   std::optional<std::size_t> find_host(const std::string& name, const std::string& pointer, const std::string& kind) {
     if (name.empty()) return std::nullopt;
+    return find_named(topology_.hosts, name, pointer, kind);
+  }
+
+  // Of hosts, or of adapters, of which the first are named as their hosts.
+  template <class Named>
+  std::optional<std::size_t> find_named(const std::vector<Named>& all, const std::string& name, const std::string& pointer,
+                                        const std::string& kind) {
     std::vector<std::string> names;
-    for (const HostSpec& host : topology_.hosts) {
-      if (host.name == name) return names.size();
-      names.push_back(host.name);
+    for (const Named& one : all) {
+      if (one.name == name) return names.size();
+      names.push_back(one.name);
     }
     const std::string near = nearest(name, names);
     add(pointer, "no host is named " + in_quotes(name),
@@ -183,8 +190,9 @@ class FaultResolver {
     refuse_selection(fault, packets);
     if (fault.host.empty()) {
       add(fault.pointer, "the key \"host\" is missing", "name the host whose adapter fails");
-    } else if (const auto found = find_host(fault.host, fault.pointer + "/host", "adapters are of hosts")) {
-      fault.host_index = *found;
+    } else if (const auto found =
+                   find_named(topology_.adapters, fault.host, fault.pointer + "/host", "adapters are of hosts")) {
+      fault.adapter_index = *found;
     }
   }
 

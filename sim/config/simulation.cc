@@ -20,7 +20,7 @@ void in_order(std::size_t n, Simulation::Order order, const Visit& visit) {
 
 hca::Neighbours neighbours_of(const TopologySpec& topology, const subnet::Plan& plan) {
   std::vector<hca::Neighbours::Entry> entries;
-  for (std::size_t i = 0; topology.is_roce() && i < topology.hosts.size(); ++i) {
+  for (std::size_t i = 0; topology.is_roce() && i < topology.adapters.size(); ++i) {
     for (const ib::Gid& gid : gids_of(topology, plan, i))
       entries.emplace_back(gid, plan.nodes[i].ports[0].mac);
   }
@@ -30,19 +30,19 @@ hca::Neighbours neighbours_of(const TopologySpec& topology, const subnet::Plan& 
 }  // namespace
 
 std::optional<TopologyView::End> TopologyView::peer(const End& end) const {
-  const std::size_t hosts = topology_.hosts.size();
-  const bool is_switch = end.node >= hosts;
-  const auto far = far_end(topology_, {is_switch, is_switch ? end.node - hosts : end.node, end.port});
+  const std::size_t adapters = topology_.adapters.size();
+  const bool is_switch = end.node >= adapters;
+  const auto far = far_end(topology_, {is_switch, is_switch ? end.node - adapters : end.node, end.port});
   if (!far) return std::nullopt;
-  return End{far->is_switch ? hosts + far->node : far->node, static_cast<std::uint8_t>(far->port)};
+  return End{far->is_switch ? adapters + far->node : far->node, static_cast<std::uint8_t>(far->port)};
 }
 
 std::vector<std::string> Simulation::component_names(const TopologySpec& topology) {
   std::vector<std::string> names = {"supervisor"};
-  for (const HostSpec& host : topology.hosts) {
-    names.push_back("host/" + host.name);
-    names.push_back("hca/" + host.name);
-    names.push_back(port_name(host.name, 1));
+  for (const HostSpec& host : topology.hosts) names.push_back("host/" + host.name);
+  for (const AdapterSpec& adapter : topology.adapters) {
+    names.push_back("hca/" + adapter.name);
+    names.push_back(port_name(adapter.name, 1));
   }
   for (const SwitchSpec& s : topology.switches) {
     names.push_back("switch/" + s.name);
@@ -58,18 +58,18 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       plan_(plan_of(topology)),
       neighbours_(neighbours_of(topology, plan_)),
       pkey_tables_(pkey_tables_of(topology)),
-      ports_(topology.hosts.size()),
+      ports_(topology.adapters.size()),
       paths_(ports_),
       view_(topology, nodes_),
-      hosts_(topology.hosts.size()),
+      adapters_(topology.adapters.size()),
       switches_(topology.switches.size()),
       switch_nodes_(topology.switches.size()),
       switch_managements_(topology.switches.size()) {
   set_check_seed(seed);
-  for (const Host& host : hosts_) nodes_.push_back(&host.node);
+  for (const Adapter& adapter : adapters_) nodes_.push_back(&adapter.node);
   for (const management::Node& node : switch_nodes_) nodes_.push_back(&node);
   CHECK(plan_.findings.empty());  // the checker has asked the same questions
-  in_order(hosts_.size(), order, [&](std::size_t i) { build_host(i, seed, choices); });
+  in_order(adapters_.size(), order, [&](std::size_t i) { build_adapter(i, seed, choices); });
   in_order(switches_.size(), order, [&](std::size_t i) { build_switch(i); });
   in_order(topology.links.size(), order, [&](std::size_t i) { build_link(topology.links[i]); });
 }
@@ -105,36 +105,38 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
   return address;
 }
 
-void Simulation::build_host(std::size_t index, std::uint64_t seed, Choices& choices) {
-  const HostSpec& spec = topology_.hosts[index];
+void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& choices) {
+  const AdapterSpec& spec = topology_.adapters[index];
+  const HostSpec& host = topology_.hosts[spec.host];
+  const hca::HcaProfile& profile = topology_.hca_profile(spec);
   const hca::PortAddress address = address_of(index);
   // Adapters of several hosts may have the same device name, so each gets a seed of its own, by its component's name.
   const std::string component = "hca/" + spec.name;
   const std::uint64_t own_seed = Rng(seed, component).next();
-  Host& host = hosts_[index];
-  host.hca = std::make_unique<hca::Hca>(engine_, tracer_, choices, components_.id(component), spec.device,
-                                        spec.hca_profile, address, own_seed);
+  Adapter& adapter = adapters_[index];
+  adapter.hca = std::make_unique<hca::Hca>(engine_, tracer_, choices, components_.id(component), topology_.device_name(spec),
+                                        profile, address, own_seed);
   fabric::PortParams params;
-  params.virtual_lanes = spec.hca_profile.virtual_lanes;
-  params.input_buffer_bytes = spec.hca_profile.receive_buffer_bytes;
-  params.vl15_buffer_bytes = spec.hca_profile.vl15_buffer_bytes;
-  params.arbitration = spec.hca_profile.arbitration;
-  params.sl_to_vl = spec.hca_profile.sl_to_vl;
-  host.port = std::make_unique<fabric::Port>(engine_, tracer_, components_.id(port_name(spec.name, 1)),
-                                             fabric::PortNumber{1}, params, *host.hca);
-  host.hca->attach(*host.port);
+  params.virtual_lanes = profile.virtual_lanes;
+  params.input_buffer_bytes = profile.receive_buffer_bytes;
+  params.vl15_buffer_bytes = profile.vl15_buffer_bytes;
+  params.arbitration = profile.arbitration;
+  params.sl_to_vl = profile.sl_to_vl;
+  adapter.port = std::make_unique<fabric::Port>(engine_, tracer_, components_.id(port_name(spec.name, 1)),
+                                             fabric::PortNumber{1}, params, *adapter.hca);
+  adapter.hca->attach(*adapter.port);
   ports_[index] = {.node_guid = address.node_guid,
                    .roce = address.roce,
                    .lid = address.lid,
                    .gids = address.gids,
                    .pkeys = address.pkeys,
-                   .mtu = static_cast<std::uint8_t>(spec.hca_profile.max_mtu),
+                   .mtu = static_cast<std::uint8_t>(profile.max_mtu),
                    .rate = rate_code(address.active_width, address.active_speed)};
   const bool is_managed = topology_.manages_subnet() && !topology_.is_roce();
   const bool manages = is_managed && address.lid == plan_.subnet_manager;
-  host.node = adapter_node(topology_, plan_, index, address.pkeys);
-  host.management = std::make_unique<HostManagement>(
-      surroundings_of("host/" + spec.name, host.node), *host.hca, *host.port, ports_[index],
+  adapter.node = adapter_node(topology_, plan_, index, address.pkeys);
+  adapter.management = std::make_unique<HostManagement>(
+      surroundings_of("host/" + host.name, adapter.node), *adapter.hca, *adapter.port, ports_[index],
       HostAddresses(topology_, index, ports_),
       HostManagement::Subnet{is_managed ? plan_.subnet_manager : ib::Lid{}, manages ? &paths_ : nullptr, &view_},
       Rng(seed, "cm/" + spec.name));
@@ -154,9 +156,9 @@ void Simulation::build_switch(std::size_t index) {
   if (topology_.is_roce()) {
     switches_[index]->set_ethernet_routes(ethernet_routes_of(topology_, plan_, index));
   } else if (topology_.manages_subnet()) {
-    switches_[index]->set_forwarding_table(plan_.nodes[hosts_.size() + index].forwarding_table);
+    switches_[index]->set_forwarding_table(plan_.nodes[adapters_.size() + index].forwarding_table);
   }
-  switches_[index]->set_multicast_ports(plan_.nodes[hosts_.size() + index].multicast_ports);
+  switches_[index]->set_multicast_ports(plan_.nodes[adapters_.size() + index].multicast_ports);
   if (topology_.is_roce()) return;
   if (!topology_.manages_subnet()) switches_[index]->set_multicast_table({});
   switch_nodes_[index] = switch_node(topology_, plan_, index);
@@ -166,7 +168,7 @@ void Simulation::build_switch(std::size_t index) {
 
 fabric::Port& Simulation::port_of(const Endpoint& end) {
   return end.is_switch ? switches_[end.node]->port(fabric::PortNumber{static_cast<std::uint8_t>(end.port)})
-                       : *hosts_[end.node].port;
+                       : *adapters_[end.node].port;
 }
 
 ByteTime Simulation::byte_time_of(const LinkSpec& link) {
@@ -218,7 +220,7 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
                            : spec.of_adapter()  ? FaultKind::kAdapter
                                                 : FaultKind::kFabric);
     if (spec.of_adapter()) {
-      adapter_faults_.add(instant_from_ps(spec.at.count()), hca(spec.host_index));
+      adapter_faults_.add(instant_from_ps(spec.at.count()), hca(spec.adapter_index));
       continue;
     }
     if (spec.of_management()) {

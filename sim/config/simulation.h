@@ -26,7 +26,7 @@
 
 namespace verbatim::config {
 
-// The nodes of a topology, hosts before switches, for its subnet administrator.
+// The nodes of a topology, adapters before switches, for its subnet administrator.
 class TopologyView final : public management::SubnetView {
  public:
   TopologyView(const TopologySpec& topology, const std::vector<const management::Node*>& nodes)
@@ -58,12 +58,13 @@ class Simulation {
   const TopologySpec& topology() const { return topology_; }
   const subnet::Plan& plan() const { return plan_; }
 
-  // By index into topology().hosts.
-  hca::Hca& hca(std::size_t host) { return *hosts_.at(host).hca; }
+  // By index into topology().adapters; the first adapter of a host has its index.
+  hca::Hca& hca(std::size_t adapter) { return *adapters_.at(adapter).hca; }
   // What programs reach by umad.
-  management::PortManagement& port_management(std::size_t host) { return hosts_.at(host).management->port(); }
-  cm::RdmaCm& rdma_cm(std::size_t host) { return hosts_.at(host).management->rdma_cm(); }
-  fabric::Port& host_port(std::size_t host) { return *hosts_.at(host).port; }
+  management::PortManagement& port_management(std::size_t adapter) { return adapters_.at(adapter).management->port(); }
+  cm::RdmaCm& rdma_cm(std::size_t adapter) { return adapters_.at(adapter).management->rdma_cm(); }
+  fabric::Port& host_port(std::size_t adapter) { return *adapters_.at(adapter).port; }
+  // By index into topology().hosts.
   ComponentId host_component(std::size_t host) const {
     return components_.id("host/" + topology_.hosts.at(host).name);
   }
@@ -85,15 +86,15 @@ class Simulation {
   static std::vector<std::string> component_names(const TopologySpec& topology);
 
  private:
-  struct Host {
+  struct Adapter {
     std::unique_ptr<hca::Hca> hca;
     std::unique_ptr<fabric::Port> port;
     std::unique_ptr<HostManagement> management;
     management::Node node;
   };
 
-  hca::PortAddress address_of(std::size_t host) const;
-  void build_host(std::size_t index, std::uint64_t seed, Choices& choices);
+  hca::PortAddress address_of(std::size_t adapter) const;
+  void build_adapter(std::size_t index, std::uint64_t seed, Choices& choices);
   void build_switch(std::size_t index);
   NodeSurroundings surroundings_of(const std::string& component, management::Node& node);
   // Of what packets are made of, when the symbols between them are spread over it.
@@ -107,12 +108,12 @@ class Simulation {
   Tracer tracer_;
   subnet::Plan plan_;
   hca::Neighbours neighbours_;
-  std::vector<std::vector<std::uint16_t>> pkey_tables_;  // by host
+  std::vector<std::vector<std::uint16_t>> pkey_tables_;  // by adapter
   std::vector<cm::PortFacts> ports_;                     // likewise
   SubnetPaths paths_;
-  std::vector<const management::Node*> nodes_;           // hosts, then switches
+  std::vector<const management::Node*> nodes_;           // adapters, then switches
   TopologyView view_;
-  std::vector<Host> hosts_;
+  std::vector<Adapter> adapters_;
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   std::vector<management::Node> switch_nodes_;
   std::vector<std::unique_ptr<SwitchManagement>> switch_managements_;

@@ -30,6 +30,17 @@ struct HugePagesSpec {
   std::uint32_t of_1_gib = 4;
 };
 
+// An adapter of a host beyond the one that every host has.
+struct FurtherAdapterSpec {
+  std::string device;           // its name, as programs see it; empty: mlx5_1, mlx5_2, … by position
+  std::string hca = "edr_hca";  // reference as written
+  std::string pointer;
+
+  hca::HcaProfile hca_profile;  // resolved
+};
+// Of the adapter with that number on its host, 1 for the first further one, where none is given.
+inline std::string further_device_name(std::size_t number) { return "mlx5_" + std::to_string(number); }
+
 struct HostSpec {
   std::string name;
   std::string hca = "edr_hca";  // reference as written
@@ -38,6 +49,7 @@ struct HostSpec {
   HugePagesSpec huge_pages;
   std::uint32_t open_files = 1024;
   std::string address_text;  // empty: assigned by position
+  std::vector<FurtherAdapterSpec> further_adapters;
   std::string pointer;       // where in the file
 
   // Resolved.
@@ -58,7 +70,7 @@ struct SwitchSpec {
 // One end of a cable.
 struct Endpoint {
   bool is_switch = false;
-  std::size_t node = 0;    // index into hosts or switches
+  std::size_t node = 0;    // index into adapters or switches
   std::uint32_t port = 1;  // from 1
   friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
 };
@@ -92,6 +104,7 @@ struct GeneratorSpec {
   std::uint32_t hosts_per_leaf = 4;
   std::uint32_t spines = 2;
   std::uint32_t cables_per_spine = 1;  // from each leaf
+  std::uint32_t rails = 1;             // adapters of each host
   std::string host_prefix = "h";
   std::string hca = "edr_hca";
   std::string cpu = "cpu";
@@ -116,6 +129,13 @@ struct ManagementNetworkSpec {
   std::int64_t bits_per_second = 10'000'000'000;
 };
 
+// An adapter as a node of the fabric.
+struct AdapterSpec {
+  std::string name;        // its host's, and of a further one, behind a slash, the device's: "server/mlx5_1"
+  std::size_t host = 0;    // index into hosts
+  std::size_t number = 0;  // among those of its host; 0 is the host's first
+};
+
 struct TopologySpec {
   std::string file;  // as the user named it
   std::string name, description;
@@ -128,13 +148,27 @@ struct TopologySpec {
   std::vector<PartitionSpec> partitions;
   ManagementNetworkSpec management_network;
 
+  // Resolved: the first one of each host, in the order of the hosts, then all further ones.
+  std::vector<AdapterSpec> adapters;
+  const hca::HcaProfile& hca_profile(const AdapterSpec& adapter) const {
+    const HostSpec& owner = hosts[adapter.host];
+    return adapter.number == 0 ? owner.hca_profile : owner.further_adapters[adapter.number - 1].hca_profile;
+  }
+  // The adapter's name, as programs see it.
+  const std::string& device_name(const AdapterSpec& adapter) const {
+    const HostSpec& owner = hosts[adapter.host];
+    return adapter.number == 0 ? owner.device : owner.further_adapters[adapter.number - 1].device;
+  }
+  // Indices of a host's adapters, in the order in which programs see them.
+  std::vector<std::size_t> adapters_of(std::size_t host_index) const;
+
   bool is_roce() const { return link_layer == "roce"; }
   // Addresses and tables are there before the first packet; else a program has to give them.
   bool manages_subnet() const { return is_roce() || subnet_manager == "simulated"; }
   // Index of a host by name.
   std::optional<std::size_t> host(std::string_view host_name) const;
   const std::string& node_name(const Endpoint& end) const {
-    return end.is_switch ? switches[end.node].name : hosts[end.node].name;
+    return end.is_switch ? switches[end.node].name : adapters[end.node].name;
   }
 };
 
@@ -172,7 +206,7 @@ struct FaultSpec {
 
   Endpoint end;                                   // resolved: where the packets leave, or one end of the link
   std::optional<std::size_t> from_host, to_host;  // resolved, of the management network; none: any
-  std::size_t host_index = 0;                     // resolved, of an adapter
+  std::size_t adapter_index = 0;                  // resolved, of an adapter
   bool of_management() const { return network == "management"; }
   bool of_adapter() const { return action == "device_fatal"; }
 };

@@ -116,7 +116,7 @@ TEST(Fault, of_an_adapter_names_its_host) {
       folder.write("s.json", scenario(R"({"action": "device_fatal", "host": "client", "at": "3 ms"})")), with_profiles(),
       diagnostics);
   ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
-  EXPECT_EQ(spec->faults[0].host_index, std::size_t{1});
+  EXPECT_EQ(spec->faults[0].adapter_index, std::size_t{1});
   EXPECT_EQ(spec->faults[0].at, Duration(3'000'000'000));
 }
 

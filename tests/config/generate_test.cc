@@ -40,6 +40,19 @@ TEST(GenerateTest, a_star_has_one_switch_with_a_port_for_each_host) {
   EXPECT_EQ(route(star, plan_of(star), 0, 7), (std::vector<std::string>{"leaf0:1", "leaf0:8", "h7:1"}));
 }
 
+TEST(GenerateTest, each_rail_has_leaves_of_its_own) {
+  const TopologySpec fabric = shipped("rails_4");
+  ASSERT_EQ(fabric.hosts.size(), 4u);
+  ASSERT_EQ(fabric.adapters.size(), 8u);
+  EXPECT_EQ(fabric.adapters[4].name, "h0/mlx5_1");
+  EXPECT_EQ(fabric.adapters_of(3), (std::vector<std::size_t>{3, 7}));
+  const subnet::Plan plan = plan_of(fabric);
+  EXPECT_EQ(route(fabric, plan, 0, 3), (std::vector<std::string>{"leaf0:1", "leaf0:4", "h3:1"}));
+  EXPECT_EQ(route(fabric, plan, 4, 7), (std::vector<std::string>{"leaf1:1", "leaf1:4", "h3/mlx5_1:1"}));
+  EXPECT_EQ(route(fabric, plan, 0, 7),
+            (std::vector<std::string>{"leaf0:1", "leaf0:5", "spine0:1", "spine0:2", "leaf1:5", "leaf1:4", "h3/mlx5_1:1"}));
+}
+
 TEST(GenerateTest, sixteen_hosts_reach_each_other_over_two_spines) {
   for (const char* name : {"leaf_spine_16", "leaf_spine_16_roce"}) {
     const TopologySpec fabric = shipped(name);

@@ -46,6 +46,22 @@ TEST(Topology, shipped_ones_have_no_finding) {
 
 TEST(Topology, least_valid_one) { EXPECT_EQ(topology_findings(topology(kHosts, kSwitch, kLinks)), ""); }
 
+TEST(Topology, further_adapters_are_nodes_of_their_own) {
+  const std::string hosts = R"({"name": "a", "further_adapters": [{}, {"device": "rdma9"}]}, {"name": "b"})";
+  const std::string links = kLinks + R"(, {"a": "a/mlx5_1", "b": "s:3", "rate": "EDR 4x"}, {"a": "a/rdma9:1", "b": "s:4", "rate": "EDR 4x"})";
+  EXPECT_EQ(topology_findings(topology(hosts, kSwitch, links)), "");
+  const std::string twice = R"({"name": "a", "further_adapters": [{"device": "mlx5_0"}]}, {"name": "b"})";
+  EXPECT_NE(topology_findings(topology(twice, kSwitch, kLinks)).find("/hosts/0/further_adapters/0: the host has another adapter "
+                                                                     "\"mlx5_0\"; give each of its adapters"),
+            std::string::npos)
+      << topology_findings(topology(twice, kSwitch, kLinks));
+  const std::string loose = R"({"name": "a", "further_adapters": [{}]}, {"name": "b"})";
+  EXPECT_EQ(topology_findings(topology(loose, kSwitch, kLinks)),
+            "/hosts/0/further_adapters/0: the adapter \"a/mlx5_1\" has no cable; add a link with the end \"a/mlx5_1\"\n");
+  EXPECT_NE(topology_findings(topology(hosts, kSwitch, links, R"(, "link_layer": "roce")")).find("hosts on Ethernet have one adapter"),
+            std::string::npos);
+}
+
 TEST(Topology, all_findings_come_at_once_in_file_order) {
   EXPECT_EQ(topology_findings(
                 R"({"name": 7, "hosts": [{"nam": "a"}], "links": [{"a": "a", "b": "b", "rate": "200 Gbp"}],
@@ -161,7 +177,7 @@ TEST(Topology, larger_than_a_subnet) {
   EXPECT_EQ(
       topology_findings(
           topology(R"({"name": "a"}, {"name": "b"})", switches, R"({"a": "a", "b": "b", "rate": "EDR"})")),
-      "/hosts: 50002 hosts and switches are more than a subnet has LIDs; at most 49151\n"
+      "/hosts: 50002 adapters and switches are more than a subnet has LIDs; at most 49151\n"
       "/switches: hosts, switches and their ports are 1850006 components; at most 1000000; give the switches "
       "fewer ports\n");
 }

@@ -122,6 +122,26 @@ TEST_P(HostCalls, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(Seeds, HostCalls, ::testing::Values("", "1", "2", "3"),
                          [](const auto& info) { return info.param.empty() ? "friendly" : "seed_" + info.param; });
 
+// Two adapters of a host in one program: their rings, keys and completions are apart.
+class TwoAdapters : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(TwoAdapters, slices_and_call_by_call) {
+  support::RunRequest request{.topology = "rails_4"};
+  if (!GetParam().empty()) request.options = {"--freedom", "spec", "--seed", GetParam()};
+  request.commands = {"h0=" + support::quoted(TWO_ADAPTERS), "h1=" + support::quoted(TWO_ADAPTERS) + " h0"};
+  const BothModes runs = run_both(request);
+  expect_equal(runs);
+  for (const char* host : {"h0", "h1"}) {
+    EXPECT_NE(runs.slices.output(host).find("adapter 0: message 23"), std::string::npos) << runs.slices.story();
+    EXPECT_NE(runs.slices.output(host).find("adapter 1: message 23"), std::string::npos);
+    EXPECT_NE(runs.slices.output(host).find("the other adapter's memory: remote access error"), std::string::npos)
+        << runs.slices.story();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, TwoAdapters, ::testing::Values("", "1", "2"),
+                         [](const auto& info) { return info.param.empty() ? "friendly" : "seed_" + info.param; });
+
 // A turn that reads clocks does what it does at several times: a change comes between any two of them.
 class ClockTurns : public ::testing::TestWithParam<std::string> {};
 

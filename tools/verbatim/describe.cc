@@ -85,7 +85,7 @@ void print_links(const config::TopologySpec& topology) {
 void print_routes(const config::TopologySpec& topology, const subnet::Plan& plan) {
   constexpr std::size_t kShown = 64;
   std::printf(topology.is_roce() ? "Routes (of equal ways, each flow takes one)\n" : "Routes\n");
-  const std::size_t n = topology.hosts.size();
+  const std::size_t n = topology.adapters.size();
   Table table;
   std::size_t shown = 0;
   for (std::size_t from = 0; from < n; ++from) {
@@ -94,7 +94,7 @@ void print_routes(const config::TopologySpec& topology, const subnet::Plan& plan
       std::string hops;
       for (const std::string& hop : config::route(topology, plan, from, to))
         hops += (hops.empty() ? "" : " > ") + hop;
-      table.row({topology.hosts[from].name, "->", topology.hosts[to].name, hops.empty() ? "no route" : hops});
+      table.row({topology.adapters[from].name, "->", topology.adapters[to].name, hops.empty() ? "no route" : hops});
       ++shown;
     }
   }
@@ -131,15 +131,16 @@ int describe(const std::string& path) {
   const auto pkey_tables = config::pkey_tables_of(*topology);
   std::printf("Hosts\n");
   Table hosts;
-  for (std::size_t i = 0; i < topology->hosts.size(); ++i) {
-    const config::HostSpec& host = topology->hosts[i];
-    std::vector<std::string> row = {host.name, config::format_ipv4(host.address)};
+  for (std::size_t i = 0; i < topology->adapters.size(); ++i) {
+    const config::AdapterSpec& adapter = topology->adapters[i];
+    const config::HostSpec& host = topology->hosts[adapter.host];
+    std::vector<std::string> row = {adapter.name, adapter.number == 0 ? config::format_ipv4(host.address) : "further adapter"};
     const subnet::PortPlan& port = plan.nodes[i].ports[0];
     row.push_back(topology->is_roce() ? "MAC " + mac_text(port.mac)
                                       : "LID " + std::to_string(port.lid.value));
     for (const ib::Gid& gid : config::gids_of(*topology, plan, i)) row.push_back("GID " + gid_text(gid));
     if (!topology->partitions.empty()) row.push_back("P_Keys " + pkeys_text(pkey_tables[i]));
-    row.push_back("hca " + host.hca_profile.name);
+    row.push_back("hca " + topology->hca_profile(adapter).name);
     row.push_back("cpu " + host.cpu_profile.name);
     hosts.row(row);
   }
@@ -154,7 +155,7 @@ int describe(const std::string& path) {
         used +=
             (link.end_a.is_switch && link.end_a.node == i) + (link.end_b.is_switch && link.end_b.node == i);
       }
-      const ib::Lid lid = plan.nodes[topology->hosts.size() + i].ports[0].lid;
+      const ib::Lid lid = plan.nodes[topology->adapters.size() + i].ports[0].lid;
       switches.row({s.name, topology->is_roce() ? "Ethernet" : "LID " + std::to_string(lid.value),
                     counted(s.ports, "port", "ports") + ", " + std::to_string(used) + " in use",
                     s.switch_profile.name});

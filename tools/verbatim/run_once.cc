@@ -58,15 +58,19 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
     host.name = spec.name;
     host.component = simulation.host_component(i);
     host.address = spec.address;
-    host.devices = {&simulation.hca(i)};
+    std::vector<fabric::Port*> ports;
+    for (const std::size_t adapter : simulation.topology().adapters_of(i)) {
+      host.devices.push_back(&simulation.hca(adapter));
+      host.port_management.push_back(&simulation.port_management(adapter));
+      ports.push_back(&simulation.host_port(adapter));
+    }
     host.rdma_cm = &simulation.rdma_cm(i);
-    host.port_management.push_back(&simulation.port_management(i));
     host.costs = spec.cpu_profile.costs;
     host.timestamp_counter_hz = spec.cpu_profile.timestamp_counter_hz;
     host.instruction_set = instruction_set_of(spec.cpu_profile);
     host.huge_pages = {spec.huge_pages.of_2_mib, spec.huge_pages.of_1_gib};
     host.open_files = static_cast<int>(spec.open_files);
-    host.port_counters = [&port = simulation.host_port(i)](std::size_t) { return port.counters(); };
+    host.port_counters = [ports = std::move(ports)](std::size_t device) { return ports.at(device)->counters(); };
     hosts.push_back(std::move(host));
   }
   return hosts;
@@ -201,7 +205,7 @@ struct Observers {
 
 void count_packets(config::Simulation& simulation, const observe::Counters& counters, RunFigures& figures) {
   figures.packet_hops = counters.count(TraceEvent::kPacketTransmitted);
-  for (std::size_t i = 0; i < simulation.topology().hosts.size(); ++i) {
+  for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i) {
     figures.packets += counters.of(simulation.host_port(i).id()).packets_transmitted;
   }
 }

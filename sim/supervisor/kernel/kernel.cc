@@ -405,16 +405,28 @@ std::optional<Duration> copy_cost(Thread& thread, const hca::HcaProfile& profile
   return 2 * profile.pcie.one_way_latency * (length / kWord);
 }
 
+// Whose command it is: the context's, or that of the device about to be opened; the first one's where it names none.
+const hca::Hca* device_of_command(Thread& thread) {
+  Process& process = thread.process();
+  const auto& devices = process.host().devices;
+  if (devices.empty()) return nullptr;
+  protocol::CommandHeader header;
+  std::memcpy(&header, process.region().mailbox(thread.slot()).data(), sizeof header);
+  if (header.type == protocol::CommandType::kOpenDevice)
+    return header.context < devices.size() ? devices[header.context] : devices.front();
+  const auto& contexts = process.contexts();
+  const bool is_open = header.context >= 1 && header.context <= contexts.size() && contexts[header.context - 1]->open();
+  return is_open ? &contexts[header.context - 1]->hca() : devices.front();
+}
+
 }  // namespace
 
 Duration Kernel::cost(Thread& thread) {
   const protocol::CallCosts& costs = thread.process().host().costs;
   if (thread.call().request == protocol::Request::kCommand) {
-    const auto& devices = thread.process().host().devices;
-    if (!devices.empty()) {
-      if (const auto copy = copy_cost(thread, devices.front()->profile())) return *copy;
-    }
-    return devices.empty() ? Duration(costs.system_call_ps) : devices.front()->profile().command_latency;
+    const hca::Hca* const device = device_of_command(thread);
+    if (device == nullptr) return Duration(costs.system_call_ps);
+    return copy_cost(thread, device->profile()).value_or(device->profile().command_latency);
   }
   return Duration(costs.system_call_ps);
 }

@@ -225,7 +225,13 @@ std::shared_ptr<DeviceContext> Kernel::use_device(Process& process, std::shared_
   hca::ProgramPort port;
   port.process = process.pid();
   port.memory = &process.memory();
-  port.arena = process.region().arena();
+  // Each adapter of the host gives out places in a part of its own.
+  const auto& devices = process.host().devices;
+  constexpr std::uint64_t kPartAlignment = 1 << 21;
+  const std::uint64_t part = process.region().arena().size() / devices.size() / kPartAlignment * kPartAlignment;
+  const auto number = static_cast<std::uint64_t>(std::ranges::find(devices, &opening->hca()) - devices.begin());
+  port.arena_offset = number * part;
+  port.arena = process.region().arena().subspan(port.arena_offset, part);
   port.region = process.shared_region();
   return std::make_shared<DeviceContext>(
       std::move(opening), port, [this, &process](const std::string& warning) { warn(process, warning); },
