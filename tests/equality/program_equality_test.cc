@@ -142,6 +142,17 @@ TEST_P(TwoAdapters, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(Seeds, TwoAdapters, ::testing::Values("", "1", "2"),
                          [](const auto& info) { return info.param.empty() ? "friendly" : "seed_" + info.param; });
 
+// A loop that asks the kernel in each turn is parked, and goes on when what it asks for is there, or a signal comes.
+TEST(AskingPoller, slices_and_call_by_call) {
+  support::RunRequest request;
+  request.commands = {"server=" + support::quoted(ASKING_POLLER)};
+  const BothModes runs = run_both(request);
+  expect_equal(runs);
+  EXPECT_NE(runs.slices.output("server").find("parent: over"), std::string::npos) << runs.slices.story();
+  EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 10, runs.call_by_call.report["hand_overs"].get<int>())
+      << "the turns in which nothing is there are not executed";
+}
+
 // A turn that reads clocks does what it does at several times: a change comes between any two of them.
 class ClockTurns : public ::testing::TestWithParam<std::string> {};
 
