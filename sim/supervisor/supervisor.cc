@@ -122,6 +122,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   CPU_SET(core_, &one);
   sched_setaffinity(0, sizeof one, &one);
   ask_for_short_slice();
+  token_.use(second_core_.emplace(options_.second_core, core_, before));
 
   make_folders();
   for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -175,6 +176,7 @@ void Supervisor::Impl::log_requests() const {
                 "time), {} events",
                 result_.hand_overs, asked(Request::kSpend), asked(Request::kPoll), asked(Request::kDoorbell),
                 asked(Request::kCommand), asked(Request::kSystemCall), answered_ahead_, engine_.events_executed());
+  if (second_core_) spdlog::debug("about {} hand-overs with a second processor", second_core_->hand_overs_on_it());
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_count;
   for (const auto& [number, count] : calls_asked_) by_count.emplace_back(count, number);
   std::ranges::sort(by_count, std::greater());
@@ -315,6 +317,7 @@ Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {
   }
   slot += static_cast<std::uint32_t>(std::ranges::find(taken, false) - taken.begin());
   if (slot >= protocol::kMaxThreads) return nullptr;
+  if (running_ != nullptr && &running_->process() == &process && running_->slot() == slot) running_ = nullptr;  // it has ended
   std::erase_if(threads, [&](const auto& thread) { return thread->slot() == slot; });
   const std::uint32_t tid = threads.empty() ? process.pid() : next_tid_++;
   const HostSpec& host = process.host();

@@ -130,6 +130,7 @@ class Supervisor::Impl final : public ProcessTable {
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
   void grant(Thread& thread, const Answer& answer, Instant start, Instant horizon);
+  void keep_from_preempting(Thread& thread);
   void fill_slot(Thread& thread, const Answer& answer, Instant start);
   Instant horizon_of_slice(std::size_t host) const;
   // When the next program of `host` starts or thread of it goes on, kNever if none does; nullopt: they are many.
@@ -208,6 +209,7 @@ class Supervisor::Impl final : public ProcessTable {
   SupervisorOptions options_;
   Horizon horizon_;
   TokenWait token_;
+  std::optional<SecondCore> second_core_;  // while the run lasts
   std::unique_ptr<RunFolder> folder_;
   Kernel kernel_;
   code::CodeFiles code_files_;

@@ -1,5 +1,6 @@
 // The token: a thread gets it with an answer, and gives it back with a request.
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -52,8 +53,7 @@ void Supervisor::Impl::take_request(Process& process) {
         token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_patience() : process.analyst()->patience());
     }
     slot.poke_after_us = thread->poke_after_us();
-    slot.go.store(1, std::memory_order_release);
-    wake_futex(slot.go);
+    token_.give(process.region(), index, nullptr);
   }
 }
 
@@ -399,9 +399,12 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
   Process& process = thread.process();
   protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   fill_slot(thread, answer, start);
-  running_ = &thread;
-  slot.go.store(1, std::memory_order_release);
-  wake_futex(slot.go);
+  Thread* const before = std::exchange(running_, &thread);
+  second_core_->count_hand_over();
+  slot.looks = second_core_->looks();
+  if (second_core_->is_used()) keep_from_preempting(thread);
+  const bool others_turn = before != nullptr && before != &thread && before->process().alive;
+  token_.give(process.region(), thread.slot(), others_turn ? &before->process().region().slot(before->slot()) : nullptr);
   const bool ends =
       thread.call().request == protocol::Request::kSystemCall && thread.call().number == SYS_exit &&
       std::count_if(process.threads().begin(), process.threads().end(),
@@ -411,6 +414,14 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
   } else {
     take_request(process);
   }
+}
+
+// A thread that is woken from another processor must not interrupt the one that is about to sleep: that would take two switches
+// more. The scheduling class that has this rule (sched(7), SCHED_BATCH) is asked for once.
+void Supervisor::Impl::keep_from_preempting(Thread& thread) {
+  if (thread.is_batch || thread.native_tid() <= 0) return;
+  const sched_param none{};
+  thread.is_batch = sched_setscheduler(thread.native_tid(), SCHED_BATCH, &none) == 0;
 }
 
 // All that the thread is told when it gets the token at the virtual time `start`.

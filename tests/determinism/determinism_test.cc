@@ -32,6 +32,20 @@ TEST(OneDigest, another_processor) {
   expect_unchanged({.request = {.options = {"--core", std::to_string(last)}}});
 }
 
+TEST(OneDigest, simulator_on_a_processor_of_its_own) {
+  if (allowed_cores().size() == 1) GTEST_SKIP() << "this machine has one processor";
+  expect_unchanged({.request = {.options = {"--second-core", "always"}}});
+}
+
+TEST(OneDigest, simulator_changes_between_processors) {
+  if (allowed_cores().size() == 1) GTEST_SKIP() << "this machine has one processor";
+  for (int i = 0; i < 3; ++i) expect_unchanged({.request = {.options = {"--second-core", "changing"}}});
+}
+
+TEST(OneDigest, simulator_changes_between_busy_processors) {
+  expect_unchanged({.request = {.options = {"--second-core", "changing"}}, .loaded = true});
+}
+
 TEST(OneDigest, addresses_not_randomised) { expect_unchanged({.without_aslr = true}); }
 
 // Long and odd variables, another locale and home, a preloaded library that does not exist.

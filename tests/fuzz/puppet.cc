@@ -160,20 +160,21 @@ class Puppet {
     ThreadSlot& own = slot(index);
     own.request = request;
     header().message_slot = bytes_.chance(1, 64) ? static_cast<std::uint32_t>(number()) : index;
-    header().message.store(1, std::memory_order_release);
+    protocol::hand_over(header().message);
     syscall(SYS_futex, &header().message, FUTEX_WAKE, 1, nullptr, nullptr, 0);
     const bool ends = request == Request::kSystemCall &&
                       (own.number == SYS_exit_group || own.number == SYS_exit);
     while (true) {
       for (std::uint32_t i = 0; i < kSlots; ++i) {
-        std::uint32_t given = 1;
-        if (!slot(i).go.compare_exchange_strong(given, 0)) continue;
+        protocol::Baton given = protocol::Baton::kHandedOver;
+        if (!slot(i).go.compare_exchange_strong(given, protocol::Baton::kNothing)) continue;
         if (ends && i == index) _exit(0);
         current_ = i;
         return;
       }
       const timespec moment{0, 100'000};
-      syscall(SYS_futex, &own.go, FUTEX_WAIT, 0, &moment, nullptr, 0);
+      // The supervisor wakes nobody who has not said that he sleeps.
+      syscall(SYS_futex, &own.go, FUTEX_WAIT, static_cast<std::uint32_t>(protocol::Baton::kNothing), &moment, nullptr, 0);
     }
   }
 

@@ -42,8 +42,8 @@ long native(long number, long a0, long a1, long a2, long a3) {
   using Gate = long (*)(long, long, long, long, long, long, long);
   return reinterpret_cast<Gate>(header().gate)(number, a0, a1, a2, a3, 0, 0);
 }
-void futex(void* word, int operation) {
-  native(SYS_futex, reinterpret_cast<long>(word), operation, operation == FUTEX_WAKE ? 1 : 0, 0);
+void futex(void* word, int operation, long value) {
+  native(SYS_futex, reinterpret_cast<long>(word), operation, value, 0);
 }
 
 // Gives the token back with a request of its own making. Nobody may take its place meanwhile.
@@ -56,10 +56,12 @@ void ask(Request request, std::initializer_list<std::int64_t> arguments = {}, st
   for (const std::int64_t argument : arguments) own.arguments[i++] = argument;
   own.request = request;
   header().message_slot = 0;
-  header().message.store(1, std::memory_order_release);
-  futex(&header().message, FUTEX_WAKE);
-  while (own.go.load(std::memory_order_acquire) == 0) futex(&own.go, FUTEX_WAIT);
-  own.go.store(0);
+  hand_over(header().message);
+  futex(&header().message, FUTEX_WAKE, 1);
+  take(own.go, [&own] {
+    futex(&own.go, FUTEX_WAIT, static_cast<long>(Baton::kAsleep));
+    return true;
+  });
 }
 
 // Every word of `bytes` becomes `value`.

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -69,6 +70,20 @@ std::string RunReport::story() const {
          "--- err\n" + shortened(err);
 }
 
+namespace {
+
+// What every run is given besides: words of VERBATIM_TEST_RUN_OPTIONS, unless the request names the first one itself.
+std::vector<std::string> further_options(const RunRequest& request) {
+  const char* const text = ::getenv("VERBATIM_TEST_RUN_OPTIONS");
+  std::istringstream stream(text != nullptr ? text : "");
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  if (!words.empty() && std::ranges::find(request.options, words.front()) != request.options.end()) return {};
+  return words;
+}
+
+}  // namespace
+
 RunReport run(const RunRequest& request) {
   const TemporaryFolder folder;
   const std::string out = folder.path() + "/out";
@@ -85,6 +100,8 @@ RunReport run(const RunRequest& request) {
   if (request.scenario.empty()) words.insert(words.end(), {"--topology", topology(request.topology)});
   if (request.trace) words.insert(words.end(), {"--trace", trace});
   words.insert(words.end(), request.options.begin(), request.options.end());
+  const std::vector<std::string> further = further_options(request);
+  words.insert(words.end(), further.begin(), further.end());
   if (!request.scenario.empty()) words.push_back(request.scenario);
   words.insert(words.end(), request.commands.begin(), request.commands.end());
 

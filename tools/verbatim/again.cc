@@ -28,6 +28,7 @@ std::vector<std::string> words_of(const RunOptions& options) {
   if (options.strict != RunOptions().strict) add("--strict", options.strict);
   for (const std::string& name : options.assume_missing) add("--assume-missing", name);
   if (options.core >= 0) add("--core", std::to_string(options.core));
+  add("--second-core", options.second_core);
   const bool like_option = std::any_of(options.arguments.begin(), options.arguments.end(),
                                        [](const std::string& argument) { return argument.starts_with('-'); });
   if (like_option) words.push_back("--");

@@ -40,6 +40,7 @@ struct RunOptions {
       explain_latency;  // a file; "-": latency.txt and latency.json in --out, else standard error; empty: no
   std::string log = "warn";
   int core = -1;
+  std::string second_core;  // empty: as `core` has it
   bool call_by_call = false;
   std::string strict = "refuse";  // what is not simulated: "refuse", or "warn" and let it through
   std::vector<std::string> assume_missing;  // facilities of the machine that are not to be used

@@ -98,6 +98,10 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_option("--core", options.core,
                    "processor that everything runs on (default: the one where the kernel starts the run)")
       ->check(CLI::Range(0, 1 << 16));
+  verb->add_option("--second-core", options.second_core,
+                   "a processor for the simulator alone, beside the one of the programs: never, free (while one is), always, "
+                   "changing (at random); costs or saves time and changes nothing else (default: free; with --core: never)")
+      ->check(CLI::IsMember({"never", "free", "always", "changing"}));
   add_assume_missing(verb, options.assume_missing);
   verb->add_option("--poke-period", options.poke_period_us)->check(CLI::Range(1, 1 << 30))->group("");
   verb->add_option("--record-fd", options.record_fd)->group("");

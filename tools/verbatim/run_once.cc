@@ -210,6 +210,15 @@ void count_packets(config::Simulation& simulation, const observe::Counters& coun
   }
 }
 
+supervisor::SecondCoreUse use_of_second_core(const RunOptions& options) {
+  using supervisor::SecondCoreUse;
+  if (options.second_core == "always") return SecondCoreUse::kAlways;
+  if (options.second_core == "changing") return SecondCoreUse::kChanging;
+  if (options.second_core == "free") return SecondCoreUse::kWhenFree;
+  // A processor that was named is the only one; another run may have the others.
+  return options.second_core == "never" || options.core >= 0 ? SecondCoreUse::kNever : SecondCoreUse::kWhenFree;
+}
+
 // The kernel's own high-water mark of this process; 0 where it does not tell.
 std::uint64_t peak_memory_kib() {
   std::ifstream status("/proc/self/status");
@@ -273,6 +282,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   supervisor::SupervisorOptions supervisor_options;
   supervisor_options.seed = seed;
   supervisor_options.core = options.core;
+  supervisor_options.second_core = use_of_second_core(options);
   if (options.poke_period_us != 0) supervisor_options.poke_period_us = options.poke_period_us;
   supervisor_options.lets_unknown_calls_through = options.strict == "warn";
   for (const std::string& name : options.assume_missing) supervisor_options.machine.assume_missing(name);

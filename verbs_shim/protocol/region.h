@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "verbs_shim/protocol/baton.h"
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/protocol/path_view.h"
 
@@ -122,7 +123,7 @@ struct VerbNote {
 inline constexpr std::uint32_t kMaxVerbNotes = 4;
 
 struct alignas(64) ThreadSlot {
-  std::atomic<std::uint32_t> go;  // futex: 1 hands the token to the thread
+  std::atomic<Baton> go;  // hands the token to the thread; a futex
   std::uint32_t native_tid;
   std::uint32_t virtual_tid;
   Request request;
@@ -148,7 +149,7 @@ struct alignas(64) ThreadSlot {
   std::uint32_t repeats;
   std::uint64_t signal_mask;      // the program's own, in a trapped call and in Request::kPoke: the handlers mask everything
   std::uint32_t note_count;       // of the notes below, since the thread got the token
-  std::uint32_t reserved_for_notes;
+  std::uint32_t looks;            // at `go`, before the thread sleeps; a new thread has none
   VerbNote notes[kMaxVerbNotes];
 };
 
@@ -184,8 +185,8 @@ struct RegionHeader {
   std::uint32_t virtual_pid;
   std::uint32_t parent_virtual_pid;
   std::uint32_t thread_count;  // slots ever used
-  alignas(64) std::atomic<std::uint32_t> message;  // futex the supervisor waits on; 1: a slot has a request
-  std::uint32_t message_slot;                      // which
+  alignas(64) std::atomic<Baton> message;  // hands a request to the supervisor; a futex
+  std::uint32_t message_slot;              // the slot that has the request
   alignas(64) std::int64_t epoch_ns;               // CLOCK_REALTIME at virtual time 0, since 1970
   std::uint64_t timestamp_counter_hz;
   std::int64_t own_effect_ps;  // least time from a doorbell leaving the CPU to an effect on the process's own memory
@@ -252,6 +253,6 @@ static_assert(sizeof(RegionHeader) <= kPathViewOffset);
 static_assert(kThreadsOffset + sizeof(ThreadPart) <= kNearSize);
 static_assert(kThreadsOffset + std::uint64_t{kMaxThreads} * sizeof(ThreadPart) <= kHighDescriptorsOffset);
 static_assert(kHighDescriptorsOffset + sizeof(HighDescriptors) <= kArenaOffset);
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(std::atomic<Baton>::is_always_lock_free && sizeof(std::atomic<Baton>) == sizeof(std::uint32_t));
 
 }  // namespace verbatim::protocol

@@ -43,8 +43,7 @@ void give_token_back() {
   disarm_poke_timer();
   protocol::RegionHeader& header = region_header();
   header.message_slot = my_slot_index();
-  header.message.store(1, std::memory_order_release);
-  native(SYS_futex, &header.message, FUTEX_WAKE, 1, 0, 0, 0);
+  if (protocol::hand_over(header.message)) native(SYS_futex, &header.message, FUTEX_WAKE, 1, 0, 0, 0);
   await_token();
 }
 
@@ -220,8 +219,12 @@ void hand_over_poked(long context, long fs_base, std::uint64_t mask) {
 
 void await_token() {
   ThreadSlot& slot = *my_slot;
-  while (slot.go.load(std::memory_order_acquire) == 0) native(SYS_futex, &slot.go, FUTEX_WAIT, 0, 0, 0, 0);
-  slot.go.store(0, std::memory_order_relaxed);
+  if (!protocol::look_for(slot.go, slot.looks, [] { __builtin_ia32_pause(); })) {
+    protocol::take(slot.go, [&slot] {
+      native(SYS_futex, &slot.go, FUTEX_WAIT, static_cast<long>(protocol::Baton::kAsleep), 0, 0, 0);
+      return true;
+    });
+  }
   follow_timestamp_counter_trap();
   const std::uint32_t poke_after_us = slot.poke_after_us;
   if (poke_after_us != 0) arm_poke_timer(poke_after_us);

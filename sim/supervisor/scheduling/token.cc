@@ -67,20 +67,21 @@ bool has_ended(pid_t pid) {
   return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-}  // namespace
+void wake(std::atomic<protocol::Baton>& word) { syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0); }
 
-void wake_futex(std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-}
+// Interrupts sleep, and is counted for who looks instead.
+volatile std::sig_atomic_t children_changed = 0;
+
+}  // namespace
 
 TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
     : stuck_after_ms_(stuck_after_ms), poke_period_us_(poke_period_us), signals_(io_, SIGINT, SIGTERM) {
   // nohup and the like have it ignored, and mean it.
   struct sigaction hangup {};
   if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) signals_.add(SIGHUP);
-  // SIGCHLD only has to interrupt the futex wait below; without SA_RESTART it does.
+  // SIGCHLD has to interrupt the futex wait below; without SA_RESTART it does.
   struct sigaction action {};
-  action.sa_handler = [](int) {};
+  action.sa_handler = [](int) { children_changed = 1; };
   sigaction(SIGCHLD, &action, nullptr);
   signals_.async_wait([this](const boost::system::error_code& error, int) {
     if (!error) interrupted_ = true;
@@ -95,18 +96,49 @@ void TokenWait::handed_over(unsigned patience) {
   last_look_ = std::chrono::steady_clock::now();
 }
 
+void TokenWait::give(ProcessRegion& region, std::uint32_t index, protocol::ThreadSlot* before) {
+  given_in_ = &region;
+  given_index_ = index;
+  protocol::ThreadSlot& slot = region.slot(index);
+  if (protocol::hand_over(slot.go)) wake(slot.go);
+  // Only now: its processor goes to the one that was woken, and is not idle in between.
+  if (before != nullptr) protocol::send_to_sleep(before->go);
+}
+
+// Whoever overwrote the word of a sleeping thread has made it look awake when the token came.
+void TokenWait::wake_again(ProcessRegion& region) {
+  if (given_in_ != &region) return;
+  auto& go = region.slot(given_index_).go;
+  if (go.load(std::memory_order_relaxed) == protocol::Baton::kHandedOver) wake(go);
+}
+
+// Whether the answer was there before it was worth to sleep.
+bool TokenWait::look(std::atomic<protocol::Baton>& message) {
+  if (second_core_ == nullptr || second_core_->looks() == 0) return false;
+  const bool found = protocol::look_for(message, second_core_->looks(), [] { __builtin_ia32_pause(); });
+  second_core_->count_wait(!found);
+  // Who never sleeps is not interrupted.
+  if (found && ++found_by_looking_ % kLooksPerDrain == 0) drain();
+  return found;
+}
+
 TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke) {
   auto& message = region.header().message;
+  if (look(message)) return Result::kMessage;
   while (true) {
-    if (message.load(std::memory_order_acquire) != 0) {
-      message.store(0, std::memory_order_relaxed);
-      return Result::kMessage;
-    }
-    const std::int64_t wait_us = may_poke ? std::min(look_us_, kGlanceMs * 1000) : kGlanceMs * 1000;
-    const timespec timeout{0, wait_us * 1000};
-    const long slept = syscall(SYS_futex, &message, FUTEX_WAIT, 0, &timeout, nullptr, 0);
-    if (slept == 0 || errno == EAGAIN) continue;
-    if (errno == ETIMEDOUT && may_poke && has_computed(pid) && is_computing(pid, tid)) {
+    int error = 0;
+    const bool taken = protocol::take(message, [&] {
+      // One that has ended while we looked interrupts nothing any more.
+      if (children_changed != 0) return children_changed = 0, false;
+      const std::int64_t wait_us = may_poke ? std::min(look_us_, kGlanceMs * 1000) : kGlanceMs * 1000;
+      const timespec timeout{0, wait_us * 1000};
+      constexpr auto kAsleep = static_cast<std::uint32_t>(protocol::Baton::kAsleep);
+      if (syscall(SYS_futex, &message, FUTEX_WAIT, kAsleep, &timeout, nullptr, 0) != 0) error = errno;
+      return message.load(std::memory_order_relaxed) == protocol::Baton::kHandedOver;
+    });
+    if (taken) return Result::kMessage;
+    wake_again(region);
+    if (error == ETIMEDOUT && may_poke && has_computed(pid) && is_computing(pid, tid)) {
       syscall(SYS_tgkill, pid, tid, protocol::kPokeSignal);
       // Ever less often, so that a long computation is hardly disturbed.
       look_us_ = poke_us_ = std::min(poke_us_ * 2, kGlanceMs * 1000);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "sim/supervisor/machine/process_region.h"
+#include "sim/supervisor/scheduling/second_core.h"
 
 namespace verbatim::supervisor {
 
@@ -26,6 +27,12 @@ class TokenWait {
 
   TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us);
 
+  // From now on it is looked for answers before it is slept for them, as far as `core` says. `core` is used as long as *this is.
+  void use(SecondCore& core) { second_core_ = &core; }
+
+  // Hands the token to the thread that has slot `index`, and tells the one that had it before to look for it no longer: the
+  // slot `before` is nullptr where there is none, or it is the same thread.
+  void give(ProcessRegion& region, std::uint32_t index, protocol::ThreadSlot* before);
   // The token, or its life, has been given to a program: its silence is counted from now on. An answered poke is no sign
   // of life. It computes for `patience` times the usual period before it is poked.
   void handed_over(unsigned patience);
@@ -38,7 +45,11 @@ class TokenWait {
 
  private:
   void drain();  // signals that have come
+  bool look(std::atomic<protocol::Baton>& message);
+  void wake_again(ProcessRegion& region);
   bool has_computed(pid_t pid);  // long enough for the next poke
+
+  static constexpr unsigned kLooksPerDrain = 1024;  // answers found by looking from one look at signals to the next
 
   std::int64_t stuck_after_ms_;
   std::int64_t poke_period_us_;
@@ -51,10 +62,12 @@ class TokenWait {
   std::string stuck_doing_;
   std::optional<std::uint64_t> calls_before_;  // as counted at the first look since the hand-over
   bool interrupted_ = false;
+  SecondCore* second_core_ = nullptr;
+  const ProcessRegion* given_in_ = nullptr;  // where the token was handed over last; only compared, it may be gone
+  std::uint32_t given_index_ = 0;            // and the slot
+  unsigned found_by_looking_ = 0;
   boost::asio::io_context io_;
   boost::asio::signal_set signals_;
 };
-
-void wake_futex(std::atomic<std::uint32_t>& word);
 
 }  // namespace verbatim::supervisor

@@ -25,6 +25,14 @@ struct Limits {
 // thread answers its calls itself up to a horizon before which nothing outside can notice or change anything.
 enum class Mode { kSlices, kCallByCall };
 
+// Whether the simulator runs on a processor of its own beside the one of the programs: costs or saves real time, decides nothing.
+enum class SecondCoreUse : std::uint8_t {
+  kNever,
+  kWhenFree,  // while one has nothing else to do, and looking there for answers is not in vain
+  kAlways,
+  kChanging,  // now and then, at moments that nobody can foresee: to test that it decides nothing
+};
+
 // What the machine is relied on for; found out by `verbatim check --host`, or taken away by --assume-missing, which makes
 // every run go the second way.
 struct MachineFacilities {
@@ -53,7 +61,8 @@ struct SupervisorOptions {
   std::uint64_t seed = 1;
   std::int64_t epoch_ns = 1'700'000'000'000'000'000;  // CLOCK_REALTIME at virtual time 0
   std::int64_t poke_period_us = 50;            // wall time after which a thread without a call is looked at
-  int core = -1;                               // CPU everything runs on; -1: the one that the caller is on
+  int core = -1;                               // CPU that programs run on; -1: the one that the caller is on
+  SecondCoreUse second_core = SecondCoreUse::kNever;
   std::string shim_directory;                  // holds the libraries of verbs_shim, ssh and sshd
   std::string keep_files_in;                   // folder that gets the files of the hosts' own folders; empty: none
   // Called for each host that had programs when all have ended: what they left in the host's own folders, which lie in

@@ -91,6 +91,7 @@ class Thread final : public Waiter {
   // Its id in the machine's kernel, found out once by the supervisor itself; 0: the thread is about to be made.
   pid_t native_tid() const { return native_tid_; }
   void set_native_tid(pid_t tid) { native_tid_ = tid; }
+  bool is_batch = false;  // of the class SCHED_BATCH in the machine's kernel, whatever the program sees
   State state() const { return state_; }
   PendingCall& call() { return call_; }
 

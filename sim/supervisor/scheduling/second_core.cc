@@ -1,0 +1,148 @@
+#include "sim/supervisor/scheduling/second_core.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// "0,4-6" as /sys writes sets of processors.
+std::set<int> processors_in(const std::string& text) {
+  std::set<int> found;
+  std::istringstream ranges(text);
+  for (std::string range; std::getline(ranges, range, ',');) {
+    const std::size_t dash = range.find('-');
+    const int first = std::atoi(range.c_str());
+    const int last = dash == std::string::npos ? first : std::atoi(range.c_str() + dash + 1);
+    for (int processor = first; processor <= std::min(last, CPU_SETSIZE); ++processor) found.insert(processor);
+  }
+  return found;
+}
+
+// Threads of one core: who looks for something on one of them slows the other down.
+std::set<int> siblings_of(int processor) {
+  std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor));
+  std::string text;
+  std::getline(file, text);
+  return processors_in(text);
+}
+
+int chosen_second(int program_core, const cpu_set_t& allowed) {
+  const std::set<int> avoided = siblings_of(program_core);
+  for (int step = 1; step < CPU_SETSIZE; ++step) {
+    const int processor = (program_core + step) % CPU_SETSIZE;
+    if (CPU_ISSET(processor, &allowed) && processor != program_core && !avoided.contains(processor)) return processor;
+  }
+  return -1;
+}
+
+// How many looks fill `time`.
+std::uint32_t looks_in(std::chrono::nanoseconds time) {
+  constexpr int kTried = 2000;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kTried; ++i) __builtin_ia32_pause();
+  const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - begin;
+  const auto took = std::max(passed, std::chrono::nanoseconds(kTried));
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(time * kTried / took, 100));
+}
+
+std::int64_t interruptions_so_far() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
+}  // namespace
+
+SecondCore::SecondCore(SecondCoreUse use, int program_core, const cpu_set_t& allowed)
+    : use_(use), program_core_(program_core) {
+  if (use_ == SecondCoreUse::kNever) return;
+  core_ = chosen_second(program_core, allowed);
+  if (use_ == SecondCoreUse::kAlways) move_to(true);
+}
+
+void SecondCore::review() {
+  if (core_ < 0) return;
+  if (used_) hand_overs_on_it_ += kReviewed;
+  switch (use_) {
+    case SecondCoreUse::kChanging:
+      // At moments that no program can foresee, and no two runs share.
+      if ((Clock::now().time_since_epoch().count() >> 4) % 2 == 0) move_to(!used_);
+      return;
+    case SecondCoreUse::kWhenFree:
+      return review_free(Clock::now());
+    case SecondCoreUse::kNever:
+    case SecondCoreUse::kAlways:
+      return;
+  }
+}
+
+void SecondCore::review_free(Clock::time_point now) {
+  if (!used_) {
+    if (now < not_before_ || now - watched_ < kWatched) return;
+    const Ticks before = std::exchange(ticks_, ticks());
+    const bool recently = now - watched_ < 10 * kWatched;
+    watched_ = now;
+    // Of ten ticks nine at least.
+    if (recently && ticks_.all > before.all && (ticks_.idle - before.idle) * 10 >= (ticks_.all - before.all) * 9) move_to(true);
+    return;
+  }
+  if (now - judged_ < kJudged) return;
+  const std::int64_t interruptions = interruptions_so_far();
+  const auto periods = std::max<std::int64_t>((now - judged_) / kJudged, 1);
+  const bool is_shared = interruptions - interruptions_ > 4 * periods;
+  const bool is_useless = waits_in_vain_ * 2 > waits_;
+  interruptions_ = interruptions;
+  judged_ = now;
+  waits_ = waits_in_vain_ = 0;
+  if (!is_shared && !is_useless) {
+    pause_ = kLeastPause;
+    return;
+  }
+  move_to(false);
+  not_before_ = now + pause_;
+  pause_ = std::min(pause_ * 2, kLongestPause);
+}
+
+void SecondCore::move_to(bool second) {
+  if (core_ < 0) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(second ? core_ : program_core_, &one);
+  if (sched_setaffinity(0, sizeof one, &one) != 0) return;
+  used_ = second;
+  if (!used_) return;
+  if (looks_ == 0) looks_ = looks_in(kLook);
+  waits_ = waits_in_vain_ = 0;
+  judged_ = Clock::now();
+  interruptions_ = interruptions_so_far();
+}
+
+SecondCore::Ticks SecondCore::ticks() const {
+  std::ifstream file("/proc/stat");
+  const std::string wanted = fmt::format("cpu{}", core_);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    if (!(words >> name) || name != wanted) continue;
+    // user, nice, system, idle, iowait, …
+    constexpr int kIdle = 3, kWaiting = 4;
+    Ticks found;
+    std::uint64_t value;
+    for (int i = 0; words >> value; ++i) {
+      found.all += value;
+      if (i == kIdle || i == kWaiting) found.idle += value;
+    }
+    return found;
+  }
+  return {};
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,284 @@
+// The word by which token and requests are handed over: every order in which the steps of two sides can happen.
+#include <gtest/gtest.h>
+#include <ucontext.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verbs_shim/protocol/baton.h"
+
+namespace verbatim::protocol {
+namespace {
+
+// Two sides, each on a stack of its own. Before each step of one, it is decided which side goes on: all decisions with at most so
+// many changes of the side that could go on are tried.
+class Sides {
+ public:
+  using Side = std::function<void(Sides&)>;
+
+  // False: a side sleeps for ever.
+  bool run(const std::vector<Side>& sides, const std::vector<bool>& interruptions) {
+    interruptions_ = &interruptions;
+    steps_ = 0;
+    fibers_.clear();
+    fibers_.resize(sides.size());
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      Fiber& fiber = fibers_[i];
+      fiber.side = &sides[i];
+      fiber.stack.resize(64 << 10);
+      getcontext(&fiber.context);
+      fiber.context.uc_stack.ss_sp = fiber.stack.data();
+      fiber.context.uc_stack.ss_size = fiber.stack.size();
+      fiber.context.uc_link = &main_;
+      const auto self = reinterpret_cast<std::uintptr_t>(this);
+      makecontext(&fiber.context, reinterpret_cast<void (*)()>(&Sides::start), 2, static_cast<unsigned>(self >> 32),
+                  static_cast<unsigned>(self));
+    }
+    now_ = 0;
+    while (true) {
+      if (fibers_[now_].ended || fibers_[now_].sleeps_on != nullptr) {
+        std::optional<std::size_t> ready;
+        for (std::size_t i = 0; i < fibers_.size(); ++i) {
+          if (!fibers_[i].ended && fibers_[i].sleeps_on == nullptr) ready = i;
+        }
+        if (!ready) break;
+        now_ = *ready;
+      }
+      swapcontext(&main_, &fibers_[now_].context);
+    }
+    for (const Fiber& fiber : fibers_) {
+      if (!fiber.ended) return false;
+    }
+    return true;
+  }
+
+  // Between two steps another side may go on.
+  void step() {
+    if (steps_++ < interruptions_->size() && (*interruptions_)[steps_ - 1]) change();
+  }
+  // Lets the others go first, as a processor would sooner or later.
+  void give_way() {
+    step();
+    change();
+  }
+  void sleep(const std::atomic<Baton>* word) {
+    fibers_[now_].sleeps_on = word;
+    leave();
+  }
+  void wake(const std::atomic<Baton>* word) {
+    for (Fiber& fiber : fibers_) {
+      if (fiber.sleeps_on == word) fiber.sleeps_on = nullptr;
+    }
+  }
+  std::size_t steps() const { return steps_; }
+
+ private:
+  struct Fiber {
+    ucontext_t context;
+    std::vector<char> stack;
+    const Side* side = nullptr;
+    const std::atomic<Baton>* sleeps_on = nullptr;
+    bool ended = false;
+  };
+
+  static void start(unsigned high, unsigned low) {
+    auto* self = reinterpret_cast<Sides*>(std::uintptr_t{high} << 32 | low);
+    Fiber& own = self->fibers_[self->now_];
+    (*own.side)(*self);
+    own.ended = true;
+  }
+  void change() {
+    for (std::size_t i = 1; i < fibers_.size(); ++i) {
+      const std::size_t other = (now_ + i) % fibers_.size();
+      if (fibers_[other].ended || fibers_[other].sleeps_on != nullptr) continue;
+      Fiber& own = fibers_[now_];
+      now_ = other;
+      swapcontext(&own.context, &main_);
+      return;
+    }
+  }
+  void leave() { swapcontext(&fibers_[now_].context, &main_); }
+
+  ucontext_t main_{};
+  std::vector<Fiber> fibers_;
+  std::size_t now_ = 0, steps_ = 0;
+  const std::vector<bool>* interruptions_ = nullptr;
+};
+
+// A word each of whose operations is a step.
+class Word {
+ public:
+  explicit Word(Sides& sides) : sides_(sides) {}
+  Baton load(std::memory_order) { return sides_.step(), word_.load(); }
+  void store(Baton value, std::memory_order) { sides_.step(), word_.store(value); }
+  Baton exchange(Baton value, std::memory_order) { return sides_.step(), word_.exchange(value); }
+  bool compare_exchange_strong(Baton& expected, Baton value, std::memory_order) {
+    sides_.step();
+    return word_.compare_exchange_strong(expected, value);
+  }
+  // As the futex calls.
+  void futex_wait() {
+    sides_.step();
+    if (word_.load() == Baton::kAsleep) sides_.sleep(&word_);
+  }
+  void futex_wake() {
+    sides_.step();
+    sides_.wake(&word_);
+  }
+
+ private:
+  Sides& sides_;
+  std::atomic<Baton> word_{Baton::kNothing};
+};
+
+void give(Word& word) {
+  if (hand_over(word)) word.futex_wake();
+}
+
+void await(Sides& sides, Word& word, std::uint32_t looks) {
+  if (look_for(word, looks, [&] { sides.give_way(); })) return;
+  take(word, [&] {
+    word.futex_wait();
+    return true;
+  });
+}
+
+// As await(), by one who gives up now and then: a futex call that times out.
+void await_in_turns(Sides& sides, Word& word, std::uint32_t looks) {
+  if (look_for(word, looks, [&] { sides.give_way(); })) return;
+  bool sleeps = false;
+  while (!take(word, [&] {
+    sleeps = !sleeps;
+    if (sleeps) return sides.give_way(), false;
+    word.futex_wait();
+    return true;
+  })) {
+  }
+}
+
+// All orders with at most two interruptions; what `make` makes says what was wrong at the end.
+struct Trial {
+  std::vector<Sides::Side> sides;
+  std::function<std::string()> fault;
+};
+
+void try_all(const std::function<Trial(Sides&)>& make) {
+  const auto run = [&](const std::vector<bool>& interruptions, std::size_t* steps) {
+    Sides sides;
+    const Trial trial = make(sides);
+    const bool ended = sides.run(trial.sides, interruptions);
+    if (steps != nullptr) *steps = sides.steps();
+    return ended ? trial.fault() : "a side sleeps for ever";
+  };
+  std::size_t steps = 0;
+  ASSERT_EQ(run({}, &steps), "");
+  ASSERT_GT(steps, 10u);
+  const std::size_t most = steps + 24;  // interruptions make some orders longer
+  for (std::size_t first = 0; first < most; ++first) {
+    for (std::size_t second = first; second < most; ++second) {
+      std::vector<bool> interruptions(most);
+      interruptions[first] = interruptions[second] = true;
+      ASSERT_EQ(run(interruptions, nullptr), "") << "interrupted before steps " << first << " and " << second;
+    }
+  }
+}
+
+// The simulator and one thread, `turns` times to and fro: each sees what the other has written.
+Trial to_and_fro(Sides& sides, std::uint32_t simulator_looks, std::uint32_t thread_looks, bool gives_up) {
+  struct State {
+    explicit State(Sides& sides) : go(sides), message(sides) {}
+    Word go, message;
+    int shared = 0;
+    std::string fault;
+  };
+  constexpr int kTurns = 4;
+  auto state = std::make_shared<State>(sides);
+  const auto expect = [state](int value) {
+    if (state->shared != value) state->fault = "what was handed over is not there";
+    ++state->shared;
+  };
+  return {{[=](Sides& all) {
+             for (int turn = 0; turn < kTurns; ++turn) {
+               expect(2 * turn);
+               give(state->go);
+               gives_up ? await_in_turns(all, state->message, simulator_looks) : await(all, state->message, simulator_looks);
+             }
+           },
+           [=](Sides& all) {
+             for (int turn = 0; turn < kTurns; ++turn) {
+               await(all, state->go, thread_looks);
+               expect(2 * turn + 1);
+               give(state->message);
+             }
+           }},
+          [=] { return state->fault; }};
+}
+
+TEST(Baton, is_never_lost_between_two_that_sleep) {
+  try_all([](Sides& sides) { return to_and_fro(sides, 0, 0, false); });
+}
+
+TEST(Baton, is_never_lost_between_two_that_look) {
+  for (const std::uint32_t looks : {1u, 2u, 5u}) {
+    try_all([&](Sides& sides) { return to_and_fro(sides, looks, looks, false); });
+    try_all([&](Sides& sides) { return to_and_fro(sides, looks, 0, false); });
+    try_all([&](Sides& sides) { return to_and_fro(sides, 0, looks, false); });
+  }
+}
+
+TEST(Baton, is_never_lost_to_one_who_gives_up) {
+  for (const std::uint32_t looks : {0u, 2u}) {
+    try_all([&](Sides& sides) { return to_and_fro(sides, looks, looks, true); });
+  }
+}
+
+// Two threads in turn: the one before is told to sleep when the other has its token, and gets the next but one.
+Trial in_turn(Sides& sides, std::uint32_t looks) {
+  struct State {
+    explicit State(Sides& sides) : go{Word(sides), Word(sides)}, message(sides) {}
+    Word go[2], message;
+    int shared = 0;
+    std::string fault;
+  };
+  constexpr int kTurns = 4;
+  auto state = std::make_shared<State>(sides);
+  const auto thread = [=](int index) {
+    return [=](Sides& all) {
+      for (int turn = index; turn < kTurns; turn += 2) {
+        await(all, state->go[index], looks);
+        if (state->shared++ != turn) state->fault = "a thread ran before its turn";
+        give(state->message);
+      }
+    };
+  };
+  return {{[=](Sides& all) {
+             for (int turn = 0; turn < kTurns; ++turn) {
+               give(state->go[turn % 2]);
+               if (turn > 0) send_to_sleep(state->go[1 - turn % 2]);
+               await(all, state->message, looks);
+             }
+           },
+           thread(0), thread(1)},
+          [=] { return state->fault; }};
+}
+
+TEST(Baton, goes_from_one_that_looks_to_another) {
+  for (const std::uint32_t looks : {0u, 1u, 4u}) try_all([&](Sides& sides) { return in_turn(sides, looks); });
+}
+
+// Who overwrites the word says that it is to be woken; nobody else is told so without need.
+TEST(Baton, wakes_whoever_does_not_look) {
+  for (const auto& [before, wakes] : {std::pair{Baton::kNothing, false}, {Baton::kGoToSleep, false}, {Baton::kAsleep, true},
+                                      {Baton::kHandedOver, true}, {static_cast<Baton>(77), true}}) {
+    std::atomic<Baton> word{before};
+    EXPECT_EQ(hand_over(word), wakes) << static_cast<std::uint32_t>(before);
+    EXPECT_EQ(word.load(), Baton::kHandedOver);
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::protocol
