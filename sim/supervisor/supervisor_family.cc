@@ -195,9 +195,9 @@ void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std
 }
 
 void Supervisor::Impl::adopt(Process& process) {
-  process.memory().set_write_listener([this, &process](std::uint64_t address, std::size_t length) {
-    on_memory_written(process, address, length);
-  });
+  process.memory().use(page_cache_);
+  process.memory().set_write_listener(
+      [this, &process](const ProcessMemory::Written& written) { on_memory_written(process, written); });
   process.memory().set_access_listener([&process] { show_growth(process); });
   process.set_owner(this);
   process.set_paths(kernel_.paths_of(process));

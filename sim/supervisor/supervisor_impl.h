@@ -161,7 +161,7 @@ class Supervisor::Impl final : public ProcessTable {
   bool wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched);
   bool is_watched(Thread& thread, const Parked& parked) const;
   bool watched_bytes_changed(Thread& thread);
-  void on_memory_written(Process& process, std::uint64_t address, std::size_t length);
+  void on_memory_written(Process& process, const ProcessMemory::Written& written);
   bool alone_on_host(const Thread& thread, std::size_t host) const;
   bool someone_parked(std::size_t host) const;
   void check_was_ours(const Process& process);
@@ -209,6 +209,7 @@ class Supervisor::Impl final : public ProcessTable {
   SupervisorOptions options_;
   Horizon horizon_;
   TokenWait token_;
+  PageCache page_cache_;  // of whoever is looked at
   std::optional<SecondCore> second_core_;  // while the run lasts
   std::unique_ptr<RunFolder> folder_;
   Kernel kernel_;

@@ -61,14 +61,25 @@ bool Supervisor::Impl::watched_bytes_changed(Thread& thread) {
   return false;
 }
 
-void Supervisor::Impl::on_memory_written(Process& process, std::uint64_t address, std::size_t length) {
+namespace {
+
+// Whether bytes of `run` have other values since.
+bool changes(const ProcessMemory& memory, const ProcessMemory::Written& written, const spin::ByteRun& run) {
+  const std::uint64_t begin = std::max(run.address, written.address);
+  const std::uint64_t end = std::min(run.address + run.bytes.size(), written.address + written.bytes.size());
+  if (begin >= end) return false;
+  if (!written.is_complete) return !PresentBytes(memory, {&run, 1}).equal(0, run);
+  const std::byte* const now = written.bytes.data() + (begin - written.address);
+  return std::memcmp(now, run.bytes.data() + (begin - run.address), end - begin) != 0;
+}
+
+}  // namespace
+
+void Supervisor::Impl::on_memory_written(Process& process, const ProcessMemory::Written& written) {
   for (auto& thread : process.threads()) {
     if (thread->parked() == nullptr || thread->parked()->is_shown) continue;
-    for (const spin::ByteRun& run : thread->parked()->watched) {
-      if (run.address >= address + length || address >= run.address + run.bytes.size()) continue;
-      if (watched_bytes_changed(*thread)) thread->unpark();
-      break;
-    }
+    const auto& watched = thread->parked()->watched;
+    if (std::ranges::any_of(watched, [&](const auto& run) { return changes(process.memory(), written, run); })) thread->unpark();
   }
 }
 

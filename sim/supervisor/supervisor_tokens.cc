@@ -25,6 +25,7 @@ Duration modelled_cost(std::int64_t ps) {
 }  // namespace
 
 void Supervisor::Impl::take_request(Process& process) {
+  page_cache_.forget();
   token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_patience() : process.analyst()->patience());
   while (wait_for_message(process)) {
     if (!adopt_thread(process)) return;
@@ -53,6 +54,7 @@ void Supervisor::Impl::take_request(Process& process) {
         token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_patience() : process.analyst()->patience());
     }
     slot.poke_after_us = thread->poke_after_us();
+    page_cache_.forget();
     token_.give(process.region(), index, nullptr);
   }
 }

@@ -19,6 +19,7 @@ std::size_t to_page_end(host::ProgramAddress address, std::size_t length) {
 }  // namespace
 
 ProcessMemory::~ProcessMemory() {
+  forget_pages();
   if (mem_fd_ >= 0) close(mem_fd_);
 }
 
@@ -57,6 +58,10 @@ bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
   return complete;
 }
 
+void ProcessMemory::forget_pages() {
+  if (cache_ != nullptr) cache_->forget();
+}
+
 std::size_t ProcessMemory::write_some(host::ProgramAddress to, std::span<const std::byte> from) {
   const iovec local{const_cast<std::byte*>(from.data()), from.size()};
   const iovec remote{reinterpret_cast<void*>(to), from.size()};
@@ -66,20 +71,19 @@ std::size_t ProcessMemory::write_some(host::ProgramAddress to, std::span<const s
 
 bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
-  const host::ProgramAddress begin = to;
-  const std::size_t length = from.size();
-  bool complete = true;
+  forget_pages();
+  Written written{to, from};
   while (!from.empty()) {
     std::size_t done = write_some(to, from);
     if (done == 0) {
       done = to_page_end(to, from.size());
-      complete &= write_protected(to, from.first(done));
+      written.is_complete &= write_protected(to, from.first(done));
     }
     to += done;
     from = from.subspan(done);
   }
-  if (write_listener_) write_listener_(begin, length);
-  return complete;
+  if (write_listener_) write_listener_(written);
+  return written.is_complete;
 }
 
 void ProcessMemory::write_changed(std::span<const spin::ByteRun> runs) {
@@ -91,30 +95,36 @@ void ProcessMemory::write_changed(std::span<const spin::ByteRun> runs) {
 
 bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
+  forget_pages();
   if (!write_protected(to, from)) return write(to, from);
-  if (write_listener_) write_listener_(to, from.size());
+  if (write_listener_) write_listener_({to, from});
   return true;
 }
 
 bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
-  const host::ProgramAddress begin = to;
-  const std::size_t length = from.size();
+  forget_pages();
+  Written written{to, from};
   for (std::size_t done = 1; done > 0 && !from.empty();) {
     done = write_some(to, from);
     to += done;
     from = from.subspan(done);
   }
-  if (write_listener_) write_listener_(begin, length);
-  return from.empty();
+  written.is_complete = from.empty();
+  if (write_listener_) write_listener_(written);
+  return written.is_complete;
 }
 
 bool ProcessMemory::read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) {
   if (access_listener_) access_listener_();
-  return copy_ranges(ranges, to);
+  return (cache_ != nullptr && cache_->copy(*this, ranges, to, true)) || copy_uncached(ranges, to);
 }
 
 bool ProcessMemory::copy_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const {
+  return (cache_ != nullptr && cache_->copy(*this, ranges, to, false)) || copy_uncached(ranges, to);
+}
+
+bool ProcessMemory::copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const {
   constexpr std::size_t kMost = 64;
   while (!ranges.empty()) {
     iovec remote[kMost];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/host/program_memory.h"
+#include "sim/supervisor/machine/page_cache.h"
 #include "sim/supervisor/spin/code_memory.h"
 #include "sim/supervisor/spin/memory_view.h"
 
@@ -37,14 +38,21 @@ class ProcessMemory final : public host::ProgramMemory {
   // Whether the pages are mapped and nobody else's: no file, no memory that other processes may share.
   bool is_private(host::ProgramAddress start, std::uint64_t length) const;
 
-  // Copies the ranges one after the other, in as few system calls as the kernel allows; false when a byte is unmapped.
+  // Copies the ranges one after the other, in as few system calls as the kernel allows; false when a byte is unmapped. For one
+  // who looks at the same places again and again.
   bool read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to);
   // The same without a word to the access listener: what lies there, which may be behind what should.
   bool copy_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
-  // Called after every write with its address and length.
-  void set_write_listener(std::function<void(host::ProgramAddress, std::size_t)> listener) {
-    write_listener_ = std::move(listener);
-  }
+  // From now on ranges are read by way of `cache`, which is told of writes. Without one each is read anew.
+  void use(PageCache& cache) { cache_ = &cache; }
+  // What has been written, or only some of it where not all is mapped.
+  struct Written {
+    host::ProgramAddress address = 0;
+    std::span<const std::byte> bytes;
+    bool is_complete = true;
+  };
+  // Called after every write.
+  void set_write_listener(std::function<void(const Written&)> listener) { write_listener_ = std::move(listener); }
 
   // Called before every read and write.
   void set_access_listener(std::function<void()> listener) { access_listener_ = std::move(listener); }
@@ -63,6 +71,9 @@ class ProcessMemory final : public host::ProgramMemory {
   std::optional<std::string> load_string(host::ProgramAddress from, std::size_t limit);
 
  private:
+  friend class PageCache;
+  bool copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
+  void forget_pages();
   // Through process_vm_writev; how many bytes.
   std::size_t write_some(host::ProgramAddress to, std::span<const std::byte> from);
   // Through /proc/PID/mem.
@@ -70,7 +81,9 @@ class ProcessMemory final : public host::ProgramMemory {
 
   pid_t pid_;
   int mem_fd_ = -1;
-  std::function<void(host::ProgramAddress, std::size_t)> write_listener_;
+  PageCache* cache_ = nullptr;
+  mutable std::vector<std::uint64_t> looked_at_;  // pages, by read_ranges() since the cache forgot
+  std::function<void(const Written&)> write_listener_;
   std::function<void()> access_listener_;
 };
 

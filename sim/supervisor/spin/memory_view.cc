@@ -7,6 +7,13 @@
 
 namespace verbatim::spin {
 
+// Pages that no analysis needs at present, of all that this thread makes: they are made anew all the time, and each process
+// analyses a few microseconds in a while.
+std::vector<std::unique_ptr<MemoryView::Page>>& MemoryView::spare_pages() {
+  static thread_local std::vector<std::unique_ptr<Page>> pages;
+  return pages;
+}
+
 void MemoryView::begin(CodeMemory& memory, unsigned page_limit) {
   end();
   memory_ = &memory;
@@ -21,6 +28,10 @@ void MemoryView::begin(CodeMemory& memory, unsigned page_limit) {
 void MemoryView::end() {
   recent_.fill(nullptr);
   index_.clear();
+  auto& spare = spare_pages();
+  for (auto& page : pages_) {
+    if (spare.size() < kMostSpare) spare.push_back(std::move(page));
+  }
   pages_.clear();
   used_ = 0;
   executed_.clear();
@@ -45,9 +56,9 @@ void MemoryView::read_ahead() {
   for (const std::uint64_t number : familiar_code_) {
     if (number != 0) ranges.push_back({number * kPageSize, kPageSize});
   }
-  std::vector<std::uint8_t> bytes(ranges.size() * kPageSize);
-  if (!memory_->read_all(ranges, bytes.data())) return familiar_code_.fill(0);
-  const std::uint8_t* from = bytes.data();
+  const auto bytes = std::make_unique_for_overwrite<std::uint8_t[]>(ranges.size() * kPageSize);
+  if (!memory_->read_all(ranges, bytes.get())) return familiar_code_.fill(0);
+  const std::uint8_t* from = bytes.get();
   const auto take = [&](std::array<std::uint8_t, kPageSize>& to) {
     std::memcpy(to.data(), from, kPageSize);
     from += kPageSize;
@@ -65,7 +76,11 @@ void MemoryView::read_ahead() {
 
 MemoryView::Page* MemoryView::add_page(std::uint64_t number) {
   // Default-initialised: a page's arrays are filled before they are read.
-  if (used_ == pages_.size()) pages_.push_back(std::unique_ptr<Page>(new Page));
+  if (used_ == pages_.size()) {
+    auto& spare = spare_pages();
+    pages_.push_back(spare.empty() ? std::unique_ptr<Page>(new Page) : std::move(spare.back()));
+    if (!spare.empty()) spare.pop_back();
+  }
   Page* const page = pages_[used_++].get();
   page->number = number;
   page->anchored = page->tracked = 0;

@@ -126,6 +126,7 @@ class MemoryView {
       return recent;
     return find_page(number);
   }
+  static std::vector<std::unique_ptr<Page>>& spare_pages();
   Page* find_page(std::uint64_t number);
   Page* add_page(std::uint64_t number);
   void read_ahead();
@@ -154,6 +155,7 @@ class MemoryView {
   std::vector<std::unique_ptr<Page>> pages_;        // the first used_ are in use
   std::size_t used_ = 0;
   std::vector<std::uint64_t> executed_;  // page numbers
+  static constexpr std::size_t kMostSpare = 32;
   static constexpr std::size_t kReadAhead = 16;
   std::vector<std::uint64_t>
       familiar_;  // pages that this analysis has used, as far as the next reads them ahead

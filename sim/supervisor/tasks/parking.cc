@@ -118,7 +118,8 @@ class LoopAnalyst::Code final : public spin::CodeMemory {
     constexpr std::uint64_t kRegionEnd = protocol::kRegionAddress + protocol::kRegionSize;
     if (address < kRegionEnd && address + n > protocol::kRegionAddress) return false;
     const std::span bytes(static_cast<std::byte*>(to), n);
-    if (!memory_.read(address, bytes)) return false;
+    const spin::MemoryRange range{address, n};
+    if (!memory_.read_ranges({&range, 1}, static_cast<std::uint8_t*>(to))) return false;
     patches_.show_original(address, bytes);
     return true;
   }

@@ -1,0 +1,48 @@
+// Pages of one simulated program's memory, as they are until a program runs or memory is written. Who looks at the same places
+// again and again meanwhile, as the analysis of a loop does, asks the kernel once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/supervisor/spin/code_memory.h"
+
+namespace verbatim::supervisor {
+
+class ProcessMemory;
+
+class PageCache {
+ public:
+  static constexpr std::uint64_t kPageSize = 4096;
+
+  // A program runs, or memory is written, of whatever process: it may be shared.
+  void forget() { owner_ = nullptr; }
+  // Copies the ranges one after the other. `again`: they will be looked at the next time, too, and are then read ahead.
+  // False: they cannot be had this way, being too many or not mapped in whole.
+  bool copy(const ProcessMemory& memory, std::span<const spin::MemoryRange> ranges, std::uint8_t* to, bool again);
+
+ private:
+  static constexpr std::size_t kMost = 96;  // pages
+  static constexpr std::size_t kSlots = 128;
+  struct Page {
+    std::uint64_t number = 0;
+    bool is_noted = false;  // as one that will be looked at again
+  };
+  using Bytes = std::array<std::uint8_t, kPageSize>;
+
+  std::size_t index_of(std::uint64_t number) const;
+  // False: there is no room.
+  bool want(std::span<const spin::MemoryRange> ranges);
+  bool want(std::uint64_t number);
+  bool read(const ProcessMemory& memory, std::size_t from);
+
+  const ProcessMemory* owner_ = nullptr;
+  bool is_ahead_ = false;  // what was looked at the last time has been read
+  std::vector<Page> pages_;
+  std::vector<Bytes> bytes_;                  // of each page; kMost, once one was read
+  std::array<std::uint8_t, kSlots> slots_{};  // by number: where the page may lie
+};
+
+}  // namespace verbatim::supervisor

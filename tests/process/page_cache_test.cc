@@ -1,0 +1,151 @@
+// What is read of a program's memory is read once until a program runs or memory is written, and never longer.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "sim/supervisor/machine/process_memory.h"
+#include "verbs_shim/protocol/layout.h"
+
+namespace verbatim::supervisor {
+namespace {
+
+constexpr std::size_t kPage = PageCache::kPageSize;
+
+// Pages of this very process, which stands in for a program.
+class Pages {
+ public:
+  explicit Pages(std::size_t count, std::uint64_t at = 0)
+      : bytes_(count * kPage),
+        start_(static_cast<std::uint8_t*>(mmap(reinterpret_cast<void*>(at), bytes_, PROT_READ | PROT_WRITE,
+                                               MAP_PRIVATE | MAP_ANONYMOUS | (at != 0 ? MAP_FIXED_NOREPLACE : 0), -1, 0))) {}
+  ~Pages() { munmap(start_, bytes_); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  bool are_there() const { return start_ != MAP_FAILED; }
+  std::uint8_t& operator[](std::size_t at) { return start_[at]; }
+  std::uint64_t address(std::size_t at) const { return reinterpret_cast<std::uint64_t>(start_ + at); }
+  void unmap(std::size_t page) { munmap(start_ + page * kPage, kPage); }
+
+ private:
+  std::size_t bytes_;
+  std::uint8_t* start_;
+};
+
+class PageCacheTest : public ::testing::Test {
+ protected:
+  PageCacheTest() { memory_.use(cache_); }
+
+  std::optional<std::uint8_t> read(std::uint64_t address) {
+    const spin::MemoryRange range{address, 1};
+    std::uint8_t value = 0;
+    return memory_.read_ranges({&range, 1}, &value) ? std::optional(value) : std::nullopt;
+  }
+
+  PageCache cache_;
+  ProcessMemory memory_{getpid()};
+};
+
+TEST_F(PageCacheTest, shows_what_was_there_until_it_forgets) {
+  Pages pages(1);
+  pages[10] = 1;
+  EXPECT_EQ(read(pages.address(10)), 1);
+  pages[10] = pages[11] = 2;
+  EXPECT_EQ(read(pages.address(10)), 1);
+  EXPECT_EQ(read(pages.address(11)), 0);
+  cache_.forget();
+  EXPECT_EQ(read(pages.address(10)), 2);
+  EXPECT_EQ(read(pages.address(11)), 2);
+}
+
+TEST_F(PageCacheTest, forgets_whatever_is_written) {
+  Pages pages(2);
+  const std::array<std::byte, 1> three{std::byte{3}}, four{std::byte{4}}, five{std::byte{5}};
+  EXPECT_EQ(read(pages.address(0)), 0);
+  memory_.write(pages.address(0), three);
+  EXPECT_EQ(read(pages.address(0)), 3);
+  memory_.put(pages.address(0), four);
+  EXPECT_EQ(read(pages.address(0)), 4);
+  memory_.write_code(pages.address(0), five);
+  EXPECT_EQ(read(pages.address(0)), 5);
+  // The same memory may be another process's, too.
+  ProcessMemory other(getpid());
+  other.use(cache_);
+  other.write(pages.address(0), three);
+  EXPECT_EQ(read(pages.address(0)), 3);
+}
+
+TEST_F(PageCacheTest, keeps_programs_apart) {
+  Pages pages(1);
+  ProcessMemory other(getpid());
+  other.use(cache_);
+  EXPECT_EQ(read(pages.address(0)), 0);
+  pages[0] = 1;
+  std::uint8_t value = 0;
+  const spin::MemoryRange range{pages.address(0), 1};
+  EXPECT_TRUE(other.read_ranges({&range, 1}, &value));
+  EXPECT_EQ(value, 1);
+}
+
+TEST_F(PageCacheTest, reads_ranges_across_pages) {
+  Pages pages(3);
+  for (std::size_t i = 0; i < 3 * kPage; ++i) pages[i] = static_cast<std::uint8_t>(i * 31 >> 3);
+  const spin::MemoryRange ranges[] = {{pages.address(kPage - 3), kPage + 6}, {pages.address(5), 0}, {pages.address(7), 2}};
+  std::vector<std::uint8_t> bytes(kPage + 8);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(memory_.copy_ranges(ranges, bytes.data()));
+    EXPECT_EQ(std::memcmp(bytes.data(), &pages[kPage - 3], kPage + 6), 0);
+    EXPECT_EQ(std::memcmp(bytes.data() + kPage + 6, &pages[7], 2), 0);
+  }
+}
+
+TEST_F(PageCacheTest, tells_what_is_not_mapped) {
+  Pages pages(3);
+  pages.unmap(1);
+  const spin::MemoryRange across{pages.address(kPage - 1), 2};
+  std::uint8_t bytes[2];
+  EXPECT_FALSE(memory_.read_ranges({&across, 1}, bytes));
+  EXPECT_EQ(read(pages.address(0)), 0);
+  EXPECT_EQ(read(pages.address(kPage)), std::nullopt);
+  EXPECT_EQ(read(pages.address(2 * kPage)), 0);
+}
+
+// Pages that were looked at are read ahead the next time; one that is gone by then hinders nobody.
+TEST_F(PageCacheTest, does_not_need_what_it_reads_ahead) {
+  Pages pages(3);
+  for (std::size_t page = 0; page < 3; ++page) EXPECT_EQ(read(pages.address(page * kPage)), 0);
+  cache_.forget();
+  pages.unmap(1);
+  EXPECT_EQ(read(pages.address(0)), 0);
+  EXPECT_EQ(read(pages.address(2 * kPage)), 0);
+  EXPECT_EQ(read(pages.address(kPage)), std::nullopt);
+}
+
+TEST_F(PageCacheTest, reads_more_than_it_can_keep) {
+  constexpr std::size_t kMany = 300;
+  Pages pages(kMany);
+  std::vector<spin::MemoryRange> ranges;
+  for (std::size_t page = 0; page < kMany; ++page) {
+    pages[page * kPage] = static_cast<std::uint8_t>(page);
+    ranges.push_back({pages.address(page * kPage), 1});
+  }
+  std::vector<std::uint8_t> bytes(kMany);
+  ASSERT_TRUE(memory_.read_ranges(ranges, bytes.data()));
+  for (std::size_t page = 0; page < kMany; ++page) EXPECT_EQ(bytes[page], static_cast<std::uint8_t>(page));
+  for (std::size_t page = 0; page < kMany; ++page) EXPECT_EQ(read(pages.address(page * kPage)), static_cast<std::uint8_t>(page));
+}
+
+TEST_F(PageCacheTest, never_keeps_what_is_shared_with_the_simulator) {
+  Pages region(1, protocol::kRegionAddress);
+  if (!region.are_there()) GTEST_SKIP() << "something else lies there";
+  EXPECT_EQ(read(region.address(0)), 0);
+  region[0] = 1;
+  EXPECT_EQ(read(region.address(0)), 1);
+}
+
+}  // namespace
+}  // namespace verbatim::supervisor
