@@ -1,4 +1,6 @@
 // What programs see of a host's adapters under /sys and /dev/infiniband, with the tools that people use.
+#include <unistd.h>
+
 #include <sstream>
 
 #include "tests/support/verbatim_run.h"
@@ -134,6 +136,25 @@ TEST(Tree, port_counters_are_the_packets_of_the_run) {
   // acknowledged: 24 or 28.
   EXPECT_GT(client[2] * 4, 10u * (4096 + 4 * 24));
   EXPECT_LT(client[2] * 4, 10u * (4096 + 4 * 24) + client[0] * 28);
+}
+
+// Counters that a program reads while packets come in, now and then: never those of a moment before.
+TEST(Tree, port_counters_are_those_of_the_moment) {
+  if (::access("/usr/bin/ib_write_bw", X_OK) != 0) GTEST_SKIP() << "perftest is not installed";
+  const std::string reader =
+      "python3 -c 'import os, time\n"
+      "f = os.open(\"" + kPort + "counters/port_rcv_packets\", os.O_RDONLY)\n"
+      "while int(os.pread(f, 64, 0)) < 100: time.sleep(0.0001)\n"
+      "print([int(os.pread(f, 64, 0)) for i in range(3000)])'";
+  const auto run = [&](const std::vector<std::string>& options) {
+    return support::run({.commands = {"server=ib_write_bw -s 8 -n 5000 -t 1", "client=ib_write_bw -s 8 -n 5000 -t 1 server",
+                                      "server=" + reader},
+                         .options = options});
+  };
+  const RunReport slices = run({}), oracle = run({"--call-by-call"});
+  ASSERT_EQ(slices.code, 0) << slices.story();
+  EXPECT_EQ(slices.digest(), oracle.digest());
+  EXPECT_EQ(slices.out, oracle.out);
 }
 
 TEST(Tree, a_program_can_work_there) {

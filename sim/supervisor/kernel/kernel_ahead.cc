@@ -113,8 +113,9 @@ Kernel::Concerns Kernel::concerns(Thread& thread) const {
   if ((call.number == SYS_open || call.number == SYS_openat) && !fifos_.empty()) return Concerns::kWaiting;
   const auto of_file = [&](int argument) {
     const VirtualFilePtr file = thread.process().file(call.arguments[argument]);
-    if (file == nullptr || dynamic_cast<const TreeFile*>(file.get()) != nullptr) return Concerns::kCaller;
-    return file->reaches_beyond_host() || file->follower() != nullptr ? Concerns::kAnybody : Concerns::kWaiting;
+    if (file == nullptr) return Concerns::kCaller;
+    if (file->reaches_beyond_host() || file->follower() != nullptr) return Concerns::kAnybody;
+    return dynamic_cast<const TreeFile*>(file.get()) != nullptr ? Concerns::kCaller : Concerns::kWaiting;
   };
   switch (uses(call.number)) {
     case Uses::kNoFile:

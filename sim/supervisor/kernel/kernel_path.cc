@@ -229,7 +229,7 @@ Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flag
       if (writes && !node.written_at.empty())
         return with_path(process, thread, Action::kNativePath, 0, node.written_at);
       if (writes) return deny(thread, 0, walk.path, EACCES);
-      file = std::make_shared<ContentFile>(walk.path, node.content);
+      file = std::make_shared<ContentFile>(walk.path, node);
   }
   file->set_number(number_of_path(walk.path));
   return install(process, std::move(file), (flags & O_NONBLOCK) != 0);

@@ -113,7 +113,7 @@ std::string physical_state(std::uint32_t state) {
 void add_counters(VirtualTree& tree, const std::string& folder, const HostSpec& host, std::size_t device) {
   using ib::PortCounters;
   const auto add = [&](const char* name, auto value) {
-    tree.add_file(folder + name, [&host, device, value] {
+    tree.add_fabric_file(folder + name, [&host, device, value] {
       return std::to_string(value(host.port_counters ? host.port_counters(device) : PortCounters{})) + "\n";
     });
   };
@@ -148,7 +148,7 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
               const protocol::QueryPort& port) {
   hca::Hca& hca = *host.devices[device];
   const auto add = [&](const char* name, auto show) {
-    tree.add_file(folder + name, [&hca, show] { return show(port_of(hca)); });
+    tree.add_fabric_file(folder + name, [&hca, show] { return show(port_of(hca)); });
   };
   using Port = protocol::QueryPort;
   add("lid", [](const Port& port) { return fmt::format("{:#x}\n", port.lid); });
@@ -161,7 +161,7 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
   add("cap_mask", [](const Port& port) { return fmt::format("0x{:08x}\n", port.port_cap_flags); });
   tree.add_file(folder + "link_layer", hca.address().roce ? "Ethernet\n" : "InfiniBand\n");
   for (std::uint32_t i = 0; i < port.pkey_table_length; ++i) {
-    tree.add_file(folder + "pkeys/" + std::to_string(i), [&hca, i] {
+    tree.add_fabric_file(folder + "pkeys/" + std::to_string(i), [&hca, i] {
       protocol::QueryPkey query{};
       query.port = 1;
       query.index = i;
@@ -170,10 +170,10 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
   }
   for (std::int32_t i = 0; i < port.gid_table_length; ++i) {
     const auto index = static_cast<std::uint32_t>(i);
-    tree.add_file(folder + "gids/" + std::to_string(i),
-                  [&hca, index] { return gid(gid_of(hca, index).gid); });
-    tree.add_file(folder + "gid_attrs/types/" + std::to_string(i),
-                  [&hca, index] { return gid_of(hca, index).gid_type == 2 ? "RoCE v2\n" : "IB/RoCE v1\n"; });
+    tree.add_fabric_file(folder + "gids/" + std::to_string(i),
+                         [&hca, index] { return gid(gid_of(hca, index).gid); });
+    tree.add_fabric_file(folder + "gid_attrs/types/" + std::to_string(i),
+                         [&hca, index] { return gid_of(hca, index).gid_type == 2 ? "RoCE v2\n" : "IB/RoCE v1\n"; });
   }
   tree.add_folder(folder + "gid_attrs/ndevs");
   // Of an InfiniBand port, and of an empty entry, Linux tells no interface.

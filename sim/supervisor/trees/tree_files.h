@@ -33,8 +33,9 @@ class TreeFile : public VirtualFile {
 // Its content is made anew whenever it is read from the beginning.
 class ContentFile final : public TreeFile {
  public:
-  ContentFile(std::string path, VirtualNode::Content content)
-      : TreeFile(std::move(path)), content_(std::move(content)) {}
+  ContentFile(std::string path, const VirtualNode& node)
+      : TreeFile(std::move(path)), content_(node.content), is_of_fabric_(node.is_of_fabric) {}
+  bool reaches_beyond_host() const override { return is_of_fabric_; }
   std::uint32_t mode() const override;
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   std::int64_t read_at(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes);
@@ -42,6 +43,7 @@ class ContentFile final : public TreeFile {
  private:
   std::uint64_t size() const override { return text_ == nullptr ? 0 : text_->size(); }
   VirtualNode::Content content_;
+  bool is_of_fabric_;
   VirtualNode::Text text_;
 };
 

@@ -48,6 +48,12 @@ void VirtualTree::add_file(const std::string& path, VirtualNode::Text content) {
   add(path, {VirtualNode::Kind::kFile, [text = std::move(content)] { return text; }, 0});
 }
 
+void VirtualTree::add_fabric_file(const std::string& path, std::function<std::string()> content) {
+  VirtualNode node{VirtualNode::Kind::kFile, [make = std::move(content)] { return shared(make()); }, 0};
+  node.is_of_fabric = true;
+  add(path, std::move(node));
+}
+
 void VirtualTree::add_link(const std::string& path, std::string target) {
   add(path, {VirtualNode::Kind::kLink, [text = shared(std::move(target))] { return text; }, 0});
 }

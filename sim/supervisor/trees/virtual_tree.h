@@ -29,6 +29,7 @@ struct VirtualNode {
   int open_error = 0;          // what opening it fails with
   int descriptor = -1;         // of a link that stands for what process `owner` has open under that number
   std::uint32_t owner = 0;
+  bool is_of_fabric = false;   // a file's content follows what happens in the fabric, as counters of a port do
   std::string written_at;      // of a file that can be written: its name for the kernel in the process
   std::uint32_t mode() const;  // as stat(2) tells it
 };
@@ -42,6 +43,8 @@ class VirtualTree {
   void add_file(const std::string& path, std::function<std::string()> content);
   void add_file(const std::string& path, std::string content);
   void add_file(const std::string& path, VirtualNode::Text content);
+  // As add_file() of what the fabric changes while the host's programs do nothing.
+  void add_fabric_file(const std::string& path, std::function<std::string()> content);
   void add_link(const std::string& path, std::string target);
   VirtualNode& add_device(const std::string& path, unsigned major, unsigned minor);
   void add_folder(const std::string& path);
