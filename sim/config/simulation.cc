@@ -253,6 +253,26 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
   }
 }
 
+Duration Simulation::least_way_to(std::size_t host) const {
+  const std::vector<std::size_t> own = topology_.adapters_of(host);
+  const auto is_own = [&](const Endpoint& end) { return !end.is_switch && std::ranges::find(own, end.node) != own.end(); };
+  Duration least_cable = Duration::max();
+  for (const LinkSpec& link : topology_.links) least_cable = std::min(least_cable, link.propagation());
+  Duration least = Duration::max();
+  for (const LinkSpec& link : topology_.links) {
+    for (const auto& [end, far] : {std::pair(link.end_a, link.end_b), std::pair(link.end_b, link.end_a)}) {
+      if (!is_own(end)) continue;
+      Duration way = link.propagation();
+      if (far.is_switch) {
+        const fabric::SwitchProfile& profile = topology_.switches[far.node].switch_profile;
+        way += least_cable + (ClockDomain(profile.core_clock_hz).edge(profile.cut_through_cycles) - Instant{});
+      }
+      least = std::min(least, way);
+    }
+  }
+  return least == Duration::max() ? Duration::zero() : least;
+}
+
 std::vector<Simulation::FaultCount> Simulation::fault_counts() const {
   std::vector<FaultCount> counts;
   std::size_t of_fabric = 0, of_management = 0, of_adapters = 0;

@@ -68,6 +68,8 @@ class Simulation {
   ComponentId host_component(std::size_t host) const {
     return components_.id("host/" + topology_.hosts.at(host).name);
   }
+  // No bit that leaves an adapter of another host is at one of this host sooner.
+  Duration least_way_to(std::size_t host) const;
   // By index into topology().switches.
   fabric::Switch& fabric_switch(std::size_t index) { return *switches_.at(index); }
 

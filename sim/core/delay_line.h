@@ -29,6 +29,8 @@ class DelayLine {
 
   bool empty() const { return items_.empty(); }
   std::size_t size() const { return items_.size(); }
+  // When the first item comes out; kNever: there is none.
+  Instant next() const { return items_.empty() ? kNever : items_.front().when; }
 
   void push(Instant when, T&& item) {
     CHECK(when >= last_);

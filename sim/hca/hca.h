@@ -156,6 +156,12 @@ class Hca final : public fabric::PacketSink {
   // Memory an idle queue pair takes in the simulator, its rings aside.
   static std::size_t queue_pair_bytes();
 
+  // When the next event for a program comes, or a doorbell that makes the adapter look at a program's record at once, of all that
+  // is under way; kNever: none does. Other stages of the adapter, and packets that come in, take one way of PCI Express at least
+  // until the CPU or an access to host memory notices, but for what it writes into the records of queue pairs (QueuePairRecord::recv_doorbell_wanted) and
+  // shared receive queues, at once.
+  Instant next_effect() const;
+
   void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override;
   // Everyone who has opened the adapter is told (IBA 11.6.3.3, 11.6.3.4); queue pairs find out by themselves.
   void link_changed(fabric::PortNumber port, bool up) override;

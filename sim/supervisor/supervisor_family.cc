@@ -162,6 +162,7 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.timestamp_counter_hz = hosts_[host].timestamp_counter_hz;
   header.costs = hosts_[host].costs;
   header.own_effect_ps = to_ps(horizon_.own_effect(host));
+  header.own_post_effect_ps = to_ps(horizon_.own_post_effect(host));
   header.random_seed = Rng(options_.seed, fmt::format("process/{}/instructions/{}", pid, header_number_++)).next();
   header.extended_control = code::extended_control(hosts_[host].instruction_set);
   header.traced_start = 1;
@@ -198,7 +199,11 @@ void Supervisor::Impl::adopt(Process& process) {
   process.memory().use(page_cache_);
   process.memory().set_write_listener(
       [this, &process](const ProcessMemory::Written& written) { on_memory_written(process, written); });
-  process.memory().set_access_listener([&process] { show_growth(process); });
+  process.memory().set_access_listener([this, &process] {
+    // No adapter looks at memory of a host, nor changes it, before the time until which its programs have run.
+    CHECK(is_taking_request_ || engine_.now() >= ran_until_[process.host_index()]);
+    show_growth(process);
+  });
   process.set_owner(this);
   process.set_paths(kernel_.paths_of(process));
 }

@@ -129,13 +129,14 @@ class Supervisor::Impl final : public ProcessTable {
   void raise_signals(Thread& thread);
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
-  void grant(Thread& thread, const Answer& answer, Instant start, Instant horizon);
+  void grant(Thread& thread, const Answer& answer, Instant start, const Horizon::Bounds& bounds);
   void keep_from_preempting(Thread& thread);
   void fill_slot(Thread& thread, const Answer& answer, Instant start);
-  Instant horizon_of_slice(std::size_t host) const;
+  Horizon::Bounds horizon_of_slice(std::size_t host) const;
   // When the next program of `host` starts or thread of it goes on, kNever if none does; nullopt: they are many.
   std::optional<Instant> next_program_event_on(std::size_t host) const;
   void take_request(Process& process);
+  void take_requests(Process& process);
   bool wait_for_message(Process& process);
   bool adopt_thread(Process& process);
   void stop_wild(Process& process);
@@ -240,8 +241,11 @@ class Supervisor::Impl final : public ProcessTable {
   Thread* died_ = nullptr;     // its process has ended while it held the token
   Instant slice_start_{};
   Instant granted_{};          // horizon of the current slice
+  Instant granted_records_{};  // and of what the adapter writes into records of queues
   // Memory that a thread sees as it was before, while it finishes a turn: what is there now.
   std::vector<spin::ByteRun> changed_in_turn_;
+  std::vector<Instant> ran_until_;  // by host: its programs
+  bool is_taking_request_ = false;  // of a thread that may have run ahead
   Instant slice_end_{};        // clock of the thread that gave the token back
   WaitingTimes waiting_times_;
   Thread* polling_ = nullptr;  // gave the token back last and did nothing but poll

@@ -224,7 +224,9 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
   const bool goes_on = as_it_began.empty() && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
   if (goes_on) thread.take_unparked();  // the look that is due is among what it does
-  const Instant until = goes_on ? std::max(turn.due, horizon_of_slice(thread.process().host_index())) : turn.due;
+  Horizon::Bounds until{turn.due, turn.due};
+  if (goes_on) until = horizon_of_slice(thread.process().host_index());
+  until.all = std::max(until.all, turn.due);
   grant(thread, {.result = polls, .repeats = turn.parked->asks_kernel}, turn.start, until);
   changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
 }

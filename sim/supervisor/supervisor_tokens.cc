@@ -26,6 +26,12 @@ Duration modelled_cost(std::int64_t ps) {
 
 void Supervisor::Impl::take_request(Process& process) {
   page_cache_.forget();
+  is_taking_request_ = true;
+  take_requests(process);
+  is_taking_request_ = false;
+}
+
+void Supervisor::Impl::take_requests(Process& process) {
   token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_patience() : process.analyst()->patience());
   while (wait_for_message(process)) {
     if (!adopt_thread(process)) return;
@@ -161,6 +167,7 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
   }
   const Instant due = slice_end_ + cost;
   thread.set_called_at(due);
+  horizon_.note_command(thread.source(), call.request == protocol::Request::kCommand);
   if (may_answer_ahead(thread, due)) return answer_ahead(thread, due);
   thread.run_at(std::max(due, engine_.now()));
   check_watched(process);
@@ -242,6 +249,7 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   slot.doorbell_count = 0;
   if (slot.note_count != 0) [[unlikely]] tell_notes(process, slot, clock);
   slice_end_ = clock;
+  ran_until_[process.host_index()] = std::max(clock, ran_until_[process.host_index()]);
   thread.queue_doorbells(doorbells, [](Thread& ringing, const protocol::QueuedDoorbell& doorbell) {
     ringing.process().owner<Impl>().ring(ringing, doorbell.kind, doorbell.context, doorbell.number,
                                          doorbell.value, Duration(doorbell.cost_ps));
@@ -374,9 +382,11 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
 }
 
 // How far a thread that gets the token now may run by itself.
-Instant Supervisor::Impl::horizon_of_slice(std::size_t host) const {
-  if (options_.mode != Mode::kSlices || someone_parked(host)) return engine_.now();
-  return std::min(horizon_.of(host, next_program_event_on(host)), options_.limits.virtual_end);
+Horizon::Bounds Supervisor::Impl::horizon_of_slice(std::size_t host) const {
+  if (options_.mode != Mode::kSlices || someone_parked(host)) return {engine_.now(), engine_.now()};
+  Horizon::Bounds bounds = horizon_.of(host, next_program_event_on(host));
+  bounds.all = std::min(bounds.all, options_.limits.virtual_end);
+  return bounds;
 }
 
 std::optional<Instant> Supervisor::Impl::next_program_event_on(std::size_t host) const {
@@ -395,9 +405,10 @@ std::optional<Instant> Supervisor::Impl::next_program_event_on(std::size_t host)
   return next;
 }
 
-// The thread gets the token, at the virtual time `start`, and may let time pass by itself up to `horizon`.
-void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start, Instant horizon) {
-  granted_ = horizon;
+// The thread gets the token, at the virtual time `start`, and may let time pass by itself up to its horizon.
+void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start, const Horizon::Bounds& bounds) {
+  granted_ = bounds.all;
+  granted_records_ = bounds.records;
   Process& process = thread.process();
   protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   fill_slot(thread, answer, start);
@@ -441,6 +452,8 @@ void Supervisor::Impl::fill_slot(Thread& thread, const Answer& answer, Instant s
   if (process.analyst() != nullptr) process.analyst()->begin_slice();
   slice_start_ = start;
   slot.horizon_ps = granted_ > start ? to_ps(granted_) : 0;
+  // Whatever the adapter has done until now is there.
+  slot.record_horizon_ps = std::max(to_ps(granted_records_), to_ps(engine_.now()) + 1);
   thread.start_slice(options_.poke_period_us);
   slot.poke_after_us = thread.poke_after_us();
   ++result_.hand_overs;

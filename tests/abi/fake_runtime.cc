@@ -244,6 +244,7 @@ bool attached() { return world().attached; }
 std::int64_t now_ps() { return world().now_ps; }
 const protocol::CallCosts& costs() { return world().costs; }
 void spend(std::int64_t cost_ps) { fake::pass(world(), cost_ps); }
+void await_records() {}
 
 void spend_on_poll(std::int64_t cost_ps, std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t) { spend(cost_ps); }
 void spend_on_start_poll(std::int64_t cost_ps, std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t) { spend(cost_ps); }

@@ -64,6 +64,7 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
       host.port_management.push_back(&simulation.port_management(adapter));
       ports.push_back(&simulation.host_port(adapter));
     }
+    host.from_wire = simulation.least_way_to(i);
     host.rdma_cm = &simulation.rdma_cm(i);
     host.costs = spec.cpu_profile.costs;
     host.timestamp_counter_hz = spec.cpu_profile.timestamp_counter_hz;

@@ -134,6 +134,8 @@ struct alignas(64) ThreadSlot {
   std::int64_t action_arguments[2];
   std::int64_t clock_ps;    // the thread's own virtual clock, true whenever it holds the token
   std::int64_t horizon_ps;  // before this time the thread may answer calls itself; 0 in call-by-call mode
+  // From this time on, what the adapter has written into the records of queues may be older than the thread's clock.
+  std::int64_t record_horizon_ps;
   RaisedSignal raised[kMaxRaisedSignals];
   std::uint32_t raised_count;
   std::uint32_t doorbell_count;
@@ -189,7 +191,9 @@ struct RegionHeader {
   std::uint32_t message_slot;              // the slot that has the request
   alignas(64) std::int64_t epoch_ns;               // CLOCK_REALTIME at virtual time 0, since 1970
   std::uint64_t timestamp_counter_hz;
-  std::int64_t own_effect_ps;  // least time from a doorbell leaving the CPU to an effect on the process's own memory
+  // Least time from a doorbell leaving the CPU until the adapter looks at the process's records or writes them, and, of one that
+  // tells of work, to any other effect on the process.
+  std::int64_t own_effect_ps, own_post_effect_ps;
   CallCosts costs;
   // One bit per descriptor below kUsualDescriptors: calls on it belong to the supervisor. The others: HighDescriptors.
   std::atomic<std::uint64_t> virtual_fds[kUsualDescriptors / 64];

@@ -357,6 +357,11 @@ void spend(std::int64_t cost_ps) {
   exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
 
+void await_records() {
+  const ThreadSlot& slot = *my_slot;
+  if (slot.clock_ps >= slot.record_horizon_ps) exchange(Request::kSpend, 0, {0, 0, 0, 0, 0, 0});
+}
+
 void spend_between_polls(std::int64_t cost_ps) {
   if (cost_ps > 0 && !passes_locally(cost_ps)) exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
@@ -398,8 +403,12 @@ void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint3
   ThreadSlot& slot = *my_slot;
   if (slot.doorbell_count < protocol::kMaxQueuedDoorbells && passes_locally(cost_ps)) {
     slot.doorbells[slot.doorbell_count++] = {slot.clock_ps, kind, context, number, 0, value, cost_ps};
-    const std::int64_t effect = slot.clock_ps + region_header().own_effect_ps;
+    const protocol::RegionHeader& header = region_header();
+    const bool is_arm = kind == protocol::DoorbellKind::kCompletionQueueArm;
+    const std::int64_t effect = slot.clock_ps + (is_arm ? header.own_effect_ps : header.own_post_effect_ps);
     if (effect < slot.horizon_ps) slot.horizon_ps = effect;
+    const std::int64_t on_records = slot.clock_ps + header.own_effect_ps;
+    if (on_records < slot.record_horizon_ps) slot.record_horizon_ps = on_records;
     return;
   }
   exchange(Request::kDoorbell, 0,

@@ -60,10 +60,11 @@ void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
   return error;
 }
 
-// After a post. Between the store of the record and this look the token stays here, so the adapter either saw the new number
-// when it stopped looking or is asked now.
+// After a post. Nothing comes between the store of the record and this look in virtual time, so the adapter either saw the new
+// number when it stopped looking or is asked now.
 [[gnu::always_inline]] inline void ring_if_wanted(const protocol::QueuePairRecord& record, ibv_context* context,
                                                   std::uint32_t number, std::uint32_t producer) {
+  shim::await_records();
   if (record.recv_doorbell_wanted.load(std::memory_order_acquire) == 0) return;
   shim::ring_doorbell(shim::costs().doorbell_ps, protocol::DoorbellKind::kReceiveQueue, handle_of(context), number,
                       producer);

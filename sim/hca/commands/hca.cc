@@ -78,6 +78,8 @@ bool Hca::is_registered(std::uint32_t context, host::ProgramAddress start, std::
   return impl_->is_registered(context, start, length);
 }
 
+Instant Hca::next_effect() const { return impl_->next_effect(); }
+
 std::size_t Hca::queue_pair_bytes() { return Pool<QueuePair>::bytes_each(); }
 
 void Hca::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes times) {
@@ -218,6 +220,11 @@ bool Hca::Impl::is_registered(std::uint32_t number, host::ProgramAddress start, 
   });
 }
 
+Instant Hca::Impl::next_effect() const {
+  const Instant told = std::min(adapter.notifier.next(), adapter.services.next_told());
+  return arms_under_way_ == 0 ? told : std::min({told, doorbells_on_the_way_.next(), doorbells_.next()});
+}
+
 QueuePair* Hca::Impl::find_qp_by_number(const Context& context, std::uint32_t number) {
   QueuePair* qp = adapter.qp_by_number(ib::Qpn{number});
   return qp != nullptr && &qp->context == &context ? qp : nullptr;
@@ -235,6 +242,7 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
   std::uint32_t before = 0, pushed = 0;
   if (kind == protocol::DoorbellKind::kCompletionQueueArm) {
     if (const CompletionQueue* cq = find_cq_by_number(*context, object)) before = cq->written();
+    ++arms_under_way_;
   } else if (kind == protocol::DoorbellKind::kTagOperations) {
     // A shared receive queue has no resets.
   } else if (QueuePair* qp = find_qp_by_number(*context, object)) {
@@ -287,6 +295,7 @@ void Hca::Impl::on_doorbell_arrived(Doorbell doorbell) {
 }
 
 void Hca::Impl::on_doorbell(Doorbell doorbell) {
+  if (doorbell.kind == protocol::DoorbellKind::kCompletionQueueArm) --arms_under_way_;
   const Context* context = doorbell.context.get();
   if (context == nullptr) return;
   const std::uint32_t producer = static_cast<std::uint32_t>(doorbell.value);

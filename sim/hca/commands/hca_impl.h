@@ -64,6 +64,7 @@ class Hca::Impl {
   void execute(std::span<std::byte> mailbox);
   std::optional<std::uint32_t> empty_completion_queue(std::uint32_t number, std::uint32_t handle);
   bool is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length);
+  Instant next_effect() const;
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value, Duration call_time);
   void link_changed(bool up);
@@ -236,6 +237,7 @@ class Hca::Impl {
   Pipeline doorbell_stage_;
   DelayLine<Doorbell> doorbells_on_the_way_;
   DelayLine<Doorbell> doorbells_;
+  std::uint32_t arms_under_way_ = 0;  // of both
 };
 
 }  // namespace verbatim::hca

@@ -28,6 +28,9 @@ class GeneralServices final : public ib::ManagementPort, public host::DmaClient 
     if (agent_ != nullptr) agent_->on_failure();
   }
 
+  // When the next datagram is told; kNever: none is due.
+  Instant next_told() const { return told_.next(); }
+
   bool takes(const ib::Packet& packet) const;
   // Whether a packet is one of subnet management, which has no LID to come to when its route is written in it.
   static bool is_subnet_management(const ib::Packet& packet);

@@ -22,6 +22,8 @@ class Notifier final : public host::DmaClient {
   void async_event(CompletionQueue& cq, ib::AsyncEventType type);
   void async_event(QueuePair& qp, ib::AsyncEventType type);
   void async_event(SharedReceiveQueue& srq, ib::AsyncEventType type);
+  // When the next event is told; kNever: none is due.
+  Instant next() const { return due_.next(); }
   // Of the port, or of the adapter as a whole; to one of those who have opened it.
   void port_event(Context& context, ib::AsyncEventType type);
   // A DMA access through `key` hit unmapped bytes. Once per region.

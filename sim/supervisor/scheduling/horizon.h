@@ -4,14 +4,22 @@
 //
 // Everything that can happen is a scheduled event or follows from one, so the horizon is a minimum over the
 // engine's queue, each event moved by the least time its consequences need to reach the thread's host:
-//   an event of the host's own adapter      at once (it may read or write the host's memory)
-//   any other event of the fabric           one-way latency of PCI Express: it has to become a DMA request first
-//   a thread of another host, or its start  a doorbell, a WQE fetch there unless WQEs are pushed, then as above; before any
-//                                           program there has opened a way to the adapter two calls more; at most the
-//                                           latency of the management network
+//   DMA of the host's own adapter, a fault  at once (it reads or writes the host's memory, or takes something away)
+//   an event that a program is told of      at once, as a doorbell that arms a completion queue: Hca::next_effect()
+//   another event of the own adapter        the one-way latency of PCI Express and an access to host memory: it has to become
+//                                           a DMA request first; or the latency of an event
+//   another adapter's event                 the way over the wire, the check of what comes in, then as above
+//   any other event of the fabric           as the own adapter's
+//   a thread of another host, or its start  a doorbell, a WQE fetch there unless WQEs are pushed, the way of an answer through
+//                                           that adapter, then as another adapter's event; without the doorbell while it is in
+//                                           a command; before any program there has opened a way to the adapter two calls more;
+//                                           at most the latency of the management network
 //   another thread of this host             at once (they may share memory)
-//   the management network, a timeout       at once
-// The thread's own posts pull its horizon nearer by RegionHeader::own_effect_ps; the shim does that itself.
+//   the management network                  at once
+// The thread's own posts pull its horizon nearer by RegionHeader::own_effect_ps and own_post_effect_ps; the shim does that itself.
+//
+// What the adapter writes into the records of queues it writes with no such delay: these have a horizon of their own, and who
+// reads them behind it asks first.
 #pragma once
 
 #include <map>
@@ -31,32 +39,46 @@ class Horizon {
   ComponentId add_thread(std::size_t host);
   // From now on a program of the host may make its adapter send.
   void note_use_of_adapter(std::size_t host);
+  // What the thread's next event is about: a command reaches its adapter at once, anything else by a doorbell.
+  void note_command(ComponentId thread, bool is_command);
 
-  // Events at the returned time or later may concern a thread of `host` that runs from now on. `own` is when the next
-  // thread or program of the host itself goes on or starts, where the caller knows: thousands of others are then passed over.
-  Instant of(std::size_t host, std::optional<Instant> own) const;
-  // RegionHeader::own_effect_ps of a process on `host`.
-  Duration own_effect(std::size_t host) const;
+  // Events at these times or later may concern a thread that runs from now on.
+  struct Bounds {
+    Instant all{};      // all but the next
+    Instant records{};  // what the adapter writes into records of queues; not later than `all`
+  };
+  // Of a thread of `host`. `own` is when the next thread or program of the host itself goes on or starts, where the caller
+  // knows: thousands of others are then passed over.
+  Bounds of(std::size_t host, std::optional<Instant> own) const;
+  // RegionHeader::own_effect_ps and own_post_effect_ps of a process on `host`.
+  Duration own_effect(std::size_t host) const { return latencies_[host].mmio; }
+  Duration own_post_effect(std::size_t host) const { return latencies_[host].mmio + latencies_[host].to_memory; }
 
  private:
   // No horizon is farther away, so that a thread which never waits for anything still gives its token back.
   static constexpr Duration kFarthest{100'000'000'000};
 
   struct Latencies {
-    Duration to_memory;      // adapter to host memory, at least
-    Duration from_doorbell;  // CPU to the first packet that follows from a doorbell, at least
-    Duration before_use;     // before a way to the adapter is open, and that much more
-    Duration mmio;           // CPU to adapter, at least
+    Duration to_memory;     // adapter to host memory or to an event that a program is told of, at least
+    Duration mmio;          // CPU to adapter, at least
+    Duration from_adapter;  // a doorbell or command there to the first bit of what follows, at least
+    Duration before_use;    // before a way to the adapter is open, and that much more
+    Duration over_wire;     // another host's first bit to this adapter's having checked it, at least
+  };
+  struct KnownThread {
+    std::size_t host = 0;
+    bool is_in_command = false;
   };
 
   const Engine& engine_;
+  const std::vector<HostSpec>& hosts_;
   const Duration network_latency_;
   std::uint32_t first_thread_;
-  std::vector<Latencies> latencies_;      // by host
-  Duration least_from_doorbell_ = kFarthest;
+  std::vector<Latencies> latencies_;  // by host
+  Duration least_from_program_ = kFarthest;
   std::vector<int> adapter_host_;         // by component: the host whose adapter it is, or -1
   std::map<std::uint32_t, std::size_t> host_of_;  // by a host's own component, which starts its programs
-  std::vector<std::size_t> thread_host_;  // by thread
+  std::vector<KnownThread> threads_;
 };
 
 }  // namespace verbatim::supervisor

@@ -33,6 +33,7 @@ struct HostSpec {
   ComponentId component;               // source of the events of this host's programs
   std::uint32_t address = 0;           // IPv4, host byte order
   std::vector<hca::Hca*> devices;      // in the order in which programs see them
+  Duration from_wire{};                // least time from leaving another host's adapter to coming to one of this host
   cm::RdmaCm* rdma_cm = nullptr;       // what /dev/infiniband/rdma_cm leads to; null: the host has none
   std::vector<management::PortManagement*> port_management;  // of each device: what /dev/infiniband/umadN leads to
   protocol::CallCosts costs;
