@@ -98,6 +98,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   living_.assign(programs.size(), 0);
   on_host_.resize(hosts_.size());
   ran_until_.resize(hosts_.size());
+  memory_epochs_.resize(hosts_.size());
   starts_on_host_.resize(hosts_.size());
   foreground_left_ = static_cast<std::size_t>(
       std::count_if(programs.begin(), programs.end(), [](const ProgramSpec& program) { return !program.background; }));

@@ -196,7 +196,7 @@ void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std
 }
 
 void Supervisor::Impl::adopt(Process& process) {
-  process.memory().use(page_cache_);
+  process.memory().use(page_cache_, read_ahead_, memory_epochs_[process.host_index()]);
   process.memory().set_write_listener(
       [this, &process](const ProcessMemory::Written& written) { on_memory_written(process, written); });
   process.memory().set_access_listener([this, &process] {

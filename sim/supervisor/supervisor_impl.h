@@ -211,6 +211,8 @@ class Supervisor::Impl final : public ProcessTable {
   Horizon horizon_;
   TokenWait token_;
   PageCache page_cache_;  // of whoever is looked at
+  ReadAhead read_ahead_;
+  std::vector<std::uint64_t> memory_epochs_;  // by host, see ProcessMemory::use()
   std::optional<SecondCore> second_core_;  // while the run lasts
   std::unique_ptr<RunFolder> folder_;
   Kernel kernel_;

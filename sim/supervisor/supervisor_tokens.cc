@@ -25,7 +25,7 @@ Duration modelled_cost(std::int64_t ps) {
 }  // namespace
 
 void Supervisor::Impl::take_request(Process& process) {
-  page_cache_.forget();
+  ++memory_epochs_[process.host_index()];
   is_taking_request_ = true;
   take_requests(process);
   is_taking_request_ = false;
@@ -60,7 +60,7 @@ void Supervisor::Impl::take_requests(Process& process) {
         token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_patience() : process.analyst()->patience());
     }
     slot.poke_after_us = thread->poke_after_us();
-    page_cache_.forget();
+    ++memory_epochs_[process.host_index()];
     token_.give(process.region(), index, nullptr);
   }
 }

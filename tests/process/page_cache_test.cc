@@ -1,4 +1,4 @@
-// What is read of a program's memory is read once until a program runs or memory is written, and never longer.
+// What is read of a program's memory is kept until a program of its host runs or memory is written, and never longer.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ class Pages {
 
 class PageCacheTest : public ::testing::Test {
  protected:
-  PageCacheTest() { memory_.use(cache_); }
+  PageCacheTest() { memory_.use(cache_, read_ahead_, epoch_); }
 
   std::optional<std::uint8_t> read(std::uint64_t address) {
     const spin::MemoryRange range{address, 1};
@@ -47,6 +47,8 @@ class PageCacheTest : public ::testing::Test {
   }
 
   PageCache cache_;
+  ReadAhead read_ahead_;
+  std::uint64_t epoch_ = 0;
   ProcessMemory memory_{getpid()};
 };
 
@@ -57,7 +59,7 @@ TEST_F(PageCacheTest, shows_what_was_there_until_it_forgets) {
   pages[10] = pages[11] = 2;
   EXPECT_EQ(read(pages.address(10)), 1);
   EXPECT_EQ(read(pages.address(11)), 0);
-  cache_.forget();
+  ++epoch_;  // a program has run
   EXPECT_EQ(read(pages.address(10)), 2);
   EXPECT_EQ(read(pages.address(11)), 2);
 }
@@ -74,7 +76,7 @@ TEST_F(PageCacheTest, forgets_whatever_is_written) {
   EXPECT_EQ(read(pages.address(0)), 5);
   // The same memory may be another process's, too.
   ProcessMemory other(getpid());
-  other.use(cache_);
+  other.use(cache_, read_ahead_, epoch_);
   other.write(pages.address(0), three);
   EXPECT_EQ(read(pages.address(0)), 3);
 }
@@ -82,7 +84,7 @@ TEST_F(PageCacheTest, forgets_whatever_is_written) {
 TEST_F(PageCacheTest, keeps_programs_apart) {
   Pages pages(1);
   ProcessMemory other(getpid());
-  other.use(cache_);
+  other.use(cache_, read_ahead_, epoch_);
   EXPECT_EQ(read(pages.address(0)), 0);
   pages[0] = 1;
   std::uint8_t value = 0;
@@ -118,7 +120,7 @@ TEST_F(PageCacheTest, tells_what_is_not_mapped) {
 TEST_F(PageCacheTest, does_not_need_what_it_reads_ahead) {
   Pages pages(3);
   for (std::size_t page = 0; page < 3; ++page) EXPECT_EQ(read(pages.address(page * kPage)), 0);
-  cache_.forget();
+  ++epoch_;  // a program has run
   pages.unmap(1);
   EXPECT_EQ(read(pages.address(0)), 0);
   EXPECT_EQ(read(pages.address(2 * kPage)), 0);
@@ -145,6 +147,70 @@ TEST_F(PageCacheTest, never_keeps_what_is_shared_with_the_simulator) {
   EXPECT_EQ(read(region.address(0)), 0);
   region[0] = 1;
   EXPECT_EQ(read(region.address(0)), 1);
+}
+
+class ReadAheadTest : public PageCacheTest {
+ protected:
+  static constexpr std::size_t kPacket = 4096;
+
+  // As an adapter does, packet by packet. How many bytes are not those of `pages`.
+  std::size_t wrong_bytes(Pages& pages, std::size_t from, std::size_t bytes) {
+    std::vector<std::byte> packet(kPacket);
+    std::size_t wrong = 0;
+    for (std::size_t at = from; at < from + bytes; at += kPacket) {
+      EXPECT_TRUE(memory_.read(pages.address(at), packet));
+      for (std::size_t i = 0; i < kPacket; ++i) wrong += std::to_integer<std::uint8_t>(packet[i]) != pages[at + i];
+    }
+    return wrong;
+  }
+  void fill(Pages& pages, std::size_t bytes, unsigned seed) {
+    for (std::size_t i = 0; i < bytes; ++i) pages[i] = static_cast<std::uint8_t>((i * 2654435761u >> 7) + seed);
+  }
+};
+
+TEST_F(ReadAheadTest, shows_a_message_as_it_was_when_a_program_last_ran) {
+  Pages pages(256);
+  fill(pages, 256 * kPage, 1);
+  EXPECT_EQ(wrong_bytes(pages, 0, 128 * kPage), 0u);
+  fill(pages, 256 * kPage, 2);
+  EXPECT_GT(wrong_bytes(pages, 128 * kPage, kPage), 0u) << "it was not read ahead";
+  ++epoch_;
+  EXPECT_EQ(wrong_bytes(pages, 129 * kPage, 100 * kPage), 0u);
+}
+
+TEST_F(ReadAheadTest, notices_what_is_written_meanwhile) {
+  Pages pages(128);
+  fill(pages, 128 * kPage, 1);
+  for (std::size_t page = 0; page < 128; ++page) {
+    EXPECT_EQ(wrong_bytes(pages, page * kPage, kPage), 0u) << page;
+    const std::array<std::byte, 1> byte{static_cast<std::byte>(page)};
+    if (page % 7 == 3 && page < 127) memory_.write(pages.address((page + 1) * kPage), byte);
+  }
+}
+
+TEST_F(ReadAheadTest, follows_several_messages_and_programs_at_once) {
+  Pages pages(20 * 32);
+  fill(pages, 20 * 32 * kPage, 3);
+  ProcessMemory other(getpid());
+  other.use(cache_, read_ahead_, epoch_);
+  std::vector<std::byte> packet(kPacket);
+  for (std::size_t page = 0; page < 32; ++page) {
+    for (std::size_t message = 0; message < 20; ++message) {
+      EXPECT_EQ(wrong_bytes(pages, (message * 32 + page) * kPage, kPage), 0u);
+      ASSERT_TRUE(other.read(pages.address((message * 32 + page) * kPage), packet));
+      EXPECT_EQ(std::memcmp(packet.data(), &pages[(message * 32 + page) * kPage], kPacket), 0);
+    }
+  }
+}
+
+TEST_F(ReadAheadTest, ends_where_memory_ends) {
+  Pages pages(12);
+  fill(pages, 12 * kPage, 4);
+  pages.unmap(11);
+  EXPECT_EQ(wrong_bytes(pages, 0, 11 * kPage), 0u);
+  std::vector<std::byte> packet(kPacket);
+  EXPECT_FALSE(memory_.read(pages.address(11 * kPage), packet));
+  EXPECT_FALSE(memory_.read(pages.address(11 * kPage - 2048), packet));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "sim/supervisor/machine/process_memory.h"
-#include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::supervisor {
 
@@ -38,10 +37,7 @@ bool PageCache::want(std::uint64_t number) {
 bool PageCache::want(std::span<const spin::MemoryRange> ranges) {
   bool has_room = true;
   for (const spin::MemoryRange& range : ranges) {
-    // What is shared with the simulator changes without a word to anybody.
-    const bool is_shared = range.address < protocol::kRegionAddress + protocol::kRegionSize &&
-                           range.address + range.length > protocol::kRegionAddress;
-    if (is_shared || range.length > kMost * kPageSize) return false;
+    if (ProcessMemory::is_in_region(range.address, range.length) || range.length > kMost * kPageSize) return false;
     for_each_page(range, [&](std::uint64_t number) { has_room = has_room && want(number); });
   }
   return has_room;
@@ -58,8 +54,9 @@ bool PageCache::read(const ProcessMemory& memory, std::size_t from) {
 
 bool PageCache::copy(const ProcessMemory& memory, std::span<const spin::MemoryRange> ranges, std::uint8_t* to,
                      bool again) {
-  if (owner_ != &memory) {
+  if (owner_ != &memory || epoch_ != memory.epoch()) {
     owner_ = &memory;
+    epoch_ = memory.epoch();
     is_ahead_ = false;
     pages_.clear();
     bytes_.resize(kMost);

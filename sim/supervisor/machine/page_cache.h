@@ -17,8 +17,10 @@ class PageCache {
  public:
   static constexpr std::uint64_t kPageSize = 4096;
 
-  // A program runs, or memory is written, of whatever process: it may be shared.
-  void forget() { owner_ = nullptr; }
+  // The memory is about to go.
+  void forget(const ProcessMemory& memory) {
+    if (owner_ == &memory) owner_ = nullptr;
+  }
   // Copies the ranges one after the other. `again`: they will be looked at the next time, too, and are then read ahead.
   // False: they cannot be had this way, being too many or not mapped in whole.
   bool copy(const ProcessMemory& memory, std::span<const spin::MemoryRange> ranges, std::uint8_t* to, bool again);
@@ -39,6 +41,7 @@ class PageCache {
   bool read(const ProcessMemory& memory, std::size_t from);
 
   const ProcessMemory* owner_ = nullptr;
+  std::uint64_t epoch_ = 0;  // of the owner's memory, in which the pages were read
   bool is_ahead_ = false;  // what was looked at the last time has been read
   std::vector<Page> pages_;
   std::vector<Bytes> bytes_;                  // of each page; kMost, once one was read

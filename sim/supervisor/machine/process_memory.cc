@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "verbs_shim/protocol/layout.h"
+
 namespace verbatim::supervisor {
 
 namespace {
@@ -19,8 +21,14 @@ std::size_t to_page_end(host::ProgramAddress address, std::size_t length) {
 }  // namespace
 
 ProcessMemory::~ProcessMemory() {
-  forget_pages();
+  if (cache_ != nullptr) cache_->forget(*this);
+  if (read_ahead_ != nullptr) read_ahead_->forget(*this);
   if (mem_fd_ >= 0) close(mem_fd_);
+}
+
+bool ProcessMemory::is_in_region(host::ProgramAddress start, std::uint64_t length) {
+  constexpr std::uint64_t kEnd = protocol::kRegionAddress + protocol::kRegionSize;
+  return start < kEnd && start + length > protocol::kRegionAddress;
 }
 
 // /proc/PID/pagemap has 64 bits for each page (Linux, admin-guide/mm/pagemap): present, and of a file or shared.
@@ -39,14 +47,19 @@ bool ProcessMemory::is_private(host::ProgramAddress start, std::uint64_t length)
   return is_private;
 }
 
+std::size_t ProcessMemory::read_present(host::ProgramAddress from, std::span<std::byte> to) const {
+  const iovec local{to.data(), to.size()};
+  const iovec remote{reinterpret_cast<void*>(from), to.size()};
+  const ssize_t n = process_vm_readv(pid_, &local, 1, &remote, 1, 0);
+  return n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
 bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
   if (access_listener_) access_listener_();
+  if (read_ahead_ != nullptr && read_ahead_->copy(*this, from, to)) return true;
   bool complete = true;
   while (!to.empty()) {
-    const iovec local{to.data(), to.size()};
-    const iovec remote{reinterpret_cast<void*>(from), to.size()};
-    const ssize_t n = process_vm_readv(pid_, &local, 1, &remote, 1, 0);
-    std::size_t done = n > 0 ? static_cast<std::size_t>(n) : 0;
+    std::size_t done = read_present(from, to);
     if (done == 0) {
       done = to_page_end(from, to.size());
       std::memset(to.data(), 0, done);
@@ -58,8 +71,8 @@ bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
   return complete;
 }
 
-void ProcessMemory::forget_pages() {
-  if (cache_ != nullptr) cache_->forget();
+void ProcessMemory::note_write() {
+  if (epoch_ != nullptr) ++*epoch_;
 }
 
 std::size_t ProcessMemory::write_some(host::ProgramAddress to, std::span<const std::byte> from) {
@@ -71,7 +84,7 @@ std::size_t ProcessMemory::write_some(host::ProgramAddress to, std::span<const s
 
 bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
-  forget_pages();
+  note_write();
   Written written{to, from};
   while (!from.empty()) {
     std::size_t done = write_some(to, from);
@@ -95,7 +108,7 @@ void ProcessMemory::write_changed(std::span<const spin::ByteRun> runs) {
 
 bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
-  forget_pages();
+  note_write();
   if (!write_protected(to, from)) return write(to, from);
   if (write_listener_) write_listener_({to, from});
   return true;
@@ -103,7 +116,7 @@ bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byt
 
 bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from) {
   if (access_listener_) access_listener_();
-  forget_pages();
+  note_write();
   Written written{to, from};
   for (std::size_t done = 1; done > 0 && !from.empty();) {
     done = write_some(to, from);

@@ -11,6 +11,7 @@
 
 #include "sim/host/program_memory.h"
 #include "sim/supervisor/machine/page_cache.h"
+#include "sim/supervisor/machine/read_ahead.h"
 #include "sim/supervisor/spin/code_memory.h"
 #include "sim/supervisor/spin/memory_view.h"
 
@@ -35,6 +36,8 @@ class ProcessMemory final : public host::ProgramMemory {
   bool put(host::ProgramAddress to, std::span<const std::byte> from);
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;
 
+  // Whether a byte lies in the region that the process shares with the simulator, which changes without a write of this class.
+  static bool is_in_region(host::ProgramAddress start, std::uint64_t length);
   // Whether the pages are mapped and nobody else's: no file, no memory that other processes may share.
   bool is_private(host::ProgramAddress start, std::uint64_t length) const;
 
@@ -43,8 +46,16 @@ class ProcessMemory final : public host::ProgramMemory {
   bool read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to);
   // The same without a word to the access listener: what lies there, which may be behind what should.
   bool copy_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
-  // From now on ranges are read by way of `cache`, which is told of writes. Without one each is read anew.
-  void use(PageCache& cache) { cache_ = &cache; }
+  // From now on memory is read by way of these. `epoch` is another one whenever a program of the host has run or memory of one
+  // was written, which may be shared; the latter is counted here. Without them everything is read anew.
+  void use(PageCache& cache, ReadAhead& read_ahead, std::uint64_t& epoch) {
+    cache_ = &cache;
+    read_ahead_ = &read_ahead;
+    epoch_ = &epoch;
+  }
+  std::uint64_t epoch() const { return *epoch_; }
+  // Copies from the beginning as much as is mapped; how many bytes.
+  std::size_t read_present(host::ProgramAddress from, std::span<std::byte> to) const;
   // What has been written, or only some of it where not all is mapped.
   struct Written {
     host::ProgramAddress address = 0;
@@ -73,7 +84,7 @@ class ProcessMemory final : public host::ProgramMemory {
  private:
   friend class PageCache;
   bool copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
-  void forget_pages();
+  void note_write();
   // Through process_vm_writev; how many bytes.
   std::size_t write_some(host::ProgramAddress to, std::span<const std::byte> from);
   // Through /proc/PID/mem.
@@ -82,6 +93,8 @@ class ProcessMemory final : public host::ProgramMemory {
   pid_t pid_;
   int mem_fd_ = -1;
   PageCache* cache_ = nullptr;
+  ReadAhead* read_ahead_ = nullptr;
+  std::uint64_t* epoch_ = nullptr;
   mutable std::vector<std::uint64_t> looked_at_;  // pages, by read_ranges() since the cache forgot
   std::function<void(const Written&)> write_listener_;
   std::function<void()> access_listener_;

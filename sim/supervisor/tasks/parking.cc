@@ -115,8 +115,7 @@ class LoopAnalyst::Code final : public spin::CodeMemory {
   Code(ProcessMemory& memory, const code::CodePatches& patches) : memory_(memory), patches_(patches) {}
 
   bool read(std::uint64_t address, void* to, std::size_t n) override {
-    constexpr std::uint64_t kRegionEnd = protocol::kRegionAddress + protocol::kRegionSize;
-    if (address < kRegionEnd && address + n > protocol::kRegionAddress) return false;
+    if (ProcessMemory::is_in_region(address, n)) return false;
     const std::span bytes(static_cast<std::byte*>(to), n);
     const spin::MemoryRange range{address, n};
     if (!memory_.read_ranges({&range, 1}, static_cast<std::uint8_t*>(to))) return false;

@@ -1,0 +1,55 @@
+#include "sim/supervisor/machine/read_ahead.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/supervisor/machine/process_memory.h"
+
+namespace verbatim::supervisor {
+
+// The stream whose next packet begins at `from`; else the one that was used least recently, for a new message.
+ReadAhead::Stream& ReadAhead::stream_of(const ProcessMemory& memory, std::uint64_t from) {
+  const auto goes_on = [&](const Stream& stream) { return stream.memory == &memory && stream.next == from; };
+  const auto found = std::ranges::find_if(streams_, goes_on);
+  Stream& stream = found != streams_.end() ? *found : *std::ranges::min_element(streams_, {}, &Stream::used);
+  stream.used = ++uses_;
+  if (found != streams_.end()) return stream;
+  stream.memory = &memory;
+  stream.next = from;
+  stream.length = stream.window = 0;
+  return stream;
+}
+
+bool ReadAhead::copy(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to) {
+  if (to.size() < kLeast || to.size() > kMost / 2) return false;
+  Stream& stream = stream_of(memory, from);
+  stream.next = from + to.size();
+  const bool is_current = stream.length != 0 && stream.epoch == memory.epoch();
+  if (is_current && from >= stream.start && from + to.size() <= stream.start + stream.length) {
+    std::memcpy(to.data(), stream.bytes.data() + (from - stream.start), to.size());
+    return true;
+  }
+  // What was read in vain, since a program has run meanwhile or memory was written, is not read ahead again at once.
+  const bool was_in_vain = stream.length != 0 && !is_current && stream.start + stream.length > from;
+  stream.window = stream.window == 0 || was_in_vain ? to.size() : std::min(2 * stream.window, kMost);
+  stream.length = 0;
+  if (stream.window == to.size() || ProcessMemory::is_in_region(from, stream.window)) return false;
+  stream.bytes.resize(kMost);
+  stream.length = memory.read_present(from, std::span(stream.bytes).first(stream.window));
+  stream.start = from;
+  stream.epoch = memory.epoch();
+  if (stream.length < to.size()) {
+    stream.length = 0;
+    return false;
+  }
+  std::memcpy(to.data(), stream.bytes.data(), to.size());
+  return true;
+}
+
+void ReadAhead::forget(const ProcessMemory& memory) {
+  for (Stream& stream : streams_) {
+    if (stream.memory == &memory) stream = Stream();
+  }
+}
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,47 @@
+// What an adapter reads of programs' memory, packet by packet, is read for many packets at once: a message of megabytes is gathered
+// while its program waits, and each call of the kernel costs as much as the copy of some pages.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace verbatim::supervisor {
+
+class ProcessMemory;
+
+class ReadAhead {
+ public:
+  // Shorter reads are no part of a long message.
+  static constexpr std::size_t kLeast = 1024;
+
+  // Copies what lies at `from`. False: it is not there, or not known to be followed by more; then it has to be read.
+  bool copy(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to);
+  // The memory is about to go.
+  void forget(const ProcessMemory& memory);
+
+ private:
+  static constexpr std::size_t kMost = 64 << 10;  // bytes at once
+  static constexpr std::size_t kStreams = 8;      // messages at a time
+
+  // A message of which packets are read one after the other.
+  struct Stream {
+    const ProcessMemory* memory = nullptr;
+    std::uint64_t next = 0;   // where the next packet begins
+    std::uint64_t start = 0;  // of `bytes`
+    std::size_t length = 0;   // of them that are there
+    std::size_t window = 0;   // to be read at once
+    std::uint64_t epoch = 0;  // in which they were read, see ProcessMemory::epoch()
+    std::uint64_t used = 0;
+    std::vector<std::byte> bytes;
+  };
+
+  Stream& stream_of(const ProcessMemory& memory, std::uint64_t from);
+
+  std::array<Stream, kStreams> streams_;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace verbatim::supervisor
