@@ -50,6 +50,16 @@ TEST(PollTurns, slices_and_call_by_call) {
       << "the turns in which nothing happens are not executed";
 }
 
+// From a moment on each receive has to ring a doorbell, and the program knows from a record that the adapter writes at once.
+TEST(FlushedReceives, slices_and_call_by_call) {
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{}, {"--freedom", "spec", "--seed", "1"}, {"--freedom", "spec", "--seed", "2"}}) {
+    expect_equal(run_both({.commands = {"server=" + support::quoted(FLUSHED_RECEIVES),
+                                        "client=" + support::quoted(FLUSHED_RECEIVES) + " server"},
+                           .options = options}));
+  }
+}
+
 // Two queues in turn are known once they have been seen: each wait of the sixty costs a few hand-overs, not a whole turn's.
 TEST(PollTurns, are_parked_at_the_first_look) {
   const support::RunReport run = support::run({.commands = {"server=" + support::quoted(POLL_TURNS) + " fixed",
