@@ -149,6 +149,9 @@ const std::vector<Coverage> kCoverage = {
     {"alarm, setitimer, timer_create", "interval_timers posix_timers timer_threads"},
     {"timerfd, eventfd, signalfd", "timerfd_modes eventfd_modes signalfd_modes"},
     {"signals that tell of descriptors (O_ASYNC, F_SETSIG)", "file_signals"},
+    {"events of files (inotify)",
+     "inotify inotify_processes Simulated.watches_of_what_is_not_the_hosts_own_are_told_of "
+     "Simulated.programs_of_a_host_hear_of_each_others_files_and_of_no_other_hosts"},
     {"EINTR and SA_RESTART", "interval_timers pipe_signal signal_waits highest_signal interrupted"},
     {"asynchronous input and output (io_submit)", "async_io"},
     {"limits, priorities, locked memory",

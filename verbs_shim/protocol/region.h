@@ -40,6 +40,9 @@ enum class Request : std::uint32_t {
                 // number: the system call. Answered at once and without effect on time
   kFolders,     // the program goes to one of the folders that its host has of its own: they are to be made, unless they are
                 // there. Answered at once and without effect on time
+  kFileEvents,  // what the kernel has told of changes to the host's files since it was asked last is kept until it is told
+                // (kFileEventsCall). arguments: [0] 1: the runtime itself has looked at them or set their attributes, which is
+                // no event. Answered at once and without effect on time: how many events are kept
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
 };
 
@@ -201,6 +204,7 @@ struct RegionHeader {
   std::uint8_t silent_stops;  // 1: SA_NOCLDSTOP, the stop of a child sends no SIGCHLD
   // Bit n - 1: the supervisor keeps signal n while the program masks it: the process has a signalfd for it, or was sent it.
   std::atomic<std::uint64_t> watched_signals;
+  std::uint32_t watches_files;  // 1: somebody on the host watches files of its own (file_events.h)
   std::uint64_t random_seed;   // of random instructions
   std::uint64_t random_draws;  // how many there were
   std::uint32_t extended_control;        // what XGETBV answers

@@ -91,6 +91,7 @@ bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a
     case SYS_signalfd4:
       return (a[3] & O_CLOEXEC) != 0;
     case SYS_epoll_create1:
+    case SYS_inotify_init1:
       return (a[0] & O_CLOEXEC) != 0;
     case SYS_fcntl:
       return a[1] == F_DUPFD_CLOEXEC;
