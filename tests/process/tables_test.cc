@@ -127,6 +127,7 @@ const std::vector<Coverage> kCoverage = {
     {"timed variants", "timed_locks rwlock_barrier"},
     {"robust and process-shared ones", "robust_mutex robust_death shared_locks shared_semaphores"},
     {"thread-local storage", "thread_storage"},
+    {"threads without storage of the C library", "foreign_storage"},
     {"cancellation, inside blocking verbs calls too",
      "cancel_points thread_signals cancelled Semantics.threads_that_wait_for_events_can_be_cancelled"},
     {"raw futex", "raw_futex"},

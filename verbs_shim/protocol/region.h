@@ -149,6 +149,9 @@ struct alignas(64) ThreadSlot {
   // 1: `result` is the answer to the same system call until the horizon, too, and it takes action_arguments[0] beyond what any
   // call costs, ps; with the answer to kPoll: the answer that the thread knows is so.
   std::uint32_t repeats;
+  std::uint64_t state_address;    // the shim's own: what it keeps for the thread
+  std::uint32_t has_own_storage;  // and whether it keeps that in the C library's storage of the thread
+  std::uint32_t reserved_for_storage;
   std::uint64_t signal_mask;      // the program's own, in a trapped call and in Request::kPoke: the handlers mask everything
   std::uint32_t note_count;       // of the notes below, since the thread got the token
   std::uint32_t reserved_for_notes;
