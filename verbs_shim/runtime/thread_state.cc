@@ -72,10 +72,13 @@ void expect_foreign_base(bool shared) {
 }
 
 long set_storage_base(long base) {
+  const bool is_of_a_thread = is_own_storage(static_cast<std::uint64_t>(base));
   expect_foreign_base(false);
   const long result = native(SYS_arch_prctl, ARCH_SET_FS, base);
-  if (result == 0) my_slot->has_own_storage = 0;
-  return result;
+  if (result != 0) return result;
+  my_slot->has_own_storage = 0;
+  if (is_of_a_thread) verbatim_thread_slot = nullptr;  // it may be another's
+  return 0;
 }
 
 void note_slot(std::uint32_t index) {

@@ -165,8 +165,8 @@ static void work(struct thread* thread) {
 
 static void drive(struct thread* thread, const char* name) {
   for (int turn = 1; turn <= 3; ++turn) {
-    set(&thread->state, 2 * turn - 1);
     const int64_t before = time_now();
+    set(&thread->state, 2 * turn - 1);
     wait_until(&thread->state, 2 * turn);
     MUST(time_now() - before >= 5000000);
   }
