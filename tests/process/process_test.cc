@@ -277,6 +277,17 @@ while names.count(0x200) < 2:
   }
 }
 
+TEST(Simulated, tail_follows_a_name) {
+  support::RunRequest request;
+  request.commands = {"server=sh -c 'touch /tmp/log; (sleep 0.01; echo one >> /tmp/log; sleep 0.01; mv /tmp/log /tmp/old; "
+                      "echo two > /tmp/log; sleep 0.01; echo three >> /tmp/log) & timeout 0.05 tail -F /tmp/log'"};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.output("server"), "one\ntwo\nthree\n") << run.story();
+  EXPECT_TRUE(run.report["warnings"].empty()) << run.story();
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), run.digest());
+}
+
 // Names come in order whatever order the file system keeps them in.
 TEST(Simulated, folders_are_told_in_order) {
   const support::TemporaryFolder folder;

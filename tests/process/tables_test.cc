@@ -152,7 +152,7 @@ const std::vector<Coverage> kCoverage = {
     {"signals that tell of descriptors (O_ASYNC, F_SETSIG)", "file_signals"},
     {"events of files (inotify)",
      "inotify inotify_processes Simulated.watches_of_what_is_not_the_hosts_own_are_told_of "
-     "Simulated.programs_of_a_host_hear_of_each_others_files_and_of_no_other_hosts"},
+     "Simulated.programs_of_a_host_hear_of_each_others_files_and_of_no_other_hosts Simulated.tail_follows_a_name"},
     {"EINTR and SA_RESTART", "interval_timers pipe_signal signal_waits highest_signal interrupted"},
     {"asynchronous input and output (io_submit)", "async_io"},
     {"limits, priorities, locked memory",

@@ -301,14 +301,14 @@ long local_call(long number, const long (&a)[6], void* context) {
   }
 }
 
-// Whether the kernel may have touched a file for it.
-bool may_touch_files(long number, const long (&a)[6]) {
+// Whether the kernel may have touched a file for a call whose first argument was a virtual descriptor or none.
+bool may_touch_files(long number, bool of_virtual) {
   switch (protocol::system_call(static_cast<std::uint64_t>(number)).call_class) {
     case CallClass::kPassing:  // munmap and mremap, where they come here
     case CallClass::kByPath:
       return true;
     case CallClass::kByDescriptor:
-      return !is_virtual_fd(static_cast<int>(a[0]));
+      return !of_virtual;
     case CallClass::kLocal:
       return number == SYS_sendfile || number == SYS_copy_file_range;
     case CallClass::kVirtual:
@@ -364,9 +364,9 @@ long answer_call(long number, const long (&a)[6], void* context) {
 }  // namespace
 
 long dispatch(long number, const long (&a)[6], void* context) {
-  const bool touches = may_touch_files(number, a);
+  const bool of_virtual = is_virtual_fd(static_cast<int>(a[0]));
   const long result = answer_call(number, a, context);
-  if (touches) tell_file_events();
+  if (files_are_watched() && may_touch_files(number, of_virtual)) tell_file_events();
   return result;
 }
 

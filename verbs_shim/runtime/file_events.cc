@@ -17,9 +17,8 @@ long keep_file_events(bool own_work) {
 bool files_are_watched() { return region_header().watches_files != 0; }
 
 void tell_file_events() {
-  if (files_are_watched() && keep_file_events(false) > 0) {
-    exchange(protocol::Request::kSystemCall, protocol::kFileEventsCall, {0, 0, 0, 0, 0, 0});
-  }
+  if (keep_file_events(false) == 0) return;
+  exchange(protocol::Request::kSystemCall, protocol::kFileEventsCall, {0, 0, 0, 0, 0, 0});
 }
 
 OwnFileWork::OwnFileWork() : watched_(files_are_watched()) {

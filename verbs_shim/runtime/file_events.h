@@ -6,7 +6,7 @@ namespace verbatim::shim {
 
 // Whether somebody on the host does.
 bool files_are_watched();
-// After a call that may have touched a file.
+// After a call that may have touched a file, where somebody does.
 void tell_file_events();
 
 // As long as it lives, the runtime itself looks at files or sets their attributes, and the program changes none.
