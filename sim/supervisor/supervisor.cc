@@ -254,6 +254,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
     finish(outcome, host.name + ": " + why);
     return nullptr;
   };
+  std::optional<Kernel::OwnFileWork> own_work(std::in_place, kernel_, spec.host);
   LaunchRequest request;
   const HostPaths& paths = kernel_.paths_of_host(spec.host);
   const std::string& named = spec.arguments.at(0);
@@ -306,6 +307,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
     warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
   }
 
+  own_work.reset();
   begin(process, std::move(launched), std::move(patches));
   return &process;
 }
@@ -386,6 +388,7 @@ void Supervisor::Impl::reap(Process& process) {
   check_end_was_ours(process, status);
   for (auto& thread : process.threads()) thread->die();
   kernel_.release(process);
+  if (!finished_) kernel_.tell_file_events(process.host_index());  // of what Linux has closed for it
   if (!process.family().first_of_program) return;
   ProgramResult& result = result_.programs[process.program()];
   result.exited = !finished_;

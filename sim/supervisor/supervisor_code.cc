@@ -35,6 +35,7 @@ void Supervisor::Impl::search_code(Thread& thread) {
   constexpr std::uint64_t kMost = 1ull << 32, kPage = 4096;
   if (address % kPage != 0 || length == 0 || length > kMost || address + length < address) return;
   code::CodePatches& patches = *process.patches();
+  const Kernel::OwnFileWork own_work(kernel_, process.host_index());
   const code::FileCode* file =
       fd < 0 ? nullptr : code_files_.of(fmt::format("/proc/{}/fd/{}", process.native_pid(), fd));
   if (file != nullptr) {

@@ -206,12 +206,14 @@ void Supervisor::Impl::adopt(Process& process) {
   });
   process.set_owner(this);
   process.set_paths(kernel_.paths_of(process));
+  process.region().header().watches_files = kernel_.watches_files(process.host_index()) ? 1 : 0;
 }
 
 // The process has been launched and runs in its loader: its first thread brings the first request.
 void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
                              std::unique_ptr<code::CodePatches> patches, const Scheduling& scheduling,
                              const Credentials& credentials) {
+  const Kernel::OwnFileWork own_work(kernel_, process.host_index());  // what its loader reads
   adopt(process);
   process.set_patches(std::move(patches));
   process.region().close_fd();
@@ -384,6 +386,20 @@ Supervisor::Impl::Inherited Supervisor::Impl::inherited_by(Process& process) {
   return inherited;
 }
 
+// Who watches one of the files hears what Linux tells of an execution: each is opened and its beginning read, and all but the
+// last, which is the program and not its script, are closed.
+void Supervisor::Impl::show_execution(std::size_t host, const std::vector<std::string>& files) {
+  if (!kernel_.watches_files(host)) return;
+  for (const std::string& path : files) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    char beginning[256];
+    const bool is_read = read(fd, beginning, sizeof beginning) >= 0;
+    kernel_.keep_file_events(host);
+    if (fd >= 0) close(fd);
+    kernel_.keep_file_events(host, is_read && &path == &files.back());
+  }
+}
+
 std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   Process& process = thread.process();
   const PendingCall& call = thread.call();
@@ -405,6 +421,8 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   if (const auto answer = kernel_.find_executable(thread, seen)) return answer;
   request.path = paths.native_in_use(seen);
   if (request.path.empty()) return Answer{-ENOENT};
+  std::optional<Kernel::OwnFileWork> own_work(std::in_place, kernel_, process.host_index());
+  std::vector<std::string> executed = {request.path};
   std::size_t total = 0;
   int failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[1]), request.arguments, total);
   if (failed == 0)
@@ -425,6 +443,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
       request.arguments.insert(request.arguments.begin(), words.begin(), words.end());
       seen = words.front();
       request.path = paths.native(seen);
+      executed.push_back(request.path);
       if (request.arguments.size() > 4096) return Answer{-ELOOP};
     }
     if (seen.size() <= request.path.size()) request.trace.seen_path = seen;
@@ -479,6 +498,8 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
     warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
   }
 
+  own_work.reset();
+  show_execution(process.host_index(), executed);
   process.limits.enforce(launched.pid, request.own_descriptors);
   const Scheduling scheduling = thread.scheduling;
   const Credentials credentials = request.trace.credentials;
@@ -487,6 +508,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
   const pid_t old = process.native_pid();
   kill(old, SIGKILL);
   await_status(old);
+  kernel_.tell_file_events(process.host_index());  // of what exec closes
   thread.finish_call();
   kernel_.forget_waits(process);
   for (const int fd : inherited.closed) process.close(fd);

@@ -124,6 +124,7 @@ class Supervisor::Impl final : public ProcessTable {
   void return_memory(Process& child);
   Inherited inherited_by(Process& process);
   std::optional<Answer> execute_program(Thread& thread);
+  void show_execution(std::size_t host, const std::vector<std::string>& files);
   void end_family(Process& process, int status);
   void on_thread(Thread& thread);
   void raise_signals(Thread& thread);

@@ -190,5 +190,21 @@ TEST(Machine, has_no_room_for_a_file) {
   EXPECT_THAT(run.report["weak"].dump(), HasSubstr("the machine refused write: No space left on device"));
 }
 
+// A name space of users has limits of its own.
+TEST(Machine, watches_no_files) {
+  support::RunRequest request;
+  request.commands = {"server=python3 -c 'import ctypes; libc = ctypes.CDLL(None, use_errno=True); fd = libc.inotify_init(); "
+                      "print(libc.inotify_add_watch(fd, b\"/usr\", 2), libc.inotify_add_watch(fd, b\"/tmp\", 2), "
+                      "ctypes.get_errno())'"};
+  request.wrapper = {"unshare", "-Ur", "sh", "-c", "echo 0 > /proc/sys/user/max_inotify_instances && exec \"$@\"", "sh"};
+  std::vector<std::string> alone = request.wrapper;
+  alone.push_back("true");
+  if (cli::run_command(alone).code != 0) GTEST_SKIP() << "this machine makes no name spaces of users";
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.output("server"), "1 -1 24\n") << run.story();
+  EXPECT_EQ(run.report["determinism"], "weak");
+  EXPECT_THAT(run.report["weak"].dump(), HasSubstr("the machine refused inotify_add_watch: Too many open files"));
+}
+
 }  // namespace
 }  // namespace verbatim::process

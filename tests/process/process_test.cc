@@ -176,7 +176,7 @@ TEST(Simulated, refused_calls_are_named) {
   EXPECT_EQ(run.code, 0) << run.story();
   EXPECT_EQ(
       run.output("server"),
-      "io_uring_setup: ENOSYS\ninotify_init1: ENOSYS\nmq_open: ENOSYS\nfutex_waitv: ENOSYS\n"
+      "io_uring_setup: ENOSYS\nopenat2: ENOSYS\nmq_open: ENOSYS\nfutex_waitv: ENOSYS\n"
       "FUTEX_WAIT_REQUEUE_PI: ENOSYS\nsend of urgent data: EOPNOTSUPP\n"
       "terminal: ENODEV\n"
       "the machine's sockets: ENOENT\n"
@@ -186,7 +186,7 @@ TEST(Simulated, refused_calls_are_named) {
   const auto expect = [&](const std::string& text) {
     expected.push_back("server: refused (pid 1000): " + text);
   };
-  for (const char* name : {"io_uring_setup", "inotify_init1", "mq_open", "futex_waitv"}) {
+  for (const char* name : {"io_uring_setup", "openat2", "mq_open", "futex_waitv"}) {
     expect(std::string(name) +
            " is not simulated; the program got ENOSYS (with --strict=warn it would reach the "
            "machine's own kernel)");
@@ -214,14 +214,78 @@ TEST(Simulated, unknown_calls_can_be_let_through) {
   request.options = {"--strict=warn"};
   const RunReport run = support::run(request);
   EXPECT_EQ(run.code, 0) << run.story();
-  EXPECT_NE(run.output("server").find("inotify_init1: success\n"), std::string::npos) << run.story();
+  EXPECT_NE(run.output("server").find("openat2: success\n"), std::string::npos) << run.story();
   EXPECT_NE(run.output("server").find("9999: ENOSYS\n"), std::string::npos);
   EXPECT_EQ(run.report["determinism"], "weak");
   ASSERT_EQ(run.report["weak"].size(), 5u) << run.report["weak"];
   EXPECT_EQ(
       run.report["weak"][1],
-      "server: refused (pid 1000): inotify_init1 is not simulated; it reached the machine's own kernel");
+      "server: refused (pid 1000): openat2 is not simulated; it reached the machine's own kernel");
   EXPECT_NE(run.err.find("weak"), std::string::npos) << run.err;
+}
+
+TEST(Simulated, watches_of_what_is_not_the_hosts_own_are_told_of) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of("watched_elsewhere")};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), "16384 events, 128 descriptors, 65536 watches\n");
+  std::vector<std::string> expected;
+  for (const char* path : {"/usr", "/usr/bin/env", "/proc/1000/status"}) {
+    expected.push_back(std::string("server: watched_elsewhere (pid 1000): ") + path +
+                       " is not in a folder of the host's own, so nothing of what happens to it is told by inotify");
+  }
+  EXPECT_EQ(run.report["warnings"], nlohmann::json(expected));
+  EXPECT_EQ(run.report["determinism"], "exact");
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), run.digest());
+}
+
+// Programs of one host that know nothing of each other, one of which starts while the other watches.
+TEST(Simulated, programs_of_a_host_hear_of_each_others_files_and_of_no_other_hosts) {
+  const support::TemporaryFolder folder;
+  const std::string watcher = folder.path() + "/watcher.py", scenario = folder.path() + "/s.json";
+  FILE* file = std::fopen(watcher.c_str(), "w");
+  std::fputs(R"(import ctypes, os, struct, time
+libc = ctypes.CDLL(None)
+fd = libc.inotify_init1(0)
+assert libc.inotify_add_watch(fd, b"/tmp", 0x308) == 1  # IN_CREATE, IN_DELETE, IN_CLOSE_WRITE
+start, names = time.monotonic_ns(), []
+while names.count(0x200) < 2:
+  bytes = os.read(fd, 4096)
+  while bytes:
+    _, mask, _, size = struct.unpack("iIII", bytes[:16])
+    print(hex(mask), bytes[16:16 + size].rstrip(b"\0").decode(), round((time.monotonic_ns() - start) / 1e6), "ms")
+    names.append(mask)
+    bytes = bytes[16 + size:]
+)", file);
+  std::fclose(file);
+  file = std::fopen(scenario.c_str(), "w");
+  std::fprintf(file, R"({"topology": "%s", "programs": [
+    {"host": "server", "command": ["python3", "%s"]},
+    {"host": "server", "start": "10 ms", "command": ["sh", "-c", "echo x > /tmp/a; sleep 0.01; rm /tmp/a"]},
+    {"host": "client", "start": "12 ms", "command": ["sh", "-c", "echo x > /tmp/b; rm /tmp/b"]},
+    {"host": "server", "start": "40 ms", "command": ["sh", "-c", "echo x > /tmp/c; rm /tmp/c"]}]})",
+               support::topology("two_hosts").c_str(), watcher.c_str());
+  std::fclose(file);
+  const std::string expected = "server| 0x100 a 10 ms\nserver| 0x8 a 10 ms\nserver| 0x200 a 20 ms\n"
+                               "server| 0x100 c 40 ms\nserver| 0x8 c 40 ms\nserver| 0x200 c 40 ms\n";
+  for (const char* mode : {"--seed=1", "--call-by-call"}) {
+    const Finished run = cli::run_command({support::verbatim_program(), "run", mode, scenario});
+    EXPECT_EQ(run.code, 0) << run.out << run.err;
+    EXPECT_EQ(run.out, expected) << run.err;
+  }
+}
+
+TEST(Simulated, tail_follows_a_name) {
+  support::RunRequest request;
+  request.commands = {"server=sh -c 'touch /tmp/log; (sleep 0.01; echo one >> /tmp/log; sleep 0.01; mv /tmp/log /tmp/old; "
+                      "echo two > /tmp/log; sleep 0.01; echo three >> /tmp/log) & timeout 0.05 tail -F /tmp/log'"};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.output("server"), "one\ntwo\nthree\n") << run.story();
+  EXPECT_TRUE(run.report["warnings"].empty()) << run.story();
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), run.digest());
 }
 
 // Names come in order whatever order the file system keeps them in.

@@ -127,6 +127,7 @@ const std::vector<Coverage> kCoverage = {
     {"timed variants", "timed_locks rwlock_barrier"},
     {"robust and process-shared ones", "robust_mutex robust_death shared_locks shared_semaphores"},
     {"thread-local storage", "thread_storage"},
+    {"threads without storage of the C library", "foreign_storage"},
     {"cancellation, inside blocking verbs calls too",
      "cancel_points thread_signals cancelled Semantics.threads_that_wait_for_events_can_be_cancelled"},
     {"raw futex", "raw_futex"},
@@ -149,6 +150,9 @@ const std::vector<Coverage> kCoverage = {
     {"alarm, setitimer, timer_create", "interval_timers posix_timers timer_threads"},
     {"timerfd, eventfd, signalfd", "timerfd_modes eventfd_modes signalfd_modes"},
     {"signals that tell of descriptors (O_ASYNC, F_SETSIG)", "file_signals"},
+    {"events of files (inotify)",
+     "inotify inotify_processes Simulated.watches_of_what_is_not_the_hosts_own_are_told_of "
+     "Simulated.programs_of_a_host_hear_of_each_others_files_and_of_no_other_hosts Simulated.tail_follows_a_name"},
     {"EINTR and SA_RESTART", "interval_timers pipe_signal signal_waits highest_signal interrupted"},
     {"asynchronous input and output (io_submit)", "async_io"},
     {"limits, priorities, locked memory",

@@ -31,7 +31,7 @@ inline constexpr PassingCall kPassingCalls[] = {
      {MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED, MADV_REMOVE, MADV_DONTFORK, MADV_DOFORK,
       MADV_DONTDUMP, MADV_DODUMP, MADV_WIPEONFORK, MADV_KEEPONFORK}},
     {SYS_umask, "of the process alone, and the launcher's at first"},
-    {SYS_arch_prctl, "bases of the thread's segments", 0, 4, {ARCH_SET_GS, ARCH_SET_FS, ARCH_GET_FS, ARCH_GET_GS}},
+    {SYS_arch_prctl, "bases of the thread's segments", 0, 3, {ARCH_SET_GS, ARCH_GET_FS, ARCH_GET_GS}},
     {SYS_set_robust_list, "an address in the process's own memory; the list is followed by the supervisor"},
 };
 

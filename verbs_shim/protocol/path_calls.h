@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/syscall.h>
 
 #include <cstdint>
@@ -63,6 +64,7 @@ inline constexpr PathCall kPathCalls[] = {
     {SYS_lgetxattr, {{0, -1, Follow::kNever}}},
     {SYS_listxattr, {{0}}},
     {SYS_llistxattr, {{0, -1, Follow::kNever}}},
+    {SYS_inotify_add_watch, {{1, -1, Follow::kUnless}}, 2, IN_DONT_FOLLOW},
     {SYS_chdir, {{0, -1, Follow::kAlways, PathUse::kWorkIn}}},
     {SYS_execve, {{0, -1, Follow::kAlways, PathUse::kExecute}}},
     {SYS_execveat, {{1, 0, Follow::kUnless, PathUse::kExecute}}, 4, kNoFollow},

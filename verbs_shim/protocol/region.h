@@ -41,6 +41,9 @@ enum class Request : std::uint32_t {
                 // number: the system call. Answered at once and without effect on time
   kFolders,     // the program goes to one of the folders that its host has of its own: they are to be made, unless they are
                 // there. Answered at once and without effect on time
+  kFileEvents,  // what the kernel has told of changes to the host's files since it was asked last is kept until it is told
+                // (kFileEventsCall). arguments: [0] 1: the runtime itself has looked at them or set their attributes, which is
+                // no event. Answered at once and without effect on time: how many events are kept
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
 };
 
@@ -149,6 +152,9 @@ struct alignas(64) ThreadSlot {
   // 1: `result` is the answer to the same system call until the horizon, too, and it takes action_arguments[0] beyond what any
   // call costs, ps; with the answer to kPoll: the answer that the thread knows is so.
   std::uint32_t repeats;
+  std::uint64_t state_address;    // the shim's own: what it keeps for the thread
+  std::uint32_t has_own_storage;  // and whether it keeps that in the C library's storage of the thread
+  std::uint32_t reserved_for_storage;
   std::uint64_t signal_mask;      // the program's own, in a trapped call and in Request::kPoke: the handlers mask everything
   std::uint32_t note_count;       // of the notes below, since the thread got the token
   std::uint32_t looks;            // at `go`, before the thread sleeps; a new thread has none
@@ -206,6 +212,7 @@ struct RegionHeader {
   std::uint8_t silent_stops;  // 1: SA_NOCLDSTOP, the stop of a child sends no SIGCHLD
   // Bit n - 1: the supervisor keeps signal n while the program masks it: the process has a signalfd for it, or was sent it.
   std::atomic<std::uint64_t> watched_signals;
+  std::uint32_t watches_files;  // 1: somebody on the host watches files of its own (file_events.h)
   std::uint64_t random_seed;   // of random instructions
   std::uint64_t random_draws;  // how many there were
   std::uint32_t extended_control;        // what XGETBV answers

@@ -276,9 +276,9 @@ namespace verbatim::protocol {
   X(250, keyctl, kRefused, EPERM)                    \
   X(251, ioprio_set, kVirtual, 0)                    \
   X(252, ioprio_get, kVirtual, 0)                    \
-  X(253, inotify_init, kRefused, ENOSYS)             \
-  X(254, inotify_add_watch, kRefused, ENOSYS)        \
-  X(255, inotify_rm_watch, kRefused, ENOSYS)         \
+  X(253, inotify_init, kVirtual, 0)                  \
+  X(254, inotify_add_watch, kVirtual, 0)             \
+  X(255, inotify_rm_watch, kVirtual, 0)              \
   X(256, migrate_pages, kRefused, EPERM)             \
   X(257, openat, kVirtual, 0)                        \
   X(258, mkdirat, kByPath, 0)                        \
@@ -317,7 +317,7 @@ namespace verbatim::protocol {
   X(291, epoll_create1, kVirtual, 0)                 \
   X(292, dup3, kVirtual, 0)                          \
   X(293, pipe2, kVirtual, 0)                         \
-  X(294, inotify_init1, kRefused, ENOSYS)            \
+  X(294, inotify_init1, kVirtual, 0)                 \
   X(295, preadv, kByDescriptor, 0)                   \
   X(296, pwritev, kByDescriptor, 0)                  \
   X(297, rt_tgsigqueueinfo, kVirtual, 0)             \

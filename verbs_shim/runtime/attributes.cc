@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <utime.h>
 
+#include "verbs_shim/runtime/file_events.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -35,10 +36,16 @@ timespec now() {
   return {ns / kNsPerSecond, ns % kNsPerSecond};
 }
 
-long keep_times(const NativeFile& file, timespec time) {
-  const timespec both[2] = {kept(time), kept(time)};
+// Of access and change: only that of change ever shows.
+long set_native_times(const NativeFile& file, const timespec (&both)[2]) {
   return native(SYS_utimensat, file.path != nullptr ? AT_FDCWD : file.fd, file.path, both,
                 file.path != nullptr && !file.follow ? AT_SYMLINK_NOFOLLOW : 0);
+}
+
+// On behalf of the runtime.
+void keep_times(const NativeFile& file, timespec time) {
+  const OwnFileWork own_work;
+  set_native_times(file, {kept(time), kept(time)});
 }
 
 // The supervisor's numbers of files, at most as many as the mailbox holds.
@@ -155,7 +162,12 @@ long change_owner(const NativeFile& file, bool own, long user, long group) {
   if (found != 0) return found;
   const FileNumber number = {status.st_dev, status.st_ino, user_seen(status.st_uid), group_seen(status.st_gid)};
   memcpy(my_mailbox().bytes, &number, sizeof number);
-  return exchange(protocol::Request::kSystemCall, protocol::kFileOwnerCall, {user, group, own ? 1 : 0, 0, 0, 0});
+  const long result =
+      exchange(protocol::Request::kSystemCall, protocol::kFileOwnerCall, {user, group, own ? 1 : 0, 0, 0, 0});
+  // Who watches the file hears of a change of its attributes, which the kernel would otherwise not see.
+  if (result == 0 && own && (static_cast<int>(user) != -1 || static_cast<int>(group) != -1) && files_are_watched())
+    set_native_times(file, {status.st_mtim, status.st_mtim});
+  return result;
 }
 
 long access_as_root(const char* path, long wanted) {
@@ -172,6 +184,7 @@ bool open_to_owner(const char* path, std::uint32_t* mode) {
   constexpr std::uint32_t kPermissions = 07777;
   *mode = status.st_mode & kPermissions;
   const std::uint32_t open = *mode | S_IRUSR | S_IWUSR | (S_ISDIR(status.st_mode) ? S_IXUSR : 0u);
+  const OwnFileWork own_work;
   return open != *mode && native(SYS_chmod, path, open) == 0;
 }
 
@@ -234,7 +247,9 @@ void note_made(const NativeFile& file) {
 }
 
 long set_times(long number, long times, const NativeFile& file) {
+  constexpr timespec kOmitted = {0, UTIME_OMIT};
   timespec wanted = now();
+  bool of_access = true;
   if (times != 0 && number == SYS_utimensat) {
     timespec both[2];
     if (!read_program(times, both)) return -EFAULT;
@@ -242,9 +257,10 @@ long set_times(long number, long times, const NativeFile& file) {
       if (one.tv_nsec != UTIME_NOW && one.tv_nsec != UTIME_OMIT && (one.tv_nsec < 0 || one.tv_nsec >= kNsPerSecond))
         return -EINVAL;
     }
+    of_access = both[0].tv_nsec != UTIME_OMIT;
     if (both[1].tv_nsec == UTIME_OMIT) {  // times of access are those of change
       struct stat status;
-      return stat_native(file, status);
+      return of_access ? set_native_times(file, {kept(wanted), kOmitted}) : stat_native(file, status);
     }
     if (both[1].tv_nsec != UTIME_NOW) wanted = both[1];
   } else if (times != 0 && number == SYS_utime) {
@@ -257,7 +273,7 @@ long set_times(long number, long times, const NativeFile& file) {
     if (both[1].tv_usec < 0 || both[1].tv_usec >= 1'000'000) return -EINVAL;
     wanted = {both[1].tv_sec, both[1].tv_usec * 1000};
   }
-  return keep_times(file, wanted);
+  return set_native_times(file, {of_access ? kept(wanted) : kOmitted, kept(wanted)});
 }
 
 void tell_entry_numbers(long folder, std::uint64_t** entries, long count) {

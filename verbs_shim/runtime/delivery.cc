@@ -14,10 +14,6 @@ namespace {
 
 KernelSigaction actions[65];
 
-constexpr int kMostKept = 8;  // of one thread
-__thread siginfo_t kept[kMostKept];
-__thread int kept_count = 0;
-
 // By signal: sent natively and not yet come. What was taken or ignored meanwhile still counts.
 std::atomic<std::uint32_t> expected[65];
 
@@ -73,25 +69,28 @@ void keep_reserved(const siginfo_t& info) {
   if (handler_of(signal) == reinterpret_cast<unsigned long>(SIG_IGN) && !blocked) return;
   constexpr int kFirstRealTime = 32;
   if (signal < kFirstRealTime && (kept_reserved() & signal_bit(signal)) != 0) return;
-  if (kept_count < kMostKept) kept[kept_count++] = info;
+  ThreadState& state = thread_state();
+  if (state.kept_count < kMostKept) state.kept[state.kept_count++] = info;
 }
 
 std::uint64_t kept_reserved() {
+  const ThreadState& state = thread_state();
   std::uint64_t set = 0;
-  for (int i = 0; i < kept_count; ++i) set |= signal_bit(kept[i].si_signo);
+  for (int i = 0; i < state.kept_count; ++i) set |= signal_bit(state.kept[i].si_signo);
   return set;
 }
 
 int take_kept(std::uint64_t set, siginfo_t* info) {
+  ThreadState& state = thread_state();
   int least = -1;
-  for (int i = 0; i < kept_count; ++i) {
-    const bool wanted = (set & signal_bit(kept[i].si_signo)) != 0;
-    if (wanted && (least < 0 || kept[i].si_signo < kept[least].si_signo)) least = i;
+  for (int i = 0; i < state.kept_count; ++i) {
+    const bool wanted = (set & signal_bit(state.kept[i].si_signo)) != 0;
+    if (wanted && (least < 0 || state.kept[i].si_signo < state.kept[least].si_signo)) least = i;
   }
   if (least < 0) return 0;
-  *info = kept[least];
-  --kept_count;
-  for (int i = least; i < kept_count; ++i) kept[i] = kept[i + 1];
+  *info = state.kept[least];
+  --state.kept_count;
+  for (int i = least; i < state.kept_count; ++i) state.kept[i] = state.kept[i + 1];
   return info->si_signo;
 }
 
@@ -103,7 +102,7 @@ void forget_kept(std::uint64_t set) {
 
 void deliver_kept(ucontext_t* context) {
   siginfo_t info;
-  while (kept_count != 0) {
+  while (thread_state().kept_count != 0) {
     const int signal = take_kept(~mask_seen(context), &info);
     if (signal == 0) return;
     deliver(signal, info, context, false);

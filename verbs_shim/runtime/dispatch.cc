@@ -17,6 +17,7 @@
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
+#include "verbs_shim/runtime/file_events.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
@@ -300,9 +301,25 @@ long local_call(long number, const long (&a)[6], void* context) {
   }
 }
 
-}  // namespace
+// Whether the kernel may have touched a file for a call whose first argument was a virtual descriptor or none.
+bool may_touch_files(long number, bool of_virtual) {
+  switch (protocol::system_call(static_cast<std::uint64_t>(number)).call_class) {
+    case CallClass::kPassing:  // munmap and mremap, where they come here
+    case CallClass::kByPath:
+      return true;
+    case CallClass::kByDescriptor:
+      return !of_virtual;
+    case CallClass::kLocal:
+      return number == SYS_sendfile || number == SYS_copy_file_range;
+    case CallClass::kVirtual:
+      return protocol::path_call(static_cast<std::uint64_t>(number)) != nullptr || number == SYS_dup2 || number == SYS_dup3 ||
+             number == SYS_close_range;
+    default:
+      return false;
+  }
+}
 
-long dispatch(long number, const long (&a)[6], void* context) {
+long answer_call(long number, const long (&a)[6], void* context) {
   ++region_header().calls;
   region_header().last_call = static_cast<std::uint32_t>(number);
   if (number == VERBATIM_START_REMOTE_SHELL) return exchange(Request::kSystemCall, VERBATIM_START_REMOTE_SHELL, a);
@@ -342,6 +359,15 @@ long dispatch(long number, const long (&a)[6], void* context) {
       return exchange(Request::kRefused, static_cast<std::uint32_t>(number), a);
   }
   return exchange(Request::kSystemCall, static_cast<std::uint32_t>(number), a);
+}
+
+}  // namespace
+
+long dispatch(long number, const long (&a)[6], void* context) {
+  const bool of_virtual = is_virtual_fd(static_cast<int>(a[0]));
+  const long result = answer_call(number, a, context);
+  if (files_are_watched() && may_touch_files(number, of_virtual)) tell_file_events();
+  return result;
 }
 
 }  // namespace verbatim::shim

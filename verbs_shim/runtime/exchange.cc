@@ -19,8 +19,6 @@
 #include "verbs_shim/runtime/shared_segments.h"
 #include "verbs_shim/runtime/state.h"
 
-__thread verbatim::protocol::ThreadSlot* verbatim_thread_slot = nullptr;
-
 namespace verbatim::shim {
 
 bool is_attached = false;
@@ -30,14 +28,6 @@ namespace {
 using protocol::Action;
 using protocol::Request;
 using protocol::ThreadSlot;
-
-// A row of clock reads, see read_clock().
-__thread unsigned polls_in_a_row = 0;
-__thread unsigned polls_allowed = protocol::kPollsAlone;
-__thread bool in_clock_row = false;
-__thread std::int64_t clock_row_start_ps = 0;
-
-__thread RepeatedCall repeated_call;
 
 void give_token_back() {
   disarm_poke_timer();
@@ -55,6 +45,7 @@ void hand_over() {
   unsigned long here;
   asm volatile("mov %%rsp, %0" : "=r"(here));
   if (here - base < 2 * kSignalStackSize) return give_token_back();
+  const unsigned long top = base + 2 * kSignalStackSize - (has_foreign_bases ? kRoomWithoutStorage : 0);
   // The frame pointer leads debuggers back.
   asm volatile(
       "mov %%rsp, %%rbx\n"
@@ -62,7 +53,7 @@ void hand_over() {
       "call *%1\n"
       "mov %%rbx, %%rsp\n"
       :
-      : "r"(base + 2 * kSignalStackSize), "r"(&give_token_back)
+      : "r"(top), "r"(&give_token_back)
       : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
 }
 
@@ -90,6 +81,7 @@ bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a
     case SYS_signalfd4:
       return (a[3] & O_CLOEXEC) != 0;
     case SYS_epoll_create1:
+    case SYS_inotify_init1:
       return (a[0] & O_CLOEXEC) != 0;
     case SYS_fcntl:
       return a[1] == F_DUPFD_CLOEXEC;
@@ -106,6 +98,7 @@ void take_path(PathExchange& paths) {
 
 // The call with what the kernel is to get of it.
 long execute_natively(const ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathExchange* paths) {
+  if (number == SYS_exit) leave_slot();
   if (paths == nullptr) return call_on_number(number, a);
   paths->executed = true;
   long n[6];
@@ -198,7 +191,7 @@ bool passes_locally(std::int64_t cost_ps) {
   ThreadSlot& slot = *my_slot;
   // A sleep may be longer than there is time: the sum is made only where it is known to be small.
   if (cost_ps >= slot.horizon_ps - slot.clock_ps) return false;
-  in_clock_row = false;
+  thread_state().in_clock_row = false;
   slot.clock_ps += cost_ps;
   return true;
 }
@@ -213,7 +206,8 @@ void hand_over_poked(long context, long fs_base, std::uint64_t mask) {
   slot.arguments[1] = fs_base;
   const std::int64_t before = slot.clock_ps;
   hand_over();
-  if (slot.clock_ps != before) repeated_call.forget();  // it was parked; else the slice goes on as if there had been no poke
+  // It was parked; else the slice goes on as if there had been no poke.
+  if (slot.clock_ps != before) thread_state().repeated_call.forget();
   Raised(slot).raise_all(mask);
 }
 
@@ -232,15 +226,16 @@ void await_token() {
 
 long exchange(Request request, std::uint32_t number, const long (&arguments)[6], PathExchange* paths) {
   ThreadSlot& slot = *my_slot;
+  ThreadState& state = thread_state();
   // Polls before and after a call that finds nothing again are still in a row.
-  if (request == Request::kSystemCall && repeated_call.answers(number, arguments) &&
-      passes_locally(costs().system_call_ps + repeated_call.extra_ps)) {
-    return repeated_call.result;
+  if (request == Request::kSystemCall && state.repeated_call.answers(number, arguments) &&
+      passes_locally(costs().system_call_ps + state.repeated_call.extra_ps)) {
+    return state.repeated_call.result;
   }
-  polls_in_a_row = 0;
-  polls_allowed = protocol::kPollsAlone;
-  if (request != Request::kPoll) repeated_call.forget();
-  in_clock_row = false;
+  state.polls_in_a_row = 0;
+  state.polls_allowed = protocol::kPollsAlone;
+  if (request != Request::kPoll) state.repeated_call.forget();
+  state.in_clock_row = false;
   while (true) {
     slot.request = request;
     slot.number = number;
@@ -254,8 +249,8 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
     const Raised raised(slot);
     const std::uint32_t tid = slot.virtual_tid;
     const long result = again ? 0 : carry_out(slot, number, arguments, paths);
-    if (request == Request::kPoll && repeats == 0) repeated_call.forget();
-    if (!again && request == Request::kSystemCall && repeats != 0) repeated_call.keep(number, arguments, result, extra_ps);
+    if (request == Request::kPoll && repeats == 0) state.repeated_call.forget();
+    if (!again && request == Request::kSystemCall && repeats != 0) state.repeated_call.keep(number, arguments, result, extra_ps);
     if (request == Request::kCommand && !again && result >= 0) {
       memcpy(reinterpret_cast<void*>(arguments[1]), my_mailbox().bytes, static_cast<std::size_t>(arguments[0]));
     }
@@ -276,29 +271,32 @@ struct ClockRow {
 };
 
 ClockRow next_clock_read(std::int64_t first_cost_ps) {
+  ThreadState& state = thread_state();
   const std::int64_t now = my_slot->clock_ps;
-  if (!in_clock_row) return {now, first_cost_ps};
-  return {clock_row_start_ps, protocol::cost_in_clock_row(now - clock_row_start_ps)};
+  if (!state.in_clock_row) return {now, first_cost_ps};
+  return {state.clock_row_start_ps, protocol::cost_in_clock_row(now - state.clock_row_start_ps)};
 }
 
 }  // namespace
 
 std::int64_t read_clock(std::int64_t first_cost_ps) {
+  ThreadState& state = thread_state();
   const ClockRow row = next_clock_read(first_cost_ps);
   // Polls before and after it are still in a row: who looks at a clock between them waits as others do.
   if (row.cost_ps > 0 && !passes_locally(row.cost_ps)) exchange(Request::kSpend, 0, {row.cost_ps, 0, 0, 0, 0, 0});
-  in_clock_row = true;
-  clock_row_start_ps = row.start_ps;
+  state.in_clock_row = true;
+  state.clock_row_start_ps = row.start_ps;
   return my_slot->clock_ps;
 }
 
 bool reads_clock_locally(std::int64_t first_cost_ps) {
+  ThreadState& state = thread_state();
   const ClockRow row = next_clock_read(first_cost_ps);
   if (row.cost_ps > 0) {
     if (!passes_locally(row.cost_ps)) return false;
   }
-  in_clock_row = true;
-  clock_row_start_ps = row.start_ps;
+  state.in_clock_row = true;
+  state.clock_row_start_ps = row.start_ps;
   return true;
 }
 
@@ -352,7 +350,7 @@ const protocol::CallCosts& costs() { return region_header().costs; }
 
 void spend(std::int64_t cost_ps) {
   if (cost_ps <= 0) return;
-  polls_in_a_row = 0;
+  thread_state().polls_in_a_row = 0;
   if (passes_locally(cost_ps)) return;
   exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
@@ -370,20 +368,22 @@ namespace {
 
 void spend_on_look(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
                    std::uint32_t sequence, std::uint32_t kind) {
+  ThreadState& state = thread_state();
   if (cost_ps <= 0) return;
+  if (has_foreign_bases) return spend_between_polls(cost_ps);  // the caller's registers are not where they are looked for
   // A program that has looked in vain for a while may be parked: it asks for that before its horizon has
   // come.
-  if (polls_in_a_row < polls_allowed && passes_locally(cost_ps)) {
-    ++polls_in_a_row;
+  if (state.polls_in_a_row < state.polls_allowed && passes_locally(cost_ps)) {
+    ++state.polls_in_a_row;
     ++my_slot->polls_alone;
     return;
   }
-  if (repeated_call.is_known) kind |= protocol::kKnowsAnswer;
+  if (state.repeated_call.is_known) kind |= protocol::kKnowsAnswer;
   const long allowed = exchange(Request::kPoll, kind,
                                   {cost_ps, static_cast<long>(context), static_cast<long>(cq_number),
                                    static_cast<long>(offset), static_cast<long>(sequence),
                                    reinterpret_cast<long>(&verbatim_clock_gettime)});
-  polls_allowed = static_cast<unsigned>(allowed);
+  state.polls_allowed = static_cast<unsigned>(allowed);
 }
 
 }  // namespace

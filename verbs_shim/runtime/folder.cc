@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "verbs_shim/runtime/attributes.h"
+#include "verbs_shim/runtime/file_events.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -79,22 +80,34 @@ void sort(Entry** entries, std::size_t count) {
   }
 }
 
+// The same of a descriptor of the program's, whose own place `at` is how far the program has come in the sorted names. One
+// that may not be opened again, by its permissions, is read through itself. -ESPIPE: it has no place.
+long read_whole(long fd, long at, Pages& pages) {
+  const OwnFileWork own_work;
+  const long again = native(SYS_openat, fd, reinterpret_cast<long>("."), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (again < 0 && native(SYS_lseek, fd, 0, SEEK_SET) < 0) return -ESPIPE;
+  const long bytes = pages.memory == nullptr ? -ENOMEM : read_all(again >= 0 ? again : fd, pages);
+  again >= 0 ? native(SYS_close, again) : native(SYS_lseek, fd, at, SEEK_SET);
+  return bytes;
+}
+
+// Who watches the folder hears that the program reads it: of a call that has no room for an entry, too.
+void touch_folder(long fd, long at) {
+  Entry entry;
+  native(SYS_getdents64, fd, reinterpret_cast<long>(&entry), 1);
+  native(SYS_lseek, fd, at, SEEK_SET);
+}
+
 }  // namespace
 
 long read_folder(const long (&a)[6]) {
   const long at = native(SYS_lseek, a[0], 0, SEEK_CUR);
-  // The descriptor's own place is where the program has come to in the sorted names. One that may not be opened again, by
-  // its permissions, is read through itself.
-  const long again =
-      native(SYS_openat, a[0], reinterpret_cast<long>("."), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (at < 0 || (again < 0 && native(SYS_lseek, a[0], 0, SEEK_SET) < 0)) {
-    if (again >= 0) native(SYS_close, again);
-    return native(SYS_getdents64, a[0], a[1], a[2]);
-  }
+  if (at < 0) return native(SYS_getdents64, a[0], a[1], a[2]);
   Pages pages(64 * 1024);
-  const long bytes = pages.memory == nullptr ? -ENOMEM : read_all(again >= 0 ? again : a[0], pages);
-  again >= 0 ? native(SYS_close, again) : native(SYS_lseek, a[0], at, SEEK_SET);
+  const long bytes = read_whole(a[0], at, pages);
+  if (bytes == -ESPIPE) return native(SYS_getdents64, a[0], a[1], a[2]);
   if (bytes < 0) return bytes;
+  if (files_are_watched()) touch_folder(a[0], at);
   std::size_t count = 0;
   const auto entry_at = [&](long offset) { return reinterpret_cast<Entry*>(pages.memory + offset); };
   for (long offset = 0; offset < bytes; offset += entry_at(offset)->length) ++count;

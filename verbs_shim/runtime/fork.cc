@@ -30,16 +30,19 @@ namespace {
 }
 
 // The copy's first steps; nothing before the mapping may touch the region, which is still the parent's.
-void begin_child(long region, long simulator, std::uint64_t context) {
+void begin_child(long region, long simulator, std::uint64_t context, ThreadState& state, bool has_own_storage) {
   native(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (native(SYS_getppid) != simulator) end_child();
   const long base = native(SYS_mmap, protocol::kRegionAddress, protocol::kRegionSize, PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_FIXED | MAP_NORESERVE, region, 0);
   if (base != static_cast<long>(protocol::kRegionAddress)) end_child();
   native(SYS_close, region);
-  my_slot->context_address = context;
+  protocol::ThreadSlot& slot = *my_slot;
+  slot.state_address = reinterpret_cast<std::uint64_t>(&state);
+  slot.has_own_storage = has_own_storage ? 1 : 0;
+  slot.context_address = context;
   forget_kept(~0ull);
-  my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
+  slot.native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   forget_poke_timer();
   unlock_heap();
   forget_huge_counts();
@@ -71,10 +74,12 @@ long fork_process(std::uint32_t number, const long (&a)[6], void* raw_context, s
   auto* context = static_cast<ucontext_t*>(raw_context);
   const auto flags = number == SYS_clone ? static_cast<unsigned long>(a[0]) : 0;
   const long simulator = native(SYS_getppid);
+  ThreadState& state = thread_state();
+  const bool has_own_storage = my_slot->has_own_storage != 0;
   const long region = make_region();
   const long child = region < 0 ? region : native(SYS_clone, CLONE_PARENT, 0, 0, 0, 0);
   if (child == 0) {
-    begin_child(region, simulator, reinterpret_cast<std::uint64_t>(raw_context));
+    begin_child(region, simulator, reinterpret_cast<std::uint64_t>(raw_context), state, has_own_storage);
     if ((flags & CLONE_CHILD_SETTID) != 0) write_program(a[3], pid);
     if (number == SYS_clone && a[1] != 0) context->uc_mcontext.gregs[REG_RSP] = a[1];
     return 0;

@@ -138,8 +138,6 @@ PatchedInstruction instruction_at(std::uint64_t rip) {
 constexpr int kOrder[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                             REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
-__thread bool traps_timestamp_counter = false;
-
 }  // namespace
 
 // 0: it has to trap. Runs on a stack of one page; the registers of vectors and of floating point are the program's.
@@ -253,8 +251,8 @@ long map_code(long number, const long (&a)[6]) {
 }
 
 void follow_timestamp_counter_trap() {
-  if (region_header().traps_timestamp_counter == 0 || traps_timestamp_counter) return;
-  traps_timestamp_counter = true;
+  if (region_header().traps_timestamp_counter == 0 || thread_state().traps_timestamp_counter) return;
+  thread_state().traps_timestamp_counter = true;
   native(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 }
 

@@ -101,7 +101,7 @@ extern "C" void verbatim_attach(int, char**, char** environment) {
   const auto here = reinterpret_cast<unsigned long>(__builtin_frame_address(0)) & ~4095ul;
   constexpr unsigned long kCleared = 64 << 10;
   raw_system_call(SYS_madvise, static_cast<long>(here - kCleared), kCleared, kPopulateWrite);
-  my_slot = &slot_at(0);
+  begin_with_own_storage(slot_at(0));
   my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   if (!map_heap() || !install_handlers()) give_up("verbatim: the shim's addresses are taken in this program\n");
   native(SYS_close, own_descriptors + protocol::kRegionFd);

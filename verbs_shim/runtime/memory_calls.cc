@@ -154,6 +154,7 @@ long call_by_argument(long number, const long (&a)[6]) {
     case SYS_arch_prctl: {
       constexpr int kShadowStackStatus = 0x3001, kShadowStackFeatures = 0x5005;  // asked by every start of a C library
       const auto option = static_cast<int>(a[0]);
+      if (option == ARCH_SET_FS) return set_storage_base(a[1]);
       if (option == kShadowStackStatus || option == kShadowStackFeatures) return -EINVAL;
       if (option == ARCH_GET_CPUID) return 1;
       return refuse_argument(number, option, option == ARCH_SET_CPUID ? ENODEV : EINVAL);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "verbs_shim/runtime/file_events.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/state.h"
@@ -226,6 +227,7 @@ bool has_links(const char* native_path, bool follow) {
   open_how how = {};
   how.flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
   how.resolve = RESOLVE_NO_SYMLINKS;
+  const OwnFileWork own_work;  // of which some kernels tell
   const long fd = native(SYS_openat2, AT_FDCWD, native_path, &how, sizeof how);
   if (fd >= 0) native(SYS_close, fd);
   return fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -EACCES;

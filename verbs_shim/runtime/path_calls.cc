@@ -10,6 +10,7 @@
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/descriptors.h"
+#include "verbs_shim/runtime/file_events.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
@@ -107,6 +108,7 @@ long execute_as_root(long number, const long (&n)[6], const PathCall& call, cons
   std::uint32_t mode;
   if (call.paths[0].use != protocol::PathUse::kOpen || !open_to_owner(path, &mode)) return -EACCES;
   const long result = native(number, n[0], n[1], n[2], n[3], n[4], n[5]);
+  const OwnFileWork own_work;
   native(SYS_chmod, path, mode);
   return result;
 }

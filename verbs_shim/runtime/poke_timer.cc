@@ -14,44 +14,46 @@ namespace {
 
 constexpr int kNoTimer = -1;
 constexpr std::uint32_t kLongestUs = 500'000;
-__thread int timer = kNoTimer;
-__thread std::uint32_t armed_us = 0;  // 0: not since the thread got the token
 
 void start_timer() {
-  const itimerspec once{{0, 0}, {0, static_cast<long>(armed_us) * 1000}};
-  native(SYS_timer_settime, timer, 0, &once, 0);
+  ThreadState& state = thread_state();
+  const itimerspec once{{0, 0}, {0, static_cast<long>(state.armed_us) * 1000}};
+  native(SYS_timer_settime, state.timer, 0, &once, 0);
 }
 
 }  // namespace
 
 // On a loaded machine a period can be over before the thread has run at all: each further one is longer.
 void rearm_poke_timer() {
-  if (armed_us == 0) return;
-  if (armed_us < kLongestUs / 2) armed_us *= 2;
+  ThreadState& state = thread_state();
+  if (state.armed_us == 0) return;
+  if (state.armed_us < kLongestUs / 2) state.armed_us *= 2;
   start_timer();
 }
 
 void arm_poke_timer(std::uint32_t period_us) {
-  if (timer == kNoTimer) {
+  ThreadState& state = thread_state();
+  if (state.timer == kNoTimer) {
     sigevent event{};
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = protocol::kPokeSignal;
     event._sigev_un._tid = static_cast<int>(native(SYS_gettid));
     // Without a timer the supervisor's own poke comes, later.
-    if (native(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0) {
-      timer = kNoTimer;
+    if (native(SYS_timer_create, CLOCK_MONOTONIC, &event, &state.timer) != 0) {
+      state.timer = kNoTimer;
       return;
     }
   }
-  armed_us = period_us < kLongestUs ? period_us : kLongestUs;
+  state.armed_us = period_us < kLongestUs ? period_us : kLongestUs;
   start_timer();
 }
 
-void disarm_poke_timer() { armed_us = 0; }
+void disarm_poke_timer() { thread_state().armed_us = 0; }
 
 void forget_poke_timer() {
-  timer = kNoTimer;
-  armed_us = 0;
+  ThreadState& state = thread_state();
+  state.timer = kNoTimer;
+  state.armed_us = 0;
 }
 
 }  // namespace verbatim::shim

@@ -26,24 +26,21 @@ constexpr std::uint64_t kRedZone = 128;
 constexpr std::uint64_t kUnblockable = signal_bit(SIGKILL) | signal_bit(SIGSTOP);
 constexpr unsigned kAutoDisarm = 1u << 31;  // SS_AUTODISARM
 
-__thread stack_t program_stack;  // ss_size 0: there is none
-__thread std::uint64_t reserved = 0;
-__thread std::uint64_t mask_afterwards = 0;
-__thread bool has_mask_afterwards = false;
+stack_t& program_stack() { return thread_state().program_stack; }
 
 // sas_ss_flags() and __on_sig_stack() of the kernel.
 bool lies_on_program_stack(std::uint64_t stack_pointer) {
-  const auto start = reinterpret_cast<std::uint64_t>(program_stack.ss_sp);
-  return stack_pointer > start && stack_pointer - start <= program_stack.ss_size;
+  const auto start = reinterpret_cast<std::uint64_t>(program_stack().ss_sp);
+  return stack_pointer > start && stack_pointer - start <= program_stack().ss_size;
 }
 bool is_on_program_stack(std::uint64_t stack_pointer) {
-  if ((static_cast<unsigned>(program_stack.ss_flags) & kAutoDisarm) != 0) return false;
+  if ((static_cast<unsigned>(program_stack().ss_flags) & kAutoDisarm) != 0) return false;
   return lies_on_program_stack(stack_pointer);
 }
 
 stack_t stack_as_saved() {
-  stack_t saved = program_stack;
-  if (program_stack.ss_size == 0) saved.ss_flags = SS_DISABLE;
+  stack_t saved = program_stack();
+  if (program_stack().ss_size == 0) saved.ss_flags = SS_DISABLE;
   return saved;
 }
 
@@ -52,12 +49,12 @@ long change_stack(const stack_t& wanted, std::uint64_t stack_pointer) {
   const auto mode = static_cast<unsigned>(wanted.ss_flags) & ~kAutoDisarm;
   if (mode != SS_DISABLE && mode != SS_ONSTACK && mode != 0) return -EINVAL;
   if (mode == SS_DISABLE) {
-    program_stack = {};
-    program_stack.ss_flags = wanted.ss_flags;
+    program_stack() = {};
+    program_stack().ss_flags = wanted.ss_flags;
     return 0;
   }
   if (wanted.ss_size < static_cast<std::size_t>(MINSIGSTKSZ)) return -ENOMEM;
-  program_stack = wanted;
+  program_stack() = wanted;
   return 0;
 }
 
@@ -85,19 +82,20 @@ LegacyState initial_state() {
 
 }  // namespace
 
-std::uint64_t blocked_reserved() { return reserved; }
-void set_blocked_reserved(std::uint64_t set) { reserved = set & kReservedSignals; }
+std::uint64_t blocked_reserved() { return thread_state().reserved; }
+void set_blocked_reserved(std::uint64_t set) { thread_state().reserved = set & kReservedSignals; }
 
-std::uint64_t mask_seen(std::uint64_t native) { return without_reserved(native) | reserved; }
+std::uint64_t mask_seen(std::uint64_t native) { return without_reserved(native) | thread_state().reserved; }
 
 void set_program_mask(ucontext_t* context, std::uint64_t mask) {
-  reserved = mask & kReservedSignals;
+  thread_state().reserved = mask & kReservedSignals;
   *reinterpret_cast<std::uint64_t*>(&context->uc_sigmask) = without_reserved(mask) & ~kUnblockable;
 }
 
 void mask_until_handler(ucontext_t* context, std::uint64_t mask) {
-  mask_afterwards = mask_seen(context);
-  has_mask_afterwards = true;
+  ThreadState& thread = thread_state();
+  thread.mask_afterwards = mask_seen(context);
+  thread.has_mask_afterwards = true;
   set_program_mask(context, mask);
 }
 
@@ -106,8 +104,8 @@ bool enter_handler(int signal, const siginfo_t& info, const KernelSigaction& act
   greg_t* registers = context->uc_mcontext.gregs;
   std::uint64_t at = static_cast<std::uint64_t>(registers[REG_RSP]) - kRedZone;
   bool on_alternate = is_on_program_stack(static_cast<std::uint64_t>(registers[REG_RSP]));
-  if ((action.flags & kSaOnStack) != 0 && program_stack.ss_size != 0 && !is_on_program_stack(at)) {
-    at = reinterpret_cast<std::uint64_t>(program_stack.ss_sp) + program_stack.ss_size;
+  if ((action.flags & kSaOnStack) != 0 && program_stack().ss_size != 0 && !is_on_program_stack(at)) {
+    at = reinterpret_cast<std::uint64_t>(program_stack().ss_sp) + program_stack().ss_size;
     on_alternate = true;
   }
 
@@ -133,15 +131,16 @@ bool enter_handler(int signal, const siginfo_t& info, const KernelSigaction& act
   saved.uc_link = nullptr;
   saved.uc_stack = stack_as_saved();
   saved.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(state_at);
-  *reinterpret_cast<std::uint64_t*>(&saved.uc_sigmask) = has_mask_afterwards ? mask_afterwards : mask;
+  ThreadState& thread = thread_state();
+  *reinterpret_cast<std::uint64_t*>(&saved.uc_sigmask) = thread.has_mask_afterwards ? thread.mask_afterwards : mask;
   memcpy(frame.context, &saved, kContextSize);
   if (!copy_bytes(reinterpret_cast<void*>(state_at), state != nullptr ? state : &legacy, state_size) ||
       !copy_bytes(reinterpret_cast<void*>(at), &frame, sizeof frame)) {
     return false;
   }
 
-  has_mask_afterwards = false;
-  if ((static_cast<unsigned>(program_stack.ss_flags) & kAutoDisarm) != 0) program_stack = {};
+  thread.has_mask_afterwards = false;
+  if ((static_cast<unsigned>(program_stack().ss_flags) & kAutoDisarm) != 0) program_stack() = {};
   set_program_mask(context, mask | action.mask | ((action.flags & kSaNoDefer) != 0 ? 0 : signal_bit(signal)));
   context->uc_mcontext.fpregs = nullptr;  // the kernel makes it the initial state
   registers[REG_RDI] = signal;
@@ -167,9 +166,9 @@ bool leave_handler(ucontext_t* context) {
 }
 
 long set_program_stack(const long (&a)[6], std::uint64_t stack_pointer) {
-  stack_t before = program_stack;
-  unsigned flags = static_cast<unsigned>(program_stack.ss_flags) & kAutoDisarm;
-  if (program_stack.ss_size == 0) flags |= SS_DISABLE;
+  stack_t before = program_stack();
+  unsigned flags = static_cast<unsigned>(program_stack().ss_flags) & kAutoDisarm;
+  if (program_stack().ss_size == 0) flags |= SS_DISABLE;
   if (is_on_program_stack(stack_pointer)) flags |= SS_ONSTACK;
   before.ss_flags = static_cast<int>(flags);
   if (a[0] != 0) {

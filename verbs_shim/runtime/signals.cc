@@ -135,9 +135,7 @@ void on_poke(int, siginfo_t*, void* raw_context) {
     rearm_poke_timer();
     return;
   }
-  unsigned long fs_base;
-  asm("mov %%fs:0, %0" : "=r"(fs_base));
-  hand_over_poked(reinterpret_cast<long>(raw_context), static_cast<long>(fs_base), mask_seen(mask));
+  hand_over_poked(reinterpret_cast<long>(raw_context), static_cast<long>(storage_base()), mask_seen(mask));
 }
 
 protocol::SignalDisposition disposition_of(const KernelSigaction& action) {

@@ -7,6 +7,7 @@
 #include "verbs_shim/protocol/path_calls.h"
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/runtime/thread_state.h"
 
 extern "C" __attribute__((visibility("hidden"))) int verbatim_clock_gettime(clockid_t clock, timespec* time) noexcept;
 extern "C" __attribute__((visibility("hidden"))) int verbatim_sched_yield() noexcept;
@@ -16,7 +17,8 @@ extern "C" __attribute__((visibility("hidden"))) int verbatim_gettimeofday(timev
 namespace verbatim::shim {
 
 extern bool is_attached;
-#define my_slot verbatim_thread_slot
+inline protocol::ThreadSlot* current_slot() { return has_foreign_bases ? find_slot() : verbatim_thread_slot; }
+#define my_slot current_slot()
 
 inline protocol::RegionHeader& region_header() {
   return *reinterpret_cast<protocol::RegionHeader*>(protocol::kRegionAddress);
@@ -155,6 +157,8 @@ constexpr bool in_patch_area(std::uint64_t rip) {
 
 // The lower half of a thread's stack is for handlers, the upper one for its start and its waits.
 constexpr std::size_t kSignalStackSize = protocol::kShimStackSize / 2;
+// At the top of its second stack, of a thread without storage of its own (thread_state.h).
+constexpr std::size_t kRoomWithoutStorage = 4096;
 // Has the kernel put pages there now; without it, one by one, when they are touched.
 void ask_for_pages(unsigned long address, unsigned long size);
 

@@ -24,6 +24,7 @@ namespace {
 
 struct ThreadStart {
   std::uint32_t slot;
+  bool has_own_storage;
   std::uint64_t signal_mask, blocked_reserved;
   gregset_t registers;
   std::uint16_t x87_control;
@@ -59,8 +60,9 @@ static_assert(REG_R8 == 0 && REG_R12 == 4 && REG_RDI == 8 && REG_RDX == 12 && RE
 
 void thread_entry(void* argument) {
   auto* start = static_cast<ThreadStart*>(argument);
-  my_slot = &slot_at(start->slot);
-  my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
+  protocol::ThreadSlot& slot = slot_at(start->slot);
+  start->has_own_storage ? begin_with_own_storage(slot) : begin_without_storage(slot, start + 1);
+  slot.native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   install_signal_stack();
   set_blocked_reserved(start->blocked_reserved);
   native(SYS_rt_sigprocmask, SIG_SETMASK, &start->signal_mask, 0, sizeof start->signal_mask);
@@ -83,9 +85,15 @@ long clone_thread(const long (&a)[6], void* raw_context, std::uint32_t slot, std
 
   // At the top of the new thread's own stack: what it starts with, and below it the argument that the gate pops.
   const unsigned long top = base + 2 * kSignalStackSize;
-  static_assert(sizeof(ThreadStart) <= 1024);
-  auto* start = new (reinterpret_cast<void*>(top - 1024)) ThreadStart{};
+  const auto flags = static_cast<unsigned long>(a[0]);
+  const bool sets_base = (flags & CLONE_SETTLS) != 0;
+  const bool has_own_storage = sets_base && is_own_storage(static_cast<std::uint64_t>(a[4]));
+  if (!has_own_storage) expect_foreign_base(!sets_base);
+  static_assert(sizeof(ThreadStart) <= 1024 && sizeof(ThreadStart) + sizeof(ThreadState) <= kRoomWithoutStorage);
+  auto* start = new (reinterpret_cast<void*>(top - (has_own_storage ? 1024 : kRoomWithoutStorage))) ThreadStart{};
+  note_slot(slot);
   start->slot = slot;
+  start->has_own_storage = has_own_storage;
   start->signal_mask = without_reserved(*reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask));
   start->blocked_reserved = blocked_reserved();
   memcpy(start->registers, context->uc_mcontext.gregs, sizeof start->registers);
@@ -101,7 +109,6 @@ long clone_thread(const long (&a)[6], void* raw_context, std::uint32_t slot, std
 
   // Thread ids are virtual: the kernel neither writes nor clears them, the shim and the supervisor do.
   constexpr unsigned long kIdFlags = CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
-  const auto flags = static_cast<unsigned long>(a[0]);
   if ((flags & CLONE_PARENT_SETTID) != 0) write_program(a[2], tid);
   if ((flags & CLONE_CHILD_SETTID) != 0) write_program(a[3], tid);
   slot_at(slot).virtual_tid = tid;

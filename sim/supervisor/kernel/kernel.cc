@@ -15,6 +15,7 @@
 #include "sim/supervisor/net/unix_socket.h"
 #include "verbs_shim/protocol/async_io.h"
 #include "verbs_shim/protocol/commands.h"
+#include "verbs_shim/protocol/file_events.h"
 #include "verbs_shim/protocol/passing_calls.h"
 #include "verbs_shim/protocol/remote_shell.h"
 #include "verbs_shim/protocol/repeated_calls.h"
@@ -41,6 +42,7 @@ Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& host
     huge_pages_.emplace_back(host.huge_pages);
     sysv_ipc_.push_back(std::make_unique<SysvIpc>());
   }
+  make_file_watches();
 }
 
 Kernel::~Kernel() = default;
@@ -112,6 +114,15 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
     case SYS_signalfd:
     case SYS_signalfd4:
       return &Kernel::sys_signalfd;
+    case SYS_inotify_init:
+    case SYS_inotify_init1:
+      return &Kernel::sys_inotify_init;
+    case SYS_inotify_add_watch:
+      return &Kernel::sys_inotify_add_watch;
+    case SYS_inotify_rm_watch:
+      return &Kernel::sys_inotify_rm_watch;
+    case protocol::kFileEventsCall:
+      return &Kernel::sys_file_events;
     case SYS_socket:
       return &Kernel::sys_socket;
     case SYS_bind:
@@ -428,6 +439,7 @@ Duration Kernel::cost(Thread& thread) {
     if (device == nullptr) return Duration(costs.system_call_ps);
     return copy_cost(thread, device->profile()).value_or(device->profile().command_latency);
   }
+  if (thread.call().number == protocol::kFileEventsCall) return Duration::zero();  // part of the call that made them
   return Duration(costs.system_call_ps);
 }
 

@@ -34,7 +34,9 @@ class UnixNetwork;
 class DeviceContext;
 class DeviceOpening;
 class FileSignal;
+class FileWatches;
 class FolderFile;
+class InotifyFile;
 class UdpNetwork;
 class Pipe;
 class SysvIpc;
@@ -83,6 +85,24 @@ class Kernel {
   static std::string native_descriptor(const Process& viewer, const Process& owner, int descriptor);
   // Where a path that is to be executed leads; an answer instead when it leads to nothing that can be.
   Outcome find_executable(Thread& thread, std::string& path);
+  // Who watches files of the host's own, see files/inotify_file.h; kernel_inotify.cc.
+  bool watches_files(std::size_t host) const;
+  // How many events wait to be told.
+  std::size_t keep_file_events(std::size_t host, bool own_work = false);
+  // All that there are.
+  void tell_file_events(std::size_t host);
+  // As long as it lives, the simulator itself looks at files of the host, and no program changes any: nobody is told.
+  class OwnFileWork {
+   public:
+    OwnFileWork(Kernel& kernel, std::size_t host) : kernel_(kernel), host_(host) { kernel_.keep_file_events(host_); }
+    ~OwnFileWork() { kernel_.keep_file_events(host_, true); }
+    OwnFileWork(const OwnFileWork&) = delete;
+    OwnFileWork& operator=(const OwnFileWork&) = delete;
+
+   private:
+    Kernel& kernel_;
+    const std::size_t host_;
+  };
   // How often a file was asked for that the host's trees lack.
   std::uint64_t refused_files() const { return refused_files_; }
   // A process has ended: its descriptors and devices go.
@@ -161,6 +181,15 @@ class Kernel {
   static int attributes_at(std::uint32_t number);
   Outcome store_attributes(Process& process, std::uint32_t number, std::uint64_t address, std::uint32_t mode,
                            std::uint64_t inode, std::uint64_t device);
+  // Watches of files (kernel_inotify.cc)
+  void make_file_watches();
+  Outcome sys_file_events(Thread& thread);
+  Outcome sys_inotify_init(Thread& thread);
+  Outcome sys_inotify_add_watch(Thread& thread);
+  Outcome sys_inotify_rm_watch(Thread& thread);
+  Answer watch_real(Process& process, InotifyFile& file, const std::string& path, std::uint32_t mask);
+  Answer watch_unchanging(Process& process, InotifyFile& file, const std::string& name, const std::string& path,
+                          std::uint32_t mask);
   // Asynchronous input and output (kernel_async_io.cc)
   Outcome sys_io_setup(Thread& thread);
   Outcome sys_io_destroy(Thread& thread);
@@ -353,6 +382,7 @@ class Kernel {
   std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> common_trees_;  // by the rate of the time stamp counter
   std::vector<HostPaths> host_paths_;
   std::vector<HugePagePool> huge_pages_;  // by host
+  std::vector<std::shared_ptr<FileWatches>> file_watches_;  // by host
   std::uint64_t huge_segments_ = 0;       // of shared memory, ever made
   std::vector<std::unique_ptr<SysvIpc>> sysv_ipc_;  // by host; goes before the pools
   // Files in the hosts' own folders: the number that programs see, and the owners. By host and the file's device and number

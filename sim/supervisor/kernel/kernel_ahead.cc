@@ -41,6 +41,8 @@ Uses uses(std::uint32_t number) {
     case SYS_eventfd:
     case SYS_eventfd2:
     case SYS_timerfd_create:
+    case SYS_inotify_init:
+    case SYS_inotify_init1:
     case SYS_socket:
     case SYS_socketpair:
     case SYS_epoll_create:
@@ -111,6 +113,8 @@ Kernel::Concerns Kernel::concerns(Thread& thread) const {
   if (call.request != protocol::Request::kSystemCall) return Concerns::kAnybody;
   // Who opens one end of a named pipe may wake who opens the other.
   if ((call.number == SYS_open || call.number == SYS_openat) && !fifos_.empty()) return Concerns::kWaiting;
+  // Who watches files may have asked for a signal.
+  if (call.number == SYS_bind && watches_files(thread.process().host_index())) return Concerns::kAnybody;
   const auto of_file = [&](int argument) {
     const VirtualFilePtr file = thread.process().file(call.arguments[argument]);
     if (file == nullptr) return Concerns::kCaller;

@@ -1,10 +1,11 @@
-// Signals that tell of pipes and sockets: fcntl(2), "Managing signals".
+// Signals that tell of pipes, sockets and watches of files: fcntl(2), "Managing signals".
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdlib>
 
+#include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/kernel/file_signal.h"
 #include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/tasks/signals.h"
@@ -15,7 +16,7 @@ namespace {
 
 // Linux tells of these only, where others keep no O_ASYNC.
 bool can_be_followed(const VirtualFile& file) {
-  return S_ISSOCK(file.mode()) ||
+  return S_ISSOCK(file.mode()) || dynamic_cast<const InotifyFile*>(&file) != nullptr ||
          (S_ISFIFO(file.mode()) && dynamic_cast<const OutputFile*>(&file) == nullptr);
 }
 

@@ -18,6 +18,7 @@
 
 #include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/kernel/umad_file.h"
+#include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/files/pipe.h"
 #include "sim/supervisor/trees/process_tree.h"
 #include "sim/supervisor/net/socket.h"
@@ -279,6 +280,8 @@ Kernel::Outcome Kernel::sys_ioctl(Thread& thread) {
         n = static_cast<int>(socket->readable_bytes());
       } else if (auto* end = dynamic_cast<PipeEnd*>(file.get())) {
         n = static_cast<int>(end->pipe().size());
+      } else if (const auto* watches = dynamic_cast<const InotifyFile*>(file.get())) {
+        n = static_cast<int>(watches->readable_bytes());
       } else {
         return Answer{-ENOTTY};
       }

@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/trees/host_tree.h"
 #include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/trees/process_tree.h"
@@ -128,6 +129,7 @@ std::string Kernel::link_of(const Process& process, const VirtualFilePtr& file) 
   const std::uint64_t number = number_of(process, *file);
   if (S_ISSOCK(file->mode())) return fmt::format("socket:[{}]", number);
   if (S_ISFIFO(file->mode())) return fmt::format("pipe:[{}]", number);
+  if (dynamic_cast<const InotifyFile*>(file.get()) != nullptr) return "anon_inode:inotify";
   return fmt::format("anon_inode:[{}]", file->describe());
 }
 

@@ -16,8 +16,7 @@ namespace verbatim::supervisor {
 
 Kernel::Outcome Kernel::sys_clone(Thread& thread) {
   const auto& a = thread.call().arguments;
-  constexpr std::int64_t kThreadFlags =
-      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS;
+  constexpr std::int64_t kThreadFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
   if ((a[0] & kThreadFlags) != kThreadFlags || a[1] == 0) return copy_process(thread);
   Thread* made = make_thread_(thread.process());
   if (made == nullptr) return Answer{-EAGAIN};

@@ -97,7 +97,10 @@ Kernel::Outcome Kernel::sys_bind(Thread& thread) {
   int error;
   const auto name =
       load_name(thread.process(), static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]), &error);
-  return Answer{name ? socket->bind(thread.process(), *name) : error};
+  if (!name) return Answer{error};
+  const auto result = socket->bind(thread.process(), *name);
+  tell_file_events(thread.process().host_index());  // a name in a folder
+  return Answer{result};
 }
 
 Kernel::Outcome Kernel::sys_listen(Thread& thread) {

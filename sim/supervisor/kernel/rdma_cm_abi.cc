@@ -23,25 +23,29 @@ cm::Address mapped(const in_addr& from, in_port_t port) {
 
 }  // namespace
 
-cm::Address address_from(const void* storage) {
+cm::Address address_from(std::span<const std::byte> storage) {
   sa_family_t family;
-  std::memcpy(&family, storage, sizeof family);
+  std::memcpy(&family, storage.data(), sizeof family);
   cm::Address address;
+  const auto has_room_for = [&](const auto& in) { return storage.size() >= sizeof in; };
   if (family == AF_INET) {
     sockaddr_in in;
-    std::memcpy(&in, storage, sizeof in);
+    if (!has_room_for(in)) return address;
+    std::memcpy(&in, storage.data(), sizeof in);
     return mapped(in.sin_addr, in.sin_port);
   }
   if (family == AF_INET6) {
     sockaddr_in6 in;
-    std::memcpy(&in, storage, sizeof in);
+    if (!has_room_for(in)) return address;
+    std::memcpy(&in, storage.data(), sizeof in);
     address.family = cm::Family::kIpv6;
     std::memcpy(address.ip.raw, &in.sin6_addr, sizeof address.ip.raw);
     address.port = ntohs(in.sin6_port);
     address.scope = in.sin6_scope_id;
   } else if (family == AF_IB) {
     sockaddr_ib in;
-    std::memcpy(&in, storage, sizeof in);
+    if (!has_room_for(in)) return address;
+    std::memcpy(&in, storage.data(), sizeof in);
     address.family = cm::Family::kIb;
     std::memcpy(address.ip.raw, &in.sib_addr, sizeof address.ip.raw);
     address.pkey = ntohs(in.sib_pkey);

@@ -12,8 +12,12 @@
 
 namespace verbatim::supervisor::rdma_cm_abi {
 
-// `storage` is as long as the largest address; a family that is not known gives none.
-cm::Address address_from(const void* storage);
+// A family that is not known gives none, and so does one whose addresses do not fit into `storage`.
+cm::Address address_from(std::span<const std::byte> storage);
+template <class Storage>
+cm::Address address_from(const Storage& storage) {
+  return address_from(std::as_bytes(std::span(&storage, 1)));
+}
 // Into zeroed bytes, as much as they have room for, as the kernel does it; how long the whole address is.
 std::size_t store_address(const cm::Address& address, std::span<std::byte> to);
 

@@ -157,12 +157,12 @@ IoResult RdmaCmFile::bind(const Command& command, bool ip) {
     rdma_ucm_bind_ip bind;
     if (!load(command.in, bind)) return -EINVAL;
     number = bind.id;
-    address = address_from(&bind.addr);
+    address = address_from(bind.addr);
   } else {
     rdma_ucm_bind bind;
     if (!load(command.in, bind) || bind.reserved != 0) return -EINVAL;
     number = bind.id;
-    address = address_from(&bind.addr);
+    address = address_from(bind.addr);
   }
   if (address.family == cm::Family::kNone) return -EINVAL;
   Context* context = find(number);
@@ -177,15 +177,16 @@ IoResult RdmaCmFile::resolve_address(const Command& command, bool ip) {
     if (!load(command.in, resolve)) return -EINVAL;
     number = resolve.id;
     timeout = resolve.timeout_ms;
-    from = address_from(&resolve.src_addr);
-    to = address_from(&resolve.dst_addr);
+    from = address_from(resolve.src_addr);
+    if (resolve.src_addr.sin6_family != 0 && from.family == cm::Family::kNone) return -EINVAL;
+    to = address_from(resolve.dst_addr);
   } else {
     rdma_ucm_resolve_addr resolve;
     if (!load(command.in, resolve) || resolve.reserved != 0) return -EINVAL;
     number = resolve.id;
     timeout = resolve.timeout_ms;
-    if (resolve.src_size != 0) from = address_from(&resolve.src_addr);
-    to = address_from(&resolve.dst_addr);
+    if (resolve.src_size != 0) from = address_from(resolve.src_addr);
+    to = address_from(resolve.dst_addr);
   }
   if (to.family == cm::Family::kNone) return -EINVAL;
   Context* context = find(number);
@@ -506,14 +507,14 @@ IoResult RdmaCmFile::join(const Command& command, bool ip) {
     response = join.response;
     user_id = join.uid;
     number = join.id;
-    address = address_from(&join.addr);
+    address = address_from(join.addr);
   } else {
     rdma_ucm_join_mcast join;
     if (!load(command.in, join)) return -EINVAL;
     response = join.response;
     user_id = join.uid;
     number = join.id;
-    address = address_from(&join.addr);
+    address = address_from(join.addr);
     if (join.join_flags >= RDMA_MC_JOIN_FLAG_RESERVED) return -EINVAL;
   }
   if (command.room < sizeof(rdma_ucm_create_id_resp)) return -ENOSPC;

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/spec/kernel_time.h"
 #include "sim/supervisor/trees/virtual_paths.h"
 
@@ -327,6 +328,9 @@ void add_kernel(VirtualTree& tree, Thread& viewer, const ProcessTreeInputs& inpu
   }
   tree.add_file("/proc/sys/kernel/random/uuid", [&viewer] { return random_uuid(viewer.process().random()); });
   add_kernel_settings(tree, inputs.huge_pages);
+  tree.add_file("/proc/sys/fs/inotify/max_queued_events", fmt::format("{}\n", FileWatches::kMostEvents));
+  tree.add_file("/proc/sys/fs/inotify/max_user_instances", fmt::format("{}\n", FileWatches::kMostInstances));
+  tree.add_file("/proc/sys/fs/inotify/max_user_watches", fmt::format("{}\n", FileWatches::kMostWatches));
   for (const auto& [name, lines] : inputs.objects) tree.add_file(std::string("/proc/sysvipc/") + name, lines);
   tree.add_link("/proc/self", std::to_string(process.pid()));
   tree.add_link("/proc/thread-self", fmt::format("{}/task/{}", process.pid(), viewer.tid()));

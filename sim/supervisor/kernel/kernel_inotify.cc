@@ -1,0 +1,151 @@
+// Descriptors that tell what happens to files: files/inotify_file.h.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "sim/supervisor/files/inotify_file.h"
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/trees/virtual_tree.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::uint32_t kEveryBit = IN_ALL_EVENTS | IN_UNMOUNT | IN_Q_OVERFLOW | IN_IGNORED | IN_ISDIR | IN_ONLYDIR |
+                                    IN_DONT_FOLLOW | IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ONESHOT;
+
+// Whoever runs the simulator, a program watches its host's own files as root does.
+int watch_as_root(InotifyFile& file, const std::string& path, std::uint32_t mask) {
+  const int number = file.watch_own(path, mask);
+  struct stat status;
+  if (number != -EACCES || lstat(path.c_str(), &status) != 0 || S_ISLNK(status.st_mode)) return number;
+  constexpr mode_t kPermissions = 07777;
+  if (chmod(path.c_str(), (status.st_mode & kPermissions) | S_IRUSR) != 0) return number;
+  const int again = file.watch_own(path, mask);
+  chmod(path.c_str(), status.st_mode & kPermissions);
+  return again;
+}
+
+}  // namespace
+
+void Kernel::make_file_watches() {
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    file_watches_.push_back(std::make_shared<FileWatches>([this, host](bool on) {
+      for (const auto& process : table_.processes()) {
+        if (process->alive && process->host_index() == host) process->region().header().watches_files = on ? 1 : 0;
+      }
+    }));
+  }
+}
+
+bool Kernel::watches_files(std::size_t host) const { return file_watches_[host]->are_of_files(); }
+
+std::size_t Kernel::keep_file_events(std::size_t host, bool own_work) { return file_watches_[host]->keep(own_work); }
+
+void Kernel::tell_file_events(std::size_t host) {
+  file_watches_[host]->keep();
+  file_watches_[host]->tell();
+}
+
+// The runtime has had events kept.
+Kernel::Outcome Kernel::sys_file_events(Thread& thread) {
+  file_watches_[thread.process().host_index()]->tell();
+  return Answer{0};
+}
+
+Kernel::Outcome Kernel::sys_inotify_init(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const std::int64_t flags = call.number == SYS_inotify_init1 ? static_cast<std::int32_t>(call.arguments[0]) : 0;
+  if ((flags & ~std::int64_t{IN_CLOEXEC | IN_NONBLOCK}) != 0) return Answer{-EINVAL};
+  const auto& watches = file_watches_[thread.process().host_index()];
+  if (watches->instances() >= FileWatches::kMostInstances) return Answer{-EMFILE};
+  return install(thread.process(), std::make_shared<InotifyFile>(watches), (flags & IN_NONBLOCK) != 0);
+}
+
+// A real file or folder, by the path that programs see.
+Answer Kernel::watch_real(Process& process, InotifyFile& file, const std::string& path, std::uint32_t mask) {
+  if (!path.starts_with('/')) return {-ENOENT};  // the working folder is gone
+  const std::string native = paths_of(process).native_in_use(path);
+  if (native != path) {
+    const OwnFileWork own_work(*this, process.host_index());
+    const int number = watch_as_root(file, native, mask);
+    const bool is_limit = file_watches_[process.host_index()]->watches() >= FileWatches::kMostWatches;
+    if (number == -EMFILE || number == -ENOMEM || (number == -ENOSPC && !is_limit)) {
+      warn(process, fmt::format("the machine refused inotify_add_watch: {}; with another machine the run may be another",
+                                strerrordesc_np(-number)), true);
+    }
+    return {number};
+  }
+  struct stat status;
+  const bool follow = (mask & IN_DONT_FOLLOW) == 0;
+  if ((follow ? stat(path.c_str(), &status) : lstat(path.c_str(), &status)) != 0) return {-errno};
+  if ((mask & IN_ONLYDIR) != 0 && !S_ISDIR(status.st_mode)) return {-ENOTDIR};
+  if (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS | (follow ? 0 : AT_SYMLINK_NOFOLLOW)) != 0) return {-errno};
+  return watch_unchanging(process, file, fmt::format("{}/{}", status.st_dev, status.st_ino), path, mask);
+}
+
+Answer Kernel::watch_unchanging(Process& process, InotifyFile& file, const std::string& name, const std::string& path,
+                                std::uint32_t mask) {
+  const std::string shown = path.substr(0, path.find_last_not_of('/') + 1);
+  warn(process, fmt::format("{} is not in a folder of the host's own, so nothing of what happens to it is told by inotify",
+                            shown.empty() ? "/" : shown));
+  return {file.watch_unchanging(name, mask)};
+}
+
+Kernel::Outcome Kernel::sys_inotify_add_watch(Thread& thread) {
+  const PendingCall& call = thread.call();
+  const auto& a = call.arguments;
+  Process& process = thread.process();
+  const auto mask = static_cast<std::uint32_t>(a[2]);
+  if ((mask & kEveryBit) == 0) return Answer{-EINVAL};
+  const VirtualFilePtr opened = process.file(a[0]);
+  const auto file = std::dynamic_pointer_cast<InotifyFile>(opened);
+  if (opened == nullptr && !process.natively_open(static_cast<int>(a[0]))) return Answer{-EBADF};
+  if ((mask & IN_MASK_ADD) != 0 && (mask & IN_MASK_CREATE) != 0) return Answer{-EINVAL};
+  if (file == nullptr) return Answer{-EINVAL};
+  const protocol::PathCall& row = *protocol::path_call(call.number);
+  int error;
+  const auto path = whole_path(thread, row.paths[0], &error);
+  if (!path) {
+    const bool is_empty = process.memory().load_string(static_cast<std::uint64_t>(a[1]), protocol::kPathRoom).has_value();
+    return Answer{is_empty ? -ENOENT : -EFAULT};
+  }
+  const TreeWalk found = walk(thread, *path, protocol::follows(row, row.paths[0], a));
+  if (!found.entered) return watch_real(process, *file, *path, mask);
+  if (const Outcome answer = missing(thread, 0, found)) return answer;
+  if (found.end != TreeWalk::End::kDescriptor) {
+    if ((mask & IN_ONLYDIR) != 0 && found.node->kind != VirtualNode::Kind::kFolder) return Answer{-ENOTDIR};
+    return watch_unchanging(process, *file, found.path, found.path, mask);
+  }
+  Process& owner = owner_of(process, found);
+  if (!may_look_into(thread, owner)) return Answer{-EACCES};
+  std::error_code failed;
+  const std::string link = native_descriptor(process, owner, found.descriptor);
+  const bool is_real = owner.file(found.descriptor) == nullptr;
+  const std::string target = is_real ? std::filesystem::read_symlink(link, failed).string() : "";
+  if (!target.starts_with('/')) return watch_unchanging(process, *file, found.path, found.path, mask);
+  return watch_real(process, *file, paths_of(process).seen(target), mask);
+}
+
+Kernel::Outcome Kernel::sys_inotify_rm_watch(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  Process& process = thread.process();
+  const VirtualFilePtr opened = process.file(a[0]);
+  auto* file = dynamic_cast<InotifyFile*>(opened.get());
+  if (opened == nullptr && !process.natively_open(static_cast<int>(a[0]))) return Answer{-EBADF};
+  if (file == nullptr) return Answer{-EINVAL};
+  FileWatches& watches = *file_watches_[process.host_index()];
+  watches.keep();
+  const int result = file->remove(static_cast<std::int32_t>(a[1]));
+  watches.tell();
+  return Answer{result};
+}
+
+}  // namespace verbatim::supervisor
