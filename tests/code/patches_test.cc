@@ -133,8 +133,9 @@ TEST_F(PatchesTest, an_area_that_nothing_needs_is_left_untouched) {
   CodePatches patches;
   patches.add_area(kArea);
   constexpr std::uint64_t kEntry = 0x1234'5678;
+  constexpr std::uint64_t kCallEntry = 0x2345'6789;
   const Bytes before = memory_.get(kArea, 16);
-  ASSERT_TRUE(patches.set_entry(memory_, kEntry));
+  ASSERT_TRUE(patches.set_entries(memory_, {kEntry, kCallEntry}));
   EXPECT_EQ(memory_.get(kArea, 16), before);
   memory_.put(kCode, kCounter);
   patches.patch_memory(memory_, kCode, kPage);
@@ -143,6 +144,7 @@ TEST_F(PatchesTest, an_area_that_nothing_needs_is_left_untouched) {
   protocol::PatchAreaHeader header;
   std::memcpy(&header, raw.data(), sizeof header);
   EXPECT_EQ(header.entry, kEntry);
+  EXPECT_EQ(header.call_entry, kCallEntry);
 }
 
 TEST_F(PatchesTest, what_is_read_for_analysis_is_the_program_as_it_was) {

@@ -116,7 +116,7 @@ class StubTest : public testing::Test {
     const auto stub = make_stub(found.sites[0], kItsArea, kRoom);
     EXPECT_TRUE(stub);
     put(kRoom, stub->bytes);
-    put(found.sites[0].address, make_jump(found.sites[0], kRoom));
+    put(found.sites[0].address, make_jump(found.sites[0].address, found.sites[0].jump_length, kRoom));
     return *stub;
   }
   static State numbered() {
@@ -203,7 +203,7 @@ TEST_F(StubTest, others_call_the_shim_on_the_stack_of_the_area) {
 
 TEST_F(StubTest, before_the_shim_is_there_counters_read_zero) {
   install({0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3});
-  put(kItsArea + 4096, make_early_entry());
+  put(kItsArea + 4096, make_early_entries());
   protocol::PatchAreaHeader header{0, kItsArea + 4096};
   std::memcpy(reinterpret_cast<void*>(kItsArea), &header, sizeof header);
   State state = numbered();

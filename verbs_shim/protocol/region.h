@@ -141,12 +141,14 @@ struct alignas(64) ThreadSlot {
   QueuedDoorbell doorbells[kMaxQueuedDoorbells];
   // General registers in encoding order, rip and the base of fs, at the entry of the last poll.
   std::uint64_t poll_registers[18];
-  std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
+  // ucontext_t of the trapped call, 0 when the call came through a symbol. One that came through a stub has only the stack
+  // pointer and the mask in its own.
+  std::uint64_t context_address;
   std::uint32_t user;             // the thread's real user
   // 1: `result` is the answer to the same system call until the horizon, too, and it takes action_arguments[0] beyond what any
   // call costs, ps; with the answer to kPoll: the answer that the thread knows is so.
   std::uint32_t repeats;
-  std::uint64_t signal_mask;      // the program's own, in a trapped call and in Request::kPoke: the handlers mask everything
+  std::uint64_t signal_mask;      // the program's own, always: the shim's handlers mask everything natively
   std::uint32_t note_count;       // of the notes below, since the thread got the token
   std::uint32_t reserved_for_notes;
   VerbNote notes[kMaxVerbNotes];
@@ -221,7 +223,7 @@ struct RegionHeader {
   std::uint64_t gate;  // the page of the only code that may enter the kernel
 };
 
-// With the breakpoint, in rax; rdi is the address of the shim's entry for patched instructions.
+// With the breakpoint, in rax; rdi and rsi are the addresses of the shim's entries for patched instructions and system calls.
 inline constexpr std::uint64_t kAttachMark = 0x6863'6174'7461'2e62;
 
 // Of the descriptors from kUsualDescriptors on. Few programs have one: the pages are there when they are touched.

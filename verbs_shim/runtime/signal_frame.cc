@@ -93,6 +93,7 @@ std::uint64_t mask_seen(std::uint64_t native) { return without_reserved(native) 
 void set_program_mask(ucontext_t* context, std::uint64_t mask) {
   reserved = mask & kReservedSignals;
   *reinterpret_cast<std::uint64_t*>(&context->uc_sigmask) = without_reserved(mask) & ~kUnblockable;
+  my_slot->signal_mask = mask_seen(context);
 }
 
 void mask_until_handler(ucontext_t* context, std::uint64_t mask) {

@@ -139,6 +139,8 @@ long signal_call(long number, const long (&arguments)[6], void* context);
 
 // Patched instructions (protocol/patches.h). The code that patch areas call:
 extern "C" void verbatim_patched_entry();
+// The code that stubs of system calls jump to (replaced_calls.cc).
+extern "C" __attribute__((visibility("hidden"))) void verbatim_call_entry();
 // Answers the HLT that `context` stopped at, if it stands for an instruction.
 bool answer_trapped_instruction(void* context);
 // Makes a mapping, or changes its protection; new code is searched before it can run.

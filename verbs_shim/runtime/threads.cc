@@ -63,6 +63,7 @@ void thread_entry(void* argument) {
   my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   install_signal_stack();
   set_blocked_reserved(start->blocked_reserved);
+  my_slot->signal_mask = mask_seen(start->signal_mask);
   native(SYS_rt_sigprocmask, SIG_SETMASK, &start->signal_mask, 0, sizeof start->signal_mask);
   asm volatile("fldcw %0\n ldmxcsr %1" : : "m"(start->x87_control), "m"(start->sse_control));
   start->ready.store(1, std::memory_order_release);

@@ -117,17 +117,19 @@ bool CodePatches::open_area(host::ProgramMemory& memory, std::uint64_t address) 
 
 bool CodePatches::open(Writer& writer, Area& area) const {
   const std::uint64_t early = area.address + kPage;
-  const protocol::PatchAreaHeader header{0, entry_ != 0 ? entry_ : early};
-  area.is_open = writer.write(area.address, std::as_bytes(std::span(&header, 1))) && writer.write(early, make_early_entry());
+  const Entries entries = entries_.value_or(Entries{early, early + kEarlyCallEntry});
+  const protocol::PatchAreaHeader header{0, entries.instruction, entries.call};
+  area.is_open = writer.write(area.address, std::as_bytes(std::span(&header, 1))) && writer.write(early, make_early_entries());
   return area.is_open;
 }
 
-bool CodePatches::set_entry(host::ProgramMemory& memory, std::uint64_t entry) {
+bool CodePatches::set_entries(host::ProgramMemory& memory, Entries entries) {
   bool all = true;
-  entry_ = entry;
+  entries_ = entries;
   for (const Area& area : areas_) {
     if (!area.is_open) continue;
-    all &= memory.write(area.address + offsetof(protocol::PatchAreaHeader, entry), std::as_bytes(std::span(&entry, 1)));
+    const protocol::PatchAreaHeader header{0, entries.instruction, entries.call};
+    all &= memory.write(area.address, std::as_bytes(std::span(&header, 1)));
   }
   return all;
 }
@@ -148,6 +150,12 @@ void CodePatches::patch_file(host::ProgramMemory& memory, const FileCode& file, 
   for (const Site& found : file.found.sites) {
     if (is_here(found)) addresses.push_back(address + (found.offset - offset));
   }
+  const auto holds = [&](const CallSite& call) {
+    return jumps_ && call.offset >= offset && call.offset + call.bytes.size() <= offset + length;
+  };
+  for (const CallSite& call : file.found.calls) {
+    if (holds(call)) addresses.push_back(address + (call.offset - offset));
+  }
   std::ranges::sort(addresses);
   writer.read_ahead(addresses);
   for (const Site& found : file.found.sites) {
@@ -160,6 +168,9 @@ void CodePatches::patch_file(host::ProgramMemory& memory, const FileCode& file, 
       site.bytes.resize(site.length);
     }
     patch(writer, site, file.path);
+  }
+  for (const CallSite& call : file.found.calls) {
+    if (holds(call)) patch_call(writer, call, address + (call.offset - offset));
   }
   for (const Doubt& doubt : file.found.doubts) {
     if (doubt.offset >= offset && doubt.offset < offset + length)
@@ -206,15 +217,7 @@ void CodePatches::patch(Writer& writer, const Site& site, const std::string& obj
 
 bool CodePatches::patch_by_jump(Writer& writer, const Site& site) {
   if (!jumps_ || site.jump_length == 0) return false;
-  // The library that is loaded again where it was finds its stubs.
-  if (const auto it = sites_.find(site.address); it != sites_.end() && it->second.stub != 0) {
-    Patched& before = it->second;
-    if (before.original.size() == site.jump_length &&
-        std::equal(before.original.begin(), before.original.end(), site.bytes.begin())) {
-      before.active = true;
-      return writer.write(site.address, before.written);
-    }
-  }
+  if (use_stub_again(writer, site.address, std::span(site.bytes).first(site.jump_length))) return true;
   for (Area& area : areas_) {
     const std::uint64_t at = area.address + area.used;
     const auto stub = make_stub(site, area.address, at);
@@ -223,13 +226,41 @@ bool CodePatches::patch_by_jump(Writer& writer, const Site& site) {
     PatchedInstruction trapping = site.instruction;
     trapping.length = 1;
     if (stub->trap && !set_trap(writer, at + *stub->trap, trapping)) return false;
-    if (!writer.write(at, stub->bytes) || !writer.write(site.address, make_jump(site, at))) return false;
+    const std::vector<std::uint8_t> jump = make_jump(site.address, site.jump_length, at);
+    if (!writer.write(at, stub->bytes) || !writer.write(site.address, jump)) return false;
     area.used += (stub->bytes.size() + 15) & ~15ull;
-    sites_[site.address] = {{site.bytes.begin(), site.bytes.begin() + site.jump_length}, make_jump(site, at), at, true};
+    sites_[site.address] = {{site.bytes.begin(), site.bytes.begin() + site.jump_length}, jump, at, true};
     ++counts_.jumps;
     return true;
   }
   return false;
+}
+
+// The library that is loaded again where it was finds its stubs.
+bool CodePatches::use_stub_again(Writer& writer, std::uint64_t address, std::span<const std::uint8_t> original) {
+  const auto it = sites_.find(address);
+  if (it == sites_.end() || it->second.stub == 0 || !std::ranges::equal(it->second.original, original)) return false;
+  it->second.active = true;
+  return writer.write(address, it->second.written);
+}
+
+// Where it does not fit the call traps as ever.
+void CodePatches::patch_call(Writer& writer, const CallSite& found, std::uint64_t address) {
+  if (!writer.held(address, bytes_of(found.bytes))) return;
+  if (use_stub_again(writer, address, found.bytes)) return;
+  CallSite site = found;
+  site.address = address;
+  for (Area& area : areas_) {
+    const std::uint64_t at = area.address + area.used;
+    const auto stub = make_call_stub(site, area.address, at);
+    if (!stub || area.used + stub->size() > protocol::kPatchAreaSize) continue;
+    const std::vector<std::uint8_t> jump = make_jump(address, site.bytes.size(), at);
+    if ((!area.is_open && !open(writer, area)) || !writer.write(at, *stub) || !writer.write(address, jump)) return;
+    area.used += (stub->size() + 15) & ~15ull;
+    sites_[address] = {site.bytes, jump, at, true};
+    ++counts_.calls;
+    return;
+  }
 }
 
 std::uint64_t CodePatches::address_in(std::uint32_t slot) const {

@@ -35,8 +35,11 @@ class CodePatches {
   bool open_area(host::ProgramMemory& memory, std::uint64_t address);
   // The same when the first replacement needs it.
   void add_area(std::uint64_t address) { areas_.push_back({address, kAreaStart, false}); }
-  // From now on the stubs call `entry`.
-  bool set_entry(host::ProgramMemory& memory, std::uint64_t entry);
+  // Of the shim: what stubs call for instructions, and where those of system calls go.
+  struct Entries {
+    std::uint64_t instruction = 0, call = 0;
+  };
+  bool set_entries(host::ProgramMemory& memory, Entries entries);
 
   // `length` bytes at `address` are `file` from `offset` on. What was known about the range is forgotten.
   void patch_file(host::ProgramMemory& memory, const FileCode& file, std::uint64_t address, std::uint64_t length,
@@ -59,7 +62,7 @@ class CodePatches {
   std::vector<Unpatched> take_unpatched() { return std::exchange(unpatched_, {}); }
 
   struct Counts {
-    unsigned jumps = 0, traps = 0;
+    unsigned jumps = 0, traps = 0, calls = 0;  // calls: system calls that are jumps
   };
   const Counts& counts() const { return counts_; }
 
@@ -79,6 +82,9 @@ class CodePatches {
   class Writer;
 
   void patch(Writer& writer, const Site& site, const std::string& object);
+  void patch_call(Writer& writer, const CallSite& site, std::uint64_t address);
+  // Puts the jump to the stub there that the same code had before.
+  bool use_stub_again(Writer& writer, std::uint64_t address, std::span<const std::uint8_t> original);
   bool open(Writer& writer, Area& area) const;
   bool patch_by_jump(Writer& writer, const Site& site);
   bool set_trap(Writer& writer, std::uint64_t address, protocol::PatchedInstruction instruction);
@@ -89,7 +95,7 @@ class CodePatches {
   bool use_many_traps(Writer& writer);
 
   bool jumps_;
-  std::uint64_t entry_ = 0;  // of the shim; 0: it is not there yet
+  std::optional<Entries> entries_;  // nullopt: the shim is not there yet
   std::vector<Area> areas_;
   std::map<std::uint64_t, Patched> sites_;
   std::map<std::uint64_t, std::uint32_t> traps_;  // address, PatchedInstruction::word()

@@ -38,6 +38,19 @@ struct Site {
   std::vector<Relative> relatives;
 };
 
+// A system call whose instruction can be replaced, with the one before it, which loads its number or an argument, or with the
+// one behind, which compares its result. Others are left to the trap that they are.
+struct CallSite {
+  std::uint64_t address = 0;  // of `bytes`, as in the file
+  std::uint64_t offset = 0;   // in the file
+  std::vector<std::uint8_t> bytes;  // both instructions
+  unsigned call_at = 0;             // where in them the call is: kBehindLoad or 0
+  static constexpr unsigned kBehindLoad = 5;
+
+  std::uint64_t next() const { return address + call_at + kCallSize; }  // behind the call
+  static constexpr unsigned kCallSize = 2;
+};
+
 // Code that could not be told from data.
 struct Doubt {
   std::uint64_t address = 0;
@@ -47,6 +60,7 @@ struct Doubt {
 
 struct SearchResult {
   std::vector<Site> sites;    // ordered by address
+  std::vector<CallSite> calls;  // ordered by address; of files alone
   std::vector<Doubt> doubts;  // ordered by address
   // Offsets of what maps memory: "mov $9, %eax; syscall". The loader's tell of every library.
   std::vector<std::uint64_t> memory_maps;
