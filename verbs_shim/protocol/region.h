@@ -41,7 +41,11 @@ enum class Request : std::uint32_t {
   kFolders,     // the program goes to one of the folders that its host has of its own: they are to be made, unless they are
                 // there. Answered at once and without effect on time
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
+  kReplaceCall,  // a system call traps again and again. arguments: [0] address of its instruction, [1] how often it has since
+                 // that was last told. Answered at once and without effect on time, with a CallReplacement
 };
+
+enum class CallReplacement : std::int64_t { kNever = 0, kDone, kNotYet };
 
 // kSendQueue: number is the QPN, value the new producer number (as in the record). kCompletionQueueArm: the CQN and
 // kArmAny or kArmSolicited. kReceiveQueue: the QPN and the new producer number; only asked for by the record.

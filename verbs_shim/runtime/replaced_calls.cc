@@ -5,6 +5,7 @@
 // Nothing is masked natively meanwhile. A signal of the program's that comes is made to wait: from then on everything is
 // masked, and the stub makes kFinishCall in its own place, a trap in which the answer is put into the program's registers and
 // the mask restored, so that the signal finds the program behind its call. So does a call that is to be made again.
+#include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
@@ -32,8 +33,6 @@ struct StubCall {
   std::uint64_t stack_pointer;
 };
 
-constexpr unsigned kCallSize = 2;  // bytes of the syscall instruction
-
 // An answer that waits for the trap.
 struct Unfinished {
   bool is_there;
@@ -45,20 +44,49 @@ __thread bool is_interrupted = false;  // all is masked natively
 
 std::uint64_t& native_mask(ucontext_t& context) { return *reinterpret_cast<std::uint64_t*>(&context.uc_sigmask); }
 
-// What lies behind the call in a stub.
-struct __attribute__((packed)) StubEnd {
-  unsigned char load[3];  // lea next(%rip), %rcx
-  std::int32_t next;
-  unsigned char compare[2];  // cmp $value, %rax, if that was behind the call
-  std::int32_t value;
-};
-constexpr unsigned kLoadSize = 7, kCompareSize = 6, kBehindLoad = 5;
+constexpr unsigned kCallSize = 2;                    // bytes of the syscall instruction
+constexpr unsigned kLoadSize = 5, kCompareSize = 6;  // of those that a jump takes the place of along with it
+constexpr unsigned kJumpSize = 5, kEnterSize = 13;   // of the jump to a stub, and of what lies before its call: or behind a load
+
+// cmp $value, %rax
+bool is_comparison(const unsigned char* code) { return code[0] == 0x48 && code[1] == 0x3d; }
+
+std::int32_t word_at(const unsigned char* code) {
+  std::int32_t word;
+  memcpy(&word, code, sizeof word);
+  return word;
+}
+
+bool read_code(unsigned char* to, std::uint64_t from, std::size_t size) {
+  return copy_bytes(to, reinterpret_cast<const void*>(from), size);
+}
 
 void set_flags_of_comparison(greg_t& flags, std::uint64_t result, std::int32_t value) {
   std::uint64_t after;
   asm("cmp %2, %1\n pushfq\n pop %0" : "=r"(after) : "r"(result), "r"(static_cast<std::int64_t>(value)) : "cc");
   constexpr std::uint64_t kArithmetic = 0x8d5;  // OF, SF, ZF, AF, PF, CF
   flags = static_cast<greg_t>((static_cast<std::uint64_t>(flags) & ~kArithmetic) | (after & kArithmetic));
+}
+
+// Calls that have trapped, by the address behind them, and how often since the supervisor was told.
+struct TrappedCall {
+  std::uint64_t address;
+  std::uint32_t traps, enough;
+};
+constexpr std::uint32_t kEnough = 16, kNeverEnough = 0;
+constexpr unsigned kPlaces = 128, kNearPlaces = 8;
+TrappedCall trapped_calls[kPlaces];
+
+// nullptr: there are too many others.
+TrappedCall* trapped_call_at(std::uint64_t address) {
+  const auto first = static_cast<unsigned>(address * 0x9e37'79b9'7f4a'7c15ull >> 57);
+  static_assert(1 << (64 - 57) == kPlaces);
+  for (unsigned i = 0; i < kNearPlaces; ++i) {
+    TrappedCall& call = trapped_calls[(first + i) % kPlaces];
+    if (call.address == 0) call = {address, 0, kEnough};
+    if (call.address == address) return &call;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -136,56 +164,95 @@ bool delay_signal(int signal, const siginfo_t& info, ucontext_t* context) {
   return true;
 }
 
+CallPlace place_of_call(const ucontext_t* context) {
+  const greg_t* const registers = context->uc_mcontext.gregs;
+  const auto rip = static_cast<std::uint64_t>(registers[REG_RIP]);
+  CallPlace place{rip, rip, rip - kCallSize, false, 0};
+  // In a stub it follows what sets rcx to where the program's own code goes on.
+  constexpr unsigned kSetSize = 7;
+  unsigned char code[kSetSize + kCompareSize];
+  const bool in_stub = in_patch_area(rip) && read_code(code, rip, sizeof code) && code[0] == 0x48 && code[1] == 0x8d && code[2] == 0x0d;
+  const unsigned char* behind = code;
+  bool loads;
+  if (in_stub) {
+    place.next = rip + kSetSize + static_cast<std::uint64_t>(std::int64_t{word_at(code + 3)});
+    behind = code + kSetSize;
+    place.compares = is_comparison(behind);
+    loads = !place.compares;
+  } else {
+    place.compares = read_code(code, rip, kCompareSize) && is_comparison(code);
+    // "mov $number, %eax", or "mov 8(%rsp), %r9".
+    unsigned char before[kLoadSize];
+    static constexpr unsigned char kLoadsArgument[kLoadSize] = {0x4c, 0x8b, 0x4c, 0x24, 0x08};
+    loads = read_code(before, rip - kCallSize - kLoadSize, sizeof before) &&
+            ((before[0] == 0xb8 && word_at(before + 1) == registers[REG_RAX]) || memcmp(before, kLoadsArgument, kLoadSize) == 0);
+  }
+  place.value = place.compares ? word_at(behind + 2) : 0;
+  place.again = place.next - kCallSize - (loads ? kLoadSize : 0);
+  place.after = place.next + (place.compares ? kCompareSize : 0);
+  return place;
+}
+
+void return_from_call(ucontext_t* context, const CallPlace& place, long result) {
+  greg_t* const registers = context->uc_mcontext.gregs;
+  registers[REG_RAX] = result;
+  registers[REG_RCX] = static_cast<greg_t>(place.next);
+  registers[REG_RIP] = static_cast<greg_t>(place.after);
+  if (place.compares) set_flags_of_comparison(registers[REG_EFL], static_cast<std::uint64_t>(result), place.value);
+}
+
+void make_call_again(ucontext_t* context, const CallPlace& place, long number) {
+  greg_t* const registers = context->uc_mcontext.gregs;
+  registers[REG_RAX] = number;
+  registers[REG_RIP] = static_cast<greg_t>(place.again);
+}
+
+std::uint64_t out_of_replaced(std::uint64_t rip) {
+  const auto leads_to = [](std::uint64_t jump) -> std::uint64_t {
+    unsigned char code[kJumpSize];
+    if (!read_code(code, jump, sizeof code) || code[0] != 0xe9) return 0;
+    const std::uint64_t target = jump + kJumpSize + static_cast<std::uint64_t>(std::int64_t{word_at(code + 1)});
+    return in_patch_area(target) ? target : 0;
+  };
+  unsigned char code[kCallSize];
+  if (!read_code(code, rip, sizeof code)) return rip;
+  if (code[0] == 0xcc && code[1] == 0xcc && leads_to(rip - kLoadSize) != 0) return rip - kLoadSize;
+  const std::uint64_t stub = leads_to(rip - kCallSize);
+  if (stub == 0 || !read_code(code, stub + kEnterSize, sizeof code) || code[0] != 0x0f || code[1] != 0x05) return rip;
+  return stub + kEnterSize + kCallSize;
+}
+
+void note_trapped_call(const ucontext_t* context) {
+  const greg_t* const registers = context->uc_mcontext.gregs;
+  const auto rip = static_cast<std::uint64_t>(registers[REG_RIP]);
+  if (!is_attached || !protocol::is_answered_in_place(registers[REG_RAX]) || in_patch_area(rip)) return;
+  TrappedCall* const call = trapped_call_at(rip);
+  if (call == nullptr || call->enough == kNeverEnough || ++call->traps < call->enough) return;
+  switch (tell_trapped_call(rip - kCallSize, call->traps)) {
+    case protocol::CallReplacement::kDone:
+      call->enough = kEnough;  // when the library is loaded again
+      break;
+    case protocol::CallReplacement::kNotYet:
+      call->enough = 2 * call->traps;
+      break;
+    case protocol::CallReplacement::kNever:
+      call->enough = kNeverEnough;
+      break;
+  }
+  call->traps = 0;
+}
+
 bool finish_call(ucontext_t* context) {
   if (!unfinished.is_there) return false;
   unfinished.is_there = is_interrupted = false;
   native_mask(*context) = unfinished.mask;
+  const CallPlace place = place_of_call(context);
   if (unfinished.result == kMakeCallAgain) {
-    make_call_again(context, unfinished.number);
+    make_call_again(context, place, unfinished.number);
   } else {
-    return_from_call(context, unfinished.result);
+    return_from_call(context, place, unfinished.result);
   }
   return true;
-}
-
-namespace {
-
-// Of a call that a stub made: what is behind it, and where in the program's own code that would be. 0: it is no stub's.
-std::uint64_t place_in_program(const ucontext_t* context, StubEnd& end) {
-  const auto rip = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
-  if (!in_patch_area(rip) || !copy_bytes(&end, reinterpret_cast<const void*>(rip), sizeof end)) return 0;
-  if (end.load[0] != 0x48 || end.load[1] != 0x8d || end.load[2] != 0x0d) return 0;
-  return rip + kLoadSize + static_cast<std::uint64_t>(std::int64_t{end.next});
-}
-
-bool compares(const StubEnd& end) { return end.compare[0] == 0x48 && end.compare[1] == 0x3d; }
-
-}  // namespace
-
-void return_from_call(ucontext_t* context, long result) {
-  greg_t* const registers = context->uc_mcontext.gregs;
-  registers[REG_RAX] = result;
-  StubEnd end;
-  const std::uint64_t next = place_in_program(context, end);
-  if (next == 0) return;
-  registers[REG_RCX] = static_cast<greg_t>(next);
-  registers[REG_RIP] = static_cast<greg_t>(next);
-  if (!compares(end)) return;
-  set_flags_of_comparison(registers[REG_EFL], static_cast<std::uint64_t>(result), end.value);
-  registers[REG_RIP] += kCompareSize;
-}
-
-void make_call_again(ucontext_t* context, long number) {
-  greg_t* const registers = context->uc_mcontext.gregs;
-  registers[REG_RAX] = number;
-  StubEnd end;
-  const std::uint64_t next = place_in_program(context, end);
-  if (next == 0) {
-    registers[REG_RIP] -= kCallSize;
-  } else {
-    // A load before the call has been moved with it, and does again what it did.
-    registers[REG_RIP] = static_cast<greg_t>(next - kCallSize - (compares(end) ? 0 : kBehindLoad));
-  }
 }
 
 }  // namespace verbatim::shim

@@ -17,9 +17,25 @@ bool delay_signal(int signal, const siginfo_t& info, ucontext_t* context);
 // In the trap of kFinishCall: the answer that could not be given without one. False: there is none, the program means it.
 bool finish_call(ucontext_t* context);
 
-// The trapped call of `context` is answered, or made again when the handler returns. The program is where its own code has the
-// call, whether it was trapped there or in a stub.
-void return_from_call(ucontext_t* context, long result);
-void make_call_again(ucontext_t* context, long number);
+// Where the program goes on after the trapped call of a context, in its own code and never among the bytes that a jump takes the
+// place of: they may be replaced while the call waits, or by the handler that the context is saved for. What lies before a call
+// there only loads a register, and is done again along with it; a comparison behind it is done for the program.
+struct CallPlace {
+  std::uint64_t next;   // behind the call
+  std::uint64_t after;  // and behind the comparison of its result, if that follows
+  std::uint64_t again;  // where the call is made again
+  bool compares;
+  std::int32_t value;  // with which
+};
+// The context is as the trap has left it.
+CallPlace place_of_call(const ucontext_t* context);
+void return_from_call(ucontext_t* context, const CallPlace& place, long result);
+void make_call_again(ucontext_t* context, const CallPlace& place, long number);
+
+// Where a context goes on that was saved at `rip` before the call there was replaced.
+std::uint64_t out_of_replaced(std::uint64_t rip);
+
+// Of calls that trap often enough the supervisor is told, so that it replaces them.
+void note_trapped_call(const ucontext_t* context);
 
 }  // namespace verbatim::shim

@@ -82,14 +82,16 @@ void on_sigsys(int, siginfo_t* info, void* raw_context) {
   }
   if (registers[REG_RAX] == protocol::kFinishCall && finish_call(context)) return deliver_kept(context);
   const long number = registers[REG_RAX];
+  const CallPlace place = place_of_call(context);
   long result;
   {
     const Interrupted interrupted(context);
+    note_trapped_call(context);
     const long arguments[6] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
                                registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
     result = dispatch(number, arguments, context);
   }
-  result == kMakeCallAgain ? make_call_again(context, number) : return_from_call(context, result);
+  result == kMakeCallAgain ? make_call_again(context, place, number) : return_from_call(context, place, result);
   deliver_kept(context);
 }
 

@@ -110,6 +110,9 @@ long dispatch(long number, const long (&arguments)[6], void* context);
 // Hands a thread that was poked, with the program's mask, to the supervisor; leaves no trace in the shim's state.
 void hand_over_poked(long context, long fs_base, std::uint64_t mask);
 
+// Tells the supervisor that the system call at `address` has trapped `traps` times. As if it had not been told.
+protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t traps);
+
 // Reads the virtual clock as a program does: consecutive reads with no other call in between cost more and more, so
 // that polling a clock is a wait. `first_cost_ps` is the cost of the first of a row.
 std::int64_t read_clock(std::int64_t first_cost_ps);

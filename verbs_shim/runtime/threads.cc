@@ -16,6 +16,7 @@
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/replaced_calls.h"
 #include "verbs_shim/runtime/state.h"
 
 namespace verbatim::shim {
@@ -69,6 +70,8 @@ void thread_entry(void* argument) {
   start->ready.store(1, std::memory_order_release);
   native(SYS_futex, &start->ready, FUTEX_WAKE, 1, 0, 0, 0);
   await_token();
+  greg_t& rip = start->registers[REG_RIP];
+  rip = static_cast<greg_t>(out_of_replaced(static_cast<std::uint64_t>(rip)));
   continue_at(start->registers);
 }
 

@@ -144,17 +144,12 @@ std::uint64_t CodePatches::take_room(std::uint64_t length) {
 void CodePatches::patch_file(host::ProgramMemory& memory, const FileCode& file, std::uint64_t address,
                              std::uint64_t length, std::uint64_t offset) {
   forget(memory, address, length);
+  mapped_[address] = {length, {&file, offset}};
   Writer writer(memory);
   const auto is_here = [&](const Site& site) { return site.offset >= offset && site.offset < offset + length; };
   std::vector<std::uint64_t> addresses;
   for (const Site& found : file.found.sites) {
     if (is_here(found)) addresses.push_back(address + (found.offset - offset));
-  }
-  const auto holds = [&](const CallSite& call) {
-    return jumps_ && call.offset >= offset && call.offset + call.bytes.size() <= offset + length;
-  };
-  for (const CallSite& call : file.found.calls) {
-    if (holds(call)) addresses.push_back(address + (call.offset - offset));
   }
   std::ranges::sort(addresses);
   writer.read_ahead(addresses);
@@ -168,9 +163,6 @@ void CodePatches::patch_file(host::ProgramMemory& memory, const FileCode& file, 
       site.bytes.resize(site.length);
     }
     patch(writer, site, file.path);
-  }
-  for (const CallSite& call : file.found.calls) {
-    if (holds(call)) patch_call(writer, call, address + (call.offset - offset));
   }
   for (const Doubt& doubt : file.found.doubts) {
     if (doubt.offset >= offset && doubt.offset < offset + length)
@@ -192,6 +184,7 @@ void CodePatches::patch_memory(host::ProgramMemory& memory, std::uint64_t addres
 }
 
 void CodePatches::forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) {
+  forget_origins(address, length);
   Writer writer(memory);
   for (auto it = sites_.lower_bound(address); it != sites_.end() && it->first < address + length; ++it) {
     if (!it->second.active) continue;
@@ -244,10 +237,53 @@ bool CodePatches::use_stub_again(Writer& writer, std::uint64_t address, std::spa
   return writer.write(address, it->second.written);
 }
 
-// Where it does not fit the call traps as ever.
-void CodePatches::patch_call(Writer& writer, const CallSite& found, std::uint64_t address) {
-  if (!writer.held(address, bytes_of(found.bytes))) return;
-  if (use_stub_again(writer, address, found.bytes)) return;
+void CodePatches::forget_origins(std::uint64_t address, std::uint64_t length) {
+  auto it = mapped_.upper_bound(address);
+  if (it != mapped_.begin()) --it;
+  while (it != mapped_.end() && it->first < address + length) {
+    const auto [begin, mapped] = *it;
+    const std::uint64_t end = begin + mapped.length, from = address + length;
+    if (end <= address) {
+      ++it;
+      continue;
+    }
+    it = mapped_.erase(it);
+    // What lies before and behind the range stays.
+    if (begin < address) mapped_[begin] = {address - begin, mapped.begin};
+    if (end > from) mapped_[from] = {end - from, {mapped.begin.file, mapped.begin.offset + (from - begin)}};
+  }
+}
+
+CodePatches::Origin CodePatches::origin_of(std::uint64_t address) const {
+  auto it = mapped_.upper_bound(address);
+  if (it == mapped_.begin()) return {};
+  const auto& [begin, mapped] = *--it;
+  if (address - begin >= mapped.length) return {};
+  return {mapped.begin.file, mapped.begin.offset + (address - begin)};
+}
+
+bool CodePatches::replace_call(host::ProgramMemory& memory, std::uint64_t address, const Origin& origin,
+                               std::span<const CallSite> calls) {
+  const auto is_behind = [](std::uint64_t offset, const CallSite& call) { return offset < call.offset; };
+  const auto it = std::upper_bound(calls.begin(), calls.end(), origin.offset, is_behind);
+  if (!jumps_ || it == calls.begin()) return false;
+  const CallSite& call = *std::prev(it);
+  if (call.offset + call.call_at != origin.offset) return false;
+  const std::uint64_t begin = address - call.call_at;
+  // All of it comes from there.
+  const std::uint64_t last = call.bytes.size() - 1;
+  const Origin from = origin_of(begin), to = origin_of(begin + last);
+  if (from.file != origin.file || from.offset != call.offset || to.file != origin.file || to.offset != call.offset + last)
+    return false;
+  Writer writer(memory);
+  const bool done = patch_call(writer, call, begin);
+  return writer.finish() && done;
+}
+
+bool CodePatches::patch_call(Writer& writer, const CallSite& found, std::uint64_t address) {
+  // The memory may be something else by now, or somebody else's hook.
+  if (!writer.held(address, bytes_of(found.bytes))) return false;
+  if (use_stub_again(writer, address, found.bytes)) return true;
   CallSite site = found;
   site.address = address;
   for (Area& area : areas_) {
@@ -255,12 +291,13 @@ void CodePatches::patch_call(Writer& writer, const CallSite& found, std::uint64_
     const auto stub = make_call_stub(site, area.address, at);
     if (!stub || area.used + stub->size() > protocol::kPatchAreaSize) continue;
     const std::vector<std::uint8_t> jump = make_jump(address, site.bytes.size(), at);
-    if ((!area.is_open && !open(writer, area)) || !writer.write(at, *stub) || !writer.write(address, jump)) return;
+    if ((!area.is_open && !open(writer, area)) || !writer.write(at, *stub) || !writer.write(address, jump)) return false;
     area.used += (stub->size() + 15) & ~15ull;
     sites_[address] = {site.bytes, jump, at, true};
     ++counts_.calls;
-    return;
+    return true;
   }
+  return false;
 }
 
 std::uint64_t CodePatches::address_in(std::uint32_t slot) const {

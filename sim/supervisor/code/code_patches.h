@@ -49,6 +49,16 @@ class CodePatches {
   // The range holds something else now.
   void forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
 
+  // Where code comes from. nullptr: from no file, or it is not known.
+  struct Origin {
+    const FileCode* file = nullptr;
+    std::uint64_t offset = 0;  // in the file
+  };
+  Origin origin_of(std::uint64_t address) const;
+  // The system call at `origin`, mapped at `address`, becomes a jump if it is one of `calls`. False: it does not.
+  bool replace_call(host::ProgramMemory& memory, std::uint64_t address, const Origin& origin, std::span<const CallSite> calls);
+  bool replaces_calls() const { return jumps_; }
+
   // Takes `length` bytes of the last area for code of the caller's; 0: it is full.
   std::uint64_t take_room(std::uint64_t length);
 
@@ -79,10 +89,15 @@ class CodePatches {
     std::uint64_t stub = 0;              // 0: a trap
     bool active = false;  // otherwise its stub waits for the same code at the same place
   };
+  struct Mapped {
+    std::uint64_t length = 0;
+    Origin begin;
+  };
   class Writer;
+  void forget_origins(std::uint64_t address, std::uint64_t length);
 
   void patch(Writer& writer, const Site& site, const std::string& object);
-  void patch_call(Writer& writer, const CallSite& site, std::uint64_t address);
+  bool patch_call(Writer& writer, const CallSite& site, std::uint64_t address);
   // Puts the jump to the stub there that the same code had before.
   bool use_stub_again(Writer& writer, std::uint64_t address, std::span<const std::uint8_t> original);
   bool open(Writer& writer, Area& area) const;
@@ -98,6 +113,7 @@ class CodePatches {
   std::optional<Entries> entries_;  // nullopt: the shim is not there yet
   std::vector<Area> areas_;
   std::map<std::uint64_t, Patched> sites_;
+  std::map<std::uint64_t, Mapped> mapped_;  // by address
   std::map<std::uint64_t, std::uint32_t> traps_;  // address, PatchedInstruction::word()
   std::uint64_t address_in(std::uint32_t slot) const;
   std::map<std::uint32_t, std::uint64_t> trap_slots_;    // those of the process's table that are not empty

@@ -116,7 +116,7 @@ class Part {
       : code_(code), address_(address), offset_(offset), functions_(functions), sections_(sections) {}
 
   void search(SearchResult& result) {
-    std::vector<std::size_t> matches, memory_maps, calls;
+    std::vector<std::size_t> matches, memory_maps;
     each_pair(
         [](__m128i first, __m128i second) {
           const __m128i low = _mm_or_si128(_mm_or_si128(equals(second, 0x01), equals(second, 0x03)), equals(second, 0x05));
@@ -126,18 +126,43 @@ class Part {
         [&](std::size_t at) {
           if (may_be_decided(code_, at)) matches.push_back(at);
           if (ends_memory_map(at)) memory_maps.push_back(at + 2 - kMemoryMap.size());
-          if (is_like_call(at)) calls.push_back(at);
         });
+    const std::size_t first = result.sites.size();
     for (const std::size_t match : matches) look_at(match, result);
-    for (const std::size_t match : calls) look_at_call(match, result);
-    refuse_entered_windows(result);
+    refuse_entered_windows(std::span(result.sites).subspan(first));
     for (const std::size_t at : memory_maps) {
       const auto function = function_around(address_ + at);
       if (function && instruction_over(*function, at) == at) result.memory_maps.push_back(offset_ + at);
     }
   }
 
+  void search_calls(std::vector<CallSite>& result) {
+    std::vector<std::size_t> matches;
+    each_pair([](__m128i first, __m128i second) { return _mm_and_si128(equals(first, 0x0f), equals(second, 0x05)); },
+              [&](std::size_t at) {
+                if (is_like_call(at)) matches.push_back(at);
+              });
+    std::vector<CallSite> calls;
+    std::vector<Window> windows;
+    for (const std::size_t match : matches) {
+      const auto call = look_at_call(match);
+      if (!call || (!windows.empty() && call->address < windows.back().end)) continue;
+      windows.push_back({call->address, call->address + call->bytes.size()});
+      calls.push_back(*call);
+    }
+    find_entered(windows);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (!windows[i].is_entered) result.push_back(std::move(calls[i]));
+    }
+  }
+
  private:
+  // Code that a jump is to take the place of.
+  struct Window {
+    std::uint64_t begin, end;
+    bool is_entered = false;
+  };
+
   static constexpr std::array<std::uint8_t, 7> kMemoryMap = {0xb8, 9, 0, 0, 0, 0x0f, 0x05};  // mov $9, %eax; syscall
 
   // Visits, in order, the offset of each byte that `matches` tells by itself and the byte behind it: it gets sixteen of
@@ -193,20 +218,20 @@ class Part {
     return precedes_comparison(at) && !(at >= CallSite::kBehindLoad && code_[at - CallSite::kBehindLoad] == 0xb8);
   }
 
-  void look_at_call(std::size_t match, SearchResult& result) {
+  std::optional<CallSite> look_at_call(std::size_t match) const {
     const auto function = function_around(address_ + match);
-    if (!function) return;
+    if (!function) return std::nullopt;
     const bool loads = follows_load(match);
     const std::size_t begin = loads ? match - CallSite::kBehindLoad : match;
     const std::size_t end = match + (loads ? CallSite::kCallSize : kComparedCall);
-    if (address_ + begin < function->begin || address_ + end > function->end) return;
-    if (instruction_over(*function, begin) != begin || instruction_over(*function, match) != match) return;
+    if (address_ + begin < function->begin || address_ + end > function->end) return std::nullopt;
+    if (instruction_over(*function, begin) != begin || instruction_over(*function, match) != match) return std::nullopt;
     // A switch could lead to the call behind its load; nothing but the call leads to the comparison of its result.
-    if (loads && (instruction_over(*function, match - 1) != begin || has_indirect_jumps(*function))) return;
-    if (is_jumped_into(*function, begin, end)) return;
-    result.calls.push_back({address_ + begin, offset_ + begin,
-                            {code_.begin() + static_cast<std::ptrdiff_t>(begin), code_.begin() + static_cast<std::ptrdiff_t>(end)},
-                            static_cast<unsigned>(match - begin)});
+    if (loads && (instruction_over(*function, match - 1) != begin || has_indirect_jumps(*function))) return std::nullopt;
+    if (is_jumped_into(*function, begin, end)) return std::nullopt;
+    return CallSite{address_ + begin, offset_ + begin,
+                    {code_.begin() + static_cast<std::ptrdiff_t>(begin), code_.begin() + static_cast<std::ptrdiff_t>(end)},
+                    static_cast<unsigned>(match - begin)};
   }
 
   bool decode(std::size_t offset, Decoded& decoded) const {
@@ -389,21 +414,8 @@ class Part {
 
   // Other functions may jump here as well: parts of a function that the compiler put elsewhere (.cold), assembly. Any
   // bytes that would be such a jump count as one.
-  void refuse_entered_windows(SearchResult& result) const {
-    struct Window {
-      std::uint64_t begin, end;
-      bool is_entered = false;
-    };
-    std::vector<Window> windows;
-    const auto is_here = [&](std::uint64_t address) { return address >= address_ && address - address_ < code_.size(); };
-    for (const Site& site : result.sites) {
-      if (site.jump_length != 0 && is_here(site.address)) windows.push_back({site.address, site.address + site.jump_length});
-    }
-    for (const CallSite& call : result.calls) {
-      if (is_here(call.address)) windows.push_back({call.address, call.address + call.bytes.size()});
-    }
+  void find_entered(std::vector<Window>& windows) const {
     if (windows.empty()) return;
-    std::ranges::sort(windows, {}, &Window::begin);
     const std::uint64_t first = windows.front().begin, last = windows.back().end;
     const auto refuse = [&](std::uint64_t target) {
       if (target <= first || target >= last) return;
@@ -435,17 +447,22 @@ class Part {
         refuse(address + 2 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(code[at + 1])}));
       }
     }
-    const auto is_entered = [&](std::uint64_t begin) {
-      const auto it = std::ranges::lower_bound(windows, begin, {}, &Window::begin);
-      return it != windows.end() && it->begin == begin && it->is_entered;
-    };
-    for (Site& site : result.sites) {
-      if (site.jump_length == 0 || !is_entered(site.address)) continue;
+  }
+
+  // No jump takes their place.
+  void refuse_entered_windows(std::span<Site> sites) const {
+    std::vector<Window> windows;
+    for (const Site& site : sites) {
+      if (site.jump_length != 0) windows.push_back({site.address, site.address + site.jump_length});
+    }
+    find_entered(windows);
+    auto window = windows.begin();
+    for (Site& site : sites) {
+      if (site.jump_length == 0 || !(window++)->is_entered) continue;
       site.jump_length = 0;
       site.relatives.clear();
       site.bytes.resize(site.length);
     }
-    std::erase_if(result.calls, [&](const CallSite& call) { return is_entered(call.address); });
   }
 
   std::span<const std::uint8_t> code_;
@@ -468,6 +485,15 @@ SearchResult search_image(const ElfImage& image, std::span<const std::byte> file
   for (const ExecutablePart& part : image.executable()) {
     const std::span code(reinterpret_cast<const std::uint8_t*>(file.data()) + part.offset, part.size);
     Part(code, part.address, part.offset, image.functions(), image.code_sections()).search(result);
+  }
+  return result;
+}
+
+std::vector<CallSite> search_calls(const ElfImage& image, std::span<const std::byte> file) {
+  std::vector<CallSite> result;
+  for (const ExecutablePart& part : image.executable()) {
+    const std::span code(reinterpret_cast<const std::uint8_t*>(file.data()) + part.offset, part.size);
+    Part(code, part.address, part.offset, image.functions(), image.code_sections()).search_calls(result);
   }
   return result;
 }

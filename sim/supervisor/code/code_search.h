@@ -60,7 +60,6 @@ struct Doubt {
 
 struct SearchResult {
   std::vector<Site> sites;    // ordered by address
-  std::vector<CallSite> calls;  // ordered by address; of files alone
   std::vector<Doubt> doubts;  // ordered by address
   // Offsets of what maps memory: "mov $9, %eax; syscall". The loader's tell of every library.
   std::vector<std::uint64_t> memory_maps;
@@ -68,6 +67,9 @@ struct SearchResult {
 
 // Of a file.
 SearchResult search_image(const ElfImage& image, std::span<const std::byte> file);
+
+// Its system calls that can be replaced, ordered by address.
+std::vector<CallSite> search_calls(const ElfImage& image, std::span<const std::byte> file);
 
 // Of memory at `address` that belongs to no file: decoded from its first byte on.
 SearchResult search_memory(std::uint64_t address, std::span<const std::byte> bytes);
