@@ -65,7 +65,8 @@ void Supervisor::Impl::replace_call(Thread& thread) {
   const code::CodePatches::Origin origin = patches.origin_of(address);
   auto answer = protocol::CallReplacement::kNever;
   if (patches.replaces_calls() && origin.file != nullptr) {
-    const std::vector<code::CallSite>* const calls = code_files_.calls_of(*origin.file, traps);
+    const std::uint64_t worth = options_.machine.call_traps ? traps : code::CodeFiles::kTrapsWorthSearch;
+    const std::vector<code::CallSite>* const calls = code_files_.calls_of(*origin.file, worth);
     if (calls == nullptr) {
       answer = protocol::CallReplacement::kNotYet;
     } else if (patches.replace_call(process.memory(), address, origin, *calls)) {

@@ -221,7 +221,7 @@ struct RegionHeader {
   // one's number. Only for what is said of a program that does not come back.
   std::uint64_t calls;
   std::uint32_t last_call;
-  std::uint32_t reserved_for_calls;
+  std::uint32_t traps_until_told;  // of one system call, before kReplaceCall is asked; 0: it never is
   // Addresses of functions that loops which wait may call; each is answered in the process.
   std::uint64_t yield_function, time_function, timeofday_function;  // sched_yield(2), time(2), gettimeofday(2)
   std::uint64_t gate;  // the page of the only code that may enter the kernel

@@ -73,7 +73,7 @@ struct TrappedCall {
   std::uint64_t address;
   std::uint32_t traps, enough;
 };
-constexpr std::uint32_t kEnough = 16, kNeverEnough = 0;
+constexpr std::uint32_t kNeverEnough = 0;
 constexpr unsigned kPlaces = 128, kNearPlaces = 8;
 TrappedCall trapped_calls[kPlaces];
 
@@ -83,7 +83,7 @@ TrappedCall* trapped_call_at(std::uint64_t address) {
   static_assert(1 << (64 - 57) == kPlaces);
   for (unsigned i = 0; i < kNearPlaces; ++i) {
     TrappedCall& call = trapped_calls[(first + i) % kPlaces];
-    if (call.address == 0) call = {address, 0, kEnough};
+    if (call.address == 0) call = {address, 0, region_header().traps_until_told};
     if (call.address == address) return &call;
   }
   return nullptr;
@@ -113,13 +113,16 @@ extern "C" __attribute__((used)) long verbatim_answer_call(StubCall* call) {
   return protocol::kFinishCall;
 }
 
-// r11: the call in the stub. rcx is free as well, as the call would change it; the flags are not.
+// r11: the call in the stub. rcx is free as well, as the call would change it; the flags are not. While the answer is made the
+// caller's frame is, for debuggers, where StubCall::stack_pointer says, and its place is what the stub loads into rcx: 9 bytes
+// behind the call, and as many more as the four bytes tell that are 5 behind it.
 asm(R"(
   .text
   .globl verbatim_call_entry
   .hidden verbatim_call_entry
   .type verbatim_call_entry, @function
 verbatim_call_entry:
+  .cfi_startproc
   mov verbatim_call_stack@gottpoff(%rip), %rcx
   mov %fs:(%rcx), %rcx
   jrcxz 1f
@@ -136,7 +139,11 @@ verbatim_call_entry:
   push %rdi
   cld
   mov %rsp, %rdi
+  .cfi_remember_state
+  .cfi_escape 0x0f, 4, 0x77, 0xc8, 0, 0x06
+  .cfi_escape 0x16, 16, 17, 0x77, 56, 0x06, 0x12, 0x23, 5, 0x94, 4, 0x08, 32, 0x24, 0x08, 32, 0x26, 0x22, 0x23, 9
   call verbatim_answer_call
+  .cfi_restore_state
   pop %rdi
   pop %rsi
   pop %rdx
@@ -151,6 +158,7 @@ verbatim_call_entry:
   jmp *%rcx
 1:
   jmp *%r11
+  .cfi_endproc
   .size verbatim_call_entry, . - verbatim_call_entry
 )");
 
@@ -171,7 +179,8 @@ CallPlace place_of_call(const ucontext_t* context) {
   // In a stub it follows what sets rcx to where the program's own code goes on.
   constexpr unsigned kSetSize = 7;
   unsigned char code[kSetSize + kCompareSize];
-  const bool in_stub = in_patch_area(rip) && read_code(code, rip, sizeof code) && code[0] == 0x48 && code[1] == 0x8d && code[2] == 0x0d;
+  const bool in_stub = in_patch_area(rip) && read_code(code, rip, sizeof code) && code[0] == 0x48 && code[1] == 0x8d &&
+                       code[2] == 0x0d;
   const unsigned char* behind = code;
   bool loads;
   if (in_stub) {
@@ -185,7 +194,8 @@ CallPlace place_of_call(const ucontext_t* context) {
     unsigned char before[kLoadSize];
     static constexpr unsigned char kLoadsArgument[kLoadSize] = {0x4c, 0x8b, 0x4c, 0x24, 0x08};
     loads = read_code(before, rip - kCallSize - kLoadSize, sizeof before) &&
-            ((before[0] == 0xb8 && word_at(before + 1) == registers[REG_RAX]) || memcmp(before, kLoadsArgument, kLoadSize) == 0);
+            ((before[0] == 0xb8 && word_at(before + 1) == registers[REG_RAX]) ||
+             memcmp(before, kLoadsArgument, kLoadSize) == 0);
   }
   place.value = place.compares ? word_at(behind + 2) : 0;
   place.again = place.next - kCallSize - (loads ? kLoadSize : 0);
@@ -230,7 +240,7 @@ void note_trapped_call(const ucontext_t* context) {
   if (call == nullptr || call->enough == kNeverEnough || ++call->traps < call->enough) return;
   switch (tell_trapped_call(rip - kCallSize, call->traps)) {
     case protocol::CallReplacement::kDone:
-      call->enough = kEnough;  // when the library is loaded again
+      call->enough = region_header().traps_until_told;  // when the library is loaded again
       break;
     case protocol::CallReplacement::kNotYet:
       call->enough = 2 * call->traps;

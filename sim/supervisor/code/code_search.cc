@@ -192,7 +192,8 @@ class Part {
   }
 
   bool has(std::size_t at, std::initializer_list<std::uint8_t> bytes) const {
-    return at + bytes.size() <= code_.size() && std::equal(bytes.begin(), bytes.end(), code_.begin() + static_cast<std::ptrdiff_t>(at));
+    return at + bytes.size() <= code_.size() &&
+           std::equal(bytes.begin(), bytes.end(), code_.begin() + static_cast<std::ptrdiff_t>(at));
   }
 
   // Whether a call at `at` has an instruction of five bytes before it that can be moved, and made twice: "mov $number, %eax" of
