@@ -217,6 +217,8 @@ void make_call_again(ucontext_t* context, const CallPlace& place, long number) {
   registers[REG_RIP] = static_cast<greg_t>(place.again);
 }
 
+namespace {
+
 std::uint64_t out_of_replaced(std::uint64_t rip) {
   const auto leads_to = [](std::uint64_t jump) -> std::uint64_t {
     unsigned char code[kJumpSize];
@@ -232,6 +234,12 @@ std::uint64_t out_of_replaced(std::uint64_t rip) {
   return stub + kEnterSize + kCallSize;
 }
 
+}  // namespace
+
+void go_out_of_replaced(gregset_t& registers) {
+  registers[REG_RIP] = static_cast<greg_t>(out_of_replaced(static_cast<std::uint64_t>(registers[REG_RIP])));
+}
+
 void note_trapped_call(const ucontext_t* context) {
   const greg_t* const registers = context->uc_mcontext.gregs;
   const auto rip = static_cast<std::uint64_t>(registers[REG_RIP]);
@@ -240,16 +248,15 @@ void note_trapped_call(const ucontext_t* context) {
   if (call == nullptr || call->enough == kNeverEnough || ++call->traps < call->enough) return;
   switch (tell_trapped_call(rip - kCallSize, call->traps)) {
     case protocol::CallReplacement::kDone:
-      call->enough = region_header().traps_until_told;  // when the library is loaded again
+      *call = {};  // its room is another's; one that is not found for this gap begins anew
       break;
     case protocol::CallReplacement::kNotYet:
-      call->enough = 2 * call->traps;
+      *call = {rip, 0, 2 * call->traps};
       break;
     case protocol::CallReplacement::kNever:
       call->enough = kNeverEnough;
       break;
   }
-  call->traps = 0;
 }
 
 bool finish_call(ucontext_t* context) {

@@ -32,8 +32,8 @@ CallPlace place_of_call(const ucontext_t* context);
 void return_from_call(ucontext_t* context, const CallPlace& place, long result);
 void make_call_again(ucontext_t* context, const CallPlace& place, long number);
 
-// Where a context goes on that was saved at `rip` before the call there was replaced.
-std::uint64_t out_of_replaced(std::uint64_t rip);
+// These registers were saved when the bytes at rip had perhaps not been replaced: rip is then where the same goes on.
+void go_out_of_replaced(gregset_t& registers);
 
 // Of calls that trap often enough the supervisor is told, so that it replaces them.
 void note_trapped_call(const ucontext_t* context);

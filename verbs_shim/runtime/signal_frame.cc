@@ -163,8 +163,7 @@ bool leave_handler(ucontext_t* context) {
   // The native frame's own alternate stack stays; the state that `fpregs` points to is read by the kernel, where it lies.
   context->uc_flags = saved.uc_flags;
   context->uc_mcontext = saved.uc_mcontext;
-  greg_t& rip = context->uc_mcontext.gregs[REG_RIP];
-  rip = static_cast<greg_t>(out_of_replaced(static_cast<std::uint64_t>(rip)));
+  go_out_of_replaced(context->uc_mcontext.gregs);
   set_program_mask(context, *reinterpret_cast<const std::uint64_t*>(&saved.uc_sigmask));
   change_stack(saved.uc_stack, static_cast<std::uint64_t>(saved.uc_mcontext.gregs[REG_RSP]));
   return true;

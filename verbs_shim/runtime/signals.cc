@@ -126,7 +126,7 @@ void on_program_signal(int signal, siginfo_t* info, void* raw_context) {
 // The thread may be anywhere. In the shim's own code the poke is as if never sent; elsewhere the supervisor looks at the
 // saved registers, and either nothing happens or they are replaced by the canonical state of the loop they are in.
 void on_poke(int, siginfo_t*, void* raw_context) {
-  const auto* context = static_cast<const ucontext_t*>(raw_context);
+  auto* context = static_cast<ucontext_t*>(raw_context);
   const auto rip = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   if (my_slot == nullptr) return;
   if (in_shim(rip) || my_slot->context_address != 0) {  // the latter: in the handler of a trapped call
@@ -141,6 +141,7 @@ void on_poke(int, siginfo_t*, void* raw_context) {
   unsigned long fs_base;
   asm("mov %%fs:0, %0" : "=r"(fs_base));
   hand_over_poked(reinterpret_cast<long>(raw_context), static_cast<long>(fs_base), mask_seen(mask));
+  go_out_of_replaced(context->uc_mcontext.gregs);  // others may have run
 }
 
 protocol::SignalDisposition disposition_of(const KernelSigaction& action) {

@@ -70,8 +70,7 @@ void thread_entry(void* argument) {
   start->ready.store(1, std::memory_order_release);
   native(SYS_futex, &start->ready, FUTEX_WAKE, 1, 0, 0, 0);
   await_token();
-  greg_t& rip = start->registers[REG_RIP];
-  rip = static_cast<greg_t>(out_of_replaced(static_cast<std::uint64_t>(rip)));
+  go_out_of_replaced(start->registers);
   continue_at(start->registers);
 }
 

@@ -1,6 +1,7 @@
 // System calls that are made again and again from one place: what a call leaves in the registers, below the stack pointer and
 // in vector registers, its errors, and where a signal's handler finds it.
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -263,7 +264,61 @@ static void threads(void) {
   printf("threads are cancelled in a call\n");
 }
 
+// Threads wait in calls that trapped; meanwhile others make the same calls so often that they are replaced.
+static int wait_ends[2], poll_ends[2], signal_ends[2];
+static volatile sig_atomic_t waiters_signalled;
+static void count_signal(int signal) {
+  (void)signal;
+  waiters_signalled++;
+}
+static void* waits_in_read(void* unused) {
+  char byte = 0;
+  EXPECT(read(wait_ends[0], &byte, 1) == 1 && byte == 'w');
+  return unused;
+}
+static void* waits_in_read_again(void* unused) {  // a signal finds it there, and it waits on
+  char byte = 0;
+  EXPECT(read(signal_ends[0], &byte, 1) == 1 && byte == 's');
+  return unused;
+}
+static void* waits_in_poll(void* unused) {
+  struct pollfd one = {poll_ends[0], POLLIN, 0};
+  EXPECT(poll(&one, 1, -1) == 1 && one.revents == POLLIN);
+  return unused;
+}
+static void* is_interrupted_in_poll(void* unused) {
+  struct pollfd one = {wait_ends[0], POLLPRI, 0};
+  EXPECT(poll(&one, 1, -1) == -1 && errno == EINTR);
+  return unused;
+}
+
+static void waiters(void) {
+  void* (*const functions[])(void*) = {waits_in_poll, waits_in_read, waits_in_read_again, is_interrupted_in_poll};
+  pthread_t all[4];
+  struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+  EXPECT(pipe(wait_ends) == 0 && pipe(poll_ends) == 0 && pipe(signal_ends) == 0);
+  EXPECT(sigaction(SIGUSR1, &action, NULL) == 0);
+  for (int i = 0; i < 4; ++i) EXPECT(pthread_create(&all[i], NULL, functions[i], NULL) == 0);
+  sleep_ms(10);
+  int ends[2];
+  char byte;
+  EXPECT(pipe(ends) == 0);
+  for (int i = 0; i < kOften; ++i) {
+    struct pollfd one = {ends[0], POLLIN, 0};
+    EXPECT(write(ends[1], "o", 1) == 1 && poll(&one, 1, 0) == 1 && read(ends[0], &byte, 1) == 1);
+  }
+  for (int i = 2; i < 4; ++i) EXPECT(pthread_kill(all[i], SIGUSR1) == 0);
+  sleep_ms(10);
+  EXPECT(waiters_signalled == 2);
+  EXPECT(write(poll_ends[1], "p", 1) == 1 && pthread_join(all[0], NULL) == 0);
+  EXPECT(write(wait_ends[1], "w", 1) == 1);
+  EXPECT(write(signal_ends[1], "s", 1) == 1);
+  for (int i = 1; i < 4; ++i) EXPECT(pthread_join(all[i], NULL) == 0);
+  printf("threads wait in them\n");
+}
+
 int main(void) {
+  waiters();
   registers();
   errors();
   signals();
