@@ -57,6 +57,26 @@ void Supervisor::Impl::search_code(Thread& thread) {
   tell_unpatched(process);
 }
 
+void Supervisor::Impl::replace_call(Thread& thread) {
+  Process& process = thread.process();
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  const auto address = static_cast<std::uint64_t>(slot.arguments[0]), traps = static_cast<std::uint64_t>(slot.arguments[1]);
+  slot.action = protocol::Action::kReturn;
+  code::CodePatches& patches = *process.patches();
+  const code::CodePatches::Origin origin = patches.origin_of(address);
+  auto answer = protocol::CallReplacement::kNever;
+  if (patches.replaces_calls() && origin.file != nullptr) {
+    const std::uint64_t worth = options_.machine.call_traps ? traps : code::CodeFiles::kTrapsWorthSearch;
+    const std::vector<code::CallSite>* const calls = code_files_.calls_of(*origin.file, worth);
+    if (calls == nullptr) {
+      answer = protocol::CallReplacement::kNotYet;
+    } else if (patches.replace_call(process.memory(), address, origin, *calls)) {
+      answer = protocol::CallReplacement::kDone;
+    }
+  }
+  slot.result = static_cast<std::int64_t>(answer);
+}
+
 void Supervisor::Impl::tell_unpatched(Process& process) {
   for (const code::Unpatched& left : process.patches()->take_unpatched()) {
     // A second net catches these and no others.

@@ -166,6 +166,8 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.random_seed = Rng(options_.seed, fmt::format("process/{}/instructions/{}", pid, header_number_++)).next();
   header.extended_control = code::extended_control(hosts_[host].instruction_set);
   header.traced_start = 1;
+  constexpr std::uint32_t kTrapsOfRareCall = 16;  // to replace one costs about as much
+  header.traps_until_told = !options_.machine.jumps ? 0 : options_.machine.call_traps ? kTrapsOfRareCall : 1;
   header.shim_heap_size = heap_size_;
   header.own_descriptors = own_descriptors().at_first;
   header.own_descriptors_later = own_descriptors().later;

@@ -110,6 +110,7 @@ class Supervisor::Impl final : public ProcessTable {
              const Scheduling& scheduling = {}, const Credentials& credentials = {});
   // New code in the process's memory is searched. What could not be replaced weakens the run.
   void search_code(Thread& thread);
+  void replace_call(Thread& thread);
   void tell_unpatched(Process& process);
   // supervisor_machine.cc: what the machine does to a run is no event of it.
   void note_refusal_of_machine(Thread& thread);

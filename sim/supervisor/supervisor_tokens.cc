@@ -48,6 +48,8 @@ void Supervisor::Impl::take_requests(Process& process) {
     protocol::ThreadSlot& slot = process.region().slot(index);
     if (slot.request == protocol::Request::kCode) {  // as if nothing had been asked
       search_code(*thread);
+    } else if (slot.request == protocol::Request::kReplaceCall) {
+      replace_call(*thread);
     } else if (slot.request == protocol::Request::kMachine) {
       note_refusal_of_machine(*thread);
     } else if (slot.request == protocol::Request::kFolders) {
@@ -348,6 +350,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
       resume(thread, {});
       return;
     case protocol::Request::kCode:  // answered where they are taken
+    case protocol::Request::kReplaceCall:
     case protocol::Request::kMachine:
     case protocol::Request::kFolders:
     case protocol::Request::kFileEvents:

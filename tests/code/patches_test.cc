@@ -133,8 +133,9 @@ TEST_F(PatchesTest, an_area_that_nothing_needs_is_left_untouched) {
   CodePatches patches;
   patches.add_area(kArea);
   constexpr std::uint64_t kEntry = 0x1234'5678;
+  constexpr std::uint64_t kCallEntry = 0x2345'6789;
   const Bytes before = memory_.get(kArea, 16);
-  ASSERT_TRUE(patches.set_entry(memory_, kEntry));
+  ASSERT_TRUE(patches.set_entries(memory_, {kEntry, kCallEntry}));
   EXPECT_EQ(memory_.get(kArea, 16), before);
   memory_.put(kCode, kCounter);
   patches.patch_memory(memory_, kCode, kPage);
@@ -143,6 +144,78 @@ TEST_F(PatchesTest, an_area_that_nothing_needs_is_left_untouched) {
   protocol::PatchAreaHeader header;
   std::memcpy(&header, raw.data(), sizeof header);
   EXPECT_EQ(header.entry, kEntry);
+  EXPECT_EQ(header.call_entry, kCallEntry);
+}
+
+// mov $39, %eax; syscall; ret
+const Bytes kCall = {0xb8, 39, 0, 0, 0, 0x0f, 0x05, 0xc3};
+
+class CallPatchesTest : public PatchesTest {
+ protected:
+  static constexpr std::uint64_t kAt = kCode + 0x100, kInstruction = kAt + 5, kFileOffset = 0x3000;
+  CallPatchesTest() { memory_.put(kAt, kCall); }
+
+  bool replace(CodePatches& patches, std::uint64_t address = kInstruction) {
+    return patches.replace_call(memory_, address, patches.origin_of(address), calls_);
+  }
+  bool is_replaced() { return memory_.get(kAt, 1)[0] == 0xe9; }
+
+  const FileCode file_{"a file", {}};
+  std::vector<CallSite> calls_ = {{0, kFileOffset + 0x100, {kCall.begin(), kCall.begin() + 7}, CallSite::kBehindLoad}};
+};
+
+TEST_F(CallPatchesTest, a_system_call_of_a_file_becomes_a_jump_and_is_shown_as_it_was) {
+  CodePatches patches;
+  ASSERT_TRUE(patches.open_area(memory_, kArea));
+  patches.patch_file(memory_, file_, kCode, kPage, kFileOffset);
+  EXPECT_FALSE(is_replaced()) << "not before it is asked for";
+  EXPECT_TRUE(replace(patches));
+  const Bytes now = memory_.get(kAt, 8);
+  EXPECT_EQ(now[0], 0xe9);
+  EXPECT_EQ((Bytes{now.begin() + 5, now.end()}), (Bytes{0xcc, 0xcc, 0xc3}));
+  EXPECT_EQ(patches.counts().calls, 1u);
+  std::vector<std::byte> page(kPage);
+  memory_.read(kCode, page);
+  patches.show_original(kCode, page);
+  EXPECT_EQ(std::memcmp(page.data() + 0x100, kCall.data(), kCall.size()), 0);
+  // Loaded again it is as in the file, and finds its stub when it is asked for again.
+  memory_.put(kAt, kCall);
+  patches.patch_file(memory_, file_, kCode, kPage, kFileOffset);
+  EXPECT_TRUE(replace(patches));
+  EXPECT_EQ(memory_.get(kAt, 8), now);
+  EXPECT_EQ(patches.counts().calls, 1u);
+}
+
+TEST_F(CallPatchesTest, what_is_not_known_as_one_is_left_alone) {
+  CodePatches patches, traps(false);
+  ASSERT_TRUE(patches.open_area(memory_, kArea));
+  EXPECT_FALSE(replace(patches)) << "of no file";
+  patches.patch_file(memory_, file_, kCode, kPage, kFileOffset);
+  EXPECT_FALSE(replace(patches, kInstruction + 1));
+  EXPECT_FALSE(replace(patches, kAt));
+  traps.patch_file(memory_, file_, kCode, kPage, kFileOffset);
+  EXPECT_FALSE(replace(traps)) << "without jumps";
+  memory_.put(kAt, {0xb8, 40});
+  EXPECT_FALSE(replace(patches)) << "the memory is not what the file says";
+  memory_.put(kAt, kCall);
+  patches.forget(memory_, kCode, kPage);
+  EXPECT_FALSE(replace(patches)) << "something else is mapped there";
+  EXPECT_FALSE(is_replaced());
+  EXPECT_TRUE(patches.take_unpatched().empty());
+}
+
+TEST_F(CallPatchesTest, of_a_range_that_is_mapped_anew_the_rest_stays_the_files) {
+  CodePatches patches;
+  memory_.map(kCode + kPage, 2 * kPage);
+  patches.patch_file(memory_, file_, kCode, 3 * kPage, kFileOffset);
+  patches.patch_memory(memory_, kCode + kPage, kPage);
+  EXPECT_EQ(patches.origin_of(kCode + 8).offset, kFileOffset + 8);
+  EXPECT_EQ(patches.origin_of(kCode + kPage).file, nullptr);
+  EXPECT_EQ(patches.origin_of(kCode + 2 * kPage - 1).file, nullptr);
+  EXPECT_EQ(patches.origin_of(kCode + 2 * kPage).offset, kFileOffset + 2 * kPage);
+  EXPECT_EQ(patches.origin_of(kCode + 3 * kPage - 1).file, &file_);
+  EXPECT_EQ(patches.origin_of(kCode + 3 * kPage).file, nullptr);
+  EXPECT_EQ(patches.origin_of(kCode - 1).file, nullptr);
 }
 
 TEST_F(PatchesTest, what_is_read_for_analysis_is_the_program_as_it_was) {

@@ -115,6 +115,113 @@ TEST(CodeSearch, addresses_relative_to_rip_are_noted) {
   EXPECT_EQ(site.relatives[0].end, 8u);
 }
 
+// Functions of this program with system calls.
+extern "C" {
+extern const char call_loaded[], call_with_argument[], call_compared[], call_compared_in_switch[], call_entered[],
+    call_in_switch[], call_of_another_number[], call_alone[], call_in_constant[];
+}
+asm(R"(
+  .text
+  .macro function name
+  .globl \name
+  .type \name, @function
+  \name:
+  .endm
+  function call_loaded
+  mov $39, %eax
+  syscall
+  ret
+  .size call_loaded, . - call_loaded
+  function call_with_argument
+  mov 8(%rsp), %r9
+  syscall
+  ret
+  .size call_with_argument, . - call_with_argument
+  function call_compared
+  xor %eax, %eax
+  syscall
+  cmp $-4095, %rax
+  ret
+  .size call_compared, . - call_compared
+  function call_compared_in_switch
+  jmp *%rdi
+  xor %eax, %eax
+  syscall
+  cmp $-4095, %rax
+  ret
+  .size call_compared_in_switch, . - call_compared_in_switch
+  function call_entered
+  test %edi, %edi
+  je 1f
+  mov $39, %eax
+1:
+  syscall
+  ret
+  .size call_entered, . - call_entered
+  function call_in_switch
+  jmp *%rdi
+  mov $39, %eax
+  syscall
+  ret
+  .size call_in_switch, . - call_in_switch
+  function call_of_another_number
+  mov $56, %eax
+  syscall
+  cmp $-4095, %rax
+  ret
+  .size call_of_another_number, . - call_of_another_number
+  function call_alone
+  xor %eax, %eax
+  syscall
+  ret
+  .size call_alone, . - call_alone
+  function call_in_constant
+  mov $0x050f0000, %eax
+  cmp $-4095, %rax
+  ret
+  .size call_in_constant, . - call_in_constant
+)");
+extern "C" const char __executable_start[];
+
+TEST(CodeSearch, calls_are_replaced_with_what_loads_their_number_or_compares_their_result) {
+  std::ifstream stream("/proc/self/exe", std::ios::binary);
+  const std::vector<char> file((std::istreambuf_iterator<char>(stream)), {});
+  const auto image = ElfImage::read(std::as_bytes(std::span(file)));
+  ASSERT_TRUE(image);
+  const std::vector<CallSite> calls = search_calls(*image, std::as_bytes(std::span(file)));
+  // Addresses of the file are those of memory less where it begins, unless it has a fixed place.
+  const auto start = reinterpret_cast<std::uint64_t>(__executable_start);
+  const std::uint64_t base = start == 0x400000 ? 0 : start;
+  const auto found_in = [&](const char* function, std::uint64_t length) -> const CallSite* {
+    const std::uint64_t begin = reinterpret_cast<std::uint64_t>(function) - base;
+    const auto it = std::ranges::find_if(
+        calls, [&](const CallSite& call) { return call.address >= begin && call.address < begin + length; });
+    return it == calls.end() ? nullptr : &*it;
+  };
+  const auto address = [&](const char* function, std::uint64_t offset) {
+    return reinterpret_cast<std::uint64_t>(function) - base + offset;
+  };
+  for (const char* const function : {call_loaded, call_with_argument}) {
+    const CallSite* const call = found_in(function, 7);
+    ASSERT_NE(call, nullptr);
+    EXPECT_EQ(call->address, address(function, 0));
+    EXPECT_EQ(call->call_at, CallSite::kBehindLoad);
+    EXPECT_EQ(call->bytes.size(), 7u);
+    EXPECT_EQ(call->next(), address(function, 7));
+  }
+  const std::pair<const char*, unsigned> compared[] = {{call_compared, 2}, {call_compared_in_switch, 4}};
+  for (const auto& [function, offset] : compared) {
+    const CallSite* const call = found_in(function, 12);
+    ASSERT_NE(call, nullptr);
+    EXPECT_EQ(call->address, address(function, offset));
+    EXPECT_EQ(call->call_at, 0u);
+    EXPECT_EQ(call->bytes.size(), 8u);
+    EXPECT_EQ(call->next(), address(function, offset + 2));
+  }
+  for (const char* const function : {call_entered, call_in_switch, call_of_another_number, call_alone, call_in_constant})
+    EXPECT_EQ(found_in(function, 10), nullptr) << function - call_loaded;
+}
+
 TEST(CodeSearch, damaged_files_are_survived) {
   std::ifstream stream("/proc/self/exe", std::ios::binary);
   std::vector<char> good((std::istreambuf_iterator<char>(stream)), {});
@@ -129,8 +236,10 @@ TEST(CodeSearch, damaged_files_are_survived) {
       bad[i % 2 == 0 ? at : bad.size() - 1 - at] = static_cast<char>(state >> 20);
     }
     if (round % 4 == 0) bad.resize(bad.size() / 4 * static_cast<std::size_t>(round % 4));
-    if (const auto image = ElfImage::read(std::as_bytes(std::span(bad))))
+    if (const auto image = ElfImage::read(std::as_bytes(std::span(bad)))) {
       search_image(*image, std::as_bytes(std::span(bad)));
+      search_calls(*image, std::as_bytes(std::span(bad)));
+    }
   }
 }
 
@@ -165,6 +274,17 @@ TEST(CodeSearch, libraries_of_the_machine_as_objdump_reads_them) {
     pclose(pipe);
     EXPECT_EQ(ours, theirs) << path;
     EXPECT_TRUE(found.doubts.empty()) << path;
+    // Of system calls those that can be replaced are some.
+    std::set<std::uint64_t> all;
+    pipe = popen((std::string("objdump -d --no-show-raw-insn ") + path + " | grep -P '^ *[0-9a-f]+:\\tsyscall'").c_str(), "r");
+    ASSERT_NE(pipe, nullptr);
+    while (std::fgets(line, sizeof line, pipe) != nullptr) all.insert(std::strtoull(line, nullptr, 16));
+    pclose(pipe);
+    const std::vector<CallSite> calls = search_calls(*image, std::as_bytes(std::span(file)));
+    for (const CallSite& call : calls) EXPECT_TRUE(all.contains(call.address + call.call_at)) << path << call.address;
+    if (std::string(path).find("libc.so") != std::string::npos) {
+      EXPECT_GT(calls.size(), 50u);
+    }
     ++compared;
   }
   EXPECT_GE(compared, 2);

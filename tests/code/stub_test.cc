@@ -1,6 +1,7 @@
 // Stubs, executed: what they answer, and that they change nothing else.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -116,7 +117,7 @@ class StubTest : public testing::Test {
     const auto stub = make_stub(found.sites[0], kItsArea, kRoom);
     EXPECT_TRUE(stub);
     put(kRoom, stub->bytes);
-    put(found.sites[0].address, make_jump(found.sites[0], kRoom));
+    put(found.sites[0].address, make_jump(found.sites[0].address, found.sites[0].jump_length, kRoom));
     return *stub;
   }
   static State numbered() {
@@ -185,7 +186,7 @@ TEST_F(StubTest, others_call_the_shim_on_the_stack_of_the_area) {
   const Stub stub = install({0x48, 0x8d, 0x5c, 0x24, 0xf8, 0x48, 0xc7, 0x03, 0x77, 0, 0, 0, 0x0f, 0x31, 0x89, 0x05, 0, 1, 0, 0,
                              0x48, 0x8b, 0x0b, 0xc3});
   EXPECT_TRUE(stub.trap);
-  protocol::PatchAreaHeader header{0, reinterpret_cast<std::uint64_t>(&test_entry)};
+  protocol::PatchAreaHeader header{0, reinterpret_cast<std::uint64_t>(&test_entry), 0};
   std::memcpy(reinterpret_cast<void*>(kItsArea), &header, sizeof header);
   State state = numbered();
   state.flags = 2;
@@ -203,14 +204,78 @@ TEST_F(StubTest, others_call_the_shim_on_the_stack_of_the_area) {
 
 TEST_F(StubTest, before_the_shim_is_there_counters_read_zero) {
   install({0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3});
-  put(kItsArea + 4096, make_early_entry());
-  protocol::PatchAreaHeader header{0, kItsArea + 4096};
+  put(kItsArea + 4096, make_early_entries());
+  protocol::PatchAreaHeader header{0, kItsArea + 4096, 0};
   std::memcpy(reinterpret_cast<void*>(kItsArea), &header, sizeof header);
   State state = numbered();
   state.flags = 2 | kArithmetic;
   run_with_state(&state, kFunction);
   EXPECT_EQ(state.gpr[0], 0u);
   EXPECT_EQ(state.gpr[2], 0u);
+}
+
+// Entries as the shim's: one answers 0x55 behind the call, the other lets the stub make it. They have the flags to keep.
+extern "C" {
+void answering_entry();
+void leaving_entry();
+}
+asm(R"(
+  .text
+  .globl answering_entry
+answering_entry:
+  mov $0x55, %eax
+  lea 2(%r11), %rcx
+  jmp *%rcx
+  .globl leaving_entry
+leaving_entry:
+  jmp *%r11
+)");
+
+TEST_F(StubTest, a_system_call_is_answered_or_made_and_leaves_its_place_in_rcx) {
+  // mov $39, %eax; syscall / syscall; cmp $-4095, %rax
+  const std::vector<std::uint8_t> loaded = {0xb8, 39, 0, 0, 0, 0x0f, 0x05};
+  const std::vector<std::uint8_t> compared = {0x0f, 0x05, 0x48, 0x3d, 0x01, 0xf0, 0xff, 0xff};
+  for (const CallSite& site : {CallSite{kFunction, 0, loaded, CallSite::kBehindLoad}, CallSite{kFunction, 0, compared, 0}}) {
+    for (const bool answers : {true, false}) {
+      std::vector<std::uint8_t> code = site.bytes;
+      code.push_back(0xc3);
+      put(kFunction, code);
+      const auto stub = make_call_stub(site, kItsArea, kRoom);
+      ASSERT_TRUE(stub);
+      put(kRoom, *stub);
+      put(kFunction, make_jump(kFunction, site.bytes.size(), kRoom));
+      const auto entry = reinterpret_cast<std::uint64_t>(answers ? &answering_entry : &leaving_entry);
+      const protocol::PatchAreaHeader header{0, 0, entry};
+      std::memcpy(reinterpret_cast<void*>(kItsArea), &header, sizeof header);
+      State state = numbered();
+      state.gpr[0] = 39;  // getpid
+      state.flags = 2 | kArithmetic;
+      const State before = state;
+      run_with_state(&state, kFunction);
+      EXPECT_EQ(state.gpr[0], answers ? 0x55u : static_cast<std::uint64_t>(getpid()));
+      EXPECT_EQ(state.gpr[1], site.next());
+      for (const unsigned i : {2u, 3u, 5u, 6u, 7u, 8u, 9u, 10u, 12u, 13u, 14u, 15u}) EXPECT_EQ(state.gpr[i], before.gpr[i]) << i;
+      // The comparison has been made: the result is below all errors.
+      EXPECT_EQ(state.flags & kArithmetic & 1, 1u);
+      EXPECT_EQ((state.flags & kArithmetic) == kArithmetic, site.call_at != 0);
+    }
+  }
+  const CallSite far{kFunction, 0, loaded, CallSite::kBehindLoad};
+  EXPECT_FALSE(make_call_stub(far, kItsArea + (1ull << 32), kItsArea + (1ull << 32) + 4096));
+}
+
+TEST_F(StubTest, before_the_shim_is_there_system_calls_are_made) {
+  const CallSite site{kFunction, 0, {0xb8, 39, 0, 0, 0, 0x0f, 0x05}, CallSite::kBehindLoad};
+  put(kFunction + 7, {0xc3});
+  put(kRoom, *make_call_stub(site, kItsArea, kRoom));
+  put(kFunction, make_jump(kFunction, 7, kRoom));
+  put(kItsArea + 4096, make_early_entries());
+  const protocol::PatchAreaHeader header{0, kItsArea + 4096, kItsArea + 4096 + kEarlyCallEntry};
+  std::memcpy(reinterpret_cast<void*>(kItsArea), &header, sizeof header);
+  State state = numbered();
+  state.flags = 2;
+  run_with_state(&state, kFunction);
+  EXPECT_EQ(state.gpr[0], static_cast<std::uint64_t>(getpid()));
 }
 
 TEST_F(StubTest, out_of_reach_there_is_no_stub) {

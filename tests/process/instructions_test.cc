@@ -68,6 +68,7 @@ TEST(Instructions, follow_the_seed) {
 
 TEST(Instructions, call_by_call_gives_the_same) { expect_like_reference({"--call-by-call"}); }
 TEST(Instructions, without_jumps) { expect_like_reference({"--assume-missing", "jumps"}); }
+TEST(Instructions, with_all_calls_replaced) { expect_like_reference({"--assume-missing", "call-traps"}); }
 TEST(Instructions, without_the_counters_trap) { expect_like_reference({"--assume-missing", "tsc-trap"}); }
 TEST(Instructions, without_stops_of_the_loader) { expect_like_reference({"--assume-missing", "loader-stop"}); }
 TEST(Instructions, with_the_vdso_in_place) { expect_like_reference({"--assume-missing", "vdso"}); }

@@ -55,6 +55,20 @@ TEST_P(SameProgram, in_slices_and_call_by_call) {
   EXPECT_EQ(slices.digest(), calls.digest()) << slices.story() << calls.story();
 }
 
+// Replaced at once, replaced when they are frequent, or never.
+TEST_P(SameProgram, whether_its_system_calls_trap_or_not) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of(GetParam().command)};
+  const RunReport usual = support::run(request);
+  for (const char* const missing : {"call-traps", "jumps"}) {
+    request.options = {"--assume-missing", missing};
+    const RunReport other = support::run(request);
+    EXPECT_EQ(usual.digest(), other.digest()) << missing << ": " << usual.story() << other.story();
+  }
+  request.options = {"--assume-missing", "call-traps", "--call-by-call"};
+  EXPECT_EQ(usual.digest(), support::run(request).digest());
+}
+
 INSTANTIATE_TEST_SUITE_P(Plain, SameProgram, ::testing::ValuesIn(plain_programs()), name_of);
 INSTANTIATE_TEST_SUITE_P(Programs, SameProgram, ::testing::ValuesIn(programs_with_arguments()), name_of);
 INSTANTIATE_TEST_SUITE_P(Ends, SameProgram, ::testing::ValuesIn(programs_that_end()), name_of);

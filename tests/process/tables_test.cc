@@ -131,6 +131,7 @@ const std::vector<Coverage> kCoverage = {
     {"cancellation, inside blocking verbs calls too",
      "cancel_points thread_signals cancelled Semantics.threads_that_wait_for_events_can_be_cancelled"},
     {"raw futex", "raw_futex"},
+    {"calls made so often that they no longer trap", "frequent_calls"},
     {"C++ and Python runtimes",
      "cxx_runtime Network.an_interpreter_repeats_itself_in_both_modes Shell.python_with_processes_of_its_own"},
     {"fork", "fork_memory fork_exit_codes fork_from_thread many_children orphan"},

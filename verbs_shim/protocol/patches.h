@@ -82,7 +82,8 @@ constexpr std::uint32_t first_trap_slot(std::uint64_t address, std::uint32_t ent
 // thread of a process runs at a time, so an area needs one stack.
 struct PatchAreaHeader {
   std::uint64_t saved_stack_pointer;
-  std::uint64_t entry;  // of the shim; of the area's first instructions until the shim is there
+  std::uint64_t entry;       // of the shim; of the area's first instructions until the shim is there
+  std::uint64_t call_entry;  // the same, of system calls, which use the thread's own stack
 };
 
 }  // namespace verbatim::protocol

@@ -45,7 +45,11 @@ enum class Request : std::uint32_t {
                 // (kFileEventsCall). arguments: [0] 1: the runtime itself has looked at them or set their attributes, which is
                 // no event. Answered at once and without effect on time: how many events are kept
   kFault,       // the program is about to die of a signal of its own: arguments[0]: signal, [1]: address
+  kReplaceCall,  // a system call traps again and again. arguments: [0] address of its instruction, [1] how often it has since
+                 // that was last told. Answered at once and without effect on time, with a CallReplacement
 };
+
+enum class CallReplacement : std::int64_t { kNever = 0, kDone, kNotYet };
 
 // kSendQueue: number is the QPN, value the new producer number (as in the record). kCompletionQueueArm: the CQN and
 // kArmAny or kArmSolicited. kReceiveQueue: the QPN and the new producer number; only asked for by the record.
@@ -147,7 +151,9 @@ struct alignas(64) ThreadSlot {
   QueuedDoorbell doorbells[kMaxQueuedDoorbells];
   // General registers in encoding order, rip and the base of fs, at the entry of the last poll.
   std::uint64_t poll_registers[18];
-  std::uint64_t context_address;  // ucontext_t of the trapped call, 0 when the call came through a symbol
+  // ucontext_t of the trapped call, 0 when the call came through a symbol. One that came through a stub has only the stack
+  // pointer and the mask in its own.
+  std::uint64_t context_address;
   std::uint32_t user;             // the thread's real user
   // 1: `result` is the answer to the same system call until the horizon, too, and it takes action_arguments[0] beyond what any
   // call costs, ps; with the answer to kPoll: the answer that the thread knows is so.
@@ -155,7 +161,7 @@ struct alignas(64) ThreadSlot {
   std::uint64_t state_address;    // the shim's own: what it keeps for the thread
   std::uint32_t has_own_storage;  // and whether it keeps that in the C library's storage of the thread
   std::uint32_t reserved_for_storage;
-  std::uint64_t signal_mask;      // the program's own, in a trapped call and in Request::kPoke: the handlers mask everything
+  std::uint64_t signal_mask;      // the program's own, always: the shim's handlers mask everything natively
   std::uint32_t note_count;       // of the notes below, since the thread got the token
   std::uint32_t looks;            // at `go`, before the thread sleeps; a new thread has none
   VerbNote notes[kMaxVerbNotes];
@@ -227,13 +233,13 @@ struct RegionHeader {
   // one's number. Only for what is said of a program that does not come back.
   std::uint64_t calls;
   std::uint32_t last_call;
-  std::uint32_t reserved_for_calls;
+  std::uint32_t traps_until_told;  // of one system call, before kReplaceCall is asked; 0: it never is
   // Addresses of functions that loops which wait may call; each is answered in the process.
   std::uint64_t yield_function, time_function, timeofday_function;  // sched_yield(2), time(2), gettimeofday(2)
   std::uint64_t gate;  // the page of the only code that may enter the kernel
 };
 
-// With the breakpoint, in rax; rdi is the address of the shim's entry for patched instructions.
+// With the breakpoint, in rax; rdi and rsi are the addresses of the shim's entries for patched instructions and system calls.
 inline constexpr std::uint64_t kAttachMark = 0x6863'6174'7461'2e62;
 
 // Of the descriptors from kUsualDescriptors on. Few programs have one: the pages are there when they are touched.

@@ -211,6 +211,15 @@ void hand_over_poked(long context, long fs_base, std::uint64_t mask) {
   Raised(slot).raise_all(mask);
 }
 
+protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t traps) {
+  ThreadSlot& slot = *my_slot;
+  slot.request = Request::kReplaceCall;
+  slot.arguments[0] = static_cast<std::int64_t>(address);
+  slot.arguments[1] = traps;
+  hand_over();
+  return static_cast<protocol::CallReplacement>(slot.result);
+}
+
 void await_token() {
   ThreadSlot& slot = *my_slot;
   if (!protocol::look_for(slot.go, slot.looks, [] { __builtin_ia32_pause(); })) {

@@ -116,7 +116,7 @@ extern "C" void verbatim_attach(int, char**, char** environment) {
   // The last that may have to be said: from the mark on nobody reads what is written at 2.
   if (!install_filter()) give_up("verbatim: this kernel refuses the system-call filter (seccomp)\n");
   if (header.traced_start != 0) {
-    asm volatile("int3" : : "a"(protocol::kAttachMark), "D"(verbatim_patched_entry) : "memory");
+    asm volatile("int3" : : "a"(protocol::kAttachMark), "D"(verbatim_patched_entry), "S"(verbatim_call_entry) : "memory");
   }
   exchange(protocol::Request::kAttach, 0, {0, 0, 0, 0, 0, 0});
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/replaced_calls.h"
 #include "verbs_shim/runtime/state.h"
 
 namespace verbatim::shim {
@@ -90,6 +91,7 @@ std::uint64_t mask_seen(std::uint64_t native) { return without_reserved(native) 
 void set_program_mask(ucontext_t* context, std::uint64_t mask) {
   thread_state().reserved = mask & kReservedSignals;
   *reinterpret_cast<std::uint64_t*>(&context->uc_sigmask) = without_reserved(mask) & ~kUnblockable;
+  my_slot->signal_mask = mask_seen(context);
 }
 
 void mask_until_handler(ucontext_t* context, std::uint64_t mask) {
@@ -160,6 +162,7 @@ bool leave_handler(ucontext_t* context) {
   // The native frame's own alternate stack stays; the state that `fpregs` points to is read by the kernel, where it lies.
   context->uc_flags = saved.uc_flags;
   context->uc_mcontext = saved.uc_mcontext;
+  go_out_of_replaced(context->uc_mcontext.gregs);
   set_program_mask(context, *reinterpret_cast<const std::uint64_t*>(&saved.uc_sigmask));
   change_stack(saved.uc_stack, static_cast<std::uint64_t>(saved.uc_mcontext.gregs[REG_RSP]));
   return true;

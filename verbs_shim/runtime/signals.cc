@@ -12,9 +12,11 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "verbs_shim/protocol/replaced_calls.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/replaced_calls.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
 
@@ -78,19 +80,18 @@ void on_sigsys(int, siginfo_t* info, void* raw_context) {
     leave_handler(context) ? deliver_kept(context) : fault(context);
     return;
   }
+  if (registers[REG_RAX] == protocol::kFinishCall && finish_call(context)) return deliver_kept(context);
+  const long number = registers[REG_RAX];
+  const CallPlace place = place_of_call(context);
   long result;
   {
     const Interrupted interrupted(context);
+    note_trapped_call(context);
     const long arguments[6] = {registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
                                registers[REG_R10], registers[REG_R8],  registers[REG_R9]};
-    result = dispatch(registers[REG_RAX], arguments, context);
+    result = dispatch(number, arguments, context);
   }
-  constexpr int kCallSize = 2;  // bytes of the syscall instruction; the call's number is still in its register
-  if (result == kMakeCallAgain) {
-    registers[REG_RIP] -= kCallSize;
-  } else {
-    registers[REG_RAX] = result;
-  }
+  result == kMakeCallAgain ? make_call_again(context, place, number) : return_from_call(context, place, result);
   deliver_kept(context);
 }
 
@@ -117,13 +118,15 @@ void on_sigsegv(int, siginfo_t* info, void* raw_context) {
 
 // Every other signal that the program handles.
 void on_program_signal(int signal, siginfo_t* info, void* raw_context) {
-  if (was_expected(*info)) deliver(signal, *info, static_cast<ucontext_t*>(raw_context), false);
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  if (delay_signal(signal, *info, context)) return;
+  if (was_expected(*info)) deliver(signal, *info, context, false);
 }
 
 // The thread may be anywhere. In the shim's own code the poke is as if never sent; elsewhere the supervisor looks at the
 // saved registers, and either nothing happens or they are replaced by the canonical state of the loop they are in.
 void on_poke(int, siginfo_t*, void* raw_context) {
-  const auto* context = static_cast<const ucontext_t*>(raw_context);
+  auto* context = static_cast<ucontext_t*>(raw_context);
   const auto rip = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   if (my_slot == nullptr) return;
   if (in_shim(rip) || my_slot->context_address != 0) {  // the latter: in the handler of a trapped call
@@ -136,6 +139,7 @@ void on_poke(int, siginfo_t*, void* raw_context) {
     return;
   }
   hand_over_poked(reinterpret_cast<long>(raw_context), static_cast<long>(storage_base()), mask_seen(mask));
+  go_out_of_replaced(context->uc_mcontext.gregs);  // others may have run
 }
 
 protocol::SignalDisposition disposition_of(const KernelSigaction& action) {
@@ -326,7 +330,8 @@ bool install_signal_stack() {
   const long mapped = native(SYS_mmap, stack, 2 * kSignalStackSize, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (mapped != static_cast<long>(stack) && mapped != -EEXIST) return false;
-  constexpr unsigned long kFrames = 12 << 10, kWaits = 4 << 10;
+  set_call_stack(stack + 2 * kSignalStackSize);
+  constexpr unsigned long kFrames = 12 << 10, kWaits = 8 << 10;
   ask_for_pages(stack + kSignalStackSize - kFrames, kFrames);
   ask_for_pages(stack + 2 * kSignalStackSize - kWaits, kWaits);
   stack_t alternate = {};

@@ -112,6 +112,9 @@ long dispatch(long number, const long (&arguments)[6], void* context);
 // Hands a thread that was poked, with the program's mask, to the supervisor; leaves no trace in the shim's state.
 void hand_over_poked(long context, long fs_base, std::uint64_t mask);
 
+// Tells the supervisor that the system call at `address` has trapped `traps` times. As if it had not been told.
+protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t traps);
+
 // Reads the virtual clock as a program does: consecutive reads with no other call in between cost more and more, so
 // that polling a clock is a wait. `first_cost_ps` is the cost of the first of a row.
 std::int64_t read_clock(std::int64_t first_cost_ps);
@@ -141,6 +144,8 @@ long signal_call(long number, const long (&arguments)[6], void* context);
 
 // Patched instructions (protocol/patches.h). The code that patch areas call:
 extern "C" void verbatim_patched_entry();
+// The code that stubs of system calls jump to (replaced_calls.cc).
+extern "C" __attribute__((visibility("hidden"))) void verbatim_call_entry();
 // Answers the HLT that `context` stopped at, if it stands for an instruction.
 bool answer_trapped_instruction(void* context);
 // Makes a mapping, or changes its protection; new code is searched before it can run.

@@ -7,6 +7,7 @@
 
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/replaced_calls.h"
 #include "verbs_shim/runtime/state.h"
 
 __thread verbatim::protocol::ThreadSlot* verbatim_thread_slot = nullptr;
@@ -69,6 +70,7 @@ void expect_foreign_base(bool shared) {
   // Libraries that look there for the slot find that there is none.
   if (shared && my_slot->has_own_storage != 0) verbatim_thread_slot = nullptr;
   has_foreign_bases = true;
+  let_all_calls_trap();
 }
 
 long set_storage_base(long base) {

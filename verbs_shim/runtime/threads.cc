@@ -16,6 +16,7 @@
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/replaced_calls.h"
 #include "verbs_shim/runtime/state.h"
 
 namespace verbatim::shim {
@@ -65,11 +66,13 @@ void thread_entry(void* argument) {
   slot.native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   install_signal_stack();
   set_blocked_reserved(start->blocked_reserved);
+  my_slot->signal_mask = mask_seen(start->signal_mask);
   native(SYS_rt_sigprocmask, SIG_SETMASK, &start->signal_mask, 0, sizeof start->signal_mask);
   asm volatile("fldcw %0\n ldmxcsr %1" : : "m"(start->x87_control), "m"(start->sse_control));
   start->ready.store(1, std::memory_order_release);
   native(SYS_futex, &start->ready, FUTEX_WAKE, 1, 0, 0, 0);
   await_token();
+  go_out_of_replaced(start->registers);
   continue_at(start->registers);
 }
 

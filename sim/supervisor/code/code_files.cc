@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <future>
@@ -31,17 +32,23 @@ class CodeFiles::File {
 
   bool usable() const { return size_ > 0; }
   const Key& key() const { return key_; }
-  Found search() const {
+  Found search() const { return look_with(search_image); }
+  std::vector<CallSite> search_for_calls() const {
+    return look_with(search_calls).value_or(std::vector<CallSite>{});
+  }
+
+ private:
+  template <class Result>
+  std::optional<Result> look_with(Result (*search)(const ElfImage&, std::span<const std::byte>)) const {
     void* const bytes = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_, 0);
     if (bytes == MAP_FAILED) return std::nullopt;
     const std::span file(static_cast<const std::byte*>(bytes), size_);
-    Found found;
-    if (const auto image = ElfImage::read(file)) found = search_image(*image, file);
+    std::optional<Result> found;
+    if (const auto image = ElfImage::read(file)) found = search(*image, file);
     munmap(bytes, size_);
     return found;
   }
 
- private:
   int fd_;
   std::size_t size_ = 0;
   Key key_;
@@ -81,6 +88,20 @@ const FileCode* CodeFiles::of(const std::string& path) {
     code = std::make_unique<FileCode>(FileCode{error ? path : target.string(), std::move(*found)});
   }
   return (files_[file.key()] = std::move(code)).get();
+}
+
+const std::vector<CallSite>* CodeFiles::calls_of(const FileCode& file, std::uint64_t traps) {
+  Calls& calls = calls_[&file];
+  if (!calls.found) {
+    calls.traps += std::min(traps, kTrapsWorthSearch);
+    if (calls.traps < kTrapsWorthSearch) return nullptr;
+    // The path may lead to another file by now.
+    const File opened(file.path);
+    const auto it = opened.usable() ? files_.find(opened.key()) : files_.end();
+    const bool is_same = it != files_.end() && it->second.get() == &file;
+    calls.found = is_same ? opened.search_for_calls() : std::vector<CallSite>{};
+  }
+  return &*calls.found;
 }
 
 void CodeFiles::search_ahead(const std::vector<std::string>& paths, int busy_core) {

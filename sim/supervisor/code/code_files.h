@@ -21,11 +21,17 @@ struct FileCode {
 
 class CodeFiles {
  public:
+  // What looking for a file's system calls costs is what this many traps cost.
+  static constexpr std::uint64_t kTrapsWorthSearch = 1024;
+
   CodeFiles();
   ~CodeFiles();
 
   // Of the file that `path` leads to (a link in /proc/PID/fd will do). nullptr: it cannot be read or is no ELF file.
   const FileCode* of(const std::string& path);
+  // The system calls of `file` that can be replaced, once they have trapped often enough in the run; `traps`: how often one has,
+  // since that was told. nullptr: not yet.
+  const std::vector<CallSite>* calls_of(const FileCode& file, std::uint64_t traps);
   // Searches these on a thread of its own, on any core but `busy_core`; of() does what is not begun yet, and waits for what
   // is. Called once, before of(): it saves time where a second core is free, and changes no result.
   void search_ahead(const std::vector<std::string>& paths, int busy_core);
@@ -36,7 +42,12 @@ class CodeFiles {
   using Found = std::optional<SearchResult>;  // nullopt: no ELF file
   class File;
   struct Ahead;
+  struct Calls {
+    std::uint64_t traps = 0;
+    std::optional<std::vector<CallSite>> found;
+  };
   std::map<Key, std::unique_ptr<FileCode>> files_;
+  std::map<const FileCode*, Calls> calls_;  // never walked
   std::map<Key, std::shared_ptr<Ahead>> ahead_;
   std::jthread searcher_;
 };

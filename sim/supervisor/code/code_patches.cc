@@ -117,17 +117,19 @@ bool CodePatches::open_area(host::ProgramMemory& memory, std::uint64_t address) 
 
 bool CodePatches::open(Writer& writer, Area& area) const {
   const std::uint64_t early = area.address + kPage;
-  const protocol::PatchAreaHeader header{0, entry_ != 0 ? entry_ : early};
-  area.is_open = writer.write(area.address, std::as_bytes(std::span(&header, 1))) && writer.write(early, make_early_entry());
+  const Entries entries = entries_.value_or(Entries{early, early + kEarlyCallEntry});
+  const protocol::PatchAreaHeader header{0, entries.instruction, entries.call};
+  area.is_open = writer.write(area.address, std::as_bytes(std::span(&header, 1))) && writer.write(early, make_early_entries());
   return area.is_open;
 }
 
-bool CodePatches::set_entry(host::ProgramMemory& memory, std::uint64_t entry) {
+bool CodePatches::set_entries(host::ProgramMemory& memory, Entries entries) {
   bool all = true;
-  entry_ = entry;
+  entries_ = entries;
   for (const Area& area : areas_) {
     if (!area.is_open) continue;
-    all &= memory.write(area.address + offsetof(protocol::PatchAreaHeader, entry), std::as_bytes(std::span(&entry, 1)));
+    const protocol::PatchAreaHeader header{0, entries.instruction, entries.call};
+    all &= memory.write(area.address, std::as_bytes(std::span(&header, 1)));
   }
   return all;
 }
@@ -142,6 +144,7 @@ std::uint64_t CodePatches::take_room(std::uint64_t length) {
 void CodePatches::patch_file(host::ProgramMemory& memory, const FileCode& file, std::uint64_t address,
                              std::uint64_t length, std::uint64_t offset) {
   forget(memory, address, length);
+  mapped_[address] = {length, {&file, offset}};
   Writer writer(memory);
   const auto is_here = [&](const Site& site) { return site.offset >= offset && site.offset < offset + length; };
   std::vector<std::uint64_t> addresses;
@@ -181,6 +184,7 @@ void CodePatches::patch_memory(host::ProgramMemory& memory, std::uint64_t addres
 }
 
 void CodePatches::forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) {
+  forget_origins(address, length);
   Writer writer(memory);
   for (auto it = sites_.lower_bound(address); it != sites_.end() && it->first < address + length; ++it) {
     if (!it->second.active) continue;
@@ -206,15 +210,7 @@ void CodePatches::patch(Writer& writer, const Site& site, const std::string& obj
 
 bool CodePatches::patch_by_jump(Writer& writer, const Site& site) {
   if (!jumps_ || site.jump_length == 0) return false;
-  // The library that is loaded again where it was finds its stubs.
-  if (const auto it = sites_.find(site.address); it != sites_.end() && it->second.stub != 0) {
-    Patched& before = it->second;
-    if (before.original.size() == site.jump_length &&
-        std::equal(before.original.begin(), before.original.end(), site.bytes.begin())) {
-      before.active = true;
-      return writer.write(site.address, before.written);
-    }
-  }
+  if (use_stub_again(writer, site.address, std::span(site.bytes).first(site.jump_length))) return true;
   for (Area& area : areas_) {
     const std::uint64_t at = area.address + area.used;
     const auto stub = make_stub(site, area.address, at);
@@ -223,10 +219,82 @@ bool CodePatches::patch_by_jump(Writer& writer, const Site& site) {
     PatchedInstruction trapping = site.instruction;
     trapping.length = 1;
     if (stub->trap && !set_trap(writer, at + *stub->trap, trapping)) return false;
-    if (!writer.write(at, stub->bytes) || !writer.write(site.address, make_jump(site, at))) return false;
+    const std::vector<std::uint8_t> jump = make_jump(site.address, site.jump_length, at);
+    if (!writer.write(at, stub->bytes) || !writer.write(site.address, jump)) return false;
     area.used += (stub->bytes.size() + 15) & ~15ull;
-    sites_[site.address] = {{site.bytes.begin(), site.bytes.begin() + site.jump_length}, make_jump(site, at), at, true};
+    sites_[site.address] = {{site.bytes.begin(), site.bytes.begin() + site.jump_length}, jump, at, true};
     ++counts_.jumps;
+    return true;
+  }
+  return false;
+}
+
+// The library that is loaded again where it was finds its stubs.
+bool CodePatches::use_stub_again(Writer& writer, std::uint64_t address, std::span<const std::uint8_t> original) {
+  const auto it = sites_.find(address);
+  if (it == sites_.end() || it->second.stub == 0 || !std::ranges::equal(it->second.original, original)) return false;
+  it->second.active = true;
+  return writer.write(address, it->second.written);
+}
+
+void CodePatches::forget_origins(std::uint64_t address, std::uint64_t length) {
+  auto it = mapped_.upper_bound(address);
+  if (it != mapped_.begin()) --it;
+  while (it != mapped_.end() && it->first < address + length) {
+    const auto [begin, mapped] = *it;
+    const std::uint64_t end = begin + mapped.length, from = address + length;
+    if (end <= address) {
+      ++it;
+      continue;
+    }
+    it = mapped_.erase(it);
+    // What lies before and behind the range stays.
+    if (begin < address) mapped_[begin] = {address - begin, mapped.begin};
+    if (end > from) mapped_[from] = {end - from, {mapped.begin.file, mapped.begin.offset + (from - begin)}};
+  }
+}
+
+CodePatches::Origin CodePatches::origin_of(std::uint64_t address) const {
+  auto it = mapped_.upper_bound(address);
+  if (it == mapped_.begin()) return {};
+  const auto& [begin, mapped] = *--it;
+  if (address - begin >= mapped.length) return {};
+  return {mapped.begin.file, mapped.begin.offset + (address - begin)};
+}
+
+bool CodePatches::replace_call(host::ProgramMemory& memory, std::uint64_t address, const Origin& origin,
+                               std::span<const CallSite> calls) {
+  const auto is_behind = [](std::uint64_t offset, const CallSite& call) { return offset < call.offset; };
+  const auto it = std::upper_bound(calls.begin(), calls.end(), origin.offset, is_behind);
+  if (!jumps_ || it == calls.begin()) return false;
+  const CallSite& call = *std::prev(it);
+  if (call.offset + call.call_at != origin.offset) return false;
+  const std::uint64_t begin = address - call.call_at;
+  // All of it comes from there.
+  const std::uint64_t last = call.bytes.size() - 1;
+  const Origin from = origin_of(begin), to = origin_of(begin + last);
+  if (from.file != origin.file || from.offset != call.offset || to.file != origin.file || to.offset != call.offset + last)
+    return false;
+  Writer writer(memory);
+  const bool done = patch_call(writer, call, begin);
+  return writer.finish() && done;
+}
+
+bool CodePatches::patch_call(Writer& writer, const CallSite& found, std::uint64_t address) {
+  // The memory may be something else by now, or somebody else's hook.
+  if (!writer.held(address, bytes_of(found.bytes))) return false;
+  if (use_stub_again(writer, address, found.bytes)) return true;
+  CallSite site = found;
+  site.address = address;
+  for (Area& area : areas_) {
+    const std::uint64_t at = area.address + area.used;
+    const auto stub = make_call_stub(site, area.address, at);
+    if (!stub || area.used + stub->size() > protocol::kPatchAreaSize) continue;
+    const std::vector<std::uint8_t> jump = make_jump(address, site.bytes.size(), at);
+    if ((!area.is_open && !open(writer, area)) || !writer.write(at, *stub) || !writer.write(address, jump)) return false;
+    area.used += (stub->size() + 15) & ~15ull;
+    sites_[address] = {site.bytes, jump, at, true};
+    ++counts_.calls;
     return true;
   }
   return false;

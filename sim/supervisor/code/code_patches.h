@@ -35,8 +35,11 @@ class CodePatches {
   bool open_area(host::ProgramMemory& memory, std::uint64_t address);
   // The same when the first replacement needs it.
   void add_area(std::uint64_t address) { areas_.push_back({address, kAreaStart, false}); }
-  // From now on the stubs call `entry`.
-  bool set_entry(host::ProgramMemory& memory, std::uint64_t entry);
+  // Of the shim: what stubs call for instructions, and where those of system calls go.
+  struct Entries {
+    std::uint64_t instruction = 0, call = 0;
+  };
+  bool set_entries(host::ProgramMemory& memory, Entries entries);
 
   // `length` bytes at `address` are `file` from `offset` on. What was known about the range is forgotten.
   void patch_file(host::ProgramMemory& memory, const FileCode& file, std::uint64_t address, std::uint64_t length,
@@ -45,6 +48,16 @@ class CodePatches {
   void patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
   // The range holds something else now.
   void forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
+
+  // Where code comes from. nullptr: from no file, or it is not known.
+  struct Origin {
+    const FileCode* file = nullptr;
+    std::uint64_t offset = 0;  // in the file
+  };
+  Origin origin_of(std::uint64_t address) const;
+  // The system call at `origin`, mapped at `address`, becomes a jump if it is one of `calls`. False: it does not.
+  bool replace_call(host::ProgramMemory& memory, std::uint64_t address, const Origin& origin, std::span<const CallSite> calls);
+  bool replaces_calls() const { return jumps_; }
 
   // Takes `length` bytes of the last area for code of the caller's; 0: it is full.
   std::uint64_t take_room(std::uint64_t length);
@@ -59,7 +72,7 @@ class CodePatches {
   std::vector<Unpatched> take_unpatched() { return std::exchange(unpatched_, {}); }
 
   struct Counts {
-    unsigned jumps = 0, traps = 0;
+    unsigned jumps = 0, traps = 0, calls = 0;  // calls: system calls that are jumps
   };
   const Counts& counts() const { return counts_; }
 
@@ -76,9 +89,17 @@ class CodePatches {
     std::uint64_t stub = 0;              // 0: a trap
     bool active = false;  // otherwise its stub waits for the same code at the same place
   };
+  struct Mapped {
+    std::uint64_t length = 0;
+    Origin begin;
+  };
   class Writer;
+  void forget_origins(std::uint64_t address, std::uint64_t length);
 
   void patch(Writer& writer, const Site& site, const std::string& object);
+  bool patch_call(Writer& writer, const CallSite& site, std::uint64_t address);
+  // Puts the jump to the stub there that the same code had before.
+  bool use_stub_again(Writer& writer, std::uint64_t address, std::span<const std::uint8_t> original);
   bool open(Writer& writer, Area& area) const;
   bool patch_by_jump(Writer& writer, const Site& site);
   bool set_trap(Writer& writer, std::uint64_t address, protocol::PatchedInstruction instruction);
@@ -89,9 +110,10 @@ class CodePatches {
   bool use_many_traps(Writer& writer);
 
   bool jumps_;
-  std::uint64_t entry_ = 0;  // of the shim; 0: it is not there yet
+  std::optional<Entries> entries_;  // nullopt: the shim is not there yet
   std::vector<Area> areas_;
   std::map<std::uint64_t, Patched> sites_;
+  std::map<std::uint64_t, Mapped> mapped_;  // by address
   std::map<std::uint64_t, std::uint32_t> traps_;  // address, PatchedInstruction::word()
   std::uint64_t address_in(std::uint32_t slot) const;
   std::map<std::uint32_t, std::uint64_t> trap_slots_;    // those of the process's table that are not empty

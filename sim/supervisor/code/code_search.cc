@@ -9,6 +9,8 @@
 #include <cstring>
 #include <optional>
 
+#include "verbs_shim/protocol/replaced_calls.h"
+
 namespace verbatim::code {
 
 using protocol::DecidedInstruction;
@@ -125,15 +127,42 @@ class Part {
           if (may_be_decided(code_, at)) matches.push_back(at);
           if (ends_memory_map(at)) memory_maps.push_back(at + 2 - kMemoryMap.size());
         });
+    const std::size_t first = result.sites.size();
     for (const std::size_t match : matches) look_at(match, result);
-    refuse_entered_windows(result.sites);
+    refuse_entered_windows(std::span(result.sites).subspan(first));
     for (const std::size_t at : memory_maps) {
       const auto function = function_around(address_ + at);
       if (function && instruction_over(*function, at) == at) result.memory_maps.push_back(offset_ + at);
     }
   }
 
+  void search_calls(std::vector<CallSite>& result) {
+    std::vector<std::size_t> matches;
+    each_pair([](__m128i first, __m128i second) { return _mm_and_si128(equals(first, 0x0f), equals(second, 0x05)); },
+              [&](std::size_t at) {
+                if (is_like_call(at)) matches.push_back(at);
+              });
+    std::vector<CallSite> calls;
+    std::vector<Window> windows;
+    for (const std::size_t match : matches) {
+      const auto call = look_at_call(match);
+      if (!call || (!windows.empty() && call->address < windows.back().end)) continue;
+      windows.push_back({call->address, call->address + call->bytes.size()});
+      calls.push_back(*call);
+    }
+    find_entered(windows);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (!windows[i].is_entered) result.push_back(std::move(calls[i]));
+    }
+  }
+
  private:
+  // Code that a jump is to take the place of.
+  struct Window {
+    std::uint64_t begin, end;
+    bool is_entered = false;
+  };
+
   static constexpr std::array<std::uint8_t, 7> kMemoryMap = {0xb8, 9, 0, 0, 0, 0x0f, 0x05};  // mov $9, %eax; syscall
 
   // Visits, in order, the offset of each byte that `matches` tells by itself and the byte behind it: it gets sixteen of
@@ -160,6 +189,50 @@ class Part {
   bool ends_memory_map(std::size_t at) const {
     return at + 2 >= kMemoryMap.size() && at + 2 <= code_.size() &&
            std::memcmp(code_.data() + at + 2 - kMemoryMap.size(), kMemoryMap.data(), kMemoryMap.size()) == 0;
+  }
+
+  bool has(std::size_t at, std::initializer_list<std::uint8_t> bytes) const {
+    return at + bytes.size() <= code_.size() &&
+           std::equal(bytes.begin(), bytes.end(), code_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
+  // Whether a call at `at` has an instruction of five bytes before it that can be moved, and made twice: "mov $number, %eax" of
+  // a call that may be answered without a trap, or syscall(2)'s "mov 8(%rsp), %r9".
+  bool follows_load(std::size_t at) const {
+    if (at < CallSite::kBehindLoad) return false;
+    const std::size_t load = at - CallSite::kBehindLoad;
+    if (has(load, {0x4c, 0x8b, 0x4c, 0x24, 0x08})) return true;
+    std::uint32_t number;
+    std::memcpy(&number, code_.data() + load + 1, sizeof number);
+    return code_[load] == 0xb8 && protocol::is_answered_in_place(number);
+  }
+  // "cmp $n, %rax" behind it.
+  bool precedes_comparison(std::size_t at) const {
+    return has(at + CallSite::kCallSize, {0x48, 0x3d}) && at + kComparedCall <= code_.size();
+  }
+  static constexpr std::size_t kComparedCall = CallSite::kCallSize + 6;
+
+  bool is_like_call(std::size_t at) const {
+    if (!has(at, {0x0f, 0x05})) return false;
+    if (follows_load(at)) return true;
+    // One whose number is loaded right before it, and that is not to be replaced, is not looked at any further.
+    return precedes_comparison(at) && !(at >= CallSite::kBehindLoad && code_[at - CallSite::kBehindLoad] == 0xb8);
+  }
+
+  std::optional<CallSite> look_at_call(std::size_t match) const {
+    const auto function = function_around(address_ + match);
+    if (!function) return std::nullopt;
+    const bool loads = follows_load(match);
+    const std::size_t begin = loads ? match - CallSite::kBehindLoad : match;
+    const std::size_t end = match + (loads ? CallSite::kCallSize : kComparedCall);
+    if (address_ + begin < function->begin || address_ + end > function->end) return std::nullopt;
+    if (instruction_over(*function, begin) != begin || instruction_over(*function, match) != match) return std::nullopt;
+    // A switch could lead to the call behind its load; nothing but the call leads to the comparison of its result.
+    if (loads && (instruction_over(*function, match - 1) != begin || has_indirect_jumps(*function))) return std::nullopt;
+    if (is_jumped_into(*function, begin, end)) return std::nullopt;
+    return CallSite{address_ + begin, offset_ + begin,
+                    {code_.begin() + static_cast<std::ptrdiff_t>(begin), code_.begin() + static_cast<std::ptrdiff_t>(end)},
+                    static_cast<unsigned>(match - begin)};
   }
 
   bool decode(std::size_t offset, Decoded& decoded) const {
@@ -342,23 +415,13 @@ class Part {
 
   // Other functions may jump here as well: parts of a function that the compiler put elsewhere (.cold), assembly. Any
   // bytes that would be such a jump count as one.
-  void refuse_entered_windows(std::vector<Site>& sites) const {
-    std::vector<Site*> windows;
-    for (Site& site : sites) {
-      if (site.jump_length != 0 && site.address >= address_ && site.address - address_ < code_.size())
-        windows.push_back(&site);
-    }
+  void find_entered(std::vector<Window>& windows) const {
     if (windows.empty()) return;
-    const std::uint64_t first = windows.front()->address, last = windows.back()->address + windows.back()->jump_length;
+    const std::uint64_t first = windows.front().begin, last = windows.back().end;
     const auto refuse = [&](std::uint64_t target) {
       if (target <= first || target >= last) return;
-      auto it = std::upper_bound(windows.begin(), windows.end(), target,
-                                 [](std::uint64_t t, const Site* site) { return t < site->address; });
-      Site& site = **--it;
-      if (target >= site.address + site.jump_length || target == site.address) return;
-      site.jump_length = 0;
-      site.relatives.clear();
-      site.bytes.resize(site.length);
+      Window& window = *std::prev(std::ranges::upper_bound(windows, target, {}, &Window::begin));
+      window.is_entered |= target < window.end && target != window.begin;
     };
     const auto relative = [&](std::size_t at) {
       if (at + 4 > code_.size()) return;
@@ -374,9 +437,9 @@ class Part {
         },
         [&](std::size_t at) { relative(at + (code[at] == 0xe9 ? 1 : 2)); });
     // Short jumps reach 128 bytes. Those of the function itself are known, and its bytes are not guessed at.
-    for (Site* const site : std::vector<Site*>(windows)) {
-      const std::size_t middle = site->address - address_;
-      const auto function = function_around(site->address);
+    for (const Window& window : windows) {
+      const std::size_t middle = window.begin - address_;
+      const auto function = function_around(window.begin);
       const std::size_t from = middle > 160 ? middle - 160 : 0;
       for (std::size_t at = from; at + 2 <= code_.size() && at < middle + 160; ++at) {
         const std::uint64_t address = address_ + at;
@@ -384,6 +447,22 @@ class Part {
         if ((code[at] & 0xf0) != 0x70 && code[at] != 0xeb && (code[at] & 0xfc) != 0xe0) continue;
         refuse(address + 2 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(code[at + 1])}));
       }
+    }
+  }
+
+  // No jump takes their place.
+  void refuse_entered_windows(std::span<Site> sites) const {
+    std::vector<Window> windows;
+    for (const Site& site : sites) {
+      if (site.jump_length != 0) windows.push_back({site.address, site.address + site.jump_length});
+    }
+    find_entered(windows);
+    auto window = windows.begin();
+    for (Site& site : sites) {
+      if (site.jump_length == 0 || !(window++)->is_entered) continue;
+      site.jump_length = 0;
+      site.relatives.clear();
+      site.bytes.resize(site.length);
     }
   }
 
@@ -407,6 +486,15 @@ SearchResult search_image(const ElfImage& image, std::span<const std::byte> file
   for (const ExecutablePart& part : image.executable()) {
     const std::span code(reinterpret_cast<const std::uint8_t*>(file.data()) + part.offset, part.size);
     Part(code, part.address, part.offset, image.functions(), image.code_sections()).search(result);
+  }
+  return result;
+}
+
+std::vector<CallSite> search_calls(const ElfImage& image, std::span<const std::byte> file) {
+  std::vector<CallSite> result;
+  for (const ExecutablePart& part : image.executable()) {
+    const std::span code(reinterpret_cast<const std::uint8_t*>(file.data()) + part.offset, part.size);
+    Part(code, part.address, part.offset, image.functions(), image.code_sections()).search_calls(result);
   }
   return result;
 }

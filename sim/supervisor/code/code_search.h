@@ -38,6 +38,19 @@ struct Site {
   std::vector<Relative> relatives;
 };
 
+// A system call whose instruction can be replaced, with the one before it, which loads its number or an argument, or with the
+// one behind, which compares its result. Others are left to the trap that they are.
+struct CallSite {
+  std::uint64_t address = 0;  // of `bytes`, as in the file
+  std::uint64_t offset = 0;   // in the file
+  std::vector<std::uint8_t> bytes;  // both instructions
+  unsigned call_at = 0;             // where in them the call is: kBehindLoad or 0
+  static constexpr unsigned kBehindLoad = 5;
+
+  std::uint64_t next() const { return address + call_at + kCallSize; }  // behind the call
+  static constexpr unsigned kCallSize = 2;
+};
+
 // Code that could not be told from data.
 struct Doubt {
   std::uint64_t address = 0;
@@ -54,6 +67,9 @@ struct SearchResult {
 
 // Of a file.
 SearchResult search_image(const ElfImage& image, std::span<const std::byte> file);
+
+// Its system calls that can be replaced, ordered by address.
+std::vector<CallSite> search_calls(const ElfImage& image, std::span<const std::byte> file);
 
 // Of memory at `address` that belongs to no file: decoded from its first byte on.
 SearchResult search_memory(std::uint64_t address, std::span<const std::byte> bytes);

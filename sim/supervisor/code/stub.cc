@@ -131,12 +131,33 @@ std::optional<Stub> make_stub(const Site& site, std::uint64_t area, std::uint64_
   return stub;
 }
 
-std::vector<std::uint8_t> make_jump(const Site& site, std::uint64_t stub) {
-  Assembler code(site.address);
+std::optional<std::vector<std::uint8_t>> make_call_stub(const CallSite& site, std::uint64_t area, std::uint64_t at) {
+  CHECK(site.bytes.size() >= kJumpSize);
+  Assembler code(at);
+  const auto call = site.bytes.begin() + site.call_at;
+  code.append({site.bytes.begin(), call});
+  constexpr unsigned kEnterSize = 6;
+  code.put({0x4c, 0x8d, 0x1d});  // lea call(%rip), %r11
+  code.relative(code.here() + 4 + kEnterSize);
+  code.put({0xff, 0x25});        // jmp *call_entry(%rip)
+  code.relative(area + offsetof(protocol::PatchAreaHeader, call_entry));
+  code.put({0x0f, 0x05});        // call: syscall
+  code.put({0x48, 0x8d, 0x0d});  // lea next(%rip), %rcx      answered: the shim goes on here
+  code.relative(site.next());
+  code.append({call + CallSite::kCallSize, site.bytes.end()});
+  code.put({kJump});
+  code.relative(site.address + site.bytes.size());
+  const auto there = static_cast<std::int64_t>(at - (site.address + kJumpSize));
+  if (!code.reachable() || there != static_cast<std::int32_t>(there)) return std::nullopt;
+  return std::move(code.bytes());
+}
+
+std::vector<std::uint8_t> make_jump(std::uint64_t site, std::size_t length, std::uint64_t stub) {
+  Assembler code(site);
   code.put({kJump});
   code.relative(stub);
   CHECK(code.reachable());
-  while (code.bytes().size() < site.jump_length) code.put({kInt3});
+  while (code.bytes().size() < length) code.put({kInt3});
   return std::move(code.bytes());
 }
 
@@ -146,9 +167,9 @@ std::vector<std::uint8_t> make_trap(const Site& site) {
   return bytes;
 }
 
-std::vector<std::uint8_t> make_early_entry() {
-  // mov $0, %eax; mov $0, %edx; ret
-  return {0xb8, 0, 0, 0, 0, 0xba, 0, 0, 0, 0, 0xc3};
+std::vector<std::uint8_t> make_early_entries() {
+  // mov $0, %eax; mov $0, %edx; ret; jmp *%r11
+  return {0xb8, 0, 0, 0, 0, 0xba, 0, 0, 0, 0, 0xc3, 0x41, 0xff, 0xe3};
 }
 
 namespace {

@@ -1,5 +1,8 @@
 // The code that stands for a replaced instruction.
 //
+// A system call: the shim is entered through the area's header, with the address of the call itself in r11. It goes on there
+// when the call is to be made as ever, or behind it, with the answer; either way rcx is then what Linux leaves in it.
+//
 // CPUID: reads its answer from the table at kPatchDataAddress. It needs no stack and no memory of its own, because the
 // four registers that CPUID fills are free while the answer is looked for; it works from a process's first instruction.
 //
@@ -26,15 +29,19 @@ struct Stub {
 // `area`: address of the area's header; `at`: where the stub will lie. nullopt: something is out of a near jump's reach.
 std::optional<Stub> make_stub(const Site& site, std::uint64_t area, std::uint64_t at);
 
-// The jump to `stub`, and what fills the rest of the site: instructions that nobody comes to, which trap.
-std::vector<std::uint8_t> make_jump(const Site& site, std::uint64_t stub);
+// Of a system call; verbs_shim/runtime/replaced_calls.cc knows what it is like behind the call.
+std::optional<std::vector<std::uint8_t>> make_call_stub(const CallSite& site, std::uint64_t area, std::uint64_t at);
+
+// The jump from `site` to `stub`, and what fills the rest of `length` bytes: instructions that nobody comes to, which trap.
+std::vector<std::uint8_t> make_jump(std::uint64_t site, std::size_t length, std::uint64_t stub);
 
 // What traps in the instruction's own place: HLT and NOPs.
 std::vector<std::uint8_t> make_trap(const Site& site);
 
-// The first instructions of an area's code: what its entry points to while the shim is not there. The loader reads the
-// time stamp counter for statistics; it reads 0.
-std::vector<std::uint8_t> make_early_entry();
+// The first instructions of an area's code: what its entries point to while the shim is not there. The loader reads the
+// time stamp counter for statistics; it reads 0. System calls, kEarlyCallEntry bytes further, are made.
+std::vector<std::uint8_t> make_early_entries();
+inline constexpr unsigned kEarlyCallEntry = 11;
 
 // What takes the place of "mov $9, %eax; syscall" in the loader while the supervisor traces it: the call, and a
 // breakpoint when it has asked for executable memory. At least one jump long.

@@ -306,13 +306,10 @@ void LoaderTrace::watch_memory_maps(const std::vector<Mapping>& all) {
       const std::uint64_t room = patches_.take_room(48);
       if (room == 0 || !in_reach(room, site, site + code::kMemoryMapSize)) continue;
       const std::vector<std::uint8_t> stub = code::make_memory_map_stub(site, room);
-      code::Site jump;
-      jump.address = site;
-      jump.jump_length = code::kMemoryMapSize;
       Watched watched{site, room, room + stub.size(), std::vector<std::byte>(code::kMemoryMapSize)};
       memory_.read(site, watched.original);
       memory_.write_code(room, std::as_bytes(std::span(stub)));
-      const std::vector<std::uint8_t> bytes = code::make_jump(jump, room);
+      const std::vector<std::uint8_t> bytes = code::make_jump(site, code::kMemoryMapSize, room);
       memory_.write_code(site, std::as_bytes(std::span(bytes)));
       watched_.push_back(std::move(watched));
     }
@@ -366,7 +363,7 @@ void LoaderTrace::run(std::span<const int> pipes, std::span<std::string> output)
       };
       if (registers.rax == protocol::kAttachMark && registers.rip >= protocol::kRuntimeImage &&
           registers.rip < protocol::kVerbsImage) {
-        patches_.set_entry(memory_, registers.rdi);
+        patches_.set_entries(memory_, {registers.rdi, registers.rsi});
         return detach();
       }
       if (std::any_of(watched_.begin(), watched_.end(), at)) {

@@ -1,6 +1,6 @@
 // calls KIND COUNT: one kind of call, over and over.
 //   mutex     an uncontended pair of lock and unlock
-//   trapped   a system call that the process answers itself
+//   answered  a system call that the process answers itself
 //   handed    a system call that the supervisor answers; nothing: one that finds nothing, again and again
 //   counter   rdtsc; processor: cpuid; random: rdrand
 //   fork      a child that ends at once, and is waited for
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     if (strcmp(kind, "mutex") == 0) {
       pthread_mutex_lock(&mutex);
       pthread_mutex_unlock(&mutex);
-    } else if (strcmp(kind, "trapped") == 0) {
+    } else if (strcmp(kind, "answered") == 0) {
       syscall(SYS_getppid);
     } else if (strcmp(kind, "counter") == 0) {
       for (int k = 0; k < 99; ++k) (void)__rdtsc();
