@@ -114,7 +114,7 @@ class Attack {
         sockaddr_in6 six{};
         six.sin6_family = AF_INET6;
         six.sin6_port = port;
-        std::memcpy(&six.sin6_addr, subnet::ipv6_gid(bytes_.chance(1, 2) ? ip : 0).raw, 16);
+        std::memcpy(&six.sin6_addr, ib::ipv6_gid(bytes_.chance(1, 2) ? ip : 0).raw, 16);
         return put(body, at, six);
       }
       case 1:
