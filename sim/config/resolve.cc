@@ -143,7 +143,9 @@ class Resolver {
       own(owners, host.address, host.name, host.pointer, given,
           "hosts without an address get 10.0.0.1, 10.0.0.2, … by position");
     }
-    for (std::size_t i = topology_.hosts.size(); i < topology_.adapters.size(); ++i) further_address(owners, topology_.adapters[i]);
+    for (const AdapterSpec& adapter : topology_.adapters) {
+      if (adapter.number != 0) further_address(owners, adapter);
+    }
     std::ranges::sort(topology_.further_networks);
     const auto repeated = std::ranges::unique(topology_.further_networks);
     topology_.further_networks.erase(repeated.begin(), repeated.end());
