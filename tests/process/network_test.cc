@@ -193,6 +193,34 @@ TEST(Network, further_adapters_have_interfaces) {
   }
 }
 
+// Lists that are longer than one datagram of netlink come in several.
+TEST(Network, getifaddrs_has_room_for_many_interfaces) {
+  const support::TemporaryFolder folder;
+  const std::string topology = folder.path() + "/t.json", script = folder.path() + "/all.py";
+  std::string adapters, links = R"({"a": "server", "b": "s:1", "rate": "EDR"})";
+  for (int i = 1; i <= 15; ++i) {
+    adapters += i == 1 ? "{}" : ", {}";
+    links += R"(, {"a": "server/mlx5_)" + std::to_string(i) + R"(", "b": "s:)" + std::to_string(i + 1) + R"(", "rate": "EDR"})";
+  }
+  std::ofstream(topology) << R"({"name": "t", "hosts": [{"name": "server", "further_adapters": [)" << adapters
+                          << R"(]}], "switches": [{"name": "s", "ports": 16}], "links": [)" << links << "]}";
+  std::ofstream(script) << "import ctypes\n"
+                           "class Entry(ctypes.Structure): pass\n"
+                           "Entry._fields_ = [('next', ctypes.POINTER(Entry)), ('name', ctypes.c_char_p)]\n"
+                           "entry = ctypes.POINTER(Entry)()\n"
+                           "print(ctypes.CDLL(None).getifaddrs(ctypes.byref(entry)))\n"
+                           "names = []\n"
+                           "while entry:\n"
+                           "  names.append(entry.contents.name.decode())\n"
+                           "  entry = entry.contents.next\n"
+                           "print(len(names), len(set(names)), names[-1])\n";
+  const RunReport run =
+      support::run({.topology = topology, .commands = {"server=python3 " + support::quoted(script), "server=ip -oneline addr"}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_NE(run.out.find("51 17 ib15\n"), std::string::npos) << run.story();  // of each its link and two addresses
+  EXPECT_NE(run.out.find("inet 172.31.0.1/16 brd 172.31.255.255 scope global ib15"), std::string::npos) << run.story();
+}
+
 // The address of the same network is the source; a socket may be of just one address; a host without an adapter there goes by
 // its first one, and its routes say so.
 TEST(Network, sockets_know_further_addresses) {
@@ -202,8 +230,8 @@ TEST(Network, sockets_know_further_addresses) {
       "switches": [{"name": "s", "ports": 5}], "links": [)";
   int port = 0;
   for (const char* end : {"server", "client", "third", "server/mlx5_1", "client/mlx5_1"}) {
-    text += std::string(port == 0 ? "" : ", ") + R"({"a": ")" + end + R"(", "b": "s:)" + std::to_string(port + 1) + R"(", "rate": "EDR"})";
-    ++port;
+    text += std::string(port == 0 ? "" : ", ") + R"({"a": ")" + end + R"(", "b": "s:)";
+    text += std::to_string(++port) + R"(", "rate": "EDR"})";
   }
   const std::string topology = folder.path() + "/t.json";
   std::ofstream(topology) << text << "]}";

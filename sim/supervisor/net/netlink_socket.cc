@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/tasks/process.h"
@@ -135,6 +136,21 @@ void add_routes(const HostSpec& host, const nlmsghdr& request, std::uint32_t por
   }
 }
 
+// A list in datagrams of whole messages, none longer than those of Linux: getifaddrs(3) has room for 4096 bytes.
+void push_list(const std::vector<std::byte>& list, std::deque<std::vector<std::byte>>& datagrams) {
+  constexpr std::size_t kMostBytes = 3776;  // NLMSG_GOODSIZE
+  std::vector<std::byte> datagram;
+  for (std::size_t at = 0; at < list.size();) {
+    std::uint32_t length;
+    std::memcpy(&length, list.data() + at, sizeof length);
+    const auto message = std::span(list).subspan(at, NLMSG_ALIGN(length));
+    if (!datagram.empty() && datagram.size() + message.size() > kMostBytes) datagrams.push_back(std::exchange(datagram, {}));
+    datagram.insert(datagram.end(), message.begin(), message.end());
+    at += message.size();
+  }
+  if (!datagram.empty()) datagrams.push_back(std::move(datagram));
+}
+
 // The interface that a request for one names: by index or by an attribute.
 std::string named_interface(std::span<const std::byte> request) {
   std::size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(ifinfomsg));
@@ -211,7 +227,7 @@ IoResult NetlinkSocket::send(Process& process, OutgoingMessage& message) {
     }
     answers_.push_back(std::move(answer));
   } else {
-    if (!answer.empty()) answers_.push_back(std::move(answer));
+    push_list(answer, answers_);
     const nlmsghdr header{NLMSG_LENGTH(sizeof(int)), NLMSG_DONE, NLM_F_MULTI, request.nlmsg_seq, port_};
     std::vector<std::byte> done(NLMSG_SPACE(sizeof(int)));
     std::memcpy(done.data(), &header, sizeof header);
