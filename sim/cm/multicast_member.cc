@@ -47,18 +47,18 @@ ib::Gid group_gid(const Address& address, PortSpace space, std::uint16_t pkey, b
 MulticastMember::MulticastMember(RdmaId& id, std::uint32_t number, const Address& address)
     : id_(id),
       number_(number),
-      group_(group_gid(address, id.space_, id.pkey(), id.cm_.port_.roce)),
+      group_(group_gid(address, id.space_, id.pkey(), id.port().roce)),
       timer_(Timer::of<&MulticastMember::on_timer>(id.cm_.engine_, id.cm_.source_, EventClass::kSupervisor, this)) {
-  if (id.cm_.port_.roce) {
+  if (id.port().roce) {
     timer_.schedule_after(Duration::zero());
     return;
   }
   const std::uint32_t qkey = id.qkey_ != 0 ? id.qkey_ : kUsualQkey;
-  id.cm_.queries_.ask(*this, management::encode_join(group_, id.source_gid(), id.pkey(), qkey), kJoinTimeout);
+  id.side().queries.ask(*this, management::encode_join(group_, id.source_gid(), id.pkey(), qkey), kJoinTimeout);
 }
 
 MulticastMember::~MulticastMember() {
-  management::SubnetQueries& queries = id_.cm_.queries_;
+  management::SubnetQueries& queries = id_.side().queries;
   queries.forget(*this);
   if (is_member_) queries.tell(management::encode_leave(group_, id_.source_gid()));
 }
@@ -79,7 +79,7 @@ void MulticastMember::on_answer(const ib::Mad* answer) {
   Path& path = event.datagram_path.emplace();
   path.sgid = id_.source_gid();
   path.dgid = joined->group;
-  path.slid = id_.cm_.port_.lid;
+  path.slid = id_.port().lid;
   path.dlid = joined->lid;
   path.flow_label = joined->flow_label;
   path.pkey = joined->pkey;

@@ -5,6 +5,8 @@
 
 #include "sim/cm/multicast_member.h"
 #include "sim/cm/private_header.h"
+#include "sim/core/check.h"
+#include "sim/ib/group_address.h"
 #include "sim/ib/types.h"
 #include "sim/management/path_record.h"
 
@@ -24,10 +26,13 @@ std::uint8_t transport_code(std::uint8_t qp_type) {
 
 }  // namespace
 
-RdmaCm::RdmaCm(Engine& engine, ComponentId source, const PortFacts& port, const AddressBook& addresses,
-               ConnectionManager& connections, management::SubnetQueries& queries)
-    : engine_(engine), source_(source), port_(port), addresses_(addresses), connections_(connections), queries_(queries) {
-  connections_.set_listener(*this);
+RdmaCm::RdmaCm(Engine& engine, ComponentId source, const AddressBook& addresses, const std::vector<AdapterSide>& adapters)
+    : engine_(engine), source_(source), addresses_(addresses) {
+  CHECK(!adapters.empty());
+  for (const AdapterSide& side : adapters) {
+    adapters_.push_back(std::make_unique<Adapter>(*this, adapters_.size(), side));
+    side.connections.set_listener(*adapters_.back());
+  }
 }
 
 std::unique_ptr<RdmaId> RdmaCm::create(PortSpace space, std::uint8_t qp_type, EventSink* sink) {
@@ -69,11 +74,12 @@ void RdmaCm::release_port(RdmaId& id) {
 }
 
 // One that is bound to the very address goes before one of all addresses.
-RdmaId* RdmaCm::find_listener(std::uint64_t service_id, const Address& destination) const {
+RdmaId* RdmaCm::find_listener(std::uint64_t service_id, const Address& destination, const Adapter& adapter) const {
   RdmaId* any = nullptr;
   for (const auto& [key, owners] : bound_) {
     for (RdmaId* id : owners) {
       if (id->state_ != RdmaId::State::kListen || id->service_id() != service_id) continue;
+      if (id->adapter_ != nullptr && id->adapter_ != &adapter) continue;
       if (id->source_.family == Family::kIb || destination.family == Family::kNone) return id;
       const bool v4_on_v6 = destination.family == Family::kIpv4 && id->source_.family == Family::kIpv6 && !id->v6_only_;
       if (id->source_.is_any() && (id->source_.family == destination.family || v4_on_v6)) any = id;
@@ -83,7 +89,7 @@ RdmaId* RdmaCm::find_listener(std::uint64_t service_id, const Address& destinati
   return any;
 }
 
-std::optional<mad::cm::RejReason> RdmaCm::on_request(std::unique_ptr<Connection>& connection) {
+std::optional<mad::cm::RejReason> RdmaCm::on_request(Adapter& adapter, std::unique_ptr<Connection>& connection) {
   using mad::cm::RejReason;
   const std::uint64_t service = connection->request().service_id;
   const auto header = is_ip_service(service) ? PrivateHeader::decode(connection->request().private_data) : std::nullopt;
@@ -94,7 +100,7 @@ std::optional<mad::cm::RejReason> RdmaCm::on_request(std::unique_ptr<Connection>
     own.port = static_cast<std::uint16_t>(service);
     peer = header->source;
   }
-  RdmaId* listener = find_listener(service, own);
+  RdmaId* listener = find_listener(service, own, adapter);
   if (listener == nullptr) return RejReason::kInvalidServiceId;
   if (listener->pending_requests_ >= listener->backlog_) return RejReason::kConsumerReject;
   ++listener->pending_requests_;
@@ -114,13 +120,13 @@ std::optional<mad::cm::RejReason> RdmaCm::on_request(std::unique_ptr<Connection>
   told.retry_count = request.retry_count;
   told.rnr_retry_count = request.rnr_retry_count;
   const Path path = connection->path();
-  id->take(std::move(connection), path, own, peer);
+  id->take(adapter, std::move(connection), path, own, peer);
   event.request = std::move(id);
   listener->tell(std::move(event));
   return std::nullopt;
 }
 
-std::optional<mad::cm::SidrStatus> RdmaCm::on_sidr_request(std::unique_ptr<Connection>& connection) {
+std::optional<mad::cm::SidrStatus> RdmaCm::on_sidr_request(Adapter& adapter, std::unique_ptr<Connection>& connection) {
   using mad::cm::SidrStatus;
   const mad::cm::SidrReq& request = connection->sidr_request();
   const auto header = is_ip_service(request.service_id) ? PrivateHeader::decode(request.private_data) : std::nullopt;
@@ -131,7 +137,7 @@ std::optional<mad::cm::SidrStatus> RdmaCm::on_sidr_request(std::unique_ptr<Conne
     own.port = static_cast<std::uint16_t>(request.service_id);
     peer = header->source;
   }
-  RdmaId* listener = find_listener(request.service_id, own);
+  RdmaId* listener = find_listener(request.service_id, own, adapter);
   if (listener == nullptr) return SidrStatus::kServiceIdNotSupported;
   if (listener->pending_requests_ >= listener->backlog_) return SidrStatus::kRejectedByServiceProvider;
   ++listener->pending_requests_;
@@ -141,7 +147,7 @@ std::optional<mad::cm::SidrStatus> RdmaCm::on_sidr_request(std::unique_ptr<Conne
   event.parameters.private_data.assign(request.private_data.begin() + static_cast<std::ptrdiff_t>(offset),
                                        request.private_data.end());
   const Path path = connection->path();
-  id->take(std::move(connection), path, own, peer);
+  id->take(adapter, std::move(connection), path, own, peer);
   event.request = std::move(id);
   listener->tell(std::move(event));
   return std::nullopt;
@@ -152,11 +158,11 @@ RdmaId::RdmaId(RdmaCm& cm, PortSpace space, std::uint8_t qp_type, EventSink* sin
       space_(space),
       qp_type_(qp_type),
       sink_(sink),
-      sequence_(cm.connections_.draw_psn()),
+      sequence_(cm.adapters_.front()->connections.draw_psn()),
       timer_(Timer::of<&RdmaId::on_timer>(cm.engine_, cm.source_, EventClass::kSupervisor, this)) {}
 
 RdmaId::~RdmaId() {
-  cm_.queries_.forget(*this);
+  side().queries.forget(*this);
   cm_.release_port(*this);
 }
 
@@ -168,13 +174,12 @@ void RdmaId::tell(Event event) {
 int RdmaId::bind(const Address& address) {
   if (address.family == Family::kNone) return -EAFNOSUPPORT;
   if (state_ != State::kIdle) return -EINVAL;
-  if (address.family == Family::kIb) {
-    const auto& gids = cm_.port_.gids;
-    if (!address.is_any() && std::find(gids.begin(), gids.end(), address.ip) == gids.end()) return -ENODEV;
-  } else if (!address.is_any()) {
+  std::optional<std::size_t> adapter;
+  if (!address.is_any()) {
     if (address.is_link_local() && address.scope == 0) return -EINVAL;  // cma_check_linklocal in Linux
-    const auto station = cm_.addresses_.find(address);
-    if (!station || !station->is_own) return -EADDRNOTAVAIL;
+    if (const auto station = cm_.addresses_.find(address)) adapter = station->own;
+    const bool is_gid = address.family == Family::kIb;
+    if (!adapter || (is_gid && ib::is_multicast(address.ip))) return is_gid ? -ENODEV : -EADDRNOTAVAIL;
   }
   source_ = address;
   if (const int error = cm_.take_port(*this); error != 0) {
@@ -182,20 +187,15 @@ int RdmaId::bind(const Address& address) {
     return error;
   }
   state_ = State::kAddressBound;
-  if (!address.is_any()) acquire_device();
+  if (adapter) acquire_device(*adapter);
   return 0;
 }
 
-void RdmaId::acquire_device() { has_device_ = true; }
-
-ib::Gid RdmaId::source_gid() const {
-  const auto& gids = cm_.port_.gids;
-  return gids[gid_index()];
-}
+ib::Gid RdmaId::source_gid() const { return port().gids[gid_index()]; }
 
 // On Ethernet the entry of the address itself; that of the path where there is one.
 std::uint8_t RdmaId::gid_index() const {
-  const auto& gids = cm_.port_.gids;
+  const auto& gids = port().gids;
   const ib::Gid& own = path_ ? path_->sgid : source_.ip;
   const auto found = std::find(gids.begin(), gids.end(), own);
   return found == gids.end() ? 0 : static_cast<std::uint8_t>(found - gids.begin());
@@ -203,7 +203,7 @@ std::uint8_t RdmaId::gid_index() const {
 
 std::uint16_t RdmaId::pkey() const {
   if (path_) return path_->pkey;
-  return cm_.port_.pkeys.empty() ? 0xffff : cm_.port_.pkeys.front();
+  return port().pkeys.empty() ? 0xffff : port().pkeys.front();
 }
 
 int RdmaId::resolve_address(const Address& from, const Address& to, std::uint32_t timeout_ms) {
@@ -223,7 +223,7 @@ int RdmaId::resolve_address(const Address& from, const Address& to, std::uint32_
   if (state_ != State::kAddressBound) return -EINVAL;
   if (source_.family != to.family) return -EINVAL;
   destination_ = to;
-  if (to.is_any()) destination_.ip = cm_.addresses_.own_for(to).ip;
+  if (to.is_any()) destination_.ip = cm_.addresses_.own_for(to, device()).ip;
   if (!cm_.addresses_.reaches(destination_)) {
     destination_ = {};
     return -ENETUNREACH;
@@ -231,7 +231,7 @@ int RdmaId::resolve_address(const Address& from, const Address& to, std::uint32_
   state_ = State::kAddressQuery;
   const auto station = cm_.addresses_.find(destination_);
   resolution_error_ = 0;
-  Duration takes = station && station->is_own ? Duration::zero() : cm_.addresses_.round_trip();
+  Duration takes = station && station->own ? Duration::zero() : cm_.addresses_.round_trip();
   const Duration most = std::chrono::milliseconds(timeout_ms);
   if (!station) resolution_error_ = -ETIMEDOUT;
   if (!station || takes > most) takes = most;
@@ -246,30 +246,31 @@ void RdmaId::on_timer() {
 
 void RdmaId::on_address_resolved() {
   const auto station = cm_.addresses_.find(destination_);
-  if (resolution_error_ == 0 && cm_.port_.roce && destination_.family != Family::kIb) {
-    const auto& gids = cm_.port_.gids;
-    const Address own = source_.is_any() ? cm_.addresses_.own_for(destination_) : source_;
-    if (std::find(gids.begin(), gids.end(), own.ip) == gids.end()) resolution_error_ = -ENODEV;
+  const std::size_t number = has_device() ? device() : cm_.addresses_.adapter_for(destination_);
+  const Address own = source_.is_any() ? cm_.addresses_.own_for(destination_, number) : source_;
+  const PortFacts& port = cm_.adapters_.at(number)->port;
+  if (resolution_error_ == 0 && port.roce && destination_.family != Family::kIb) {
+    if (std::find(port.gids.begin(), port.gids.end(), own.ip) == port.gids.end()) resolution_error_ = -ENODEV;
   }
   if (resolution_error_ != 0) {
     state_ = State::kAddressBound;
     return tell(EventType::kAddrError, resolution_error_);
   }
-  if (source_.is_any()) source_.ip = cm_.addresses_.own_for(destination_).ip;
+  source_.ip = own.ip;
   destination_gid_ = station->gid;
   state_ = State::kAddressResolved;
-  acquire_device();
+  acquire_device(number);
   tell(EventType::kAddrResolved);
 }
 
 int RdmaId::resolve_route(std::uint32_t timeout_ms) {
   if (state_ != State::kAddressResolved) return -EINVAL;
   state_ = State::kRouteQuery;
-  if (cm_.port_.roce) {
+  if (port().roce) {
     timer_.schedule_after(Duration::zero());
   } else {
     const ib::Mad question = management::encode_path_question(source_gid(), destination_gid_, pkey());
-    cm_.queries_.ask(*this, question, std::max(timeout_ms, 1u));
+    side().queries.ask(*this, question, std::max(timeout_ms, 1u));
   }
   return 0;
 }
@@ -281,8 +282,8 @@ Path RdmaId::ethernet_path() const {
   path.dgid = destination_gid_;
   path.hop_limit = 64;
   path.traffic_class = type_of_service_;
-  path.mtu = cm_.port_.mtu;
-  path.rate = cm_.port_.rate;
+  path.mtu = port().mtu;
+  path.rate = port().rate;
   path.packet_life_time = 16;
   path.service_level = static_cast<std::uint8_t>(type_of_service_ >> 5);
   return path;
@@ -300,7 +301,7 @@ void RdmaId::on_path(int error, const Path& path) {
     return tell(EventType::kRouteError, -error);
   }
   path_ = path;
-  if (!cm_.port_.roce) path_->traffic_class = type_of_service_;
+  if (!port().roce) path_->traffic_class = type_of_service_;
   state_ = State::kRouteResolved;
   tell(EventType::kRouteResolved);
 }
@@ -355,7 +356,7 @@ int RdmaId::connect(const ConnectionParameters& parameters) {
   request.private_data = with_addresses(parameters.private_data);
   request.ece_vendor = parameters.ece_vendor;
   request.ece_options = parameters.ece_options;
-  auto connection = std::make_unique<Connection>(cm_.connections_, this);
+  auto connection = std::make_unique<Connection>(side().connections, this);
   if (const int error = connection->send_request(request); error != 0) return -error;
   connection_ = std::move(connection);
   qpn_ = parameters.qpn;
@@ -364,7 +365,7 @@ int RdmaId::connect(const ConnectionParameters& parameters) {
 }
 
 int RdmaId::connect_datagram(const ConnectionParameters& parameters) {
-  auto connection = std::make_unique<Connection>(cm_.connections_, this);
+  auto connection = std::make_unique<Connection>(side().connections, this);
   const int error = connection->send_sidr_request(*path_, service_id(), with_addresses(parameters.private_data));
   if (error != 0) return -error;
   connection_ = std::move(connection);
@@ -372,7 +373,9 @@ int RdmaId::connect_datagram(const ConnectionParameters& parameters) {
   return 0;
 }
 
-void RdmaId::take(std::unique_ptr<Connection> connection, const Path& path, const Address& own, const Address& peer) {
+void RdmaId::take(RdmaCm::Adapter& adapter, std::unique_ptr<Connection> connection, const Path& path, const Address& own,
+                  const Address& peer) {
+  adapter_ = &adapter;
   connection_ = std::move(connection);
   connection_->set_owner(this);
   path_ = path;
@@ -385,7 +388,6 @@ void RdmaId::take(std::unique_ptr<Connection> connection, const Path& path, cons
     source_.pkey = destination_.pkey = path.pkey;
   }
   destination_gid_ = path.dgid;
-  has_device_ = true;
   state_ = State::kConnect;
 }
 
@@ -496,8 +498,8 @@ int RdmaId::qp_setup(std::uint32_t state, QpSetup& setup) const {
                           kReadAtomic = 1 << 13, kRnrTimer = 1 << 15, kSqPsn = 1 << 16, kDestReadAtomic = 1 << 17,
                           kDestQpn = 1 << 20;
   constexpr std::uint32_t kRemoteWrite = 2, kRemoteRead = 4, kRemoteAtomic = 8, kUsualQkey = 0x0123'4567;
-  if (!has_device_) return -EINVAL;
-  const auto& pkeys = cm_.port_.pkeys;
+  if (!has_device()) return -EINVAL;
+  const auto& pkeys = port().pkeys;
   const auto index = std::find(pkeys.begin(), pkeys.end(), pkey());
   setup.pkey_index = index == pkeys.end() ? 0 : static_cast<std::uint16_t>(index - pkeys.begin());
   setup.sgid_index = gid_index();
@@ -534,7 +536,7 @@ int RdmaId::qp_setup(std::uint32_t state, QpSetup& setup) const {
 }
 
 int RdmaId::join(std::uint32_t group, const Address& address) {
-  if (!has_device_ || (state_ != State::kAddressBound && state_ != State::kAddressResolved)) return -EINVAL;
+  if (!has_device() || (state_ != State::kAddressBound && state_ != State::kAddressResolved)) return -EINVAL;
   groups_[group] = std::make_unique<MulticastMember>(*this, group, address);
   return 0;
 }

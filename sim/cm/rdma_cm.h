@@ -71,16 +71,18 @@ class EventSink {
 class AddressBook {
  public:
   struct Station {
-    ib::Gid gid;      // of the port that the address belongs to
-    bool is_own = false;
+    ib::Gid gid;                     // of the port that the address belongs to
+    std::optional<std::size_t> own;  // the host's own adapter that has it; a group is of the first one
   };
   virtual std::optional<Station> find(const Address& address) const = 0;
   // Whether there is a route to the address at all.
   virtual bool reaches(const Address& address) const = 0;
   // How long a question and its answer take.
   virtual Duration round_trip() const = 0;
-  // The host's own address from which it reaches the other: of the same family, and link-local when that is.
-  virtual Address own_for(const Address& destination) const = 0;
+  // Which of the host's adapters leads to the address.
+  virtual std::size_t adapter_for(const Address& destination) const = 0;
+  // That adapter's address from which it reaches the other: of the same family, and link-local when that is.
+  virtual Address own_for(const Address& destination, std::size_t adapter) const = 0;
 
  protected:
   ~AddressBook() = default;
@@ -96,34 +98,56 @@ struct PortFacts {
   std::uint8_t mtu = 5, rate = 0;  // codes
 };
 
-// A host's.
-class RdmaCm final : public RequestListener {
+// One adapter of a host, as its connections go through it.
+struct AdapterSide {
+  const PortFacts& port;
+  ConnectionManager& connections;
+  management::SubnetQueries& queries;
+};
+
+// A host's: its identifiers share the services of all its adapters.
+class RdmaCm final {
  public:
-  RdmaCm(Engine& engine, ComponentId source, const PortFacts& port, const AddressBook& addresses, ConnectionManager& connections,
-         management::SubnetQueries& queries);
+  // `adapters`: the host's, at least one, by number. What they refer to outlives it.
+  RdmaCm(Engine& engine, ComponentId source, const AddressBook& addresses, const std::vector<AdapterSide>& adapters);
 
   // `qp_type`: of ibv_qp_type.
   std::unique_ptr<RdmaId> create(PortSpace space, std::uint8_t qp_type, EventSink* sink);
-
-  const PortFacts& port() const { return port_; }
 
  private:
   friend class MulticastMember;
   friend class RdmaId;
 
-  std::optional<mad::cm::RejReason> on_request(std::unique_ptr<Connection>& connection) override;
-  std::optional<mad::cm::SidrStatus> on_sidr_request(std::unique_ptr<Connection>& connection) override;
-  RdmaId* find_listener(std::uint64_t service_id, const Address& destination) const;
+  // Where requests come in.
+  struct Adapter final : RequestListener {
+    Adapter(RdmaCm& cm, std::size_t number, const AdapterSide& side)
+        : cm(cm), number(number), port(side.port), connections(side.connections), queries(side.queries) {}
+    std::optional<mad::cm::RejReason> on_request(std::unique_ptr<Connection>& connection) override {
+      return cm.on_request(*this, connection);
+    }
+    std::optional<mad::cm::SidrStatus> on_sidr_request(std::unique_ptr<Connection>& connection) override {
+      return cm.on_sidr_request(*this, connection);
+    }
+
+    RdmaCm& cm;
+    const std::size_t number;
+    const PortFacts& port;
+    ConnectionManager& connections;
+    management::SubnetQueries& queries;
+  };
+
+  std::optional<mad::cm::RejReason> on_request(Adapter& adapter, std::unique_ptr<Connection>& connection);
+  std::optional<mad::cm::SidrStatus> on_sidr_request(Adapter& adapter, std::unique_ptr<Connection>& connection);
+  // Of all addresses, or of one of the adapter that the request has come in by.
+  RdmaId* find_listener(std::uint64_t service_id, const Address& destination, const Adapter& adapter) const;
   // 0 or -errno; a port of 0 becomes a free one.
   int take_port(RdmaId& id);
   void release_port(RdmaId& id);
 
   Engine& engine_;
   const ComponentId source_;
-  const PortFacts& port_;
   const AddressBook& addresses_;
-  ConnectionManager& connections_;
-  management::SubnetQueries& queries_;
+  std::vector<std::unique_ptr<Adapter>> adapters_;
   std::map<std::pair<PortSpace, std::uint64_t>, std::vector<RdmaId*>> bound_;  // by service
 };
 
@@ -179,11 +203,13 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
   PortSpace space() const { return space_; }
   const Address& source() const { return source_; }
   const Address& destination() const { return destination_; }
-  // The port that it belongs to is known.
-  bool has_device() const { return has_device_; }
+  // The adapter that it belongs to is known.
+  bool has_device() const { return adapter_ != nullptr; }
+  // That adapter's number on its host; the first one's as long as it is not known.
+  std::size_t device() const { return side().number; }
+  const PortFacts& port() const { return side().port; }
   const std::optional<Path>& path() const { return path_; }
   std::uint16_t pkey() const;
-  const RdmaCm& manager() const { return cm_; }
   ib::Gid source_gid() const;
   std::uint8_t gid_index() const;  // of the former
   ib::Gid destination_gid() const { return destination_gid_; }
@@ -198,13 +224,15 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
   bool is_datagram() const { return space_ == PortSpace::kUdp || space_ == PortSpace::kIpoib; }
   std::uint64_t service_id() const;
   // As the passive end of a connection that is asked for.
-  void take(std::unique_ptr<Connection> connection, const Path& path, const Address& own, const Address& peer);
+  void take(RdmaCm::Adapter& adapter, std::unique_ptr<Connection> connection, const Path& path, const Address& own,
+            const Address& peer);
   void on_connection_event(Connection& connection, const ConnectionEvent& event) override;
   void on_answer(const ib::Mad* answer) override;
   void on_path(int error, const Path& path);
   void on_timer();
   void on_address_resolved();
-  void acquire_device();
+  RdmaCm::Adapter& side() const { return adapter_ != nullptr ? *adapter_ : *cm_.adapters_.front(); }
+  void acquire_device(std::size_t number) { adapter_ = cm_.adapters_.at(number).get(); }
 
   Path ethernet_path() const;
   PrivateData with_addresses(const PrivateData& own) const;
@@ -219,7 +247,7 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
   State state_ = State::kIdle;
   Address source_, destination_;
   ib::Gid destination_gid_;
-  bool has_device_ = false;
+  RdmaCm::Adapter* adapter_ = nullptr;
   bool has_port_ = false;
   bool reuse_ = false, v6_only_ = false;
   std::uint8_t type_of_service_ = 0;

@@ -38,8 +38,8 @@ std::vector<subnet::Cable> cables_of(const TopologySpec& topology) {
 std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t adapter) {
   const subnet::PortPlan& port = plan.nodes[adapter].ports[0];
   if (!topology.is_roce()) return {port.gid};
-  const std::uint32_t address = topology.hosts[topology.adapters[adapter].host].address;
-  return {subnet::link_local_gid(port.mac), subnet::ipv4_gid(address), subnet::ipv6_gid(address)};
+  const ib::IpInterface interface = topology.interface_of(adapter);
+  return {subnet::link_local_gid(port.mac), interface.v4(), interface.v6()};
 }
 
 std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topology) {

@@ -18,7 +18,7 @@ inline subnet::Plan plan_of(const TopologySpec& topology) {
 }
 
 // By index, as programs see them: on InfiniBand the link-local one; on Ethernet that of the MAC address, then
-// those of the host's IPv4 and IPv6 addresses.
+// those of its interface's IPv4 and IPv6 addresses.
 std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& plan, std::size_t adapter);
 
 // By adapter.

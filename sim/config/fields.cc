@@ -198,6 +198,8 @@ class Checker {
         return "\"EDR 4x\"";
       case Kind::kAddress:
         return "\"10.0.0.1\"";
+      case Kind::kInterface:
+        return "\"192.168.1.1/24\"";
       default:
         return "";
     }
@@ -237,6 +239,11 @@ class Checker {
       case Kind::kAddress:
         if (parse_ipv4(text)) return text;
         add(pointer, in_quotes(text) + " is not an IPv4 address", "write it like \"10.0.0.1\"");
+        return {};
+      case Kind::kInterface:
+        if (parse_ipv4_with_prefix(text, 16)) return text;
+        add(pointer, in_quotes(text) + " is not the IPv4 address of an interface",
+            "write it like \"192.168.1.1/24\", with a network of 8 to 31 bits");
         return {};
       case Kind::kReference:
         if (!text.empty()) return text;

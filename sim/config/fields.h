@@ -26,6 +26,7 @@ enum class Kind {
   kText,       // any string
   kName,       // letters, digits, '-', '_', '.'; names a thing
   kAddress,    // IPv4, dotted
+  kInterface,  // likewise, and maybe a slash and the bits of the network
   kReference,  // a path or the name of a profile
   kHex,        // 32 hexadecimal digits: a digest
   kDuration,

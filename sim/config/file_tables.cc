@@ -27,7 +27,13 @@ const Object& further_adapter_table() {
            {.key = "device",
             .kind = Kind::kName,
             .doc = "the adapter's name, as programs see it; left out: mlx5_1, mlx5_2, … by position"})),
-       bind<&A::hca>({.key = "hca", .kind = Kind::kReference, .doc = "adapter profile, found as the host's"})});
+       bind<&A::hca>({.key = "hca", .kind = Kind::kReference, .doc = "adapter profile, found as the host's"}),
+       without_default(bind<&A::address_text>(
+           {.key = "address",
+            .kind = Kind::kInterface,
+            .doc = "IPv4 address of the adapter's interface, and the bits of its network, 16 if they are left out; without "
+                   "one, the adapter mlx5_1 of the first host gets 172.17.0.1/16, that of the second 172.17.0.2/16, mlx5_2 "
+                   "172.18.0.1/16, and so on"}))});
   return table;
 }
 
@@ -50,8 +56,7 @@ const Object& host_table() {
        bind<&H::device>({.key = "device", .kind = Kind::kName, .doc = "the adapter's name, as programs see it"}),
        bind_objects<&H::further_adapters>({.key = "further_adapters",
                                            .kind = Kind::kObjects,
-                                           .doc = "adapters beyond the first, on InfiniBand; a cable's end names one as "
-                                                  "\"host/device\""},
+                                           .doc = "adapters beyond the first; a cable's end names one as \"host/device\""},
                                           further_adapter_table()),
        bind<&H::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile, found likewise"}),
        bind<&H::address_text>(
@@ -177,7 +182,7 @@ const Object& generator_table() {
            {.key = "spines", .kind = Kind::kInteger, .doc = "of leaf_spine", .min = 1, .max = 253}),
        bind<&G::rails>({.key = "rails",
                         .kind = Kind::kInteger,
-                        .doc = "adapters of each host, on InfiniBand: mlx5_0, mlx5_1, …; of leaf_spine each rail has leaves of "
+                        .doc = "adapters of each host: mlx5_0, mlx5_1, …; of leaf_spine each rail has leaves of "
                                "its own, of a star ports of its own",
                         .min = 1,
                         .max = 8}),

@@ -2,66 +2,16 @@
 
 #include <algorithm>
 
-#include "sim/ib/group_address.h"
 #include "sim/ib/partition.h"
 #include "sim/mad/mad.h"
-#include "sim/subnet/subnet.h"
 
 namespace verbatim::config {
 
 namespace {
 
 constexpr std::uint8_t kAckDelay = 15;  // local_ca_ack_delay of ConnectX adapters: 134 ms
-constexpr std::uint32_t kNetworkBits = 8;  // hosts have addresses of 10.0.0.0/8
 
 }  // namespace
-
-std::optional<cm::AddressBook::Station> HostAddresses::find(const cm::Address& address) const {
-  if (ib::is_multicast(address.ip)) return Station{address.ip, true};  // nobody is asked for it
-  for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
-    const std::vector<ib::Gid>& gids = ports_[i].gids;
-    const std::uint32_t own = topology_.hosts[i].address;
-    bool has = false;
-    if (address.family == cm::Family::kIb) {
-      has = std::find(gids.begin(), gids.end(), address.ip) != gids.end();
-    } else {
-      // The link-local address is made of the port's own: of its GUID or its MAC address.
-      has = address.ip == subnet::ipv4_gid(own) || address.ip == subnet::ipv6_gid(own) || address.ip == gids.front();
-    }
-    if (!has) continue;
-    const bool names_port = address.family == cm::Family::kIb || topology_.is_roce();
-    return Station{names_port ? address.ip : gids.front(), i == adapter_};
-  }
-  return std::nullopt;
-}
-
-bool HostAddresses::reaches(const cm::Address& address) const {
-  if (ib::is_multicast(address.ip)) return true;
-  switch (address.family) {
-    case cm::Family::kIpv4: {
-      const std::uint32_t own = topology_.hosts[topology_.adapters[adapter_].host].address;
-      return address.ip.raw[12] == static_cast<std::uint8_t>(own >> (32 - kNetworkBits));
-    }
-    case cm::Family::kIpv6:
-      return address.ip.raw[0] == 0xfd || address.is_link_local() || address.is_loopback();
-    case cm::Family::kIb:
-      return true;
-    case cm::Family::kNone:
-      break;
-  }
-  return false;
-}
-
-cm::Address HostAddresses::own_for(const cm::Address& destination) const {
-  cm::Address address;
-  address.family = destination.family;
-  const std::uint32_t ip = topology_.hosts[topology_.adapters[adapter_].host].address;
-  const bool is_ports = destination.family == cm::Family::kIb || destination.is_link_local();
-  address.ip = is_ports                                   ? ports_[adapter_].gids.front()
-               : destination.family == cm::Family::kIpv4 ? subnet::ipv4_gid(ip)
-                                                          : subnet::ipv6_gid(ip);
-  return address;
-}
 
 const cm::PortFacts* SubnetPaths::port_of(const ib::Gid& gid) const {
   const auto has = [&](const cm::PortFacts& port) { return std::ranges::find(port.gids, gid) != port.gids.end(); };
@@ -120,11 +70,10 @@ std::uint8_t rate_code(std::uint32_t width, std::uint32_t speed) {
 }
 
 HostManagement::HostManagement(const NodeSurroundings& in, hca::Hca& hca, fabric::Port& fabric_port, cm::PortFacts& port,
-                               HostAddresses addresses, const Subnet& subnet, Rng random)
-    : addresses_(addresses),
+                               const Subnet& subnet, Rng random)
+    : port_(port),
       connections_(in.engine, in.source, hca.management(), port.node_guid, kAckDelay, random),
       queries_(in.engine, in.source, hca.management(), subnet.manager),
-      rdma_cm_(in.engine, in.source, port, addresses_, connections_, queries_),
       agents_(in, hca, fabric_port, port, [this](ib::Lid manager) { queries_.set_manager(manager); }) {
   agents_.agents().reserve(mad::kCommunicationManagement);
   if (subnet.paths != nullptr) {

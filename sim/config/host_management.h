@@ -14,24 +14,6 @@
 
 namespace verbatim::config {
 
-// Who has which IP address: the first adapters of the topology's hosts.
-class HostAddresses final : public cm::AddressBook {
- public:
-  // `adapter`: whose book it is. `ports` are the adapters' addresses, in their order. All outlive it.
-  HostAddresses(const TopologySpec& topology, std::size_t adapter, const std::vector<cm::PortFacts>& ports)
-      : topology_(topology), adapter_(adapter), ports_(ports) {}
-
-  std::optional<Station> find(const cm::Address& address) const override;
-  bool reaches(const cm::Address& address) const override;
-  Duration round_trip() const override { return 2 * topology_.management_network.latency; }
-  cm::Address own_for(const cm::Address& destination) const override;
-
- private:
-  const TopologySpec& topology_;
-  const std::size_t adapter_;
-  const std::vector<cm::PortFacts>& ports_;
-};
-
 // Ways through the subnet, as its manager has laid them: all of service level 0, between ports of the same partition.
 class SubnetPaths final : public management::PathFinder {
  public:
@@ -57,9 +39,10 @@ class HostManagement final : public ib::ManagementAgent {
 
   // `surroundings`: of the port's agents. `port`: what is known of it, which its settings change. All outlive it.
   HostManagement(const NodeSurroundings& surroundings, hca::Hca& hca, fabric::Port& fabric_port, cm::PortFacts& port,
-                 HostAddresses addresses, const Subnet& subnet, Rng random);
+                 const Subnet& subnet, Rng random);
 
-  cm::RdmaCm& rdma_cm() { return rdma_cm_; }
+  // Of connections by address.
+  cm::AdapterSide side() { return {port_, connections_, queries_}; }
   management::PortManagement& port() { return agents_; }
 
  private:
@@ -67,10 +50,9 @@ class HostManagement final : public ib::ManagementAgent {
   void on_link(bool up) override { agents_.on_link(up); }
   void on_failure() override { agents_.tell_failure(); }
 
-  HostAddresses addresses_;
+  const cm::PortFacts& port_;
   cm::ConnectionManager connections_;
   management::SubnetQueries queries_;
-  cm::RdmaCm rdma_cm_;
   std::unique_ptr<management::SubnetAdministrator> administrator_;
   AdapterManagement agents_;
 };

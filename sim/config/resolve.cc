@@ -26,6 +26,12 @@ std::vector<std::size_t> TopologySpec::adapters_of(std::size_t host_index) const
   return indices;
 }
 
+std::vector<ib::IpRoute> TopologySpec::routes_of(std::size_t host_index) const {
+  std::vector<ib::IpInterface> own;
+  for (const std::size_t adapter : adapters_of(host_index)) own.push_back(interface_of(adapter));
+  return ib::routes_of(own, further_networks);
+}
+
 namespace {
 
 struct Node {
@@ -64,6 +70,11 @@ class Resolver {
         "give every host and switch a name of its own");
   }
 
+  const std::string& pointer_of(const AdapterSpec& adapter) const {
+    const HostSpec& host = topology_.hosts[adapter.host];
+    return adapter.number == 0 ? host.pointer : host.further_adapters[adapter.number - 1].pointer;
+  }
+
   // The first of each host, in their order, then the others.
   void adapters() {
     for (std::size_t i = 0; i < topology_.hosts.size(); ++i) topology_.adapters.push_back({topology_.hosts[i].name, i, 0});
@@ -72,10 +83,6 @@ class Resolver {
       std::set<std::string> devices{host.device};
       for (std::size_t n = 1; n <= host.further_adapters.size(); ++n) {
         FurtherAdapterSpec& adapter = host.further_adapters[n - 1];
-        if (topology_.is_roce()) {
-          add(adapter.pointer, "hosts on Ethernet have one adapter",
-              "leave it out, or choose the link layer \"infiniband\"");
-        }
         if (adapter.device.empty()) adapter.device = further_device_name(n);
         if (!devices.insert(adapter.device).second) {
           add(adapter.pointer, "the host has another adapter " + in_quotes(adapter.device),
@@ -90,9 +97,19 @@ class Resolver {
     if (topology_.hosts.empty()) add("/hosts", "there is no host", "add at least one {\"name\": …}");
     for (std::size_t i = 0; i < topology_.adapters.size(); ++i) {
       const AdapterSpec& adapter = topology_.adapters[i];
-      const HostSpec& host = topology_.hosts[adapter.host];
       if (adapter.number != 0 && nodes_.contains(adapter.name)) continue;  // its device's name is a finding already
-      name(adapter.name, {false, i, adapter.number == 0 ? host.pointer : host.further_adapters[adapter.number - 1].pointer});
+      name(adapter.name, {false, i, pointer_of(adapter)});
+    }
+    // Programs find hosts and the addresses of further adapters by names of one kind.
+    std::set<std::string> names;
+    for (const HostSpec& host : topology_.hosts) names.insert(host.name);
+    for (std::size_t i = topology_.hosts.size(); i < topology_.adapters.size(); ++i) {
+      const std::string of_address = topology_.address_name(i);
+      if (names.insert(of_address).second) continue;
+      if (topology_.host(of_address)) {
+        add(pointer_of(topology_.adapters[i]),
+            "the name of its address, " + in_quotes(of_address) + ", is already that of a host", "give the host or the device another name");
+      }
     }
     for (std::size_t i = 0; i < topology_.switches.size(); ++i) {
       name(topology_.switches[i].name, {true, i, topology_.switches[i].pointer});
@@ -115,26 +132,67 @@ class Resolver {
     }
   }
 
+  // The first ones of all hosts, then the further ones.
   void addresses() {
-    std::map<std::uint32_t, std::size_t> owners;
+    std::map<std::uint32_t, std::string> owners;
     for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
       HostSpec& host = topology_.hosts[i];
       const bool given = !host.address_text.empty();
       host.address = given ? *parse_ipv4(host.address_text) : (10u << 24) + static_cast<std::uint32_t>(i) + 1;
-      const std::uint32_t first = host.address >> 24;
-      if (given && (first == 0 || first == 127 || first >= 224)) {
-        add(host.pointer + "/address", in_quotes(host.address_text) + " cannot be the address of a host",
-            "choose one such as \"10.0.0.1\"");
-      }
-      const auto [entry, is_new] = owners.try_emplace(host.address, i);
-      if (!is_new) {
-        add(host.pointer + (given ? "/address" : ""),
-            "the address " + format_ipv4(host.address) + " is already that of " +
-                in_quotes(topology_.hosts[entry->second].name),
-            given ? "choose another"
-                  : "hosts without an address get 10.0.0.1, 10.0.0.2, … by position; give it one");
-      }
+      check_address(host.address, host.address_text, host.pointer);
+      own(owners, host.address, host.name, host.pointer, given,
+          "hosts without an address get 10.0.0.1, 10.0.0.2, … by position");
     }
+    for (const AdapterSpec& adapter : topology_.adapters) {
+      if (adapter.number != 0) further_address(owners, adapter);
+    }
+    std::ranges::sort(topology_.further_networks);
+    const auto repeated = std::ranges::unique(topology_.further_networks);
+    topology_.further_networks.erase(repeated.begin(), repeated.end());
+  }
+
+  void further_address(std::map<std::uint32_t, std::string>& owners, const AdapterSpec& adapter) {
+    constexpr std::uint32_t kFirstNetwork = 172u << 24 | 16u << 16, kUsualBits = 16, kNetworks = 16;
+    FurtherAdapterSpec& spec = topology_.hosts[adapter.host].further_adapters[adapter.number - 1];
+    const bool given = !spec.address_text.empty();
+    if (!given && adapter.number >= kNetworks) {
+      add(spec.pointer, "only the first " + std::to_string(kNetworks - 1) + " further adapters of a host get an address by position",
+          "give this one an \"address\"");
+      return;
+    }
+    Ipv4WithPrefix own{kFirstNetwork + (static_cast<std::uint32_t>(adapter.number) << kUsualBits) +
+                           static_cast<std::uint32_t>(adapter.host) + 1,
+                       kUsualBits};
+    if (given) own = *parse_ipv4_with_prefix(spec.address_text, kUsualBits);
+    spec.interface = ib::IpInterface::of_further(own.address, own.prefix_bits);
+    topology_.further_networks.push_back(spec.interface.network);
+    check_address(own.address, spec.address_text, spec.pointer);
+    // A network of two has no others (RFC 3021).
+    const bool is_end = own.address == spec.interface.network.address || own.address == spec.interface.broadcast();
+    if (own.prefix_bits < 31 && is_end) {
+      add(spec.pointer + "/address",
+          in_quotes(spec.address_text) + " is the lowest or the highest address of " +
+              format_ipv4(spec.interface.network.address) + "/" + std::to_string(own.prefix_bits),
+          "choose one between them");
+    }
+    this->own(owners, own.address, adapter.name, spec.pointer, given,
+        "adapters without an address get 172.17.0.1, 172.17.0.2, … by the host's position, those after them 172.18.0.1, …");
+  }
+
+  // `text` is empty when the address was not given.
+  void check_address(std::uint32_t address, const std::string& text, const std::string& pointer) {
+    const std::uint32_t first = address >> 24;
+    if (text.empty() || (first != 0 && first != 127 && first < 224)) return;
+    add(pointer + "/address", in_quotes(text) + " cannot be the address of a host", "choose one such as \"10.0.0.1\"");
+  }
+
+  void own(std::map<std::uint32_t, std::string>& owners, std::uint32_t address, const std::string& owner,
+           const std::string& pointer, bool given, const std::string& rule) {
+    const auto [entry, is_new] = owners.try_emplace(address, owner);
+    if (is_new) return;
+    add(pointer + (given ? "/address" : ""),
+        "the address " + format_ipv4(address) + " is already that of " + in_quotes(entry->second),
+        given ? "choose another" : rule + "; give it one");
   }
 
   void partitions() {

@@ -46,9 +46,11 @@ Json scalar_schema(const Field& field) {
       return {{"type", "boolean"}};
     case Kind::kName:
       return {{"type", "string"}, {"pattern", "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"}};
-    case Kind::kAddress: {
+    case Kind::kAddress:
+    case Kind::kInterface: {
       const std::string part = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
-      return {{"type", "string"}, {"pattern", "^(" + part + "\\.){3}" + part + "$"}};
+      const std::string bits = field.kind == Kind::kInterface ? "(/([89]|[12][0-9]|3[01]))?" : "";
+      return {{"type", "string"}, {"pattern", "^(" + part + "\\.){3}" + part + bits + "$"}};
     }
     case Kind::kReference:
       return {{"type", "string"}, {"minLength", 1}};

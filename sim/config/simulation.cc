@@ -62,6 +62,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       paths_(ports_),
       view_(topology, nodes_),
       adapters_(topology.adapters.size()),
+      connections_(topology.hosts.size()),
       switches_(topology.switches.size()),
       switch_nodes_(topology.switches.size()),
       switch_managements_(topology.switches.size()) {
@@ -70,6 +71,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
   for (const management::Node& node : switch_nodes_) nodes_.push_back(&node);
   CHECK(plan_.findings.empty());  // the checker has asked the same questions
   in_order(adapters_.size(), order, [&](std::size_t i) { build_adapter(i, seed, choices); });
+  in_order(connections_.size(), order, [&](std::size_t i) { build_connections(i); });
   in_order(switches_.size(), order, [&](std::size_t i) { build_switch(i); });
   in_order(topology.links.size(), order, [&](std::size_t i) { build_link(topology.links[i]); });
 }
@@ -91,7 +93,7 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
   if (topology_.is_roce()) {
     address.roce = true;
     address.mac = plan.ports[0].mac;
-    address.netdev_index = 2;  // eth0
+    address.netdev_index = topology_.adapters[index].interface_index();
     address.neighbours = &neighbours_;
   } else {
     if (!topology_.manages_subnet()) {
@@ -137,9 +139,15 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
   adapter.node = adapter_node(topology_, plan_, index, address.pkeys);
   adapter.management = std::make_unique<HostManagement>(
       surroundings_of("host/" + host.name, adapter.node), *adapter.hca, *adapter.port, ports_[index],
-      HostAddresses(topology_, index, ports_),
       HostManagement::Subnet{is_managed ? plan_.subnet_manager : ib::Lid{}, manages ? &paths_ : nullptr, &view_},
       Rng(seed, "cm/" + spec.name));
+}
+
+void Simulation::build_connections(std::size_t host) {
+  std::vector<cm::AdapterSide> sides;
+  for (const std::size_t adapter : topology_.adapters_of(host)) sides.push_back(adapters_[adapter].management->side());
+  connections_[host] =
+      std::make_unique<HostConnections>(engine_, host_component(host), HostAddresses(topology_, host, ports_), sides);
 }
 
 NodeSurroundings Simulation::surroundings_of(const std::string& component, management::Node& node) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/config/cabling.h"
+#include "sim/config/host_addresses.h"
 #include "sim/config/host_management.h"
 #include "sim/config/node_management.h"
 #include "sim/config/spec.h"
@@ -62,9 +63,9 @@ class Simulation {
   hca::Hca& hca(std::size_t adapter) { return *adapters_.at(adapter).hca; }
   // What programs reach by umad.
   management::PortManagement& port_management(std::size_t adapter) { return adapters_.at(adapter).management->port(); }
-  cm::RdmaCm& rdma_cm(std::size_t adapter) { return adapters_.at(adapter).management->rdma_cm(); }
   fabric::Port& host_port(std::size_t adapter) { return *adapters_.at(adapter).port; }
   // By index into topology().hosts.
+  cm::RdmaCm& rdma_cm(std::size_t host) { return connections_.at(host)->rdma_cm(); }
   ComponentId host_component(std::size_t host) const {
     return components_.id("host/" + topology_.hosts.at(host).name);
   }
@@ -97,6 +98,7 @@ class Simulation {
 
   hca::PortAddress address_of(std::size_t adapter) const;
   void build_adapter(std::size_t index, std::uint64_t seed, Choices& choices);
+  void build_connections(std::size_t host);
   void build_switch(std::size_t index);
   NodeSurroundings surroundings_of(const std::string& component, management::Node& node);
   // Of what packets are made of, when the symbols between them are spread over it.
@@ -116,6 +118,7 @@ class Simulation {
   std::vector<const management::Node*> nodes_;           // adapters, then switches
   TopologyView view_;
   std::vector<Adapter> adapters_;
+  std::vector<std::unique_ptr<HostConnections>> connections_;  // by host
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   std::vector<management::Node> switch_nodes_;
   std::vector<std::unique_ptr<SwitchManagement>> switch_managements_;

@@ -12,6 +12,7 @@
 #include "sim/core/time.h"
 #include "sim/fabric/switch.h"
 #include "sim/hca/hca_profile.h"
+#include "sim/ib/ip_network.h"
 #include "verbs_shim/protocol/region.h"
 
 namespace verbatim::config {
@@ -34,9 +35,12 @@ struct HugePagesSpec {
 struct FurtherAdapterSpec {
   std::string device;           // its name, as programs see it; empty: mlx5_1, mlx5_2, … by position
   std::string hca = "edr_hca";  // reference as written
+  std::string address_text;     // with or without the network's bits; empty: assigned by position
   std::string pointer;
 
-  hca::HcaProfile hca_profile;  // resolved
+  // Resolved.
+  hca::HcaProfile hca_profile;
+  ib::IpInterface interface;
 };
 // Of the adapter with that number on its host, 1 for the first further one, where none is given.
 inline std::string further_device_name(std::size_t number) { return "mlx5_" + std::to_string(number); }
@@ -134,6 +138,10 @@ struct AdapterSpec {
   std::string name;        // its host's, and of a further one, behind a slash, the device's: "server/mlx5_1"
   std::size_t host = 0;    // index into hosts
   std::size_t number = 0;  // among those of its host; 0 is the host's first
+
+  // Of its network interface, as programs see it; 1 is the loopback's.
+  static constexpr std::uint32_t kFirstInterface = 2;
+  std::uint32_t interface_index() const { return kFirstInterface + static_cast<std::uint32_t>(number); }
 };
 
 struct TopologySpec {
@@ -159,6 +167,19 @@ struct TopologySpec {
     const HostSpec& owner = hosts[adapter.host];
     return adapter.number == 0 ? owner.device : owner.further_adapters[adapter.number - 1].device;
   }
+  ib::IpInterface interface_of(std::size_t adapter) const {
+    const AdapterSpec& of = adapters[adapter];
+    const HostSpec& owner = hosts[of.host];
+    return of.number == 0 ? ib::IpInterface::of_first(owner.address) : owner.further_adapters[of.number - 1].interface;
+  }
+  // Name that leads to the adapter's addresses: the host's, or of a further one "server-mlx5_1".
+  std::string address_name(std::size_t adapter) const {
+    const AdapterSpec& of = adapters[adapter];
+    return of.number == 0 ? of.name : hosts[of.host].name + "-" + device_name(of);
+  }
+  // Those that further adapters lie in, each once, ascending.
+  std::vector<ib::IpNetwork> further_networks;
+  std::vector<ib::IpRoute> routes_of(std::size_t host_index) const;
   // Indices of a host's adapters, in the order in which programs see them.
   std::vector<std::size_t> adapters_of(std::size_t host_index) const;
 

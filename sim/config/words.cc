@@ -103,6 +103,20 @@ std::optional<std::uint32_t> parse_ipv4(std::string_view text) {
   return address;
 }
 
+std::optional<Ipv4WithPrefix> parse_ipv4_with_prefix(std::string_view text, std::uint32_t usual_bits) {
+  const std::size_t slash = text.find('/');
+  const auto address = parse_ipv4(text.substr(0, slash));
+  if (!address) return std::nullopt;
+  if (slash == std::string_view::npos) return Ipv4WithPrefix{*address, usual_bits};
+  const std::string_view digits = text.substr(slash + 1);
+  const bool is_number = !digits.empty() && digits.size() <= 2 && digits.front() != '0' &&
+                         digits.find_first_not_of("0123456789") == std::string_view::npos;
+  std::uint32_t bits = 0;
+  for (const char digit : is_number ? digits : "") bits = bits * 10 + static_cast<std::uint32_t>(digit - '0');
+  if (bits < 8 || bits > 31) return std::nullopt;
+  return Ipv4WithPrefix{*address, bits};
+}
+
 std::string format_ipv4(std::uint32_t address) {
   return std::to_string(address >> 24) + "." + std::to_string(address >> 16 & 255) + "." +
          std::to_string(address >> 8 & 255) + "." + std::to_string(address & 255);

@@ -16,6 +16,11 @@ std::optional<std::vector<std::string>> split_words(std::string_view text, std::
 
 // Host byte order; four decimal numbers without leading zeros.
 std::optional<std::uint32_t> parse_ipv4(std::string_view text);
+struct Ipv4WithPrefix {
+  std::uint32_t address, prefix_bits;
+};
+// "192.168.1.1", or "192.168.1.1/24" with 8 to 31 bits.
+std::optional<Ipv4WithPrefix> parse_ipv4_with_prefix(std::string_view text, std::uint32_t usual_bits);
 std::string format_ipv4(std::uint32_t address);
 
 // 0 when unknown. "SIGSEGV" <-> 11.

@@ -270,20 +270,6 @@ ib::Gid link_local_gid(ib::MacAddress mac) {
   return link_local_gid((high << 40 | kMiddle << 24 | low) ^ kUniversal);
 }
 
-ib::Gid ipv4_gid(std::uint32_t address) {
-  ib::Gid gid;
-  gid.raw[10] = gid.raw[11] = 0xff;
-  for (int i = 0; i < 4; ++i) gid.raw[12 + i] = static_cast<std::uint8_t>(address >> (24 - 8 * i));
-  return gid;
-}
-
-ib::Gid ipv6_gid(std::uint32_t address) {
-  ib::Gid gid = ipv4_gid(address);
-  gid.raw[10] = gid.raw[11] = 0;
-  gid.raw[0] = 0xfd;
-  return gid;
-}
-
 ib::Gid link_local_gid(std::uint64_t port_guid) {
   ib::Gid gid;
   gid.raw[0] = 0xfe;

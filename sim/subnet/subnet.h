@@ -76,11 +76,6 @@ std::vector<std::vector<std::uint16_t>> pkey_tables(std::size_t adapters, std::v
 
 // fe80:: and the modified EUI-64 of a MAC address (RFC 4291, appendix A).
 ib::Gid link_local_gid(ib::MacAddress mac);
-// ::ffff:a.b.c.d; the address in host byte order.
-ib::Gid ipv4_gid(std::uint32_t address);
-// The IPv6 address of a host with this IPv4 address: fd00::/96 and the latter.
-ib::Gid ipv6_gid(std::uint32_t address);
-
 // fe80:: and the port GUID.
 ib::Gid link_local_gid(std::uint64_t port_guid);
 

@@ -24,10 +24,10 @@ void Supervisor::Impl::show_remote_shell(std::size_t host) {
 int Supervisor::Impl::start_remote(Thread& asking, std::uint32_t address, std::uint16_t port) {
   const std::size_t from = asking.process().host_index();
   const bool is_loopback = address >> 24 == 127;
-  const auto found = std::ranges::find(hosts_, address, &HostSpec::address);
-  if (!is_loopback && found == hosts_.end()) return -EHOSTUNREACH;
+  const int found = kernel_.host_of(IpAddress::v4(address), from);
+  if (found < 0) return -EHOSTUNREACH;
   if (port == 0) return -EINVAL;
-  const std::size_t host = is_loopback ? from : static_cast<std::size_t>(found - hosts_.begin());
+  const std::size_t host = static_cast<std::size_t>(found);
   const bool has_folders = std::ranges::any_of(folder_->hosts(), [&](const auto& own) { return own.name == hosts_[host].name; });
   if (!has_folders) {
     // What the scenario's programs need shows through here, too: they may be started here.

@@ -26,6 +26,19 @@ Management network
 )");
 }
 
+// The addresses of further adapters, given or not, and the names that lead to them.
+TEST(Describe, tells_the_addresses_of_further_adapters) {
+  const Finished given = verbatim({"describe", "topologies/rails_2_roce.json"});
+  EXPECT_EQ(given.code, 0) << given.err;
+  EXPECT_NE(given.out.find("\n  client/mlx5_1  192.168.1.2/24 as client-mlx5_1  MAC 02:56:42:00:00:02  "
+                           "GID fe80:0000:0000:0000:0056:42ff:fe00:0002  GID 0000:0000:0000:0000:0000:ffff:c0a8:0102  "
+                           "GID fd00:0000:c0a8:0100:0000:0000:c0a8:0102  hca"),
+            std::string::npos)
+      << given.out;
+  const Finished by_position = verbatim({"describe", "topologies/rails_4.json"});
+  EXPECT_NE(by_position.out.find("\n  h3/mlx5_1  172.17.0.4/16 as h3-mlx5_1  LID 8  "), std::string::npos) << by_position.out;
+}
+
 TEST(Describe, golden_direct) {
   const Finished run = verbatim({"describe", "topologies/two_hosts_direct.json"});
   EXPECT_EQ(run.code, 0) << run.err;

@@ -92,7 +92,7 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
         facts_{.node_guid = number, .lid = ib::Lid{number}, .gids = {gid(number)}, .pkeys = {0xffff}},
         connections(engine, ComponentId{number}, *this, number, 15, Rng(1, std::string("host") + static_cast<char>('0' + number))),
         queries(engine, ComponentId{number}, *this, ib::Lid{1}),
-        cm(engine, ComponentId{number}, facts_, *this, connections, queries),
+        cm(engine, ComponentId{number}, *this, {{facts_, connections, queries}}),
         administrator(engine, ComponentId{number}, *this, no_nodes, *this, 5, 16) {}
 
   void send(const ib::ManagementDatagram& datagram) override { wire_.send(number_, datagram); }
@@ -112,15 +112,16 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
   }
   std::optional<Station> find(const Address& address) const override {
     const std::uint8_t host = address.ip.raw[15];
-    if (ib::is_multicast(address.ip)) return Station{address.ip, true};
+    if (ib::is_multicast(address.ip)) return Station{address.ip, 0};
     if (host != 1 && host != 2) return std::nullopt;
-    return Station{gid(host), host == number_};
+    return Station{gid(host), host == number_ ? std::optional<std::size_t>(0) : std::nullopt};
   }
   bool reaches(const Address& address) const override {
     return address.family == Family::kIb || address.ip.raw[12] == 10 || ib::is_multicast(address.ip);
   }
   Duration round_trip() const override { return std::chrono::microseconds(40); }
-  Address own_for(const Address&) const override { return v4(number_); }
+  std::size_t adapter_for(const Address&) const override { return 0; }
+  Address own_for(const Address&, std::size_t) const override { return v4(number_); }
   std::optional<management::Path> find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t>) const override {
     management::Path path;
     path.sgid = from;

@@ -120,6 +120,23 @@ TEST(Fault, of_an_adapter_names_its_host) {
   EXPECT_EQ(spec->faults[0].at, Duration(3'000'000'000));
 }
 
+TEST(Fault, of_a_further_adapter_names_its_host_and_device) {
+  for (const std::string topology : {"rails_2_roce", "rails_4"}) {
+    Folder folder;
+    Diagnostics diagnostics;
+    const std::string host = topology == "rails_4" ? "h1" : "client";
+    const std::string file = R"({"topology": ")" VERBATIM_SOURCE_DIR "/topologies/" + topology + R"(.json",
+        "programs": [{"host": ")" + host + R"(", "command": "true"}],
+        "faults": [{"action": "device_fatal", "host": ")" + host + R"(/mlx5_1", "at": "3 ms"},
+                   {"action": "drop", "from": ")" + host + R"(/mlx5_1"}]})";
+    const auto spec = load_scenario(folder.write("s.json", file), with_profiles(), diagnostics);
+    ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+    const std::size_t adapter = spec->topology.adapters_of(1).at(1);
+    EXPECT_EQ(spec->faults[0].adapter_index, adapter);
+    EXPECT_EQ(spec->faults[1].end, (Endpoint{false, adapter, 1}));
+  }
+}
+
 TEST(Fault, findings_of_adapters) {
   EXPECT_EQ(
       fault_findings(R"({"action": "device_fatal", "at": "1 us"},

@@ -39,6 +39,7 @@ TEST(Topology, shipped_ones_have_no_finding) {
     EXPECT_EQ(spec.hosts.at(0).hca_profile.name, adapter);
     EXPECT_EQ(spec.hosts.at(1).hca_profile.name, adapter);
   }
+  for (const char* rails : {"rails_4", "rails_2_roce"}) EXPECT_EQ(shipped(rails).adapters.size(), 2 * shipped(rails).hosts.size());
   EXPECT_EQ(shipped("two_hosts").links.at(0).propagation(), Duration(9'200));
   for (const char* pushing : {"qdr_pair", "hdr_pair"})
     EXPECT_GT(shipped(pushing).hosts.at(0).hca_profile.blueflame_bytes, 0u);
@@ -58,8 +59,70 @@ TEST(Topology, further_adapters_are_nodes_of_their_own) {
   const std::string loose = R"({"name": "a", "further_adapters": [{}]}, {"name": "b"})";
   EXPECT_EQ(topology_findings(topology(loose, kSwitch, kLinks)),
             "/hosts/0/further_adapters/0: the adapter \"a/mlx5_1\" has no cable; add a link with the end \"a/mlx5_1\"\n");
-  EXPECT_NE(topology_findings(topology(hosts, kSwitch, links, R"(, "link_layer": "roce")")).find("hosts on Ethernet have one adapter"),
-            std::string::npos);
+  EXPECT_EQ(topology_findings(topology(hosts, kSwitch, links, R"(, "link_layer": "roce")")), "");
+}
+
+// Findings of host a with two further adapters of these insides, and b.
+std::string further_findings(const std::string& first, const std::string& second, const std::string& more_of_b = "") {
+  const std::string hosts = R"({"name": "a", "further_adapters": [{)" + first + "}, {" + second + R"(}]}, {"name": "b")" + more_of_b + "}";
+  return topology_findings(topology(
+      hosts, kSwitch, kLinks + R"(, {"a": "a/mlx5_1", "b": "s:3", "rate": "EDR 4x"}, {"a": "a/mlx5_2", "b": "s:4", "rate": "EDR 4x"})"));
+}
+
+TEST(Topology, further_adapters_have_networks_of_their_own) {
+  const TopologySpec spec = shipped("rails_4");
+  EXPECT_EQ(spec.interface_of(1).address, 0x0a000002u);
+  const std::size_t further = spec.adapters_of(1).at(1);
+  EXPECT_EQ(spec.adapters[further].name, "h1/mlx5_1");
+  EXPECT_EQ(spec.address_name(further), "h1-mlx5_1");
+  EXPECT_EQ(spec.interface_of(further).address, 0xac110002u) << "172.17.0.2";
+  EXPECT_EQ(spec.interface_of(further).network, (ib::IpNetwork{0xac110000, 16, 0xac110000}));
+  ASSERT_EQ(spec.routes_of(1).size(), 2u);
+  EXPECT_EQ(spec.routes_of(1).at(1).adapter, 1u);
+  const TopologySpec given = shipped("rails_2_roce");
+  EXPECT_EQ(given.interface_of(given.adapters_of(1).at(1)).network, (ib::IpNetwork{0xc0a80100, 24, 0xc0a80100}));
+}
+
+TEST(Topology, addresses_of_further_adapters_are_hosts_and_unique) {
+  EXPECT_EQ(further_findings(R"("address": "10.1.0.1/31")", R"("address": "10.1.0.3")"), "");
+  EXPECT_EQ(further_findings(R"("address": "10.0.0.2/24")", ""),
+            "/hosts/0/further_adapters/0/address: the address 10.0.0.2 is already that of \"b\"; choose another\n");
+  EXPECT_EQ(further_findings(R"("address": "172.18.0.1")", ""),
+            "/hosts/0/further_adapters/1: the address 172.18.0.1 is already that of \"a/mlx5_1\"; adapters without an address get "
+            "172.17.0.1, 172.17.0.2, … by the host's position, those after them 172.18.0.1, …; give it one\n");
+  EXPECT_EQ(further_findings(R"("address": "224.0.0.1")", ""),
+            "/hosts/0/further_adapters/0/address: \"224.0.0.1\" cannot be the address of a host; choose one such as \"10.0.0.1\"\n");
+  for (const char* const end : {"192.168.1.0/24", "192.168.1.255/24"}) {
+    EXPECT_EQ(further_findings(R"("address": ")" + std::string(end) + "\"", ""),
+              "/hosts/0/further_adapters/0/address: \"" + std::string(end) +
+                  "\" is the lowest or the highest address of 192.168.1.0/24; choose one between them\n");
+  }
+  for (const char* const bad : {"192.168.1", "192.168.1.1/7", "192.168.1.1/32", "192.168.1.1/024", "192.168.1.1/", "192.168.1.1/2x"}) {
+    EXPECT_EQ(further_findings(R"("address": ")" + std::string(bad) + "\"", ""),
+              "/hosts/0/further_adapters/0/address: \"" + std::string(bad) +
+                  "\" is not the IPv4 address of an interface; write it like \"192.168.1.1/24\", with a network of 8 to 31 bits\n");
+  }
+}
+
+TEST(Topology, as_many_further_adapters_get_addresses_as_there_are_networks) {
+  std::string adapters = "{}", links = kLinks;
+  for (int i = 2; i <= 16; ++i) adapters += ", {}";
+  const std::string hosts = R"({"name": "a", "further_adapters": [)" + adapters + R"(]}, {"name": "b"})";
+  const std::string findings = topology_findings(topology(hosts, kSwitch, links));
+  EXPECT_NE(findings.find("/hosts/0/further_adapters/15: only the first 15 further adapters of a host get an address by position; "
+                          "give this one an \"address\"\n"),
+            std::string::npos)
+      << findings;
+  EXPECT_EQ(findings.find("/hosts/0/further_adapters/14: only"), std::string::npos);
+}
+
+TEST(Topology, names_of_addresses_are_not_those_of_hosts) {
+  const std::string hosts = R"({"name": "a", "further_adapters": [{}]}, {"name": "a-mlx5_1"})";
+  const std::string links = R"({"a": "a", "b": "s:1", "rate": "EDR 4x"}, {"a": "a-mlx5_1", "b": "s:2", "rate": "EDR 4x"},
+                               {"a": "a/mlx5_1", "b": "s:3", "rate": "EDR 4x"})";
+  EXPECT_EQ(topology_findings(topology(hosts, kSwitch, links)),
+            "/hosts/0/further_adapters/0: the name of its address, \"a-mlx5_1\", is already that of a host; give the host or the "
+            "device another name\n");
 }
 
 TEST(Topology, all_findings_come_at_once_in_file_order) {

@@ -27,7 +27,7 @@ const config::TopologySpec& topology() {
 cm::Address address_of(std::uint32_t ip, std::uint16_t port) {
   cm::Address address;
   address.family = cm::Family::kIpv4;
-  address.ip = subnet::ipv4_gid(ip);
+  address.ip = ib::ipv4_gid(ip);
   address.port = port;
   return address;
 }

@@ -1,6 +1,6 @@
-// Hostile commands for /dev/infiniband/rdma_cm: an input's bytes are what two programs, on two hosts, write there, beside
-// honest ones that listen. This process plays the programs: answers go to its own memory, at places that a command names; some
-// lead nowhere. Nothing may crash, hang, or be written beside its place.
+// Hostile commands for /dev/infiniband/rdma_cm: an input's bytes are what two programs, on two hosts with two adapters each,
+// write there, beside honest ones that listen. This process plays the programs: answers go to its own memory, at places that a
+// command names; some lead nowhere. Nothing may crash, hang, or be written beside its place.
 #include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 #include <sys/mman.h>
@@ -23,8 +23,8 @@ using namespace verbatim;
 using fuzz::Bytes;
 
 const config::TopologySpec& topology(bool roce) {
-  static const config::TopologySpec kTopologies[] = {fuzz::load_topology("two_hosts.json"),
-                                                     fuzz::load_topology("two_hosts_roce.json")};
+  static const config::TopologySpec kTopologies[] = {fuzz::load_topology("rails_4.json"),
+                                                     fuzz::load_topology("rails_2_roce.json")};
   return kTopologies[roce ? 1 : 0];
 }
 
@@ -107,14 +107,15 @@ class Attack {
   std::uint32_t number() { return static_cast<std::uint32_t>(bytes_.chance(1, 16) ? bytes_.next() : bytes_.below(8)); }
 
   void put_address(std::vector<std::byte>& body, std::size_t at) {
-    const std::uint32_t ip = topology_.hosts[bytes_.below(2)].address;
+    const std::size_t host = bytes_.below(2);
+    const ib::IpInterface own = topology_.interface_of(topology_.adapters_of(host)[bytes_.chance(1, 4) ? 1 : 0]);
     const std::uint16_t port = htons(static_cast<std::uint16_t>(7470 + bytes_.below(3)));
     switch (bytes_.below(8)) {
       case 0: {
         sockaddr_in6 six{};
         six.sin6_family = AF_INET6;
         six.sin6_port = port;
-        std::memcpy(&six.sin6_addr, subnet::ipv6_gid(bytes_.chance(1, 2) ? ip : 0).raw, 16);
+        std::memcpy(&six.sin6_addr, (bytes_.chance(1, 2) ? own.v6() : ib::ipv6_gid(0)).raw, 16);
         return put(body, at, six);
       }
       case 1:
@@ -129,7 +130,7 @@ class Attack {
         sockaddr_in four{};
         four.sin_family = AF_INET;
         four.sin_port = port;
-        four.sin_addr.s_addr = bytes_.chance(1, 4) ? 0 : htonl(ip);
+        four.sin_addr.s_addr = bytes_.chance(1, 4) ? 0 : htonl(own.address);
         return put(body, at, four);
       }
     }

@@ -134,6 +134,133 @@ TEST(Network, ip_shows_the_route_to_the_other_hosts) {
   EXPECT_EQ(run.output("server"), "10.0.0.0/8 dev eth0 proto kernel scope link src 10.0.0.1 \n");
 }
 
+// Each adapter beyond the first has an interface, an address, a network and a name of its own.
+constexpr char kRails[] = R"PY(
+import fcntl, os, socket, struct
+def ask(number, name):
+  with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    return fcntl.ioctl(s, number, struct.pack('256s', name.encode()))
+name = socket.if_nameindex()[2][1]
+print(socket.if_nameindex())
+print([socket.inet_ntoa(ask(number, name)[20:24]) for number in (0x8915, 0x891b, 0x8919)])
+print(struct.unpack('i', ask(0x8933, name)[16:20])[0], struct.unpack('H', ask(0x8927, name)[16:18])[0])
+print(open('/sys/class/net/' + name + '/ifindex').read().strip(), open('/sys/class/net/' + name + '/type').read().strip(),
+      open('/sys/class/net/' + name + '/address').read().strip(), os.listdir('/sys/class/net/' + name + '/device/infiniband'))
+print([line.split()[:3:2] + line.split()[-1:] for line in open('/proc/net/if_inet6')])
+print([line.split()[0:2] + [line.split()[7]] for line in open('/proc/net/route')][1:])
+print(socket.gethostbyname(socket.gethostname() + '-mlx5_1'),
+      socket.getaddrinfo(socket.gethostname() + '-mlx5_1.ip6', 7, type=socket.SOCK_STREAM)[0][4][0])
+)PY";
+
+TEST(Network, further_adapters_have_interfaces) {
+  const support::TemporaryFolder folder;
+  const std::string script = folder.path() + "/rails.py";
+  std::ofstream(script) << kRails;
+  struct Case {
+    const char *topology, *host, *expected, *addresses, *routes;
+  };
+  constexpr Case kCases[] = {
+      {"rails_2_roce", "client",
+       "[(1, 'lo'), (2, 'eth0'), (3, 'eth1')]\n['192.168.1.2', '255.255.255.0', '192.168.1.255']\n3 1\n"
+       "3 1 02:56:42:00:00:02 ['mlx5_1']\n"
+       "[['00000000000000000000000000000001', '80', 'lo'], ['fd00000000000000000000000a000002', '40', 'eth0'], "
+       "['fd000000c0a8010000000000c0a80102', '40', 'eth1']]\n"
+       "[['eth0', '0000000A', '000000FF'], ['eth1', '0001A8C0', '00FFFFFF']]\n"
+       "192.168.1.2 fd00:0:c0a8:100::c0a8:102\n",
+       "inet 192.168.1.2/24 brd 192.168.1.255 scope global eth1",
+       "10.0.0.0/8 dev eth0 proto kernel scope link src 10.0.0.2 \n"
+       "192.168.1.0/24 dev eth1 proto kernel scope link src 192.168.1.2 \n"},
+      {"rails_4", "h1",
+       "[(1, 'lo'), (2, 'eth0'), (3, 'ib1')]\n['172.17.0.2', '255.255.0.0', '172.17.255.255']\n3 32\n"
+       "3 32 00:00:00:00:fe:80:00:00:00:00:00:00:02:56:42:00:00:00:04:01 ['mlx5_1']\n"
+       "[['00000000000000000000000000000001', '80', 'lo'], ['fd00000000000000000000000a000002', '40', 'eth0'], "
+       "['fd000000ac11000000000000ac110002', '40', 'ib1']]\n"
+       "[['eth0', '0000000A', '000000FF'], ['ib1', '000011AC', '0000FFFF']]\n"
+       "172.17.0.2 fd00:0:ac11::ac11:2\n",
+       "inet 172.17.0.2/16 brd 172.17.255.255 scope global ib1",
+       "10.0.0.0/8 dev eth0 proto kernel scope link src 10.0.0.2 \n"
+       "172.17.0.0/16 dev ib1 proto kernel scope link src 172.17.0.2 \n"}};
+  for (const Case& one : kCases) {
+    const std::string at = std::string(one.host) + "=";
+    const auto output = [&](const std::string& command) {
+      const RunReport run = support::run({.topology = one.topology, .commands = {at + command}});
+      EXPECT_EQ(run.code, 0) << run.story();
+      return run.output(one.host);
+    };
+    EXPECT_EQ(output("python3 " + support::quoted(script)), one.expected);
+    EXPECT_NE(output("ip -oneline addr").find(one.addresses), std::string::npos);
+    EXPECT_EQ(output("ip route"), one.routes);
+  }
+}
+
+// Lists that are longer than one datagram of netlink come in several.
+TEST(Network, getifaddrs_has_room_for_many_interfaces) {
+  const support::TemporaryFolder folder;
+  const std::string topology = folder.path() + "/t.json", script = folder.path() + "/all.py";
+  std::string adapters, links = R"({"a": "server", "b": "s:1", "rate": "EDR"})";
+  for (int i = 1; i <= 15; ++i) {
+    adapters += i == 1 ? "{}" : ", {}";
+    links += R"(, {"a": "server/mlx5_)" + std::to_string(i) + R"(", "b": "s:)" + std::to_string(i + 1) + R"(", "rate": "EDR"})";
+  }
+  std::ofstream(topology) << R"({"name": "t", "hosts": [{"name": "server", "further_adapters": [)" << adapters
+                          << R"(]}], "switches": [{"name": "s", "ports": 16}], "links": [)" << links << "]}";
+  std::ofstream(script) << "import ctypes\n"
+                           "class Entry(ctypes.Structure): pass\n"
+                           "Entry._fields_ = [('next', ctypes.POINTER(Entry)), ('name', ctypes.c_char_p)]\n"
+                           "entry = ctypes.POINTER(Entry)()\n"
+                           "print(ctypes.CDLL(None).getifaddrs(ctypes.byref(entry)))\n"
+                           "names = []\n"
+                           "while entry:\n"
+                           "  names.append(entry.contents.name.decode())\n"
+                           "  entry = entry.contents.next\n"
+                           "print(len(names), len(set(names)), names[-1])\n";
+  const RunReport run =
+      support::run({.topology = topology, .commands = {"server=python3 " + support::quoted(script), "server=ip -oneline addr"}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_NE(run.out.find("51 17 ib15\n"), std::string::npos) << run.story();  // of each its link and two addresses
+  EXPECT_NE(run.out.find("inet 172.31.0.1/16 brd 172.31.255.255 scope global ib15"), std::string::npos) << run.story();
+}
+
+// The address of the same network is the source; a socket may be of just one address; a host without an adapter there goes by
+// its first one, and its routes say so.
+TEST(Network, sockets_know_further_addresses) {
+  const support::TemporaryFolder folder;
+  std::string text = R"({"name": "t", "link_layer": "roce",
+      "hosts": [{"name": "server", "further_adapters": [{}]}, {"name": "client", "further_adapters": [{}]}, {"name": "third"}],
+      "switches": [{"name": "s", "ports": 5}], "links": [)";
+  int port = 0;
+  for (const char* end : {"server", "client", "third", "server/mlx5_1", "client/mlx5_1"}) {
+    text += std::string(port == 0 ? "" : ", ") + R"({"a": ")" + end + R"(", "b": "s:)";
+    text += std::to_string(++port) + R"(", "rate": "EDR"})";
+  }
+  const std::string topology = folder.path() + "/t.json";
+  std::ofstream(topology) << text << "]}";
+  const std::string server = folder.path() + "/server.py", client = folder.path() + "/client.py";
+  std::ofstream(server) << "import socket\n"
+                           "first, second = (socket.create_server((socket.gethostbyname(name), 7)) for name in "
+                           "('server', 'server-mlx5_1'))\n"
+                           "for listener in (second, second, first):\n"
+                           "  connection, peer = listener.accept()\n"
+                           "  print(peer[0], connection.getsockname()[0])\n";
+  std::ofstream(client) << "import socket, sys\n"
+                           "for name in sys.argv[1:]:\n"
+                           "  s = socket.create_connection((name, 7))\n"
+                           "  print(s.getsockname()[0], s.getpeername()[0])\n";
+  support::RunRequest request;
+  request.topology = topology;
+  request.commands = {"server=python3 " + support::quoted(server),
+                      "client=python3 " + support::quoted(client) + " server-mlx5_1",
+                      "third=python3 " + support::quoted(client) + " server-mlx5_1 server", "third=ip route"};
+  const RunReport run = support::run(request);
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), "172.17.0.2 172.17.0.1\n10.0.0.3 172.17.0.1\n10.0.0.3 10.0.0.1\n");
+  EXPECT_NE(run.out.find("172.17.0.2 172.17.0.1\n"), std::string::npos);
+  EXPECT_NE(run.out.find("10.0.0.0/8 dev eth0 proto kernel scope link src 10.0.0.3 \n"), std::string::npos) << run.story();
+  EXPECT_NE(run.out.find("172.17.0.0/16 dev eth0 proto kernel scope link src 10.0.0.3 \n"), std::string::npos) << run.story();
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), run.digest());
+}
+
 TEST(Network, an_interpreter_repeats_itself_in_both_modes) {
   support::RunRequest request;
   request.commands = {"server=" + kEverything};

@@ -35,6 +35,37 @@ INSTANTIATE_TEST_SUITE_P(Programs, OverEthernet,
                                            "ib_send_lat -x 0 -n 20 -c UD", "ib_send_bw -x 1 -n 20 -c UC",
                                            "ib_atomic_lat -x 0 -n 20", "ib_atomic_bw -x 0 -n 20"));
 
+// A host's second adapter has an interface and a GID table of its own: entry 1 is that of its IPv4 address.
+TEST(OverEthernetTest, a_second_adapter_is_used_by_name_and_gid) {
+  const std::string command = "ib_write_bw -d mlx5_1 -x 1 -n 20";
+  const BothModes runs =
+      run_both({.topology = "rails_2_roce", .commands = {"server=" + command, "client=" + command + " server"}, .trace = true});
+  expect_equal(runs);
+  EXPECT_EQ(runs.slices.code, 0) << runs.slices.story();
+  EXPECT_NE(runs.slices.output("server").find("GID: 00:00:00:00:00:00:00:00:00:00:255:255:192:168:01:01"), std::string::npos)
+      << runs.slices.story();
+  EXPECT_NE(runs.slices.trace.find("port/client/mlx5_1:1  packet-transmitted"), std::string::npos);
+  EXPECT_EQ(runs.slices.trace.find("port/client:1  packet-transmitted"), std::string::npos);
+  EXPECT_EQ(support::run({.topology = "rails_2_roce",
+                          .commands = {"server=" + command, "client=" + command + " server"},
+                          .options = {"--verify"}})
+                .code,
+            0);
+}
+
+// A fault of one adapter is none of the other.
+TEST(OverEthernetTest, an_adapter_fails_and_the_other_goes_on) {
+  for (const std::string device : {"mlx5_0", "mlx5_1"}) {
+    const std::string command = "ib_send_bw -d " + device + " -x 1 -n 1000";
+    const auto run = support::run(
+        {.topology = "rails_2_roce",
+         .commands = {"server=" + command, "client=" + command + " server"},
+         .options = {"--time-limit", "10s", "--fault", R"({"action": "device_fatal", "host": "client/mlx5_1", "at": "105 ms"})",
+                     "--fault", R"({"action": "drop", "from": "server/mlx5_1", "nth": 1000000})"}});
+    EXPECT_EQ(run.report["programs"][1]["exit_code"] == 0, device == "mlx5_0") << run.story();
+  }
+}
+
 // Formula: in a busy stretch a frame starts every (8 + 14 + 20 + 8 + 12 + 4096 + 4 + 4 + 12) bytes * 80 ps
 // after the one before: preamble, Ethernet, IPv4, UDP, BTH, payload, ICRC, check sequence, gap.
 TEST(OverEthernetTest, full_frames_follow_each_other_at_line_rate) {

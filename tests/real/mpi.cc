@@ -7,7 +7,8 @@ namespace verbatim::real {
 namespace {
 
 std::string name_of_host(const Ranks& ranks, int number) {
-  if (std::string(ranks.topology).starts_with("two_hosts")) return number == 0 ? "server" : "client";
+  const std::string topology = ranks.topology;
+  if (topology.starts_with("two_hosts") || topology == "rails_2_roce") return number == 0 ? "server" : "client";
   return "h" + std::to_string(number);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "tests/equality/both_modes.h"
 #include "tests/real/mpi.h"
@@ -64,6 +65,39 @@ INSTANTIATE_TEST_SUITE_P(Programs, AboveVerbs, testing::ValuesIn(kPrograms), [](
 
 TEST(Mpi, ranks_of_open_mpi_on_two_hosts_get_the_right_data) {
   run_ranks({"", Ranks::Library::kOpenMpiOverUcx, "two_hosts", 2, 1});
+}
+
+// UCX cuts large messages into pieces for both adapters of a host.
+TEST(Mpi, ranks_on_hosts_with_two_adapters_get_the_right_data) {
+  for (const char* topology : {"rails_4", "rails_2_roce"}) run_ranks({"", Ranks::Library::kOpenMpiOverUcx, topology, 2, 1});
+}
+
+TEST(Ucx, large_messages_go_by_both_adapters) {
+  if (!std::filesystem::exists("/usr/bin/ucx_perftest")) GTEST_SKIP() << "ucx_perftest is not installed";
+  for (const std::string topology : {"rails_4", "rails_2_roce"}) {
+    const std::string server = topology == "rails_4" ? "h0" : "server", client = topology == "rails_4" ? "h1" : "client";
+    support::RunRequest request;
+    request.topology = topology;
+    request.commands = {server + "=ucx_perftest -n 10 -w 2",
+                        client + "=ucx_perftest " + server + " -t tag_bw -s 1048576 -n 10 -w 2"};
+    request.options = {"--time-limit", "100s"};
+    const equality::BothModes runs = equality::run_both(request);
+    for (const support::RunReport* run : {&runs.slices, &runs.call_by_call}) {
+      EXPECT_EQ(run->code, 0) << run->story();
+      EXPECT_NE(run->output(client).find("Final:"), std::string::npos) << run->story();
+    }
+    EXPECT_EQ(runs.slices.digest(), runs.call_by_call.digest())
+        << equality::first_difference(runs.slices.trace, runs.call_by_call.trace);
+    std::size_t packets[2] = {};
+    std::istringstream lines(runs.slices.trace);
+    for (std::string line; std::getline(lines, line);) {
+      packets[0] += line.find("port/" + client + ":1  packet-transmitted") != std::string::npos;
+      packets[1] += line.find("port/" + client + "/mlx5_1:1  packet-transmitted") != std::string::npos;
+    }
+    constexpr std::size_t kOfHalf = 10 * (1 << 20) / 4096 / 2;
+    EXPECT_GT(packets[0], kOfHalf);
+    EXPECT_GT(packets[1], kOfHalf);
+  }
 }
 
 TEST(Mpi, ranks_of_mpich_on_two_hosts_get_the_right_data) {

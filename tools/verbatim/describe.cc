@@ -40,6 +40,14 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Of a further adapter with its network, and the name that programs find it by.
+std::string address_text(const config::TopologySpec& topology, std::size_t adapter) {
+  const ib::IpInterface interface = topology.interface_of(adapter);
+  const std::string address = config::format_ipv4(interface.address);
+  if (topology.adapters[adapter].number == 0) return address;
+  return address + "/" + std::to_string(interface.network.prefix_bits) + " as " + topology.address_name(adapter);
+}
+
 std::string counted(std::size_t n, const std::string& thing, const std::string& plural) {
   return std::to_string(n) + " " + (n == 1 ? thing : plural);
 }
@@ -134,7 +142,7 @@ int describe(const std::string& path) {
   for (std::size_t i = 0; i < topology->adapters.size(); ++i) {
     const config::AdapterSpec& adapter = topology->adapters[i];
     const config::HostSpec& host = topology->hosts[adapter.host];
-    std::vector<std::string> row = {adapter.name, adapter.number == 0 ? config::format_ipv4(host.address) : "further adapter"};
+    std::vector<std::string> row = {adapter.name, address_text(*topology, i)};
     const subnet::PortPlan& port = plan.nodes[i].ports[0];
     row.push_back(topology->is_roce() ? "MAC " + mac_text(port.mac)
                                       : "LID " + std::to_string(port.lid.value));

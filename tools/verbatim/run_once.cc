@@ -63,8 +63,11 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
       host.devices.push_back(&simulation.hca(adapter));
       host.port_management.push_back(&simulation.port_management(adapter));
       ports.push_back(&simulation.host_port(adapter));
+      if (simulation.topology().adapters[adapter].number != 0)
+        host.further_interfaces.push_back(simulation.topology().interface_of(adapter));
     }
     host.from_wire = simulation.least_way_to(i);
+    host.further_networks = simulation.topology().further_networks;
     host.rdma_cm = &simulation.rdma_cm(i);
     host.costs = spec.cpu_profile.costs;
     host.timestamp_counter_hz = spec.cpu_profile.timestamp_counter_hz;

@@ -75,6 +75,8 @@ class Kernel {
   // there.
   void release_robust_locks(Process& process);
   Passage& passage() { return passage_; }
+  // As of TcpNetwork.
+  int host_of(const IpAddress& address, std::size_t from) const { return network_.host_of(address, from); }
   // One way over the management network, or within a host.
   Duration network_latency(std::size_t from, std::size_t to) const { return network_.latency(from, to); }
   // Where the files of the process's host lie.

@@ -21,6 +21,7 @@
 #include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/files/pipe.h"
 #include "sim/supervisor/trees/process_tree.h"
+#include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/net/socket.h"
 #include "sim/supervisor/trees/tree_files.h"
 #include "sim/supervisor/trees/virtual_paths.h"
@@ -306,27 +307,33 @@ sockaddr interface_address(std::uint32_t value) {
   return name;
 }
 
+void set_name(ifreq& request, const Interface& interface) {
+  std::memset(request.ifr_name, 0, sizeof request.ifr_name);
+  std::memcpy(request.ifr_name, interface.name.data(), std::min(interface.name.size(), sizeof request.ifr_name - 1));
+}
+
 }  // namespace
 
 // SIOCGIFCONF: as many as there is room for; without a place, how much room they need.
 Answer Kernel::list_interfaces(Process& process, std::uint64_t address) {
   auto list = process.memory().load<ifconf>(address);
   if (!list) return {-EFAULT};
-  ifreq interfaces[2] = {};
-  std::memcpy(interfaces[0].ifr_name, "lo", 2);
-  interfaces[0].ifr_addr = interface_address(INADDR_LOOPBACK);
-  std::memcpy(interfaces[1].ifr_name, "eth0", 4);
-  interfaces[1].ifr_addr = interface_address(process.host().address);
+  std::vector<ifreq> interfaces;
+  for (const Interface& one : interfaces_of(process.host())) {
+    ifreq& told = interfaces.emplace_back();
+    set_name(told, one);
+    told.ifr_addr = interface_address(one.v4.as_v4());
+  }
   const auto to = reinterpret_cast<std::uint64_t>(list->ifc_buf);
   const std::size_t room = list->ifc_len < 0 ? 0 : static_cast<std::size_t>(list->ifc_len) / sizeof(ifreq);
-  const std::size_t fit = std::min(room, std::size(interfaces));
-  const std::size_t told = to == 0 ? std::size(interfaces) : fit;
+  const std::size_t fit = std::min(room, interfaces.size());
+  const std::size_t told = to == 0 ? interfaces.size() : fit;
   if (to != 0 && !process.memory().put(to, std::as_bytes(std::span(interfaces).first(fit)))) return {-EFAULT};
   list->ifc_len = static_cast<int>(told * sizeof(ifreq));
   return {process.memory().store(address, *list) ? 0 : -EFAULT};
 }
 
-// netdevice(7): the two interfaces that every host has.
+// netdevice(7).
 Answer Kernel::ask_interface(Thread& thread) {
   const auto& a = thread.call().arguments;
   Process& process = thread.process();
@@ -339,44 +346,38 @@ Answer Kernel::ask_interface(Thread& thread) {
   request->ifr_name[IFNAMSIZ - 1] = 0;
   const std::string name = request->ifr_name;
   const bool by_number = number == SIOCGIFNAME;
-  const bool loopback = by_number ? request->ifr_ifindex == 1 : name == "lo";
-  if (!loopback && !(by_number ? request->ifr_ifindex == 2 : name == "eth0"))
-    return {by_number ? -ENXIO : -ENODEV};
-  const std::uint32_t own = process.host().address;
+  const std::vector<Interface> interfaces = interfaces_of(process.host());
+  const auto found = std::ranges::find_if(
+      interfaces, [&](const Interface& one) { return by_number ? request->ifr_ifindex == one.index : name == one.name; });
+  if (found == interfaces.end()) return {by_number ? -ENXIO : -ENODEV};
   const auto set_address = [&](std::uint32_t value) { request->ifr_addr = interface_address(value); };
   switch (number) {
     case SIOCGIFNAME:
-      std::memset(request->ifr_name, 0, sizeof request->ifr_name);
-      std::memcpy(request->ifr_name, loopback ? "lo" : "eth0", loopback ? 2 : 4);
+      set_name(*request, *found);
       break;
     case SIOCGIFINDEX:
-      request->ifr_ifindex = loopback ? 1 : 2;
+      request->ifr_ifindex = found->index;
       break;
     case SIOCGIFFLAGS:
-      request->ifr_flags = IFF_UP | IFF_RUNNING | (loopback ? IFF_LOOPBACK : IFF_BROADCAST | IFF_MULTICAST);
+      request->ifr_flags = static_cast<short>(found->flags & 0xffff);
       break;
     case SIOCGIFADDR:
-      set_address(loopback ? INADDR_LOOPBACK : own);
+      set_address(found->v4.as_v4());
       break;
     case SIOCGIFNETMASK:
-      set_address(0xff000000);
+      set_address(found->mask_v4());
       break;
     case SIOCGIFBRDADDR:
-      set_address(loopback ? 0 : own | 0x00ffffff);
+      set_address(found->is_loopback() ? 0 : found->broadcast_v4());
       break;
     case SIOCGIFMTU:
-      request->ifr_mtu = loopback ? 65536 : 1500;
+      request->ifr_mtu = static_cast<int>(found->mtu);
       break;
     case SIOCGIFHWADDR: {
-      request->ifr_hwaddr.sa_family = loopback ? ARPHRD_LOOPBACK : ARPHRD_ETHER;
-      const char hardware[6] = {2,
-                                0,
-                                static_cast<char>(own >> 24),
-                                static_cast<char>(own >> 16),
-                                static_cast<char>(own >> 8),
-                                static_cast<char>(own)};
-      std::memset(request->ifr_hwaddr.sa_data, 0, sizeof request->ifr_hwaddr.sa_data);
-      if (!loopback) std::memcpy(request->ifr_hwaddr.sa_data, hardware, sizeof hardware);
+      request->ifr_hwaddr.sa_family = found->kind;
+      char(&bytes)[sizeof request->ifr_hwaddr.sa_data] = request->ifr_hwaddr.sa_data;
+      std::memset(bytes, 0, sizeof bytes);  // that of IP over InfiniBand is longer, and is cut off
+      std::memcpy(bytes, found->hardware.data(), std::min(sizeof bytes, found->hardware.size()));
       break;
     }
     default:

@@ -210,7 +210,8 @@ IoResult RdmaCmFile::query_route(const Command& command) {
   store_address(id.source(), std::as_writable_bytes(std::span(&response.src_addr, 1)));
   store_address(id.destination(), std::as_writable_bytes(std::span(&response.dst_addr, 1)));
   if (id.has_device()) {
-    response.node_guid = htobe64(cm_.port().node_guid);
+    response.node_guid = htobe64(id.port().node_guid);
+    response.ibdev_index = static_cast<std::uint32_t>(id.device());
     response.port_num = 1;
   }
   if (const auto& path = id.path()) {
@@ -256,7 +257,8 @@ IoResult RdmaCmFile::query_address(const Command& command, std::uint64_t respons
   const cm::RdmaId& id = *context.id;
   rdma_ucm_query_addr_resp response{};
   if (id.has_device()) {
-    response.node_guid = htobe64(cm_.port().node_guid);
+    response.node_guid = htobe64(id.port().node_guid);
+    response.ibdev_index = static_cast<std::uint32_t>(id.device());
     response.port_num = 1;
     response.pkey = htons(id.pkey());
   }

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "sim/supervisor/net/interfaces.h"
+
 namespace verbatim::supervisor {
 
 namespace {
@@ -25,14 +27,19 @@ IpAddress of_v4(const in_addr& address) { return IpAddress::v4(ntohl(address.s_a
 IpAddress of_v6(const in6_addr& address) { return IpAddress::v6(address.s6_addr); }
 
 // 0: there is none such.
-int interface_of(int index) {
+int interface_of(int index, const HostSpec& own) {
   if (index == 0) return kEthernetIndex;
-  return index == kLoopbackIndex || index == kEthernetIndex ? index : 0;
+  const int last = interface_index(own.further_interfaces.size());
+  return index >= kLoopbackIndex && index <= last ? index : 0;
 }
 
 int interface_of(const IpAddress& address, const HostSpec& own) {
-  if (address.any() || address == IpAddress::v4(own.address)) return kEthernetIndex;
-  return address.loopback() ? kLoopbackIndex : 0;
+  if (address.any()) return kEthernetIndex;
+  if (address.loopback()) return kLoopbackIndex;
+  for (const Interface& one : interfaces_of(own)) {
+    if (address == one.v4) return one.index;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -45,14 +52,14 @@ std::optional<int> GroupMemberships::set_option(int level, int option, std::span
     if (!by_address) return -EINVAL;
     const auto by_index = load<ip_mreqn>(value);
     const int index = by_index && by_index->imr_ifindex != 0
-                          ? interface_of(by_index->imr_ifindex)
+                          ? interface_of(by_index->imr_ifindex, own)
                           : interface_of(of_v4(by_address->imr_interface), own);
     return change({of_v4(by_address->imr_multiaddr), index}, option == IP_ADD_MEMBERSHIP);
   }
   if (v6 && (option == IPV6_ADD_MEMBERSHIP || option == IPV6_DROP_MEMBERSHIP)) {
     const auto request = load<ipv6_mreq>(value);
     if (!request) return -EINVAL;
-    return change({of_v6(request->ipv6mr_multiaddr), interface_of(static_cast<int>(request->ipv6mr_interface))},
+    return change({of_v6(request->ipv6mr_multiaddr), interface_of(static_cast<int>(request->ipv6mr_interface), own)},
                   option == IPV6_ADD_MEMBERSHIP);
   }
   if ((v4 || v6) && (option == MCAST_JOIN_GROUP || option == MCAST_LEAVE_GROUP)) {
@@ -70,7 +77,7 @@ std::optional<int> GroupMemberships::set_option(int level, int option, std::span
     } else {
       return -EINVAL;
     }
-    return change({group, interface_of(static_cast<int>(request->gr_interface))}, option == MCAST_JOIN_GROUP);
+    return change({group, interface_of(static_cast<int>(request->gr_interface), own)}, option == MCAST_JOIN_GROUP);
   }
   return std::nullopt;
 }

@@ -16,7 +16,7 @@ namespace verbatim::supervisor {
 
 class GroupMemberships {
  public:
-  // 0 or -errno; nothing: the option is none of groups. `own` is the host's address.
+  // 0 or -errno; nothing: the option is none of groups. `own` is the host.
   std::optional<int> set_option(int level, int option, std::span<const std::byte> value, const HostSpec& own);
 
  private:

@@ -30,13 +30,6 @@ IpAddress IpAddress::v6_loopback() {
   return result;
 }
 
-IpAddress IpAddress::v6_of(const HostSpec& host) {
-  IpAddress result = v4(host.address);
-  result.bytes_[0] = 0xfd;
-  result.bytes_[10] = result.bytes_[11] = 0;
-  return result;
-}
-
 bool IpAddress::is_v4() const {
   return std::all_of(bytes_.begin(), bytes_.begin() + 10, [](std::uint8_t b) { return b == 0; }) &&
          bytes_[10] == 0xff && bytes_[11] == 0xff;

@@ -1,6 +1,6 @@
-// Addresses of the management network: each host has an IPv4 address of its own and an IPv6 address made from
-// it, and reaches itself by the loopback addresses. IPv4 addresses are kept as IPv6 keeps them, mapped into
-// ::ffff:0:0/96.
+// Addresses of the management network: each host has an IPv4 address of its own and an IPv6 address made from it, and so has
+// each of its adapters beyond the first; it reaches itself by the loopback addresses. IPv4 addresses are kept as IPv6 keeps
+// them, mapped into ::ffff:0:0/96.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace verbatim::supervisor {
 
-// The interfaces of every host: lo and eth0.
+// The interfaces of every host: lo and eth0. Those of further adapters follow (interfaces.h).
 inline constexpr int kLoopbackIndex = 1, kEthernetIndex = 2;
 
 class IpAddress {
@@ -25,8 +25,6 @@ class IpAddress {
   static IpAddress v4(std::uint32_t address);
   static IpAddress v6(std::span<const std::uint8_t, 16> bytes);
   static IpAddress v6_loopback();
-  // fd00::/96 and the host's IPv4 address: unique, local, and easy to read.
-  static IpAddress v6_of(const HostSpec& host);
 
   bool is_v4() const;
   std::uint32_t as_v4() const;  // host byte order; of an IPv4 address only

@@ -1,25 +1,22 @@
 #include "sim/supervisor/net/netlink_socket.h"
 
 #include <arpa/inet.h>
-#include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <net/if_arp.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
-#include "sim/supervisor/net/internet.h"
+#include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/tasks/process.h"
 
 namespace verbatim::supervisor {
 
 namespace {
-
-constexpr std::uint32_t kNetworkBits = 8;  // hosts have addresses of 10.0.0.0/8
 
 // One netlink message with its attributes.
 class Message {
@@ -52,27 +49,6 @@ class Message {
   std::vector<std::byte> bytes_;
 };
 
-struct Interface {
-  int index;
-  std::string name;
-  unsigned flags;
-  std::uint16_t kind;
-  std::uint32_t mtu;
-  std::array<std::uint8_t, 6> hardware;
-};
-
-std::vector<Interface> interfaces_of(const HostSpec& host) {
-  const std::uint32_t a = host.address;
-  const auto byte = [a](int shift) { return static_cast<std::uint8_t>(a >> shift); };
-  return {{kLoopbackIndex, "lo", IFF_UP | IFF_LOOPBACK | IFF_RUNNING | IFF_LOWER_UP, ARPHRD_LOOPBACK, 65536, {}},
-          {kEthernetIndex,
-           "eth0",
-           IFF_UP | IFF_BROADCAST | IFF_RUNNING | IFF_LOWER_UP | IFF_MULTICAST,
-           ARPHRD_ETHER,
-           1500,
-           {2, 0, byte(24), byte(16), byte(8), byte(0)}}};
-}
-
 void add_links(const HostSpec& host, const nlmsghdr& request, std::uint32_t port, int index,
                const std::string& name, std::vector<std::byte>& answer) {
   for (const Interface& one : interfaces_of(host)) {
@@ -88,11 +64,9 @@ void add_links(const HostSpec& host, const nlmsghdr& request, std::uint32_t port
     const std::uint8_t up = 6;  // IF_OPER_UP
     message.add(IFLA_OPERSTATE, &up, sizeof up);
     message.add(IFLA_MTU, one.mtu);
-    message.add(IFLA_QDISC, one.index == kLoopbackIndex ? std::string("noqueue") : std::string("fq"));
+    message.add(IFLA_QDISC, one.is_loopback() ? std::string("noqueue") : std::string("fq"));
     message.add(IFLA_ADDRESS, one.hardware.data(), one.hardware.size());
-    const std::array<std::uint8_t, 6> everybody{0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-    message.add(IFLA_BROADCAST, one.index == kLoopbackIndex ? one.hardware.data() : everybody.data(),
-                everybody.size());
+    message.add(IFLA_BROADCAST, one.broadcast.data(), one.broadcast.size());
     const rtnl_link_stats64 statistics{};
     message.add(IFLA_STATS64, &statistics, sizeof statistics);
     message.end(answer);
@@ -101,36 +75,36 @@ void add_links(const HostSpec& host, const nlmsghdr& request, std::uint32_t port
 
 void add_addresses(const HostSpec& host, const nlmsghdr& request, std::uint32_t port, int family, int index,
                    std::vector<std::byte>& answer) {
-  const auto add = [&](int interface, const IpAddress& address, std::uint8_t prefix, std::uint8_t scope) {
+  const auto add = [&](const Interface& interface, const IpAddress& address, std::uint32_t prefix) {
     const bool v4 = address.is_v4();
-    if ((family != AF_UNSPEC && family != (v4 ? AF_INET : AF_INET6)) || (index != 0 && index != interface))
+    if ((family != AF_UNSPEC && family != (v4 ? AF_INET : AF_INET6)) || (index != 0 && index != interface.index))
       return;
-    const ifaddrmsg body{static_cast<std::uint8_t>(v4 ? AF_INET : AF_INET6), prefix, IFA_F_PERMANENT, scope,
-                         static_cast<std::uint32_t>(interface)};
+    const std::uint8_t scope = interface.is_loopback() ? RT_SCOPE_HOST : RT_SCOPE_UNIVERSE;
+    const ifaddrmsg body{static_cast<std::uint8_t>(v4 ? AF_INET : AF_INET6), static_cast<std::uint8_t>(prefix), IFA_F_PERMANENT,
+                         scope, static_cast<std::uint32_t>(interface.index)};
     Message message(RTM_NEWADDR, request.nlmsg_seq, port, body);
     const std::uint8_t* bytes = address.bytes().data() + (v4 ? 12 : 0);
     const std::size_t size = v4 ? 4 : 16;
     message.add(IFA_ADDRESS, bytes, size);
     if (v4) {
       message.add(IFA_LOCAL, bytes, size);
-      if (interface == kEthernetIndex) message.add(IFA_BROADCAST, htonl(address.as_v4() | 0xffffffffu >> prefix));
-      message.add(IFA_LABEL, interface == kLoopbackIndex ? std::string("lo") : std::string("eth0"));
+      if (!interface.is_loopback()) message.add(IFA_BROADCAST, htonl(interface.broadcast_v4()));
+      message.add(IFA_LABEL, interface.name);
     }
     message.add(IFA_FLAGS, IFA_F_PERMANENT);
     const ifa_cacheinfo for_ever{0xffffffff, 0xffffffff, 0, 0};
     message.add(IFA_CACHEINFO, &for_ever, sizeof for_ever);
     message.end(answer);
   };
-  add(kLoopbackIndex, IpAddress::v4(INADDR_LOOPBACK), 8, RT_SCOPE_HOST);
-  add(kEthernetIndex, IpAddress::v4(host.address), kNetworkBits, RT_SCOPE_UNIVERSE);
-  add(kLoopbackIndex, IpAddress::v6_loopback(), 128, RT_SCOPE_HOST);
-  add(kEthernetIndex, IpAddress::v6_of(host), 64, RT_SCOPE_UNIVERSE);
+  const std::vector<Interface> interfaces = interfaces_of(host);
+  for (const Interface& one : interfaces) add(one, one.v4, one.prefix_bits);
+  for (const Interface& one : interfaces) add(one, one.v6, one.prefix6_bits);
 }
 
-// The network itself, directly reached; there is no way out of it.
+// Networks that are reached directly; there is no way out of them.
 void add_routes(const HostSpec& host, const nlmsghdr& request, std::uint32_t port, int family,
                 std::vector<std::byte>& answer) {
-  const auto add = [&](const IpAddress& network, std::uint8_t prefix, const IpAddress& source) {
+  const auto add = [&](const IpAddress& network, std::uint8_t prefix, const IpAddress& source, int interface) {
     const bool v4 = network.is_v4();
     if (family != AF_UNSPEC && family != (v4 ? AF_INET : AF_INET6)) return;
     const rtmsg body{static_cast<std::uint8_t>(v4 ? AF_INET : AF_INET6),
@@ -146,14 +120,35 @@ void add_routes(const HostSpec& host, const nlmsghdr& request, std::uint32_t por
     message.add(RTA_TABLE, RT_TABLE_MAIN);
     message.add(RTA_DST, network.bytes().data() + (v4 ? 12 : 0), v4 ? 4 : 16);
     if (v4) message.add(RTA_PREFSRC, source.bytes().data() + 12, 4);
-    message.add(RTA_OIF, kEthernetIndex);
+    message.add(RTA_OIF, static_cast<std::uint32_t>(interface));
     message.end(answer);
   };
-  const IpAddress own = IpAddress::v4(host.address);
-  add(IpAddress::v4(host.address & ~(0xffffffffu >> kNetworkBits)), kNetworkBits, own);
-  std::array<std::uint8_t, 16> six = IpAddress::v6_of(host).bytes();
-  std::fill(six.begin() + 8, six.end(), std::uint8_t{0});
-  add(IpAddress::v6(six), 64, own);
+  const std::vector<ib::IpInterface> own = addresses_of(host);
+  const std::vector<ib::IpRoute> routes = routes_of(host);
+  for (const ib::IpRoute& route : routes) {
+    add(IpAddress::v4(route.network.address), static_cast<std::uint8_t>(route.network.prefix_bits),
+        IpAddress::v4(own[route.adapter].address), interface_index(route.adapter));
+  }
+  constexpr std::uint8_t kPrefix6 = 64;
+  for (const ib::IpRoute& route : routes) {
+    add(IpAddress::v6(ib::ipv6_gid(0, route.network.subnet6).raw), kPrefix6, IpAddress::v6(own[route.adapter].v6().raw),
+        interface_index(route.adapter));
+  }
+}
+
+// A list in datagrams of whole messages, none longer than those of Linux: getifaddrs(3) has room for 4096 bytes.
+void push_list(const std::vector<std::byte>& list, std::deque<std::vector<std::byte>>& datagrams) {
+  constexpr std::size_t kMostBytes = 3776;  // NLMSG_GOODSIZE
+  std::vector<std::byte> datagram;
+  for (std::size_t at = 0; at < list.size();) {
+    std::uint32_t length;
+    std::memcpy(&length, list.data() + at, sizeof length);
+    const auto message = std::span(list).subspan(at, NLMSG_ALIGN(length));
+    if (!datagram.empty() && datagram.size() + message.size() > kMostBytes) datagrams.push_back(std::exchange(datagram, {}));
+    datagram.insert(datagram.end(), message.begin(), message.end());
+    at += message.size();
+  }
+  if (!datagram.empty()) datagrams.push_back(std::move(datagram));
 }
 
 // The interface that a request for one names: by index or by an attribute.
@@ -232,7 +227,7 @@ IoResult NetlinkSocket::send(Process& process, OutgoingMessage& message) {
     }
     answers_.push_back(std::move(answer));
   } else {
-    if (!answer.empty()) answers_.push_back(std::move(answer));
+    push_list(answer, answers_);
     const nlmsghdr header{NLMSG_LENGTH(sizeof(int)), NLMSG_DONE, NLM_F_MULTI, request.nlmsg_seq, port_};
     std::vector<std::byte> done(NLMSG_SPACE(sizeof(int)));
     std::memcpy(done.data(), &header, sizeof header);

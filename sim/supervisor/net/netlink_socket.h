@@ -1,5 +1,5 @@
-// Route netlink, as getifaddrs(3), getaddrinfo(3) and ip(8) ask it: the host's two interfaces (lo and eth0,
-// its place in the management network), their addresses and routes. Nothing can be changed, and nothing
+// Route netlink, as getifaddrs(3), getaddrinfo(3) and ip(8) ask it: the host's interfaces (lo, and
+// one for each adapter), their addresses and routes. Nothing can be changed, and nothing
 // changes.
 #pragma once
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "sim/supervisor/net/interfaces.h"
+
 namespace verbatim::supervisor {
 
 namespace {
@@ -14,12 +16,20 @@ constexpr Duration kSynRetry{1'000'000'000'000};  // first retransmission of a S
 constexpr Duration kLeastTimeout{200'000'000'000}, kLongestTimeout{120'000'000'000'000};
 constexpr int kDataTries = 15;  // net.ipv4.tcp_retries2
 constexpr std::size_t kSegmentOverhead = 66;  // Ethernet, IPv4 and TCP headers with timestamps
+
+ib::Gid gid_of(const IpAddress& address) {
+  ib::Gid gid;
+  std::ranges::copy(address.bytes(), gid.raw);
+  return gid;
+}
 }  // namespace
 
 int TcpNetwork::host_of(const IpAddress& address, std::size_t from) const {
   if (address.any() || address.loopback()) return static_cast<int>(from);
+  const ib::Gid ip = gid_of(address);
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    if (address == IpAddress::v4(hosts_[i].address) || address == IpAddress::v6_of(hosts_[i]))
+    const auto has = [&](const ib::IpInterface& interface) { return interface.has(ip); };
+    if (has(ib::IpInterface::of_first(hosts_[i].address)) || std::ranges::any_of(hosts_[i].further_interfaces, has))
       return static_cast<int>(i);
   }
   return -1;
@@ -32,7 +42,9 @@ Duration TcpNetwork::latency(std::size_t from, std::size_t to) const {
 IpAddress TcpNetwork::source_for(const IpAddress& remote, std::size_t host) const {
   if (remote.any()) return remote.is_v4() ? IpAddress::v4(INADDR_LOOPBACK) : IpAddress::v6_loopback();
   if (host_of(remote, host) == static_cast<int>(host)) return remote;
-  return remote.is_v4() ? IpAddress::v4(hosts_[host].address) : IpAddress::v6_of(hosts_[host]);
+  const std::size_t adapter = ib::find_route(routes_of(hosts_[host]), gid_of(remote)).value_or(0);
+  const ib::IpInterface own = addresses_of(hosts_[host])[adapter];
+  return IpAddress::v6(remote.is_v4() ? own.v4().raw : own.v6().raw);
 }
 
 bool TcpNetwork::port_in_use(std::size_t host, const Binding& wanted, bool reuse, bool reuse_port) const {

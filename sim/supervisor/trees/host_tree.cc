@@ -1,10 +1,12 @@
 #include "sim/supervisor/trees/host_tree.h"
 
 #include <fmt/format.h>
+#include <linux/if.h>
 #include <rdma/rdma_user_cm.h>
 
 #include <cstring>
 
+#include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/trees/management_tree.h"
 #include "sim/supervisor/trees/processor_tree.h"
 #include "sim/supervisor/trees/virtual_paths.h"
@@ -178,7 +180,7 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
   tree.add_folder(folder + "gid_attrs/ndevs");
   // Of an InfiniBand port, and of an empty entry, Linux tells no interface.
   for (std::size_t i = 0; hca.address().roce && i < hca.address().gids.size(); ++i)
-    tree.add_file(folder + "gid_attrs/ndevs/" + std::to_string(i), "eth0\n");
+    tree.add_file(folder + "gid_attrs/ndevs/" + std::to_string(i), fmt::format("eth{}\n", device));
   add_counters(tree, folder + "counters/", host, device);
 }
 
@@ -262,32 +264,28 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, co
   tree.add_device("/dev/infiniband/" + uverbs, kMajor, minor);
 }
 
-// The interfaces of the management network, as `ip link` tells of them. The host's addresses lead to its first adapter, so
-// that is where eth0 belongs to.
-void add_interface(VirtualTree& tree, const HostSpec& host, bool loopback) {
-  const std::string name = loopback ? "lo" : "eth0";
-  const bool of_adapter = !loopback && !host.devices.empty();
-  const std::string place = of_adapter ? "devices/pci0000:00/" + bus_address(0) + "/net/" + name : "devices/virtual/net/" + name;
+// As `ip link` tells of it. The host's address leads to its first adapter, so that is where eth0 belongs to.
+void add_interface(VirtualTree& tree, const Interface& interface) {
+  constexpr unsigned kShown = IFF_UP | IFF_BROADCAST | IFF_LOOPBACK | IFF_MULTICAST;  // the others are found out by the kernel
+  const std::string name = interface.name;
+  const std::string place = interface.device ? fmt::format("devices/pci0000:00/{}/net/{}", bus_address(*interface.device), name)
+                                             : "devices/virtual/net/" + name;
   const std::string folder = "/sys/" + place;
-  const std::uint32_t a = host.address;
-  const std::string hardware = loopback ? "00:00:00:00:00:00"
-                                        : fmt::format("02:00:{:02x}:{:02x}:{:02x}:{:02x}", a >> 24,
-                                                      a >> 16 & 255, a >> 8 & 255, a & 255);
   const std::pair<const char*, std::string> fields[] = {
-      {"address", hardware},
-      {"addr_len", "6"},
-      {"broadcast", loopback ? "00:00:00:00:00:00" : "ff:ff:ff:ff:ff:ff"},
+      {"address", hardware_text(interface.hardware)},
+      {"addr_len", std::to_string(interface.hardware.size())},
+      {"broadcast", hardware_text(interface.broadcast)},
       {"carrier", "1"},
       {"dev_id", "0x0"},
-      {"flags", loopback ? "0x9" : "0x1003"},
-      {"ifindex", loopback ? "1" : "2"},
-      {"iflink", loopback ? "1" : "2"},
-      {"mtu", loopback ? "65536" : "1500"},
-      {"operstate", loopback ? "unknown" : "up"},
+      {"flags", fmt::format("{:#x}", interface.flags & kShown)},
+      {"ifindex", std::to_string(interface.index)},
+      {"iflink", std::to_string(interface.index)},
+      {"mtu", std::to_string(interface.mtu)},
+      {"operstate", interface.is_loopback() ? "unknown" : "up"},
       {"tx_queue_len", "1000"},
-      {"type", loopback ? "772" : "1"}};
+      {"type", std::to_string(interface.kind)}};
   for (const auto& [field, text] : fields) tree.add_file(folder + "/" + field, text + "\n");
-  if (of_adapter) tree.add_link(folder + "/device", "../../../" + bus_address(0));
+  if (interface.device) tree.add_link(folder + "/device", "../../../" + bus_address(*interface.device));
   tree.add_link("/sys/class/net/" + name, "../../" + place);
 }
 
@@ -313,8 +311,7 @@ void add_hardware(VirtualTree& tree, const HostSpec& host, const std::vector<Ada
     tree.add_file(folder + "/dev", fmt::format("{}:{}\n", kMiscellaneous, kRdmaCm));
     tree.add_link("/sys/class/misc/rdma_cm", "../../devices/virtual/misc/rdma_cm");
   }
-  add_interface(tree, host, true);
-  add_interface(tree, host, false);
+  for (const Interface& interface : interfaces_of(host)) add_interface(tree, interface);
   add_huge_pages(tree, huge_pages);
 }
 

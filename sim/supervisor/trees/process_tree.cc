@@ -1,5 +1,6 @@
 #include "sim/supervisor/trees/process_tree.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <sstream>
 
 #include "sim/supervisor/files/inotify_file.h"
+#include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/spec/kernel_time.h"
 #include "sim/supervisor/trees/virtual_paths.h"
 
@@ -168,6 +170,28 @@ void add_memory(VirtualTree& tree, const std::string& folder, const std::string&
 }
 
 // What /proc tells of where a process lives: file systems, groups of processes, limits, name spaces.
+// Addresses and routes, as Linux writes and pads them; of IPv4 networks the bytes are in the order in which they lie in memory.
+void add_addresses(VirtualTree& tree, const std::string& folder, const HostSpec& host) {
+  const std::vector<Interface> interfaces = interfaces_of(host);
+  constexpr int kOfHost = 0x10, kGlobal = 0, kPermanent = 0x80;
+  std::string addresses;
+  for (const Interface& one : interfaces) {
+    for (const std::uint8_t byte : one.v6.bytes()) addresses += fmt::format("{:02x}", byte);
+    addresses += fmt::format(" {:02x} {:02x} {:02x} {:02x} {:>8}\n", one.index, one.prefix6_bits,
+                             one.is_loopback() ? kOfHost : kGlobal, kPermanent, one.name);
+  }
+  tree.add_file(folder + "/if_inet6", addresses);
+  std::string routes = fmt::format(
+      "{:<127}\n", "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT");
+  for (const ib::IpRoute& route : routes_of(host)) {
+    const std::uint32_t mask = ib::network_of(~std::uint32_t{0}, route.network.prefix_bits);
+    const std::string& name = interfaces.at(static_cast<std::size_t>(interface_index(route.adapter)) - kLoopbackIndex).name;
+    routes += fmt::format("{:<127}\n", fmt::format("{}\t{:08X}\t00000000\t0001\t0\t0\t0\t{:08X}\t0\t0\t0", name,
+                                                  htonl(route.network.address), htonl(mask)));
+  }
+  tree.add_file(folder + "/route", routes);
+}
+
 void add_surroundings(VirtualTree& tree, const std::string& folder, Process& process) {
   tree.add_file(folder + "/environ", [&process] { return process.environment_text(); });
   tree.add_file(folder + "/limits", [&process] { return process.limits.text(); });
@@ -209,15 +233,7 @@ void add_surroundings(VirtualTree& tree, const std::string& folder, Process& pro
     ++number;
   }
   tree.add_file(folder + "/mounts", mounts);
-  const std::uint32_t own_address = process.host().address;
-  tree.add_file(folder + "/net/if_inet6",
-                fmt::format("{:032x} 01 80 10 80 {:>8}\nfd00000000000000{:016x} 02 60 00 80 {:>8}\n", 1, "lo", own_address,
-                            "eth0"));
-  // All hosts lie in the network of eth0, 10.0.0.0/8; as Linux pads its lines.
-  tree.add_file(folder + "/net/route",
-                fmt::format("{:<127}\n{:<127}\n",
-                            "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
-                            "eth0\t0000000A\t00000000\t0001\t0\t0\t0\t000000FF\t0\t0\t0"));
+  add_addresses(tree, folder + "/net", process.host());
   tree.add_file(folder + "/mountinfo", information);
   tree.add_file(folder + "/mountstats", statistics);
   tree.mark_complete(folder + "/ns");

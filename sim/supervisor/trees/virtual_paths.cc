@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "sim/supervisor/net/internet.h"
+#include "sim/supervisor/net/interfaces.h"
 
 namespace verbatim::supervisor {
 
 namespace {
-
-std::string dotted(std::uint32_t address) {
-  return fmt::format("{}.{}.{}.{}", address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
-}
 
 std::string processor(const HostSpec& host) {
   return fmt::format(
@@ -71,10 +67,23 @@ bool is_random_device(const std::string& path) { return path == "/dev/urandom" |
 
 std::string hosts_file(const std::vector<HostSpec>& hosts) {
   // Names lead to IPv4, so that programs which take the first address they get meet; host.ip6 is the other
-  // one.
+  // one. A further adapter's are called as the host and the device: server-mlx5_1.
   std::string text = "127.0.0.1\tlocalhost\n::1\tip6-localhost ip6-loopback\n";
-  for (const HostSpec& host : hosts) text += dotted(host.address) + "\t" + host.name + "\n";
-  for (const HostSpec& host : hosts) text += to_string(IpAddress::v6_of(host)) + "\t" + host.name + ".ip6\n";
+  const auto add = [&](bool is_first, bool is_v4) {
+    for (const HostSpec& host : hosts) {
+      const std::vector<Interface> interfaces = interfaces_of(host);
+      for (const Interface& one : interfaces) {
+        if (one.is_loopback() || (one.index == kEthernetIndex) != is_first) continue;
+        const std::string& device = one.device ? host.devices[*one.device]->device_name() : one.name;
+        const std::string name = is_first ? host.name : host.name + "-" + device;
+        text += fmt::format("{}\t{}{}\n", to_string(is_v4 ? one.v4 : one.v6), name, is_v4 ? "" : ".ip6");
+      }
+    }
+  };
+  for (const bool is_v4 : {true, false}) {
+    add(true, is_v4);
+    add(false, is_v4);
+  }
   return text;
 }
 

@@ -1,0 +1,101 @@
+#include "sim/supervisor/net/interfaces.h"
+
+#include <fmt/format.h>
+#include <linux/if.h>
+#include <net/if_arp.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::uint32_t kEthernetMtu = 1500, kDatagramMtu = 2044;
+constexpr std::size_t kMacBytes = 6;
+
+std::vector<std::uint8_t> big_endian(std::uint64_t value, std::size_t bytes) {
+  std::vector<std::uint8_t> all(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) all[i] = static_cast<std::uint8_t>(value >> 8 * (bytes - 1 - i));
+  return all;
+}
+
+// Of IP over InfiniBand (RFC 4391, 9.1.1): flags and the number of a queue pair, which there is none of here, and the GID.
+std::vector<std::uint8_t> infiniband_hardware(const ib::Gid& gid) {
+  constexpr std::size_t kBefore = 4;
+  std::vector<std::uint8_t> all(kBefore + sizeof gid.raw);
+  std::ranges::copy(gid.raw, all.begin() + kBefore);
+  return all;
+}
+
+// RFC 4391, 4 and 5: all queue pairs, and the group of everybody in the default partition.
+const std::vector<std::uint8_t> kInfinibandBroadcast = {0x00, 0xff, 0xff, 0xff, 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff,
+                                                        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff};
+
+void set_link(Interface& interface, const HostSpec& host, std::size_t device) {
+  constexpr std::uint64_t kFirstMac = 0x0200;  // before the address
+  const hca::Hca* const hca = device < host.devices.size() ? host.devices[device] : nullptr;
+  interface.kind = ARPHRD_ETHER;
+  interface.mtu = kEthernetMtu;
+  interface.broadcast.assign(kMacBytes, 0xff);
+  if (hca != nullptr) interface.device = device;
+  if (device == 0 || hca == nullptr) {
+    interface.name = "eth" + std::to_string(device);
+    interface.hardware = big_endian(kFirstMac << 32 | interface.v4.as_v4(), kMacBytes);
+  } else if (hca->address().roce) {
+    interface.name = "eth" + std::to_string(device);
+    interface.hardware = big_endian(hca->address().mac.value, kMacBytes);
+  } else {
+    interface.name = "ib" + std::to_string(device);
+    interface.kind = ARPHRD_INFINIBAND;
+    interface.mtu = kDatagramMtu;
+    interface.hardware = infiniband_hardware(hca->address().gids.front());
+    interface.broadcast = kInfinibandBroadcast;
+  }
+}
+
+}  // namespace
+
+std::vector<ib::IpInterface> addresses_of(const HostSpec& host) {
+  std::vector<ib::IpInterface> addresses{ib::IpInterface::of_first(host.address)};
+  addresses.insert(addresses.end(), host.further_interfaces.begin(), host.further_interfaces.end());
+  return addresses;
+}
+
+std::vector<ib::IpRoute> routes_of(const HostSpec& host) { return ib::routes_of(addresses_of(host), host.further_networks); }
+
+std::vector<Interface> interfaces_of(const HostSpec& host) {
+  Interface loopback;
+  loopback.index = kLoopbackIndex;
+  loopback.name = "lo";
+  loopback.flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING | IFF_LOWER_UP;
+  loopback.kind = ARPHRD_LOOPBACK;
+  loopback.mtu = 65536;
+  loopback.hardware.assign(kMacBytes, 0);
+  loopback.broadcast = loopback.hardware;
+  loopback.v4 = IpAddress::v4(INADDR_LOOPBACK);
+  loopback.prefix_bits = 8;
+  loopback.v6 = IpAddress::v6_loopback();
+  loopback.prefix6_bits = 128;
+  std::vector<Interface> all{std::move(loopback)};
+  const std::vector<ib::IpInterface> addresses = addresses_of(host);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    Interface& interface = all.emplace_back();
+    interface.index = interface_index(i);
+    interface.flags = IFF_UP | IFF_BROADCAST | IFF_RUNNING | IFF_LOWER_UP | IFF_MULTICAST;
+    interface.v4 = IpAddress::v4(addresses[i].address);
+    interface.prefix_bits = addresses[i].network.prefix_bits;
+    interface.v6 = IpAddress::v6(addresses[i].v6().raw);
+    interface.prefix6_bits = 64;
+    set_link(interface, host, i);
+  }
+  return all;
+}
+
+std::string hardware_text(const std::vector<std::uint8_t>& address) {
+  std::string text;
+  for (const std::uint8_t byte : address) text += fmt::format("{}{:02x}", text.empty() ? "" : ":", byte);
+  return text;
+}
+
+}  // namespace verbatim::supervisor
