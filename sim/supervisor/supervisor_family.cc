@@ -106,12 +106,19 @@ std::uint32_t unnamed(const std::string& kind) {
   return number;
 }
 
-// The program's own data and its heap.
-std::vector<spin::MemoryRange> variables_of(Process& process) {
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+struct Variables {
+  std::vector<spin::MemoryRange> program;  // its own data
+  // What the C library knows of the heap, and what lies there: they go together. Its .bss, which tells the end of the heap, and
+  // what it has of each thread are the process's.
+  std::vector<spin::MemoryRange> library, heap;
+};
+Variables variables_of(Process& process) {
   const std::string folder = fmt::format("/proc/{}", process.native_pid());
   std::error_code error;
   const std::string program = std::filesystem::read_symlink(folder + "/exe", error);
-  std::vector<spin::MemoryRange> ranges;
+  Variables variables;
   std::uint64_t end_of_program = 0;
   std::ifstream maps(folder + "/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -120,16 +127,27 @@ std::vector<spin::MemoryRange> variables_of(Process& process) {
     const bool anonymous = line.find('/') == std::string::npos && line.find('[') == std::string::npos;
     const bool own = line.ends_with(" " + program) || (anonymous && start == end_of_program);  // .data, .bss
     if (own) end_of_program = end;
-    if (flags == "rw-p" && (own || line.ends_with("[heap]"))) ranges.push_back({start, static_cast<std::size_t>(end - start)});
+    if (flags != "rw-p") continue;
+    const spin::MemoryRange range{start, static_cast<std::size_t>(end - start)};
+    if (own) variables.program.push_back(range);
+    if (line.ends_with("[heap]")) variables.heap.push_back(range);
+    if (!own && last_part(line).starts_with("libc.so")) variables.library.push_back(range);
   }
-  return ranges;
+  return variables;
 }
 
-// Nobody else has written to the parent's variables while the child had them: what it has written to it has of its own.
+// Nobody else has written to the parent's variables while the child had them: what it has written to it has of its own. A heap
+// that the child has made larger, which takes long calls of malloc, is left as it was.
 void return_variables(Process& child, Process& parent) {
   constexpr std::uint64_t kPage = 4096, kPresent = 1ull << 63, kOfOneProcess = 1ull << 56;
   const int pages = open(fmt::format("/proc/{}/pagemap", child.native_pid()).c_str(), O_RDONLY | O_CLOEXEC);
-  for (const spin::MemoryRange& range : variables_of(child)) {
+  Variables variables = variables_of(child);
+  std::vector<spin::MemoryRange>& ranges = variables.program;
+  if (variables.heap == variables_of(parent).heap) {
+    ranges.insert(ranges.end(), variables.library.begin(), variables.library.end());
+    ranges.insert(ranges.end(), variables.heap.begin(), variables.heap.end());
+  }
+  for (const spin::MemoryRange& range : ranges) {
     std::vector<std::uint64_t> states(range.length / kPage, kOfOneProcess);
     // What cannot be read counts as written; the bytes decide.
     if (pread(pages, states.data(), states.size() * 8, static_cast<off_t>(range.address / kPage * 8)) < 0)
@@ -144,8 +162,6 @@ void return_variables(Process& child, Process& parent) {
   }
   if (pages >= 0) close(pages);
 }
-
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 

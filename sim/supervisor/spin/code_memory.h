@@ -10,6 +10,7 @@ namespace verbatim::spin {
 struct MemoryRange {
   std::uint64_t address = 0;
   std::uint64_t length = 0;
+  friend bool operator==(const MemoryRange&, const MemoryRange&) = default;
 };
 
 class CodeMemory {

@@ -1,8 +1,10 @@
 // Until it executes a program or ends, a child of vfork or of clone with CLONE_VM and CLONE_VFORK writes to its parent's
-// variables; one with CLONE_VFORK alone to its own.
+// variables, those of the C library's heap among them; one with CLONE_VFORK alone to its own.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +30,16 @@ static int write_all(void* word) {
   signal(SIGUSR1, SIG_IGN);
   close(0);
   return value;
+}
+
+// What the C library knows of its heap is its variables.
+static char* blocks[8];
+static void allocate(int from, int to) {
+  for (int i = from; i < to; ++i) {
+    blocks[i] = malloc(5000 + 1000 * (unsigned)i);
+    EXPECT(blocks[i] != NULL);
+    memset(blocks[i], 'a' + i, 5000);
+  }
 }
 
 static void tell(const char* how, int code, int word) {
@@ -69,5 +81,19 @@ int main(void) {
   EXPECT(child > 0);
   tell("own memory", end_of(child), word);
   EXPECT(fcntl(0, F_GETFD) == 0);
+
+  child = vfork();
+  if (child == 0) {
+    allocate(0, 4);
+    free(blocks[1]);
+    _exit(0);
+  }
+  EXPECT(end_of(child) == 0);
+  allocate(4, 8);
+  printf("%.2s %.2s %.2s %.2s %.2s\n", blocks[0], blocks[2], blocks[3], blocks[4], blocks[7]);
+  for (int i = 0; i < 8; ++i) {
+    if (i != 1) free(blocks[i]);
+  }
+  allocate(0, 8);
   return 0;
 }
