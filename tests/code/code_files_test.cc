@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,31 @@ TEST(CodeFiles, searched_ahead_are_as_when_needed) {
     EXPECT_EQ(ahead.of("/no/such/file"), nullptr);
     EXPECT_EQ(ahead.of(kLoader), ahead.of(kLoader));
   }
+}
+
+TEST(CodeFiles, are_searched_for_calls_when_that_is_worth_it) {
+  CodeFiles files;
+  const FileCode* const loader = files.of(kLoader);
+  ASSERT_NE(loader, nullptr);
+  EXPECT_EQ(files.calls_of(*loader, CodeFiles::kTrapsWorthSearch - 1), nullptr);
+  const std::vector<CallSite>* const calls = files.calls_of(*loader, 1);
+  ASSERT_NE(calls, nullptr);
+  EXPECT_FALSE(calls->empty());
+  EXPECT_EQ(files.calls_of(*loader, 0), calls);
+}
+
+TEST(CodeFiles, another_file_of_the_same_name_has_none_of_its_calls) {
+  const std::string path = testing::TempDir() + "code_files_test_library";
+  std::filesystem::copy_file(kLoader, path, std::filesystem::copy_options::overwrite_existing);
+  CodeFiles files;
+  const FileCode* const file = files.of(path);
+  ASSERT_NE(file, nullptr);
+  std::filesystem::remove(path);
+  std::filesystem::copy_file("/proc/self/exe", path);
+  const std::vector<CallSite>* const calls = files.calls_of(*file, CodeFiles::kTrapsWorthSearch);
+  std::filesystem::remove(path);
+  ASSERT_NE(calls, nullptr);
+  EXPECT_TRUE(calls->empty());
 }
 
 TEST(CodeFiles, searched_ahead_and_never_needed) {
