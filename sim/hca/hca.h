@@ -158,8 +158,8 @@ class Hca final : public fabric::PacketSink {
 
   // When the next event for a program comes, or a doorbell that makes the adapter look at a program's record at once, of all that
   // is under way; kNever: none does. Other stages of the adapter, and packets that come in, take one way of PCI Express at least
-  // until the CPU or an access to host memory notices, but for what it writes into the records of queue pairs (QueuePairRecord::recv_doorbell_wanted) and
-  // shared receive queues, at once.
+  // until the CPU or an access to host memory notices. What it writes into the records of queue pairs
+  // (QueuePairRecord::recv_doorbell_wanted) and of shared receive queues it writes at once.
   Instant next_effect() const;
 
   void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override;

@@ -312,6 +312,20 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   return &process;
 }
 
+void Supervisor::Impl::adopt(Process& process) {
+  process.memory().use(page_cache_, read_ahead_, memory_epochs_[process.host_index()]);
+  process.memory().set_write_listener(
+      [this, &process](const ProcessMemory::Written& written) { on_memory_written(process, written); });
+  process.memory().set_access_listener([this, &process] {
+    // No adapter looks at memory of a host, nor changes it, before the time until which its programs have run.
+    CHECK(is_taking_request_ || engine_.now() >= ran_until_[process.host_index()]);
+    show_growth(process);
+  });
+  process.set_owner(this);
+  process.set_paths(kernel_.paths_of(process));
+  process.region().header().watches_files = kernel_.watches_files(process.host_index()) ? 1 : 0;
+}
+
 Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {
   auto& threads = process.threads();
   std::vector<bool> taken(threads.size() + 1);  // from `slot` on: one of these is free

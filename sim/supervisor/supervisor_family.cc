@@ -213,20 +213,6 @@ void Supervisor::Impl::equip(LaunchRequest& request, std::size_t host, const std
   request.patches = &patches;
 }
 
-void Supervisor::Impl::adopt(Process& process) {
-  process.memory().use(page_cache_, read_ahead_, memory_epochs_[process.host_index()]);
-  process.memory().set_write_listener(
-      [this, &process](const ProcessMemory::Written& written) { on_memory_written(process, written); });
-  process.memory().set_access_listener([this, &process] {
-    // No adapter looks at memory of a host, nor changes it, before the time until which its programs have run.
-    CHECK(is_taking_request_ || engine_.now() >= ran_until_[process.host_index()]);
-    show_growth(process);
-  });
-  process.set_owner(this);
-  process.set_paths(kernel_.paths_of(process));
-  process.region().header().watches_files = kernel_.watches_files(process.host_index()) ? 1 : 0;
-}
-
 // The process has been launched and runs in its loader: its first thread brings the first request.
 void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
                              std::unique_ptr<code::CodePatches> patches, const Scheduling& scheduling,

@@ -1,5 +1,5 @@
-// What an adapter reads of programs' memory, packet by packet, is read for many packets at once: a message of megabytes is gathered
-// while its program waits, and each call of the kernel costs as much as the copy of some pages.
+// What an adapter reads of programs' memory, packet by packet, is read for many packets at once: a message of megabytes is
+// gathered while its program waits, and each call of the kernel costs as much as the copy of some pages.
 #pragma once
 
 #include <array>

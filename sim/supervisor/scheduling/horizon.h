@@ -16,7 +16,8 @@
 //                                           at most the latency of the management network
 //   another thread of this host             at once (they may share memory)
 //   the management network                  at once
-// The thread's own posts pull its horizon nearer by RegionHeader::own_effect_ps and own_post_effect_ps; the shim does that itself.
+// The thread's own posts pull its horizon nearer by RegionHeader::own_effect_ps and own_post_effect_ps; the shim does that
+// itself.
 //
 // What the adapter writes into the records of queues it writes with no such delay: these have a horizon of their own, and who
 // reads them behind it asks first.
