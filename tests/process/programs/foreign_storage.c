@@ -72,8 +72,9 @@ static void must(int holds, int line) {
 }
 #define MUST(condition) must(condition, __LINE__)
 
+// Words that only grow: who is slow may find the next value already.
 static void wait_until(atomic_int* word, int value) {
-  for (int now; (now = atomic_load(word)) != value;) call(SYS_futex, (long)word, FUTEX_WAIT, now, 0, 0, 0);
+  for (int now; (now = atomic_load(word)) < value;) call(SYS_futex, (long)word, FUTEX_WAIT, now, 0, 0, 0);
 }
 static void set(atomic_int* word, int value) {
   atomic_store(word, value);
