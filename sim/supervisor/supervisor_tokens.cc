@@ -252,7 +252,7 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
     return false;
   }
   slot.doorbell_count = 0;
-  if (slot.note_count != 0) [[unlikely]] tell_notes(process, slot, clock);
+  if (slot.note_count != 0) [[unlikely]] tell_notes(thread, slot, clock);
   slice_end_ = clock;
   ran_until_[process.host_index()] = std::max(clock, ran_until_[process.host_index()]);
   thread.queue_doorbells(doorbells, [](Thread& ringing, const protocol::QueuedDoorbell& doorbell) {
@@ -263,7 +263,8 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
 }
 
 // What the program's own part of verbs has to say of calls that it refused.
-void Supervisor::Impl::tell_notes(const Process& process, protocol::ThreadSlot& slot, Instant end) {
+void Supervisor::Impl::tell_notes(Thread& thread, protocol::ThreadSlot& slot, Instant end) {
+  Process& process = thread.process();
   const std::uint32_t count = std::min(slot.note_count, protocol::kMaxVerbNotes);
   slot.note_count = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -276,7 +277,11 @@ void Supervisor::Impl::tell_notes(const Process& process, protocol::ThreadSlot& 
     if (const std::size_t verb_end = text.find(": "); verb_end != text.npos && error != nullptr) {
       text.insert(verb_end, std::string(": ") + error);
     }
-    tracer_.diagnose({process.host().component, process.pid(), note.error, text}, when);
+    const auto tell = [this, &process, when, error = note.error, text = std::move(text)] {
+      tracer_.diagnose({process.host().component, process.pid(), error, text}, when);
+    };
+    // Not before what the adapter does until then.
+    when > engine_.now() ? thread.tell_at(when, tell) : tell();
   }
 }
 
