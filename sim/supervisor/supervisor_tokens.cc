@@ -26,9 +26,9 @@ Duration modelled_cost(std::int64_t ps) {
 
 void Supervisor::Impl::take_request(Process& process) {
   ++memory_epochs_[process.host_index()];
-  is_taking_request_ = true;
+  const bool before = std::exchange(is_taking_request_, true);
   take_requests(process);
-  is_taking_request_ = false;
+  is_taking_request_ = before;
 }
 
 void Supervisor::Impl::take_requests(Process& process) {

@@ -116,6 +116,15 @@ TEST_F(PageCacheTest, tells_what_is_not_mapped) {
   EXPECT_EQ(read(pages.address(2 * kPage)), 0);
 }
 
+TEST_F(PageCacheTest, refuses_what_goes_round_the_address_space) {
+  Pages pages(1);
+  pages[0] = 7;
+  const spin::MemoryRange ranges[] = {{~7ull, 32}, {pages.address(0), 1}};
+  std::uint8_t bytes[33];
+  EXPECT_FALSE(memory_.read_ranges(ranges, bytes));
+  EXPECT_FALSE(memory_.copy_ranges(ranges, bytes));
+}
+
 // Pages that were looked at are read ahead the next time; one that is gone by then hinders nobody.
 TEST_F(PageCacheTest, does_not_need_what_it_reads_ahead) {
   Pages pages(3);

@@ -39,6 +39,19 @@ constexpr Pair kPairs[] = {
     {"perftest", "ib_send_bw -R -n 100", "ib_send_bw -R -n 100 server", "BW average"},
 };
 
+// What slices left behind; in both modes it is the same.
+support::RunReport run_to_its_end(support::RunRequest request, bool in_both_modes) {
+  request.options = {"--time-limit", "100s", "--stagger", "5ms"};
+  if (in_both_modes) {
+    const equality::BothModes runs = equality::run_both(request);
+    equality::expect_equal(runs);
+    return runs.slices;
+  }
+  support::RunReport slices = support::run(request);
+  EXPECT_EQ(slices.code, 0) << slices.story();
+  return slices;
+}
+
 class RdmaCm : public testing::TestWithParam<std::tuple<Pair, const char*>> {};
 
 TEST_P(RdmaCm, runs_to_its_end) {
@@ -48,16 +61,7 @@ TEST_P(RdmaCm, runs_to_its_end) {
   support::RunRequest request;
   request.topology = topology;
   request.commands = {std::string("server=") + pair.server, std::string("client=") + pair.client};
-  request.options = {"--time-limit", "100s", "--stagger", "5ms"};
-  support::RunReport slices;
-  if (pair.in_both_modes) {
-    const equality::BothModes runs = equality::run_both(request);
-    equality::expect_equal(runs);
-    slices = runs.slices;
-  } else {
-    slices = support::run(request);
-    EXPECT_EQ(slices.code, 0) << slices.story();
-  }
+  const support::RunReport slices = run_to_its_end(request, pair.in_both_modes);
   EXPECT_NE(slices.output("client").find(pair.says), std::string::npos) << slices.story();
 }
 
@@ -104,16 +108,8 @@ TEST_P(RdmaCmRail, goes_by_the_adapter_that_has_the_address) {
   support::RunRequest request;
   request.topology = topology;
   request.commands = {server + "=" + named(over.server), client + "=" + named(over.client)};
-  request.options = {"--time-limit", "100s", "--stagger", "5ms"};
   request.trace = true;
-  support::RunReport slices;
-  if (over.in_both_modes) {
-    const equality::BothModes runs = equality::run_both(request);
-    equality::expect_equal(runs);
-    slices = runs.slices;
-  } else {
-    slices = support::run(request);
-  }
+  const support::RunReport slices = run_to_its_end(request, over.in_both_modes);
   EXPECT_EQ(slices.code, 0) << slices.story();
   EXPECT_NE(slices.output(client).find(over.says), std::string::npos) << slices.story();
   const auto sends = [&](const std::string& adapter) {

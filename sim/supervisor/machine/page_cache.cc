@@ -37,7 +37,9 @@ bool PageCache::want(std::uint64_t number) {
 bool PageCache::want(std::span<const spin::MemoryRange> ranges) {
   bool has_room = true;
   for (const spin::MemoryRange& range : ranges) {
-    if (ProcessMemory::is_in_region(range.address, range.length) || range.length > kMost * kPageSize) return false;
+    // A program may have written any address where a pointer belongs.
+    const bool wraps = range.address + range.length < range.address;
+    if (wraps || ProcessMemory::is_in_region(range.address, range.length) || range.length > kMost * kPageSize) return false;
     for_each_page(range, [&](std::uint64_t number) { has_room = has_room && want(number); });
   }
   return has_room;
