@@ -153,5 +153,23 @@ TEST(Simulation, component_names_cover_hosts_adapters_switches_and_every_port) {
   }
 }
 
+// What comes from elsewhere has crossed the own cable, and where that leads to a switch, the switch and another cable.
+TEST(Simulation, tells_how_soon_another_host_can_be_heard) {
+  DefaultChoices choices;
+  const auto least_way = [&](const std::string& hosts_and_links, std::size_t host) {
+    const TopologySpec topology = load(R"({"name": "t", "hosts": [{"name": "a"}, {"name": "b"}], )" + hosts_and_links + "}");
+    return Simulation(topology, 1, choices).least_way_to(host);
+  };
+  const std::string direct = R"("links": [{"a": "a", "b": "b", "rate": "EDR", "length": "3 m", "delay_per_length": "5 ns/m"}])";
+  EXPECT_EQ(least_way(direct, 0), std::chrono::nanoseconds(15));
+  EXPECT_EQ(least_way(direct, 1), std::chrono::nanoseconds(15));
+  // The switch takes 36 cycles of 400 MHz from the header to the first byte out.
+  const std::string over_switch = R"("switches": [{"name": "s"}],
+      "links": [{"a": "a", "b": "s:1", "rate": "EDR", "length": "2 m", "delay_per_length": "5 ns/m"},
+                {"a": "b", "b": "s:2", "rate": "EDR", "length": "4 m", "delay_per_length": "5 ns/m"}])";
+  EXPECT_EQ(least_way(over_switch, 0), std::chrono::nanoseconds(10 + 90 + 10));
+  EXPECT_EQ(least_way(over_switch, 1), std::chrono::nanoseconds(20 + 90 + 10));
+}
+
 }  // namespace
 }  // namespace verbatim::config
