@@ -20,6 +20,17 @@ bool is_file(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
+bool is_there(const std::string& path, const LoadOptions& options) {
+  if (options.files != nullptr && options.files->are_all) return options.files->texts.contains(path);
+  return is_file(path);
+}
+
+std::optional<Json> load_json(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics) {
+  const auto text = load_text(path, options, diagnostics);
+  if (!text) return std::nullopt;
+  return parse_json(*text, path, diagnostics);
+}
+
 // A profile from its JSON: the table, then what needs more than one value.
 template <class Profile>
 void read_profile(const Json& json, const Object& table, const std::string& path, Profile* profile,
@@ -46,7 +57,7 @@ class ProfileReader {
     auto [entry, is_new] = cache_.try_emplace({std::string(kind), path});
     if (is_new) {
       auto profile = std::make_shared<Profile>();
-      const auto json = read_json(path, diagnostics_);
+      const auto json = load_json(path, options_, diagnostics_);
       if (json) read_profile(*json, table, path, profile.get(), diagnostics_);
       entry->second = profile;
     }
@@ -64,7 +75,7 @@ class ProfileReader {
       }
     }
     for (const std::string& candidate : candidates) {
-      if (is_file(candidate)) return candidate;
+      if (is_there(candidate, options_)) return candidate;
     }
     diagnostics_.add(
         file_, pointer, "there is no profile " + in_quotes(reference),
@@ -183,10 +194,10 @@ ScenarioSpec read_scenario(const Json& json, const std::string& path, const Load
   bool has_links = false;
   if (!scenario.topology_reference.empty()) {
     const std::string topology = beside(path, scenario.topology_reference);
-    if (!is_file(topology)) {
+    if (!is_there(topology, options)) {
       diagnostics.add(path, "/topology", "there is no file " + in_quotes(topology),
                       "the path is relative to the scenario file");
-    } else if (const auto json_of_topology = read_json(topology, diagnostics)) {
+    } else if (const auto json_of_topology = load_json(topology, options, diagnostics)) {
       const std::size_t before = diagnostics.findings().size();
       scenario.topology = read_topology(*json_of_topology, topology, options, diagnostics);
       // The ends of a link are known where nothing is wrong.
@@ -201,6 +212,19 @@ ScenarioSpec read_scenario(const Json& json, const std::string& path, const Load
 }
 
 }  // namespace
+
+std::optional<std::string> load_text(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics) {
+  if (options.files == nullptr) return read_file(path, diagnostics);
+  const auto kept = options.files->texts.find(path);
+  if (kept != options.files->texts.end()) return kept->second;
+  if (options.files->are_all) {
+    diagnostics.add(path, "", "is not among the files that were kept", "check the path");
+    return std::nullopt;
+  }
+  auto text = read_file(path, diagnostics);
+  if (text) options.files->texts.emplace(path, *text);
+  return text;
+}
 
 void check_foreground(const ScenarioSpec& scenario, const std::string& file, const std::string& pointer,
                       Diagnostics& diagnostics) {
@@ -261,7 +285,7 @@ std::optional<FileKind> kind_of(const Json& json) {
 std::optional<TopologySpec> load_topology(const std::string& path, const LoadOptions& options,
                                           Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.findings().size();
-  const auto json = read_json(path, diagnostics);
+  const auto json = load_json(path, options, diagnostics);
   if (!json) return std::nullopt;
   TopologySpec topology = read_topology(*json, path, options, diagnostics);
   if (diagnostics.findings().size() != before) return std::nullopt;
@@ -271,7 +295,7 @@ std::optional<TopologySpec> load_topology(const std::string& path, const LoadOpt
 std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOptions& options,
                                           Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.findings().size();
-  const auto json = read_json(path, diagnostics);
+  const auto json = load_json(path, options, diagnostics);
   if (!json) return std::nullopt;
   if (kind_of(*json) == FileKind::kTopology) {
     diagnostics.add(path, "", "this is a topology, not a scenario",
@@ -285,7 +309,7 @@ std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOpt
 
 std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options,
                                    Diagnostics& diagnostics) {
-  const auto json = read_json(path, diagnostics);
+  const auto json = load_json(path, options, diagnostics);
   if (!json) return std::nullopt;
   const auto kind = kind_of(*json);
   if (!kind) {

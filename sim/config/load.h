@@ -2,6 +2,7 @@
 // that need more than one value (names, cables, reachability).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,10 +19,20 @@ std::string_view name_of(FileKind kind);  // "topology", …
 // By content: a profile says what it is, a scenario has programs, a topology has hosts, switches or links.
 std::optional<FileKind> kind_of(const Json& json);
 
+// Files of a run as they were when it was first loaded, so that it can be loaded again where they are not.
+struct FileTexts {
+  std::map<std::string, std::string> texts;  // by path, as it was composed
+  bool are_all = false;                      // there is no other file; otherwise what is read is added
+};
+
 struct LoadOptions {
   // Folders searched for a profile that is not a file beside the one that names it, in order.
   std::vector<std::string> profile_folders;
+  FileTexts* files = nullptr;  // outlives the loading; nullptr: nobody keeps them
 };
+
+// The content of a file that a scenario names; on failure nothing and a finding.
+std::optional<std::string> load_text(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics);
 
 // Each gives a spec only when there was no finding in it.
 std::optional<TopologySpec> load_topology(const std::string& path, const LoadOptions& options,

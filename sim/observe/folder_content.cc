@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -150,6 +151,18 @@ std::vector<std::string> record_folder(Tracer& tracer, ComponentId component, co
   std::vector<std::string> failures;
   walk(tracer, component, folder, "", known, failures);
   return failures;
+}
+
+std::string content_digest(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return "";
+  const auto hash = content_hash(fd);
+  ::close(fd);
+  if (!hash) return "";
+  char text[33];
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(hash->high64),
+                static_cast<unsigned long long>(hash->low64));
+  return text;
 }
 
 }  // namespace verbatim::observe

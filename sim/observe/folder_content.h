@@ -17,4 +17,7 @@ namespace verbatim::observe {
 std::vector<std::string> record_folder(Tracer& tracer, ComponentId component, const std::string& folder,
                                        const std::set<std::string>& known = {});
 
+// What identifies the content of a file, as 32 digits; empty when it cannot be read.
+std::string content_digest(const std::string& path);
+
 }  // namespace verbatim::observe

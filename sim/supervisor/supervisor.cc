@@ -154,6 +154,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   log_requests();
   kill_all();
   result_.waiting = waiting_times_.all();
+  result_.code_files = code_files_.paths();
   for (const auto& [name, folder, made_first, to_make] : folder_->hosts()) {
     if (!options_.on_files) break;
     if (access(folder.c_str(), F_OK) != 0) continue;  // no program has gone there

@@ -83,6 +83,7 @@ const std::map<std::string, std::set<std::string>>& include_table() {
       {"sim/subnet", {"sim/core", "sim/ib", "sim/fabric"}},
       {"sim/faults", {"sim/core", "sim/ib", "sim/fabric", "sim/host", "sim/hca"}},
       {"sim/observe", {"sim/core", "sim/ib"}},
+      {"sim/explore", {"sim/core"}},
       {"sim/config",
        {"sim/core", "sim/ib", "sim/mad", "sim/management", "sim/cm", "sim/fabric", "sim/host", "sim/hca",
         "sim/subnet", "sim/faults", "sim/observe", "verbs_shim/protocol"}},

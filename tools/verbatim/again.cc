@@ -36,11 +36,7 @@ std::vector<std::string> words_of(const RunOptions& options) {
   return words;
 }
 
-int start_again(std::vector<std::string> words, ChildOutput output, int file) {
-  std::string program = "verbatim", verb = "run";
-  std::vector<char*> argv = {program.data(), verb.data()};
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+pid_t start_child(ChildOutput output, int file, const std::function<int()>& body) {
   std::fflush(nullptr);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
@@ -56,8 +52,25 @@ int start_again(std::vector<std::string> words, ChildOutput output, int file) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::execv("/proc/self/exe", argv.data());
-  ::_exit(kInternalError);
+  int code = kInternalError;
+  try {
+    code = body();
+  } catch (const std::exception& e) {
+    complain(std::string("internal error: ") + e.what());
+  }
+  std::fflush(nullptr);
+  ::_exit(code);
+}
+
+pid_t start_again(std::vector<std::string> words, ChildOutput output, int file) {
+  return start_child(output, file, [&] {
+    std::string program = "verbatim", verb = "run";
+    std::vector<char*> argv = {program.data(), verb.data()};
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    ::execv("/proc/self/exe", argv.data());
+    return static_cast<int>(kInternalError);
+  });
 }
 
 }  // namespace verbatim::cli

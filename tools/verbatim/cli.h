@@ -61,6 +61,38 @@ struct CheckOptions {
   bool lists_facilities = false;  // names for --assume-missing, and nothing else
   std::vector<std::string> assume_missing;
 };
+struct ExploreOptions {
+  RunOptions run;                      // what is run, and how many at a time
+  std::string strategy = "portfolio";
+  std::string time = "60 s";           // wall time
+  std::int64_t runs = 0;               // at most; 0: as many as there is time for
+  std::string shrink_time = "30 s";    // wall time for each kind of failure
+  std::string fail_on;                 // regular expression
+  std::string out = "verbatim-explore";
+  std::string focus;                   // a replay file
+  bool keeps_going = false;            // beyond the first failure
+  bool until_failure = false;          // however long that takes
+};
+int explore(const ExploreOptions& options);
+
+struct ReplayOptions {
+  std::string file;
+  RunOptions show;  // trace, pcap, out, quiet, log and the like
+  bool relaxed = false;
+};
+int replay(ReplayOptions options);
+// Makes the decisions of a replay file fewer, and tells what is left.
+struct ShrinkOptions {
+  std::string file, out;
+  std::string time = "30 s";
+  int jobs = 0;
+};
+int shrink(const ShrinkOptions& options);
+int bisect(const std::string& good, const std::string& bad);
+
+// The words of a `run` as options. nullopt: they are none, and a sentence has said so.
+std::optional<RunOptions> run_options_of(std::vector<std::string> words);
+
 int check(const CheckOptions& options);
 int describe(const std::string& topology);
 int write_schemas(const std::string& folder);

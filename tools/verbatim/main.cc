@@ -38,12 +38,8 @@ void add_assume_missing(CLI::App* verb, std::vector<std::string>& names) {
 #endif
 }
 
-void add_run(CLI::App& app, RunOptions& options) {
-  CLI::App* verb = app.add_subcommand("run",
-                                      "Run programs on a simulated fabric:\n"
-                                      "  verbatim run [OPTIONS] SCENARIO.json\n"
-                                      "  verbatim run [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
-  verb->footer(kFooter);
+// What is run, and within which limits: the same for one run and for many.
+void add_what(CLI::App* verb, RunOptions& options) {
   verb->add_option("what", options.arguments,
                    "a scenario file, or HOST=COMMAND once for each program; with \" &\" at its end it is "
                    "ended when the others have ended");
@@ -53,6 +49,51 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->capture_default_str();
   verb->add_option("--seed", options.seed, "root of all random numbers (default: the scenario's, else 1)")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
+  verb->add_option("--time-limit", options.time_limit, "end the run at this virtual time, such as 10s");
+  verb->add_option("--stuck-after", options.stuck_after,
+                   "wall time after which a program that computes without a call is given up (default: 60s)");
+  verb->add_option("--fault", options.faults,
+                   "a fault as in a scenario's \"faults\", JSON; once for each")
+      ->allow_extra_args(false);
+  verb->add_option("--strict", options.strict,
+                   "system calls that are not simulated: refuse them, or warn and let them reach the "
+                   "machine, which makes "
+                   "the run weak: it need not repeat")
+      ->check(CLI::IsMember({"refuse", "warn"}))
+      ->capture_default_str();
+  verb->add_option("--core", options.core,
+                   "processor that everything runs on (default: the one where the kernel starts the run)")
+      ->check(CLI::Range(0, 1 << 16));
+  add_assume_missing(verb, options.assume_missing);
+}
+
+// How a run is shown.
+void add_show(CLI::App* verb, RunOptions& options) {
+  verb->add_option("--trace", options.trace, "write the trace to this file, one fact a line");
+  verb->add_option("--pcap", options.pcap, "write the packets at both ends of every cable to this file (pcapng)");
+  verb->add_option("--snap-length", options.snap_length,
+                   "with --pcap: keep that many bytes of each packet from its beginning (default: all)")
+      ->check(CLI::Range(1, 1 << 16));
+  verb->add_flag(
+      "--explain-latency{-}", options.explain_latency,
+      "tell where the time of every message went, from post to completion: a table for each size, in this "
+      "file (--explain-latency=FILE; JSON when its name ends so), in --out, or on standard error");
+  verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");
+  verb->add_option("--log", options.log, "log level: trace, debug, info, warn, error, off")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
+  verb->add_flag("--call-by-call", options.call_by_call,
+                 "hand every intercepted call over: slow, the oracle that the default must agree with");
+}
+
+void add_run(CLI::App& app, RunOptions& options) {
+  CLI::App* verb = app.add_subcommand("run",
+                                      "Run programs on a simulated fabric:\n"
+                                      "  verbatim run [OPTIONS] SCENARIO.json\n"
+                                      "  verbatim run [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
+  verb->footer(kFooter);
+  add_what(verb, options);
+  add_show(verb, options);
   verb->add_option(
       "--seeds", options.seeds,
       "run once for each seed of a range such as 1..200, and name those that are not as expected");
@@ -67,45 +108,65 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_option("--out", options.out, "folder for run.json and the programs' output; made if missing");
   verb->add_flag("--keep-files", options.keep_files,
                  "keep the files of the hosts' own folders (/tmp and the like) in files/HOST of --out");
-  verb->add_option("--time-limit", options.time_limit, "end the run at this virtual time, such as 10s");
-  verb->add_option("--stuck-after", options.stuck_after,
-                   "wall time after which a program that computes without a call is given up (default: 60s)");
-  verb->add_option("--trace", options.trace, "write the trace to this file, one fact a line");
-  verb->add_option("--fault", options.faults,
-                   "a fault as in a scenario's \"faults\", JSON; once for each")
-      ->allow_extra_args(false);
-  verb->add_option("--pcap", options.pcap, "write the packets at both ends of every cable to this file (pcapng)");
-  verb->add_option("--snap-length", options.snap_length,
-                   "with --pcap: keep that many bytes of each packet from its beginning (default: all)")
-      ->check(CLI::Range(1, 1 << 16));
-  verb->add_flag(
-      "--explain-latency{-}", options.explain_latency,
-      "tell where the time of every message went, from post to completion: a table for each size, in this "
-      "file (--explain-latency=FILE; JSON when its name ends so), in --out, or on standard error");
   verb->add_flag("--verify", options.verify, "run twice and name the first difference");
-  verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");
-  verb->add_option("--log", options.log, "log level: trace, debug, info, warn, error, off")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
-      ->capture_default_str();
-  verb->add_flag("--call-by-call", options.call_by_call,
-                 "hand every intercepted call over: slow, the oracle that the default must agree with");
-  verb->add_option("--strict", options.strict,
-                   "system calls that are not simulated: refuse them, or warn and let them reach the "
-                   "machine, which makes "
-                   "the run weak: it need not repeat")
-      ->check(CLI::IsMember({"refuse", "warn"}))
-      ->capture_default_str();
-  verb->add_option("--core", options.core,
-                   "processor that everything runs on (default: the one where the kernel starts the run)")
-      ->check(CLI::Range(0, 1 << 16));
   verb->add_option("--second-core", options.second_core,
                    "a processor for the simulator alone, beside the one of the programs: never, free (while one is), always, "
                    "changing (at random); costs or saves time and changes nothing else (default: free; with --core: never)")
       ->check(CLI::IsMember({"never", "free", "always", "changing"}));
-  add_assume_missing(verb, options.assume_missing);
   verb->add_option("--poke-period", options.poke_period_us)->check(CLI::Range(1, 1 << 30))->group("");
   verb->add_option("--record-fd", options.record_fd)->group("");
   verb->add_option("--pad", options.pad)->group("");
+}
+
+void add_explore(CLI::App& app, ExploreOptions& options) {
+  CLI::App* verb = app.add_subcommand("explore",
+                                      "Run many schedules with freedom spec, and explain what fails:\n"
+                                      "  verbatim explore [OPTIONS] SCENARIO.json\n"
+                                      "  verbatim explore [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
+  verb->footer(kFooter);
+  add_what(verb, options.run);
+  CLI::Option* const time =
+      verb->add_option("--time", options.time, "wall time for the search")->capture_default_str();
+  CLI::Option* const runs = verb->add_option("--runs", options.runs, "number of runs, however long they take")
+                                ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+  runs->excludes(time);
+  verb->add_flag("--until-failure", options.until_failure, "search until something fails, however long that takes")
+      ->excludes(time);
+  verb->add_flag("--keep-going", options.keeps_going, "search on when something has failed, until time or runs are used up");
+  verb->add_option("--jobs", options.run.jobs, "runs at a time (default: one for each allowed processor)")
+      ->check(CLI::Range(1, 4096));
+  CLI::Option* const strategy = verb->add_option("--strategy", options.strategy,
+                                                 "how schedules are chosen: portfolio (the others in turn), random, pct:D "
+                                                 "(fast and slow actors, D changes), delay:K (every one with at most K "
+                                                 "decisions), nasty (each freedom to its limit)")
+                                    ->capture_default_str();
+  verb->add_option("--focus", options.focus, "a replay file: schedules like the one that failed there")->excludes(strategy);
+  verb->add_option("--fail-on", options.fail_on,
+                   "regular expression: a line of a program's output that it finds makes the run a failure");
+  verb->add_option("--shrink-time", options.shrink_time, "wall time for making each kind of failure small")
+      ->capture_default_str();
+  verb->add_option("--out", options.out, "folder for replay files, explore.json and junit.xml; made if missing")
+      ->capture_default_str();
+  verb->add_option("--log", options.run.log)->group("");
+}
+
+void add_replay(CLI::App& app, ReplayOptions& options) {
+  CLI::App* verb = app.add_subcommand("replay", "Run a failure that explore has found again, from its file");
+  verb->footer(kFooter);
+  verb->add_option("file", options.file, "replay file")->required();
+  verb->add_flag("--relaxed", options.relaxed, "go on when programs have changed: decisions are taken as far as they fit");
+  verb->add_option("--until", options.show.time_limit, "end the run at this virtual time, such as 100.5ms");
+  verb->add_option("--out", options.show.out, "folder for run.json and the programs' output; made if missing");
+  add_show(verb, options.show);
+}
+
+void add_shrink(CLI::App& app, ShrinkOptions& options) {
+  CLI::App* verb = app.add_subcommand("shrink", "Make the decisions of a replay file fewer, and tell what each does");
+  verb->add_option("file", options.file, "replay file")->required();
+  verb->add_option("--out,-o", options.out, "where the smaller one is written (default: the same file)");
+  verb->add_option("--time", options.time, "wall time after which it ends with what it has")->capture_default_str();
+  verb->add_option("--jobs", options.jobs, "runs at a time (default: one for each allowed processor)")
+      ->check(CLI::Range(1, 4096));
 }
 
 void set_up_log(const std::string& level) {
@@ -126,6 +187,25 @@ void hold_standard_descriptors() {
   }
 }
 
+}  // namespace
+
+std::optional<RunOptions> run_options_of(std::vector<std::string> words) {
+  CLI::App app{"", "verbatim"};
+  RunOptions options;
+  add_run(app, options);
+  words.insert(words.begin(), "run");
+  std::ranges::reverse(words);  // as CLI11 wants them
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& e) {
+    complain(std::string("the words of the run cannot be used: ") + e.what());
+    return std::nullopt;
+  }
+  return options;
+}
+
+namespace {
+
 int dispatch(int argc, char** argv) {
   CLI::App app{
       "Verbatim runs unmodified RDMA verbs programs on a simulated fabric, in virtual time: the same inputs "
@@ -138,6 +218,17 @@ int dispatch(int argc, char** argv) {
 
   RunOptions run_options;
   add_run(app, run_options);
+
+  ExploreOptions explore_options;
+  add_explore(app, explore_options);
+  ReplayOptions replay_options;
+  add_replay(app, replay_options);
+  ShrinkOptions shrink_options;
+  add_shrink(app, shrink_options);
+  std::string good, bad;
+  CLI::App* bisect_verb = app.add_subcommand("bisect", "Name the decision that makes the difference between two replay files");
+  bisect_verb->add_option("good", good, "replay file of a run that does not fail so")->required();
+  bisect_verb->add_option("bad", bad, "replay file of one that does")->required();
 
   CheckOptions check_options;
   CLI::App* check_verb =
@@ -156,11 +247,12 @@ int dispatch(int argc, char** argv) {
   CLI::App* schema_verb = app.add_subcommand("schema", "Write the JSON Schemas")->group("");
   schema_verb->add_option("folder", schema_folder, "folder to write to")->required();
 
-  const std::vector<std::string> verbs = {"run", "check", "describe", "schema"};
+  const std::vector<std::string> verbs = {"run",    "explore", "replay",   "shrink",
+                                          "bisect", "check",   "describe", "schema"};
   if (argc > 1 && argv[1][0] != '-' && std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
     const std::string near = config::nearest(argv[1], verbs);
     complain("there is no verb " + config::in_quotes(argv[1]) + "; " +
-             (near.empty() ? "verbs are run, check and describe" : "did you mean \"" + near + "\"?"));
+             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check and describe" : "did you mean \"" + near + "\"?"));
     return kUsage;
   }
   try {
@@ -181,6 +273,17 @@ int dispatch(int argc, char** argv) {
   if (check_verb->parsed()) return check(check_options);
   if (describe_verb->parsed()) return describe(topology);
   if (schema_verb->parsed()) return write_schemas(schema_folder);
+#ifdef VERBATIM_CAN_RUN
+  if (app.got_subcommand("explore") || app.got_subcommand("shrink") || bisect_verb->parsed()) {
+    set_up_log("off");  // what runs say is told by kind
+    if (app.got_subcommand("explore")) return explore(explore_options);
+    return bisect_verb->parsed() ? bisect(good, bad) : shrink(shrink_options);
+  }
+  if (app.got_subcommand("replay")) {
+    set_up_log(replay_options.show.quiet && replay_options.show.log == "warn" ? "error" : replay_options.show.log);
+    return replay(replay_options);
+  }
+#endif
   // Warnings of a run are logged when they arise; --quiet leaves only errors unless a level was asked for.
   set_up_log(run_options.quiet && run_options.log == "warn" ? "error" : run_options.log);
 #ifdef VERBATIM_CAN_RUN

@@ -1,5 +1,6 @@
 #include "tools/verbatim/output.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +11,7 @@ namespace verbatim::cli {
 namespace {
 // A line longer than this is shown in pieces: a program that never ends its line must not fill the memory.
 constexpr std::size_t kLongestLine = 1 << 20;
+constexpr std::size_t kLongestWords = 400;
 constexpr std::size_t kMostOpen = 256;  // files of thousands of programs would take thousands of descriptors
 }  // namespace
 
@@ -75,6 +77,8 @@ void ProgramOutput::not_complete(std::size_t stream) {
 void ProgramOutput::flush_line(std::size_t stream) {
   std::string& line = streams_[stream].line;
   if (line.empty()) return;
+  if (const std::size_t end = line.find_last_not_of("\r\n\t "); end != std::string::npos)
+    streams_[stream].last_line.assign(line, 0, std::min(end + 1, kLongestWords));
   if (to_terminal_) {
     const std::string text = labels_[stream / 2] + "| " + line + (line.back() == '\n' ? "" : "\n");
     // The two streams keep their order towards each other where both end in one place.
@@ -90,7 +94,7 @@ void ProgramOutput::on_output(std::size_t program, int fd, std::string_view byte
   Stream& stream = streams_.at(index);
   if (stream.file == nullptr && !stream.path.empty() && !open_file(index, "ae")) not_complete(index);
   if (stream.file != nullptr) std::fwrite(bytes.data(), 1, bytes.size(), stream.file);
-  if (keep_ && fd != 2) stream.kept += bytes;
+  if (keep_) stream.kept += bytes;
   while (!bytes.empty()) {
     const std::size_t newline = bytes.find('\n');
     const std::size_t n = newline == std::string_view::npos ? bytes.size() : newline + 1;
@@ -98,6 +102,11 @@ void ProgramOutput::on_output(std::size_t program, int fd, std::string_view byte
     bytes.remove_prefix(n);
     if (newline != std::string_view::npos || stream.line.size() >= kLongestLine) flush_line(index);
   }
+}
+
+std::string ProgramOutput::last_words(std::size_t program) const {
+  const std::string& error = streams_.at(2 * program + 1).last_line;
+  return error.empty() ? streams_.at(2 * program).last_line : error;
 }
 
 void ProgramOutput::on_exit(std::size_t program) {

@@ -35,15 +35,19 @@ class ProgramOutput final : public supervisor::OutputListener {
   // Shows every unfinished line; closes the files. A sentence when something could not be written.
   std::string finish();
 
-  // Keeps the standard output of programs for comparison with what is expected of it.
+  // Keeps what programs write, for comparison with what is expected of it.
   void keep_output() { keep_ = true; }
   const std::string& kept(std::size_t program) const { return streams_.at(2 * program).kept; }
+  const std::string& kept_errors(std::size_t program) const { return streams_.at(2 * program + 1).kept; }
+  // The last line with anything in it that the program wrote to standard error, else to standard output.
+  std::string last_words(std::size_t program) const;
   const std::string& label(std::size_t program) const { return labels_.at(program); }
 
  private:
   struct Stream {
     std::string line;
     std::string kept;
+    std::string last_line;       // without its newline; not longer than kLongestWords
     std::string path;            // of its file; empty: it has none
     std::FILE* file = nullptr;   // open while it is one of the last that were written to
   };

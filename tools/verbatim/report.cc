@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
 
 #include "sim/config/words.h"
 #include "sim/observe/microseconds.h"
@@ -57,6 +59,15 @@ std::string missing_output(const std::vector<std::string>& expected, const std::
     const std::size_t at = text.find(wanted, from);
     if (at == std::string::npos) return wanted;
     from = at + wanted.size();
+  }
+  return "";
+}
+
+// Empty: there is none.
+std::string first_line_with(const std::string& text, const std::regex& pattern) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_search(line, pattern)) return line;
   }
   return "";
 }
@@ -187,6 +198,19 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
            config::in_quotes(missing) + " where it is expected");
     }
   }
+  if (!plan.fail_on.empty()) {
+    const std::regex pattern(plan.fail_on);
+    for (std::size_t i = 0; i < result.programs.size(); ++i) {
+      for (const std::string* text : {&output.kept(i), &output.kept_errors(i)}) {
+        const std::string line = first_line_with(*text, pattern);
+        if (line.empty()) continue;
+        fail("on host " + plan.scenario.programs[i].host + ", the output of `" +
+             config::join_words(plan.scenario.programs[i].command) + "` has the line " + config::in_quotes(line) +
+             ", which --fail-on finds");
+        break;
+      }
+    }
+  }
   if (!expect.digest.empty() && expect.digest != figures.digest) {
     fail("the digest is " + figures.digest + ", expected is " + expect.digest);
   }
@@ -196,6 +220,24 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
   }
   for (const std::string& finding : result.findings) verdict.sentences.push_back(finding);
   return verdict;
+}
+
+void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
+          const ProgramOutput& output, const Verdict& verdict) {
+  report.code = verdict.code;
+  report.outcome = name_of(result.outcome);
+  report.digest = figures.digest;
+  report.virtual_end_ps = to_ps(figures.virtual_end);
+  report.sentences = verdict.sentences;
+  for (std::size_t i = 0; i < result.programs.size(); ++i) {
+    const supervisor::ProgramResult& program = result.programs[i];
+    const config::ProgramSpec& spec = plan.scenario.programs[i];
+    RunReport::Program& entry = report.programs.emplace_back();
+    entry.label = output.label(i);
+    entry.as_expected = program.exited ? as_expected(program, spec) : spec.background;
+    entry.how = program.exited ? how_it_ended(program) : "has not ended";
+    entry.last_words = output.last_words(i);
+  }
 }
 
 std::string write_run_json(const std::string& folder, const RunPlan& plan,

@@ -8,6 +8,7 @@
 #include "sim/supervisor/supervisor.h"
 #include "tools/verbatim/output.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/run_report.h"
 
 namespace verbatim::cli {
 
@@ -45,6 +46,10 @@ void log_diagnoses(const std::vector<observe::DiagnosisLog::Entry>& diagnoses);
 
 Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
               const ProgramOutput& output);
+
+// The verdict, the ends of the programs and the digest; decisions and questions are the caller's.
+void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
+          const ProgramOutput& output, const Verdict& verdict);
 
 // Empty on success, else a sentence.
 std::string write_run_json(const std::string& folder, const RunPlan& plan,

@@ -81,18 +81,6 @@ void parse_programs(const RunOptions& options, config::ScenarioSpec& scenario,
   config::check_foreground(scenario, "command line", "", diagnostics);
 }
 
-// A duration above zero; nothing when none was given or it is a finding.
-std::optional<Duration> parse_limit(const char* option, const std::string& text,
-                                    config::Diagnostics& diagnostics) {
-  if (text.empty()) return std::nullopt;
-  std::string problem, hint;
-  const auto limit = config::parse_quantity(text, config::Dimension::kDuration, &problem, &hint);
-  if (limit && *limit > 0) return Duration(*limit);
-  diagnostics.add(option, "", config::in_quotes(text) + " " + (limit ? "is not above zero" : problem),
-                  hint.empty() ? "write it like \"10 s\"" : hint);
-  return std::nullopt;
-}
-
 // "1..200", or "7" for one.
 std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnostics& diagnostics) {
   const std::string& text = options.seeds;
@@ -123,8 +111,8 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
 }
 
 // False when there is nothing to go on with; findings may have been added all the same.
-bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Diagnostics& diagnostics) {
-  const config::LoadOptions load_options{profile_folders()};
+bool load(const RunOptions& options, const config::LoadOptions& load_options, config::ScenarioSpec& scenario,
+          config::Diagnostics& diagnostics) {
   if (!options.topology.empty()) {
     const auto topology = config::load_topology(options.topology, load_options, diagnostics);
     if (!topology) return false;
@@ -201,33 +189,49 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
 
 }  // namespace
 
-int run(const RunOptions& options) {
+std::optional<Duration> parse_limit(const char* option, const std::string& text, config::Diagnostics& diagnostics) {
+  if (text.empty()) return std::nullopt;
+  std::string problem, hint;
+  const auto limit = config::parse_quantity(text, config::Dimension::kDuration, &problem, &hint);
+  if (limit && *limit > 0) return Duration(*limit);
+  diagnostics.add(option, "", config::in_quotes(text) + " " + (limit ? "is not above zero" : problem),
+                  hint.empty() ? "write it like \"10 s\"" : hint);
+  return std::nullopt;
+}
+
+std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOptions& load_options) {
   if (options.arguments.empty()) {
     complain(
         "nothing to run; write `verbatim run SCENARIO.json`, or `verbatim run --topology T.json HOST=COMMAND "
         "…`");
-    return kUsage;
+    return std::nullopt;
   }
   RunPlan plan;
   config::Diagnostics diagnostics;
-  if (load(options, plan.scenario, diagnostics)) find_programs(plan, diagnostics);
+  if (load(options, load_options, plan.scenario, diagnostics)) find_programs(plan, diagnostics);
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;
-  const auto seeds = parse_seeds(options, diagnostics);
+  plan.seeds = parse_seeds(options, diagnostics);
   check_result_files(options, diagnostics);
   if (!diagnostics.empty()) {
     print(diagnostics);
-    return kUsage;
+    return std::nullopt;
   }
   plan.shim_directory = shim_directory();
   if (plan.shim_directory.empty()) {
     complain(
         fmt::format("{} are not all where this installation should have them; build or install all of it",
                     fmt::join(kShimParts, ", ")));
-    return kUsage;
+    return std::nullopt;
   }
-  if (seeds) return run_seeds(*seeds, options);
-  return options.verify ? run_verify(plan, options) : run_once(plan, options);
+  return plan;
+}
+
+int run(const RunOptions& options) {
+  const auto plan = make_plan(options, {profile_folders()});
+  if (!plan) return kUsage;
+  if (plan->seeds) return run_seeds(*plan->seeds, options);
+  return options.verify ? run_verify(*plan, options) : run_once(*plan, options);
 }
 
 }  // namespace verbatim::cli

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "sim/config/simulation.h"
+#include "sim/explore/recorded_choices.h"
+#include "sim/explore/replayed_choices.h"
 #include "sim/observe/counters.h"
 #include "sim/observe/digest_sink.h"
 #include "sim/observe/folder_content.h"
@@ -23,6 +25,7 @@
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/report.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/run_report.h"
 
 namespace verbatim::cli {
 
@@ -232,9 +235,16 @@ std::uint64_t peak_memory_kib() {
   return 0;
 }
 
+std::unique_ptr<Choices> chooser_of(const RunPlan& plan) {
+  const std::vector<std::string> names = config::Simulation::component_names(plan.scenario.topology);
+  if (plan.schedule) return explore::make_choices(*plan.schedule, names);
+  if (plan.scenario.freedom != "spec") return std::make_unique<DefaultChoices>();
+  return std::make_unique<SeededChoices>(static_cast<std::uint64_t>(plan.scenario.seed), names);
+}
+
 }  // namespace
 
-int run_once(const RunPlan& plan, const RunOptions& options) {
+int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) {
   const std::vector<char> pad(options.pad);  // moves what is allocated after it; see verify.cc
   const config::TopologySpec& topology = plan.scenario.topology;
   if (const std::string lacking = lacking_processor(topology); !lacking.empty()) {
@@ -247,7 +257,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
     return kUsage;
   }
   std::vector<std::string> hosts;
-  bool keep = false;
+  bool keep = !plan.fail_on.empty();
   for (const config::ProgramSpec& program : plan.scenario.programs) {
     hosts.push_back(program.host);
     keep = keep || !program.expect_output.empty();
@@ -266,10 +276,11 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   }
 
   const auto seed = static_cast<std::uint64_t>(plan.scenario.seed);
-  DefaultChoices friendly;
-  SeededChoices spec(seed, config::Simulation::component_names(topology));
-  Choices& choices = plan.scenario.freedom == "spec" ? static_cast<Choices&>(spec) : friendly;
+  const std::unique_ptr<Choices> chooser = chooser_of(plan);
+  explore::RecordedChoices recorded(*chooser, config::Simulation::component_names(topology));
+  Choices& choices = report != nullptr ? static_cast<Choices&>(recorded) : *chooser;
   config::Simulation simulation(topology, seed, choices);
+  recorded.set_clock(simulation.engine());
   simulation.add_faults(plan.scenario.faults);
   Observers observers(simulation.components().size());
   if (const std::string failure = observers.add_to(simulation, options); !failure.empty()) {
@@ -350,6 +361,14 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   for (const std::string& sentence : verdict.sentences) complain(sentence);
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
+  if (report != nullptr) {
+    fill(*report, plan, result, figures, output, verdict);
+    report->decisions = recorded.decisions();
+    report->questions = recorded.questions();
+    report->code_files = result.code_files;
+    if (const auto* replayed = dynamic_cast<const explore::ReplayedChoices*>(chooser.get()))
+      report->unused = replayed->unused();
+  }
   if (!options.quiet) {
     // Wall time differs from run to run, so this line is not part of standard output, which never does.
     std::fprintf(stderr, "verbatim: virtual time %s, wall time %.3f s, %llu packets, digest %s%s\n",

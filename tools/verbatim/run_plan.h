@@ -1,28 +1,46 @@
 // A run, ready to be started: everything has been read and checked.
 #pragma once
 
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/config/load.h"
 #include "sim/config/spec.h"
+#include "sim/explore/schedule.h"
 #include "sim/supervisor/supervisor.h"
 #include "tools/verbatim/cli.h"
 
 namespace verbatim::cli {
+
+struct SeedRange {
+  std::int64_t first = 1, last = 1;
+};
 
 struct RunPlan {
   config::ScenarioSpec scenario;  // topology and programs, options of the command line applied
   std::vector<supervisor::ProgramSpec> programs;  // in the order of the scenario's
   std::string shim_directory;
   Duration stuck_after = std::chrono::seconds(60);  // wall time
+  std::optional<SeedRange> seeds;                   // not one run, but one for each of these
+  std::optional<explore::Schedule> schedule;        // who chooses; nullopt: as the scenario's freedom says
+  std::string fail_on;  // regular expression (ECMAScript): a line of output that it finds makes the run a failure; empty: none
 };
 
-int run_once(const RunPlan& plan, const RunOptions& options);
+// Reads and checks everything that a run needs. nullopt: it cannot be started, and what is wrong has been printed.
+std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOptions& load_options);
+
+// A duration above zero, given with `option`; nothing when `text` is empty or it is a finding.
+std::optional<Duration> parse_limit(const char* option, const std::string& text, config::Diagnostics& diagnostics);
+
+struct RunReport;
+// `report`: is told how the run went; nullptr: nobody asks.
+int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report = nullptr);
 int run_verify(const RunPlan& plan, const RunOptions& options);
 
-struct SeedRange {
-  std::int64_t first = 1, last = 1;
-};
 // One run for each seed, in processes of their own; prints which are not as expected, and how to repeat them.
 int run_seeds(const SeedRange& seeds, const RunOptions& options);
 
@@ -32,6 +50,8 @@ std::vector<std::string> words_of(const RunOptions& options);
 // Starts this program again with those words, its standard output and error in `output`, or to /dev/null when
 // that is negative. It ends when this process does. The process id, negative when there is none.
 enum class ChildOutput { kInherited, kNone, kFile };
-int start_again(std::vector<std::string> words, ChildOutput output, int file = -1);
+pid_t start_again(std::vector<std::string> words, ChildOutput output, int file = -1);
+// Does `body` in a process of its own, which ends with what it returns; otherwise like start_again().
+pid_t start_child(ChildOutput output, int file, const std::function<int()>& body);
 
 }  // namespace verbatim::cli

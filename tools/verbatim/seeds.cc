@@ -1,9 +1,6 @@
 // `run --seeds`: many runs, each in a process of its own, as many at a time as there are processors. What is
 // printed depends on the runs alone: results come in the order of the seeds.
 #include <errno.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,23 +15,13 @@
 #include "sim/config/words.h"
 #include "tools/verbatim/output.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/worker_pool.h"
 
 namespace verbatim::cli {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<int> allowed_cores() {
-  std::vector<int> cores;
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  sched_getaffinity(0, sizeof allowed, &allowed);
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &allowed)) cores.push_back(core);
-  }
-  return cores;
-}
 
 // What the run complained about: the first sentence.
 std::string first_sentence(int fd) {
@@ -51,25 +38,19 @@ std::string first_sentence(int fd) {
 
 class SeedRuns {
  public:
-  SeedRuns(const SeedRange& seeds, const RunOptions& options) : seeds_(seeds), options_(options) {}
+  SeedRuns(const SeedRange& seeds, const RunOptions& options)
+      : seeds_(seeds), options_(options), pool_(options.jobs, options.core) {}
 
   int run() {
-    const std::vector<int> cores = options_.core >= 0 ? std::vector<int>{options_.core} : allowed_cores();
-    const std::size_t jobs =
-        options_.jobs > 0 ? static_cast<std::size_t>(options_.jobs) : std::max<std::size_t>(cores.size(), 1);
-    slots_.resize(jobs);
-    block_signals();
     std::int64_t next = seeds_.first;
     bool more = true;
-    while (more || !running_.empty()) {
-      for (std::size_t slot = 0; more && slot < jobs; ++slot) {
-        if (slots_[slot]) continue;
-        if (!start(next, slot, cores.empty() ? -1 : cores[slot % cores.size()])) return kInternalError;
+    while (more || !pool_.is_idle()) {
+      while (more && pool_.has_room()) {
+        if (!start(next)) return kInternalError;
         more = next++ != seeds_.last;
       }
-      await_signal();
-      more = more && !interrupted_;
-      collect();
+      for (const WorkerPool::Ended& ended : pool_.await()) collect(ended);
+      more = more && !pool_.is_interrupted();
       report();
       if (worst_ == kUsage) return kUsage;
     }
@@ -77,11 +58,6 @@ class SeedRuns {
   }
 
  private:
-  struct Run {
-    std::int64_t seed = 0;
-    std::size_t slot = 0;
-    int output = -1;
-  };
   struct Result {
     int code = 0;
     std::string sentence;
@@ -91,66 +67,34 @@ class SeedRuns {
     return options_.out.empty() ? "" : options_.out + "/seed-" + std::to_string(seed);
   }
 
-  bool start(std::int64_t seed, std::size_t slot, int core) {
-    RunOptions one = options_;
-    one.seed = seed;
-    one.core = core;
-    std::vector<std::string> words = {"--quiet", "--log", options_.log};
-    if (options_.verify) words.push_back("--verify");
-    if (!options_.out.empty()) words.insert(words.end(), {"--out", folder_of(seed)});
-    const std::vector<std::string> rest = words_of(one);
-    words.insert(words.end(), rest.begin(), rest.end());
-    const int output = ::memfd_create("verbatim-seed", MFD_CLOEXEC);
-    const pid_t child = output < 0 ? -1 : start_again(std::move(words), ChildOutput::kFile, output);
-    if (child < 0) {
-      complain("the run of seed " + std::to_string(seed) + " cannot be started");
-      return false;
-    }
-    slots_[slot] = true;
-    running_[child] = {seed, slot, output};
-    return true;
+  bool start(std::int64_t seed) {
+    const bool started = pool_.start(seed, [&](int core, int output) {
+      RunOptions one = options_;
+      one.seed = seed;
+      one.core = core;
+      std::vector<std::string> words = {"--quiet", "--log", options_.log};
+      if (options_.verify) words.push_back("--verify");
+      if (!options_.out.empty()) words.insert(words.end(), {"--out", folder_of(seed)});
+      const std::vector<std::string> rest = words_of(one);
+      words.insert(words.end(), rest.begin(), rest.end());
+      return start_again(std::move(words), ChildOutput::kFile, output);
+    });
+    if (!started) complain("the run of seed " + std::to_string(seed) + " cannot be started");
+    return started;
   }
 
-  // Those that end the runs, and that of a run which has ended. They come by await_signal() alone.
-  void block_signals() {
-    ::sigemptyset(&awaited_);
-    ::sigaddset(&awaited_, SIGCHLD);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-      struct sigaction now {};
-      // nohup and the like have it ignored, and mean it.
-      if (signal == SIGHUP && ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
-      ::sigaddset(&awaited_, signal);
-    }
-    ::sigprocmask(SIG_BLOCK, &awaited_, nullptr);
-  }
-
-  // Who interrupts has the runs under way end at once, and no more begin; asked again, they are killed.
-  void await_signal() {
-    int signal = 0;
-    if (::sigwait(&awaited_, &signal) != 0 || signal == SIGCHLD) return;
-    for (const auto& [child, run] : running_) ::kill(child, interrupted_ ? SIGKILL : SIGTERM);
-    interrupted_ = true;
-  }
-
-  void collect() {
-    int status = 0;
-    for (pid_t ended; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-      const auto it = running_.find(ended);
-      if (it == running_.end()) continue;
-      Result result;
-      result.code = WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(kInternalError);
-      result.sentence = first_sentence(it->second.output);
-      ::close(it->second.output);
-      slots_[it->second.slot] = false;
-      const bool cut_off = interrupted_ && (!WIFEXITED(status) || result.code == kInterrupted);
-      if (!cut_off) waiting_.emplace(it->second.seed, std::move(result));
-      running_.erase(it);
-    }
+  void collect(const WorkerPool::Ended& ended) {
+    Result result;
+    result.code = WIFEXITED(ended.status) ? WEXITSTATUS(ended.status) : static_cast<int>(kInternalError);
+    result.sentence = first_sentence(ended.output);
+    ::close(ended.output);
+    const bool cut_off = pool_.is_interrupted() && (!WIFEXITED(ended.status) || result.code == kInterrupted);
+    if (!cut_off) waiting_.emplace(ended.number, std::move(result));
   }
 
   // Results that are next in the order of the seeds.
   void report() {
-    const bool all = interrupted_ && running_.empty();  // those in between never come
+    const bool all = pool_.is_interrupted() && pool_.is_idle();  // those in between never come
     for (auto it = waiting_.begin();
          it != waiting_.end() && (all || it->first == reported_ + seeds_.first); it = waiting_.erase(it)) {
       const auto& [seed, result] = *it;
@@ -187,7 +131,7 @@ class SeedRuns {
     const long long as_expected = reported_ - static_cast<std::int64_t>(failed_.size()), left = count - reported_;
     std::printf("seeds %lld..%lld: %lld as expected, %zu failed", static_cast<long long>(seeds_.first),
                 static_cast<long long>(seeds_.last), as_expected, failed_.size());
-    if (interrupted_) std::printf(", %lld not run to the end: interrupted", left);
+    if (pool_.is_interrupted()) std::printf(", %lld not run to the end: interrupted", left);
     std::printf("\n");
     std::string repeat;
     if (!failed_.empty()) {
@@ -201,7 +145,7 @@ class SeedRuns {
     }
     if (!options_.out.empty()) {
       nlohmann::ordered_json summary = {
-          {"version", VERBATIM_VERSION}, {"seeds", entries_}, {"failed", failed_}, {"interrupted", interrupted_}};
+          {"version", VERBATIM_VERSION}, {"seeds", entries_}, {"failed", failed_}, {"interrupted", pool_.is_interrupted()}};
       if (!repeat.empty()) summary["repeat"] = repeat;
       std::error_code ignored;
       fs::create_directories(options_.out, ignored);
@@ -213,20 +157,17 @@ class SeedRuns {
         if (worst_ == kAsExpected) worst_ = kProgramFailed;
       }
     }
-    return interrupted_ && worst_ != kInternalError ? static_cast<int>(kInterrupted) : worst_;
+    return pool_.is_interrupted() && worst_ != kInternalError ? static_cast<int>(kInterrupted) : worst_;
   }
 
   const SeedRange seeds_;
   const RunOptions& options_;
-  std::vector<bool> slots_;  // in use
-  std::map<pid_t, Run> running_;
+  WorkerPool pool_;
   std::map<std::int64_t, Result> waiting_;  // for those of smaller seeds
   std::int64_t reported_ = 0;
   std::vector<std::int64_t> failed_;
   nlohmann::ordered_json entries_ = nlohmann::ordered_json::array();
   int worst_ = kAsExpected;
-  sigset_t awaited_;
-  bool interrupted_ = false;
 };
 
 }  // namespace

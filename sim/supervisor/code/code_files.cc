@@ -104,6 +104,15 @@ const std::vector<CallSite>* CodeFiles::calls_of(const FileCode& file, std::uint
   return &*calls.found;
 }
 
+std::vector<std::string> CodeFiles::paths() const {
+  std::vector<std::string> paths;
+  for (const auto& [key, file] : files_) {
+    if (file) paths.push_back(file->path);
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
 void CodeFiles::search_ahead(const std::vector<std::string>& paths, int busy_core) {
   cpu_set_t others;
   if (sched_getaffinity(0, sizeof others, &others) != 0) return;

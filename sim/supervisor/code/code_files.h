@@ -35,6 +35,8 @@ class CodeFiles {
   // Searches these on a thread of its own, on any core but `busy_core`; of() does what is not begun yet, and waits for what
   // is. Called once, before of(): it saves time where a second core is free, and changes no result.
   void search_ahead(const std::vector<std::string>& paths, int busy_core);
+  // Of all files that were searched and hold code, sorted.
+  std::vector<std::string> paths() const;
 
  private:
   // Device, inode, size, modification time: another file, or the same one changed, is another key.

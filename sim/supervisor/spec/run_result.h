@@ -50,6 +50,7 @@ struct RunResult {
   std::uint64_t refused_files = 0;             // how often one was asked for that the trees of a host lack
   std::uint64_t hand_overs = 0;                // times a program got the token
   std::vector<WaitingTime> waiting;            // of threads that polled or span, by their ids
+  std::vector<std::string> code_files;         // whose code programs ran, libraries too: paths, sorted
 };
 
 }  // namespace verbatim::supervisor

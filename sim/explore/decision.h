@@ -1,0 +1,49 @@
+// What a run chose where the specification leaves a choice, as facts that can be written down and taken again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/core/choice.h"
+#include "sim/core/ids.h"
+
+namespace verbatim::explore {
+
+// One answer that is not the default. It is known by site, actor and occurrence, so that it means the same thing in a
+// run in which others have chosen differently.
+struct Decision {
+  std::string site;              // as Choices::choose() names it, "ack-delay"
+  std::string actor;             // a component's name, or "thread/N" by the order in which threads were made
+  std::uint64_t occurrence = 0;  // how many times this actor has chosen at this site before
+  std::uint32_t answer = 0;      // 1 … alternatives - 1
+  std::uint32_t alternatives = 0;
+  std::int64_t time_ps = 0;      // when it was asked; tells people where to look, and takes part in nothing
+
+  friend bool operator==(const Decision&, const Decision&) = default;
+};
+
+// A question that was asked, whatever the answer.
+struct ChoicePoint {
+  std::uint32_t stream = 0;      // index into Questions::streams
+  std::uint32_t alternatives = 0;
+  friend bool operator==(const ChoicePoint&, const ChoicePoint&) = default;
+};
+
+// All questions of a run with more than one answer, in the order in which they were asked.
+struct Questions {
+  struct Stream {
+    std::string site, actor;
+    std::uint64_t asked = 0;
+  };
+  static constexpr std::size_t kMostPoints = 200'000;  // those after are counted in their stream alone
+
+  std::vector<Stream> streams;   // in the order of their first question
+  std::vector<ChoicePoint> points;
+  std::uint64_t asked() const;
+};
+
+// The name under which a decision knows the actor with this id.
+std::string actor_name(const ComponentTable& components, ComponentId actor);
+
+}  // namespace verbatim::explore

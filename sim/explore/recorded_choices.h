@@ -1,0 +1,39 @@
+// Whoever chooses: what was asked and what was answered is kept.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/core/choice.h"
+#include "sim/core/engine.h"
+#include "sim/explore/decision.h"
+
+namespace verbatim::explore {
+
+class RecordedChoices final : public Choices {
+ public:
+  // `chooser` outlives it and answers; what it leaves at the default is not noted.
+  RecordedChoices(Choices& chooser, std::vector<std::string> component_names)
+      : Choices(chooser.is_free()), chooser_(chooser), components_(std::move(component_names)) {}
+
+  // Decisions are noted with the time of `engine`, which outlives the questions.
+  void set_clock(const Engine& engine) { engine_ = &engine; }
+
+  const std::vector<Decision>& decisions() const { return decisions_; }
+  const Questions& questions() const { return questions_; }
+
+ private:
+  std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) override;
+
+  Choices& chooser_;
+  const ComponentTable components_;
+  const Engine* engine_ = nullptr;
+  std::map<std::pair<std::string_view, ComponentId>, std::uint32_t> streams_;  // index into questions_.streams
+  std::vector<Decision> decisions_;
+  Questions questions_;
+};
+
+}  // namespace verbatim::explore

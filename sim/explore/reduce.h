@@ -1,0 +1,21 @@
+// Makes a failure small: as few decisions as still bring it about, each as little as does.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/explore/decision.h"
+
+namespace verbatim::explore {
+
+// Runs candidates, in whatever order and number at a time; the lowest index of those that fail the same way, nullopt when none
+// does. It may stop answering (always nullopt) when time is up: what was reached until then is returned.
+using Oracle = std::function<std::optional<std::size_t>(const std::vector<std::vector<Decision>>& candidates)>;
+
+// `decisions` fails. Leaves out whole sites, then parts of the list (delta debugging: Zeller, Hildebrandt, IEEE TSE 2002),
+// until no single decision can be left out; then makes delays shorter.
+std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails);
+
+}  // namespace verbatim::explore

@@ -1,0 +1,38 @@
+// Choices from a list: what it does not name is the default.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/core/choice.h"
+#include "sim/explore/decision.h"
+
+namespace verbatim::explore {
+
+class ReplayedChoices final : public Choices {
+ public:
+  ReplayedChoices(const std::vector<Decision>& decisions, std::vector<std::string> component_names);
+
+  // Decisions whose question never came: of a program that has changed, or of a list that was made by hand.
+  std::vector<Decision> unused() const;
+  // Decisions whose answer had fewer alternatives than it needs: the last one was taken instead.
+  std::uint64_t clamped() const { return clamped_; }
+
+ private:
+  std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) override;
+
+  struct Stream {
+    std::vector<Decision> decisions;  // by occurrence
+    std::size_t next = 0;
+    std::uint64_t asked = 0;
+  };
+  const ComponentTable components_;
+  std::map<std::pair<std::string, std::string>, Stream> given_;  // by site and actor
+  std::map<std::pair<std::string_view, ComponentId>, Stream*> streams_;
+  std::uint64_t clamped_ = 0;
+};
+
+}  // namespace verbatim::explore

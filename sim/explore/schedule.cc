@@ -1,0 +1,129 @@
+#include "sim/explore/schedule.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "sim/core/check.h"
+#include "sim/explore/replayed_choices.h"
+
+namespace verbatim::explore {
+
+namespace {
+
+constexpr std::uint32_t kFew = 6;  // more alternatives than these are the steps of a delay
+
+class AlwaysChoices final : public Choices {
+ public:
+  explicit AlwaysChoices(std::string site) : site_(std::move(site)) {}
+
+ private:
+  std::uint32_t draw(std::string_view site, ComponentId, std::uint32_t n) override {
+    return site.starts_with(site_) ? n - 1 : 0;
+  }
+  const std::string site_;
+};
+
+// Every actor is fast, or as slow as one octave of delays, at all sites that are delays (PCT: Burckhardt et al., ASPLOS 2010,
+// with delays in the place of priorities, since all actors run at once here). At a change point its speed is drawn anew.
+class PriorityChoices final : public Choices {
+ public:
+  PriorityChoices(std::uint64_t seed, const std::vector<Decision>& change_points, std::vector<std::string> component_names)
+      : seed_(seed), components_(std::move(component_names)) {
+    for (const Decision& point : change_points) changes_.insert({point.site, point.actor, point.occurrence});
+  }
+
+ private:
+  struct Actor {
+    Rng rng;
+    std::string name;
+    std::uint32_t octave = 0;  // 0: fast
+  };
+
+  std::uint32_t draw(std::string_view site, ComponentId id, std::uint32_t n) override {
+    const auto [it, is_new] = actors_.try_emplace(id, Actor{Rng(seed_, actor_name(components_, id)), {}});
+    Actor& actor = it->second;
+    if (is_new) {
+      actor.name = actor_name(components_, id);
+      if (actor.rng.chance(1, 4)) actor.octave = 1 + static_cast<std::uint32_t>(actor.rng.below(kOctaves));
+    }
+    const std::uint64_t occurrence = asked_[{site, id}]++;
+    const bool changes = changes_.contains({std::string(site), actor.name, occurrence});
+    if (changes) actor.octave = 1 + static_cast<std::uint32_t>(actor.rng.below(kOctaves));
+    if (n <= kFew) return changes ? 1 + static_cast<std::uint32_t>(actor.rng.below(n - 1)) : 0;
+    if (actor.octave == 0) return 0;
+    const std::uint32_t answer = std::min(n - 1, 1 + DelaySite::kSteps * (actor.octave - 1));
+    // A speed lasts until the next change, but a change point is a push, not a new pace, every other time.
+    if (changes && actor.rng.chance(1, 2)) actor.octave = 0;
+    return answer;
+  }
+
+  static constexpr std::uint64_t kOctaves = 8;
+  const std::uint64_t seed_;
+  const ComponentTable components_;
+  std::set<std::tuple<std::string, std::string, std::uint64_t>> changes_;
+  std::map<ComponentId, Actor> actors_;
+  std::map<std::pair<std::string_view, ComponentId>, std::uint64_t> asked_;
+};
+
+class NearChoices final : public Choices {
+ public:
+  NearChoices(std::uint64_t seed, const std::vector<Decision>& decisions, const std::vector<std::string>& component_names)
+      : rng_(seed, "explore/near"),
+        replayed_(moved(decisions), component_names),
+        swarm_(seed, component_names) {}
+
+ private:
+  std::vector<Decision> moved(std::vector<Decision> decisions) {
+    std::erase_if(decisions, [&](const Decision&) { return rng_.chance(1, 6); });
+    for (Decision& decision : decisions) {
+      if (rng_.chance(1, 4)) decision.occurrence += rng_.below(4);
+      else if (rng_.chance(1, 4)) decision.occurrence -= std::min<std::uint64_t>(decision.occurrence, rng_.below(4));
+      if (decision.alternatives > kFew && rng_.chance(1, 4))
+        decision.answer = 1 + static_cast<std::uint32_t>(rng_.below(decision.alternatives - 1));
+    }
+    return decisions;
+  }
+  std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) override {
+    const std::uint32_t drawn = swarm_.choose(site, actor, n);
+    const std::uint32_t given = replayed_.choose(site, actor, n);
+    if (given != 0) return given;
+    return rng_.chance(1, 16) ? drawn : 0;
+  }
+
+  Rng rng_;
+  ReplayedChoices replayed_;
+  SeededChoices swarm_;
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> representatives(std::uint32_t alternatives) {
+  std::vector<std::uint32_t> answers;
+  if (alternatives <= kFew) {
+    for (std::uint32_t answer = 1; answer < alternatives; ++answer) answers.push_back(answer);
+    return answers;
+  }
+  for (std::uint32_t answer = 1; answer < alternatives; answer += 2 * DelaySite::kSteps) answers.push_back(answer);
+  return answers;
+}
+
+std::unique_ptr<Choices> make_choices(const Schedule& schedule, const std::vector<std::string>& component_names) {
+  switch (schedule.kind) {
+    case Schedule::Kind::kDecisions:
+      return std::make_unique<ReplayedChoices>(schedule.decisions, component_names);
+    case Schedule::Kind::kSwarm:
+      return std::make_unique<SeededChoices>(schedule.seed, component_names);
+    case Schedule::Kind::kPriorities:
+      return std::make_unique<PriorityChoices>(schedule.seed, schedule.decisions, component_names);
+    case Schedule::Kind::kAlways:
+      return std::make_unique<AlwaysChoices>(schedule.site);
+    case Schedule::Kind::kNear:
+      return std::make_unique<NearChoices>(schedule.seed, schedule.decisions, component_names);
+  }
+  CHECK(false);
+}
+
+}  // namespace verbatim::explore

@@ -1,0 +1,34 @@
+// One way to choose, as a value that can be sent to whoever runs it, and the objects that choose so.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/core/choice.h"
+#include "sim/explore/decision.h"
+
+namespace verbatim::explore {
+
+struct Schedule {
+  enum class Kind : std::uint8_t {
+    kDecisions,   // `decisions`, and the default everywhere else
+    kSwarm,       // SeededChoices of `seed`
+    kPriorities,  // actors are fast or slow, and change at `decisions`, whose answers are not looked at
+    kAlways,      // the last alternative at the sites whose names begin with `site`; the default elsewhere
+    kNear,        // most of `decisions`, some of them later or sooner; now and then another
+  };
+  Kind kind = Kind::kDecisions;
+  std::uint64_t seed = 0;
+  std::string site;
+  std::vector<Decision> decisions;
+  std::string name;  // of the strategy, for people: "pct:3"
+};
+
+std::unique_ptr<Choices> make_choices(const Schedule& schedule, const std::vector<std::string>& component_names);
+
+// Answers that stand for all alternatives: each of a few, or one of every second octave of a delay.
+std::vector<std::uint32_t> representatives(std::uint32_t alternatives);
+
+}  // namespace verbatim::explore

@@ -1,0 +1,77 @@
+#include "sim/explore/site_texts.h"
+
+namespace verbatim::explore {
+
+namespace {
+
+constexpr std::string_view kBufferIsTheAdapters =
+    "from post to completion a buffer belongs to the adapter, which may read it at any time and again (ibv_post_send(3))";
+constexpr std::string_view kNoOrderInMessage =
+    "the order in which the bytes of one message become visible is not defined (ibv_reg_mr(3), ORDERING SEMANTICS)";
+constexpr std::string_view kNoOrderOfQueues =
+    "the order of work on different send queues is not defined, nor is that of completions in different queues (IBA 10.8.3)";
+constexpr std::string_view kNoTimeOfThreads = "which thread runs when is the scheduler's business (POSIX)";
+
+constexpr SiteText kTexts[] = {
+    {"gather-delay", "the adapter reads a send buffer later than it could", kBufferIsTheAdapters,
+     "an idle adapter reads a short buffer within a microsecond of the doorbell",
+     "leave the buffer alone until its completion has been polled"},
+    {"gather-delay/turn", "another queue pair's packet leaves first", kNoOrderOfQueues,
+     "adapters take turns, and with little load each queue pair is served as soon as its doorbell rings",
+     "send what depends on each other on one queue pair, or wait for the completion in between"},
+    {"placement", "the bytes of a message land in pieces", kNoOrderInMessage,
+     "adapters write ascending addresses, and one PCI Express write is seen whole",
+     "wait for a completion, an immediate or a later message of the same queue pair instead of watching memory"},
+    {"placement/order", "the pieces of a message land in another order", kNoOrderInMessage,
+     "adapters write ascending addresses", "do not take the last byte for the end of the message"},
+    {"placement/hold", "pieces of a message land later than the others", kNoOrderInMessage,
+     "all pieces of a message follow each other within nanoseconds", "do not take the last byte for the end of the message"},
+    {"placement/delay", "pieces of a message land later", kNoOrderInMessage,
+     "all pieces of a message follow each other within nanoseconds", "do not take the last byte for the end of the message"},
+    {"completion-delay", "a completion is written later than it could be",
+     "completions of one queue keep their order, and nothing says how soon they come or how those of two queues are ordered "
+     "(IBA 10.8.5, 11.4.2.1)",
+     "an idle adapter writes a completion as soon as the acknowledgement is in",
+     "do not conclude from one queue's completion, or from a peer's answer, that another has completed"},
+    {"event-on-arm", "asking for an event raises none for completions that are there already",
+     "an event is raised for a completion that is added after the request (ibv_req_notify_cq(3), IBA 11.4.2.2)",
+     "ConnectX adapters raise one when the queue is not empty",
+     "poll once more after ibv_req_notify_cq, before going to sleep"},
+    {"event-delay", "an event becomes readable later than its completion",
+     "nothing says how soon an event follows its completion (ibv_get_cq_event(3))",
+     "an interrupt takes a few microseconds and seldom longer", "take an event for a reason to poll, and for nothing more"},
+    {"ack-delay", "an acknowledgement leaves later than it could",
+     "a responder may delay acknowledgements as long as the requester's timeout allows (IBA 9.7.5.1.2)",
+     "adapters acknowledge at once", "do not rely on a send's completion before the peer's answer"},
+    {"ack-coalescing", "an acknowledgement is left out, since a later one stands for it",
+     "one acknowledgement may stand for all earlier requests (IBA 9.7.5.1.2)", "with little load each request has its own",
+     "do not rely on a send's completion before the peer's answer"},
+    {"ack-timeout", "the requester waits longer for an acknowledgement",
+     "up to four times the local ACK timeout are allowed (IBA 9.7.6.1.3)", "without loss the timeout never matters",
+     "allow for four times the timeout in what waits for an error"},
+    {"rnr-timer", "the requester waits longer after a receiver-not-ready NAK",
+     "the RNR timer is the least time to wait (IBA 9.7.5.2.8)", "adapters wait just that long",
+     "post receives before the peer may send"},
+    {"thread-before-call", "a thread comes later to a call", kNoTimeOfThreads,
+     "on an idle machine a thread is seldom interrupted between two calls",
+     "order what depends on each other by a lock, a condition or a message, not by who is usually first"},
+    {"thread-before-local-call", "a thread comes later to a call of verbs that needs no kernel", kNoTimeOfThreads,
+     "on an idle machine a thread is seldom interrupted between two calls",
+     "order what depends on each other by a lock, a condition or a message, not by who is usually first"},
+    {"thread-after-wait", "a thread that was woken runs later", kNoTimeOfThreads,
+     "on an idle machine a thread runs a few microseconds after it was woken",
+     "order what depends on each other by a lock, a condition or a message, not by who is usually first"},
+};
+
+}  // namespace
+
+std::span<const SiteText> site_texts() { return kTexts; }
+
+const SiteText* text_of(std::string_view site) {
+  for (const SiteText& text : kTexts) {
+    if (text.site == site) return &text;
+  }
+  return nullptr;
+}
+
+}  // namespace verbatim::explore

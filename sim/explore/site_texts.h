@@ -1,0 +1,21 @@
+// What each choice is, for people: what happens there, which rule allows it, why it is seldom seen, what to write instead.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace verbatim::explore {
+
+struct SiteText {
+  std::string_view site;
+  std::string_view effect;   // of another answer than the default
+  std::string_view rule;     // with its source
+  std::string_view hidden;   // why everyday hardware does not show it
+  std::string_view remedy;
+};
+
+std::span<const SiteText> site_texts();
+// nullptr: the site has no text.
+const SiteText* text_of(std::string_view site);
+
+}  // namespace verbatim::explore

@@ -1,0 +1,301 @@
+#include "sim/explore/strategy.h"
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "sim/core/rng.h"
+
+namespace verbatim::explore {
+
+namespace {
+
+Schedule plain(std::string name) {
+  Schedule schedule;
+  schedule.name = std::move(name);
+  return schedule;
+}
+
+class Swarm final : public Strategy {
+ public:
+  explicit Swarm(std::uint64_t seed) : next_seed_(seed) {}
+  std::optional<Schedule> next() override {
+    Schedule schedule = plain("random");
+    schedule.kind = Schedule::Kind::kSwarm;
+    schedule.seed = next_seed_++;
+    return schedule;
+  }
+  void learn(const Schedule&, const Questions&) override {}
+  bool is_exhausted() const override { return false; }
+
+ private:
+  std::uint64_t next_seed_;
+};
+
+class Near final : public Strategy {
+ public:
+  Near(std::uint64_t seed, std::vector<Decision> decisions) : next_seed_(seed), decisions_(std::move(decisions)) {}
+  std::optional<Schedule> next() override {
+    Schedule schedule = plain("near");
+    schedule.kind = is_first_ ? Schedule::Kind::kDecisions : Schedule::Kind::kNear;
+    schedule.seed = next_seed_++;
+    schedule.decisions = decisions_;
+    is_first_ = false;
+    return schedule;
+  }
+  void learn(const Schedule&, const Questions&) override {}
+  bool is_exhausted() const override { return false; }
+
+ private:
+  std::uint64_t next_seed_;
+  const std::vector<Decision> decisions_;
+  bool is_first_ = true;
+};
+
+// Those whose first schedule is the default everywhere, from whose questions the others follow.
+class AfterDefault : public Strategy {
+ public:
+  explicit AfterDefault(std::string name) : name_(std::move(name)) {}
+  std::optional<Schedule> next() final {
+    if (!has_begun_ && !has_default_) {
+      has_begun_ = true;
+      return plain(name_);
+    }
+    return has_default_ ? next_after_default() : std::nullopt;
+  }
+  // The first it learns of is the default, whoever ran it.
+  void learn(const Schedule& schedule, const Questions& questions) final {
+    const bool is_default = !has_default_;
+    has_default_ = true;
+    is_default ? learn_default(questions) : learn_further(schedule, questions);
+  }
+  bool is_exhausted() const final { return has_default_ && has_nothing_left(); }
+
+ protected:
+  const std::string& name() const { return name_; }
+
+ private:
+  virtual std::optional<Schedule> next_after_default() = 0;
+  virtual void learn_default(const Questions& questions) = 0;
+  virtual void learn_further(const Schedule&, const Questions&) {}
+  virtual bool has_nothing_left() const = 0;
+
+  const std::string name_;
+  bool has_begun_ = false, has_default_ = false;
+};
+
+// Each site at its worst all the time, then families of sites, then all of them.
+class Nasty final : public AfterDefault {
+ public:
+  Nasty() : AfterDefault("nasty") {}
+
+ private:
+  std::optional<Schedule> next_after_default() override {
+    if (sites_.empty()) return std::nullopt;
+    Schedule schedule = plain(name());
+    schedule.kind = Schedule::Kind::kAlways;
+    schedule.site = sites_.front();
+    sites_.pop_front();
+    return schedule;
+  }
+  void learn_default(const Questions& questions) override {
+    std::set<std::string> sites;
+    for (const Questions::Stream& stream : questions.streams) sites.insert(stream.site.substr(0, stream.site.find('/')));
+    sites_.assign(sites.begin(), sites.end());
+    sites_.push_back("thread-");
+    sites_.push_back("");
+  }
+  bool has_nothing_left() const override { return sites_.empty(); }
+  std::string covered() const override { return "each freedom was used to its limit, alone and all together"; }
+
+  std::deque<std::string> sites_;
+};
+
+// The question that stands at `index` of the points, as a decision without an answer.
+Decision question_at(const Questions& questions, std::size_t index) {
+  const ChoicePoint& point = questions.points.at(index);
+  const Questions::Stream& stream = questions.streams.at(point.stream);
+  Decision decision{stream.site, stream.actor, 0, 0, point.alternatives, 0};
+  for (std::size_t i = 0; i < index; ++i) decision.occurrence += questions.points[i].stream == point.stream ? 1u : 0u;
+  return decision;
+}
+
+class Priorities final : public AfterDefault {
+ public:
+  Priorities(std::uint64_t seed, std::uint64_t depth, std::string name)
+      : AfterDefault(std::move(name)), next_seed_(seed), depth_(depth) {}
+
+ private:
+  std::optional<Schedule> next_after_default() override {
+    Schedule schedule = plain(name());
+    schedule.kind = Schedule::Kind::kPriorities;
+    schedule.seed = next_seed_++;
+    Rng rng(schedule.seed, "explore/priorities");
+    const std::size_t size = questions_.points.size();
+    const bool are_near = rng.chance(1, 2);
+    for (std::uint64_t i = 0, first = 0; size != 0 && i < depth_; ++i) {
+      std::uint64_t at = rng.below(size);
+      if (i == 0) {
+        // Sites that are seldom asked are as likely as those that are asked for every packet.
+        if (rng.chance(1, 2)) at = point_of_stream(rng);
+        first = at;
+      } else if (are_near) {
+        const std::uint64_t from = first > kNear ? first - kNear : 0;
+        at = from + rng.below(std::min<std::uint64_t>(size - from, 2 * kNear + 1));
+      }
+      schedule.decisions.push_back(question_at(questions_, at));
+    }
+    return schedule;
+  }
+  std::size_t point_of_stream(Rng& rng) const {
+    const auto stream = static_cast<std::uint32_t>(rng.below(questions_.streams.size()));
+    std::vector<std::size_t> points;
+    for (std::size_t i = 0; i < questions_.points.size(); ++i) {
+      if (questions_.points[i].stream == stream) points.push_back(i);
+    }
+    return points.empty() ? rng.below(questions_.points.size()) : points[rng.below(points.size())];
+  }
+  void learn_default(const Questions& questions) override { questions_ = questions; }
+  bool has_nothing_left() const override { return false; }
+
+  static constexpr std::uint64_t kNear = 32;  // questions before and after the first change point
+  std::uint64_t next_seed_;
+  const std::uint64_t depth_;
+  Questions questions_;
+};
+
+// Every set of at most `depth` decisions, those of one before those of two.
+class Systematic final : public AfterDefault {
+ public:
+  Systematic(std::uint64_t seed, std::uint64_t depth, std::string name)
+      : AfterDefault(std::move(name)), seed_(seed), depth_(depth) {}
+
+  std::string covered() const override {
+    return "every schedule with at most " + std::to_string(depth_) + (depth_ == 1 ? " decision" : " decisions") +
+           " that are not the default was run, a delay by one length of every second octave" +
+           (is_cut_ ? "; of longer runs the first " + std::to_string(Questions::kMostPoints) + " questions" : "");
+  }
+
+ private:
+  std::optional<Schedule> next_after_default() override {
+    if (waiting_.empty()) return std::nullopt;
+    Schedule schedule = plain(name());
+    schedule.decisions = std::move(waiting_.front());
+    waiting_.pop_front();
+    ++under_way_;
+    return schedule;
+  }
+  void learn_default(const Questions& questions) override { add_later({}, questions); }
+  void learn_further(const Schedule& schedule, const Questions& questions) override {
+    --under_way_;
+    if (schedule.decisions.size() < depth_) add_later(schedule.decisions, questions);
+  }
+  bool has_nothing_left() const override { return waiting_.empty() && under_way_ == 0; }
+
+  // `taken` with one decision more, at every question after the last of them.
+  void add_later(const std::vector<Decision>& taken, const Questions& questions) {
+    is_cut_ = is_cut_ || questions.points.size() == Questions::kMostPoints;
+    std::vector<std::uint64_t> occurrences(questions.streams.size(), 0);
+    bool is_later = taken.empty();
+    std::vector<std::vector<Decision>> added;
+    for (const ChoicePoint& point : questions.points) {
+      const Questions::Stream& stream = questions.streams[point.stream];
+      const std::uint64_t occurrence = occurrences[point.stream]++;
+      if (!is_later) {
+        const Decision& last = taken.back();
+        is_later = stream.site == last.site && stream.actor == last.actor && occurrence == last.occurrence;
+        continue;
+      }
+      for (const std::uint32_t answer : representatives(point.alternatives)) {
+        added.push_back(taken);
+        added.back().push_back({stream.site, stream.actor, occurrence, answer, point.alternatives, 0});
+      }
+    }
+    // In an order that does not begin with the first millisecond of every program.
+    Rng rng(seed_ + waiting_.size(), "explore/systematic");
+    for (std::size_t i = added.size(); i > 1; --i) std::swap(added[i - 1], added[rng.below(i)]);
+    for (std::vector<Decision>& decisions : added) waiting_.push_back(std::move(decisions));
+  }
+
+  const std::uint64_t seed_, depth_;
+  std::deque<std::vector<Decision>> waiting_;
+  std::size_t under_way_ = 0;
+  bool is_cut_ = false;
+};
+
+// All of them in turn. Whose turn it is follows from the number of the schedule alone.
+class Portfolio final : public Strategy {
+ public:
+  explicit Portfolio(std::uint64_t seed) {
+    parts_.push_back(std::make_unique<Nasty>());
+    parts_.push_back(std::make_unique<Swarm>(seed));
+    parts_.push_back(std::make_unique<Priorities>(seed, 3, "pct:3"));
+    parts_.push_back(std::make_unique<Systematic>(seed, 1, "delay:1"));
+    parts_.push_back(std::make_unique<Swarm>(seed + (std::uint64_t{1} << 32)));
+    parts_.push_back(std::make_unique<Priorities>(seed + (std::uint64_t{1} << 32), 1, "pct:1"));
+  }
+  std::optional<Schedule> next() override {
+    if (!has_begun_) {
+      has_begun_ = true;
+      return plain("default");
+    }
+    if (!has_default_) return std::nullopt;
+    for (std::size_t tried = 0; tried < parts_.size(); ++tried) {
+      Strategy& part = *parts_[turn_];
+      if (!part.is_exhausted()) {
+        auto schedule = part.next();
+        if (!schedule) return std::nullopt;  // it is this part's turn, and it does not know yet
+        given_.push_back(turn_);
+        turn_ = (turn_ + 1) % parts_.size();
+        return schedule;
+      }
+      turn_ = (turn_ + 1) % parts_.size();
+    }
+    return std::nullopt;
+  }
+  void learn(const Schedule& schedule, const Questions& questions) override {
+    if (!has_default_) {
+      has_default_ = true;
+      for (const auto& part : parts_) part->learn(schedule, questions);
+      return;
+    }
+    parts_[given_.front()]->learn(schedule, questions);
+    given_.pop_front();
+  }
+  bool is_exhausted() const override { return false; }
+
+ private:
+  std::vector<std::unique_ptr<Strategy>> parts_;
+  std::deque<std::size_t> given_;  // whose schedule each was that has not been learned of
+  std::size_t turn_ = 0;
+  bool has_begun_ = false, has_default_ = false;
+};
+
+// The number behind `prefix`, 1 … 16; 0: it is not one.
+std::uint64_t depth_of(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return 0;
+  text.remove_prefix(prefix.size());
+  std::uint64_t depth = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), depth);
+  return error == std::errc() && end == text.data() + text.size() && depth <= 16 ? depth : 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_strategy(std::string_view text, std::uint64_t seed, const std::vector<Decision>& focus,
+                                        std::string* failure) {
+  if (!focus.empty()) return std::make_unique<Near>(seed, focus);
+  if (text == "portfolio") return std::make_unique<Portfolio>(seed);
+  if (text == "random") return std::make_unique<Swarm>(seed);
+  if (text == "nasty") return std::make_unique<Nasty>();
+  if (const auto depth = depth_of(text, "pct:")) return std::make_unique<Priorities>(seed, depth, std::string(text));
+  if (const auto depth = depth_of(text, "delay:")) return std::make_unique<Systematic>(seed, depth, std::string(text));
+  *failure = "there is no strategy \"" + std::string(text) +
+             "\"; there are portfolio, random, pct:D and delay:K (with 1 to 16 for D and K), and nasty";
+  return nullptr;
+}
+
+}  // namespace verbatim::explore

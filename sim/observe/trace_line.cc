@@ -1,0 +1,91 @@
+#include "sim/observe/trace_line.h"
+
+#include <charconv>
+#include <fstream>
+
+namespace verbatim::observe {
+
+namespace {
+
+// "100538.450000" as picoseconds; negative: it is no time.
+std::int64_t picoseconds_of(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  if (dot == text.npos || text.size() != dot + 7) return -1;
+  std::int64_t whole = 0, millionths = 0;
+  const auto parse = [](std::string_view digits, std::int64_t& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && end == digits.data() + digits.size() && value >= 0;
+  };
+  if (!parse(text.substr(0, dot), whole) || !parse(text.substr(dot + 1), millionths)) return -1;
+  return whole * 1'000'000 + millionths;
+}
+
+// What stands before the next two blanks, which are taken away with it.
+std::string_view take_column(std::string_view& line) {
+  const std::size_t end = line.find("  ");
+  const std::string_view column = line.substr(0, end);
+  line.remove_prefix(end == line.npos ? line.size() : end + 2);
+  return column;
+}
+
+}  // namespace
+
+std::string_view TraceLine::value(std::string_view name) const {
+  for (std::string_view rest = values; !rest.empty();) {
+    const std::size_t end = rest.find(' ');
+    const std::string_view pair = rest.substr(0, end);
+    if (pair.starts_with(name) && pair.size() > name.size() && pair[name.size()] == '=') return pair.substr(name.size() + 1);
+    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+  }
+  return {};
+}
+
+std::string in_words(const TraceLine& line) {
+  const auto value = [&](const char* name) { return std::string(line.value(name)); };
+  if (line.event == "doorbell") {
+    const std::string kind = value("kind"), number = value("number");
+    if (kind == "0") return "rings for sends of QP " + number + " up to " + value("producer");
+    if (kind == "1") return "asks for an event of CQ " + number;
+    if (kind == "2") return "rings for receives of queue " + number + " up to " + value("producer");
+  }
+  if (line.event == "completion") {
+    return "completion of wr_id " + value("wr_id") + ", QP " + value("qpn") + ", in CQ " + value("cqn") +
+           (value("status") == "0" ? "" : " with status " + value("status"));
+  }
+  if (line.event == "completion-event") return "event of CQ " + value("cqn") + " on channel " + value("channel");
+  if (line.event == "dma-write") return value("length") + " bytes land at " + value("va");
+  if (line.event == "qp-state") return "QP " + value("qpn") + " goes from state " + value("from") + " to " + value("to");
+  return line.values.empty() ? line.event : line.event + " " + line.values;
+}
+
+std::optional<TraceLine> parse_trace_line(std::string_view line) {
+  TraceLine parsed;
+  std::string_view time = take_column(line);
+  if (!time.ends_with(" us")) return std::nullopt;
+  time.remove_suffix(3);
+  parsed.time_ps = picoseconds_of(time);
+  if (parsed.time_ps < 0) return std::nullopt;
+  parsed.component = take_column(line);
+  parsed.event = take_column(line);
+  if (parsed.component.empty() || parsed.event.empty()) return std::nullopt;
+  const std::size_t bytes = line.rfind("bytes=");
+  if (bytes != line.npos && (bytes == 0 || line[bytes - 1] == ' ')) {
+    parsed.bytes = line.substr(bytes + 6);
+    line = line.substr(0, bytes == 0 ? 0 : bytes - 1);
+  }
+  parsed.values = line;
+  return parsed;
+}
+
+std::optional<std::vector<TraceLine>> read_trace(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  std::vector<TraceLine> lines;
+  for (std::string line; std::getline(file, line);) {
+    if (auto parsed = parse_trace_line(line)) lines.push_back(std::move(*parsed));
+  }
+  if (file.bad()) return std::nullopt;
+  return lines;
+}
+
+}  // namespace verbatim::observe

@@ -1,0 +1,36 @@
+// A line of the text trace, taken apart again: what tools that compare and show traces work on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace verbatim::observe {
+
+struct TraceLine {
+  std::int64_t time_ps = 0;
+  std::string component;  // "hca/server"
+  std::string event;      // "completion"
+  std::string values;     // "cqn=128 qpn=72 wr_id=0 status=0", without the bytes
+  std::string bytes;      // "64:2bd70b4f6d1951a6", empty where there are none
+
+  // Whatever its time, and whatever its bytes.
+  bool is_same_fact(const TraceLine& other) const {
+    return event == other.event && component == other.component && values == other.values;
+  }
+  friend bool operator==(const TraceLine&, const TraceLine&) = default;
+  // Of `name` among the values: "72" for "qpn"; empty: it has none.
+  std::string_view value(std::string_view name) const;
+};
+
+// Without component and time: "arms CQ 129", "completion of wr_id 7, QP 72, in CQ 129".
+std::string in_words(const TraceLine& line);
+
+// nullopt: the line is none of the trace's records.
+std::optional<TraceLine> parse_trace_line(std::string_view line);
+// All records of a trace file. nullopt: it cannot be read.
+std::optional<std::vector<TraceLine>> read_trace(const std::string& path);
+
+}  // namespace verbatim::observe

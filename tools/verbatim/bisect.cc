@@ -1,0 +1,90 @@
+// `verbatim bisect GOOD BAD`: which decision makes the difference between two runs of one plan.
+#include <algorithm>
+#include <cstdio>
+
+#include "sim/explore/site_texts.h"
+#include "sim/observe/microseconds.h"
+#include "tools/verbatim/explorer.h"
+#include "tools/verbatim/replay_file.h"
+#include "tools/verbatim/shrink.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+bool is_same_question(const explore::Decision& a, const explore::Decision& b) {
+  return a.site == b.site && a.actor == b.actor && a.occurrence == b.occurrence;
+}
+
+std::string told(const explore::Decision& decision) {
+  std::string text = decision.actor + ", " + decision.site + " number " + std::to_string(decision.occurrence + 1) + ", at " +
+                     observe::microseconds(decision.time_ps) + " us, answer " + std::to_string(decision.answer) + " of " +
+                     std::to_string(decision.alternatives);
+  if (const explore::SiteText* site = explore::text_of(decision.site)) text += ": " + std::string(site->effect);
+  return text;
+}
+
+}  // namespace
+
+int bisect(const std::string& good_path, const std::string& bad_path) {
+  std::string failure;
+  const auto good = read_replay(good_path, &failure);
+  auto bad = good ? read_replay(bad_path, &failure) : std::nullopt;
+  if (!bad) {
+    complain(failure);
+    return kUsage;
+  }
+  if (good->words != bad->words) {
+    complain(good_path + " and " + bad_path + " are of different runs; bisect compares two schedules of one");
+    return kUsage;
+  }
+  auto prepared = plan_of(*bad);
+  if (!prepared) return kUsage;
+  ScheduleRuns runs(prepared->first, prepared->second);
+  // The steps from one to the other: what only the good one decides is taken away, what the bad one decides is added.
+  struct Step {
+    explore::Decision decision;
+    bool is_added;
+  };
+  std::vector<Step> steps;
+  for (const explore::Decision& decision : good->decisions) {
+    const auto kept = std::ranges::find_if(bad->decisions, [&](const auto& d) { return is_same_question(d, decision); });
+    if (kept == bad->decisions.end()) steps.push_back({decision, false});
+  }
+  for (const explore::Decision& decision : bad->decisions) {
+    const auto kept = std::ranges::find_if(good->decisions, [&](const auto& d) { return is_same_question(d, decision); });
+    if (kept == good->decisions.end() || kept->answer != decision.answer) steps.push_back({decision, true});
+  }
+  const auto after = [&](std::size_t count) {
+    std::vector<explore::Decision> decisions = good->decisions;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::erase_if(decisions, [&](const auto& d) { return is_same_question(d, steps[i].decision); });
+      if (steps[i].is_added) decisions.push_back(steps[i].decision);
+    }
+    return decisions;
+  };
+  const auto fails = [&](std::size_t count) -> std::optional<bool> {
+    const std::vector<RunReport> reports = runs.run_all({schedule_of(after(count))});
+    if (reports.empty()) return std::nullopt;
+    return reports.front().signature() == bad->signature;
+  };
+  const auto first = fails(0), last = fails(steps.size());
+  if (!first || !last) return kInterrupted;
+  if (*first || !*last) {
+    complain(*first ? good_path + " fails as " + bad_path + " does" : bad_path + " does not fail any more as it did");
+    return kUsage;
+  }
+  std::size_t passes = 0, fails_at = steps.size();  // after so many steps
+  while (fails_at - passes > 1) {
+    const std::size_t middle = passes + (fails_at - passes) / 2;
+    const auto failed = fails(middle);
+    if (!failed) return kInterrupted;
+    (*failed ? fails_at : passes) = middle;
+  }
+  const Step& step = steps[passes];
+  std::printf("of %zu steps from %s to %s, number %zu makes it fail: %s\n  %s\n", steps.size(), good_path.c_str(),
+              bad_path.c_str(), fails_at, step.is_added ? "with" : "without", told(step.decision).c_str());
+  return kAsExpected;
+}
+
+}  // namespace verbatim::cli

@@ -1,0 +1,305 @@
+// `verbatim explore`: many schedules of one run, the failures among them by kind, each made small, explained and kept.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+
+#include "sim/explore/site_texts.h"
+#include "sim/explore/strategy.h"
+#include "tools/verbatim/decision_json.h"
+#include "tools/verbatim/explorer.h"
+#include "tools/verbatim/failure_text.h"
+#include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/junit.h"
+#include "tools/verbatim/output.h"
+#include "tools/verbatim/replay_file.h"
+#include "tools/verbatim/shrink.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+// The greatest rate of failures that would have been missed by all of `runs` in one case of twenty.
+std::string bound(std::int64_t runs) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g %%", 100 * (1 - std::pow(0.05, 1.0 / static_cast<double>(runs))));
+  return text;
+}
+
+struct Kind {
+  std::string signature;
+  std::int64_t first_run = 0, failures = 0;
+  std::string strategy;     // of the first
+  RunReport report;         // likewise
+};
+
+class Exploration {
+ public:
+  Exploration(const RunPlan& plan, const ExploreOptions& options, config::FileTexts& files, explore::Strategy& strategy,
+              Clock::duration time, Clock::duration shrink_time)
+      : plan_(plan),
+        options_(options),
+        files_(files),
+        strategy_(strategy),
+        runs_(plan, options.run),
+        time_(time),
+        shrink_time_(shrink_time) {}
+
+  int run() {
+    search();
+    if (ours_ != kAsExpected) return ours_;
+    summarise();
+    for (std::size_t i = 0; i < kinds_.size() && !runs_.is_interrupted(); ++i) {
+      if (!tell(kinds_[i], i + 1)) return kProgramFailed;
+    }
+    if (!write_results()) return kProgramFailed;
+    if (runs_.is_interrupted()) return kInterrupted;
+    return kinds_.empty() ? kAsExpected : kProgramFailed;
+  }
+
+ private:
+  bool is_time_left() const { return options_.until_failure || Clock::now() - begin_ < time_; }
+  bool may_start() const {
+    return !has_enough_ && !runs_.is_interrupted() && (options_.runs == 0 || started_ < options_.runs) &&
+           (options_.runs != 0 || is_time_left());
+  }
+
+  void search() {
+    while (true) {
+      while (may_start() && runs_.has_room()) {
+        const auto schedule = strategy_.next();
+        if (!schedule) break;
+        if (!runs_.start(*schedule, true)) {
+          ours_ = kMachineFault;
+          return;
+        }
+        ++started_;
+      }
+      if (runs_.is_idle()) break;
+      runs_.await(1000);
+      while (auto done = runs_.next_done()) {
+        take(*done);
+        if (has_enough_ || ours_ != kAsExpected) {
+          runs_.abandon();
+          return;
+        }
+      }
+      show_progress(false);
+    }
+    show_progress(true);
+  }
+
+  void take(const ScheduleRuns::Done& done) {
+    const RunReport& report = done.report;
+    if (report.outcome.empty() || report.code == kInternalError || report.code == kUsage || report.code == kMachineFault) {
+      // A bug of ours, or the machine's doing, is not to be taken for the program's.
+      ours_ = report.code;
+      complain("run " + std::to_string(counted_ + 1) + " (" + done.schedule.name + "): " + report.summary());
+      return;
+    }
+    ++counted_;
+    strategy_.learn(done.schedule, report.questions);
+    for (const explore::Questions::Stream& stream : report.questions.streams) asked_[stream.site] += stream.asked;
+    for (const explore::Decision& decision : report.decisions) ++decided_[decision.site];
+    if (!report.has_failed()) return;
+    ++failed_;
+    const std::string signature = report.signature();
+    auto kind = std::ranges::find(kinds_, signature, &Kind::signature);
+    if (kind == kinds_.end()) {
+      kinds_.push_back({signature, counted_, 0, done.schedule.name, report});
+      kind = kinds_.end() - 1;
+      show_progress(true);
+      std::printf("run %lld (%s): %s\n", static_cast<long long>(counted_), done.schedule.name.c_str(),
+                  report.summary().c_str());
+      std::fflush(stdout);
+    }
+    ++kind->failures;
+    has_enough_ = !options_.keeps_going;
+  }
+
+  // One line, on a terminal only: what differs from run to run is no part of standard output.
+  void show_progress(bool clear) {
+    if (::isatty(STDERR_FILENO) == 0) return;
+    if (clear) {
+      std::fputs("\r\033[K", stderr);
+      return;
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    std::fprintf(stderr, "\r\033[K%lld runs, %.1f a second, %lld failed", static_cast<long long>(counted_),
+                 static_cast<double>(counted_) / std::max(seconds, 0.001), static_cast<long long>(failed_));
+    std::fflush(stderr);
+  }
+
+  void summarise() {
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    std::fprintf(stderr, "verbatim: %lld runs in %.1f s, %.1f a second, %zu at a time\n", static_cast<long long>(counted_),
+                 seconds, static_cast<double>(counted_) / std::max(seconds, 0.001), jobs());
+    std::printf("explored %lld %s with freedom spec, strategy %s: %lld failed, of %zu kind%s\n",
+                static_cast<long long>(counted_), counted_ == 1 ? "run" : "runs",
+                options_.focus.empty() ? options_.strategy.c_str() : "near", static_cast<long long>(failed_), kinds_.size(),
+                kinds_.size() == 1 ? "" : "s");
+    if (failed_ == 0 && counted_ != 0) {
+      std::printf("0 of %lld: with 95 %% confidence less than %s of such schedules fail\n", static_cast<long long>(counted_),
+                  bound(counted_).c_str());
+    }
+    if (strategy_.is_exhausted() && !strategy_.covered().empty()) std::printf("complete: %s\n", strategy_.covered().c_str());
+    std::string untried;
+    for (const explore::SiteText& text : explore::site_texts()) {
+      const std::string site(text.site);
+      if (decided_.contains(site)) continue;
+      untried += (untried.empty() ? "" : ", ") + site + (asked_.contains(site) ? " (asked, always the default)" : "");
+    }
+    if (!untried.empty()) std::printf("freedom that no run used: %s\n", untried.c_str());
+  }
+
+  std::size_t jobs() const {
+    return options_.run.jobs > 0 ? static_cast<std::size_t>(options_.run.jobs)
+                                 : std::max<std::size_t>(1, static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  }
+
+  // False: its file could not be written.
+  bool tell(const Kind& kind, std::size_t number) {
+    std::printf("\nfailure %zu: %lld of %lld runs, first in run %lld (%s)\n", number, static_cast<long long>(kind.failures),
+                static_cast<long long>(counted_), static_cast<long long>(kind.first_run), kind.strategy.c_str());
+    for (const std::string& sentence : kind.report.sentences) std::printf("  %s\n", sentence.c_str());
+    const Shrunk small = shrink(runs_, kind.report.decisions, kind.signature, shrink_time_);
+    std::fputs(failure_text(runs_, small, kind.report).c_str(), stdout);
+    ReplayFile file;
+    file.words = words_of(options_.run);
+    file.fail_on = options_.fail_on;
+    std::error_code error;
+    file.working_directory = std::filesystem::current_path(error).string();
+    if (const char* path = std::getenv("PATH")) file.search_path = path;
+    file.profile_folders = profile_folders();
+    file.files = files_;
+    const RunReport& report = small.is_reproducible ? small.report : kind.report;
+    std::vector<std::string> paths = report.code_files;
+    for (const config::ProgramSpec& program : plan_.scenario.programs) {
+      for (const auto& [path, source] : program.files) paths.push_back(source);
+    }
+    std::erase_if(paths, [&](const std::string& path) { return path.starts_with(plan_.shim_directory + "/"); });
+    file.contents = contents_of(std::move(paths));
+    file.decisions = small.decisions;
+    file.signature = kind.signature;
+    file.summary = report.summary();
+    file.run_digest = report.digest;
+    const std::string path = options_.out + "/failure-" + std::to_string(number) + ".replay";
+    std::filesystem::create_directories(options_.out, error);
+    if (const std::string failure = write_replay(path, file); !failure.empty()) {
+      complain(failure);
+      return false;
+    }
+    std::printf("  again: verbatim replay %s\n", path.c_str());
+    std::fflush(stdout);
+    entries_.push_back({{"signature", kind.signature},
+                        {"summary", file.summary},
+                        {"runs", kind.failures},
+                        {"first_run", kind.first_run},
+                        {"strategy", kind.strategy},
+                        {"decisions_found", kind.report.decisions.size()},
+                        {"decisions", to_json(small.decisions)},
+                        {"shrink_runs", small.runs},
+                        {"replay", path}});
+    return true;
+  }
+
+  bool write_results() {
+    std::error_code error;
+    std::filesystem::create_directories(options_.out, error);
+    Json sites = Json::object();
+    for (const auto& [site, count] : asked_) sites[site] = {{"asked", count}, {"not_default", decided_[site]}};
+    const Json json = {{"version", VERBATIM_VERSION},
+                       {"freedom", "spec"},
+                       {"strategy", options_.focus.empty() ? options_.strategy : "near"},
+                       {"runs", counted_},
+                       {"failed", failed_},
+                       {"interrupted", runs_.is_interrupted()},
+                       {"complete", strategy_.is_exhausted()},
+                       {"failures", entries_},
+                       {"sites", sites}};
+    std::vector<JunitCase> cases;
+    if (kinds_.empty()) cases.push_back({"explore", ""});
+    for (const Kind& kind : kinds_) cases.push_back({kind.signature, kind.report.summary()});
+    for (const auto& [name, text] :
+         {std::pair("/explore.json", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"),
+          std::pair("/junit.xml", junit_text("verbatim explore", cases))}) {
+      const std::string failure = write_whole_file(options_.out + name, text);
+      if (failure.empty()) continue;
+      complain(failure);
+      return false;
+    }
+    return true;
+  }
+
+  const RunPlan& plan_;
+  const ExploreOptions& options_;
+  config::FileTexts& files_;
+  explore::Strategy& strategy_;
+  ScheduleRuns runs_;
+  const Clock::duration time_, shrink_time_;
+  const Clock::time_point begin_ = Clock::now();
+  std::int64_t started_ = 0, counted_ = 0, failed_ = 0;
+  bool has_enough_ = false;
+  int ours_ = kAsExpected;  // what ended the search that is no failure of a program
+  std::vector<Kind> kinds_;
+  std::map<std::string, std::uint64_t> asked_, decided_;  // by site
+  Json entries_ = Json::array();
+};
+
+}  // namespace
+
+int explore(const ExploreOptions& options) {
+  config::Diagnostics diagnostics;
+  const auto time = parse_limit("--time", options.time, diagnostics);
+  const auto shrink_time = parse_limit("--shrink-time", options.shrink_time, diagnostics);
+  if (!diagnostics.empty()) {
+    print(diagnostics);
+    return kUsage;
+  }
+  try {
+    const std::regex tried(options.fail_on);
+  } catch (const std::regex_error& e) {
+    complain("--fail-on: " + config::in_quotes(options.fail_on) + " is no regular expression: " + e.what());
+    return kUsage;
+  }
+  std::string failure;
+  std::vector<explore::Decision> focus;
+  if (!options.focus.empty()) {
+    const auto file = read_replay(options.focus, &failure);
+    if (!file) {
+      complain(failure);
+      return kUsage;
+    }
+    focus = file->decisions;
+    if (focus.empty()) {
+      complain(options.focus + " has no decisions: it fails whatever is chosen, so there is nothing to look around for");
+      return kUsage;
+    }
+  }
+  const std::unique_ptr<explore::Strategy> strategy = explore::make_strategy(
+      options.strategy, options.run.seed ? static_cast<std::uint64_t>(*options.run.seed) : 1, focus, &failure);
+  if (strategy == nullptr) {
+    complain("--strategy: " + failure);
+    return kUsage;
+  }
+  config::FileTexts files;
+  std::optional<RunPlan> plan = make_plan(options.run, {profile_folders(), &files});
+  if (!plan) return kUsage;
+  plan->fail_on = options.fail_on;
+  plan->scenario.freedom = "spec";
+  return Exploration(*plan, options, files, *strategy, std::chrono::duration_cast<Clock::duration>(*time),
+                     std::chrono::duration_cast<Clock::duration>(*shrink_time))
+      .run();
+}
+
+}  // namespace verbatim::cli

@@ -1,0 +1,110 @@
+#include "tools/verbatim/explorer.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace verbatim::cli {
+
+namespace {
+
+// What the run of a process that did not report must have been.
+RunReport without_report(int status) {
+  RunReport report;
+  report.code = WIFEXITED(status) && WEXITSTATUS(status) != kAsExpected ? WEXITSTATUS(status)
+                                                                        : static_cast<int>(kInternalError);
+  report.sentences.push_back("the run's process ended without a report");
+  return report;
+}
+
+bool write_all(int fd, const std::string& bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::write(fd, bytes.data() + at, bytes.size() - at);
+    if (n <= 0) return false;
+    at += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace
+
+ScheduleRuns::ScheduleRuns(const RunPlan& plan, const RunOptions& options)
+    : plan_(plan), options_(options), pool_(options.jobs, options.core) {}
+
+pid_t ScheduleRuns::start_process(const explore::Schedule& schedule, bool wants_points, const std::string& trace, int core,
+                                  int output) {
+  return start_child(ChildOutput::kNone, -1, [&] {
+    RunPlan plan = plan_;
+    plan.schedule = schedule;
+    RunOptions options = options_;
+    options.quiet = true;
+    options.core = core;
+    options.trace = trace;
+    options.out.clear();
+    RunReport report;
+    report.wants_points = wants_points;
+    const int code = run_once(plan, options, &report);
+    if (report.outcome.empty()) return code;  // nothing was started
+    return write_all(output, to_bytes(report)) ? code : static_cast<int>(kInternalError);
+  });
+}
+
+bool ScheduleRuns::start(const explore::Schedule& schedule, bool wants_points, const std::string& trace) {
+  const bool started = pool_.start(started_, [&](int core, int output) {
+    return start_process(schedule, wants_points, trace, core, output);
+  });
+  if (!started) {
+    complain("another run cannot be started: the machine has no room for its process");
+    return false;
+  }
+  under_way_.emplace(started_++, schedule);
+  return true;
+}
+
+void ScheduleRuns::await(int wall_ms) {
+  for (const WorkerPool::Ended& ended : pool_.await(wall_ms)) {
+    auto schedule = under_way_.extract(ended.number);
+    std::optional<RunReport> report = report_of(content_of(ended.output));
+    ::close(ended.output);
+    const bool cut_off = pool_.is_interrupted() && (!report || report->code == kInterrupted);
+    if (cut_off) continue;
+    done_[ended.number] = {std::move(schedule.mapped()), report ? std::move(*report) : without_report(ended.status)};
+  }
+}
+
+std::optional<ScheduleRuns::Done> ScheduleRuns::next_done() {
+  // Of those that were cut off nobody hears; what comes after them is given all the same.
+  const bool all = pool_.is_interrupted() && pool_.is_idle();
+  const auto it = done_.begin();
+  if (it == done_.end() || (it->first != given_ && !all)) return std::nullopt;
+  given_ = it->first + 1;
+  Done done = std::move(it->second);
+  done_.erase(it);
+  return done;
+}
+
+std::vector<RunReport> ScheduleRuns::run_all(const std::vector<explore::Schedule>& schedules,
+                                             const std::string& trace_prefix) {
+  std::vector<RunReport> reports;
+  std::size_t next = 0;
+  while (!is_interrupted() && reports.size() < schedules.size()) {
+    while (next < schedules.size() && has_room()) {
+      const std::string trace = trace_prefix.empty() ? "" : trace_prefix + std::to_string(next);
+      if (!start(schedules[next++], false, trace)) return reports;
+    }
+    await(-1);
+    while (auto done = next_done()) reports.push_back(std::move(done->report));
+  }
+  return reports;
+}
+
+void ScheduleRuns::abandon() {
+  pool_.abandon();
+  under_way_.clear();
+  done_.clear();
+  given_ = started_;
+}
+
+}  // namespace verbatim::cli

@@ -1,0 +1,56 @@
+// Runs schedules of one plan, side by side, and keeps what came of each in their order.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/explore/schedule.h"
+#include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/run_report.h"
+#include "tools/verbatim/worker_pool.h"
+
+namespace verbatim::cli {
+
+class ScheduleRuns {
+ public:
+  // Both outlive it; of `options`, jobs and core say where runs go.
+  ScheduleRuns(const RunPlan& plan, const RunOptions& options);
+
+  bool has_room() const { return pool_.has_room(); }
+  bool is_idle() const { return pool_.is_idle(); }
+  bool is_interrupted() const { return pool_.is_interrupted(); }
+
+  // False, and a sentence on standard error: the machine has no room for another process. `trace`: file for the run's trace.
+  bool start(const explore::Schedule& schedule, bool wants_points, const std::string& trace = "");
+  // Waits until something has happened or `wall_ms` have passed.
+  void await(int wall_ms);
+
+  struct Done {
+    explore::Schedule schedule;
+    RunReport report;
+  };
+  // The next one in the order of the starts, if it is there. Those that an interruption has cut off never are.
+  std::optional<Done> next_done();
+
+  // All of them, in their order; cut short by an interruption.
+  std::vector<RunReport> run_all(const std::vector<explore::Schedule>& schedules, const std::string& trace_prefix = "");
+
+  // Ends those under way, of which nobody wants to hear.
+  void abandon();
+
+ private:
+  pid_t start_process(const explore::Schedule& schedule, bool wants_points, const std::string& trace, int core, int output);
+
+  const RunPlan& plan_;
+  const RunOptions& options_;
+  WorkerPool pool_;
+  std::int64_t started_ = 0, given_ = 0;
+  std::map<std::int64_t, explore::Schedule> under_way_;
+  std::map<std::int64_t, Done> done_;
+};
+
+}  // namespace verbatim::cli

@@ -1,0 +1,181 @@
+#include "tools/verbatim/failure_text.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "sim/explore/site_texts.h"
+#include "sim/observe/ladder.h"
+#include "sim/observe/microseconds.h"
+#include "sim/observe/trace_line.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+using observe::TraceLine;
+using Trace = std::vector<TraceLine>;
+
+constexpr std::size_t kMostExplained = 8;  // decisions
+
+// A folder for traces that nobody keeps.
+class TraceFolder {
+ public:
+  TraceFolder() {
+    const char* base = std::getenv("TMPDIR");
+    path_ = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/verbatim-XXXXXX";
+    if (::mkdtemp(path_.data()) == nullptr) path_.clear();
+  }
+  ~TraceFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  TraceFolder(const TraceFolder&) = delete;
+  TraceFolder& operator=(const TraceFolder&) = delete;
+  bool exists() const { return !path_.empty(); }
+  std::string prefix() const { return path_ + "/"; }
+
+ private:
+  std::string path_;
+};
+
+std::string who_does(const TraceLine& line) { return line.component + ": " + observe::in_words(line); }
+
+std::string duration(std::int64_t ps) {
+  return ps < 1'000'000 ? std::to_string(ps / 1000) + " ns" : observe::microseconds(ps) + " us";
+}
+
+// What a decision has done: the first fact that is another without it.
+struct Effect {
+  std::string text;
+  std::optional<std::size_t> at;  // of the failing trace
+};
+
+// Whether people want to hear that it was overtaken.
+bool is_telling(const TraceLine& line) {
+  static constexpr std::string_view kTelling[] = {"doorbell",     "completion", "completion-event", "dma-write",
+                                                  "async-event",  "command",    "system-call",      "packet-received"};
+  return std::ranges::find(kTelling, line.event) != std::end(kTelling) && !line.component.starts_with("port/");
+}
+
+Effect effect_of(const Trace& with, const Trace& without) {
+  std::size_t first = 0;
+  while (first < with.size() && first < without.size() && with[first] == without[first]) ++first;
+  if (first == with.size() && first == without.size()) return {"nothing in the trace differs without it", std::nullopt};
+  if (first == without.size()) return {who_does(with[first]) + " happens, which does not without it", first};
+  const TraceLine& normal = without[first];
+  const auto same = [&](const TraceLine& line) { return line.is_same_fact(normal); };
+  const auto later = std::find_if(with.begin() + static_cast<std::ptrdiff_t>(first), with.end(), same);
+  if (later == with.end()) {
+    return {who_does(normal) + ", at " + observe::microseconds(normal.time_ps) + " us without it, does not happen",
+            first < with.size() ? std::optional(first) : std::nullopt};
+  }
+  const auto at = static_cast<std::size_t>(later - with.begin());
+  if (later->time_ps <= normal.time_ps) {
+    const std::int64_t sooner = normal.time_ps - later->time_ps;
+    return {who_does(normal) + (sooner == 0 ? " happens in another order, or with other bytes"
+                                            : " happens " + duration(sooner) + " sooner"),
+            at};
+  }
+  std::string text = who_does(normal) + " happens " + duration(later->time_ps - normal.time_ps) + " later, at " +
+                     observe::microseconds(later->time_ps) + " us";
+  std::vector<std::size_t> overtaken;
+  for (std::size_t i = first; i < at; ++i) {
+    if (is_telling(with[i]) && with[i].time_ps > normal.time_ps) overtaken.push_back(i);
+  }
+  constexpr std::size_t kMostTold = 3;
+  if (overtaken.size() > kMostTold) overtaken.erase(overtaken.begin(), overtaken.end() - kMostTold);
+  for (std::size_t i = 0; i < overtaken.size(); ++i)
+    text += (i == 0 ? ", only after " : ", ") + who_does(with[overtaken[i]]);
+  return {text, at};
+}
+
+std::string times_word(std::uint64_t occurrence) { return "number " + std::to_string(occurrence + 1); }
+
+std::string decision_text(const explore::Decision& decision, std::size_t number, const Effect* effect) {
+  std::string text = "  " + std::to_string(number) + ". " + decision.actor + ", " + decision.site + " " +
+                     times_word(decision.occurrence) + ", at " + observe::microseconds(decision.time_ps) + " us";
+  if (const explore::SiteText* site = explore::text_of(decision.site)) text += ": " + std::string(site->effect);
+  text += "\n";
+  if (effect != nullptr) text += "     " + effect->text + "\n";
+  return text;
+}
+
+std::string indented(const std::string& text) {
+  std::string out = "    ";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    out += text[i];
+    if (text[i] == '\n' && i + 1 < text.size()) out += "    ";
+  }
+  return out;
+}
+
+// The trace around what the decisions have done, and its end.
+std::string ladder_around(const Trace& trace, const std::vector<std::size_t>& marked) {
+  constexpr std::int64_t kBefore = 3'000'000, kAfter = 3'000'000;  // ps
+  std::string text;
+  std::int64_t shown_until = -1;
+  for (const std::size_t at : marked) {
+    const std::int64_t time = trace[at].time_ps;
+    if (time <= shown_until) continue;
+    observe::LadderOptions options;
+    options.from_ps = std::max(time - kBefore, shown_until + 1);
+    options.to_ps = shown_until = time + kAfter;
+    options.marked = marked;
+    options.width = 126;
+    text += observe::ladder_text(trace, options);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunReport& found) {
+  const auto& decisions = shrunk.decisions;
+  if (!shrunk.is_reproducible) {
+    return "  its " + std::to_string(found.decisions.size()) +
+           " decisions, taken again, do not bring it about: the run was weak, or this is a bug of verbatim\n";
+  }
+  if (decisions.empty()) return "  it fails whatever is chosen, as with freedom friendly\n";
+  std::string text = "  " + std::to_string(found.decisions.size()) + " decisions that are not the default; " +
+                     std::to_string(decisions.size()) + (decisions.size() == 1 ? " brings" : " bring") +
+                     " it about (" + std::to_string(shrunk.runs) + " runs to find out" +
+                     (shrunk.ran_out_of_time ? ", and no time for more" : "") + "):\n";
+  // The failing run, then one without each decision.
+  const TraceFolder folder;
+  std::vector<std::optional<Trace>> traces;
+  const std::size_t explained = std::min(decisions.size(), kMostExplained);
+  if (folder.exists() && !runs.is_interrupted()) {
+    std::vector<explore::Schedule> schedules = {schedule_of(decisions)};
+    for (std::size_t i = 0; i < explained; ++i) {
+      std::vector<explore::Decision> without = decisions;
+      without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+      schedules.push_back(schedule_of(std::move(without)));
+    }
+    const std::size_t count = runs.run_all(schedules, folder.prefix()).size();
+    for (std::size_t i = 0; i < count; ++i) traces.push_back(observe::read_trace(folder.prefix() + std::to_string(i)));
+  }
+  std::vector<std::size_t> marked;
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    std::optional<Effect> effect;
+    if (i < explained && i + 1 < traces.size() && traces[0] && traces[i + 1]) effect = effect_of(*traces[0], *traces[i + 1]);
+    if (effect && effect->at) marked.push_back(*effect->at);
+    text += decision_text(decisions[i], i + 1, effect ? &*effect : nullptr);
+  }
+  std::set<std::string_view> told;
+  for (const explore::Decision& decision : decisions) {
+    const explore::SiteText* site = explore::text_of(decision.site);
+    if (site == nullptr || !told.insert(site->rule).second) continue;
+    text += "  allowed, since " + std::string(site->rule) + "\n  seldom seen, since " + std::string(site->hidden) +
+            "\n  instead: " + std::string(site->remedy) + "\n";
+  }
+  std::ranges::sort(marked);
+  if (!marked.empty()) text += indented(ladder_around(*traces[0], marked));
+  return text;
+}
+
+}  // namespace verbatim::cli

@@ -1,0 +1,98 @@
+// `verbatim replay`: a failure from its file, the same again.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tools/verbatim/cli.h"
+#include "tools/verbatim/replay_file.h"
+#include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/shrink.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+// What the user of `replay` names is beside the user, not where the failure was found.
+void make_absolute(std::string& path) {
+  if (path.empty() || path == "-" || path.front() == '/') return;
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  if (!error) path = whole.string();
+}
+
+}  // namespace
+
+std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
+  if (!replay.working_directory.empty() && ::chdir(replay.working_directory.c_str()) != 0) {
+    complain("the folder " + replay.working_directory + ", in which the failure was found, is not there");
+    return std::nullopt;
+  }
+  ::setenv("PATH", replay.search_path.c_str(), 1);
+  std::optional<RunOptions> options = run_options_of(replay.words);
+  if (!options) return std::nullopt;
+  std::optional<RunPlan> plan = make_plan(*options, {replay.profile_folders, &replay.files});
+  if (!plan) return std::nullopt;
+  plan->schedule = schedule_of(replay.decisions);
+  plan->scenario.freedom = "spec";
+  plan->fail_on = replay.fail_on;
+  return std::pair(std::move(*plan), std::move(*options));
+}
+
+int replay(ReplayOptions asked) {
+  std::string failure;
+  std::optional<ReplayFile> file = read_replay(asked.file, &failure);
+  if (!file) {
+    complain(failure);
+    return kUsage;
+  }
+  for (std::string* path : {&asked.show.trace, &asked.show.pcap, &asked.show.out, &asked.show.explain_latency}) make_absolute(*path);
+  const std::vector<std::string> changes = changes_since(*file);
+  for (const std::string& change : changes) complain((asked.relaxed ? "warning: " : "") + change);
+  if (!changes.empty() && !asked.relaxed) {
+    complain("the same run cannot be had; --relaxed takes the decisions as far as they fit");
+    return kUsage;
+  }
+  auto prepared = plan_of(*file);
+  if (!prepared) return kUsage;
+  auto& [plan, options] = *prepared;
+  options.trace = asked.show.trace;
+  options.pcap = asked.show.pcap;
+  options.snap_length = asked.show.snap_length;
+  options.explain_latency = asked.show.explain_latency;
+  options.out = asked.show.out;
+  options.quiet = asked.show.quiet;
+  options.log = asked.show.log;
+  options.call_by_call = asked.show.call_by_call;
+  if (!asked.show.time_limit.empty()) {
+    config::Diagnostics diagnostics;
+    const auto limit = parse_limit("--until", asked.show.time_limit, diagnostics);
+    if (!limit) {
+      print(diagnostics);
+      return kUsage;
+    }
+    plan.scenario.time_limit = *limit;
+  }
+  RunReport report;
+  const int code = run_once(plan, options, &report);
+  if (report.outcome.empty()) return code;
+  for (const explore::Decision& decision : report.unused) {
+    complain("warning: the question of a decision never came: " + decision.actor + ", " + decision.site + ", number " +
+             std::to_string(decision.occurrence));
+  }
+  if (report.signature() == file->signature) {
+    std::printf("replay: the same failure%s: %s\n", report.digest == file->run_digest ? ", with the same digest" : "",
+                file->summary.c_str());
+  } else {
+    std::printf("replay: not the failure of the file (%s)\n", file->summary.c_str());
+  }
+  if (asked.show.time_limit.empty() && changes.empty() && report.digest != file->run_digest) {
+    complain("the digest is " + report.digest + ", and it was " + file->run_digest +
+             ": a run that does not repeat is a bug of verbatim, or the run was weak");
+    return code == kAsExpected ? static_cast<int>(kProgramFailed) : code;
+  }
+  return code;
+}
+
+}  // namespace verbatim::cli

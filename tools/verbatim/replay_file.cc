@@ -1,0 +1,104 @@
+#include "tools/verbatim/replay_file.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sim/observe/folder_content.h"
+#include "tools/verbatim/decision_json.h"
+#include "tools/verbatim/output.h"
+
+namespace verbatim::cli {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+constexpr int kFormat = 1;
+}
+
+std::string write_replay(const std::string& path, const ReplayFile& replay) {
+  Json contents = Json::array();
+  for (const ReplayFile::Content& content : replay.contents)
+    contents.push_back({{"path", content.path}, {"digest", content.digest}});
+  Json files = Json::object();
+  for (const auto& [file, text] : replay.files.texts) files[file] = text;
+  const Json json = {{"replay", kFormat},
+                     {"version", replay.version},
+                     {"summary", replay.summary},
+                     {"signature", replay.signature},
+                     {"freedom", "spec"},
+                     {"digest", replay.run_digest},
+                     {"words", replay.words},
+                     {"working_directory", replay.working_directory},
+                     {"search_path", replay.search_path},
+                     {"fail_on", replay.fail_on},
+                     {"decisions", to_json(replay.decisions)},
+                     {"contents", contents},
+                     {"profile_folders", replay.profile_folders},
+                     {"files", files}};
+  return write_whole_file(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+std::optional<ReplayFile> read_replay(const std::string& path, std::string* failure) {
+  config::Diagnostics diagnostics;
+  const auto json = config::read_json(path, diagnostics);
+  if (!json) {
+    *failure = diagnostics.findings().front().file + ": " + diagnostics.findings().front().text;
+    return std::nullopt;
+  }
+  if (!json->is_object() || !json->contains("replay")) {
+    *failure = path + " is not a replay file; `verbatim explore` writes them";
+    return std::nullopt;
+  }
+  ReplayFile replay;
+  try {
+    if (json->at("replay") != kFormat) {
+      *failure = path + " has format " + json->at("replay").dump() + ", and this version reads format " +
+                 std::to_string(kFormat);
+      return std::nullopt;
+    }
+    json->at("version").get_to(replay.version);
+    json->at("summary").get_to(replay.summary);
+    json->at("signature").get_to(replay.signature);
+    json->at("digest").get_to(replay.run_digest);
+    json->at("words").get_to(replay.words);
+    json->at("working_directory").get_to(replay.working_directory);
+    json->at("search_path").get_to(replay.search_path);
+    json->at("fail_on").get_to(replay.fail_on);
+    replay.decisions = decisions_of(json->at("decisions"));
+    for (const Json& content : json->at("contents")) replay.contents.push_back({content.at("path"), content.at("digest")});
+    json->at("profile_folders").get_to(replay.profile_folders);
+    for (const auto& [file, text] : json->at("files").items()) replay.files.texts.emplace(file, text);
+    replay.files.are_all = true;
+  } catch (const Json::exception& e) {
+    *failure = path + " is not a whole replay file: " + e.what();
+    return std::nullopt;
+  }
+  return replay;
+}
+
+std::vector<ReplayFile::Content> contents_of(std::vector<std::string> paths) {
+  std::ranges::sort(paths);
+  const auto repeated = std::ranges::unique(paths);
+  paths.erase(repeated.begin(), repeated.end());
+  std::vector<ReplayFile::Content> contents;
+  for (std::string& path : paths) {
+    std::string digest = observe::content_digest(path);
+    contents.push_back({std::move(path), std::move(digest)});
+  }
+  return contents;
+}
+
+std::vector<std::string> changes_since(const ReplayFile& replay) {
+  std::vector<std::string> changes;
+  if (replay.version != VERBATIM_VERSION)
+    changes.push_back("it was made by version " + replay.version + ", and this is " VERBATIM_VERSION);
+  for (const ReplayFile::Content& content : replay.contents) {
+    const std::string now = observe::content_digest(content.path);
+    if (now == content.digest) continue;
+    changes.push_back(now.empty() ? content.path + " is not there any more, or cannot be read"
+                                  : content.path + " has changed");
+  }
+  return changes;
+}
+
+}  // namespace verbatim::cli

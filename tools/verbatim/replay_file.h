@@ -1,0 +1,46 @@
+// A failure as a file: everything that brings it about again, and what tells whether something has changed since.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/config/load.h"
+#include "sim/explore/decision.h"
+#include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/run_report.h"
+
+namespace verbatim::cli {
+
+struct ReplayFile {
+  std::string version = VERBATIM_VERSION;
+  std::vector<std::string> words;          // of the command line, as words_of() gives them
+  std::string working_directory;
+  std::string search_path;                 // PATH of the caller, by which programs are found
+  std::vector<std::string> profile_folders;
+  config::FileTexts files;                 // topology, scenario and profiles, whole
+  struct Content {
+    std::string path, digest;
+  };
+  std::vector<Content> contents;           // programs, their libraries, files that hosts are given
+  std::string fail_on;
+  std::vector<explore::Decision> decisions;
+  std::string signature, summary, run_digest;  // of the failure
+};
+
+// Empty on success, else a sentence.
+std::string write_replay(const std::string& path, const ReplayFile& replay);
+// nullopt: it cannot be used, and a sentence says why.
+std::optional<ReplayFile> read_replay(const std::string& path, std::string* failure);
+
+// Digests of these files as they are now; of those that cannot be read, empty ones.
+std::vector<ReplayFile::Content> contents_of(std::vector<std::string> paths);
+// What is not as it was, a sentence each: other content, gone, or not readable.
+std::vector<std::string> changes_since(const ReplayFile& replay);
+
+// The run that brings the failure about; goes into the folder in which it was found. nullopt: that cannot be had, and why has
+// been printed. `replay` outlives the loading.
+std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay);
+
+}  // namespace verbatim::cli

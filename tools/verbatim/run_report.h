@@ -1,0 +1,45 @@
+// How a run went, as those want to know it who make many: explore, shrink and replay. It comes from a process of its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/explore/decision.h"
+#include "tools/verbatim/cli.h"
+
+namespace verbatim::cli {
+
+struct RunReport {
+  int code = kInternalError;
+  std::string outcome;                  // as run.json has it; empty: the run did not come to an end of its own
+  std::string digest;
+  std::int64_t virtual_end_ps = 0;
+  std::vector<std::string> sentences;   // what was not as expected, then the findings
+  struct Program {
+    std::string label;                  // "server", "server.2"
+    bool as_expected = true;
+    std::string how;                    // "exit code 1", "signal 6 (SIGABRT)", "still there"
+    std::string last_words;
+  };
+  std::vector<Program> programs;        // in the order of the scenario's
+  std::vector<explore::Decision> decisions;
+  explore::Questions questions;         // its points only where `wants_points` is
+  bool wants_points = false;            // set by who asks
+  std::vector<explore::Decision> unused;  // given decisions whose question never came
+  std::vector<std::string> code_files;  // what programs ran: paths, sorted
+
+  bool has_failed() const { return code != kAsExpected; }
+  // What makes two failures the same: how the run and its first failing program ended, and what was said last, with numbers
+  // and addresses left out. Empty for a run that has not failed.
+  std::string signature() const;
+  // One line for people.
+  std::string summary() const;
+};
+
+std::string to_bytes(const RunReport& report);
+// nullopt: these are not the bytes of a report.
+std::optional<RunReport> report_of(const std::string& bytes);
+
+}  // namespace verbatim::cli

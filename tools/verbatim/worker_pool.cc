@@ -1,0 +1,104 @@
+#include "tools/verbatim/worker_pool.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace verbatim::cli {
+
+namespace {
+
+std::vector<int> allowed_cores() {
+  std::vector<int> cores;
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  ::sched_getaffinity(0, sizeof allowed, &allowed);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &allowed)) cores.push_back(core);
+  }
+  return cores;
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(int jobs, int core) : core_(core) {
+  cores_ = core >= 0 ? std::vector<int>{core} : allowed_cores();
+  slots_.resize(jobs > 0 ? static_cast<std::size_t>(jobs) : std::max<std::size_t>(cores_.size(), 1));
+  ::sigemptyset(&awaited_);
+  ::sigaddset(&awaited_, SIGCHLD);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    // nohup and the like have it ignored, and mean it.
+    if (signal == SIGHUP && ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
+    ::sigaddset(&awaited_, signal);
+  }
+  ::sigprocmask(SIG_BLOCK, &awaited_, &before_);
+}
+
+WorkerPool::~WorkerPool() {
+  abandon();
+  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+bool WorkerPool::start(std::int64_t number, const std::function<pid_t(int core, int output)>& start) {
+  const auto free = static_cast<std::size_t>(std::ranges::find(slots_, false) - slots_.begin());
+  const int output = ::memfd_create("verbatim-run", MFD_CLOEXEC);
+  const pid_t child = output < 0 ? -1 : start(cores_.empty() ? -1 : cores_[free % cores_.size()], output);
+  if (child < 0) {
+    if (output >= 0) ::close(output);
+    return false;
+  }
+  slots_[free] = true;
+  running_[child] = {number, free, output};
+  return true;
+}
+
+std::vector<WorkerPool::Ended> WorkerPool::await(int wall_ms) {
+  const timespec limit = {wall_ms / 1000, wall_ms % 1000 * 1'000'000L};
+  const int signal = wall_ms < 0 ? ::sigwaitinfo(&awaited_, nullptr) : ::sigtimedwait(&awaited_, nullptr, &limit);
+  if (signal > 0 && signal != SIGCHLD) {
+    // Asked again, they are killed.
+    end_all(interrupted_ ? SIGKILL : SIGTERM);
+    interrupted_ = true;
+  }
+  std::vector<Ended> ended;
+  int status = 0;
+  for (pid_t child; (child = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    const auto it = running_.find(child);
+    if (it == running_.end()) continue;
+    slots_[it->second.slot] = false;
+    ended.push_back({it->second.number, status, it->second.output});
+    running_.erase(it);
+  }
+  return ended;
+}
+
+void WorkerPool::end_all(int signal) {
+  for (const auto& [child, run] : running_) ::kill(child, signal);
+}
+
+void WorkerPool::abandon() {
+  // The supervisor ends its programs when it is asked to, and they end with it when it is not.
+  end_all(SIGTERM);
+  for (const auto& [child, run] : running_) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ::close(run.output);
+    slots_[run.slot] = false;
+  }
+  running_.clear();
+}
+
+std::string content_of(int fd) {
+  std::string text;
+  char buffer[65536];
+  off_t at = 0;
+  for (ssize_t n; (n = ::pread(fd, buffer, sizeof buffer, at)) > 0; at += n) text.append(buffer, static_cast<std::size_t>(n));
+  return text;
+}
+
+}  // namespace verbatim::cli

@@ -1,0 +1,65 @@
+// Many runs, each in a process of its own, as many at a time as there are processors. Who starts them hears of their ends in
+// whatever order they come.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace verbatim::cli {
+
+class WorkerPool {
+ public:
+  // `jobs`: runs at a time, 0: one for each processor that may be used; `core`: the only processor, negative: all.
+  WorkerPool(int jobs, int core);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  bool has_room() const { return !interrupted_ && running_.size() < slots_.size(); }
+  bool is_idle() const { return running_.empty(); }
+  std::size_t jobs() const { return slots_.size(); }
+
+  // `start` makes the process that runs on processor `core` (negative: any) and writes what it has to say to the file `output`;
+  // its process id, negative when there is none. False: it was not started.
+  bool start(std::int64_t number, const std::function<pid_t(int core, int output)>& start);
+
+  struct Ended {
+    std::int64_t number = 0;
+    int status = 0;      // as waitpid() has it
+    int output = -1;     // the file; whoever gets it closes it
+  };
+  // Waits until one has ended, or the user interrupts, or `wall_ms` have passed (negative: for ever).
+  std::vector<Ended> await(int wall_ms = -1);
+
+  // SIGINT, SIGTERM or SIGHUP came: those under way were told to end, and none can be started.
+  bool is_interrupted() const { return interrupted_; }
+  // Ends all that are under way; nobody hears of them.
+  void abandon();
+
+ private:
+  struct Run {
+    std::int64_t number = 0;
+    std::size_t slot = 0;
+    int output = -1;
+  };
+  void end_all(int signal);
+
+  const int core_;
+  std::vector<int> cores_;
+  std::vector<bool> slots_;  // in use
+  std::map<pid_t, Run> running_;
+  sigset_t awaited_;  // those that end the runs, and that of a run which has ended: they come by await() alone
+  sigset_t before_;
+  bool interrupted_ = false;
+};
+
+// All that the file holds.
+std::string content_of(int fd);
+
+}  // namespace verbatim::cli
