@@ -7,7 +7,7 @@
 namespace verbatim::explore {
 
 // `text` with every number and address in it replaced by "#", so that "QP 72 at 103.2 us" and "QP 73 at 99 us" are the same.
-// Words that hold digits, such as mlx5_0 and a file's name with its line, keep their letters.
+// Letters around a number stay.
 std::string without_numbers(std::string_view text);
 
 }  // namespace verbatim::explore

@@ -215,7 +215,7 @@ class Systematic final : public AfterDefault {
       }
     }
     // In an order that does not begin with the first millisecond of every program.
-    Rng rng(seed_ + waiting_.size(), "explore/systematic");
+    Rng rng(seed_ + batches_++, "explore/systematic");
     for (std::size_t i = added.size(); i > 1; --i) std::swap(added[i - 1], added[rng.below(i)]);
     for (std::vector<Decision>& decisions : added) waiting_.push_back(std::move(decisions));
   }
@@ -223,6 +223,7 @@ class Systematic final : public AfterDefault {
   const std::uint64_t seed_, depth_;
   std::deque<std::vector<Decision>> waiting_;
   std::size_t under_way_ = 0;
+  std::uint64_t batches_ = 0;  // that were added
   bool is_cut_ = false;
 };
 

@@ -42,7 +42,8 @@ bool is_about(const TraceLine& line, const std::vector<std::uint64_t>& queue_pai
 
 // The characters that a terminal shows, of text in UTF-8.
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+  return static_cast<std::size_t>(std::ranges::count_if(text, begins));
 }
 
 std::string cut(std::string text, std::size_t width) {
@@ -59,10 +60,10 @@ std::string cell_text(const TraceLine& line, bool points_right, bool unicode) {
     std::string text(line.value("opcode"));
     text += " to QP " + std::string(line.value("dest_qp")) + " PSN " + std::string(line.value("psn"));
     const bool leaves = line.event == "packet-transmitted";
-    // What leaves points away from its column, what comes points into it.
+    // What leaves points to the others, what comes points into its column.
     const std::string right = unicode ? "──▶" : "-->", left = unicode ? "◀──" : "<--";
-    if (leaves) return points_right ? text + " " + right : left + " " + text;
-    return points_right ? left + " " + text : text + " " + right;
+    if (points_right) return text + " " + (leaves ? right : left);
+    return (leaves ? left : right) + " " + text;
   }
   return in_words(line);
 }
@@ -100,7 +101,7 @@ std::string ladder_text(std::span<const TraceLine> lines, const LadderOptions& o
   constexpr std::size_t kTimeWidth = 20;
   const std::string bar = options.unicode ? "│" : "|";
   const std::size_t width = std::max<std::size_t>(options.width, 60);
-  const std::size_t column = std::max<std::size_t>((width - kTimeWidth) / real.size() - 2, 12);
+  const std::size_t column = std::max<std::size_t>((width - kTimeWidth) / real.size() - 3, 12);
   const auto padded = [](std::string text, std::size_t to) {
     const std::size_t shown = width_of(text);
     return shown < to ? text + std::string(to - shown, ' ') : text;
@@ -110,7 +111,7 @@ std::string ladder_text(std::span<const TraceLine> lines, const LadderOptions& o
     return text + "\n";
   };
   std::string head = padded("  time in us", kTimeWidth);
-  for (const std::string& host : real) head += bar + " " + padded(cut(host, column), column);
+  for (const std::string& host : real) head += bar + " " + padded(cut(host, column), column + 1);
   std::string text = without_trailing_blanks(head);
   std::string last_body;
   std::size_t repeated = 0;
@@ -127,7 +128,7 @@ std::string ladder_text(std::span<const TraceLine> lines, const LadderOptions& o
     std::string body;
     for (std::size_t i = 0; i < real.size(); ++i) {
       const std::string cell = i == place ? cell_text(line, place + 1 < real.size() || real.size() == 1, options.unicode) : "";
-      body += bar + " " + padded(cut(cell, column), column);
+      body += bar + " " + padded(cut(cell, column), column + 1);
     }
     if (!is_marked && body == last_body) {
       ++repeated;

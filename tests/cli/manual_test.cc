@@ -15,7 +15,8 @@ TEST(Manual, has_every_option_of_help) {
   manual = std::regex_replace(manual, std::regex("\\\\-"), "-");  // roff writes an ASCII hyphen as \-
   std::set<std::string> options;
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"--help"}, {"run", "--help"}, {"check", "--help"}, {"describe", "--help"}}) {
+       {std::vector<std::string>{"--help"}, {"run", "--help"}, {"explore", "--help"}, {"replay", "--help"},
+        {"shrink", "--help"}, {"bisect", "--help"}, {"ladder", "--help"}, {"check", "--help"}, {"describe", "--help"}}) {
     const Finished run = verbatim(words);
     EXPECT_EQ(run.code, 0);
     const std::regex option("--[a-z][a-z-]*");

@@ -90,6 +90,15 @@ struct ShrinkOptions {
 int shrink(const ShrinkOptions& options);
 int bisect(const std::string& good, const std::string& bad);
 
+struct LadderVerbOptions {
+  std::string file;     // a trace
+  std::string between;  // "100.5ms..100.6ms"
+  std::vector<std::uint64_t> queue_pairs;
+  std::size_t width = 0;  // characters; 0: the terminal's
+  bool ascii = false, system_calls = false, last_failure = false;
+};
+int ladder(const LadderVerbOptions& options);
+
 // The words of a `run` as options. nullopt: they are none, and a sentence has said so.
 std::optional<RunOptions> run_options_of(std::vector<std::string> words);
 

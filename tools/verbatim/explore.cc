@@ -186,6 +186,11 @@ class Exploration {
     std::vector<std::string> paths = report.code_files;
     for (const config::ProgramSpec& program : plan_.scenario.programs) {
       for (const auto& [path, source] : program.files) paths.push_back(source);
+      // Scripts are read, not run, and so is whatever else a command names.
+      for (const std::string& word : program.command) {
+        const std::filesystem::path named = std::filesystem::path(program.working_directory) / word;
+        if (std::filesystem::is_regular_file(named, error)) paths.push_back(std::filesystem::absolute(named, error).string());
+      }
     }
     std::erase_if(paths, [&](const std::string& path) { return path.starts_with(plan_.shim_directory + "/"); });
     file.contents = contents_of(std::move(paths));

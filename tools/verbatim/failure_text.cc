@@ -141,8 +141,8 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
            " decisions, taken again, do not bring it about: the run was weak, or this is a bug of verbatim\n";
   }
   if (decisions.empty()) return "  it fails whatever is chosen, as with freedom friendly\n";
-  std::string text = "  " + std::to_string(found.decisions.size()) + " decisions that are not the default; " +
-                     std::to_string(decisions.size()) + (decisions.size() == 1 ? " brings" : " bring") +
+  std::string text = "  " + std::to_string(found.decisions.size()) + (found.decisions.size() == 1 ? " decision that is" : " decisions that are") +
+                     " not the default; " + std::to_string(decisions.size()) + (decisions.size() == 1 ? " brings" : " bring") +
                      " it about (" + std::to_string(shrunk.runs) + " runs to find out" +
                      (shrunk.ran_out_of_time ? ", and no time for more" : "") + "):\n";
   // The failing run, then one without each decision.

@@ -169,6 +169,21 @@ void add_shrink(CLI::App& app, ShrinkOptions& options) {
       ->check(CLI::Range(1, 4096));
 }
 
+void add_ladder(CLI::App& app, LadderVerbOptions& options) {
+  CLI::App* verb = app.add_subcommand("ladder", "Show a trace as a ladder: a column for each host, packets as arrows");
+  verb->add_option("trace", options.file, "what run --trace has written")->required();
+  verb->add_option("--qp", options.queue_pairs, "only what is about queue pairs with these numbers")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  verb->add_option("--between", options.between, "only these virtual times: FROM..TO, such as 100.5ms..100.6ms");
+  verb->add_flag("--last-failure", options.last_failure,
+                 "only what is around the last completion with an error, or program that failed");
+  verb->add_flag("--system-calls", options.system_calls, "system calls, too");
+  verb->add_flag("--ascii", options.ascii, "no characters beyond ASCII (default: as LC_ALL, LC_CTYPE or LANG says)");
+  verb->add_option("--width", options.width, "characters of a line (default: the terminal's, else 130)")
+      ->check(CLI::Range(60, 1000));
+}
+
 void set_up_log(const std::string& level) {
   // A log is for people: it goes to standard error and has no part in any result.
   auto logger =
@@ -225,6 +240,8 @@ int dispatch(int argc, char** argv) {
   add_replay(app, replay_options);
   ShrinkOptions shrink_options;
   add_shrink(app, shrink_options);
+  LadderVerbOptions ladder_options;
+  add_ladder(app, ladder_options);
   std::string good, bad;
   CLI::App* bisect_verb = app.add_subcommand("bisect", "Name the decision that makes the difference between two replay files");
   bisect_verb->add_option("good", good, "replay file of a run that does not fail so")->required();
@@ -248,11 +265,11 @@ int dispatch(int argc, char** argv) {
   schema_verb->add_option("folder", schema_folder, "folder to write to")->required();
 
   const std::vector<std::string> verbs = {"run",    "explore", "replay",   "shrink",
-                                          "bisect", "check",   "describe", "schema"};
+                                          "bisect", "check",   "describe", "ladder", "schema"};
   if (argc > 1 && argv[1][0] != '-' && std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
     const std::string near = config::nearest(argv[1], verbs);
     complain("there is no verb " + config::in_quotes(argv[1]) + "; " +
-             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check and describe" : "did you mean \"" + near + "\"?"));
+             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check, describe and ladder" : "did you mean \"" + near + "\"?"));
     return kUsage;
   }
   try {
@@ -272,6 +289,7 @@ int dispatch(int argc, char** argv) {
   }
   if (check_verb->parsed()) return check(check_options);
   if (describe_verb->parsed()) return describe(topology);
+  if (app.got_subcommand("ladder")) return ladder(ladder_options);
   if (schema_verb->parsed()) return write_schemas(schema_folder);
 #ifdef VERBATIM_CAN_RUN
   if (app.got_subcommand("explore") || app.got_subcommand("shrink") || bisect_verb->parsed()) {

@@ -47,7 +47,8 @@ int replay(ReplayOptions asked) {
     complain(failure);
     return kUsage;
   }
-  for (std::string* path : {&asked.show.trace, &asked.show.pcap, &asked.show.out, &asked.show.explain_latency}) make_absolute(*path);
+  for (std::string* path : {&asked.show.trace, &asked.show.pcap, &asked.show.out, &asked.show.explain_latency})
+    make_absolute(*path);
   const std::vector<std::string> changes = changes_since(*file);
   for (const std::string& change : changes) complain((asked.relaxed ? "warning: " : "") + change);
   if (!changes.empty() && !asked.relaxed) {

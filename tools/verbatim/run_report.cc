@@ -10,11 +10,18 @@ namespace verbatim::cli {
 
 using Json = nlohmann::ordered_json;
 
+const RunReport::Program* RunReport::first_failed() const {
+  const Program* first = nullptr;
+  for (const Program& program : programs) {
+    if (!program.as_expected && (first == nullptr || program.ended_ps < first->ended_ps)) first = &program;
+  }
+  return first;
+}
+
 std::string RunReport::signature() const {
   if (!has_failed()) return "";
   std::string text = outcome + ", exit code " + std::to_string(code);
-  const auto failed = std::ranges::find_if(programs, [](const Program& program) { return !program.as_expected; });
-  if (failed != programs.end()) {
+  if (const Program* const failed = first_failed()) {
     text += "; " + failed->label + ": " + failed->how;
     if (!failed->last_words.empty()) text += ": " + explore::without_numbers(failed->last_words);
   } else if (!sentences.empty()) {
@@ -25,17 +32,20 @@ std::string RunReport::signature() const {
 
 std::string RunReport::summary() const {
   if (!has_failed()) return "as expected";
-  const auto failed = std::ranges::find_if(programs, [](const Program& program) { return !program.as_expected; });
-  std::string text = sentences.empty() ? "exit code " + std::to_string(code) : sentences.front();
-  if (failed != programs.end() && !failed->last_words.empty())
-    text += "; last words of " + failed->label + ": " + failed->last_words;
-  return text;
+  std::string text = outcome == "finished" || outcome.empty() ? "" : outcome;
+  if (const Program* const failed = first_failed()) {
+    text += (text.empty() ? "" : "; ") + failed->label + " " + failed->how;
+    if (!failed->last_words.empty()) text += ", with the last words: " + failed->last_words;
+    return text;
+  }
+  if (!sentences.empty()) return sentences.front();
+  return "exit code " + std::to_string(code);
 }
 
 std::string to_bytes(const RunReport& report) {
   Json programs = Json::array();
   for (const RunReport::Program& program : report.programs)
-    programs.push_back({program.label, program.as_expected, program.how, program.last_words});
+    programs.push_back({program.label, program.as_expected, program.how, program.last_words, program.ended_ps});
   Json streams = Json::array();
   for (const explore::Questions::Stream& stream : report.questions.streams)
     streams.push_back({stream.site, stream.actor, stream.asked});
@@ -73,7 +83,7 @@ std::optional<RunReport> report_of(const std::string& bytes) {
   report.virtual_end_ps = json.at("virtual_end_ps");
   report.sentences = json.at("sentences").get<std::vector<std::string>>();
   for (const Json& program : json.at("programs"))
-    report.programs.push_back({program.at(0), program.at(1), program.at(2), program.at(3)});
+    report.programs.push_back({program.at(0), program.at(1), program.at(2), program.at(3), program.at(4)});
   report.decisions = decisions_of(json.at("decisions"));
   for (const Json& stream : json.at("streams"))
     report.questions.streams.push_back({stream.at(0), stream.at(1), stream.at(2)});

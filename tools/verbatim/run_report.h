@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct RunReport {
     bool as_expected = true;
     std::string how;                    // "exit code 1", "signal 6 (SIGABRT)", "still there"
     std::string last_words;
+    std::int64_t ended_ps = std::numeric_limits<std::int64_t>::max();  // that: it has not
   };
   std::vector<Program> programs;        // in the order of the scenario's
   std::vector<explore::Decision> decisions;
@@ -31,6 +33,8 @@ struct RunReport {
   std::vector<std::string> code_files;  // what programs ran: paths, sorted
 
   bool has_failed() const { return code != kAsExpected; }
+  // The program that was the first not to end as it should; nullptr: all did.
+  const Program* first_failed() const;
   // What makes two failures the same: how the run and its first failing program ended, and what was said last, with numbers
   // and addresses left out. Empty for a run that has not failed.
   std::string signature() const;

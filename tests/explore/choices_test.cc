@@ -1,0 +1,106 @@
+// What was decided can be taken again.
+#include <gtest/gtest.h>
+
+#include "sim/explore/recorded_choices.h"
+#include "sim/explore/replayed_choices.h"
+#include "sim/explore/schedule.h"
+
+namespace verbatim::explore {
+namespace {
+
+const std::vector<std::string> kNames = {"hca/a", "hca/b"};
+constexpr ComponentId kA{0}, kB{1}, kThread{2};
+
+// What a run asks, in its order.
+std::vector<std::uint32_t> ask(Choices& choices) {
+  std::vector<std::uint32_t> answers;
+  for (int i = 0; i < 50; ++i) {
+    answers.push_back(choices.choose("delay", kA, 145));
+    answers.push_back(choices.choose("delay", kB, 145));
+    answers.push_back(choices.choose("order", kA, 2));
+    answers.push_back(choices.choose("late", kThread, 17));
+    answers.push_back(choices.choose("only-one", kA, 1));
+  }
+  return answers;
+}
+
+TEST(Choices, recorded_decisions_give_the_same_answers) {
+  bool has_decided = false;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SeededChoices seeded(seed, kNames);
+    RecordedChoices recorded(seeded, kNames);
+    const auto answers = ask(recorded);
+    ReplayedChoices replayed(recorded.decisions(), kNames);
+    EXPECT_EQ(ask(replayed), answers) << seed;
+    EXPECT_TRUE(replayed.unused().empty());
+    EXPECT_EQ(replayed.clamped(), 0u);
+    has_decided = has_decided || !recorded.decisions().empty();
+  }
+  EXPECT_TRUE(has_decided);
+}
+
+TEST(Choices, a_decision_is_known_by_site_actor_and_occurrence) {
+  const std::vector<Decision> decisions = {{"delay", "hca/b", 2, 7, 145, 0}, {"late", "thread/0", 0, 3, 17, 0}};
+  ReplayedChoices choices(decisions, kNames);
+  EXPECT_EQ(choices.choose("delay", kB, 145), 0u);
+  EXPECT_EQ(choices.choose("delay", kA, 145), 0u);
+  EXPECT_EQ(choices.choose("delay", kB, 145), 0u);
+  EXPECT_EQ(choices.choose("other", kB, 145), 0u);
+  EXPECT_EQ(choices.choose("late", kThread, 17), 3u);
+  EXPECT_EQ(choices.unused().size(), 1u);
+  EXPECT_EQ(choices.choose("delay", kB, 145), 7u);
+  EXPECT_EQ(choices.choose("delay", kB, 145), 0u);
+  EXPECT_TRUE(choices.unused().empty());
+}
+
+TEST(Choices, an_answer_with_too_few_alternatives_is_the_last_one) {
+  ReplayedChoices choices({{"delay", "hca/a", 0, 7, 145, 0}}, kNames);
+  EXPECT_EQ(choices.choose("delay", kA, 3), 2u);
+  EXPECT_EQ(choices.clamped(), 1u);
+}
+
+TEST(Choices, questions_are_counted_by_stream_and_points_have_alternatives) {
+  DefaultChoices none;
+  RecordedChoices nothing(none, kNames);
+  EXPECT_FALSE(nothing.is_free());
+  ReplayedChoices empty({}, kNames);
+  RecordedChoices recorded(empty, kNames);
+  ask(recorded);
+  const Questions& questions = recorded.questions();
+  ASSERT_EQ(questions.streams.size(), 5u);
+  EXPECT_EQ(questions.streams[3].actor, "thread/0");
+  EXPECT_EQ(questions.asked(), 250u);
+  EXPECT_EQ(questions.points.size(), 200u);  // with one alternative there is nothing to decide
+  EXPECT_TRUE(recorded.decisions().empty());
+}
+
+TEST(Choices, each_kind_of_schedule_gives_the_same_answers_again) {
+  Schedule schedule;
+  schedule.decisions = {{"delay", "hca/a", 3, 60, 145, 0}, {"order", "hca/a", 5, 1, 2, 0}};
+  schedule.site = "delay";
+  schedule.seed = 9;
+  for (const auto kind : {Schedule::Kind::kDecisions, Schedule::Kind::kSwarm, Schedule::Kind::kPriorities,
+                          Schedule::Kind::kAlways, Schedule::Kind::kNear}) {
+    schedule.kind = kind;
+    const auto first = make_choices(schedule, kNames), second = make_choices(schedule, kNames);
+    const auto answers = ask(*first);
+    EXPECT_EQ(ask(*second), answers);
+    if (kind == Schedule::Kind::kAlways) {
+      EXPECT_EQ(answers[0], 144u);
+      EXPECT_EQ(answers[2], 0u);
+    }
+    for (std::size_t i = 4; i < answers.size(); i += 5) EXPECT_EQ(answers[i], 0u);
+  }
+}
+
+TEST(Choices, representatives_stand_for_all) {
+  EXPECT_EQ(representatives(1), std::vector<std::uint32_t>{});
+  EXPECT_EQ(representatives(3), (std::vector<std::uint32_t>{1, 2}));
+  const auto of_delay = representatives(145);
+  EXPECT_EQ(of_delay.front(), 1u);
+  EXPECT_EQ(of_delay.size(), 5u);
+  for (const std::uint32_t answer : of_delay) EXPECT_LT(answer, 145u);
+}
+
+}  // namespace
+}  // namespace verbatim::explore

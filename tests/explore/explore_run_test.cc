@@ -1,0 +1,185 @@
+// Races are found, made small, told and run again; what cannot be used is refused.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/command.h"
+#include "tests/config/helpers.h"
+
+namespace verbatim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> pair_of(const std::string& program, const std::string& variant) {
+  const std::string path = std::string(VERBATIM_LITMUS) + "/" + program + " " + variant;
+  return {"--topology", kTopology, "server=" + path, "client=" + path + " server"};
+}
+
+Finished explore(const std::string& out, std::vector<std::string> options, const std::vector<std::string>& what) {
+  options.insert(options.begin(), {"explore", "--out", out});
+  options.insert(options.end(), what.begin(), what.end());
+  return verbatim(options);
+}
+
+class Explore : public ::testing::Test {
+ protected:
+  config::Folder folder_;
+  const std::string out_ = folder_.path() + "/found";
+  const std::string replay_ = out_ + "/failure-1.replay";
+};
+
+TEST_F(Explore, a_race_is_found_made_small_told_and_replayed) {
+  const Finished run = explore(out_, {"--runs", "60"}, pair_of("last_byte", "buggy"));
+  ASSERT_EQ(run.code, 1) << run.out << run.err;
+  EXPECT_NE(run.out.find("the pieces of a message land in another order"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("ibv_reg_mr(3), ORDERING SEMANTICS"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("bytes land at"), std::string::npos) << run.out;
+  const auto file = nlohmann::json::parse(content(replay_));
+  EXPECT_LE(file["decisions"].size(), 3u) << run.out;
+  EXPECT_GE(file["decisions"].size(), 1u);
+  const auto results = nlohmann::json::parse(content(out_ + "/explore.json"));
+  EXPECT_EQ(results["failures"].size(), 1u);
+  EXPECT_NE(content(out_ + "/junit.xml").find("failures=\"1\""), std::string::npos);
+
+  // From another folder, in both modes: the same bytes.
+  for (const char* mode : {"--quiet", "--call-by-call"}) {
+    const Finished again = run_command({VERBATIM_PROGRAM, "replay", mode, replay_}, "/");
+    EXPECT_EQ(again.code, 1) << again.err;
+    EXPECT_NE(again.out.find("replay: the same failure, with the same digest"), std::string::npos) << again.out << again.err;
+  }
+  // Until a moment before it happens.
+  const Finished early = verbatim({"replay", "--quiet", "--until", "100ms", replay_});
+  EXPECT_EQ(early.code, 4) << early.err;
+  EXPECT_NE(early.out.find("replay: not the failure"), std::string::npos) << early.out;
+}
+
+TEST_F(Explore, the_result_does_not_depend_on_the_number_of_jobs) {
+  const Finished one = explore(out_, {"--runs", "12", "--keep-going", "--jobs", "1"}, pair_of("last_byte", "buggy"));
+  const std::string replay = content(replay_);
+  const Finished four = explore(out_, {"--runs", "12", "--keep-going", "--jobs", "4"}, pair_of("last_byte", "buggy"));
+  EXPECT_EQ(one.code, 1) << one.err;
+  EXPECT_EQ(one.out, four.out);
+  EXPECT_EQ(replay, content(replay_));
+}
+
+TEST_F(Explore, the_repair_does_not_fail_and_the_bound_is_told) {
+  const Finished run = explore(out_, {"--runs", "20"}, pair_of("last_byte", "fixed"));
+  EXPECT_EQ(run.code, 0) << run.out << run.err;
+  EXPECT_NE(run.out.find("explored 20 runs with freedom spec, strategy portfolio: 0 failed, of 0 kinds\n"), std::string::npos)
+      << run.out;
+  EXPECT_NE(run.out.find("0 of 20: with 95 % confidence less than 14 % of such schedules fail\n"), std::string::npos) << run.out;
+  EXPECT_NE(content(out_ + "/junit.xml").find("failures=\"0\""), std::string::npos);
+}
+
+TEST_F(Explore, a_failure_that_needs_no_decision_says_so) {
+  const Finished run = explore(out_, {"--runs", "2"}, {"--topology", kTopology, "server=sh -c 'echo broken >&2; exit 7'"});
+  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  EXPECT_NE(run.out.find("server ended with exit code 7, with the last words: broken"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("it fails whatever is chosen"), std::string::npos) << run.out;
+}
+
+TEST_F(Explore, output_can_be_the_failure) {
+  const std::vector<std::string> what = {"--topology", kTopology, "server=echo balance -3"};
+  EXPECT_EQ(explore(out_, {"--runs", "1"}, what).code, 0);
+  const Finished run = explore(out_, {"--runs", "1", "--fail-on", "balance -[0-9]"}, what);
+  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  EXPECT_NE(run.out.find("has the line \"balance -3\", which --fail-on finds"), std::string::npos) << run.out;
+  EXPECT_EQ(verbatim({"replay", "--quiet", replay_}).code, 1);
+}
+
+TEST_F(Explore, systematic_search_is_complete_for_a_small_program) {
+  const Finished run =
+      explore(out_, {"--runs", "1000", "--strategy", "delay:1"}, {"--topology", kTopology, "server=true"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("complete: every schedule with at most 1 decision that are not the default was run"), std::string::npos)
+      << run.out;
+}
+
+TEST_F(Explore, a_program_that_has_changed_is_refused_by_name) {
+  const std::string program = folder_.path() + "/program";
+  const auto write_program = [&](const char* text) {
+    std::ofstream(program) << text;
+    fs::permissions(program, fs::perms::owner_all);
+  };
+  write_program("#!/bin/sh\nexit 3\n");
+  ASSERT_EQ(explore(out_, {"--runs", "1"}, {"--topology", kTopology, "server=" + program}).code, 1);
+  ASSERT_EQ(verbatim({"replay", "--quiet", replay_}).code, 1);
+  write_program("#!/bin/sh\nexit 0\n");
+  const Finished strict = verbatim({"replay", "--quiet", replay_});
+  EXPECT_EQ(strict.code, 2);
+  EXPECT_NE(strict.err.find(program + " has changed"), std::string::npos) << strict.err;
+  const Finished relaxed = verbatim({"replay", "--quiet", "--relaxed", replay_});
+  EXPECT_EQ(relaxed.code, 0) << relaxed.err;
+  EXPECT_NE(relaxed.out.find("replay: not the failure"), std::string::npos) << relaxed.out;
+}
+
+TEST_F(Explore, shrink_bisect_and_focus_work_on_what_was_found) {
+  ASSERT_EQ(explore(out_, {"--runs", "60", "--shrink-time", "1 ns"}, pair_of("reply_first", "buggy")).code, 1);
+  const auto before = nlohmann::json::parse(content(replay_));
+  const std::string small = folder_.path() + "/small.replay", none = folder_.path() + "/none.replay";
+  const Finished shrunk = verbatim({"shrink", "-o", small, replay_});
+  EXPECT_EQ(shrunk.code, 0) << shrunk.err;
+  const auto after = nlohmann::json::parse(content(small));
+  EXPECT_LT(after["decisions"].size(), before["decisions"].size());
+  EXPECT_LE(after["decisions"].size(), 3u) << shrunk.out;
+  EXPECT_EQ(verbatim({"replay", "--quiet", small}).code, after["signature"].get<std::string>().starts_with("deadlock") ? 3 : 1);
+
+  auto good = before;
+  good["decisions"] = nlohmann::json::array();
+  std::ofstream(none) << good;
+  const Finished bisected = verbatim({"bisect", none, replay_});
+  EXPECT_EQ(bisected.code, 0) << bisected.err;
+  EXPECT_NE(bisected.out.find("makes it fail: with\n"), std::string::npos) << bisected.out;
+  EXPECT_EQ(verbatim({"bisect", replay_, none}).code, 2);
+
+  const Finished near = explore(out_, {"--runs", "3", "--keep-going", "--focus", small}, pair_of("reply_first", "buggy"));
+  EXPECT_EQ(near.code, 1) << near.err;
+  EXPECT_NE(near.out.find("strategy near"), std::string::npos) << near.out;
+  // After the repair: how seldom it can still be.
+  const Finished repaired = explore(out_, {"--runs", "5", "--focus", small}, pair_of("reply_first", "fixed"));
+  EXPECT_EQ(repaired.code, 0) << repaired.out;
+  EXPECT_NE(repaired.out.find("0 of 5: with 95 % confidence"), std::string::npos) << repaired.out;
+}
+
+TEST_F(Explore, what_cannot_be_used_is_refused) {
+  const std::vector<std::string> what = {"--topology", kTopology, "server=true"};
+  EXPECT_EQ(explore(out_, {"--strategy", "luck"}, what).code, 2);
+  EXPECT_EQ(explore(out_, {"--time", "soon"}, what).code, 2);
+  EXPECT_EQ(explore(out_, {"--runs", "0"}, what).code, 2);
+  EXPECT_EQ(explore(out_, {"--fail-on", "("}, what).code, 2);
+  EXPECT_EQ(explore(out_, {"--focus", "no/such/file"}, what).code, 2);
+  EXPECT_EQ(explore(out_, {"--runs", "1"}, {"--topology", kTopology, "nobody=true"}).code, 2);
+  EXPECT_FALSE(fs::exists(out_));
+  EXPECT_EQ(verbatim({"replay", "no/such/file"}).code, 2);
+  EXPECT_EQ(verbatim({"replay", std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology}).code, 2);
+  ASSERT_EQ(explore(out_, {"--runs", "1"}, {"--topology", kTopology, "server=false"}).code, 1);
+  // Damaged anywhere: refused, or as it was.
+  const std::string whole = content(replay_), damaged = folder_.path() + "/damaged.replay";
+  for (std::size_t cut = 0; cut < whole.size(); cut += whole.size() / 8) {
+    std::ofstream(damaged) << whole.substr(0, cut);
+    EXPECT_EQ(verbatim({"replay", damaged}).code, 2) << cut;
+  }
+  for (const char* key : {"words", "decisions", "contents", "files", "digest", "profile_folders"}) {
+    auto json = nlohmann::json::parse(whole);
+    json[key] = 5;
+    std::ofstream(damaged) << json;
+    EXPECT_EQ(verbatim({"replay", damaged}).code, 2) << key;
+    json.erase(key);
+    std::ofstream(damaged) << json;
+    EXPECT_EQ(verbatim({"replay", damaged}).code, 2) << key;
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::cli

@@ -1,0 +1,112 @@
+// Which schedules come, in which order.
+#include "sim/explore/strategy.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace verbatim::explore {
+namespace {
+
+// As a small program would ask: three questions of two actors, whatever was answered.
+Questions questions() {
+  Questions asked;
+  asked.streams = {{"order", "hca/a", 2}, {"late", "thread/0", 1}};
+  asked.points = {{0, 2}, {1, 3}, {0, 2}};
+  return asked;
+}
+
+std::unique_ptr<Strategy> strategy(const std::string& text, const std::vector<Decision>& focus = {}) {
+  std::string failure;
+  auto made = make_strategy(text, 1, focus, &failure);
+  EXPECT_NE(made, nullptr) << failure;
+  return made;
+}
+
+std::string to_text(const Schedule& schedule) {
+  std::string text = schedule.name + " " + std::to_string(static_cast<int>(schedule.kind)) + " " +
+                     std::to_string(schedule.seed) + " " + schedule.site;
+  for (const Decision& d : schedule.decisions)
+    text += " " + d.site + "/" + d.actor + "/" + std::to_string(d.occurrence) + "=" + std::to_string(d.answer);
+  return text;
+}
+
+// The first schedules, with at most `jobs` under way.
+std::vector<std::string> first_of(const std::string& text, std::size_t count, std::size_t jobs) {
+  const auto made = strategy(text);
+  std::vector<std::string> schedules;
+  std::vector<Schedule> under_way;
+  while (schedules.size() < count) {
+    if (under_way.size() < jobs) {
+      if (const auto schedule = made->next()) {
+        schedules.push_back(to_text(*schedule));
+        under_way.push_back(*schedule);
+        continue;
+      }
+    }
+    if (under_way.empty()) break;
+    made->learn(under_way.front(), questions());
+    under_way.erase(under_way.begin());
+  }
+  return schedules;
+}
+
+TEST(Strategy, what_comes_does_not_depend_on_how_many_run_at_a_time) {
+  for (const char* text : {"portfolio", "random", "pct:1", "pct:3", "delay:1", "delay:2", "nasty"}) {
+    const auto one = first_of(text, 60, 1);
+    EXPECT_EQ(one, first_of(text, 60, 4)) << text;
+    EXPECT_EQ(one, first_of(text, 60, 64)) << text;
+    EXPECT_GT(one.size(), 3u) << text;
+  }
+}
+
+TEST(Strategy, systematic_is_complete_and_says_so) {
+  // Default; then each answer of each question: 1 + 2 + 1.
+  const auto one = first_of("delay:1", 1000, 3);
+  EXPECT_EQ(one.size(), 5u);
+  EXPECT_EQ(std::set<std::string>(one.begin(), one.end()).size(), 5u);
+  // And pairs in the order of the run: (1,2): 2, (1,3): 1, (2,3): 2.
+  const auto two = first_of("delay:2", 1000, 3);
+  EXPECT_EQ(two.size(), 10u);
+  EXPECT_EQ(std::set<std::string>(two.begin(), two.end()).size(), 10u);
+
+  const auto made = strategy("delay:1");
+  while (auto schedule = made->next()) {
+    EXPECT_FALSE(made->is_exhausted());
+    made->learn(*schedule, questions());
+  }
+  EXPECT_TRUE(made->is_exhausted());
+  EXPECT_NE(made->covered().find("at most 1 decision"), std::string::npos) << made->covered();
+}
+
+TEST(Strategy, nasty_uses_each_site_alone_and_all_together) {
+  const auto schedules = first_of("nasty", 100, 2);
+  EXPECT_EQ(schedules.size(), 5u);  // the default, "late", "order", all of threads, all
+}
+
+TEST(Strategy, portfolio_begins_with_the_default_and_uses_all_the_others) {
+  std::set<std::string> names;
+  for (const std::string& text : first_of("portfolio", 100, 2)) names.insert(text.substr(0, text.find(' ')));
+  EXPECT_EQ(names, (std::set<std::string>{"default", "nasty", "random", "pct:3", "delay:1", "pct:1"}));
+}
+
+TEST(Strategy, a_focus_begins_with_the_decisions_themselves) {
+  const std::vector<Decision> focus = {{"order", "hca/a", 1, 1, 2, 0}};
+  const auto made = strategy("portfolio", focus);
+  const auto first = made->next(), second = made->next();
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->kind, Schedule::Kind::kDecisions);
+  EXPECT_EQ(first->decisions, focus);
+  EXPECT_EQ(second->kind, Schedule::Kind::kNear);
+}
+
+TEST(Strategy, what_is_none_is_refused) {
+  for (const char* text : {"", "Random", "pct", "pct:", "pct:0", "pct:17", "pct:3x", "delay:-1", "delay:99999999999999999999"}) {
+    std::string failure;
+    EXPECT_EQ(make_strategy(text, 1, {}, &failure), nullptr) << text;
+    EXPECT_NE(failure.find("there is no strategy"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::explore

@@ -1,0 +1,78 @@
+// Lines of a trace, and the ladder that is made of them.
+#include "sim/observe/ladder.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace verbatim::observe {
+namespace {
+
+std::vector<TraceLine> lines_of(const std::string& text) {
+  std::vector<TraceLine> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (const auto parsed = parse_trace_line(line)) lines.push_back(*parsed);
+  }
+  return lines;
+}
+
+const char kTrace[] =
+    "0.000000 us  host/server  program-started  pid=1000\n"
+    "1.500000 us  hca/client  doorbell  kind=0 number=72 producer=1\n"
+    "2.000000 us  port/client:1  packet-transmitted  opcode=Send-Only dest_qp=73 psn=100 wire_bytes=30\n"
+    "2.100000 us  port/leaf:1  packet-received  opcode=Send-Only dest_qp=73 psn=100 wire_bytes=30\n"
+    "2.200000 us  port/server:1  packet-received  opcode=Send-Only dest_qp=73 psn=100 wire_bytes=30\n"
+    "2.300000 us  hca/server  dma-write  process=1000 va=0x000010000000 length=64 bytes=64:db94f6d9b0f99dc5\n"
+    "2.300000 us  hca/server  dma-write  process=1000 va=0x000010000000 length=64 bytes=64:ab94f6d9b0f99dc5\n"
+    "2.400000 us  hca/server  completion  cqn=129 qpn=73 wr_id=5 status=0 bytes=64:2bd70b4f6d1951a6\n"
+    "not a record\n"
+    "9.000000 us  host/server  program-exited  pid=1000 exit_code=0 signal=0\n";
+
+TEST(TraceLine, is_taken_apart) {
+  const auto line = parse_trace_line("100538.450001 us  hca/server  dma-write  process=1 va=0x01 length=2 bytes=2:ab");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->time_ps, 100'538'450'001);
+  EXPECT_EQ(line->component, "hca/server");
+  EXPECT_EQ(line->event, "dma-write");
+  EXPECT_EQ(line->values, "process=1 va=0x01 length=2");
+  EXPECT_EQ(line->bytes, "2:ab");
+  EXPECT_EQ(line->value("va"), "0x01");
+  EXPECT_EQ(line->value("a"), "");
+  for (const char* text : {"", "x", "1.0 us  a  b", "1.000000  a  b", "-1.000000 us  a  b", "1.000000 us  a", "1.0000x0 us  a  b"})
+    EXPECT_FALSE(parse_trace_line(text)) << text;
+}
+
+TEST(Ladder, a_column_for_each_host_and_arrows_between_them) {
+  LadderOptions options;
+  options.unicode = false;
+  options.width = 118;
+  EXPECT_EQ(ladder_text(lines_of(kTrace), options),
+            "  time in us        | client                                         | server\n"
+            "  0.000000          |                                                | program-started pid=1000\n"
+            "  1.500000          | rings for sends of QP 72 up to 1               |\n"
+            "  2.000000          | Send-Only to QP 73 PSN 100 -->                 |\n"
+            "  2.200000          |                                                | --> Send-Only to QP 73 PSN 100\n"
+            "  2.300000          |                                                | 64 bytes land at 0x000010000000\n"
+            "                    | (1 more like it)\n"
+            "  2.400000          |                                                | completion of wr_id 5, QP 73, in CQ 129\n"
+            "  9.000000          |                                                | program-exited pid=1000 exit_code=0 signal=0\n");
+}
+
+TEST(Ladder, shows_what_is_asked_for) {
+  LadderOptions options;
+  options.from_ps = 1'000'000;
+  options.to_ps = 2'250'000;
+  options.queue_pairs = {73};
+  options.width = 60;
+  options.marked = {2};
+  const std::string text = ladder_text(lines_of(kTrace), options);
+  EXPECT_NE(text.find("> 2.000000          │ Send-Only to QP~ │\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("──▶ Send-Only t~\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("rings"), std::string::npos) << text;
+  EXPECT_EQ(text.find("completion"), std::string::npos) << text;
+  EXPECT_EQ(ladder_text({}, options), "");
+}
+
+}  // namespace
+}  // namespace verbatim::observe

@@ -1,0 +1,105 @@
+// `verbatim ladder TRACE`: a trace that `run --trace` has written, as a ladder of hosts.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "sim/config/quantity.h"
+#include "sim/observe/ladder.h"
+#include "sim/observe/microseconds.h"
+#include "tools/verbatim/cli.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) return size.ws_col;
+  return observe::LadderOptions().width;
+}
+
+// Whether the caller's terminal shows UTF-8.
+bool has_unicode() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string_view text(value);
+    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos;
+  }
+  return false;
+}
+
+// "100.5ms..100.6ms", either side may be left out. False: it is none, and a finding says why.
+bool parse_between(const std::string& text, observe::LadderOptions& options, config::Diagnostics& diagnostics) {
+  if (text.empty()) return true;
+  const std::size_t dots = text.find("..");
+  std::string problem = "is not of the form FROM..TO", hint = "write it like \"100.5ms..100.6ms\"";
+  const auto time = [&](const std::string& part, std::int64_t otherwise) -> std::optional<std::int64_t> {
+    if (part.empty()) return otherwise;
+    return config::parse_quantity(part, config::Dimension::kDuration, &problem, &hint);
+  };
+  const auto from = dots == text.npos ? std::nullopt : time(text.substr(0, dots), options.from_ps);
+  const auto to = from ? time(text.substr(dots + 2), options.to_ps) : std::nullopt;
+  if (from && to && *from <= *to) {
+    options.from_ps = *from;
+    options.to_ps = *to;
+    return true;
+  }
+  if (from && to) problem = "ends before it begins";
+  diagnostics.add("--between", "", config::in_quotes(text) + " " + problem, hint);
+  return false;
+}
+
+// Of the first thing that went wrong for good: a completion with an error, a program that did not end with 0.
+std::optional<std::size_t> last_failure(const std::vector<observe::TraceLine>& lines) {
+  for (std::size_t i = lines.size(); i-- > 0;) {
+    const observe::TraceLine& line = lines[i];
+    if (line.event == "completion" && line.value("status") != "0") return i;
+    if (line.event == "program-exited" && (line.value("exit_code") != "0" || line.value("signal") != "0")) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+int ladder(const LadderVerbOptions& asked) {
+  observe::LadderOptions options;
+  config::Diagnostics diagnostics;
+  if (!parse_between(asked.between, options, diagnostics)) {
+    print(diagnostics);
+    return kUsage;
+  }
+  const auto lines = observe::read_trace(asked.file);
+  if (!lines) {
+    complain(asked.file + " cannot be read: " + std::strerror(errno));
+    return kUsage;
+  }
+  if (lines->empty()) {
+    complain(asked.file + " holds no record of a trace; `verbatim run --trace FILE` writes one");
+    return kUsage;
+  }
+  options.queue_pairs = asked.queue_pairs;
+  options.shows_system_calls = asked.system_calls;
+  options.width = asked.width != 0 ? asked.width : terminal_width();
+  options.unicode = !asked.ascii && has_unicode();
+  if (asked.last_failure) {
+    const auto failure = last_failure(*lines);
+    if (!failure) {
+      complain("nothing in " + asked.file + " failed: every completion has status 0, and every program ended with 0");
+      return kProgramFailed;
+    }
+    constexpr std::int64_t kBefore = 20'000'000, kAfter = 5'000'000;  // ps
+    options.from_ps = std::max(options.from_ps, (*lines)[*failure].time_ps - kBefore);
+    options.to_ps = std::min(options.to_ps, (*lines)[*failure].time_ps + kAfter);
+    options.marked = {*failure};
+  }
+  std::fputs(observe::ladder_text(*lines, options).c_str(), stdout);
+  return kAsExpected;
+}
+
+}  // namespace verbatim::cli
