@@ -218,7 +218,8 @@ class Supervisor::Impl final : public ProcessTable {
   std::optional<SecondCore> second_core_;  // while the run lasts
   std::unique_ptr<RunFolder> folder_;
   Kernel kernel_;
-  code::CodeFiles code_files_;
+  code::CodeFiles own_code_files_;
+  code::CodeFiles& code_files_ = options_.code_files != nullptr ? *options_.code_files : own_code_files_;
   std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: what CPUID answers
   const std::vector<ProgramSpec>* programs_ = nullptr;
   OutputListener* listener_ = nullptr;

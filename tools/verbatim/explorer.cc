@@ -38,6 +38,7 @@ pid_t ScheduleRuns::start_process(const explore::Schedule& schedule, bool wants_
   return start_child(ChildOutput::kNone, -1, [&] {
     RunPlan plan = plan_;
     plan.schedule = schedule;
+    plan.code_files = &code_files_;
     RunOptions options = options_;
     options.quiet = true;
     options.core = core;
@@ -70,6 +71,10 @@ void ScheduleRuns::await(int wall_ms) {
     ::close(ended.output);
     const bool cut_off = pool_.is_interrupted() && (!report || report->code == kInterrupted);
     if (cut_off) continue;
+    if (report && !has_code_files_) {
+      has_code_files_ = true;
+      for (const std::string& path : report->code_files) code_files_.prepare(path);
+    }
     done_[ended.number] = {std::move(schedule.mapped()), report ? std::move(*report) : without_report(ended.status)};
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/explore/schedule.h"
+#include "sim/supervisor/code/code_files.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
 #include "tools/verbatim/worker_pool.h"
@@ -48,6 +49,8 @@ class ScheduleRuns {
   const RunPlan& plan_;
   const RunOptions& options_;
   WorkerPool pool_;
+  code::CodeFiles code_files_;   // of what the first run ran, searched once for all others
+  bool has_code_files_ = false;
   std::int64_t started_ = 0, given_ = 0;
   std::map<std::int64_t, explore::Schedule> under_way_;
   std::map<std::int64_t, Done> done_;

@@ -308,6 +308,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   };
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
+  supervisor_options.code_files = plan.code_files;
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
       1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
   if (plan.scenario.time_limit.count() != 0) {

@@ -27,6 +27,7 @@ struct RunPlan {
   Duration stuck_after = std::chrono::seconds(60);  // wall time
   std::optional<SeedRange> seeds;                   // not one run, but one for each of these
   std::optional<explore::Schedule> schedule;        // who chooses; nullopt: as the scenario's freedom says
+  code::CodeFiles* code_files = nullptr;            // searched before; nullptr: by the run itself
   std::string fail_on;  // regular expression (ECMAScript): a line of output that it finds makes the run a failure; empty: none
 };
 

@@ -71,6 +71,12 @@ CodeFiles::CodeFiles() = default;
 CodeFiles::~CodeFiles() = default;
 
 const FileCode* CodeFiles::of(const std::string& path) {
+  const FileCode* const file = find(path);
+  if (file != nullptr) asked_for_.insert(file->path);
+  return file;
+}
+
+const FileCode* CodeFiles::find(const std::string& path) {
   const File file(path);
   if (!file.usable()) return nullptr;
   if (const auto it = files_.find(file.key()); it != files_.end()) return it->second.get();
@@ -104,14 +110,7 @@ const std::vector<CallSite>* CodeFiles::calls_of(const FileCode& file, std::uint
   return &*calls.found;
 }
 
-std::vector<std::string> CodeFiles::paths() const {
-  std::vector<std::string> paths;
-  for (const auto& [key, file] : files_) {
-    if (file) paths.push_back(file->path);
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
+std::vector<std::string> CodeFiles::paths() const { return {asked_for_.begin(), asked_for_.end()}; }
 
 void CodeFiles::search_ahead(const std::vector<std::string>& paths, int busy_core) {
   cpu_set_t others;
@@ -121,7 +120,7 @@ void CodeFiles::search_ahead(const std::vector<std::string>& paths, int busy_cor
   std::vector<std::shared_ptr<Ahead>> work;
   for (const std::string& path : paths) {
     File file(path);
-    if (!file.usable() || ahead_.contains(file.key())) continue;
+    if (!file.usable() || ahead_.contains(file.key()) || files_.contains(file.key())) continue;
     const Key key = file.key();
     work.push_back(ahead_[key] = std::make_shared<Ahead>(std::move(file)));
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -35,7 +36,9 @@ class CodeFiles {
   // Searches these on a thread of its own, on any core but `busy_core`; of() does what is not begun yet, and waits for what
   // is. Called once, before of(): it saves time where a second core is free, and changes no result.
   void search_ahead(const std::vector<std::string>& paths, int busy_core);
-  // Of all files that were searched and hold code, sorted.
+  // Searches it now, for runs that will ask for it.
+  void prepare(const std::string& path) { find(path); }
+  // Of all files that of() was asked for and that hold code, sorted.
   std::vector<std::string> paths() const;
 
  private:
@@ -48,7 +51,10 @@ class CodeFiles {
     std::uint64_t traps = 0;
     std::optional<std::vector<CallSite>> found;
   };
+  const FileCode* find(const std::string& path);
+
   std::map<Key, std::unique_ptr<FileCode>> files_;
+  std::set<std::string> asked_for_;
   std::map<const FileCode*, Calls> calls_;  // never walked
   std::map<Key, std::shared_ptr<Ahead>> ahead_;
   std::jthread searcher_;

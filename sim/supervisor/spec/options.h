@@ -11,6 +11,10 @@
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
 
+namespace verbatim::code {
+class CodeFiles;
+}
+
 namespace verbatim::supervisor {
 
 struct LaunchRequest;
@@ -76,6 +80,8 @@ struct SupervisorOptions {
   Limits limits;
   // Who starts processes; empty: launch() of launcher.h. A test may put something there that is no program.
   std::function<LaunchedProcess(const LaunchRequest&)> launcher;
+  // Files whose code was searched before, for many runs of the same programs; outlives the run. nullptr: each is searched here.
+  code::CodeFiles* code_files = nullptr;
 };
 
 }  // namespace verbatim::supervisor
