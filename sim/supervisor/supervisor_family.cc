@@ -232,6 +232,7 @@ void Supervisor::Impl::begin(Process& process, LaunchedProcess launched,
   first->credentials = credentials;
   process.region().slot(0).user = credentials.users().real;
   take_request(process);
+  if (process.family().first_of_program) listener_->on_start(process.program(), process.native_pid());
 }
 
 std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {

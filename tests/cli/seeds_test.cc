@@ -52,11 +52,15 @@ TEST(Seeds, failing_ones_are_named_in_order_and_repeated_by_the_command_shown) {
   std::string line, repeat;
   while (std::getline(lines, line)) {
     int seed = 0;
-    if (std::sscanf(line.c_str(), "seed %d: exit code 1: on host client, ", &seed) == 1)
+    if (std::sscanf(line.c_str(), "seed %d: exit code 1", &seed) == 1)
       failed.push_back(seed);
     if (line.starts_with("repeat: ")) repeat = line.substr(8);
   }
   ASSERT_FALSE(failed.empty());
+  // What failed is told once; the others are like it.
+  const auto told = one.out.find(": exit code 1: on host client, ");
+  EXPECT_NE(told, std::string::npos) << one.out;
+  EXPECT_EQ(one.out.find(": exit code 1: on host client, ", told + 1), std::string::npos) << one.out;
   EXPECT_LT(failed.size(), 20u);
   EXPECT_TRUE(std::is_sorted(failed.begin(), failed.end()));
   const std::string summary = "seeds 1..20: " + std::to_string(20 - failed.size()) + " as expected, " +
@@ -64,6 +68,14 @@ TEST(Seeds, failing_ones_are_named_in_order_and_repeated_by_the_command_shown) {
   EXPECT_NE(one.out.find(summary), std::string::npos) << one.out;
   EXPECT_NE(repeat.find(" --seed " + std::to_string(failed.front()) + " "), std::string::npos) << repeat;
   EXPECT_EQ(run_command({"/bin/sh", "-c", repeat}).code, 1) << repeat;
+}
+
+TEST(Seeds, what_cannot_be_started_ends_them_with_a_summary) {
+  // More than a run can have: the first says so, and the others are not tried.
+  const Finished run = verbatim({"run", "--topology", kTopology, "--seeds", "1..50", "--jobs", "1", "--out",
+                                 "/dev/null/nowhere", "server=true"});
+  EXPECT_EQ(run.code, 2) << run.out << run.err;
+  EXPECT_NE(run.out.find("seeds 1..50: 0 as expected, 1 failed, 49 not run to the end\n"), std::string::npos) << run.out;
 }
 
 TEST(Seeds, what_is_left_in_the_folder) {

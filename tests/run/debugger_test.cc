@@ -88,5 +88,39 @@ TEST(Debugger, holding_a_program_changes_nothing) {
   EXPECT_TRUE(held) << "the debugger never caught the program in time";
 }
 
+// gdb's commands come from standard input, which here is no terminal.
+cli::Finished run_with_gdb(const std::string& options, const std::string& commands) {
+  const std::string words = support::verbatim_program() + " run --topology " + support::topology("two_hosts") + " " + options +
+                            " 'server=ibv_rc_pingpong -n 20' 'client=ibv_rc_pingpong -n 20 server'";
+  return cli::run_command({"/bin/sh", "-c", "printf '" + commands + "' | " + words});
+}
+
+std::string digest_in(const std::string& text) {
+  const std::size_t at = text.find("digest ");
+  return at == std::string::npos ? "" : text.substr(at + 7, 32);
+}
+
+TEST(Debugger, is_started_on_a_program_by_name_and_changes_nothing) {
+  if (cli::run_command({"gdb", "--version"}).code != 0) GTEST_SKIP() << "gdb is not installed";
+  const cli::Finished plain = run_with_gdb("", "");
+  ASSERT_EQ(plain.code, 0) << plain.err;
+  const cli::Finished stopped = run_with_gdb(
+      "--gdb client", "set pagination off\\nset breakpoint pending on\\nbreak ibv_create_cq\\ncontinue\\ndelete\\ncontinue\\n");
+  EXPECT_EQ(stopped.code, 0) << stopped.out << stopped.err;
+  EXPECT_NE(stopped.out.find("Breakpoint 1, "), std::string::npos) << stopped.out << stopped.err;
+  EXPECT_EQ(digest_in(stopped.err), digest_in(plain.err)) << stopped.err;
+  const cli::Finished later = run_with_gdb("--gdb server:1 --gdb-at 100.2ms", "info registers rip\\ndetach\\n");
+  EXPECT_NE(later.out.find("rip "), std::string::npos) << later.out << later.err;
+  EXPECT_EQ(digest_in(later.err), digest_in(plain.err)) << later.err;
+}
+
+TEST(Debugger, of_a_program_that_is_not_there_is_refused) {
+  for (const char* options : {"--gdb nobody", "--gdb client:2", "--gdb client:x", "--gdb client --gdb-at soon", "--gdb-at 1ms"})
+    EXPECT_EQ(run_with_gdb(options, "").code, 2) << options;
+  const cli::Finished never = run_with_gdb("--gdb client --gdb-at 50s", "");
+  EXPECT_EQ(never.code, 1);
+  EXPECT_NE(never.err.find("gdb was not started: the run ended before its time"), std::string::npos) << never.err;
+}
+
 }  // namespace
 }  // namespace verbatim

@@ -78,6 +78,9 @@ void add_show(CLI::App* verb, RunOptions& options) {
       "--explain-latency{-}", options.explain_latency,
       "tell where the time of every message went, from post to completion: a table for each size, in this "
       "file (--explain-latency=FILE; JSON when its name ends so), in --out, or on standard error");
+  verb->add_option("--gdb", options.gdb,
+                   "start gdb on the first program of this host, or on its N-th as HOST:N; the whole fabric waits for it");
+  verb->add_option("--gdb-at", options.gdb_at, "with --gdb: at this virtual time (default: before the program's first instruction)");
   verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");
   verb->add_option("--log", options.log, "log level: trace, debug, info, warn, error, off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -32,6 +33,10 @@ class ProgramOutput final : public supervisor::OutputListener {
 
   void on_output(std::size_t program, int fd, std::string_view bytes) override;
   void on_exit(std::size_t program) override;
+  void on_start(std::size_t program, int native_pid) override {
+    if (start_listener_) start_listener_(program, native_pid);
+  }
+  void tell_starts(std::function<void(std::size_t program, int native_pid)> listener) { start_listener_ = std::move(listener); }
   // Shows every unfinished line; closes the files. A sentence when something could not be written.
   std::string finish();
 
@@ -64,6 +69,7 @@ class ProgramOutput final : public supervisor::OutputListener {
   bool to_terminal_;
   bool keep_ = false;
   std::string failure_;
+  std::function<void(std::size_t, int)> start_listener_;
 };
 
 }  // namespace verbatim::cli

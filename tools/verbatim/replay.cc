@@ -66,14 +66,13 @@ int replay(ReplayOptions asked) {
   options.quiet = asked.show.quiet;
   options.log = asked.show.log;
   options.call_by_call = asked.show.call_by_call;
-  if (!asked.show.time_limit.empty()) {
-    config::Diagnostics diagnostics;
-    const auto limit = parse_limit("--until", asked.show.time_limit, diagnostics);
-    if (!limit) {
-      print(diagnostics);
-      return kUsage;
-    }
-    plan.scenario.time_limit = *limit;
+  config::Diagnostics diagnostics;
+  if (const auto limit = parse_limit("--until", asked.show.time_limit, diagnostics)) plan.scenario.time_limit = *limit;
+  plan.debugger = find_debugged(plan.scenario, asked.show, diagnostics);
+  if (plan.debugger) plan.debugger->libraries = plan.shim_directory;
+  if (!diagnostics.empty()) {
+    print(diagnostics);
+    return kUsage;
   }
   RunReport report;
   const int code = run_once(plan, options, &report);

@@ -189,6 +189,32 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
 
 }  // namespace
 
+std::optional<DebuggerSpec> find_debugged(const config::ScenarioSpec& scenario, const RunOptions& options,
+                                          config::Diagnostics& diagnostics) {
+  if (options.gdb.empty()) {
+    if (!options.gdb_at.empty()) diagnostics.add("--gdb-at", "", "needs --gdb, which names the program");
+    return std::nullopt;
+  }
+  DebuggerSpec spec;
+  if (const auto from = parse_limit("--gdb-at", options.gdb_at, diagnostics)) spec.from = instant_from_ps(from->count());
+  const std::size_t colon = options.gdb.rfind(':');
+  const std::string host = options.gdb.substr(0, colon);
+  std::size_t number = 1, on_host = 0;
+  if (colon != std::string::npos) {
+    const char* const end = options.gdb.data() + options.gdb.size();
+    const auto parsed = std::from_chars(options.gdb.data() + colon + 1, end, number);
+    if (parsed.ec != std::errc() || parsed.ptr != end) number = 0;
+  }
+  for (std::size_t i = 0; i < scenario.programs.size(); ++i) {
+    if (scenario.programs[i].host != host || ++on_host != number) continue;
+    spec.program = i;
+    return spec;
+  }
+  diagnostics.add("--gdb", "", config::in_quotes(options.gdb) + " is no program of this run",
+                  "name a host, or HOST:N for its N-th program");
+  return std::nullopt;
+}
+
 std::optional<Duration> parse_limit(const char* option, const std::string& text, config::Diagnostics& diagnostics) {
   if (text.empty()) return std::nullopt;
   std::string problem, hint;
@@ -212,6 +238,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;
   plan.seeds = parse_seeds(options, diagnostics);
+  plan.debugger = find_debugged(plan.scenario, options, diagnostics);
   check_result_files(options, diagnostics);
   if (!diagnostics.empty()) {
     print(diagnostics);
@@ -224,6 +251,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
                     fmt::join(kShimParts, ", ")));
     return std::nullopt;
   }
+  if (plan.debugger) plan.debugger->libraries = plan.shim_directory;
   return plan;
 }
 

@@ -171,6 +171,7 @@ struct Observers {
   std::optional<observe::Recorder> recorder;
   std::optional<observe::LatencyExplainer> explainer;
   std::optional<observe::DiagnosisLog> diagnoses;
+  std::optional<Debugger> debugger;
 
   explicit Observers(std::size_t components) : counters(components) {}
 
@@ -200,12 +201,14 @@ struct Observers {
   std::vector<std::string> finish(const ComponentTable& components) {
     std::vector<std::string> failures;
     if (explainer) failures = explanation.write(*explainer, components);
+    if (debugger) failures.push_back(debugger->failure());
     if (pcap) pcap->flush();
     if (recorder && !recorder->flush())
       failures.push_back("the record of the run could not be written completely");
     for (OutputFile* file : {&trace_file, &pcap_file}) {
       if (std::string failure = file->close(); !failure.empty()) failures.push_back(std::move(failure));
     }
+    std::erase(failures, "");
     return failures;
   }
 };
@@ -286,6 +289,13 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   if (const std::string failure = observers.add_to(simulation, options); !failure.empty()) {
     complain(failure + "; nothing was started");
     return kUsage;
+  }
+  if (plan.debugger) {
+    Debugger& debugger = observers.debugger.emplace(*plan.debugger);
+    simulation.tracer().add(debugger);
+    output.tell_starts([&](std::size_t program, int native_pid) {
+      debugger.on_start(program, native_pid, simulation.engine().now());
+    });
   }
 #ifdef VERBATIM_LEAK_POINTER
   // The planted fault of tests/cli: an address in the trace, which `run --verify` must find.

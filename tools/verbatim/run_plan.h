@@ -13,6 +13,7 @@
 #include "sim/explore/schedule.h"
 #include "sim/supervisor/supervisor.h"
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/debugger.h"
 
 namespace verbatim::cli {
 
@@ -28,6 +29,7 @@ struct RunPlan {
   std::optional<SeedRange> seeds;                   // not one run, but one for each of these
   std::optional<explore::Schedule> schedule;        // who chooses; nullopt: as the scenario's freedom says
   code::CodeFiles* code_files = nullptr;            // searched before; nullptr: by the run itself
+  std::optional<DebuggerSpec> debugger;
   std::string fail_on;  // regular expression (ECMAScript): a line of output that it finds makes the run a failure; empty: none
 };
 
@@ -36,6 +38,10 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
 
 // A duration above zero, given with `option`; nothing when `text` is empty or it is a finding.
 std::optional<Duration> parse_limit(const char* option, const std::string& text, config::Diagnostics& diagnostics);
+
+// What --gdb names; nothing when it is not given or a finding.
+std::optional<DebuggerSpec> find_debugged(const config::ScenarioSpec& scenario, const RunOptions& options,
+                                          config::Diagnostics& diagnostics);
 
 struct RunReport;
 // `report`: is told how the run went; nullptr: nobody asks.

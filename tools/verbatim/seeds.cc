@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "sim/config/words.h"
+#include "sim/explore/signature.h"
 #include "tools/verbatim/output.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/worker_pool.h"
@@ -50,9 +51,9 @@ class SeedRuns {
         more = next++ != seeds_.last;
       }
       for (const WorkerPool::Ended& ended : pool_.await()) collect(ended);
-      more = more && !pool_.is_interrupted();
       report();
-      if (worst_ == kUsage) return kUsage;
+      // What is wrong with one is wrong with all.
+      more = more && !pool_.is_interrupted() && worst_ != kUsage;
     }
     return finish();
   }
@@ -113,8 +114,16 @@ class SeedRuns {
         if (!options_.out.empty()) fs::remove_all(folder_of(seed), ignored);
       } else {
         entry["finding"] = result.sentence;
-        std::printf("seed %lld: exit code %d: %s\n", static_cast<long long>(seed), result.code,
-                    result.sentence.c_str());
+        const std::string kind = std::to_string(result.code) + explore::without_numbers(result.sentence);
+        auto like = std::ranges::find(kinds_, kind, &Kind::text);
+        if (like == kinds_.end()) {
+          kinds_.push_back({kind, seed, 1});
+          std::printf("seed %lld: exit code %d: %s\n", static_cast<long long>(seed), result.code, result.sentence.c_str());
+        } else {
+          ++like->count;
+          std::printf("seed %lld: exit code %d, like seed %lld\n", static_cast<long long>(seed), result.code,
+                      static_cast<long long>(like->first));
+        }
         std::fflush(stdout);
         failed_.push_back(seed);
         // A bug of ours or a mistake of the user's is not to be taken for the program's.
@@ -131,8 +140,12 @@ class SeedRuns {
     const long long as_expected = reported_ - static_cast<std::int64_t>(failed_.size()), left = count - reported_;
     std::printf("seeds %lld..%lld: %lld as expected, %zu failed", static_cast<long long>(seeds_.first),
                 static_cast<long long>(seeds_.last), as_expected, failed_.size());
-    if (pool_.is_interrupted()) std::printf(", %lld not run to the end: interrupted", left);
+    if (left != 0) std::printf(", %lld not run to the end%s", left, pool_.is_interrupted() ? ": interrupted" : "");
     std::printf("\n");
+    for (const Kind& kind : kinds_) {
+      if (kinds_.size() > 1)
+        std::printf("like seed %lld: %lld\n", static_cast<long long>(kind.first), static_cast<long long>(kind.count));
+    }
     std::string repeat;
     if (!failed_.empty()) {
       RunOptions one = options_;
@@ -166,6 +179,12 @@ class SeedRuns {
   std::map<std::int64_t, Result> waiting_;  // for those of smaller seeds
   std::int64_t reported_ = 0;
   std::vector<std::int64_t> failed_;
+  // Failures that say the same but for numbers.
+  struct Kind {
+    std::string text;
+    std::int64_t first, count;
+  };
+  std::vector<Kind> kinds_;
   nlohmann::ordered_json entries_ = nlohmann::ordered_json::array();
   int worst_ = kAsExpected;
 };

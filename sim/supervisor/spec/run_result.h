@@ -18,6 +18,8 @@ class OutputListener {
   virtual ~OutputListener() = default;
   // `fd` is 1 or 2.
   virtual void on_output(std::size_t program, int fd, std::string_view bytes) = 0;
+  // The program's first process is there, under a number of the machine's, and stands before the first instruction of its own.
+  virtual void on_start(std::size_t program, int native_pid) { (void)program, (void)native_pid; }
   // The program has ended; no output of its own follows. Called at the virtual time of its end.
   virtual void on_exit(std::size_t program) { (void)program; }
 };
