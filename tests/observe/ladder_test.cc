@@ -67,8 +67,8 @@ TEST(Ladder, shows_what_is_asked_for) {
   options.width = 60;
   options.marked = {2};
   const std::string text = ladder_text(lines_of(kTrace), options);
-  EXPECT_NE(text.find("> 2.000000          │ Send-Only to QP~ │\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("──▶ Send-Only t~\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("> 2.000000          │ Send-Only to QP ~ │\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("──▶ Send-Only to~\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("rings"), std::string::npos) << text;
   EXPECT_EQ(text.find("completion"), std::string::npos) << text;
   EXPECT_EQ(ladder_text({}, options), "");

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -13,6 +14,7 @@
 
 #include "sim/explore/site_texts.h"
 #include "sim/explore/strategy.h"
+#include "sim/observe/race_windows.h"
 #include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/explorer.h"
 #include "tools/verbatim/failure_text.h"
@@ -111,6 +113,7 @@ class Exploration {
     strategy_.learn(done.schedule, report.questions);
     for (const explore::Questions::Stream& stream : report.questions.streams) asked_[stream.site] += stream.asked;
     for (const explore::Decision& decision : report.decisions) ++decided_[decision.site];
+    for (std::size_t i = 0; i < report.windows.size() && i < windows_.size(); ++i) windows_[i] += report.windows[i];
     if (!report.has_failed()) return;
     ++failed_;
     const std::string signature = report.signature();
@@ -160,6 +163,12 @@ class Exploration {
       untried += (untried.empty() ? "" : ", ") + site + (asked_.contains(site) ? " (asked, always the default)" : "");
     }
     if (!untried.empty()) std::printf("freedom that no run used: %s\n", untried.c_str());
+    std::string missed;
+    for (std::size_t i = 0; i < windows_.size(); ++i) {
+      if (windows_[i] != 0) continue;
+      missed += (missed.empty() ? "" : "; ") + std::string(observe::text_of(static_cast<observe::RaceWindow>(i)));
+    }
+    if (!missed.empty()) std::printf("known windows that no run came through: %s\n", missed.c_str());
   }
 
   std::size_t jobs() const {
@@ -222,6 +231,9 @@ class Exploration {
     std::error_code error;
     std::filesystem::create_directories(options_.out, error);
     Json sites = Json::object();
+    Json windows = Json::object();
+    for (std::size_t i = 0; i < windows_.size(); ++i)
+      windows[std::string(observe::text_of(static_cast<observe::RaceWindow>(i)))] = windows_[i];
     for (const auto& [site, count] : asked_) sites[site] = {{"asked", count}, {"not_default", decided_[site]}};
     const Json json = {{"version", VERBATIM_VERSION},
                        {"freedom", "spec"},
@@ -231,7 +243,8 @@ class Exploration {
                        {"interrupted", runs_.is_interrupted()},
                        {"complete", strategy_.is_exhausted()},
                        {"failures", entries_},
-                       {"sites", sites}};
+                       {"sites", sites},
+                       {"windows", windows}};
     std::vector<JunitCase> cases;
     if (kinds_.empty()) cases.push_back({"explore", ""});
     for (const Kind& kind : kinds_) cases.push_back({kind.signature, kind.report.summary()});
@@ -258,6 +271,7 @@ class Exploration {
   int ours_ = kAsExpected;  // what ended the search that is no failure of a program
   std::vector<Kind> kinds_;
   std::map<std::string, std::uint64_t> asked_, decided_;  // by site
+  std::array<std::uint64_t, observe::kRaceWindowCount> windows_{};
   Json entries_ = Json::array();
 };
 

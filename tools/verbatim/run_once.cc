@@ -19,6 +19,7 @@
 #include "sim/observe/diagnosis_log.h"
 #include "sim/observe/latency_explainer.h"
 #include "sim/observe/pcap_sink.h"
+#include "sim/observe/race_windows.h"
 #include "sim/observe/recorder.h"
 #include "sim/observe/text_trace_sink.h"
 #include "sim/supervisor/machine/limit_check.h"
@@ -172,6 +173,7 @@ struct Observers {
   std::optional<observe::LatencyExplainer> explainer;
   std::optional<observe::DiagnosisLog> diagnoses;
   std::optional<Debugger> debugger;
+  observe::RaceWindows windows;
 
   explicit Observers(std::size_t components) : counters(components) {}
 
@@ -290,6 +292,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
     complain(failure + "; nothing was started");
     return kUsage;
   }
+  if (report != nullptr) simulation.tracer().add(observers.windows);
   if (plan.debugger) {
     Debugger& debugger = observers.debugger.emplace(*plan.debugger);
     simulation.tracer().add(debugger);
@@ -377,6 +380,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
     report->decisions = recorded.decisions();
     report->questions = recorded.questions();
     report->code_files = result.code_files;
+    report->windows.assign(observers.windows.hits().begin(), observers.windows.hits().end());
     if (const auto* replayed = dynamic_cast<const explore::ReplayedChoices*>(chooser.get()))
       report->unused = replayed->unused();
   }

@@ -66,6 +66,7 @@ std::string to_bytes(const RunReport& report) {
                      {"streams", streams},
                      {"points", points},
                      {"unused", to_json(report.unused)},
+                     {"windows", report.windows},
                      {"code_files", report.code_files}};
   std::string bytes;
   // Programs write any bytes; they are kept as they are.
@@ -91,6 +92,7 @@ std::optional<RunReport> report_of(const std::string& bytes) {
   for (std::size_t i = 0; i + 1 < points.size(); i += 2)
     report.questions.points.push_back({points.at(i), points.at(i + 1)});
   report.unused = decisions_of(json.at("unused"));
+  report.windows = json.at("windows").get<std::vector<std::uint64_t>>();
   report.code_files = json.at("code_files").get<std::vector<std::string>>();
   return report;
 }

@@ -30,6 +30,7 @@ struct RunReport {
   explore::Questions questions;         // its points only where `wants_points` is
   bool wants_points = false;            // set by who asks
   std::vector<explore::Decision> unused;  // given decisions whose question never came
+  std::vector<std::uint64_t> windows;   // hits, by observe::RaceWindow
   std::vector<std::string> code_files;  // what programs ran: paths, sorted
 
   bool has_failed() const { return code != kAsExpected; }

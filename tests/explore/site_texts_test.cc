@@ -1,0 +1,35 @@
+// Every choice of the model can be told.
+#include "sim/explore/site_texts.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace verbatim::explore {
+namespace {
+
+TEST(SiteTexts, there_is_one_for_every_site_and_none_besides) {
+  std::set<std::string> sites;
+  const std::regex site("(?:DelaySite k\\w+\\{|string_view k\\w+ = )\"([a-z/-]+)\"");
+  for (const char* file : {"sim/hca/freedom.h", "sim/supervisor/tasks/thread.h", "sim/faults/drawn_faults.h"}) {
+    std::ifstream in(std::string(VERBATIM_SOURCE_DIR) + "/" + file);
+    ASSERT_TRUE(in) << file;
+    std::stringstream text;
+    text << in.rdbuf();
+    const std::string all = text.str();
+    for (std::sregex_iterator it(all.begin(), all.end(), site), end; it != end; ++it) sites.insert((*it)[1]);
+  }
+  EXPECT_GE(sites.size(), 15u);
+  for (const std::string& name : sites) EXPECT_NE(text_of(name), nullptr) << name;
+  for (const SiteText& text : site_texts()) {
+    EXPECT_TRUE(sites.contains(std::string(text.site))) << text.site << " is no site of the model";
+    for (const std::string_view part : {text.effect, text.rule, text.hidden, text.remedy})
+      EXPECT_FALSE(part.empty()) << text.site;
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::explore
