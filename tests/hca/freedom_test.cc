@@ -7,20 +7,12 @@
 
 #include "sim/core/rng.h"
 #include "tests/hca/driver.h"
+#include "tests/hca/scripted_choices.h"
 
 namespace verbatim::test {
 namespace {
 
 const std::vector<std::string> kComponents = World::component_names();
-
-// Chooses as told at the sites named, and the default elsewhere.
-struct ScriptedChoices final : Choices {
-  std::map<std::string, std::uint32_t, std::less<>> answers;
-  std::uint32_t draw(std::string_view site, ComponentId, std::uint32_t n) override {
-    const auto it = answers.find(site);
-    return it == answers.end() ? 0 : std::min(it->second, n - 1);
-  }
-};
 
 PairOptions options_with(Choices& choices, std::uint32_t mtu = 3) {
   PairOptions options;

@@ -76,7 +76,7 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   if (mailbox.size() < sizeof(header)) return;
   std::memcpy(&header, mailbox.data(), sizeof(header));
   // A command may end what something held back would still touch.
-  adapter.payloads.release_held();
+  adapter.payloads.release_for(find_context(header.context));
   adapter.completions.release_held();
   adapter.diagnoses.begin_command();
   // What the kernel itself asks, which is no process, it has known since the device came.

@@ -111,7 +111,7 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
         qp_.receives().watch();
         break;
       case Action::Kind::kEndMessage:
-        adapter.payloads.release_held();
+        adapter.payloads.release_stream(message_stream(qp_.number, true));
         break;
       case Action::Kind::kArmAckTimer:
         arm_ack_timer(action.duration);

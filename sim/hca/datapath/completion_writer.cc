@@ -75,6 +75,7 @@ void CompletionWriter::on_staged(std::uint64_t number) {
 void CompletionWriter::on_dma_write(std::uint64_t) {
   ++first_under_way_;
   const Pending pending = under_way_.pop_front();
+  adapter_.payloads.release_of(pending.entry.qpn);
   if (CompletionQueue* cq = pending.cq.get(); cq != nullptr) cq->write(pending.entry, pending.solicited);
   if (!pending.trail) [[likely]]
     return;
