@@ -17,7 +17,7 @@ int Hca::Impl::alloc_mw(Context& context, protocol::AllocMw& command) {
   window->pd = command.pd;
   window->type = command.type;
   window->context = &context;
-  window->key = adapter.keys.add(*window);
+  window->key = adapter.keys.add(*window, choose_key());
   if (window->key == 0) return refuse(ENOMEM, "all keys are in use");
   ++mw_count_;
   ++pd->second.users;
