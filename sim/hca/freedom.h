@@ -50,7 +50,7 @@ inline constexpr DelaySite kEventDelay{"event-delay", ns(400), 8};
 
 // When an acknowledgement leaves, and which multiple of the local ACK timeout (IBA 9.7.6.1.3: up to four
 // times the configured one) and of the RNR timer (IBA 9.7.5.2.8: at least the time asked for) the requester
-// waits.
+// waits. The first is chosen when the configured time has passed.
 inline constexpr DelaySite kAckDelay{"ack-delay", ns(100), 5};
 // Whether an acknowledgement is left out when a later one of its queue pair waits behind it (IBA 9.7.5.1.2).
 inline constexpr std::string_view kAckCoalescing = "ack-coalescing";
