@@ -150,6 +150,7 @@ bool load(const RunOptions& options, config::ScenarioSpec& scenario, config::Dia
   }
   if (options.seed) scenario.seed = *options.seed;
   if (!options.freedom.empty()) scenario.freedom = options.freedom;
+  if (options.spec_faults) scenario.spec.faults = *options.spec_faults;
   if (const auto limit = parse_limit("--time-limit", options.time_limit, diagnostics))
     scenario.time_limit = *limit;
   return true;
