@@ -326,6 +326,17 @@ const Object& expect_table() {
   return table;
 }
 
+const Object& freedom_table() {
+  using F = FreedomSpec;
+  static const Object table = make_object<F>(
+      "bounds of freedom", "how far a run with freedom spec may go; other runs pass them over",
+      {bind<&F::faults>({.key = "faults",
+                         .kind = Kind::kInteger,
+                         .doc = "at most so many packets are lost, duplicated or late, in all, at places drawn from the seed",
+                         .max = 1'000'000})});
+  return table;
+}
+
 }  // namespace
 
 const Object& fault_table() {
@@ -460,6 +471,8 @@ const Object& scenario_table() {
             .doc = "what is done with the freedom that the specification leaves: friendly does as a "
                    "ConnectX does, spec draws all that is allowed from the seed",
             .choices = {"friendly", "spec"}}),
+       bind_object<&S::spec>({.key = "spec", .kind = Kind::kObject, .doc = "with freedom spec: how far it goes"},
+                             freedom_table()),
        bind<&S::time_limit>({.key = "time_limit",
                              .kind = Kind::kDuration,
                              .doc = "virtual time after which the run is ended; 0: none",

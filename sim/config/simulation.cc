@@ -65,7 +65,8 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       connections_(topology.hosts.size()),
       switches_(topology.switches.size()),
       switch_nodes_(topology.switches.size()),
-      switch_managements_(topology.switches.size()) {
+      switch_managements_(topology.switches.size()),
+      drawn_faults_(choices, tracer_, faults_) {
   set_check_seed(seed);
   for (const Adapter& adapter : adapters_) nodes_.push_back(&adapter.node);
   for (const management::Node& node : switch_nodes_) nodes_.push_back(&node);
@@ -258,6 +259,15 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
     rule.down = instant_from_ps(spec.at.count());
     if (spec.until.count() != 0) rule.up = instant_from_ps(spec.until.count());
     faults_.add(rule, port_of(spec.end));
+  }
+}
+
+void Simulation::draw_faults(std::int64_t budget) {
+  if (budget <= 0) return;
+  drawn_faults_.set_budget(static_cast<std::uint64_t>(budget));
+  for (const LinkSpec& link : topology_.links) {
+    drawn_faults_.add(port_of(link.end_a));
+    drawn_faults_.add(port_of(link.end_b));
   }
 }
 

@@ -21,6 +21,7 @@
 #include "sim/fabric/port.h"
 #include "sim/fabric/switch.h"
 #include "sim/faults/adapter_faults.h"
+#include "sim/faults/drawn_faults.h"
 #include "sim/faults/fault_script.h"
 #include "sim/faults/management_faults.h"
 #include "sim/hca/hca.h"
@@ -76,6 +77,9 @@ class Simulation {
 
   // Checked faults (load.h); called once, before the first event.
   void add_faults(const std::vector<FaultSpec>& faults);
+  // At most so many packets of all links are hit, as the choices have it; likewise, and after add_faults().
+  void draw_faults(std::int64_t budget);
+  std::uint64_t drawn_faults() const { return drawn_faults_.fired(); }
   // How often each has fired and what it could have hit, in the order in which they were given.
   struct FaultCount {
     std::uint64_t seen, fired;
@@ -123,6 +127,7 @@ class Simulation {
   std::vector<management::Node> switch_nodes_;
   std::vector<std::unique_ptr<SwitchManagement>> switch_managements_;
   faults::FaultScript faults_{engine_, tracer_};
+  faults::DrawnFaults drawn_faults_;
   faults::ManagementFaults management_faults_{tracer_};
   faults::AdapterFaults adapter_faults_{engine_};
   enum class FaultKind : std::uint8_t { kFabric, kManagement, kAdapter };

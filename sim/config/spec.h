@@ -238,6 +238,11 @@ struct ExpectSpec {
   Duration virtual_time_max{0};      // 0: any
 };
 
+// How far a run with freedom spec may go beyond what always happens.
+struct FreedomSpec {
+  std::int64_t faults = 0;  // packets that may be lost, duplicated or late, in all
+};
+
 struct ScenarioSpec {
   std::string file;
   std::string name, description;
@@ -246,6 +251,7 @@ struct ScenarioSpec {
   std::vector<FaultSpec> faults;
   std::int64_t seed = 1;
   std::string freedom = "friendly";  // or spec
+  FreedomSpec spec;                  // with freedom spec
   Duration time_limit{0};            // 0: none
   ExpectSpec expect;
 

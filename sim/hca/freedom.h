@@ -27,6 +27,22 @@ inline constexpr DelaySite kPlacementDelay{"placement/delay", ns(100), 8};
 // may pass.
 inline constexpr DelaySite kCompletionDelay{"completion-delay", ns(50), 9};
 
+// What the fields of a completion hold that its status leaves undefined (ibv_poll_cq(3): when it is no success, all but wr_id,
+// status, qp_num and vendor_err): what they would hold in a success, or anything.
+inline constexpr std::string_view kFailedFields = "failed-completion-fields";
+inline constexpr std::string_view kFailedOpcode = "failed-completion-fields/opcode";
+inline constexpr std::string_view kFailedValue = "failed-completion-fields/value";
+
+// Which number a queue pair gets: the next in ascending order; one that has been given back, at once; one behind a gap.
+inline constexpr std::string_view kQueuePairNumber = "queue-pair-number";
+enum class NumberChoice : std::uint32_t { kNext = 0, kReused, kBehindGap };
+inline constexpr std::uint32_t kNumberChoices = 3;
+// Which key a region or window gets when one has been given back: the same index with another low byte; the very same key again;
+// an index that was never used.
+inline constexpr std::string_view kMemoryKey = "memory-key";
+enum class KeyChoice : std::uint32_t { kNextVariant = 0, kSameAgain, kNewIndex };
+inline constexpr std::uint32_t kKeyChoices = 3;
+
 // Whether a request for notification is answered for completions that were there before it; when events are
 // readable.
 inline constexpr std::string_view kEventOnArm = "event-on-arm";
@@ -34,7 +50,7 @@ inline constexpr DelaySite kEventDelay{"event-delay", ns(400), 8};
 
 // When an acknowledgement leaves, and which multiple of the local ACK timeout (IBA 9.7.6.1.3: up to four
 // times the configured one) and of the RNR timer (IBA 9.7.5.2.8: at least the time asked for) the requester
-// waits.
+// waits. The first is chosen when the configured time has passed.
 inline constexpr DelaySite kAckDelay{"ack-delay", ns(100), 5};
 // Whether an acknowledgement is left out when a later one of its queue pair waits behind it (IBA 9.7.5.1.2).
 inline constexpr std::string_view kAckCoalescing = "ack-coalescing";

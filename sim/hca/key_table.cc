@@ -20,20 +20,22 @@ KeyCheck on_demand(MemoryRegion& region, host::ProgramAddress address, std::uint
 
 }  // namespace
 
-std::uint32_t KeyTable::add(const Entry& named) {
+std::uint32_t KeyTable::add(const Entry& named, Choice choice) {
+  constexpr std::size_t kMost = (1u << 24) - kFirstIndex;
   std::uint32_t index = 0;
-  if (!free_.empty()) {
+  const bool is_reused = !free_.empty() && (choice != Choice::kNewIndex || entries_.size() >= kMost);
+  if (is_reused) {
     index = free_.back();
     free_.pop_back();
   } else {
-    if (entries_.size() + kFirstIndex >= (1u << 24)) return 0;
+    if (entries_.size() >= kMost) return 0;
     index = static_cast<std::uint32_t>(entries_.size());
     entries_.emplace_back();
   }
   Entry& entry = entries_[index];
   entry.region = named.region;
   entry.window = named.window;
-  ++entry.variant;
+  if (!is_reused || choice != Choice::kSameAgain) ++entry.variant;
   return ((index + kFirstIndex) << kVariantBits) | entry.variant;
 }
 

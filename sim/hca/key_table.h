@@ -1,12 +1,14 @@
 // Local and remote keys: 24 bits of index and a low byte that differs each time an index is used again, so
-// that a stale key is found out (IBA 10.6.3). One key of a region serves as L_Key and R_Key; R_Key use needs a remote
-// access right. A window has an R_Key, whose low byte is its program's choice whenever it is bound.
+// that a stale key is found out (IBA 10.6.3), unless the adapter chooses to give the same key again (freedom.h). One key of a
+// region serves as L_Key and R_Key; R_Key use needs a remote access right. A window has an R_Key, whose low byte is its program's
+// choice whenever it is bound.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "sim/hca/context.h"
+#include "sim/hca/freedom.h"
 #include "sim/ib/packet.h"
 #include "sim/ib/types.h"
 
@@ -19,9 +21,10 @@ struct KeyCheck {
 
 class KeyTable {
  public:
+  using Choice = freedom::KeyChoice;
   // Gives the region a key and returns it; 0 when the table is full.
-  std::uint32_t add(MemoryRegion& region) { return add({&region, nullptr, 0}); }
-  std::uint32_t add(MemoryWindow& window) { return add({nullptr, &window, 0}); }
+  std::uint32_t add(MemoryRegion& region, Choice choice = Choice::kNextVariant) { return add({&region, nullptr, 0}, choice); }
+  std::uint32_t add(MemoryWindow& window, Choice choice = Choice::kNextVariant) { return add({nullptr, &window, 0}, choice); }
   void remove(std::uint32_t key);
   // The window has another low byte from now on.
   void rename(MemoryWindow& window, std::uint8_t variant);
@@ -49,7 +52,7 @@ class KeyTable {
     MemoryWindow* window = nullptr;
     std::uint8_t variant = 0;
   };
-  std::uint32_t add(const Entry& named);
+  std::uint32_t add(const Entry& named, Choice choice);
   static KeyCheck check(MemoryRegion* region, const Context& context, std::uint32_t pd, std::uint64_t va,
                         std::uint64_t length, std::uint32_t access);
   const Entry* entry_of(std::uint32_t key) const;  // null: no key of now

@@ -9,8 +9,9 @@ namespace verbatim::hca {
 
 using ib::WcStatus;
 
-void unbind(MemoryWindow& window) {
+void unbind(Adapter& adapter, MemoryWindow& window) {
   if (window.region == nullptr) return;
+  adapter.payloads.release_bytes(window.region->start, window.region->length);  // nothing comes through it any more
   --window.region->windows;
   if (QueuePair* qp = window.qp.get(); qp != nullptr) --qp->windows;
   window.region = nullptr;
@@ -20,7 +21,7 @@ void unbind(MemoryWindow& window) {
 void unbind_windows_of(QueuePair& qp) {
   if (qp.windows == 0) return;
   for (const auto& [handle, window] : qp.context.objects.mws) {
-    if (window->qp.get() == &qp) unbind(*window);
+    if (window->qp.get() == &qp) unbind(qp.adapter, *window);
   }
 }
 
@@ -57,7 +58,7 @@ WcStatus bind_window(Adapter& adapter, QueuePair& qp, const SendWork& work) {
   if (!is_type1 && (unbinds || window.region != nullptr)) return WcStatus::kMwBindError;
   MemoryRegion* region = unbinds ? nullptr : region_to_bind(adapter, qp, work);
   if (!unbinds && region == nullptr) return WcStatus::kMwBindError;
-  unbind(window);
+  unbind(adapter, window);
   adapter.keys.rename(window, KeyTable::variant_of(work.rkey));
   if (unbinds) return WcStatus::kSuccess;
   window.region = region;
@@ -78,7 +79,7 @@ bool invalidate_window(Adapter& adapter, const QueuePair& qp, std::uint32_t key)
   if (&window->context->objects != &qp.memory_owner().objects) return false;
   if (window->region == nullptr) return window->pd == qp.memory_pd();
   if (window->qp.get() != &qp) return false;
-  unbind(*window);
+  unbind(adapter, *window);
   return true;
 }
 

@@ -16,7 +16,7 @@ class QueuePair;
 ib::WcStatus bind_window(Adapter& adapter, QueuePair& qp, const SendWork& work);
 // Ends the use of a window of type 2 by a key that the queue pair, or its peer, names; false when it may not.
 bool invalidate_window(Adapter& adapter, const QueuePair& qp, std::uint32_t key);
-void unbind(MemoryWindow& window);
+void unbind(Adapter& adapter, MemoryWindow& window);
 // A queue pair ends: nobody can reach the windows that were bound through it any more.
 void unbind_windows_of(QueuePair& qp);
 

@@ -159,7 +159,7 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
     case protocol::Request::kSpend:
     case protocol::Request::kPoll:
     case protocol::Request::kDoorbell: {
-      cost = modelled_cost(call.arguments[0]);
+      cost = modelled_cost(call.arguments[0]) + thread.take_lateness(process.region().slot(thread.slot()));
       break;
     }
     case protocol::Request::kAttach:
@@ -461,6 +461,7 @@ void Supervisor::Impl::fill_slot(Thread& thread, const Answer& answer, Instant s
   slot.clock_ps = to_ps(start);
   slot.doorbell_count = 0;
   slot.polls_alone = 0;
+  if (!thread.expects_late_call() || slot.calls_until_late <= 0) thread.expect_late_call(slot);
   if (process.analyst() != nullptr) process.analyst()->begin_slice();
   slice_start_ = start;
   slot.horizon_ps = granted_ > start ? to_ps(granted_) : 0;

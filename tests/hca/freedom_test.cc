@@ -6,21 +6,13 @@
 #include <set>
 
 #include "sim/core/rng.h"
-#include "tests/hca/driver.h"
+#include "tests/hca/many_pairs.h"
+#include "tests/hca/scripted_choices.h"
 
 namespace verbatim::test {
 namespace {
 
 const std::vector<std::string> kComponents = World::component_names();
-
-// Chooses as told at the sites named, and the default elsewhere.
-struct ScriptedChoices final : Choices {
-  std::map<std::string, std::uint32_t, std::less<>> answers;
-  std::uint32_t draw(std::string_view site, ComponentId, std::uint32_t n) override {
-    const auto it = answers.find(site);
-    return it == answers.end() ? 0 : std::min(it->second, n - 1);
-  }
-};
 
 PairOptions options_with(Choices& choices, std::uint32_t mtu = 3) {
   PairOptions options;
@@ -282,6 +274,172 @@ TEST(Freedom, commands_hold_nothing_back) {
   pair.b.program.query(pair.b.qp);
   pair.world.run_for(Duration(2'000'000));
   EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 1u);
+}
+
+// Bytes that are held back while messages of other queue pairs pass them, and what does not pass.
+constexpr std::uint32_t kHeldBytes = 64, kLongestWait = 1'000'000;
+
+// The first packet that is placed is held back for as long as may be.
+struct HeldWrite {
+  explicit HeldWrite(bool late_answer = true) {
+    choices.answers["placement"] = 1;
+    choices.answers_once["placement/hold"] = 1;
+    choices.answers["placement/delay"] = kLongestWait;
+    if (late_answer) choices.answers["ack-delay"] = kLongestWait;
+    PairOptions options;
+    options.world.choices = &choices;
+    pairs.emplace(options, 2);
+    for (std::uint32_t i = 0; i < 2; ++i) pairs->a.fill(i * ManyPairs::kArea, kHeldBytes, kSeed);
+  }
+  void post(std::uint32_t qp, const SendRequest& request) { pairs->a.program.post_send(pairs->of_a[qp], request); }
+  bool is_there(std::uint32_t area) { return pairs->b.equals(area * ManyPairs::kArea, kHeldBytes, kSeed); }
+
+  static constexpr std::uint8_t kSeed = 0x31;
+  ScriptedChoices choices;
+  std::optional<ManyPairs> pairs;
+};
+
+TEST(FreedomOfPlacement, bytes_of_another_queue_pair_pass_those_that_are_held_back) {
+  HeldWrite run;
+  run.post(0, run.pairs->write(0, kHeldBytes));
+  run.post(1, run.pairs->write(1, kHeldBytes));
+  bool passed = false;
+  while (run.pairs->world.engine.step()) {
+    passed = passed || (run.is_there(1) && !run.is_there(0));
+    // Rule 8 and what an acknowledgement says: whoever has the completion finds the bytes.
+    while (const auto entry = run.pairs->a.program.poll(run.pairs->a.send_cq)) {
+      EXPECT_TRUE(run.is_there(static_cast<std::uint32_t>(entry->wr_id)));
+    }
+  }
+  EXPECT_TRUE(passed);
+  EXPECT_TRUE(run.is_there(0));
+}
+
+TEST(FreedomOfPlacement, the_next_message_of_the_queue_pair_does_not_pass) {
+  HeldWrite run;
+  run.post(0, run.pairs->write(0, kHeldBytes));
+  run.post(0, run.pairs->write(1, kHeldBytes));
+  while (run.pairs->world.engine.step()) EXPECT_TRUE(!run.is_there(1) || run.is_there(0));
+  EXPECT_TRUE(run.is_there(1));
+}
+
+// Rule 1: read after write of the same bytes, and write after write, whoever does it.
+TEST(FreedomOfPlacement, a_read_of_another_queue_pair_finds_bytes_that_are_held_back) {
+  HeldWrite run;
+  run.post(0, run.pairs->write(0, kHeldBytes));
+  SendRequest read = run.pairs->request(0, WqeOpcode::kRdmaRead, kHeldBytes);
+  read.sges = {run.pairs->a.sge(5 * ManyPairs::kArea, kHeldBytes)};
+  run.post(1, read);
+  run.pairs->world.run();
+  EXPECT_TRUE(run.pairs->a.equals(5 * ManyPairs::kArea, kHeldBytes, HeldWrite::kSeed));
+}
+
+TEST(FreedomOfPlacement, a_later_write_of_another_queue_pair_stays_on_top) {
+  HeldWrite run;
+  run.post(0, run.pairs->write(0, kHeldBytes));
+  run.pairs->a.fill(ManyPairs::kArea, kHeldBytes, 0x77);
+  SendRequest over = run.pairs->write(1, kHeldBytes);
+  over.remote_va = Program::kBuffer;
+  run.post(1, over);
+  run.pairs->world.run();
+  EXPECT_TRUE(run.pairs->b.equals(0, kHeldBytes, 0x77));
+}
+
+// A command of the program itself ends the wait; one of another program does not.
+TEST(FreedomOfPlacement, commands_of_the_program_release_its_own_memory_alone) {
+  for (const bool own : {true, false}) {
+    HeldWrite run;
+    Program other(run.pairs->world, *run.pairs->world.server, 1 << 20, 1 << 20, 101);
+    run.post(0, run.pairs->write(0, kHeldBytes));
+    run.pairs->world.run_for(Duration(2'000'000));  // it has come, and nothing is acknowledged
+    ASSERT_FALSE(run.is_there(0));
+    const auto query = [](Program& program, const Cq& cq) {
+      protocol::ModifyCq command{};
+      command.handle = cq.handle;
+      program.command(command);
+    };
+    own ? query(run.pairs->b.program, run.pairs->b.recv_cq) : query(other, other.create_cq(8));
+    run.pairs->world.run_for(Duration(700'000));
+    EXPECT_EQ(run.is_there(0), own);
+    run.pairs->world.run();
+    EXPECT_TRUE(run.is_there(0));
+  }
+}
+
+protocol::Cqe refused_write(Choices& choices) {
+  Pair pair(options_with(choices));
+  SendRequest request{.wr_id = 7, .opcode = WqeOpcode::kRdmaWrite, .sges = {pair.a.sge(0, 64)}};
+  request.remote_va = Program::kBuffer;
+  request.rkey = 0;
+  pair.a.program.post_send(pair.a.qp, request);
+  pair.world.run();
+  const auto entries = pair.a.program.drain(pair.a.send_cq);
+  EXPECT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries.at(0).wr_id, 7u);
+  EXPECT_EQ(entries.at(0).qpn, pair.a.qp.made.number);
+  EXPECT_EQ(entries.at(0).status, static_cast<std::uint8_t>(ib::WcStatus::kRemoteAccessError));
+  return entries.at(0);
+}
+
+// ibv_poll_cq(3): if status is other than IBV_WC_SUCCESS, only wr_id, status, qp_num and vendor_err are valid.
+TEST(FreedomOfNames, fields_that_a_failure_leaves_undefined_may_hold_anything) {
+  DefaultChoices defaults;
+  const protocol::Cqe usual = refused_write(defaults);
+  EXPECT_EQ(usual.opcode, static_cast<std::uint8_t>(ib::WcOpcode::kRdmaWrite));
+  ScriptedChoices choices;
+  choices.answers = {{"failed-completion-fields", 1}, {"failed-completion-fields/opcode", 4}, {"failed-completion-fields/value", 99}};
+  const protocol::Cqe odd = refused_write(choices);
+  EXPECT_EQ(odd.opcode, static_cast<std::uint8_t>(ib::WcOpcode::kReceive));
+  EXPECT_EQ(odd.byte_length, 99u);
+  EXPECT_EQ(odd.vendor_error, usual.vendor_error);
+  EXPECT_EQ(odd.wqe_counter, usual.wqe_counter);
+  EXPECT_EQ(odd.queue, usual.queue);
+}
+
+std::pair<std::uint32_t, std::uint32_t> numbers_around_destroying(std::uint32_t choice) {
+  ScriptedChoices choices;
+  Pair pair(options_with(choices));
+  const std::uint32_t before = pair.a.qp.made.number;
+  EXPECT_EQ(pair.a.program.destroy(protocol::CommandType::kDestroyQp, pair.a.qp.made.handle), 0);
+  choices.answers["queue-pair-number"] = choice;
+  return {before, pair.a.program.create_qp(pair.a.send_cq, pair.a.recv_cq).made.number};
+}
+
+TEST(FreedomOfNames, a_number_is_the_next_or_one_that_was_given_back_or_behind_a_gap) {
+  const auto next = numbers_around_destroying(0), again = numbers_around_destroying(1), far = numbers_around_destroying(2);
+  EXPECT_EQ(next.second, next.first + 1);
+  EXPECT_EQ(again.second, again.first);
+  EXPECT_GT(far.second, far.first + 1);
+}
+
+std::pair<std::uint32_t, std::uint32_t> keys_around_deregistering(std::uint32_t choice) {
+  ScriptedChoices choices;
+  Pair pair(options_with(choices));
+  const std::uint32_t before = pair.a.mr.lkey;
+  EXPECT_EQ(pair.a.program.destroy(protocol::CommandType::kDeregMr, pair.a.mr.handle), 0);
+  choices.answers["memory-key"] = choice;
+  return {before, pair.a.program.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite).lkey};
+}
+
+TEST(FreedomOfNames, a_key_is_another_of_the_same_index_or_the_same_again_or_of_a_new_index) {
+  const auto next = keys_around_deregistering(0), again = keys_around_deregistering(1), other = keys_around_deregistering(2);
+  EXPECT_EQ(next.second, next.first + 1);
+  EXPECT_EQ(again.second, again.first);
+  EXPECT_EQ(other.second >> 8, (other.first >> 8) + 1);
+}
+
+TEST(FreedomOfNames, a_timeout_is_chosen_when_the_time_has_come_and_not_before) {
+  for (const bool lost : {false, true}) {
+    ScriptedChoices choices;
+    PairOptions options = options_with(choices);
+    options.path.timeout = 10;
+    Pair pair(options);
+    if (lost) pair.world.to_server.keep = [](ib::Packet&) { return false; };
+    for (std::uint64_t i = 0; i < 20; ++i) pair.a.program.post_send(pair.a.qp, {.wr_id = i, .sges = {pair.a.sge(0, 8)}});
+    for (std::uint64_t i = 0; i < 20; ++i) pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 8)});
+    pair.world.run();
+    EXPECT_EQ(choices.asked["ack-timeout"], lost ? 8 : 0);
+  }
 }
 
 }  // namespace

@@ -31,14 +31,18 @@ void PrintTo(const Pair& pair, std::ostream* out) {
 
 const std::vector<Pair>& pairs() {
   static const std::vector<Pair> all = {
-      {.name = "lost_wakeup", .seeds = 200},
+      {.name = "lost_wakeup"},
+      {.name = "two_cq_wakeup"},
       {.name = "overwritten"},
       {.name = "overwritten", .fails_when_friendly = true, .fault = kLostPacket},
       {.name = "last_byte"},
+      {.name = "flag_elsewhere"},
       {.name = "reply_first"},
       {.name = "two_queues"},
       {.name = "missing_fence", .fails_when_friendly = true},
       {.name = "teardown"},
+      {.name = "failed_opcode"},
+      {.name = "stale_completion"},
   };
   return all;
 }

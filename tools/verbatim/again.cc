@@ -17,6 +17,7 @@ std::vector<std::string> words_of(const RunOptions& options) {
     if (!value.empty()) words.insert(words.end(), {name, value});
   };
   add("--freedom", options.freedom);
+  if (options.spec_faults) add("--spec-faults", std::to_string(*options.spec_faults));
   if (options.seed) add("--seed", std::to_string(*options.seed));
   add("--topology", options.topology);
   if (options.stagger != RunOptions().stagger) add("--stagger", options.stagger);

@@ -29,6 +29,7 @@ struct RunOptions {
   std::string seeds;    // "A..B"
   int jobs = 0;         // of --seeds: runs at a time; 0: one for each allowed processor
   std::string freedom;  // friendly or spec; empty: the scenario's
+  std::optional<std::int64_t> spec_faults;  // the scenario's, too
   std::string out;
   std::string time_limit;
   std::string stuck_after;

@@ -303,7 +303,8 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
                      {"findings", result.findings},
                      {"warnings", warnings},
                      {"diagnoses", diagnoses},
-                     {"faults", faults}};
+                     {"faults", faults},
+                     {"drawn_faults", figures.drawn_faults}};
   const std::string path = folder + "/run.json";
   // Command lines may hold any bytes; JSON holds UTF-8 only.
   return write_whole_file(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");

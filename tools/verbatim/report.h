@@ -25,6 +25,7 @@ struct RunFigures {
     std::uint64_t fired = 0;  // times it happened
   };
   std::vector<Fault> faults;  // in the order of the scenario's
+  std::uint64_t drawn_faults = 0;  // packets hit of the budget of freedom spec
   std::vector<observe::DiagnosisLog::Entry> diagnoses;
 };
 

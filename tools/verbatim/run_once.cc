@@ -287,6 +287,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   config::Simulation simulation(topology, seed, choices);
   recorded.set_clock(simulation.engine());
   simulation.add_faults(plan.scenario.faults);
+  if (choices.is_free()) simulation.draw_faults(plan.scenario.spec.faults);
   Observers observers(simulation.components().size());
   if (const std::string failure = observers.add_to(simulation, options); !failure.empty()) {
     complain(failure + "; nothing was started");
@@ -359,6 +360,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   figures.digest = observers.digest.hex();
   count_packets(simulation, observers.counters, figures);
   figures.diagnoses = observers.diagnoses->entries();
+  figures.drawn_faults = simulation.drawn_faults();
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(plan, result, figures, output);

@@ -141,6 +141,8 @@ struct alignas(64) ThreadSlot {
   std::int64_t action_arguments[2];
   std::int64_t clock_ps;    // the thread's own virtual clock, true whenever it holds the token
   std::int64_t horizon_ps;  // before this time the thread may answer calls itself; 0 in call-by-call mode
+  // Of the calls that it answers itself and that count (exchange.cc), the one with which this comes to 0 is handed over.
+  std::int64_t calls_until_late;
   // From this time on, what the adapter has written into the records of queues may be older than the thread's clock.
   std::int64_t record_horizon_ps;
   RaisedSignal raised[kMaxRaisedSignals];

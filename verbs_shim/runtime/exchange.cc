@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "verbs_shim/protocol/clocks.h"
 #include "verbs_shim/runtime/async_io.h"
 #include "verbs_shim/runtime/delivery.h"
@@ -196,6 +198,19 @@ bool passes_locally(std::int64_t cost_ps) {
   return true;
 }
 
+// A thread may be late with a call that it would answer itself. Which one is known by counting the calls, so the count must be
+// the same however the thread runs: what a parked thread does not execute (looks at queues in vain, yields, clock reads) is
+// left out but for the first look or yield behind a call of another kind.
+bool is_late() {
+  thread_state().waits = false;
+  return --my_slot->calls_until_late == 0;
+}
+
+bool is_late_to_wait() {
+  if (std::exchange(thread_state().waits, true)) return false;
+  return --my_slot->calls_until_late == 0;
+}
+
 }  // namespace
 
 void hand_over_poked(long context, long fs_base, std::uint64_t mask) {
@@ -360,7 +375,7 @@ const protocol::CallCosts& costs() { return region_header().costs; }
 void spend(std::int64_t cost_ps) {
   if (cost_ps <= 0) return;
   thread_state().polls_in_a_row = 0;
-  if (passes_locally(cost_ps)) return;
+  if (!is_late() && passes_locally(cost_ps)) return;
   exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
 
@@ -370,7 +385,8 @@ void await_records() {
 }
 
 void spend_between_polls(std::int64_t cost_ps) {
-  if (cost_ps > 0 && !passes_locally(cost_ps)) exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
+  if (cost_ps <= 0) return;
+  if (is_late_to_wait() || !passes_locally(cost_ps)) exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
 
 namespace {
@@ -380,9 +396,10 @@ void spend_on_look(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq
   ThreadState& state = thread_state();
   if (cost_ps <= 0) return;
   if (has_foreign_bases) return spend_between_polls(cost_ps);  // the caller's registers are not where they are looked for
+  const bool late = is_late_to_wait();
   // A program that has looked in vain for a while may be parked: it asks for that before its horizon has
   // come.
-  if (state.polls_in_a_row < state.polls_allowed && passes_locally(cost_ps)) {
+  if (!late && state.polls_in_a_row < state.polls_allowed && passes_locally(cost_ps)) {
     ++state.polls_in_a_row;
     ++my_slot->polls_alone;
     return;
@@ -410,7 +427,8 @@ void spend_on_start_poll(std::int64_t cost_ps, std::uint32_t context, std::uint3
 void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context,
                    std::uint32_t number, std::uint64_t value) {
   ThreadSlot& slot = *my_slot;
-  if (slot.doorbell_count < protocol::kMaxQueuedDoorbells && passes_locally(cost_ps)) {
+  const bool late = is_late();
+  if (!late && slot.doorbell_count < protocol::kMaxQueuedDoorbells && passes_locally(cost_ps)) {
     slot.doorbells[slot.doorbell_count++] = {slot.clock_ps, kind, context, number, 0, value, cost_ps};
     const protocol::RegionHeader& header = region_header();
     const bool is_arm = kind == protocol::DoorbellKind::kCompletionQueueArm;

@@ -23,6 +23,7 @@ struct ThreadState {
   unsigned polls_in_a_row = 0;
   unsigned polls_allowed = protocol::kPollsAlone;
   bool in_clock_row = false;
+  bool waits = false;  // since its last call it has only looked at queues, yielded or read clocks, as far as it counts calls
   std::int64_t clock_row_start_ps = 0;
   RepeatedCall repeated_call;
   // signal_frame.cc

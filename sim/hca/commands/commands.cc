@@ -76,7 +76,7 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   if (mailbox.size() < sizeof(header)) return;
   std::memcpy(&header, mailbox.data(), sizeof(header));
   // A command may end what something held back would still touch.
-  adapter.payloads.release_held();
+  adapter.payloads.release_for(find_context(header.context));
   adapter.completions.release_held();
   adapter.diagnoses.begin_command();
   // What the kernel itself asks, which is no process, it has known since the device came.
@@ -402,10 +402,14 @@ int Hca::Impl::reg_mr(Context& context, protocol::RegMr& command) {
   return error;
 }
 
+KeyTable::Choice Hca::Impl::choose_key() {
+  return static_cast<KeyTable::Choice>(adapter.choices.choose(freedom::kMemoryKey, adapter.id, freedom::kKeyChoices));
+}
+
 int Hca::Impl::add_mr(Context& context, std::unique_ptr<MemoryRegion> region, std::uint32_t* handle, std::uint32_t* key) {
   if (mr_count_ >= adapter.profile.max_mr) return refuse(ENOMEM, "all of max_mr ", adapter.profile.max_mr, " are in use");
   region->context = &context;
-  region->key = adapter.keys.add(*region);
+  region->key = adapter.keys.add(*region, choose_key());
   if (region->key == 0) return refuse(ENOMEM, "all keys are in use");
   ++mr_count_;
   ++context.objects.pds.at(region->pd).users;

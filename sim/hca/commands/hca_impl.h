@@ -12,6 +12,7 @@
 #include "sim/core/delay_line.h"
 #include "sim/hca/adapter.h"
 #include "sim/hca/datapath/pipeline.h"
+#include "sim/hca/freedom.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/queues/completion_queue.h"
 #include "sim/hca/queues/queue_pair.h"
@@ -27,10 +28,16 @@ class NumberSpace {
   NumberSpace(std::uint32_t first, std::uint32_t limit, bool reuse_freed = false)
       : limit_(limit), next_(first), lowest_freed_(limit), reuse_freed_(reuse_freed) {}
 
-  // 0 when all are in use. `in_use(n)` tells.
+  // 0 when all are in use. `in_use(n)` tells. Numbers of a gap are as if they had been given back.
   template <class InUse>
-  std::uint32_t take(InUse in_use) {
-    if (next_ < limit_ && !(reuse_freed_ && lowest_freed_ < next_)) return next_++;
+  std::uint32_t take(InUse in_use, freedom::NumberChoice choice = freedom::NumberChoice::kNext) {
+    constexpr std::uint32_t kGap = 7;
+    const bool reuses = (reuse_freed_ || choice == freedom::NumberChoice::kReused) && lowest_freed_ < next_;
+    if (choice == freedom::NumberChoice::kBehindGap && next_ + kGap < limit_) {
+      give_back(next_);
+      next_ += kGap;
+    }
+    if (next_ < limit_ && !reuses) return next_++;
     while (lowest_freed_ < next_) {
       const std::uint32_t number = lowest_freed_++;
       if (!in_use(number)) return number;
@@ -133,6 +140,7 @@ class Hca::Impl {
   int alloc_null_mr(Context& context, protocol::AllocNullMr& command);
   int import_object(Context& context, protocol::ImportObject& command);
   int advise_mr(Context& context, protocol::AdviseMr& command);
+  KeyTable::Choice choose_key();
   // Gives a region that has been checked a key and a handle.
   int add_mr(Context& context, std::unique_ptr<MemoryRegion> region, std::uint32_t* handle, std::uint32_t* key);
   int create_ah(Context& context, protocol::CreateAh& command);

@@ -296,8 +296,10 @@ int Hca::Impl::query_qp(Context& context, protocol::QueryQp& command) {
 }
 
 std::uint32_t Hca::Impl::take_qp_number() {
-  const std::uint32_t number = qp_numbers_.take(
-      [this](std::uint32_t taken) { return adapter.qp_by_number(ib::Qpn{taken}) != nullptr; });
+  const auto choice = adapter.choices.choose(freedom::kQueuePairNumber, adapter.id, freedom::kNumberChoices);
+  const std::uint32_t number =
+      qp_numbers_.take([this](std::uint32_t taken) { return adapter.qp_by_number(ib::Qpn{taken}) != nullptr; },
+                       static_cast<freedom::NumberChoice>(choice));
   CHECK(number != 0);
   return number;
 }

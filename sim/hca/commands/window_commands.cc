@@ -17,7 +17,7 @@ int Hca::Impl::alloc_mw(Context& context, protocol::AllocMw& command) {
   window->pd = command.pd;
   window->type = command.type;
   window->context = &context;
-  window->key = adapter.keys.add(*window);
+  window->key = adapter.keys.add(*window, choose_key());
   if (window->key == 0) return refuse(ENOMEM, "all keys are in use");
   ++mw_count_;
   ++pd->second.users;
@@ -30,7 +30,7 @@ int Hca::Impl::alloc_mw(Context& context, protocol::AllocMw& command) {
 int Hca::Impl::dealloc_mw(Context& context, protocol::DestroyObject& command) {
   const auto it = context.objects.mws.find(command.handle);
   if (it == context.objects.mws.end()) return no_object("memory window", command.handle);
-  unbind(*it->second);
+  unbind(adapter, *it->second);
   adapter.keys.remove(it->second->key);
   --context.objects.pds.at(it->second->pd).users;
   context.objects.mws.erase(it);

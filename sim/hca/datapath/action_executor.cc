@@ -111,7 +111,7 @@ void ActionExecutor::execute_all(const Actions& actions, Incoming* incoming) {
         qp_.receives().watch();
         break;
       case Action::Kind::kEndMessage:
-        adapter.payloads.release_held();
+        adapter.payloads.release_stream(message_stream(qp_.number, true));
         break;
       case Action::Kind::kArmAckTimer:
         arm_ack_timer(action.duration);
@@ -282,15 +282,22 @@ void ActionExecutor::stop_timers() {
 }
 
 void ActionExecutor::arm_ack_timer(Duration interval) {
-  // IBA 9.7.6.1.3: the timer expires after one to four times the configured time.
-  const std::int64_t factor =
-      1 + qp_.adapter.choices.choose(freedom::kAckTimeout, qp_.adapter.id, freedom::kAckTimeoutFactors);
-  ack_deadline_ = now() + interval * factor;
-  if (!ack_timer_.scheduled()) ack_timer_.schedule_at(ack_deadline_);
+  ack_interval_ = interval;
+  ack_deadline_ = now() + interval;
+  const bool was_late = std::exchange(ack_is_late_, false);
+  if (!ack_timer_.scheduled()) return ack_timer_.schedule_at(ack_deadline_);
+  if (was_late && ack_timer_.when() > ack_deadline_) ack_timer_.reschedule_at(ack_deadline_);
 }
 
 void ActionExecutor::on_ack_timer() {
   if (ack_deadline_ > now()) return ack_timer_.schedule_at(ack_deadline_);
+  // IBA 9.7.6.1.3: the timer expires after one to four times the configured time.
+  if (!std::exchange(ack_is_late_, true)) {
+    const auto longer = qp_.adapter.choices.choose(freedom::kAckTimeout, qp_.adapter.id, freedom::kAckTimeoutFactors);
+    ack_deadline_ += ack_interval_ * std::int64_t{longer};
+    if (longer > 0) return ack_timer_.schedule_at(ack_deadline_);
+  }
+  ack_is_late_ = false;
   Actions actions;
   qp_.requester.on_ack_timeout(now(), actions);
   execute(actions);

@@ -41,6 +41,8 @@ class ActionExecutor {
 
   QueuePair& qp_;
   Instant ack_deadline_ = kNever;  // may be later than the timer, which then only moves on
+  Duration ack_interval_{};
+  bool ack_is_late_ = false;  // the deadline is beyond the interval
   Timer ack_timer_;
   Timer rnr_timer_;
 };

@@ -10,6 +10,11 @@
 
 namespace verbatim::hca {
 
+std::uint64_t AtomicUnit::stream_of(const Operation& operation) {
+  const QueuePair* qp = operation.qp.get();
+  return message_stream(qp != nullptr ? qp->number : 0, false);
+}
+
 AtomicUnit::AtomicUnit(Adapter& adapter)
     : adapter_(adapter),
       locked_(adapter.profile.atomics.locks),
@@ -51,7 +56,9 @@ void AtomicUnit::start(Operation operation) {
   ++under_way_;
   Trail trail = operation.request.trail.shared();
   trail.add(adapter_.engine.now(), {adapter_.id, "atomic: locked location"});
-  adapter_.payloads.release_held();
+  // An atomic sees what its queue pair has brought before, and says so (IBA 9.5); no read passes a write of the same bytes.
+  adapter_.payloads.release_stream(stream_of(operation));
+  adapter_.payloads.release_bytes(operation.request.address, sizeof(std::uint64_t));
   if (is_on_adapter(operation.request.address)) {
     // Read when its turn comes: behind the atomics that wait for PCI Express.
     last_value_ = std::max(last_value_, adapter_.engine.now());
@@ -89,8 +96,8 @@ void AtomicUnit::on_value(Operation operation) {
     const ib::Payload payload{ib::PayloadBuffer::copy_of(std::as_bytes(std::span(&value, 1))), 0,
                               sizeof(value)};
     const MemoryPiece piece{request.address, sizeof(value), request.key, context};
-    adapter_.payloads.release_held();  // each is a message of its own
-    adapter_.payloads.write(*context, payload, {&piece, 1}, message_stream(0, false));
+    adapter_.payloads.release_stream(stream_of(operation));  // each is a message of its own
+    adapter_.payloads.write(*context, payload, {&piece, 1}, stream_of(operation));
   }
   // No later read passes the write.
   locked_[lock_of(operation)] = false;

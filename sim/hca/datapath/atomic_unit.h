@@ -56,6 +56,8 @@ class AtomicUnit final : public host::DmaClient {
   // Of those that wait the first that may start, or how many wait.
   std::size_t next_to_start() const;
   void start(Operation operation);
+  // As message_stream() of payload_writer.h.
+  static std::uint64_t stream_of(const Operation& operation);
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
   // As far as the context still lives.

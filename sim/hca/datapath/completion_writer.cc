@@ -22,9 +22,8 @@ CompletionWriter::CompletionWriter(Adapter& adapter)
       hold_timer_(
           Timer::of<&CompletionWriter::on_hold_over>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
-void CompletionWriter::push(const Ref<CompletionQueue>& cq, const protocol::Cqe& entry, bool solicited,
-                            Trail trail) {
-  adapter_.payloads.release_held();
+void CompletionWriter::push(const Ref<CompletionQueue>& cq, protocol::Cqe entry, bool solicited, Trail trail) {
+  if (entry.status != 0) [[unlikely]] choose_undefined_fields(entry);
   const Instant now = adapter_.engine.now();
   const Duration delay = freedom::kCompletionDelay.choose(adapter_.choices, adapter_.id);
   if (delay == Duration::zero() && held_.empty()) return stage({cq, entry, solicited, std::move(trail)});
@@ -41,6 +40,27 @@ void CompletionWriter::push(const Ref<CompletionQueue>& cq, const protocol::Cqe&
   hold_timer_.reschedule_at(held_.begin()->first.first);
 }
 
+void CompletionWriter::choose_undefined_fields(protocol::Cqe& entry) {
+  Choices& choices = adapter_.choices;
+  // What is only announced is told by an entry that is no success, and all of it holds (tag matching).
+  if (static_cast<ib::WcStatus>(entry.status) == ib::WcStatus::kRendezvousIncomplete) return;
+  if (choices.choose(freedom::kFailedFields, adapter_.id, 2) == 0) return;
+  using ib::WcOpcode;
+  static constexpr WcOpcode kOpcodes[] = {WcOpcode::kSend,     WcOpcode::kRdmaWrite, WcOpcode::kRdmaRead,
+                                          WcOpcode::kFetchAdd, WcOpcode::kReceive,   WcOpcode::kReceiveRdmaWithImm};
+  const auto opcode = choices.choose(freedom::kFailedOpcode, adapter_.id, std::size(kOpcodes));
+  entry.opcode = static_cast<std::uint8_t>(kOpcodes[opcode]);
+  const std::uint32_t value = choices.choose(freedom::kFailedValue, adapter_.id, 1u << 31);
+  entry.byte_length = value;
+  entry.immediate = ~value;
+  entry.flags = static_cast<std::uint8_t>(value & (ib::kWcGrh | ib::kWcWithImm | ib::kWcWithInvalidate));
+  entry.pkey_index = static_cast<std::uint16_t>(value);
+  entry.service_level = value & 0xf;
+  entry.dlid_path_bits = value & 0x7f;
+  if (entry.is_frame == 0) entry.source_lid = static_cast<std::uint16_t>(value >> 8);
+  if (entry.queue != protocol::CqeQueue::kNone) entry.source_qp = value & 0xff'ffff;  // else it is a tag
+}
+
 void CompletionWriter::on_hold_over() {
   stage(held_.extract(held_.begin()).mapped());
   if (!held_.empty()) hold_timer_.schedule_at(held_.begin()->first.first);
@@ -55,6 +75,7 @@ void CompletionWriter::release_held() {
 }
 
 void CompletionWriter::stage(Pending pending) {
+  adapter_.payloads.release_of(pending.entry.qpn);
   const Instant now = adapter_.engine.now();
   pending.trail.add(now, {adapter_.id, "completion held back"});
   Instant ready = now;

@@ -3,7 +3,8 @@
 // keep their order, so no completion is seen before its data.
 //
 // A completion may be held back before that stage (freedom.h). Those of one work queue keep their order, and
-// a command holds nothing back: what a program destroys or moves has no completions on a shelf.
+// a command holds nothing back: what a program destroys or moves has no completions on a shelf. What the status of a
+// completion leaves undefined may hold anything.
 #pragma once
 
 #include <map>
@@ -22,7 +23,7 @@ class CompletionWriter final : public host::DmaClient {
   explicit CompletionWriter(Adapter& adapter);
 
   // `trail` ends now; it is reported when the entry is visible.
-  void push(const Ref<CompletionQueue>& cq, const protocol::Cqe& entry, bool solicited, Trail trail);
+  void push(const Ref<CompletionQueue>& cq, protocol::Cqe entry, bool solicited, Trail trail);
   // What is held back goes on now, in the order in which it would have.
   void release_held();
   // The queue pair ends or begins anew: what it has completed is written now, and nothing of it comes later,
@@ -39,6 +40,8 @@ class CompletionWriter final : public host::DmaClient {
     Trail trail;
   };
   using Queue = std::pair<std::uint32_t, bool>;  // queue pair; receives
+  // In an entry that is no success.
+  void choose_undefined_fields(protocol::Cqe& entry);
   void stage(Pending pending);
   template <class Matches>
   void write_now(Matches matches);

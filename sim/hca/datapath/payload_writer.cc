@@ -16,12 +16,18 @@ constexpr std::uint32_t kMostParts = 16;  // of one packet, about
 PayloadWriter::PayloadWriter(Adapter& adapter)
     : adapter_(adapter),
       hold_timer_(
-          Timer::of<&PayloadWriter::release_held>(adapter.engine, adapter.id, EventClass::kDma, this)) {}
+          Timer::of<&PayloadWriter::on_hold_over>(adapter.engine, adapter.id, EventClass::kDma, this)) {}
 
 host::DmaWriteTimes PayloadWriter::write(Context& context, const ib::Payload& payload,
                                          std::span<const MemoryPiece> pieces, MessageStream stream) {
   CHECK(!pieces.empty());
-  if (stream != held_stream_) release_held();
+  if (!held_.empty()) [[unlikely]] {
+    release([&](const Held& held) {
+      return held.stream != stream && std::ranges::any_of(pieces, [&held](const MemoryPiece& piece) {
+               return held.has_any(piece.address, piece.length);
+             });
+    });
+  }
   Choices& choices = adapter_.choices;
   const std::uint32_t granule = freedom::kPlacementGranules[choices.choose(
       freedom::kPlacementPieces, adapter_.id,
@@ -30,17 +36,18 @@ host::DmaWriteTimes PayloadWriter::write(Context& context, const ib::Payload& pa
   std::vector<Placement> parts = cut(context, payload, pieces, granule);
   shuffle(parts);
   host::DmaWriteTimes times{adapter_.engine.now(), adapter_.engine.now()};
+  const std::size_t before = held_.size();
   for (Placement& part : parts) {
     if (choices.choose(freedom::kPlacementHold, adapter_.id, 2) == 0) {
       times = place(std::move(part));
     } else {
-      held_.push_back(std::move(part));
+      held_.push_back({std::move(part), stream, {}});
     }
   }
-  if (!held_.empty() && !hold_timer_.scheduled()) {
-    held_stream_ = stream;
-    hold_timer_.schedule_after(freedom::kPlacementDelay.choose(choices, adapter_.id));
-  }
+  if (held_.size() == before) return times;
+  const Instant until = adapter_.engine.now() + freedom::kPlacementDelay.choose(choices, adapter_.id);
+  for (std::size_t i = before; i < held_.size(); ++i) held_[i].until = until;
+  if (!hold_timer_.scheduled() || until < hold_timer_.when()) hold_timer_.reschedule_at(until);
   return times;
 }
 
@@ -117,12 +124,24 @@ void PayloadWriter::shuffle(std::vector<Placement>& parts) {
   }
 }
 
-void PayloadWriter::release_held() {
-  if (held_.empty()) return;
+void PayloadWriter::place_held(std::vector<Placement> parts) {
   hold_timer_.cancel();
-  shuffle(held_);
-  for (Placement& part : held_) place(std::move(part));
-  held_.clear();
+  if (!held_.empty()) hold_timer_.schedule_at(std::ranges::min(held_, {}, &Held::until).until);
+  shuffle(parts);
+  for (Placement& part : parts) place(std::move(part));
+}
+
+void PayloadWriter::release_for(const Context* program) {
+  if (held_.empty()) [[likely]] return;
+  release([program](const Held& held) {
+    const Context* const owner = held.placement.context.get();
+    if (program == nullptr || owner == nullptr) return true;
+    return &owner->objects == &program->objects || owner->program.process == program->program.process;
+  });
+}
+
+void PayloadWriter::on_hold_over() {
+  release([now = adapter_.engine.now()](const Held& held) { return held.until <= now; });
 }
 
 void PayloadWriter::on_dma_write(std::uint64_t) {

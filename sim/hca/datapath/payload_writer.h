@@ -1,13 +1,16 @@
 // Payload on its way from a received packet into program memory.
 //
 // What the bytes of one message do among themselves is open: they may be cut (never within an aligned 8
-// bytes), land in any order and late (freedom.h). Nothing else is: before the first byte of another message,
-// before a completion, and before the adapter reads memory, all of it has been handed to the DMA engine,
-// which keeps its order.
+// bytes), land in any order and late (freedom.h), also behind what other queue pairs bring. What is held back has been handed
+// to the DMA engine, which keeps its order, before anything that says so or depends on it: the next message of its stream,
+// what the queue pair answers (an acknowledgement, too) and completes, a write or read of the same bytes, by whomever, and a
+// command of the program. The same bytes at another address are not known as such.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/core/ring.h"
@@ -27,8 +30,8 @@ struct MemoryPiece {
 
 struct Adapter;
 
-// Which packets bring the same message: those of one queue pair in one direction, from where release_held()
-// was called to where it is called again.
+// Which packets bring the same message: those of one queue pair in one direction, from where release() of it was called to where
+// it is called again.
 using MessageStream = std::uint64_t;
 constexpr MessageStream message_stream(std::uint32_t qpn, bool is_response) {
   return std::uint64_t{qpn} << 1 | (is_response ? 1 : 0);
@@ -43,8 +46,22 @@ class PayloadWriter final : public host::DmaClient {
                             MessageStream stream);
   // When the last byte that was handed to the DMA engine leaves, or has left, the adapter.
   Instant last_left() const { return last_left_; }
-  // What is held back is handed to the DMA engine now.
-  void release_held();
+  bool holds_any() const { return !held_.empty(); }
+  // What is held back is handed to the DMA engine now: all of it; of one stream; of a queue pair; of the bytes at an address; in
+  // memory of this program, or of who shares its opening.
+  void release_held() {
+    if (!held_.empty()) [[unlikely]] release([](const Held&) { return true; });
+  }
+  void release_stream(MessageStream stream) {
+    if (!held_.empty()) [[unlikely]] release([stream](const Held& held) { return held.stream == stream; });
+  }
+  void release_of(std::uint32_t qpn) {
+    if (!held_.empty()) [[unlikely]] release([qpn](const Held& held) { return held.stream >> 1 == qpn; });
+  }
+  void release_bytes(host::ProgramAddress address, std::uint64_t length) {
+    if (!held_.empty()) [[unlikely]] release([=](const Held& held) { return held.has_any(address, length); });
+  }
+  void release_for(const Context* program);
 
  private:
   struct Placement {
@@ -52,6 +69,15 @@ class PayloadWriter final : public host::DmaClient {
     ib::Payload payload;
     MemoryPiece first;
     std::vector<MemoryPiece> more;  // all pieces when there are several
+  };
+  struct Held {
+    Placement placement;  // of one piece
+    MessageStream stream;
+    Instant until;
+    bool has_any(host::ProgramAddress address, std::uint64_t length) const {
+      const MemoryPiece& piece = placement.first;
+      return piece.address < address + length && address < piece.address + piece.length;
+    }
   };
   // Writes the pieces in the adapter's own memory, or in a program's, as far as the context still lives.
   void apply(const Placement& placement, bool on_adapter);
@@ -63,15 +89,29 @@ class PayloadWriter final : public host::DmaClient {
   std::vector<Placement> cut(Context& context, const ib::Payload& payload,
                              std::span<const MemoryPiece> pieces, std::uint32_t granule) const;
   void shuffle(std::vector<Placement>& parts);
+  template <class Matches>
+  void release(Matches matches);
+  // What has been taken from what is held.
+  void place_held(std::vector<Placement> parts);
+  void on_hold_over();
   void on_dma_read(std::uint64_t, Instant) override {}
   void on_dma_write(std::uint64_t cookie) override;
 
   Adapter& adapter_;
   Ring<Placement> placing_;
-  std::vector<Placement> held_;  // each of one piece
-  MessageStream held_stream_ = 0;
-  Timer hold_timer_;
+  std::vector<Held> held_;  // in order of arrival
+  Timer hold_timer_;        // until the first of them goes on
   Instant last_left_{};
 };
+
+template <class Matches>
+void PayloadWriter::release(Matches matches) {
+  const auto first = std::stable_partition(held_.begin(), held_.end(), [&](const Held& held) { return !matches(held); });
+  if (first == held_.end()) return;
+  std::vector<Placement> parts;
+  for (auto it = first; it != held_.end(); ++it) parts.push_back(std::move(it->placement));
+  held_.erase(first, held_.end());
+  place_held(std::move(parts));
+}
 
 }  // namespace verbatim::hca

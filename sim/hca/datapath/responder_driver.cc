@@ -148,7 +148,7 @@ std::uint64_t ResponderDriver::place(Incoming& incoming, Given given) {
   if (adapter.placements.is_limited() && given != Given::kLookUp) [[unlikely]] {
     if (const std::uint64_t lookup = look_up(packet); lookup != 0) return lookup;
   }
-  if (ib::info(packet.bth.opcode).begins_message) adapter.payloads.release_held();
+  if (ib::info(packet.bth.opcode).begins_message) adapter.payloads.release_stream(message_stream(qp_.number, false));
   const bool allowed = write(incoming);
   Actions actions;
   qp_.responder.execute(packet, allowed, actions);

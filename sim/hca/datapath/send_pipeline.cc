@@ -175,8 +175,8 @@ void SendPipeline::translate(std::uint64_t number) {
 }
 
 void SendPipeline::read(std::uint64_t number) {
-  adapter_.payloads.release_held();  // no read passes a write
   Gathered& gathered = gathering_[number - first_gathering_];
+  release_writes_before(gathered.outgoing);
   Trail trail = gathered.outgoing.packet->trail.shared();
   if (gathered.piece.bytes == 0) {
     on_dma_read(number, adapter_.engine.now());
@@ -185,6 +185,17 @@ void SendPipeline::read(std::uint64_t number) {
   } else {
     adapter_.dma.read(gathered.pieces, *this, number, std::move(trail));
   }
+}
+
+// No read passes a write of the same bytes, and what a queue pair answers says that its earlier requests are done.
+void SendPipeline::release_writes_before(const Outgoing& outgoing) {
+  PayloadWriter& payloads = adapter_.payloads;
+  if (!payloads.holds_any() || !is_current(outgoing)) [[likely]] return;
+  const QueuePair& qp = *outgoing.qp.get();
+  if (!ib::info(outgoing.packet->bth.opcode).is_request) payloads.release_stream(message_stream(qp.number, false));
+  qp.visit_gather(outgoing, [&payloads](std::uint32_t, host::ProgramAddress address, std::uint32_t length) {
+    payloads.release_bytes(address, length);
+  });
 }
 
 std::uint32_t SendPipeline::missing_protections(const Outgoing& outgoing, std::uint64_t number) {
@@ -307,6 +318,7 @@ void SendPipeline::on_acknowledged(Acknowledgement&& acknowledgement) {
   if (qp == nullptr) return;
   --qp->acknowledgements_staged;
   if (is_left_out(acknowledgement)) return;
+  adapter_.payloads.release_stream(message_stream(qp->number, false));
   acknowledgement.packet->lrh.lane = port_->lane_of(acknowledgement.packet->lrh.service_level);
   Ring<Acknowledgement>& waiting = lanes_[acknowledgement.packet->lrh.lane.value].waiting_acknowledgements;
   if (!waiting.empty() || !has_room(*acknowledgement.packet)) {
@@ -367,6 +379,7 @@ void SendPipeline::transmit(Outgoing&& outgoing) {
   QueuePair& qp = *outgoing.qp.get();
   qp.on_transmit(outgoing);
   const ib::Packet& packet = *outgoing.packet;
+  if (!ib::info(packet.bth.opcode).is_request) adapter_.payloads.release_stream(message_stream(qp.number, false));
   if (operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge) record_acknowledgement(qp, packet);
   hand_over(std::move(outgoing.packet));
 }

@@ -267,6 +267,7 @@ void QueuePair::reset() {
 void QueuePair::raise(ib::AsyncEventType type) {
   // Events such as LAST_WQE_REACHED and SQ_DRAINED say that there are no more completions to come.
   adapter.completions.release_held();
+  adapter.payloads.release_of(number);
   if (params.is_work_queue) {
     if (type != ib::AsyncEventType::kQpFatal) return;
     type = ib::AsyncEventType::kWqFatal;

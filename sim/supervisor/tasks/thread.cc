@@ -5,6 +5,7 @@
 #include "verbs_shim/protocol/repeated_calls.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace verbatim::supervisor {
@@ -90,6 +91,27 @@ void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::str
   waiting_on_ = std::move(files);
   for (const VirtualFilePtr& file : waiting_on_) file->add_waiter(*this);
   if (deadline != kNever) timer_.reschedule_at(deadline + late_);
+}
+
+void Thread::expect_late_call(protocol::ThreadSlot& slot) {
+  constexpr std::int64_t kMostAhead = 1024;
+  expects_late_call_ = true;
+  late_call_ = Duration::zero();
+  slot.calls_until_late = std::numeric_limits<std::int64_t>::max();
+  if (!choices_.is_free()) return;
+  std::int64_t calls = 0;
+  while (calls < kMostAhead && late_call_ == Duration::zero()) {
+    late_call_ = scheduling_delay(kBeforeLocalCall);
+    ++calls;
+  }
+  slot.calls_until_late = calls;
+}
+
+Duration Thread::take_lateness(protocol::ThreadSlot& slot) {
+  if (slot.calls_until_late > 0) return Duration::zero();
+  const Duration late = late_call_;
+  expect_late_call(slot);
+  return late;
 }
 
 bool Thread::repeats_nothing(bool nothing) {

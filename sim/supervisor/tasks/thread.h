@@ -28,6 +28,7 @@ struct Parked;
 class Process;
 
 inline constexpr DelaySite kBeforeCall{"thread-before-call", Duration(200'000), 9};
+inline constexpr DelaySite kBeforeLocalCall{"thread-before-local-call", Duration(200'000), 9};
 inline constexpr DelaySite kAfterWait{"thread-after-wait", Duration(200'000), 9};
 
 // A request as it was when the thread gave the token back: copied once from shared memory, never read again.
@@ -164,6 +165,12 @@ class Thread final : public Waiter {
   // thread runs before a call, and after a wait.
   Duration scheduling_delay(const DelaySite& site) { return site.choose(choices_, source_); }
   bool may_be_late() const { return choices_.is_free(); }
+  // The same for calls that the thread answers itself, known by their number among those that count: the slot is told with which
+  // one the thread is late next. Drawn ahead, so that the others need not be handed over.
+  void expect_late_call(protocol::ThreadSlot& slot);
+  bool expects_late_call() const { return expects_late_call_; }
+  // How much later than it could the thread makes the call that it has handed over.
+  Duration take_lateness(protocol::ThreadSlot& slot);
   // The present call is answered; `nothing`: it has found that there is nothing, and changed nothing. Whether the thread's
   // call before was the same.
   bool repeats_nothing(bool nothing);
@@ -250,6 +257,8 @@ class Thread final : public Waiter {
   Duration wake_up_, event_wake_up_;
   bool woken_ = false;  // since it blocked
   Duration late_{};  // of this wait
+  bool expects_late_call_ = false;
+  Duration late_call_{};  // of the call with which the slot's count comes to 0
   void (*on_timer_)(Thread&);
   ComponentId source_;
   Timer timer_;
