@@ -55,6 +55,10 @@ void add_what(CLI::App* verb, RunOptions& options) {
   verb->add_option("--fault", options.faults,
                    "a fault as in a scenario's \"faults\", JSON; once for each")
       ->allow_extra_args(false);
+  verb->add_option("--spec-faults", options.spec_faults,
+                   "with freedom spec: at most so many packets are lost, duplicated or late, at places drawn from the seed "
+                   "(default: the scenario's, else 0)")
+      ->check(CLI::Range(0, 1'000'000));
   verb->add_option("--strict", options.strict,
                    "system calls that are not simulated: refuse them, or warn and let them reach the "
                    "machine, which makes "
@@ -108,10 +112,6 @@ void add_run(CLI::App& app, RunOptions& options) {
           "what is done with the freedom that the specification leaves: friendly as a ConnectX does; spec "
           "draws all that is allowed from the seed (default: the scenario's, else friendly)")
       ->check(CLI::IsMember({"friendly", "spec"}));
-  verb->add_option("--spec-faults", options.spec_faults,
-                   "with freedom spec: at most so many packets are lost, duplicated or late, at places drawn from the seed "
-                   "(default: the scenario's, else 0)")
-      ->check(CLI::Range(0, 1'000'000));
   verb->add_option("--out", options.out, "folder for run.json and the programs' output; made if missing");
   verb->add_flag("--keep-files", options.keep_files,
                  "keep the files of the hosts' own folders (/tmp and the like) in files/HOST of --out");
