@@ -123,7 +123,7 @@ class Growth final : public Observer {
     std::array<GrowingRegister, 16> registers{};
     std::array<std::uint8_t, 16> constant_low{};
     std::vector<GrowingCell> cells, assumed;
-    std::vector<MemoryRange> constant;
+    std::size_t constants = 0;
     std::vector<BoundedCell> bounded;
     std::uint64_t turns = kEveryTurn;
     std::uint32_t growing_flags = 0, flags_set = 0;

@@ -315,8 +315,8 @@ bool Growth::bounded_logic(const Instruction& in) {
   if (in.op == Op::kTest) return true;
   // Low bytes that are the same in both operands each turn are so in the result.
   const auto low = [](const Bounds& of) { return of.range.is_single() ? of.size : of.constant_low; };
-  return write_bounds(in.destination, in.size,
-                      {.range = as_unsigned(result, in.size), .size = in.size, .constant_low = std::min(low(first), low(second))});
+  const unsigned same = std::min(low(first), low(second));
+  return write_bounds(in.destination, in.size, {.range = as_unsigned(result, in.size), .size = in.size, .constant_low = same});
 }
 
 bool Growth::bounded_shift(const Instruction& in) {

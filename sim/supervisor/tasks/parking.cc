@@ -185,7 +185,6 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
         registers, [&](std::uint64_t rip) { return rip == entry ? std::optional(kind) : std::nullopt; },
         *code_, within, &clock);
     ++counts_.proofs;
-    if (getenv("DBG")) fprintf(stderr, "ASK %d at %ld passed %ld fewest %u steps %u: used %u, %s turns %lu polls %zu credit %ld skip %u failures %u\n", process_.pid(), (long)to_ps(seen.at)/1000, (long)passed, within.fewest_polls, within.steps, proof.steps, proof.refusal.describe().c_str(), (unsigned long)proof.turns, proof.polls.size(), (long)credit_, asks_to_skip_, failures_);
     credit_ -= within.steps > kPollSteps ? proof.steps : proof.far_steps;
     const bool is_private = !proof.proven || grows_in_private(proof);
     // What the kernel's answer depends on, such as the table of descriptors, may be another thread's to change.
