@@ -147,8 +147,8 @@ class Resolver {
       if (adapter.number != 0) further_address(owners, adapter);
     }
     std::ranges::sort(topology_.further_networks);
-    const auto repeated = std::ranges::unique(topology_.further_networks);
-    topology_.further_networks.erase(repeated.begin(), repeated.end());
+    auto& networks = topology_.further_networks;
+    networks.erase(std::unique(networks.begin(), networks.end()), networks.end());
   }
 
   void further_address(std::map<std::uint32_t, std::string>& owners, const AdapterSpec& adapter) {

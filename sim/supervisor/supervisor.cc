@@ -138,6 +138,8 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
     if (engine_.empty()) {
       if (!ended_from_outside()) report_deadlock();
     } else if (engine_.next_event_time() > options_.limits.virtual_end) {
+      // What ends now ends at the limit, whenever something happened last: who is parked has done something since.
+      engine_.run_until(options_.limits.virtual_end);
       finish(Outcome::kTimeLimit,
              options_.limits.virtual_end < kEndOfTime
                  ? fmt::format("the limit of {} virtual time was reached", seconds(options_.limits.virtual_end))

@@ -2,6 +2,7 @@
 // hosts and of the switch between them (subnet management by LID and by directed route, the subnet administrator, counters,
 // connection management) while connections come and go. Nothing may crash or go on for ever. An input without subnet
 // management, which may rightly stop everything, ends with an honest connection that has to come about.
+#include <cstdio>
 #include <memory>
 #include <vector>
 
@@ -70,6 +71,12 @@ struct Nobody final : management::MadClient {
   void on_message(std::uint32_t, const ib::ManagementDatagram&, management::MadBytes) override {}
   void on_unanswered(std::uint32_t, const ib::ManagementDatagram&) override {}
 };
+
+// Of all inputs; said at the end.
+struct Sent {
+  std::uint64_t datagrams = 0;
+  ~Sent() { std::fprintf(stderr, "fuzz_management: %llu datagrams sent\n", static_cast<unsigned long long>(datagrams)); }
+} sent;
 
 class Attack {
  public:
@@ -161,6 +168,7 @@ class Attack {
     if (bytes_.chance(1, 16)) message.resize(bytes_.below(2000));
     // umad refuses what is shorter than a header.
     if (message.size() < 36) return;
+    ++sent.datagrams;
     simulation_.port_management(host).agents().send(agents[bytes_.below(agents.size())], sending, std::move(message));
   }
 

@@ -13,6 +13,7 @@ constexpr Ranks kRanks[] = {
     {"open_mpi_4_on_4", Library::kOpenMpiOverUcx, "star_8", 4, 1},
     {"open_mpi_2_roce", Library::kOpenMpiOverUcx, "two_hosts_roce", 2, 1},
     {"open_mpi_libfabric_2", Library::kOpenMpiOverLibfabric, "two_hosts", 2, 1},
+    {"open_mpi_libfabric_4_on_2_roce", Library::kOpenMpiOverLibfabric, "two_hosts_roce", 2, 2},
     {"mpich_4_on_4", Library::kMpich, "star_8", 4, 1},
     {"mpich_2_roce", Library::kMpich, "two_hosts_roce", 2, 1},
     {"mpich_4_on_2_roce", Library::kMpich, "two_hosts_roce", 2, 2},

@@ -37,6 +37,9 @@ constexpr Above kPrograms[] = {
     {"fi_info", "fi_info", "fi_info -p verbs", "", "protocol: FI_PROTO_RDMA_CM_IB_RC"},
     {"fi_messages", "fi_pingpong", "fi_pingpong -p verbs -e msg -I 3 -S 4096 -c",
      "fi_pingpong -p verbs -e msg -I 3 -S 4096 -c server", "4k "},
+    // The name of a server is where fi_pingpong asks for its address; which adapter it uses it is told by -d.
+    {"fi_messages_of_the_second_adapter", "fi_pingpong", "fi_pingpong -p verbs -e msg -d mlx5_1 -I 3 -S 4096 -c",
+     "fi_pingpong -p verbs -e msg -d mlx5_1 -I 3 -S 4096 -c server-mlx5_1", "4k ", "rails_2_roce"},
     {"fi_datagrams", "fi_pingpong", "fi_pingpong -p verbs -e dgram -I 3 -S 1024 -c",
      "fi_pingpong -p verbs -e dgram -I 3 -S 1024 -c server", "1k "},
 };

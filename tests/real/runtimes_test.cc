@@ -91,6 +91,21 @@ TEST_P(Allocator, serves_a_verbs_program) {
 INSTANTIATE_TEST_SUITE_P(Runtimes, Allocator, ::testing::Values("libjemalloc.so.2", "libtcmalloc_minimal.so.4"),
                          [](const auto& info) { return std::string(info.param[3] == 'j' ? "jemalloc" : "tcmalloc"); });
 
+// An interpreter's turn from poll to poll is thousands of instructions, in memory that its allocator gives anew; two programs of
+// one host that poll would hand over to each other for every one.
+TEST(Runtimes, python_polls_beside_another) {
+  if (!is_there("/usr/bin/python3 -c 'import pyverbs'")) GTEST_SKIP() << "pyverbs is not installed (python3-pyverbs)";
+  const auto poll_for = [](const std::string& milliseconds) {
+    const std::string program = "server=python3 " + support::quoted(REAL_FOLDER "/polling.py") + " " + milliseconds;
+    return RunRequest{.commands = {program, program}, .options = {"--stagger", "0 s"}};
+  };
+  run_thrice(poll_for("1"));
+  const RunReport run = support::run(poll_for("100"));
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), run.output("server.2"));
+  EXPECT_LT(run.report["hand_overs"], 200'000) << "most of four million polls are not executed";
+}
+
 TEST(Runtimes, python_talks_over_zeromq) {
   if (!is_there("/usr/bin/python3 -c 'import zmq'")) GTEST_SKIP() << "ZeroMQ for Python is not installed (python3-zmq)";
   const std::string folder = support::quoted(REAL_FOLDER);

@@ -201,6 +201,8 @@ TEST_F(CallingLoop, milliseconds_o0) { expect_milliseconds(loops_o0::poll_until_
 TEST_F(CallingLoop, milliseconds_o2) { expect_milliseconds(loops_o2::poll_until_millisecond); }
 TEST_F(CallingLoop, floating_o0) { expect_milliseconds(loops_o0::poll_until_floating); }
 TEST_F(CallingLoop, floating_o2) { expect_milliseconds(loops_o2::poll_until_floating); }
+TEST_F(CallingLoop, distance_o0) { expect_milliseconds(loops_o0::poll_until_distance); }
+TEST_F(CallingLoop, distance_o2) { expect_milliseconds(loops_o2::poll_until_distance); }
 TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o0) { expect_not_kept(loops_o0::poll_keeping_millisecond); }
 TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o2) { expect_not_kept(loops_o2::poll_keeping_millisecond); }
 

@@ -256,6 +256,16 @@ void poll_until_floating(LoopState* s, long end) {
   }
 }
 
+// Signs cleared and set in vector registers.
+void poll_until_distance(LoopState* s, long end) {
+  long now[2];
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->timeofday(now, nullptr);
+    const double left = static_cast<double>(now[0]) * 1e3 + static_cast<double>(now[1]) / 1e3 - 1e3;
+    if (-__builtin_fabs(left) >= static_cast<double>(end) - 1e3) break;
+  }
+}
+
 // What one turn leaves the next one reads.
 void poll_keeping_millisecond(LoopState* s, long end) {
   long now[2];

@@ -84,6 +84,26 @@ static int floating_seconds(void) {
   return 0;
 }
 
+static int floating_distance(void) {
+  const double start = seconds();
+  while (POLL(w.cq) == 0) {
+    if (__builtin_fabs(start - seconds()) > 100) return -1;
+  }
+  return 0;
+}
+
+// As an interpreter has it: thousands of instructions from one poll to the next.
+static int long_turn(void) {
+  static volatile unsigned words[1024];
+  unsigned sum = 0;
+  const double end = seconds() + 100;
+  while (POLL(w.cq) == 0) {
+    for (unsigned i = 0; i < 1024; ++i) sum ^= words[i];
+    if (seconds() > end) return -1;
+  }
+  return (int)sum;
+}
+
 // As GPI-2 has it: milliseconds as float.
 static int floating_milliseconds(void) {
   struct timeval start, now;
@@ -202,6 +222,8 @@ const struct wait_case kClockCases[] = {{"deadline_ns", deadline_ns},
                                         {"milliseconds", milliseconds},
                                         {"floating_seconds", floating_seconds},
                                         {"floating_milliseconds", floating_milliseconds},
+                                        {"floating_distance", floating_distance},
+                                        {"long_turn", long_turn},
                                         {"whole_seconds", whole_seconds},
                                         {"cycles", cycles},
                                         {"cycles_serialized", cycles_serialized},

@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned kKept[] = {kRbx, kRbp, kR12, kR13, kR14, kR15};
 constexpr unsigned kPassed[] = {kRdi, kRsi, kRdx};
 
-// Fewer are not worth it: to park the thread costs as much as to execute them.
-constexpr std::uint64_t kFewestTurns = 16'384;
+// Fewer are not worth it.
+std::uint64_t fewest_turns(const Limits& limits, unsigned turn) { return std::max(limits.fewest_polls / turn, 2U); }
 
 // Bytes of `before` that have another value in `after`, with that value.
 std::vector<ByteRun> changed(const std::vector<ByteRun>& before, const std::vector<std::uint8_t>& after) {
@@ -115,16 +115,17 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
   // What is no rule's is looked at by its bounds: in so many turns that comparisons come out one way, nearly.
   constexpr std::uint64_t kFarthest = 1ull << 40;
   constexpr int kTries = 4;
-  std::uint64_t most = kFarthest, failed = 0;
+  const std::uint64_t fewest = fewest_turns(limits, turn);
+  std::uint64_t failed = 0, by_rule = kEveryTurn;
   PollLoopProof bounded;
   int tries = 0;
   bool is_other = false;
-  for (std::uint64_t horizon = most; horizon >= std::max<std::uint64_t>(kFewestTurns / turn, 2) && tries < kTries;) {
+  for (std::uint64_t horizon = kFarthest; horizon >= fewest && tries < kTries;) {
     PollLoopProof further = grow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
     steps += steps_;
     if (further.proven) {
       bounded = std::move(further);
-      if (failed == 0 || bounded.turns <= horizon) break;
+      if (failed == 0 || bounded.turns <= horizon || horizon == by_rule) break;
       ++tries;
     } else if (further.refusal.reason == Reason::kUnsettled) {
       failed = std::min(horizon, growth_.turns());  // a clock's second ends long before the farthest
@@ -134,11 +135,20 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
       if (!bounded.proven && further.refusal.reason != Reason::kUnevenGrowth) proof = std::move(further);
       break;
     }
-    horizon = bounded.proven ? bounded.turns + (failed - bounded.turns) / 2 : failed / 2;
+    const bool is_first = by_rule == kEveryTurn;
+    by_rule = std::min(by_rule, growth_.turns_by_rule());
+    if (is_first && by_rule < failed && failed > fewest) {
+      horizon = std::max(by_rule, fewest);  // a counter comes to its end then
+    } else {
+      horizon = bounded.proven ? bounded.turns + (failed - bounded.turns) / 2 : failed / 2;
+    }
   }
   steps_ = steps;
   if (bounded.proven) return bounded;
-  if (failed != 0 && !is_other) proof.refusal = {Reason::kUnsettled, next.rip, ""};
+  if (failed != 0 && !is_other) {
+    proof.refusal = {by_rule < fewest ? Reason::kFewTurns : Reason::kUnsettled, next.rip, ""};
+    if (by_rule < fewest) proof.turns = (by_rule + 1) * turn;
+  }
   return proof;
 }
 
@@ -216,9 +226,9 @@ PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& ne
     proof.refusal = {Reason::kUnevenGrowth, end, ""};
     return proof;
   }
-  if (growth_.turns() < std::max<std::uint64_t>(kFewestTurns / turn, 2)) {
+  if (growth_.turns() < fewest_turns(limits, turn)) {
     proof.refusal = {Reason::kFewTurns, end, ""};
-    proof.turns = growth_.turns() + 1;
+    proof.turns = (growth_.turns() + 1) * turn;
     return proof;
   }
   proof.proven = true;

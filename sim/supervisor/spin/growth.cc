@@ -30,7 +30,7 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   assumed_.clear();
   constant_.clear();
   changed_ = std::move(changed);
-  turns_ = kEveryTurn;
+  turns_ = turns_by_rule_ = kEveryTurn;
   reason_ = Reason::kNone;
   growing_flags_ = flags_set_ = 0;
   horizon_ = horizon;

@@ -89,6 +89,8 @@ class Growth final : public Observer {
   }
   // After how many more turns at the latest something else may happen: turns 0 to turns() go as followed.
   std::uint64_t turns() const { return turns_ < horizon_ || horizon_ == 0 ? turns_ : horizon_; }
+  // Where a rule held for fewer turns than are looked at, so that bounds took its place: for how many; kEveryTurn: nowhere.
+  std::uint64_t turns_by_rule() const { return turns_by_rule_; }
 
   // The value of a register of `size` bytes, seen as one of eight. Limits turns().
   GrowingRegister widened(const GrowingRegister& grows, std::uint64_t value);
@@ -121,7 +123,7 @@ class Growth final : public Observer {
     std::array<GrowingRegister, 16> registers{};
     std::array<std::uint8_t, 16> constant_low{};
     std::vector<GrowingCell> cells, assumed;
-    std::vector<MemoryRange> constant;
+    std::size_t constants = 0;
     std::vector<BoundedCell> bounded;
     std::uint64_t turns = kEveryTurn;
     std::uint32_t growing_flags = 0, flags_set = 0;
@@ -159,6 +161,7 @@ class Growth final : public Observer {
   bool floating_bounds(const Instruction& in, const Operand& operand, unsigned size, Bounds& bounds);
   bool fused_operation(const Instruction& in);
   bool floating_operation(const Instruction& in);
+  bool floating_sign(const Instruction& in);
   bool floating_comparison(const Instruction& in);
   // One for each kind of instruction; growth_operations.cc.
   bool follow_move(const Instruction& in);
@@ -205,7 +208,7 @@ class Growth final : public Observer {
   std::vector<GrowingCell> cells_, assumed_;
   std::vector<MemoryRange> constant_;  // was read as the same in each turn
   std::vector<ByteRun> changed_;
-  std::uint64_t turns_ = kEveryTurn;
+  std::uint64_t turns_ = kEveryTurn, turns_by_rule_ = kEveryTurn;
   Reason reason_ = Reason::kNone;
   std::uint32_t growing_flags_ = 0;  // not the same in each turn as far as is known
   FlagsOf flags_of_ = FlagsOf::kNothing;

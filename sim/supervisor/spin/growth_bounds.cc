@@ -186,7 +186,6 @@ bool Growth::follow_bounds(const Instruction& in) {
       if (registers_[index].step != 0 || register_bounds_[index]) return fail(Reason::kGrowingAddress);
     }
   }
-  Bounds bounds;
   switch (in.op) {
     case Op::kMov:
     case Op::kMovsx:
@@ -305,13 +304,19 @@ bool Growth::bounded_sum(const Instruction& in) {
 }
 
 bool Growth::bounded_logic(const Instruction& in) {
-  Range a, b;
-  if (!read_range(in, in.destination, in.size, a) || !read_range(in, in.source, in.size, b)) return false;
+  Bounds first, second;
+  if (!read_bounds(in, in.destination, in.size, first) || !read_bounds(in, in.source, in.size, second)) return false;
+  if (first.is_floating || second.is_floating) return fail(Reason::kGrowingResult);
+  const Range &a = first.range, &b = second.range;
   const bool is_same = in.destination.kind == Operand::Kind::kRegister && in.source.kind == Operand::Kind::kRegister &&
                        in.destination.index == in.source.index;
   const Range result = is_same && in.op != Op::kXor ? a : *combine(in.op, a, b, in.size);
   set_bounded_flags(FlagsOf::kDifference, result, {}, in.size, kArithmeticFlags, kArithmeticFlags);
-  return in.op == Op::kTest || write_range(in.destination, in.size, result);
+  if (in.op == Op::kTest) return true;
+  // Low bytes that are the same in both operands each turn are so in the result.
+  const auto low = [](const Bounds& of) { return of.range.is_single() ? of.size : of.constant_low; };
+  const unsigned same = std::min(low(first), low(second));
+  return write_bounds(in.destination, in.size, {.range = as_unsigned(result, in.size), .size = in.size, .constant_low = same});
 }
 
 bool Growth::bounded_shift(const Instruction& in) {

@@ -144,6 +144,42 @@ bool Growth::floating_operation(const Instruction& in) {
   return true;
 }
 
+// The number without its sign, or with the other one; nothing else is known of single bits.
+bool Growth::floating_sign(const Instruction& in) {
+  const auto bounds_of = [&](const Operand& operand) {
+    return is_vector(operand) ? vector_bounds_[operand.index] : std::nullopt;
+  };
+  const auto first = bounds_of(in.source), second = bounds_of(in.source2);
+  if (first.has_value() == second.has_value()) return fail(Reason::kGrowingResult);
+  const Bounds number = first ? *first : *second;
+  const Operand& other = first ? in.source2 : in.source;
+  if (!number.is_floating || (number.size != 8 && number.size != 4) || is_memory(first ? in.source : in.source2))
+    return fail(Reason::kGrowingResult);
+  std::uint64_t bits = 0;
+  if (is_vector(other)) {
+    bits = state_->vectors.lane[other.index][0];
+  } else {
+    if (!is_constant(address_, in.size)) return fail(Reason::kGrowingPart);
+    if (!memory_.load(address_, 8, bits)) return fail(memory_.fault());
+  }
+  const std::uint64_t sign = 1ull << (8 * number.size - 1), mask = size_mask(number.size);
+  const bool clears = in.op == Op::kVectorAnd ? (bits & mask) == sign - 1
+                                              : in.op == Op::kVectorAndNot && second && (bits & mask) == sign;
+  Bounds result = number;
+  if (clears) {
+    const double least = std::fabs(number.least), most = std::fabs(number.most);
+    result.least = number.least <= 0 && number.most >= 0 ? 0 : std::min(least, most);
+    result.most = std::max(least, most);
+  } else if (in.op == Op::kVectorXor && (bits & mask) == sign) {
+    result.least = -number.most;
+    result.most = -number.least;
+  } else {
+    return fail(Reason::kGrowingResult);
+  }
+  vector_bounds_[in.destination.index] = result;
+  return true;
+}
+
 bool Growth::bounded_floating(const Instruction& in) {
   if (in.op == Op::kFloatCompare) return floating_comparison(in);
   if (in.op >= Op::kFloatFromInteger) return floating_operation(in);
@@ -158,8 +194,10 @@ bool Growth::bounded_floating(const Instruction& in) {
       if (is_vector(in.source)) {
         moved = bounds_of(in.source);
       } else if (in.op == Op::kVectorLoadLow) {
-        moved.emplace();
-        if (!read_bounds(in, in.source, in.size, *moved)) return false;
+        Bounds loaded;
+        if (!read_bounds(in, in.source, in.size, loaded)) return false;
+        // A number that is the same in every turn has no bounds.
+        if (loaded.is_floating || !loaded.range.is_single()) moved = loaded;
       } else {
         if (!is_constant(address_, in.size)) return fail(Reason::kGrowingPart);
       }
@@ -168,6 +206,11 @@ bool Growth::bounded_floating(const Instruction& in) {
       moved = bounds_of(in.source2);
       if (const auto under = bounds_of(in.source); under && under->size > in.size) return fail(Reason::kGrowingPart);
       break;
+    case Op::kVectorXor:
+    case Op::kVectorAnd:
+    case Op::kVectorAndNot:
+      if (in.needs_vectors != 0 && in.size == 16 && (bounds_of(in.source) || bounds_of(in.source2))) return floating_sign(in);
+      [[fallthrough]];
     default: {
       const bool reads = in.needs_vectors != 0 && (bounds_of(in.source) || bounds_of(in.source2));
       const bool reads_destination = in.op == Op::kVectorTest && bounds_of(in.destination);

@@ -26,13 +26,16 @@ bool Growth::follow(const Instruction& in, const MachineState& state, std::uint6
   if (what == Uses::kConstant) return follow_rule(in);
   if (what == Uses::kRule) {
     // By a rule, if it holds in all the turns that are looked at.
-    const Rules before{registers_, constant_low_, cells_, assumed_, constant_, bounded_, turns_, growing_flags_, flags_set_};
-    if (follow_rule(in) && (turns_ >= horizon_ || turns_ == before.turns)) return true;
+    const Rules before{registers_, constant_low_, cells_, assumed_, constant_.size(),
+                       bounded_,   turns_,        growing_flags_, flags_set_};
+    const bool has_rule = follow_rule(in);
+    if (has_rule && (turns_ >= horizon_ || turns_ == before.turns)) return true;
+    if (has_rule) turns_by_rule_ = std::min(turns_by_rule_, turns_);
     registers_ = before.registers;
     constant_low_ = before.constant_low;
     cells_ = before.cells;
     assumed_ = before.assumed;
-    constant_ = before.constant;
+    constant_.resize(before.constants);
     bounded_ = before.bounded;
     turns_ = before.turns;
     growing_flags_ = before.growing_flags;

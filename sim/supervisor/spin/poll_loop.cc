@@ -242,7 +242,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     return proof;
   }
   constexpr int kMostAttempts = 4;
-  unsigned turn = 0, steps = 0;
+  unsigned turn = limits.shortest_turn - 1, steps = 0;
   PollLoopProof refused;
   const Analysis analysis(*this, at_entry, memory, limits);
   interpreter_.allows_floating = clock != nullptr;
@@ -267,7 +267,9 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     proof = grow(at_entry, interpreter_.state.registers, is_poll, limits, turn);
     steps += steps_;
     if (proof.proven) break;
-    if (refused.refusal.reason == Reason::kNone) refused = std::move(proof);
+    const bool says_when = proof.refusal.reason == Reason::kFewTurns;
+    if (refused.refusal.reason == Reason::kNone || says_when) refused = std::move(proof);
+    if (says_when && clock_.reads() != 0) break;  // it does not recur
   }
   // What speaks against growth in the shortest turn says more than that longer ones do not recur.
   if (!proof.proven && refused.refusal.reason != Reason::kNone) proof = std::move(refused);

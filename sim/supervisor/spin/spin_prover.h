@@ -28,12 +28,15 @@ namespace verbatim::spin {
 struct Limits {
   unsigned steps = 20'000;  // instructions of one search
   unsigned pages = 64;      // pages of data the loop may touch
-  unsigned polls = 64;      // of a turn of a poll loop
+  unsigned polls = 64;      // of a turn of a poll loop, at most
+  unsigned shortest_turn = 1;  // the same, at least, unless its state recurs
   // A turn may have many more polls, if it goes the same ways between them as the one before: how far such a turn is looked
   // for, in polls and instructions. 0: it is not.
   unsigned far_polls = 0, far_steps = 0;
   // A turn of so many polls, within far_steps, is tried before anything else; 0: none.
   unsigned likely_polls = 0;
+  // A loop that does something else after fewer polls is not proven: to park the thread costs more than to execute them.
+  unsigned fewest_polls = 16'384;
   // Bytes of stack a poll function may use. Below that may lie data: stacks of coroutines are on the heap.
   unsigned poll_stack = 16'384;
   // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the
@@ -126,7 +129,8 @@ struct PollLoopProof {
   // on in a turn has to execute the whole one before it.
   bool remakes = false;
   std::vector<MemoryRange> remade;
-  // So many turns, from the first, go as said; what happens after them is another question. kEveryTurn: all.
+  // So many turns, from the first, go as said; what happens after them is another question. kEveryTurn: all. Where they are
+  // too few (Reason::kFewTurns), the polls in them.
   std::uint64_t turns = kEveryTurn;
   // What a turn that reads clocks takes, from look to look; 0: it reads none. What it does between two looks it does at
   // times of its own.

@@ -32,6 +32,8 @@ constexpr unsigned kFailuresLookedInto = 8, kMostSkippedShift = 6;
 
 constexpr unsigned kPollSteps =
     1'000;  // instructions of a turn around a poll; the first after a completion often differs
+// Interpreters of other languages take thousands. After failures it is looked for with more, as for a turn of many polls.
+constexpr unsigned kMostPollSteps = 32'000;
 constexpr unsigned kShortTurn = 8;  // polls
 // A turn of many polls is looked for with ever more instructions, after ever more failures; at most with these, some
 // milliseconds. As much as that may be spent for nothing; then so many instructions for each poll that has passed, and for each
@@ -42,6 +44,10 @@ constexpr std::int64_t kFirstCredit = 1'500'000, kMostCredit = 100'000'000;
 constexpr std::int64_t kStepsForPoll = 8, kStepsForSlice = 400, kSlicesOfAverage = 8;
 constexpr unsigned kSkippedWithoutCredit = 8;
 constexpr unsigned kFailuresBeforeFar = 2;
+// Something else that a program does is no part of a turn of many polls, unless it does so time and again.
+constexpr unsigned kFewTurnsBeforeFar = 5;
+// To execute a poll that is a slice of its own costs as much as so many that pass.
+constexpr std::int64_t kPollsForSlice = 200;
 // Three turns of a look at some hundred bytes. A long computation is asked again and again, ever less often.
 constexpr unsigned kSpinSteps = 20'000;
 // A turn may be longer, such as a look at all of 65,536 notifications. Each effort has four times the instructions of the one
@@ -141,6 +147,7 @@ LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns)
     : process_(process),
       epoch_ns_(epoch_ns),
       code_(std::make_unique<Code>(process.memory(), *process.patches())),
+      turn_steps_(kPollSteps),
       credit_(kFirstCredit) {}
 LoopAnalyst::~LoopAnalyst() = default;
 
@@ -151,6 +158,12 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
   polls_of_slice_ += (kSlicesOfAverage * passed - polls_of_slice_) / kSlicesOfAverage;
   add_credit(passed);
   polls_to_pass_ = protocol::kPollsAlone;
+  if (polls_to_skip_ > passed) {
+    polls_to_skip_ -= static_cast<std::uint32_t>(passed);
+    polls_to_pass_ += polls_to_skip_;
+    return std::nullopt;
+  }
+  polls_to_skip_ = 0;
   // A program that polls between computations asks often, whatever it was told to let pass: each of its other requests ends
   // that. Where nothing was proven time and again, most of what it asks is not looked into.
   if (asks_to_skip_ > 0) {
@@ -167,11 +180,12 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     const std::uint64_t entry = registers.rip;
     const spin::ClockModel clock = clock_model(poll, seen.at, nothing);
     const spin::PollEntry kind = (poll.number & protocol::kStartsPoll) != 0 ? kStartPoll : kPollCq;
+    const spin::Limits within = poll_limits();
     auto proof = prover_.prove_poll_loop(
         registers, [&](std::uint64_t rip) { return rip == entry ? std::optional(kind) : std::nullopt; },
-        *code_, poll_limits(), &clock);
+        *code_, within, &clock);
     ++counts_.proofs;
-    credit_ -= proof.far_steps;
+    credit_ -= within.steps > kPollSteps ? proof.steps : proof.far_steps;
     const bool is_private = !proof.proven || grows_in_private(proof);
     // What the kernel's answer depends on, such as the table of descriptors, may be another thread's to change.
     const bool may_change = nothing != nullptr && process_.threads().size() > 1;
@@ -183,22 +197,30 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
                        : may_change  ? "asks the kernel in a process of several threads"
                                      : "reads a clock and writes to registered memory");
       last_.reset();
-      may_be_far_ = proof.refusal.reason == spin::Reason::kFewTurns;
-      failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
+      few_turns_ = proof.refusal.reason == spin::Reason::kFewTurns ? few_turns_ + 1 : 0;
+      may_be_far_ = few_turns_ > kFewTurnsBeforeFar;
+      if (few_turns_ == 0 && failures_ > kFailuresBeforeFar) short_polls_ = 1;
+      if (proof.refusal.reason == spin::Reason::kNoRecurrence && failures_ >= kFailuresBeforeFar)
+        turn_steps_ = std::min(2 * turn_steps_, kMostPollSteps);
+      if (few_turns_ == 0 || may_be_far_) failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
       if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
       if (failures_ > kFailuresLookedInto) asks_to_skip_ = 1u << std::min(failures_ - kFailuresLookedInto, kMostSkippedShift);
       // The turn is one of many polls, for which there is no credit.
       else if (may_be_far_ && credit_ <= 0) asks_to_skip_ = kSkippedWithoutCredit;
       // Behind what it does then, there may be many turns.
-      if (proof.refusal.reason == spin::Reason::kFewTurns) polls_to_pass_ += static_cast<std::uint32_t>(proof.turns);
+      if (proof.refusal.reason == spin::Reason::kFewTurns) {
+        polls_to_skip_ = static_cast<std::uint32_t>(proof.turns);
+        polls_to_pass_ += polls_to_skip_;
+      }
       return std::nullopt;
     }
     last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
     // A turn of a few of these is shorter to prove than one of all that they do in the end.
-    if (const auto polls = static_cast<unsigned>(last_->polls.size()); polls > kShortTurn)
-      far_polls_ = far_polls_ == 0 ? polls : std::min(far_polls_, polls);
+    const auto polls = static_cast<unsigned>(last_->polls.size());
+    short_polls_ = polls > kShortTurn ? 1 : polls;
+    if (polls > kShortTurn) far_polls_ = far_polls_ == 0 ? polls : std::min(far_polls_, polls);
   }
-  failures_ = 0;
+  failures_ = few_turns_ = 0;
   auto queues = queues_of(*last_, seen);
   if (!queues && shows_something_) return std::nullopt;
   if (!queues) {
@@ -250,7 +272,10 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
 
 // The more often nothing was proven, the longer is the turn that is looked for.
 spin::Limits LoopAnalyst::poll_limits() const {
-  spin::Limits within = limits(kPollSteps);
+  spin::Limits within = limits(credit_ > 0 ? turn_steps_ : kPollSteps);
+  within.shortest_turn = short_polls_;
+  const std::int64_t polls_of_slice = std::max<std::int64_t>(polls_of_slice_ / kSlicesOfAverage, 1);
+  within.fewest_polls /= static_cast<unsigned>(1 + kPollsForSlice / polls_of_slice);
   const bool is_likely = far_polls_ != 0 || may_be_far_;
   if (credit_ <= 0 || (!is_likely && (failures_ <= kFailuresBeforeFar || failures_ % 2 == 0))) return within;
   within.likely_polls = far_polls_;

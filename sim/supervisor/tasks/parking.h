@@ -153,7 +153,11 @@ class LoopAnalyst {
   unsigned wants_ = 0;     // in a row, since a loop was parked
   unsigned failures_ = 0;  // in a row
   unsigned far_polls_ = 0;  // of the last proof, if it was of a turn of many polls
-  bool may_be_far_ = false;  // the last refusal speaks for one
+  bool may_be_far_ = false;  // the last refusals speak for one
+  unsigned few_turns_ = 0;  // refusals in a row because something else comes after a few turns
+  std::uint32_t polls_to_skip_ = 0;  // until that has come
+  unsigned turn_steps_;  // instructions with which a turn of few polls is looked for
+  unsigned short_polls_ = 1;  // of the last proof, if it was of such a turn
   std::int64_t credit_;  // instructions that may be spent on turns of many polls
   std::int64_t polls_of_slice_ = 0;  // on the average, times kSlicesOfAverage
   bool shows_something_ = false;  // see queues_of()

@@ -118,7 +118,7 @@ bool Thread::repeats_nothing(bool nothing) {
   const bool again = nothing && nothing_ && nothing_->call.number == call_.number &&
                      protocol::ask_the_same(call_.number, call_.arguments, nothing_->call.arguments);
   nothing_.reset();
-  if (nothing) nothing_.emplace().call = call_;
+  if (nothing) nothing_ = Nothing{.call = call_};
   return again;
 }
 
