@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/verbatim/check_levels.h"
 #include "tools/verbatim/cli.h"
 #ifdef VERBATIM_CAN_RUN
 #include "sim/supervisor/supervisor.h"
@@ -74,6 +75,11 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_option("--fault", options.faults,
                    "a fault as in a scenario's \"faults\", JSON; once for each")
       ->allow_extra_args(false);
+  verb->add_option("--check", options.checks,
+                   "NAME=LEVEL: what is said of a mistake that is found in a program: off, warn, or error, which makes the exit code "
+                   "1; NAME is one of those in the manual page, or all; once for each")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(reject_check, "NAME=LEVEL"));
   verb->add_option("--pcap", options.pcap, "write the packets at both ends of every cable to this file (pcapng)");
   verb->add_option("--snap-length", options.snap_length,
                    "with --pcap: keep that many bytes of each packet from its beginning (default: all)")

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/config/simulation.h"
+#include "sim/observe/check_log.h"
 #include "sim/observe/counters.h"
 #include "sim/observe/digest_sink.h"
 #include "sim/observe/folder_content.h"
@@ -168,6 +169,7 @@ struct Observers {
   std::optional<observe::Recorder> recorder;
   std::optional<observe::LatencyExplainer> explainer;
   std::optional<observe::DiagnosisLog> diagnoses;
+  std::optional<observe::CheckLog> checks;
 
   explicit Observers(std::size_t components) : counters(components) {}
 
@@ -181,6 +183,7 @@ struct Observers {
       tracer.add(text.emplace(trace_file.get(), simulation.components()));
     }
     tracer.add(diagnoses.emplace(simulation.components(), trace_file.get()));
+    tracer.add(checks.emplace(simulation.components()));
     if (!options.pcap.empty()) {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
       tracer.add(pcap.emplace(pcap_file.get(), link_ends(simulation), "verbatim " VERBATIM_VERSION, options.snap_length));
@@ -295,6 +298,11 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
                                               const std::set<std::string>& made_first) {
     return observe::record_folder(simulation.tracer(), host, folder, made_first);
   };
+  const CheckLevels check_levels(options.checks);
+  supervisor_options.checks = check_levels.bits();
+  supervisor_options.dropped_to = [&observers](const std::string& addressee) {
+    return observers.diagnoses->dropped_to(addressee);
+  };
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
@@ -334,6 +342,8 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   figures.digest = observers.digest.hex();
   count_packets(simulation, observers.counters, figures);
   figures.diagnoses = observers.diagnoses->entries();
+  figures.checks = observers.checks->entries();
+  figures.check_levels = check_levels;
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(plan, result, figures, output);
@@ -346,6 +356,7 @@ int run_once(const RunPlan& plan, const RunOptions& options) {
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);
   log_diagnoses(figures.diagnoses);
+  tell_checks(figures.checks, figures.check_levels);
   for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
   for (const std::string& sentence : verdict.sentences) complain(sentence);
   for (const std::string& failure : failures) complain(failure);
