@@ -101,13 +101,16 @@ class PacketObserver {
   virtual void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) = 0;
 };
 
-// Why a call of verbs was refused or a message failed, in words. What is told here is in no record.
+// Why a call of verbs was refused or a message failed, in words; or what a check has found in a program. What is told here is in
+// no record.
 struct Diagnosis {
   ComponentId component;  // the adapter
   std::uint32_t process;  // whose call or message it is; 0: nobody's
   std::int32_t error;     // errno of the call; 0: a message
   std::string_view text;
   std::string_view unanswered = {};  // to whom packets went that nobody has answered, as ib::addressee() names it
+  std::string_view check = {};       // its name; empty: no check
+  std::string_view place = {};       // of the finding, in the program: "app.c:88"; empty: it is not known
 };
 
 class DiagnosisObserver {

@@ -17,6 +17,7 @@
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/port.h"
 #include "sim/hca/hca_profile.h"
+#include "sim/hca/inspection.h"
 #include "sim/hca/neighbours.h"
 #include "sim/host/program_memory.h"
 #include "sim/ib/key_violations.h"
@@ -152,6 +153,15 @@ class Hca final : public fabric::PacketSink {
 
   // Whether the program of the context has registered a byte of that memory with it: the adapter may look there at any time.
   bool is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length);
+
+  // How the queues that the program of the context has made stand.
+  Inspection inspect(std::uint32_t context) const;
+  // Likewise of one queue alone, that the program knows by that handle; nothing where there is none.
+  Inspection inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle) const;
+  // That thread of the program is about to sleep for an event of the channel, as long as it takes.
+  SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const;
+  // Of queue pairs that can still use it: the region that the program knows by that handle.
+  RegionUse use_of_region(std::uint32_t context, std::uint32_t handle) const;
 
   // Memory an idle queue pair takes in the simulator, its rings aside.
   static std::size_t queue_pair_bytes();

@@ -7,13 +7,9 @@
 namespace verbatim::observe {
 
 void DiagnosisLog::on_diagnosis(const Diagnosis& diagnosis, Instant now) {
+  if (!diagnosis.check.empty()) return tell_finding(diagnosis, now);
   std::string text(diagnosis.text);
-  if (const auto drop = drops_.find(std::string(diagnosis.unanswered)); drop != drops_.end()) {
-    const Drop& seen = drop->second;
-    text += join("; ", components_.name(seen.component), " dropped ", seen.times, seen.times == 1 ? " packet" : " packets",
-                 " to it, the last at ", microseconds(to_ps(seen.last)), " us: ",
-                 ib::text_of(static_cast<ib::DropReason>(seen.reason)));
-  }
+  if (const std::string dropped = dropped_to(std::string(diagnosis.unanswered)); !dropped.empty()) text += "; " + dropped;
   ++count_;
   const std::int64_t time_ps = to_ps(now);
   if (trace_ != nullptr) {
@@ -28,6 +24,21 @@ void DiagnosisLog::on_diagnosis(const Diagnosis& diagnosis, Instant now) {
   if (entries_.size() >= kMost) return;
   index_[{diagnosis.process, text}] = entries_.size();
   entries_.push_back({time_ps, components_.name(diagnosis.component), diagnosis.process, diagnosis.error, std::move(text)});
+}
+
+void DiagnosisLog::tell_finding(const Diagnosis& finding, Instant now) {
+  if (trace_ == nullptr) return;
+  const std::string line = join(microseconds(to_ps(now)), " us  ", components_.name(finding.component), "  check  ", finding.check, ": ",
+                                finding.text, finding.place.empty() ? "" : " at ", finding.place, "\n");
+  std::fwrite(line.data(), 1, line.size(), trace_);
+}
+
+std::string DiagnosisLog::dropped_to(const std::string& addressee) const {
+  const auto drop = drops_.find(addressee);
+  if (drop == drops_.end()) return "";
+  const Drop& seen = drop->second;
+  return join(components_.name(seen.component), " dropped ", seen.times, seen.times == 1 ? " packet" : " packets",
+              " to it, the last at ", microseconds(to_ps(seen.last)), " us: ", ib::text_of(static_cast<ib::DropReason>(seen.reason)));
 }
 
 void DiagnosisLog::on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) {

@@ -32,6 +32,10 @@ class DiagnosisLog final : public DiagnosisObserver {
   void on_diagnosis(const Diagnosis& diagnosis, Instant now) override;
   void on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) override;
 
+  // What has become of packets to whom ib::addressee() names so: "hca/server dropped 8 packets to it, the last at …"; "": none was
+  // dropped.
+  std::string dropped_to(const std::string& addressee) const;
+
   // In the order of their first times, at most kMost.
   static constexpr std::size_t kMost = 1000;
   const std::vector<Entry>& entries() const { return entries_; }
@@ -46,6 +50,8 @@ class DiagnosisLog final : public DiagnosisObserver {
     Instant last;
   };
   static constexpr std::size_t kMostAddressees = 10'000;
+  // What a check has found is in the trace alone; CheckLog keeps it.
+  void tell_finding(const Diagnosis& finding, Instant now);
 
   const ComponentTable& components_;
   std::FILE* const trace_;

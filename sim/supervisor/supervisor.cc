@@ -22,6 +22,7 @@
 
 #include "sim/supervisor/machine/child_status.h"
 #include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/hang_causes.h"
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/supervisor_impl.h"
 #include "verbs_shim/protocol/system_calls.h"
@@ -157,6 +158,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   kill_all();
   result_.waiting = waiting_times_.all();
   result_.code_files = code_files_.paths();
+  result_.queues = kernel_.checks().figures();
   for (const auto& [name, folder, made_first, to_make] : folder_->hosts()) {
     if (!options_.on_files) break;
     if (access(folder.c_str(), F_OK) != 0) continue;  // no program has gone there
@@ -477,6 +479,7 @@ void Supervisor::Impl::count_parked_until(Instant end) {
 // What each thread waits for. `for_ever`: nothing will ever end it.
 void Supervisor::Impl::list_waits(bool for_ever) {
   const auto add = [this](std::string finding) { result_.findings.push_back(std::move(finding)); };
+  const HangCauses causes(processes_, options_);
   for (const auto& process : processes_) {
     if (!process->alive) continue;
     if (process->stopped_by != 0) {
@@ -486,17 +489,22 @@ void Supervisor::Impl::list_waits(bool for_ever) {
     for (const auto& thread : process->threads()) {
       const std::string who = fmt::format("{}, thread {}", title(*process), thread->tid());
       if (const Parked* parked = thread->parked()) {
+        const bool polls = parked->kind == Parked::Kind::kPoll;
         const std::string what =
-            parked->kind == Parked::Kind::kPoll
-                ? fmt::format("polls completion queue{}{}", numbers_of(parked->queues),
-                              for_ever ? ", which nothing can fill any more," : "")
-                : fmt::format("spins on memory at {:#x}{}", parked->watched.empty() ? 0 : parked->watched.front().address,
-                              for_ever ? ", which nothing can change any more," : "");
-        add(fmt::format("{} {} since {}", who, what, seconds(parked->since)));
+            polls ? fmt::format("polls completion queue{}{}", numbers_of(parked->queues),
+                                for_ever ? ", which nothing can fill any more," : "")
+                  : fmt::format("spins on memory at {:#x}{}", parked->watched.empty() ? 0 : parked->watched.front().address,
+                                for_ever ? ", which nothing can change any more," : "");
+        add(fmt::format("{} {} since {}{}", who, what, seconds(parked->since),
+                        polls ? causes.of_polls(*thread, parked->queues) : ""));
       } else if (thread->state() == Thread::State::kBlocked) {
-        add(fmt::format("{} waits in {} since {}", who, thread->waits_for(), seconds(thread->blocked_since())));
+        add(fmt::format("{} waits in {} since {}{}", who, thread->waits_for(), seconds(thread->blocked_since()),
+                        causes.of_sleep(*thread)));
       } else if (thread->state() == Thread::State::kPending && thread->call().request == protocol::Request::kPoll) {
-        add(fmt::format("{} polls completion queue {} at {}", who, thread->call().arguments[2], seconds(engine_.now())));
+        const auto& a = thread->call().arguments;
+        const PolledQueue polled{static_cast<std::uint32_t>(a[1]), static_cast<std::uint32_t>(a[2])};
+        add(fmt::format("{} polls completion queue {} at {}{}", who, a[2], seconds(engine_.now()),
+                        causes.of_polls(*thread, {&polled, 1})));
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "sim/supervisor/machine/code_place.h"
 #include "sim/supervisor/supervisor_impl.h"
 #include "verbs_shim/protocol/repeated_calls.h"
 

@@ -274,11 +274,13 @@ void Supervisor::Impl::tell_notes(Thread& thread, protocol::ThreadSlot& slot, In
     std::erase_if(text, [](char c) { return c < ' ' || c > '~'; });
     const Instant when = std::clamp(instant_from_ps(note.time_ps), std::min(slice_start_, end), end);
     const char* error = strerrorname_np(note.error);
-    if (const std::size_t verb_end = text.find(": "); verb_end != text.npos && error != nullptr) {
+    const std::size_t verb_end = text.find(": ");
+    if (verb_end != text.npos && error != nullptr && note.check == protocol::Check::kNone) {
       text.insert(verb_end, std::string(": ") + error);
     }
-    const auto tell = [this, &process, when, error = note.error, text = std::move(text)] {
-      tracer_.diagnose({process.host().component, process.pid(), error, text}, when);
+    const auto tell = [this, &process, when, note, text = std::move(text)] {
+      if (note.check != protocol::Check::kNone) return kernel_.checks().tell(process, note.check, note.caller, text, when);
+      tracer_.diagnose({process.host().component, process.pid(), note.error, text}, when);
     };
     // Not before what the adapter does until then.
     when > engine_.now() ? thread.tell_at(when, tell) : tell();

@@ -243,6 +243,11 @@ using fake::world;
 bool attached() { return world().attached; }
 std::int64_t now_ps() { return world().now_ps; }
 const protocol::CallCosts& costs() { return world().costs; }
+std::uint32_t checks() { return ~0u; }
+bool copy_program_bytes(void* to, const void* from, std::size_t size) {
+  std::memcpy(to, from, size);
+  return true;
+}
 void spend(std::int64_t cost_ps) { fake::pass(world(), cost_ps); }
 void await_records() {}
 

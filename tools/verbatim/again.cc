@@ -24,6 +24,7 @@ std::vector<std::string> words_of(const RunOptions& options) {
   add("--time-limit", options.time_limit);
   add("--stuck-after", options.stuck_after);
   for (const std::string& fault : options.faults) add("--fault", fault);
+  for (const std::string& check : options.checks) add("--check", check);
   if (options.poke_period_us != 0) add("--poke-period", std::to_string(options.poke_period_us));
   if (options.call_by_call) words.push_back("--call-by-call");
   if (options.strict != RunOptions().strict) add("--strict", options.strict);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/verbatim/check_levels.h"
 #include "tools/verbatim/cli.h"
 #ifdef VERBATIM_CAN_RUN
 #include "sim/supervisor/supervisor.h"
@@ -59,6 +60,11 @@ void add_what(CLI::App* verb, RunOptions& options) {
                    "with freedom spec: at most so many packets are lost, duplicated or late, at places drawn from the seed "
                    "(default: the scenario's, else 0)")
       ->check(CLI::Range(0, 1'000'000));
+  verb->add_option("--check", options.checks,
+                   "NAME=LEVEL: what is said of a mistake that is found in a program: off, warn, or error, which makes the exit code "
+                   "1; NAME is one of those in the manual page, or all; once for each")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(reject_check, "NAME=LEVEL"));
   verb->add_option("--strict", options.strict,
                    "system calls that are not simulated: refuse them, or warn and let them reach the "
                    "machine, which makes "

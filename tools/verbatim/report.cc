@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -72,6 +73,31 @@ std::string first_line_with(const std::string& text, const std::regex& pattern) 
   return "";
 }
 
+// Whatever a queue cannot have is left out.
+nlohmann::ordered_json queues_of(const supervisor::RunResult& result) {
+  nlohmann::ordered_json queues = nlohmann::ordered_json::array();
+  for (const supervisor::QueueFigures& figures : result.queues) {
+    nlohmann::ordered_json entry = {{"host", figures.host}, {"pid", figures.process}, {"queue", figures.queue}};
+    if (figures.entries != 0) {
+      entry["entries"] = figures.entries;
+      entry["most"] = figures.most;
+    }
+    if (figures.send_entries != 0) {
+      entry["send_entries"] = figures.send_entries;
+      entry["send_most"] = figures.send_most;
+      entry["send_full"] = figures.send_full;
+      entry["rnr_naks"] = figures.rnr_naks;
+    }
+    if (figures.recv_entries != 0) {
+      entry["recv_entries"] = figures.recv_entries;
+      entry["recv_least"] = figures.receives_taken != 0 ? nlohmann::ordered_json(figures.recv_least) : nlohmann::ordered_json();
+      entry["receives_taken"] = figures.receives_taken;
+    }
+    queues.push_back(std::move(entry));
+  }
+  return queues;
+}
+
 }  // namespace
 
 std::string milliseconds(Instant t) {
@@ -134,6 +160,20 @@ void log_diagnoses(const std::vector<observe::DiagnosisLog::Entry>& diagnoses) {
   }
   for (const auto& [process, count] : said) {
     if (count > kMostOfOne) spdlog::warn("process {}: {} more errors of verbs; run.json (--out) and --trace have them", process, count - kMostOfOne);
+  }
+}
+
+void tell_checks(const std::vector<observe::CheckLog::Entry>& findings, const CheckLevels& levels) {
+  constexpr std::size_t kMostOfOne = 10;
+  std::map<std::uint32_t, std::size_t> said;  // by process
+  for (const observe::CheckLog::Entry& entry : findings) {
+    if (++said[entry.process] > kMostOfOne) continue;
+    spdlog::log(levels.of(entry.check) == CheckLevel::kError ? spdlog::level::err : spdlog::level::warn,
+                "check {}: {}, process {}, at {} us: {}{}", entry.check, entry.component, entry.process,
+                observe::microseconds(entry.time_ps), entry.text, entry.place.empty() ? "" : " (" + entry.place + ")");
+  }
+  for (const auto& [process, count] : said) {
+    if (count > kMostOfOne) spdlog::warn("process {}: {} more findings of checks; run.json (--out) and --trace have them", process, count - kMostOfOne);
   }
 }
 
@@ -218,6 +258,12 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     fail("the run took until " + milliseconds(figures.virtual_end) + ", expected is at most " +
          milliseconds(instant_from_ps(expect.virtual_time_max.count())));
   }
+  const auto is_error = [&](const observe::CheckLog::Entry& entry) {
+    return figures.check_levels.of(entry.check) == CheckLevel::kError;
+  };
+  if (const auto found = std::ranges::find_if(figures.checks, is_error); found != figures.checks.end()) {
+    fail("the check " + found->check + ", which is an error here, has found something");
+  }
   for (const std::string& finding : result.findings) verdict.sentences.push_back(finding);
   return verdict;
 }
@@ -281,6 +327,16 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
                          {"text", entry.text},
                          {"times", entry.times}});
   }
+  Json checks = Json::array();
+  for (const observe::CheckLog::Entry& entry : figures.checks) {
+    checks.push_back({{"check", entry.check},
+                      {"level", figures.check_levels.of(entry.check) == CheckLevel::kError ? "error" : "warn"},
+                      {"time_ps", entry.time_ps},
+                      {"host", entry.component},
+                      {"pid", entry.process},
+                      {"place", entry.place},
+                      {"text", entry.text}});
+  }
   std::vector<std::string> warnings = result.warnings;
   for (std::string& warning : warnings_of(plan, result, figures)) warnings.push_back(std::move(warning));
   const Json json = {{"version", VERBATIM_VERSION},
@@ -303,6 +359,8 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
                      {"findings", result.findings},
                      {"warnings", warnings},
                      {"diagnoses", diagnoses},
+                     {"checks", checks},
+                     {"queues", queues_of(result)},
                      {"faults", faults},
                      {"drawn_faults", figures.drawn_faults}};
   const std::string path = folder + "/run.json";

@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/observe/check_log.h"
 #include "sim/observe/diagnosis_log.h"
 #include "sim/supervisor/supervisor.h"
+#include "tools/verbatim/check_levels.h"
 #include "tools/verbatim/output.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
@@ -27,6 +29,8 @@ struct RunFigures {
   std::vector<Fault> faults;  // in the order of the scenario's
   std::uint64_t drawn_faults = 0;  // packets hit of the budget of freedom spec
   std::vector<observe::DiagnosisLog::Entry> diagnoses;
+  std::vector<observe::CheckLog::Entry> checks;
+  CheckLevels check_levels;
 };
 
 struct Verdict {
@@ -44,6 +48,9 @@ std::vector<std::string> slow_waits(const supervisor::RunResult& result, double 
 // Why verbs were refused and messages failed: the first few of each process. That something is not supported is no news to a
 // program that asks; level "info" tells that, too.
 void log_diagnoses(const std::vector<observe::DiagnosisLog::Entry>& diagnoses);
+
+// What the checks have found, a line each; the first few of each process.
+void tell_checks(const std::vector<observe::CheckLog::Entry>& findings, const CheckLevels& levels);
 
 Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
               const ProgramOutput& output);

@@ -13,6 +13,7 @@
 #include "sim/config/simulation.h"
 #include "sim/explore/recorded_choices.h"
 #include "sim/explore/replayed_choices.h"
+#include "sim/observe/check_log.h"
 #include "sim/observe/counters.h"
 #include "sim/observe/digest_sink.h"
 #include "sim/observe/folder_content.h"
@@ -174,6 +175,7 @@ struct Observers {
   std::optional<observe::DiagnosisLog> diagnoses;
   std::optional<Debugger> debugger;
   observe::RaceWindows windows;
+  std::optional<observe::CheckLog> checks;
 
   explicit Observers(std::size_t components) : counters(components) {}
 
@@ -187,6 +189,7 @@ struct Observers {
       tracer.add(text.emplace(trace_file.get(), simulation.components()));
     }
     tracer.add(diagnoses.emplace(simulation.components(), trace_file.get()));
+    tracer.add(checks.emplace(simulation.components()));
     if (!options.pcap.empty()) {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
       tracer.add(pcap.emplace(pcap_file.get(), link_ends(simulation), "verbatim " VERBATIM_VERSION, options.snap_length));
@@ -320,6 +323,11 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
                                               const std::set<std::string>& made_first) {
     return observe::record_folder(simulation.tracer(), host, folder, made_first);
   };
+  const CheckLevels check_levels(options.checks);
+  supervisor_options.checks = check_levels.bits();
+  supervisor_options.dropped_to = [&observers](const std::string& addressee) {
+    return observers.diagnoses->dropped_to(addressee);
+  };
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.code_files = plan.code_files;
@@ -361,6 +369,8 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   count_packets(simulation, observers.counters, figures);
   figures.diagnoses = observers.diagnoses->entries();
   figures.drawn_faults = simulation.drawn_faults();
+  figures.checks = observers.checks->entries();
+  figures.check_levels = check_levels;
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(plan, result, figures, output);
@@ -373,6 +383,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);
   log_diagnoses(figures.diagnoses);
+  tell_checks(figures.checks, figures.check_levels);
   for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
   for (const std::string& sentence : verdict.sentences) complain(sentence);
   for (const std::string& failure : failures) complain(failure);

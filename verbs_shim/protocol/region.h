@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "verbs_shim/protocol/baton.h"
+#include "verbs_shim/protocol/checks.h"
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/protocol/path_view.h"
 
@@ -121,11 +122,13 @@ struct RaisedSignal {
 };
 inline constexpr std::uint32_t kMaxRaisedSignals = 32;
 
-// Why the thread's own part of verbs has refused a call, in words.
+// Why the thread's own part of verbs has refused a call, or what a check has found, in words.
 struct VerbNote {
   std::int64_t time_ps;
-  std::int32_t error;  // errno
-  char text[244];      // the verb, a colon, and why
+  std::uint64_t caller;  // of a finding: the address in the program to which the verb returns
+  std::int32_t error;    // errno; 0 of a finding
+  Check check;           // kNone: a refusal
+  char text[232];        // the verb, a colon, and why
 };
 inline constexpr std::uint32_t kMaxVerbNotes = 4;
 
@@ -167,6 +170,8 @@ struct alignas(64) ThreadSlot {
   std::uint32_t note_count;       // of the notes below, since the thread got the token
   std::uint32_t looks;            // at `go`, before the thread sleeps; a new thread has none
   VerbNote notes[kMaxVerbNotes];
+  VerbWait verb_wait;
+  std::uint64_t verb_caller;  // the address in the program to which the verb returns that asks for a command, if it has said so
 };
 
 enum SignalDisposition : std::uint8_t {
@@ -239,6 +244,7 @@ struct RegionHeader {
   // Addresses of functions that loops which wait may call; each is answered in the process.
   std::uint64_t yield_function, time_function, timeofday_function;  // sched_yield(2), time(2), gettimeofday(2)
   std::uint64_t gate;  // the page of the only code that may enter the kernel
+  std::uint32_t checks;  // that the shim makes: check_bit() of each
 };
 
 // With the breakpoint, in rax; rdi and rsi are the addresses of the shim's entries for patched instructions and system calls.

@@ -129,6 +129,10 @@ struct QueuePairRecord {
   // Written by the HCA: not 0 while it does not look at recv_producer by itself (the QP is in the error state), so
   // that a change of it must be followed by a kReceiveQueue doorbell, or the new entries are not flushed.
   std::atomic<std::uint32_t> recv_doorbell_wanted;
+  // Kept by the shim for what is said of the program: sends posted and not given back at the most, how often the queue was full,
+  // and the address to which the call that made it returned.
+  std::uint32_t send_most, send_full;
+  std::uint64_t created_from;
 };
 struct SharedReceiveQueueRecord {
   std::atomic<std::uint32_t> producer;
@@ -138,7 +142,11 @@ struct SharedReceiveQueueRecord {
 };
 struct CompletionQueueRecord {
   std::atomic<std::uint32_t> consumer;
+  // As for queue pairs: who asked for an event last, by its virtual id, and the addresses to which the calls returned.
+  std::uint32_t armed_by;
+  std::uint64_t armed_from, created_from;
 };
+static_assert(sizeof(QueuePairRecord) <= 64 && sizeof(CompletionQueueRecord) <= 64);
 
 // Value of a kCompletionQueueArm doorbell.
 inline constexpr std::uint64_t kArmAny = 0;

@@ -371,6 +371,7 @@ bool attached() { return is_attached; }
 std::int64_t now_ps() { return my_slot->clock_ps; }
 
 const protocol::CallCosts& costs() { return region_header().costs; }
+std::uint32_t checks() { return region_header().checks; }
 
 void spend(std::int64_t cost_ps) {
   if (cost_ps <= 0) return;

@@ -1,5 +1,7 @@
 #include "verbs_shim/runtime/program_memory.h"
 
+#include "verbs_shim/runtime/runtime.h"
+
 extern "C" {
 __attribute__((visibility("hidden"))) bool verbatim_copy(void* to, const void* from, std::size_t size);
 __attribute__((visibility("hidden"))) extern const char verbatim_copy_moves[], verbatim_copy_failed[];
@@ -31,6 +33,8 @@ verbatim_copy_failed:
 namespace verbatim::shim {
 
 bool copy_bytes(void* to, const void* from, std::size_t size) { return verbatim_copy(to, from, size); }
+
+bool copy_program_bytes(void* to, const void* from, std::size_t size) { return copy_bytes(to, from, size); }
 
 bool is_failed_copy(std::uint64_t rip, std::uint64_t* goes_on) {
   *goes_on = reinterpret_cast<std::uint64_t>(verbatim_copy_failed);

@@ -21,6 +21,11 @@ VERBATIM_EXPORT std::int64_t now_ps();
 
 VERBATIM_EXPORT const protocol::CallCosts& costs();
 
+// Checks that are made: protocol::check_bit() of each.
+VERBATIM_EXPORT std::uint32_t checks();
+// Copies bytes of the program's; false: not all of them are there.
+VERBATIM_EXPORT bool copy_program_bytes(void* to, const void* from, std::size_t size);
+
 // Lets virtual time pass; other threads and the hardware go on meanwhile.
 VERBATIM_EXPORT void spend(std::int64_t cost_ps);
 // What the adapter has written into the records of queues until now is there: called before one is read.

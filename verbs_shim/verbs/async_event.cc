@@ -37,6 +37,14 @@ void acknowledge(pthread_mutex_t* mutex, pthread_cond_t* condition, std::uint32_
   pthread_mutex_unlock(mutex);
 }
 
+template <typename Object>
+bool count_event(Object* object) {
+  if (object == nullptr) return false;
+  ++object->async_events;
+  object->event_taker = own_virtual_tid();
+  return true;
+}
+
 // Fills the program's event and counts it; false when the object it concerns is gone, and the event with it.
 bool deliver(const protocol::AsyncEvent& raw, ibv_async_event* event) {
   event->event_type = static_cast<ibv_event_type>(raw.event_type);
@@ -44,26 +52,22 @@ bool deliver(const protocol::AsyncEvent& raw, ibv_async_event* event) {
     case Affiliation::kCq: {
       event->element.cq = reinterpret_cast<ibv_cq*>(raw.element);
       auto* cq = object_if_alive<Cq>(event->element.cq);
-      if (cq != nullptr) ++cq->async_events;
-      return cq != nullptr;
+      return count_event(cq);
     }
     case Affiliation::kQp: {
       event->element.qp = reinterpret_cast<ibv_qp*>(raw.element);
       auto* qp = object_if_alive<Qp>(event->element.qp);
-      if (qp != nullptr) ++qp->async_events;
-      return qp != nullptr;
+      return count_event(qp);
     }
     case Affiliation::kSrq: {
       event->element.srq = reinterpret_cast<ibv_srq*>(raw.element);
       auto* srq = object_if_alive<Srq>(event->element.srq);
-      if (srq != nullptr) ++srq->async_events;
-      return srq != nullptr;
+      return count_event(srq);
     }
     case Affiliation::kWq: {
       event->element.wq = reinterpret_cast<ibv_wq*>(raw.element);
       auto* wq = object_if_alive<Wq>(event->element.wq);
-      if (wq != nullptr) ++wq->async_events;
-      return wq != nullptr;
+      return count_event(wq);
     }
     case Affiliation::kPort:
       event->element.port_num = static_cast<int>(raw.element);
@@ -79,6 +83,8 @@ using namespace verbatim;
 using verbs::Affiliation;
 
 extern "C" int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+  const verbs::VerbScope scope(
+      {.verb = protocol::WaitingVerb::kGetAsyncEvent, .caller = verbs::address_of(__builtin_return_address(0))});
   for (;;) {
     protocol::AsyncEvent raw{};
     const long got = shim::read_cancellably(context->async_fd, &raw, sizeof(raw));

@@ -7,9 +7,18 @@
 namespace verbatim::verbs {
 
 void wait_for_acknowledgements(pthread_mutex_t* mutex, pthread_cond_t* condition,
-                               const std::uint32_t* acknowledged, const std::uint32_t* handed_out) {
+                               const std::uint32_t* acknowledged, const std::uint32_t* handed_out, protocol::VerbWait wait) {
   pthread_mutex_lock(mutex);
-  while (*acknowledged != *handed_out) pthread_cond_wait(condition, mutex);
+  while (*acknowledged != *handed_out) {
+    wait.unacknowledged = *handed_out - *acknowledged;
+    if (wait.taker == own_virtual_tid() && wait.taker != 0 && is_checked(protocol::Check::kUnacknowledged)) {
+      found(protocol::Check::kUnacknowledged, wait.caller,
+            "thread %u destroys %s %u and waits for the acknowledgement of %u events, the last of which it has taken itself",
+            wait.taker, wait.verb == protocol::WaitingVerb::kDestroyCq ? "CQ" : "QP", wait.number, wait.unacknowledged);
+    }
+    const VerbScope scope(wait);
+    pthread_cond_wait(condition, mutex);
+  }
   pthread_mutex_unlock(mutex);
 }
 
@@ -42,6 +51,8 @@ extern "C" int ibv_destroy_comp_channel(ibv_comp_channel* handle) {
 }
 
 extern "C" int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq_out, void** cq_context) {
+  const verbs::VerbScope scope(
+      {.verb = protocol::WaitingVerb::kGetCqEvent, .caller = verbs::address_of(__builtin_return_address(0))});
   for (;;) {
     protocol::CompletionEvent event{};
     const long got = shim::read_cancellably(channel->fd, &event, sizeof(event));
@@ -53,6 +64,7 @@ extern "C" int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq_out, void
     // An event that was on its way when its CQ was destroyed is nobody's.
     if (cq == nullptr) continue;
     ++cq->completion_events;
+    cq->event_taker = verbs::own_virtual_tid();
     *cq_out = verbs::public_cq(cq);
     *cq_context = cq->base.cq_context;
     return 0;

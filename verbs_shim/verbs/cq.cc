@@ -34,14 +34,16 @@ Srq* find_srq(Context& context, std::uint32_t number) {
   return srq;
 }
 
-// `entry` is the completion's number in its CQ.
-void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe) {
+// `entry` is the completion's number in its CQ; `is_polled`: the program gets it.
+void reclaim(Cq& cq, std::uint32_t entry, const protocol::Cqe& cqe, bool is_polled) {
   Context* context = context_of(cq.base.context);
   if (context == nullptr) return;
   Qp* qp = find_qp(*context, cqe.qpn);
   if (cqe.queue == protocol::CqeQueue::kNone) return;
   if (cqe.queue == protocol::CqeQueue::kSend) {
-    if (qp != nullptr) advance(qp->send, entry, cqe.wqe_counter);
+    if (qp == nullptr) return;
+    if (is_polled && cqe.status == IBV_WC_SUCCESS && !qp->send.stale.any) check_sends(*qp, cqe.wqe_counter + 1);
+    advance(qp->send, entry, cqe.wqe_counter);
     return;
   }
   Srq* srq = nullptr;
@@ -76,7 +78,7 @@ void fill(ibv_wc* out, const protocol::Cqe& cqe) {
 }
 
 Cq* create(ibv_context* handle, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
-           std::uint32_t vector, bool ignores_overrun = false) {
+           std::uint32_t vector, std::uint64_t caller, bool ignores_overrun = false) {
   Context* context = context_of(handle);
   if (context == nullptr || cqe == 0 || cqe > 0x7fffffff) return refuse(because(EINVAL, "ibv_create_cq: cqe %u", cqe));
   if (vector >= static_cast<std::uint32_t>(handle->num_comp_vectors)) {
@@ -98,6 +100,7 @@ Cq* create(ibv_context* handle, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   attach_ring(*cq, command.ring_offset, command.ring_entries);
   cq->record = static_cast<protocol::CompletionQueueRecord*>(shim::arena(command.record_offset));
   cq->number = command.number;
+  cq->record->created_from = caller;
   cq->base.context = handle;
   cq->base.channel = channel;
   cq->base.cq_context = cq_context;
@@ -123,8 +126,17 @@ const protocol::Cqe* written_entry(const Cq& cq, std::uint32_t number) {
 const protocol::Cqe* take_completion(Cq& cq) {
   const protocol::Cqe* slot = written_entry(cq, cq.consumer);
   if (slot == nullptr || slot->visible_at_ps > shim::now_ps()) return nullptr;
-  reclaim(cq, cq.consumer++, *slot);
+  reclaim(cq, cq.consumer++, *slot, true);
   return slot;
+}
+
+// Of the poll that the thread is in: its registers were kept at the entry.
+static std::uint64_t poll_caller() {
+  constexpr unsigned kStackRegister = 4;
+  if (verbatim_thread_slot == nullptr) return 0;
+  std::uint64_t caller;
+  std::memcpy(&caller, reinterpret_cast<const void*>(verbatim_thread_slot->poll_registers[kStackRegister]), sizeof caller);
+  return caller;
 }
 
 StaleCompletions waiting_completions(ibv_cq* handle) {
@@ -146,7 +158,7 @@ void discard_completions(ibv_cq* handle, std::uint32_t qp_number) {
   for (std::uint32_t from = end; from != cq->consumer;) {
     const protocol::Cqe entry = cq->ring[--from & (cq->entries - 1)];
     if (entry.qpn == qp_number) {
-      reclaim(*cq, from, entry);
+      reclaim(*cq, from, entry, false);
       continue;
     }
     if (--to == from) continue;
@@ -167,6 +179,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
     errno = EINVAL;
     return -1;
   }
+  const UseScope scope(cq->single, "CQ", cq->number, poll_caller());
   const protocol::Cqe* next = &cq->ring[cq->consumer & (cq->entries - 1)];
   shim::spend_on_poll(shim::costs().poll_empty_ps, handle_of(handle->context), cq->number, shim::arena_offset(next),
                       (cq->consumer >> cq->entries_log) + 1);
@@ -189,6 +202,8 @@ __attribute__((naked)) int poll_cq(ibv_cq*, int, ibv_wc*) { POLL_ENTRY(poll_cq, 
 int req_notify_cq(ibv_cq* handle, int solicited_only) {
   auto* cq = object<Cq>(handle);
   if (cq == nullptr) return EINVAL;
+  cq->record->armed_by = own_virtual_tid();
+  cq->record->armed_from = address_of(__builtin_return_address(0));
   shim::ring_doorbell(shim::costs().arm_cq_ps, protocol::DoorbellKind::kCompletionQueueArm,
                       handle_of(handle->context), cq->number,
                       solicited_only != 0 ? protocol::kArmSolicited : protocol::kArmAny);
@@ -222,7 +237,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
   }
   Cq* cq =
       create(context, attributes->cqe, attributes->cq_context, attributes->channel, attributes->comp_vector,
-             (flags & kIgnoresOverrun) != 0);
+             address_of(__builtin_return_address(0)), (flags & kIgnoresOverrun) != 0);
   if (cq == nullptr) return nullptr;
   if (in_domain) {
     const std::uint64_t ring_bytes = std::uint64_t{cq->entries} * sizeof(protocol::Cqe);
@@ -231,8 +246,10 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
       return refuse(because(ENOMEM, "ibv_create_cq_ex: the allocator of the parent domain gave no memory"));
     }
     cq->parent_domain = attributes->parent_domain;
+    cq->single.is_promised = parent->td != nullptr;
     enter_domain(cq->parent_domain);
   }
+  if ((flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0) cq->single.is_promised = true;
   fill_readers(&cq->base);
   // Known before the first completion is read: readers may not ask the adapter.
   core_clock_khz(*context_of(context));
@@ -263,7 +280,7 @@ extern "C" ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context
     return verbs::refuse(verbs::because(EINVAL, "ibv_create_cq: cqe %d, comp_vector %d", cqe, vector));
   }
   Cq* cq = verbs::create(context, static_cast<std::uint32_t>(cqe), cq_context, channel,
-                         static_cast<std::uint32_t>(vector));
+                         static_cast<std::uint32_t>(vector), verbs::address_of(__builtin_return_address(0)));
   return cq == nullptr ? nullptr : verbs::public_cq(cq);
 }
 
@@ -291,10 +308,14 @@ extern "C" int ibv_destroy_cq(ibv_cq* handle) {
   int error = verbs::destroy(protocol::CommandType::kDestroyCq, handle->context, handle->handle);
   if (error != 0) return error;
   // Counted here rather than by the adapter: an event raised but never read by the program needs no answer.
-  verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->comp_events_completed,
-                                   &cq->completion_events);
-  verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->async_events_completed,
-                                   &cq->async_events);
+  protocol::VerbWait wait = {.verb = protocol::WaitingVerb::kDestroyCq,
+                             .number = cq->number,
+                             .is_completion = 1,
+                             .taker = cq->event_taker,
+                             .caller = verbs::address_of(__builtin_return_address(0))};
+  verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->comp_events_completed, &cq->completion_events, wait);
+  wait.is_completion = 0;
+  verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->async_events_completed, &cq->async_events, wait);
   if (channel != nullptr) --channel->refcnt;
   verbs::release_in_domain(cq->parent_domain, verbs::ResourceType::kCq, &cq->domain_memory);
   verbs::leave_domain(cq->parent_domain);

@@ -65,6 +65,7 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t leng
   command.pd = pd->handle;
   command.access = access & ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
   if (int error = execute(command, handle_of(pd->context))) return refuse(error);
+  note_translated_region();
   return make_mr(pd, nullptr, length, command.handle, command.key, command.key);
 }
 

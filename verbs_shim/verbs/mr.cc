@@ -28,6 +28,7 @@ ibv_mr* register_memory(ibv_pd* pd_handle, void* address, std::size_t length, st
   command.pd = pd_handle->handle;
   command.access = access;
   if (int error = execute(command, handle_of(pd_handle->context))) return refuse(error);
+  if (iova != command.start || (access & IBV_ACCESS_ZERO_BASED) != 0) note_translated_region();
   return make_mr(pd_handle, address, length, command.handle, command.lkey, command.rkey);
 }
 
@@ -56,6 +57,7 @@ ibv_mr* alloc_null_mr(ibv_pd* pd) {
   protocol::AllocNullMr command{};
   command.pd = pd->handle;
   if (int error = execute(command, handle_of(pd->context))) return refuse(error);
+  note_translated_region();
   return make_mr(pd, nullptr, SIZE_MAX, command.handle, command.lkey, 0);
 }
 
@@ -139,6 +141,7 @@ extern "C" int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* pd, void* address
 extern "C" int ibv_dereg_mr(ibv_mr* handle) {
   auto* mr = verbs::object<verbs::Mr>(handle);
   if (mr == nullptr) return EINVAL;
+  if (verbatim_thread_slot != nullptr) verbatim_thread_slot->verb_caller = verbs::address_of(__builtin_return_address(0));
   if (int error = verbs::destroy(protocol::CommandType::kDeregMr, handle->context, handle->handle)) return error;
   verbs::leave_domain(handle->pd);
   verbs::release_object(mr);

@@ -16,6 +16,7 @@
 #include "verbs_shim/protocol/commands.h"
 #include "verbs_shim/protocol/rings.h"
 #include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/verbs/checks.h"
 #include "verbs_shim/verbs/refusal.h"
 #include "verbs_shim/verbs/verbs_api.h"
 
@@ -144,6 +145,8 @@ struct Cq {
   // Events handed to the program; the destruction of the CQ waits until as many are acknowledged.
   std::uint32_t completion_events;
   std::uint32_t async_events;
+  std::uint32_t event_taker;  // virtual id of the thread that was handed the last
+  SingleUse single;
 };
 
 // Completions of a queue pair from before it went through RESET may still wait in its CQ; they free no slots.
@@ -191,7 +194,9 @@ struct Qp {
   SessionLock session_lock;
   SendSession session;
   ibv_qp_cap capabilities;
-  std::uint32_t async_events;
+  std::uint32_t async_events, event_taker;
+  SendFingerprint* fingerprints;  // of each slot of the send ring; nullptr: there was no room for them
+  SingleUse single;
   Qp* next_in_bucket;
 };
 
@@ -214,7 +219,7 @@ struct Srq {
       receive;  // `reclaimed` counts completions: the HCA fetches in order, so the oldest slots are free
   TagQueue tags;
   DomainMemory domain_memory;
-  std::uint32_t async_events;
+  std::uint32_t async_events, event_taker;
   Srq* next;
 };
 
@@ -225,7 +230,7 @@ struct Wq {
   protocol::QueuePairRecord* record;
   DomainMemory domain_memory;
   ReceiveQueue receive;
-  std::uint32_t async_events;
+  std::uint32_t async_events, event_taker;
   Wq* next;
 };
 
@@ -344,9 +349,9 @@ inline int destroy(protocol::CommandType type, ibv_context* context, std::uint32
 }
 
 // Blocks until the program has acknowledged as many events as it was handed (ibv_get_cq_event(3),
-// ibv_get_async_event(3)).
+// ibv_get_async_event(3)). `wait` says who waits, for what is told of a run that hangs there.
 void wait_for_acknowledgements(pthread_mutex_t* mutex, pthread_cond_t* condition,
-                               const std::uint32_t* acknowledged, const std::uint32_t* handed_out);
+                               const std::uint32_t* acknowledged, const std::uint32_t* handed_out, protocol::VerbWait wait);
 
 // Both fill every slot; context.cc assembles them.
 void fill_unsupported(verbs_context* verbs);

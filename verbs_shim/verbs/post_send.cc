@@ -84,7 +84,8 @@ void fill_operands(protocol::SendWqe* wqe, const ibv_send_wr& wr) {
 
 // Everything that can be refused is refused before a byte of the ring changes, except that a full queue comes
 // first.
-int encode(Qp& qp, const ibv_send_wr& wr, ibv_mw_type window, std::uint32_t number, std::int64_t* inline_lines) {
+int encode(Qp& qp, const ibv_send_wr& wr, ibv_mw_type window, std::uint32_t number, std::int64_t* inline_lines,
+           std::uint64_t caller) {
   const SendOperation* operation = send_operation(wr.opcode);
   if (operation == nullptr) return because(EINVAL, "ibv_post_send: there is no opcode %d", static_cast<int>(wr.opcode));
   if (!operation->implemented) return because(EOPNOTSUPP, "ibv_post_send: %s is not supported", opcode_name(wr.opcode));
@@ -92,7 +93,10 @@ int encode(Qp& qp, const ibv_send_wr& wr, ibv_mw_type window, std::uint32_t numb
     return because(EINVAL, "ibv_post_send: queue pairs of type %d do not have %s", static_cast<int>(public_qp(&qp)->qp_type),
                    opcode_name(wr.opcode));
   }
-  if (number - qp.send.reclaimed >= qp.send.max_wr) return ENOMEM;
+  if (number - qp.send.reclaimed >= qp.send.max_wr) {
+    check_full(qp, number, caller);
+    return ENOMEM;
+  }
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > qp.send.max_sge) {
     return because(EINVAL, "ibv_post_send: num_sge %d, the queue pair has max_send_sge %u", wr.num_sge, qp.send.max_sge);
   }
@@ -186,13 +190,14 @@ std::uint64_t supported_send_ops(ibv_qp_type type) {
   return flags;
 }
 
-void hand_over(Qp& qp, std::uint32_t producer, std::int64_t inline_lines) {
+void hand_over(Qp& qp, std::uint32_t producer, std::int64_t inline_lines, std::uint64_t caller) {
   const protocol::CallCosts& costs = shim::costs();
   const std::uint32_t count = producer - qp.send.producer;
   if (count == 0) {
     shim::spend(costs.post_send_ps);
     return;
   }
+  note_sends(qp, qp.send.producer, producer, caller);
   qp.send.producer = producer;
   qp.record->send_producer.store(producer, std::memory_order_release);
   shim::ring_doorbell(costs.post_send_ps + count * costs.post_send_wqe_ps +
@@ -203,12 +208,13 @@ void hand_over(Qp& qp, std::uint32_t producer, std::int64_t inline_lines) {
 
 namespace {
 
-int post_list(ibv_qp* handle, ibv_send_wr* wr, ibv_mw_type window, ibv_send_wr** bad_wr) {
+int post_list(ibv_qp* handle, ibv_send_wr* wr, ibv_mw_type window, ibv_send_wr** bad_wr, std::uint64_t caller) {
   auto* qp = object<Qp>(handle);
   if (qp == nullptr) {
     *bad_wr = wr;
     return EINVAL;
   }
+  const UseScope scope(qp->single, "QP", handle->qp_num, caller);
   qp->session_lock.wait();
   int error = 0;
   if (!accepts_sends(*handle)) {
@@ -218,20 +224,20 @@ int post_list(ibv_qp* handle, ibv_send_wr* wr, ibv_mw_type window, ibv_send_wr**
   std::uint32_t number = qp->send.producer;
   std::int64_t inline_lines = 0;
   while (wr != nullptr && error == 0) {
-    error = encode(*qp, *wr, window, number, &inline_lines);
+    error = encode(*qp, *wr, window, number, &inline_lines, caller);
     if (error != 0) break;
     ++number;
     wr = wr->next;
   }
   if (error != 0) *bad_wr = wr;
-  hand_over(*qp, number, inline_lines);
+  hand_over(*qp, number, inline_lines, caller);
   return error;
 }
 
 }  // namespace
 
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
-  return post_list(qp, wr, IBV_MW_TYPE_2, bad_wr);
+  return post_list(qp, wr, IBV_MW_TYPE_2, bad_wr, address_of(__builtin_return_address(0)));
 }
 
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
@@ -241,7 +247,7 @@ int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
   wr.send_flags = bind->send_flags;
   wr.bind_mw = {mw, ibv_inc_rkey(mw->rkey), bind->bind_info};
   ibv_send_wr* bad = nullptr;
-  const int error = post_list(qp, &wr, IBV_MW_TYPE_1, &bad);
+  const int error = post_list(qp, &wr, IBV_MW_TYPE_1, &bad, address_of(__builtin_return_address(0)));
   if (error == 0) mw->rkey = wr.bind_mw.rkey;
   return error;
 }

@@ -15,6 +15,7 @@ struct CreateRequest {
   ibv_qp_type type;
   bool signal_all;
   std::uint32_t create_flags;
+  std::uint64_t caller;
   ibv_rwq_ind_table* table;  // of one that spreads what it receives, by this hash
   ibv_rx_hash_conf hash;
 };
@@ -116,6 +117,11 @@ Qp* create(ibv_context* handle, const CreateRequest& request) {
     return refuse(because(ENOMEM, "ibv_create_qp: the allocator of the parent domain gave no memory"));
   }
   attach_queues(*qp, command);
+  if (qp->record != nullptr) qp->record->created_from = request.caller;
+  if (qp->send.entries != 0) {
+    qp->fingerprints = static_cast<SendFingerprint*>(shim::allocate(qp->send.entries * sizeof(SendFingerprint)));
+  }
+  if (const Pd* domain = object<Pd>(request.pd); domain != nullptr) qp->single.is_promised = domain->td != nullptr;
   // Its number may be that of a destroyed one whose completions were never polled.
   qp->send.stale = waiting_completions(request.send_cq);
   qp->receive.stale = waiting_completions(request.recv_cq);
@@ -280,6 +286,7 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   }
 
   CreateRequest request{};
+  request.caller = address_of(__builtin_return_address(0));
   request.pd = (mask & IBV_QP_INIT_ATTR_PD) != 0 ? attributes->pd : nullptr;
   request.xrcd = (mask & IBV_QP_INIT_ATTR_XRCD) != 0 ? attributes->xrcd : nullptr;
   bool receive_only = attributes->qp_type == IBV_QPT_XRC_RECV || scales;
@@ -310,6 +317,7 @@ using verbs::Qp;
 
 extern "C" ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
   verbs::CreateRequest request{};
+  request.caller = verbs::address_of(__builtin_return_address(0));
   request.pd = pd;
   request.send_cq = attributes->send_cq;
   request.recv_cq = attributes->recv_cq;
@@ -372,10 +380,14 @@ extern "C" int ibv_destroy_qp(ibv_qp* handle) {
     return error;
   verbs::discard_completions_of(*qp);
   if (auto* context = verbs::context_of(handle->context)) verbs::remove_qp(*context, *qp);
-  verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed,
-                                   &qp->async_events);
+  verbs::wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed, &qp->async_events,
+                                   {.verb = protocol::WaitingVerb::kDestroyQp,
+                                    .number = handle->qp_num,
+                                    .taker = qp->event_taker,
+                                    .caller = verbs::address_of(__builtin_return_address(0))});
   verbs::release_in_domain(handle->pd, verbs::ResourceType::kQp, &qp->domain_memory);
   verbs::leave_domain(handle->pd);
+  shim::release(qp->fingerprints);
   verbs::release_object(qp);
   return 0;
 }

@@ -23,6 +23,7 @@ SendWqe* begin(ibv_qp_ex* handle, ibv_wr_opcode opcode) {
   if (qp.session.error != 0) return nullptr;
   SendWqe* wqe = claim_slot(qp.send, qp.session.next);
   if (wqe == nullptr) {
+    check_full(qp, qp.session.next, 0);
     fail(qp, ENOMEM);
     return nullptr;
   }
@@ -221,7 +222,7 @@ int wr_complete(ibv_qp_ex* handle) {
   const SendSession ended = qp.session;
   qp.session = SendSession{};
   qp.session_lock.release();
-  hand_over(qp, ended.error == 0 ? ended.next : qp.send.producer, ended.inline_lines);
+  hand_over(qp, ended.error == 0 ? ended.next : qp.send.producer, ended.inline_lines, address_of(__builtin_return_address(0)));
   return ended.error;
 }
 

@@ -4,11 +4,12 @@
 #include <cstdio>
 
 #include "verbs_shim/runtime/runtime.h"
+#include "verbs_shim/verbs/checks.h"
 
 namespace verbatim::verbs {
 namespace {
 
-void note(int error, const char* format, std::va_list arguments) {
+void note(int error, protocol::Check check, std::uint64_t caller, const char* format, std::va_list arguments) {
   protocol::ThreadSlot* slot = verbatim_thread_slot;
   // A program that goes on doing what is refused has told enough.
   if (slot == nullptr || slot->note_count >= protocol::kMaxVerbNotes) return;
@@ -16,6 +17,8 @@ void note(int error, const char* format, std::va_list arguments) {
   protocol::VerbNote& to = slot->notes[slot->note_count++];
   to.time_ps = shim::now_ps();
   to.error = error;
+  to.check = check;
+  to.caller = caller;
   std::vsnprintf(to.text, sizeof to.text, format, arguments);
   errno = kept;
 }
@@ -25,9 +28,16 @@ void note(int error, const char* format, std::va_list arguments) {
 int because(int error, const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);
-  note(error, format, arguments);
+  note(error, protocol::Check::kNone, 0, format, arguments);
   va_end(arguments);
   return error;
+}
+
+void found(protocol::Check check, std::uint64_t caller, const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  note(0, check, caller, format, arguments);
+  va_end(arguments);
 }
 
 void tell_bad_handle(const char* function) {

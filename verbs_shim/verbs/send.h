@@ -66,7 +66,7 @@ inline std::uint8_t wqe_flags(const Qp& qp, unsigned send_flags) {
 inline std::int64_t lines_of(std::uint64_t bytes) { return static_cast<std::int64_t>((bytes + 63) / 64); }
 
 // Hands the WQEs up to `producer` over: the record is stored first, then the time of the whole call passes,
-// then the doorbell leaves the CPU. With no WQEs only the call's own time passes.
-void hand_over(Qp& qp, std::uint32_t producer, std::int64_t inline_lines);
+// then the doorbell leaves the CPU. With no WQEs only the call's own time passes. `caller`: where the call returns to.
+void hand_over(Qp& qp, std::uint32_t producer, std::int64_t inline_lines, std::uint64_t caller);
 
 }  // namespace verbatim::verbs

@@ -99,7 +99,11 @@ int destroy_wq(ibv_wq* handle) {
     while (*link != nullptr && *link != wq) link = &(*link)->next;
     if (*link != nullptr) *link = wq->next;
   }
-  wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed, &wq->async_events);
+  wait_for_acknowledgements(&handle->mutex, &handle->cond, &handle->events_completed, &wq->async_events,
+                            {.verb = protocol::WaitingVerb::kDestroyWq,
+                             .number = handle->wq_num,
+                             .taker = wq->event_taker,
+                             .caller = address_of(__builtin_return_address(0))});
   release_in_domain(handle->pd, ResourceType::kRwq, &wq->domain_memory);
   leave_domain(handle->pd);
   release_object(wq);

@@ -251,7 +251,7 @@ void Hca::Impl::ring_doorbell(std::uint32_t number, protocol::DoorbellKind kind,
   }
   const Instant arrival = pushed > 0 ? adapter.dma.push(pushed, trail) : adapter.dma.ring(trail);
   doorbells_on_the_way_.push(arrival,
-                             {context->self, kind, object, value, before, pushed > 0, std::move(trail)});
+                             {context->self, kind, object, value, before, now, pushed > 0, std::move(trail)});
 }
 
 void Hca::Impl::link_changed(bool up) {
@@ -303,7 +303,7 @@ void Hca::Impl::on_doorbell(Doorbell doorbell) {
                         doorbell.number, doorbell.value);
   if (doorbell.kind == protocol::DoorbellKind::kCompletionQueueArm) {
     CompletionQueue* cq = find_cq_by_number(*context, doorbell.number);
-    if (cq != nullptr) cq->arm(doorbell.value == protocol::kArmSolicited, doorbell.before);
+    if (cq != nullptr) cq->arm(doorbell.value == protocol::kArmSolicited, doorbell.before, doorbell.rung);
     return;
   }
   if (doorbell.kind == protocol::DoorbellKind::kTagOperations) {

@@ -72,6 +72,10 @@ class Hca::Impl {
   std::optional<std::uint32_t> empty_completion_queue(std::uint32_t number, std::uint32_t handle);
   bool is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length);
   Instant next_effect() const;
+  Inspection inspect(std::uint32_t context);
+  Inspection inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle);
+  SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread);
+  RegionUse use_of_region(std::uint32_t context, std::uint32_t handle);
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value, Duration call_time);
   void link_changed(bool up);
@@ -85,6 +89,7 @@ class Hca::Impl {
     std::uint32_t number = 0;
     std::uint64_t value = 0;
     std::uint32_t before = 0;  // when it was rung: entries written to the CQ, or resets of the queue pair
+    Instant rung{};
     bool has_work = false;     // the work request came with it
     Trail trail;               // of what it tells to send
   };

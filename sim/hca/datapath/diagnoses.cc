@@ -176,7 +176,13 @@ std::uint32_t right_for(ib::Opcode opcode) {
   return operation_of(opcode) == ib::Operation::kReadRequest ? ib::kRemoteRead : ib::kRemoteWrite;
 }
 
-std::string peer_of(const QueuePair& qp) {
+std::string range(std::uint64_t first, std::uint64_t length) {
+  return join("[", Hex{first}, ", ", Hex{first + length}, ")");
+}
+
+}  // namespace
+
+std::string Diagnoses::peer_of(const QueuePair& qp) {
   if (qp.is_datagram() || qp.is_raw()) return "";
   const protocol::AddressVector& path = qp.attributes.path;
   const ib::Qpn number{qp.attributes.dest_qp_num};
@@ -185,12 +191,6 @@ std::string peer_of(const QueuePair& qp) {
   std::memcpy(gid.raw, path.dgid, sizeof gid.raw);
   return ib::addressee(gid, number);
 }
-
-std::string range(std::uint64_t first, std::uint64_t length) {
-  return join("[", Hex{first}, ", ", Hex{first + length}, ")");
-}
-
-}  // namespace
 
 void Diagnoses::end_command(CommandType type, std::uint32_t process, int error) {
   const char* name = strerrorname_np(error);

@@ -30,6 +30,8 @@ class Diagnoses {
     reason_ = join(parts...);
     return error;
   }
+  // To whom the packets of a connection go, as ib::addressee() names it; "" of others.
+  static std::string peer_of(const QueuePair& qp);
   void begin_command() { reason_.clear(); }
   void end_command(protocol::CommandType type, std::uint32_t process, int error);
 

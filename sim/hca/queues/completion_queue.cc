@@ -1,5 +1,6 @@
 #include "sim/hca/queues/completion_queue.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -24,10 +25,25 @@ protocol::Cqe* CompletionQueue::entry_at(std::uint64_t ring_offset, std::uint32_
          (number & (entries - 1));
 }
 
-std::uint32_t CompletionQueue::read_consumer() const {
-  const auto record = context.arena->at(params_.record_offset, sizeof(protocol::CompletionQueueRecord));
-  return reinterpret_cast<const protocol::CompletionQueueRecord*>(record.data())
-      ->consumer.load(std::memory_order_acquire);
+const protocol::CompletionQueueRecord& CompletionQueue::record() const {
+  const auto bytes = context.arena->at(params_.record_offset, sizeof(protocol::CompletionQueueRecord));
+  return *reinterpret_cast<const protocol::CompletionQueueRecord*>(bytes.data());
+}
+
+std::uint32_t CompletionQueue::read_consumer() const { return record().consumer.load(std::memory_order_acquire); }
+
+CompletionQueue::Waiting CompletionQueue::waiting() const {
+  const std::uint32_t consumer = read_consumer();
+  Waiting waiting{producer_ - consumer};
+  if (waiting.count == 0 || waiting.count > params_.entries) return {};
+  const auto written_at = [&](std::uint32_t number) {
+    const auto* ring = reinterpret_cast<const protocol::Cqe*>(
+        context.arena->at(params_.ring_offset, std::uint64_t{params_.entries} * sizeof(protocol::Cqe)).data());
+    return instant_from_ps(ring[number & (params_.entries - 1)].visible_at_ps);
+  };
+  waiting.oldest = written_at(consumer);
+  waiting.newest = written_at(producer_ - 1);
+  return waiting;
 }
 
 void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
@@ -44,6 +60,7 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
     return;
   }
   const std::uint32_t number = producer_++;
+  if (producer_ - consumer_ > most_waiting_) note_waiting();
   entry.visible_at_ps = to_ps(adapter_.engine.now());
   entry.timestamp = static_cast<std::uint64_t>(adapter_.clock.next_edge_number(adapter_.engine.now()));
   entry.sequence = number / params_.entries + 1;
@@ -77,6 +94,12 @@ void CompletionQueue::record(const protocol::Cqe& entry, std::span<const std::by
                          written);
 }
 
+// How full it has been, as far as the record tells.
+void CompletionQueue::note_waiting() {
+  consumer_ = read_consumer();
+  most_waiting_ = std::max(most_waiting_, std::min(producer_ - consumer_, params_.entries));
+}
+
 void CompletionQueue::fail_users() {
   // Nothing of theirs can complete any more.
   std::vector<Ref<QueuePair>> users;
@@ -105,7 +128,8 @@ void CompletionQueue::fail_shared_receives() {
   }
 }
 
-void CompletionQueue::arm(bool solicited_only, std::uint32_t written_before) {
+void CompletionQueue::arm(bool solicited_only, std::uint32_t written_before, Instant asked_at) {
+  asked_ = {asked_at, written_before, solicited_only, false};
   // A request for any completion is not weakened by a later one for solicited ones (IBA 11.4.2.2).
   if (armed_ != Arm::kAny) armed_ = solicited_only ? Arm::kSolicited : Arm::kAny;
   // What was added since the program asked raises an event (IBA 11.4.2.2). This adapter also raises one for
@@ -150,6 +174,8 @@ void CompletionQueue::want_moderated_event() {
 
 void CompletionQueue::raise_event() {
   armed_ = Arm::kNone;
+  asked_.answered = true;
+  last_event_ = adapter_.engine.now();
   if (moderation_ != nullptr) [[unlikely]] {
     moderation_->timer.cancel();
     moderation_->written_before = producer_;

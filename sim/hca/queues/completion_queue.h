@@ -50,9 +50,28 @@ class CompletionQueue {
   std::uint32_t written() const { return producer_; }
   // The program has taken all of them.
   bool is_empty() const { return read_consumer() == producer_; }
-  // The program asked when `written_before` entries had been written. What has come since raises an event in
+  // The program asked at `asked_at`, when `written_before` entries had been written. What has come since raises an event in
   // any case.
-  void arm(bool solicited_only, std::uint32_t written_before);
+  void arm(bool solicited_only, std::uint32_t written_before, Instant asked_at);
+
+  // For people: entries that the program has not taken, and when the oldest and the newest of these were written.
+  struct Waiting {
+    std::uint32_t count = 0;
+    Instant oldest{}, newest{};
+  };
+  Waiting waiting() const;
+  std::uint32_t consumed() const { return read_consumer(); }
+  // The last request for an event; at kNever: there was none. It is answered once an event has been raised.
+  struct Asked {
+    Instant at = kNever;
+    std::uint32_t written_before = 0;
+    bool solicited_only = false, answered = false;
+  };
+  const Asked& asked() const { return asked_; }
+  bool has_overrun() const { return overrun_; }
+  Instant last_event() const { return last_event_; }  // raised; kNever: none was
+  std::uint32_t most_waiting() const { return most_waiting_; }
+  const protocol::CompletionQueueRecord& record() const;
 
   // From now on an event waits, after the one before, for so many completions or until so long after it, whichever comes
   // first (ibv_modify_cq(3)); with none of either it does not wait.
@@ -72,6 +91,7 @@ class CompletionQueue {
   // whose receives complete here (IBA 11.6.3): nothing that is received from them could be told.
   void fail_users();
   void fail_shared_receives();
+  void note_waiting();
   // The program asked for one, and there is reason for it.
   void want_event() {
     if (moderation_ != nullptr) [[unlikely]] return want_moderated_event();
@@ -97,6 +117,9 @@ class CompletionQueue {
   bool has_solicited_ = false;
   bool overrun_ = false;
   Arm armed_ = Arm::kNone;
+  Asked asked_;
+  Instant last_event_ = kNever;
+  std::uint32_t most_waiting_ = 0;
   std::unique_ptr<Moderation> moderation_;  // null: none
 };
 

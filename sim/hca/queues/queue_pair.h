@@ -104,6 +104,9 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   RequesterDriver requester_driver;
   ResponderDriver responder_driver;
 
+  // For people: what the shim keeps of it.
+  const protocol::QueuePairRecord& shared_record() { return record(); }
+
   // Where its receives come from and complete, and the protection domain their keys are of: its own, or those
   // of its shared receive queue. An XRC receiver has none and serves the queue that each request names (IBA
   // A14).

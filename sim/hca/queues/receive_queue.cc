@@ -61,6 +61,7 @@ void ReceiveQueue::flush() {
 std::optional<RecvWork> ReceiveQueue::take() {
   if (fetched_.empty()) return std::nullopt;
   RecvWork work = fetched_.pop_front();
+  least_ = std::min(least_, posted_unused());
   ++taken_;
   refill();
   if (limit_ != 0 && unused() < limit_) doubt_limit();

@@ -51,6 +51,11 @@ class ReceiveQueue {
   void refill();
   // Receives that the program is known to have posted and no message has taken.
   std::uint32_t unused() const { return ring_.producer() - taken_; }
+  // And that the program has posted, known or not.
+  std::uint32_t posted_unused() const { return read_producer() - taken_; }
+  // When a receive was taken, how many there were, that one included, at the least; and how many were taken.
+  std::uint32_t least() const { return least_; }
+  std::uint32_t taken() const { return taken_; }
   // From now on every receive goes to the owner's responder to be flushed.
   void flush();
   std::optional<RecvWork> take();
@@ -94,6 +99,7 @@ class ReceiveQueue {
   Ring<RecvWork> fetched_;  // and unused
   Ring<Waiter> waiters_;
   std::uint32_t taken_ = 0;     // free-running
+  std::uint32_t least_ = ~0u;
   std::uint32_t fetching_ = 0;  // receives on their way
   std::uint32_t limit_ = 0;
   Instant limit_check_ = kNever;  // a record read after this decides

@@ -94,6 +94,10 @@ class Requester {
   void reload_retries();
   // Nothing that was begun is outstanding.
   bool is_drained() const { return works_.empty() || !works_.front().begun; }
+  // For people: the responder has no receive for what is to be sent; how often it has said so; timeouts since its last answer.
+  bool waits_for_receive() const { return rnr_waiting_; }
+  std::uint64_t rnr_naks() const { return rnr_naks_; }
+  std::uint32_t timeouts() const { return timeouts_; }
   // The oldest that has not been told.
   Finished take_finished() { return finished_.pop_front(); }
 
@@ -224,6 +228,7 @@ class Requester {
   std::uint8_t rnr_retries_left_ = 0;
   bool ack_timer_runs_ = false;
   bool rnr_waiting_ = false;    // its timer runs
+  std::uint64_t rnr_naks_ = 0;
   bool was_idle_ = false;       // the idle expiry since the last progress has been
   std::uint32_t timeouts_ = 0;  // since the last progress
 };

@@ -204,6 +204,7 @@ void Requester::on_nak(std::uint8_t syndrome, ib::Psn psn, Instant now, Actions&
 void Requester::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Actions& actions) {
   if (!retire_through(psn - 1, now, actions)) return;
   if (rnr_waiting_) return;
+  ++rnr_naks_;
   constexpr std::uint8_t kEndless = 7;
   if (connection_.attributes.rnr_retry != kEndless) {
     if (rnr_retries_left_ == 0) return fail(WcStatus::kRnrRetryExceeded, now, actions);

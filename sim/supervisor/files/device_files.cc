@@ -80,10 +80,15 @@ void DeviceContext::keep_memory(const DescriptorTable& process, bool keeps_descr
   if (goes_on) hca_.keep_memory(handle_);
 }
 
-std::uint32_t DeviceContext::channel_number(const std::shared_ptr<CompletionChannelFile>& file) {
+std::uint32_t DeviceContext::known_channel(const std::shared_ptr<CompletionChannelFile>& file) const {
   for (std::size_t i = 0; i < channels_.size(); ++i) {
     if (channels_[i].lock() == file) return static_cast<std::uint32_t>(i + 1);
   }
+  return 0;
+}
+
+std::uint32_t DeviceContext::channel_number(const std::shared_ptr<CompletionChannelFile>& file) {
+  if (const std::uint32_t number = known_channel(file); number != 0) return number;
   channels_.push_back(file);
   return static_cast<std::uint32_t>(channels_.size());
 }

@@ -122,6 +122,12 @@ class DeviceContext final : public hca::EventListener {
   const std::shared_ptr<AsyncEventFile>& async_file() const { return async_file_; }
   // The adapter's number for a completion channel; the same file always gets the same one.
   std::uint32_t channel_number(const std::shared_ptr<CompletionChannelFile>& file);
+  // 0: it is none of this context's.
+  std::uint32_t known_channel(const std::shared_ptr<CompletionChannelFile>& file) const;
+  // The channel of that number; null: there is none, or it is closed.
+  std::shared_ptr<CompletionChannelFile> channel(std::uint32_t number) const {
+    return number == 0 || number > channels_.size() ? nullptr : channels_[number - 1].lock();
+  }
 
   void on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) override;
   void on_async_event(std::uint32_t context, const protocol::AsyncEvent& event) override;

@@ -36,7 +36,8 @@ Kernel::Kernel(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& host
       unix_(std::make_unique<UnixNetwork>()),
       output_(std::move(output)),
       report_(std::move(warn)),
-      make_thread_(std::move(make_thread)) {
+      make_thread_(std::move(make_thread)),
+      checks_(tracer, options) {
   host_paths_.resize(hosts.size());
   for (const HostSpec& host : hosts) {
     huge_pages_.emplace_back(host.huge_pages);
@@ -470,6 +471,7 @@ Kernel::Outcome Kernel::wait_for(Thread& thread, std::vector<VirtualFilePtr> fil
   if (files.size() > 1) {
     what += " on " + files.front()->describe() + fmt::format(" and {} more", files.size() - 1);
   }
+  checks_.before_sleep(thread, files, deadline, now());
   thread.block(std::move(files), deadline, std::move(what));
   return std::nullopt;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/supervisor/kernel/checks.h"
 #include "sim/supervisor/kernel/futex.h"
 #include "sim/supervisor/machine/host_paths.h"
 #include "sim/supervisor/trees/huge_pages.h"
@@ -107,6 +108,7 @@ class Kernel {
   };
   // How often a file was asked for that the host's trees lack.
   std::uint64_t refused_files() const { return refused_files_; }
+  Checks& checks() { return checks_; }
   // A process has ended: its descriptors and devices go.
   void release(Process& process);
   // `child` has just been made as a copy of `parent`.
@@ -404,6 +406,7 @@ class Kernel {
   Warn report_;
   MakeThread make_thread_;
   FutexTable futexes_;
+  Checks checks_;
 };
 
 }  // namespace verbatim::supervisor

@@ -142,6 +142,7 @@ Kernel::Outcome Kernel::command(Thread& thread) {
       }
       auto* in_place = reinterpret_cast<CommandHeader*>(mailbox.data());
       in_place->context = context.handle();
+      checks_.before_command(thread, context, mailbox, now());
       context.hca().execute(mailbox);
       in_place->context = header.context;
       if (in_place->status == ETIMEDOUT && asks_for_neighbour(header.type)) return await_neighbour(thread, mailbox);

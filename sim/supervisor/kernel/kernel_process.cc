@@ -54,7 +54,10 @@ Kernel::Outcome Kernel::sys_exit(Thread& thread) {
   const bool is_whole = thread.call().number == SYS_exit_group;
   is_whole ? release_robust_locks(process) : release_robust_locks(thread);
   const auto lives = [](const auto& one) { return one->state() != Thread::State::kDead; };
-  if (is_whole || std::ranges::count_if(process.threads(), lives) == 1) process.keep_registered_memory();
+  if (is_whole || std::ranges::count_if(process.threads(), lives) == 1) {
+    process.keep_registered_memory();
+    checks_.before_exit(process, static_cast<int>(thread.call().arguments[0]), now());
+  }
   return Answer{0, protocol::Action::kNative};
 }
 

@@ -51,6 +51,7 @@ IoResult RdmaCmFile::command(Process& process, std::span<const std::byte> bytes)
   if (!load(bytes, header)) return -EINVAL;
   if (header.in > bytes.size() - sizeof header) return -EINVAL;
   const Command command{process, bytes.subspan(sizeof header, header.in), header.out};
+  if (destroyer_ == process.calling_thread()) destroyer_ = 0;
   const IoResult result = [&]() -> IoResult {
     switch (header.cmd) {
       case RDMA_USER_CM_CMD_CREATE_ID:
@@ -144,6 +145,8 @@ IoResult RdmaCmFile::destroy_id(const Command& command) {
   const auto found = contexts_.find(destroy.id);
   if (found == contexts_.end()) return -ENOENT;
   const rdma_ucm_destroy_id_resp response{found->second.events_reported};
+  destroyer_ = command.process.calling_thread();
+  events_of_destroyed_ = response.events_reported;
   forget_events_of(destroy.id);
   std::erase_if(groups_, [&](const auto& one) { return one.second.context == destroy.id; });
   contexts_.erase(found);

@@ -2,6 +2,8 @@
 // channel: it owns the identifiers made through it, and what happens to them is read as events.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -33,6 +35,10 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
   IoResult command(Process& process, std::span<const std::byte> bytes);
 
   void on_event(cm::RdmaId& id, cm::Event&& event) override;
+
+  // The thread's last command has destroyed an identifier: so many events of it have been read, and librdmacm waits until as many
+  // are acknowledged. 0: its last command was another one.
+  std::uint32_t events_of_destroyed(pid_t native_tid) const { return destroyer_ == native_tid ? events_of_destroyed_ : 0; }
 
  protected:
   void on_last_close() override;
@@ -92,6 +98,8 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
   std::map<std::uint32_t, Context> contexts_;
   std::map<std::uint32_t, Group> groups_;
   std::deque<PendingEvent> events_;
+  pid_t destroyer_ = 0;
+  std::uint32_t events_of_destroyed_ = 0;
 };
 
 }  // namespace verbatim::supervisor

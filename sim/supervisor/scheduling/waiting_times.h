@@ -33,8 +33,4 @@ class WaitingTimes {
   std::map<std::uint32_t, WaitingTime> times_;
 };
 
-// The file that is mapped at `address` of a process and the offset of the address from where its first part lies:
-// "poller+0x11a6". The number itself where nothing is mapped from a file.
-std::string place_in_files(int native_pid, std::uint64_t address);
-
 }  // namespace verbatim::supervisor

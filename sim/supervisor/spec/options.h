@@ -75,6 +75,9 @@ struct SupervisorOptions {
   std::function<std::vector<std::string>(ComponentId host, const std::string& folder,
                                          const std::set<std::string>& made_first)>
       on_files;
+  std::uint32_t checks = ~0u;  // that are made: protocol::check_bit() of each
+  // What has become of packets to whom ib::addressee() names so, in words; "": nothing is known. Empty: nobody knows.
+  std::function<std::string(const std::string& addressee)> dropped_to;
   bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
   MachineFacilities machine;
   Limits limits;

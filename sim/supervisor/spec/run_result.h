@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/core/time.h"
+#include "sim/supervisor/spec/queue_figures.h"
 #include "sim/supervisor/spec/waiting_time.h"
 
 namespace verbatim::supervisor {
@@ -51,6 +52,7 @@ struct RunResult {
   std::vector<std::string> weak;               // what: one sentence each, as in `warnings`
   std::uint64_t refused_files = 0;             // how often one was asked for that the trees of a host lack
   std::uint64_t hand_overs = 0;                // times a program got the token
+  std::vector<QueueFigures> queues;            // of programs that have destroyed them, or exited by themselves
   std::vector<WaitingTime> waiting;            // of threads that polled or span, by their ids
   std::vector<std::string> code_files;         // whose code programs ran, libraries too: paths, sorted
 };

@@ -237,6 +237,7 @@ class Thread final : public Waiter {
 
   const std::string& waits_for() const { return waits_for_; }
   Instant blocked_since() const { return blocked_since_; }
+  const std::vector<VirtualFilePtr>& waiting_on() const { return waiting_on_; }
 
  private:
   static constexpr int kSlicesAfterSpin = 64;

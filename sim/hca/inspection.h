@@ -1,0 +1,72 @@
+// How the queues of a program stand, for what is said to people of a run that hangs or of a mistake. It decides nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/core/time.h"
+#include "sim/ib/types.h"
+
+namespace verbatim::hca {
+
+struct CompletionQueueState {
+  std::uint32_t number = 0;
+  std::uint32_t channel = 0;  // the adapter's number for it; 0: none
+  std::uint32_t entries = 0;
+  std::uint32_t waiting = 0;  // completions that the program has not taken
+  std::uint32_t most_waiting = 0;  // that there have been, about
+  std::uint32_t old = 0;      // of these: written before the program asked for an event last
+  Instant oldest{}, newest{};  // when they were written
+  Instant asked = kNever;     // when the program asked for an event last; kNever: it has not
+  bool asked_solicited = false;
+  bool answered = false;      // by an event
+  Instant last_event = kNever;
+  bool has_overrun = false;
+  std::uint32_t armed_by = 0;  // virtual id of the thread that asked
+  std::uint64_t armed_from = 0, created_from = 0;  // addresses in the program
+};
+
+struct QueuePairState {
+  std::uint32_t number = 0;
+  ib::QpType type{};
+  ib::QpState state{};
+  std::uint32_t send_cq = 0, recv_cq = 0, srq = 0;  // numbers; 0: none
+  std::uint32_t sends = 0;      // posted, and not complete
+  std::uint32_t signaled = 0;   // of these
+  bool last_is_unsignaled = false;  // of all that were posted
+  std::uint32_t receives = 0;   // posted, and not taken by a message; of the shared queue, where there is one
+  bool waits_for_receive = false;  // the peer has none for what is being sent
+  std::uint64_t rnr_naks = 0;   // ever
+  std::uint32_t timeouts = 0;   // since the last answer
+  std::uint32_t send_entries = 0, recv_entries = 0, send_most = 0, send_full = 0;
+  std::uint32_t recv_least = 0;  // receives when a message took one, it included, at the least
+  std::uint64_t received = 0;    // receives of its own that were taken, or flushed
+  std::uint64_t created_from = 0;
+  std::vector<std::string> names;  // as packets name it: ib::addressee()
+  std::string peer;                // of a connection: to whom its packets go
+};
+
+struct Inspection {
+  std::vector<CompletionQueueState> cqs;
+  std::vector<QueuePairState> qps;
+  std::size_t regions = 0, domains = 0;  // how many there are
+};
+
+// A completion queue for whose next event a thread has asked while the queue held completions that nobody has taken since: these
+// need not raise one (IBA 11.4.2.2).
+struct SleptOn {
+  std::uint32_t cq = 0;   // its number; 0: there is none
+  std::uint32_t old = 0;  // such completions
+  std::uint64_t armed_from = 0;
+};
+
+// Work that is posted, not complete, and names a memory region.
+struct RegionUse {
+  std::uint32_t key = 0;
+  std::uint32_t qp = 0;  // the first that has some
+  std::uint32_t sends = 0, receives = 0;
+};
+
+}  // namespace verbatim::hca

@@ -1,0 +1,40 @@
+// What the checks have found in programs (protocol/checks.h), in the order of time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/core/engine.h"
+#include "sim/core/trace.h"
+
+namespace verbatim::observe {
+
+class CheckLog final : public DiagnosisObserver {
+ public:
+  // Outlives the log.
+  explicit CheckLog(const ComponentTable& components) : components_(components) {}
+
+  struct Entry {
+    std::int64_t time_ps;
+    std::string check;       // its name
+    std::string component;   // "host/…" of the program
+    std::uint32_t process;   // virtual pid
+    std::string text, place;  // where in the program, "" when that is not known
+  };
+
+  void on_diagnosis(const Diagnosis& diagnosis, Instant now) override {
+    if (diagnosis.check.empty()) return;
+    entries_.push_back({to_ps(now), std::string(diagnosis.check), components_.name(diagnosis.component), diagnosis.process,
+                        std::string(diagnosis.text), std::string(diagnosis.place)});
+  }
+  void on_drop(const ib::Packet&, std::uint64_t, ComponentId, Instant) override {}
+
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  const ComponentTable& components_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace verbatim::observe

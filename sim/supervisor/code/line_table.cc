@@ -1,0 +1,345 @@
+#include "sim/supervisor/code/line_table.h"
+
+#include <elf.h>
+
+#include <cstring>
+#include <vector>
+
+namespace verbatim::code {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+// Content descriptions and forms of DWARF 5 (6.2.4.1, 7.5.6), as far as compilers use them in line tables.
+constexpr std::uint64_t kPath = 1, kFolder = 2;
+enum Form : std::uint64_t {
+  kData2 = 0x05,
+  kData4 = 0x06,
+  kData8 = 0x07,
+  kString = 0x08,
+  kBlock = 0x09,
+  kData1 = 0x0b,
+  kStringOffset = 0x0e,
+  kUdata = 0x0f,
+  kData16 = 0x1e,
+  kLineStringOffset = 0x1f,
+};
+
+// Reads from the front; what is not there reads as zero, and ends all.
+class Cursor {
+ public:
+  explicit Cursor(Bytes bytes) : bytes_(bytes) {}
+
+  bool failed() const { return failed_; }
+  bool at_end() const { return failed_ || bytes_.empty(); }
+  void skip(std::uint64_t count) {
+    if (count > bytes_.size()) {
+      failed_ = true;
+      count = bytes_.size();
+    }
+    bytes_ = bytes_.subspan(count);
+  }
+  Cursor take(std::uint64_t count) {
+    Cursor part(bytes_.first(std::min<std::uint64_t>(count, bytes_.size())));
+    skip(count);
+    return part;
+  }
+  template <class T>
+  T number() {
+    T value{};
+    if (bytes_.size() < sizeof value) {
+      skip(sizeof value);
+      return T{};
+    }
+    std::memcpy(&value, bytes_.data(), sizeof value);
+    skip(sizeof value);
+    return value;
+  }
+  std::uint64_t unsigned_leb() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const auto byte = number<std::uint8_t>();
+      value |= std::uint64_t{byte & 0x7fu} << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    failed_ = true;
+    return 0;
+  }
+  std::int64_t signed_leb() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64;) {
+      const auto byte = number<std::uint8_t>();
+      value |= std::uint64_t{byte & 0x7fu} << shift;
+      shift += 7;
+      if ((byte & 0x80) != 0) continue;
+      if (shift < 64 && (byte & 0x40) != 0) value |= ~std::uint64_t{0} << shift;
+      return static_cast<std::int64_t>(value);
+    }
+    failed_ = true;
+    return 0;
+  }
+  std::string text() {
+    const auto* first = reinterpret_cast<const char*>(bytes_.data());
+    const std::string found(first, strnlen(first, bytes_.size()));
+    skip(found.size() + 1);
+    return found;
+  }
+
+ private:
+  Bytes bytes_;
+  bool failed_ = false;
+};
+
+struct Sections {
+  Bytes lines, strings, line_strings;
+};
+
+std::optional<Sections> sections_of(Bytes file) {
+  Elf64_Ehdr header;
+  if (file.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, file.data(), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) return std::nullopt;
+  const auto section = [&](std::uint64_t index) -> std::optional<Elf64_Shdr> {
+    Elf64_Shdr found;
+    if (index >= header.e_shnum || header.e_shoff > file.size()) return std::nullopt;
+    const Bytes table = file.subspan(header.e_shoff);
+    if (table.size() / sizeof found <= index) return std::nullopt;
+    std::memcpy(&found, table.data() + index * sizeof found, sizeof found);
+    if (found.sh_type == SHT_NOBITS || found.sh_offset > file.size() || found.sh_size > file.size() - found.sh_offset) {
+      return std::nullopt;
+    }
+    return found;
+  };
+  const auto names = section(header.e_shstrndx);
+  if (!names) return std::nullopt;
+  const Bytes name_bytes = file.subspan(names->sh_offset, names->sh_size);
+  Sections sections;
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    const auto found = section(i);
+    if (!found || (found->sh_flags & SHF_COMPRESSED) != 0 || found->sh_name >= name_bytes.size()) continue;
+    const std::string name = Cursor(name_bytes.subspan(found->sh_name)).text();
+    const Bytes content = file.subspan(found->sh_offset, found->sh_size);
+    if (name == ".debug_line") sections.lines = content;
+    if (name == ".debug_str") sections.strings = content;
+    if (name == ".debug_line_str") sections.line_strings = content;
+  }
+  if (sections.lines.empty()) return std::nullopt;
+  return sections;
+}
+
+// One compilation unit's table.
+class Unit {
+ public:
+  // `unit` begins behind the unit's length.
+  Unit(const Sections& sections, Cursor unit, bool is_64) : sections_(sections), is_64_(is_64), program_(Bytes()) {
+    version_ = unit.number<std::uint16_t>();
+    if (version_ < 2 || version_ > 5) return;
+    if (version_ == 5) unit.skip(2);  // sizes of addresses and segment selectors
+    Cursor header = unit.take(offset(unit));
+    instruction_length_ = header.number<std::uint8_t>();
+    if (version_ >= 4) header.skip(1);  // operations in an instruction
+    header.skip(1);                     // whether a row begins a statement
+    line_base_ = header.number<std::int8_t>();
+    line_range_ = header.number<std::uint8_t>();
+    opcode_base_ = header.number<std::uint8_t>();
+    if (line_range_ == 0 || opcode_base_ == 0) return;
+    for (unsigned i = 1; i < opcode_base_; ++i) operands_.push_back(header.number<std::uint8_t>());
+    version_ == 5 ? read_names(header) : read_old_names(header);
+    if (header.failed()) return;
+    program_ = unit;
+  }
+
+  std::optional<std::string> find(std::uint64_t address) {
+    Row row, before, own{.line = 0};
+    bool has_before = false;
+    // A row holds from its address to that of the next one of its sequence.
+    const auto emit = [&](bool ends) -> bool {
+      if (has_before && before.address <= address && address < row.address) {
+        // Of what a header has brought in, the line of the program's own that comes before.
+        if (is_header(before) && own.line > 0) before = own;
+        return true;
+      }
+      before = row;
+      has_before = !ends;
+      if (ends) own = {.line = 0};
+      if (!ends && !is_header(row)) own = row;
+      return false;
+    };
+    while (!program_.at_end()) {
+      const auto opcode = program_.number<std::uint8_t>();
+      if (opcode >= opcode_base_) {
+        const unsigned adjusted = opcode - opcode_base_;
+        row.address += std::uint64_t{adjusted / line_range_} * instruction_length_;
+        row.line += static_cast<std::int64_t>(line_base_) + adjusted % line_range_;
+        if (emit(false)) return text_of(before);
+        continue;
+      }
+      switch (opcode) {
+        case 0: {
+          Cursor extended = program_.take(program_.unsigned_leb());
+          const auto kind = extended.number<std::uint8_t>();
+          if (kind == 1) {  // end of a sequence
+            if (emit(true)) return text_of(before);
+            row = {};
+          } else if (kind == 2) {
+            row.address = extended.number<std::uint64_t>();
+          }
+          break;
+        }
+        case 1:  // copy
+          if (emit(false)) return text_of(before);
+          break;
+        case 2:  // advance the address
+          row.address += program_.unsigned_leb() * instruction_length_;
+          break;
+        case 3:  // advance the line
+          row.line += program_.signed_leb();
+          break;
+        case 4:
+          row.file = program_.unsigned_leb();
+          break;
+        case 8:  // as the special opcode 255, without a row
+          row.address += std::uint64_t{(255u - opcode_base_) / line_range_} * instruction_length_;
+          break;
+        case 9:
+          row.address += program_.number<std::uint16_t>();
+          break;
+        default:
+          for (unsigned i = 0; i < operands_[opcode - 1u]; ++i) program_.unsigned_leb();
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Row {
+    std::uint64_t address = 0, file = 1;
+    std::int64_t line = 1;
+  };
+
+  std::uint64_t offset(Cursor& from) const { return is_64_ ? from.number<std::uint64_t>() : from.number<std::uint32_t>(); }
+
+  const std::string* path_of(const Row& row) const {
+    const std::uint64_t index = version_ == 5 ? row.file : row.file - 1;
+    return index < files_.size() ? &files_[index] : nullptr;
+  }
+  // Inline functions of libraries are no place in a program.
+  bool is_header(const Row& row) const {
+    const std::string* path = path_of(row);
+    return path != nullptr && path->find("/include/") != path->npos;
+  }
+  std::optional<std::string> text_of(const Row& row) const {
+    const std::string* path = path_of(row);
+    if (path == nullptr || row.line <= 0) return std::nullopt;
+    return path->substr(path->rfind('/') + 1) + ":" + std::to_string(row.line);
+  }
+
+  void add_file(const std::string& name, const std::vector<std::string>& folders, std::uint64_t folder) {
+    files_.push_back(name.starts_with('/') || folder >= folders.size() ? name : folders[folder] + "/" + name);
+  }
+
+  void read_old_names(Cursor& header) {
+    std::vector<std::string> folders = {""};
+    while (!header.failed()) {
+      folders.push_back(header.text());
+      if (folders.back().empty()) break;
+    }
+    while (!header.failed()) {
+      const std::string name = header.text();
+      if (name.empty()) return;
+      add_file(name, folders, header.unsigned_leb());
+      for (int i = 0; i < 2; ++i) header.unsigned_leb();  // time, length
+    }
+  }
+
+  // Of an entry with that form: its text, or its number.
+  struct Value {
+    std::string text;
+    std::uint64_t number = 0;
+  };
+  Value value_of(Cursor& header, std::uint64_t form) const {
+    const auto at = [&](Bytes strings) {
+      const std::uint64_t where = offset(header);
+      return Value{where < strings.size() ? Cursor(strings.subspan(where)).text() : std::string()};
+    };
+    switch (form) {
+      case kString:
+        return {header.text()};
+      case kStringOffset:
+        return at(sections_.strings);
+      case kLineStringOffset:
+        return at(sections_.line_strings);
+      case kData1:
+        return {"", header.number<std::uint8_t>()};
+      case kData2:
+        return {"", header.number<std::uint16_t>()};
+      case kData4:
+        return {"", header.number<std::uint32_t>()};
+      case kData8:
+        return {"", header.number<std::uint64_t>()};
+      case kData16:
+        header.skip(16);
+        break;
+      case kUdata:
+        return {"", header.unsigned_leb()};
+      case kBlock:
+        header.skip(header.unsigned_leb());
+        break;
+      default:
+        header.skip(~std::uint64_t{0});
+    }
+    return {};
+  }
+
+  // Folders, then files: each a description of its entries, and the entries.
+  void read_names(Cursor& header) {
+    std::vector<std::string> folders;
+    for (const bool of_files : {false, true}) {
+      std::vector<std::pair<std::uint64_t, std::uint64_t>> formats;
+      const auto columns = header.number<std::uint8_t>();
+      for (unsigned i = 0; i < columns; ++i) {
+        const std::uint64_t content = header.unsigned_leb();
+        formats.emplace_back(content, header.unsigned_leb());
+      }
+      const std::uint64_t count = header.unsigned_leb();
+      for (std::uint64_t i = 0; i < count && !header.failed(); ++i) {
+        std::string path;
+        std::uint64_t folder = 0;
+        for (const auto& [content, form] : formats) {
+          Value value = value_of(header, form);
+          if (content == kPath) path = std::move(value.text);
+          if (content == kFolder) folder = value.number;
+        }
+        of_files ? add_file(path, folders, folder) : folders.push_back(path);
+        if (formats.empty()) break;
+      }
+    }
+  }
+
+  const Sections& sections_;
+  bool is_64_;
+  std::uint16_t version_ = 0;
+  std::uint8_t instruction_length_ = 1, line_range_ = 1, opcode_base_ = 1;
+  std::int8_t line_base_ = 0;
+  std::vector<std::uint8_t> operands_;
+  std::vector<std::string> files_;
+  Cursor program_;
+};
+
+}  // namespace
+
+std::optional<std::string> source_line(Bytes file, std::uint64_t address) {
+  const auto sections = sections_of(file);
+  if (!sections) return std::nullopt;
+  Cursor units(sections->lines);
+  while (!units.at_end()) {
+    std::uint64_t length = units.number<std::uint32_t>();
+    const bool is_64 = length == 0xffff'ffff;
+    if (is_64) length = units.number<std::uint64_t>();
+    if (auto line = Unit(*sections, units.take(length), is_64).find(address)) return line;
+  }
+  return std::nullopt;
+}
+
+}  // namespace verbatim::code

@@ -1,0 +1,119 @@
+#include "sim/supervisor/kernel/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/machine/code_place.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+using protocol::Check;
+using protocol::CommandType;
+
+std::string count(std::uint64_t number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
+
+}  // namespace
+
+void Checks::tell(Process& process, Check check, std::uint64_t caller, const std::string& text, Instant when) {
+  if (check == Check::kNone || static_cast<std::uint32_t>(check) >= protocol::kCheckCount || !is_on(check)) return;
+  if (told_.size() >= kMostTold) return;
+  // Of one place in the program the first is enough.
+  if (!told_.emplace(process.pid(), check, caller, caller == 0 ? text : "").second) return;
+  const std::string place = place_of_call(process.native_pid(), caller);
+  const char* const name = protocol::kChecks[static_cast<std::uint32_t>(check)].name;
+  Diagnosis finding{process.host().component, process.pid(), 0, text};
+  finding.check = name;
+  finding.place = place;
+  tracer_.diagnose(finding, when);
+}
+
+void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now) {
+  Process& process = thread.process();
+  // Who wakes up by itself looks again.
+  if (deadline != kNever || thread.retried() || process.contexts().empty() || !is_on(Check::kMissedWakeUp)) return;
+  for (const VirtualFilePtr& file : files) {
+    const auto channel = std::dynamic_pointer_cast<CompletionChannelFile>(file);
+    if (channel == nullptr) continue;
+    for (const auto& context : process.contexts()) {
+      if (!context->open() || context->owner() != process.pid()) continue;
+      const hca::SleptOn slept = context->hca().slept_on(context->handle(), context->known_channel(channel), thread.tid());
+      if (slept.cq == 0) continue;
+      tell(process, Check::kMissedWakeUp, slept.armed_from,
+           fmt::format("thread {} sleeps for an event of CQ {}, which held {} that it has not polled when it armed the CQ: these need "
+                       "not raise an event; poll once more after arming",
+                       thread.tid(), slept.cq, count(slept.old, "completion")),
+           now);
+    }
+  }
+}
+
+void Checks::keep(Process& process, const hca::CompletionQueueState& cq) {
+  if (figures_.size() >= kMostFigures) return;
+  figures_.push_back({.host = process.host().name,
+                      .process = process.pid(),
+                      .queue = fmt::format("CQ {}", cq.number),
+                      .entries = cq.entries,
+                      .most = cq.most_waiting});
+}
+
+void Checks::keep(Process& process, const hca::QueuePairState& qp) {
+  if (figures_.size() >= kMostFigures) return;
+  figures_.push_back({.host = process.host().name,
+                      .process = process.pid(),
+                      .queue = fmt::format("QP {}", qp.number),
+                      .send_entries = qp.send_entries,
+                      .send_most = qp.send_most,
+                      .send_full = qp.send_full,
+                      .recv_entries = qp.recv_entries,
+                      .recv_least = qp.recv_least,
+                      .receives_taken = qp.received,
+                      .rnr_naks = qp.rnr_naks});
+}
+
+void Checks::before_command(Thread& thread, DeviceContext& context, std::span<const std::byte> mailbox, Instant now) {
+  protocol::DestroyObject destroy;
+  if (mailbox.size() != sizeof destroy) return;
+  std::memcpy(&destroy, mailbox.data(), sizeof destroy);
+  const CommandType type = destroy.header.type;
+  if (type == CommandType::kDeregMr) return check_region(thread, context, destroy.handle, now);
+  if (type != CommandType::kDestroyCq && type != CommandType::kDestroyQp) return;
+  const hca::Inspection one = context.hca().inspect_one(context.handle(), type == CommandType::kDestroyCq, destroy.handle);
+  for (const auto& cq : one.cqs) keep(thread.process(), cq);
+  for (const auto& qp : one.qps) keep(thread.process(), qp);
+}
+
+void Checks::check_region(Thread& thread, DeviceContext& context, std::uint32_t handle, Instant now) {
+  if (!is_on(Check::kRegionInUse)) return;
+  const hca::RegionUse use = context.hca().use_of_region(context.handle(), handle);
+  if (use.sends + use.receives == 0) return;
+  Process& process = thread.process();
+  const std::string what = use.sends > 0 ? count(use.sends, "send") : count(use.receives, "receive");
+  tell(process, Check::kRegionInUse, process.region().slot(thread.slot()).verb_caller,
+       fmt::format("thread {} deregisters the memory region with lkey {:#x}, and {} of QP {} that {} not complete name{} it", thread.tid(),
+                   use.key, what, use.qp, use.sends + use.receives == 1 ? "is" : "are", use.sends + use.receives == 1 ? "s" : ""),
+       now);
+}
+
+void Checks::before_exit(Process& process, int code, Instant now) {
+  for (const auto& context : process.contexts()) {
+    if (!context->open() || context->owner() != process.pid()) continue;
+    const hca::Inspection all = context->hca().inspect(context->handle());
+    for (const auto& cq : all.cqs) keep(process, cq);
+    for (const auto& qp : all.qps) keep(process, qp);
+    if (code != 0 || !is_on(Check::kLeak)) continue;
+    const auto left = [&](const std::string& what, std::uint64_t made) {
+      tell(process, Check::kLeak, made, fmt::format("the program exits and has not destroyed {}", what), now);
+    };
+    for (const auto& qp : all.qps) left(fmt::format("QP {}", qp.number), qp.created_from);
+    for (const auto& cq : all.cqs) left(fmt::format("CQ {}", cq.number), cq.created_from);
+    if (all.regions > 0) left(count(all.regions, "memory region"), 0);
+    if (all.domains > 0) left(count(all.domains, "protection domain"), 0);
+  }
+}
+
+}  // namespace verbatim::supervisor

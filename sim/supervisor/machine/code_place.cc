@@ -1,0 +1,66 @@
+#include "sim/supervisor/machine/code_place.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "sim/supervisor/code/line_table.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+struct MappedFile {
+  std::string path;
+  std::uint64_t first = 0;  // where its first part lies
+};
+
+std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", native_pid));
+  MappedFile file;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::uint64_t from = 0, to = 0;
+    char dash = 0;
+    std::string access, offset, device, inode, path;
+    words >> std::hex >> from >> dash >> to >> access >> offset >> device >> inode >> std::ws;
+    std::getline(words, path);
+    if (!path.empty() && path != file.path) file = {path, from};
+    if (address < from || address >= to) continue;
+    if (path.empty()) return std::nullopt;
+    return file;
+  }
+  return std::nullopt;
+}
+
+std::string text_of(const MappedFile& file, std::uint64_t address) {
+  return fmt::format("{}+{:#x}", file.path.substr(file.path.rfind('/') + 1), address - file.first);
+}
+
+}  // namespace
+
+std::string place_in_files(pid_t native_pid, std::uint64_t address) {
+  const auto file = file_at(native_pid, address);
+  return file ? text_of(*file, address) : fmt::format("{:#x}", address);
+}
+
+std::string place_of_call(pid_t native_pid, std::uint64_t address) {
+  if (address == 0) return "";
+  const auto file = file_at(native_pid, address);
+  if (!file) return fmt::format("{:#x}", address);
+  std::ifstream stream(file->path, std::ios::binary);
+  const std::vector<char> content{std::istreambuf_iterator<char>(stream), {}};
+  const auto bytes = std::as_bytes(std::span(content));
+  if (bytes.size() < sizeof(Elf64_Ehdr)) return text_of(*file, address);
+  const bool is_fixed = reinterpret_cast<const Elf64_Ehdr*>(content.data())->e_type == ET_EXEC;
+  // The call lies before the place that it returns to.
+  const auto line = code::source_line(bytes, (is_fixed ? address : address - file->first) - 1);
+  return line ? *line : text_of(*file, address);
+}
+
+}  // namespace verbatim::supervisor

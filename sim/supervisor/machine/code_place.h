@@ -1,0 +1,19 @@
+// Where in a program a call was made, for people.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+namespace verbatim::supervisor {
+
+// The file that is mapped at `address` of a process and the offset of the address from where its first part lies:
+// "poller+0x11a6". The number itself where nothing is mapped from a file.
+std::string place_in_files(pid_t native_pid, std::uint64_t address);
+
+// Where the call was made that returns to `address` of a process which is alive: "app.c:88" where the file has lines (-g), else as
+// above. "" for 0.
+std::string place_of_call(pid_t native_pid, std::uint64_t address);
+
+}  // namespace verbatim::supervisor

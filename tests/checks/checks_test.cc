@@ -1,0 +1,112 @@
+// What the checks find: each mistake with its place, and nothing in the program without it; off, warn and error; nothing that
+// changes a run.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim {
+namespace {
+
+using support::RunReport;
+using ::testing::MatchesRegex;
+
+struct Mistake {
+  const char* check;
+  const char* host;
+  const char* place;  // in the program
+  const char* text;
+};
+
+class CheckTest : public ::testing::TestWithParam<Mistake> {};
+
+RunReport run(const std::string& check, const std::string& variant, std::vector<std::string> options) {
+  support::RunRequest request;
+  const std::string program = support::quoted(std::string(CHECKS_FOLDER) + "/mistakes") + " " + check + " " + variant;
+  request.commands = {"server=" + program, "client=" + program + " server"};
+  request.options = std::move(options);
+  return support::run(request);
+}
+
+TEST_P(CheckTest, finds_the_mistake_and_nothing_without_it) {
+  const Mistake& which = GetParam();
+  const std::string on = std::string(which.check) + "=warn";
+  const RunReport result = run(which.check, "buggy", {"--check", on});
+  EXPECT_EQ(result.code, 0) << result.story();
+  const auto& checks = result.report["checks"];
+  ASSERT_GE(checks.size(), 1u) << result.story();
+  EXPECT_EQ(checks[0]["check"], which.check);
+  EXPECT_EQ(checks[0]["level"], "warn");
+  EXPECT_THAT(checks[0]["host"].get<std::string>(), MatchesRegex(std::string("host/") + which.host));
+  EXPECT_THAT(checks[0]["place"].get<std::string>(), MatchesRegex(which.place));
+  EXPECT_THAT(checks[0]["text"].get<std::string>(), MatchesRegex(which.text));
+  EXPECT_THAT(result.err, ::testing::HasSubstr(std::string("check ") + which.check + ": host/"));
+  EXPECT_EQ(run(which.check, "buggy", {"--check", on, "--call-by-call"}).report["checks"], checks);
+
+  for (const char* freedom : {"friendly", "spec"}) {
+    const RunReport right = run(which.check, "fixed", {"--check", on, "--freedom", freedom});
+    EXPECT_EQ(right.code, 0) << right.story();
+    EXPECT_EQ(right.report["checks"].size(), 0u) << right.story();
+  }
+}
+
+TEST_P(CheckTest, off_says_nothing_error_fails_and_neither_changes_the_run) {
+  const std::string name = GetParam().check;
+  const RunReport off = run(name, "buggy", {"--check", name + "=off"});
+  EXPECT_EQ(off.code, 0) << off.story();
+  EXPECT_EQ(off.report["checks"].size(), 0u) << off.story();
+  const RunReport error = run(name, "buggy", {"--check", name + "=error"});
+  EXPECT_EQ(error.code, 1) << error.story();
+  EXPECT_THAT(error.err, ::testing::HasSubstr("the check " + name + ", which is an error here, has found something"));
+  EXPECT_EQ(error.digest(), off.digest());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, CheckTest,
+    ::testing::Values(
+        Mistake{"send-buffer", "client", "litmus.h:[0-9]+",
+                "QP 72: the bytes that work request 0 sends have changed between ibv_post_send and the completion that gives them back"},
+        Mistake{"missed-wakeup", "server", "mistakes.c:[0-9]+",
+                "thread 1000 sleeps for an event of CQ 129, which held 1 completion that it has not polled when it armed the CQ: .*"},
+        Mistake{"region-in-use", "server", "mistakes.c:[0-9]+",
+                "thread 1000 deregisters the memory region with lkey 0x[0-9a-f]+, and 1 receive of QP 72 that is not complete names it"},
+        Mistake{"unsignaled", "client", "mistakes.c:[0-9]+|litmus.h:[0-9]+",
+                "QP 72: its send queue is full, and none of the 4 work requests in it is signaled: no completion will give a slot back"},
+        Mistake{"threads", "client", "mistakes.c:[0-9]+",
+                "threads 100[0-9] and 100[0-9] use CQ 130 at once, of which the program has promised that one thread at a time does"},
+        Mistake{"unacknowledged", "server", "mistakes.c:[0-9]+",
+                "thread 1000 destroys CQ 129 and waits for the acknowledgement of 1 events, the last of which it has taken itself"},
+        Mistake{"leak", "(server|client)", "litmus.h:[0-9]+|mistakes.c:[0-9]+", "the program exits and has not destroyed QP 72"}),
+    [](const auto& info) {
+      std::string name = info.param.check;
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
+
+TEST(Checks, a_name_or_level_that_does_not_exist_is_refused) {
+  EXPECT_EQ(run("leak", "fixed", {"--check", "leaks=warn"}).code, 2);
+  EXPECT_EQ(run("leak", "fixed", {"--check", "leak=loud"}).code, 2);
+  EXPECT_EQ(run("leak", "fixed", {"--check", "leak"}).code, 2);
+}
+
+TEST(Checks, all_are_named_at_once) {
+  EXPECT_GE(run("leak", "buggy", {"--check", "all=error"}).report["checks"].size(), 2u);
+  EXPECT_EQ(run("send-buffer", "buggy", {"--check", "all=off"}).report["checks"].size(), 0u);
+}
+
+TEST(Checks, how_full_queues_were_is_told) {
+  const RunReport result = run("unsignaled", "buggy", {});
+  const auto& queues = result.report["queues"];
+  const auto found = std::ranges::find_if(queues, [](const auto& entry) { return entry["host"] == "client" && entry["queue"] == "QP 72"; });
+  ASSERT_NE(found, queues.end()) << queues;
+  EXPECT_EQ((*found)["send_entries"], 4);
+  EXPECT_EQ((*found)["send_most"], 4);
+  EXPECT_EQ((*found)["send_full"], 4);
+  const auto peer = std::ranges::find_if(queues, [](const auto& entry) { return entry["host"] == "server" && entry["queue"] == "QP 72"; });
+  ASSERT_NE(peer, queues.end()) << queues;
+  EXPECT_EQ((*peer)["recv_least"], 5);
+}
+
+}  // namespace
+}  // namespace verbatim

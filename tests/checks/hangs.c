@@ -1,0 +1,180 @@
+// Programs that wait for ever: `hangs CASE` on the server, `hangs CASE server` on the client. Which of the two hangs, and why,
+// stands at each case.
+#include <poll.h>
+#include <pthread.h>
+
+#include "tests/litmus/litmus.h"
+
+enum { kBytes = 64 };
+
+static struct litmus my;
+
+static void post_receive(void) { litmus_recv(&my, 0, 1, my.memory, kBytes); }
+
+static void send_one(unsigned flags) { MUST(litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, flags) == 0); }
+
+static void poll_for_ever(struct ibv_cq* cq) {
+  struct ibv_wc wc;
+  while (ibv_poll_cq(cq, 1, &wc) == 0) {
+  }
+}
+
+static void sleep_for_event(int acknowledges) {
+  struct ibv_cq* cq;
+  void* context;
+  MUST(ibv_get_cq_event(my.channel, &cq, &context) == 0);
+  if (acknowledges) ibv_ack_cq_events(cq, 1);
+}
+
+static int is_server(void) { return my.server == NULL; }
+
+// The server sleeps and has never asked for an event.
+static void never_armed(void) {
+  post_receive();
+  litmus_meet(&my);
+  if (is_server()) return sleep_for_event(1);
+  send_one(IBV_SEND_SIGNALED);
+  litmus_wait(my.send_cq);
+}
+
+// The server asks for one event, and sleeps for two.
+static void not_armed_again(void) {
+  post_receive();
+  post_receive();
+  MUST(ibv_req_notify_cq(my.recv_cq, 0) == 0);
+  litmus_meet(&my);
+  for (int i = 0; i < 2; ++i) {
+    if (is_server()) {
+      sleep_for_event(1);
+      litmus_wait(my.recv_cq);
+    } else {
+      send_one(IBV_SEND_SIGNALED);
+      litmus_wait(my.send_cq);
+    }
+    litmus_meet(&my);
+  }
+}
+
+// The server waits for a solicited message by poll(2), and the client does not solicit.
+static void not_solicited(void) {
+  post_receive();
+  MUST(ibv_req_notify_cq(my.recv_cq, 1) == 0);
+  litmus_meet(&my);
+  if (is_server()) {
+    struct pollfd set = {.fd = my.channel->fd, .events = POLLIN};
+    poll(&set, 1, -1);
+    return;
+  }
+  send_one(IBV_SEND_SIGNALED);
+  litmus_wait(my.send_cq);
+}
+
+// The server destroys a CQ whose event it has not acknowledged.
+static void destroys_cq(void) {
+  post_receive();
+  MUST(ibv_req_notify_cq(my.recv_cq, 0) == 0);
+  litmus_meet(&my);
+  if (is_server()) {
+    sleep_for_event(0);
+    litmus_wait(my.recv_cq);
+    MUST(ibv_destroy_qp(my.qp[0]) == 0);
+    MUST(ibv_destroy_cq(my.recv_cq) == 0);
+    return;
+  }
+  send_one(IBV_SEND_SIGNALED);
+  litmus_wait(my.send_cq);
+}
+
+static void* take_event(void* unused) {
+  struct ibv_async_event event;
+  MUST(ibv_get_async_event(my.context, &event) == 0);
+  return unused;
+}
+
+// The server destroys a queue pair whose event another thread has taken.
+static void destroys_qp(void) {
+  litmus_meet(&my);
+  if (!is_server()) return;
+  pthread_t thread;
+  MUST(pthread_create(&thread, NULL, take_event, NULL) == 0);
+  struct ibv_qp_attr drained = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
+  MUST(ibv_modify_qp(my.qp[0], &drained, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) == 0);
+  MUST(pthread_join(thread, NULL) == 0);
+  MUST(ibv_destroy_qp(my.qp[0]) == 0);
+}
+
+// The server polls and has posted no receive, and the client sends again and again.
+static void no_receive(void) {
+  litmus_meet(&my);
+  if (!is_server()) send_one(IBV_SEND_SIGNALED);
+  poll_for_ever(is_server() ? my.recv_cq : my.send_cq);
+}
+
+// The client waits for the completion of what is not signaled.
+static void not_signaled(void) {
+  post_receive();
+  litmus_meet(&my);
+  if (is_server()) {
+    litmus_wait(my.recv_cq);
+    return;
+  }
+  send_one(0);
+  poll_for_ever(my.send_cq);
+}
+
+// The server waits for a message that the client does not send.
+static void nothing_sent(void) {
+  post_receive();
+  litmus_meet(&my);
+  poll_for_ever(my.recv_cq);
+}
+
+// The client's packets go to a queue pair that has gone, and it waits for ever for an answer.
+static void peer_is_gone(void) {
+  litmus_meet(&my);
+  if (is_server()) {
+    MUST(ibv_destroy_qp(my.qp[0]) == 0);
+    litmus_meet(&my);
+    char byte;
+    tcp_read(my.tcp, &byte, 1);
+    return;
+  }
+  litmus_meet(&my);
+  struct ibv_qp_attr to = {.qp_state = IBV_QPS_RESET};
+  struct ibv_qp_init_attr init;
+  MUST(ibv_query_qp(my.qp[0], &to, IBV_QP_AV, &init) == 0);
+  struct ibv_qp_attr rtr = to;
+  to.qp_state = IBV_QPS_RESET;
+  MUST(ibv_modify_qp(my.qp[0], &to, IBV_QP_STATE) == 0);
+  struct ibv_qp_attr first = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+  MUST(ibv_modify_qp(my.qp[0], &first, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
+  rtr.qp_state = IBV_QPS_RTR;
+  MUST(ibv_modify_qp(my.qp[0], &rtr,
+                     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+                         IBV_QP_MIN_RNR_TIMER) == 0);
+  struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS, .timeout = 0, .retry_cnt = 7, .rnr_retry = 7};
+  MUST(ibv_modify_qp(my.qp[0], &rts,
+                     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                         IBV_QP_MAX_QP_RD_ATOMIC) == 0);
+  send_one(IBV_SEND_SIGNALED);
+  poll_for_ever(my.send_cq);
+}
+
+static const struct {
+  const char* name;
+  void (*run)(void);
+} kCases[] = {{"never-armed", never_armed},     {"not-armed-again", not_armed_again}, {"not-solicited", not_solicited},
+              {"destroys-cq", destroys_cq},     {"destroys-qp", destroys_qp},         {"no-receive", no_receive},
+              {"not-signaled", not_signaled},   {"nothing-sent", nothing_sent},       {"peer-is-gone", peer_is_gone}};
+
+int main(int argc, char** argv) {
+  MUST(argc >= 2);
+  char* words[] = {argv[0], "buggy", argc > 2 ? argv[2] : NULL, NULL};
+  litmus_start(&my, argc > 2 ? 3 : 2, words, 1, kQueue, 4096);
+  for (size_t i = 0; i < sizeof kCases / sizeof kCases[0]; ++i) {
+    if (strcmp(argv[1], kCases[i].name) == 0) kCases[i].run();
+  }
+  char byte;
+  if (!is_server()) tcp_read(my.tcp, &byte, 1);  // until the server ends
+  return 0;
+}

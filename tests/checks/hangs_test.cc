@@ -1,0 +1,118 @@
+// Why programs hang: the finding of the thread that does, with the place in the program.
+#include <gmock/gmock.h>
+
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim {
+namespace {
+
+using support::RunReport;
+using ::testing::MatchesRegex;
+
+struct Hang {
+  const char* name;
+  const char* host;  // where the thread hangs
+  const char* why;   // of the sentence, from the call on
+};
+
+class HangTest : public ::testing::TestWithParam<Hang> {};
+
+RunReport hang(const std::string& name, const std::vector<std::string>& more = {}) {
+  support::RunRequest request;
+  const std::string program = support::quoted(std::string(CHECKS_FOLDER) + "/hangs") + " " + name;
+  request.commands = {"server=" + program, "client=" + program + " server"};
+  request.options = {"--time-limit", "101ms"};
+  request.options.insert(request.options.end(), more.begin(), more.end());
+  return support::run(request);
+}
+
+std::string finding_of(const RunReport& result, const std::string& host) {
+  for (const auto& finding : result.report["findings"]) {
+    if (finding.get<std::string>().starts_with(host + ": hangs ")) return finding;
+  }
+  return result.story();
+}
+
+TEST_P(HangTest, its_cause_is_told) {
+  const Hang& which = GetParam();
+  const RunReport result = hang(which.name);
+  EXPECT_TRUE(result.code == 3 || result.code == 4) << result.story();
+  const std::string finding = finding_of(result, which.host);
+  EXPECT_THAT(finding, MatchesRegex(std::string(".*, thread [0-9]+ ") + which.why));
+  // Who polls is parked in slices and goes round otherwise; who sleeps does so in both.
+  if (finding.find(" waits in ") == std::string::npos) return;
+  EXPECT_EQ(finding_of(hang(which.name, {"--call-by-call"}), which.host), finding);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, HangTest,
+    ::testing::Values(
+        Hang{"never-armed", "server",
+             "waits in read on completion channel since .* in ibv_get_cq_event at hangs.c:[0-9]+: CQ 129 holds 1 completion that "
+             "nobody has polled, written at .* us, and was never armed .ibv_req_notify_cq."},
+        Hang{"not-armed-again", "server",
+             "waits in read .* at hangs.c:[0-9]+: CQ 129 holds 1 completion that nobody has polled, .* and it was not armed again "
+             ".ibv_req_notify_cq. after its last event, at .* us"},
+        Hang{"not-solicited", "server",
+             "waits in poll on completion channel since .*: CQ 129 holds 1 completion that nobody has polled, written at .* us, but "
+             "ibv_req_notify_cq at hangs.c:[0-9]+ armed it for solicited completions alone"},
+        Hang{"destroys-cq", "server",
+             "waits in futex .*, in ibv_destroy_cq of CQ 129 at hangs.c:[0-9]+: it waits for the acknowledgement of 1 completion "
+             "event that thread 1000 took .ibv_ack_cq_events."},
+        Hang{"destroys-qp", "server",
+             "waits in futex .*, in ibv_destroy_qp of QP 72 at hangs.c:[0-9]+: it waits for the acknowledgement of 1 asynchronous "
+             "event that thread 1002 took .ibv_ack_async_event."},
+        Hang{"no-receive", "server",
+             "polls completion queue 129 since .* at hangs.c:[0-9]+: QP 72 has no receive posted, and its peer, QP 72 of client, has "
+             "1 message for it .[0-9]+ RNR NAKs so far."},
+        Hang{"no-receive", "client",
+             "polls completion queue 128 since .*: QP 72 has 1 send posted, and its peer, QP 72 of server, has no receive posted for "
+             "it .[0-9]+ RNR NAKs so far."},
+        Hang{"not-signaled", "client",
+             "polls completion queue 128, .* at hangs.c:[0-9]+: QP 72: its last send was not signaled, so it completes without an "
+             "entry"},
+        Hang{"nothing-sent", "server",
+             "polls completion queue 129, .*: QP 72 has 1 receive posted, and its peer, QP 72 of client, has nothing more to send"},
+        Hang{"peer-is-gone", "client",
+             "polls completion queue 128, .*: QP 72 has 1 send posted: hca/server dropped 1 packet to it, the last at .* us: no such "
+             "queue pair"}),
+    [](const auto& info) {
+      std::string name = std::string(info.param.name) + "_" + info.param.host;
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
+
+TEST(Hangs, an_event_of_librdmacm_that_nobody_has_acknowledged_is_told) {
+  support::RunRequest request;
+  request.commands = {"client=" + support::quoted(std::string(CHECKS_FOLDER) + "/destroys_id") + " 10.0.0.1"};
+  request.options = {"--time-limit", "1s"};
+  const RunReport result = support::run(request);
+  ASSERT_EQ(result.report["findings"].size(), 1u) << result.story();
+  EXPECT_THAT(result.report["findings"][0].get<std::string>(),
+              ::testing::ContainsRegex("waits in futex since .*, in rdma_destroy_id at destroys_id.c:[0-9]+: it waits until all 1 rdma_cm "
+                                       "events of the identifier that the program took are acknowledged"));
+}
+
+// The litmus program of tests/litmus, with a seed that shows it: polled empty, armed too late.
+TEST(Hangs, a_lost_wake_up_is_told) {
+  support::RunRequest request;
+  const std::string program = support::quoted(LOST_WAKEUP) + " buggy";
+  request.commands = {"server=" + program, "client=" + program + " server"};
+  request.options = {"--freedom", "spec", "--time-limit", "20s"};
+  for (int seed = 1; seed <= 400; ++seed) {
+    support::RunRequest one = request;
+    one.options.insert(one.options.end(), {"--seed", std::to_string(seed)});
+    const RunReport result = support::run(one);
+    if (result.code == 0) continue;
+    ASSERT_EQ(result.code, 3) << result.story();
+    EXPECT_THAT(result.report["findings"].dump(),
+                ::testing::ContainsRegex("in ibv_get_cq_event at lost_wakeup[^ ]*: CQ 129 holds [0-9]+ completions? that nobody has "
+                                         "polled, (the first )?written at [0-9.]+ us, [0-9.]+ [num]s before ibv_req_notify_cq at "
+                                         "lost_wakeup[^ ]* armed it: what is there before raises no event"));
+    return;
+  }
+  FAIL() << "no seed shows it";
+}
+
+}  // namespace
+}  // namespace verbatim

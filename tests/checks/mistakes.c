@@ -1,0 +1,203 @@
+// Programs with a mistake that a check finds, and without: `mistakes CASE buggy|fixed` on the server, with `server` behind it on
+// the client. All of them end, whatever they do. On which of the two the mistake is stands at each case.
+#include <pthread.h>
+
+#include "tests/litmus/litmus.h"
+
+enum { kBytes = 64, kBig = 4096, kSlots = 4 };
+
+static struct litmus my;
+
+static int is_server(void) { return my.server == NULL; }
+
+static void receive_one(void) {
+  if (is_server()) litmus_wait(my.recv_cq);
+}
+
+// The client writes to the buffer of a send before its completion: `fixed` after it.
+static void send_buffer(void) {
+  if (is_server()) {
+    litmus_recv(&my, 0, 1, my.memory, kBig);
+    litmus_recv(&my, 0, 2, my.memory, kBig);
+  }
+  litmus_meet(&my);
+  for (int i = 0; i < 2; ++i) {
+    if (!is_server()) {
+      memset(my.memory, 1 + i, kBig);
+      MUST(litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBig, 0, IBV_SEND_SIGNALED) == 0);
+      if (!my.is_fixed) my.memory[0] = 0xff;
+      litmus_wait(my.send_cq);
+      if (my.is_fixed) my.memory[0] = 0xff;
+    }
+    receive_one();
+  }
+  litmus_meet(&my);
+}
+
+// The server arms its CQ while it holds a completion and sleeps; `fixed` polls again before it does.
+static void missed_wakeup(void) {
+  if (is_server()) {
+    litmus_recv(&my, 0, 1, my.memory, kBytes);
+    litmus_recv(&my, 0, 2, my.memory, kBytes);
+  }
+  litmus_meet(&my);
+  if (!is_server()) {
+    for (int i = 0; i < 2; ++i) {
+      MUST(litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+      litmus_wait(my.send_cq);
+      litmus_meet(&my);
+    }
+    return litmus_meet(&my);
+  }
+  litmus_meet(&my);  // one is there
+  MUST(ibv_req_notify_cq(my.recv_cq, 0) == 0);
+  struct ibv_wc wc;
+  if (my.is_fixed) MUST(ibv_poll_cq(my.recv_cq, 1, &wc) == 1);
+  struct ibv_cq* cq;
+  void* context;
+  MUST(ibv_get_cq_event(my.channel, &cq, &context) == 0);
+  ibv_ack_cq_events(cq, 1);
+  litmus_meet(&my);
+  litmus_wait(my.recv_cq);
+  if (!my.is_fixed) litmus_wait(my.recv_cq);
+  litmus_meet(&my);
+}
+
+// The server gives the region of a posted receive back, and the client that of a send; `fixed` when they are complete.
+static void region_in_use(void) {
+  static uint8_t other[kBytes];
+  struct ibv_mr* mr = ibv_reg_mr(my.pd, other, sizeof other, IBV_ACCESS_LOCAL_WRITE);
+  MUST(mr != NULL);
+  struct ibv_sge sge = {.addr = (uintptr_t)other, .length = kBytes, .lkey = mr->lkey};
+  if (is_server()) {
+    struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
+    MUST(ibv_post_recv(my.qp[0], &wr, &bad) == 0);
+  }
+  litmus_meet(&my);
+  if (!is_server()) {
+    struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, *bad;
+    MUST(ibv_post_send(my.qp[0], &wr, &bad) == 0);
+    litmus_wait(my.send_cq);
+    MUST(ibv_dereg_mr(mr) == 0);
+  } else {
+    litmus_wait(my.recv_cq);
+    if (!my.is_fixed) {
+      struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
+      MUST(ibv_post_recv(my.qp[0], &wr, &bad) == 0);
+    }
+    MUST(ibv_dereg_mr(mr) == 0);
+  }
+  litmus_meet(&my);
+}
+
+// The client fills its send queue with requests that are not signaled; `fixed` signals each fourth.
+static void unsignaled(void) {
+  if (is_server()) {
+    for (uint64_t i = 0; i < 2 * kSlots; ++i) litmus_recv(&my, 0, i, my.memory, kBytes);
+  }
+  litmus_meet(&my);
+  for (int i = 0; i < 2 * kSlots; ++i) {
+    if (is_server()) {
+      if (my.is_fixed || i < kSlots) litmus_wait(my.recv_cq);
+      continue;
+    }
+    const unsigned flags = my.is_fixed && i % kSlots == kSlots - 1 ? IBV_SEND_SIGNALED : 0;
+    const int error = litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, flags);
+    MUST(error == 0 || (error == ENOMEM && !my.is_fixed && i >= kSlots));
+    if (flags != 0) litmus_wait(my.send_cq);
+  }
+  litmus_meet(&my);
+}
+
+// Two threads of the client poll a single-threaded CQ; `fixed` one after the other.
+static struct ibv_cq_ex* single;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void* poll_single(void* unused) {
+  for (int i = 0; i < 100; ++i) {
+    struct ibv_wc wc;
+    if (my.is_fixed) pthread_mutex_lock(&lock);
+    MUST(ibv_poll_cq(ibv_cq_ex_to_cq(single), 1, &wc) == 0);
+    if (my.is_fixed) pthread_mutex_unlock(&lock);
+  }
+  return unused;
+}
+
+static void threads(void) {
+  litmus_meet(&my);
+  if (!is_server()) {
+    struct ibv_cq_init_attr_ex wanted = {
+        .cqe = 16, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED};
+    single = ibv_create_cq_ex(my.context, &wanted);
+    MUST(single != NULL);
+    pthread_t other;
+    MUST(pthread_create(&other, NULL, poll_single, NULL) == 0);
+    poll_single(NULL);
+    MUST(pthread_join(other, NULL) == 0);
+    MUST(ibv_destroy_cq(ibv_cq_ex_to_cq(single)) == 0);
+  }
+  litmus_meet(&my);
+}
+
+// The server destroys a CQ before it has acknowledged the event that it took; another thread does so for it. `fixed` does so
+// before.
+static int is_gone;
+
+static void* acknowledge(void* cq) {
+  usleep(1000);
+  ibv_ack_cq_events(cq, 1);
+  return NULL;
+}
+
+static void unacknowledged(void) {
+  if (is_server()) {
+    litmus_recv(&my, 0, 1, my.memory, kBytes);
+    MUST(ibv_req_notify_cq(my.recv_cq, 0) == 0);
+  }
+  litmus_meet(&my);
+  if (!is_server()) {
+    MUST(litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+    litmus_wait(my.send_cq);
+    return litmus_meet(&my);
+  }
+  struct ibv_cq* cq;
+  void* context;
+  MUST(ibv_get_cq_event(my.channel, &cq, &context) == 0);
+  litmus_wait(my.recv_cq);
+  litmus_meet(&my);
+  pthread_t other;
+  if (my.is_fixed) ibv_ack_cq_events(cq, 1);
+  if (!my.is_fixed) MUST(pthread_create(&other, NULL, acknowledge, cq) == 0);
+  MUST(ibv_destroy_qp(my.qp[0]) == 0 && ibv_destroy_cq(cq) == 0);
+  if (!my.is_fixed) MUST(pthread_join(other, NULL) == 0);
+  is_gone = 1;
+}
+
+// Both exit and leave everything behind; `fixed` destroys it.
+static void leak(void) { litmus_meet(&my); }
+
+static void destroy_all(void) {
+  MUST(ibv_destroy_qp(my.qp[0]) == 0);
+  MUST(ibv_destroy_cq(my.send_cq) == 0 && ibv_destroy_cq(my.recv_cq) == 0);
+  MUST(ibv_destroy_comp_channel(my.channel) == 0);
+  MUST(ibv_dereg_mr(my.mr) == 0);
+  MUST(ibv_dealloc_pd(my.pd) == 0);
+  MUST(ibv_close_device(my.context) == 0);
+}
+
+static const struct {
+  const char* name;
+  void (*run)(void);
+} kCases[] = {{"send-buffer", send_buffer}, {"missed-wakeup", missed_wakeup}, {"region-in-use", region_in_use},
+              {"unsignaled", unsignaled},   {"threads", threads},             {"leak", leak},
+              {"unacknowledged", unacknowledged}};
+
+int main(int argc, char** argv) {
+  MUST(argc >= 3);
+  litmus_start(&my, argc - 1, argv + 1, 1, kSlots, 8192);
+  for (size_t i = 0; i < sizeof kCases / sizeof kCases[0]; ++i) {
+    if (strcmp(argv[1], kCases[i].name) == 0) kCases[i].run();
+  }
+  if (!is_gone && (my.is_fixed || strcmp(argv[1], "leak") != 0)) destroy_all();
+  return 0;
+}

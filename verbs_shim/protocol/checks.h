@@ -1,0 +1,62 @@
+// Mistakes of programs that are looked for in every run, by name (--check NAME=off|warn|error); and what the shim keeps so that
+// it can be said where in the program something was done.
+#pragma once
+
+#include <cstdint>
+
+namespace verbatim::protocol {
+
+// clang-format off
+#define VERBATIM_CHECKS(X)                                                                                        \
+  X(kMissedWakeUp,   "missed-wakeup",   "sleeps for an event of a CQ that held completions when it was armed")    \
+  X(kSendBuffer,     "send-buffer",     "the buffer of a send changes before its completion is polled")           \
+  X(kRegionInUse,    "region-in-use",   "a memory region is deregistered while work requests name it")            \
+  X(kUnacknowledged, "unacknowledged",  "a thread destroys a queue whose event it has not acknowledged")          \
+  X(kLeak,           "leak",            "a program exits with verbs objects that it has not destroyed")           \
+  X(kUnsignaled,     "unsignaled",      "a send queue is full of work requests that no completion can give back") \
+  X(kThreads,        "threads",         "two threads at once use an object of a single-threaded domain")
+// clang-format on
+
+enum class Check : std::uint32_t {
+  kNone = 0,
+#define VERBATIM_CHECK_ENUM(id, name, what) id,
+  VERBATIM_CHECKS(VERBATIM_CHECK_ENUM)
+#undef VERBATIM_CHECK_ENUM
+};
+
+struct CheckInfo {
+  const char* name;
+  const char* what;
+};
+inline constexpr CheckInfo kChecks[] = {
+    {"", ""},
+#define VERBATIM_CHECK_INFO(id, name, what) {name, what},
+    VERBATIM_CHECKS(VERBATIM_CHECK_INFO)
+#undef VERBATIM_CHECK_INFO
+};
+inline constexpr std::uint32_t kCheckCount = sizeof kChecks / sizeof kChecks[0];
+constexpr std::uint32_t check_bit(Check check) { return 1u << static_cast<std::uint32_t>(check); }
+
+// A verb in which a thread may wait for long.
+enum class WaitingVerb : std::uint32_t {
+  kNone = 0,
+  kGetCqEvent,
+  kGetAsyncEvent,
+  kDestroyCq,
+  kDestroyQp,
+  kDestroySrq,
+  kDestroyWq,
+};
+
+// The verb that a thread is in. Of one that destroys: whose events were taken and are not acknowledged yet.
+struct VerbWait {
+  WaitingVerb verb;
+  std::uint32_t number;           // of the object that is destroyed
+  std::uint32_t is_completion;    // 1: of completion events, 0: of asynchronous ones
+  std::uint32_t unacknowledged;
+  std::uint32_t taker;            // virtual id of the thread that took the last one
+  std::uint32_t reserved;
+  std::uint64_t caller;           // the address in the program to which the verb returns
+};
+
+}  // namespace verbatim::protocol

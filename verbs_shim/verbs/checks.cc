@@ -1,0 +1,123 @@
+#include "verbs_shim/verbs/checks.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "verbs_shim/verbs/objects.h"
+
+namespace verbatim::verbs {
+namespace {
+
+using protocol::Check;
+
+bool has_translated_regions = false;  // of the process, ever
+
+constexpr std::int64_t kInCall = INT64_MAX;
+
+// Of a long buffer its beginning and its end are looked at.
+constexpr std::uint32_t kPart = 128;
+constexpr unsigned kMostEntries = 4;
+
+// Continues `hash` by bytes of the program's; false: they are not there.
+bool add_bytes(std::uint64_t address, std::uint32_t length, std::uint64_t* hash) {
+  constexpr std::uint64_t kMultiplier = 0x9e37'79b9'7f4a'7c15;
+  std::uint64_t words[2 * kPart / sizeof(std::uint64_t)] = {};
+  if (!shim::copy_program_bytes(words, reinterpret_cast<const void*>(address), length)) return false;
+  for (std::uint32_t i = 0; i < (length + 7) / 8; ++i) *hash = (*hash ^ words[i]) * kMultiplier ^ (*hash >> 29);
+  return true;
+}
+
+const protocol::SendWqe& wqe_of(const SendQueue& queue, std::uint32_t number) {
+  return *reinterpret_cast<const protocol::SendWqe*>(queue.ring + std::size_t{number & (queue.entries - 1)} * queue.stride);
+}
+
+// What waits for a READ before it may send what that brings.
+bool sends_buffers(const protocol::SendWqe& wqe) {
+  return wqe.opcode <= protocol::WqeOpcode::kRdmaWriteWithImm && wqe.sge_count != 0 &&
+         (wqe.flags & (protocol::kWqeInline | protocol::kWqeFence)) == 0;
+}
+
+// What is not sent again has been read when an answer to it comes, whether its completion has been polled or not.
+bool sends_again(ibv_qp_type type) { return type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND; }
+
+// 0: they cannot be read.
+std::uint32_t fingerprint(const protocol::SendWqe& wqe) {
+  std::uint64_t hash = 1;
+  for (unsigned i = 0; i < wqe.sge_count && i < kMostEntries; ++i) {
+    protocol::Sge sge;
+    std::memcpy(&sge, reinterpret_cast<const std::byte*>(&wqe + 1) + i * sizeof sge, sizeof sge);
+    const bool is_long = sge.length > 2 * kPart;
+    if (!add_bytes(sge.va, is_long ? kPart : sge.length, &hash)) return 0;
+    if (is_long && !add_bytes(sge.va + sge.length - kPart, kPart, &hash)) return 0;
+  }
+  return static_cast<std::uint32_t>(hash ^ hash >> 32) | 1;
+}
+
+}  // namespace
+
+void note_translated_region() { has_translated_regions = true; }
+
+void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t caller) {
+  const std::uint32_t outstanding = end - qp.send.reclaimed;
+  if (outstanding > qp.record->send_most) qp.record->send_most = outstanding;
+  if (qp.fingerprints == nullptr) return;
+  const bool looks = is_checked(Check::kSendBuffer) && !has_translated_regions && sends_again(public_qp(&qp)->qp_type);
+  for (std::uint32_t number = first; number != end; ++number) {
+    const protocol::SendWqe& wqe = wqe_of(qp.send, number);
+    qp.fingerprints[number & (qp.send.entries - 1)] = {looks && sends_buffers(wqe) ? fingerprint(wqe) : 0, 0, caller};
+  }
+}
+
+void check_sends(Qp& qp, std::uint32_t to) {
+  if (qp.fingerprints == nullptr || !is_checked(Check::kSendBuffer) || has_translated_regions) return;
+  if (to - qp.send.reclaimed > qp.send.producer - qp.send.reclaimed) return;
+  for (std::uint32_t number = qp.send.reclaimed; number != to; ++number) {
+    const SendFingerprint& before = qp.fingerprints[number & (qp.send.entries - 1)];
+    if (before.value == 0) continue;
+    const protocol::SendWqe& wqe = wqe_of(qp.send, number);
+    const std::uint32_t now = fingerprint(wqe);
+    if (now == before.value || now == 0) continue;
+    found(Check::kSendBuffer, before.caller,
+          "QP %u: the bytes that work request %llu sends have changed between ibv_post_send and the completion that gives them back",
+          public_qp(&qp)->qp_num, static_cast<unsigned long long>(wqe.wr_id));
+  }
+}
+
+void check_full(Qp& qp, std::uint32_t number, std::uint64_t caller) {
+  ++qp.record->send_full;
+  if (!is_checked(Check::kUnsignaled) || public_qp(&qp)->state != IBV_QPS_RTS) return;
+  for (std::uint32_t i = number; i != qp.send.reclaimed;) {
+    if ((wqe_of(qp.send, --i).flags & protocol::kWqeSignaled) != 0) return;
+  }
+  if (waiting_completions(public_qp(&qp)->send_cq).any) return;  // it may be an error's
+  found(Check::kUnsignaled, caller,
+        "QP %u: its send queue is full, and none of the %u work requests in it is signaled: no completion will give a slot back",
+        public_qp(&qp)->qp_num, number - qp.send.reclaimed);
+}
+
+void UseScope::enter(const char* kind, std::uint32_t number, std::uint64_t caller) {
+  if (!is_checked(Check::kThreads)) return;
+  kind_ = kind;
+  number_ = number;
+  caller_ = caller;
+  begin_ps_ = shim::now_ps();
+  before_ = use_;
+  use_.thread = own_virtual_tid();
+  use_.begin_ps = begin_ps_;
+  use_.end_ps = kInCall;
+}
+
+void UseScope::leave() {
+  const std::int64_t now = shim::now_ps();
+  const std::uint32_t own = own_virtual_tid();
+  if (before_.thread != 0 && before_.thread != own && begin_ps_ < before_.end_ps && now > before_.begin_ps) {
+    found(Check::kThreads, caller_,
+          "threads %u and %u use %s %u at once, of which the program has promised that one thread at a time does", before_.thread,
+          own, kind_, number_);
+  }
+  use_.thread = own;
+  use_.begin_ps = begin_ps_;
+  use_.end_ps = now;
+}
+
+}  // namespace verbatim::verbs

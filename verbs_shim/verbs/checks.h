@@ -1,0 +1,81 @@
+// Mistakes of programs that this library sees (protocol/checks.h): nothing here changes what a call does or how long it takes.
+#pragma once
+
+#include <cstdint>
+
+#include "verbs_shim/protocol/checks.h"
+#include "verbs_shim/protocol/rings.h"
+#include "verbs_shim/runtime/runtime.h"
+
+namespace verbatim::verbs {
+
+struct Qp;
+
+inline std::uint64_t address_of(void* caller) { return reinterpret_cast<std::uint64_t>(caller); }
+// 0 where there is no simulation.
+inline std::uint32_t own_virtual_tid() { return verbatim_thread_slot == nullptr ? 0 : verbatim_thread_slot->virtual_tid; }
+
+inline bool is_checked(protocol::Check check) { return (shim::checks() & check_bit(check)) != 0; }
+
+// Notes a mistake in the call that returns to `caller`.
+__attribute__((format(printf, 3, 4), cold)) void found(protocol::Check check, std::uint64_t caller, const char* format, ...);
+
+// Keeps that the thread is in a verb that may take long, as long as it is.
+class VerbScope {
+ public:
+  explicit VerbScope(const protocol::VerbWait& wait) {
+    if (verbatim_thread_slot != nullptr) verbatim_thread_slot->verb_wait = wait;
+  }
+  ~VerbScope() {
+    if (verbatim_thread_slot != nullptr) verbatim_thread_slot->verb_wait.verb = protocol::WaitingVerb::kNone;
+  }
+  VerbScope(const VerbScope&) = delete;
+  VerbScope& operator=(const VerbScope&) = delete;
+};
+
+// Of the buffers of a send: what they held when it was posted, and where in the program that was; 0: nothing is known of it.
+struct SendFingerprint {
+  std::uint32_t value;
+  std::uint32_t reserved;
+  std::uint64_t caller;
+};
+// Work requests [first, end) of the queue are in the ring.
+void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t caller);
+// The program is about to get a completion that gives back all up to `to`: their buffers must not have changed.
+void check_sends(Qp& qp, std::uint32_t to);
+// There is no room for work request `number`. Is there any whose completion makes some?
+void check_full(Qp& qp, std::uint32_t number, std::uint64_t caller);
+// A region has been made whose addresses in work requests are not those of the program: buffers are not looked at any more.
+void note_translated_region();
+
+// Who has used an object last, of which the program has promised that one thread at a time does.
+struct SingleUse {
+  bool is_promised;
+  std::uint32_t thread;  // virtual id; 0: nobody
+  std::int64_t begin_ps, end_ps;
+};
+// A call that uses such an object: the other thread's call must not take place at the same virtual time.
+class UseScope {
+ public:
+  UseScope(SingleUse& use, const char* kind, std::uint32_t number, std::uint64_t caller) : use_(use) {
+    if (use.is_promised) [[unlikely]] enter(kind, number, caller);
+  }
+  ~UseScope() {
+    if (kind_ != nullptr) [[unlikely]] leave();
+  }
+  UseScope(const UseScope&) = delete;
+  UseScope& operator=(const UseScope&) = delete;
+
+ private:
+  void enter(const char* kind, std::uint32_t number, std::uint64_t caller);
+  void leave();
+
+  SingleUse& use_;
+  SingleUse before_{};
+  const char* kind_ = nullptr;
+  std::uint32_t number_ = 0;
+  std::uint64_t caller_ = 0;
+  std::int64_t begin_ps_ = 0;
+};
+
+}  // namespace verbatim::verbs
