@@ -257,9 +257,8 @@ std::optional<Answer> Supervisor::Impl::forked(Thread& thread) {
     stop_wild(parent);
     return std::nullopt;
   };
-  const bool known = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
-    return other->alive && other->native_pid() == native;
-  });
+  const bool known = std::ranges::any_of(
+      processes_, [&](const auto& other) { return other->alive && other->native_pid() == native; });
   if (known || thread.copy_pid() == 0 || a[0] != thread.copy_pid() ||
       number_of(field_of(fmt::format("/proc/{}/status", native), "PPid"), 10) !=
           static_cast<std::uint64_t>(getpid())) {

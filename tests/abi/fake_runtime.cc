@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cerrno>
@@ -245,8 +247,9 @@ std::int64_t now_ps() { return world().now_ps; }
 const protocol::CallCosts& costs() { return world().costs; }
 std::uint32_t checks() { return ~0u; }
 bool copy_program_bytes(void* to, const void* from, std::size_t size) {
-  std::memcpy(to, from, size);
-  return true;
+  // Work requests of tests name memory that is not there; the runtime's own copy survives that, too.
+  const iovec there = {const_cast<void*>(from), size}, here = {to, size};
+  return ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(size);
 }
 void spend(std::int64_t cost_ps) { fake::pass(world(), cost_ps); }
 void await_records() {}

@@ -14,7 +14,7 @@ struct Pair {
   std::string name;                  // of the program
   bool fails_when_friendly = false;  // the bug shows on everyday hardware too
   std::string fault;                 // for --fault; empty: none
-  int seeds = 60;                    // among which one is to fail with freedom spec
+  int seeds = 40;                    // among which one is to fail with freedom spec
 };
 void PrintTo(const Pair& pair, std::ostream* out);
 const std::vector<Pair>& pairs();

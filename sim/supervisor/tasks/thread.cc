@@ -100,10 +100,12 @@ void Thread::expect_late_call(protocol::ThreadSlot& slot) {
   slot.calls_until_late = std::numeric_limits<std::int64_t>::max();
   if (!choices_.is_free()) return;
   std::int64_t calls = 0;
-  while (calls < kMostAhead && late_call_ == Duration::zero()) {
+  while (calls < calls_ahead_ && late_call_ == Duration::zero()) {
     late_call_ = scheduling_delay(kBeforeLocalCall);
     ++calls;
   }
+  // Who makes few calls is asked about few.
+  calls_ahead_ = std::min(2 * calls_ahead_, kMostAhead);
   slot.calls_until_late = calls;
 }
 

@@ -259,6 +259,7 @@ class Thread final : public Waiter {
   bool woken_ = false;  // since it blocked
   Duration late_{};  // of this wait
   bool expects_late_call_ = false;
+  std::int64_t calls_ahead_ = 8;  // that are drawn about at once
   Duration late_call_{};  // of the call with which the slot's count comes to 0
   void (*on_timer_)(Thread&);
   ComponentId source_;
