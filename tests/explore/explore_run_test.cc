@@ -22,7 +22,7 @@ std::string content(const std::string& path) {
 }
 
 std::vector<std::string> pair_of(const std::string& program, const std::string& variant) {
-  const std::string path = std::string(VERBATIM_LITMUS) + "/" + program + " " + variant;
+  const std::string path = "'" + std::string(VERBATIM_LITMUS) + "/" + program + "' " + variant;
   return {"--topology", kTopology, "server=" + path, "client=" + path + " server"};
 }
 

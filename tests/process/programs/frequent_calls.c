@@ -153,6 +153,8 @@ static int leaves;
 static void handler(int signal, siginfo_t* info, void* raw) {
   (void)signal;
   (void)info;
+  // One that comes after the read has returned must not hide why it did.
+  const int error = errno;
   const ucontext_t* context = raw;
   const uintptr_t place = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
   found_in_read += place - (uintptr_t)&read < 512;
@@ -160,6 +162,7 @@ static void handler(int signal, siginfo_t* info, void* raw) {
   for (int i = 0; i < 3; ++i) EXPECT(read(-1, &byte, 1) == -1 && errno == EBADF);
   EXPECT(sigprocmask(SIG_SETMASK, NULL, &seen_mask) == 0);
   handled++;
+  errno = error;
   if (leaves) siglongjmp(way_out, 1);
 }
 
