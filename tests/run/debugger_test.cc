@@ -90,7 +90,8 @@ TEST(Debugger, holding_a_program_changes_nothing) {
 
 // gdb's commands come from standard input, which here is no terminal.
 cli::Finished run_with_gdb(const std::string& options, const std::string& commands) {
-  const std::string words = support::verbatim_program() + " run --topology " + support::topology("two_hosts") + " " + options +
+  const std::string words = support::quoted(support::verbatim_program()) + " run --topology " +
+                            support::quoted(support::topology("two_hosts")) + " " + options +
                             " 'server=ibv_rc_pingpong -n 20' 'client=ibv_rc_pingpong -n 20 server'";
   return cli::run_command({"/bin/sh", "-c", "printf '" + commands + "' | " + words});
 }
