@@ -132,6 +132,16 @@ struct VerbNote {
 };
 inline constexpr std::uint32_t kMaxVerbNotes = 4;
 
+// Lines of 64 bytes of a page of the program's memory, one bit each.
+struct PageLines {
+  std::uint64_t number;  // address / 4096
+  std::uint64_t lines;
+  friend bool operator==(const PageLines&, const PageLines&) = default;
+};
+inline constexpr std::uint64_t kBroughtLine = 64;
+inline constexpr std::uint32_t kMostPagesToBring = 32;
+inline constexpr std::uint32_t kMostLinesToBring = kMailboxSize / kBroughtLine;
+
 struct alignas(64) ThreadSlot {
   std::atomic<Baton> go;  // hands the token to the thread; a futex
   std::uint32_t native_tid;
@@ -172,6 +182,14 @@ struct alignas(64) ThreadSlot {
   VerbNote notes[kMaxVerbNotes];
   VerbWait verb_wait;
   std::uint64_t verb_caller;  // the address in the program to which the verb returns that asks for a command, if it has said so
+  // What the analysis of a loop looks at (Request::kPoll) costs the thread a copy, and the supervisor a call of the kernel. So the
+  // thread brings these lines with such a request, one after the other in the mailbox, and says which list it has followed:
+  // `brought` is `list_to_bring`, or 0 if it has brought none, as one of them is not mapped any more.
+  std::uint32_t list_to_bring;  // number of the list; 0: there is none
+  std::uint32_t brought;
+  std::uint32_t pages_to_bring;  // entries of the list, at most kMostPagesToBring; at most kMostLinesToBring lines in all
+  std::uint32_t reserved_to_bring;
+  PageLines to_bring[kMostPagesToBring];
 };
 
 enum SignalDisposition : std::uint8_t {
