@@ -182,9 +182,9 @@ struct alignas(64) ThreadSlot {
   VerbNote notes[kMaxVerbNotes];
   VerbWait verb_wait;
   std::uint64_t verb_caller;  // the address in the program to which the verb returns that asks for a command, if it has said so
-  // What the analysis of a loop looks at (Request::kPoll) costs the thread a copy, and the supervisor a call of the kernel. So the
-  // thread brings these lines with such a request, one after the other in the mailbox, and says which list it has followed:
-  // `brought` is `list_to_bring`, or 0 if it has brought none, as one of them is not mapped any more.
+  // What the analysis of a loop looks at (Request::kPoll) costs the thread a copy, and the supervisor a call of the kernel.
+  // So the thread brings these lines with such a request, one after the other in the mailbox, and says which list it has
+  // followed: `brought` is `list_to_bring`, or 0 if it has brought none, as one of them is not mapped any more.
   std::uint32_t list_to_bring;  // number of the list; 0: there is none
   std::uint32_t brought;
   std::uint32_t pages_to_bring;  // entries of the list, at most kMostPagesToBring; at most kMostLinesToBring lines in all
