@@ -15,6 +15,21 @@ std::vector<std::unique_ptr<MemoryView::Page>>& MemoryView::spare_pages() {
   return pages;
 }
 
+template <class Visit>
+void MemoryView::for_each_line(std::uint64_t lines, Visit visit) {
+  for (; lines != 0; lines &= lines - 1) visit(static_cast<unsigned>(std::countr_zero(lines)) * kLineSize);
+}
+
+void MemoryView::copy_lines(std::uint64_t lines, const Bytes& from, Bytes& to) {
+  for_each_line(lines, [&](unsigned line) { std::memcpy(to.data() + line, from.data() + line, kLineSize); });
+}
+
+bool MemoryView::same_lines(std::uint64_t lines, const Bytes& a, const Bytes& b) {
+  bool same = true;
+  for_each_line(lines, [&](unsigned line) { same = same && std::memcmp(a.data() + line, b.data() + line, kLineSize) == 0; });
+  return same;
+}
+
 void MemoryView::begin(CodeMemory& memory, unsigned page_limit) {
   end();
   memory_ = &memory;
@@ -39,7 +54,8 @@ void MemoryView::end() {
 
 void MemoryView::rewind() {
   for (std::size_t i = 0; i < used_; ++i) {
-    if (std::exchange(pages_[i]->written, false)) pages_[i]->data = pages_[i]->original;
+    Page& page = *pages_[i];
+    if (std::exchange(page.written, false)) copy_lines(page.present, page.original, page.data);
   }
   set_anchor();
   is_tracking_ = false;
@@ -122,9 +138,9 @@ bool MemoryView::prepare_write(Page& page) {
     fault_ = Reason::kWritesCode;
     return false;
   }
-  if (!page.written) page.original = page.data;
+  if (!page.written) copy_lines(page.present, page.data, page.original);
   page.written = true;
-  page.anchor = page.data;
+  copy_lines(page.present, page.data, page.anchor);
   page.anchored = anchor_;
   anchored_.push_back(&page);
   return true;
@@ -146,7 +162,7 @@ void MemoryView::set_anchor() {
 
 bool MemoryView::same_as_anchor() const {
   return std::all_of(anchored_.begin(), anchored_.end(),
-                     [](const Page* page) { return page->data == page->anchor; });
+                     [](const Page* page) { return same_lines(page->present, page->data, page->anchor); });
 }
 
 void MemoryView::begin_tracking() {
@@ -161,13 +177,13 @@ void MemoryView::begin_tracking() {
 
 void MemoryView::extend_marks(Page& page, unsigned offset, unsigned n) {
   if (page.tracked != tracking_) {
-    page.marks.fill(0);
     page.tracked = tracking_;
-    page.marked_from = kPageSize;
-    page.marked_to = 0;
+    page.marked = 0;
   }
-  page.marked_from = std::min(page.marked_from, offset);
-  page.marked_to = std::max(page.marked_to, offset + n);
+  const std::uint64_t unmarked = lines_of(offset, n) & ~page.marked;
+  if (unmarked == 0) return;
+  for_each_line(unmarked, [&page](unsigned line) { std::memset(page.marks.data() + line, 0, kLineSize); });
+  page.marked |= unmarked;
 }
 
 bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
@@ -203,14 +219,16 @@ void MemoryView::leave_stale(std::uint64_t stack_pointer, std::uint64_t reach) {
     const std::uint64_t start = page.number * kPageSize;
     if (page.tracked != tracking_ || start >= stack_pointer || start + kPageSize <= stale_from_) continue;
     const unsigned end = static_cast<unsigned>(std::min<std::uint64_t>(stack_pointer - start, kPageSize));
-    unsigned offset = 0;
-    for (; offset + 8 <= end; offset += 8) {
-      std::uint64_t marks;
-      std::memcpy(&marks, page.marks.data() + offset, 8);
-      marks &= ~(0x0101'0101'0101'0101ull * kFresh);
-      std::memcpy(page.marks.data() + offset, &marks, 8);
-    }
-    for (; offset < end; ++offset) page.marks[offset] &= static_cast<std::uint8_t>(~kFresh);
+    for_each_line(page.marked, [&page, end](unsigned line) {
+      unsigned offset = line;
+      for (; offset < line + kLineSize && offset + 8 <= end; offset += 8) {
+        std::uint64_t marks;
+        std::memcpy(&marks, page.marks.data() + offset, 8);
+        marks &= ~(0x0101'0101'0101'0101ull * kFresh);
+        std::memcpy(page.marks.data() + offset, &marks, 8);
+      }
+      for (; offset < line + kLineSize && offset < end; ++offset) page.marks[offset] &= static_cast<std::uint8_t>(~kFresh);
+    });
   }
 }
 
@@ -233,18 +251,13 @@ void append(std::vector<ByteRun>& runs, std::uint64_t address, std::uint8_t valu
 
 template <class Visit>
 void MemoryView::for_each_marked(const Page& page, Mark mark, Visit visit) {
-  const std::uint64_t wanted = 0x0101'0101'0101'0101ull * mark;
-  for (unsigned offset = page.marked_from & ~7u; offset < page.marked_to;) {
-    std::uint64_t marks;
-    std::memcpy(&marks, page.marks.data() + (offset & ~7u), 8);
-    if (offset % 8 == 0 && (marks & wanted) == 0) {
-      offset += 8;
-      continue;
+  for_each_line(page.marked, [&](unsigned line) {
+    for (unsigned offset = line; offset < line + kLineSize;) {
+      const unsigned begin = offset;
+      while (offset < line + kLineSize && (page.marks[offset] & mark) != 0) ++offset;
+      offset == begin ? static_cast<void>(++offset) : visit(begin, offset);
     }
-    const unsigned begin = offset;
-    while (offset < page.marked_to && (page.marks[offset] & mark) != 0) ++offset;
-    offset == begin ? static_cast<void>(++offset) : visit(begin, offset);
-  }
+  });
 }
 
 std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
@@ -256,7 +269,7 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
     const auto& bytes = then ? page->anchor : page->data;
     for_each_marked(*page, mark, [&](unsigned begin, unsigned end) {
       const std::uint64_t address = page->number * kPageSize + begin;
-      const bool goes_on = begin == 0 && !runs.empty() && runs.back().address + runs.back().bytes.size() == address;
+      const bool goes_on = begin % kLineSize == 0 && !runs.empty() && runs.back().address + runs.back().bytes.size() == address;
       if (!goes_on) runs.push_back({address, {}});
       runs.back().bytes.insert(runs.back().bytes.end(), bytes.begin() + begin, bytes.begin() + end);
     });
@@ -297,7 +310,7 @@ std::vector<ByteRun> MemoryView::take_recent_writes() {
 bool MemoryView::reads_unchanged() const {
   for (const Page* page : anchored_) {
     if (page->tracked != tracking_) continue;
-    if (page->data == page->anchor) continue;
+    if (same_lines(page->present, page->data, page->anchor)) continue;
     bool same = true;
     for_each_marked(*page, kReadFirst, [&](unsigned begin, unsigned end) {
       same = same && std::memcmp(page->data.data() + begin, page->anchor.data() + begin, end - begin) == 0;
@@ -310,12 +323,13 @@ bool MemoryView::reads_unchanged() const {
 std::vector<ByteRun> MemoryView::changes() const {
   std::vector<ByteRun> runs;
   for (const Page* page : sorted_pages()) {
-    if (!page->written || page->data == page->original) continue;
-    for (unsigned offset = 0; offset < kPageSize; ++offset) {
-      if (page->data[offset] != page->original[offset]) {
-        append(runs, page->number * kPageSize + offset, page->data[offset]);
+    if (!page->written) continue;
+    for_each_line(page->present, [&](unsigned line) {
+      for (unsigned offset = line; offset < line + kLineSize; ++offset) {
+        if (page->data[offset] != page->original[offset])
+          append(runs, page->number * kPageSize + offset, page->data[offset]);
       }
-    }
+    });
   }
   return runs;
 }

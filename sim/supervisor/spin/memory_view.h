@@ -107,17 +107,18 @@ class MemoryView {
  private:
   enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4 };  // kFresh: written since leave_stale
   enum class Value { kAnchor, kNow };
+  using Bytes = std::array<std::uint8_t, kPageSize>;
   struct Page {
     std::uint64_t number = 0;
     std::uint64_t anchored = 0;  // equal to anchor_: `anchor` holds the page as it was at the anchor
     std::uint64_t tracked = 0;   // equal to tracking_: `marks` are of this tracking
-    std::uint64_t present = 0;   // the lines that have been read, one bit each
-    unsigned marked_from = 0, marked_to = 0;  // bytes outside of this carry no mark
+    // Lines, one bit each: that have been read, and in which bytes carry marks. Nothing in the others is to be looked at.
+    std::uint64_t present = 0, marked = 0;
     bool written = false;        // `original` holds the page as it is in the program
-    std::array<std::uint8_t, kPageSize> data;
-    std::array<std::uint8_t, kPageSize> anchor;
-    std::array<std::uint8_t, kPageSize> original;
-    std::array<std::uint8_t, kPageSize> marks;
+    Bytes data;
+    Bytes anchor;
+    Bytes original;
+    Bytes marks;
   };
 
   // `n` is at least 1, and the bytes lie in one page.
@@ -151,6 +152,11 @@ class MemoryView {
   bool prepare_write(Page& page);
   bool note_read(Page& page, unsigned offset, unsigned n);
   void note_write(Page& page, unsigned offset, unsigned n);
+  // Calls visit(offset) for all lines.
+  template <class Visit>
+  static void for_each_line(std::uint64_t lines, Visit visit);
+  static void copy_lines(std::uint64_t lines, const Bytes& from, Bytes& to);
+  static bool same_lines(std::uint64_t lines, const Bytes& a, const Bytes& b);
   // Before bytes get their marks.
   void extend_marks(Page& page, unsigned offset, unsigned n);
   std::vector<Page*> sorted_pages() const;
