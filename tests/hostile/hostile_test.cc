@@ -101,7 +101,7 @@ TEST_P(Scribblers, harm_nobody_else) {
   constexpr int kPrograms = 3;
   const RunReport alone = run_with({}, GetParam());
   ASSERT_EQ(alone.code, 0) << alone.story();
-  for (int i = 0; i < HOSTILE_SCRIBBLES; ++i) {
+  for (int i = HOSTILE_FIRST; i <= HOSTILE_LAST; ++i) {
     std::vector<std::string> wild;
     for (int program = 0; program < kPrograms; ++program) wild.push_back("anywhere " + std::to_string(kPrograms * i + program));
     SCOPED_TRACE(wild.front() + " and the next");

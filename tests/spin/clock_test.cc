@@ -75,7 +75,7 @@ class ClockLoop : public testing::Test {
       for (const volatile long* cell : {&state_.iterations, &state_.counter}) {
         std::uint64_t value = 0;
         ASSERT_TRUE(view_.load(address(cell), 8, value));
-        ByteRun told{address(cell), std::vector<std::uint8_t>(8)};
+        ByteRun told{address(cell), ByteRun::Bytes(8, 0)};
         show_turn(proof, static_cast<std::uint64_t>(turns), 0, told);
         EXPECT_TRUE(std::equal(told.bytes.begin(), told.bytes.end(), reinterpret_cast<const std::uint8_t*>(&value)))
             << turns << " turns";
@@ -227,7 +227,7 @@ TEST_F(ClockLoop, known_call_of_the_kernel_is_passed) {
     const PollLoopProof proof = prove(call);
     ASSERT_TRUE(proof.proven) << proof.refusal.describe();
     EXPECT_EQ(proof.period_ps, kClock.poll_ps + 150'000);
-    ByteRun iterations{address(&state_.iterations), std::vector<std::uint8_t>(8)};
+    ByteRun iterations{address(&state_.iterations), ByteRun::Bytes(8, 0)};
     show_turn(proof, 200, 0, iterations);
     EXPECT_EQ(iterations.bytes[0], 200);
     KnownCall other = call;

@@ -242,8 +242,8 @@ BOTH(counters_of_two_queues_differ_between_the_polls, {
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
   ASSERT_EQ(proof.polls.size(), 2u);
   for (const int turns : {1, 2, 40}) expect_after(proof, entry, turns);
-  ByteRun counter{address(&state.counter), std::vector<std::uint8_t>(8)};
-  ByteRun iterations{address(&state.iterations), std::vector<std::uint8_t>(8)};
+  ByteRun counter{address(&state.counter), ByteRun::Bytes(8, 0)};
+  ByteRun iterations{address(&state.iterations), ByteRun::Bytes(8, 0)};
   const auto first = [](const ByteRun& run) { return static_cast<int>(run.bytes[0]); };
   show_turn(proof, 5, 0, counter);
   show_turn(proof, 5, 0, iterations);

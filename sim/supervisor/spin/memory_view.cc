@@ -271,7 +271,7 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
       const std::uint64_t address = page->number * kPageSize + begin;
       const bool goes_on = begin % kLineSize == 0 && !runs.empty() && runs.back().address + runs.back().bytes.size() == address;
       if (!goes_on) runs.push_back({address, {}});
-      runs.back().bytes.insert(runs.back().bytes.end(), bytes.begin() + begin, bytes.begin() + end);
+      runs.back().bytes.append(bytes.data() + begin, end - begin);
     });
   }
   return runs;
@@ -297,7 +297,7 @@ std::vector<MemoryRange> MemoryView::take_recent_reads() { return merged(std::ex
 std::vector<ByteRun> MemoryView::take_recent_writes() {
   std::vector<ByteRun> runs;
   for (const MemoryRange& range : merged(std::exchange(recent_writes_, {})))
-    runs.push_back({range.address, std::vector<std::uint8_t>(range.length)});
+    runs.push_back({range.address, ByteRun::Bytes(range.length, 0)});
   const std::vector<std::uint8_t> now = values(runs);
   auto from = now.begin();
   for (ByteRun& run : runs) {

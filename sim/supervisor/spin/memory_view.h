@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -16,10 +17,12 @@
 
 namespace verbatim::spin {
 
-// Consecutive bytes and their values.
+// Consecutive bytes and their values. A loop reads some tens of them, few of more than a word: a string keeps these in itself.
 struct ByteRun {
+  using Bytes = std::basic_string<std::uint8_t>;
+
   std::uint64_t address = 0;
-  std::vector<std::uint8_t> bytes;
+  Bytes bytes;
 
   friend bool operator==(const ByteRun&, const ByteRun&) = default;
 };
