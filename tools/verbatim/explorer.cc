@@ -33,8 +33,7 @@ bool write_all(int fd, const std::string& bytes) {
 ScheduleRuns::ScheduleRuns(const RunPlan& plan, const RunOptions& options)
     : plan_(plan), options_(options), pool_(options.jobs, options.core) {}
 
-pid_t ScheduleRuns::start_process(const explore::Schedule& schedule, bool wants_points, const std::string& trace, int core,
-                                  int output) {
+pid_t ScheduleRuns::start_process(const explore::Schedule& schedule, const std::string& trace, int core, int output) {
   return start_child(ChildOutput::kNone, -1, [&] {
     RunPlan plan = plan_;
     plan.schedule = schedule;
@@ -45,16 +44,16 @@ pid_t ScheduleRuns::start_process(const explore::Schedule& schedule, bool wants_
     options.trace = trace;
     options.out.clear();
     RunReport report;
-    report.wants_points = wants_points;
+    report.wants_points = schedule.wants_points;
     const int code = run_once(plan, options, &report);
     if (report.outcome.empty()) return code;  // nothing was started
     return write_all(output, to_bytes(report)) ? code : static_cast<int>(kInternalError);
   });
 }
 
-bool ScheduleRuns::start(const explore::Schedule& schedule, bool wants_points, const std::string& trace) {
+bool ScheduleRuns::start(const explore::Schedule& schedule, const std::string& trace) {
   const bool started = pool_.start(started_, [&](int core, int output) {
-    return start_process(schedule, wants_points, trace, core, output);
+    return start_process(schedule, trace, core, output);
   });
   if (!started) {
     complain("another run cannot be started: the machine has no room for its process");
@@ -97,7 +96,7 @@ std::vector<RunReport> ScheduleRuns::run_all(const std::vector<explore::Schedule
   while (!is_interrupted() && reports.size() < schedules.size()) {
     while (next < schedules.size() && has_room()) {
       const std::string trace = trace_prefix.empty() ? "" : trace_prefix + std::to_string(next);
-      if (!start(schedules[next++], false, trace)) return reports;
+      if (!start(schedules[next++], trace)) return reports;
     }
     await(-1);
     while (auto done = next_done()) reports.push_back(std::move(done->report));

@@ -26,7 +26,7 @@ class ScheduleRuns {
   bool is_interrupted() const { return pool_.is_interrupted(); }
 
   // False, and a sentence on standard error: the machine has no room for another process. `trace`: file for the run's trace.
-  bool start(const explore::Schedule& schedule, bool wants_points, const std::string& trace = "");
+  bool start(const explore::Schedule& schedule, const std::string& trace = "");
   // Waits until something has happened or `wall_ms` have passed.
   void await(int wall_ms);
 
@@ -44,7 +44,7 @@ class ScheduleRuns {
   void abandon();
 
  private:
-  pid_t start_process(const explore::Schedule& schedule, bool wants_points, const std::string& trace, int core, int output);
+  pid_t start_process(const explore::Schedule& schedule, const std::string& trace, int core, int output);
 
   const RunPlan& plan_;
   const RunOptions& options_;

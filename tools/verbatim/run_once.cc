@@ -390,7 +390,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
   if (report != nullptr) {
     fill(*report, plan, result, figures, output, verdict);
-    report->decisions = recorded.decisions();
+    if (report->has_failed()) report->decisions = recorded.decisions();
     report->questions = recorded.questions();
     report->code_files = result.code_files;
     report->windows.assign(observers.windows.hits().begin(), observers.windows.hits().end());

@@ -26,7 +26,7 @@ struct RunReport {
     std::int64_t ended_ps = std::numeric_limits<std::int64_t>::max();  // that: it has not
   };
   std::vector<Program> programs;        // in the order of the scenario's
-  std::vector<explore::Decision> decisions;
+  std::vector<explore::Decision> decisions;  // of a run that has failed
   explore::Questions questions;         // its points only where `wants_points` is
   bool wants_points = false;            // set by who asks
   std::vector<explore::Decision> unused;  // given decisions whose question never came
