@@ -32,6 +32,17 @@ Finished explore(const std::string& out, std::vector<std::string> options, const
   return verbatim(options);
 }
 
+// While somebody kills whatever process it has made.
+Finished verbatim_losing_its_processes(std::vector<std::string> words) {
+  const std::vector<std::string> shell = {
+      "sh", "-c",
+      "\"$@\" & it=$!; while :; do kill -9 $(cat /proc/$it/task/$it/children) 2>/dev/null; done 2>/dev/null & killer=$!; "
+      "wait $it; code=$?; kill $killer; exit $code",
+      "sh", VERBATIM_PROGRAM};
+  words.insert(words.begin(), shell.begin(), shell.end());
+  return run_command(std::move(words));
+}
+
 class Explore : public ::testing::Test {
  protected:
   config::Folder folder_;
@@ -87,6 +98,26 @@ TEST_F(Explore, a_failure_that_needs_no_decision_says_so) {
   EXPECT_EQ(run.code, 1) << run.out << run.err;
   EXPECT_NE(run.out.find("server ended with exit code 7, with the last words: broken"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("it fails whatever is chosen"), std::string::npos) << run.out;
+}
+
+TEST_F(Explore, a_run_that_the_machine_kills_ends_the_search_and_is_no_failure_of_the_program) {
+  const std::string takes_long = "server=sh -c 'i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done'";
+  const Finished search =
+      verbatim_losing_its_processes({"explore", "--out", out_, "--runs", "5", "--topology", kTopology, takes_long});
+  EXPECT_EQ(search.code, 71) << search.out << search.err;
+  EXPECT_NE(search.err.find("run 1 (default): the run's process was killed from outside (signal 9, SIGKILL)"), std::string::npos)
+      << search.err;
+  EXPECT_EQ(search.out, "");
+
+  const Finished seeds =
+      verbatim_losing_its_processes({"run", "--topology", kTopology, "--seeds", "1..2", takes_long});
+  EXPECT_EQ(seeds.code, 71) << seeds.out << seeds.err;
+  EXPECT_NE(seeds.out.find("seed 1: exit code 71: the run's process was killed from outside"), std::string::npos) << seeds.out;
+
+  // While the failure is made smaller, too.
+  ASSERT_EQ(explore(out_, {"--runs", "1"}, {"--topology", kTopology, "server=false"}).code, 1);
+  const Finished shrunk = verbatim_losing_its_processes({"shrink", replay_});
+  EXPECT_EQ(shrunk.code, 71) << shrunk.out << shrunk.err;
 }
 
 TEST_F(Explore, output_can_be_the_failure) {

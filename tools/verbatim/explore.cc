@@ -66,6 +66,10 @@ class Exploration {
     }
     if (!write_results()) return kProgramFailed;
     if (runs_.is_interrupted()) return kInterrupted;
+    if (!runs_.machine_fault().empty()) {
+      complain(runs_.machine_fault());
+      return kMachineFault;
+    }
     return kinds_.empty() ? kAsExpected : kProgramFailed;
   }
 

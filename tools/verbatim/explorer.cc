@@ -1,21 +1,18 @@
 #include "tools/verbatim/explorer.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace verbatim::cli {
 
 namespace {
 
-// What the run of a process that did not report must have been.
 RunReport without_report(int status) {
   RunReport report;
-  report.code = WIFEXITED(status) && WEXITSTATUS(status) != kAsExpected ? WEXITSTATUS(status)
-                                                                        : static_cast<int>(kInternalError);
-  report.sentences.push_back("the run's process ended without a report");
+  Silence silence = silence_of(status);
+  report.code = silence.code;
+  report.sentences.push_back(std::move(silence.sentence));
   return report;
 }
 
@@ -74,7 +71,9 @@ void ScheduleRuns::await(int wall_ms) {
       has_code_files_ = true;
       for (const std::string& path : report->code_files) code_files_.prepare(path);
     }
-    done_[ended.number] = {std::move(schedule.mapped()), report ? std::move(*report) : without_report(ended.status)};
+    if (!report) report = without_report(ended.status);
+    if (report->code == kMachineFault && machine_fault_.empty()) machine_fault_ = report->summary();
+    done_[ended.number] = {std::move(schedule.mapped()), std::move(*report)};
   }
 }
 

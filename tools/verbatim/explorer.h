@@ -24,6 +24,8 @@ class ScheduleRuns {
   bool has_room() const { return pool_.has_room(); }
   bool is_idle() const { return pool_.is_idle(); }
   bool is_interrupted() const { return pool_.is_interrupted(); }
+  // What the machine has done to the first run whose end says nothing of the programs; empty: nothing.
+  const std::string& machine_fault() const { return machine_fault_; }
 
   // False, and a sentence on standard error: the machine has no room for another process. `trace`: file for the run's trace.
   bool start(const explore::Schedule& schedule, const std::string& trace = "");
@@ -51,6 +53,7 @@ class ScheduleRuns {
   WorkerPool pool_;
   code::CodeFiles code_files_;   // of what the first run ran, searched once for all others
   bool has_code_files_ = false;
+  std::string machine_fault_;
   std::int64_t started_ = 0, given_ = 0;
   std::map<std::int64_t, explore::Schedule> under_way_;
   std::map<std::int64_t, Done> done_;

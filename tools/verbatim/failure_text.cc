@@ -136,6 +136,10 @@ std::string ladder_around(const Trace& trace, const std::vector<std::size_t>& ma
 
 std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunReport& found) {
   const auto& decisions = shrunk.decisions;
+  if (!runs.machine_fault().empty()) {
+    return "  " + std::to_string(found.decisions.size()) + " decisions that are not the default; what they do is not known, since " +
+           runs.machine_fault() + "\n";
+  }
   if (!shrunk.is_reproducible) {
     return "  its " + std::to_string(found.decisions.size()) +
            " decisions, taken again, do not bring it about: the run was weak, or this is a bug of verbatim\n";
