@@ -24,6 +24,7 @@ struct Schedule {
   std::string site;
   std::vector<Decision> decisions;
   std::string name;           // of the strategy, for people: "pct:3"
+  bool wants_places = false;  // where in the programs it happened is to be told
   bool wants_points = false;  // the strategy needs to know each question of the run, not only how many there were
 };
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "tests/cli/command.h"
@@ -73,6 +74,27 @@ TEST_F(Explore, a_race_is_found_made_small_told_and_replayed) {
   const Finished early = verbatim({"replay", "--quiet", "--until", "100ms", replay_});
   EXPECT_EQ(early.code, 4) << early.err;
   EXPECT_NE(early.out.find("replay: not the failure"), std::string::npos) << early.out;
+}
+
+// The lines of a source file that have `text` in them, as a regular expression: "(43|52)".
+std::string lines_with(const std::string& source, const std::string& text) {
+  std::ifstream file(std::string(VERBATIM_SOURCE_DIR) + "/tests/litmus/" + source);
+  std::string numbers;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.find(text) != line.npos) numbers += (numbers.empty() ? "" : "|") + std::to_string(number);
+  }
+  return source + ":(" + numbers + ")\\b";
+}
+
+void expect_found(const std::string& text, const std::string& expression) {
+  EXPECT_TRUE(std::regex_search(text, std::regex(expression))) << expression << "\n" << text;
+}
+
+TEST_F(Explore, a_late_thread_is_told_with_its_place_in_the_program) {
+  const Finished run = explore(out_, {"--runs", "60"}, pair_of("teardown", "buggy"));
+  expect_found(run.out, "1\\. thread/[0-9]+, thread-.*, at " + lines_with("teardown.c", "(") + ".*: a thread comes later to a call");
 }
 
 TEST_F(Explore, the_result_does_not_depend_on_the_number_of_jobs) {
@@ -161,6 +183,9 @@ TEST_F(Explore, shrink_bisect_and_focus_work_on_what_was_found) {
   const std::string small = folder_.path() + "/small.replay", none = folder_.path() + "/none.replay";
   const Finished shrunk = verbatim({"shrink", "-o", small, replay_});
   EXPECT_EQ(shrunk.code, 0) << shrunk.err;
+  // Both sides with their places: of the completion that is late, and of what comes before it.
+  const std::string posted = "posted at [^)]*" + lines_with("reply_first.c", "litmus_send(");
+  expect_found(shrunk.out, "completion of wr_id 0, QP 72, in CQ 128 \\(" + posted + ".*only after .*" + posted);
   const auto after = nlohmann::json::parse(content(small));
   EXPECT_LT(after["decisions"].size(), before["decisions"].size());
   EXPECT_LE(after["decisions"].size(), 3u) << shrunk.out;

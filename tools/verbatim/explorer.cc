@@ -42,6 +42,7 @@ pid_t ScheduleRuns::start_process(const explore::Schedule& schedule, const std::
     options.out.clear();
     RunReport report;
     report.wants_points = schedule.wants_points;
+    report.wants_places = schedule.wants_places;
     const int code = run_once(plan, options, &report);
     if (report.outcome.empty()) return code;  // nothing was started
     return write_all(output, to_bytes(report)) ? code : static_cast<int>(kInternalError);

@@ -328,6 +328,12 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   supervisor_options.dropped_to = [&observers](const std::string& addressee) {
     return observers.diagnoses->dropped_to(addressee);
   };
+  if (report != nullptr && report->wants_places) {
+    supervisor_options.on_place = [&](const supervisor::CallPlace& call) {
+      if (report->places.size() == RunReport::kMostPlaces) return;
+      report->places.push_back({explore::actor_name(simulation.components(), call.component), call});
+    };
+  }
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.code_files = plan.code_files;

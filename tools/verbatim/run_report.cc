@@ -94,6 +94,9 @@ std::string to_bytes(const RunReport& report) {
   Json streams = Json::array();
   for (const explore::Questions::Stream& stream : report.questions.streams)
     streams.push_back({stream.site, stream.actor, stream.asked, stream.decided});
+  Json places = Json::array();
+  for (const auto& [component, call] : report.places)
+    places.push_back({component, call.kind, call.time_ps, call.number, call.wr_id, call.site, call.occurrence, call.place});
   const Json json = {{"code", report.code},
                      {"outcome", report.outcome},
                      {"digest", report.digest},
@@ -103,6 +106,7 @@ std::string to_bytes(const RunReport& report) {
                      {"decisions", packed(without_names(report))},
                      {"streams", streams},
                      {"points", packed(report.wants_points ? report.questions.points : std::vector<explore::ChoicePoint>())},
+                     {"places", places},
                      {"unused", to_json(report.unused)},
                      {"windows", report.windows},
                      {"code_files", report.code_files}};
@@ -129,6 +133,17 @@ std::optional<RunReport> report_of(const std::string& bytes) {
   for (const auto& [point, answer, time_ps] : unpacked<PackedDecision>(json.at("decisions"))) {
     const explore::Questions::Stream& stream = report.questions.streams.at(point.stream);
     report.decisions.push_back({stream.site, stream.actor, point.occurrence, answer, point.alternatives, time_ps});
+  }
+  for (const Json& row : json.at("places")) {
+    RunReport::Place& place = report.places.emplace_back();
+    row.at(0).get_to(place.component);
+    row.at(1).get_to(place.call.kind);
+    row.at(2).get_to(place.call.time_ps);
+    row.at(3).get_to(place.call.number);
+    row.at(4).get_to(place.call.wr_id);
+    row.at(5).get_to(place.call.site);
+    row.at(6).get_to(place.call.occurrence);
+    row.at(7).get_to(place.call.place);
   }
   report.unused = decisions_of(json.at("unused"));
   report.windows = json.at("windows").get<std::vector<std::uint64_t>>();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/explore/decision.h"
+#include "sim/supervisor/spec/call_place.h"
 #include "tools/verbatim/cli.h"
 
 namespace verbatim::cli {
@@ -29,6 +30,13 @@ struct RunReport {
   std::vector<explore::Decision> decisions;  // of a run that has failed
   explore::Questions questions;         // its points only where `wants_points` is
   bool wants_points = false;            // set by who asks
+  struct Place {
+    std::string component;  // its name; of a thread as decisions name it
+    supervisor::CallPlace call;
+  };
+  static constexpr std::size_t kMostPlaces = 200'000;  // the first ones
+  std::vector<Place> places;            // in the order in which they were told, where `wants_places` is
+  bool wants_places = false;            // set by who asks
   std::vector<explore::Decision> unused;  // given decisions whose question never came
   std::vector<std::uint64_t> windows;   // hits, by observe::RaceWindow
   std::vector<std::string> code_files;  // what programs ran: paths, sorted

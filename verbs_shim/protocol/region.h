@@ -131,6 +131,7 @@ struct VerbNote {
   char text[232];        // the verb, a colon, and why
 };
 inline constexpr std::uint32_t kMaxVerbNotes = 4;
+inline constexpr std::uint32_t kMaxCallNotes = 32;
 
 struct alignas(64) ThreadSlot {
   std::atomic<Baton> go;  // hands the token to the thread; a futex
@@ -171,7 +172,12 @@ struct alignas(64) ThreadSlot {
   std::uint32_t looks;            // at `go`, before the thread sleeps; a new thread has none
   VerbNote notes[kMaxVerbNotes];
   VerbWait verb_wait;
-  std::uint64_t verb_caller;  // the address in the program to which the verb returns that asks for a command, if it has said so
+  // The address in the program to which the verb returns that the thread was in last, 0: it has not said so, or the verb was a
+  // poll, whose registers are above; and its caller's frame pointer, where the program has such.
+  std::uint64_t verb_caller, verb_frame;
+  std::uint32_t call_count;  // of the notes below, since the thread got the token: note n at n mod kMaxCallNotes
+  std::uint32_t reserved_for_calls;
+  CallNote calls[kMaxCallNotes];
 };
 
 enum SignalDisposition : std::uint8_t {
