@@ -157,6 +157,7 @@ class Supervisor::Impl final : public ProcessTable {
   void note_refusal(Thread& thread, const std::string& why);
   void note_polling(Thread& thread, const protocol::ThreadSlot& slot);
   bool shows_something(Process& process, const SeenPoll& poll);
+  bool show_past(Thread& thread, const Thread::Turn& turn);
   void finish_turn(Thread& thread, Thread::Turn turn);
   void bring_to_present(Thread& thread);
   void end_turn(Process& process);

@@ -34,6 +34,7 @@ void Supervisor::Impl::park(Thread& thread, Parked parked) {
   WaitingTime& time = waiting_time(thread);
   ++time.parks;
   parked.start(thread.process().memory());
+  parked.epoch = thread.process().memory().epoch();
   polling_ = nullptr;
   thread.park(std::move(parked), &time.parked);
 }
@@ -79,6 +80,7 @@ bool changes(const ProcessMemory& memory, const ProcessMemory::Written& written,
 void Supervisor::Impl::on_memory_written(Process& process, const ProcessMemory::Written& written) {
   for (auto& thread : process.threads()) {
     if (thread->parked() == nullptr || thread->parked()->is_shown) continue;
+    thread->note_write(written.address, written.bytes.size());
     const auto& watched = thread->parked()->watched;
     if (std::ranges::any_of(watched, [&](const auto& run) { return changes(process.memory(), written, run); })) thread->unpark();
   }
@@ -130,7 +132,9 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
                       .polls_before = slot.polls_alone};
   if (shows_something(process, poll)) return go_on;
   LoopAnalyst& analyst = analyst_of(process);
+  thread.brought_lines.use(process.region().mailbox(thread.slot()), process.memory());
   auto parked = analyst.poll_loop(call, registers, poll, nothing);
+  thread.brought_lines.ask_for(process.memory(), process.region().slot(thread.slot()));
   if (!parked) {
     if (analyst.polls_to_pass() != 0) note_refusal(thread, analyst.poll_refusal());
     return Answer{.result = analyst.polls_to_pass(), .repeats = go_on.repeats};
@@ -194,10 +198,9 @@ bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
   return std::atomic_ref(entry->sequence).load(std::memory_order_acquire) == poll.sequence;
 }
 
-// The thread goes through the rest of the turn by itself, in the past: its polls find nothing, and it takes no other time.
-// Memory that has changed since, at the time of the change, and is looked at in the rest of the turn has its old content for the
-// thread until the look that is due, which then comes back with the horizon; else the thread goes on.
-void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
+// Gives memory that is looked at in the rest of the turn the content that it had when the turn began; what it has now is kept in
+// changed_in_turn_. Whether anything was written.
+bool Supervisor::Impl::show_past(Thread& thread, const Thread::Turn& turn) {
   ProcessMemory& memory = thread.process().memory();
   std::vector<spin::ByteRun> as_it_began;
   const std::vector<spin::ByteRun>& watched = turn.parked->watched;
@@ -208,7 +211,7 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
     for (std::size_t i = 0; i < now.size(); ++i) {
       if (now[i] == watched[n].bytes[i]) continue;
       const std::uint64_t address = watched[n].address + i;
-      if (!turn.parked->reads_clocks() && !turn.parked->touches_before(turn.looks, address)) {
+      if (!turn.parked->reads_clocks() && !turn.parked->touches_before(turn.looks, {address, 1})) {
         first.bytes[i] = now[i];
         continue;
       }
@@ -220,10 +223,19 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
     if (!now.empty() && !present.equal(n, first)) as_it_began.push_back(std::move(first));
   }
   for (const spin::ByteRun& run : as_it_began) memory.write(run.address, std::as_bytes(std::span(run.bytes)));
+  return !as_it_began.empty();
+}
+
+// The thread goes through the rest of the turn by itself, in the past: its polls find nothing, and it takes no other time.
+// Memory that has changed since, at the time of the change, and is looked at in the rest of the turn has its old content for the
+// thread until the look that is due, which then comes back with the horizon; else the thread goes on.
+void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
+  const bool is_as_parked = turn.parked->is_as_parked_before(turn.looks, thread.process().memory().epoch());
+  const bool shows_past = !is_as_parked && show_past(thread, turn);
   thread.process().region().slot(thread.slot()).raised_count = 0;  // signals are due with the next look
   // It must not ask on the way: the rest of the turn, and one before it, are within what it lets pass.
   const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
-  const bool goes_on = as_it_began.empty() && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
+  const bool goes_on = !shows_past && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
   if (goes_on) thread.take_unparked();  // the look that is due is among what it does
   Horizon::Bounds until{turn.due, turn.due};
   if (goes_on) until = horizon_of_slice(thread.process().host_index());

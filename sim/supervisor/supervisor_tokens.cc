@@ -159,6 +159,7 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
     case protocol::Request::kSpend:
     case protocol::Request::kPoll:
     case protocol::Request::kDoorbell: {
+      if (call.request == protocol::Request::kPoll) thread.brought_lines.note(slot, process.memory());
       cost = modelled_cost(call.arguments[0]) + thread.take_lateness(process.region().slot(thread.slot()));
       break;
     }

@@ -225,8 +225,15 @@ TEST_F(PatchesTest, what_is_read_for_analysis_is_the_program_as_it_was) {
   patches.patch_memory(memory_, kCode, kPage);
   std::vector<std::byte> page(kPage);
   memory_.read(kCode, page);
+  const std::vector<std::byte> as_it_is = page;
   patches.show_original(kCode, page);
   EXPECT_EQ(std::memcmp(page.data(), kCounter.data(), kCounter.size()), 0);
+  for (std::size_t n = 1; n < 16; ++n) {  // in parts
+    std::vector<std::byte> parts = as_it_is;
+    patches.show_original(kCode, std::span(parts).first(n));
+    patches.show_original(kCode + n, std::span(parts).subspan(n));
+    EXPECT_EQ(parts, page) << n;
+  }
   // Something else lies there by now: it is shown as it is.
   memory_.put(kCode, {1, 2, 3, 4, 5, 6});
   memory_.read(kCode, page);

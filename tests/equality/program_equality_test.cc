@@ -163,6 +163,16 @@ TEST(AskingPoller, slices_and_call_by_call) {
       << "the turns in which nothing is there are not executed";
 }
 
+// What the analysis of a loop was told of memory that has gone, may not be read or holds something else says nothing any more.
+TEST(GonePages, slices_and_call_by_call) {
+  support::RunRequest request;
+  request.commands = {"server=" + support::quoted(GONE_PAGES)};
+  const BothModes runs = run_both(request);
+  expect_equal(runs);
+  EXPECT_NE(runs.slices.output("server").find("over at"), std::string::npos) << runs.slices.story();
+  EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 10, runs.call_by_call.report["hand_overs"].get<int>());
+}
+
 // A turn that reads clocks does what it does at several times: a change comes between any two of them.
 class ClockTurns : public ::testing::TestWithParam<std::string> {};
 

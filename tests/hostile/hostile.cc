@@ -409,6 +409,7 @@ const Kind kKinds[] = {
        each_word_of(&slot().raised[0], sizeof(RaisedSignal), 4, value);
        each_word_of(&slot().raised_count, 12, 4, value);
        each_word_of(&slot().poll_registers, offsetof(ThreadSlot, notes) - offsetof(ThreadSlot, poll_registers), 16, value);
+       each_word_of(&slot().list_to_bring, sizeof(ThreadSlot) - offsetof(ThreadSlot, list_to_bring), 40, value);
        in_a_child([&](Wild&) {
          fill(&slot().notes, sizeof slot().notes, value);
          slot().note_count = value;
@@ -501,7 +502,7 @@ const Kind kKinds[] = {
        const std::pair<std::byte*, std::uint64_t> places[] = {
            {region(), sizeof(RegionHeader)},
            {reinterpret_cast<std::byte*>(&slot()), sizeof(ThreadSlot)},
-           {mailbox(), 1024},
+           {mailbox(), 4096},
            {region() + kPathViewOffset, sizeof(PathView)},
            {arena(), 1 << 14}};
        for (int child = 0; child < 40; ++child) {

@@ -94,6 +94,26 @@ std::vector<Case> cases() {
   return all;
 }
 
+// Random words at random places of all that is shared, by processes that are made for it: their programs end as they like.
+class Scribblers : public ::testing::TestWithParam<bool> {};
+
+TEST_P(Scribblers, harm_nobody_else) {
+  constexpr int kPrograms = 3;
+  const RunReport alone = run_with({}, GetParam());
+  ASSERT_EQ(alone.code, 0) << alone.story();
+  for (int i = 0; i < HOSTILE_SCRIBBLES; ++i) {
+    std::vector<std::string> wild;
+    for (int program = 0; program < kPrograms; ++program) wild.push_back("anywhere " + std::to_string(kPrograms * i + program));
+    SCOPED_TRACE(wild.front() + " and the next");
+    const RunReport run = run_with(wild, GetParam());
+    ASSERT_TRUE(run.code == 0 || run.code == 1) << run.story();
+    ASSERT_EQ(run.report["outcome"], "finished") << run.story();
+    for (std::size_t one = 0; one < kBystanders; ++one) ASSERT_EQ(output_of(run, one), output_of(alone, one)) << run.story();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Scribblers, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "call_by_call" : "slices"; });
 INSTANTIATE_TEST_SUITE_P(Kinds, Hostile, ::testing::ValuesIn(cases()), [](const auto& info) {
   return std::string(info.param.name) + (info.param.call_by_call ? "_call_by_call" : "");
 });

@@ -5,10 +5,13 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "sim/supervisor/machine/process_memory.h"
+#include "sim/supervisor/tasks/brought_lines.h"
 #include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::supervisor {
@@ -134,6 +137,78 @@ TEST_F(PageCacheTest, does_not_need_what_it_reads_ahead) {
   EXPECT_EQ(read(pages.address(0)), 0);
   EXPECT_EQ(read(pages.address(2 * kPage)), 0);
   EXPECT_EQ(read(pages.address(kPage)), std::nullopt);
+}
+
+// A thread that brings lines of its memory with its requests: what its slot and its mailbox hold.
+class Bringing : public PageCacheTest {
+ protected:
+  // As the runtime does; what is there is told as well by `says`.
+  void bring(std::uint8_t says) {
+    mailbox_.assign(protocol::kMailboxSize, std::byte{says});
+    slot_->brought = slot_->list_to_bring;
+    ++epoch_;
+    lines_.note(*slot_, memory_);
+  }
+  void look(std::uint64_t address, std::optional<std::uint8_t> finds) {
+    lines_.use(mailbox_, memory_);
+    EXPECT_EQ(read(address), finds);
+    lines_.ask_for(memory_, *slot_);
+  }
+
+  std::unique_ptr<protocol::ThreadSlot> slot_ = std::make_unique<protocol::ThreadSlot>();
+  std::vector<std::byte> mailbox_;
+  BroughtLines lines_;
+};
+
+TEST_F(Bringing, lines_that_were_looked_at) {
+  Pages pages(2);
+  bring(1);
+  EXPECT_EQ(slot_->brought, 0u) << "nothing was looked at yet";
+  look(pages.address(kPage + 70), 0);
+  ASSERT_EQ(slot_->pages_to_bring, 1u);
+  EXPECT_EQ(slot_->to_bring[0], (protocol::PageLines{pages.address(kPage) / kPage, 2}));
+  bring(7);
+  look(pages.address(kPage + 70), 7);
+  bring(8);
+  look(pages.address(kPage + 63), 0);  // of another line
+}
+
+TEST_F(Bringing, holds_until_a_program_runs_or_memory_is_written) {
+  Pages pages(1);
+  bring(0);
+  look(pages.address(0), 0);
+  bring(7);
+  ++epoch_;
+  look(pages.address(0), 0);
+  bring(7);
+  slot_->brought = slot_->list_to_bring - 1;  // of an older list, or none
+  lines_.note(*slot_, memory_);
+  look(pages.address(0), 0);
+}
+
+TEST_F(Bringing, lines_of_the_time_before_the_last_too) {
+  Pages pages(2);
+  bring(0);
+  look(pages.address(0), 0);
+  bring(0);
+  look(pages.address(kPage), 0);
+  EXPECT_EQ(slot_->pages_to_bring, 2u);
+  const std::uint32_t list = slot_->list_to_bring;
+  bring(3);
+  look(pages.address(0), 3);
+  EXPECT_EQ(slot_->list_to_bring, list);
+  bring(3);
+  look(pages.address(kPage), 3);
+}
+
+TEST_F(Bringing, nothing_when_it_would_be_too_much) {
+  Pages pages(protocol::kMostPagesToBring + 1);
+  for (std::size_t page = 0; page < protocol::kMostPagesToBring; ++page) EXPECT_EQ(read(pages.address(page * kPage)), 0);
+  lines_.ask_for(memory_, *slot_);
+  EXPECT_EQ(slot_->pages_to_bring, protocol::kMostPagesToBring);
+  EXPECT_EQ(read(pages.address(protocol::kMostPagesToBring * kPage)), 0);
+  lines_.ask_for(memory_, *slot_);
+  EXPECT_EQ(slot_->list_to_bring, 0u);
 }
 
 TEST_F(PageCacheTest, reads_more_than_it_can_keep) {

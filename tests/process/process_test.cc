@@ -55,18 +55,14 @@ TEST_P(SameProgram, in_slices_and_call_by_call) {
   EXPECT_EQ(slices.digest(), calls.digest()) << slices.story() << calls.story();
 }
 
-// Replaced at once, replaced when they are frequent, or never.
+// Replaced at once, or when they are frequent. The sweep tries the other ways.
 TEST_P(SameProgram, whether_its_system_calls_trap_or_not) {
   support::RunRequest request;
   request.commands = {"server=" + path_of(GetParam().command)};
   const RunReport usual = support::run(request);
-  for (const char* const missing : {"call-traps", "jumps"}) {
-    request.options = {"--assume-missing", missing};
-    const RunReport other = support::run(request);
-    EXPECT_EQ(usual.digest(), other.digest()) << missing << ": " << usual.story() << other.story();
-  }
-  request.options = {"--assume-missing", "call-traps", "--call-by-call"};
-  EXPECT_EQ(usual.digest(), support::run(request).digest());
+  request.options = {"--assume-missing", "call-traps"};
+  const RunReport other = support::run(request);
+  EXPECT_EQ(usual.digest(), other.digest()) << usual.story() << other.story();
 }
 
 INSTANTIATE_TEST_SUITE_P(Plain, SameProgram, ::testing::ValuesIn(plain_programs()), name_of);

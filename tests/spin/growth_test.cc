@@ -155,6 +155,8 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
     for (const GrowingCell& cell : cells) add(buffer + (cell.address - address(buffer)), cell.size, cell.step, n);
     machine.begin();
     const bool whole = machine.run(later, end, other_path);
+    std::array<std::uint8_t, kBufferSize> now;
+    ASSERT_TRUE(machine.view.load_bytes(address(buffer), kBufferSize, now.data()));
     std::copy(first.begin(), first.end(), std::begin(buffer));
     std::string text = "turn " + std::to_string(n) + " of " + std::to_string(turns) + ":";
     for (const std::uint8_t byte : bytes) text += " " + std::to_string(byte);
@@ -171,8 +173,6 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
       if (cell.address < address(buffer) || cell.address >= address(buffer + kBufferSize)) continue;
       add(expected.data() + (cell.address - address(buffer)), cell.size, cell.step, n);
     }
-    std::array<std::uint8_t, kBufferSize> now;
-    ASSERT_TRUE(machine.view.load_bytes(address(buffer), kBufferSize, now.data()));
     for (int i = 0; i < kBufferSize; ++i) {
       if (now[i] == expected[i]) continue;
       const bool is_planned = std::any_of(cells.begin(), cells.end(), [&](const GrowingCell& cell) {

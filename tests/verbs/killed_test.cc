@@ -9,8 +9,8 @@ namespace {
 
 TEST(Killed, at_each_verbs_call_in_turn_nobody_else_notices) {
   support::RunRequest request;
-  request.commands = {"server=" + support::quoted(KILLED_PROGRAM) + " 40", "server=ib_send_lat -n 3000",
-                      "client=ib_send_lat -n 3000 server"};
+  request.commands = {"server=" + support::quoted(KILLED_PROGRAM) + " 40", "server=ib_send_lat -n 1000",
+                      "client=ib_send_lat -n 1000 server"};
   const auto runs = equality::run_both(request);
   equality::expect_equal(runs);
   for (const auto& program : runs.slices.report["programs"]) EXPECT_EQ(program["exit_code"], 0) << runs.slices.story();

@@ -16,6 +16,7 @@
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/polls.h"
+#include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/repeated_call.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/shared_segments.h"
@@ -392,6 +393,15 @@ void spend_between_polls(std::int64_t cost_ps) {
 
 namespace {
 
+// What the analysis of the caller's loop will look at.
+void bring_lines() {
+  ThreadSlot& slot = *my_slot;
+  const std::uint32_t pages = slot.pages_to_bring;
+  const bool brings = slot.list_to_bring != 0 && pages <= protocol::kMostPagesToBring &&
+                      copy_lines(my_mailbox().bytes, slot.to_bring, pages);
+  slot.brought = brings ? slot.list_to_bring : 0;
+}
+
 void spend_on_look(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
                    std::uint32_t sequence, std::uint32_t kind) {
   ThreadState& state = thread_state();
@@ -406,6 +416,7 @@ void spend_on_look(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq
     return;
   }
   if (state.repeated_call.is_known) kind |= protocol::kKnowsAnswer;
+  bring_lines();
   const long allowed = exchange(Request::kPoll, kind,
                                   {cost_ps, static_cast<long>(context), static_cast<long>(cq_number),
                                    static_cast<long>(offset), static_cast<long>(sequence),

@@ -1,5 +1,8 @@
 // The seccomp filter: which system calls of the program reach the kernel untouched. It is made from the table in
 // protocol/system_calls.h and protocol/passing_calls.h; whatever it does not know traps.
+//
+// The number is looked for first, by halves. For one that always passes nothing else is read: the kernel (5.11 and later) sees
+// that and does not run the filter for it any more. Of the others the gate's may pass, then the arguments are looked at.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -18,31 +21,41 @@ namespace verbatim::shim {
 
 namespace {
 
+// What becomes of consecutive numbers.
+struct Numbers {
+  enum class Fate : std::uint8_t { kOther, kPasses, kByItself };  // kByItself: one number, which has code of its own
+  std::uint32_t first;
+  Fate fate;
+};
+
 class Filter {
  public:
-  // The 32-bit ABI gets `other_abi`; the gate page is let through.
-  explicit Filter(std::uint32_t other_abi) {
-    const auto gate_high = static_cast<std::uint32_t>(gate() >> 32);
-    const auto gate_low = static_cast<std::uint32_t>(gate());
+  // The 32-bit ABI gets `other_abi`, and numbers of Fate::kOther `others`, unless the gate asks.
+  Filter(std::uint32_t other_abi, std::uint32_t others) : others_(others) {
     load(offsetof(seccomp_data, arch));
     add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0));
     answer(other_abi);
-    load(offsetof(seccomp_data, instruction_pointer) + 4);
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, gate_high, 0, 4));
-    load(offsetof(seccomp_data, instruction_pointer));
-    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, gate_low, 0, 2));
-    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, gate_low + 4096, 1, 0));
-    answer(SECCOMP_RET_ALLOW);
     load(offsetof(seccomp_data, nr));
   }
 
-  void answer(std::uint32_t what) { add(BPF_STMT(BPF_RET | BPF_K, what)); }
-  // What follows until end_call() is for the call `number` alone, and ends with an answer.
-  void begin_call(std::uint32_t number) {
-    call_ = size_;
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 0));
+  // `parts` covers all numbers, in their order; for each of Fate::kByItself code follows, by begin_call() to end_call().
+  void choose(const Numbers* parts, std::uint32_t count) {
+    search(parts, count);
+    // Kept in case of all the others: the gate may call what it likes.
+    other_ = size_;
+    pass_gate();
+    answer(others_);
+    for (std::uint32_t i = 0; i < to_other_count_; ++i) lead(to_other_[i], other_);
   }
-  void end_call() { code_[call_].jf = static_cast<std::uint8_t>(size_ - call_ - 1); }
+
+  void answer(std::uint32_t what) { add(BPF_STMT(BPF_RET | BPF_K, what)); }
+  // What follows until the next one is for the call `number` alone, and ends with an answer.
+  void begin_call(std::uint32_t number) {
+    for (std::uint32_t i = 0; i < to_call_count_; ++i) {
+      if (to_call_[i].number == number) lead(to_call_[i].at, size_);
+    }
+    pass_gate();
+  }
 
   void load_argument(int argument, std::uint32_t half = 0) {
     load(static_cast<std::uint32_t>(offsetof(seccomp_data, args) + static_cast<std::uint32_t>(argument) * sizeof(std::uint64_t)) +
@@ -83,43 +96,101 @@ class Filter {
   }
 
  private:
+  struct CallJump {
+    std::uint32_t number;
+    unsigned short at;
+  };
+  static constexpr std::uint32_t kMostJumps = protocol::kSystemCallLimit + 1;
+
   void add(sock_filter instruction) { code_[size_++] = instruction; }
   void load(std::uint32_t offset) { add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset)); }
+  // The jump at `from` goes to `to`, which is behind it.
+  void lead(unsigned short from, unsigned short to) { code_[from].k = static_cast<std::uint32_t>(to - from - 1); }
+  unsigned short add_jump() {
+    add(BPF_STMT(BPF_JMP | BPF_JA, 0));
+    return static_cast<unsigned short>(size_ - 1);
+  }
 
-  sock_filter code_[protocol::kSystemCallLimit + 128];
+  // Of all instructions the shim's own are let through: they lie in the gate page.
+  void pass_gate() {
+    load(offsetof(seccomp_data, instruction_pointer) + 4);
+    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(gate() >> 32), 0, 4));
+    load(offsetof(seccomp_data, instruction_pointer));
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint32_t>(gate()), 0, 2));
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint32_t>(gate()) + 4096, 1, 0));
+    answer(SECCOMP_RET_ALLOW);
+  }
+
+  void search(const Numbers* parts, std::uint32_t count) {
+    if (count == 1) {
+      switch (parts->fate) {
+        case Numbers::Fate::kPasses:
+          return answer(SECCOMP_RET_ALLOW);
+        case Numbers::Fate::kByItself:
+          to_call_[to_call_count_++] = {parts->first, add_jump()};
+          return;
+        case Numbers::Fate::kOther:
+          to_other_[to_other_count_++] = add_jump();
+          return;
+      }
+    }
+    const std::uint32_t half = count / 2;
+    // A conditional jump reaches no further than 255 instructions.
+    add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, parts[half].first, 0, 1));
+    const unsigned short to_upper = add_jump();
+    search(parts, half);
+    lead(to_upper, size_);
+    search(parts + half, count - half);
+  }
+
+  std::uint32_t others_;
+  unsigned short other_ = 0;
+  CallJump to_call_[kMostJumps];
+  unsigned short to_other_[kMostJumps];
+  std::uint32_t to_call_count_ = 0, to_other_count_ = 0;
+  sock_filter code_[4 * protocol::kSystemCallLimit];
   unsigned short size_ = 0;
-  unsigned short call_ = 0;
 };
 
-void add_passing(Filter& filter, std::uint32_t number) {
-  filter.begin_call(number);
-  if (number == SYS_munmap || number == SYS_mremap) {
-    filter.trap_own(0);
-    filter.trap_large(1);
+// What is consecutive and has one fate, but Fate::kByItself, is one part.
+class Parts {
+ public:
+  void add(std::uint32_t number, Numbers::Fate fate) {
+    const bool goes_on = count_ != 0 && parts_[count_ - 1].fate == fate && fate != Numbers::Fate::kByItself;
+    if (!goes_on) parts_[count_++] = {number, fate};
   }
+  const Numbers* data() const { return parts_; }
+  std::uint32_t count() const { return count_; }
+
+ private:
+  Numbers parts_[protocol::kSystemCallLimit + 1];
+  std::uint32_t count_ = 0;
+};
+
+bool changes_mappings(std::uint32_t number) { return number == SYS_munmap || number == SYS_mremap; }
+
+void add_passing(Filter& filter, std::uint32_t number) {
+  filter.trap_own(0);
+  filter.trap_large(1);
   if (number == SYS_mremap) {
     filter.trap_large(2);
     filter.trap_own(4);
   }
   filter.answer(SECCOMP_RET_ALLOW);
-  filter.end_call();
 }
 
 void add_by_argument(Filter& filter, std::uint32_t number) {
   const protocol::PassingCall& call = *protocol::passing_call(number);
-  filter.begin_call(number);
   if (number == SYS_madvise) {
     filter.trap_own(0);
     filter.trap_large(1);
   }
   filter.load_argument(call.argument);
   filter.allow_one_of(call.values, call.count);
-  filter.end_call();
 }
 
 // The third argument says what the memory is for.
 void add_by_protection(Filter& filter, std::uint32_t number) {
-  filter.begin_call(number);
   filter.trap_own(0);
   filter.trap_large(1);
   if (number == SYS_mmap) {
@@ -131,19 +202,33 @@ void add_by_protection(Filter& filter, std::uint32_t number) {
   filter.load_argument(2);
   filter.trap_if(BPF_JSET, PROT_EXEC);
   filter.answer(SECCOMP_RET_ALLOW);
-  filter.end_call();
+}
+
+Numbers::Fate fate_of(std::uint32_t number) {
+  switch (protocol::system_call(number).call_class) {
+    case protocol::CallClass::kPassing:
+      return changes_mappings(number) ? Numbers::Fate::kByItself : Numbers::Fate::kPasses;
+    case protocol::CallClass::kByArgument:
+    case protocol::CallClass::kByProtection:
+      return Numbers::Fate::kByItself;
+    default:
+      return Numbers::Fate::kOther;
+  }
 }
 
 }  // namespace
 
 bool install_filter() {
   // A mapping of a virtual descriptor fails by itself, because the placeholder cannot be mapped.
-  Filter filter(SECCOMP_RET_TRAP);
+  Filter filter(SECCOMP_RET_TRAP, SECCOMP_RET_TRAP);
+  Parts parts;
+  for (std::uint32_t number = 0; number < protocol::kSystemCallLimit; ++number) parts.add(number, fate_of(number));
+  parts.add(protocol::kSystemCallLimit, Numbers::Fate::kOther);
+  filter.choose(parts.data(), parts.count());
   for (std::uint32_t number = 0; number < protocol::kSystemCallLimit; ++number) {
+    if (fate_of(number) != Numbers::Fate::kByItself) continue;
+    filter.begin_call(number);
     switch (protocol::system_call(number).call_class) {
-      case protocol::CallClass::kPassing:
-        add_passing(filter, number);
-        break;
       case protocol::CallClass::kByArgument:
         add_by_argument(filter, number);
         break;
@@ -151,28 +236,35 @@ bool install_filter() {
         add_by_protection(filter, number);
         break;
       default:
+        add_passing(filter, number);
         break;
     }
   }
-  filter.answer(SECCOMP_RET_TRAP);
   if (native(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   return filter.install(0);
 }
 
 // On top of the other one, in every thread.
 bool watch_mappings() {
-  Filter filter(SECCOMP_RET_ALLOW);
-  for (const std::uint32_t number : {SYS_munmap, SYS_mremap}) {
-    filter.begin_call(number);
-    filter.answer(SECCOMP_RET_TRAP);
-    filter.end_call();
+  Filter filter(SECCOMP_RET_ALLOW, SECCOMP_RET_ALLOW);
+  Parts parts;
+  parts.add(0, Numbers::Fate::kPasses);
+  constexpr std::uint32_t kWatched[] = {SYS_mmap, SYS_munmap, SYS_mremap};
+  for (std::uint32_t number = 1; number <= protocol::kSystemCallLimit; ++number) {
+    const bool is_watched = number == SYS_mmap || changes_mappings(number);
+    parts.add(number, is_watched ? Numbers::Fate::kByItself : Numbers::Fate::kPasses);
   }
-  filter.begin_call(SYS_mmap);
-  filter.load_argument(3);
-  filter.trap_if(BPF_JSET, MAP_FIXED);
-  filter.answer(SECCOMP_RET_ALLOW);
-  filter.end_call();
-  filter.answer(SECCOMP_RET_ALLOW);
+  filter.choose(parts.data(), parts.count());
+  for (const std::uint32_t number : kWatched) {
+    filter.begin_call(number);
+    if (number == SYS_mmap) {
+      filter.load_argument(3);
+      filter.trap_if(BPF_JSET, MAP_FIXED);
+      filter.answer(SECCOMP_RET_ALLOW);
+    } else {
+      filter.answer(SECCOMP_RET_TRAP);
+    }
+  }
   return filter.install(SECCOMP_FILTER_FLAG_TSYNC);
 }
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "verbs_shim/protocol/region.h"
+
 namespace verbatim::shim {
 
 // False: not all of it is there, or may be written.
@@ -24,7 +26,10 @@ bool write_if_asked(long address, const T& value) {
   return address == 0 || write_program(address, value);
 }
 
-// For the handler of faults: whether the instruction at `rip` is the copy's, and where it goes on then.
+// Copies lines of `count` pages, one after the other. False: one of them is not mapped.
+bool copy_lines(void* to, const protocol::PageLines* pages, std::uint64_t count);
+
+// For the handler of faults: whether the instruction at `rip` is a copy's, and where it goes on then.
 bool is_failed_copy(std::uint64_t rip, std::uint64_t* goes_on);
 
 }  // namespace verbatim::shim

@@ -12,6 +12,7 @@ using protocol::PatchedInstruction;
 
 namespace {
 
+constexpr std::uint64_t kLine = 64;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kClearedSlot = 1;  // no code has this address; the search for an entry goes on behind it
 
@@ -201,7 +202,7 @@ void CodePatches::patch(Writer& writer, const Site& site, const std::string& obj
   PatchedInstruction trapping = site.instruction;
   trapping.length = static_cast<std::uint8_t>(site.length);
   if (as_found && set_trap(writer, site.address, trapping) && writer.write(site.address, make_trap(site))) {
-    sites_[site.address] = {{site.bytes.begin(), site.bytes.begin() + site.length}, make_trap(site), 0, true};
+    note_site(site.address, {{site.bytes.begin(), site.bytes.begin() + site.length}, make_trap(site), 0, true});
     ++counts_.traps;
     return;
   }
@@ -222,7 +223,7 @@ bool CodePatches::patch_by_jump(Writer& writer, const Site& site) {
     const std::vector<std::uint8_t> jump = make_jump(site.address, site.jump_length, at);
     if (!writer.write(at, stub->bytes) || !writer.write(site.address, jump)) return false;
     area.used += (stub->bytes.size() + 15) & ~15ull;
-    sites_[site.address] = {{site.bytes.begin(), site.bytes.begin() + site.jump_length}, jump, at, true};
+    note_site(site.address, {{site.bytes.begin(), site.bytes.begin() + site.jump_length}, jump, at, true});
     ++counts_.jumps;
     return true;
   }
@@ -293,7 +294,7 @@ bool CodePatches::patch_call(Writer& writer, const CallSite& found, std::uint64_
     const std::vector<std::uint8_t> jump = make_jump(address, site.bytes.size(), at);
     if ((!area.is_open && !open(writer, area)) || !writer.write(at, *stub) || !writer.write(address, jump)) return false;
     area.used += (stub->size() + 15) & ~15ull;
-    sites_[address] = {site.bytes, jump, at, true};
+    note_site(address, {site.bytes, jump, at, true});
     ++counts_.calls;
     return true;
   }
@@ -358,17 +359,34 @@ std::optional<PatchedInstruction> CodePatches::trap_at(std::uint64_t address) co
   return PatchedInstruction::of(it->second);
 }
 
+void CodePatches::note_site(std::uint64_t address, Patched patched) {
+  for (std::uint64_t at = address / kLine; at <= (address + patched.written.size() - 1) / kLine; ++at)
+    patched_lines_.set(at % patched_lines_.size());
+  sites_[address] = std::move(patched);
+}
+
+bool CodePatches::may_be_patched(std::uint64_t address, std::uint64_t length) const {
+  const std::uint64_t first = address / kLine, last = (address + length - 1) / kLine;
+  if (length == 0 || last - first >= patched_lines_.size()) return length != 0;
+  for (std::uint64_t at = first; at <= last; ++at) {
+    if (patched_lines_.test(at % patched_lines_.size())) return true;
+  }
+  return false;
+}
+
 void CodePatches::show_original(std::uint64_t address, std::span<std::byte> bytes) const {
+  if (!may_be_patched(address, bytes.size())) return;
   constexpr std::uint64_t kLongest = 32;
   const std::uint64_t end = address + bytes.size();
   for (auto it = sites_.lower_bound(address < kLongest ? 0 : address - kLongest); it != sites_.end() && it->first < end;
        ++it) {
     const auto& [at, patched] = *it;
-    if (!patched.active || at < address || at + patched.written.size() > end) continue;
-    std::byte* const here = bytes.data() + (at - address);
+    const std::uint64_t from = std::max(at, address), to = std::min(at + patched.written.size(), end);
+    if (!patched.active || from >= to) continue;
+    std::byte* const here = bytes.data() + (from - address);
     // The memory may be something else by now.
-    if (std::memcmp(here, patched.written.data(), patched.written.size()) == 0)
-      std::memcpy(here, patched.original.data(), patched.original.size());
+    if (std::memcmp(here, patched.written.data() + (from - at), to - from) == 0)
+      std::memcpy(here, patched.original.data() + (from - at), to - from);
   }
 }
 

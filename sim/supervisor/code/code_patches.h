@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -65,7 +66,7 @@ class CodePatches {
   // What the HLT at an address stands for.
   std::optional<protocol::PatchedInstruction> trap_at(std::uint64_t address) const;
 
-  // `bytes` were read from `address`: the replacements among them become what they replaced.
+  // `bytes` were read from `address`: the replacements among them, and parts of some at their ends, become what they replaced.
   void show_original(std::uint64_t address, std::span<std::byte> bytes) const;
 
   // What was left alone since the last call.
@@ -95,6 +96,9 @@ class CodePatches {
   };
   class Writer;
   void forget_origins(std::uint64_t address, std::uint64_t length);
+  void note_site(std::uint64_t address, Patched patched);
+  // False: there is no replacement near.
+  bool may_be_patched(std::uint64_t address, std::uint64_t length) const;
 
   void patch(Writer& writer, const Site& site, const std::string& object);
   bool patch_call(Writer& writer, const CallSite& site, std::uint64_t address);
@@ -113,6 +117,7 @@ class CodePatches {
   std::optional<Entries> entries_;  // nullopt: the shim is not there yet
   std::vector<Area> areas_;
   std::map<std::uint64_t, Patched> sites_;
+  std::bitset<4096> patched_lines_;  // of 64 bytes, by number modulo 4096
   std::map<std::uint64_t, Mapped> mapped_;  // by address
   std::map<std::uint64_t, std::uint32_t> traps_;  // address, PatchedInstruction::word()
   std::uint64_t address_in(std::uint32_t slot) const;

@@ -54,6 +54,14 @@ class ProcessMemory final : public host::ProgramMemory {
     epoch_ = &epoch;
   }
   std::uint64_t epoch() const { return *epoch_; }
+  // What read_ranges() has read since a program of the host ran or memory was written, or else before that.
+  std::vector<protocol::PageLines> looked_at() const {
+    return cache_ != nullptr ? cache_->looked_at(*this) : std::vector<protocol::PageLines>();
+  }
+  // Lines as they are now, one after the other at `lines`, which need not be read.
+  void keep(std::span<const protocol::PageLines> pages, const std::uint8_t* lines) {
+    if (cache_ != nullptr) cache_->keep(*this, pages, lines);
+  }
   // Copies from the beginning as much as is mapped; how many bytes.
   std::size_t read_present(host::ProgramAddress from, std::span<std::byte> to) const;
   // What has been written, or only some of it where not all is mapped.
@@ -95,7 +103,7 @@ class ProcessMemory final : public host::ProgramMemory {
   PageCache* cache_ = nullptr;
   ReadAhead* read_ahead_ = nullptr;
   std::uint64_t* epoch_ = nullptr;
-  mutable std::vector<std::uint64_t> looked_at_;  // pages, by read_ranges() since the cache forgot
+  mutable std::vector<protocol::PageLines> looked_at_;  // by read_ranges(), until the cache forgot it
   std::function<void(const Written&)> write_listener_;
   std::function<void()> access_listener_;
 };

@@ -5,44 +5,87 @@
 
 namespace verbatim::spin {
 
+namespace {
+
+constexpr unsigned kLineSize = MemoryView::kLineSize;
+
+std::uint64_t end_of(const Instruction& instruction) { return instruction.address + std::max<unsigned>(instruction.length, 1); }
+
+}  // namespace
+
 void CodeCache::invalidate() {
-  entries_ = {};  // with the memory of the table itself
-  if (recent_ != nullptr) recent_->fill(nullptr);
+  entries_ = {};  // with the memory of the tables themselves
+  lines_ = {};
+  recent_.reset();
 }
 
 void CodeCache::begin() {
   ++analysis_;
   if (entries_.size() > kMaxEntries) invalidate();
-  recent_ = std::make_unique<std::array<Entry*, kRecent>>();
+  if (recent_ == nullptr) recent_ = std::make_unique<std::array<Entry*, kRecent>>();
+}
+
+// The line that holds the address, as it is in this analysis; nullptr: the analysis has written into its page.
+const CodeCache::Line* CodeCache::look(std::uint64_t address, MemoryView& memory) {
+  const std::uint64_t start = address & ~std::uint64_t{kLineSize - 1};
+  Line& line = lines_[address / kLineSize];
+  if (line.analysis == analysis_) return &line;
+  if (!memory.mark_executed(start)) return nullptr;
+  line.analysis = analysis_;
+  if (line.is_readable && memory.is_fixed_code(start & ~std::uint64_t{MemoryView::kPageSize - 1})) return &line;
+  std::uint8_t now[kLineSize];
+  const bool is_readable = memory.read_code(start, now, kLineSize);
+  if (is_readable == line.is_readable && (!is_readable || std::memcmp(now, line.bytes.data(), kLineSize) == 0)) return &line;
+  ++line.changes;
+  line.is_readable = is_readable;
+  if (is_readable) std::memcpy(line.bytes.data(), now, kLineSize);
+  return &line;
+}
+
+bool CodeCache::is_unchanged(Entry& entry, MemoryView& memory) {
+  if (entry.first == nullptr) return false;
+  const std::uint64_t address = entry.instruction.address;
+  const Line* const first = look(address, memory);
+  if (first == nullptr || first->changes != entry.first_changes) return false;
+  if (entry.last != entry.first) {
+    const Line* const last = look(end_of(entry.instruction) - 1, memory);
+    if (last == nullptr || last->changes != entry.last_changes) return false;
+  }
+  entry.analysis = analysis_;
+  return true;
+}
+
+// False: the analysis has written into the page of its end.
+bool CodeCache::decode_anew(Entry& entry, std::uint64_t address, const Line& first, MemoryView& memory) {
+  std::uint8_t bytes[sizeof entry.instruction.bytes];
+  const unsigned offset = address % kLineSize;
+  unsigned n = 0;
+  if (first.is_readable) {
+    n = std::min<unsigned>(sizeof bytes, kLineSize - offset);
+    std::memcpy(bytes, first.bytes.data() + offset, n);
+    // What follows may be no part of it.
+    if (n < sizeof bytes && memory.read_code(address + n, bytes + n, static_cast<unsigned>(sizeof bytes) - n)) n = sizeof bytes;
+  }
+  entry.instruction = decode(address, bytes, n);
+  entry.first = entry.last = nullptr;
+  const Line* const last = look(end_of(entry.instruction) - 1, memory);
+  if (last == nullptr) return false;
+  // What could not be decoded because bytes were missing may get them.
+  if (entry.instruction.refusal == Reason::kUnreadable || entry.instruction.length == 0) return true;
+  entry.first = &first;
+  entry.last = last;
+  entry.first_changes = first.changes;
+  entry.last_changes = last->changes;
+  return true;
 }
 
 const Instruction* CodeCache::find(std::uint64_t address, MemoryView& memory) {
-  auto [place, is_new] = entries_.try_emplace(address);
-  Entry& entry = place->second;
-  if (entry.analysis != analysis_) {
-    bool fresh = is_new || entry.instruction.length == 0;
-    if (!fresh) {
-      const std::uint64_t first = address & ~std::uint64_t{MemoryView::kPageSize - 1};
-      const std::uint64_t last =
-          (address + entry.instruction.length - 1) & ~std::uint64_t{MemoryView::kPageSize - 1};
-      if (!memory.is_fixed_code(first) || (last != first && !memory.is_fixed_code(last))) {
-        std::uint8_t now[sizeof entry.instruction.bytes];
-        const unsigned length = entry.instruction.length;
-        fresh = memory.read_code(address, now, length) != length ||
-                std::memcmp(now, entry.instruction.bytes, length) != 0;
-      }
-      // What could not be decoded because bytes were missing may have got them.
-      fresh = fresh || entry.instruction.refusal == Reason::kUnreadable;
-    }
-    if (fresh) {
-      std::uint8_t bytes[sizeof entry.instruction.bytes];
-      entry.instruction = decode(address, bytes, memory.read_code(address, bytes, sizeof bytes));
-    }
+  const Line* const first = look(address, memory);
+  if (first == nullptr) return nullptr;
+  Entry& entry = entries_[address];
+  if (entry.analysis != analysis_ && !is_unchanged(entry, memory)) {
+    if (!decode_anew(entry, address, *first, memory)) return nullptr;
     entry.analysis = analysis_;
-    if (!memory.mark_executed(address, std::max<unsigned>(entry.instruction.length, 1))) {
-      entry.analysis = 0;
-      return nullptr;
-    }
   }
   (*recent_)[address % kRecent] = &entry;
   return &entry.instruction;

@@ -18,32 +18,45 @@ class CodeCache {
   // replaced: exec, munmap, mmap over it, mprotect.
   void invalidate();
 
-  // A new analysis: code that is not fixed is compared with memory when it is first used.
+  // A new analysis: code that is not fixed is compared with memory, line by line, when it is first used.
   void begin();
-  // The analysis is over.
-  void end() { recent_.reset(); }
 
   // The instruction at `address`; nullptr when the analysis has written into its page.
   const Instruction* fetch(std::uint64_t address, MemoryView& memory) {
-    const Entry* const recent = (*recent_)[address % kRecent];
-    if (recent != nullptr && recent->instruction.address == address && recent->analysis == analysis_)
-        [[likely]] {
+    Entry* const recent = (*recent_)[address % kRecent];
+    if (recent != nullptr && recent->instruction.address == address &&
+        (recent->analysis == analysis_ || is_unchanged(*recent, memory))) [[likely]] {
       return &recent->instruction;
     }
     return find(address, memory);
   }
 
  private:
+  // Bytes of code as they were when they were last looked at.
+  struct Line {
+    std::uint64_t analysis = 0;  // in which that was
+    std::uint64_t changes = 0;   // how often they were others than before
+    bool is_readable = false;
+    std::array<std::uint8_t, MemoryView::kLineSize> bytes;
+  };
   struct Entry {
     Instruction instruction;
     std::uint64_t analysis = 0;  // in which it was last found right
+    // Where it begins and ends, and their changes when it was decoded.
+    const Line* first = nullptr;
+    const Line* last = nullptr;
+    std::uint64_t first_changes = 0, last_changes = 0;
   };
   static constexpr std::size_t kMaxEntries = 1 << 16, kRecent = 1024;
 
   const Instruction* find(std::uint64_t address, MemoryView& memory);
+  const Line* look(std::uint64_t address, MemoryView& memory);
+  bool is_unchanged(Entry& entry, MemoryView& memory);
+  bool decode_anew(Entry& entry, std::uint64_t address, const Line& first, MemoryView& memory);
 
   std::unordered_map<std::uint64_t, Entry> entries_;  // looked up, never walked
-  std::unique_ptr<std::array<Entry*, kRecent>> recent_;  // during an analysis
+  std::unordered_map<std::uint64_t, Line> lines_;     // by address / kLineSize; likewise
+  std::unique_ptr<std::array<Entry*, kRecent>> recent_;
   std::uint64_t analysis_ = 0;
 };
 

@@ -88,7 +88,7 @@ bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_pol
                              std::vector<PollPoint>& polls) {
   std::optional<PollEntry> poll = first;
   polls.clear();
-  memory_.take_recent_writes();
+  memory_.note_recent();
   for (unsigned i = 0; i < turn; ++i) {
     polls.push_back(poll_point(*poll));
     polls.back().cells = growth_.cells_in(polls.back().written);

@@ -1,6 +1,7 @@
 #include "sim/supervisor/spin/memory_view.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "sim/core/check.h"
@@ -14,6 +15,21 @@ std::vector<std::unique_ptr<MemoryView::Page>>& MemoryView::spare_pages() {
   return pages;
 }
 
+template <class Visit>
+void MemoryView::for_each_line(std::uint64_t lines, Visit visit) {
+  for (; lines != 0; lines &= lines - 1) visit(static_cast<unsigned>(std::countr_zero(lines)) * kLineSize);
+}
+
+void MemoryView::copy_lines(std::uint64_t lines, const Bytes& from, Bytes& to) {
+  for_each_line(lines, [&](unsigned line) { std::memcpy(to.data() + line, from.data() + line, kLineSize); });
+}
+
+bool MemoryView::same_lines(std::uint64_t lines, const Bytes& a, const Bytes& b) {
+  bool same = true;
+  for_each_line(lines, [&](unsigned line) { same = same && std::memcmp(a.data() + line, b.data() + line, kLineSize) == 0; });
+  return same;
+}
+
 void MemoryView::begin(CodeMemory& memory, unsigned page_limit) {
   end();
   memory_ = &memory;
@@ -21,8 +37,6 @@ void MemoryView::begin(CodeMemory& memory, unsigned page_limit) {
   fault_ = Reason::kNone;
   is_tracking_ = false;
   stale_from_ = stale_to_ = 0;
-  code_pages_ = std::make_unique_for_overwrite<std::array<CodePage, 4>>();
-  read_ahead();
 }
 
 void MemoryView::end() {
@@ -36,45 +50,25 @@ void MemoryView::end() {
   used_ = 0;
   executed_.clear();
   anchored_.clear();
-  code_pages_.reset();
 }
 
 void MemoryView::rewind() {
   for (std::size_t i = 0; i < used_; ++i) {
-    if (std::exchange(pages_[i]->written, false)) pages_[i]->data = pages_[i]->original;
+    Page& page = *pages_[i];
+    if (std::exchange(page.written, false)) copy_lines(page.present, page.original, page.data);
   }
   set_anchor();
   is_tracking_ = false;
   stale_from_ = stale_to_ = 0;
 }
 
-// A program waits in few places: this analysis will most likely read the pages that the last one read.
-void MemoryView::read_ahead() {
-  const std::vector<std::uint64_t> numbers = std::exchange(familiar_, {});
-  std::vector<MemoryRange> ranges;
-  for (const std::uint64_t number : numbers) ranges.push_back({number * kPageSize, kPageSize});
-  for (const std::uint64_t number : familiar_code_) {
-    if (number != 0) ranges.push_back({number * kPageSize, kPageSize});
+MemoryView::Page* MemoryView::find_page(std::uint64_t number) {
+  Page*& recent = recent_[number % recent_.size()];
+  if (const auto found = index_.find(number); found != index_.end()) return recent = found->second;
+  if (used_ == page_limit_) {
+    fault_ = Reason::kTooMuchMemory;
+    return nullptr;
   }
-  const auto bytes = std::make_unique_for_overwrite<std::uint8_t[]>(ranges.size() * kPageSize);
-  if (!memory_->read_all(ranges, bytes.get())) return familiar_code_.fill(0);
-  const std::uint8_t* from = bytes.get();
-  const auto take = [&](std::array<std::uint8_t, kPageSize>& to) {
-    std::memcpy(to.data(), from, kPageSize);
-    from += kPageSize;
-  };
-  for (const std::uint64_t number : numbers) take(add_page(number)->data);
-  for (const std::uint64_t number : familiar_code_) {
-    if (number == 0) continue;
-    CodePage& page = (*code_pages_)[next_code_page_++ % code_pages_->size()];
-    page.number = number;
-    page.readable = true;
-    take(page.data);
-  }
-  next_code_page_ %= code_pages_->size();
-}
-
-MemoryView::Page* MemoryView::add_page(std::uint64_t number) {
   // Default-initialised: a page's arrays are filled before they are read.
   if (used_ == pages_.size()) {
     auto& spare = spare_pages();
@@ -83,38 +77,36 @@ MemoryView::Page* MemoryView::add_page(std::uint64_t number) {
   }
   Page* const page = pages_[used_++].get();
   page->number = number;
-  page->anchored = page->tracked = 0;
+  page->anchored = page->tracked = page->present = 0;
   page->written = false;
   index_.emplace(number, page);
-  return page;
+  return recent = page;
 }
 
-MemoryView::Page* MemoryView::find_page(std::uint64_t number) {
-  Page*& recent = recent_[number % recent_.size()];
-  if (const auto found = index_.find(number); found != index_.end()) {
-    note_use(number);
-    return recent = found->second;
+// They are as in the program in all that is known of the page.
+bool MemoryView::read_lines(Page& page, std::uint64_t lines) {
+  while (lines != 0) {
+    const auto first = static_cast<unsigned>(std::countr_zero(lines));
+    const auto count = static_cast<unsigned>(std::countr_one(lines >> first));
+    const unsigned offset = first * kLineSize, n = count * kLineSize;
+    if (!memory_->read(page.number * kPageSize + offset, page.data.data() + offset, n)) {
+      fault_ = Reason::kUnreadable;
+      return false;
+    }
+    if (page.written) std::memcpy(page.original.data() + offset, page.data.data() + offset, n);
+    if (page.anchored == anchor_) std::memcpy(page.anchor.data() + offset, page.data.data() + offset, n);
+    const std::uint64_t read = ~0ull >> (64 - count) << first;
+    page.present |= read;
+    lines &= ~read;
   }
-  if (used_ == page_limit_) {
-    fault_ = Reason::kTooMuchMemory;
-    return nullptr;
-  }
-  Page* const page = add_page(number);
-  if (!memory_->read(number * kPageSize, page->data.data(), kPageSize)) {
-    index_.erase(number);
-    --used_;
-    fault_ = Reason::kUnreadable;
-    return nullptr;
-  }
-  note_use(number);
-  return recent = page;
+  return true;
 }
 
 bool MemoryView::load_bytes(std::uint64_t address, unsigned n, std::uint8_t* to) {
   while (n != 0) {
     const unsigned offset = address % kPageSize;
     const unsigned part = std::min(n, kPageSize - offset);
-    Page* const from = page(address / kPageSize);
+    Page* const from = page(address / kPageSize, offset, part);
     if (from == nullptr) return false;
     if (is_tracking_ && !note_read(*from, offset, part)) return false;
     std::memcpy(to, from->data.data() + offset, part);
@@ -129,7 +121,7 @@ bool MemoryView::store_bytes(std::uint64_t address, unsigned n, const std::uint8
   while (n != 0) {
     const unsigned offset = address % kPageSize;
     const unsigned part = std::min(n, kPageSize - offset);
-    Page* const to = page(address / kPageSize);
+    Page* const to = page(address / kPageSize, offset, part);
     if (to == nullptr) return false;
     if (to->anchored != anchor_ && !prepare_write(*to)) return false;
     if (is_tracking_) note_write(*to, offset, part);
@@ -146,45 +138,21 @@ bool MemoryView::prepare_write(Page& page) {
     fault_ = Reason::kWritesCode;
     return false;
   }
-  if (!page.written) page.original = page.data;
+  if (!page.written) copy_lines(page.present, page.data, page.original);
   page.written = true;
-  page.anchor = page.data;
+  copy_lines(page.present, page.data, page.anchor);
   page.anchored = anchor_;
   anchored_.push_back(&page);
   return true;
 }
 
-bool MemoryView::mark_executed(std::uint64_t address, unsigned length) {
-  const std::uint64_t first = address / kPageSize, last = (address + length - 1) / kPageSize;
-  for (const std::uint64_t number : {first, last}) {
-    if (std::find(executed_.begin(), executed_.end(), number) != executed_.end()) continue;
-    const auto found = index_.find(number);
-    if (found != index_.end() && found->second->written) return false;
-    executed_.push_back(number);
-  }
+bool MemoryView::mark_executed(std::uint64_t address) {
+  const std::uint64_t number = address / kPageSize;
+  if (std::find(executed_.begin(), executed_.end(), number) != executed_.end()) return true;
+  const auto found = index_.find(number);
+  if (found != index_.end() && found->second->written) return false;
+  executed_.push_back(number);
   return true;
-}
-
-unsigned MemoryView::read_code(std::uint64_t address, std::uint8_t* to, unsigned n) {
-  unsigned done = 0;
-  while (done < n) {
-    const std::uint64_t number = (address + done) / kPageSize;
-    auto page = std::find_if(code_pages_->begin(), code_pages_->end(),
-                             [&](const CodePage& candidate) { return candidate.number == number; });
-    if (page == code_pages_->end()) {
-      page = code_pages_->begin() + next_code_page_;
-      next_code_page_ = (next_code_page_ + 1) % code_pages_->size();
-      page->number = number;
-      page->readable = memory_->read(number * kPageSize, page->data.data(), kPageSize);
-      if (page->readable) familiar_code_[static_cast<std::size_t>(page - code_pages_->begin())] = number;
-    }
-    if (!page->readable) break;
-    const unsigned offset = (address + done) % kPageSize;
-    const unsigned part = std::min(n - done, kPageSize - offset);
-    std::memcpy(to + done, page->data.data() + offset, part);
-    done += part;
-  }
-  return done;
 }
 
 void MemoryView::set_anchor() {
@@ -194,7 +162,7 @@ void MemoryView::set_anchor() {
 
 bool MemoryView::same_as_anchor() const {
   return std::all_of(anchored_.begin(), anchored_.end(),
-                     [](const Page* page) { return page->data == page->anchor; });
+                     [](const Page* page) { return same_lines(page->present, page->data, page->anchor); });
 }
 
 void MemoryView::begin_tracking() {
@@ -202,21 +170,20 @@ void MemoryView::begin_tracking() {
   set_anchor();
   ++tracking_;
   is_tracking_ = true;
-  recent_writes_.clear();
-  recent_reads_.clear();
+  note_recent();
   notes_recent_ = false;
   stale_from_ = stale_to_ = 0;
 }
 
 void MemoryView::extend_marks(Page& page, unsigned offset, unsigned n) {
   if (page.tracked != tracking_) {
-    page.marks.fill(0);
     page.tracked = tracking_;
-    page.marked_from = kPageSize;
-    page.marked_to = 0;
+    page.marked = 0;
   }
-  page.marked_from = std::min(page.marked_from, offset);
-  page.marked_to = std::max(page.marked_to, offset + n);
+  const std::uint64_t unmarked = lines_of(offset, n) & ~page.marked;
+  if (unmarked == 0) return;
+  for_each_line(unmarked, [&page](unsigned line) { std::memset(page.marks.data() + line, 0, kLineSize); });
+  page.marked |= unmarked;
 }
 
 bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
@@ -252,14 +219,16 @@ void MemoryView::leave_stale(std::uint64_t stack_pointer, std::uint64_t reach) {
     const std::uint64_t start = page.number * kPageSize;
     if (page.tracked != tracking_ || start >= stack_pointer || start + kPageSize <= stale_from_) continue;
     const unsigned end = static_cast<unsigned>(std::min<std::uint64_t>(stack_pointer - start, kPageSize));
-    unsigned offset = 0;
-    for (; offset + 8 <= end; offset += 8) {
-      std::uint64_t marks;
-      std::memcpy(&marks, page.marks.data() + offset, 8);
-      marks &= ~(0x0101'0101'0101'0101ull * kFresh);
-      std::memcpy(page.marks.data() + offset, &marks, 8);
-    }
-    for (; offset < end; ++offset) page.marks[offset] &= static_cast<std::uint8_t>(~kFresh);
+    for_each_line(page.marked, [&page, end](unsigned line) {
+      unsigned offset = line;
+      for (; offset < line + kLineSize && offset + 8 <= end; offset += 8) {
+        std::uint64_t marks;
+        std::memcpy(&marks, page.marks.data() + offset, 8);
+        marks &= ~(0x0101'0101'0101'0101ull * kFresh);
+        std::memcpy(page.marks.data() + offset, &marks, 8);
+      }
+      for (; offset < line + kLineSize && offset < end; ++offset) page.marks[offset] &= static_cast<std::uint8_t>(~kFresh);
+    });
   }
 }
 
@@ -282,15 +251,13 @@ void append(std::vector<ByteRun>& runs, std::uint64_t address, std::uint8_t valu
 
 template <class Visit>
 void MemoryView::for_each_marked(const Page& page, Mark mark, Visit visit) {
-  const std::uint64_t wanted = 0x0101'0101'0101'0101ull * mark;
-  for (unsigned word = page.marked_from & ~7u; word < page.marked_to; word += 8) {
-    std::uint64_t marks;
-    std::memcpy(&marks, page.marks.data() + word, 8);
-    if ((marks & wanted) == 0) continue;
-    for (unsigned offset = word; offset < word + 8; ++offset) {
-      if (page.marks[offset] & mark) visit(offset);
+  for_each_line(page.marked, [&](unsigned line) {
+    for (unsigned offset = line; offset < line + kLineSize;) {
+      const unsigned begin = offset;
+      while (offset < line + kLineSize && (page.marks[offset] & mark) != 0) ++offset;
+      offset == begin ? static_cast<void>(++offset) : visit(begin, offset);
     }
-  }
+  });
 }
 
 std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
@@ -300,8 +267,12 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
     // A page that was not written since the anchor has its value of then.
     const bool then = value == Value::kAnchor && page->anchored == anchor_;
     const auto& bytes = then ? page->anchor : page->data;
-    for_each_marked(*page, mark,
-                    [&](unsigned offset) { append(runs, page->number * kPageSize + offset, bytes[offset]); });
+    for_each_marked(*page, mark, [&](unsigned begin, unsigned end) {
+      const std::uint64_t address = page->number * kPageSize + begin;
+      const bool goes_on = begin % kLineSize == 0 && !runs.empty() && runs.back().address + runs.back().bytes.size() == address;
+      if (!goes_on) runs.push_back({address, {}});
+      runs.back().bytes.insert(runs.back().bytes.end(), bytes.begin() + begin, bytes.begin() + end);
+    });
   }
   return runs;
 }
@@ -324,7 +295,6 @@ std::vector<MemoryRange> MemoryView::merged(std::vector<MemoryRange> ranges) {
 std::vector<MemoryRange> MemoryView::take_recent_reads() { return merged(std::exchange(recent_reads_, {})); }
 
 std::vector<ByteRun> MemoryView::take_recent_writes() {
-  notes_recent_ = true;
   std::vector<ByteRun> runs;
   for (const MemoryRange& range : merged(std::exchange(recent_writes_, {})))
     runs.push_back({range.address, std::vector<std::uint8_t>(range.length)});
@@ -340,10 +310,11 @@ std::vector<ByteRun> MemoryView::take_recent_writes() {
 bool MemoryView::reads_unchanged() const {
   for (const Page* page : anchored_) {
     if (page->tracked != tracking_) continue;
-    if (page->data == page->anchor) continue;
+    if (same_lines(page->present, page->data, page->anchor)) continue;
     bool same = true;
-    for_each_marked(*page, kReadFirst,
-                    [&](unsigned offset) { same = same && page->data[offset] == page->anchor[offset]; });
+    for_each_marked(*page, kReadFirst, [&](unsigned begin, unsigned end) {
+      same = same && std::memcmp(page->data.data() + begin, page->anchor.data() + begin, end - begin) == 0;
+    });
     if (!same) return false;
   }
   return true;
@@ -352,12 +323,13 @@ bool MemoryView::reads_unchanged() const {
 std::vector<ByteRun> MemoryView::changes() const {
   std::vector<ByteRun> runs;
   for (const Page* page : sorted_pages()) {
-    if (!page->written || page->data == page->original) continue;
-    for (unsigned offset = 0; offset < kPageSize; ++offset) {
-      if (page->data[offset] != page->original[offset]) {
-        append(runs, page->number * kPageSize + offset, page->data[offset]);
+    if (!page->written) continue;
+    for_each_line(page->present, [&](unsigned line) {
+      for (unsigned offset = line; offset < line + kLineSize; ++offset) {
+        if (page->data[offset] != page->original[offset])
+          append(runs, page->number * kPageSize + offset, page->data[offset]);
       }
-    }
+    });
   }
   return runs;
 }
@@ -367,7 +339,7 @@ std::vector<std::uint8_t> MemoryView::values(const std::vector<ByteRun>& runs) {
   for (const ByteRun& run : runs) {
     for (std::size_t i = 0; i < run.bytes.size(); ++i) {
       const std::uint64_t address = run.address + i;
-      const Page* const from = page(address / kPageSize);
+      const Page* const from = page(address / kPageSize, address % kPageSize, 1);
       CHECK(from != nullptr);  // a run names bytes that this analysis has touched
       result.push_back(from->data[address % kPageSize]);
     }

@@ -1,4 +1,4 @@
-// The analysed program's memory as the interpreter sees it: pages copied once per analysis, stores into the
+// The analysed program's memory as the interpreter sees it: lines copied once per analysis, stores into the
 // copy. Also the bookkeeping of proofs: is memory as it was at the anchor, which bytes does the cycle depend
 // on (it reads them before it writes them), which does it write.
 #pragma once
@@ -27,10 +27,11 @@ struct ByteRun {
 class MemoryView {
  public:
   static constexpr unsigned kPageSize = 4096;
+  static constexpr unsigned kLineSize = 64;  // what is read of it at once, a 64th
 
   // At most `page_limit` pages of data will be looked at.
   void begin(CodeMemory& memory, unsigned page_limit);
-  // Gives back what has been read: thousands of programs are analysed in turn.
+  // Gives back the room of what has been read: thousands of programs are analysed in turn.
   void end();
   // Memory is again as it was at begin(); what has been read of it is kept.
   void rewind();
@@ -66,10 +67,10 @@ class MemoryView {
   bool store_bytes(std::uint64_t address, unsigned n, const std::uint8_t* from);
   Reason fault() const { return fault_; }
 
-  // The pages of code that is executed; false when the code is also written by this analysis.
-  bool mark_executed(std::uint64_t address, unsigned length);
-  // Code bytes as they are in the program, up to `n`; the number that can be read is returned.
-  unsigned read_code(std::uint64_t address, std::uint8_t* to, unsigned n);
+  // The page of code that is executed; false when it is also written by this analysis.
+  bool mark_executed(std::uint64_t address);
+  // Bytes as they are in the program; false: they cannot be read.
+  bool read_code(std::uint64_t address, std::uint8_t* to, unsigned n) { return memory_->read(address, to, n); }
   bool is_fixed_code(std::uint64_t page) { return memory_->is_fixed_code(page); }
 
   // From here on same_as_anchor() says whether all memory has the value it has now.
@@ -82,10 +83,15 @@ class MemoryView {
   std::vector<ByteRun> reads() const { return collect(kReadFirst, Value::kAnchor); }
   // Bytes written since then, with the values they have now.
   std::vector<ByteRun> writes() const { return collect(kWritten, Value::kNow); }
-  // Bytes written since this was asked, with the values they have now; sorted and merged. They are noted from the first
-  // time on that it is asked after begin_tracking().
+  // From here on, until begin_tracking(), what the next two tell of is noted.
+  void note_recent() {
+    recent_writes_.clear();
+    recent_reads_.clear();
+    notes_recent_ = true;
+  }
+  // Bytes written since this was asked, with the values they have now; sorted and merged.
   std::vector<ByteRun> take_recent_writes();
-  // Likewise where was read since this was asked, noted as long as writes are.
+  // Likewise where was read since this was asked.
   std::vector<MemoryRange> take_recent_reads();
   // Whether every byte of reads() has its value of begin_tracking() now.
   bool reads_unchanged() const;
@@ -101,47 +107,56 @@ class MemoryView {
  private:
   enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4 };  // kFresh: written since leave_stale
   enum class Value { kAnchor, kNow };
+  using Bytes = std::array<std::uint8_t, kPageSize>;
   struct Page {
     std::uint64_t number = 0;
     std::uint64_t anchored = 0;  // equal to anchor_: `anchor` holds the page as it was at the anchor
     std::uint64_t tracked = 0;   // equal to tracking_: `marks` are of this tracking
-    unsigned marked_from = 0, marked_to = 0;  // bytes outside of this carry no mark
+    // Lines, one bit each: that have been read, and in which bytes carry marks. Nothing in the others is to be looked at.
+    std::uint64_t present = 0, marked = 0;
     bool written = false;        // `original` holds the page as it is in the program
-    std::array<std::uint8_t, kPageSize> data;
-    std::array<std::uint8_t, kPageSize> anchor;
-    std::array<std::uint8_t, kPageSize> original;
-    std::array<std::uint8_t, kPageSize> marks;
+    Bytes data;
+    Bytes anchor;
+    Bytes original;
+    Bytes marks;
   };
 
+  // `n` is at least 1, and the bytes lie in one page.
+  static std::uint64_t lines_of(unsigned offset, unsigned n) {
+    const unsigned first = offset / kLineSize, last = (offset + n - 1) / kLineSize;
+    return ~0ull >> (63 - (last - first)) << first;
+  }
   // The page of `address` when nothing but a copy of up to 8 bytes is to be done; nullptr: take the long way.
   Page* quick_page(std::uint64_t address) const {
     Page* const recent = recent_[address / kPageSize % recent_.size()];
-    const bool quick = recent != nullptr && recent->number == address / kPageSize &&
-                       address % kPageSize <= kPageSize - 8 && !is_tracking_;
-    return quick ? recent : nullptr;
+    const unsigned offset = address % kPageSize;
+    if (recent == nullptr || recent->number != address / kPageSize || offset > kPageSize - 8 || is_tracking_) return nullptr;
+    const std::uint64_t wanted = lines_of(offset, 8);
+    return (recent->present & wanted) == wanted ? recent : nullptr;
   }
-  Page* page(std::uint64_t number) {
+  // The page, with those bytes; nullptr: fault() tells why.
+  Page* page(std::uint64_t number, unsigned offset, unsigned n) {
     Page* const recent = recent_[number % recent_.size()];
-    if (recent != nullptr && recent->number == number) [[likely]]
-      return recent;
-    return find_page(number);
+    Page* const found = recent != nullptr && recent->number == number ? recent : find_page(number);
+    if (found == nullptr) return nullptr;
+    const std::uint64_t missing = lines_of(offset, n) & ~found->present;
+    return missing == 0 || read_lines(*found, missing) ? found : nullptr;
   }
   static std::vector<std::unique_ptr<Page>>& spare_pages();
   Page* find_page(std::uint64_t number);
-  Page* add_page(std::uint64_t number);
-  void read_ahead();
+  bool read_lines(Page& page, std::uint64_t lines);
   static std::vector<MemoryRange> merged(std::vector<MemoryRange> ranges);
-  void note_use(std::uint64_t page) {
-    if (familiar_.size() < kReadAhead &&
-        std::find(familiar_.begin(), familiar_.end(), page) == familiar_.end())
-      familiar_.push_back(page);
-  }
-  // Calls visit(offset) for every byte of the page that carries `mark`.
+  // Calls visit(offset, end) for all consecutive bytes of the page that carry `mark`.
   template <class Visit>
   static void for_each_marked(const Page& page, Mark mark, Visit visit);
   bool prepare_write(Page& page);
   bool note_read(Page& page, unsigned offset, unsigned n);
   void note_write(Page& page, unsigned offset, unsigned n);
+  // Calls visit(offset) for all lines.
+  template <class Visit>
+  static void for_each_line(std::uint64_t lines, Visit visit);
+  static void copy_lines(std::uint64_t lines, const Bytes& from, Bytes& to);
+  static bool same_lines(std::uint64_t lines, const Bytes& a, const Bytes& b);
   // Before bytes get their marks.
   void extend_marks(Page& page, unsigned offset, unsigned n);
   std::vector<Page*> sorted_pages() const;
@@ -156,9 +171,6 @@ class MemoryView {
   std::size_t used_ = 0;
   std::vector<std::uint64_t> executed_;  // page numbers
   static constexpr std::size_t kMostSpare = 32;
-  static constexpr std::size_t kReadAhead = 16;
-  std::vector<std::uint64_t>
-      familiar_;  // pages that this analysis has used, as far as the next reads them ahead
   std::uint64_t anchor_ = 0;
   std::uint64_t tracking_ = 0;
   bool is_tracking_ = false;
@@ -166,15 +178,6 @@ class MemoryView {
   std::vector<Page*> anchored_;  // pages written since the anchor
   std::vector<MemoryRange> recent_writes_, recent_reads_;
   bool notes_recent_ = false;
-
-  struct CodePage {
-    std::uint64_t number = ~0ull;
-    bool readable = false;
-    std::array<std::uint8_t, kPageSize> data;
-  };
-  std::unique_ptr<std::array<CodePage, 4>> code_pages_;  // during an analysis
-  std::array<std::uint64_t, 4> familiar_code_{};         // pages; 0: none
-  unsigned next_code_page_ = 0;
 };
 
 }  // namespace verbatim::spin

@@ -163,14 +163,17 @@ PollPoint SpinProver::poll_point(const PollEntry& entry) {
 }
 
 // Once round from the first poll. If its registers recur and every byte that was read before it was written has its
-// first value again, then the second time round is like the first, and so is every other. `turn`: a turn that ends after
-// more polls than this with the same poll and another state ends the search; it is set to that number, 0 if none did.
+// first value again, then the second time round is like the first, and so is every other: the state at each poll is the one
+// that was met. `turn`: a turn that ends after more polls than this with the same poll and another state ends the search; it is
+// set to that number, 0 if none did.
 PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits,
                                 unsigned& turn) {
   PollLoopProof proof;
   const std::optional<PollEntry> first = is_poll(at_entry.rip);
   memory_.begin_tracking();
+  memory_.note_recent();
   std::optional<PollEntry> poll = first;
+  std::vector<PollPoint> met;  // the polls of the turn but the first
   unsigned polls = 0;
   const unsigned longer_than = std::exchange(turn, 0);
   const Registers& now = interpreter_.state.registers;
@@ -208,6 +211,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
       turn = polls;
       return proof;
     }
+    met.push_back(poll_point(*poll));
   }
   if (interpreter_.has_floated()) {  // its results are not known to the last place
     proof.refusal = {Reason::kUnsupported, now.rip, ""};
@@ -219,17 +223,10 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
   proof.reads = memory_.reads();
   proof.writes = memory_.writes();
   proof.steps = steps_;
-
-  // The state at each poll: a second time round, now that it is known to be worth noting.
-  memory_.begin_tracking();
-  poll = first;
-  steps_ = 0;
-  memory_.take_recent_writes();
-  for (unsigned i = 0; i < polls; ++i) {
-    proof.polls.push_back(poll_point(*poll));
-    CHECK(reads_zeros(*poll) && return_empty(poll->empty_result, limits) && run_to_poll(is_poll, limits, poll));
-  }
-  proof.steps += steps_;
+  // Of the first poll nothing is told that came before it.
+  memory_.note_recent();
+  proof.polls.push_back(poll_point(*first));
+  std::ranges::move(met, std::back_inserter(proof.polls));
   return proof;
 }
 

@@ -178,10 +178,7 @@ class SpinProver {
     Analysis(SpinProver& prover, const Registers& start, CodeMemory& memory, const Limits& limits) : prover_(prover) {
       prover_.begin(start, memory, limits);
     }
-    ~Analysis() {
-      prover_.memory_.end();
-      prover_.code_.end();
-    }
+    ~Analysis() { prover_.memory_.end(); }
     Analysis(const Analysis&) = delete;
     Analysis& operator=(const Analysis&) = delete;
 

@@ -81,17 +81,31 @@ spin::ByteRun Parked::at_turn(spin::ByteRun run, std::int64_t look) const {
   return run;
 }
 
-bool Parked::touches_before(std::int64_t look, std::uint64_t address) const {
+bool Parked::touches_before(std::int64_t look, const spin::MemoryRange& bytes) const {
+  const auto overlaps = [&bytes](std::uint64_t address, std::uint64_t length) {
+    return address < bytes.address + bytes.length && bytes.address < address + length;
+  };
   const auto last = static_cast<std::size_t>(look - beginning(look));
   for (std::size_t i = 1; i <= last; ++i) {
     const spin::PollPoint& point = proof->polls[i];
-    const bool is_read = std::ranges::any_of(
-        point.read, [&](const spin::MemoryRange& range) { return address - range.address < range.length; });
-    const bool is_written = std::ranges::any_of(
-        point.written, [&](const spin::ByteRun& run) { return address - run.address < run.bytes.size(); });
+    const bool is_read =
+        std::ranges::any_of(point.read, [&](const spin::MemoryRange& range) { return overlaps(range.address, range.length); });
+    const bool is_written =
+        std::ranges::any_of(point.written, [&](const spin::ByteRun& run) { return overlaps(run.address, run.bytes.size()); });
     if (is_read || is_written) return true;
   }
   return false;
+}
+
+void Parked::note_write(std::uint64_t address, std::uint64_t length) {
+  constexpr std::size_t kMost = 16;  // more are not worth to be kept: then their number is not that of the epochs
+  if (written.size() < kMost) written.push_back({address, length});
+}
+
+// Each write, and each run of a program of the host, has begun an epoch.
+bool Parked::is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const {
+  if (growing != nullptr || epoch_now - epoch != written.size()) return false;
+  return std::ranges::none_of(written, [&](const spin::MemoryRange& range) { return touches_before(look, range); });
 }
 
 bool Parked::changes(std::span<const spin::ByteRun> runs) const {

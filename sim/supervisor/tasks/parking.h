@@ -60,6 +60,8 @@ struct Parked {
   std::vector<spin::ByteRun> as_parked;  // `watched` before anything else was shown, if it was
   std::int64_t most_looks = 0;  // it goes on with this look at the latest; 0: with none
   bool is_shown = false;        // memory is being changed on its behalf
+  std::uint64_t epoch = 0;      // of memory, when the thread was parked
+  std::vector<spin::MemoryRange> written;  // what has been written since, where all of it is known
 
   bool reads_clocks() const { return growing != nullptr && growing->period_ps != 0; }
   // Looks are counted from the one at `since`: when such a look is, and the first that is not before `when`, but that one.
@@ -77,8 +79,12 @@ struct Parked {
   void show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t look) const;
   // The bytes of `run` as they are when the turn of that look begins.
   spin::ByteRun at_turn(spin::ByteRun run, std::int64_t look) const;
-  // Whether the turn of that look, from its first poll to this one, reads or writes the byte.
-  bool touches_before(std::int64_t look, std::uint64_t address) const;
+  // Whether the turn of that look, from its first poll to this one, reads or writes one of the bytes.
+  bool touches_before(std::int64_t look, const spin::MemoryRange& bytes) const;
+  // The process's memory has been written.
+  void note_write(std::uint64_t address, std::uint64_t length);
+  // Whether it is known that what the turn of that look reads and writes until then is as it was when the thread was parked.
+  bool is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const;
   // Whether a byte of `runs` may be changed by turns that are not executed.
   bool changes(std::span<const spin::ByteRun> runs) const;
 

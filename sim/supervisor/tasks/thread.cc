@@ -38,6 +38,8 @@ void Thread::park(Parked parked, Duration* total) {
   if (parked_->most_looks != 0) timer_.reschedule_at(parked_->time_of(parked_->most_looks));
 }
 
+void Thread::note_write(std::uint64_t address, std::uint64_t length) { parked_->note_write(address, length); }
+
 void Thread::count_parked_time() {
   if (parked_ != nullptr) *parked_total_ += engine_.now() - parked_->since;
 }

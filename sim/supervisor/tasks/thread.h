@@ -19,6 +19,7 @@
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
 #include "sim/supervisor/spec/credentials.h"
+#include "sim/supervisor/tasks/brought_lines.h"
 #include "sim/supervisor/tasks/signal_queue.h"
 #include "sim/supervisor/files/virtual_file.h"
 #include "verbs_shim/protocol/region.h"
@@ -97,6 +98,7 @@ class Thread final : public Waiter {
   State state() const { return state_; }
   PendingCall& call() { return call_; }
 
+  BroughtLines brought_lines;
   Scheduling scheduling;
   Credentials credentials;  // of each thread its own, as Linux has them; libc keeps those of a process alike
 
@@ -133,6 +135,8 @@ class Thread final : public Waiter {
   // While it is parked: memory is as if the turns until now had been executed.
   void show_growth();
   const Parked* parked() const { return parked_.get(); }
+  // While it is parked: memory of its process has been written.
+  void note_write(std::uint64_t address, std::uint64_t length);
   void count_parked_time();
   // The turn of a poll loop that the thread was unparked in the middle of: it is still at the turn's first poll, which
   // finds nothing, like all before the one that is due now.
