@@ -23,10 +23,11 @@ struct Decision {
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-// A question that was asked, whatever the answer.
+// A question that was asked, whatever the answer. A long run has very many.
 struct ChoicePoint {
-  std::uint32_t stream = 0;      // index into Questions::streams
-  std::uint32_t alternatives = 0;
+  std::uint32_t stream = 0;        // index into Questions::streams
+  std::uint32_t alternatives = 0;  // 2 …
+  std::uint32_t occurrence = 0;    // as Decision's; those of the stream that had one answer only count, too
   friend bool operator==(const ChoicePoint&, const ChoicePoint&) = default;
 };
 
@@ -35,6 +36,7 @@ struct Questions {
   struct Stream {
     std::string site, actor;
     std::uint64_t asked = 0;
+    std::uint64_t decided = 0;   // of them, how many were not answered by the default
   };
   static constexpr std::size_t kMostPoints = 200'000;  // those after are counted in their stream alone
 

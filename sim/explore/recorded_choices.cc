@@ -5,15 +5,25 @@ namespace verbatim::explore {
 std::uint32_t RecordedChoices::draw(std::string_view site, ComponentId actor, std::uint32_t n) {
   const std::uint32_t answer = chooser_.choose(site, actor, n);
   const auto [it, is_new] = streams_.try_emplace({site, actor}, static_cast<std::uint32_t>(questions_.streams.size()));
-  if (is_new) questions_.streams.push_back({std::string(site), actor_name(components_, actor), 0});
+  if (is_new) questions_.streams.push_back({std::string(site), actor_name(components_, actor)});
   Questions::Stream& stream = questions_.streams[it->second];
-  const std::uint64_t occurrence = stream.asked++;
-  if (n > 1 && questions_.points.size() < Questions::kMostPoints) questions_.points.push_back({it->second, n});
+  const ChoicePoint point{it->second, n, static_cast<std::uint32_t>(stream.asked++)};
+  if (n > 1 && questions_.points.size() < Questions::kMostPoints) questions_.points.push_back(point);
   if (answer != 0) {
-    decisions_.push_back({stream.site, stream.actor, occurrence, answer, n,
-                          engine_ != nullptr ? to_ps(engine_->now()) : 0});
+    ++stream.decided;
+    noted_.push_back({point, answer, engine_ != nullptr ? to_ps(engine_->now()) : 0});
   }
   return answer;
+}
+
+std::vector<Decision> RecordedChoices::decisions() const {
+  std::vector<Decision> decisions;
+  decisions.reserve(noted_.size());
+  for (const auto& [point, answer, time_ps] : noted_) {
+    const Questions::Stream& stream = questions_.streams[point.stream];
+    decisions.push_back({stream.site, stream.actor, point.occurrence, answer, point.alternatives, time_ps});
+  }
+  return decisions;
 }
 
 }  // namespace verbatim::explore

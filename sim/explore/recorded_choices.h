@@ -22,7 +22,7 @@ class RecordedChoices final : public Choices {
   // Decisions are noted with the time of `engine`, which outlives the questions.
   void set_clock(const Engine& engine) { engine_ = &engine; }
 
-  const std::vector<Decision>& decisions() const { return decisions_; }
+  std::vector<Decision> decisions() const;
   const Questions& questions() const { return questions_; }
 
  private:
@@ -32,7 +32,13 @@ class RecordedChoices final : public Choices {
   const ComponentTable components_;
   const Engine* engine_ = nullptr;
   std::map<std::pair<std::string_view, ComponentId>, std::uint32_t> streams_;  // index into questions_.streams
-  std::vector<Decision> decisions_;
+  // A decision without the names of its stream: a long run makes very many.
+  struct Noted {
+    ChoicePoint point;
+    std::uint32_t answer = 0;
+    std::int64_t time_ps = 0;
+  };
+  std::vector<Noted> noted_;
   Questions questions_;
 };
 

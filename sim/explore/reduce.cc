@@ -87,7 +87,9 @@ std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& firs
   if (decisions.empty() || first_that_fails({List{}})) return {};
   decisions = without_sites(std::move(decisions), first_that_fails);
   decisions = delta_debug(std::move(decisions), first_that_fails);
-  return with_less(std::move(decisions), first_that_fails);
+  decisions = with_less(std::move(decisions), first_that_fails);
+  // With shorter delays others may have become idle.
+  return delta_debug(std::move(decisions), first_that_fails);
 }
 
 }  // namespace verbatim::explore

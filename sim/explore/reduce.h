@@ -15,7 +15,7 @@ namespace verbatim::explore {
 using Oracle = std::function<std::optional<std::size_t>(const std::vector<std::vector<Decision>>& candidates)>;
 
 // `decisions` fails. Leaves out whole sites, then parts of the list (delta debugging: Zeller, Hildebrandt, IEEE TSE 2002),
-// until no single decision can be left out; then makes delays shorter.
+// until no single decision can be left out; then makes delays shorter, and looks again.
 std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails);
 
 }  // namespace verbatim::explore

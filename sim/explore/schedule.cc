@@ -50,6 +50,7 @@ class PriorityChoices final : public Choices {
       if (actor.rng.chance(1, 4)) actor.octave = 1 + static_cast<std::uint32_t>(actor.rng.below(kOctaves));
     }
     const std::uint64_t occurrence = asked_[{site, id}]++;
+    if (n == 1) return 0;  // a change point lies elsewhere in this run
     const bool changes = changes_.contains({std::string(site), actor.name, occurrence});
     if (changes) actor.octave = 1 + static_cast<std::uint32_t>(actor.rng.below(kOctaves));
     if (n <= kFew) return changes ? 1 + static_cast<std::uint32_t>(actor.rng.below(n - 1)) : 0;

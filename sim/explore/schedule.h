@@ -23,7 +23,9 @@ struct Schedule {
   std::uint64_t seed = 0;
   std::string site;
   std::vector<Decision> decisions;
-  std::string name;  // of the strategy, for people: "pct:3"
+  std::string name;           // of the strategy, for people: "pct:3"
+  bool wants_places = false;  // where in the programs it happened is to be told
+  bool wants_points = false;  // the strategy needs to know each question of the run, not only how many there were
 };
 
 std::unique_ptr<Choices> make_choices(const Schedule& schedule, const std::vector<std::string>& component_names);

@@ -19,6 +19,13 @@ Schedule plain(std::string name) {
   return schedule;
 }
 
+// The default everywhere, from whose questions others follow.
+Schedule first(std::string name) {
+  Schedule schedule = plain(std::move(name));
+  schedule.wants_points = true;
+  return schedule;
+}
+
 class Swarm final : public Strategy {
  public:
   explicit Swarm(std::uint64_t seed) : next_seed_(seed) {}
@@ -62,7 +69,7 @@ class AfterDefault : public Strategy {
   std::optional<Schedule> next() final {
     if (!has_begun_ && !has_default_) {
       has_begun_ = true;
-      return plain(name_);
+      return first(name_);
     }
     return has_default_ ? next_after_default() : std::nullopt;
   }
@@ -114,13 +121,11 @@ class Nasty final : public AfterDefault {
   std::deque<std::string> sites_;
 };
 
-// The question that stands at `index` of the points, as a decision without an answer.
-Decision question_at(const Questions& questions, std::size_t index) {
+// The question that stands at `index` of the points, with an answer to it.
+Decision decision_at(const Questions& questions, std::size_t index, std::uint32_t answer = 0) {
   const ChoicePoint& point = questions.points.at(index);
   const Questions::Stream& stream = questions.streams.at(point.stream);
-  Decision decision{stream.site, stream.actor, 0, 0, point.alternatives, 0};
-  for (std::size_t i = 0; i < index; ++i) decision.occurrence += questions.points[i].stream == point.stream ? 1u : 0u;
-  return decision;
+  return {stream.site, stream.actor, point.occurrence, answer, point.alternatives, 0};
 }
 
 class Priorities final : public AfterDefault {
@@ -146,7 +151,7 @@ class Priorities final : public AfterDefault {
         const std::uint64_t from = first > kNear ? first - kNear : 0;
         at = from + rng.below(std::min<std::uint64_t>(size - from, 2 * kNear + 1));
       }
-      schedule.decisions.push_back(question_at(questions_, at));
+      schedule.decisions.push_back(decision_at(questions_, at));
     }
     return schedule;
   }
@@ -167,6 +172,57 @@ class Priorities final : public AfterDefault {
   Questions questions_;
 };
 
+// All schedules with one decision more than `taken`, whose run asked `questions`: at each question after the last of `taken`,
+// each answer that stands for others. Only what they follow from is kept, until the first is asked for.
+class Extensions {
+ public:
+  Extensions(std::vector<Decision> taken, const Questions& questions, std::uint64_t seed)
+      : taken_(std::move(taken)), questions_(questions), seed_(seed), first_(first_after(taken_, questions_)) {}
+
+  std::size_t points() const { return questions_.points.size(); }
+  bool is_empty() const { return is_shuffled_ ? left_.empty() : first_ == questions_.points.size(); }
+  std::vector<Decision> next() {
+    if (!is_shuffled_) shuffle();
+    std::vector<Decision> decisions = taken_;
+    decisions.push_back(decision_at(questions_, left_.back().point, left_.back().answer));
+    left_.pop_back();
+    return decisions;
+  }
+
+ private:
+  struct Extension {
+    std::uint32_t point = 0, answer = 0;
+  };
+  static std::size_t first_after(const std::vector<Decision>& taken, const Questions& questions) {
+    if (taken.empty()) return 0;
+    const Decision& last = taken.back();
+    const auto is_last = [&](const ChoicePoint& point) {
+      const Questions::Stream& stream = questions.streams[point.stream];
+      return point.occurrence == last.occurrence && stream.site == last.site && stream.actor == last.actor;
+    };
+    const auto found = std::ranges::find_if(questions.points, is_last);
+    return static_cast<std::size_t>(found - questions.points.begin()) + (found == questions.points.end() ? 0 : 1);
+  }
+  // In an order that does not begin with the first millisecond of every program.
+  void shuffle() {
+    for (std::size_t i = first_; i < questions_.points.size(); ++i) {
+      for (const std::uint32_t answer : representatives(questions_.points[i].alternatives))
+        left_.push_back({static_cast<std::uint32_t>(i), answer});
+    }
+    Rng rng(seed_, "explore/systematic");
+    for (std::size_t i = left_.size(); i > 1; --i) std::swap(left_[i - 1], left_[rng.below(i)]);
+    std::ranges::reverse(left_);
+    is_shuffled_ = true;
+  }
+
+  std::vector<Decision> taken_;
+  Questions questions_;
+  std::uint64_t seed_;
+  std::size_t first_;
+  bool is_shuffled_ = false;
+  std::vector<Extension> left_;  // the next one last
+};
+
 // Every set of at most `depth` decisions, those of one before those of two.
 class Systematic final : public AfterDefault {
  public:
@@ -176,15 +232,20 @@ class Systematic final : public AfterDefault {
   std::string covered() const override {
     return "every schedule with at most " + std::to_string(depth_) + (depth_ == 1 ? " decision" : " decisions") +
            " that are not the default was run, a delay by one length of every second octave" +
-           (is_cut_ ? "; of longer runs the first " + std::to_string(Questions::kMostPoints) + " questions" : "");
+           (is_cut_ ? "; of longer runs the first " + std::to_string(Questions::kMostPoints) + " questions" : "") +
+           (dropped_ > 0 ? "; " + std::to_string(dropped_) + " schedules were not varied further, for want of memory" : "");
   }
 
  private:
   std::optional<Schedule> next_after_default() override {
     if (waiting_.empty()) return std::nullopt;
     Schedule schedule = plain(name());
-    schedule.decisions = std::move(waiting_.front());
-    waiting_.pop_front();
+    schedule.decisions = waiting_.front().next();
+    schedule.wants_points = schedule.decisions.size() < depth_;
+    if (waiting_.front().is_empty()) {
+      points_kept_ -= waiting_.front().points();
+      waiting_.pop_front();
+    }
     ++under_way_;
     return schedule;
   }
@@ -195,35 +256,25 @@ class Systematic final : public AfterDefault {
   }
   bool has_nothing_left() const override { return waiting_.empty() && under_way_ == 0; }
 
-  // `taken` with one decision more, at every question after the last of them.
   void add_later(const std::vector<Decision>& taken, const Questions& questions) {
     is_cut_ = is_cut_ || questions.points.size() == Questions::kMostPoints;
-    std::vector<std::uint64_t> occurrences(questions.streams.size(), 0);
-    bool is_later = taken.empty();
-    std::vector<std::vector<Decision>> added;
-    for (const ChoicePoint& point : questions.points) {
-      const Questions::Stream& stream = questions.streams[point.stream];
-      const std::uint64_t occurrence = occurrences[point.stream]++;
-      if (!is_later) {
-        const Decision& last = taken.back();
-        is_later = stream.site == last.site && stream.actor == last.actor && occurrence == last.occurrence;
-        continue;
-      }
-      for (const std::uint32_t answer : representatives(point.alternatives)) {
-        added.push_back(taken);
-        added.back().push_back({stream.site, stream.actor, occurrence, answer, point.alternatives, 0});
-      }
+    Extensions added(taken, questions, seed_ + batches_++);
+    if (added.is_empty()) return;
+    if (points_kept_ + added.points() > kMostKept) {
+      ++dropped_;
+      return;
     }
-    // In an order that does not begin with the first millisecond of every program.
-    Rng rng(seed_ + batches_++, "explore/systematic");
-    for (std::size_t i = added.size(); i > 1; --i) std::swap(added[i - 1], added[rng.below(i)]);
-    for (std::vector<Decision>& decisions : added) waiting_.push_back(std::move(decisions));
+    points_kept_ += added.points();
+    waiting_.push_back(std::move(added));
   }
 
+  static constexpr std::size_t kMostKept = 32'000'000;  // points: 384 MB
   const std::uint64_t seed_, depth_;
-  std::deque<std::vector<Decision>> waiting_;
+  std::deque<Extensions> waiting_;  // none of them empty
+  std::size_t points_kept_ = 0;     // of all that wait
   std::size_t under_way_ = 0;
-  std::uint64_t batches_ = 0;  // that were added
+  std::uint64_t batches_ = 0;  // that came
+  std::uint64_t dropped_ = 0;
   bool is_cut_ = false;
 };
 
@@ -241,7 +292,7 @@ class Portfolio final : public Strategy {
   std::optional<Schedule> next() override {
     if (!has_begun_) {
       has_begun_ = true;
-      return plain("default");
+      return first("default");
     }
     if (!has_default_) return std::nullopt;
     for (std::size_t tried = 0; tried < parts_.size(); ++tried) {

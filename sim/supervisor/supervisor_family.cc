@@ -175,7 +175,7 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.parent_virtual_pid = parent;
   header.thread_count = 1;
   header.epoch_ns = options_.epoch_ns;
-  header.checks = options_.checks;
+  header.checks = (options_.checks & ~protocol::kTellsPlaces) | (options_.on_place ? protocol::kTellsPlaces : 0);
   header.timestamp_counter_hz = hosts_[host].timestamp_counter_hz;
   header.costs = hosts_[host].costs;
   header.own_effect_ps = to_ps(horizon_.own_effect(host));

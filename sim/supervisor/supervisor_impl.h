@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/supervisor/call_places.h"
 #include "sim/supervisor/scheduling/horizon.h"
 #include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/machine/launcher.h"
@@ -219,6 +220,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::optional<SecondCore> second_core_;  // while the run lasts
   std::unique_ptr<RunFolder> folder_;
   Kernel kernel_;
+  CallPlaces places_{options_};
   code::CodeFiles own_code_files_;
   code::CodeFiles& code_files_ = options_.code_files != nullptr ? *options_.code_files : own_code_files_;
   std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: what CPUID answers

@@ -172,6 +172,7 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
       cost = kernel_.cost(thread) + thread.scheduling_delay(kBeforeCall);
   }
   const Instant due = slice_end_ + cost;
+  places_.tell_lateness(thread, due);
   thread.set_called_at(due);
   horizon_.note_command(thread.source(), call.request == protocol::Request::kCommand);
   if (may_answer_ahead(thread, due)) return answer_ahead(thread, due);
@@ -258,6 +259,7 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   }
   slot.doorbell_count = 0;
   if (slot.note_count != 0) [[unlikely]] tell_notes(thread, slot, clock);
+  if (slot.call_count != 0) [[unlikely]] places_.tell_calls(thread, slot);
   slice_end_ = clock;
   ran_until_[process.host_index()] = std::max(clock, ran_until_[process.host_index()]);
   thread.queue_doorbells(doorbells, [](Thread& ringing, const protocol::QueuedDoorbell& doorbell) {
@@ -314,6 +316,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
   show_growth(process);
   if (const auto answer = thread.take_held_answer()) return resume(thread, *answer);
   const PendingCall& call = thread.call();
+  places_.tell_lateness(thread, engine_.now());
   switch (call.request) {
     case protocol::Request::kPoll:
       if (auto turn = thread.take_turn()) return finish_turn(thread, std::move(*turn));

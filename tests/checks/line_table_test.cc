@@ -59,6 +59,16 @@ TEST(LineTable, tells_the_line_of_a_function_whatever_the_version_of_the_format)
   }
 }
 
+// Without optimisation inline functions of headers are functions like others, behind whatever the compiler has put before them.
+TEST(LineTable, a_function_of_a_header_is_no_line_of_the_function_before_it) {
+  const std::vector<std::byte> file = file_of(std::string(CHECKS_FOLDER) + "/hangs_plain");
+  const std::uint64_t post_at = address_of(file, "ibv_post_send");
+  ASSERT_NE(post_at, 0u);
+  EXPECT_EQ(source_line(file, post_at).value_or("").substr(0, 8), "verbs.h:");
+  const int line = line_of_main(VERBATIM_SOURCE_DIR "/tests/checks/hangs.c");
+  EXPECT_EQ(source_line(file, address_of(file, "main")), "hangs.c:" + std::to_string(line));
+}
+
 TEST(LineTable, says_nothing_of_what_it_does_not_know) {
   EXPECT_EQ(source_line({}, 0), std::nullopt);
   const std::vector<std::byte> file = file_of(std::string(CHECKS_FOLDER) + "/hangs");

@@ -74,6 +74,21 @@ TEST(Choices, questions_are_counted_by_stream_and_points_have_alternatives) {
   EXPECT_TRUE(recorded.decisions().empty());
 }
 
+TEST(Choices, a_point_is_known_by_its_occurrence_among_all_of_its_actor_and_site) {
+  ReplayedChoices empty({}, kNames);
+  RecordedChoices recorded(empty, kNames);
+  for (const std::uint32_t n : {1u, 3u, 1u, 2u}) recorded.choose("turn", kA, n);
+  EXPECT_EQ(recorded.questions().points, (std::vector<ChoicePoint>{{0, 3, 1}, {0, 2, 3}}));
+  EXPECT_EQ(recorded.questions().asked(), 4u);
+}
+
+TEST(Choices, a_change_of_speed_at_a_question_with_one_answer_has_that_answer) {
+  Schedule schedule;
+  schedule.kind = Schedule::Kind::kPriorities;
+  schedule.decisions = {{"turn", "hca/a", 0, 0, 2, 0}};
+  EXPECT_EQ(make_choices(schedule, kNames)->choose("turn", kA, 1), 0u);
+}
+
 TEST(Choices, each_kind_of_schedule_gives_the_same_answers_again) {
   Schedule schedule;
   schedule.decisions = {{"delay", "hca/a", 3, 60, 145, 0}, {"order", "hca/a", 5, 1, 2, 0}};

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "tests/cli/command.h"
@@ -30,6 +31,17 @@ Finished explore(const std::string& out, std::vector<std::string> options, const
   options.insert(options.begin(), {"explore", "--out", out});
   options.insert(options.end(), what.begin(), what.end());
   return verbatim(options);
+}
+
+// While somebody kills whatever process it has made.
+Finished verbatim_losing_its_processes(std::vector<std::string> words) {
+  const std::vector<std::string> shell = {
+      "sh", "-c",
+      "\"$@\" & it=$!; while :; do kill -9 $(cat /proc/$it/task/$it/children) 2>/dev/null; done 2>/dev/null & killer=$!; "
+      "wait $it; code=$?; kill $killer; exit $code",
+      "sh", VERBATIM_PROGRAM};
+  words.insert(words.begin(), shell.begin(), shell.end());
+  return run_command(std::move(words));
 }
 
 class Explore : public ::testing::Test {
@@ -64,6 +76,27 @@ TEST_F(Explore, a_race_is_found_made_small_told_and_replayed) {
   EXPECT_NE(early.out.find("replay: not the failure"), std::string::npos) << early.out;
 }
 
+// The lines of a source file that have `text` in them, as a regular expression: "(43|52)".
+std::string lines_with(const std::string& source, const std::string& text) {
+  std::ifstream file(std::string(VERBATIM_SOURCE_DIR) + "/tests/litmus/" + source);
+  std::string numbers;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.find(text) != line.npos) numbers += (numbers.empty() ? "" : "|") + std::to_string(number);
+  }
+  return source + ":(" + numbers + ")\\b";
+}
+
+void expect_found(const std::string& text, const std::string& expression) {
+  EXPECT_TRUE(std::regex_search(text, std::regex(expression))) << expression << "\n" << text;
+}
+
+TEST_F(Explore, a_late_thread_is_told_with_its_place_in_the_program) {
+  const Finished run = explore(out_, {"--runs", "60"}, pair_of("teardown", "buggy"));
+  expect_found(run.out, "1\\. thread/[0-9]+, thread-.*, at " + lines_with("teardown.c", "(") + ".*: a thread comes later to a call");
+}
+
 TEST_F(Explore, the_result_does_not_depend_on_the_number_of_jobs) {
   const Finished one = explore(out_, {"--runs", "12", "--keep-going", "--jobs", "1"}, pair_of("last_byte", "buggy"));
   const std::string replay = content(replay_);
@@ -87,6 +120,26 @@ TEST_F(Explore, a_failure_that_needs_no_decision_says_so) {
   EXPECT_EQ(run.code, 1) << run.out << run.err;
   EXPECT_NE(run.out.find("server ended with exit code 7, with the last words: broken"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("it fails whatever is chosen"), std::string::npos) << run.out;
+}
+
+TEST_F(Explore, a_run_that_the_machine_kills_ends_the_search_and_is_no_failure_of_the_program) {
+  const std::string takes_long = "server=sh -c 'i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done'";
+  const Finished search =
+      verbatim_losing_its_processes({"explore", "--out", out_, "--runs", "5", "--topology", kTopology, takes_long});
+  EXPECT_EQ(search.code, 71) << search.out << search.err;
+  EXPECT_NE(search.err.find("run 1 (default): the run's process was killed from outside (signal 9, SIGKILL)"), std::string::npos)
+      << search.err;
+  EXPECT_EQ(search.out, "");
+
+  const Finished seeds =
+      verbatim_losing_its_processes({"run", "--topology", kTopology, "--seeds", "1..2", takes_long});
+  EXPECT_EQ(seeds.code, 71) << seeds.out << seeds.err;
+  EXPECT_NE(seeds.out.find("seed 1: exit code 71: the run's process was killed from outside"), std::string::npos) << seeds.out;
+
+  // While the failure is made smaller, too.
+  ASSERT_EQ(explore(out_, {"--runs", "1"}, {"--topology", kTopology, "server=false"}).code, 1);
+  const Finished shrunk = verbatim_losing_its_processes({"shrink", replay_});
+  EXPECT_EQ(shrunk.code, 71) << shrunk.out << shrunk.err;
 }
 
 TEST_F(Explore, output_can_be_the_failure) {
@@ -130,6 +183,9 @@ TEST_F(Explore, shrink_bisect_and_focus_work_on_what_was_found) {
   const std::string small = folder_.path() + "/small.replay", none = folder_.path() + "/none.replay";
   const Finished shrunk = verbatim({"shrink", "-o", small, replay_});
   EXPECT_EQ(shrunk.code, 0) << shrunk.err;
+  // Both sides with their places: of the completion that is late, and of what comes before it.
+  const std::string posted = "posted at [^)]*" + lines_with("reply_first.c", "litmus_send(");
+  expect_found(shrunk.out, "completion of wr_id 0, QP 72, in CQ 128 \\(" + posted + ".*only after .*" + posted);
   const auto after = nlohmann::json::parse(content(small));
   EXPECT_LT(after["decisions"].size(), before["decisions"].size());
   EXPECT_LE(after["decisions"].size(), 3u) << shrunk.out;

@@ -2,8 +2,12 @@
 #include "sim/explore/strategy.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <algorithm>
 #include <set>
+
+#include "sim/core/rng.h"
 
 namespace verbatim::explore {
 namespace {
@@ -11,8 +15,8 @@ namespace {
 // As a small program would ask: three questions of two actors, whatever was answered.
 Questions questions() {
   Questions asked;
-  asked.streams = {{"order", "hca/a", 2}, {"late", "thread/0", 1}};
-  asked.points = {{0, 2}, {1, 3}, {0, 2}};
+  asked.streams = {{"order", "hca/a", 2, 0}, {"late", "thread/0", 1, 0}};
+  asked.points = {{0, 2, 0}, {1, 3, 0}, {0, 2, 1}};
   return asked;
 }
 
@@ -77,6 +81,66 @@ TEST(Strategy, systematic_is_complete_and_says_so) {
   }
   EXPECT_TRUE(made->is_exhausted());
   EXPECT_NE(made->covered().find("at most 1 decision"), std::string::npos) << made->covered();
+}
+
+// Streams that alternate, and one of which every second question has one answer only.
+Questions many_questions(std::uint32_t points) {
+  Questions asked;
+  asked.streams = {{"order", "hca/a", points / 2, 0}, {"late", "thread/0", points, 0}};
+  for (std::uint32_t i = 0; i < points; ++i)
+    asked.points.push_back(i % 2 == 0 ? ChoicePoint{0, 3, i / 2} : ChoicePoint{1, 145, i});
+  return asked;
+}
+
+// All schedules with one decision more than `taken`, written down one by one and shuffled.
+std::vector<std::vector<Decision>> extensions(const std::vector<Decision>& taken, const Questions& asked, std::uint64_t batch) {
+  std::vector<std::vector<Decision>> all;
+  bool is_later = taken.empty();
+  for (const ChoicePoint& point : asked.points) {
+    const Questions::Stream& stream = asked.streams[point.stream];
+    if (is_later) {
+      for (const std::uint32_t answer : representatives(point.alternatives)) {
+        all.push_back(taken);
+        all.back().push_back({stream.site, stream.actor, point.occurrence, answer, point.alternatives, 0});
+      }
+    }
+    is_later = is_later || (stream.site == taken.back().site && point.occurrence == taken.back().occurrence);
+  }
+  Rng rng(1 + batch, "explore/systematic");
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[rng.below(i)]);
+  return all;
+}
+
+TEST(Strategy, systematic_goes_through_all_in_an_order_that_follows_from_seed_and_questions) {
+  const Questions asked = many_questions(6);
+  std::vector<std::vector<Decision>> expected = {{}};
+  for (std::size_t batch = 0; batch < expected.size(); ++batch) {
+    if (expected[batch].size() == 2) break;
+    for (auto& decisions : extensions(expected[batch], asked, batch)) expected.push_back(std::move(decisions));
+  }
+  const auto made = strategy("delay:2");
+  std::vector<std::vector<Decision>> given;
+  while (auto schedule = made->next()) {
+    given.push_back(schedule->decisions);
+    EXPECT_EQ(schedule->wants_points, schedule->decisions.size() < 2);
+    made->learn(*schedule, asked);
+  }
+  EXPECT_EQ(given, expected);
+  EXPECT_GT(given.size(), 150u);
+  EXPECT_TRUE(made->is_exhausted());
+}
+
+TEST(Strategy, a_long_run_takes_little_memory) {
+  const Questions asked = many_questions(Questions::kMostPoints);
+  const std::size_t before = ::mallinfo2().uordblks + ::mallinfo2().hblkhd;
+  const auto made = strategy("portfolio");
+  for (int i = 0; i < 60; ++i) {
+    const auto schedule = made->next();
+    ASSERT_TRUE(schedule);
+    made->learn(*schedule, asked);
+  }
+  const std::size_t bytes = ::mallinfo2().uordblks + ::mallinfo2().hblkhd - before;
+  EXPECT_LT(bytes, 40'000'000u);
 }
 
 TEST(Strategy, nasty_uses_each_site_alone_and_all_together) {

@@ -12,6 +12,11 @@ namespace {
 // The seventh message's last packet is lost: nothing tells the receiver before the next message comes.
 constexpr char kLostPacket[] = R"({"action": "drop", "from": "client", "opcode": "Send Last", "nth": 7})";
 
+// It is under way until long after its sender has given it up.
+constexpr char kLateWrite[] =
+    R"({"action": "delay", "from": "client", "opcode": "RDMA Write Only", "nth": 1, "delay": "300 us"})";
+constexpr char kLostAnswer[] = R"({"action": "drop", "from": "server", "opcode": "RDMA Read Response Only", "nth": 1})";
+
 std::vector<std::string> commands_of(const Pair& pair, const std::string& variant) {
   const std::string program = support::quoted(std::string(LITMUS_FOLDER) + "/" + pair.name) + " " + variant;
   return {"server=" + program, "client=" + program + " server"};
@@ -20,13 +25,14 @@ std::vector<std::string> commands_of(const Pair& pair, const std::string& varian
 std::vector<std::string> options_of(const Pair& pair, const std::string& freedom) {
   std::vector<std::string> options = {"--freedom", freedom, "--time-limit", "20s"};
   if (!pair.fault.empty()) options.insert(options.end(), {"--fault", pair.fault});
+  if (!pair.check.empty()) options.insert(options.end(), {"--check", pair.check + "=error"});
   return options;
 }
 
 }  // namespace
 
 void PrintTo(const Pair& pair, std::ostream* out) {
-  *out << pair.name << (pair.fault.empty() ? "" : ", a lost packet");
+  *out << pair.name << (pair.fault.empty() ? "" : ", a packet that is lost or late");
 }
 
 const std::vector<Pair>& pairs() {
@@ -43,6 +49,28 @@ const std::vector<Pair>& pairs() {
       {.name = "teardown"},
       {.name = "failed_opcode"},
       {.name = "stale_completion"},
+      {.name = "qpn_reuse", .seeds = 20},
+      {.name = "credit_first", .seeds = 10},
+      {.name = "read_then_write", .seeds = 10},
+      {.name = "read_again", .seeds = 20},
+      {.name = "read_again", .fault = kLostAnswer, .seeds = 10},
+      {.name = "atomic_mix", .seeds = 20},
+      {.name = "torn_read"},
+      {.name = "window_gone", .seeds = 30},
+      {.name = "receive_after_accept"},
+      // These show on everyday hardware, too.
+      {.name = "unacknowledged", .fails_when_friendly = true, .seeds = 2},
+      {.name = "queue_full", .fails_when_friendly = true, .seeds = 2},
+      {.name = "ghost_write", .fails_when_friendly = true, .fault = kLateWrite, .seeds = 4},
+      {.name = "srq_limit", .fails_when_friendly = true, .seeds = 2},
+      {.name = "last_wqe", .fails_when_friendly = true, .seeds = 2},
+      {.name = "cq_overrun", .fails_when_friendly = true, .seeds = 2},
+      {.name = "reset_drops", .fails_when_friendly = true, .seeds = 2},
+      {.name = "rd_atomic", .fails_when_friendly = true, .seeds = 4},
+      {.name = "imm_takes_receive", .fails_when_friendly = true, .seeds = 2},
+      {.name = "disconnect", .fails_when_friendly = true, .seeds = 4},
+      {.name = "before_established", .fails_when_friendly = true, .seeds = 4},
+      {.name = "two_threads", .fails_when_friendly = true, .check = "threads", .seeds = 2},
   };
   return all;
 }

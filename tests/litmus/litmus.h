@@ -7,6 +7,9 @@
 
 #include "tests/equality/rc_pair.h"
 
+// A function of its own, so that an explanation names who called it.
+#define LITMUS_CALL static __attribute__((noinline, unused))
+
 enum { kPort = 18600, kQueue = 64 };
 
 struct litmus {
@@ -24,7 +27,7 @@ struct litmus {
   uint8_t* memory;
 };
 
-static inline void litmus_qp(struct litmus* l, int index, int send_slots) {
+LITMUS_CALL void litmus_qp(struct litmus* l, int index, int send_slots) {
   struct ibv_qp_init_attr init = {.send_cq = l->send_cq, .recv_cq = l->recv_cq, .qp_type = IBV_QPT_RC};
   init.cap.max_send_wr = (uint32_t)send_slots;
   init.cap.max_recv_wr = kQueue;
@@ -64,20 +67,20 @@ static inline void litmus_start(struct litmus* l, int argc, char** argv, int qps
 }
 
 // Both ends are here.
-static inline void litmus_meet(struct litmus* l) {
+LITMUS_CALL void litmus_meet(struct litmus* l) {
   char byte = 0;
   tcp_write(l->tcp, &byte, 1);
   tcp_read(l->tcp, &byte, 1);
 }
 
-static inline void litmus_recv(struct litmus* l, int qp, uint64_t wr_id, void* place, uint32_t length) {
+LITMUS_CALL void litmus_recv(struct litmus* l, int qp, uint64_t wr_id, void* place, uint32_t length) {
   struct ibv_sge sge = {.addr = (uintptr_t)place, .length = length, .lkey = l->mr->lkey};
   struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = length > 0 ? 1 : 0}, *bad;
   MUST(ibv_post_recv(l->qp[qp], &wr, &bad) == 0);
 }
 
 // 0 or an errno, as ibv_post_send. `remote` is an offset in the other end's memory, for RDMA.
-static inline int litmus_send(struct litmus* l, int qp, enum ibv_wr_opcode opcode, const void* place,
+LITMUS_CALL int litmus_send(struct litmus* l, int qp, enum ibv_wr_opcode opcode, const void* place,
                               uint32_t length, uint64_t remote, unsigned flags) {
   struct ibv_sge sge = {.addr = (uintptr_t)place, .length = length, .lkey = l->mr->lkey};
   struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = length > 0 ? 1 : 0, .opcode = opcode}, *bad;
@@ -88,7 +91,7 @@ static inline int litmus_send(struct litmus* l, int qp, enum ibv_wr_opcode opcod
 }
 
 // Polls until one completion has come; it must be a success. Returns its wr_id.
-static inline uint64_t litmus_wait(struct ibv_cq* cq) {
+LITMUS_CALL uint64_t litmus_wait(struct ibv_cq* cq) {
   struct ibv_wc wc;
   int n;
   while ((n = ibv_poll_cq(cq, 1, &wc)) == 0) {

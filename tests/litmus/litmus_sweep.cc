@@ -1,4 +1,4 @@
-// A thousand seeds of each repair, a hundred runs of a seed that shows the bug.
+// A thousand seeds of each repair of a race, fewer of mistakes that always show, a hundred runs of a seed that shows the bug.
 #include <gtest/gtest.h>
 
 #include "tests/litmus/seeds.h"
@@ -8,9 +8,10 @@ namespace {
 
 class LitmusSweep : public ::testing::TestWithParam<Pair> {};
 
-TEST_P(LitmusSweep, none_of_a_thousand_seeds_breaks_the_repair) {
-  const Seeds fixed = run_seeds(GetParam(), "fixed", "spec", 1, 1000);
-  EXPECT_EQ(fixed.as_expected, 1000) << fixed.story;
+TEST_P(LitmusSweep, no_seed_breaks_the_repair) {
+  const int count = GetParam().fails_when_friendly ? 200 : 1000;
+  const Seeds fixed = run_seeds(GetParam(), "fixed", "spec", 1, count);
+  EXPECT_EQ(fixed.as_expected, count) << fixed.story;
 }
 
 TEST_P(LitmusSweep, a_seed_that_shows_the_bug_shows_it_a_hundred_times) {

@@ -14,6 +14,7 @@ struct Pair {
   std::string name;                  // of the program
   bool fails_when_friendly = false;  // the bug shows on everyday hardware too
   std::string fault;                 // for --fault; empty: none
+  std::string check;                 // for --check, as an error; empty: none
   int seeds = 40;                    // among which one is to fail with freedom spec
 };
 void PrintTo(const Pair& pair, std::ostream* out);

@@ -65,11 +65,16 @@ int bisect(const std::string& good_path, const std::string& bad_path) {
   };
   const auto fails = [&](std::size_t count) -> std::optional<bool> {
     const std::vector<RunReport> reports = runs.run_all({schedule_of(after(count))});
-    if (reports.empty()) return std::nullopt;
+    if (reports.empty() || !runs.machine_fault().empty()) return std::nullopt;
     return reports.front().signature() == bad->signature;
   };
+  const auto cut_off = [&]() -> int {
+    if (runs.machine_fault().empty()) return kInterrupted;
+    complain(runs.machine_fault());
+    return kMachineFault;
+  };
   const auto first = fails(0), last = fails(steps.size());
-  if (!first || !last) return kInterrupted;
+  if (!first || !last) return cut_off();
   if (*first || !*last) {
     complain(*first ? good_path + " fails as " + bad_path + " does" : bad_path + " does not fail any more as it did");
     return kUsage;
@@ -78,7 +83,7 @@ int bisect(const std::string& good_path, const std::string& bad_path) {
   while (fails_at - passes > 1) {
     const std::size_t middle = passes + (fails_at - passes) / 2;
     const auto failed = fails(middle);
-    if (!failed) return kInterrupted;
+    if (!failed) return cut_off();
     (*failed ? fails_at : passes) = middle;
   }
   const Step& step = steps[passes];

@@ -66,6 +66,10 @@ class Exploration {
     }
     if (!write_results()) return kProgramFailed;
     if (runs_.is_interrupted()) return kInterrupted;
+    if (!runs_.machine_fault().empty()) {
+      complain(runs_.machine_fault());
+      return kMachineFault;
+    }
     return kinds_.empty() ? kAsExpected : kProgramFailed;
   }
 
@@ -81,7 +85,7 @@ class Exploration {
       while (may_start() && runs_.has_room()) {
         const auto schedule = strategy_.next();
         if (!schedule) break;
-        if (!runs_.start(*schedule, true)) {
+        if (!runs_.start(*schedule)) {
           ours_ = kMachineFault;
           return;
         }
@@ -111,8 +115,10 @@ class Exploration {
     }
     ++counted_;
     strategy_.learn(done.schedule, report.questions);
-    for (const explore::Questions::Stream& stream : report.questions.streams) asked_[stream.site] += stream.asked;
-    for (const explore::Decision& decision : report.decisions) ++decided_[decision.site];
+    for (const explore::Questions::Stream& stream : report.questions.streams) {
+      asked_[stream.site] += stream.asked;
+      if (stream.decided != 0) decided_[stream.site] += stream.decided;
+    }
     for (std::size_t i = 0; i < report.windows.size() && i < windows_.size(); ++i) windows_[i] += report.windows[i];
     if (!report.has_failed()) return;
     ++failed_;

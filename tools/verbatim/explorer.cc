@@ -1,21 +1,18 @@
 #include "tools/verbatim/explorer.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace verbatim::cli {
 
 namespace {
 
-// What the run of a process that did not report must have been.
 RunReport without_report(int status) {
   RunReport report;
-  report.code = WIFEXITED(status) && WEXITSTATUS(status) != kAsExpected ? WEXITSTATUS(status)
-                                                                        : static_cast<int>(kInternalError);
-  report.sentences.push_back("the run's process ended without a report");
+  Silence silence = silence_of(status);
+  report.code = silence.code;
+  report.sentences.push_back(std::move(silence.sentence));
   return report;
 }
 
@@ -33,8 +30,7 @@ bool write_all(int fd, const std::string& bytes) {
 ScheduleRuns::ScheduleRuns(const RunPlan& plan, const RunOptions& options)
     : plan_(plan), options_(options), pool_(options.jobs, options.core) {}
 
-pid_t ScheduleRuns::start_process(const explore::Schedule& schedule, bool wants_points, const std::string& trace, int core,
-                                  int output) {
+pid_t ScheduleRuns::start_process(const explore::Schedule& schedule, const std::string& trace, int core, int output) {
   return start_child(ChildOutput::kNone, -1, [&] {
     RunPlan plan = plan_;
     plan.schedule = schedule;
@@ -45,16 +41,17 @@ pid_t ScheduleRuns::start_process(const explore::Schedule& schedule, bool wants_
     options.trace = trace;
     options.out.clear();
     RunReport report;
-    report.wants_points = wants_points;
+    report.wants_points = schedule.wants_points;
+    report.wants_places = schedule.wants_places;
     const int code = run_once(plan, options, &report);
     if (report.outcome.empty()) return code;  // nothing was started
     return write_all(output, to_bytes(report)) ? code : static_cast<int>(kInternalError);
   });
 }
 
-bool ScheduleRuns::start(const explore::Schedule& schedule, bool wants_points, const std::string& trace) {
+bool ScheduleRuns::start(const explore::Schedule& schedule, const std::string& trace) {
   const bool started = pool_.start(started_, [&](int core, int output) {
-    return start_process(schedule, wants_points, trace, core, output);
+    return start_process(schedule, trace, core, output);
   });
   if (!started) {
     complain("another run cannot be started: the machine has no room for its process");
@@ -75,7 +72,9 @@ void ScheduleRuns::await(int wall_ms) {
       has_code_files_ = true;
       for (const std::string& path : report->code_files) code_files_.prepare(path);
     }
-    done_[ended.number] = {std::move(schedule.mapped()), report ? std::move(*report) : without_report(ended.status)};
+    if (!report) report = without_report(ended.status);
+    if (report->code == kMachineFault && machine_fault_.empty()) machine_fault_ = report->summary();
+    done_[ended.number] = {std::move(schedule.mapped()), std::move(*report)};
   }
 }
 
@@ -97,7 +96,7 @@ std::vector<RunReport> ScheduleRuns::run_all(const std::vector<explore::Schedule
   while (!is_interrupted() && reports.size() < schedules.size()) {
     while (next < schedules.size() && has_room()) {
       const std::string trace = trace_prefix.empty() ? "" : trace_prefix + std::to_string(next);
-      if (!start(schedules[next++], false, trace)) return reports;
+      if (!start(schedules[next++], trace)) return reports;
     }
     await(-1);
     while (auto done = next_done()) reports.push_back(std::move(done->report));

@@ -24,9 +24,11 @@ class ScheduleRuns {
   bool has_room() const { return pool_.has_room(); }
   bool is_idle() const { return pool_.is_idle(); }
   bool is_interrupted() const { return pool_.is_interrupted(); }
+  // What the machine has done to the first run whose end says nothing of the programs; empty: nothing.
+  const std::string& machine_fault() const { return machine_fault_; }
 
   // False, and a sentence on standard error: the machine has no room for another process. `trace`: file for the run's trace.
-  bool start(const explore::Schedule& schedule, bool wants_points, const std::string& trace = "");
+  bool start(const explore::Schedule& schedule, const std::string& trace = "");
   // Waits until something has happened or `wall_ms` have passed.
   void await(int wall_ms);
 
@@ -44,13 +46,14 @@ class ScheduleRuns {
   void abandon();
 
  private:
-  pid_t start_process(const explore::Schedule& schedule, bool wants_points, const std::string& trace, int core, int output);
+  pid_t start_process(const explore::Schedule& schedule, const std::string& trace, int core, int output);
 
   const RunPlan& plan_;
   const RunOptions& options_;
   WorkerPool pool_;
   code::CodeFiles code_files_;   // of what the first run ran, searched once for all others
   bool has_code_files_ = false;
+  std::string machine_fault_;
   std::int64_t started_ = 0, given_ = 0;
   std::map<std::int64_t, explore::Schedule> under_way_;
   std::map<std::int64_t, Done> done_;

@@ -12,6 +12,7 @@
 #include "sim/observe/ladder.h"
 #include "sim/observe/microseconds.h"
 #include "sim/observe/trace_line.h"
+#include "tools/verbatim/places.h"
 
 namespace verbatim::cli {
 
@@ -43,7 +44,10 @@ class TraceFolder {
   std::string path_;
 };
 
-std::string who_does(const TraceLine& line) { return line.component + ": " + observe::in_words(line); }
+std::string who_does(const TraceLine& line, const Places& places) {
+  const std::string place = places.of(line);
+  return line.component + ": " + observe::in_words(line) + (place.empty() ? "" : " (" + place + ")");
+}
 
 std::string duration(std::int64_t ps) {
   return ps < 1'000'000 ? std::to_string(ps / 1000) + " ns" : observe::microseconds(ps) + " us";
@@ -62,26 +66,26 @@ bool is_telling(const TraceLine& line) {
   return std::ranges::find(kTelling, line.event) != std::end(kTelling) && !line.component.starts_with("port/");
 }
 
-Effect effect_of(const Trace& with, const Trace& without) {
+Effect effect_of(const Trace& with, const Trace& without, const Places& places) {
   std::size_t first = 0;
   while (first < with.size() && first < without.size() && with[first] == without[first]) ++first;
   if (first == with.size() && first == without.size()) return {"nothing in the trace differs without it", std::nullopt};
-  if (first == without.size()) return {who_does(with[first]) + " happens, which does not without it", first};
+  if (first == without.size()) return {who_does(with[first], places) + " happens, which does not without it", first};
   const TraceLine& normal = without[first];
   const auto same = [&](const TraceLine& line) { return line.is_same_fact(normal); };
   const auto later = std::find_if(with.begin() + static_cast<std::ptrdiff_t>(first), with.end(), same);
   if (later == with.end()) {
-    return {who_does(normal) + ", at " + observe::microseconds(normal.time_ps) + " us without it, does not happen",
+    return {who_does(normal, places) + ", at " + observe::microseconds(normal.time_ps) + " us without it, does not happen",
             first < with.size() ? std::optional(first) : std::nullopt};
   }
   const auto at = static_cast<std::size_t>(later - with.begin());
   if (later->time_ps <= normal.time_ps) {
     const std::int64_t sooner = normal.time_ps - later->time_ps;
-    return {who_does(normal) + (sooner == 0 ? " happens in another order, or with other bytes"
+    return {who_does(normal, places) + (sooner == 0 ? " happens in another order, or with other bytes"
                                             : " happens " + duration(sooner) + " sooner"),
             at};
   }
-  std::string text = who_does(normal) + " happens " + duration(later->time_ps - normal.time_ps) + " later, at " +
+  std::string text = who_does(normal, places) + " happens " + duration(later->time_ps - normal.time_ps) + " later, at " +
                      observe::microseconds(later->time_ps) + " us";
   std::vector<std::size_t> overtaken;
   for (std::size_t i = first; i < at; ++i) {
@@ -90,15 +94,16 @@ Effect effect_of(const Trace& with, const Trace& without) {
   constexpr std::size_t kMostTold = 3;
   if (overtaken.size() > kMostTold) overtaken.erase(overtaken.begin(), overtaken.end() - kMostTold);
   for (std::size_t i = 0; i < overtaken.size(); ++i)
-    text += (i == 0 ? ", only after " : ", ") + who_does(with[overtaken[i]]);
+    text += (i == 0 ? ", only after " : ", ") + who_does(with[overtaken[i]], places);
   return {text, at};
 }
 
 std::string times_word(std::uint64_t occurrence) { return "number " + std::to_string(occurrence + 1); }
 
-std::string decision_text(const explore::Decision& decision, std::size_t number, const Effect* effect) {
+std::string decision_text(const explore::Decision& decision, std::size_t number, const Effect* effect, const Places& places) {
   std::string text = "  " + std::to_string(number) + ". " + decision.actor + ", " + decision.site + " " +
                      times_word(decision.occurrence) + ", at " + observe::microseconds(decision.time_ps) + " us";
+  if (const std::string place = places.of(decision); !place.empty()) text += ", at " + place;
   if (const explore::SiteText* site = explore::text_of(decision.site)) text += ": " + std::string(site->effect);
   text += "\n";
   if (effect != nullptr) text += "     " + effect->text + "\n";
@@ -136,6 +141,10 @@ std::string ladder_around(const Trace& trace, const std::vector<std::size_t>& ma
 
 std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunReport& found) {
   const auto& decisions = shrunk.decisions;
+  if (!runs.machine_fault().empty()) {
+    return "  " + std::to_string(found.decisions.size()) + " decisions that are not the default; what they do is not known, since " +
+           runs.machine_fault() + "\n";
+  }
   if (!shrunk.is_reproducible) {
     return "  its " + std::to_string(found.decisions.size()) +
            " decisions, taken again, do not bring it about: the run was weak, or this is a bug of verbatim\n";
@@ -148,23 +157,28 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
   // The failing run, then one without each decision.
   const TraceFolder folder;
   std::vector<std::optional<Trace>> traces;
+  std::optional<Places> told_places;
   const std::size_t explained = std::min(decisions.size(), kMostExplained);
   if (folder.exists() && !runs.is_interrupted()) {
     std::vector<explore::Schedule> schedules = {schedule_of(decisions)};
+    schedules.front().wants_places = true;
     for (std::size_t i = 0; i < explained; ++i) {
       std::vector<explore::Decision> without = decisions;
       without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
       schedules.push_back(schedule_of(std::move(without)));
     }
-    const std::size_t count = runs.run_all(schedules, folder.prefix()).size();
-    for (std::size_t i = 0; i < count; ++i) traces.push_back(observe::read_trace(folder.prefix() + std::to_string(i)));
+    std::vector<RunReport> reports = runs.run_all(schedules, folder.prefix());
+    if (!reports.empty()) told_places.emplace(std::move(reports.front().places));
+    for (std::size_t i = 0; i < reports.size(); ++i) traces.push_back(observe::read_trace(folder.prefix() + std::to_string(i)));
   }
+  const Places places = told_places ? std::move(*told_places) : Places();
   std::vector<std::size_t> marked;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     std::optional<Effect> effect;
-    if (i < explained && i + 1 < traces.size() && traces[0] && traces[i + 1]) effect = effect_of(*traces[0], *traces[i + 1]);
+    const bool is_compared = i < explained && i + 1 < traces.size() && traces[0] && traces[i + 1];
+    if (is_compared) effect = effect_of(*traces[0], *traces[i + 1], places);
     if (effect && effect->at) marked.push_back(*effect->at);
-    text += decision_text(decisions[i], i + 1, effect ? &*effect : nullptr);
+    text += decision_text(decisions[i], i + 1, effect ? &*effect : nullptr, places);
   }
   std::set<std::string_view> told;
   for (const explore::Decision& decision : decisions) {

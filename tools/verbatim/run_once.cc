@@ -328,6 +328,12 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   supervisor_options.dropped_to = [&observers](const std::string& addressee) {
     return observers.diagnoses->dropped_to(addressee);
   };
+  if (report != nullptr && report->wants_places) {
+    supervisor_options.on_place = [&](const supervisor::CallPlace& call) {
+      if (report->places.size() == RunReport::kMostPlaces) return;
+      report->places.push_back({explore::actor_name(simulation.components(), call.component), call});
+    };
+  }
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.code_files = plan.code_files;
@@ -390,7 +396,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
   if (report != nullptr) {
     fill(*report, plan, result, figures, output, verdict);
-    report->decisions = recorded.decisions();
+    if (report->has_failed()) report->decisions = recorded.decisions();
     report->questions = recorded.questions();
     report->code_files = result.code_files;
     report->windows.assign(observers.windows.hits().begin(), observers.windows.hits().end());

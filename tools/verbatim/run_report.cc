@@ -1,7 +1,12 @@
 #include "tools/verbatim/run_report.h"
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "sim/explore/signature.h"
 #include "tools/verbatim/decision_json.h"
@@ -9,6 +14,46 @@
 namespace verbatim::cli {
 
 using Json = nlohmann::ordered_json;
+
+namespace {
+
+// Rows of numbers as they lie in memory: this program reads what it has written.
+template <class Row>
+Json packed(const std::vector<Row>& rows) {
+  static_assert(std::is_trivially_copyable_v<Row>);
+  const auto* first = reinterpret_cast<const std::uint8_t*>(rows.data());
+  return Json::binary(std::vector<std::uint8_t>(first, first + rows.size() * sizeof(Row)));
+}
+template <class Row>
+std::vector<Row> unpacked(const Json& json) {
+  const std::vector<std::uint8_t>& bytes = json.get_binary();
+  std::vector<Row> rows(bytes.size() / sizeof(Row));
+  if (!rows.empty()) std::memcpy(rows.data(), bytes.data(), rows.size() * sizeof(Row));
+  return rows;
+}
+
+// A decision without the names of its stream.
+struct PackedDecision {
+  explore::ChoicePoint point;
+  std::uint32_t answer = 0;
+  std::int64_t time_ps = 0;
+};
+
+std::vector<PackedDecision> without_names(const RunReport& report) {
+  using Names = std::pair<std::string_view, std::string_view>;
+  std::map<Names, std::uint32_t> streams;
+  for (const auto& stream : report.questions.streams)
+    streams.emplace(Names(stream.site, stream.actor), static_cast<std::uint32_t>(streams.size()));
+  std::vector<PackedDecision> rows;
+  for (const explore::Decision& decision : report.decisions) {
+    rows.push_back({{streams.at({decision.site, decision.actor}), decision.alternatives,
+                     static_cast<std::uint32_t>(decision.occurrence)},
+                    decision.answer, decision.time_ps});
+  }
+  return rows;
+}
+
+}  // namespace
 
 const RunReport::Program* RunReport::first_failed() const {
   const Program* first = nullptr;
@@ -48,23 +93,20 @@ std::string to_bytes(const RunReport& report) {
     programs.push_back({program.label, program.as_expected, program.how, program.last_words, program.ended_ps});
   Json streams = Json::array();
   for (const explore::Questions::Stream& stream : report.questions.streams)
-    streams.push_back({stream.site, stream.actor, stream.asked});
-  Json points = Json::array();
-  if (report.wants_points) {
-    for (const explore::ChoicePoint& point : report.questions.points) {
-      points.push_back(point.stream);
-      points.push_back(point.alternatives);
-    }
-  }
+    streams.push_back({stream.site, stream.actor, stream.asked, stream.decided});
+  Json places = Json::array();
+  for (const auto& [component, call] : report.places)
+    places.push_back({component, call.kind, call.time_ps, call.number, call.wr_id, call.site, call.occurrence, call.place});
   const Json json = {{"code", report.code},
                      {"outcome", report.outcome},
                      {"digest", report.digest},
                      {"virtual_end_ps", report.virtual_end_ps},
                      {"sentences", report.sentences},
                      {"programs", programs},
-                     {"decisions", to_json(report.decisions)},
+                     {"decisions", packed(without_names(report))},
                      {"streams", streams},
-                     {"points", points},
+                     {"points", packed(report.wants_points ? report.questions.points : std::vector<explore::ChoicePoint>())},
+                     {"places", places},
                      {"unused", to_json(report.unused)},
                      {"windows", report.windows},
                      {"code_files", report.code_files}};
@@ -85,12 +127,24 @@ std::optional<RunReport> report_of(const std::string& bytes) {
   report.sentences = json.at("sentences").get<std::vector<std::string>>();
   for (const Json& program : json.at("programs"))
     report.programs.push_back({program.at(0), program.at(1), program.at(2), program.at(3), program.at(4)});
-  report.decisions = decisions_of(json.at("decisions"));
   for (const Json& stream : json.at("streams"))
-    report.questions.streams.push_back({stream.at(0), stream.at(1), stream.at(2)});
-  const Json& points = json.at("points");
-  for (std::size_t i = 0; i + 1 < points.size(); i += 2)
-    report.questions.points.push_back({points.at(i), points.at(i + 1)});
+    report.questions.streams.push_back({stream.at(0), stream.at(1), stream.at(2), stream.at(3)});
+  report.questions.points = unpacked<explore::ChoicePoint>(json.at("points"));
+  for (const auto& [point, answer, time_ps] : unpacked<PackedDecision>(json.at("decisions"))) {
+    const explore::Questions::Stream& stream = report.questions.streams.at(point.stream);
+    report.decisions.push_back({stream.site, stream.actor, point.occurrence, answer, point.alternatives, time_ps});
+  }
+  for (const Json& row : json.at("places")) {
+    RunReport::Place& place = report.places.emplace_back();
+    row.at(0).get_to(place.component);
+    row.at(1).get_to(place.call.kind);
+    row.at(2).get_to(place.call.time_ps);
+    row.at(3).get_to(place.call.number);
+    row.at(4).get_to(place.call.wr_id);
+    row.at(5).get_to(place.call.site);
+    row.at(6).get_to(place.call.occurrence);
+    row.at(7).get_to(place.call.place);
+  }
   report.unused = decisions_of(json.at("unused"));
   report.windows = json.at("windows").get<std::vector<std::uint64_t>>();
   report.code_files = json.at("code_files").get<std::vector<std::string>>();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/explore/decision.h"
+#include "sim/supervisor/spec/call_place.h"
 #include "tools/verbatim/cli.h"
 
 namespace verbatim::cli {
@@ -26,9 +27,16 @@ struct RunReport {
     std::int64_t ended_ps = std::numeric_limits<std::int64_t>::max();  // that: it has not
   };
   std::vector<Program> programs;        // in the order of the scenario's
-  std::vector<explore::Decision> decisions;
+  std::vector<explore::Decision> decisions;  // of a run that has failed
   explore::Questions questions;         // its points only where `wants_points` is
   bool wants_points = false;            // set by who asks
+  struct Place {
+    std::string component;  // its name; of a thread as decisions name it
+    supervisor::CallPlace call;
+  };
+  static constexpr std::size_t kMostPlaces = 200'000;  // the first ones
+  std::vector<Place> places;            // in the order in which they were told, where `wants_places` is
+  bool wants_places = false;            // set by who asks
   std::vector<explore::Decision> unused;  // given decisions whose question never came
   std::vector<std::uint64_t> windows;   // hits, by observe::RaceWindow
   std::vector<std::string> code_files;  // what programs ran: paths, sorted

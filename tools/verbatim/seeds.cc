@@ -86,9 +86,10 @@ class SeedRuns {
 
   void collect(const WorkerPool::Ended& ended) {
     Result result;
-    result.code = WIFEXITED(ended.status) ? WEXITSTATUS(ended.status) : static_cast<int>(kInternalError);
+    result.code = WIFEXITED(ended.status) ? WEXITSTATUS(ended.status) : silence_of(ended.status).code;
     result.sentence = first_sentence(ended.output);
     ::close(ended.output);
+    if (result.sentence.empty() && !WIFEXITED(ended.status)) result.sentence = silence_of(ended.status).sentence;
     const bool cut_off = pool_.is_interrupted() && (!WIFEXITED(ended.status) || result.code == kInterrupted);
     if (!cut_off) waiting_.emplace(ended.number, std::move(result));
   }
@@ -126,8 +127,8 @@ class SeedRuns {
         }
         std::fflush(stdout);
         failed_.push_back(seed);
-        // A bug of ours or a mistake of the user's is not to be taken for the program's.
-        worst_ = result.code == kUsage || result.code == kInternalError
+        // A bug of ours, a mistake of the user's or the machine's doing is not to be taken for the program's.
+        worst_ = result.code == kUsage || result.code == kInternalError || result.code == kMachineFault
                      ? std::max(worst_, result.code)
                      : std::max<int>(worst_, kProgramFailed);
       }
@@ -170,7 +171,7 @@ class SeedRuns {
         if (worst_ == kAsExpected) worst_ = kProgramFailed;
       }
     }
-    return pool_.is_interrupted() && worst_ != kInternalError ? static_cast<int>(kInterrupted) : worst_;
+    return pool_.is_interrupted() && worst_ < kInternalError ? static_cast<int>(kInterrupted) : worst_;
   }
 
   const SeedRange seeds_;

@@ -28,7 +28,7 @@ Shrunk shrink(ScheduleRuns& runs, const std::vector<explore::Decision>& decision
   const explore::Oracle first_that_fails =
       [&](const std::vector<std::vector<explore::Decision>>& candidates) -> std::optional<std::size_t> {
     for (std::size_t first = 0; first < candidates.size(); first += kAtOnce) {
-      if (runs.is_interrupted() || std::chrono::steady_clock::now() >= end) {
+      if (runs.is_interrupted() || !runs.machine_fault().empty() || std::chrono::steady_clock::now() >= end) {
         shrunk.ran_out_of_time = true;
         return std::nullopt;
       }
@@ -86,6 +86,10 @@ int shrink(const ShrinkOptions& asked) {
   const Shrunk small = shrink(runs, file->decisions, file->signature,
                               std::chrono::duration_cast<std::chrono::steady_clock::duration>(*time));
   if (runs.is_interrupted()) return kInterrupted;
+  if (!runs.machine_fault().empty()) {
+    complain(runs.machine_fault());
+    return kMachineFault;
+  }
   std::printf("%s\n%s", file->summary.c_str(), failure_text(runs, small, found).c_str());
   if (!small.is_reproducible) return kProgramFailed;
   file->decisions = small.decisions;

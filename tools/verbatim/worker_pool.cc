@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "tools/verbatim/cli.h"
+
 namespace verbatim::cli {
 
 namespace {
@@ -91,6 +93,16 @@ void WorkerPool::abandon() {
     slots_[run.slot] = false;
   }
   running_.clear();
+}
+
+Silence silence_of(int status) {
+  // Nothing here kills a run that is still wanted.
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+    return {kMachineFault, "the run's process was killed from outside (signal 9, SIGKILL), as the machine does when memory runs out"};
+  if (WIFSIGNALED(status))
+    return {kInternalError, "the run's process was ended by signal " + std::to_string(WTERMSIG(status))};
+  const bool has_code = WIFEXITED(status) && WEXITSTATUS(status) != kAsExpected;
+  return {has_code ? WEXITSTATUS(status) : static_cast<int>(kInternalError), "the run's process ended without a report"};
 }
 
 std::string content_of(int fd) {

@@ -59,6 +59,13 @@ class WorkerPool {
   bool interrupted_ = false;
 };
 
+// Why a process that ended so has said nothing of its run: an exit code of ours, and a sentence.
+struct Silence {
+  int code = 0;
+  std::string sentence;
+};
+Silence silence_of(int status);
+
 // All that the file holds.
 std::string content_of(int fd);
 

@@ -35,6 +35,9 @@ inline constexpr CheckInfo kChecks[] = {
 #undef VERBATIM_CHECK_INFO
 };
 inline constexpr std::uint32_t kCheckCount = sizeof kChecks / sizeof kChecks[0];
+// Beside the bits of checks: the run wants to know where in programs requests are posted and events are asked for.
+inline constexpr std::uint32_t kTellsPlaces = 1u << 31;
+static_assert(kCheckCount <= 31);
 constexpr std::uint32_t check_bit(Check check) { return 1u << static_cast<std::uint32_t>(check); }
 
 // A verb in which a thread may wait for long.
@@ -57,6 +60,19 @@ struct VerbWait {
   std::uint32_t taker;            // virtual id of the thread that took the last one
   std::uint32_t reserved;
   std::uint64_t caller;           // the address in the program to which the verb returns
+};
+
+// A call of verbs whose place in the program a decision of a run may be about.
+enum class PlacedCall : std::uint32_t { kPostSend, kPostReceive, kPostSharedReceive, kArm };
+struct CallNote {
+  std::int64_t time_ps;
+  std::uint64_t wr_id;   // of a work request
+  std::uint64_t caller;  // the address in the program to which the verb returns
+  std::uint64_t outer;   // and to which its caller does, where frame pointers tell; else anything, or 0
+  std::uint32_t number;  // of the QP, SRQ or CQ
+  std::uint32_t context;
+  PlacedCall call;
+  std::uint32_t reserved;
 };
 
 }  // namespace verbatim::protocol

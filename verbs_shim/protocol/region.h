@@ -131,6 +131,7 @@ struct VerbNote {
   char text[232];        // the verb, a colon, and why
 };
 inline constexpr std::uint32_t kMaxVerbNotes = 4;
+inline constexpr std::uint32_t kMaxCallNotes = 32;
 
 // Lines of 64 bytes of a page of the program's memory, one bit each.
 struct PageLines {
@@ -181,7 +182,9 @@ struct alignas(64) ThreadSlot {
   std::uint32_t looks;            // at `go`, before the thread sleeps; a new thread has none
   VerbNote notes[kMaxVerbNotes];
   VerbWait verb_wait;
-  std::uint64_t verb_caller;  // the address in the program to which the verb returns that asks for a command, if it has said so
+  // The address in the program to which the verb returns that the thread was in last, 0: it has not said so, or the verb was a
+  // poll, whose registers are above; and its caller's frame pointer, where the program has such.
+  std::uint64_t verb_caller, verb_frame;
   // What the analysis of a loop looks at (Request::kPoll) costs the thread a copy, and the supervisor a call of the kernel.
   // So the thread brings these lines with such a request, one after the other in the mailbox, and says which list it has
   // followed: `brought` is `list_to_bring`, or 0 if it has brought none, as one of them is not mapped any more.
@@ -190,6 +193,9 @@ struct alignas(64) ThreadSlot {
   std::uint32_t pages_to_bring;  // entries of the list, at most kMostPagesToBring; at most kMostLinesToBring lines in all
   std::uint32_t reserved_to_bring;
   PageLines to_bring[kMostPagesToBring];
+  std::uint32_t call_count;  // of the notes below, since the thread got the token: note n at n mod kMaxCallNotes
+  std::uint32_t reserved_for_calls;
+  CallNote calls[kMaxCallNotes];
 };
 
 enum SignalDisposition : std::uint8_t {

@@ -55,11 +55,31 @@ std::uint32_t fingerprint(const protocol::SendWqe& wqe) {
 
 }  // namespace
 
+void tell_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number, std::uint64_t wr_id) {
+  protocol::ThreadSlot* slot = verbatim_thread_slot;
+  if (slot == nullptr) return;
+  protocol::CallNote note{shim::now_ps(), wr_id, slot->verb_caller, 0, number, context, call, 0};
+  // If that is a frame pointer, it lies above on the stack, and behind it the return address.
+  constexpr std::uint64_t kGreatestFrames = 1 << 20;
+  const std::uint64_t frame = slot->verb_frame, here = address_of(&note);
+  if (frame > here && frame - here < kGreatestFrames && frame % 8 == 0 &&
+      !shim::copy_program_bytes(&note.outer, reinterpret_cast<const void*>(frame + 8), sizeof note.outer)) {
+    note.outer = 0;
+  }
+  slot->calls[slot->call_count++ % protocol::kMaxCallNotes] = note;
+}
+
 void note_translated_region() { has_translated_regions = true; }
 
 void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t caller) {
   const std::uint32_t outstanding = end - qp.send.reclaimed;
   if (outstanding > qp.record->send_most) qp.record->send_most = outstanding;
+  if (tells_places()) [[unlikely]] {
+    for (std::uint32_t number = first; number != end; ++number) {
+      tell_place(protocol::PlacedCall::kPostSend, handle_of(public_qp(&qp)->context), public_qp(&qp)->qp_num,
+                 wqe_of(qp.send, number).wr_id);
+    }
+  }
   if (qp.fingerprints == nullptr) return;
   const bool looks = is_checked(Check::kSendBuffer) && !has_translated_regions && sends_again(public_qp(&qp)->qp_type);
   for (std::uint32_t number = first; number != end; ++number) {

@@ -20,6 +20,23 @@ inline bool is_checked(protocol::Check check) { return (shim::checks() & check_b
 // Notes a mistake in the call that returns to `caller`.
 __attribute__((format(printf, 3, 4), cold)) void found(protocol::Check check, std::uint64_t caller, const char* format, ...);
 
+// Keeps where the verb was called from whose frame this is: it begins with its caller's frame pointer, where callers have
+// such. Of a poll nothing.
+inline void enter_verb(void* caller, void* frame) {
+  if (verbatim_thread_slot == nullptr) return;
+  verbatim_thread_slot->verb_caller = address_of(caller);
+  verbatim_thread_slot->verb_frame = *static_cast<const std::uint64_t*>(frame);
+}
+#define VERBATIM_ENTER_VERB() ::verbatim::verbs::enter_verb(__builtin_return_address(0), __builtin_frame_address(0))
+inline void enter_poll() {
+  if (verbatim_thread_slot != nullptr) verbatim_thread_slot->verb_caller = 0;
+}
+
+// Tells where the verb was called that was entered last, for whoever wants to know.
+__attribute__((cold)) void tell_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number,
+                                      std::uint64_t wr_id);
+inline bool tells_places() { return (shim::checks() & protocol::kTellsPlaces) != 0; }
+
 // Keeps that the thread is in a verb that may take long, as long as it is.
 class VerbScope {
  public:

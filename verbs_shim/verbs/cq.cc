@@ -180,6 +180,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
     return -1;
   }
   const UseScope scope(cq->single, "CQ", cq->number, poll_caller());
+  enter_poll();
   const protocol::Cqe* next = &cq->ring[cq->consumer & (cq->entries - 1)];
   shim::spend_on_poll(shim::costs().poll_empty_ps, handle_of(handle->context), cq->number, shim::arena_offset(next),
                       (cq->consumer >> cq->entries_log) + 1);
@@ -202,6 +203,9 @@ __attribute__((naked)) int poll_cq(ibv_cq*, int, ibv_wc*) { POLL_ENTRY(poll_cq, 
 int req_notify_cq(ibv_cq* handle, int solicited_only) {
   auto* cq = object<Cq>(handle);
   if (cq == nullptr) return EINVAL;
+  VERBATIM_ENTER_VERB();
+  if (tells_places()) [[unlikely]]
+    tell_place(protocol::PlacedCall::kArm, handle_of(handle->context), cq->number, 0);
   cq->record->armed_by = own_virtual_tid();
   cq->record->armed_from = address_of(__builtin_return_address(0));
   shim::ring_doorbell(shim::costs().arm_cq_ps, protocol::DoorbellKind::kCompletionQueueArm,

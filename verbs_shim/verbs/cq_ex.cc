@@ -28,6 +28,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_start_poll(i
                                                                             ibv_poll_cq_attr* attributes) {
   auto* cq = object<Cq>(handle);
   if (cq == nullptr || (attributes != nullptr && attributes->comp_mask != 0)) return EINVAL;
+  enter_poll();
   cq->session.acquire();
   const protocol::Cqe* next = &cq->ring[cq->consumer & (cq->entries - 1)];
   shim::spend_on_start_poll(shim::costs().poll_empty_ps, handle_of(handle->context), cq->number, shim::arena_offset(next),

@@ -47,8 +47,15 @@ void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
   shim::spend(costs.post_recv_ps + count * costs.post_recv_wqe_ps);
 }
 
+void tell_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32_t number, const ibv_recv_wr* wr,
+                    const ibv_recv_wr* end) {
+  for (; wr != end; wr = wr->next) tell_place(call, handle_of(context), number, wr->wr_id);
+}
+
 [[gnu::always_inline]] inline int post(ReceiveQueue& queue, std::atomic<std::uint32_t>& record, ibv_recv_wr* wr,
-                                       ibv_recv_wr** bad_wr) {
+                                       ibv_recv_wr** bad_wr, protocol::PlacedCall call, ibv_context* context,
+                                       std::uint32_t handle_number) {
+  const ibv_recv_wr* const first = wr;
   int error = 0;
   const auto now_ns = static_cast<std::uint32_t>(static_cast<std::uint64_t>(shim::now_ps()) / 1000);
   while (wr != nullptr && (error = encode(queue, *wr, queue.producer, now_ns)) == 0) {
@@ -56,6 +63,8 @@ void spend_for(const ReceiveQueue& queue, const ibv_recv_wr* wr) {
     wr = wr->next;
   }
   if (error != 0) *bad_wr = wr;
+  if (tells_places()) [[unlikely]]
+    tell_places_of(call, context, handle_number, first, wr);
   record.store(queue.producer, std::memory_order_release);
   return error;
 }
@@ -78,6 +87,7 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     *bad_wr = wr;
     return EINVAL;
   }
+  VERBATIM_ENTER_VERB();
   spend_for(qp->receive, wr);
   // IBA 10.8.3.1: accepted in every state but RESET.
   if (handle->state == IBV_QPS_RESET || qp->receive.max_wr == 0) {
@@ -85,7 +95,8 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     return refuse_receives(*handle, wr);
   }
   const std::uint32_t before = qp->receive.producer;
-  const int error = post(qp->receive, qp->record->recv_producer, wr, bad_wr);
+  const int error = post(qp->receive, qp->record->recv_producer, wr, bad_wr, protocol::PlacedCall::kPostReceive,
+                         handle->context, handle->qp_num);
   if (qp->receive.producer != before) {
     ring_if_wanted(*qp->record, handle->context, handle->qp_num, qp->receive.producer);
   }
@@ -98,13 +109,15 @@ int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     *bad_wr = wr;
     return EINVAL;
   }
+  VERBATIM_ENTER_VERB();
   spend_for(wq->receive, wr);
   if (handle->state == IBV_WQS_RESET) {
     *bad_wr = wr;
     return because(EINVAL, "ibv_post_wq_recv: WQ %u is in RESET; receives are accepted from RDY on", handle->wq_num);
   }
   const std::uint32_t before = wq->receive.producer;
-  const int error = post(wq->receive, wq->record->recv_producer, wr, bad_wr);
+  const int error = post(wq->receive, wq->record->recv_producer, wr, bad_wr, protocol::PlacedCall::kPostReceive,
+                         handle->context, handle->wq_num);
   if (wq->receive.producer != before) {
     ring_if_wanted(*wq->record, handle->context, handle->wq_num, wq->receive.producer);
   }
@@ -117,8 +130,10 @@ int post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
     *bad_wr = wr;
     return EINVAL;
   }
+  VERBATIM_ENTER_VERB();
   spend_for(srq->receive, wr);
-  return post(srq->receive, srq->record->producer, wr, bad_wr);
+  return post(srq->receive, srq->record->producer, wr, bad_wr, protocol::PlacedCall::kPostSharedReceive, handle->context,
+              srq->number);
 }
 
 }  // namespace verbatim::verbs

@@ -237,10 +237,12 @@ int post_list(ibv_qp* handle, ibv_send_wr* wr, ibv_mw_type window, ibv_send_wr**
 }  // namespace
 
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+  VERBATIM_ENTER_VERB();
   return post_list(qp, wr, IBV_MW_TYPE_2, bad_wr, address_of(__builtin_return_address(0)));
 }
 
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
+  VERBATIM_ENTER_VERB();
   ibv_send_wr wr{};
   wr.wr_id = bind->wr_id;
   wr.opcode = IBV_WR_BIND_MW;

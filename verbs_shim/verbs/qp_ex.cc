@@ -215,6 +215,7 @@ bool datagrams_addressed(const Qp& qp) {
 }
 
 int wr_complete(ibv_qp_ex* handle) {
+  VERBATIM_ENTER_VERB();
   Qp& qp = qp_of(handle);
   if (qp.session.error == 0 && !datagrams_addressed(qp)) {
     fail(qp, because(EINVAL, "ibv_wr_complete: a datagram has no address (ibv_wr_set_ud_addr)"));

@@ -58,6 +58,7 @@ int post_srq_ops(ibv_srq* handle, ibv_ops_wr* wr, ibv_ops_wr** bad_wr) {
     *bad_wr = wr;
     return because(EINVAL, "ibv_post_srq_ops: the SRQ is none of type TM");
   }
+  VERBATIM_ENTER_VERB();
   // First: what the adapter has done by then counts.
   shim::spend(costs.post_send_ps);
   int error = 0;

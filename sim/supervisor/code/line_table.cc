@@ -92,7 +92,7 @@ class Cursor {
 };
 
 struct Sections {
-  Bytes lines, strings, line_strings;
+  Bytes lines, strings, line_strings, symbols;
 };
 
 std::optional<Sections> sections_of(Bytes file) {
@@ -123,9 +123,21 @@ std::optional<Sections> sections_of(Bytes file) {
     if (name == ".debug_line") sections.lines = content;
     if (name == ".debug_str") sections.strings = content;
     if (name == ".debug_line_str") sections.line_strings = content;
+    if (name == ".symtab") sections.symbols = content;
   }
   if (sections.lines.empty()) return std::nullopt;
   return sections;
+}
+
+// Where the function begins that `address` lies in; 0: no symbol says so.
+std::uint64_t function_of(Bytes symbols, std::uint64_t address) {
+  Elf64_Sym symbol;
+  for (std::size_t at = 0; at + sizeof symbol <= symbols.size(); at += sizeof symbol) {
+    std::memcpy(&symbol, symbols.data() + at, sizeof symbol);
+    const bool is_code = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+    if (is_code && symbol.st_value <= address && address - symbol.st_value < symbol.st_size) return symbol.st_value;
+  }
+  return 0;
 }
 
 // One compilation unit's table.
@@ -150,14 +162,16 @@ class Unit {
     program_ = unit;
   }
 
-  std::optional<std::string> find(std::uint64_t address) {
+  // `function`: where that begins which the address lies in.
+  std::optional<std::string> find(std::uint64_t address, std::uint64_t function) {
     Row row, before, own{.line = 0};
     bool has_before = false;
     // A row holds from its address to that of the next one of its sequence.
     const auto emit = [&](bool ends) -> bool {
       if (has_before && before.address <= address && address < row.address) {
-        // Of what a header has brought in, the line of the program's own that comes before.
-        if (is_header(before) && own.line > 0) before = own;
+        // Of what a header has brought in, the line of the program's own that comes before. A function of the header's that is
+        // not inline has none.
+        if (is_header(before) && own.line > 0 && own.address >= function) before = own;
         return true;
       }
       before = row;
@@ -332,12 +346,13 @@ class Unit {
 std::optional<std::string> source_line(Bytes file, std::uint64_t address) {
   const auto sections = sections_of(file);
   if (!sections) return std::nullopt;
+  const std::uint64_t function = function_of(sections->symbols, address);
   Cursor units(sections->lines);
   while (!units.at_end()) {
     std::uint64_t length = units.number<std::uint32_t>();
     const bool is_64 = length == 0xffff'ffff;
     if (is_64) length = units.number<std::uint64_t>();
-    if (auto line = Unit(*sections, units.take(length), is_64).find(address)) return line;
+    if (auto line = Unit(*sections, units.take(length), is_64).find(address, function)) return line;
   }
   return std::nullopt;
 }

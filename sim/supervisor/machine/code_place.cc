@@ -3,9 +3,11 @@
 #include <elf.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <vector>
 
@@ -43,6 +45,23 @@ std::string text_of(const MappedFile& file, std::uint64_t address) {
 }
 
 }  // namespace
+
+bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64_t address) {
+  constexpr std::size_t kLongest = 7;  // bytes of a call
+  std::array<std::uint8_t, kLongest> bytes{};
+  if (address < kLongest || !memory.read(address - kLongest, std::as_writable_bytes(std::span(bytes)))) return false;
+  // FF /2, with its addressing bytes, is `length` long.
+  const auto is_indirect = [&](int length) {
+    const std::uint8_t* const call = bytes.data() + kLongest - length;
+    return call[0] == 0xff && (call[1] >> 3 & 7) == 2;
+  };
+  const auto is_any = [&](auto... lengths) { return (is_indirect(lengths) || ...); };
+  if (bytes[kLongest - 5] != 0xe8 && !is_any(2, 3, 4, 6, 7)) return false;
+  const auto file = file_at(native_pid, address);
+  if (!file) return false;
+  const std::string name = file->path.substr(file->path.rfind('/') + 1);
+  return !name.starts_with("lib") && !name.starts_with("ld-") && !name.starts_with('[');
+}
 
 std::string place_in_files(pid_t native_pid, std::uint64_t address) {
   const auto file = file_at(native_pid, address);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "sim/supervisor/machine/process_memory.h"
+
 namespace verbatim::supervisor {
 
 // The file that is mapped at `address` of a process and the offset of the address from where its first part lies:
@@ -15,5 +17,8 @@ std::string place_in_files(pid_t native_pid, std::uint64_t address);
 // Where the call was made that returns to `address` of a process which is alive: "app.c:88" where the file has lines (-g), else as
 // above. "" for 0.
 std::string place_of_call(pid_t native_pid, std::uint64_t address);
+
+// Whether `address` lies in code of the program itself, not of a library, right behind a call.
+bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64_t address);
 
 }  // namespace verbatim::supervisor

@@ -10,6 +10,7 @@
 
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
+#include "sim/supervisor/spec/call_place.h"
 
 namespace verbatim::code {
 class CodeFiles;
@@ -78,6 +79,8 @@ struct SupervisorOptions {
   std::uint32_t checks = ~0u;  // that are made: protocol::check_bit() of each
   // What has become of packets to whom ib::addressee() names so, in words; "": nothing is known. Empty: nobody knows.
   std::function<std::string(const std::string& addressee)> dropped_to;
+  // Is told of requests that are posted, events that are asked for and threads that are late. Empty: nobody wants to know.
+  std::function<void(const CallPlace&)> on_place;
   bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
   MachineFacilities machine;
   Limits limits;

@@ -95,6 +95,16 @@ void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::str
   if (deadline != kNever) timer_.reschedule_at(deadline + late_);
 }
 
+Duration Thread::scheduling_delay(const DelaySite& site) {
+  if (!choices_.is_free()) return Duration::zero();
+  const std::uint64_t occurrence = asked_[&site == &kBeforeCall ? 0 : &site == &kBeforeLocalCall ? 1 : 2]++;
+  const Duration delay = site.choose(choices_, source_);
+  if (delay == Duration::zero()) return delay;
+  // Of calls of its own it is drawn ahead.
+  &site == &kBeforeLocalCall ? void(late_call_number_ = occurrence) : void(was_late_ = {site.name, occurrence});
+  return delay;
+}
+
 void Thread::expect_late_call(protocol::ThreadSlot& slot) {
   constexpr std::int64_t kMostAhead = 1024;
   expects_late_call_ = true;
@@ -114,6 +124,7 @@ void Thread::expect_late_call(protocol::ThreadSlot& slot) {
 Duration Thread::take_lateness(protocol::ThreadSlot& slot) {
   if (slot.calls_until_late > 0) return Duration::zero();
   const Duration late = late_call_;
+  if (late != Duration::zero()) was_late_ = {kBeforeLocalCall.name, late_call_number_};
   expect_late_call(slot);
   return late;
 }

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -167,7 +168,13 @@ class Thread final : public Waiter {
   void wake(bool by_adapter_event = false) override;
   // Which of several threads that can run goes first is anybody's guess: how much later than it could a
   // thread runs before a call, and after a wait.
-  Duration scheduling_delay(const DelaySite& site) { return site.choose(choices_, source_); }
+  Duration scheduling_delay(const DelaySite& site);
+  // Of the last time that it was later than it could be: which choice that was. Asked for once; for people.
+  struct Late {
+    std::string_view site;
+    std::uint64_t occurrence = 0;
+  };
+  std::optional<Late> take_late() { return std::exchange(was_late_, std::nullopt); }
   bool may_be_late() const { return choices_.is_free(); }
   // The same for calls that the thread answers itself, known by their number among those that count: the slot is told with which
   // one the thread is late next. Drawn ahead, so that the others need not be handed over.
@@ -265,6 +272,9 @@ class Thread final : public Waiter {
   bool expects_late_call_ = false;
   std::int64_t calls_ahead_ = 8;  // that are drawn about at once
   Duration late_call_{};  // of the call with which the slot's count comes to 0
+  std::uint64_t late_call_number_ = 0;  // the occurrence of that choice
+  std::uint64_t asked_[3] = {};         // how often, before a call, before one of its own, after a wait
+  std::optional<Late> was_late_;
   void (*on_timer_)(Thread&);
   ComponentId source_;
   Timer timer_;

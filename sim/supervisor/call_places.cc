@@ -1,0 +1,123 @@
+#include "sim/supervisor/call_places.h"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/machine/code_place.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+constexpr std::uint64_t kGreatestFrame = 1 << 20;
+
+// The return address of the function whose frame pointer this is, which must lie above `stack`; 0: it is none.
+std::uint64_t return_address(Process& process, std::uint64_t frame, std::uint64_t stack) {
+  if (frame <= stack || frame - stack > kGreatestFrame || frame % kWord != 0) return 0;
+  return process.memory().load<std::uint64_t>(frame + kWord).value_or(0);
+}
+
+CallPlace::Kind kind_of(protocol::PlacedCall call) {
+  switch (call) {
+    case protocol::PlacedCall::kPostSend:
+      return CallPlace::Kind::kSend;
+    case protocol::PlacedCall::kPostReceive:
+      return CallPlace::Kind::kReceive;
+    case protocol::PlacedCall::kPostSharedReceive:
+      return CallPlace::Kind::kSharedReceive;
+    case protocol::PlacedCall::kArm:
+      break;
+  }
+  return CallPlace::Kind::kArm;
+}
+
+}  // namespace
+
+void CallPlaces::tell_calls(Thread& thread, protocol::ThreadSlot& slot) {
+  Process& process = thread.process();
+  const std::uint32_t count = slot.call_count;
+  slot.call_count = 0;
+  if (!are_wanted()) return;
+  for (std::uint32_t i = count - std::min(count, protocol::kMaxCallNotes); i != count; ++i) {
+    const protocol::CallNote note = slot.calls[i % protocol::kMaxCallNotes];
+    if (note.context < 1 || note.context > process.contexts().size()) continue;
+    options_.on_place({.kind = kind_of(note.call),
+                       .component = process.contexts()[note.context - 1]->hca().component(),
+                       .time_ps = note.time_ps,
+                       .number = note.number,
+                       .wr_id = note.wr_id,
+                       .site = "",
+                       .place = text_of(process, note.caller, note.outer)});
+  }
+}
+
+void CallPlaces::tell_lateness(Thread& thread, Instant now) {
+  if (!are_wanted()) return;
+  const auto late = thread.take_late();
+  if (!late) return;
+  options_.on_place({.kind = CallPlace::Kind::kLate,
+                     .component = thread.source(),
+                     .time_ps = to_ps(now),
+                     .site = std::string(late->site),
+                     .occurrence = late->occurrence,
+                     .place = call_of(thread)});
+}
+
+std::string CallPlaces::text_of(Process& process, std::uint64_t caller, std::uint64_t outer) {
+  const auto place = [&](std::uint64_t address) -> const std::string& {
+    const auto [it, is_new] = known_.try_emplace({process.native_pid(), address});
+    if (is_new) it->second = place_of_call(process.native_pid(), address);
+    return it->second;
+  };
+  const bool has_outer = outer != 0 && is_return_into_program(process.native_pid(), process.memory(), outer);
+  // Without optimisation the inline functions of the library's headers are functions of the program's.
+  const bool is_header = place(caller).starts_with("verbs.h:") || place(caller).starts_with("rdma_verbs.h:");
+  if (has_outer && is_header) return place(outer);
+  return place(caller) + (has_outer ? ", from " + place(outer) : "");
+}
+
+std::string CallPlaces::call_of(Thread& thread) {
+  Process& process = thread.process();
+  const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  constexpr unsigned kStackRegister = 4, kFrameRegister = 5;
+  switch (thread.call().request) {
+    case protocol::Request::kSpend:
+    case protocol::Request::kDoorbell:
+      if (const std::uint64_t caller = slot.verb_caller; caller != 0) {
+        return text_of(process, caller, process.memory().load<std::uint64_t>(slot.verb_frame + kWord).value_or(0));
+      }
+      [[fallthrough]];
+    case protocol::Request::kPoll: {
+      const std::uint64_t stack = slot.poll_registers[kStackRegister];
+      const std::uint64_t caller = process.memory().load<std::uint64_t>(stack).value_or(0);
+      return text_of(process, caller, return_address(process, slot.poll_registers[kFrameRegister], stack));
+    }
+    default:
+      break;
+  }
+  if (slot.context_address == 0) return "";
+  const auto of_register = [&](int index) {
+    const std::uint64_t registers = slot.context_address + offsetof(ucontext_t, uc_mcontext.gregs);
+    return process.memory().load<std::uint64_t>(registers + kWord * static_cast<unsigned>(index)).value_or(0);
+  };
+  return on_stack(process, of_register(REG_RSP), of_register(REG_RBP));
+}
+
+// The C library's frames are small and come first.
+std::string CallPlaces::on_stack(Process& process, std::uint64_t stack, std::uint64_t frame) {
+  constexpr std::uint64_t kWords = 128;
+  for (std::uint64_t i = 0; i < kWords; ++i) {
+    const auto word = process.memory().load<std::uint64_t>(stack + i * kWord);
+    if (!word) break;
+    if (!is_return_into_program(process.native_pid(), process.memory(), *word)) continue;
+    return text_of(process, *word, return_address(process, frame, stack + i * kWord));
+  }
+  return "";
+}
+
+}  // namespace verbatim::supervisor
