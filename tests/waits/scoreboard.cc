@@ -24,7 +24,7 @@ std::set<std::string> not_proven(const std::string& variant) {
       // What it does next comes from a generator of random numbers.
       "random_queue",
       // How often it reads the clock between two polls changes from turn to turn; or there is no poll at all.
-      "cycles_between", "clock_and_flag", "flag_and_yield",
+      "cycles_between", "clock_and_flag",
       // Memory that is allocated anew each turn lies elsewhere each turn.
       "reactor_that_allocates"};
   // Without optimisation times are taken apart and put together in memory, byte by byte or divided by a variable.

@@ -54,6 +54,7 @@ struct SeenPoll {
   std::uint32_t sequence = 0;  // that the entry has once it is written
   Duration cost{};
   Instant at{};  // of the look
+  bool yields = false;  // it is sched_yield(), which looks at no queue
   std::uint32_t polls_before = 0;  // that have passed since the thread got the token, as it says
 };
 
