@@ -299,6 +299,7 @@ void Supervisor::Impl::ring(Thread& thread, protocol::DoorbellKind kind, std::ui
 
 void Supervisor::Impl::on_thread(Thread& thread) {
   Process& process = thread.process();
+  thread.tell_due();
   if (died_ == &thread) {
     died_ = nullptr;
     end(process);

@@ -122,6 +122,8 @@ class Thread final : public Waiter {
 
   // What the thread has done before its time is told when the time comes. In the order of time.
   void tell_at(Instant when, std::function<void()> tell);
+  // What it has done before and is due now, too: before what it does next at this very time.
+  void tell_due();
 
   // The thread waits by running, see parking.h; unpark() lets it go on.
   // The virtual time that it was parked is added to `total`.
