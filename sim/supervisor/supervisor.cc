@@ -25,6 +25,7 @@
 #include "sim/supervisor/hang_causes.h"
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/supervisor_impl.h"
+#include "verbs_shim/protocol/repeated_calls.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
@@ -491,9 +492,10 @@ void Supervisor::Impl::list_waits(bool for_ever) {
       if (const Parked* parked = thread->parked()) {
         const bool polls = parked->kind == Parked::Kind::kPoll;
         const std::string what =
-            polls ? fmt::format("polls completion queue{}{}", numbers_of(parked->queues),
-                                for_ever ? ", which nothing can fill any more," : "")
-                  : fmt::format("spins on memory at {:#x}{}", parked->watched.empty() ? 0 : parked->watched.front().address,
+            polls && !parked->queues.empty()
+                ? fmt::format("polls completion queue{}{}", numbers_of(parked->queues),
+                              for_ever ? ", which nothing can fill any more," : "")
+                : fmt::format("spins on memory at {:#x}{}", parked->watched.empty() ? 0 : parked->watched.front().address,
                                 for_ever ? ", which nothing can change any more," : "");
         add(fmt::format("{} {} since {}{}", who, what, seconds(parked->since),
                         polls ? causes.of_polls(*thread, parked->queues) : ""));
@@ -503,8 +505,9 @@ void Supervisor::Impl::list_waits(bool for_ever) {
       } else if (thread->state() == Thread::State::kPending && thread->call().request == protocol::Request::kPoll) {
         const auto& a = thread->call().arguments;
         const PolledQueue polled{static_cast<std::uint32_t>(a[1]), static_cast<std::uint32_t>(a[2])};
-        add(fmt::format("{} polls completion queue {} at {}{}", who, a[2], seconds(engine_.now()),
-                        causes.of_polls(*thread, {&polled, 1})));
+        const bool yields = (thread->call().number & protocol::kYields) != 0;
+        add(fmt::format("{} {} at {}{}", who, yields ? "yields" : fmt::format("polls completion queue {}", a[2]),
+                        seconds(engine_.now()), causes.of_polls(*thread, {&polled, 1})));
       }
     }
   }

@@ -97,7 +97,10 @@ class Supervisor::Impl final : public ProcessTable {
     const auto found = ended_on_.find(host);
     return found == ended_on_.end() ? Ended{} : found->second;
   }
-  void note_use_of_adapter(std::size_t host) override { horizon_.note_use_of_adapter(host); }
+  void note_use_of_adapter(std::size_t host) override {
+    horizon_.note_use_of_adapter(host);
+    opened_ahead_ = true;
+  }
   void signal_process(Process& process, int signal, const SignalOrigin& origin) override;
   void stop_process(Process& process, int signal);
   void continue_process(Process& process);
@@ -246,6 +249,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::uint64_t header_number_ = 0;  // of the regions described so far
   Thread* running_ = nullptr;  // whoever got the token last
   Thread* ahead_ = nullptr;    // its call is being executed before its time
+  bool opened_ahead_ = false;  // it has opened a way to the adapter
   Thread* died_ = nullptr;     // its process has ended while it held the token
   Instant slice_start_{};
   Instant granted_{};          // horizon of the current slice

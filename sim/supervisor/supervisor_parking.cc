@@ -129,6 +129,7 @@ std::optional<Answer> Supervisor::Impl::park_poll(Thread& thread) {
                       .sequence = static_cast<std::uint32_t>(call.arguments[4]),
                       .cost = Duration(call.arguments[0]),
                       .at = engine_.now(),
+                      .yields = (call.number & protocol::kYields) != 0,
                       .polls_before = slot.polls_alone};
   if (shows_something(process, poll)) return go_on;
   LoopAnalyst& analyst = analyst_of(process);
@@ -193,6 +194,7 @@ void Supervisor::Impl::note_polling(Thread& thread, const protocol::ThreadSlot& 
 
 // Whether the entry that the poll looks at is written.
 bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
+  if (poll.yields) return false;
   if (poll.entry % alignof(protocol::Cqe) != 0 || poll.entry > protocol::kArenaSize - sizeof(protocol::Cqe)) return true;
   auto* entry = reinterpret_cast<protocol::Cqe*>(process.region().arena().data() + poll.entry);
   return std::atomic_ref(entry->sequence).load(std::memory_order_acquire) == poll.sequence;

@@ -217,15 +217,17 @@ Supervisor::Impl::Taken Supervisor::Impl::answer_ahead(Thread& thread, Instant d
     Engine::Ahead ahead(engine_, due);
     tracer_.hold_back(&held);
     ahead_ = &thread;
+    opened_ahead_ = false;
     ++answered_ahead_;
     answer = kernel_.execute(thread);
     ahead_ = nullptr;
     tracer_.hold_back(nullptr);
-    for (HeldRecord& record : held) {
-      thread.tell_at(due, [this, record = std::move(record)] { tracer_.release(record); });
-    }
-    // What the call itself has brought about on the host, as a wake-up of another thread.
-    granted_ = std::max(due, std::min(granted_, ahead.earliest_scheduled()));
+    // What the call itself has brought about on the host, as a wake-up of another thread. From the first opening of the adapter
+    // on, what comes over the fabric concerns the host.
+    granted_ = opened_ahead_ ? due : std::max(due, std::min(granted_, ahead.earliest_scheduled()));
+  }
+  for (HeldRecord& record : held) {
+    thread.tell_at(due, [this, record = std::move(record)] { tracer_.release(record); });
   }
   if (!answer) return Taken::kScheduled;  // it waits
   raise_signals(thread);
@@ -304,6 +306,7 @@ void Supervisor::Impl::ring(Thread& thread, protocol::DoorbellKind kind, std::ui
 
 void Supervisor::Impl::on_thread(Thread& thread) {
   Process& process = thread.process();
+  thread.tell_due();
   if (died_ == &thread) {
     died_ = nullptr;
     end(process);

@@ -19,9 +19,10 @@ enum class Request : std::uint32_t {
   kNone = 0,
   kAttach,      // first contact of a process, from the runtime's constructor
   kSpend,       // arguments[0]: virtual time the call takes, ps; resumed when it has passed
-  kPoll,        // a poll of a completion queue that has shown nothing so far. arguments: [0] cost ps, [1] device handle,
+  kPoll,        // a poll of a completion queue that has shown nothing so far, or sched_yield() in a loop. arguments: [0] cost ps,
+                // and of a queue [1] device handle,
                 // [2] CQ number, [3] arena offset of the entry it will look at, [4] its sequence once written,
-                // [5] address of clock_gettime, which such a loop may call; number: kKnowsAnswer and kStartsPoll
+                // [5] address of clock_gettime, which such a loop may call; number: kKnowsAnswer, kStartsPoll and kYields
                 // of repeated_calls.h. The program's registers at the call are in
                 // poll_registers. Answered with how many more polls that show nothing the thread may let pass by itself
                 // before it asks again, if it makes no other request

@@ -9,8 +9,9 @@
 namespace verbatim::protocol {
 
 // Bits of the number that comes with Request::kPoll: the thread knows the answer to its last system call, which found nothing;
-// it is in ibv_start_poll(cq, attributes), not in ibv_poll_cq(cq, count, completions).
-inline constexpr std::uint32_t kKnowsAnswer = 1, kStartsPoll = 2;
+// it is in ibv_start_poll(cq, attributes), not in ibv_poll_cq(cq, count, completions); it is in sched_yield(), and no completion
+// queue is looked at.
+inline constexpr std::uint32_t kKnowsAnswer = 1, kStartsPoll = 2, kYields = 4;
 
 // A relative sleep: it finds nothing either, and takes as long whenever it is made.
 inline bool is_sleep(std::uint32_t number, const std::int64_t (&arguments)[6]) {

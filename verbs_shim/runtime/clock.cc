@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "verbs_shim/protocol/clocks.h"
+#include "verbs_shim/runtime/poll_entry.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
@@ -113,10 +114,15 @@ VERBATIM_EXPORT time_t time(time_t* seconds) noexcept {
   return result;
 }
 
-VERBATIM_EXPORT int sched_yield() noexcept {
+__attribute__((used)) int verbatim_yield() noexcept {
   if (!verbatim::shim::is_attached) return static_cast<int>(syscall(SYS_sched_yield));
-  return to_errno(verbatim::shim::system_call(SYS_sched_yield));
+  verbatim::shim::spend_on_yield();
+  return 0;
 }
+
+__attribute__((naked)) int verbatim_sched_yield() noexcept { POLL_ENTRY(verbatim_sched_yield, "verbatim_yield"); }
+
+VERBATIM_EXPORT int sched_yield() noexcept __attribute__((alias("verbatim_sched_yield")));
 
 VERBATIM_EXPORT int gettimeofday(timeval* time, void* zone) noexcept {
   const long arguments[6] = {reinterpret_cast<long>(time), reinterpret_cast<long>(zone)};
@@ -124,7 +130,6 @@ VERBATIM_EXPORT int gettimeofday(timeval* time, void* zone) noexcept {
   return to_errno(verbatim::shim::clock_call(SYS_gettimeofday, arguments));
 }
 
-int verbatim_sched_yield() noexcept __attribute__((alias("sched_yield"), copy(sched_yield)));
 time_t verbatim_time(time_t* seconds) noexcept __attribute__((alias("time"), copy(time)));
 int verbatim_gettimeofday(timeval* time, void* zone) noexcept __attribute__((alias("gettimeofday"), copy(gettimeofday)));
 

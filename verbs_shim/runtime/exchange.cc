@@ -257,7 +257,7 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
       passes_locally(costs().system_call_ps + state.repeated_call.extra_ps)) {
     return state.repeated_call.result;
   }
-  state.polls_in_a_row = 0;
+  state.polls_in_a_row = state.yields_in_a_row = 0;
   state.polls_allowed = protocol::kPollsAlone;
   if (request != Request::kPoll) state.repeated_call.forget();
   state.in_clock_row = false;
@@ -376,7 +376,7 @@ std::uint32_t checks() { return region_header().checks; }
 
 void spend(std::int64_t cost_ps) {
   if (cost_ps <= 0) return;
-  thread_state().polls_in_a_row = 0;
+  thread_state().polls_in_a_row = thread_state().yields_in_a_row = 0;
   if (!is_late() && passes_locally(cost_ps)) return;
   exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
@@ -389,6 +389,30 @@ void await_records() {
 void spend_between_polls(std::int64_t cost_ps) {
   if (cost_ps <= 0) return;
   if (is_late_to_wait() || !passes_locally(cost_ps)) exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
+}
+
+void spend_on_yield() {
+  ThreadState& state = thread_state();
+  const std::int64_t cost_ps = costs().system_call_ps;
+  if (cost_ps <= 0) return;
+  if (has_foreign_bases) return spend_between_polls(cost_ps);  // as in spend_on_look()
+  constexpr unsigned kFewest = 2;
+  const bool late = is_late_to_wait();
+  const unsigned before = state.yields_in_a_row;
+  if (!late && before < state.polls_allowed && passes_locally(cost_ps)) {
+    ++state.yields_in_a_row;
+    if (before >= kFewest) ++my_slot->polls_alone;
+    return;
+  }
+  if (before < kFewest) {  // a poll loop that yields is asked about at its polls
+    exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
+    state.yields_in_a_row = before + 1;
+    return;
+  }
+  const long allowed = exchange(Request::kPoll, protocol::kYields,
+                                {cost_ps, 0, 0, 0, 0, reinterpret_cast<long>(&verbatim_clock_gettime)});
+  state.polls_allowed = static_cast<unsigned>(allowed);
+  state.yields_in_a_row = kFewest;
 }
 
 namespace {
@@ -407,6 +431,7 @@ void spend_on_look(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq
   ThreadState& state = thread_state();
   if (cost_ps <= 0) return;
   if (has_foreign_bases) return spend_between_polls(cost_ps);  // the caller's registers are not where they are looked for
+  state.yields_in_a_row = 0;
   const bool late = is_late_to_wait();
   // A program that has looked in vain for a while may be parked: it asks for that before its horizon has
   // come.

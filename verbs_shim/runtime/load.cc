@@ -86,10 +86,28 @@ void ask_for_pages(unsigned long address, unsigned long size) {
   native(SYS_madvise, address, size, kPopulateWrite);
 }
 
-// Called by the library's constructor (start.cc).
-extern "C" void verbatim_attach(int, char**, char** environment) {
+namespace {
+
+// The lowest page of the stack that has been touched, at most 64 KiB below the caller's frame.
+unsigned long lowest_touched_page() {
+  constexpr unsigned long kPage = 4096, kMost = 16;
+  const unsigned long here = reinterpret_cast<unsigned long>(__builtin_frame_address(0)) & ~(kPage - 1);
+  unsigned char touched[kMost] = {};
+  // The stack need not reach that far yet.
+  for (unsigned long pages = kMost; pages > 0; --pages) {
+    const unsigned long lowest = here - pages * kPage;
+    if (native(SYS_mincore, lowest, pages * kPage, touched) != 0) continue;
+    for (unsigned long i = 0; i < pages; ++i) {
+      if ((touched[i] & 1) != 0) return lowest + i * kPage;
+    }
+    break;
+  }
+  return here;
+}
+
+bool attach(char** environment) {
   const int own_descriptors = find_own_descriptors(environment);
-  if (!map_region(own_descriptors)) return;
+  if (!map_region(own_descriptors)) return false;
   protocol::RegionHeader& header = region_header();
   if (header.version != protocol::kVersion || header.region_header_size != sizeof header) {
     give_up("verbatim: the simulator and its shim libraries are of different versions; reinstall both\n");
@@ -97,10 +115,6 @@ extern "C" void verbatim_attach(int, char**, char** environment) {
   if (gate() < protocol::kRuntimeImage || gate() >= protocol::kVerbsImage) {
     give_up("verbatim: the shim's addresses are taken in this program\n");
   }
-  // What the constructor clears, start.cc.
-  const auto here = reinterpret_cast<unsigned long>(__builtin_frame_address(0)) & ~4095ul;
-  constexpr unsigned long kCleared = 64 << 10;
-  raw_system_call(SYS_madvise, static_cast<long>(here - kCleared), kCleared, kPopulateWrite);
   begin_with_own_storage(slot_at(0));
   my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
   if (!map_heap() || !install_handlers()) give_up("verbatim: the shim's addresses are taken in this program\n");
@@ -119,6 +133,14 @@ extern "C" void verbatim_attach(int, char**, char** environment) {
     asm volatile("int3" : : "a"(protocol::kAttachMark), "D"(verbatim_patched_entry), "S"(verbatim_call_entry) : "memory");
   }
   exchange(protocol::Request::kAttach, 0, {0, 0, 0, 0, 0, 0});
+  return true;
+}
+
+}  // namespace
+
+// Called by the library's constructor (start.cc), which clears the stack from the address returned on; ~0: nothing.
+extern "C" unsigned long verbatim_attach(int, char**, char** environment) {
+  return attach(environment) ? lowest_touched_page() : ~0ul;
 }
 
 }  // namespace verbatim::shim

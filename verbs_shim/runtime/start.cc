@@ -11,11 +11,15 @@ verbatim_start:
   call verbatim_attach
   add $8, %rsp
   .cfi_adjust_cfa_offset -8
-  # More than attach() takes, handlers are elsewhere.
-  lea -65536(%rsp), %rdi
-  mov $65536 / 8, %ecx
+  # Pages that nobody has touched are zero already.
+  mov %rax, %rdi
+  mov %rsp, %rcx
+  sub %rax, %rcx
+  jbe 1f
+  shr $3, %rcx
   xor %eax, %eax
   rep stosq
+1:
   ret
   .cfi_endproc
   .size verbatim_start, . - verbatim_start

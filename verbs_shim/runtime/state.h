@@ -126,6 +126,10 @@ bool reads_clock_locally(std::int64_t first_cost_ps);
 // As spend(), in a loop that waits: the polls before and after it are still in a row.
 void spend_between_polls(std::int64_t cost_ps);
 
+// What sched_yield() takes. A loop that does nothing else that takes time waits as one that polls does: the caller has stored its
+// own caller's registers, in the frame of POLL_ENTRY.
+void spend_on_yield();
+
 // answers clock_gettime and its relatives; -errno on failure.
 long clock_call(long number, const long (&arguments)[6]);
 

@@ -21,6 +21,7 @@ inline constexpr int kMostKept = 8;
 struct ThreadState {
   // A row of polls and of clock reads, see exchange.cc.
   unsigned polls_in_a_row = 0;
+  unsigned yields_in_a_row = 0;  // with no poll and no other call that takes time between them
   unsigned polls_allowed = protocol::kPollsAlone;
   bool in_clock_row = false;
   bool waits = false;  // since its last call it has only looked at queues, yielded or read clocks, as far as it counts calls

@@ -4,8 +4,8 @@
 // completion found takes poll_cqe_ps more, spent before the consumer record tells the adapter that the slots
 // are free and before the call returns. A call that returns n completions thus takes poll_empty_ps + n *
 // poll_cqe_ps.
+#include "verbs_shim/runtime/poll_entry.h"
 #include "verbs_shim/verbs/objects.h"
-#include "verbs_shim/verbs/poll_entry.h"
 
 namespace verbatim::verbs {
 namespace {

@@ -4,9 +4,9 @@
 // poll_cqe_ps. The slots go back to the adapter at end_poll.
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/protocol/region.h"
+#include "verbs_shim/runtime/poll_entry.h"
 #include "verbs_shim/runtime/polls.h"
 #include "verbs_shim/verbs/objects.h"
-#include "verbs_shim/verbs/poll_entry.h"
 
 namespace verbatim::verbs {
 namespace {

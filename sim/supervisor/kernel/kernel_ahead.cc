@@ -1,10 +1,12 @@
 // Calls that are an affair of one host, so that they may be executed before those of other hosts that come earlier in virtual
 // time.
+#include <linux/futex.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 
 #include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/net/unix_socket.h"
 #include "sim/supervisor/trees/tree_files.h"
 
 namespace verbatim::supervisor {
@@ -12,7 +14,7 @@ namespace verbatim::supervisor {
 namespace {
 
 // What a call of the list below has to do with: nothing that others wait for, or the files with these descriptors.
-enum class Uses : std::uint8_t { kAnything, kNoFile, kFile, kTwoFiles };
+enum class Uses : std::uint8_t { kAnything, kNoFile, kFile, kTwoFiles, kUnixSocket, kFutex };
 
 // Denied by default: only what has been thought of is in the list. Not in it are calls that make or end processes, that number
 // something in the whole run (a TCP connection), those that may set a timer that goes off at once, and those that programs wait
@@ -101,6 +103,10 @@ Uses uses(std::uint32_t number) {
     case SYS_dup2:
     case SYS_dup3:
       return Uses::kTwoFiles;
+    case SYS_connect:
+      return Uses::kUnixSocket;
+    case SYS_futex:
+      return Uses::kFutex;
     default:
       return Uses::kAnything;
   }
@@ -128,6 +134,11 @@ Kernel::Concerns Kernel::concerns(Thread& thread) const {
       return of_file(0);
     case Uses::kTwoFiles:
       return std::max(of_file(0), of_file(1));
+    case Uses::kUnixSocket:
+      if (dynamic_cast<const UnixSocket*>(thread.process().file(call.arguments[0]).get()) == nullptr) return Concerns::kAnybody;
+      return of_file(0);
+    case Uses::kFutex:  // who waits is of the host
+      return (call.arguments[1] & FUTEX_CMD_MASK) == FUTEX_WAKE ? Concerns::kWaiting : Concerns::kAnybody;
     case Uses::kAnything:
       return Concerns::kAnybody;
   }

@@ -30,7 +30,8 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::size_t kStringsUnit = 64 * 1024;
+// Each page of it is filled and mapped for every program.
+constexpr std::size_t kStringsUnit = 16 * 1024;
 
 std::string resolve(const std::string& name, const std::string& working_directory) {
   const auto absolute = [&](std::string path) {

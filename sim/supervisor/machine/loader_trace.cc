@@ -160,6 +160,7 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
   if (first_string == 0 || given[AT_ENTRY] == 0) return false;
 
   constexpr std::uint64_t kStringBytes = 32;  // AT_PLATFORM's and AT_RANDOM's
+  constexpr std::uint64_t kGap = 48 << 10;    // below the strings
   const std::uint64_t own[][2] = {{AT_HWCAP, code::hardware_capabilities()},
                                   {AT_PAGESZ, kMapPage},
                                   {AT_CLKTCK, kTicksPerSecond},
@@ -183,7 +184,7 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
   const std::size_t vector_at = block.size();
   for (const auto& [type, value] : own) block.insert(block.end(), {type, value});
   // The strings are the same everywhere; what the kernel has put below them is not.
-  const std::uint64_t end = (first_string & ~(kMapPage - 1)) - kMapPage;
+  const std::uint64_t end = (first_string & ~(kMapPage - 1)) - kMapPage - kGap;
   const std::uint64_t begin = (end - kStringBytes - block.size() * 8) & ~15ull;
   const std::uint64_t platform = end - kStringBytes, random = platform + 16;
   for (std::size_t i = vector_at; i < block.size(); i += 2) {

@@ -50,7 +50,10 @@ ComponentId Horizon::add_thread(std::size_t host) {
   return ComponentId{first_thread_ + static_cast<std::uint32_t>(threads_.size() - 1)};
 }
 
-void Horizon::note_use_of_adapter(std::size_t host) { latencies_[host].before_use = Duration::zero(); }
+void Horizon::note_use_of_adapter(std::size_t host) {
+  latencies_[host].before_use = Duration::zero();
+  latencies_[host].is_used = true;
+}
 
 void Horizon::note_command(ComponentId thread, bool is_command) {
   threads_[thread.value - first_thread_].is_in_command = is_command;
@@ -77,6 +80,7 @@ Horizon::Bounds Horizon::of(std::size_t host, std::optional<Instant> own) const 
       const KnownThread& thread =
           is_thread ? threads_[source.value - first_thread_] : KnownThread{host_of_.at(source.value), false};
       if (thread.host == host) return note(when, when);
+      if (!here.is_used) return note(when + network_latency_, when + network_latency_);
       const Latencies& there = latencies_[thread.host];
       const Duration to_adapter = thread.is_in_command ? Duration::zero() : there.mmio;
       const Duration way = there.before_use + to_adapter + there.from_adapter + here.over_wire;
@@ -93,7 +97,8 @@ Horizon::Bounds Horizon::of(std::size_t host, std::optional<Instant> own) const 
   };
   engine_.for_each_hardware_event_before(bounds.all, move);
   // Who is not of this host takes at least so long.
-  const Duration least = own ? std::min(least_from_program_ + here.over_wire, network_latency_) : Duration::zero();
+  const Duration by_wire = here.is_used ? least_from_program_ + here.over_wire : kFarthest;
+  const Duration least = own ? std::min(by_wire, network_latency_) : Duration::zero();
   engine_.for_each_program_event_before(bounds.all - least, [&](Instant when, EventClass event_class, ComponentId source) {
     return move(when, event_class, source) - least;
   });

@@ -13,7 +13,8 @@
 //   a thread of another host, or its start  a doorbell, a WQE fetch there unless WQEs are pushed, the way of an answer through
 //                                           that adapter, then as another adapter's event; without the doorbell while it is in
 //                                           a command; before any program there has opened a way to the adapter two calls more;
-//                                           at most the latency of the management network
+//                                           at most the latency of the management network, and no less before a program here
+//                                           has opened one
 //   another thread of this host             at once (they may share memory)
 //   the management network                  at once
 // The thread's own posts pull its horizon nearer by RegionHeader::own_effect_ps and own_post_effect_ps; the shim does that
@@ -38,7 +39,7 @@ class Horizon {
   Horizon(const Engine& engine, const std::vector<HostSpec>& hosts, Duration network_latency, std::uint32_t first_thread);
 
   ComponentId add_thread(std::size_t host);
-  // From now on a program of the host may make its adapter send.
+  // From now on a program of the host may make its adapter send, and hear of what comes to it.
   void note_use_of_adapter(std::size_t host);
   // What the thread's next event is about: a command reaches its adapter at once, anything else by a doorbell.
   void note_command(ComponentId thread, bool is_command);
@@ -65,6 +66,7 @@ class Horizon {
     Duration from_adapter;  // a doorbell or command there to the first bit of what follows, at least
     Duration before_use;    // before a way to the adapter is open, and that much more
     Duration over_wire;     // another host's first bit to this adapter's having checked it, at least
+    bool is_used = false;   // a way to the adapter has been opened
   };
   struct KnownThread {
     std::size_t host = 0;

@@ -26,6 +26,8 @@ constexpr spin::MemoryRange kLibrary[] = {
     {protocol::kPatchAreas[2], protocol::kPatchAreaSize}};
 // ibv_poll_cq(cq, count, completions), and ibv_start_poll(cq, attributes), which have a mask of 32 bits.
 constexpr spin::PollEntry kPollCq{.kind = 1};
+// sched_yield(), where a loop has nothing else that takes time.
+constexpr spin::PollEntry kYield{.kind = 3, .argument_sizes = {0, 0, 0}};
 constexpr spin::PollEntry kStartPoll{.kind = 2, .empty_result = ENOENT, .argument_sizes = {8, 8, 0}, .reads_zeros = 4};
 constexpr unsigned kMostPassedShift = 14;  // 2^18 polls are some milliseconds of real time
 constexpr unsigned kFailuresLookedInto = 8, kMostSkippedShift = 6;
@@ -178,8 +180,11 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     ++counts_.repeats;
   } else {
     const std::uint64_t entry = registers.rip;
-    const spin::ClockModel clock = clock_model(poll, seen.at, nothing);
-    const spin::PollEntry kind = (poll.number & protocol::kStartsPoll) != 0 ? kStartPoll : kPollCq;
+    spin::ClockModel clock = clock_model(poll, seen.at, nothing);
+    if (seen.yields) clock.yield = 0;
+    const spin::PollEntry kind = seen.yields                                    ? kYield
+                                 : (poll.number & protocol::kStartsPoll) != 0 ? kStartPoll
+                                                                              : kPollCq;
     const spin::Limits within = poll_limits();
     auto proof = prover_.prove_poll_loop(
         registers, [&](std::uint64_t rip) { return rip == entry ? std::optional(kind) : std::nullopt; },
@@ -303,6 +308,7 @@ struct QueueOfProgram {
 // The poll that was seen tells of which device its queue is.
 std::optional<std::vector<PolledQueue>> LoopAnalyst::queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen) {
   shows_something_ = false;
+  if (seen.yields) return std::vector<PolledQueue>{};
   std::vector<PolledQueue> queues{seen.queue};
   std::vector<std::uint64_t> handles{seen.handle};
   for (const spin::PollPoint& poll : proof.polls) {

@@ -180,6 +180,13 @@ void Thread::tell_at(Instant when, std::function<void()> tell) {
   if (!telling_timer_.scheduled()) telling_timer_.schedule_at(when);
 }
 
+void Thread::tell_due() {
+  while (!to_tell_.empty() && to_tell_.front().first <= engine_.now()) {
+    telling_timer_.cancel();
+    on_telling();
+  }
+}
+
 void Thread::on_telling() {
   const auto tell = std::move(to_tell_.front().second);
   to_tell_.pop_front();

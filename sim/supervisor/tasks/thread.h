@@ -56,6 +56,7 @@ struct SeenPoll {
   std::uint32_t sequence = 0;  // that the entry has once it is written
   Duration cost{};
   Instant at{};  // of the look
+  bool yields = false;  // it is sched_yield(), which looks at no queue
   std::uint32_t polls_before = 0;  // that have passed since the thread got the token, as it says
 };
 
@@ -124,6 +125,8 @@ class Thread final : public Waiter {
 
   // What the thread has done before its time is told when the time comes. In the order of time.
   void tell_at(Instant when, std::function<void()> tell);
+  // What it has done before and is due now, too: before what it does next at this very time.
+  void tell_due();
 
   // The thread waits by running, see parking.h; unpark() lets it go on.
   // The virtual time that it was parked is added to `total`.

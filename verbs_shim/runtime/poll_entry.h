@@ -1,4 +1,4 @@
-// The entries of the calls that look at a completion queue.
+// The entries of the calls by which a loop waits: looks at a completion queue, and sched_yield().
 #pragma once
 
 #include <stddef.h>
@@ -47,4 +47,4 @@
       "popq %%rbx\n.cfi_adjust_cfa_offset -8\n.cfi_restore %%rbx\n"                                             \
       "ret\n"                                                                                                   \
       :                                                                                                         \
-      : "i"(offsetof(protocol::ThreadSlot, poll_registers)), "i"(entry))
+      : "i"(offsetof(::verbatim::protocol::ThreadSlot, poll_registers)), "i"(entry))
