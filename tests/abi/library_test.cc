@@ -81,7 +81,7 @@ TEST_P(Library, is_mapped_at_its_image_base) {
       {"libibverbs.so.1", "2002000c0000"}, {"libmlx5.so.1", "200200100000"}};
   const std::string& base = bases.at(GetParam().first);
   const std::string maps = output_of(preload(GetParam().first) + "cat /proc/self/maps");
-  EXPECT_THAT(maps, testing::ContainsRegex(base + "-[0-9a-f]+ r--p 00000000 .*" + GetParam().first));
+  EXPECT_THAT(maps, testing::ContainsRegex(base + "-[0-9a-f]+ r-xp 00000000 .*" + GetParam().first));
 }
 
 INSTANTIATE_TEST_SUITE_P(Built, Library,
