@@ -409,7 +409,8 @@ const Kind kKinds[] = {
        each_word_of(&slot().raised[0], sizeof(RaisedSignal), 4, value);
        each_word_of(&slot().raised_count, 12, 4, value);
        each_word_of(&slot().poll_registers, offsetof(ThreadSlot, notes) - offsetof(ThreadSlot, poll_registers), 16, value);
-       each_word_of(&slot().list_to_bring, sizeof(ThreadSlot) - offsetof(ThreadSlot, list_to_bring), 40, value);
+       each_word_of(&slot().list_to_bring, 16, 4, value);
+       in_a_child([&](Wild&) { fill(&slot().list_to_bring, sizeof(ThreadSlot) - offsetof(ThreadSlot, list_to_bring), value); });
        in_a_child([&](Wild&) {
          fill(&slot().notes, sizeof slot().notes, value);
          slot().note_count = value;
