@@ -1,6 +1,8 @@
 // A program that waits in one loop again and again, and looks at another page each time: those it looked at before are unmapped
-// meanwhile, may not be read, hold something else, or are changed by another process while it waits.
+// meanwhile, may not be read, hold something else, or are changed by another process while it waits. Now and then it waits by
+// giving its processor away instead of polling.
 #include <infiniband/verbs.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@ enum { kRounds = 16, kPage = 4096 };
 
 static volatile sig_atomic_t fired;
 static struct ibv_cq* cq;
+static volatile unsigned long looks;
 
 static void on_timer(int number) {
   (void)number;
@@ -39,14 +42,14 @@ static char* page(int flags, char* at) {
 }
 
 // Until the word is another one, or the timer has fired.
-static void look(const char* what, int round, const volatile uint32_t* word, timer_t timer, long ns) {
+static void look(const char* what, int round, const volatile uint32_t* word, timer_t timer, long ns, int polls) {
   const struct itimerspec when = {.it_value = {0, ns}};
   const uint32_t before = *word;
-  unsigned long looks = 0;
   struct ibv_wc wc;
   fired = 0;
+  looks = 0;
   must(timer_settime(timer, 0, &when, NULL) == 0, "timer_settime");
-  while (ibv_poll_cq(cq, 1, &wc) == 0 && !fired && *word == before) ++looks;
+  while (!fired && *word == before && (polls ? ibv_poll_cq(cq, 1, &wc) : sched_yield()) == 0) ++looks;
   printf("%s %d: %lu looks, %u then %u, at %ld\n", what, round, looks, before, *word, now());
 }
 
@@ -75,8 +78,10 @@ int main(void) {
   for (int i = 0; i < kRounds; ++i) {
     char* const word = last + 64 * (i % 64);
     *(uint32_t*)word = (uint32_t)i;
-    look("private", i, (volatile uint32_t*)word, timer, 20000 + 501 * i);
-    look("shared", i, (volatile uint32_t*)(shared + 64 * (i % 64)), timer, 170000 + 301 * i);
+    look("private", i, (volatile uint32_t*)word, timer, 20000 + 501 * i, 1);
+    look("shared", i, (volatile uint32_t*)(shared + 64 * (i % 64)), timer, 170000 + 301 * i, i % 3 != 1);
+    for (int k = 0; k < 4; ++k) look("again", i, (volatile uint32_t*)word, timer, 3000 + 77 * k, 1);
+    look("yields", i, (volatile uint32_t*)word, timer, 30000 + 77 * i, 0);
     switch (i % 4) {
       case 0: {  // gone
         must(munmap(last, kPage) == 0, "munmap");

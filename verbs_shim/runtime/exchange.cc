@@ -391,6 +391,25 @@ void spend_between_polls(std::int64_t cost_ps) {
   if (is_late_to_wait() || !passes_locally(cost_ps)) exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
 
+namespace {
+
+// What the analysis of the caller's loop will look at.
+void bring_lines() {
+  ThreadSlot& slot = *my_slot;
+  const std::uint32_t pages = slot.pages_to_bring;
+  const bool brings = slot.list_to_bring != 0 && pages <= protocol::kMostPagesToBring &&
+                      copy_lines(my_mailbox().bytes, slot.to_bring, pages);
+  slot.brought = brings ? slot.list_to_bring : 0;
+}
+
+// Whether the thread may be parked, with all that is needed to find out: what was brought before is of another time.
+long ask_to_wait(std::uint32_t kind, const long (&arguments)[6]) {
+  bring_lines();
+  return exchange(Request::kPoll, kind, arguments);
+}
+
+}  // namespace
+
 void spend_on_yield() {
   ThreadState& state = thread_state();
   const std::int64_t cost_ps = costs().system_call_ps;
@@ -409,22 +428,13 @@ void spend_on_yield() {
     state.yields_in_a_row = before + 1;
     return;
   }
-  const long allowed = exchange(Request::kPoll, protocol::kYields,
-                                {cost_ps, 0, 0, 0, 0, reinterpret_cast<long>(&verbatim_clock_gettime)});
+  const long allowed = ask_to_wait(protocol::kYields,
+                                  {cost_ps, 0, 0, 0, 0, reinterpret_cast<long>(&verbatim_clock_gettime)});
   state.polls_allowed = static_cast<unsigned>(allowed);
   state.yields_in_a_row = kFewest;
 }
 
 namespace {
-
-// What the analysis of the caller's loop will look at.
-void bring_lines() {
-  ThreadSlot& slot = *my_slot;
-  const std::uint32_t pages = slot.pages_to_bring;
-  const bool brings = slot.list_to_bring != 0 && pages <= protocol::kMostPagesToBring &&
-                      copy_lines(my_mailbox().bytes, slot.to_bring, pages);
-  slot.brought = brings ? slot.list_to_bring : 0;
-}
 
 void spend_on_look(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
                    std::uint32_t sequence, std::uint32_t kind) {
@@ -441,8 +451,7 @@ void spend_on_look(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq
     return;
   }
   if (state.repeated_call.is_known) kind |= protocol::kKnowsAnswer;
-  bring_lines();
-  const long allowed = exchange(Request::kPoll, kind,
+  const long allowed = ask_to_wait(kind,
                                   {cost_ps, static_cast<long>(context), static_cast<long>(cq_number),
                                    static_cast<long>(offset), static_cast<long>(sequence),
                                    reinterpret_cast<long>(&verbatim_clock_gettime)});
