@@ -113,4 +113,13 @@ std::string content_of(int fd) {
   return text;
 }
 
+bool write_all(int fd, const std::string& bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::write(fd, bytes.data() + at, bytes.size() - at);
+    if (n <= 0) return false;
+    at += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
 }  // namespace verbatim::cli

@@ -68,5 +68,7 @@ Silence silence_of(int status);
 
 // All that the file holds.
 std::string content_of(int fd);
+// Whether all of it could be written.
+bool write_all(int fd, const std::string& bytes);
 
 }  // namespace verbatim::cli
