@@ -12,7 +12,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
 #include "sim/config/words.h"
@@ -28,19 +27,6 @@ namespace verbatim::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// What the run complained about: the first sentence.
-std::string first_sentence(int fd) {
-  std::string text(4096, '\0');
-  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
-  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  std::istringstream lines(text);
-  constexpr std::string_view kName = "verbatim: ";
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(kName)) return line.substr(kName.size());
-  }
-  return text.substr(0, text.find('\n'));
-}
 
 class SeedRuns {
  public:

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
+#include <string_view>
 
 #include "tools/verbatim/cli.h"
 
@@ -103,6 +105,18 @@ Silence silence_of(int status) {
     return {kInternalError, "the run's process was ended by signal " + std::to_string(WTERMSIG(status))};
   const bool has_code = WIFEXITED(status) && WEXITSTATUS(status) != kAsExpected;
   return {has_code ? WEXITSTATUS(status) : static_cast<int>(kInternalError), "the run's process ended without a report"};
+}
+
+std::string first_sentence(int fd) {
+  std::string text(4096, '\0');
+  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  std::istringstream lines(text);
+  constexpr std::string_view kName = "verbatim: ";
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kName)) return line.substr(kName.size());
+  }
+  return text.substr(0, text.find('\n'));
 }
 
 std::string content_of(int fd) {
