@@ -1,6 +1,7 @@
 // Races are found, made small, told and run again; what cannot be used is refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -29,7 +30,9 @@ std::vector<std::string> pair_of(const std::string& program, const std::string& 
 
 Finished explore(const std::string& out, std::vector<std::string> options, const std::vector<std::string>& what) {
   // A busy machine takes its time, and what is found is not to depend on it.
-  options.insert(options.begin(), {"explore", "--out", out, "--shrink-time", "300s"});
+  const bool has_time = std::ranges::find(options, "--shrink-time") != options.end();
+  if (!has_time) options.insert(options.begin(), {"--shrink-time", "300s"});
+  options.insert(options.begin(), {"explore", "--out", out});
   options.insert(options.end(), what.begin(), what.end());
   return verbatim(options);
 }

@@ -24,7 +24,9 @@ constexpr Lab kLabs[] = {
     {"01-first-pingpong", "of 3  right whatever order completions come in", false},
     {"02-queue-pair-states", "  0 of 3  right when any one packet is lost", true},
     {"03-receives-and-rnr", "  0 of 4  no message comes before its receive is posted", true},
+    {"04-write-and-read", "  0 of 2  nobody can write the table", true},
     {"05-completion-events", "  0 of 3  no wake-up can be lost", true},
+    {"06-who-owns-a-buffer", "  0 of 3  no buffer is written too early", true},
 };
 
 // A lab's folder as `lab start` makes it, with another source.
