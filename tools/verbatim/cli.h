@@ -49,6 +49,7 @@ struct RunOptions {
   int poke_period_us = 0;  // of tests: wall time, without influence on results; 0: the supervisor's choice
   std::string gdb, gdb_at;  // "HOST" or "HOST:N": a program that gdb gets, and a virtual time
   bool keep_files = false;  // of the hosts' own folders, in --out
+  bool keep_trace = false;  // with calls, in --out
   bool quiet = false;
   bool verify = false;
   int record_fd = -1;     // of `run --verify`: where the run's trace goes
@@ -101,6 +102,12 @@ struct LadderVerbOptions {
   bool ascii = false, system_calls = false, last_failure = false;
 };
 int ladder(const LadderVerbOptions& options);
+
+struct ExplainOptions {
+  std::vector<std::string> words;  // a name, an error and a verb, or a run
+  bool list = false;               // every name that there is a text for
+};
+int explain(const ExplainOptions& options);
 
 // The words of a `run` as options. nullopt: they are none, and a sentence has said so.
 std::optional<RunOptions> run_options_of(std::vector<std::string> words);
