@@ -42,12 +42,7 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
 
 std::string host_of(std::string_view component) { return std::string(component.substr(component.find('/') + 1)); }
 
-// "150.248158 ms": to the nanosecond.
-std::string at(std::int64_t time_ps) {
-  std::string decimals = std::to_string(time_ps / 1000 % 1'000'000);
-  decimals.insert(0, 6 - decimals.size(), '0');
-  return join(time_ps / 1'000'000'000, ".", decimals, " ms");
-}
+std::string at(std::int64_t time_ps) { return in_milliseconds(time_ps); }
 
 std::string length(std::int64_t ps) {
   if (ps < 1'000'000) return join(ps / 1000, " ns");
@@ -150,7 +145,11 @@ class Reader {
 
   void add_said(std::vector<FailureCause>& causes, const std::string& begin, const End& self, std::int64_t until_ps) const {
     const TraceLine* line = said(begin, until_ps, self.component, false);
-    if (line != nullptr) causes.push_back({line->values, std::string(remedy_for(line->values))});
+    if (line == nullptr) return;
+    // "it refuses …"; what is said of this request needs no more words.
+    const std::string_view rest = std::string_view(line->values).substr(begin.size());
+    const bool has_verb = rest.starts_with("refuses ") || rest.starts_with("drops ");
+    causes.push_back({join(has_verb ? "it " : "", rest), std::string(remedy_for(line->values))});
   }
 
   // " (app.c:88)" of a call.
@@ -399,6 +398,12 @@ class Reader {
 };
 
 }  // namespace
+
+std::string in_milliseconds(std::int64_t time_ps) {
+  std::string decimals = std::to_string(time_ps / 1000 % 1'000'000);
+  decimals.insert(0, 6 - decimals.size(), '0');
+  return join(time_ps / 1'000'000'000, ".", decimals, " ms");
+}
 
 std::vector<Failure> failures_of(std::span<const TraceLine> facts) { return Reader(facts).failures(); }
 

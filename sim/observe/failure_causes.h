@@ -10,6 +10,9 @@
 
 namespace verbatim::observe {
 
+// "150.248158 ms": to the nanosecond.
+std::string in_milliseconds(std::int64_t time_ps);
+
 struct FailureCause {
   std::string evidence;  // "QP 72 of server, the peer, was in INIT until 150.248 ms; …"
   std::string remedy;    // may be empty

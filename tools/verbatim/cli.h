@@ -109,6 +109,12 @@ struct ExplainOptions {
 };
 int explain(const ExplainOptions& options);
 
+struct ReportOptions {
+  std::string run;                  // a folder of run --out --keep-trace, or a trace
+  std::string out = "report.html";
+};
+int write_report(const ReportOptions& options);
+
 // The words of a `run` as options. nullopt: they are none, and a sentence has said so.
 std::optional<RunOptions> run_options_of(std::vector<std::string> words);
 

@@ -11,7 +11,6 @@
 #include "sim/ib/wc_status.h"
 #include "sim/observe/failure_causes.h"
 #include "sim/observe/failure_facts.h"
-#include "sim/observe/microseconds.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/meanings.h"
 #include "tools/verbatim/recorded_run.h"
@@ -133,7 +132,7 @@ std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
 }
 
 void print_failure(const observe::Failure& failure, std::size_t number) {
-  print_wrapped(std::to_string(number) + ". ", "at " + observe::microseconds(failure.time_ps) + " us, " + failure.what);
+  print_wrapped(std::to_string(number) + ". ", "at " + observe::in_milliseconds(failure.time_ps) + ", " + failure.what);
   for (const observe::FailureCause& cause : failure.causes) {
     print_wrapped("   - ", cause.evidence);
     if (!cause.remedy.empty()) print_wrapped("     so: ", cause.remedy);
@@ -221,7 +220,11 @@ int explain(const ExplainOptions& options) {
   if (meanings.empty()) {
     std::vector<std::string> names;
     for (const Meaning& meaning : all_meanings()) names.emplace_back(meaning.name);
-    const std::string near = config::nearest(options.words[0], names);
+    std::string near = config::nearest(options.words[0], names);
+    // Or a part of some.
+    for (const std::string& name : names) {
+      if (near.empty() && name.find(upper(options.words[0])) != name.npos) near = name;
+    }
     std::string text;
     for (const std::string& word : options.words) text += (text.empty() ? "" : " ") + word;
     complain(config::in_quotes(text) + " is no file, and nothing that is known here; " +

@@ -211,6 +211,12 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
   verb->add_flag("--list", options.list, "every name that there is a text for, one a line");
 }
 
+void add_report(CLI::App& app, ReportOptions& options) {
+  CLI::App* verb = app.add_subcommand("report", "Show a run as one HTML file that any browser opens, without a server or a network");
+  verb->add_option("run", options.run, "what run --out FOLDER --keep-trace has written, or a trace")->required();
+  verb->add_option("--out,-o", options.out, "the file that is written")->capture_default_str();
+}
+
 void set_up_log(const std::string& level) {
   // A log is for people: it goes to standard error and has no part in any result.
   auto logger =
@@ -271,6 +277,8 @@ int dispatch(int argc, char** argv) {
   add_ladder(app, ladder_options);
   ExplainOptions explain_options;
   add_explain(app, explain_options);
+  ReportOptions report_options;
+  add_report(app, report_options);
   std::string good, bad;
   CLI::App* bisect_verb = app.add_subcommand("bisect", "Name the decision that makes the difference between two replay files");
   bisect_verb->add_option("good", good, "replay file of a run that does not fail so")->required();
@@ -294,11 +302,11 @@ int dispatch(int argc, char** argv) {
   schema_verb->add_option("folder", schema_folder, "folder to write to")->required();
 
   const std::vector<std::string> verbs = {"run",    "explore", "replay",   "shrink",
-                                          "bisect", "check",   "describe", "ladder", "explain", "schema"};
+                                          "bisect", "check",   "describe", "ladder", "explain", "report", "schema"};
   if (argc > 1 && argv[1][0] != '-' && std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
     const std::string near = config::nearest(argv[1], verbs);
     complain("there is no verb " + config::in_quotes(argv[1]) + "; " +
-             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check, describe, ladder and explain" : "did you mean \"" + near + "\"?"));
+             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check, describe, ladder, explain and report" : "did you mean \"" + near + "\"?"));
     return kUsage;
   }
   try {
@@ -319,6 +327,7 @@ int dispatch(int argc, char** argv) {
   if (check_verb->parsed()) return check(check_options);
   if (describe_verb->parsed()) return describe(topology);
   if (app.got_subcommand("ladder")) return ladder(ladder_options);
+  if (app.got_subcommand("report")) return write_report(report_options);
   if (app.got_subcommand("explain")) return explain(explain_options);
   if (schema_verb->parsed()) return write_schemas(schema_folder);
 #ifdef VERBATIM_CAN_RUN

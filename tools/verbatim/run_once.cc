@@ -267,7 +267,7 @@ void tell_first_cause(const std::vector<observe::TraceLine>& facts) {
   const std::vector<observe::Failure> failures = observe::failures_of(facts);
   if (failures.empty()) return;
   const observe::Failure& first = failures.front();
-  complain("the first cause: at " + milliseconds(instant_from_ps(first.time_ps)) + ", " + first.what + ": " + first.causes.front().evidence);
+  complain("the first cause: at " + observe::in_milliseconds(first.time_ps) + ", " + first.what + ": " + first.causes.front().evidence);
   if (!first.causes.front().remedy.empty()) complain("so: " + first.causes.front().remedy + " (`verbatim explain " + first.subject + "`)");
 }
 
