@@ -95,7 +95,8 @@ int shrink(const ShrinkOptions& options);
 int bisect(const std::string& good, const std::string& bad);
 
 struct LadderVerbOptions {
-  std::string file;     // a trace
+  std::string file;     // a trace, or the folder of a run that has one
+  std::string out;      // an SVG file instead of text
   std::string between;  // "100.5ms..100.6ms"
   std::vector<std::uint64_t> queue_pairs;
   std::size_t width = 0;  // characters; 0: the terminal's

@@ -188,7 +188,8 @@ void add_shrink(CLI::App& app, ShrinkOptions& options) {
 
 void add_ladder(CLI::App& app, LadderVerbOptions& options) {
   CLI::App* verb = app.add_subcommand("ladder", "Show a trace as a ladder: a column for each host, packets as arrows");
-  verb->add_option("trace", options.file, "what run --trace has written")->required();
+  verb->add_option("run", options.file, "what run --trace, or run --out FOLDER --keep-trace, has written")->required();
+  verb->add_option("--out,-o", options.out, "write a picture (SVG) to this file instead of text");
   verb->add_option("--qp", options.queue_pairs, "only what is about queue pairs with these numbers")
       ->delimiter(',')
       ->allow_extra_args(false);

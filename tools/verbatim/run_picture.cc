@@ -310,7 +310,8 @@ class Painter {
       constexpr const char* kCauses[] = {"", "the timeout has passed", "a NAK has come", "an RNR NAK has come", "a response is missing"};
       const std::uint64_t cause = number_of(line, "cause");
       add_row(line, column(adapter, qpn), join("sends again from PSN ", line.value("psn")), RunPicture::kRetransmission,
-              join(cause < std::size(kCauses) ? kCauses[cause] : "", ", ", line.value("tries_left"), " tries left"));
+              join(cause < std::size(kCauses) ? kCauses[cause] : "", ", ", line.value("tries_left"),
+                   line.value("tries_left") == "1" ? " try left" : " tries left"));
     } else if (event == "duplicate-request") {
       add_row(line, column(adapter, qpn), join("PSN ", line.value("psn"), " has come before"), RunPicture::kDuplicate);
     } else if (event == "dma-write") {

@@ -261,23 +261,27 @@
 
   // ---- charts over time: x is the time with packets, or all of it
   const kWide = 1000, kLeft = 150, kRight = 10;
-  const chart = (parent, height, from, to, label) => {
+  // `isWhole`: the whole run, on the scale of the slider.
+  const chart = (parent, height, from, to, label, isWhole) => {
     const box = svg("svg", { viewBox: "0 0 " + kWide + " " + height, role: "img", "aria-label": label });
-    const x = (t) => kLeft + (kWide - kLeft - kRight) * Math.min(1, Math.max(0, (t - from) / Math.max(1, to - from)));
+    const part = (t) => isWhole ? toSlider(t) / 1e6 : (t - from) / Math.max(1, to - from);
+    const x = (t) => kLeft + (kWide - kLeft - kRight) * Math.min(1, Math.max(0, part(t)));
     const cursor = svg("line", { class: "cursor", y1: 0, y2: height, x1: kLeft, x2: kLeft });
     cursor.chart = x;
     box.addEventListener("click", (e) => {
       const area = box.getBoundingClientRect();
       const at = (e.clientX - area.left) / area.width * kWide;
-      if (at >= kLeft) { moveTo(from + (to - from) * (at - kLeft) / (kWide - kLeft - kRight)); remember(); }
+      const share = (at - kLeft) / (kWide - kLeft - kRight);
+      if (at >= kLeft) { moveTo(isWhole ? fromSlider(1e6 * Math.min(1, share)) : from + (to - from) * share); remember(); }
     });
     parent.append(box);
     return { box, x, finish: () => box.append(cursor) };
   };
-  const axis = (parent, from, to) => {
-    const { box, x } = chart(parent, 16, from, to, "time");
+  const axis = (parent, from, to, isWhole) => {
+    const { box, x } = chart(parent, 16, from, to, "time", isWhole);
     for (let k = 0; k <= 4; ++k) {
-      const t = from + (to - from) * k / 4;
+      const t = isWhole ? fromSlider([0, 1e5, 5e5, 9e5, 1e6][k]) : from + (to - from) * k / 4;
+      if (isWhole && (k === 1 || k === 3) && Math.abs(x(t) - x(k === 1 ? begin : end)) < 60) continue;
       box.append(svg("text", { x: x(t), y: 12, "text-anchor": k === 0 ? "start" : k === 4 ? "end" : "middle" }, micro(t)));
     }
   };
@@ -287,7 +291,7 @@
     if (!with_life.length) { parent.textContent = "No queue pair changed its state."; return; }
     for (const c of with_life) {
       const own = data.changes.filter((change) => change[1] === c);
-      const { box, x, finish } = chart(parent, 18, begin, end, fullName(c) + ": " + own.map((o) => kStates[o[2]] + " from " + micro(o[0])).join(", "));
+      const { box, x, finish } = chart(parent, 18, begin, end, fullName(c) + ": " + own.map((o) => kStates[o[2]] + " from " + micro(o[0])).join(", "), true);
       box.append(svg("text", { x: 0, y: 13 }, fullName(c)));
       own.forEach(([t, , state], k) => {
         const until = k + 1 < own.length ? own[k + 1][0] : end;
@@ -298,7 +302,7 @@
       });
       finish();
     }
-    axis(parent, begin, end);
+    axis(parent, begin, end, true);
   };
   // Requests between doorbell (or post) and completion (or acknowledgement).
   const queues = () => {
@@ -346,7 +350,7 @@
       const peak = Math.max(...link.bytes) * 8e12 / span / 1e9;
       const high = 34, w = (kWide - kLeft - kRight) / bins;
       const { box, finish } = chart(parent, high, busyFrom, busyTo, link.port + ": " + total + " bytes, " + lost + " packets dropped");
-      box.append(svg("text", { x: 0, y: 13 }, link.port.replace("port/", "")), svg("text", { x: 0, y: 27 }, total ? "peak " + peak.toFixed(2) + " Gbit/s" : ""));
+      box.append(svg("text", { x: 0, y: 13 }, link.port.replace("port/", "")), svg("text", { x: 0, y: 27 }, total ? "peak " + peak.toFixed(2) + " Gbit/s" : lost + " dropped"));
       link.bytes.forEach((b, k) => { if (b) box.append(svg("rect", { class: "load", x: kLeft + k * w, width: Math.max(.6, w), y: high - 2 - (high - 8) * b / most, height: (high - 8) * b / most })); });
       link.drops.forEach((d, k) => {
         if (!d) return;
