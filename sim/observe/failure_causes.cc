@@ -21,6 +21,7 @@ namespace {
 using ib::DropReason;
 using ib::QpState;
 using ib::WcStatus;
+using Causes = std::vector<FailureCause>;
 
 std::uint64_t number_in(std::string_view text) {
   std::uint64_t number = 0;
@@ -143,7 +144,7 @@ class Reader {
     add(line.time_ps, std::move(what), std::string(names.name), std::move(causes));
   }
 
-  void add_said(std::vector<FailureCause>& causes, const std::string& begin, const End& self, std::int64_t until_ps) const {
+  void add_said(Causes& causes, const std::string& begin, const End& self, std::int64_t until_ps) const {
     const TraceLine* line = said(begin, until_ps, self.component, false);
     if (line == nullptr) return;
     // "it refuses …"; what is said of this request needs no more words.
@@ -173,7 +174,7 @@ class Reader {
   static std::uint64_t peer_number(std::string_view text) { return number_after(text, ", QP ").value_or(0); }
 
   // A NAK: the peer has said why.
-  void add_peer_causes(std::vector<FailureCause>& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
+  void add_peer_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
     const std::string begin = join("QP ", peer_number(text), ": ");
     for (const char* verb : {"refuses ", "what has come cannot be placed"}) {
       const TraceLine* line = said(begin + verb, until_ps, self.component, true);
@@ -185,7 +186,7 @@ class Reader {
     }
   }
 
-  void add_receive_causes(std::vector<FailureCause>& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
+  void add_receive_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
     const std::string begin = join("QP ", peer_number(text), ": no receive is posted");
     const TraceLine* none = said(begin, until_ps, self.component, true);
     if (none == nullptr) return;
@@ -203,7 +204,7 @@ class Reader {
                       "rnr_retry 7 tries for ever; a longer min_rnr_timer at the receiver gives it more time"});
   }
 
-  void add_retry_causes(std::vector<FailureCause>& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
+  void add_retry_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
     const std::uint64_t qpn = peer_number(text);
     add_drop_causes(causes, self, qpn, until_ps);
     if (causes.empty()) add_psn_causes(causes, self, qpn, until_ps);
@@ -220,7 +221,7 @@ class Reader {
   }
 
   // Packets to the peer went no further.
-  void add_drop_causes(std::vector<FailureCause>& causes, const End& self, std::uint64_t qpn, std::int64_t until_ps) const {
+  void add_drop_causes(Causes& causes, const End& self, std::uint64_t qpn, std::int64_t until_ps) const {
     const TraceLine* last = nullptr;
     for (const TraceLine& line : facts_) {
       if (line.time_ps > until_ps) break;
@@ -265,7 +266,7 @@ class Reader {
     return opcode.find("Acknowledge") != opcode.npos || opcode.find("Response") != opcode.npos;
   }
 
-  void add_state_cause(std::vector<FailureCause>& causes, const End& peer, std::int64_t first_ps) const {
+  void add_state_cause(Causes& causes, const End& peer, std::int64_t first_ps) const {
     const QpState state = state_at(peer, first_ps).value_or(QpState::kReset);
     std::string evidence = join(name_of(peer), ", the peer, was in ", ib::name_of(state));
     if (state == QpState::kErr) {
@@ -276,7 +277,8 @@ class Reader {
     }
     std::int64_t ready = -1;
     for (const State& change : lives_.at({peer.component, peer.qpn})) {
-      if (ready < 0 && change.time_ps > first_ps && change.state >= QpState::kRtr && change.state < QpState::kErr) ready = change.time_ps;
+      const bool is_ready = change.state >= QpState::kRtr && change.state < QpState::kErr;
+      if (ready < 0 && change.time_ps > first_ps && is_ready) ready = change.time_ps;
     }
     evidence += ready < 0 ? ", and stayed so" : join(" until ", at(ready));
     causes.push_back({join(evidence, "; your first packet came at ", at(first_ps)),
@@ -284,7 +286,7 @@ class Reader {
                       "socket, or rdma_cm, which does it"});
   }
 
-  void add_unknown_cause(std::vector<FailureCause>& causes, const End& peer, std::int64_t first_ps) const {
+  void add_unknown_cause(Causes& causes, const End& peer, std::int64_t first_ps) const {
     const std::string host = host_of(peer.component);
     const TraceLine* end = nullptr;
     for (const TraceLine* line : ends_) {
@@ -316,7 +318,7 @@ class Reader {
   }
 
   // The peer waits for another PSN than the one that it is sent.
-  void add_psn_causes(std::vector<FailureCause>& causes, const End& self, std::uint64_t qpn, std::int64_t until_ps) const {
+  void add_psn_causes(Causes& causes, const End& self, std::uint64_t qpn, std::int64_t until_ps) const {
     std::optional<std::uint64_t> sent, expected;
     const TraceLine* duplicate = nullptr;
     std::string component;
@@ -337,7 +339,7 @@ class Reader {
   }
 
   // Its answers were lost, or came when it was too late.
-  void add_answer_causes(std::vector<FailureCause>& causes, const End& self, std::int64_t until_ps) const {
+  void add_answer_causes(Causes& causes, const End& self, std::int64_t until_ps) const {
     const TraceLine* lost = nullptr;
     const TraceLine* late = nullptr;
     std::uint64_t count = 0;

@@ -1,5 +1,6 @@
 // Programs with one of the classic confusions each: `confusions CASE` on the server, with `server` behind it on the client. The
-// client's request fails, it prints the status and ends with 1; the server waits and ends with 0. Any other name: nothing is wrong.
+// client's request fails, it prints the status and ends with 1; the server waits and ends with 0. Any other name: nothing is
+// wrong.
 #include "tests/equality/rc_pair.h"
 
 enum { kPort = 18700, kBytes = 4096, kLong = 1 << 20 };
@@ -62,7 +63,8 @@ static void receive(uint64_t wr_id, uint32_t length) {
 
 static void send_request(void) {
   struct ibv_sge sge = {.addr = (uintptr_t)memory, .length = 2048, .lkey = mr->lkey};
-  struct ibv_send_wr wr = {.wr_id = 7, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, *bad;
+  struct ibv_send_wr wr = {.wr_id = 7, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
+  wr.send_flags = IBV_SEND_SIGNALED;
   if (is("rkey-order") || is("no-access") || is("out-of-range") || is("qp-access")) wr.opcode = IBV_WR_RDMA_WRITE;
   wr.wr.rdma.remote_addr = theirs.address + (is("out-of-range") ? kLong : 0);
   wr.wr.rdma.rkey = is("rkey-order") ? htonl(theirs.rkey) : theirs.rkey;
@@ -92,7 +94,8 @@ int main(int argc, char** argv) {
   init.cap.max_send_sge = init.cap.max_recv_sge = 1;
   qp = ibv_create_qp(pd, &init);
   MUST(pd != NULL && cq != NULL && mr != NULL && qp != NULL);
-  mine = (struct rc_address){.lid = port_lid(context), .qpn = qp->qp_num, .psn = 100, .rkey = mr->rkey, .address = (uintptr_t)memory};
+  mine = (struct rc_address){.lid = port_lid(context), .qpn = qp->qp_num, .psn = 100, .rkey = mr->rkey};
+  mine.address = (uintptr_t)memory;
   rc_exchange(tcp, &mine, &theirs);
   to_init();
   // The server becomes ready when it is too late.

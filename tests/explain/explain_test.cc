@@ -1,5 +1,5 @@
-// What `verbatim explain` says: of names, and of runs of programs with one of the classic confusions each. At the end of such a run
-// the first cause is said without being asked for.
+// What `verbatim explain` says: of names, and of runs of programs with one of the classic confusions each. At the end of such a
+// run the first cause is said without being asked for.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, ConfusionTest,
     ::testing::Values(
         Confusion{"rkey-order", "but with 0x801, the same bytes in the other order", "convert the key once on each way",
-                  "wr_id 7 (confusions.c:70) completes with remote access error"},
+                  "wr_id 7 (confusions.c:72) completes with remote access error"},
         Confusion{"no-access", "was registered without IBV_ACCESS_REMOTE_WRITE", "add the missing right to the access flags of ibv_reg_mr"},
         Confusion{"qp-access", "lack IBV_ACCESS_REMOTE_WRITE", "give the responder's queue pair the right, too"},
         Confusion{"out-of-range", "are not within the memory with rkey 0x801", "check remote_addr and the length against the peer's region"},
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         Confusion{"wrong-psn", "takes PSN 100 for a repetition: its rq_psn is ahead of it", "rq_psn of each side must be sq_psn of the other"},
         Confusion{"mtu", "carries 1024 bytes where its path MTU is 512", "give both sides the smaller of the two ports' active_mtu"},
         Confusion{"no-receive", "had no receive posted for the message that came at 100.290018 ms", "post receives before the peer may send",
-                  "it posted one 118.295 us later (confusions.c:60)"},
+                  "it posted one 118.295 us later (confusions.c:61)"},
         Confusion{"short-receive", "the message has at least 1024 bytes, the receive for it 100", "post receives that hold the longest message"},
         Confusion{"late-answer", "after giving up", "the timeout is too short for this path"},
         Confusion{"gone", "the program of QP 72 of server had ended at 100.308284 ms with exit code 0", "look at why it ended"},

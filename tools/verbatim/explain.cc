@@ -83,7 +83,9 @@ std::vector<Meaning> all_meanings() {
   return all;
 }
 
-bool is_error(const std::string& word) { return word.size() > 1 && (word[0] == 'E' || word[0] == 'e') && word.find('_') == word.npos; }
+bool is_error(const std::string& word) {
+  return word.size() > 1 && (word[0] == 'E' || word[0] == 'e') && word.find('_') == word.npos;
+}
 
 // Of an errno by its number, its name; else what was given.
 std::string error_name(const std::string& word) {

@@ -33,8 +33,8 @@ std::vector<int> places_of(const std::vector<RunPicture::Column>& columns, std::
 
 // Numbers of all rows side by side: much shorter than an object for each. Times are differences to the row before.
 Json rows_of(const RunPicture& picture, const std::vector<int>& places) {
-  Json time = Json::array(), took = Json::array(), from = Json::array(), to = Json::array(), text = Json::array(), note = Json::array(),
-       psn = Json::array(), bytes = Json::array(), flags = Json::array(), request = Json::array();
+  Json time = Json::array(), took = Json::array(), from = Json::array(), to = Json::array(), text = Json::array();
+  Json note = Json::array(), psn = Json::array(), bytes = Json::array(), flags = Json::array(), request = Json::array();
   std::int64_t before = 0;
   for (const RunPicture::Row& row : picture.rows) {
     time.push_back(row.time_ps - before);
@@ -57,8 +57,8 @@ Json rows_of(const RunPicture& picture, const std::vector<int>& places) {
 Json requests_of(const RunPicture& picture, const std::vector<int>& places) {
   Json requests = Json::array();
   for (const RunPicture::Request& r : picture.requests) {
-    requests.push_back({places[static_cast<std::size_t>(r.column)], r.wr_id, r.place, r.bytes, r.first_psn, r.last_psn, r.posted, r.rung, r.fetched,
-                        r.first_left, r.last_left, r.last_came, r.acknowledged, r.completed, r.status});
+    requests.push_back({places[static_cast<std::size_t>(r.column)], r.wr_id, r.place, r.bytes, r.first_psn, r.last_psn, r.posted,
+                        r.rung, r.fetched, r.first_left, r.last_left, r.last_came, r.acknowledged, r.completed, r.status});
   }
   return requests;
 }
@@ -101,7 +101,8 @@ std::string data_of(const RecordedRun& run, const RunPicture& picture) {
   for (const RunPicture::Change& change : picture.changes)
     changes.push_back({change.time_ps, places[static_cast<std::size_t>(change.column)], change.to});
   for (const RunPicture::Link& link : picture.links) links.push_back({{"port", link.port}, {"bytes", link.bytes}, {"drops", link.drops}});
-  for (const RunPicture::Output& piece : picture.output) output.push_back({piece.time_ps, piece.host, piece.text, piece.is_error ? 1 : 0});
+  for (const RunPicture::Output& piece : picture.output)
+    output.push_back({piece.time_ps, piece.host, piece.text, piece.is_error ? 1 : 0});
   const Json data = {{"format", 1},
                      {"run", run_json(run)},
                      {"packets", picture.packets},

@@ -458,14 +458,23 @@ class Painter {
       request.last_left = row.time_ps;
       if (row.end_ps >= 0 && (row.flags & RunPicture::kDropped) == 0) request.last_came = row.end_ps;
     }
+    std::map<std::pair<int, std::uint64_t>, std::int32_t> by_last;  // column and last PSN
+    for (std::size_t i = 0; i < picture_.requests.size(); ++i)
+      by_last[{picture_.requests[i].column, picture_.requests[i].last_psn}] = static_cast<std::int32_t>(i);
+    for (RunPicture::Row& row : picture_.rows) {
+      if (row.to < 0 || row.bytes == 0 || !is_answer(picture_.strings[row.text])) continue;
+      const auto answered = by_last.find({row.to, row.psn});
+      if (answered != by_last.end()) row.request = answered->second;
+    }
     for (auto& [end, from] : senders_) {
       const auto answers = acknowledged_.find(end);
       if (answers == acknowledged_.end()) continue;
       std::size_t answer = 0;
       for (const std::int32_t index : from.requests) {
         RunPicture::Request& request = picture_.requests[static_cast<std::size_t>(index)];
-        while (answer < answers->second.size() && psn_distance(request.last_psn, answers->second[answer].second) > kPsnMask / 2) ++answer;
-        if (answer < answers->second.size()) request.acknowledged = answers->second[answer].first;
+        const auto& all = answers->second;
+        while (answer < all.size() && psn_distance(request.last_psn, all[answer].second) > kPsnMask / 2) ++answer;
+        if (answer < all.size()) request.acknowledged = all[answer].first;
       }
     }
     find_completions();
@@ -517,8 +526,8 @@ class Painter {
       RunPicture::Link& link = links[line.component];
       link.bytes.resize(RunPicture::kBins);
       link.drops.resize(RunPicture::kBins);
-      const auto bin = static_cast<std::size_t>(static_cast<double>(line.time_ps - picture_.first_packet_ps) / static_cast<double>(span) *
-                                                RunPicture::kBins);
+      const double part = static_cast<double>(line.time_ps - picture_.first_packet_ps) / static_cast<double>(span);
+      const auto bin = static_cast<std::size_t>(part * RunPicture::kBins);
       if (is_sent) link.bytes[bin] += number_of(line, "wire_bytes");
       if (!is_sent) ++link.drops[bin];
     }
@@ -531,7 +540,7 @@ class Painter {
   // The trace tells how long each piece was; the files have the text.
   void cut_output() {
     if (run_.folder.empty() || !run_.report.contains("programs")) return;
-    std::map<std::string, std::pair<std::string, std::size_t>> files;  // host and descriptor -> text, and how much of it is cut off
+    std::map<std::string, std::pair<std::string, std::size_t>> files;  // host and descriptor -> text, how much is cut off
     for (const nlohmann::json& program : run_.report["programs"]) {
       const std::string host = program.value("host", "");
       for (const char* name : {"stdout", "stderr"}) {

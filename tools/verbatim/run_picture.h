@@ -1,5 +1,5 @@
-// A run as `verbatim report` shows it: columns, rows in the order of time, requests from post to completion, lives of queue pairs,
-// loads of links, output. Made from the lines of a trace alone.
+// A run as `verbatim report` shows it: columns, rows in the order of time, requests from post to completion, lives of queue
+// pairs, loads of links, output. Made from the lines of a trace alone.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct RunPicture {
     std::uint64_t qpn = 0;  // 0: programs and whatever has no queue pair
   };
   // Flags of rows.
-  static constexpr std::uint32_t kDropped = 1, kRetransmission = 2, kNak = 4, kRnrNak = 8, kFlushed = 16, kError = 32, kFault = 64,
-                                 kDuplicate = 128;
+  static constexpr std::uint32_t kDropped = 1, kRetransmission = 2, kNak = 4, kRnrNak = 8, kFlushed = 16, kError = 32,
+                                 kFault = 64, kDuplicate = 128;
   // A packet from column to column, or something that happens in one.
   struct Row {
     std::int64_t time_ps = 0;

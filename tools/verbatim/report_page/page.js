@@ -76,7 +76,7 @@
   const ladder = id("ladder");
   let width = 150, visible = data.columns.map((_, c) => c);
   const place = () => {
-    const room = ladder.clientWidth - kTime - 10;
+    const room = ladder.clientWidth - kTime - 28;
     width = Math.max(120, Math.floor(room / Math.max(1, visible.length)));
     const heads = id("heads");
     heads.textContent = "";
@@ -281,7 +281,7 @@
     const { box, x } = chart(parent, 16, from, to, "time", isWhole);
     for (let k = 0; k <= 4; ++k) {
       const t = isWhole ? fromSlider([0, 1e5, 5e5, 9e5, 1e6][k]) : from + (to - from) * k / 4;
-      if (isWhole && (k === 1 || k === 3) && Math.abs(x(t) - x(k === 1 ? begin : end)) < 60) continue;
+      if (isWhole && (k === 1 || k === 3) && Math.abs(x(t) - x(k === 1 ? begin : end)) < 150) continue;
       box.append(svg("text", { x: x(t), y: 12, "text-anchor": k === 0 ? "start" : k === 4 ? "end" : "middle" }, micro(t)));
     }
   };
