@@ -2,6 +2,7 @@
 // run the first cause is said without being asked for.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "sim/ib/wc_status.h"
@@ -13,11 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-cli::Finished verbatim_command(std::vector<std::string> words) {
-  words.insert(words.begin(), support::verbatim_program());
-  return cli::run_command(std::move(words));
-}
 
 // Lines that were broken between words, put together again.
 std::string joined(const std::string& text) {
@@ -45,7 +41,7 @@ cli::Finished run_confusion(const std::string& name, const std::string& folder, 
   const std::string program = support::quoted(std::string(EXPLAIN_FOLDER) + "/confusions") + " " + name;
   std::vector<std::string> words = {"run", "--topology", support::topology("two_hosts"), "--out", folder, "server=" + program, "client=" + program + " server"};
   words.insert(words.end(), more.begin(), more.end());
-  return verbatim_command(std::move(words));
+  return cli::verbatim(std::move(words));
 }
 
 TEST_P(ConfusionTest, is_explained_with_its_evidence) {
@@ -59,13 +55,13 @@ TEST_P(ConfusionTest, is_explained_with_its_evidence) {
   EXPECT_THAT(run.err, HasSubstr("verbatim: the first cause: at ")) << run.out;
   EXPECT_THAT(run.err, HasSubstr(which.evidence));
   EXPECT_THAT(run.err, HasSubstr(which.remedy));
-  const cli::Finished told = verbatim_command({"explain", out});
+  const cli::Finished told = cli::verbatim({"explain", out});
   EXPECT_EQ(told.code, 0) << told.err;
   EXPECT_THAT(joined(told.out), HasSubstr(which.evidence));
   EXPECT_THAT(joined(told.out), HasSubstr(which.remedy));
   EXPECT_THAT(joined(told.out), HasSubstr(which.more));
   // A trace alone tells as much, but for the places of calls.
-  const cli::Finished of_trace = verbatim_command({"explain", out + "/trace.txt"});
+  const cli::Finished of_trace = cli::verbatim({"explain", out + "/trace.txt"});
   EXPECT_THAT(joined(of_trace.out), HasSubstr(which.evidence));
 }
 
@@ -99,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Explain, a_folder_without_a_trace_tells_what_run_json_has) {
   const support::TemporaryFolder folder;
   run_confusion("missing-bit", folder.path() + "/run");
-  const cli::Finished told = verbatim_command({"explain", folder.path() + "/run"});
+  const cli::Finished told = cli::verbatim({"explain", folder.path() + "/run"});
   EXPECT_EQ(told.code, 0);
   EXPECT_THAT(joined(told.out), HasSubstr("attr_mask lacks IBV_QP_MIN_RNR_TIMER"));
   EXPECT_THAT(told.out, HasSubstr("--keep-trace"));
@@ -110,7 +106,7 @@ TEST(Explain, a_run_in_which_nothing_failed_has_no_cause) {
   const cli::Finished run = run_confusion("fine", folder.path() + "/run", {"--keep-trace"});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.err, Not(HasSubstr("first cause")));
-  EXPECT_THAT(verbatim_command({"explain", folder.path() + "/run"}).out, HasSubstr("nothing of verbs has failed in this run"));
+  EXPECT_THAT(cli::verbatim({"explain", folder.path() + "/run"}).out, HasSubstr("nothing of verbs has failed in this run"));
 }
 
 TEST(Explain, keeping_the_trace_changes_no_result) {
@@ -125,20 +121,20 @@ TEST(Explain, keeping_the_trace_changes_no_result) {
 TEST(Explain, every_status_of_a_completion_by_name_text_and_number) {
   int number = 0;
   for (const ib::WcStatusName& status : ib::kWcStatusNames) {
-    const cli::Finished by_name = verbatim_command({"explain", std::string(status.name)});
+    const cli::Finished by_name = cli::verbatim({"explain", std::string(status.name)});
     EXPECT_EQ(by_name.code, 0) << status.name;
     EXPECT_TRUE(by_name.out.starts_with(std::string(status.name) + "\n")) << by_name.out;
     if (number % 6 == 0) {
-      EXPECT_EQ(verbatim_command({"explain", std::string(status.text)}).out, by_name.out);
-      EXPECT_EQ(verbatim_command({"explain", std::to_string(number)}).out, by_name.out);
-      EXPECT_EQ(verbatim_command({"explain", std::string(status.name.substr(7))}).out, by_name.out);
+      EXPECT_EQ(cli::verbatim({"explain", std::string(status.text)}).out, by_name.out);
+      EXPECT_EQ(cli::verbatim({"explain", std::to_string(number)}).out, by_name.out);
+      EXPECT_EQ(cli::verbatim({"explain", std::string(status.name.substr(7))}).out, by_name.out);
     }
     ++number;
   }
 }
 
 TEST(Explain, names_that_there_is_a_text_for) {
-  const std::string names = verbatim_command({"explain", "--list"}).out;
+  const std::string names = cli::verbatim({"explain", "--list"}).out;
   for (const char* name : {"IBV_EVENT_CQ_ERR", "IBV_EVENT_WQ_FATAL", "RDMA_CM_EVENT_UNREACHABLE", "RDMA_CM_EVENT_REJECTED 28", "EINVAL ibv_modify_qp",
                            "ENOMEM ibv_post_send", "unsignaled"}) {
     EXPECT_THAT(names, HasSubstr(std::string(name) + "\n"));
@@ -146,30 +142,30 @@ TEST(Explain, names_that_there_is_a_text_for) {
 }
 
 TEST(Explain, an_error_of_a_verb_in_any_order_and_the_changes_of_state_with_it) {
-  const cli::Finished told = verbatim_command({"explain", "EINVAL", "ibv_modify_qp"});
+  const cli::Finished told = cli::verbatim({"explain", "EINVAL", "ibv_modify_qp"});
   EXPECT_EQ(told.code, 0);
   EXPECT_THAT(joined(told.out), HasSubstr("RC RTR to RTS: IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_SQ_PSN"));
-  EXPECT_EQ(verbatim_command({"explain", "ibv_modify_qp", "22"}).out, told.out);
-  EXPECT_THAT(verbatim_command({"explain", "ibv_modify_qp"}).out, HasSubstr("ENODATA ibv_modify_qp"));
+  EXPECT_EQ(cli::verbatim({"explain", "ibv_modify_qp", "22"}).out, told.out);
+  EXPECT_THAT(cli::verbatim({"explain", "ibv_modify_qp"}).out, HasSubstr("ENODATA ibv_modify_qp"));
   // A verb that has no text of its own with this error: what the error means in general.
-  EXPECT_THAT(verbatim_command({"explain", "EPERM", "ibv_advise_mr"}).out, HasSubstr("EPERM\n"));
+  EXPECT_THAT(cli::verbatim({"explain", "EPERM", "ibv_advise_mr"}).out, HasSubstr("EPERM\n"));
 }
 
 TEST(Explain, what_is_not_known_is_refused_with_a_guess) {
-  const cli::Finished told = verbatim_command({"explain", "IBV_WC_RETRY_EXC_ER"});
+  const cli::Finished told = cli::verbatim({"explain", "IBV_WC_RETRY_EXC_ER"});
   EXPECT_EQ(told.code, 2);
   EXPECT_THAT(told.err, HasSubstr("did you mean IBV_WC_RETRY_EXC_ERR?"));
-  EXPECT_EQ(verbatim_command({"explain"}).code, 2);
-  EXPECT_EQ(verbatim_command({"explain", "no/such/folder"}).code, 2);
+  EXPECT_EQ(cli::verbatim({"explain"}).code, 2);
+  EXPECT_EQ(cli::verbatim({"explain", "no/such/folder"}).code, 2);
 }
 
 TEST(Explain, files_that_are_no_run_are_refused) {
   const support::TemporaryFolder folder;
-  EXPECT_THAT(verbatim_command({"explain", folder.path()}).err, HasSubstr("it has no run.json"));
+  EXPECT_THAT(cli::verbatim({"explain", folder.path()}).err, HasSubstr("it has no run.json"));
   std::ofstream(folder.path() + "/run.json") << "[1, 2";
-  EXPECT_THAT(verbatim_command({"explain", folder.path()}).err, HasSubstr("is not what a run writes"));
+  EXPECT_THAT(cli::verbatim({"explain", folder.path()}).err, HasSubstr("is not what a run writes"));
   std::ofstream(folder.path() + "/other.txt") << "nothing\n";
-  const cli::Finished told = verbatim_command({"explain", folder.path() + "/other.txt"});
+  const cli::Finished told = cli::verbatim({"explain", folder.path() + "/other.txt"});
   EXPECT_EQ(told.code, 2);
   EXPECT_THAT(told.err, HasSubstr("holds no record of a trace"));
 }

@@ -32,18 +32,13 @@ struct Page {
   std::string note(std::size_t row) const { return data["strings"][data["rows"]["note"][row].get<std::size_t>()]; }
 };
 
-cli::Finished verbatim_command(std::vector<std::string> words) {
-  words.insert(words.begin(), support::verbatim_program());
-  return cli::run_command(std::move(words));
-}
-
 Page page_of(const support::TemporaryFolder& folder, std::vector<std::string> what) {
   const std::string out = folder.path() + "/run";
   what.insert(what.begin(), {"run", "--quiet", "--log", "off", "--keep-trace", "--out", out});
-  verbatim_command(std::move(what));
+  cli::verbatim(std::move(what));
   Page page;
   page.path = folder.path() + "/a page.html";
-  const cli::Finished made = verbatim_command({"report", out, "-o", page.path});
+  const cli::Finished made = cli::verbatim({"report", out, "-o", page.path});
   EXPECT_EQ(made.code, 0) << made.err;
   page.html = support::text_of_file(page.path);
   const std::string begin = "<script type=\"application/json\" id=\"data\">";
@@ -148,8 +143,8 @@ TEST(Report, the_same_run_gives_the_same_page) {
 
 TEST(Report, a_folder_without_a_trace_is_refused) {
   const support::TemporaryFolder folder;
-  verbatim_command({"run", "--quiet", "--out", folder.path() + "/run", "--topology", support::topology("two_hosts"), "server=true"});
-  const cli::Finished made = verbatim_command({"report", folder.path() + "/run", "-o", folder.path() + "/x.html"});
+  cli::verbatim({"run", "--quiet", "--out", folder.path() + "/run", "--topology", support::topology("two_hosts"), "server=true"});
+  const cli::Finished made = cli::verbatim({"report", folder.path() + "/run", "-o", folder.path() + "/x.html"});
   EXPECT_EQ(made.code, 2);
   EXPECT_THAT(made.err, HasSubstr("--keep-trace"));
 }
