@@ -118,6 +118,15 @@ TEST(Explain, keeping_the_trace_changes_no_result) {
   EXPECT_EQ(digest("/without", {}), digest("/with", {"--keep-trace"}));
 }
 
+TEST(Explain, roce_without_a_gid) {
+  const support::TemporaryFolder folder;
+  const cli::Finished run = cli::verbatim({"run", "--out", folder.path(), "--topology", support::topology("two_hosts_roce"), "server=ibv_rc_pingpong",
+                                           "client=ibv_rc_pingpong server"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("ibv_modify_qp answers EINVAL: a path on Ethernet needs a GRH (ah_attr.is_global)"));
+  EXPECT_THAT(run.err, HasSubstr("on RoCE set ah_attr.is_global"));
+}
+
 TEST(Explain, every_status_of_a_completion_by_name_text_and_number) {
   int number = 0;
   for (const ib::WcStatusName& status : ib::kWcStatusNames) {

@@ -149,6 +149,18 @@ TEST(Report, a_folder_without_a_trace_is_refused) {
   EXPECT_THAT(made.err, HasSubstr("--keep-trace"));
 }
 
+TEST(Ladder, of_a_folder_as_text_and_as_a_picture) {
+  const support::TemporaryFolder folder;
+  page_of(folder, pingpong("-n 2"));
+  const cli::Finished text = cli::verbatim({"ladder", folder.path() + "/run", "--ascii", "--width", "120"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, HasSubstr("Send-First to QP 72 PSN"));
+  EXPECT_EQ(cli::verbatim({"ladder", folder.path() + "/run", "-o", folder.path() + "/l.svg"}).code, 0);
+  const std::string svg = support::text_of_file(folder.path() + "/l.svg");
+  EXPECT_TRUE(svg.starts_with("<svg "));
+  EXPECT_THAT(svg, HasSubstr("class=\"packet\"/>"));
+}
+
 TEST(Report, a_browser_shows_it) {
   if (::access("/usr/bin/chromium", X_OK) != 0) GTEST_SKIP() << "no chromium";
   const support::TemporaryFolder folder;
