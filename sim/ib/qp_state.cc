@@ -1,6 +1,8 @@
 #include "sim/ib/qp_state.h"
 
+#include <bit>
 #include <iterator>
+#include <string_view>
 
 namespace verbatim::ib {
 
@@ -141,6 +143,23 @@ bool is_modify_allowed(QpState from, QpState to, QpType type, std::uint32_t mask
   if (!transition.valid) return false;
   if ((mask & transition.required) != transition.required) return false;
   return (mask & ~(transition.required | transition.optional | kQpState)) == 0;
+}
+
+std::string names_of_attributes(std::uint32_t mask) {
+  constexpr std::string_view kNames[] = {
+      "IBV_QP_STATE",        "IBV_QP_CUR_STATE",      "IBV_QP_EN_SQD_ASYNC_NOTIFY", "IBV_QP_ACCESS_FLAGS", "IBV_QP_PKEY_INDEX",
+      "IBV_QP_PORT",         "IBV_QP_QKEY",           "IBV_QP_AV",                  "IBV_QP_PATH_MTU",     "IBV_QP_TIMEOUT",
+      "IBV_QP_RETRY_CNT",    "IBV_QP_RNR_RETRY",      "IBV_QP_RQ_PSN",              "IBV_QP_MAX_QP_RD_ATOMIC", "IBV_QP_ALT_PATH",
+      "IBV_QP_MIN_RNR_TIMER", "IBV_QP_SQ_PSN",        "IBV_QP_MAX_DEST_RD_ATOMIC",  "IBV_QP_PATH_MIG_STATE", "IBV_QP_CAP",
+      "IBV_QP_DEST_QPN"};
+  std::string text;
+  for (; mask != 0; mask &= mask - 1) {
+    const auto number = static_cast<std::size_t>(std::countr_zero(mask));
+    const bool is_rate = (mask & -mask) == kQpRateLimit;
+    text += text.empty() ? "" : " | ";
+    text += is_rate ? "IBV_QP_RATE_LIMIT" : number < std::size(kNames) ? kNames[number] : "an unknown bit";
+  }
+  return text.empty() ? "nothing" : text;
 }
 
 }  // namespace verbatim::ib

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "sim/ib/types.h"
 
@@ -23,5 +24,8 @@ QpTransition qp_transition(QpState from, QpState to, QpType type);
 
 // Whether the change may be asked for with exactly the attributes in `mask`.
 bool is_modify_allowed(QpState from, QpState to, QpType type, std::uint32_t mask);
+
+// The bits of an attr_mask by name: "IBV_QP_AV | IBV_QP_PATH_MTU"; "nothing" for 0.
+std::string names_of_attributes(std::uint32_t mask);
 
 }  // namespace verbatim::ib

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "sim/observe/microseconds.h"
 
@@ -70,13 +71,8 @@ std::string cell_text(const TraceLine& line, bool points_right, bool unicode) {
 
 }  // namespace
 
-std::string ladder_text(std::span<const TraceLine> lines, const LadderOptions& options) {
-  struct Row {
-    std::size_t index;
-    std::string host;
-  };
-  std::vector<Row> rows;
-  std::vector<std::string> hosts;
+LadderRows ladder_rows(std::span<const TraceLine> lines, const LadderOptions& options) {
+  std::vector<std::pair<std::size_t, std::string>> found;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const TraceLine& line = lines[i];
     if (line.time_ps < options.from_ps || line.time_ps > options.to_ps || !is_shown(line, options)) continue;
@@ -86,17 +82,27 @@ std::string ladder_text(std::span<const TraceLine> lines, const LadderOptions& o
     if (line.component.starts_with("port/") && !line.event.starts_with("packet-") && line.event != "link-state" &&
         line.event != "fault")
       continue;
-    if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(host);
-    rows.push_back({i, std::move(host)});
+    found.emplace_back(i, std::move(host));
   }
+  std::set<std::string> hosts;
+  for (const auto& [index, host] : found) hosts.insert(host);
   // Ports of switches have a component like those of hosts: hosts are those that have an adapter or programs.
-  std::vector<std::string> real;
+  LadderRows result;
   for (const TraceLine& line : lines) {
     if (!line.component.starts_with("hca/") && !line.component.starts_with("host/")) continue;
     const std::string host = host_of(line);
-    if (std::ranges::find(hosts, host) != hosts.end() && std::ranges::find(real, host) == real.end()) real.push_back(host);
+    if (hosts.contains(host) && std::ranges::find(result.hosts, host) == result.hosts.end()) result.hosts.push_back(host);
   }
-  std::ranges::sort(real);
+  std::ranges::sort(result.hosts);
+  for (const auto& [index, host] : found) {
+    const auto at = std::ranges::find(result.hosts, host);
+    if (at != result.hosts.end()) result.rows.push_back({index, static_cast<std::size_t>(at - result.hosts.begin())});
+  }
+  return result;
+}
+
+std::string ladder_text(std::span<const TraceLine> lines, const LadderOptions& options) {
+  const auto [real, rows] = ladder_rows(lines, options);
   if (real.empty()) return "";
   constexpr std::size_t kTimeWidth = 20;
   const std::string bar = options.unicode ? "│" : "|";
@@ -119,11 +125,9 @@ std::string ladder_text(std::span<const TraceLine> lines, const LadderOptions& o
     if (repeated != 0) text += padded("", kTimeWidth) + bar + " (" + std::to_string(repeated) + " more like it)\n";
     repeated = 0;
   };
-  for (const Row& row : rows) {
-    const auto at = std::ranges::find(real, row.host);
-    if (at == real.end()) continue;
+  for (const LadderRow& row : rows) {
     const TraceLine& line = lines[row.index];
-    const auto place = static_cast<std::size_t>(at - real.begin());
+    const std::size_t place = row.column;
     const bool is_marked = std::ranges::find(options.marked, row.index) != options.marked.end();
     std::string body;
     for (std::size_t i = 0; i < real.size(); ++i) {

@@ -74,5 +74,21 @@ TEST(Ladder, shows_what_is_asked_for) {
   EXPECT_EQ(ladder_text({}, options), "");
 }
 
+TEST(Ladder, as_a_picture_a_packet_goes_from_where_it_leaves_to_where_it_comes) {
+  const std::string svg = ladder_svg(lines_of(kTrace), {});
+  EXPECT_TRUE(svg.starts_with("<svg ")) << svg;
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_NE(svg.find(">Send-Only to QP 73 PSN 100</text>"), std::string::npos);
+  // From the third row and the client's column to the fourth and the server's.
+  EXPECT_NE(svg.find("<line x1=\"280\" y1=\"79\" x2=\"580\" y2=\"97\" class=\"packet\"/>"), std::string::npos) << svg;
+  EXPECT_EQ(svg.find("class=\"lost\"/>"), std::string::npos);
+}
+
+TEST(Ladder, as_a_picture_a_packet_that_does_not_come_is_lost) {
+  std::string text = kTrace;
+  text.erase(text.find("2.200000"), text.find("2.300000") - text.find("2.200000"));
+  EXPECT_NE(ladder_svg(lines_of(text), {}).find("class=\"lost\"/>"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace verbatim::observe

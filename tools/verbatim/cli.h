@@ -49,6 +49,7 @@ struct RunOptions {
   int poke_period_us = 0;  // of tests: wall time, without influence on results; 0: the supervisor's choice
   std::string gdb, gdb_at;  // "HOST" or "HOST:N": a program that gdb gets, and a virtual time
   bool keep_files = false;  // of the hosts' own folders, in --out
+  bool keep_trace = false;  // with calls, in --out
   bool quiet = false;
   bool verify = false;
   int record_fd = -1;     // of `run --verify`: where the run's trace goes
@@ -94,7 +95,8 @@ int shrink(const ShrinkOptions& options);
 int bisect(const std::string& good, const std::string& bad);
 
 struct LadderVerbOptions {
-  std::string file;     // a trace
+  std::string file;     // a trace, or the folder of a run that has one
+  std::string out;      // an SVG file instead of text
   std::string between;  // "100.5ms..100.6ms"
   std::vector<std::uint64_t> queue_pairs;
   std::size_t width = 0;  // characters; 0: the terminal's
@@ -116,6 +118,18 @@ struct GradeOptions {
   std::string junit, gradescope;  // files; empty: none
 };
 int grade(const GradeOptions& options);
+
+struct ExplainOptions {
+  std::vector<std::string> words;  // a name, an error and a verb, or a run
+  bool list = false;               // every name that there is a text for
+};
+int explain(const ExplainOptions& options);
+
+struct ReportOptions {
+  std::string run;                  // a folder of run --out --keep-trace, or a trace
+  std::string out = "report.html";
+};
+int write_report(const ReportOptions& options);
 
 // The words of a `run` as options. nullopt: they are none, and a sentence has said so.
 std::optional<RunOptions> run_options_of(std::vector<std::string> words);

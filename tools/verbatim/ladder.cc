@@ -1,4 +1,4 @@
-// `verbatim ladder TRACE`: a trace that `run --trace` has written, as a ladder of hosts.
+// `verbatim ladder RUN`: a trace that `run --trace` or `run --keep-trace` has written, as a ladder of hosts.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -6,12 +6,13 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "sim/config/quantity.h"
 #include "sim/observe/ladder.h"
 #include "sim/observe/microseconds.h"
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/recorded_run.h"
+#include "tools/verbatim/whole_file.h"
 
 namespace verbatim::cli {
 
@@ -74,13 +75,15 @@ int ladder(const LadderVerbOptions& asked) {
     print(diagnostics);
     return kUsage;
   }
-  const auto lines = observe::read_trace(asked.file);
-  if (!lines) {
-    complain(asked.file + " cannot be read: " + std::strerror(errno));
+  std::string failure_to_read;
+  const auto run = read_run(asked.file, &failure_to_read);
+  if (!run) {
+    complain(failure_to_read);
     return kUsage;
   }
+  const std::vector<observe::TraceLine>* const lines = &run->lines;
   if (lines->empty()) {
-    complain(asked.file + " holds no record of a trace; `verbatim run --trace FILE` writes one");
+    complain(asked.file + " holds no trace; `verbatim run --out FOLDER --keep-trace` leaves one");
     return kUsage;
   }
   options.queue_pairs = asked.queue_pairs;
@@ -97,6 +100,11 @@ int ladder(const LadderVerbOptions& asked) {
     options.from_ps = std::max(options.from_ps, (*lines)[*failure].time_ps - kBefore);
     options.to_ps = std::min(options.to_ps, (*lines)[*failure].time_ps + kAfter);
     options.marked = {*failure};
+  }
+  if (!asked.out.empty()) {
+    const std::string failure = write_whole_file(asked.out, observe::ladder_svg(*lines, options));
+    if (!failure.empty()) complain(failure);
+    return failure.empty() ? kAsExpected : kProgramFailed;
   }
   std::fputs(observe::ladder_text(*lines, options).c_str(), stdout);
   return kAsExpected;

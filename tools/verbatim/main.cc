@@ -91,6 +91,10 @@ void add_show(CLI::App* verb, RunOptions& options) {
   verb->add_option("--gdb", options.gdb,
                    "start gdb on the first program of this host, or on its N-th as HOST:N; the whole fabric waits for it");
   verb->add_option("--gdb-at", options.gdb_at, "with --gdb: at this virtual time (default: before the program's first instruction)");
+  verb->add_flag("--keep-trace", options.keep_trace,
+                 "keep the trace, and where in the programs requests were posted, in --out: for explain, report and ladder")
+      ->needs(verb->get_option("--out"))
+      ->excludes(verb->get_option("--trace"));
   verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");
   verb->add_option("--log", options.log, "log level: trace, debug, info, warn, error, off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
@@ -106,6 +110,7 @@ void add_run(CLI::App& app, RunOptions& options) {
                                       "  verbatim run [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
   verb->footer(kFooter);
   add_what(verb, options);
+  verb->add_option("--out", options.out, "folder for run.json and the programs' output; made if missing");
   add_show(verb, options);
   verb->add_option(
       "--seeds", options.seeds,
@@ -118,7 +123,6 @@ void add_run(CLI::App& app, RunOptions& options) {
           "what is done with the freedom that the specification leaves: friendly as a ConnectX does; spec "
           "draws all that is allowed from the seed (default: the scenario's, else friendly)")
       ->check(CLI::IsMember({"friendly", "spec"}));
-  verb->add_option("--out", options.out, "folder for run.json and the programs' output; made if missing");
   verb->add_flag("--keep-files", options.keep_files,
                  "keep the files of the hosts' own folders (/tmp and the like) in files/HOST of --out");
   verb->add_flag("--verify", options.verify, "run twice and name the first difference");
@@ -184,7 +188,8 @@ void add_shrink(CLI::App& app, ShrinkOptions& options) {
 
 void add_ladder(CLI::App& app, LadderVerbOptions& options) {
   CLI::App* verb = app.add_subcommand("ladder", "Show a trace as a ladder: a column for each host, packets as arrows");
-  verb->add_option("trace", options.file, "what run --trace has written")->required();
+  verb->add_option("run", options.file, "what run --trace, or run --out FOLDER --keep-trace, has written")->required();
+  verb->add_option("--out,-o", options.out, "write a picture (SVG) to this file instead of text");
   verb->add_option("--qp", options.queue_pairs, "only what is about queue pairs with these numbers")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -222,6 +227,22 @@ void add_grade(CLI::App& app, GradeOptions& options) {
   verb->add_option("--seeds-file", options.seeds_file, "a file with the seeds to use instead of the lab's own");
   verb->add_option("--junit", options.junit, "a file for the points as JUnit XML");
   verb->add_option("--gradescope", options.gradescope, "a file for the points as Gradescope reads them");
+}
+
+void add_explain(CLI::App& app, ExplainOptions& options) {
+  CLI::App* verb = app.add_subcommand("explain",
+                                      "Say what a status, an event or an error means, or why a run failed:\n"
+                                      "  verbatim explain IBV_WC_RETRY_EXC_ERR\n"
+                                      "  verbatim explain EINVAL ibv_modify_qp\n"
+                                      "  verbatim explain FOLDER|TRACE");
+  verb->add_option("what", options.words, "a name, an error and a verb, or what run --out or --trace has written");
+  verb->add_flag("--list", options.list, "every name that there is a text for, one a line");
+}
+
+void add_report(CLI::App& app, ReportOptions& options) {
+  CLI::App* verb = app.add_subcommand("report", "Show a run as one HTML file that any browser opens, without a server or a network");
+  verb->add_option("run", options.run, "what run --out FOLDER --keep-trace has written, or a trace")->required();
+  verb->add_option("--out,-o", options.out, "the file that is written")->capture_default_str();
 }
 
 void set_up_log(const std::string& level) {
@@ -286,6 +307,10 @@ int dispatch(int argc, char** argv) {
   add_lab(app, lab_options);
   GradeOptions grade_options;
   add_grade(app, grade_options);
+  ExplainOptions explain_options;
+  add_explain(app, explain_options);
+  ReportOptions report_options;
+  add_report(app, report_options);
   std::string good, bad;
   CLI::App* bisect_verb = app.add_subcommand("bisect", "Name the decision that makes the difference between two replay files");
   bisect_verb->add_option("good", good, "replay file of a run that does not fail so")->required();
@@ -309,11 +334,12 @@ int dispatch(int argc, char** argv) {
   schema_verb->add_option("folder", schema_folder, "folder to write to")->required();
 
   const std::vector<std::string> verbs = {"run",    "explore", "replay",   "shrink",
-                                          "bisect", "check",   "describe", "ladder", "lab", "grade", "schema"};
+                                          "bisect", "check",   "describe", "ladder", "explain", "report", "lab", "grade", "schema"};
   if (argc > 1 && argv[1][0] != '-' && std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
     const std::string near = config::nearest(argv[1], verbs);
     complain("there is no verb " + config::in_quotes(argv[1]) + "; " +
-             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check, describe, ladder, lab and grade" : "did you mean \"" + near + "\"?"));
+             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check, describe, ladder, explain, report, lab and grade"
+                           : "did you mean \"" + near + "\"?"));
     return kUsage;
   }
   try {
@@ -334,6 +360,8 @@ int dispatch(int argc, char** argv) {
   if (check_verb->parsed()) return check(check_options);
   if (describe_verb->parsed()) return describe(topology);
   if (app.got_subcommand("ladder")) return ladder(ladder_options);
+  if (app.got_subcommand("report")) return write_report(report_options);
+  if (app.got_subcommand("explain")) return explain(explain_options);
   if (schema_verb->parsed()) return write_schemas(schema_folder);
 #ifdef VERBATIM_CAN_RUN
   if (app.got_subcommand("grade")) {

@@ -25,20 +25,6 @@ std::vector<std::string> labels_of(const std::vector<std::string>& hosts) {
   return labels;
 }
 
-std::string write_whole_file(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  std::ofstream file(part, std::ios::binary);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(part, path, error);
-  if (file && !error) return "";
-  std::error_code ignored;
-  std::filesystem::remove(part, ignored);
-  std::filesystem::remove(path, ignored);  // what an earlier run left tells nothing of this one
-  return "cannot write " + path;
-}
-
 ProgramOutput::ProgramOutput(std::vector<std::string> labels, bool to_terminal)
     : labels_(std::move(labels)), streams_(2 * labels_.size()), to_terminal_(to_terminal) {}
 

@@ -11,14 +11,12 @@
 
 #include "sim/core/trace.h"
 #include "sim/supervisor/supervisor.h"
+#include "tools/verbatim/whole_file.h"
 
 namespace verbatim::cli {
 
 // "server", and "server.2" for the second program on it, so that every program has a label of its own.
 std::vector<std::string> labels_of(const std::vector<std::string>& hosts);
-
-// A file that is there with all of `text` or, as when the disk is full, not at all. A sentence on failure, else empty.
-std::string write_whole_file(const std::string& path, const std::string& text);
 
 // Takes the programs' writes in virtual-time order. Lines appear when they are complete; what a program
 // leaves without a newline appears when it ends.

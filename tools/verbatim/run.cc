@@ -107,6 +107,8 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
     diagnostics.add("--seeds", "", std::string("cannot be used with ") + name,
                     std::string("repeat the seed in question with --seed and ") + name);
   }
+  if (options.keep_trace)
+    diagnostics.add("--seeds", "", "cannot be used with --keep-trace", "repeat the seed in question with --seed and --keep-trace");
   return SeedRange{*first, *last};
 }
 

@@ -18,13 +18,17 @@
 #include "sim/observe/digest_sink.h"
 #include "sim/observe/folder_content.h"
 #include "sim/observe/diagnosis_log.h"
+#include "sim/observe/failure_causes.h"
+#include "sim/observe/failure_facts.h"
 #include "sim/observe/latency_explainer.h"
+#include "sim/observe/microseconds.h"
 #include "sim/observe/pcap_sink.h"
 #include "sim/observe/race_windows.h"
 #include "sim/observe/recorder.h"
 #include "sim/observe/text_trace_sink.h"
 #include "sim/supervisor/machine/limit_check.h"
 #include "tools/verbatim/explanation.h"
+#include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/report.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
@@ -166,7 +170,7 @@ class Explanation {
 struct Observers {
   observe::DigestSink digest;
   observe::Counters counters;
-  OutputFile trace_file, pcap_file;
+  OutputFile trace_file, pcap_file, calls_file;
   Explanation explanation;
   std::optional<observe::TextTraceSink> text;
   std::optional<observe::PcapSink> pcap;
@@ -175,17 +179,20 @@ struct Observers {
   std::optional<observe::DiagnosisLog> diagnoses;
   std::optional<Debugger> debugger;
   observe::RaceWindows windows;
+  observe::FailureFacts facts;
   std::optional<observe::CheckLog> checks;
 
-  explicit Observers(std::size_t components) : counters(components) {}
+  explicit Observers(const ComponentTable& components) : counters(components.size()), facts(components) {}
 
   // A sentence when a file cannot be opened.
   std::string add_to(config::Simulation& simulation, const RunOptions& options) {
     Tracer& tracer = simulation.tracer();
     tracer.add(digest);
     tracer.add(counters);
-    if (!options.trace.empty()) {
-      if (std::string failure = trace_file.open(options.trace); !failure.empty()) return failure;
+    tracer.add(facts);
+    if (!options.trace.empty() || options.keep_trace) {
+      const std::string path = options.keep_trace ? options.out + "/" + kTraceFile : options.trace;
+      if (std::string failure = trace_file.open(path); !failure.empty()) return failure;
       tracer.add(text.emplace(trace_file.get(), simulation.components()));
     }
     tracer.add(diagnoses.emplace(simulation.components(), trace_file.get()));
@@ -210,7 +217,7 @@ struct Observers {
     if (pcap) pcap->flush();
     if (recorder && !recorder->flush())
       failures.push_back("the record of the run could not be written completely");
-    for (OutputFile* file : {&trace_file, &pcap_file}) {
+    for (OutputFile* file : {&trace_file, &pcap_file, &calls_file}) {
       if (std::string failure = file->close(); !failure.empty()) failures.push_back(std::move(failure));
     }
     std::erase(failures, "");
@@ -241,6 +248,27 @@ std::uint64_t peak_memory_kib() {
     if (line.rfind("VmHWM:", 0) == 0) return std::strtoull(line.c_str() + 6, nullptr, 10);
   }
   return 0;
+}
+
+// As a line of the trace; empty for what is no call of verbs.
+std::string call_line(const supervisor::CallPlace& call, const ComponentTable& components) {
+  using Kind = supervisor::CallPlace::Kind;
+  if (call.kind == Kind::kLate) return "";
+  std::string place = call.place;
+  for (std::size_t at; (at = place.find(", from ")) != place.npos;) place.replace(at, 7, "<");
+  std::ranges::replace(place, ' ', '_');
+  const char* const event = call.kind == Kind::kSend ? "post-send" : call.kind == Kind::kArm ? "arm" : "post-receive";
+  return join(observe::microseconds(call.time_ps), " us  ", components.name(call.component), "  ", event, "  number=", call.number,
+              call.kind == Kind::kArm ? std::string() : join(" wr_id=", call.wr_id), " place=", place.empty() ? "-" : place, "\n");
+}
+
+// The first cause of a failed run, in two lines.
+void tell_first_cause(const std::vector<observe::TraceLine>& facts) {
+  const std::vector<observe::Failure> failures = observe::failures_of(facts);
+  if (failures.empty()) return;
+  const observe::Failure& first = failures.front();
+  complain("the first cause: at " + observe::in_milliseconds(first.time_ps) + ", " + first.what + ": " + first.causes.front().evidence);
+  if (!first.causes.front().remedy.empty()) complain("so: " + first.causes.front().remedy + " (`verbatim explain " + first.subject + "`)");
 }
 
 std::unique_ptr<Choices> chooser_of(const RunPlan& plan) {
@@ -291,7 +319,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   recorded.set_clock(simulation.engine());
   simulation.add_faults(plan.scenario.faults);
   if (choices.is_free()) simulation.draw_faults(plan.scenario.spec.faults);
-  Observers observers(simulation.components().size());
+  Observers observers(simulation.components());
   if (const std::string failure = observers.add_to(simulation, options); !failure.empty()) {
     complain(failure + "; nothing was started");
     return kUsage;
@@ -328,6 +356,16 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   supervisor_options.dropped_to = [&observers](const std::string& addressee) {
     return observers.diagnoses->dropped_to(addressee);
   };
+  if (options.keep_trace) {
+    if (const std::string failure = observers.calls_file.open(options.out + "/" + kCallsFile); !failure.empty()) {
+      complain(failure + "; nothing was started");
+      return kUsage;
+    }
+    supervisor_options.on_place = [&](const supervisor::CallPlace& call) {
+      const std::string line = call_line(call, simulation.components());
+      std::fwrite(line.data(), 1, line.size(), observers.calls_file.get());
+    };
+  }
   if (report != nullptr && report->wants_places) {
     supervisor_options.on_place = [&](const supervisor::CallPlace& call) {
       if (report->places.size() == RunReport::kMostPlaces) return;
@@ -392,6 +430,8 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   tell_checks(figures.checks, figures.check_levels);
   for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
   for (const std::string& sentence : verdict.sentences) complain(sentence);
+  if (verdict.code != kAsExpected && report == nullptr)
+    tell_first_cause(observers.facts.lines(figures.diagnoses, figures.checks));
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
   if (report != nullptr) {

@@ -7,6 +7,7 @@
 #include "sim/hca/queues/queue_pair.h"
 #include "sim/ib/addressee.h"
 #include "sim/ib/qp_state.h"
+#include "sim/ib/wc_status.h"
 
 namespace verbatim::hca {
 
@@ -127,35 +128,6 @@ std::string_view verb_of(CommandType type) {
       return "ibv_destroy_rwq_ind_table";
   }
   return "a command of no verb";
-}
-
-std::string_view text_of(WcStatus status) {
-  switch (status) {
-    case WcStatus::kLocalLengthError:
-      return "local length error";
-    case WcStatus::kLocalQpOperationError:
-      return "local QP operation error";
-    case WcStatus::kLocalProtectionError:
-      return "local protection error";
-    case WcStatus::kMwBindError:
-      return "memory bind error";
-    case WcStatus::kBadResponseError:
-      return "bad response error";
-    case WcStatus::kRemoteInvalidRequestError:
-      return "remote invalid request error";
-    case WcStatus::kRemoteAccessError:
-      return "remote access error";
-    case WcStatus::kRemoteOperationError:
-      return "remote operation error";
-    case WcStatus::kRetryExceeded:
-      return "transport retry counter exceeded";
-    case WcStatus::kRnrRetryExceeded:
-      return "RNR retry counter exceeded";
-    case WcStatus::kRemoteInvalidRdRequest:
-      return "remote invalid RD request";
-    default:
-      return "an error";
-  }
 }
 
 std::string rights(std::uint32_t access) {
@@ -365,7 +337,7 @@ void Diagnoses::on_failed_work(const QueuePair& qp, const Requester::Finished& f
         return "";
     }
   }();
-  tell(qp, join("work request with wr_id ", finished.wr_id, " completes with ", text_of(finished.status), ": ", why),
+  tell(qp, join("work request with wr_id ", finished.wr_id, " completes with ", ib::names_of(finished.status).text, ": ", why),
        finished.status == WcStatus::kRetryExceeded ? peer : "");
 }
 

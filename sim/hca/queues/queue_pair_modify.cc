@@ -1,5 +1,4 @@
 // ibv_modify_qp: which attributes are accepted in which state, and what a transition sets off.
-#include <bit>
 #include <cerrno>
 #include <iterator>
 #include <string>
@@ -45,24 +44,6 @@ std::string wrong_in_path(const protocol::AddressVector& path, const HcaProfile&
   return join("ah_attr.dlid ", Hex{path.dlid}, " is no LID of one port; a connection goes to one");
 }
 
-// The name of an attribute's bit in attr_mask.
-std::string_view name_of(std::uint32_t bit) {
-  constexpr std::string_view kNames[] = {
-      "IBV_QP_STATE",        "IBV_QP_CUR_STATE",      "IBV_QP_EN_SQD_ASYNC_NOTIFY", "IBV_QP_ACCESS_FLAGS", "IBV_QP_PKEY_INDEX",
-      "IBV_QP_PORT",         "IBV_QP_QKEY",           "IBV_QP_AV",                  "IBV_QP_PATH_MTU",     "IBV_QP_TIMEOUT",
-      "IBV_QP_RETRY_CNT",    "IBV_QP_RNR_RETRY",      "IBV_QP_RQ_PSN",              "IBV_QP_MAX_QP_RD_ATOMIC", "IBV_QP_ALT_PATH",
-      "IBV_QP_MIN_RNR_TIMER", "IBV_QP_SQ_PSN",        "IBV_QP_MAX_DEST_RD_ATOMIC",  "IBV_QP_PATH_MIG_STATE", "IBV_QP_CAP",
-      "IBV_QP_DEST_QPN"};
-  const auto number = static_cast<std::size_t>(std::countr_zero(bit));
-  return bit == ib::kQpRateLimit ? "IBV_QP_RATE_LIMIT" : number < std::size(kNames) ? kNames[number] : "an unknown bit";
-}
-
-std::string names_of(std::uint32_t mask) {
-  std::string text;
-  for (; mask != 0; mask &= mask - 1) text += (text.empty() ? "" : " | ") + std::string(name_of(mask & -mask));
-  return text.empty() ? "nothing" : text;
-}
-
 // Why a change of state that is not allowed is not.
 std::string wrong_in_change(QpState from, QpState to, ib::QpType type, std::uint32_t mask) {
   const std::string change = join(ib::name_of(from), " to ", ib::name_of(to));
@@ -71,10 +52,10 @@ std::string wrong_in_change(QpState from, QpState to, ib::QpType type, std::uint
   const std::uint32_t asked = mask & ~std::uint32_t{ib::kQpState};
   const std::uint32_t lacks = row.required & ~asked, unwanted = asked & ~(row.required | row.optional);
   std::string text = change + ": attr_mask ";
-  if (lacks != 0) text += "lacks " + names_of(lacks);
-  if (unwanted != 0) text += (lacks != 0 ? ", and has " : "has ") + names_of(unwanted) + ", which cannot be changed here";
+  if (lacks != 0) text += "lacks " + ib::names_of_attributes(lacks);
+  if (unwanted != 0) text += (lacks != 0 ? ", and has " : "has ") + ib::names_of_attributes(unwanted) + ", which cannot be changed here";
   if (lacks == 0 && unwanted == 0) text += "has IBV_QP_CUR_STATE, which tells apart only states that a queue pair may leave by itself";
-  return join(text, "; for this type the change needs ", names_of(row.required), " and may have ", names_of(row.optional));
+  return join(text, "; for this type the change needs ", ib::names_of_attributes(row.required), " and may have ", ib::names_of_attributes(row.optional));
 }
 
 }  // namespace

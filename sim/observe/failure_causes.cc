@@ -1,0 +1,412 @@
+#include "sim/observe/failure_causes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "sim/core/words.h"
+#include "sim/ib/drop_reason.h"
+#include "sim/ib/qp_state.h"
+#include "sim/ib/wc_status.h"
+#include "sim/observe/microseconds.h"
+#include "sim/observe/remedies.h"
+
+namespace verbatim::observe {
+
+namespace {
+
+using ib::DropReason;
+using ib::QpState;
+using ib::WcStatus;
+using Causes = std::vector<FailureCause>;
+
+std::uint64_t number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  const bool is_hex = text.starts_with("0x");
+  if (is_hex) text.remove_prefix(2);
+  std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? 16 : 10);
+  return number;
+}
+std::uint64_t number_of(const TraceLine& line, std::string_view name) { return number_in(line.value(name)); }
+
+// The number behind `words` in the text.
+std::optional<std::uint64_t> number_after(std::string_view text, std::string_view words) {
+  const std::size_t at = text.find(words);
+  if (at == text.npos || at + words.size() == text.size()) return std::nullopt;
+  const char next = text[at + words.size()];
+  if (next < '0' || next > '9') return std::nullopt;
+  return number_in(text.substr(at + words.size()));
+}
+
+std::string host_of(std::string_view component) { return std::string(component.substr(component.find('/') + 1)); }
+
+std::string at(std::int64_t time_ps) { return in_milliseconds(time_ps); }
+
+std::string length(std::int64_t ps) {
+  if (ps < 1'000'000) return join(ps / 1000, " ns");
+  if (ps < 1'000'000'000) return join(ps / 1'000'000, ".", std::to_string(1000 + ps / 1000 % 1000).substr(1), " us");
+  return at(ps);
+}
+
+std::string times(std::uint64_t count, std::string_view what) { return join(count, " ", what, count == 1 ? "" : "s"); }
+
+class Reader {
+ public:
+  explicit Reader(std::span<const TraceLine> facts) : facts_(facts) {
+    for (const TraceLine& line : facts) {
+      if (line.event == "qp-state") {
+        const std::uint64_t to = number_of(line, "to");
+        if (to < ib::kQpStateCount) lives_[{line.component, number_of(line, "qpn")}].push_back({line.time_ps, QpState(to)});
+      }
+      if (line.event == "program-exited") ends_.push_back(&line);
+    }
+  }
+
+  std::vector<Failure> failures() {
+    for (const TraceLine& line : facts_) {
+      if (failures_.size() >= kMostFailures) break;
+      if (line.event == "completion" && line.value("status") != "0") on_completion(line);
+      if (line.event == "diagnosis") on_diagnosis(line);
+      if (line.event == "check") on_check(line);
+      if (line.event == "async-event" && line.value("type") == "0") on_overrun(line);
+    }
+    return std::move(failures_);
+  }
+
+ private:
+  // One end of a connection, where it is known.
+  struct End {
+    std::string component;
+    std::uint64_t qpn = 0;
+  };
+  struct State {
+    std::int64_t time_ps;
+    QpState state;
+  };
+
+  static std::string name_of(const End& end) { return join("QP ", end.qpn, " of ", host_of(end.component)); }
+
+  void add(std::int64_t time_ps, std::string what, std::string subject, std::vector<FailureCause> causes) {
+    if (causes.empty() || !said_.insert(what + causes.front().evidence).second) return;
+    failures_.push_back({time_ps, std::move(what), std::move(subject), std::move(causes)});
+  }
+
+  // The latest thing that an adapter has said until then that begins so; with `other`, any but this one.
+  const TraceLine* said(std::string_view begin, std::int64_t until_ps, std::string_view component, bool other) const {
+    const TraceLine* found = nullptr;
+    for (const TraceLine& line : facts_) {
+      if (line.time_ps > until_ps) break;
+      if (line.event != "diagnosis" || (line.component == component) == other || !line.values.starts_with(begin)) continue;
+      found = &line;
+    }
+    return found;
+  }
+
+  std::optional<QpState> state_at(const End& end, std::int64_t time_ps) const {
+    const auto life = lives_.find({end.component, end.qpn});
+    if (life == lives_.end()) return std::nullopt;
+    QpState state = QpState::kReset;
+    for (const State& change : life->second) {
+      if (change.time_ps <= time_ps) state = change.state;
+    }
+    return state;
+  }
+
+  void on_completion(const TraceLine& line) {
+    const std::uint64_t status = number_of(line, "status");
+    if (status >= std::size(ib::kWcStatusNames) || WcStatus(status) == WcStatus::kWorkRequestFlushed) return;
+    const End self{line.component, number_of(line, "qpn")};
+    const ib::WcStatusName& names = ib::kWcStatusNames[status];
+    const std::uint64_t wr_id = number_of(line, "wr_id");
+    const std::string place = posted_at(self, wr_id, line.time_ps);
+    std::string what = join(name_of(self), ": the work request with wr_id ", wr_id, place, " completes with ", names.text, " (", names.name, ")");
+    const std::string own = join("QP ", self.qpn, ": work request with wr_id ", wr_id, " completes with ");
+    const TraceLine* diagnosis = said(own, line.time_ps, line.component, false);
+    std::string text = diagnosis != nullptr ? diagnosis->values.substr(own.size()) : "";
+    std::vector<FailureCause> causes;
+    // Of receives the responder has told why.
+    if (diagnosis == nullptr) {
+      add_said(causes, join("QP ", self.qpn, ": "), self, line.time_ps);
+    } else if (WcStatus(status) == WcStatus::kRetryExceeded) {
+      add_retry_causes(causes, self, text, line.time_ps);
+    } else if (WcStatus(status) == WcStatus::kRnrRetryExceeded) {
+      add_receive_causes(causes, self, text, line.time_ps);
+    } else if (text.find("has refused it") != text.npos) {
+      add_peer_causes(causes, self, text, line.time_ps);
+    } else {
+      add_said(causes, join("QP ", self.qpn, ": work request with wr_id ", wr_id, ": "), self, line.time_ps);
+    }
+    if (causes.empty() && diagnosis != nullptr) causes.push_back({text.substr(text.find(": ") + 2), std::string(remedy_for(text))});
+    if (causes.empty()) causes.push_back({"the trace tells no more", ""});
+    add(line.time_ps, std::move(what), std::string(names.name), std::move(causes));
+  }
+
+  void add_said(Causes& causes, const std::string& begin, const End& self, std::int64_t until_ps) const {
+    const TraceLine* line = said(begin, until_ps, self.component, false);
+    if (line == nullptr) return;
+    // "it refuses …"; what is said of this request needs no more words.
+    const std::string_view rest = std::string_view(line->values).substr(begin.size());
+    const bool has_verb = rest.starts_with("refuses ") || rest.starts_with("drops ");
+    causes.push_back({join(has_verb ? "it " : "", rest), std::string(remedy_for(line->values))});
+  }
+
+  // " (app.c:88)" of a call.
+  static std::string place_of(const TraceLine& line) {
+    const std::string_view place = line.value("place");
+    return place.empty() || place == "-" ? "" : join(" (", place.substr(0, place.find('<')), ")");
+  }
+
+  // The post of a request, the last before then; "" where it is not known.
+  std::string posted_at(const End& self, std::uint64_t wr_id, std::int64_t until_ps) const {
+    std::string found;
+    for (const TraceLine& line : facts_) {
+      if (line.time_ps > until_ps) break;
+      if (line.event != "post-send" && line.event != "post-receive") continue;
+      if (line.component == self.component && number_of(line, "number") == self.qpn && number_of(line, "wr_id") == wr_id) found = place_of(line);
+    }
+    return found;
+  }
+
+  // The peer, as far as the diagnosis names it: its number alone.
+  static std::uint64_t peer_number(std::string_view text) { return number_after(text, ", QP ").value_or(0); }
+
+  // A NAK: the peer has said why.
+  void add_peer_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
+    const std::string begin = join("QP ", peer_number(text), ": ");
+    for (const char* verb : {"refuses ", "what has come cannot be placed"}) {
+      const TraceLine* line = said(begin + verb, until_ps, self.component, true);
+      if (line == nullptr) line = said(begin + verb, until_ps, self.component, false);  // both on one adapter
+      if (line == nullptr) continue;
+      causes.push_back({join(name_of({line->component, peer_number(text)}), ", the peer, ", line->values.substr(begin.size())),
+                        std::string(remedy_for(line->values))});
+      return;
+    }
+  }
+
+  void add_receive_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
+    const std::string begin = join("QP ", peer_number(text), ": no receive is posted");
+    const TraceLine* none = said(begin, until_ps, self.component, true);
+    if (none == nullptr) return;
+    const End peer{none->component, peer_number(text)};
+    std::string evidence = join(name_of(peer), ", the peer, had no receive posted for the message that came at ", at(none->time_ps));
+    for (const TraceLine& line : facts_) {
+      if (line.time_ps < none->time_ps || line.component != peer.component) continue;
+      if (line.event != "post-receive" || number_of(line, "number") != peer.qpn) continue;
+      evidence += join("; it posted one ", length(line.time_ps - none->time_ps), " later", place_of(line));
+      break;
+    }
+    const std::uint64_t tries = number_after(text, "rnr_retry = ").value_or(0);
+    causes.push_back({evidence, std::string(remedy_for("no receive is posted"))});
+    causes.push_back({join("rnr_retry ", tries, " gives up after ", tries + 1, tries == 0 ? " try" : " tries", ", each after the min_rnr_timer of the peer"),
+                      "rnr_retry 7 tries for ever; a longer min_rnr_timer at the receiver gives it more time"});
+  }
+
+  void add_retry_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
+    const std::uint64_t qpn = peer_number(text);
+    add_drop_causes(causes, self, qpn, until_ps);
+    if (causes.empty()) add_psn_causes(causes, self, qpn, until_ps);
+    add_answer_causes(causes, self, until_ps);
+    const std::uint64_t exponent = number_after(text, "timeout exponent of ").value_or(0);
+    const std::uint64_t retries = number_after(text, "after ").value_or(0);
+    if (exponent == 0 || exponent > 31) return;
+    const std::int64_t one = std::int64_t{4'096'000} << exponent;
+    if (causes.empty()) causes.push_back({"nothing shows that the packets were lost, and nobody answered them", ""});
+    const bool is_short = one * static_cast<std::int64_t>(retries + 1) < 1'000'000'000;
+    causes.push_back({join("timeout ", exponent, " is 4.096 us * 2^", exponent, " = ", length(one), ", so ", retries + 1, retries == 0 ? " try ends" : " tries end",
+                           " after ", length(one * static_cast<std::int64_t>(retries + 1)), " at the least"),
+                      is_short ? "that is short: timeout 14 (67 ms) with retry_cnt 7 is usual" : ""});
+  }
+
+  // Packets to the peer went no further.
+  void add_drop_causes(Causes& causes, const End& self, std::uint64_t qpn, std::int64_t until_ps) const {
+    const TraceLine* last = nullptr;
+    for (const TraceLine& line : facts_) {
+      if (line.time_ps > until_ps) break;
+      const bool is_own = line.component == self.component || number_of(line, "reason") == unsigned(DropReason::kAfterNak);
+      if (line.event == "packet-dropped" && !is_own && number_of(line, "dest_qp") == qpn && !is_answer(line)) last = &line;
+    }
+    if (last == nullptr) return;
+    const auto reason = DropReason(number_of(*last, "reason"));
+    const TraceLine* first = nullptr;
+    std::uint64_t count = 0;
+    for (const TraceLine& line : facts_) {
+      if (line.time_ps > until_ps || line.event != "packet-dropped" || line.component != last->component) continue;
+      if (number_of(line, "dest_qp") != qpn || DropReason(number_of(line, "reason")) != reason) continue;
+      if (first == nullptr) first = &line;
+      ++count;
+    }
+    const End peer{last->component, qpn};
+    switch (reason) {
+      case DropReason::kWrongState:
+        return add_state_cause(causes, peer, first->time_ps);
+      case DropReason::kUnknownQp:
+        return add_unknown_cause(causes, peer, first->time_ps);
+      case DropReason::kWrongSource:
+        causes.push_back({name_of(peer) + " is connected to another queue pair than this one",
+                          "dest_qp_num and the path (dlid, or dgid and sgid_index) of each side must name the other"});
+        return;
+      case DropReason::kWrongTransport:
+        causes.push_back({name_of(peer) + " is of another type", "both queue pairs of a connection have the same qp_type; check dest_qp_num"});
+        return;
+      case DropReason::kWrongPkey:
+        causes.push_back({name_of(peer) + " has another P_Key", "pkey_index must choose an entry with the same P_Key on both sides (ibv_query_pkey)"});
+        return;
+      default:
+        causes.push_back({join(times(count, "packet"), " to QP ", qpn, " went no further than ", last->component, ", the first at ",
+                               at(first->time_ps), ": ", ib::text_of(reason)),
+                          ""});
+    }
+  }
+
+  static bool is_answer(const TraceLine& line) {
+    const std::string_view opcode = line.value("opcode");
+    return opcode.find("Acknowledge") != opcode.npos || opcode.find("Response") != opcode.npos;
+  }
+
+  void add_state_cause(Causes& causes, const End& peer, std::int64_t first_ps) const {
+    const QpState state = state_at(peer, first_ps).value_or(QpState::kReset);
+    std::string evidence = join(name_of(peer), ", the peer, was in ", ib::name_of(state));
+    if (state == QpState::kErr) {
+      const TraceLine* why = said(join("QP ", peer.qpn, ": "), first_ps, peer.component, false);
+      evidence += join(" when a packet came at ", at(first_ps), why != nullptr ? "; before, " + why->values : "");
+      causes.push_back({evidence, "look at what failed there first"});
+      return;
+    }
+    std::int64_t ready = -1;
+    for (const State& change : lives_.at({peer.component, peer.qpn})) {
+      const bool is_ready = change.state >= QpState::kRtr && change.state < QpState::kErr;
+      if (ready < 0 && change.time_ps > first_ps && is_ready) ready = change.time_ps;
+    }
+    evidence += ready < 0 ? ", and stayed so" : join(" until ", at(ready));
+    causes.push_back({join(evidence, "; your first packet came at ", at(first_ps)),
+                      "send only when the peer has told, after its ibv_modify_qp to RTR, that it is ready: one more message over the "
+                      "socket, or rdma_cm, which does it"});
+  }
+
+  void add_unknown_cause(Causes& causes, const End& peer, std::int64_t first_ps) const {
+    const std::string host = host_of(peer.component);
+    const TraceLine* end = nullptr;
+    for (const TraceLine* line : ends_) {
+      if (line->time_ps <= first_ps && host_of(line->component).starts_with(host)) end = line;
+    }
+    const bool has_been = lives_.contains({peer.component, peer.qpn});
+    if (has_been && end != nullptr) {
+      causes.push_back({join("the program of ", name_of(peer), " had ended at ", at(end->time_ps), " with ",
+                             end->value("signal") != "0" ? join("signal ", end->value("signal")) : join("exit code ", end->value("exit_code")),
+                             "; a packet came at ", at(first_ps)),
+                        "look at why it ended; a program that leaves first should say so, and wait for the other's completions"});
+      return;
+    }
+    if (has_been) {
+      causes.push_back({join(name_of(peer), " had been destroyed when a packet came at ", at(first_ps)),
+                        "destroy a queue pair when the peer needs it no longer: let both sides agree over the socket"});
+      return;
+    }
+    std::string others, hint;
+    for (const auto& [key, life] : lives_) {
+      if (key.first != peer.component) continue;
+      others += join(others.empty() ? "" : ", ", key.second);
+      if (__builtin_bswap32(static_cast<std::uint32_t>(key.second)) >> 8 == peer.qpn ||
+          (__builtin_bswap32(static_cast<std::uint32_t>(key.second)) & 0xffffff) == peer.qpn)
+        hint = join(", and these are the bytes of ", key.second, " in the other order");
+    }
+    causes.push_back({join("there never was a ", name_of(peer), " (", others.empty() ? "it had none" : "it had " + others, ")", hint),
+                      "dest_qp_num is qp->qp_num of the peer, in host byte order: check what is exchanged, and with ntohl once"});
+  }
+
+  // The peer waits for another PSN than the one that it is sent.
+  void add_psn_causes(Causes& causes, const End& self, std::uint64_t qpn, std::int64_t until_ps) const {
+    std::optional<std::uint64_t> sent, expected;
+    const TraceLine* duplicate = nullptr;
+    std::string component;
+    for (const TraceLine& line : facts_) {
+      if (line.time_ps > until_ps) break;
+      if (line.event == "retransmission" && line.component == self.component && number_of(line, "qpn") == self.qpn) sent = number_of(line, "psn");
+      if (line.component == self.component || number_of(line, "qpn") != qpn) continue;
+      if (line.event == "ack-sent" && number_of(line, "syndrome") == 0x60) expected = number_of(line, "psn"), component = line.component;
+      if (line.event == "duplicate-request") duplicate = &line;
+    }
+    constexpr std::string_view kRemedy = "rq_psn of each side must be sq_psn of the other: exchange the number that ibv_modify_qp to RTS gets";
+    if (expected && sent && *expected != *sent) {
+      causes.push_back({join(name_of({component, qpn}), ", the peer, expects PSN ", *expected, " and is sent PSN ", *sent), std::string(kRemedy)});
+    } else if (duplicate != nullptr && sent) {
+      causes.push_back({join(name_of({duplicate->component, qpn}), ", the peer, takes PSN ", *sent, " for a repetition: its rq_psn is ahead of it"),
+                        std::string(kRemedy)});
+    }
+  }
+
+  // Its answers were lost, or came when it was too late.
+  void add_answer_causes(Causes& causes, const End& self, std::int64_t until_ps) const {
+    const TraceLine* lost = nullptr;
+    const TraceLine* late = nullptr;
+    std::uint64_t count = 0;
+    for (const TraceLine& line : facts_) {
+      if (line.event != "packet-dropped" || number_of(line, "dest_qp") != self.qpn || !is_answer(line)) continue;
+      const auto reason = DropReason(number_of(line, "reason"));
+      const bool is_here = line.component == self.component;
+      if (line.time_ps > until_ps && is_here && late == nullptr) late = &line;
+      if (line.time_ps > until_ps || (is_here && reason != DropReason::kCorrupted)) continue;
+      lost = &line;
+      ++count;
+    }
+    if (lost != nullptr) {
+      causes.push_back({join(times(count, "answer"), " of the peer went no further than ", lost->component, ": ",
+                             ib::text_of(DropReason(number_of(*lost, "reason")))),
+                        ""});
+    }
+    if (late == nullptr || !causes.empty()) return;
+    causes.push_back({join("an answer came at ", at(late->time_ps), ", ", length(late->time_ps - until_ps), " after giving up"),
+                      "the timeout is too short for this path: a greater timeout, and retry_cnt up to 7"});
+  }
+
+  void on_diagnosis(const TraceLine& line) {
+    // "ibv_modify_qp: EINVAL: …"
+    const std::string_view text = line.values;
+    if (!text.starts_with("ibv_") && !text.starts_with("rdma_") && !text.starts_with("mlx5dv")) return;
+    const std::size_t verb = text.find(": ");
+    if (verb == text.npos) return;
+    const std::string_view rest = text.substr(verb + 2);
+    const std::string_view error = rest.substr(0, rest.find(':'));
+    // Answers that programs ask for, and full queues.
+    if (error == "EOPNOTSUPP" || error == "EAGAIN" || error == "ENOMEM") return;
+    std::string why(rest.substr(std::min(rest.size(), error.size() + 2)));
+    if (why.empty()) why = "no reason is known";
+    add(line.time_ps, join(host_of(line.component), ": ", text.substr(0, verb), " answers ", error), join(error, " ", text.substr(0, verb)),
+        {{why, std::string(remedy_for(why))}});
+  }
+
+  void on_check(const TraceLine& line) {
+    const std::string_view text = line.values;
+    const std::size_t name = text.find(": ");
+    if (name == text.npos) return;
+    add(line.time_ps, join("a mistake in the program of ", host_of(line.component), " (check ", text.substr(0, name), ")"),
+        std::string(text.substr(0, name)), {{std::string(text.substr(name + 2)), std::string(remedy_for(text))}});
+  }
+
+  void on_overrun(const TraceLine& line) {
+    add(line.time_ps, join("CQ ", line.value("number"), " of ", host_of(line.component), " has overrun (IBV_EVENT_CQ_ERR)"), "IBV_EVENT_CQ_ERR",
+        {{join("a completion came at ", at(line.time_ps), " and the CQ had no room for it"),
+          "give ibv_create_cq room for all requests of all its queue pairs that may be outstanding, and poll often enough"}});
+  }
+
+  std::span<const TraceLine> facts_;
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<State>> lives_;  // by adapter and number
+  std::vector<const TraceLine*> ends_;
+  std::vector<Failure> failures_;
+  std::set<std::string> said_;
+};
+
+}  // namespace
+
+std::string in_milliseconds(std::int64_t time_ps) {
+  std::string decimals = std::to_string(time_ps / 1000 % 1'000'000);
+  decimals.insert(0, 6 - decimals.size(), '0');
+  return join(time_ps / 1'000'000'000, ".", decimals, " ms");
+}
+
+std::vector<Failure> failures_of(std::span<const TraceLine> facts) { return Reader(facts).failures(); }
+
+}  // namespace verbatim::observe

@@ -1,0 +1,33 @@
+// Why a run failed, from its trace: each failure with its causes, the likeliest first, and what to do about it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/observe/trace_line.h"
+
+namespace verbatim::observe {
+
+// "150.248158 ms": to the nanosecond.
+std::string in_milliseconds(std::int64_t time_ps);
+
+struct FailureCause {
+  std::string evidence;  // "QP 72 of server, the peer, was in INIT until 150.248 ms; …"
+  std::string remedy;    // may be empty
+};
+
+struct Failure {
+  std::int64_t time_ps = 0;
+  std::string what;     // "QP 72 of client: work request with wr_id 7 completes with transport retry counter exceeded"
+  std::string subject;  // what `verbatim explain` tells more of: "IBV_WC_RETRY_EXC_ERR", "EINVAL ibv_modify_qp"
+  std::vector<FailureCause> causes;  // at least one
+};
+
+// `facts`: lines for which tells_of_failure() holds, in the order of time; others do no harm. In the order of time, each text
+// once, at most kMostFailures.
+inline constexpr std::size_t kMostFailures = 50;
+std::vector<Failure> failures_of(std::span<const TraceLine> facts);
+
+}  // namespace verbatim::observe

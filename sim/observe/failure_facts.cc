@@ -1,0 +1,62 @@
+#include "sim/observe/failure_facts.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "sim/ib/aeth.h"
+#include "sim/observe/text_trace_sink.h"
+
+namespace verbatim::observe {
+
+namespace {
+
+bool tells(const TraceRecord& record) {
+  switch (record.event) {
+    case TraceEvent::kQpState:
+    case TraceEvent::kPacketDropped:
+    case TraceEvent::kRetransmission:
+    case TraceEvent::kDuplicate:
+    case TraceEvent::kAsyncEvent:
+    case TraceEvent::kProgramExited:
+    case TraceEvent::kLinkState:
+      return true;
+    case TraceEvent::kAckSent:
+      return ib::ack_kind(static_cast<std::uint8_t>(record.values[2])) != ib::AckKind::kAck;
+    case TraceEvent::kCompletion:
+      return record.values[3] != 0;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool tells_of_failure(const TraceLine& line) {
+  static constexpr std::string_view kEvents[] = {"qp-state",    "packet-dropped", "retransmission", "duplicate-request",
+                                                 "async-event", "program-exited", "link-state",     "diagnosis",
+                                                 "check",
+                                                  "post-send",   "post-receive"};
+  if (line.event == "completion") return line.value("status") != "0";
+  if (line.event == "ack-sent") return !line.value("syndrome").starts_with("0x0") && !line.value("syndrome").starts_with("0x1");
+  return std::ranges::find(kEvents, line.event) != std::end(kEvents);
+}
+
+void FailureFacts::on_record(const TraceRecord& record, std::span<const std::byte>) {
+  if (!tells(record) || lines_.size() >= kMost) return;
+  if (auto line = parse_trace_line(to_text(record, {}, components_))) lines_.push_back(std::move(*line));
+}
+
+std::vector<TraceLine> FailureFacts::lines(std::span<const DiagnosisLog::Entry> diagnoses,
+                                           std::span<const CheckLog::Entry> checks) const {
+  std::vector<TraceLine> lines = lines_;
+  for (const DiagnosisLog::Entry& entry : diagnoses) lines.push_back({entry.time_ps, entry.component, "diagnosis", entry.text, ""});
+  for (const CheckLog::Entry& entry : checks) {
+    const std::string place = entry.place.empty() ? "" : " at " + entry.place;
+    lines.push_back({entry.time_ps, entry.component, "check", entry.check + ": " + entry.text + place, ""});
+  }
+  std::ranges::stable_sort(lines, {}, &TraceLine::time_ps);
+  return lines;
+}
+
+}  // namespace verbatim::observe

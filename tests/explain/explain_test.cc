@@ -1,0 +1,183 @@
+// What `verbatim explain` says: of names, and of runs of programs with one of the classic confusions each. At the end of such a
+// run the first cause is said without being asked for.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "sim/ib/wc_status.h"
+#include "tests/cli/command.h"
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Lines that were broken between words, put together again.
+std::string joined(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c != '\n' && c != ' ') {
+      out += c;
+    } else if (!out.empty() && out.back() != ' ') {
+      out += ' ';
+    }
+  }
+  return out;
+}
+
+struct Confusion {
+  const char* name;
+  const char* evidence;  // said at the end of the run, and by explain
+  const char* remedy;
+  const char* more = "";  // said by explain alone
+};
+
+class ConfusionTest : public ::testing::TestWithParam<Confusion> {};
+
+cli::Finished run_confusion(const std::string& name, const std::string& folder, std::vector<std::string> more = {}) {
+  const std::string program = support::quoted(std::string(EXPLAIN_FOLDER) + "/confusions") + " " + name;
+  std::vector<std::string> words = {"run", "--topology", support::topology("two_hosts"), "--out", folder, "server=" + program, "client=" + program + " server"};
+  words.insert(words.end(), more.begin(), more.end());
+  return cli::verbatim(std::move(words));
+}
+
+TEST_P(ConfusionTest, is_explained_with_its_evidence) {
+  const Confusion& which = GetParam();
+  const support::TemporaryFolder folder;
+  const std::string out = folder.path() + "/run";
+  std::vector<std::string> more = {"--keep-trace"};
+  if (std::string(which.name) == "late-answer") more.insert(more.end(), {"--fault", R"({"action":"delay","from":"server","opcode":"Acknowledge","delay":"9 ms","every":1,"count":0})"});
+  const cli::Finished run = run_confusion(which.name, out, more);
+  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  EXPECT_THAT(run.err, HasSubstr("verbatim: the first cause: at ")) << run.out;
+  EXPECT_THAT(run.err, HasSubstr(which.evidence));
+  EXPECT_THAT(run.err, HasSubstr(which.remedy));
+  const cli::Finished told = cli::verbatim({"explain", out});
+  EXPECT_EQ(told.code, 0) << told.err;
+  EXPECT_THAT(joined(told.out), HasSubstr(which.evidence));
+  EXPECT_THAT(joined(told.out), HasSubstr(which.remedy));
+  EXPECT_THAT(joined(told.out), HasSubstr(which.more));
+  // A trace alone tells as much, but for the places of calls.
+  const cli::Finished of_trace = cli::verbatim({"explain", out + "/trace.txt"});
+  EXPECT_THAT(joined(of_trace.out), HasSubstr(which.evidence));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, ConfusionTest,
+    ::testing::Values(
+        Confusion{"rkey-order", "but with 0x801, the same bytes in the other order", "convert the key once on each way",
+                  "wr_id 7 (confusions.c:72) completes with remote access error"},
+        Confusion{"no-access", "was registered without IBV_ACCESS_REMOTE_WRITE", "add the missing right to the access flags of ibv_reg_mr"},
+        Confusion{"qp-access", "lack IBV_ACCESS_REMOTE_WRITE", "give the responder's queue pair the right, too"},
+        Confusion{"out-of-range", "are not within the memory with rkey 0x801", "check remote_addr and the length against the peer's region"},
+        Confusion{"wrong-qpn", "there never was a QP 77 of server (it had 72)", "dest_qp_num is qp->qp_num of the peer",
+                  "timeout 8 is 4.096 us * 2^8 = 1.048576 ms"},
+        Confusion{"wrong-psn", "takes PSN 100 for a repetition: its rq_psn is ahead of it", "rq_psn of each side must be sq_psn of the other"},
+        Confusion{"mtu", "carries 1024 bytes where its path MTU is 512", "give both sides the smaller of the two ports' active_mtu"},
+        Confusion{"no-receive", "had no receive posted for the message that came at 100.290018 ms", "post receives before the peer may send",
+                  "it posted one 118.295 us later (confusions.c:61)"},
+        Confusion{"short-receive", "the message has at least 1024 bytes, the receive for it 100", "post receives that hold the longest message"},
+        Confusion{"late-answer", "after giving up", "the timeout is too short for this path"},
+        Confusion{"gone", "the program of QP 72 of server had ended at 100.308284 ms with exit code 0", "look at why it ended"},
+        Confusion{"lkey", "there is no memory with lkey 0x5d01", "put mr->lkey of the region that holds the buffer into each ibv_sge"},
+        Confusion{"not-ready", "QP 72 of server, the peer, was in INIT until 150.248158 ms; your first packet came at 100.289250 ms",
+                  "send only when the peer has told"},
+        Confusion{"missing-bit", "INIT to RTR: attr_mask lacks IBV_QP_MIN_RNR_TIMER", "fill these attributes in and set their bits"}),
+    [](const auto& test) {
+      std::string name = test.param.name;
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
+
+TEST(Explain, a_folder_without_a_trace_tells_what_run_json_has) {
+  const support::TemporaryFolder folder;
+  run_confusion("missing-bit", folder.path() + "/run");
+  const cli::Finished told = cli::verbatim({"explain", folder.path() + "/run"});
+  EXPECT_EQ(told.code, 0);
+  EXPECT_THAT(joined(told.out), HasSubstr("attr_mask lacks IBV_QP_MIN_RNR_TIMER"));
+  EXPECT_THAT(told.out, HasSubstr("--keep-trace"));
+}
+
+TEST(Explain, a_run_in_which_nothing_failed_has_no_cause) {
+  const support::TemporaryFolder folder;
+  const cli::Finished run = run_confusion("fine", folder.path() + "/run", {"--keep-trace"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, Not(HasSubstr("first cause")));
+  EXPECT_THAT(cli::verbatim({"explain", folder.path() + "/run"}).out, HasSubstr("nothing of verbs has failed in this run"));
+}
+
+TEST(Explain, keeping_the_trace_changes_no_result) {
+  const support::TemporaryFolder folder;
+  const auto digest = [&](const std::string& name, std::vector<std::string> more) {
+    run_confusion("not-ready", folder.path() + name, std::move(more));
+    return nlohmann::json::parse(support::text_of_file(folder.path() + name + "/run.json"))["digest"];
+  };
+  EXPECT_EQ(digest("/without", {}), digest("/with", {"--keep-trace"}));
+}
+
+TEST(Explain, roce_without_a_gid) {
+  const support::TemporaryFolder folder;
+  const cli::Finished run = cli::verbatim({"run", "--out", folder.path(), "--topology", support::topology("two_hosts_roce"), "server=ibv_rc_pingpong",
+                                           "client=ibv_rc_pingpong server"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("ibv_modify_qp answers EINVAL: a path on Ethernet needs a GRH (ah_attr.is_global)"));
+  EXPECT_THAT(run.err, HasSubstr("on RoCE set ah_attr.is_global"));
+}
+
+TEST(Explain, every_status_of_a_completion_by_name_text_and_number) {
+  int number = 0;
+  for (const ib::WcStatusName& status : ib::kWcStatusNames) {
+    const cli::Finished by_name = cli::verbatim({"explain", std::string(status.name)});
+    EXPECT_EQ(by_name.code, 0) << status.name;
+    EXPECT_TRUE(by_name.out.starts_with(std::string(status.name) + "\n")) << by_name.out;
+    if (number % 6 == 0) {
+      EXPECT_EQ(cli::verbatim({"explain", std::string(status.text)}).out, by_name.out);
+      EXPECT_EQ(cli::verbatim({"explain", std::to_string(number)}).out, by_name.out);
+      EXPECT_EQ(cli::verbatim({"explain", std::string(status.name.substr(7))}).out, by_name.out);
+    }
+    ++number;
+  }
+}
+
+TEST(Explain, names_that_there_is_a_text_for) {
+  const std::string names = cli::verbatim({"explain", "--list"}).out;
+  for (const char* name : {"IBV_EVENT_CQ_ERR", "IBV_EVENT_WQ_FATAL", "RDMA_CM_EVENT_UNREACHABLE", "RDMA_CM_EVENT_REJECTED 28", "EINVAL ibv_modify_qp",
+                           "ENOMEM ibv_post_send", "unsignaled"}) {
+    EXPECT_THAT(names, HasSubstr(std::string(name) + "\n"));
+  }
+}
+
+TEST(Explain, an_error_of_a_verb_in_any_order_and_the_changes_of_state_with_it) {
+  const cli::Finished told = cli::verbatim({"explain", "EINVAL", "ibv_modify_qp"});
+  EXPECT_EQ(told.code, 0);
+  EXPECT_THAT(joined(told.out), HasSubstr("RC RTR to RTS: IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_SQ_PSN"));
+  EXPECT_EQ(cli::verbatim({"explain", "ibv_modify_qp", "22"}).out, told.out);
+  EXPECT_THAT(cli::verbatim({"explain", "ibv_modify_qp"}).out, HasSubstr("ENODATA ibv_modify_qp"));
+  // A verb that has no text of its own with this error: what the error means in general.
+  EXPECT_THAT(cli::verbatim({"explain", "EPERM", "ibv_advise_mr"}).out, HasSubstr("EPERM\n"));
+}
+
+TEST(Explain, what_is_not_known_is_refused_with_a_guess) {
+  const cli::Finished told = cli::verbatim({"explain", "IBV_WC_RETRY_EXC_ER"});
+  EXPECT_EQ(told.code, 2);
+  EXPECT_THAT(told.err, HasSubstr("did you mean IBV_WC_RETRY_EXC_ERR?"));
+  EXPECT_EQ(cli::verbatim({"explain"}).code, 2);
+  EXPECT_EQ(cli::verbatim({"explain", "no/such/folder"}).code, 2);
+}
+
+TEST(Explain, files_that_are_no_run_are_refused) {
+  const support::TemporaryFolder folder;
+  EXPECT_THAT(cli::verbatim({"explain", folder.path()}).err, HasSubstr("it has no run.json"));
+  std::ofstream(folder.path() + "/run.json") << "[1, 2";
+  EXPECT_THAT(cli::verbatim({"explain", folder.path()}).err, HasSubstr("is not what a run writes"));
+  std::ofstream(folder.path() + "/other.txt") << "nothing\n";
+  const cli::Finished told = cli::verbatim({"explain", folder.path() + "/other.txt"});
+  EXPECT_EQ(told.code, 2);
+  EXPECT_THAT(told.err, HasSubstr("holds no record of a trace"));
+}
+
+}  // namespace
+}  // namespace verbatim

@@ -1,0 +1,180 @@
+// The file that `verbatim report` writes: what it holds of real runs, that it needs nothing else, and that a browser shows it.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "tests/cli/command.h"
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr unsigned kDropped = 1, kRetransmission = 2, kNak = 4;
+
+struct Page {
+  std::string html;
+  Json data, run;
+  std::string path;
+
+  // The indices of rows with these flags.
+  std::vector<std::size_t> with(unsigned flags) const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < data["rows"]["flags"].size(); ++i) {
+      if ((data["rows"]["flags"][i].get<unsigned>() & flags) == flags) found.push_back(i);
+    }
+    return found;
+  }
+  std::string text(std::size_t row) const { return data["strings"][data["rows"]["text"][row].get<std::size_t>()]; }
+  std::string note(std::size_t row) const { return data["strings"][data["rows"]["note"][row].get<std::size_t>()]; }
+};
+
+Page page_of(const support::TemporaryFolder& folder, std::vector<std::string> what) {
+  const std::string out = folder.path() + "/run";
+  what.insert(what.begin(), {"run", "--quiet", "--log", "off", "--keep-trace", "--out", out});
+  cli::verbatim(std::move(what));
+  Page page;
+  page.path = folder.path() + "/a page.html";
+  const cli::Finished made = cli::verbatim({"report", out, "-o", page.path});
+  EXPECT_EQ(made.code, 0) << made.err;
+  page.html = support::text_of_file(page.path);
+  const std::string begin = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t at = page.html.find(begin);
+  EXPECT_NE(at, std::string::npos);
+  const std::size_t from = at + begin.size();
+  page.data = Json::parse(page.html.substr(from, page.html.find("</script>", from) - from), nullptr, false);
+  page.run = Json::parse(support::text_of_file(out + "/run.json"));
+  return page;
+}
+
+std::vector<std::string> pingpong(const std::string& more) {
+  return {"--topology", support::topology("two_hosts"), "server=ibv_rc_pingpong " + more, "client=ibv_rc_pingpong " + more + " server"};
+}
+
+TEST(Report, a_pingpong_with_its_packets_requests_and_output) {
+  const support::TemporaryFolder folder;
+  const Page page = page_of(folder, pingpong("-n 20"));
+  ASSERT_TRUE(page.data.is_object()) << page.html.substr(0, 2000);
+  EXPECT_EQ(page.data["packets"], page.run["packets"]);
+  EXPECT_EQ(page.data["run"]["digest"], page.run["digest"]);
+  std::set<std::pair<std::string, int>> columns;
+  for (const Json& column : page.data["columns"]) columns.insert({column["host"], column["qp"]});
+  EXPECT_EQ(columns, (std::set<std::pair<std::string, int>>{{"client", 0}, {"client", 72}, {"server", 0}, {"server", 72}}));
+  // Every packet goes from one queue pair to the other, and comes.
+  const Json& rows = page.data["rows"];
+  std::size_t packets = 0;
+  for (std::size_t i = 0; i < rows["bytes"].size(); ++i) {
+    if (rows["bytes"][i] == 0) continue;
+    ++packets;
+    EXPECT_GT(rows["took"][i].get<std::int64_t>(), 0) << i;
+    const Json &from = page.data["columns"][rows["from"][i].get<std::size_t>()], &to = page.data["columns"][rows["to"][i].get<std::size_t>()];
+    EXPECT_EQ(from["qp"], 72);
+    EXPECT_EQ(to["qp"], 72);
+    EXPECT_NE(from["host"], to["host"]);
+  }
+  EXPECT_EQ(packets, page.run["packets"].get<std::size_t>());
+  EXPECT_TRUE(page.with(kDropped).empty());
+  EXPECT_TRUE(page.with(kRetransmission).empty());
+  EXPECT_TRUE(page.data["failures"].empty());
+  // 20 sends of each side, each from the post to its completion in order.
+  ASSERT_EQ(page.data["requests"].size(), 40u);
+  for (const Json& request : page.data["requests"]) {
+    EXPECT_EQ(request[1], 2) << "wr_id";
+    EXPECT_EQ(request[3], 4096);
+    EXPECT_EQ((request[5].get<int>() - request[4].get<int>()) & 0xffffff, 3) << "four packets";
+    for (int step = 6; step < 13; ++step) {
+      EXPECT_GE(request[step].get<std::int64_t>(), 0) << step;
+      EXPECT_GE(request[step + 1].get<std::int64_t>(), request[step].get<std::int64_t>()) << step;
+    }
+  }
+  // RESET to INIT, RTR, RTS on both sides.
+  EXPECT_EQ(page.data["changes"].size(), 6u);
+  std::string output;
+  for (const Json& piece : page.data["output"]) {
+    if (piece[1] == "client") output += piece[2].get<std::string>();
+  }
+  EXPECT_EQ(output, support::text_of_file(folder.path() + "/run/client.stdout"));
+}
+
+TEST(Report, a_lost_packet_stands_out_with_its_reason_and_its_retransmission) {
+  const support::TemporaryFolder folder;
+  std::vector<std::string> what = pingpong("-n 5");
+  what.insert(what.begin(), {"--fault", R"({"action": "drop", "from": "client", "opcode": "Send Middle", "nth": 3})"});
+  const Page page = page_of(folder, what);
+  ASSERT_TRUE(page.data.is_object());
+  const auto dropped = page.with(kDropped);
+  ASSERT_GE(dropped.size(), 1u);
+  EXPECT_EQ(page.text(dropped[0]), "Send Middle");
+  EXPECT_THAT(page.note(dropped[0]), HasSubstr("scripted fault 0 at port/client:1"));
+  EXPECT_THAT(page.note(dropped[0]), HasSubstr("dropped at port/client:1: a scripted fault"));
+  bool is_repeated = false;
+  for (const std::size_t i : page.with(kRetransmission)) {
+    is_repeated = is_repeated || (page.text(i) == "Send Middle" && page.data["rows"]["psn"][i] == page.data["rows"]["psn"][dropped[0]]);
+  }
+  EXPECT_TRUE(is_repeated);
+  const auto naks = page.with(kNak);
+  ASSERT_EQ(naks.size(), 1u);
+  EXPECT_THAT(page.note(naks[0]), HasSubstr("PSN sequence error"));
+}
+
+TEST(Report, needs_nothing_but_itself) {
+  const support::TemporaryFolder folder;
+  const Page page = page_of(folder, pingpong("-n 1"));
+  for (const char* word : {"src=", "href=", "@import", "http://www.w3.org/1999", "https:", "fetch(", "XMLHttpRequest"}) {
+    EXPECT_THAT(page.html, Not(HasSubstr(word)));
+  }
+}
+
+TEST(Report, output_cannot_end_the_script_that_it_is_in) {
+  const support::TemporaryFolder folder;
+  const Page page = page_of(folder, {"--topology", support::topology("two_hosts"), "server=echo '</script><!--<script>'"});
+  ASSERT_TRUE(page.data.is_object());
+  ASSERT_EQ(page.data["output"].size(), 1u);
+  EXPECT_EQ(page.data["output"][0][2], "</script><!--<script>\n");
+}
+
+TEST(Report, the_same_run_gives_the_same_page) {
+  const support::TemporaryFolder one, two;
+  EXPECT_EQ(page_of(one, pingpong("-n 3")).html, page_of(two, pingpong("-n 3")).html);
+}
+
+TEST(Report, a_folder_without_a_trace_is_refused) {
+  const support::TemporaryFolder folder;
+  cli::verbatim({"run", "--quiet", "--out", folder.path() + "/run", "--topology", support::topology("two_hosts"), "server=true"});
+  const cli::Finished made = cli::verbatim({"report", folder.path() + "/run", "-o", folder.path() + "/x.html"});
+  EXPECT_EQ(made.code, 2);
+  EXPECT_THAT(made.err, HasSubstr("--keep-trace"));
+}
+
+TEST(Ladder, of_a_folder_as_text_and_as_a_picture) {
+  const support::TemporaryFolder folder;
+  page_of(folder, pingpong("-n 2"));
+  const cli::Finished text = cli::verbatim({"ladder", folder.path() + "/run", "--ascii", "--width", "120"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.out, HasSubstr("Send-First to QP 72 PSN"));
+  EXPECT_EQ(cli::verbatim({"ladder", folder.path() + "/run", "-o", folder.path() + "/l.svg"}).code, 0);
+  const std::string svg = support::text_of_file(folder.path() + "/l.svg");
+  EXPECT_TRUE(svg.starts_with("<svg "));
+  EXPECT_THAT(svg, HasSubstr("class=\"packet\"/>"));
+}
+
+TEST(Report, a_browser_shows_it) {
+  if (::access("/usr/bin/chromium", X_OK) != 0) GTEST_SKIP() << "no chromium";
+  const support::TemporaryFolder folder;
+  std::vector<std::string> what = pingpong("-n 5");
+  what.insert(what.begin(), {"--fault", R"({"action": "drop", "from": "client", "opcode": "Send Middle", "nth": 3})"});
+  const Page page = page_of(folder, what);
+  const cli::Finished shown = cli::run_command({"chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + folder.path() + "/profile",
+                                                "--virtual-time-budget=4000", "--window-size=1400,1000", "--dump-dom", "file://" + page.path});
+  if (shown.code != 0) GTEST_SKIP() << "chromium does not run here: " << shown.err.substr(0, 400);
+  EXPECT_THAT(shown.out, HasSubstr("data-ready=\"1\"")) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("class=\"row"));
+  EXPECT_THAT(shown.out, HasSubstr("client| "));
+  EXPECT_THAT(shown.out, HasSubstr("QP 72"));
+}
+
+}  // namespace
+}  // namespace verbatim

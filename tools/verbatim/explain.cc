@@ -1,0 +1,246 @@
+// `verbatim explain`: what a status, an event or an error means; why a run failed.
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/ib/qp_state.h"
+#include "sim/ib/wc_status.h"
+#include "sim/observe/failure_causes.h"
+#include "sim/observe/failure_facts.h"
+#include "tools/verbatim/cli.h"
+#include "tools/verbatim/meanings.h"
+#include "tools/verbatim/recorded_run.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+constexpr std::size_t kWidth = 100;  // of a line that is broken between words
+
+// The text in lines of at most kWidth characters; the first begins with `first`, the others with as many blanks.
+void print_wrapped(const std::string& first, const std::string& text) {
+  std::string line = first;
+  bool is_empty = true;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (!is_empty && line.size() + 1 + word.size() > kWidth) {
+      std::printf("%s\n", line.c_str());
+      line.assign(first.size(), ' ');
+      is_empty = true;
+    }
+    line += (is_empty ? "" : " ") + word;
+    is_empty = false;
+    begin = end + 1;
+  }
+  std::printf("%s\n", line.c_str());
+}
+
+void print_meaning(const Meaning& meaning) {
+  std::printf("%s\n", std::string(meaning.name).c_str());
+  print_wrapped("  ", std::string(meaning.meaning));
+  int number = 0;
+  for (const std::string_view cause : meaning.causes) {
+    if (!cause.empty()) print_wrapped("  " + std::to_string(++number) + ". ", std::string(cause));
+  }
+}
+
+// What each change of state needs, as the model checks it.
+void print_changes() {
+  using enum ib::QpState;
+  struct Change {
+    ib::QpState from, to;
+  };
+  constexpr Change kChanges[] = {{kReset, kInit}, {kInit, kRtr}, {kRtr, kRts}, {kRts, kRts}, {kRts, kSqd}, {kSqd, kRts}};
+  constexpr std::pair<ib::QpType, const char*> kTypes[] = {
+      {ib::QpType::kRc, "RC"}, {ib::QpType::kUc, "UC"}, {ib::QpType::kUd, "UD"}};
+  std::printf("\nWhat attr_mask needs besides IBV_QP_STATE (every state goes to RESET and ERR without more):\n");
+  for (const auto& [type, type_name] : kTypes) {
+    for (const Change& change : kChanges) {
+      const ib::QpTransition row = ib::qp_transition(change.from, change.to, type);
+      if (!row.valid) continue;
+      const std::string title =
+          std::string("  ") + type_name + " " + ib::name_of(change.from) + " to " + ib::name_of(change.to) + ": ";
+      print_wrapped(title, ib::names_of_attributes(row.required) +
+                               (row.optional != 0 ? "; may have " + ib::names_of_attributes(row.optional) : ""));
+    }
+  }
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::vector<Meaning> all_meanings() {
+  std::vector<Meaning> all;
+  for (const auto part : {completion_meanings(), async_meanings(), cm_meanings(), error_meanings(), check_meanings()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+bool is_error(const std::string& word) {
+  return word.size() > 1 && (word[0] == 'E' || word[0] == 'e') && word.find('_') == word.npos;
+}
+
+// Of an errno by its number, its name; else what was given.
+std::string error_name(const std::string& word) {
+  const bool is_number = !word.empty() && word.find_first_not_of("0123456789", word[0] == '-' ? 1 : 0) == word.npos;
+  if (!is_number) return word;
+  const char* const name = strerrorname_np(std::abs(std::atoi(word.c_str())));
+  return name != nullptr ? name : word;
+}
+
+// Those that the words mean; more than one for a verb without an error.
+std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
+  std::vector<Meaning> found;
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  const std::vector<Meaning> all = all_meanings();
+  const auto add_named = [&](const std::string& name) {
+    for (const Meaning& meaning : all) {
+      if (upper(std::string(meaning.name)) == upper(name)) found.push_back(meaning);
+    }
+  };
+  add_named(text);
+  for (const char* prefix : {"IBV_WC_", "IBV_EVENT_", "RDMA_CM_EVENT_"}) {
+    if (found.empty()) add_named(prefix + text);
+  }
+  // As ibv_wc_status_str() says it, or by number.
+  for (std::size_t i = 0; i < std::size(ib::kWcStatusNames) && found.empty(); ++i) {
+    const bool is_said = upper(std::string(ib::kWcStatusNames[i].text)) == upper(text);
+    if (is_said || text == std::to_string(i) || text == "status " + std::to_string(i)) found.push_back(completion_meanings()[i]);
+  }
+  if (!found.empty()) return found;
+  // An error and a verb, in any order, by name or number.
+  if (words.size() == 2) {
+    add_named(error_name(words[0]) + " " + words[1]);
+    if (found.empty()) add_named(error_name(words[1]) + " " + words[0]);
+    for (const std::string& word : words) {
+      if (found.empty() && is_error(error_name(word))) add_named(error_name(word));
+    }
+    // A status of an event that has no text of its own.
+    if (found.empty()) add_named(words[0]);
+  } else if (words.size() == 1) {
+    for (const Meaning& meaning : all) {
+      if (meaning.name.ends_with(" " + text)) found.push_back(meaning);
+    }
+  }
+  return found;
+}
+
+void print_failure(const observe::Failure& failure, std::size_t number) {
+  print_wrapped(std::to_string(number) + ". ", "at " + observe::in_milliseconds(failure.time_ps) + ", " + failure.what);
+  for (const observe::FailureCause& cause : failure.causes) {
+    print_wrapped("   - ", cause.evidence);
+    if (!cause.remedy.empty()) print_wrapped("     so: ", cause.remedy);
+  }
+}
+
+std::vector<observe::TraceLine> facts_of(const RecordedRun& run) {
+  std::vector<observe::TraceLine> facts;
+  for (const observe::TraceLine& line : run.lines) {
+    if (observe::tells_of_failure(line)) facts.push_back(line);
+  }
+  if (!run.lines.empty() || !run.report.is_object()) return facts;
+  // Without a trace there is what run.json says.
+  const auto text = [](const nlohmann::json& entry, const char* name) {
+    const auto found = entry.find(name);
+    return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  for (const nlohmann::json& entry : run.report.value("diagnoses", nlohmann::json::array())) {
+    if (entry.is_object()) facts.push_back({entry.value("time_ps", std::int64_t{0}), text(entry, "adapter"), "diagnosis", text(entry, "text"), ""});
+  }
+  for (const nlohmann::json& entry : run.report.value("checks", nlohmann::json::array())) {
+    if (!entry.is_object()) continue;
+    const std::string place = text(entry, "place");
+    facts.push_back({entry.value("time_ps", std::int64_t{0}), text(entry, "host"), "check",
+                     text(entry, "check") + ": " + text(entry, "text") + (place.empty() ? "" : " at " + place), ""});
+  }
+  std::ranges::stable_sort(facts, {}, &observe::TraceLine::time_ps);
+  return facts;
+}
+
+int explain_run(const std::string& path) {
+  std::string failure;
+  const auto run = read_run(path, &failure);
+  if (!run) {
+    complain(failure);
+    return kUsage;
+  }
+  bool has_failed = false;
+  if (run->report.is_object()) {
+    const std::string outcome = run->report.value("outcome", "");
+    std::printf("outcome: %s\n", outcome.c_str());
+    for (const nlohmann::json& program : run->report.value("programs", nlohmann::json::array())) {
+      const bool has_ended = program.contains("exit_code") && program["exit_code"].is_number();
+      if (has_ended && program["exit_code"] == 0) continue;
+      const std::string how = has_ended ? "ended with exit code " + program["exit_code"].dump()
+                              : program.contains("signal") && program["signal"].is_number()
+                                  ? "was ended by signal " + program["signal"].dump()
+                                  : "has not ended";
+      std::printf("program of %s: %s\n", program.value("host", "?").c_str(), how.c_str());
+    }
+    for (const nlohmann::json& finding : run->report.value("findings", nlohmann::json::array())) {
+      if (finding.is_string()) print_wrapped("- ", finding.get<std::string>());
+      has_failed = true;
+    }
+  }
+  const std::vector<observe::Failure> failures = observe::failures_of(facts_of(*run));
+  std::vector<std::string> subjects;
+  for (std::size_t i = 0; i < failures.size(); ++i) {
+    print_failure(failures[i], i + 1);
+    if (std::ranges::find(subjects, failures[i].subject) == subjects.end()) subjects.push_back(failures[i].subject);
+  }
+  if (failures.empty() && !has_failed) std::printf("nothing of verbs has failed in this run\n");
+  for (const std::string& subject : subjects) std::printf("more: verbatim explain %s\n", subject.c_str());
+  if (!run->folder.empty() && run->lines.empty())
+    std::printf("the folder has no trace; a run with --keep-trace leaves one, and more can be said of it\n");
+  return kAsExpected;
+}
+
+}  // namespace
+
+int explain(const ExplainOptions& options) {
+  if (options.list) {
+    for (const Meaning& meaning : all_meanings()) std::printf("%s\n", std::string(meaning.name).c_str());
+    return kAsExpected;
+  }
+  if (options.words.empty()) {
+    complain("nothing to explain; write `verbatim explain IBV_WC_RETRY_EXC_ERR`, `verbatim explain EINVAL ibv_modify_qp`, or the folder of a run");
+    return kUsage;
+  }
+  const std::vector<Meaning> meanings = find_meanings(options.words);
+  std::error_code ignored;
+  if (options.words.size() == 1 && (meanings.empty() || options.words[0].find('/') != std::string::npos) &&
+      std::filesystem::exists(options.words[0], ignored))
+    return explain_run(options.words[0]);
+  if (meanings.empty()) {
+    std::vector<std::string> names;
+    for (const Meaning& meaning : all_meanings()) names.emplace_back(meaning.name);
+    std::string near = config::nearest(options.words[0], names);
+    // Or a part of some.
+    for (const std::string& name : names) {
+      if (near.empty() && name.find(upper(options.words[0])) != name.npos) near = name;
+    }
+    std::string text;
+    for (const std::string& word : options.words) text += (text.empty() ? "" : " ") + word;
+    complain(config::in_quotes(text) + " is no file, and nothing that is known here; " +
+             (near.empty() ? "`verbatim explain --list` has all" : "did you mean " + near + "?"));
+    return kUsage;
+  }
+  bool is_change = false;
+  for (std::size_t i = 0; i < meanings.size(); ++i) {
+    if (i > 0) std::printf("\n");
+    print_meaning(meanings[i]);
+    is_change = is_change || meanings[i].name.ends_with("EINVAL ibv_modify_qp");
+  }
+  if (is_change) print_changes();
+  return kAsExpected;
+}
+
+}  // namespace verbatim::cli

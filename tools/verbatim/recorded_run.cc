@@ -1,0 +1,43 @@
+#include "tools/verbatim/recorded_run.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+namespace verbatim::cli {
+
+namespace fs = std::filesystem;
+
+std::optional<RecordedRun> read_run(const std::string& path, std::string* failure) {
+  RecordedRun run;
+  std::error_code error;
+  const auto refuse = [&](std::string sentence) {
+    *failure = std::move(sentence);
+    return std::nullopt;
+  };
+  if (!fs::exists(path, error)) return refuse("there is no " + path);
+  if (!fs::is_directory(path, error) && fs::path(path).filename() != "run.json") {
+    auto lines = observe::read_trace(path);
+    if (!lines) return refuse(path + " cannot be read: " + std::strerror(errno));
+    if (lines->empty()) return refuse(path + " holds no record of a trace; `verbatim run --trace FILE` writes one");
+    run.lines = std::move(*lines);
+    return run;
+  }
+  run.folder = fs::is_directory(path, error) ? path : fs::path(path).parent_path().string();
+  if (run.folder.empty()) run.folder = ".";
+  std::ifstream file(run.folder + "/run.json");
+  if (!file) return refuse(path + " is no folder of a run: it has no run.json; `verbatim run --out FOLDER` writes one");
+  run.report = nlohmann::json::parse(file, nullptr, false);
+  if (!run.report.is_object()) return refuse(run.folder + "/run.json is not what a run writes");
+  for (const char* name : {kTraceFile, kCallsFile}) {
+    auto lines = observe::read_trace(run.folder + "/" + name);
+    if (lines) run.lines.insert(run.lines.end(), std::make_move_iterator(lines->begin()), std::make_move_iterator(lines->end()));
+  }
+  std::ranges::stable_sort(run.lines, {}, &observe::TraceLine::time_ps);
+  return run;
+}
+
+}  // namespace verbatim::cli

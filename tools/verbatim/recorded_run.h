@@ -1,0 +1,26 @@
+// A run that has left something to read: the folder of --out, or a trace.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/observe/trace_line.h"
+
+namespace verbatim::cli {
+
+// In the folder of --out, with --keep-trace: the trace, and where in the programs requests were posted.
+inline constexpr char kTraceFile[] = "trace.txt";
+inline constexpr char kCallsFile[] = "calls.txt";
+
+struct RecordedRun {
+  std::string folder;                    // empty: a trace alone
+  nlohmann::json report;                 // run.json; null where there is none
+  std::vector<observe::TraceLine> lines;  // of the trace, and of the calls, in the order of time; empty where there is none
+};
+
+// `path`: the folder, its run.json, or a trace. nullopt, and a sentence: it is none of them.
+std::optional<RecordedRun> read_run(const std::string& path, std::string* failure);
+
+}  // namespace verbatim::cli
