@@ -307,11 +307,10 @@ class Few final : public AfterDefault {
     }
     return schedule;
   }
-  // Streams count by how often the failure has decided there, not by how often they are asked, and the last decisions before
-  // the failure most.
+  // Where the failure has decided last, or at any of its streams: never by how often they are asked.
   std::size_t liked_point() {
     const std::size_t all = points_of_.size(), last = std::min(all, kNear);
-    const auto& stream = points_of_[rng_.chance(3, 4) ? all - 1 - rng_.below(last) : rng_.below(all)];
+    const auto& stream = rng_.chance(1, 2) ? points_of_[all - 1 - rng_.below(last)] : *streams_[rng_.below(streams_.size())];
     return stream.empty() ? rng_.below(points_.size()) : stream[rng_.below(stream.size())];
   }
   void add(Schedule& schedule, std::size_t at) {
@@ -333,7 +332,12 @@ class Few final : public AfterDefault {
       it->second.push_back(points_.size());
       points_.push_back(i);
     }
-    for (const Decision& decision : liked_) points_of_.push_back(by_stream[{decision.site, decision.actor}]);
+    std::set<std::pair<std::string, std::string>> seen;
+    points_of_.reserve(liked_.size());
+    for (const Decision& decision : liked_) {
+      points_of_.push_back(by_stream[{decision.site, decision.actor}]);
+      if (seen.emplace(decision.site, decision.actor).second) streams_.push_back(&points_of_.back());
+    }
   }
   bool has_nothing_left() const override { return points_.empty() && (flags_.empty() || !is_first_); }
 
@@ -344,6 +348,7 @@ class Few final : public AfterDefault {
   Questions questions_;
   std::vector<std::size_t> points_;                  // indices of the questions that are liked
   std::vector<std::vector<std::size_t>> points_of_;  // for each of `liked_`, the indices into `points_` of its stream
+  std::vector<const std::vector<std::size_t>*> streams_;  // one of them for each stream
   bool is_first_ = true;
 };
 

@@ -59,7 +59,7 @@ class Shrinking {
   // Few at a time, so that one that fails early does not wait for hundreds that are tried for nothing. How many does not depend
   // on the processors, so the result does not either.
   static constexpr std::size_t kAtOnce = 8;
-  static constexpr std::size_t kFirstRuns = 40, kFewRuns = 400, kNoLimit = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t kFirstRuns = 40, kFewRuns = 2000, kNoLimit = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t kSmall = 4;  // decisions
 
   bool is_over() {
