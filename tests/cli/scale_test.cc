@@ -40,7 +40,7 @@ std::int64_t memory_with_forks(int forks) {
 
 TEST(ManyProcesses, nothing_is_kept_of_those_that_have_ended) {
   if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer keeps what is freed for a while";
-  constexpr int kFew = 200, kMany = 2200;
+  constexpr int kFew = 200, kMany = 1200;
   const std::int64_t few = memory_with_forks(kFew), many = memory_with_forks(kMany);
   EXPECT_LT(many - few, (kMany - kFew) / 2) << "KiB more, half of one a process";
 }

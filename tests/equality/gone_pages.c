@@ -53,6 +53,25 @@ static void look(const char* what, int round, const volatile uint32_t* word, tim
   printf("%s %d: %lu looks, %u then %u, at %ld\n", what, round, looks, before, *word, now());
 }
 
+// Both in one line of memory: what a loop compares, and with what.
+static _Alignas(64) volatile struct {
+  unsigned long count, limit;
+} counted;
+
+// The same line in a loop that polls, and right afterwards, with another limit, in one that gives its processor away.
+static void count_twice(int round, timer_t timer, long ns) {
+  const struct itimerspec when = {.it_value = {0, ns}};
+  struct ibv_wc wc;
+  fired = 0;
+  counted.count = 0;
+  counted.limit = ~0ul;
+  must(timer_settime(timer, 0, &when, NULL) == 0, "timer_settime");
+  while (!fired && counted.count < counted.limit && ibv_poll_cq(cq, 1, &wc) == 0) ++counted.count;
+  counted.limit = counted.count + 100 + (unsigned long)round;
+  while (counted.count < counted.limit && sched_yield() == 0) ++counted.count;
+  printf("counted %d: %lu at %ld\n", round, counted.count, now());
+}
+
 int main(void) {
   struct ibv_device** const devices = ibv_get_device_list(NULL);
   must(devices != NULL && devices[0] != NULL, "device");
@@ -81,6 +100,7 @@ int main(void) {
     look("private", i, (volatile uint32_t*)word, timer, 20000 + 501 * i, 1);
     look("shared", i, (volatile uint32_t*)(shared + 64 * (i % 64)), timer, 170000 + 301 * i, i % 3 != 1);
     for (int k = 0; k < 4; ++k) look("again", i, (volatile uint32_t*)word, timer, 3000 + 77 * k, 1);
+    count_twice(i, timer, 25000 + 99 * i);
     look("yields", i, (volatile uint32_t*)word, timer, 30000 + 77 * i, 0);
     switch (i % 4) {
       case 0: {  // gone

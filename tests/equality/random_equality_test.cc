@@ -12,7 +12,7 @@ TEST_P(RandomEquality, five_programs) { expect_equal_for_seeds(GetParam(), 5); }
 
 TEST(RandomEqualityWithFreedom, five_programs) { expect_equal_for_seeds(51, 5, true); }
 
-INSTANTIATE_TEST_SUITE_P(FromSeed, RandomEquality, ::testing::Values(1, 11, 21, 31));
+INSTANTIATE_TEST_SUITE_P(FromSeed, RandomEquality, ::testing::Values(1, 21));
 
 }  // namespace
 }  // namespace verbatim::equality

@@ -35,6 +35,12 @@ bool is_sample(const Row& row) {
   return kNames.contains(row.name);
 }
 
+// Fewer, for surroundings of many kinds; the sweep has all rows.
+bool is_small_sample(const Row& row) {
+  static const std::set<std::string> kNames = {"verbs_random_spec", "tcp", "fork", "ibv_rc_pingpong", "clocks", "credentials"};
+  return kNames.contains(row.name);
+}
+
 TEST(Golden, the_table_holds) {
   const Comparison result = compare(table(), {});
   std::printf("%s\n", result.summary().c_str());
@@ -75,11 +81,11 @@ TEST(Golden, holds_where_a_facility_is_missing) {
   if (names.empty()) GTEST_SKIP() << reason;
   for (const std::string& name : names) {
     SCOPED_TRACE(name);
-    expect_golden({.request = {.options = {"--assume-missing=" + name}}}, is_sample);
+    expect_golden({.request = {.options = {"--assume-missing=" + name}}}, is_small_sample);
   }
 }
 
-TEST(Golden, holds_five_times) { expect_golden({.runs = 5}, is_sample); }
+TEST(Golden, holds_twice) { expect_golden({.runs = 2}, is_sample); }
 
 // So that no machine is left with nothing to compare, whatever is installed there.
 TEST(Table, is_mostly_the_projects_own_programs) {

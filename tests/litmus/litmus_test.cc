@@ -31,7 +31,7 @@ TEST_P(Litmus, a_seed_shows_the_bug_and_the_same_seed_always_does) {
 }
 
 TEST_P(Litmus, no_seed_breaks_the_repair) {
-  const int count = GetParam().fails_when_friendly ? 4 : 15;
+  const int count = GetParam().fails_when_friendly ? 3 : 5;
   const Seeds fixed = run_seeds(GetParam(), "fixed", "spec", 1, count);
   EXPECT_EQ(fixed.as_expected, count) << fixed.story;
   EXPECT_EQ(fixed.code, 0);

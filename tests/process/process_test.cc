@@ -1,6 +1,8 @@
 // The same program natively and in the simulator: the same output, the same end.
 #include <unistd.h>
 
+#include <utility>
+
 #include "tests/cli/command.h"
 #include "tests/process/programs.h"
 
@@ -18,17 +20,18 @@ Finished run_natively(const std::string& command) {
 
 class SameProgram : public ::testing::TestWithParam<Program> {};
 
-TEST_P(SameProgram, natively) {
-  const Finished native = run_natively(GetParam().command);
-  EXPECT_EQ(native.code, GetParam().signal != 0 ? 128 + GetParam().signal : GetParam().code)
-      << native.out << native.err;
+RunReport run_simulated(const Program& program, std::vector<std::string> options) {
+  support::RunRequest request;
+  request.commands = {"server=" + path_of(program.command)};
+  request.options = std::move(options);
+  return support::run(request);
 }
 
-TEST_P(SameProgram, in_the_simulator) {
+// In slices, call by call, and with every system call replaced from the beginning: the sweep tries the other ways.
+TEST_P(SameProgram, natively_and_in_the_simulator_however_it_is_run) {
   const Finished native = run_natively(GetParam().command);
-  support::RunRequest request;
-  request.commands = {"server=" + path_of(GetParam().command)};
-  const RunReport run = support::run(request);
+  ASSERT_EQ(native.code, GetParam().signal != 0 ? 128 + GetParam().signal : GetParam().code) << native.out << native.err;
+  const RunReport run = run_simulated(GetParam(), {});
   EXPECT_EQ(run.output("server"), native.out) << run.story();
   EXPECT_EQ(run.errors("server"), native.err);
   EXPECT_EQ(run.code, native.code == 0 ? 0 : 1) << run.story();
@@ -44,25 +47,10 @@ TEST_P(SameProgram, in_the_simulator) {
   for (const auto& warning : run.report["warnings"]) {
     EXPECT_NE(warning.get<std::string>().find("died of signal"), std::string::npos) << warning;
   }
-}
-
-TEST_P(SameProgram, in_slices_and_call_by_call) {
-  support::RunRequest request;
-  request.commands = {"server=" + path_of(GetParam().command)};
-  const RunReport slices = support::run(request);
-  request.options = {"--call-by-call"};
-  const RunReport calls = support::run(request);
-  EXPECT_EQ(slices.digest(), calls.digest()) << slices.story() << calls.story();
-}
-
-// Replaced at once, or when they are frequent. The sweep tries the other ways.
-TEST_P(SameProgram, whether_its_system_calls_trap_or_not) {
-  support::RunRequest request;
-  request.commands = {"server=" + path_of(GetParam().command)};
-  const RunReport usual = support::run(request);
-  request.options = {"--assume-missing", "call-traps"};
-  const RunReport other = support::run(request);
-  EXPECT_EQ(usual.digest(), other.digest()) << usual.story() << other.story();
+  const RunReport calls = run_simulated(GetParam(), {"--call-by-call"});
+  EXPECT_EQ(run.digest(), calls.digest()) << run.story() << calls.story();
+  const RunReport replaced = run_simulated(GetParam(), {"--assume-missing", "call-traps"});
+  EXPECT_EQ(run.digest(), replaced.digest()) << run.story() << replaced.story();
 }
 
 INSTANTIATE_TEST_SUITE_P(Plain, SameProgram, ::testing::ValuesIn(plain_programs()), name_of);

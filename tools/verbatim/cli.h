@@ -102,6 +102,21 @@ struct LadderVerbOptions {
 };
 int ladder(const LadderVerbOptions& options);
 
+struct LabOptions {
+  enum class Verb { kList, kStart, kRun } verb = Verb::kList;
+  std::string number;        // of `start`: "1", "01" or the lab's name
+  std::string folder = ".";  // where to, or what is run
+  RunOptions run;
+};
+int lab(const LabOptions& options);
+
+struct GradeOptions {
+  std::string folder, lab;  // lab: empty: as the folder says
+  std::string seeds_file;   // for those that the lab names
+  std::string junit, gradescope;  // files; empty: none
+};
+int grade(const GradeOptions& options);
+
 // The words of a `run` as options. nullopt: they are none, and a sentence has said so.
 std::optional<RunOptions> run_options_of(std::vector<std::string> words);
 

@@ -16,15 +16,6 @@ RunReport without_report(int status) {
   return report;
 }
 
-bool write_all(int fd, const std::string& bytes) {
-  for (std::size_t at = 0; at < bytes.size();) {
-    const ssize_t n = ::write(fd, bytes.data() + at, bytes.size() - at);
-    if (n <= 0) return false;
-    at += static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
 }  // namespace
 
 ScheduleRuns::ScheduleRuns(const RunPlan& plan, const RunOptions& options)

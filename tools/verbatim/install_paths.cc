@@ -15,6 +15,17 @@ fs::path executable_folder() {
   return error ? fs::path(".") : self.parent_path();
 }
 
+// Those of the two that exist: beside the executable in a build tree, and in an installation's data.
+std::vector<std::string> existing(const char* in_build, const char* in_data) {
+  const fs::path here = executable_folder();
+  std::vector<std::string> folders;
+  std::error_code error;
+  for (const fs::path& folder : {here / in_build, here.parent_path() / "share" / "verbatim" / in_data}) {
+    if (fs::is_directory(folder, error)) folders.push_back(folder.lexically_normal());
+  }
+  return folders;
+}
+
 }  // namespace
 
 std::string shim_directory() {
@@ -32,15 +43,8 @@ std::string shim_directory() {
   return found == candidates.end() ? "" : found->lexically_normal();
 }
 
-std::vector<std::string> profile_folders() {
-  const fs::path here = executable_folder();
-  std::vector<std::string> folders;
-  std::error_code error;
-  for (const fs::path& folder : {here / "topologies" / "profiles",
-                                 here.parent_path() / "share" / "verbatim" / "topologies" / "profiles"}) {
-    if (fs::is_directory(folder, error)) folders.push_back(folder.lexically_normal());
-  }
-  return folders;
-}
+std::vector<std::string> profile_folders() { return existing("topologies/profiles", "topologies/profiles"); }
+std::vector<std::string> topology_folders() { return existing("topologies", "topologies"); }
+std::vector<std::string> lab_folders() { return existing("labs", "scenarios/labs"); }
 
 }  // namespace verbatim::cli

@@ -15,4 +15,8 @@ std::string shim_directory();
 // Folders with device profiles that exist, in the order in which they are searched.
 std::vector<std::string> profile_folders();
 
+// Folders with topologies, and with labs, that exist; likewise.
+std::vector<std::string> topology_folders();
+std::vector<std::string> lab_folders();
+
 }  // namespace verbatim::cli

@@ -197,6 +197,33 @@ void add_ladder(CLI::App& app, LadderVerbOptions& options) {
       ->check(CLI::Range(60, 1000));
 }
 
+void add_lab(CLI::App& app, LabOptions& options) {
+  CLI::App* verb = app.add_subcommand("lab", "Exercises of a course: list them, copy one out, build and run it");
+  verb->require_subcommand(1);
+  verb->add_subcommand("list", "Name all labs")->callback([&options] { options.verb = LabOptions::Verb::kList; });
+  CLI::App* start = verb->add_subcommand("start", "Copy a lab to a new folder");
+  start->add_option("number", options.number, "its number, or its name")->required();
+  start->add_option("folder", options.folder, "a folder that is not there yet, or empty")->required();
+  start->callback([&options] { options.verb = LabOptions::Verb::kStart; });
+  CLI::App* run = verb->add_subcommand("run", "Build what is in such a folder, and run its scenario");
+  run->add_option("folder", options.folder, "the folder (default: this one)");
+  run->add_option("--trace", options.run.trace, "a file for every packet, DMA access and call, one a line");
+  run->add_option("--pcap", options.run.pcap, "a file for a capture");
+  run->add_option("--out", options.run.out, "a folder for run.json and the programs' output");
+  run->add_option("--freedom", options.run.freedom, "friendly or spec");
+  run->add_option("--seed", options.run.seed, "root of all random numbers");
+  run->callback([&options] { options.verb = LabOptions::Verb::kRun; });
+}
+
+void add_grade(CLI::App& app, GradeOptions& options) {
+  CLI::App* verb = app.add_subcommand("grade", "Give points for what is in a lab's folder");
+  verb->add_option("folder", options.folder, "the folder that `lab start` has made")->required();
+  verb->add_option("--lab", options.lab, "the lab (default: the one that the folder was started from)");
+  verb->add_option("--seeds-file", options.seeds_file, "a file with the seeds to use instead of the lab's own");
+  verb->add_option("--junit", options.junit, "a file for the points as JUnit XML");
+  verb->add_option("--gradescope", options.gradescope, "a file for the points as Gradescope reads them");
+}
+
 void set_up_log(const std::string& level) {
   // A log is for people: it goes to standard error and has no part in any result.
   auto logger =
@@ -255,6 +282,10 @@ int dispatch(int argc, char** argv) {
   add_shrink(app, shrink_options);
   LadderVerbOptions ladder_options;
   add_ladder(app, ladder_options);
+  LabOptions lab_options;
+  add_lab(app, lab_options);
+  GradeOptions grade_options;
+  add_grade(app, grade_options);
   std::string good, bad;
   CLI::App* bisect_verb = app.add_subcommand("bisect", "Name the decision that makes the difference between two replay files");
   bisect_verb->add_option("good", good, "replay file of a run that does not fail so")->required();
@@ -278,11 +309,11 @@ int dispatch(int argc, char** argv) {
   schema_verb->add_option("folder", schema_folder, "folder to write to")->required();
 
   const std::vector<std::string> verbs = {"run",    "explore", "replay",   "shrink",
-                                          "bisect", "check",   "describe", "ladder", "schema"};
+                                          "bisect", "check",   "describe", "ladder", "lab", "grade", "schema"};
   if (argc > 1 && argv[1][0] != '-' && std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
     const std::string near = config::nearest(argv[1], verbs);
     complain("there is no verb " + config::in_quotes(argv[1]) + "; " +
-             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check, describe and ladder" : "did you mean \"" + near + "\"?"));
+             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check, describe, ladder, lab and grade" : "did you mean \"" + near + "\"?"));
     return kUsage;
   }
   try {
@@ -305,6 +336,14 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("ladder")) return ladder(ladder_options);
   if (schema_verb->parsed()) return write_schemas(schema_folder);
 #ifdef VERBATIM_CAN_RUN
+  if (app.got_subcommand("grade")) {
+    set_up_log("off");
+    return grade(grade_options);
+  }
+  if (app.got_subcommand("lab")) {
+    set_up_log(lab_options.run.log);
+    return lab(lab_options);
+  }
   if (app.got_subcommand("explore") || app.got_subcommand("shrink") || bisect_verb->parsed()) {
     set_up_log("off");  // what runs say is told by kind
     if (app.got_subcommand("explore")) return explore(explore_options);

@@ -259,7 +259,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
 int run(const RunOptions& options) {
   const auto plan = make_plan(options, {profile_folders()});
   if (!plan) return kUsage;
-  if (plan->seeds) return run_seeds(*plan->seeds, options);
+  if (plan->seeds) return run_seeds(*plan, options);
   return options.verify ? run_verify(*plan, options) : run_once(*plan, options);
 }
 

@@ -48,8 +48,8 @@ struct RunReport;
 int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report = nullptr);
 int run_verify(const RunPlan& plan, const RunOptions& options);
 
-// One run for each seed, in processes of their own; prints which are not as expected, and how to repeat them.
-int run_seeds(const SeedRange& seeds, const RunOptions& options);
+// One run for each of the plan's seeds, in processes of their own; prints which are not as expected, and how to repeat them.
+int run_seeds(const RunPlan& plan, const RunOptions& options);
 
 // The words after the program's name that repeat a run; without --out, --trace, --verify and what else only
 // shows it.

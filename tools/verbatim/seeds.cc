@@ -1,6 +1,8 @@
 // `run --seeds`: many runs, each in a process of its own, as many at a time as there are processors. What is
 // printed depends on the runs alone: results come in the order of the seeds.
 #include <errno.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,12 +12,14 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <utility>
 
 #include "sim/config/words.h"
 #include "sim/explore/signature.h"
+#include "sim/supervisor/code/code_files.h"
 #include "tools/verbatim/output.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/run_report.h"
 #include "tools/verbatim/worker_pool.h"
 
 namespace verbatim::cli {
@@ -24,23 +28,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the run complained about: the first sentence.
-std::string first_sentence(int fd) {
-  std::string text(4096, '\0');
-  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
-  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  std::istringstream lines(text);
-  constexpr std::string_view kName = "verbatim: ";
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(kName)) return line.substr(kName.size());
-  }
-  return text.substr(0, text.find('\n'));
-}
-
 class SeedRuns {
  public:
-  SeedRuns(const SeedRange& seeds, const RunOptions& options)
-      : seeds_(seeds), options_(options), pool_(options.jobs, options.core) {}
+  SeedRuns(const RunPlan& plan, const RunOptions& options)
+      : plan_(plan), seeds_(*plan.seeds), options_(options), pool_(options.jobs, options.core) {}
+  ~SeedRuns() {
+    if (first_report_ >= 0) ::close(first_report_);
+  }
+  SeedRuns(const SeedRuns&) = delete;
+  SeedRuns& operator=(const SeedRuns&) = delete;
 
   int run() {
     std::int64_t next = seeds_.first;
@@ -69,22 +65,46 @@ class SeedRuns {
   }
 
   bool start(std::int64_t seed) {
+    const bool is_first = seed == seeds_.first;
+    if (is_first) first_report_ = ::memfd_create("verbatim-report", MFD_CLOEXEC);
     const bool started = pool_.start(seed, [&](int core, int output) {
-      RunOptions one = options_;
-      one.seed = seed;
-      one.core = core;
-      std::vector<std::string> words = {"--quiet", "--log", options_.log};
-      if (options_.verify) words.push_back("--verify");
-      if (!options_.out.empty()) words.insert(words.end(), {"--out", folder_of(seed)});
-      const std::vector<std::string> rest = words_of(one);
-      words.insert(words.end(), rest.begin(), rest.end());
-      return start_again(std::move(words), ChildOutput::kFile, output);
+      return start_child(ChildOutput::kFile, output, [&] { return run_one(seed, core, is_first ? first_report_ : -1); });
     });
     if (!started) complain("the run of seed " + std::to_string(seed) + " cannot be started");
     return started;
   }
 
+  // In a process of its own. `report`: a file for the run's report; negative: nobody asks.
+  int run_one(std::int64_t seed, int core, int report) {
+    RunOptions one = options_;
+    one.seeds.clear();
+    one.seed = seed;
+    one.core = core;
+    one.out = folder_of(seed);
+    one.quiet = true;
+    if (one.log == "warn") spdlog::default_logger()->set_level(spdlog::level::err);
+    RunPlan plan = plan_;
+    plan.seeds.reset();
+    plan.scenario.seed = seed;
+    plan.code_files = &code_files_;
+    if (one.verify) return run_verify(plan, one);
+    if (report < 0) return run_once(plan, one);
+    RunReport told;
+    const int code = run_once(plan, one, &told);
+    // Nothing depends on it but the time that the other runs take.
+    if (!told.outcome.empty()) write_all(report, to_bytes(told));
+    return code;
+  }
+
+  void search_code_of_first() {
+    const std::optional<RunReport> report = report_of(content_of(first_report_));
+    ::close(std::exchange(first_report_, -1));
+    if (!report) return;
+    for (const std::string& path : report->code_files) code_files_.prepare(path);
+  }
+
   void collect(const WorkerPool::Ended& ended) {
+    if (ended.number == seeds_.first && first_report_ >= 0) search_code_of_first();
     Result result;
     result.code = WIFEXITED(ended.status) ? WEXITSTATUS(ended.status) : silence_of(ended.status).code;
     result.sentence = first_sentence(ended.output);
@@ -174,11 +194,14 @@ class SeedRuns {
     return pool_.is_interrupted() && worst_ < kInternalError ? static_cast<int>(kInterrupted) : worst_;
   }
 
+  const RunPlan& plan_;
   const SeedRange seeds_;
   const RunOptions& options_;
   WorkerPool pool_;
   std::map<std::int64_t, Result> waiting_;  // for those of smaller seeds
   std::int64_t reported_ = 0;
+  code::CodeFiles code_files_;  // of what the first run ran, searched once for all others
+  int first_report_ = -1;
   std::vector<std::int64_t> failed_;
   // Failures that say the same but for numbers.
   struct Kind {
@@ -192,6 +215,6 @@ class SeedRuns {
 
 }  // namespace
 
-int run_seeds(const SeedRange& seeds, const RunOptions& options) { return SeedRuns(seeds, options).run(); }
+int run_seeds(const RunPlan& plan, const RunOptions& options) { return SeedRuns(plan, options).run(); }
 
 }  // namespace verbatim::cli

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
+#include <string_view>
 
 #include "tools/verbatim/cli.h"
 
@@ -105,12 +107,33 @@ Silence silence_of(int status) {
   return {has_code ? WEXITSTATUS(status) : static_cast<int>(kInternalError), "the run's process ended without a report"};
 }
 
+std::string first_sentence(int fd) {
+  std::string text(4096, '\0');
+  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  std::istringstream lines(text);
+  constexpr std::string_view kName = "verbatim: ";
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kName)) return line.substr(kName.size());
+  }
+  return text.substr(0, text.find('\n'));
+}
+
 std::string content_of(int fd) {
   std::string text;
   char buffer[65536];
   off_t at = 0;
   for (ssize_t n; (n = ::pread(fd, buffer, sizeof buffer, at)) > 0; at += n) text.append(buffer, static_cast<std::size_t>(n));
   return text;
+}
+
+bool write_all(int fd, const std::string& bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::write(fd, bytes.data() + at, bytes.size() - at);
+    if (n <= 0) return false;
+    at += static_cast<std::size_t>(n);
+  }
+  return true;
 }
 
 }  // namespace verbatim::cli

@@ -66,7 +66,11 @@ struct Silence {
 };
 Silence silence_of(int status);
 
+// What a run complained about in the file that has its output: the first sentence.
+std::string first_sentence(int fd);
 // All that the file holds.
 std::string content_of(int fd);
+// Whether all of it could be written.
+bool write_all(int fd, const std::string& bytes);
 
 }  // namespace verbatim::cli

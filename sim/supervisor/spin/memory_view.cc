@@ -191,6 +191,13 @@ bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
   const std::uint64_t address = page.number * kPageSize + offset;
   if (notes_recent_) recent_reads_.push_back({address, n});
   const bool near_stale = address + n > stale_from_ && address < stale_to_;
+  if (!near_stale && n <= 8 && offset <= kPageSize - 8) {
+    std::uint64_t marks;
+    std::memcpy(&marks, page.marks.data() + offset, 8);
+    marks |= ~(marks / kWritten) & (kEachByte >> (64 - 8 * n)) * kReadFirst;
+    std::memcpy(page.marks.data() + offset, &marks, 8);
+    return true;
+  }
   for (unsigned i = 0; i < n; ++i) {
     std::uint8_t& mark = page.marks[offset + i];
     if (near_stale && (mark & kFresh) == 0 && address + i >= stale_from_ && address + i < stale_to_) {
@@ -224,7 +231,7 @@ void MemoryView::leave_stale(std::uint64_t stack_pointer, std::uint64_t reach) {
       for (; offset < line + kLineSize && offset + 8 <= end; offset += 8) {
         std::uint64_t marks;
         std::memcpy(&marks, page.marks.data() + offset, 8);
-        marks &= ~(0x0101'0101'0101'0101ull * kFresh);
+        marks &= ~(kEachByte * kFresh);
         std::memcpy(page.marks.data() + offset, &marks, 8);
       }
       for (; offset < line + kLineSize && offset < end; ++offset) page.marks[offset] &= static_cast<std::uint8_t>(~kFresh);
@@ -249,19 +256,37 @@ void append(std::vector<ByteRun>& runs, std::uint64_t address, std::uint8_t valu
 
 }  // namespace
 
+// Which bytes of the line carry the mark, a bit each.
+std::uint64_t MemoryView::marked_bytes(const Page& page, unsigned line, Mark mark) {
+  std::uint64_t bytes = 0;
+  for (unsigned word = 0; word < kLineSize / 8; ++word) {
+    std::uint64_t marks;
+    std::memcpy(&marks, page.marks.data() + line + 8 * word, 8);
+    const std::uint64_t lowest = marks >> std::countr_zero(static_cast<unsigned>(mark)) & kEachByte;
+    // The products of the eight bits and the eight places where their sum has its bits do not overlap.
+    bytes |= (lowest * 0x0102'0408'1020'4080) >> 56 << 8 * word;
+  }
+  return bytes;
+}
+
 template <class Visit>
 void MemoryView::for_each_marked(const Page& page, Mark mark, Visit visit) {
   for_each_line(page.marked, [&](unsigned line) {
-    for (unsigned offset = line; offset < line + kLineSize;) {
-      const unsigned begin = offset;
-      while (offset < line + kLineSize && (page.marks[offset] & mark) != 0) ++offset;
-      offset == begin ? static_cast<void>(++offset) : visit(begin, offset);
+    unsigned at = 0;
+    for (std::uint64_t bytes = marked_bytes(page, line, mark); bytes != 0;) {
+      const auto gap = static_cast<unsigned>(std::countr_zero(bytes));
+      const auto count = static_cast<unsigned>(std::countr_one(bytes >> gap));
+      at += gap;
+      visit(line + at, line + at + count);
+      at += count;
+      bytes = at == kLineSize ? 0 : bytes >> gap >> (count - 1) >> 1;
     }
   });
 }
 
 std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
   std::vector<ByteRun> runs;
+  runs.reserve(kUsualRuns);
   for (const Page* page : sorted_pages()) {
     if (page->tracked != tracking_) continue;
     // A page that was not written since the anchor has its value of then.

@@ -109,6 +109,8 @@ class MemoryView {
 
  private:
   enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4 };  // kFresh: written since leave_stale
+  static constexpr std::uint64_t kEachByte = 0x0101'0101'0101'0101;
+  static constexpr std::size_t kUsualRuns = 32;  // a loop touches fewer, mostly
   enum class Value { kAnchor, kNow };
   using Bytes = std::array<std::uint8_t, kPageSize>;
   struct Page {
@@ -150,6 +152,7 @@ class MemoryView {
   bool read_lines(Page& page, std::uint64_t lines);
   static std::vector<MemoryRange> merged(std::vector<MemoryRange> ranges);
   // Calls visit(offset, end) for all consecutive bytes of the page that carry `mark`.
+  static std::uint64_t marked_bytes(const Page& page, unsigned line, Mark mark);
   template <class Visit>
   static void for_each_marked(const Page& page, Mark mark, Visit visit);
   bool prepare_write(Page& page);

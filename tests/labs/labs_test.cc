@@ -1,0 +1,145 @@
+// Every lab's solution gets all points, its mistake costs what it should, and a submission harms nobody.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/cli/command.h"
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim::labs {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+struct Lab {
+  const char* name;
+  const char* lost_by_the_mistake;  // a line of the grading of buggy.c; with the lab's own seeds
+  bool shows_with_few_seeds;
+  friend void PrintTo(const Lab& lab, std::ostream* out) { *out << lab.name; }
+};
+
+constexpr Lab kLabs[] = {
+    {"01-first-pingpong", "of 3  right whatever order completions come in", false},
+    {"02-queue-pair-states", "  0 of 3  right when any one packet is lost", true},
+    {"03-receives-and-rnr", "  0 of 4  no message comes before its receive is posted", true},
+    {"05-completion-events", "  0 of 3  no wake-up can be lost", true},
+};
+
+// A lab's folder as `lab start` makes it, with another source.
+class Folder {
+ public:
+  Folder(const std::string& lab, const std::string& source) : path_(folder_.path() + "/of a student") {
+    const cli::Finished started = cli::verbatim({"lab", "start", lab, path_});
+    EXPECT_EQ(started.code, 0) << started.err;
+    std::ofstream(path_ + "/lab.c") << source;
+  }
+
+  cli::Finished grade() const {
+    std::vector<std::string> words = {"grade", path_, "--junit", folder_.path() + "/junit.xml", "--gradescope",
+                                      folder_.path() + "/gradescope.json"};
+    const std::string seeds = LAB_SEEDS;
+    if (!seeds.empty()) {
+      std::ofstream(folder_.path() + "/seeds") << seeds << "\n";
+      words.insert(words.end(), {"--seeds-file", folder_.path() + "/seeds"});
+    }
+    return cli::verbatim(words);
+  }
+  nlohmann::json gradescope() const {
+    return nlohmann::json::parse(support::text_of_file(folder_.path() + "/gradescope.json"), nullptr, false);
+  }
+  std::string junit() const { return support::text_of_file(folder_.path() + "/junit.xml"); }
+  const std::string& path() const { return path_; }
+
+ private:
+  support::TemporaryFolder folder_;
+  std::string path_;
+};
+
+std::string source_of(const std::string& lab, const std::string& version) {
+  return support::text_of_file(std::string(VERBATIM_SOURCE_DIR) + "/scenarios/labs/" + lab + "/" + version + ".c");
+}
+
+class EveryLab : public ::testing::TestWithParam<Lab> {};
+
+TEST_P(EveryLab, gives_its_solution_all_points) {
+  const Folder folder(GetParam().name, source_of(GetParam().name, "solution"));
+  const cli::Finished graded = folder.grade();
+  EXPECT_EQ(graded.code, 0) << graded.out << graded.err;
+  const auto tests = folder.gradescope()["tests"];
+  ASSERT_GT(tests.size(), 2u);
+  for (const auto& test : tests) EXPECT_EQ(test["score"], test["max_score"]) << test;
+  EXPECT_THAT(folder.junit(), HasSubstr("failures=\"0\""));
+}
+
+TEST_P(EveryLab, finds_its_mistake) {
+  const Folder folder(GetParam().name, source_of(GetParam().name, "buggy"));
+  const cli::Finished graded = folder.grade();
+  EXPECT_THAT(graded.out, HasSubstr("  1 of 1  compiles without a warning\n"));
+  const bool has_few_seeds = *LAB_SEEDS != '\0';
+  if (has_few_seeds && !GetParam().shows_with_few_seeds) return;
+  EXPECT_EQ(graded.code, 1) << graded.out << graded.err;
+  EXPECT_THAT(graded.out, HasSubstr(GetParam().lost_by_the_mistake));
+  EXPECT_THAT(graded.out, ::testing::Not(HasSubstr("  3 of 3  right whatever order")));
+}
+
+TEST_P(EveryLab, begins_with_what_compiles) {
+  const Folder folder(GetParam().name, source_of(GetParam().name, "skeleton"));
+  const cli::Finished graded = folder.grade();
+  EXPECT_EQ(graded.code, 1) << graded.err;
+  EXPECT_THAT(graded.out, HasSubstr("  1 of 1  compiles without a warning\n"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Labs, EveryLab, ::testing::ValuesIn(kLabs), [](const auto& info) {
+  std::string name = info.param.name;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+});
+
+TEST(Lab, is_run_as_it_is) {
+  const Folder folder("1", source_of("01-first-pingpong", "solution"));
+  const cli::Finished run = cli::verbatim({"lab", "run", folder.path()});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("client| pong 10\n"));
+  EXPECT_THAT(run.err, HasSubstr("40 packets"));
+}
+
+TEST(Lab, mistakes_in_its_use_are_told) {
+  const support::TemporaryFolder folder;
+  EXPECT_THAT(cli::verbatim({"lab", "start", "77", folder.path() + "/x"}).err, HasSubstr("there is no lab \"77\""));
+  EXPECT_THAT(cli::verbatim({"lab", "start", "1", VERBATIM_SOURCE_DIR}).err, HasSubstr("is not an empty folder"));
+  EXPECT_THAT(cli::verbatim({"grade", folder.path()}).err, HasSubstr("does not say which lab it is of"));
+  EXPECT_THAT(cli::verbatim({"grade", folder.path() + "/none"}).err, HasSubstr("is not a folder"));
+  EXPECT_THAT(cli::verbatim({"lab", "run", folder.path()}).err, HasSubstr("has no scenario.json"));
+  const cli::Finished listed = cli::verbatim({"lab", "list"});
+  EXPECT_THAT(listed.out, HasSubstr("01-first-pingpong: A device, its port, and the first ping-pong (11 points)\n"));
+}
+
+// Of a submission that gets no points but, perhaps, the compiler's.
+void expect_no_points(const std::string& source, const std::string& reason) {
+  const Folder folder("2", source);
+  const cli::Finished graded = folder.grade();
+  EXPECT_EQ(graded.code, 1) << graded.out << graded.err;
+  EXPECT_THAT(graded.out, HasSubstr(reason));
+  EXPECT_THAT(graded.out, HasSubstr("  0 of 4  all messages come\n"));
+}
+
+TEST(Submission, that_does_not_compile) { expect_no_points("int main(void) { return 0 }\n", "expected"); }
+
+TEST(Submission, that_crashes) {
+  expect_no_points("#include \"lab.h\"\nint main(void) { raise(11); return *(volatile int*)8; }\n", "raise");
+  expect_no_points("int main(void) { return *(volatile int*)8; }\n", "SIGSEGV");
+}
+
+TEST(Submission, that_waits_for_ever) {
+  expect_no_points("#include <unistd.h>\nint main(void) { for (;;) pause(); }\n", "deadlock");
+}
+
+TEST(Submission, that_includes_files_of_the_labs) {
+  expect_no_points("#include \"" LAB_FOLDER "/lab.h\"\nint main(void) { return 0; }\n",
+                   "it includes lab.h of the labs themselves");
+}
+
+}  // namespace
+}  // namespace verbatim::labs

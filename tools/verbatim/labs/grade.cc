@@ -1,0 +1,307 @@
+// `verbatim grade`: points for what somebody has made of a lab.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/config/quantity.h"
+#include "sim/config/words.h"
+#include "tools/verbatim/cli.h"
+#include "tools/verbatim/junit.h"
+#include "tools/verbatim/labs/lab_folder.h"
+#include "tools/verbatim/labs/submission.h"
+#include "tools/verbatim/output.h"
+#include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/worker_pool.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// Real time after which a run that does not end is ended: nothing but a submission that never waits comes near it.
+constexpr unsigned kRunSeconds = 60;
+constexpr std::size_t kLongestReason = 400;  // characters
+
+struct Grade {
+  unsigned points = 0;
+  std::string why;  // points are missing; empty: none are
+};
+
+// One run that a criterion asks for.
+struct Task {
+  std::size_t criterion = 0;
+  std::string what;  // "with seed 7", "when packet 3 from client is lost"; empty: as the scenario says
+  RunOptions options;
+  std::string failure;  // set when it has ended and is not right
+};
+
+std::string shortened(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  if (text.size() > kLongestReason) text = text.substr(0, kLongestReason) + " …";
+  return text;
+}
+
+// When the last program of the scenario starts, picoseconds.
+std::int64_t last_start_ps(const fs::path& scenario) {
+  std::int64_t last = 0;
+  const auto json = Json::parse(std::ifstream(scenario), nullptr, false);
+  if (!json.is_object()) return 0;
+  for (const auto& program : json.value("programs", Json::array())) {
+    std::string problem, hint;
+    const auto start = config::parse_quantity(program.value("start", "0 s"), config::Dimension::kDuration, &problem, &hint);
+    last = std::max(last, start.value_or(0));
+  }
+  return last;
+}
+
+std::uint64_t rnr_naks_in(const Json& run) {
+  std::uint64_t naks = 0;
+  for (const auto& queue : run.value("queues", Json::array())) naks += queue.value("rnr_naks", std::uint64_t{0});
+  return naks;
+}
+
+class Grader {
+ public:
+  Grader(const Lab& lab, Submission& submission, std::vector<std::int64_t> seeds)
+      : lab_(lab), submission_(submission), seeds_(std::move(seeds)) {}
+
+  // False: interrupted.
+  bool run() {
+    grades_.resize(lab_.criteria.size());
+    const bool is_built = submission_.build();
+    for (std::size_t i = 0; i < lab_.criteria.size(); ++i) {
+      const Criterion& criterion = lab_.criteria[i];
+      if (!is_built || (criterion.builds && !submission_.complaint().empty())) {
+        grades_[i].why = shortened(submission_.complaint());
+      } else if (criterion.builds) {
+        grades_[i].points = criterion.points;
+      } else {
+        add_tasks(i);
+      }
+    }
+    if (!run_tasks()) return false;
+    count_points();
+    return true;
+  }
+
+  const std::vector<Grade>& grades() const { return grades_; }
+
+ private:
+  void add_tasks(std::size_t index) {
+    const Criterion& criterion = lab_.criteria[index];
+    RunOptions usual;
+    usual.quiet = true;
+    usual.stuck_after = std::to_string(kRunSeconds / 3) + " s";
+    usual.arguments = {submission_.folder() / criterion.scenario};
+    if (criterion.has_no_findings) usual.checks = {"all=error"};
+    const auto add = [&](std::string what, RunOptions options) {
+      options.out = out_of(tasks_.size());
+      tasks_.push_back({index, std::move(what), std::move(options), ""});
+    };
+    if (criterion.schedules > 0) {
+      std::vector<std::int64_t> seeds = seeds_;
+      for (std::int64_t seed = 1; seeds_.empty() && seed <= criterion.schedules; ++seed) seeds.push_back(seed);
+      for (const std::int64_t seed : seeds) {
+        RunOptions options = usual;
+        options.freedom = "spec";
+        options.seed = seed;
+        add("with seed " + std::to_string(seed), std::move(options));
+      }
+    } else if (criterion.losses > 0) {
+      for (const char* side : {"client", "server"}) {
+        for (std::int64_t nth = 1; nth <= criterion.losses; ++nth) {
+          RunOptions options = usual;
+          options.faults = {Json{{"action", "drop"}, {"from", side}, {"nth", nth}}.dump()};
+          add("when packet " + std::to_string(nth) + " from " + side + " is lost", std::move(options));
+        }
+      }
+    } else {
+      add("", usual);
+    }
+  }
+
+  fs::path out_of(std::size_t task) const { return submission_.folder() / ("run-" + std::to_string(task)); }
+
+  bool run_tasks() {
+    WorkerPool pool(0, -1);
+    std::size_t next = 0;
+    while (next < tasks_.size() || !pool.is_idle()) {
+      while (next < tasks_.size() && pool.has_room()) {
+        const bool started = pool.start(static_cast<std::int64_t>(next), [&](int core, int output) {
+          return start_child(ChildOutput::kFile, output, [&] {
+            ::alarm(kRunSeconds);
+            RunOptions options = tasks_[next].options;
+            options.core = core;
+            return cli::run(options);
+          });
+        });
+        if (!started) tasks_[next].failure = "the machine has no room for another process";
+        ++next;
+      }
+      for (const WorkerPool::Ended& ended : pool.await()) judge(static_cast<std::size_t>(ended.number), ended);
+      if (pool.is_interrupted()) return false;
+    }
+    return true;
+  }
+
+  void judge(std::size_t number, const WorkerPool::Ended& ended) {
+    Task& task = tasks_[number];
+    const Criterion& criterion = lab_.criteria[task.criterion];
+    const std::string said = first_sentence(ended.output);
+    ::close(ended.output);
+    const auto run = Json::parse(std::ifstream(out_of(number) / "run.json"), nullptr, false);
+    if (WIFSIGNALED(ended.status)) {
+      task.failure = "it did not come to an end within " + std::to_string(kRunSeconds) + " s";
+    } else if (WEXITSTATUS(ended.status) != kAsExpected) {
+      task.failure = said.empty() ? "exit code " + std::to_string(WEXITSTATUS(ended.status)) : said;
+    } else if (!run.is_object()) {
+      task.failure = "the run left no report";
+    } else if (criterion.has_no_rnr_naks && rnr_naks_in(run) != 0) {
+      task.failure = std::to_string(rnr_naks_in(run)) + " messages came when no receive was posted (RNR NAK)";
+    } else if (criterion.most_packets != 0 && run.value("packets", std::uint64_t{0}) > criterion.most_packets) {
+      task.failure = std::to_string(run.value("packets", std::uint64_t{0})) + " packets, more than " +
+                     std::to_string(criterion.most_packets);
+    } else if (criterion.most_us > 0) {
+      const std::int64_t start = last_start_ps(submission_.folder() / criterion.scenario);
+      const double us = static_cast<double>(run.value("virtual_time_ps", std::int64_t{0}) - start) / 1e6;
+      if (us > criterion.most_us) {
+        char text[96];
+        std::snprintf(text, sizeof text, "%.3f us, longer than %.3f us", us, criterion.most_us);
+        task.failure = text;
+      }
+    }
+    std::error_code ignored;
+    fs::remove_all(out_of(number), ignored);
+  }
+
+  // Of a criterion with many runs each that is right counts; parts of a point do not.
+  void count_points() {
+    std::map<std::size_t, std::pair<std::size_t, std::size_t>> right;  // by criterion: how many are, of how many
+    for (const Task& task : tasks_) {
+      auto& [good, all] = right[task.criterion];
+      ++all;
+      if (task.failure.empty()) {
+        ++good;
+        continue;
+      }
+      std::string& why = grades_[task.criterion].why;
+      if (why.empty()) why = shortened(task.what + (task.what.empty() ? "" : ": ") + task.failure);
+    }
+    for (const auto& [criterion, of] : right) {
+      grades_[criterion].points = static_cast<unsigned>(lab_.criteria[criterion].points * of.first / of.second);
+      if (of.second > 1 && of.first != of.second)
+        grades_[criterion].why = std::to_string(of.first) + " of " + std::to_string(of.second) + " runs are right; " +
+                                 grades_[criterion].why;
+    }
+  }
+
+  const Lab& lab_;
+  Submission& submission_;
+  const std::vector<std::int64_t> seeds_;
+  std::vector<Grade> grades_;
+  std::vector<Task> tasks_;
+};
+
+// Seeds that the submission's author does not know: numbers between anything that is none.
+std::optional<std::vector<std::int64_t>> read_seeds(const std::string& file) {
+  std::vector<std::int64_t> seeds;
+  std::ifstream in(file);
+  if (!in) {
+    complain("cannot read " + config::in_quotes(file));
+    return std::nullopt;
+  }
+  for (std::string word; in >> word;) {
+    const bool is_number = !word.empty() && word.size() < 19 && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+    if (!is_number) {
+      complain(config::in_quotes(word) + " in " + config::in_quotes(file) + " is not a seed; write whole numbers with spaces between them");
+      return std::nullopt;
+    }
+    seeds.push_back(std::stoll(word));
+  }
+  if (seeds.empty()) complain(config::in_quotes(file) + " has no seeds");
+  return seeds.empty() ? std::nullopt : std::optional(seeds);
+}
+
+std::string gradescope_text(const Lab& lab, const std::vector<Grade>& grades) {
+  Json tests = Json::array();
+  for (std::size_t i = 0; i < grades.size(); ++i) {
+    tests.push_back({{"name", lab.criteria[i].name},
+                     {"score", grades[i].points},
+                     {"max_score", lab.criteria[i].points},
+                     {"output", grades[i].why.empty() ? "as it should be" : grades[i].why}});
+  }
+  return Json{{"tests", tests}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string junit_of(const Lab& lab, const std::vector<Grade>& grades) {
+  std::vector<JunitCase> cases;
+  for (std::size_t i = 0; i < grades.size(); ++i) cases.push_back({lab.criteria[i].name, grades[i].why});
+  return junit_text(lab.name, cases);
+}
+
+// The lab that the folder was started from.
+std::string marked_lab(const fs::path& folder) {
+  const auto json = Json::parse(std::ifstream(folder / kLabMark), nullptr, false);
+  return json.is_object() && json.contains("lab") && json["lab"].is_string() ? json["lab"].get<std::string>() : "";
+}
+
+}  // namespace
+
+int grade(const GradeOptions& options) {
+  const fs::path folder = options.folder;
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    complain(config::in_quotes(options.folder) + " is not a folder");
+    return kUsage;
+  }
+  const std::string name = options.lab.empty() ? marked_lab(folder) : options.lab;
+  if (name.empty()) {
+    complain(config::in_quotes(options.folder) + " does not say which lab it is of (" + kLabMark + "); name it with --lab");
+    return kUsage;
+  }
+  const auto lab = find_lab(name);
+  if (!lab) return kUsage;
+  std::vector<std::int64_t> seeds;
+  if (!options.seeds_file.empty()) {
+    const auto read = read_seeds(options.seeds_file);
+    if (!read) return kUsage;
+    seeds = *read;
+  }
+  try {
+    Submission submission(*lab, folder);
+    Grader grader(*lab, submission, std::move(seeds));
+    if (!grader.run()) return kInterrupted;
+    unsigned points = 0, most = 0;
+    std::printf("%s: %s\n", lab->name.c_str(), lab->title.c_str());
+    for (std::size_t i = 0; i < lab->criteria.size(); ++i) {
+      const Grade& one = grader.grades()[i];
+      points += one.points;
+      most += lab->criteria[i].points;
+      std::printf("  %u of %u  %s%s%s\n", one.points, lab->criteria[i].points, lab->criteria[i].name.c_str(),
+                  one.why.empty() ? "" : "\n          ", one.why.c_str());
+    }
+    std::printf("%u of %u points\n", points, most);
+    for (const auto& [path, text] : {std::pair(options.junit, junit_of(*lab, grader.grades())),
+                                     std::pair(options.gradescope, gradescope_text(*lab, grader.grades()))}) {
+      const std::string failure = path.empty() ? "" : write_whole_file(path, text);
+      if (failure.empty()) continue;
+      complain(failure);
+      return kUsage;
+    }
+    return points == most ? kAsExpected : kProgramFailed;
+  } catch (const fs::filesystem_error& failure) {
+    complain(failure.what());
+    return kMachineFault;
+  }
+}
+
+}  // namespace verbatim::cli
