@@ -15,6 +15,22 @@ namespace {
 
 constexpr std::uint32_t kFew = 6;  // more alternatives than these are the steps of a delay
 
+// Decisions, and beside them what an adapter does that uses some freedom whenever it can.
+class SteadyChoices final : public Choices {
+ public:
+  SteadyChoices(const std::vector<Decision>& decisions, std::vector<std::string> always,
+                const std::vector<std::string>& component_names)
+      : replayed_(decisions, component_names), always_(std::move(always)) {}
+
+ private:
+  std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) override {
+    const std::uint32_t given = replayed_.choose(site, actor, n);
+    return given != 0 || std::ranges::find(always_, site) == always_.end() ? given : n - 1;
+  }
+  ReplayedChoices replayed_;
+  const std::vector<std::string> always_;
+};
+
 class AlwaysChoices final : public Choices {
  public:
   explicit AlwaysChoices(std::string site) : site_(std::move(site)) {}
@@ -53,7 +69,7 @@ class PriorityChoices final : public Choices {
     if (n == 1) return 0;  // a change point lies elsewhere in this run
     const bool changes = changes_.contains({std::string(site), actor.name, occurrence});
     if (changes) actor.octave = 1 + static_cast<std::uint32_t>(actor.rng.below(kOctaves));
-    if (n <= kFew) return changes ? 1 + static_cast<std::uint32_t>(actor.rng.below(n - 1)) : 0;
+    if (!is_delay(n)) return changes ? 1 + static_cast<std::uint32_t>(actor.rng.below(n - 1)) : 0;
     if (actor.octave == 0) return 0;
     const std::uint32_t answer = std::min(n - 1, 1 + DelaySite::kSteps * (actor.octave - 1));
     // A speed lasts until the next change, but a change point is a push, not a new pace, every other time.
@@ -82,7 +98,7 @@ class NearChoices final : public Choices {
     for (Decision& decision : decisions) {
       if (rng_.chance(1, 4)) decision.occurrence += rng_.below(4);
       else if (rng_.chance(1, 4)) decision.occurrence -= std::min<std::uint64_t>(decision.occurrence, rng_.below(4));
-      if (decision.alternatives > kFew && rng_.chance(1, 4))
+      if (is_delay(decision.alternatives) && rng_.chance(1, 4))
         decision.answer = 1 + static_cast<std::uint32_t>(rng_.below(decision.alternatives - 1));
     }
     return decisions;
@@ -101,9 +117,11 @@ class NearChoices final : public Choices {
 
 }  // namespace
 
+bool is_delay(std::uint32_t alternatives) { return alternatives > kFew; }
+
 std::vector<std::uint32_t> representatives(std::uint32_t alternatives) {
   std::vector<std::uint32_t> answers;
-  if (alternatives <= kFew) {
+  if (!is_delay(alternatives)) {
     for (std::uint32_t answer = 1; answer < alternatives; ++answer) answers.push_back(answer);
     return answers;
   }
@@ -114,7 +132,8 @@ std::vector<std::uint32_t> representatives(std::uint32_t alternatives) {
 std::unique_ptr<Choices> make_choices(const Schedule& schedule, const std::vector<std::string>& component_names) {
   switch (schedule.kind) {
     case Schedule::Kind::kDecisions:
-      return std::make_unique<ReplayedChoices>(schedule.decisions, component_names);
+      if (schedule.always.empty()) return std::make_unique<ReplayedChoices>(schedule.decisions, component_names);
+      return std::make_unique<SteadyChoices>(schedule.decisions, schedule.always, component_names);
     case Schedule::Kind::kSwarm:
       return std::make_unique<SeededChoices>(schedule.seed, component_names);
     case Schedule::Kind::kPriorities:

@@ -13,7 +13,7 @@ namespace verbatim::explore {
 
 struct Schedule {
   enum class Kind : std::uint8_t {
-    kDecisions,   // `decisions`, and the default everywhere else
+    kDecisions,   // `decisions`; elsewhere the last alternative at the sites in `always`, and the default at all others
     kSwarm,       // SeededChoices of `seed`
     kPriorities,  // actors are fast or slow, and change at `decisions`, whose answers are not looked at
     kAlways,      // the last alternative at the sites whose names begin with `site`; the default elsewhere
@@ -23,12 +23,16 @@ struct Schedule {
   std::uint64_t seed = 0;
   std::string site;
   std::vector<Decision> decisions;
+  std::vector<std::string> always;  // names of sites
   std::string name;           // of the strategy, for people: "pct:3"
   bool wants_places = false;  // where in the programs it happened is to be told
   bool wants_points = false;  // the strategy needs to know each question of the run, not only how many there were
 };
 
 std::unique_ptr<Choices> make_choices(const Schedule& schedule, const std::vector<std::string>& component_names);
+
+// Whether the alternatives are the steps of a delay.
+bool is_delay(std::uint32_t alternatives);
 
 // Answers that stand for all alternatives: each of a few, or one of every second octave of a delay.
 std::vector<std::uint32_t> representatives(std::uint32_t alternatives);

@@ -278,6 +278,80 @@ class Systematic final : public AfterDefault {
   bool is_cut_ = false;
 };
 
+class Few final : public AfterDefault {
+ public:
+  Few(std::uint64_t seed, const std::vector<Decision>& like) : AfterDefault("few"), rng_(seed, "explore/few") {
+    std::set<std::string> flags;
+    for (const Decision& decision : like) {
+      if (is_delay(decision.alternatives)) liked_.push_back(decision);
+      else flags.insert(decision.site);
+    }
+    flags_.assign(flags.begin(), flags.end());
+  }
+
+ private:
+  std::optional<Schedule> next_after_default() override {
+    Schedule schedule = plain(name());
+    if (!flags_.empty() && (is_first_ || rng_.chance(3, 4))) schedule.always = flags_;
+    if (is_first_ && !flags_.empty()) {
+      is_first_ = false;
+      return schedule;
+    }
+    is_first_ = false;
+    if (points_.empty()) return std::nullopt;
+    const std::size_t at = liked_point();
+    add(schedule, at);
+    if (rng_.chance(1, 2)) {
+      const std::size_t from = at > kNear ? at - kNear : 0;
+      add(schedule, from + rng_.below(std::min<std::uint64_t>(points_.size() - from, 2 * kNear + 1)));
+    }
+    return schedule;
+  }
+  // Where the failure has decided last, or at any of its streams: never by how often they are asked.
+  std::size_t liked_point() {
+    const std::size_t all = points_of_.size(), last = std::min(all, kNear);
+    const auto& stream = rng_.chance(1, 2) ? points_of_[all - 1 - rng_.below(last)] : *streams_[rng_.below(streams_.size())];
+    return stream.empty() ? rng_.below(points_.size()) : stream[rng_.below(stream.size())];
+  }
+  void add(Schedule& schedule, std::size_t at) {
+    const std::vector<std::uint32_t> answers = representatives(questions_.points[points_[at]].alternatives);
+    const Decision decision = decision_at(questions_, points_[at], answers[rng_.below(answers.size())]);
+    const auto is_same = [&](const Decision& d) {
+      return d.site == decision.site && d.actor == decision.actor && d.occurrence == decision.occurrence;
+    };
+    if (std::ranges::none_of(schedule.decisions, is_same)) schedule.decisions.push_back(decision);
+  }
+  void learn_default(const Questions& questions) override {
+    questions_ = questions;
+    std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> by_stream;
+    for (const Decision& decision : liked_) by_stream[{decision.site, decision.actor}];
+    for (std::size_t i = 0; i < questions.points.size(); ++i) {
+      const Questions::Stream& stream = questions.streams[questions.points[i].stream];
+      const auto it = by_stream.find({stream.site, stream.actor});
+      if (it == by_stream.end() || !is_delay(questions.points[i].alternatives)) continue;
+      it->second.push_back(points_.size());
+      points_.push_back(i);
+    }
+    std::set<std::pair<std::string, std::string>> seen;
+    points_of_.reserve(liked_.size());
+    for (const Decision& decision : liked_) {
+      points_of_.push_back(by_stream[{decision.site, decision.actor}]);
+      if (seen.emplace(decision.site, decision.actor).second) streams_.push_back(&points_of_.back());
+    }
+  }
+  bool has_nothing_left() const override { return points_.empty() && (flags_.empty() || !is_first_); }
+
+  static constexpr std::size_t kNear = 32;
+  Rng rng_;
+  std::vector<Decision> liked_;     // the failure's delays
+  std::vector<std::string> flags_;  // its other sites
+  Questions questions_;
+  std::vector<std::size_t> points_;                  // indices of the questions that are liked
+  std::vector<std::vector<std::size_t>> points_of_;  // for each of `liked_`, the indices into `points_` of its stream
+  std::vector<const std::vector<std::size_t>*> streams_;  // one of them for each stream
+  bool is_first_ = true;
+};
+
 // All of them in turn. Whose turn it is follows from the number of the schedule alone.
 class Portfolio final : public Strategy {
  public:
@@ -348,6 +422,10 @@ std::unique_ptr<Strategy> make_strategy(std::string_view text, std::uint64_t see
   *failure = "there is no strategy \"" + std::string(text) +
              "\"; there are portfolio, random, pct:D and delay:K (with 1 to 16 for D and K), and nasty";
   return nullptr;
+}
+
+std::unique_ptr<Strategy> make_few(std::uint64_t seed, const std::vector<Decision>& like) {
+  return std::make_unique<Few>(seed, like);
 }
 
 }  // namespace verbatim::explore

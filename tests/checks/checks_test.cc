@@ -81,6 +81,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "threads 100[0-9] and 100[0-9] use CQ 130 at once, of which the program has promised that one thread at a time does"},
         Mistake{"unacknowledged", "server", "mistakes.c:[0-9]+",
                 "thread 1000 destroys CQ 129 and waits for the acknowledgement of 1 events, the last of which it has taken itself"},
+        Mistake{"remote-race", "client", "",
+                "a WRITE of 256 bytes at 0x[0-9a-f]+ by client through QP 72 of server is sent before a READ of 256 bytes at .* is "
+                "answered, and nothing orders them: the WRITE needs a fence, or the READ's completion, before it"},
         Mistake{"leak", "(server|client)", "litmus.h:[0-9]+|mistakes.c:[0-9]+", "the program exits and has not destroyed QP 72"}),
     [](const auto& info) {
       std::string name = info.param.check;

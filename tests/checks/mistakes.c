@@ -173,6 +173,18 @@ static void unacknowledged(void) {
   is_gone = 1;
 }
 
+// The client writes what a READ before it may still be reading; `fixed` sends the WRITE with a fence.
+static void remote_race(void) {
+  litmus_meet(&my);
+  if (!is_server()) {
+    MUST(litmus_send(&my, 0, IBV_WR_RDMA_READ, my.memory, 4 * kBytes, kBig, IBV_SEND_SIGNALED) == 0);
+    const unsigned fence = my.is_fixed ? IBV_SEND_FENCE : 0;
+    MUST(litmus_send(&my, 0, IBV_WR_RDMA_WRITE, my.memory + kBig / 2, 4 * kBytes, kBig, IBV_SEND_SIGNALED | fence) == 0);
+    for (int i = 0; i < 2; ++i) litmus_wait(my.send_cq);
+  }
+  litmus_meet(&my);
+}
+
 // Both exit and leave everything behind; `fixed` destroys it.
 static void leak(void) { litmus_meet(&my); }
 
@@ -190,7 +202,7 @@ static const struct {
   void (*run)(void);
 } kCases[] = {{"send-buffer", send_buffer}, {"missed-wakeup", missed_wakeup}, {"region-in-use", region_in_use},
               {"unsignaled", unsignaled},   {"threads", threads},             {"leak", leak},
-              {"unacknowledged", unacknowledged}};
+              {"unacknowledged", unacknowledged}, {"remote-race", remote_race}};
 
 int main(int argc, char** argv) {
   MUST(argc >= 3);

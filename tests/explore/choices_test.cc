@@ -108,6 +108,17 @@ TEST(Choices, each_kind_of_schedule_gives_the_same_answers_again) {
   }
 }
 
+TEST(Choices, a_site_that_is_always_used_is_beside_the_decisions) {
+  Schedule schedule;
+  schedule.decisions = {{"delay", "hca/a", 1, 60, 145, 0}};
+  schedule.always = {"order"};
+  const auto choices = make_choices(schedule, kNames);
+  EXPECT_EQ(choices->choose("delay", kA, 145), 0u);
+  EXPECT_EQ(choices->choose("order", kA, 2), 1u);
+  EXPECT_EQ(choices->choose("delay", kA, 145), 60u);
+  EXPECT_EQ(choices->choose("order", kA, 1), 0u);
+}
+
 TEST(Choices, representatives_stand_for_all) {
   EXPECT_EQ(representatives(1), std::vector<std::uint32_t>{});
   EXPECT_EQ(representatives(3), (std::vector<std::uint32_t>{1, 2}));

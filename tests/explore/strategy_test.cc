@@ -64,6 +64,30 @@ TEST(Strategy, what_comes_does_not_depend_on_how_many_run_at_a_time) {
   }
 }
 
+TEST(Strategy, few_decides_once_or_twice_where_a_failure_did) {
+  const std::vector<Decision> like = {{"late", "thread/0", 5, 9, 17, 0}, {"order", "hca/a", 0, 1, 2, 0}};
+  Questions asked;
+  asked.streams = {{"order", "hca/a", 1, 0}, {"late", "thread/0", 40, 0}, {"late", "thread/1", 40, 0}};
+  asked.points = {{0, 2, 0}};
+  for (std::uint32_t i = 0; i < 40; ++i) asked.points.push_back({1 + i % 2, 17, i});
+  const auto made = make_few(1, like), again = make_few(1, like);
+  std::size_t steady = 0;
+  for (int i = 0; i < 50; ++i) {
+    const auto schedule = made->next(), same = again->next();
+    ASSERT_TRUE(schedule && same);
+    EXPECT_EQ(to_text(*schedule), to_text(*same));
+    made->learn(*schedule, asked);
+    again->learn(*same, asked);
+    if (i < 2) continue;  // the default, then the site that is no delay alone
+    EXPECT_GE(schedule->decisions.size(), 1u);
+    EXPECT_LE(schedule->decisions.size(), 2u);
+    EXPECT_EQ(schedule->decisions[0].actor, "thread/0");
+    steady += schedule->always.empty() ? 0 : 1;
+  }
+  EXPECT_GT(steady, 20u);
+  EXPECT_LT(steady, 48u);
+}
+
 TEST(Strategy, systematic_is_complete_and_says_so) {
   // Default; then each answer of each question: 1 + 2 + 1.
   const auto one = first_of("delay:1", 1000, 3);

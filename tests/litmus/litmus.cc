@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <regex>
 
 #include "tests/cli/command.h"
@@ -73,6 +74,40 @@ const std::vector<Pair>& pairs() {
       {.name = "two_threads", .fails_when_friendly = true, .check = "threads", .seeds = 2},
   };
   return all;
+}
+
+void PrintTo(const Service& service, std::ostream* out) { *out << service.name; }
+
+const std::vector<Service>& services() {
+  static const std::vector<Service> all = {
+      {"event_server", "CQ 129 holds [0-9]+ completions? that nobody has polled, .* it must be polled once more after arming",
+       "thread-before-|event-on-arm"},
+      {"connection_pool", "a call for record [0-9]+ gets the answer to one for record [0-9]+", "thread-|completion-delay"},
+      {"key_value_store", "is answered with the reply to request|has a wrong checksum",
+       "leave the buffer alone until its completion has been polled", true},
+      {"credit_stream", "has a credit, but no slot in the send queue",
+       "completion-delay|ack-delay|ack-coalescing|gather-delay", true},
+      {"session_server", "server was ended by signal 11 \\(SIGSEGV\\)", "thread-after-wait|event-delay", true},
+  };
+  return all;
+}
+
+void expect_found(const Service& service, const std::vector<std::string>& options, bool is_explained) {
+  const std::string out = ::testing::TempDir() + "/found-" + service.name + "-" + std::to_string(::getpid());
+  std::vector<std::string> words = {support::verbatim_program(), "explore", "--out", out, "--time-limit", "5s",
+                                    "--topology", support::topology("two_hosts")};
+  words.insert(words.end(), options.begin(), options.end());
+  words.push_back("--");
+  for (const std::string& command : commands_of({.name = service.name}, "buggy")) words.push_back(command);
+  const cli::Finished finished = cli::run_command(words);
+  std::error_code ignored;
+  std::filesystem::remove_all(out, ignored);
+  EXPECT_EQ(finished.code, 1) << finished.err;
+  EXPECT_TRUE(std::regex_search(finished.out, std::regex(service.symptom))) << finished.out;
+  if (!is_explained) return;
+  EXPECT_TRUE(std::regex_search(finished.out, std::regex(service.explanation))) << finished.out;
+  // The first three that are left are told in words; what is left of more than a handful is not small.
+  EXPECT_TRUE(std::regex_search(finished.out, std::regex("; [1-5] brings? it about"))) << finished.out;
 }
 
 Seeds run_seeds(const Pair& pair, const std::string& variant, const std::string& freedom, std::int64_t first,

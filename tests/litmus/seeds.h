@@ -20,6 +20,18 @@ struct Pair {
 void PrintTo(const Pair& pair, std::ostream* out);
 const std::vector<Pair>& pairs();
 
+// A program of services/, and what a search is to say of it.
+struct Service {
+  std::string name;
+  std::string symptom;         // regular expression: how it fails
+  std::string explanation;     // and what is told of it, once the failure is small
+  bool is_found_soon = false;  // within six runs
+};
+void PrintTo(const Service& service, std::ostream* out);
+const std::vector<Service>& services();
+// `explore` of `buggy` with these options finds it; that it is explained as expected is asked for where `is_explained`.
+void expect_found(const Service& service, const std::vector<std::string>& options, bool is_explained = false);
+
 struct Seeds {
   int code = -1;
   std::vector<std::int64_t> failed;

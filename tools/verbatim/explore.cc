@@ -75,6 +75,11 @@ class Exploration {
 
  private:
   bool is_time_left() const { return options_.until_failure || Clock::now() - begin_ < time_; }
+  // A run may go on for as long as its virtual time limit lets it.
+  bool is_long_over() const {
+    const Clock::duration grace = std::max<Clock::duration>(time_ / 2, kGrace);
+    return options_.runs == 0 && !options_.until_failure && Clock::now() - begin_ > time_ + grace;
+  }
   bool may_start() const {
     return !has_enough_ && !runs_.is_interrupted() && (options_.runs == 0 || started_ < options_.runs) &&
            (options_.runs != 0 || is_time_left());
@@ -92,6 +97,12 @@ class Exploration {
         ++started_;
       }
       if (runs_.is_idle()) break;
+      if (is_long_over()) {
+        show_progress(true);
+        std::fputs("verbatim: runs that had not ended long after the time was up are given up; --time-limit ends such runs\n", stderr);
+        runs_.abandon();
+        return;
+      }
       runs_.await(1000);
       while (auto done = runs_.next_done()) {
         take(*done);
@@ -264,6 +275,8 @@ class Exploration {
     }
     return true;
   }
+
+  static constexpr std::chrono::seconds kGrace{10};
 
   const RunPlan& plan_;
   const ExploreOptions& options_;

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include "sim/explore/reduce.h"
+#include "sim/explore/strategy.h"
 #include "tools/verbatim/failure_text.h"
 #include "tools/verbatim/replay_file.h"
 
 namespace verbatim::cli {
+
+using Clock = std::chrono::steady_clock;
 
 explore::Schedule schedule_of(std::vector<explore::Decision> decisions) {
   explore::Schedule schedule;
@@ -18,47 +22,108 @@ explore::Schedule schedule_of(std::vector<explore::Decision> decisions) {
   return schedule;
 }
 
-Shrunk shrink(ScheduleRuns& runs, const std::vector<explore::Decision>& decisions, const std::string& signature,
-              std::chrono::steady_clock::duration wall_limit) {
-  const auto end = std::chrono::steady_clock::now() + wall_limit;
-  Shrunk shrunk;
+namespace {
+
+class Shrinking {
+ public:
+  Shrinking(ScheduleRuns& runs, const std::string& signature, Clock::duration wall_limit)
+      : runs_(runs), signature_(signature), end_(Clock::now() + wall_limit) {}
+
+  Shrunk run(const std::vector<explore::Decision>& decisions) {
+    const explore::Oracle oracle = [this](const auto& candidates) { return first_that_fails(candidates); };
+    shrunk_.is_reproducible = first_that_fails({decisions}).has_value();
+    if (!shrunk_.is_reproducible) {
+      shrunk_.decisions = decisions;
+      return std::move(shrunk_);
+    }
+    // Given decisions whose question never came, or came with fewer alternatives, are not those of the run: it tells its own.
+    most_runs_ = kFirstRuns;
+    shrunk_.decisions = explore::reduce(std::vector(shrunk_.report.decisions), oracle);
+    if (used_all_runs_) {
+      // What comes late in a long run fits no run in which something early is left out: then the failure is looked for anew.
+      most_runs_ = shrunk_.runs + kFewRuns;
+      if (shrunk_.decisions.size() > kSmall) find_with_few();
+      most_runs_ = kNoLimit;
+      shrunk_.decisions = explore::reduce(std::move(shrunk_.decisions), oracle);
+    }
+    const std::vector<RunReport> last = run_all({schedule_of(shrunk_.decisions)});
+    if (!last.empty()) {
+      shrunk_.report = last.front();
+      // With the times at which they are asked now.
+      if (shrunk_.report.decisions.size() == shrunk_.decisions.size()) shrunk_.decisions = shrunk_.report.decisions;
+    }
+    return std::move(shrunk_);
+  }
+
+ private:
   // Few at a time, so that one that fails early does not wait for hundreds that are tried for nothing. How many does not depend
   // on the processors, so the result does not either.
-  constexpr std::size_t kAtOnce = 8;
-  const explore::Oracle first_that_fails =
-      [&](const std::vector<std::vector<explore::Decision>>& candidates) -> std::optional<std::size_t> {
+  static constexpr std::size_t kAtOnce = 8;
+  static constexpr std::size_t kFirstRuns = 40, kFewRuns = 2000, kNoLimit = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t kSmall = 4;  // decisions
+
+  bool is_over() {
+    if (shrunk_.runs >= most_runs_) return used_all_runs_ = true;
+    if (!runs_.is_interrupted() && runs_.machine_fault().empty() && Clock::now() < end_) return false;
+    return shrunk_.ran_out_of_time = true;
+  }
+
+  std::vector<RunReport> run_all(const std::vector<explore::Schedule>& schedules) {
+    std::vector<RunReport> reports = runs_.run_all(schedules);
+    shrunk_.runs += reports.size();
+    return reports;
+  }
+
+  std::optional<std::size_t> first_that_fails(const std::vector<std::vector<explore::Decision>>& candidates) {
     for (std::size_t first = 0; first < candidates.size(); first += kAtOnce) {
-      if (runs.is_interrupted() || !runs.machine_fault().empty() || std::chrono::steady_clock::now() >= end) {
-        shrunk.ran_out_of_time = true;
-        return std::nullopt;
-      }
+      if (is_over()) return std::nullopt;
       std::vector<explore::Schedule> schedules;
       for (std::size_t i = first; i < std::min(first + kAtOnce, candidates.size()); ++i)
         schedules.push_back(schedule_of(candidates[i]));
-      const std::vector<RunReport> reports = runs.run_all(schedules);
-      shrunk.runs += reports.size();
-      const auto failed = std::ranges::find_if(reports, [&](const RunReport& r) { return r.signature() == signature; });
+      const std::vector<RunReport> reports = run_all(schedules);
+      const auto failed = std::ranges::find(reports, signature_, &RunReport::signature);
       if (failed == reports.end()) continue;
-      shrunk.report = *failed;
+      shrunk_.report = *failed;
       return first + static_cast<std::size_t>(failed - reports.begin());
     }
     return std::nullopt;
-  };
-  shrunk.is_reproducible = first_that_fails({decisions}).has_value();
-  if (!shrunk.is_reproducible) {
-    shrunk.decisions = decisions;
-    return shrunk;
   }
-  // Given decisions whose question never came, or came with fewer alternatives, are not those of the run: it tells its own.
-  shrunk.decisions = explore::reduce(shrunk.report.decisions, first_that_fails);
-  const std::vector<RunReport> last = runs.run_all({schedule_of(shrunk.decisions)});
-  ++shrunk.runs;
-  if (!last.empty()) {
-    shrunk.report = last.front();
-    // With the times at which they are asked now.
-    if (shrunk.report.decisions.size() == shrunk.decisions.size()) shrunk.decisions = shrunk.report.decisions;
+
+  // Leaves the decisions as they are when nothing smaller fails the same way in two thirds of the time.
+  void find_with_few() {
+    const Clock::time_point now = Clock::now(), end = now + (end_ - now) * 2 / 3;
+    const auto few = explore::make_few(1, shrunk_.decisions);
+    while (!few->is_exhausted() && !is_over() && Clock::now() < end) {
+      std::vector<explore::Schedule> schedules;
+      while (schedules.size() < kAtOnce) {
+        auto schedule = few->next();
+        if (!schedule) break;
+        schedules.push_back(std::move(*schedule));
+      }
+      const std::vector<RunReport> reports = run_all(schedules);
+      if (reports.size() < schedules.size()) return;
+      for (std::size_t i = 0; i < reports.size(); ++i) {
+        few->learn(schedules[i], reports[i].questions);
+        if (reports[i].signature() != signature_ || reports[i].decisions.size() >= shrunk_.decisions.size()) continue;
+        shrunk_.decisions = reports[i].decisions;
+        return;
+      }
+    }
   }
-  return shrunk;
+
+  ScheduleRuns& runs_;
+  const std::string& signature_;
+  const Clock::time_point end_;
+  std::size_t most_runs_ = kNoLimit;
+  bool used_all_runs_ = false;
+  Shrunk shrunk_;
+};
+
+}  // namespace
+
+Shrunk shrink(ScheduleRuns& runs, const std::vector<explore::Decision>& decisions, const std::string& signature,
+              std::chrono::steady_clock::duration wall_limit) {
+  return Shrinking(runs, signature, wall_limit).run(decisions);
 }
 
 int shrink(const ShrinkOptions& asked) {

@@ -1,0 +1,34 @@
+// Five small services with a bug each: as on everyday hardware they end well, their repairs always do, and a search from a cold
+// start finds what it is to find. The searches that take more than a few runs are litmus_sweep's.
+#include <gtest/gtest.h>
+
+#include "tests/litmus/seeds.h"
+
+namespace verbatim::litmus {
+namespace {
+
+class LitmusService : public ::testing::TestWithParam<Service> {};
+
+TEST_P(LitmusService, ends_well_as_on_everyday_hardware) {
+  for (const char* variant : {"buggy", "fixed"}) {
+    const Seeds seeds = run_seeds({.name = GetParam().name}, variant, "friendly", 1, 1);
+    EXPECT_EQ(seeds.as_expected, 1) << seeds.story;
+  }
+}
+
+TEST_P(LitmusService, no_seed_breaks_the_repair) {
+  const Seeds fixed = run_seeds({.name = GetParam().name}, "fixed", "spec", 1, 4);
+  EXPECT_EQ(fixed.as_expected, 4) << fixed.story;
+}
+
+TEST_P(LitmusService, in_slices_and_call_by_call_the_same) { expect_same_in_both_modes({.name = GetParam().name}, 2, 2); }
+
+TEST_P(LitmusService, is_found_where_a_few_runs_do) {
+  if (!GetParam().is_found_soon) GTEST_SKIP() << "litmus_sweep searches for it";
+  expect_found(GetParam(), {"--runs", "6", "--shrink-time", "1ms"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Services, LitmusService, ::testing::ValuesIn(services()));
+
+}  // namespace
+}  // namespace verbatim::litmus
