@@ -203,6 +203,10 @@ TEST_F(CallingLoop, floating_o0) { expect_milliseconds(loops_o0::poll_until_floa
 TEST_F(CallingLoop, floating_o2) { expect_milliseconds(loops_o2::poll_until_floating); }
 TEST_F(CallingLoop, distance_o0) { expect_milliseconds(loops_o0::poll_until_distance); }
 TEST_F(CallingLoop, distance_o2) { expect_milliseconds(loops_o2::poll_until_distance); }
+TEST_F(CallingLoop, halves_of_a_vector_o0) { expect_milliseconds(loops_o0::poll_until_halves); }
+TEST_F(CallingLoop, halves_of_a_vector_o2) { expect_milliseconds(loops_o2::poll_until_halves); }
+TEST_F(CallingLoop, a_time_written_over_o0) { expect_milliseconds(loops_o0::poll_writing_over); }
+TEST_F(CallingLoop, a_time_written_over_o2) { expect_milliseconds(loops_o2::poll_writing_over); }
 TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o0) { expect_not_kept(loops_o0::poll_keeping_millisecond); }
 TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o2) { expect_not_kept(loops_o2::poll_keeping_millisecond); }
 

@@ -127,6 +127,7 @@ TEST(Ranges, keep_what_is_known) {
   // What a compiler makes of a division by 1,000: the upper half of a product, shifted.
   const Range high = multiply_wide(part, {0x20c4'9ba5'e353'f7cf, 0x20c4'9ba5'e353'f7cf}, 8, true).high;
   EXPECT_EQ(*combine(Op::kSar, high, {7, 7}, 8), (Range{1'000, 1'999}));
+  EXPECT_EQ(*combine(Op::kOr, part, {2'000, 2'000}, 8), (Range{1'000'000, 2'000'895})) << "of no bit above those of both";
   EXPECT_EQ(compare(static_cast<unsigned>(Condition::kL), part, {2'000'000, 2'000'000}, 8), true);
   EXPECT_EQ(compare(static_cast<unsigned>(Condition::kL), part, {1'999'999, 1'999'999}, 8), std::nullopt);
 }

@@ -49,7 +49,7 @@ Growth::Uses Growth::uses(const Instruction& in) const {
     if (registers_[index].step != 0) most = Uses::kRule;
   }
   for (const Operand* operand : {&in.destination, &in.source, &in.source2}) {
-    if (operand->kind == Operand::Kind::kVector && vector_bounds_[operand->index]) return Uses::kBounds;
+    if (is_vector(*operand) && (vector_bounds_[operand->index] || high_bounds_[operand->index])) return Uses::kBounds;
     if (is_memory(*operand)) most = std::max(most, uses_memory(address_, std::min<unsigned>(in.size, kWidest)));
     if (is_memory(*operand) && in.source_size > in.size) most = std::max(most, uses_memory(address_, in.source_size));
   }
@@ -229,7 +229,7 @@ bool Growth::follow_bounds(const Instruction& in) {
     case Op::kSpreadSign:
       return bounded_accumulator(in);
     default:
-      return in.op >= Op::kVectorMove ? bounded_floating(in) : fail(Reason::kGrowingResult);
+      return in.op >= Op::kVectorMove ? bounded_vector(in) : fail(Reason::kGrowingResult);
   }
 }
 

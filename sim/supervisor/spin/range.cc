@@ -48,7 +48,12 @@ Range joined(Op op, const Range& value, const Range& other, unsigned size) {
     const Wide above = fixed.least == 0 ? modulus(size) : fixed.least & -fixed.least;
     if (changing.most < above) return {changing.least + fixed.least, changing.most + fixed.least};
   }
-  return {0, modulus(size) - 1};
+  // Above the highest bit that one of them can have the result is the other.
+  const Range &far = a.most > b.most ? a : b, &near = a.most > b.most ? b : a;
+  Wide below = 1;
+  while (below <= near.most) below *= 2;
+  const Wide least = op == Op::kOr ? std::max(a.least, b.least) : far.least & -below;
+  return {least, far.most | (below - 1)};
 }
 
 }  // namespace
