@@ -21,7 +21,7 @@ constexpr __int128 kFar = static_cast<__int128>(1) << 100;
 
 }  // namespace
 
-void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, std::uint64_t horizon) {
+void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, Horizon horizon) {
   registers_ = registers;
   constant_low_ = {};
   cells_.clear();
@@ -31,7 +31,8 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   turns_ = turns_by_rule_ = kEveryTurn;
   reason_ = Reason::kNone;
   growing_flags_ = flags_set_ = 0;
-  horizon_ = horizon;
+  horizon_ = horizon.turns;
+  crosses_seconds_ = horizon.crosses_seconds;
   register_bounds_ = vector_bounds_ = high_bounds_ = {};
   bounded_.clear();
   flags_bounded_ = false;

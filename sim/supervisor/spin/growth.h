@@ -31,6 +31,12 @@ struct GrowingCell {
   friend bool operator==(const GrowingCell&, const GrowingCell&) = default;
 };
 
+// Turns that are looked at, for bounds; 0: there are none. Clocks show one second only in all of them, or many.
+struct Horizon {
+  std::uint64_t turns = 0;
+  bool crosses_seconds = false;
+};
+
 // The same of a general register. Of four bytes: the upper half is zero in every turn.
 struct GrowingRegister {
   std::uint64_t step = 0;
@@ -50,8 +56,8 @@ class Growth final : public Observer {
   explicit Growth(MemoryView& memory) : memory_(memory) {}
 
   // Nothing grows but the registers given; and of the bytes in `changed`, with their values of the next turn, those that
-  // the turn reads: each by as much as it changes. `horizon`: turns that are looked at, for bounds; 0: there are none.
-  void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, std::uint64_t horizon = 0);
+  // the turn reads: each by as much as it changes.
+  void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, Horizon horizon = {});
 
   // The instruction is about to be executed in `state`, with its operand in memory at `address`. False: reason() says
   // why there is no saying what it does in other turns.
@@ -73,6 +79,7 @@ class Growth final : public Observer {
   // The bounds of value + n·step in the turns looked at.
   Range bounds(__int128 value, __int128 step) const;
   bool has_horizon() const { return horizon_ != 0; }
+  bool crosses_seconds() const { return crosses_seconds_; }
 
   const std::array<GrowingRegister, 16>& registers() const { return registers_; }
   const std::vector<GrowingCell>& cells() const { return cells_; }
@@ -224,6 +231,7 @@ class Growth final : public Observer {
   Value flags_a_, flags_b_;
   unsigned flags_size_ = 0;
   std::uint64_t horizon_ = 0;
+  bool crosses_seconds_ = false;
   std::array<std::optional<Bounds>, 16> register_bounds_{};
   std::array<std::optional<Bounds>, 16> vector_bounds_{}, high_bounds_{};  // vectors: of the low bytes, of bits 64-127
   std::vector<BoundedCell> bounded_;
