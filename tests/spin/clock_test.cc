@@ -121,8 +121,8 @@ class CallingLoop : public testing::Test {
     clock_.base_ns = [](std::int64_t) { return std::optional<std::int64_t>(0); };
   }
   // From the loop's first poll.
-  PollLoopProof prove(const Registers& start) {
-    const Limits limits{.library = kLibrary};
+  PollLoopProof prove(const Registers& start, bool far_times = true) {
+    const Limits limits{.far_times = far_times, .library = kLibrary};
     code_.begin();
     view_.begin(memory_, 64);
     view_.set_anchor();
@@ -148,14 +148,24 @@ class CallingLoop : public testing::Test {
     EXPECT_EQ(prove(stack_.call(loop, address(&state_))).refusal.reason, Reason::kLibraryCall);
   }
   void expect_second(void (*loop)(LoopState*, long)) {
-    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 1'000));
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 1'000), false);
     ASSERT_TRUE(proof.proven) << proof.refusal.describe();
     const std::int64_t period = clock_.poll_ps + clock_.yield_ps + clock_.gettime_ps;
+    expect_seconds(loop, 1'000, period, 64);
+    expect_seconds(loop, 30, period, 8);
     EXPECT_EQ(proof.period_ps, period);
     const std::int64_t first_ns = (clock_.look_ps + clock_.yield_ps + clock_.gettime_ps) / 1'000;
     const auto left = 999'999'999u - static_cast<std::uint64_t>(first_ns);
     EXPECT_EQ(proof.turns, left / (static_cast<std::uint64_t>(period) / 1'000) + 1)
         << "those that are within the second";
+  }
+  // Many at once, where the end is further off.
+  void expect_seconds(void (*loop)(LoopState*, long), long end, std::int64_t period, std::int64_t seconds) {
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), static_cast<std::uint64_t>(end)));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_EQ(proof.period_ps, period);
+    EXPECT_EQ(static_cast<std::int64_t>(proof.turns), seconds * 1'000'000'000'000 / period + 1);
+    EXPECT_TRUE(proof.remakes);
   }
 
   // Until the time of the first turn that is not like the first: nearly all turns before it, and none after.
@@ -173,6 +183,7 @@ class CallingLoop : public testing::Test {
     EXPECT_LT(microseconds(turns - 1), kEnd * 1'000) << "all that are promised are before the end";
     EXPECT_GT(microseconds(turns * 5 / 4), kEnd * 1'000) << "and hardly any is missing";
     EXPECT_FALSE(proof.remade.empty()) << "the time itself, in the loop's frame";
+    expect_seconds(loop, 100'000, period, 64);
   }
   void expect_not_kept(void (*loop)(LoopState*, long)) {
     const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 2'000));
@@ -203,6 +214,10 @@ TEST_F(CallingLoop, floating_o0) { expect_milliseconds(loops_o0::poll_until_floa
 TEST_F(CallingLoop, floating_o2) { expect_milliseconds(loops_o2::poll_until_floating); }
 TEST_F(CallingLoop, distance_o0) { expect_milliseconds(loops_o0::poll_until_distance); }
 TEST_F(CallingLoop, distance_o2) { expect_milliseconds(loops_o2::poll_until_distance); }
+TEST_F(CallingLoop, halves_of_a_vector_o0) { expect_milliseconds(loops_o0::poll_until_halves); }
+TEST_F(CallingLoop, halves_of_a_vector_o2) { expect_milliseconds(loops_o2::poll_until_halves); }
+TEST_F(CallingLoop, a_time_written_over_o0) { expect_milliseconds(loops_o0::poll_writing_over); }
+TEST_F(CallingLoop, a_time_written_over_o2) { expect_milliseconds(loops_o2::poll_writing_over); }
 TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o0) { expect_not_kept(loops_o0::poll_keeping_millisecond); }
 TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o2) { expect_not_kept(loops_o2::poll_keeping_millisecond); }
 

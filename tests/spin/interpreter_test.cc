@@ -124,6 +124,26 @@ TEST_F(Known, a_conversion_leaves_what_is_above_its_number_unknown) {
   EXPECT_TRUE(run({0xb9, 5,    0,    0,    0,    0x0f, 0x57, 0xc0, 0xf2, 0x48, 0x0f,
                    0x2a, 0xc1, 0x0f, 0x11, 0x04, 0x24, 0x48, 0x8b, 0x04, 0x24}));
   EXPECT_EQ(thread.state.registers.gpr[kRax], kFive);
+  // The same of numbers of four bytes: mov ecx, 5; cvtsi2ss xmm0, rcx; movaps xmm1, xmm0; mulss xmm1, xmm0; …
+  const std::vector<std::uint8_t> squared = {0xb9, 5,    0,    0,    0,    0xf3, 0x48, 0x0f, 0x2a, 0xc1,
+                                             0x0f, 0x28, 0xc8, 0xf3, 0x0f, 0x59, 0xc8};
+  const auto then = [&](std::initializer_list<std::uint8_t> more) {
+    std::vector<std::uint8_t> bytes = squared;
+    bytes.insert(bytes.end(), more);
+    return run(bytes);
+  };
+  EXPECT_TRUE(then({0x66, 0x0f, 0x7e, 0xc8}));  // … movd eax, xmm1
+  EXPECT_EQ(thread.state.registers.gpr[kRax], 0x41c8'0000u);  // 25.0f
+  EXPECT_TRUE(then({0xf3, 0x0f, 0x5a, 0xd1, 0x66, 0x48, 0x0f, 0x7e, 0xd0}));  // … cvtss2sd xmm2, xmm1; movq rax, xmm2
+  EXPECT_EQ(thread.state.registers.gpr[kRax], 0x4039'0000'0000'0000u);
+  EXPECT_TRUE(then({0x0f, 0x2e, 0xc8}));  // … ucomiss xmm1, xmm0
+  for (const auto& wide : {std::initializer_list<std::uint8_t>{0x66, 0x48, 0x0f, 0x7e, 0xc8},  // … movq rax, xmm1
+                           std::initializer_list<std::uint8_t>{0xf2, 0x0f, 0x58, 0xc9},        // … addsd xmm1, xmm1
+                           std::initializer_list<std::uint8_t>{0xf3, 0x0f, 0x7e, 0xd1},        // … movq xmm2, xmm1
+                           std::initializer_list<std::uint8_t>{0x0f, 0x11, 0x0c, 0x24}}) {     // … movups [rsp], xmm1
+    EXPECT_FALSE(then(wide));
+    EXPECT_EQ(reason(), Reason::kUndefinedValue);
+  }
   thread.allows_floating = false;
 }
 

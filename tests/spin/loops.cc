@@ -266,6 +266,38 @@ void poll_until_distance(LoopState* s, long end) {
   }
 }
 
+// Seconds and their part in the halves of one vector register.
+void poll_until_halves(LoopState* s, long end) {
+  alignas(16) long now[2];
+  alignas(16) volatile long start[2] = {0, 1'000};
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->timeofday(now, nullptr);
+    const __m128i passed = _mm_sub_epi64(_mm_load_si128(reinterpret_cast<__m128i*>(now)),
+                                         _mm_set_epi64x(start[1], start[0]));
+    const long seconds = _mm_cvtsi128_si64(passed), part = _mm_cvtsi128_si64(_mm_unpackhi_epi64(passed, passed));
+    if (seconds * 1000 + (part + start[1]) / 1000 >= end) break;
+  }
+}
+
+// Bytes are written over a time that nobody needs any more.
+void poll_writing_over(LoopState* s, long end) {
+  long now[2];
+  union {
+    volatile long whole;
+    volatile char bytes[8];
+  } slot;
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->timeofday(now, nullptr);
+    slot.whole = now[0] * 1000 + now[1] / 1000;
+    const bool is_over = slot.whole >= end;
+    slot.bytes[2] = 7;
+    if (is_over && slot.bytes[2] == 7) break;
+    slot.whole = now[1];
+    slot.bytes[7] = 1;
+    if (slot.bytes[7] == 2) break;
+  }
+}
+
 // What one turn leaves the next one reads.
 void poll_keeping_millisecond(LoopState* s, long end) {
   long now[2];

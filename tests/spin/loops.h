@@ -60,6 +60,8 @@ struct LoopState {
   void poll_until_millisecond(LoopState*, long end); \
   void poll_until_floating(LoopState*, long end); \
   void poll_until_distance(LoopState*, long end); \
+  void poll_until_halves(LoopState*, long end); \
+  void poll_writing_over(LoopState*, long end); \
   void poll_keeping_millisecond(LoopState*, long end); \
   void poll_nested(LoopState*);                \
   void poll_reading_scratch(LoopState*);       \

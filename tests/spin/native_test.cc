@@ -126,7 +126,7 @@ TEST(Native, integer_sequences_agree_with_the_processor) {
 TEST(Native, vector_sequences_agree_with_the_processor) {
   if (!NativeCode::has_avx2()) GTEST_SKIP() << "no AVX2";
   Counts counts;
-  compare_sequences(2, true, 10'000, counts);
+  compare_sequences(2, true, 12'000, counts);
   EXPECT_LT(counts.stopped, counts.agreed * 2) << "too little is compared";
   expect_all_used(kVector, counts, 50);
 }

@@ -40,7 +40,8 @@ enum class Form {
   kXmmNarrow,
   kVex3,
   kVex3Imm,
-  kR32Xmm
+  kR32Xmm,
+  kRmXmmImm
 };
 
 struct Template {
@@ -118,6 +119,14 @@ inline const Template kVector[] = {
     {M(VPBROADCASTD), Form::kXmmNarrow}, {M(VPBROADCASTQ), Form::kXmmNarrow},
     {M(PSLLW), Form::kXmmImm},     {M(PSLLD), Form::kXmmImm},      {M(PSLLQ), Form::kXmmImm},
     {M(PSRLW), Form::kXmmImm},     {M(PSRLD), Form::kXmmImm},      {M(PSRLQ), Form::kXmmImm},
+    {M(MOVHLPS), Form::kXmmXmm},   {M(VMOVHLPS), Form::kVex3},
+    {M(PSUBB), Form::kXmmXmm},     {M(PSUBW), Form::kXmmXmm},      {M(PSUBD), Form::kXmmMem},
+    {M(PSUBQ), Form::kXmmXmm},     {M(VPSUBB), Form::kVex3},       {M(VPSUBW), Form::kVex3},
+    {M(VPSUBD), Form::kVex3},      {M(VPSUBQ), Form::kVex3},       {M(PUNPCKHBW), Form::kXmmXmm},
+    {M(PUNPCKHWD), Form::kXmmXmm}, {M(PUNPCKHDQ), Form::kXmmXmm},  {M(PUNPCKHQDQ), Form::kXmmXmm},
+    {M(VPUNPCKHBW), Form::kVex3},  {M(VPUNPCKHWD), Form::kVex3},   {M(VPUNPCKHDQ), Form::kVex3},
+    {M(VPUNPCKHQDQ), Form::kVex3}, {M(PEXTRD), Form::kRmXmmImm},   {M(PEXTRQ), Form::kRmXmmImm},
+    {M(VPEXTRD), Form::kRmXmmImm}, {M(VPEXTRQ), Form::kRmXmmImm},
     {M(VPSLLQ), Form::kXmmXmmImm}, {M(VPSRLD), Form::kXmmXmmImm},  {M(VEXTRACTI128), Form::kXmmYmmImm},
 };
 #undef M
@@ -299,6 +308,12 @@ class Generator {
         xmm(wide);
         xmm(wide);
         xmm(wide);
+        imm(rng_.below(256));
+        return;
+      case Form::kRmXmmImm:
+        size_ = chosen.mnemonic == ZYDIS_MNEMONIC_PEXTRD || chosen.mnemonic == ZYDIS_MNEMONIC_VPEXTRD ? 4 : 8;
+        rm();
+        xmm(false);
         imm(rng_.below(256));
         return;
       case Form::kR32Xmm:

@@ -49,10 +49,18 @@ bool SpinProver::is_fixed_argument(unsigned index, unsigned size) {
   return true;
 }
 
+// Those that a clock shows in the turns looked at, which has `seconds` whole ones at `ps` now.
+Range SpinProver::seconds_from(std::int64_t seconds, std::int64_t ps) const {
+  const Range at = growth_.bounds(ps % kPsPerSecond, period_ps_);
+  return {seconds + at.least / kPsPerSecond, seconds + at.most / kPsPerSecond};
+}
+
 // The whole seconds of a clock, the same while the one lasts that `ps` is in, go there if it is not 0.
 bool SpinProver::show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to) {
   const auto value = static_cast<std::uint64_t>(seconds);
-  if (follows_growth_) {
+  if (follows_growth_ && growth_.crosses_seconds()) {
+    if (to != 0 && !growth_.set_memory(to, 8, seconds_from(seconds, ps))) return refuse_clock(growth_.reason());
+  } else if (follows_growth_) {
     growth_.keep_within(ps % kPsPerSecond, period_ps_, 0, kPsPerSecond - 1);
     if (to != 0 && !growth_.set_memory(to, 8, value, 0, ~0ull)) return refuse_clock(growth_.reason());
   }
@@ -65,7 +73,9 @@ bool SpinProver::show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_
   const auto part = static_cast<std::uint64_t>(part_ps / unit_ps);
   if (follows_growth_) {
     bool is_set = false;
-    if (period_ps_ % unit_ps == 0) {
+    if (growth_.crosses_seconds()) {
+      is_set = growth_.set_memory(to, 8, Range{0, kPsPerSecond / unit_ps - 1});
+    } else if (period_ps_ % unit_ps == 0) {
       const auto most = static_cast<std::uint64_t>(kPsPerSecond / unit_ps - 1);
       is_set = growth_.set_memory(to, 8, part, static_cast<std::uint64_t>(period_ps_ / unit_ps), most);
     } else if (!growth_.has_horizon()) {
@@ -87,7 +97,9 @@ bool SpinProver::call_time(const Limits& limits) {
   const std::int64_t ps = *base % kNsPerSecond * kPsPerNs + clock_.read(clock_.model()->gettime_ps);
   const std::int64_t seconds = *base / kNsPerSecond + ps / kPsPerSecond;
   if (!show_seconds(seconds, ps, interpreter_.state.registers.gpr[kRdi])) return false;
-  return return_empty(static_cast<std::uint64_t>(seconds), limits);
+  if (!return_empty(static_cast<std::uint64_t>(seconds), limits)) return false;
+  const bool changes = follows_growth_ && growth_.crosses_seconds();
+  return !changes || growth_.set_register(kRax, 8, seconds_from(seconds, ps)) || refuse_clock(growth_.reason());
 }
 
 // clock_gettime(edi, rsi), at its entry.
@@ -164,12 +176,17 @@ bool SpinProver::read_counter() {
     if (is_uneven && !growth_.has_horizon()) return refuse_clock(Reason::kUnevenClock);
     step = static_cast<std::uint64_t>(grows / kPsPerSecond);
     // While the lower half has no carry.
-    growth_.keep_within(low, static_cast<__int128>(step) + is_uneven, 0, 0xffff'ffff);
+    if (!growth_.crosses_seconds()) growth_.keep_within(low, static_cast<__int128>(step) + is_uneven, 0, 0xffff'ffff);
   }
   const auto put = [&](unsigned index, std::uint64_t value, std::uint64_t each_turn) {
     state.registers.gpr[index] = value;
     state.known |= known_bits(index, 8);
     if (!follows_growth_) return true;
+    if (growth_.crosses_seconds()) {
+      const Range whole = growth_.bounds(static_cast<__int128>(counter), static_cast<__int128>(step) + is_uneven);
+      const Range upper{whole.least >> 32, whole.most >> 32};
+      return growth_.set_register(index, 4, index == kRdx ? upper : upper.is_single() ? whole : Range{0, 0xffff'ffff});
+    }
     if (each_turn == 0 || !is_uneven) return growth_.set_register(index, 4, value, each_turn, 0xffff'ffff);
     // Of each turn's share the rest may add up to one more.
     const Range bounds = growth_.bounds(static_cast<__int128>(value), static_cast<__int128>(each_turn) + 1);

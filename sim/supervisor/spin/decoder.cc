@@ -307,6 +307,7 @@ bool translate_integer(const ZydisDecodedInstruction& from, Translator& translat
 
 bool translate_floating(const ZydisDecodedInstruction& from, Translator& translator, unsigned visible, Instruction& out) {
   out.reads_low = true;
+  out.reads_lowest = out.source_size == 4;
   if (out.op >= Op::kFloatFused132) {
     out.size = out.source_size;
     out.immediate = from.opcode >> 1 & 3;  // Intel SDM 2, VFMADD132SD and its family
@@ -329,11 +330,11 @@ bool translate_floating(const ZydisDecodedInstruction& from, Translator& transla
       out.size = static_cast<std::uint8_t>(element);
       out.source_size = static_cast<std::uint8_t>(translator.bytes(visible - 1));
       out.needs = operand_needs(out.source2, out.source_size);
-      if (out.size == 8) return is_vector(out.destination) && is_vector(out.source);
-      break;
+      return is_vector(out.destination) && is_vector(out.source);
     case Op::kFloatConvert:
       out.size = element == 4 ? 8 : 4;
-      break;
+      out.needs_vectors = vector_needs(out.source2, false);
+      return is_vector(out.destination) && is_vector(out.source);
     case Op::kFloatTruncate:
       out.size = static_cast<std::uint8_t>(translator.bytes(0));
       out.needs_vectors = vector_needs(out.source2, false);
@@ -370,7 +371,7 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
           break;
       }
       if (is_vector(out.source)) out.needs_vectors = vector_needs(out.source, out.size == 32);
-      out.reads_low = is_vector(out.destination) && is_vector(out.source) && out.size == 16;
+      out.reads_low = out.reads_lowest = is_vector(out.destination) && is_vector(out.source) && out.size == 16;
       return is_vector(out.destination) || is_vector(out.source);
     case Op::kVectorLoadLow: {
       if (visible != 2) return false;
@@ -382,6 +383,7 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
         out.op = Op::kVectorStoreLow;
       }
       out.size = out.source_size = static_cast<std::uint8_t>(bytes);
+      out.reads_lowest = bytes == 4;
       if (is_vector(out.source)) out.needs_vectors = vector_needs(out.source, false);
       out.needs |= operand_needs(out.source, bytes);
       return true;
@@ -389,6 +391,7 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
     case Op::kVectorMergeLow:
       out.size = out.source_size;
       out.reads_low = true;
+      out.reads_lowest = out.size == 4;
       if (visible == 2 && is_vector(out.destination) && is_memory(out.source)) {
         out.op = Op::kVectorLoadLow;
         return true;
@@ -420,13 +423,23 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
       if (!is_vector(out.source) || !is_memory(out.source2)) return false;
       out.needs_vectors = vector_needs(out.source, false);
       return true;
+    case Op::kVectorHighToLow:
+      out.size = 8;
+      if (visible == 2) {
+        out.source2 = out.source;
+        out.source = out.destination;
+      }
+      out.needs_vectors = vector_needs(out.source2, false);
+      return is_vector(out.destination) && is_vector(out.source) && is_vector(out.source2);
     case Op::kVectorXor:
     case Op::kVectorAnd:
     case Op::kVectorAndNot:
     case Op::kVectorOr:
     case Op::kVectorCompareEqual:
     case Op::kVectorAdd:
+    case Op::kVectorSub:
     case Op::kVectorUnpackLow:
+    case Op::kVectorUnpackHigh:
       if (!is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
       if (visible == 2) {
         out.source2 = out.source;
@@ -438,7 +451,7 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
       out.needs_vectors =
           vector_needs(out.source, out.size == 32) | vector_needs(out.source2, out.size == 32);
       if (same_register(out.source, out.source2) &&
-          (out.op == Op::kVectorXor || out.op == Op::kVectorCompareEqual)) {
+          (out.op == Op::kVectorXor || out.op == Op::kVectorSub || out.op == Op::kVectorCompareEqual)) {
         out.needs_vectors = 0;  // all zeros or all ones whatever the register held
       }
       return true;
@@ -470,6 +483,11 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
       out.size = 16;
       out.needs_vectors = vector_needs(out.source, true);
       return visible == 3 && is_vector(out.destination) && is_vector(out.source);
+    case Op::kVectorExtract:
+      out.size = out.source_size;
+      out.needs_vectors = vector_needs(out.source, false);
+      return visible == 3 && is_vector(out.source) && out.source2.kind == Operand::Kind::kImmediate &&
+             !is_vector(out.destination) && translator.bytes(0) == out.size;
     case Op::kVectorBroadcast:
       if (visible != 2 || !is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
       out.needs_vectors = vector_needs(out.source, false);

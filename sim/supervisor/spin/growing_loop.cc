@@ -108,10 +108,23 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
                                const Limits& limits, unsigned turn) {
   const std::vector<ByteRun> before = memory_.reads();
   const std::vector<ByteRun> differ = changed(before, memory_.values(before));
-  PollLoopProof proof = grow_to(at_entry, next, differ, is_poll, limits, turn, 0);
+  PollLoopProof proof = grow_to(at_entry, next, differ, is_poll, limits, turn, {});
   unsigned steps = steps_;
-  const bool may_have_bounds = !proof.proven && clock_.reads() != 0 && period_ps_ > 0;
-  if (!may_have_bounds) return proof;
+  if (clock_.reads() == 0 || period_ps_ <= 0) return proof;
+  look_further(at_entry, next, differ, is_poll, limits, turn, proof);
+  steps += steps_;
+  if (!proof.proven) {
+    proof = grow_within(at_entry, next, differ, is_poll, limits, turn, std::move(proof));
+    steps += steps_;
+  }
+  steps_ = steps;
+  return proof;
+}
+
+// The turns of one second, or of less. `proof` is what rules alone have given.
+PollLoopProof SpinProver::grow_within(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
+                                      const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof proof) {
+  unsigned steps = 0;
   // What is no rule's is looked at by its bounds: in so many turns that comparisons come out one way, nearly.
   constexpr std::uint64_t kFarthest = 1ull << 40;
   constexpr int kTries = 4;
@@ -121,7 +134,7 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
   int tries = 0;
   bool is_other = false;
   for (std::uint64_t horizon = kFarthest; horizon >= fewest && tries < kTries;) {
-    PollLoopProof further = grow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
+    PollLoopProof further = grow_to(at_entry, next, differ, is_poll, limits, turn, {horizon, false});
     steps += steps_;
     if (further.proven) {
       bounded = std::move(further);
@@ -152,9 +165,32 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
   return proof;
 }
 
+// The whole turns of many seconds, if nothing depends on which of them it is. The rules of one second are as good where it is
+// the last, so what was proven stays where this is not.
+void SpinProver::look_further(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
+                              const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof& proof) {
+  constexpr std::int64_t kFarPs = 64'000'000'000'000;
+  constexpr std::uint64_t kNearer = 8;
+  constexpr int kTries = 8;  // those in vain mostly end early in the turn
+  unsigned steps = 0;
+  auto turns = static_cast<std::uint64_t>(kFarPs / period_ps_);
+  for (int i = 0; limits.far_times && i < kTries; ++i) {
+    if ((proof.proven && turns / 2 <= proof.turns) || turns < fewest_turns(limits, turn)) break;
+    PollLoopProof further = grow_to(at_entry, next, differ, is_poll, limits, turn, {turns, true});
+    steps += steps_;
+    if (further.proven && (!proof.proven || further.turns > proof.turns)) proof = std::move(further);
+    if (proof.proven && proof.turns > turns / 2) break;
+    if (further.refusal.reason != Reason::kUnsettled) break;
+    // A counter of the turn may come to the end of what is known of it before.
+    const std::uint64_t by_rule = growth_.turns_by_rule();
+    turns = by_rule < turns && turns < kNearer * by_rule ? by_rule : turns / kNearer;
+  }
+  steps_ = steps;
+}
+
 // The same, for so many turns at most; 0: for as long as its rules hold, and by nothing else.
 PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                                  const PollPredicate& is_poll, const Limits& limits, unsigned turn, std::uint64_t horizon) {
+                                  const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon) {
   PollLoopProof proof;
   const PollEntry first = *is_poll(at_entry.rip);
   const std::uint64_t end = next.rip;
@@ -238,7 +274,7 @@ PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& ne
   proof.registers = assumed;
   proof.period_ps = clock_.reads() == 0 ? 0 : period_ps_;
   proof.cells = growth_.cells();
-  proof.remakes = horizon != 0;
+  proof.remakes = horizon.turns != 0;
   if (growth_.turns() != kEveryTurn) proof.turns = growth_.turns() + 1;
   return proof;
 }

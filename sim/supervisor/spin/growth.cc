@@ -19,11 +19,9 @@ std::uint64_t inverse(std::uint64_t odd) {
 
 constexpr __int128 kFar = static_cast<__int128>(1) << 100;
 
-
-
 }  // namespace
 
-void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, std::uint64_t horizon) {
+void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, Horizon horizon) {
   registers_ = registers;
   constant_low_ = {};
   cells_.clear();
@@ -33,8 +31,9 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   turns_ = turns_by_rule_ = kEveryTurn;
   reason_ = Reason::kNone;
   growing_flags_ = flags_set_ = 0;
-  horizon_ = horizon;
-  register_bounds_ = vector_bounds_ = {};
+  horizon_ = horizon.turns;
+  crosses_seconds_ = horizon.crosses_seconds;
+  register_bounds_ = vector_bounds_ = high_bounds_ = {};
   bounded_.clear();
   flags_bounded_ = false;
 }
@@ -46,7 +45,7 @@ void Growth::forget(std::uint16_t mask) {
     constant_low_[index] = 0;
     register_bounds_[index].reset();
   }
-  vector_bounds_ = {};
+  vector_bounds_ = high_bounds_ = {};
   growing_flags_ = flags_set_ = 0;
   flags_bounded_ = false;
 }
@@ -181,6 +180,39 @@ bool Growth::load(std::uint64_t address, unsigned size, Value& value) {
   return true;
 }
 
+// What a store leaves of a number that it writes over in part. The low bytes grow by the low bytes of the step.
+bool Growth::keep_rest(const GrowingCell& of, std::uint64_t address, unsigned size) {
+  const std::uint64_t end = of.address + of.size;
+  if (address > of.address) {
+    const auto low = static_cast<std::uint8_t>(address - of.address);
+    if (const std::uint64_t step = of.step & size_mask(low); step != 0) cells_.push_back({of.address, low, step});
+  }
+  if (address + size >= end) return true;
+  if (horizon_ == 0) return fail(Reason::kGrowingPart);
+  std::uint64_t now = 0;
+  if (!memory_.load(of.address, of.size, now)) return fail(memory_.fault());
+  Bounds whole{.range = as_unsigned(bounds(now, as_signed(of.step, of.size)), of.size), .size = of.size};
+  keep_above(of.address, whole, address + size);
+  return true;
+}
+
+void Growth::keep_rest(std::uint64_t at, Bounds of, std::uint64_t address, unsigned size) {
+  if (of.is_floating) of = {.range = {0, static_cast<__int128>(size_mask(of.size))}, .size = of.size};
+  if (address > at) {
+    const auto low = static_cast<unsigned>(address - at);
+    const Range range = as_unsigned(of.range, low);
+    if (!range.is_single()) bounded_.push_back({at, {.range = range, .size = low}});
+  }
+  if (address + size < at + of.size) keep_above(at, of, address + size);
+}
+
+// The bytes from `from` on.
+void Growth::keep_above(std::uint64_t at, const Bounds& of, std::uint64_t from) {
+  const auto below = static_cast<unsigned>(from - at);
+  const Range all = as_unsigned(of.range, of.size), range{all.least >> (8 * below), all.most >> (8 * below)};
+  if (!range.is_single()) bounded_.push_back({from, {.range = range, .size = of.size - below}});
+}
+
 bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
   for (std::size_t i = 0; i < cells_.size();) {
     const GrowingCell& cell = cells_[i];
@@ -188,8 +220,9 @@ bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
       ++i;
       continue;
     }
-    if (address > cell.address || cell.address + cell.size > address + size) return fail(Reason::kGrowingPart);
+    const GrowingCell part = cell;
     cells_.erase(cells_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!keep_rest(part, address, size)) return false;
   }
   for (std::size_t i = 0; i < bounded_.size();) {
     const std::uint64_t at = bounded_[i].address, length = bounded_[i].bounds.size;
@@ -197,8 +230,9 @@ bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
       ++i;
       continue;
     }
-    if (address > at || at + length > address + size) return fail(Reason::kGrowingPart);
+    const Bounds part = bounded_[i].bounds;
     bounded_.erase(bounded_.begin() + static_cast<std::ptrdiff_t>(i));
+    keep_rest(at, part, address, size);
   }
   step &= size <= 8 ? size_mask(size) : 0;
   if (step != 0) cells_.push_back({address, static_cast<std::uint8_t>(size), step});

@@ -31,6 +31,12 @@ struct GrowingCell {
   friend bool operator==(const GrowingCell&, const GrowingCell&) = default;
 };
 
+// Turns that are looked at, for bounds; 0: there are none. Clocks show one second only in all of them, or many.
+struct Horizon {
+  std::uint64_t turns = 0;
+  bool crosses_seconds = false;
+};
+
 // The same of a general register. Of four bytes: the upper half is zero in every turn.
 struct GrowingRegister {
   std::uint64_t step = 0;
@@ -50,8 +56,8 @@ class Growth final : public Observer {
   explicit Growth(MemoryView& memory) : memory_(memory) {}
 
   // Nothing grows but the registers given; and of the bytes in `changed`, with their values of the next turn, those that
-  // the turn reads: each by as much as it changes. `horizon`: turns that are looked at, for bounds; 0: there are none.
-  void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, std::uint64_t horizon = 0);
+  // the turn reads: each by as much as it changes.
+  void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, Horizon horizon = {});
 
   // The instruction is about to be executed in `state`, with its operand in memory at `address`. False: reason() says
   // why there is no saying what it does in other turns.
@@ -73,6 +79,7 @@ class Growth final : public Observer {
   // The bounds of value + n·step in the turns looked at.
   Range bounds(__int128 value, __int128 step) const;
   bool has_horizon() const { return horizon_ != 0; }
+  bool crosses_seconds() const { return crosses_seconds_; }
 
   const std::array<GrowingRegister, 16>& registers() const { return registers_; }
   const std::vector<GrowingCell>& cells() const { return cells_; }
@@ -145,7 +152,11 @@ class Growth final : public Observer {
   bool bounded_product(const Instruction& in);
   bool bounded_quotient(const Instruction& in);
   bool bounded_accumulator(const Instruction& in);
-  bool bounded_floating(const Instruction& in);
+  // growth_vectors.cc
+  bool bounded_vector(const Instruction& in);
+  bool bounded_halves(const Instruction& in);
+  bool half_bounds(const Operand& operand, unsigned half, Bounds& bounds);
+  void write_half(unsigned index, unsigned half, const Bounds& bounds);
   bool read_bounds(const Instruction& in, const Operand& operand, unsigned size, Bounds& bounds);
   bool read_register_bounds(unsigned index, unsigned size, Bounds& bounds);
   bool load_bounds(std::uint64_t address, unsigned size, Bounds& bounds);
@@ -159,6 +170,7 @@ class Growth final : public Observer {
   bool settle_bounds(unsigned condition);
   // growth_floating.cc
   bool floating_bounds(const Instruction& in, const Operand& operand, unsigned size, Bounds& bounds);
+  bool bounded_floating(const Instruction& in);
   bool fused_operation(const Instruction& in);
   bool floating_operation(const Instruction& in);
   bool floating_sign(const Instruction& in);
@@ -187,6 +199,9 @@ class Growth final : public Observer {
   bool write_register(unsigned index, unsigned size, std::uint64_t step);
   bool load(std::uint64_t address, unsigned size, Value& value);
   bool store(std::uint64_t address, unsigned size, std::uint64_t step);
+  bool keep_rest(const GrowingCell& of, std::uint64_t address, unsigned size);
+  void keep_rest(std::uint64_t at, Bounds of, std::uint64_t address, unsigned size);
+  void keep_above(std::uint64_t at, const Bounds& of, std::uint64_t from);
   // Nothing there grows; noted, as what is read after it must not grow over it.
   bool is_constant(std::uint64_t address, std::uint64_t length);
 
@@ -216,7 +231,9 @@ class Growth final : public Observer {
   Value flags_a_, flags_b_;
   unsigned flags_size_ = 0;
   std::uint64_t horizon_ = 0;
-  std::array<std::optional<Bounds>, 16> register_bounds_{}, vector_bounds_{};  // vectors: of the low bytes
+  bool crosses_seconds_ = false;
+  std::array<std::optional<Bounds>, 16> register_bounds_{};
+  std::array<std::optional<Bounds>, 16> vector_bounds_{}, high_bounds_{};  // vectors: of the low bytes, of bits 64-127
   std::vector<BoundedCell> bounded_;
   bool flags_bounded_ = false;  // then of these:
   Range flags_range_a_, flags_range_b_;

@@ -49,7 +49,7 @@ Growth::Uses Growth::uses(const Instruction& in) const {
     if (registers_[index].step != 0) most = Uses::kRule;
   }
   for (const Operand* operand : {&in.destination, &in.source, &in.source2}) {
-    if (operand->kind == Operand::Kind::kVector && vector_bounds_[operand->index]) return Uses::kBounds;
+    if (is_vector(*operand) && (vector_bounds_[operand->index] || high_bounds_[operand->index])) return Uses::kBounds;
     if (is_memory(*operand)) most = std::max(most, uses_memory(address_, std::min<unsigned>(in.size, kWidest)));
     if (is_memory(*operand) && in.source_size > in.size) most = std::max(most, uses_memory(address_, in.source_size));
   }
@@ -71,15 +71,15 @@ bool Growth::read_register_bounds(unsigned index, unsigned size, Bounds& bounds)
     if (size == bounds.size) return true;
     // A part of it, or all of it with zeros above.
     if (bounds.is_floating) return fail(Reason::kGrowingPart);
-    bounds.range = as_unsigned(as_unsigned(bounds.range, bounds.size), size);
+    bounds.range = size < bounds.size ? narrowest(bounds.range, size) : as_unsigned(bounds.range, bounds.size);
     bounds.size = size;
     return true;
   }
   const GrowingRegister& grows = registers_[index];
   const std::uint64_t now = state_->registers.gpr[index];
   const unsigned own = grows.step == 0 ? 8 : grows.size;
-  const Range all = as_unsigned(this->bounds(now & size_mask(own), as_signed(grows.step, own)), own);
-  bounds = {.range = as_unsigned(all, size), .size = size};
+  const Range all = this->bounds(now & size_mask(own), as_signed(grows.step, own));
+  bounds = {.range = size <= own ? narrowest(all, size) : as_unsigned(all, own), .size = size};
   return true;
 }
 
@@ -90,12 +90,12 @@ bool Growth::load_bounds(std::uint64_t address, unsigned size, Bounds& bounds) {
       return fail(Reason::kGrowingPart);
     bounds = cell.bounds;
     bounds.size = size;
-    if (!bounds.is_floating) bounds.range = as_unsigned(bounds.range, size);
+    if (!bounds.is_floating) bounds.range = narrowest(bounds.range, size);
     return true;
   }
   Value value;
   if (!load(address, size, value)) return false;
-  bounds = {.range = as_unsigned(this->bounds(value.now, as_signed(value.step, size)), size), .size = size};
+  bounds = {.range = narrowest(this->bounds(value.now, as_signed(value.step, size)), size), .size = size};
   return true;
 }
 
@@ -153,7 +153,7 @@ bool Growth::write_bounds(const Operand& operand, unsigned size, const Bounds& b
 }
 
 bool Growth::write_range(const Operand& operand, unsigned size, const Range& range) {
-  return write_bounds(operand, size, {.range = as_unsigned(range, size), .size = size});
+  return write_bounds(operand, size, {.range = narrowest(range, size), .size = size});
 }
 
 void Growth::set_bounded_flags(FlagsOf what, const Range& a, const Range& b, unsigned size, std::uint32_t affected,
@@ -229,7 +229,7 @@ bool Growth::follow_bounds(const Instruction& in) {
     case Op::kSpreadSign:
       return bounded_accumulator(in);
     default:
-      return in.op >= Op::kVectorMove ? bounded_floating(in) : fail(Reason::kGrowingResult);
+      return in.op >= Op::kVectorMove ? bounded_vector(in) : fail(Reason::kGrowingResult);
   }
 }
 
@@ -243,7 +243,8 @@ bool Growth::bounded_move(const Instruction& in) {
       if (bounds.is_floating) {
         return in.size == in.source_size ? write_bounds(in.destination, in.size, bounds) : fail(Reason::kGrowingPart);
       }
-      bounds.range = as_unsigned(in.op == Op::kMov ? bounds.range : as_signed(bounds.range, in.source_size), in.size);
+      if (in.op == Op::kMov && in.size > in.source_size) bounds.range = as_unsigned(bounds.range, in.source_size);
+      if (in.op == Op::kMovsx) bounds.range = narrowest(as_signed(bounds.range, in.source_size), in.size);
       return write_bounds(in.destination, in.size, bounds);
     case Op::kCmovcc: {
       const auto condition = static_cast<unsigned>(in.condition);

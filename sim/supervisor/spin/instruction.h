@@ -84,17 +84,20 @@ enum class Op : std::uint8_t {
   kVectorStoreLow,  // … out of a register, `size` bytes
   kVectorMergeLow,  // MOVSS, MOVSD between registers: the rest of the 128 bits stays (VEX: comes from `src`)
   kVectorMoveHigh,  // MOVHPS, MOVHPD: bits 64-127, to or from memory
+  kVectorHighToLow,  // MOVHLPS: bits 64-127 of `source2` go to the low ones, those above stay those of `source`
   kVectorXor,
   kVectorAnd,
   kVectorAndNot,
   kVectorOr,
   kVectorCompareEqual,  // elements of `source_size` bytes
   kVectorAdd,           // elements of `source_size` bytes
-  kVectorUnpackLow,     // PUNPCKLBW … PUNPCKLQDQ
+  kVectorSub,           // the same
+  kVectorUnpackLow, kVectorUnpackHigh,  // PUNPCKLBW … PUNPCKLQDQ, PUNPCKHBW … PUNPCKHQDQ
   kVectorShiftBytesLeft, kVectorShiftBytesRight,  // PSLLDQ, PSRLDQ
   kVectorBroadcast,     // VPBROADCASTB …
   kVectorShiftLeft, kVectorShiftRight,  // elements of `source_size` bytes, by an immediate
   kVectorExtractHalf,   // VEXTRACTI128 into a register
+  kVectorExtract,       // PEXTRD, PEXTRQ: an element of `size` bytes
   kVectorShuffle32,     // PSHUFD
   kVectorMoveMask,      // PMOVMSKB
   kVectorTest,          // PTEST
@@ -200,6 +203,7 @@ struct Instruction {
   std::uint32_t needs_flags = 0;
   std::uint32_t needs_vectors = 0;  // in the form of VectorRegisters::known
   bool reads_low = false;  // of their bits 64-127 it needs none, or carries them over from `source`
+  bool reads_lowest = false;  // the same of bits 32-127
   Op op = Op::kRefused;
   Condition condition = Condition::kO;
   std::uint8_t size = 0;         // of the operation, in bytes

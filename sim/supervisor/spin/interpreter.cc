@@ -15,7 +15,8 @@ bool Interpreter::step() {
   }
   if ((instruction->needs & ~state.known) != 0 || (instruction->needs_flags & ~state.known_flags) != 0 ||
       (instruction->needs_vectors & ~state.vectors.known) != 0 ||
-      (!instruction->reads_low && (instruction->needs_vectors & state.vectors.low_only) != 0)) [[unlikely]] {
+      (!instruction->reads_low && (instruction->needs_vectors & state.vectors.low_only) != 0) ||
+      (!instruction->reads_lowest && (instruction->needs_vectors & state.vectors.lowest_only) != 0)) [[unlikely]] {
     stop_ = {Reason::kUndefinedValue, rip, instruction->mnemonic};
     return false;
   }

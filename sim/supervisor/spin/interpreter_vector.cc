@@ -27,6 +27,7 @@ void Interpreter::put_vector(const Instruction& in, unsigned index, unsigned siz
   lane[1] = lanes[1];
   state.vectors.known |= 1u << index;
   state.vectors.low_only &= ~(1u << index);
+  state.vectors.lowest_only &= ~(1u << index);
   if (!in.vex) return;
   lane[2] = size == 32 ? lanes[2] : 0;
   lane[3] = size == 32 ? lanes[3] : 0;
@@ -34,12 +35,15 @@ void Interpreter::put_vector(const Instruction& in, unsigned index, unsigned siz
   state.vectors.cleared_above |= 1u << index;
 }
 
-// Bits 64-127 are those of register `above`, whether they are known or not.
+// Bits 64-127 are those of register `above`, whether they are known or not; above a number of four bytes so are those from 32.
 void Interpreter::put_low(const Instruction& in, unsigned above, const Lanes& lanes) {
-  const std::uint32_t source = 1u << above;
-  const bool is_high_known = (state.vectors.known & source) != 0 && (state.vectors.low_only & source) == 0;
+  const std::uint32_t source = 1u << above, to = 1u << in.destination.index;
+  const bool is_known = (state.vectors.known & source) != 0;
+  const bool is_high_known = is_known && (state.vectors.low_only & source) == 0;
+  const bool is_next_known = in.size == 8 || (is_known && (state.vectors.lowest_only & source) == 0);
   put_vector(in, in.destination.index, 16, lanes);
-  if (!is_high_known) state.vectors.low_only |= 1u << in.destination.index;
+  if (!is_high_known) state.vectors.low_only |= to;
+  if (!is_next_known) state.vectors.lowest_only |= to;
 }
 
 namespace {
@@ -53,11 +57,12 @@ std::uint64_t compare_equal(std::uint64_t a, std::uint64_t b, unsigned element) 
   return result;
 }
 
-std::uint64_t add_elements(std::uint64_t a, std::uint64_t b, unsigned element) {
+std::uint64_t add_elements(std::uint64_t a, std::uint64_t b, unsigned element, bool subtracts) {
   std::uint64_t result = 0;
   const std::uint64_t mask = ~0ull >> (64 - 8 * element);
   for (unsigned shift = 0; shift < 64; shift += 8 * element) {
-    result |= (((a >> shift) + (b >> shift)) & mask) << shift;
+    const std::uint64_t by = b >> shift;
+    result |= (((a >> shift) + (subtracts ? 0 - by : by)) & mask) << shift;
   }
   return result;
 }
@@ -73,8 +78,8 @@ std::uint64_t shift_elements(std::uint64_t lane, unsigned element, bool left, un
   return result;
 }
 
-// The low halves of two registers, element by element in turn; each 128 bits for themselves.
-void unpack_low(std::uint64_t a, std::uint64_t b, unsigned element, std::uint64_t* to) {
+// Half of two registers, element by element in turn; each 128 bits for themselves.
+void unpack(std::uint64_t a, std::uint64_t b, unsigned element, std::uint64_t* to) {
   to[0] = to[1] = 0;
   const std::uint64_t mask = ~0ull >> (64 - 8 * element);
   unsigned at = 0;
@@ -103,7 +108,8 @@ std::uint64_t combine(Op op, std::uint64_t a, std::uint64_t b, unsigned element)
     case Op::kVectorOr:
       return a | b;
     case Op::kVectorAdd:
-      return add_elements(a, b, element);
+    case Op::kVectorSub:
+      return add_elements(a, b, element, op == Op::kVectorSub);
     default:
       return compare_equal(a, b, element);
   }
@@ -156,11 +162,17 @@ bool Interpreter::execute_vector(const Instruction& in) {
       result[1] = value;
       put_vector(in, in.destination.index, 16, result);
       return true;
+    case Op::kVectorHighToLow:
+      result = state.vectors.lane[in.source.index];
+      result[0] = state.vectors.lane[in.source2.index][1];
+      put_low(in, in.source.index, result);
+      return true;
     case Op::kVectorXor:
     case Op::kVectorAnd:
     case Op::kVectorAndNot:
     case Op::kVectorOr:
     case Op::kVectorAdd:
+    case Op::kVectorSub:
     case Op::kVectorCompareEqual:
       if (!get_vector(in, in.source, size, a) || !get_vector(in, in.source2, size, b)) return false;
       for (unsigned i = 0; i < 4; ++i)
@@ -168,10 +180,19 @@ bool Interpreter::execute_vector(const Instruction& in) {
       put_vector(in, in.destination.index, size, result);
       return true;
     case Op::kVectorUnpackLow:
+    case Op::kVectorUnpackHigh: {
       if (!get_vector(in, in.source, size, a) || !get_vector(in, in.source2, size, b)) return false;
-      for (unsigned half = 0; half < 4; half += 2) unpack_low(a[half], b[half], in.source_size, result.data() + half);
+      const unsigned from = in.op == Op::kVectorUnpackHigh ? 1 : 0;
+      for (unsigned half = 0; half < 4; half += 2)
+        unpack(a[half + from], b[half + from], in.source_size, result.data() + half);
       put_vector(in, in.destination.index, size, result);
       return true;
+    }
+    case Op::kVectorExtract: {
+      const unsigned at = size == 8 ? in.immediate & 1 : in.immediate & 3;
+      value = state.vectors.lane[in.source.index][at * size / 8] >> (8 * (at * size % 8));
+      return put(in, in.destination, size, value & (~0ull >> (64 - 8 * size)));
+    }
     case Op::kVectorShiftBytesLeft:
     case Op::kVectorShiftBytesRight: {
       if (!get_vector(in, in.source, size, a)) return false;

@@ -48,13 +48,23 @@ Range joined(Op op, const Range& value, const Range& other, unsigned size) {
     const Wide above = fixed.least == 0 ? modulus(size) : fixed.least & -fixed.least;
     if (changing.most < above) return {changing.least + fixed.least, changing.most + fixed.least};
   }
-  return {0, modulus(size) - 1};
+  // Above the highest bit that one of them can have the result is the other.
+  const Range &far = a.most > b.most ? a : b, &near = a.most > b.most ? b : a;
+  Wide below = 1;
+  while (below <= near.most) below *= 2;
+  const Wide least = op == Op::kOr ? std::max(a.least, b.least) : far.least & -below;
+  return {least, far.most | (below - 1)};
 }
 
 }  // namespace
 
 Range as_unsigned(const Range& range, unsigned size) { return moved(range, 0, size); }
 Range as_signed(const Range& range, unsigned size) { return moved(range, -modulus(size) / 2, size); }
+
+Range narrowest(const Range& range, unsigned size) {
+  const Range without = as_unsigned(range, size), with = as_signed(range, size);
+  return without.most - without.least <= with.most - with.least ? without : with;
+}
 
 std::optional<Range> combine(Op op, const Range& a, const Range& b, unsigned size) {
   const auto shift = [&](const Range& of) {
@@ -63,12 +73,12 @@ std::optional<Range> combine(Op op, const Range& a, const Range& b, unsigned siz
   };
   switch (op) {
     case Op::kAdd:
-      return as_unsigned({a.least + b.least, a.most + b.most}, size);
+      return narrowest({a.least + b.least, a.most + b.most}, size);
     case Op::kSub:
     case Op::kCmp:
-      return as_unsigned({a.least - b.most, a.most - b.least}, size);
+      return narrowest({a.least - b.most, a.most - b.least}, size);
     case Op::kImul:
-      return as_unsigned(product(as_signed(a, size), as_signed(b, size)), size);
+      return narrowest(product(as_signed(a, size), as_signed(b, size)), size);
     case Op::kAnd:
     case Op::kTest:
       return masked(a, b, size);

@@ -20,6 +20,8 @@ struct Range {
 // The same numbers, from 0 to 2^(8·size) - 1, and as signed ones.
 Range as_unsigned(const Range& range, unsigned size);
 Range as_signed(const Range& range, unsigned size);
+// The one of these that keeps what is known, where the numbers go past zero or past the greatest signed one.
+Range narrowest(const Range& range, unsigned size);
 
 // Sums, differences, bitwise operations, shifts (b: by how much, one number) and IMUL, by the operation of the instruction.
 // nullopt: it is none of these.

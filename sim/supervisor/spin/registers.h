@@ -48,6 +48,8 @@ struct VectorRegisters {
   std::uint32_t known = 0;  // bit r: bits 0-127 of register r; bit 16 + r: bits 128-255
   // Registers of which only bits 0-63 of these are known after all: conversions leave those above as they were.
   std::uint32_t low_only = 0;
+  // Of these only bits 0-31.
+  std::uint32_t lowest_only = 0;
   // Registers whose bits above 255 a VEX instruction has cleared (processors with AVX-512 have such bits).
   std::uint32_t cleared_above = 0;
 

@@ -14,6 +14,8 @@ std::strong_ordering compare(const MachineState& a, const MachineState& b) {
   if (const auto order = a.registers.flags <=> b.registers.flags; order != 0) return order;
   if (const auto order = a.known_flags <=> b.known_flags; order != 0) return order;
   if (const auto order = a.vectors.known <=> b.vectors.known; order != 0) return order;
+  if (const auto order = a.vectors.low_only <=> b.vectors.low_only; order != 0) return order;
+  if (const auto order = a.vectors.lowest_only <=> b.vectors.lowest_only; order != 0) return order;
   return a.vectors.lane <=> b.vectors.lane;
 }
 

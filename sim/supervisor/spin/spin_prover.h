@@ -37,6 +37,8 @@ struct Limits {
   unsigned likely_polls = 0;
   // A loop that does something else after fewer polls is not proven: to park the thread costs more than to execute them.
   unsigned fewest_polls = 16'384;
+  // Whether a proof of clocks may hold over many seconds, for which the times themselves have to be made anew.
+  bool far_times = true;
   // Bytes of stack a poll function may use. Below that may lie data: stacks of coroutines are on the heap.
   unsigned poll_stack = 16'384;
   // Code that must not be interpreted because what it does takes virtual time or leaves the thread: the
@@ -199,8 +201,12 @@ class SpinProver {
   PollLoopProof recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned& turn);
   PollLoopProof grow(const Registers& at_entry, Registers next, const PollPredicate& is_poll, const Limits& limits,
                      unsigned turn);
+  PollLoopProof grow_within(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
+                            const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof proof);
   PollLoopProof grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                        const PollPredicate& is_poll, const Limits& limits, unsigned turn, std::uint64_t horizon);
+                        const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon);
+  void look_further(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
+                    const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof& proof);
   bool follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
                    std::vector<PollPoint>& polls);
   void finish(PollLoopProof& proof, const Limits& limits) const;
@@ -219,6 +225,7 @@ class SpinProver {
   bool call_timeofday(const Limits& limits);
   bool call_time(const Limits& limits);
   bool show_time(std::int64_t base_ns, std::int64_t unit_ps, std::uint64_t to, const Limits& limits);
+  Range seconds_from(std::int64_t seconds, std::int64_t ps) const;
   bool show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to);
   bool show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_ps);
   bool read_counter();

@@ -197,6 +197,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     const bool is_alone = proof.period_ps == 0 || (!may_change && !writes_registered(proof));
     if (!proof.proven || !is_private || !is_alone) {
       ++counts_.refusals;
+      // What follows rules within a second is known to others as well.
+      if (proof.proven && !is_private && proof.remakes) has_far_times_ = false;
       refuse_poll_loop(!proof.proven ? proof.refusal.describe()
                        : !is_private ? "counts in memory that other programs may share"
                        : may_change  ? "asks the kernel in a process of several threads"
@@ -279,6 +281,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
 spin::Limits LoopAnalyst::poll_limits() const {
   spin::Limits within = limits(credit_ > 0 ? turn_steps_ : kPollSteps);
   within.shortest_turn = short_polls_;
+  within.far_times = has_far_times_;
   const std::int64_t polls_of_slice = std::max<std::int64_t>(polls_of_slice_ / kSlicesOfAverage, 1);
   within.fewest_polls /= static_cast<unsigned>(1 + kPollsForSlice / polls_of_slice);
   const bool is_likely = far_polls_ != 0 || may_be_far_;

@@ -159,6 +159,7 @@ class LoopAnalyst {
   unsigned wants_ = 0;     // in a row, since a loop was parked
   unsigned failures_ = 0;  // in a row
   unsigned far_polls_ = 0;  // of the last proof, if it was of a turn of many polls
+  bool has_far_times_ = true;  // spin::Limits::far_times
   bool may_be_far_ = false;  // the last refusals speak for one
   unsigned few_turns_ = 0;  // refusals in a row because something else comes after a few turns
   std::uint32_t polls_to_skip_ = 0;  // until that has come
