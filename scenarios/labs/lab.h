@@ -28,6 +28,8 @@ static inline int lab_tcp(const char* server) {
   MUST(fd >= 0);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
   if (server == NULL) {
+    const int again = 1;  // there may be connections by this port already
+    MUST(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again) == 0);
     MUST(bind(fd, (struct sockaddr*)&address, sizeof address) == 0 && listen(fd, 1) == 0);
     const int accepted = accept(fd, NULL, NULL);
     MUST(accepted >= 0);

@@ -27,6 +27,8 @@ constexpr Lab kLabs[] = {
     {"04-write-and-read", "  0 of 2  nobody can write the table", true},
     {"05-completion-events", "  0 of 3  no wake-up can be lost", true},
     {"06-who-owns-a-buffer", "  0 of 3  no buffer is written too early", true},
+    {"08-one-sided-lock", "  0 of 4  no count is lost", true},
+    {"11-loss-and-timeouts", "  0 of 3  a link that fails for good is noticed", true},
 };
 
 // A lab's folder as `lab start` makes it, with another source.
