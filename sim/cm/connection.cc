@@ -84,6 +84,20 @@ ib::ManagementDatagram Connection::datagram_of(const Message& message) const {
   return datagram;
 }
 
+std::uint32_t Connection::remote_qpn() const {
+  switch (state_) {
+    case ConnectionState::kIdle:
+    case ConnectionState::kReqSent:
+    case ConnectionState::kMraReqReceived:
+    case ConnectionState::kTimeWait:
+    case ConnectionState::kSidrReqSent:
+    case ConnectionState::kSidrReqReceived:
+      return 0;
+    default:
+      return negotiated_.remote_qpn;
+  }
+}
+
 // With both identifiers.
 template <class Message>
 ib::ManagementDatagram Connection::named(Message message) const {

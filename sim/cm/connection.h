@@ -117,6 +117,8 @@ class Connection {
   std::uint32_t local_id() const { return local_id_; }
   // Of the connection's end here.
   std::uint32_t local_qpn() const { return is_responder_ ? reply_.local_qpn : request_.local_qpn; }
+  // Of its end over there, from the peer's REQ or REP until the connection is over; else 0.
+  std::uint32_t remote_qpn() const;
   void set_owner(ConnectionOwner* owner) { owner_ = owner; }
   // Of who has been asked.
   const mad::cm::Req& request() const { return request_; }

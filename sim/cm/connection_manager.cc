@@ -98,9 +98,27 @@ void ConnectionManager::on_load_alternate(const Lap& request, const ib::Manageme
   answer(datagram, reply);
 }
 
+Connection* ConnectionManager::find_by_queue_pair(std::uint64_t remote_guid, std::uint32_t remote_qpn) const {
+  if (remote_qpn == 0) return nullptr;  // that of management: nobody connects it
+  for (const auto& [id, connection] : connections_) {
+    if (connection->remote_guid_ == remote_guid && connection->remote_qpn() == remote_qpn) return connection;
+  }
+  return nullptr;
+}
+
 void ConnectionManager::on_request(const Req& request, const ib::ManagementDatagram& datagram) {
   const auto known = remote_ends_.find({request.local_ca_guid, request.local_comm_id});
   if (known != remote_ends_.end()) return known->second->on_duplicate_request();
+  // IBA 12.9.8.3.1: the queue pair asks for another connection, so of the one that is known here the peer knows nothing any more.
+  if (Connection* const stale = find_by_queue_pair(request.local_ca_guid, request.local_qpn); stale != nullptr) {
+    Rej reject{};
+    reject.remote_comm_id = request.local_comm_id;
+    reject.message_rejected = MessageRejected::kReq;
+    reject.reason = RejReason::kStaleConnection;
+    answer(datagram, reject);
+    if (stale->state() == ConnectionState::kEstablished) stale->send_disconnect();
+    return;
+  }
   auto connection = std::make_unique<Connection>(*this, nullptr);
   connection->begin_as_responder(request, datagram);
   const auto refusal = listener_ != nullptr ? listener_->on_request(connection) : RejReason::kInvalidServiceId;

@@ -47,6 +47,8 @@ class ConnectionManager {
   void remove(Connection& connection);
   void add_remote(Connection& connection);
   Connection* find(std::uint32_t local_id, std::uint32_t remote_id) const;
+  // A connection whose end over there is this queue pair, as far as anybody here knows; nullptr: there is none.
+  Connection* find_by_queue_pair(std::uint64_t remote_guid, std::uint32_t remote_qpn) const;
   void on_request(const mad::cm::Req& request, const ib::ManagementDatagram& datagram);
   static std::uint64_t sender_of(const ib::ManagementDatagram& datagram);
   void on_load_alternate(const mad::cm::Lap& request, const ib::ManagementDatagram& datagram);

@@ -39,16 +39,32 @@ std::unique_ptr<RdmaId> RdmaCm::create(PortSpace space, std::uint8_t qp_type, Ev
   return std::make_unique<RdmaId>(*this, space, qp_type, sink);
 }
 
+// The service of an AF_IB address is one of a port space that the identifier may use, as far as the mask says anything of it
+// (cma_select_ib_ps in Linux). False: it is of none.
+bool RdmaCm::select_service(PortSpace space, Address& own) {
+  for (const PortSpace candidate : {PortSpace::kIb, PortSpace::kTcp, PortSpace::kUdp}) {
+    if (space != PortSpace::kIb && space != candidate) continue;
+    const std::uint64_t base = ip_service_id(candidate, 0), mask = own.service_mask & ~std::uint64_t{0xffff};
+    if ((own.service_id & mask) != (base & mask)) continue;
+    own.service_id = base | (own.service_id & own.service_mask & 0xffff);
+    own.service_mask = ~std::uint64_t{0};
+    return true;
+  }
+  return false;
+}
+
 // Two identifiers may share a service when both allow it, or when they are of different addresses (cma_check_port in Linux).
 int RdmaCm::take_port(RdmaId& id) {
   Address& own = id.source_;
-  if (own.family != Family::kIb && own.port == 0) {
-    for (std::uint16_t port = kFirstEphemeral; port <= kLastEphemeral; ++port) {
-      if (bound_.contains({id.space_, port})) continue;
-      own.port = port;
-      break;
-    }
-    if (own.port == 0) return -EADDRNOTAVAIL;
+  const bool is_ib = own.family == Family::kIb;
+  if (is_ib && !select_service(id.space_, own)) return -EPROTONOSUPPORT;
+  if ((is_ib ? own.service_id & 0xffff : own.port) == 0) {
+    const std::uint64_t base = is_ib ? own.service_id : 0;
+    std::uint16_t port = kFirstEphemeral;
+    while (port <= kLastEphemeral && bound_.contains({id.space_, base | port})) ++port;
+    if (port > kLastEphemeral) return -EADDRNOTAVAIL;
+    if (is_ib) own.service_id = base | port;
+    else own.port = port;
   }
   const auto key = std::pair(id.space_, own.family == Family::kIb ? own.service_id : own.port);
   std::vector<RdmaId*>& owners = bound_[key];
@@ -73,14 +89,17 @@ void RdmaCm::release_port(RdmaId& id) {
   if (found->second.empty()) bound_.erase(found);
 }
 
-// One that is bound to the very address goes before one of all addresses.
+// One that is bound to the very address goes before one of all addresses. A request for an IP service without IP addresses in it
+// comes from one of AF_IB, and is for one of AF_IB (cma_get_net_dev, cma_match_net_dev in Linux).
 RdmaId* RdmaCm::find_listener(std::uint64_t service_id, const Address& destination, const Adapter& adapter) const {
   RdmaId* any = nullptr;
   for (const auto& [key, owners] : bound_) {
     for (RdmaId* id : owners) {
       if (id->state_ != RdmaId::State::kListen || id->service_id() != service_id) continue;
       if (id->adapter_ != nullptr && id->adapter_ != &adapter) continue;
-      if (id->source_.family == Family::kIb || destination.family == Family::kNone) return id;
+      if (id->source_.family == Family::kIb) return id;
+      if (destination.family == Family::kNone && is_ip_service(service_id)) continue;
+      if (destination.family == Family::kNone) return id;
       const bool v4_on_v6 = destination.family == Family::kIpv4 && id->source_.family == Family::kIpv6 && !id->v6_only_;
       if (id->source_.is_any() && (id->source_.family == destination.family || v4_on_v6)) any = id;
       if (id->source_.family == destination.family && id->source_.ip == destination.ip) return id;
@@ -93,7 +112,6 @@ std::optional<mad::cm::RejReason> RdmaCm::on_request(Adapter& adapter, std::uniq
   using mad::cm::RejReason;
   const std::uint64_t service = connection->request().service_id;
   const auto header = is_ip_service(service) ? PrivateHeader::decode(connection->request().private_data) : std::nullopt;
-  if (is_ip_service(service) && !header) return RejReason::kInvalidServiceId;
   Address own, peer;
   if (header) {
     own = header->destination;
@@ -130,7 +148,6 @@ std::optional<mad::cm::SidrStatus> RdmaCm::on_sidr_request(Adapter& adapter, std
   using mad::cm::SidrStatus;
   const mad::cm::SidrReq& request = connection->sidr_request();
   const auto header = is_ip_service(request.service_id) ? PrivateHeader::decode(request.private_data) : std::nullopt;
-  if (is_ip_service(request.service_id) && !header) return SidrStatus::kServiceIdNotSupported;
   Address own, peer;
   if (header) {
     own = header->destination;
@@ -287,6 +304,15 @@ Path RdmaId::ethernet_path() const {
   path.packet_life_time = 16;
   path.service_level = static_cast<std::uint8_t>(type_of_service_ >> 5);
   return path;
+}
+
+// RDMA_OPTION_IB_PATH of rdma_set_option(3): the route, instead of one that is asked for (rdma_set_ib_path in Linux).
+int RdmaId::set_path(const Path& path) {
+  if (state_ != State::kAddressResolved) return -EINVAL;
+  path_ = port().roce ? ethernet_path() : path;
+  state_ = State::kRouteResolved;
+  tell(EventType::kRouteResolved);
+  return 0;
 }
 
 void RdmaId::on_answer(const ib::Mad* answer) {

@@ -141,6 +141,7 @@ class RdmaCm final {
   // Of all addresses, or of one of the adapter that the request has come in by.
   RdmaId* find_listener(std::uint64_t service_id, const Address& destination, const Adapter& adapter) const;
   // 0 or -errno; a port of 0 becomes a free one.
+  static bool select_service(PortSpace space, Address& own);
   int take_port(RdmaId& id);
   void release_port(RdmaId& id);
 
@@ -183,6 +184,7 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
   int bind(const Address& address);
   int resolve_address(const Address& from, const Address& to, std::uint32_t timeout_ms);
   int resolve_route(std::uint32_t timeout_ms);
+  int set_path(const Path& path);
   int listen(std::uint32_t backlog);
   int connect(const ConnectionParameters& parameters);
   // Without parameters: the active side's queue pair is ready, the peer is told so.

@@ -81,6 +81,7 @@ std::optional<PathAnswer> decode_path_answer(const ib::Mad& mad) {
 }
 
 std::array<std::byte, 64> record_of(const Path& path) { return to_record(path).encode(); }
+Path path_of(std::span<const std::byte, 64> record) { return to_path(PathRecord::decode(record)); }
 
 std::optional<ib::Mad> answer_path_question(const ib::Mad& mad, const PathFinder& paths) {
   auto message = mad::sa::decode(mad);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "sim/ib/management.h"
 #include "sim/management/path.h"
@@ -34,5 +35,6 @@ std::optional<ib::Mad> answer_path_question(const ib::Mad& mad, const PathFinder
 
 // A path record, as it is on the wire.
 std::array<std::byte, 64> record_of(const Path& path);
+Path path_of(std::span<const std::byte, 64> record);
 
 }  // namespace verbatim::management

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "sim/cm/private_header.h"
 #include "tests/cm/two_hosts.h"
 
@@ -245,6 +247,89 @@ TEST(RdmaCm, connections_without_ip_addresses_know_their_ports) {
   EXPECT_EQ(accepted.source().family, Family::kIb);
   EXPECT_EQ(accepted.source().ip, Host::gid(2));
   EXPECT_EQ(accepted.destination_gid(), Host::gid(1));
+}
+
+Address ib_service(PortSpace space, std::uint16_t port, const ib::Gid& gid) {
+  Address address;
+  address.family = Family::kIb;
+  address.ip = gid;
+  address.service_id = ip_service_id(space, port);
+  address.service_mask = ~std::uint64_t{0};
+  return address;
+}
+
+// AF_IB has the port spaces of IP, too; such a request has no IP addresses in its private data.
+TEST(RdmaCm, addresses_of_infiniband_name_services_of_ip) {
+  for (const PortSpace space : {PortSpace::kTcp, PortSpace::kIb}) {
+    TwoHosts hosts(space);
+    const Address service = ib_service(space, 7471, Host::gid(2));
+    ASSERT_EQ(hosts.listener->bind(service), 0);
+    ASSERT_EQ(hosts.listener->listen(1), 0);
+    ASSERT_EQ(hosts.caller->resolve_address({}, service, 1000), 0);
+    hosts.run(1);
+    EXPECT_EQ(hosts.server.events.back(), EventType::kEstablished);
+    EXPECT_NE(hosts.caller->source().service_id & 0xffff, 0u) << "a free port";
+  }
+}
+
+TEST(RdmaCm, who_listens_by_ip_hears_of_no_request_without_addresses) {
+  TwoHosts hosts;
+  hosts.listen();
+  ASSERT_EQ(hosts.caller->resolve_address({}, ib_service(PortSpace::kTcp, 7471, Host::gid(2)), 1000), 0);
+  hosts.run(1);
+  EXPECT_EQ(hosts.client.events.back(), EventType::kRejected);
+  EXPECT_EQ(hosts.client.statuses.back(), 8);
+}
+
+TEST(RdmaCm, addresses_of_infiniband_get_free_ports) {
+  TwoHosts hosts;
+  const ib::Gid gid = Host::gid(1);
+  std::vector<std::unique_ptr<RdmaId>> ids;
+  std::set<std::uint64_t> services;
+  for (int i = 0; i < 3; ++i) {
+    ids.push_back(hosts.one.cm.create(PortSpace::kTcp, 2, &hosts.client));
+    ASSERT_EQ(ids.back()->bind(ib_service(PortSpace::kTcp, 0, gid)), 0);
+    services.insert(ids.back()->source().service_id);
+  }
+  EXPECT_EQ(services.size(), 3u);
+  auto other = hosts.one.cm.create(PortSpace::kTcp, 2, &hosts.client);
+  EXPECT_EQ(other->bind(ib_service(PortSpace::kUdp, 0, gid)), -EPROTONOSUPPORT);
+}
+
+// IBA 12.9.8.3.1: what is known of the connection that the queue pair had before is out of date.
+TEST(RdmaCm, a_queue_pair_that_asks_anew_has_a_stale_connection) {
+  TwoHosts hosts;
+  hosts.listen();
+  hosts.client.parameters.qpn = 77;
+  hosts.call();
+  hosts.run(1);
+  ASSERT_EQ(hosts.server.events.back(), EventType::kEstablished);
+  auto again = hosts.one.cm.create(PortSpace::kTcp, 2, &hosts.client);
+  ASSERT_EQ(again->resolve_address({}, v4(2, 7471), 1000), 0);
+  hosts.client.events.clear();
+  hosts.client.statuses.clear();
+  hosts.run(1);
+  EXPECT_THAT(hosts.client.events, Contains(EventType::kRejected));
+  EXPECT_THAT(hosts.client.statuses, Contains(10));
+  EXPECT_THAT(hosts.client.events, Contains(EventType::kDisconnected)) << "of the old one";
+}
+
+TEST(RdmaCm, a_program_may_know_the_route) {
+  TwoHosts hosts;
+  ASSERT_EQ(hosts.caller->set_path({}), -EINVAL) << "an address comes first";
+  struct Deaf final : EventSink {
+    std::vector<EventType> events;
+    void on_event(RdmaId&, Event&& event) override { events.push_back(event.type); }
+  } deaf;
+  hosts.caller->set_sink(&deaf);
+  ASSERT_EQ(hosts.caller->resolve_address({}, v4(2, 7471), 1000), 0);
+  hosts.run(1);
+  ASSERT_EQ(deaf.events.back(), EventType::kAddrResolved);
+  Path path;
+  path.hop_limit = 3;
+  EXPECT_EQ(hosts.caller->set_path(path), 0);
+  EXPECT_EQ(deaf.events.back(), EventType::kRouteResolved);
+  EXPECT_EQ(hosts.caller->set_path(path), -EINVAL) << "once";
 }
 
 TEST(RdmaCm, groups_are_joined_and_left) {

@@ -81,6 +81,12 @@ std::vector<WorkerPool::Ended> WorkerPool::await(int wall_ms) {
   return ended;
 }
 
+std::vector<std::pair<std::int64_t, pid_t>> WorkerPool::running() const {
+  std::vector<std::pair<std::int64_t, pid_t>> all;
+  for (const auto& [child, run] : running_) all.emplace_back(run.number, child);
+  return all;
+}
+
 void WorkerPool::end_all(int signal) {
   for (const auto& [child, run] : running_) ::kill(child, signal);
 }

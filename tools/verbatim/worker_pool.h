@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace verbatim::cli {
@@ -36,6 +37,9 @@ class WorkerPool {
   };
   // Waits until one has ended, or the user interrupts, or `wall_ms` have passed (negative: for ever).
   std::vector<Ended> await(int wall_ms = -1);
+
+  // Those under way: number and process.
+  std::vector<std::pair<std::int64_t, pid_t>> running() const;
 
   // SIGINT, SIGTERM or SIGHUP came: those under way were told to end, and none can be started.
   bool is_interrupted() const { return interrupted_; }

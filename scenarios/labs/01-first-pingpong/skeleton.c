@@ -12,7 +12,7 @@ static void wait_for(struct ibv_cq* cq, int wanted_sends, int wanted_receives) {
     const int n = ibv_poll_cq(cq, 1, &wc);
     MUST(n >= 0);
     if (n == 0) continue;
-    // TODO: a status that is not IBV_WC_SUCCESS ends the program; count what wc.opcode says.
+    // yours: a status that is not IBV_WC_SUCCESS ends the program; count what wc.opcode says.
     (void)wc;
   }
 }
@@ -24,7 +24,7 @@ int main(int count, char** arguments) {
   MUST(devices != NULL && devices[0] != NULL);
   struct ibv_context* const context = ibv_open_device(devices[0]);
   MUST(context != NULL);
-  // TODO: ask for port 1 (ibv_query_port) and its GID 0 (ibv_query_gid), and print them so:
+  // yours: ask for port 1 (ibv_query_port) and its GID 0 (ibv_query_gid), and print them so:
   // printf("%s: port 1 is %s, LID %u, GID %s\n", …, ibv_port_state_str(…), …, inet_ntop(AF_INET6, &gid, text, sizeof text));
   ibv_free_device_list(devices);
 
@@ -49,22 +49,22 @@ int main(int count, char** arguments) {
   struct ibv_sge to = {(uintptr_t)received, kLength, in->lkey}, from = {(uintptr_t)sent, kLength, out->lkey};
   struct ibv_recv_wr receive = {.sg_list = &to, .num_sge = 1}, *bad_receive;
   struct ibv_send_wr send = {.sg_list = &from, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad_send;
-  // TODO: a receive for the first message, before the other side may send.
+  // yours: a receive for the first message, before the other side may send.
   lab_meet(tcp);
   for (int i = 1; i <= kMessages; ++i) {
     if (server != NULL) {
       snprintf(sent, sizeof sent, "ping %d", i);
-      // TODO: send it, wait for its completion and the answer, print the answer, post a receive for the next one.
+      // yours: send it, wait for its completion and the answer, print the answer, post a receive for the next one.
     } else {
-      // TODO: wait for a message, print it, post a receive for the next one.
+      // yours: wait for a message, print it, post a receive for the next one.
       snprintf(sent, sizeof sent, "pong %d", i);
-      // TODO: send it, and wait for its completion.
+      // yours: send it, and wait for its completion.
     }
   }
   (void)receive, (void)bad_receive, (void)send, (void)bad_send, (void)wait_for;
 
   lab_meet(tcp);
   close(tcp);
-  // TODO: give everything back.
+  // yours: give everything back.
   return 0;
 }

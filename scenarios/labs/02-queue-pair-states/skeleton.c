@@ -15,9 +15,9 @@ static void connect_by_hand(struct ibv_qp* qp, int tcp, uint32_t psn) {
   struct end theirs;
   lab_exchange(tcp, &mine, &theirs, sizeof mine);
 
-  // TODO: RESET to INIT: port 1, P_Key index 0, no rights for the peer.
-  // TODO: INIT to RTR: to theirs.lid and theirs.qp_num, whose packets begin with theirs.psn.
-  // TODO: RTR to RTS: our packets begin with psn; what is lost is sent again.
+  // yours: RESET to INIT: port 1, P_Key index 0, no rights for the peer.
+  // yours: INIT to RTR: to theirs.lid and theirs.qp_num, whose packets begin with theirs.psn.
+  // yours: RTR to RTS: our packets begin with psn; what is lost is sent again.
   (void)theirs;
 }
 

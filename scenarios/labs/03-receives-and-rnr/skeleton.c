@@ -49,7 +49,7 @@ static void serve(void) {
     while (receives <= i) wait_for_one();
     work_on(buffers[i % kDepth], i);
     post_receive(i % kDepth);
-    // TODO: after every kBatch messages tell the client that so many receives are posted again.
+    // yours: after every kBatch messages tell the client that so many receives are posted again.
   }
   while (sends < told) wait_for_one();
   printf("all %d messages are here\n", kMessages);
@@ -61,7 +61,7 @@ static void call(void) {
   MUST(from != NULL);
   int granted = 0;  // messages of the server that we have posted a receive for again
   for (int i = 0; i < kMessages; ++i) {
-    // TODO: no message without a credit.
+    // yours: no message without a credit.
     while (i - sends == kDepth) wait_for_one();
     for (; granted < receives; ++granted) post_receive(granted % kDepth);
     snprintf(out[i], kLength, "message %d", i);

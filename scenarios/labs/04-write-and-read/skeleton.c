@@ -30,13 +30,13 @@ static void must_succeed(struct ibv_wc wc) {
 static void serve(int tcp) {
   static uint64_t table[kNumbers], squares[kNumbers];
   for (int i = 0; i < kNumbers; ++i) table[i] = 3 * (uint64_t)i + 1;
-  struct ibv_mr* const readable = ibv_reg_mr(qp->pd, table, sizeof table, 0);  // TODO: with rights
-  struct ibv_mr* const writable = ibv_reg_mr(qp->pd, squares, sizeof squares, 0);  // TODO: with rights
+  struct ibv_mr* const readable = ibv_reg_mr(qp->pd, table, sizeof table, 0);  // yours: with rights
+  struct ibv_mr* const writable = ibv_reg_mr(qp->pd, squares, sizeof squares, 0);  // yours: with rights
   MUST(readable != NULL && writable != NULL);
   // The immediate data takes a receive, which needs no buffer.
   struct ibv_recv_wr receive = {0}, *bad;
   MUST(ibv_post_recv(qp, &receive, &bad) == 0);
-  const struct regions mine = {{0, 0}, {0, 0}};  // TODO: where both are, and their keys
+  const struct regions mine = {{0, 0}, {0, 0}};  // yours: where both are, and their keys
   struct regions unused;
   lab_exchange(tcp, &mine, &unused, sizeof mine);
 
@@ -60,11 +60,11 @@ static void call(int tcp) {
   lab_exchange(tcp, &unused, &theirs, sizeof theirs);
   struct ibv_sge here = {(uintptr_t)numbers, sizeof numbers, mr->lkey};
 
-  // TODO: READ the table, wait for it.
+  // yours: READ the table, wait for it.
   printf("has read %d numbers\n", kNumbers);
 
   for (int i = 0; i < kNumbers; ++i) numbers[i] *= numbers[i];
-  // TODO: WRITE the squares, with kNumbers as immediate data in network order; wait.
+  // yours: WRITE the squares, with kNumbers as immediate data in network order; wait.
   (void)must_succeed;
   lab_meet(tcp);
 

@@ -51,12 +51,12 @@ static void call(int tcp) {
   lab_meet(tcp);
   int done = 0;  // requests that are known to be
   for (int i = 0; i < kRecords; ++i) {
-    // TODO: a buffer of the ring whose request is done. This one is never given back before it is used again.
+    // yours: a buffer of the ring whose request is done. This one is never given back before it is used again.
     unsigned char* const record = ring[0];
     make_record(record, i);
     struct ibv_sge from = {(uintptr_t)record, kLength, mr->lkey};
     struct ibv_send_wr send = {.sg_list = &from, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
-    // TODO: not all of them need a completion.
+    // yours: not all of them need a completion.
     send.send_flags = IBV_SEND_SIGNALED;
     for (; i - done >= kRing; ++done) wait_for_one();
     MUST(ibv_post_send(qp, &send, &bad) == 0);

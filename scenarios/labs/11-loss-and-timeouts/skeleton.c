@@ -4,7 +4,7 @@
 
 enum { kMessages = 20, kLength = 64 };
 
-// TODO: these are too few.
+// yours: these are too few.
 enum { kTimeout = 4, kRetries = 1 };
 
 static double now_ms(void) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "sim/ib/types.h"
 #include "sim/management/path_record.h"
@@ -435,6 +436,20 @@ IoResult RdmaCmFile::get_event(const Command& command) {
   return 0;
 }
 
+// Of the paths that the program gives, the one for both directions (ucma_set_ib_path in Linux).
+IoResult RdmaCmFile::set_path(cm::RdmaId& id, std::span<const std::byte> given) {
+  constexpr std::uint32_t kWanted = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
+  if (given.size() % sizeof(ib_path_rec_data) != 0) return -EINVAL;
+  for (; !given.empty(); given = given.subspan(sizeof(ib_path_rec_data))) {
+    ib_path_rec_data path;
+    std::memcpy(&path, given.data(), sizeof path);
+    if (path.flags != kWanted) continue;
+    if (!id.has_device()) return -EINVAL;
+    return id.set_path(management::path_of(std::as_bytes(std::span(path.path_rec)).first<64>()));
+  }
+  return -EINVAL;
+}
+
 IoResult RdmaCmFile::set_option(const Command& command) {
   rdma_ucm_set_option set;
   if (!load(command.in, set)) return -EINVAL;
@@ -449,6 +464,7 @@ IoResult RdmaCmFile::set_option(const Command& command) {
     return to;
   };
   cm::RdmaId& id = *context->id;
+  if (set.level == RDMA_OPTION_IB) return set.optname == RDMA_OPTION_IB_PATH ? set_path(id, value) : IoResult(-ENOSYS);
   if (set.level != RDMA_OPTION_ID) return -ENOSYS;
   const std::size_t wanted = set.optname == RDMA_OPTION_ID_TOS || set.optname == RDMA_OPTION_ID_ACK_TIMEOUT ? 1 : sizeof(int);
   switch (set.optname) {

@@ -85,6 +85,7 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
   IoResult init_qp_attributes(const Command& command);
   IoResult get_event(const Command& command);
   IoResult set_option(const Command& command);
+  IoResult set_path(cm::RdmaId& id, std::span<const std::byte> given);
   IoResult notify_of(const Command& command);
   IoResult migrate(const Command& command);
   IoResult join(const Command& command, bool ip);

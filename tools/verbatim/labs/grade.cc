@@ -1,4 +1,5 @@
 // `verbatim grade`: points for what somebody has made of a lab.
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,10 @@ using Json = nlohmann::ordered_json;
 // Real time after which a run that does not end is ended: nothing but a submission that never waits comes near it.
 constexpr unsigned kRunSeconds = 60;
 constexpr std::size_t kLongestReason = 400;  // characters
+// What a run may take of the machine before it is ended: processes at a time, and bytes of the disk that all runs share.
+constexpr std::size_t kMostProcesses = 200;
+constexpr std::uintmax_t kMostWritten = std::uintmax_t{1} << 30;
+constexpr int kWatchMs = 200;  // real time from one look at that to the next
 
 struct Grade {
   unsigned points = 0;
@@ -61,6 +66,22 @@ std::int64_t last_start_ps(const fs::path& scenario) {
     last = std::max(last, start.value_or(0));
   }
   return last;
+}
+
+// Processes that descend from this one, as far as they are worth counting.
+std::size_t descendants_of(pid_t process) {
+  std::vector<pid_t> open = {process};
+  std::size_t count = 0;
+  while (!open.empty() && count <= kMostProcesses) {
+    const std::string folder = "/proc/" + std::to_string(open.back()) + "/task";
+    open.pop_back();
+    std::error_code error;
+    for (const fs::directory_entry& task : fs::directory_iterator(folder, error)) {
+      std::ifstream children(task.path() / "children");
+      for (pid_t child; children >> child; ++count) open.push_back(child);
+    }
+  }
+  return count;
 }
 
 std::uint64_t rnr_naks_in(const Json& run) {
@@ -135,6 +156,8 @@ class Grader {
     WorkerPool pool(0, -1);
     std::size_t next = 0;
     while (next < tasks_.size() || !pool.is_idle()) {
+      // Of a submission that takes too much nothing more is run.
+      for (; next < tasks_.size() && !too_much_.empty(); ++next) tasks_[next].failure = too_much_.begin()->second;
       while (next < tasks_.size() && pool.has_room()) {
         const bool started = pool.start(static_cast<std::int64_t>(next), [&](int core, int output) {
           return start_child(ChildOutput::kFile, output, [&] {
@@ -147,10 +170,25 @@ class Grader {
         if (!started) tasks_[next].failure = "the machine has no room for another process";
         ++next;
       }
-      for (const WorkerPool::Ended& ended : pool.await()) judge(static_cast<std::size_t>(ended.number), ended);
+      for (const WorkerPool::Ended& ended : pool.await(kWatchMs)) judge(static_cast<std::size_t>(ended.number), ended);
+      watch(pool);
       if (pool.is_interrupted()) return false;
     }
     return true;
+  }
+
+  // Ends runs that take more of the machine than a lab needs.
+  void watch(const WorkerPool& pool) {
+    std::error_code error;
+    const std::uintmax_t free = fs::space(submission_.folder(), error).available;
+    const bool is_filling = !error && free_before_ > free && free_before_ - free > kMostWritten;
+    for (const auto& [number, process] : pool.running()) {
+      const bool is_crowd = descendants_of(process) > kMostProcesses;
+      if (!is_filling && !is_crowd) continue;
+      too_much_[static_cast<std::size_t>(number)] = is_crowd ? "it has more than " + std::to_string(kMostProcesses) + " processes"
+                                                             : "it writes more than 1 GiB to the disk";
+      ::kill(process, SIGTERM);
+    }
   }
 
   void judge(std::size_t number, const WorkerPool::Ended& ended) {
@@ -159,7 +197,9 @@ class Grader {
     const std::string said = first_sentence(ended.output);
     ::close(ended.output);
     const auto run = Json::parse(std::ifstream(out_of(number) / "run.json"), nullptr, false);
-    if (WIFSIGNALED(ended.status)) {
+    if (const auto much = too_much_.find(number); much != too_much_.end()) {
+      task.failure = much->second;
+    } else if (WIFSIGNALED(ended.status)) {
       task.failure = "it did not come to an end within " + std::to_string(kRunSeconds) + " s";
     } else if (WEXITSTATUS(ended.status) != kAsExpected) {
       task.failure = said.empty() ? "exit code " + std::to_string(WEXITSTATUS(ended.status)) : said;
@@ -209,6 +249,8 @@ class Grader {
   const std::vector<std::int64_t> seeds_;
   std::vector<Grade> grades_;
   std::vector<Task> tasks_;
+  std::uintmax_t free_before_ = fs::space(submission_.folder()).available;  // bytes of the disk, when the grading began
+  std::map<std::size_t, std::string> too_much_;  // of runs that were ended: what they took
 };
 
 // Seeds that the submission's author does not know: numbers between anything that is none.
@@ -220,9 +262,10 @@ std::optional<std::vector<std::int64_t>> read_seeds(const std::string& file) {
     return std::nullopt;
   }
   for (std::string word; in >> word;) {
-    const bool is_number = !word.empty() && word.size() < 19 && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+    const bool is_number = word.size() < 19 && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
     if (!is_number) {
-      complain(config::in_quotes(word) + " in " + config::in_quotes(file) + " is not a seed; write whole numbers with spaces between them");
+      complain(config::in_quotes(word) + " in " + config::in_quotes(file) +
+               " is not a seed; write whole numbers with spaces between them");
       return std::nullopt;
     }
     seeds.push_back(std::stoll(word));

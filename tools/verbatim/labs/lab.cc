@@ -51,8 +51,9 @@ int copy_out(const std::string& number, const fs::path& to) {
     complain(failure.what());
     return kUsage;
   }
+  const std::string word = config::join_words({to.string()});
   std::printf("%s\n%s has the text in README.md and a beginning in lab.c\ntry:   verbatim lab run %s\ngrade: verbatim grade %s\n",
-              lab->title.c_str(), to.c_str(), config::join_words({to.string()}).c_str(), config::join_words({to.string()}).c_str());
+              lab->title.c_str(), to.c_str(), word.c_str(), word.c_str());
   return kAsExpected;
 }
 
