@@ -51,6 +51,12 @@ std::string length(std::int64_t ps) {
   return at(ps);
 }
 
+// What follows the first ": "; all of it where there is none.
+std::string behind_colon(const std::string& text) {
+  const std::size_t at = text.find(": ");
+  return at == text.npos ? text : text.substr(at + 2);
+}
+
 std::string times(std::uint64_t count, std::string_view what) { return join(count, " ", what, count == 1 ? "" : "s"); }
 
 class Reader {
@@ -139,7 +145,7 @@ class Reader {
     } else {
       add_said(causes, join("QP ", self.qpn, ": work request with wr_id ", wr_id, ": "), self, line.time_ps);
     }
-    if (causes.empty() && diagnosis != nullptr) causes.push_back({text.substr(text.find(": ") + 2), std::string(remedy_for(text))});
+    if (causes.empty() && diagnosis != nullptr) causes.push_back({behind_colon(text), std::string(remedy_for(text))});
     if (causes.empty()) causes.push_back({"the trace tells no more", ""});
     add(line.time_ps, std::move(what), std::string(names.name), std::move(causes));
   }
@@ -276,7 +282,8 @@ class Reader {
       return;
     }
     std::int64_t ready = -1;
-    for (const State& change : lives_.at({peer.component, peer.qpn})) {
+    const auto life = lives_.find({peer.component, peer.qpn});  // none of a queue pair that never left RESET
+    for (const State& change : life == lives_.end() ? std::vector<State>() : life->second) {
       const bool is_ready = change.state >= QpState::kRtr && change.state < QpState::kErr;
       if (ready < 0 && change.time_ps > first_ps && is_ready) ready = change.time_ps;
     }
