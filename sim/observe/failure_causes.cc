@@ -327,14 +327,23 @@ class Reader {
   // The peer waits for another PSN than the one that it is sent.
   void add_psn_causes(Causes& causes, const End& self, std::uint64_t qpn, std::int64_t until_ps) const {
     std::optional<std::uint64_t> sent, expected;
-    const TraceLine* duplicate = nullptr;
+    std::vector<const TraceLine*> duplicates;
+    const TraceLine* duplicate = nullptr;  // the first try was one already: what is sent again may well be
+    std::int64_t first_again_ps = until_ps;
     std::string component;
     for (const TraceLine& line : facts_) {
       if (line.time_ps > until_ps) break;
-      if (line.event == "retransmission" && line.component == self.component && number_of(line, "qpn") == self.qpn) sent = number_of(line, "psn");
+      const bool is_own = line.event == "retransmission" && line.component == self.component && number_of(line, "qpn") == self.qpn;
+      if (is_own && (!sent || *sent != number_of(line, "psn"))) {
+        sent = number_of(line, "psn");
+        first_again_ps = line.time_ps;
+      }
       if (line.component == self.component || number_of(line, "qpn") != qpn) continue;
       if (line.event == "ack-sent" && number_of(line, "syndrome") == 0x60) expected = number_of(line, "psn"), component = line.component;
-      if (line.event == "duplicate-request") duplicate = &line;
+      if (line.event == "duplicate-request") duplicates.push_back(&line);
+    }
+    for (const TraceLine* line : duplicates) {
+      if (sent && line->time_ps < first_again_ps && number_of(*line, "psn") == *sent) duplicate = line;
     }
     constexpr std::string_view kRemedy = "rq_psn of each side must be sq_psn of the other: exchange the number that ibv_modify_qp to RTS gets";
     if (expected && sent && *expected != *sent) {
