@@ -12,7 +12,7 @@ namespace verbatim::observe {
 namespace {
 
 // Pixels. Words of the first host stand to the left of its line, those of the others to the right.
-constexpr std::size_t kTime = 110, kFirst = 470, kColumn = 320, kLast = 400, kRow = 18, kTop = 34;
+constexpr std::size_t kTime = 110, kFirst = 520, kColumn = 320, kLast = 560, kRow = 18, kTop = 34;
 
 std::string escaped(std::string_view text) {
   std::string out;
