@@ -51,6 +51,12 @@ std::string length(std::int64_t ps) {
   return at(ps);
 }
 
+// What follows the first ": "; all of it where there is none.
+std::string behind_colon(const std::string& text) {
+  const std::size_t at = text.find(": ");
+  return at == text.npos ? text : text.substr(at + 2);
+}
+
 std::string times(std::uint64_t count, std::string_view what) { return join(count, " ", what, count == 1 ? "" : "s"); }
 
 class Reader {
@@ -139,7 +145,7 @@ class Reader {
     } else {
       add_said(causes, join("QP ", self.qpn, ": work request with wr_id ", wr_id, ": "), self, line.time_ps);
     }
-    if (causes.empty() && diagnosis != nullptr) causes.push_back({text.substr(text.find(": ") + 2), std::string(remedy_for(text))});
+    if (causes.empty() && diagnosis != nullptr) causes.push_back({behind_colon(text), std::string(remedy_for(text))});
     if (causes.empty()) causes.push_back({"the trace tells no more", ""});
     add(line.time_ps, std::move(what), std::string(names.name), std::move(causes));
   }
@@ -276,7 +282,8 @@ class Reader {
       return;
     }
     std::int64_t ready = -1;
-    for (const State& change : lives_.at({peer.component, peer.qpn})) {
+    const auto life = lives_.find({peer.component, peer.qpn});  // none of a queue pair that never left RESET
+    for (const State& change : life == lives_.end() ? std::vector<State>() : life->second) {
       const bool is_ready = change.state >= QpState::kRtr && change.state < QpState::kErr;
       if (ready < 0 && change.time_ps > first_ps && is_ready) ready = change.time_ps;
     }
@@ -320,14 +327,23 @@ class Reader {
   // The peer waits for another PSN than the one that it is sent.
   void add_psn_causes(Causes& causes, const End& self, std::uint64_t qpn, std::int64_t until_ps) const {
     std::optional<std::uint64_t> sent, expected;
-    const TraceLine* duplicate = nullptr;
+    std::vector<const TraceLine*> duplicates;
+    const TraceLine* duplicate = nullptr;  // the first try was one already: what is sent again may well be
+    std::int64_t first_again_ps = until_ps;
     std::string component;
     for (const TraceLine& line : facts_) {
       if (line.time_ps > until_ps) break;
-      if (line.event == "retransmission" && line.component == self.component && number_of(line, "qpn") == self.qpn) sent = number_of(line, "psn");
+      const bool is_own = line.event == "retransmission" && line.component == self.component && number_of(line, "qpn") == self.qpn;
+      if (is_own && (!sent || *sent != number_of(line, "psn"))) {
+        sent = number_of(line, "psn");
+        first_again_ps = line.time_ps;
+      }
       if (line.component == self.component || number_of(line, "qpn") != qpn) continue;
       if (line.event == "ack-sent" && number_of(line, "syndrome") == 0x60) expected = number_of(line, "psn"), component = line.component;
-      if (line.event == "duplicate-request") duplicate = &line;
+      if (line.event == "duplicate-request") duplicates.push_back(&line);
+    }
+    for (const TraceLine* line : duplicates) {
+      if (sent && line->time_ps < first_again_ps && number_of(*line, "psn") == *sent) duplicate = line;
     }
     constexpr std::string_view kRemedy = "rq_psn of each side must be sq_psn of the other: exchange the number that ibv_modify_qp to RTS gets";
     if (expected && sent && *expected != *sent) {

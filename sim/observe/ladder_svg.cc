@@ -11,7 +11,8 @@ namespace verbatim::observe {
 
 namespace {
 
-constexpr std::size_t kTime = 130, kColumn = 300, kRow = 18, kTop = 34;  // pixels
+// Pixels. Words of the first host stand to the left of its line, those of the others to the right.
+constexpr std::size_t kTime = 110, kFirst = 520, kColumn = 320, kLast = 560, kRow = 18, kTop = 34;
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -49,10 +50,11 @@ constexpr std::string_view kStyle =
 
 std::string ladder_svg(std::span<const TraceLine> lines, const LadderOptions& options) {
   const auto [hosts, all] = ladder_rows(lines, options);
+  if (hosts.empty()) return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"></svg>\n";
   const std::size_t shown = std::min(all.size(), kMostLadderRows);
-  const auto middle = [](std::size_t column) { return kTime + column * kColumn + kColumn / 2; };
+  const auto middle = [](std::size_t column) { return kFirst + column * kColumn; };
   const auto height_of = [](std::size_t row) { return kTop + row * kRow + kRow / 2; };
-  const std::size_t width = kTime + hosts.size() * kColumn, height = kTop + (shown + 1) * kRow;
+  const std::size_t width = kFirst + hosts.size() * kColumn - kColumn + kLast, height = kTop + (shown + 1) * kRow;
   std::string svg = join("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width, "\" height=\"", height, "\" viewBox=\"0 0 ", width, " ", height,
                          "\">\n<title>Verbatim ladder</title>\n", kStyle);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
@@ -64,11 +66,11 @@ std::string ladder_svg(std::span<const TraceLine> lines, const LadderOptions& op
   for (std::size_t row = 0; row < shown; ++row) {
     const TraceLine& line = lines[all[row].index];
     const std::size_t column = all[row].column, y = height_of(row), x = middle(column);
-    svg += text_at(kTime - 16, y + 4, "end", "time", microseconds(line.time_ps));
+    svg += text_at(kTime, y + 4, "end", "time", microseconds(line.time_ps));
     if (line.event == "packet-transmitted") {
       const bool points_right = column + 1 < hosts.size();
       const std::string words = join(line.value("opcode"), " to QP ", line.value("dest_qp"), " PSN ", line.value("psn"));
-      svg += text_at(points_right ? x - 6 : x + 6, y + 4, points_right ? "end" : "start", "what", words);
+      svg += text_at(points_right ? x + 8 : x - 8, y - 1, points_right ? "start" : "end", "what", words);
       under_way[key_of(line)] = {row, column};
       continue;
     }
@@ -87,7 +89,7 @@ std::string ladder_svg(std::span<const TraceLine> lines, const LadderOptions& op
       for (const char c : line.value("reason")) reason = 10 * reason + static_cast<std::uint64_t>(c - '0');
       words = join("\u2715 ", line.value("opcode"), " PSN ", line.value("psn"), ": ", ib::text_of(static_cast<ib::DropReason>(reason)));
     }
-    svg += text_at(x + 6, y + 4, "start", is_bad ? "bad" : "what", words);
+    svg += text_at(column == 0 ? x - 6 : x + 6, y + 4, column == 0 ? "end" : "start", is_bad ? "bad" : "what", words);
   }
   for (const auto& [key, from] : under_way) {
     const std::size_t x = middle(from.second), y = height_of(from.first);

@@ -49,7 +49,7 @@ constexpr Remedy kRemedies[] = {
     {"are not mapped", "keep memory mapped as long as it is registered"},
     {"objects of it are left", "destroy what was made of it first: queue pairs, then CQs and regions, then the protection domain"},
     {"memory windows are bound to it", "invalidate or free the windows first"},
-    {"a port's max_msg_sz", "send it in several messages"},
+    {"port's max_msg_sz", "send it in several messages"},
     {"are in use", "free what is no longer needed, or give the adapter's profile more of them"},
     {"unsignaled:", "set IBV_SEND_SIGNALED at least once in max_send_wr requests and poll its completion: that gives all before it back"},
     {"unacknowledged:", "ibv_ack_cq_events or ibv_ack_async_event for each event that was taken, before the object is destroyed"},

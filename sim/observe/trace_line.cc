@@ -3,6 +3,8 @@
 #include <charconv>
 #include <fstream>
 
+#include "sim/ib/qp_state.h"
+
 namespace verbatim::observe {
 
 namespace {
@@ -26,6 +28,12 @@ std::string_view take_column(std::string_view& line) {
   const std::string_view column = line.substr(0, end);
   line.remove_prefix(end == line.npos ? line.size() : end + 2);
   return column;
+}
+
+// "RTS" of "3".
+std::string state_name(const std::string& number) {
+  const bool is_state = number.size() == 1 && number[0] >= '0' && number[0] < '0' + static_cast<int>(ib::kQpStateCount);
+  return is_state ? ib::name_of(static_cast<ib::QpState>(number[0] - '0')) : "state " + number;
 }
 
 }  // namespace
@@ -54,7 +62,12 @@ std::string in_words(const TraceLine& line) {
   }
   if (line.event == "completion-event") return "event of CQ " + value("cqn") + " on channel " + value("channel");
   if (line.event == "dma-write") return value("length") + " bytes land at " + value("va");
-  if (line.event == "qp-state") return "QP " + value("qpn") + " goes from state " + value("from") + " to " + value("to");
+  if (line.event == "qp-state") return "QP " + value("qpn") + " goes from " + state_name(value("from")) + " to " + state_name(value("to"));
+  if (line.event == "retransmission") return "QP " + value("qpn") + " sends again from PSN " + value("psn") + ", " + value("tries_left") + " tries left";
+  if (line.event == "post-send" || line.event == "post-receive") {
+    const std::string kind = line.event == "post-send" ? "send" : "receive";
+    return "posts a " + kind + " to QP " + value("number") + ", wr_id " + value("wr_id") + (value("place") == "-" ? "" : ", at " + value("place"));
+  }
   return line.values.empty() ? line.event : line.event + " " + line.values;
 }
 

@@ -61,7 +61,7 @@ TEST(Report, a_pingpong_with_its_packets_requests_and_output) {
   EXPECT_EQ(page.data["packets"], page.run["packets"]);
   EXPECT_EQ(page.data["run"]["digest"], page.run["digest"]);
   std::set<std::pair<std::string, int>> columns;
-  for (const Json& column : page.data["columns"]) columns.insert({column["host"], column["qp"]});
+  for (const Json& column : page.data["columns"]) columns.emplace(column["host"].get<std::string>(), column["qp"].get<int>());
   EXPECT_EQ(columns, (std::set<std::pair<std::string, int>>{{"client", 0}, {"client", 72}, {"server", 0}, {"server", 72}}));
   // Every packet goes from one queue pair to the other, and comes.
   const Json& rows = page.data["rows"];

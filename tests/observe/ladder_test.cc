@@ -80,7 +80,7 @@ TEST(Ladder, as_a_picture_a_packet_goes_from_where_it_leaves_to_where_it_comes) 
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_NE(svg.find(">Send-Only to QP 73 PSN 100</text>"), std::string::npos);
   // From the third row and the client's column to the fourth and the server's.
-  EXPECT_NE(svg.find("<line x1=\"280\" y1=\"79\" x2=\"580\" y2=\"97\" class=\"packet\"/>"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("<line x1=\"520\" y1=\"79\" x2=\"840\" y2=\"97\" class=\"packet\"/>"), std::string::npos) << svg;
   EXPECT_EQ(svg.find("class=\"lost\"/>"), std::string::npos);
 }
 
