@@ -37,7 +37,7 @@ std::optional<Lab> read_lab(const fs::path& folder) {
     const auto json = nlohmann::json::parse(std::ifstream(folder / "grade.json"));
     lab.title = json.at("title").get<std::string>();
     const std::string topology = json.at("topology").get<std::string>() + ".json";
-    for (const fs::path& candidate : topology_folders()) {
+    for (const fs::path candidate : topology_folders()) {
       if (fs::is_regular_file(candidate / topology)) lab.topology = candidate / topology;
     }
     for (const auto& one : json.at("criteria")) lab.criteria.push_back(criterion_of(one));
@@ -56,7 +56,7 @@ std::optional<Lab> read_lab(const fs::path& folder) {
 
 std::vector<Lab> all_labs() {
   std::vector<fs::path> folders;
-  for (const fs::path& parent : lab_folders()) {
+  for (const fs::path parent : lab_folders()) {
     for (const fs::directory_entry& entry : fs::directory_iterator(parent)) {
       if (fs::is_regular_file(entry.path() / "grade.json")) folders.push_back(entry.path());
     }
