@@ -1,7 +1,7 @@
 // Finds remote accesses to the same memory that nothing orders: one is on the wire before the other has been answered, so that no
-// completion, message or synchronisation of processes stood between them, and one of them writes. It is a mistake whatever came of
-// it. Told are accesses through one key: of different connections, and a WRITE behind a READ of its own connection, which a fence
-// would order (IBA 10.8.3.3).
+// completion, message or synchronisation of processes stood between them, and one of them writes. It is a mistake whatever came
+// of it. Told are accesses through one key: of different connections, and a WRITE behind a READ of its own connection, which a
+// fence would order (IBA 10.8.3.3).
 //
 // Not told is what may be meant: atomics on both sides, or accesses within one aligned word of eight bytes. A READ counts as
 // answered when the first bytes come back, any other from the moment when its acknowledgement leaves, and all when a later atomic

@@ -42,6 +42,10 @@ TEST_P(LitmusServiceSweep, no_seed_breaks_the_repair) {
   EXPECT_EQ(fixed.as_expected, 300) << fixed.story;
 }
 
+TEST_P(LitmusServiceSweep, in_slices_and_call_by_call_the_same) {
+  expect_same_in_both_modes({.name = GetParam().name}, 2, 3);
+}
+
 INSTANTIATE_TEST_SUITE_P(Services, LitmusServiceSweep, ::testing::ValuesIn(services()));
 
 }  // namespace

@@ -8,7 +8,8 @@
 // another while in each iteration.
 #include "tests/litmus/litmus.h"
 
-enum { kX = 0, kY = 256, kLong = 512, kLongBytes = 256, kLocal = 1024, kFetched = 2048, kGo = 3072, kBytes = 4096, kMostRegisters = 4, kQueuePairs = 5 };
+enum { kX = 0, kY = 256, kLong = 512, kLongBytes = 256, kLocal = 1024, kFetched = 2048, kGo = 3072, kBytes = 4096 };
+enum { kMostRegisters = 4, kQueuePairs = 5 };
 
 typedef volatile uint64_t word;
 
@@ -40,7 +41,8 @@ static void gap_or_not(void) {
 
 static void post(int qp, enum ibv_wr_opcode opcode, uint64_t local, uint32_t length, uint64_t remote, unsigned flags) {
   struct ibv_sge sge = {.addr = (uintptr_t)(my.memory + local), .length = length, .lkey = my.mr->lkey};
-  struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = length > 0, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED | flags}, *bad;
+  struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = length > 0, .opcode = opcode}, *bad;
+  wr.send_flags = IBV_SEND_SIGNALED | flags;
   if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
     wr.wr.atomic.remote_addr = my.theirs[0].address + remote;
     wr.wr.atomic.rkey = my.theirs[0].rkey;
