@@ -14,6 +14,7 @@ constexpr std::uint64_t kWord = 8;
 
 // What takes longer from port to port is lost.
 constexpr std::int64_t kLongestWay = 1'000'000'000;  // ps
+constexpr std::int64_t kLongestAnswer = 200'000'000;
 
 std::uint64_t destination_of(const ib::Packet& packet) {
   if (!packet.ethernet) return packet.lrh.destination.value;
@@ -46,7 +47,7 @@ std::size_t RemoteRaces::at(const std::vector<std::size_t>& indices, std::uint32
 }
 
 void RemoteRaces::on_record(const TraceRecord& record, std::span<const std::byte>) {
-  const bool is_answer = record.event == TraceEvent::kAckSent || record.event == TraceEvent::kPayloadGathered;
+  const bool is_answer = record.event == TraceEvent::kAckSent;
   if ((!is_answer && record.event != TraceEvent::kCompletion) || flows_.empty()) return;
   const std::size_t adapter = at(by_adapter_, record.component);
   if (adapter == kNone) return;
@@ -58,9 +59,15 @@ void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet,
   if (record.event != TraceEvent::kPacketTransmitted && record.event != TraceEvent::kPacketReceived) return;
   if (packet.is_frame || packet.corrupted || ib::transport_of(packet.bth.opcode) != ib::Transport::kRc) return;
   const ib::OpcodeInfo& info = ib::info(packet.bth.opcode);
-  if (!info.has_reth && !info.has_atomic_eth) return;
+  const ib::Operation operation = ib::operation_of(packet.bth.opcode);
+  const bool is_response = operation == ib::Operation::kReadResponseFirst || operation == ib::Operation::kReadResponseOnly;
+  if (!info.has_reth && !info.has_atomic_eth && !is_response) return;
   const std::size_t here = at(by_port_, port.value);
   if (here == kNone) return;
+  if (is_response) {
+    if (record.event == TraceEvent::kPacketReceived) answer_read(here, packet.bth.psn, record.time_ps);
+    return;
+  }
   const PacketKey key{destination_of(packet), packet.bth.destination.value, packet.bth.psn.value};
   if (record.event == TraceEvent::kPacketTransmitted) {
     // What is sent again may have been executed before.
@@ -71,7 +78,7 @@ void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet,
   if (sent == under_way_.end()) return;
   const auto [source, sent_ps] = sent->second;
   under_way_.erase(sent);
-  const bool is_read = ib::operation_of(packet.bth.opcode) == ib::Operation::kReadRequest;
+  const bool is_read = operation == ib::Operation::kReadRequest;
   const Kind kind = info.has_atomic_eth ? Kind::kAtomic : is_read ? Kind::kRead : Kind::kWrite;
   const std::uint64_t va = info.has_atomic_eth ? packet.atomic.va.value : packet.reth.va.value;
   const std::uint64_t length = info.has_atomic_eth ? kWord : packet.reth.length;
@@ -82,7 +89,7 @@ void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet,
 
 void RemoteRaces::receive(std::size_t target, const ib::Packet& packet, const Access& access, std::size_t source,
                           std::int64_t now) {
-  forget_old(target, now);
+  forget_old(target, access.sent_ps, now);
   const FlowKey key{target, packet.bth.destination.value};
   Flow& flow = flows_[key];
   flow.source = source;
@@ -130,7 +137,18 @@ void RemoteRaces::answer(const FlowKey& key, ib::Psn up_to, std::int64_t now) {
   if (flow == flows_.end()) return;
   for (Access& access : flow->second.accesses) {
     if (ib::is_before(up_to, access.psn)) break;
+    if (access.kind == Kind::kRead) continue;
     access.answered_ps = std::min(access.answered_ps, now);
+  }
+}
+
+// Of which queue pair it is the packet does not say: all that it may belong to are answered.
+void RemoteRaces::answer_read(std::size_t source, ib::Psn psn, std::int64_t now) {
+  for (auto& [key, flow] : flows_) {
+    if (flow.source != source) continue;
+    for (Access& access : flow.accesses) {
+      if (access.kind == Kind::kRead && access.psn == psn) access.answered_ps = std::min(access.answered_ps, now);
+    }
   }
 }
 
@@ -140,14 +158,17 @@ void RemoteRaces::answer_all(const FlowKey& key, std::int64_t now) {
   for (Access& access : flow->second.accesses) access.answered_ps = std::min(access.answered_ps, now);
 }
 
-// What was answered before any packet left that is under way is no match for those that come.
-void RemoteRaces::forget_old(std::size_t target, std::int64_t now) {
-  std::int64_t first_sent = now;
+// What was answered before any packet left that is under way is no match for those that come. One has left at `first_sent`.
+void RemoteRaces::forget_old(std::size_t target, std::int64_t first_sent, std::int64_t now) {
   std::erase_if(under_way_, [&](const auto& entry) { return entry.second.time_ps < now - kLongestWay; });
   for (const auto& [key, sent] : under_way_) first_sent = std::min(first_sent, sent.time_ps);
   for (auto it = flows_.lower_bound({target, 0}); it != flows_.end() && it->first.first == target;) {
     std::deque<Access>& accesses = it->second.accesses;
-    while (!accesses.empty() && accesses.front().answered_ps <= first_sent) accesses.pop_front();
+    // What nobody answers for long belongs to a connection that is gone.
+    const auto is_over = [&](const Access& access) {
+      return access.answered_ps <= first_sent || access.sent_ps < now - kLongestAnswer;
+    };
+    while (!accesses.empty() && is_over(accesses.front())) accesses.pop_front();
     it = accesses.empty() ? flows_.erase(it) : std::next(it);
   }
 }

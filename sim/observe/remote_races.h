@@ -1,11 +1,12 @@
 // Finds remote accesses to the same memory that nothing orders: one is on the wire before the other has been answered, so that no
-// completion, message or synchronisation of processes stood between them, and one of them writes. It is a mistake whatever came of
-// it. Told are accesses through one key: of different connections, and a WRITE behind a READ of its own connection, which a fence
-// would order (IBA 10.8.3.3).
+// completion, message or synchronisation of processes stood between them, and one of them writes. It is a mistake whatever came
+// of it. Told are accesses through one key: of different connections, and a WRITE behind a READ of its own connection, which a
+// fence would order (IBA 10.8.3.3).
 //
-// Not told is what may be meant: atomics on both sides, or accesses within one aligned word of eight bytes. An access counts as
-// answered from the moment when its acknowledgement leaves, a later atomic of its connection is executed or a completion of its
-// connection is written at the target, though its requester cannot know yet: what is found is there, and more may be.
+// Not told is what may be meant: atomics on both sides, or accesses within one aligned word of eight bytes. A READ counts as
+// answered when the first bytes come back, any other from the moment when its acknowledgement leaves, and all when a later atomic
+// of their connection is executed or a completion of it is written at the target, though the requester cannot know yet: what is
+// found is there, and more may be.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +65,9 @@ class RemoteRaces final : public TraceSink, public PacketObserver {
   void receive(std::size_t target, const ib::Packet& packet, const Access& access, std::size_t source, std::int64_t now);
   void compare(const FlowKey& key, const Flow& flow, const Access& access, const FlowKey& other_key, const Flow& other);
   void answer(const FlowKey& key, ib::Psn up_to, std::int64_t now);
+  void answer_read(std::size_t source, ib::Psn psn, std::int64_t now);
   void answer_all(const FlowKey& key, std::int64_t now);
-  void forget_old(std::size_t target, std::int64_t now);
+  void forget_old(std::size_t target, std::int64_t first_sent, std::int64_t now);
   std::string text_of(const Access& access, const FlowKey& key, const Flow& flow) const;
 
   Tracer& tracer_;

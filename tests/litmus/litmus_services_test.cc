@@ -21,8 +21,6 @@ TEST_P(LitmusService, no_seed_breaks_the_repair) {
   EXPECT_EQ(fixed.as_expected, 4) << fixed.story;
 }
 
-TEST_P(LitmusService, in_slices_and_call_by_call_the_same) { expect_same_in_both_modes({.name = GetParam().name}, 2, 2); }
-
 TEST_P(LitmusService, is_found_where_a_few_runs_do) {
   if (!GetParam().is_found_soon) GTEST_SKIP() << "litmus_sweep searches for it";
   expect_found(GetParam(), {"--runs", "6", "--shrink-time", "1ms"});

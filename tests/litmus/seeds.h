@@ -25,7 +25,7 @@ struct Service {
   std::string name;
   std::string symptom;         // regular expression: how it fails
   std::string explanation;     // and what is told of it, once the failure is small
-  bool is_found_soon = false;  // within six runs
+  bool is_found_soon = false;  // within six runs, and made small
 };
 void PrintTo(const Service& service, std::ostream* out);
 const std::vector<Service>& services();

@@ -103,13 +103,14 @@ TEST_F(RemoteRacesTest, not_what_is_sent_after_the_answer) {
   send(second);
   receive(second);
   EXPECT_EQ(found_.size(), 0u);
-  // The gathering of its bytes answers a READ, and acknowledgements stand for what was before.
+  // Its bytes answer a READ.
   const Access read{Operation::kReadRequest, 74, 100, 0x2000}, further{Operation::kReadRequest, 74, 101, 0x2000};
   send(read);
   receive(read);
   send(further);
   receive(further);
-  answer(TraceEvent::kPayloadGathered, 74, 101);
+  for (const std::uint32_t psn : {100u, 101u})
+    packet(TraceEvent::kPacketReceived, {Operation::kReadResponseOnly, 999, psn}, kClientPort);
   const Access write{Operation::kWriteOnly, 75, 100, 0x2000};
   send(write);
   receive(write);

@@ -29,7 +29,7 @@ inline const std::vector<MemoryCase>& memory_cases() {
       {"mp-write-imm", "WRITE x with immediate; x behind the completion", {"a=1"}},
       {"mp-write-atomic", "WRITE x, FETCH_ADD y; the processor sees y and not x", {"a=0 b=0", "a=0 b=1", "a=1 b=1"}},
       {"mp-send-send-2qp", "two SENDs on two queue pairs", {"a=1 b=2", "a=2 b=1"}},
-      {"mp-read-read", "READ y, READ x on one queue pair while the processor writes x, then y", {"c=0 d=0", "c=0 d=1", "c=1 d=1"}},
+      {"mp-read-read", "READ y, READ x on one queue pair, the processor writes x, then y", {"c=0 d=0", "c=0 d=1", "c=1 d=1"}},
       {"mp-read-read-2qp", "the same on two queue pairs", {"c=0 d=0", "c=0 d=1", "c=1 d=0", "c=1 d=1"}},
       {"mp-read-wait-read-2qp", "the same, one after the other's completion", {"c=0 d=0", "c=0 d=1", "c=1 d=1"}},
       {"sb-write-read", "WRITE x, READ y against y = 1, x read by the processor", {"a=0 c=1", "a=1 c=0", "a=1 c=1"}, {"a=0 c=0"}},
@@ -56,7 +56,9 @@ inline const std::vector<MemoryCase>& memory_cases() {
       {"copy-fence", "the same with a fence", {"y=5"}},
       {"atomic-atomic-2qp", "two FETCH_ADDs on two queue pairs", {"c=0 d=1 x=2", "c=1 d=0 x=2"}},
       {"atomic-cpu", "FETCH_ADD against an addition by the processor", {"x=1", "x=2"}},
-      {"one-message", "one WRITE of 256 bytes; its last word is there and its first is not", {"a=0 b=0", "a=0 b=1", "a=1 b=0", "a=1 b=1"}},
+      {"one-message",
+       "one WRITE of 256 bytes; its last word is there and its first is not",
+       {"a=0 b=0", "a=0 b=1", "a=1 b=0", "a=1 b=1"}},
   };
   return all;
 }

@@ -1,8 +1,9 @@
 // A pool of connections to a server of records. Each call has a slot, whose number is the wr_id of its receive; a slot that is
 // free is used again at once. Now and then an answer says that its connection is to be given up: the client destroys the queue
-// pair, repeats the calls that were under way on it over another connection, and opens all again when none is left. It takes completions in batches; one that is behind such
-// an answer in its batch belongs to a queue pair that is gone. `buggy` takes it for the slot's present call. `fixed` has the
-// slot's generation in the wr_id, too, and drops it. The server has a thread that opens and closes, and one that answers.
+// pair, repeats the calls that were under way on it over another connection, and opens all again when none is left. It takes
+// completions in batches; one that is behind such an answer in its batch belongs to a queue pair that is gone. `buggy` takes it
+// for the slot's present call. `fixed` has the slot's generation in the wr_id, too, and drops it. The server has a thread that
+// opens and closes, and one that answers.
 #include <pthread.h>
 #include <time.h>
 
@@ -94,7 +95,9 @@ static void post_send(struct ibv_qp* qp, const void* bytes, uint32_t length) {
   MUST(ibv_post_send(qp, &wr, &bad) == 0);
 }
 
-static void text_of(uint32_t record, char* text, size_t room) { snprintf(text, room, "record %u has %u leaves", record, record * record); }
+static void text_of(uint32_t record, char* text, size_t room) {
+  snprintf(text, room, "record %u has %u leaves", record, record * record);
+}
 
 // ---- The server. A connection has a cell for each of its receives.
 

@@ -121,7 +121,8 @@ static void post_message(struct message* message) {
   wr.send_flags = IBV_SEND_SIGNALED;
   const int error = ibv_post_send(me.qp, &wr, &bad);
   if (error != 0) {
-    printf("piece %u of file %u has a credit, but no slot in the send queue: %s\n", message->piece, message->file, strerror(error));
+    printf("piece %u of file %u has a credit, but no slot in the send queue: %s\n", message->piece, message->file,
+           strerror(error));
     exit(1);
   }
   ++me.slots_used;

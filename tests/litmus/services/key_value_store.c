@@ -205,7 +205,8 @@ static void check_reply(uint32_t sequence, const uint8_t* message, uint32_t leng
   struct header reply;
   memcpy(&reply, message, sizeof reply);
   if (reply.sequence != sequence || reply.key != sent->key) {
-    printf("request %u for key %u is answered with the reply to request %u for key %u\n", sequence, sent->key, reply.sequence, reply.key);
+    printf("request %u for key %u is answered with the reply to request %u for key %u\n", sequence, sent->key, reply.sequence,
+           reply.key);
     exit(1);
   }
   if (sent->operation != kGet) return;
