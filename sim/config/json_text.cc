@@ -154,7 +154,7 @@ std::optional<std::string> read_file(const std::string& path, Diagnostics& diagn
   } else if (static_cast<std::size_t>(status.st_size) > kMaxFileBytes) {
     problem = "is larger than 64 MiB";
   } else {
-    char buffer[65536];
+    char buffer[16384];  // the stack may be small
     ssize_t n;
     while ((n = ::read(fd, buffer, sizeof buffer)) > 0) content.append(buffer, static_cast<std::size_t>(n));
     if (n < 0) problem = std::string("cannot be read: ") + std::strerror(errno);

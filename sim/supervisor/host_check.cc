@@ -71,7 +71,7 @@ constexpr Required kRequired[] = {
      "run on x86-64 Linux itself, not under emulation"},
     {"futex", "a process wakes another (futex)", probe_futex, "run on Linux itself, not under emulation"},
     {"memfd", "shared memory of 4 GiB can be made (memfd_create)", probe_shared_memory,
-     "raise the limit on file size (ulimit -f)"},
+     "raise the limits on address space and file size (ulimit -v, ulimit -f)"},
     {"clock", "the machine's clock goes on", probe_clock, "the machine is stopped or its clock is"},
     {"proc", "/proc tells of processes", probe_proc, "mount /proc, without hidepid"},
 };

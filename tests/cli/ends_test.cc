@@ -110,6 +110,7 @@ TEST(Limits, of_the_caller_that_are_too_small_are_told_as_by_check_host) {
         std::pair("ulimit -v 400000", "the hard limit on address space is lower (ulimit -Hv); raise it"),
         std::pair("ulimit -d 20000", "the hard limit on the data segment is lower (ulimit -Hd); raise it"),
         std::pair("ulimit -s 4000", "the hard limit on the stack is lower (ulimit -Hs); raise it"),
+        std::pair("ulimit -s 64", "the hard limit on the stack is lower (ulimit -Hs); raise it"),
         std::pair("ulimit -f 1000000", "the hard limit on the size of files is lower (ulimit -Hf); raise it")}) {
     const std::string limited = std::string(limit) + "; exec \"$0\" \"$@\"";
     const Finished run =

@@ -1,10 +1,11 @@
 // Never comes back by itself: `stuck locked` has two threads wait for one mutex, `stuck computing` computes,
 // `stuck waiting` waits for memory that nobody changes, `stuck asleep FILE` sleeps in a call of the kernel's: it
 // opens a file for writing that it has a lease on and does not give up, `stuck thread` computes beside a sleeping main thread,
-// `stuck calling` makes calls that take no virtual time.
+// `stuck calling` makes calls that take no virtual time, `stuck mapping` those that only the kernel sees.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "expect.h"
@@ -33,6 +34,10 @@ int main(int argc, char** argv) {
   while (strcmp(how, "waiting") == 0 && flag == 0) {
   }
   while (strcmp(how, "calling") == 0) access("/", F_OK);
+  while (strcmp(how, "mapping") == 0) {
+    void* const memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT(memory != MAP_FAILED && munmap(memory, 4096) == 0);
+  }
   if (strcmp(how, "locked") == 0) {
     pthread_t thread;
     lock(NULL);

@@ -171,6 +171,13 @@ TEST(Outcome, a_loop_of_calls_that_take_no_time_is_told_as_such) {
   EXPECT_THAT(result.err, Not(HasSubstr("without a call")));
 }
 
+TEST(Outcome, a_loop_of_calls_that_only_the_kernel_sees_is_not_said_to_make_none) {
+  const RunReport result = run({"server=" + program("stuck mapping")}, {"--stuck-after", "1s"});
+  EXPECT_EQ(result.code, 4) << result.story();
+  EXPECT_THAT(result.err, HasSubstr("much of it in the kernel, by calls that take no virtual time, such as mmap"));
+  EXPECT_THAT(result.err, Not(HasSubstr("without a call")));
+}
+
 // Nobody else can change the flag: whether that is proven or only given up, the run ends and names the
 // program.
 TEST(Outcome, a_program_that_waits_for_memory_that_nobody_changes_is_given_up) {

@@ -88,15 +88,18 @@ void ask_for_pages(unsigned long address, unsigned long size) {
 
 namespace {
 
-// The lowest page of the stack that has been touched, at most 64 KiB below the caller's frame.
+// The lowest page of the stack that has been touched, at most 64 KiB below the caller's frame. Where the kernel does not even
+// know of the frame's own page, which is being used, it is taken to be all of them.
 unsigned long lowest_touched_page() {
   constexpr unsigned long kPage = 4096, kMost = 16;
   const unsigned long here = reinterpret_cast<unsigned long>(__builtin_frame_address(0)) & ~(kPage - 1);
-  unsigned char touched[kMost] = {};
+  unsigned char touched[kMost + 1] = {};
   // The stack need not reach that far yet.
   for (unsigned long pages = kMost; pages > 0; --pages) {
     const unsigned long lowest = here - pages * kPage;
-    if (native(SYS_mincore, lowest, pages * kPage, touched) != 0) continue;
+    const long asked = native(SYS_mincore, lowest, (pages + 1) * kPage, touched);
+    if (asked == -ENOMEM) continue;
+    if (asked != 0 || (touched[pages] & 1) == 0) return here - kMost * kPage;
     for (unsigned long i = 0; i < pages; ++i) {
       if ((touched[i] & 1) != 0) return lowest + i * kPage;
     }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <sstream>
 
 #include "verbs_shim/protocol/system_calls.h"
 
@@ -21,11 +22,23 @@ namespace {
 constexpr std::int64_t kGlanceMs = 20;         // how often a silent program is looked at
 constexpr std::int64_t kAsleepLimitMs = 5000;  // asleep in a kernel call that the simulation knows nothing of
 
-// State letter of a thread and the kernel call it is in, from /proc.
+// State letter of a thread, the kernel call it is in, and the time that it has spent in the kernel, from /proc.
 struct Glance {
   char state = '?';
   std::string call;
+  std::int64_t kernel_ms = 0;
 };
+
+// Of a thread's stat in /proc, from its state on (proc(5)).
+std::int64_t kernel_time_ms(const std::string& from_state) {
+  constexpr int kFieldsBefore = 12;  // stime is the 15th field, the state the third
+  std::istringstream fields(from_state);
+  std::string skipped;
+  for (int i = 0; i < kFieldsBefore; ++i) fields >> skipped;
+  std::int64_t ticks = 0;
+  fields >> ticks;
+  return ticks * 1000 / sysconf(_SC_CLK_TCK);
+}
 
 Glance glance(pid_t pid, pid_t tid) {
   Glance seen;
@@ -33,7 +46,10 @@ Glance glance(pid_t pid, pid_t tid) {
   std::ifstream stat(folder + "/stat");
   std::string text((std::istreambuf_iterator<char>(stat)), {});
   const std::size_t name_end = text.rfind(')');
-  if (name_end != std::string::npos && name_end + 2 < text.size()) seen.state = text[name_end + 2];
+  if (name_end != std::string::npos && name_end + 2 < text.size()) {
+    seen.state = text[name_end + 2];
+    seen.kernel_ms = kernel_time_ms(text.substr(name_end + 2));
+  }
   std::ifstream syscall_file(folder + "/syscall");
   long number = -1;
   std::string first;
@@ -154,8 +170,11 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
     if (passed < kGlanceMs) continue;
     last_look_ = now;
     const std::uint64_t calls = region.header().calls;
-    if (!calls_before_) calls_before_ = calls;
     const Glance seen = glance(pid, tid);
+    if (!calls_before_) {
+      calls_before_ = calls;
+      kernel_before_ms_ = seen.kernel_ms;
+    }
     if (seen.state == 't' || seen.state == 'T') {  // a debugger holds it: the whole fabric waits
       silent_ms_ = asleep_ms_ = 0;
       continue;
@@ -181,11 +200,16 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
       return Result::kStuck;
     }
     if (silent_ms_ > stuck_after_ms_) {
+      // Calls that pass are not seen (protocol/passing_calls.h), nor is memory that is touched for the first time.
+      constexpr std::int64_t kMuch = 4;
+      const bool is_in_kernel = (seen.kernel_ms - kernel_before_ms_) * kMuch > silent_ms_;
       stuck_doing_ = fmt::format(
-          "has been computing for {} s without a call; a loop that waits for memory to change or a long "
-          "computation "
-          "looks like this (raise --stuck-after for the latter)",
-          silent_ms_ / 1000);
+          "has been computing for {} s {}; a loop that waits for memory to change or a long computation looks like this "
+          "(raise --stuck-after for the latter)",
+          silent_ms_ / 1000,
+          is_in_kernel ? "in which time does not go on, much of it in the kernel, by calls that take no virtual time, such as "
+                         "mmap and madvise, or new memory"
+                       : "without a call");
       return Result::kStuck;
     }
   }

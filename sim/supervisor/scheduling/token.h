@@ -61,6 +61,7 @@ class TokenWait {
   std::chrono::steady_clock::time_point last_look_;
   std::string stuck_doing_;
   std::optional<std::uint64_t> calls_before_;  // as counted at the first look since the hand-over
+  std::int64_t kernel_before_ms_ = 0;          // the thread had spent in the kernel then
   bool interrupted_ = false;
   SecondCore* second_core_ = nullptr;
   const ProcessRegion* given_in_ = nullptr;  // where the token was handed over last; only compared, it may be gone

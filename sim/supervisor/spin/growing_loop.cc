@@ -173,6 +173,7 @@ void SpinProver::look_further(const Registers& at_entry, const Registers& next, 
   constexpr std::uint64_t kNearer = 8;
   constexpr int kTries = 8;  // those in vain mostly end early in the turn
   unsigned steps = 0;
+  bool is_near = false;
   auto turns = static_cast<std::uint64_t>(kFarPs / period_ps_);
   for (int i = 0; limits.far_times && i < kTries; ++i) {
     if ((proof.proven && turns / 2 <= proof.turns) || turns < fewest_turns(limits, turn)) break;
@@ -180,10 +181,16 @@ void SpinProver::look_further(const Registers& at_entry, const Registers& next, 
     steps += steps_;
     if (further.proven && (!proof.proven || further.turns > proof.turns)) proof = std::move(further);
     if (proof.proven && proof.turns > turns / 2) break;
-    if (further.refusal.reason != Reason::kUnsettled) break;
     // A counter of the turn may come to the end of what is known of it before.
     const std::uint64_t by_rule = growth_.turns_by_rule();
-    turns = by_rule < turns && turns < kNearer * by_rule ? by_rule : turns / kNearer;
+    if (by_rule < turns && by_rule >= fewest_turns(limits, turn)) {
+      turns = by_rule;
+    } else if (further.refusal.reason == Reason::kUnsettled && !is_near) {
+      turns /= kNearer;
+      is_near = true;
+    } else {
+      break;
+    }
   }
   steps_ = steps;
 }
