@@ -165,7 +165,8 @@ TEST(Submission, that_fills_the_disk) {
   if (*LAB_SEEDS != '\0') GTEST_SKIP() << "the sweep writes so much";
   expect_no_points(
       "#include <fcntl.h>\n#include <unistd.h>\nstatic char block[1 << 20];\n"
-      "int main(void) { int fd = open(\"/tmp/much\", O_CREAT | O_WRONLY, 0600); while (write(fd, block, sizeof block) > 0) continue; }\n",
+      "int main(void) { int fd = open(\"/tmp/much\", O_CREAT | O_WRONLY, 0600);\n"
+      "while (write(fd, block, sizeof block) > 0) continue; }\n",
       "more than 1 GiB");
 }
 

@@ -25,7 +25,8 @@ int main(int count, char** arguments) {
   struct ibv_context* const context = ibv_open_device(devices[0]);
   MUST(context != NULL);
   // yours: ask for port 1 (ibv_query_port) and its GID 0 (ibv_query_gid), and print them so:
-  // printf("%s: port 1 is %s, LID %u, GID %s\n", …, ibv_port_state_str(…), …, inet_ntop(AF_INET6, &gid, text, sizeof text));
+  // printf("%s: port 1 is %s, LID %u, GID %s\n", …, ibv_port_state_str(…), …,
+  //        inet_ntop(AF_INET6, &gid, text, sizeof text));
   ibv_free_device_list(devices);
 
   static char sent[kLength], received[kLength];

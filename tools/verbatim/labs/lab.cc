@@ -59,7 +59,8 @@ int copy_out(const std::string& number, const fs::path& to) {
 
 int build_and_run(const fs::path& folder, const RunOptions& options) {
   if (!fs::is_regular_file(folder / "scenario.json")) {
-    complain(config::in_quotes(folder.string()) + " has no scenario.json; `verbatim lab start NUMBER FOLDER` makes such a folder");
+    complain(config::in_quotes(folder.string()) +
+             " has no scenario.json; `verbatim lab start NUMBER FOLDER` makes such a folder");
     return kUsage;
   }
   const std::string name = folder;
