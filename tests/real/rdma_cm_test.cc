@@ -28,6 +28,8 @@ constexpr Pair kPairs[] = {
     {"rping_persistent", "rping -P -s -a server &", "rping -c -a server -C 3 -v", "ping data: rdma-ping-2:"},
     {"ucmatose", "ucmatose -b server -c 8", "ucmatose -s server -c 8", "return status 0"},
     {"ucmatose_migrates", "ucmatose -b server -m", "ucmatose -s server -m", "return status 0"},
+    {"ucmatose_by_gid", "ucmatose -f gid -b fe80::256:4200:0:201 -c 4", "ucmatose -f gid -s fe80::256:4200:0:201 -c 4",
+     "return status 0"},
     {"udaddy", "udaddy -b server", "udaddy -s server", "return status 0"},
     {"mckey", "mckey -m 239.1.1.1 -C 3", "mckey -s -m 239.1.1.1 -C 3", "return status 0", false},
     {"rdma_server", "rdma_server", "rdma_client -s server", "rdma_client: end 0"},
