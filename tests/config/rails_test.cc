@@ -50,12 +50,13 @@ cm::Address v6(const ib::Gid& ip, std::uint16_t port) {
 struct Program final : cm::EventSink {
   std::vector<EventType> events;
   std::vector<std::unique_ptr<cm::RdmaId>> accepted;
+  std::uint32_t next_qpn = 77;
 
   void on_event(cm::RdmaId& id, cm::Event&& event) override {
     events.push_back(event.type);
     int error = 0;
     if (event.type == EventType::kAddrResolved) error = id.resolve_route(2000);
-    if (event.type == EventType::kRouteResolved) error = id.connect({.qpn = 77});
+    if (event.type == EventType::kRouteResolved) error = id.connect({.qpn = next_qpn++});
     if (event.type == EventType::kConnectResponse) error = id.accept(std::nullopt);
     EXPECT_EQ(error, 0);
     if (event.type != EventType::kConnectRequest) return;
@@ -156,7 +157,7 @@ TEST_P(Rails, a_listener_of_one_address_is_not_found_by_another) {
 TEST_P(Rails, a_listener_of_one_gid_is_not_found_by_another) {
   cm::Address service;
   service.family = cm::Family::kIb;
-  service.service_id = 0x1234'5678;
+  service.service_id = 0x13f'5678;
   service.service_mask = ~0ull;
   service.pkey = 0xffff;
   auto listener = simulation_.rdma_cm(kB).create(cm::PortSpace::kIb, kRc, &server_);

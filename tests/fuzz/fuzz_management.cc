@@ -45,7 +45,7 @@ class Program final : public cm::EventSink {
         id.resolve_route(2000);
         break;
       case cm::EventType::kRouteResolved:
-        id.connect({.qpn = 77});
+        id.connect({.qpn = next_qpn_++});
         break;
       case cm::EventType::kConnectRequest:
         id.note_request_taken();
@@ -65,6 +65,7 @@ class Program final : public cm::EventSink {
 
  private:
   std::vector<std::unique_ptr<cm::RdmaId>> accepted_;
+  std::uint32_t next_qpn_ = 0x4000;  // a queue pair that asks a second time has a stale connection
 };
 
 struct Nobody final : management::MadClient {

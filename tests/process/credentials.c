@@ -1,5 +1,5 @@
 // Who a program is and what follows from it: root at first, then nobody, over threads, fork and exec. It has to be run by root
-// natively, and must be told the same in the simulator whoever runs that. "own": who owns files.
+// natively, and must be told the same in the simulator whoever runs that. "own": who owns files. "rights": who may use them.
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -195,6 +195,43 @@ static void in_a_child(void (*what)(void)) {
   EXPECT(status_of(child) == 0);
 }
 
+// Whether files of the machine, which belong to root, may be used.
+static void tell_rights(const char* when) {
+  const int reads = open("/etc/shadow", O_RDONLY), read_error = reads < 0 ? errno : 0;
+  const int writes = open("/etc/passwd", O_WRONLY), write_error = writes < 0 ? errno : 0;
+  const int looks = open("/etc/passwd", O_RDONLY);
+  struct stat status;
+  printf("%s: reads %d, writes %d, looks %d, may read %d, stat %d\n", when, read_error, write_error, looks >= 0,
+         faccessat(AT_FDCWD, "/etc/shadow", R_OK, AT_EACCESS), stat("/etc/shadow", &status));
+  fflush(stdout);
+  if (reads >= 0) close(reads);
+  if (writes >= 0) close(writes);
+  if (looks >= 0) close(looks);
+}
+
+static void rights(void) {
+  EXPECT(setgroups(0, NULL) == 0);
+  tell_rights("root");
+  EXPECT(setfsgid(1000) == 0 && setfsuid(1000) == 0);
+  tell_rights("by its file system user");
+  EXPECT(setfsuid(0) == 1000 && setfsgid(0) == 1000 && setegid(1000) == 0 && seteuid(1000) == 0);
+  tell_rights("by its effective user");
+  EXPECT(seteuid(0) == 0 && setegid(0) == 0);
+  tell_rights("root again");
+  EXPECT(setgid(1000) == 0 && setuid(1000) == 0);
+  tell_rights("for good");
+  EXPECT(mkdir("/etc/of-another", 0700) == -1 && errno == EACCES);
+  EXPECT(open("/etc/of-another", O_CREAT | O_WRONLY, 0600) == -1 && errno == EACCES);
+  EXPECT(open("/tmp/of-another", O_CREAT | O_WRONLY, 0600) >= 0 && unlink("/tmp/of-another") == 0);
+  if (fork() == 0) {
+    tell_rights("a copy");
+    execl("/bin/cat", "cat", "/etc/shadow", (char*)NULL);
+  }
+  int status;
+  EXPECT(wait(&status) > 0);
+  printf("another program: %d\n", WEXITSTATUS(status));
+}
+
 int main(int count, char** arguments) {
   if (count > 1 && strcmp(arguments[1], "executed") == 0) {
     tell("after exec");
@@ -204,6 +241,10 @@ int main(int count, char** arguments) {
   }
   if (count > 1 && strcmp(arguments[1], "own") == 0) {
     own_files();
+    return 0;
+  }
+  if (count > 1 && strcmp(arguments[1], "rights") == 0) {
+    rights();
     return 0;
   }
   EXPECT(setgroups(0, NULL) == 0);

@@ -23,13 +23,14 @@ struct Pair {
   bool in_both_modes = true;
 };
 
+// In commands GID stands for the server's.
 constexpr Pair kPairs[] = {
     {"rping", "rping -s -a server -C 10 -v", "rping -c -a server -C 10 -v", "ping data: rdma-ping-9:"},
     {"rping_persistent", "rping -P -s -a server &", "rping -c -a server -C 3 -v", "ping data: rdma-ping-2:"},
     {"ucmatose", "ucmatose -b server -c 8", "ucmatose -s server -c 8", "return status 0"},
     {"ucmatose_migrates", "ucmatose -b server -m", "ucmatose -s server -m", "return status 0"},
-    {"ucmatose_by_gid", "ucmatose -f gid -b fe80::256:4200:0:201 -c 4", "ucmatose -f gid -s fe80::256:4200:0:201 -c 4",
-     "return status 0"},
+    {"ucmatose_by_gid", "ucmatose -f gid -b GID -c 4", "ucmatose -f gid -s GID -c 4", "return status 0"},
+    {"udaddy_by_gid", "udaddy -f gid -b GID", "udaddy -f gid -s GID", "return status 0"},
     {"udaddy", "udaddy -b server", "udaddy -s server", "return status 0"},
     {"mckey", "mckey -m 239.1.1.1 -C 3", "mckey -s -m 239.1.1.1 -C 3", "return status 0", false},
     {"rdma_server", "rdma_server", "rdma_client -s server", "rdma_client: end 0"},
@@ -62,7 +63,9 @@ TEST_P(RdmaCm, runs_to_its_end) {
   if (!std::filesystem::exists("/usr/bin/" + program)) GTEST_SKIP() << program << " is not installed";
   support::RunRequest request;
   request.topology = topology;
-  request.commands = {std::string("server=") + pair.server, std::string("client=") + pair.client};
+  const std::string gid = std::string(topology) == "two_hosts" ? "fe80::256:4200:0:201" : "fe80::56:42ff:fe00:2";
+  const auto with_gid = [&](const char* command) { return std::regex_replace(command, std::regex("GID"), gid); };
+  request.commands = {"server=" + with_gid(pair.server), "client=" + with_gid(pair.client)};
   const support::RunReport slices = run_to_its_end(request, pair.in_both_modes);
   EXPECT_NE(slices.output("client").find(pair.says), std::string::npos) << slices.story();
 }

@@ -172,6 +172,8 @@ struct alignas(64) ThreadSlot {
   // pointer and the mask in its own.
   std::uint64_t context_address;
   std::uint32_t user;             // the thread's real user
+  // By whose rights the thread names files of the machine; 0: by those of whoever runs the simulator.
+  std::uint32_t file_user, file_group;
   // 1: `result` is the answer to the same system call until the horizon, too, and it takes action_arguments[0] beyond what any
   // call costs, ps; with the answer to kPoll: the answer that the thread knows is so.
   std::uint32_t repeats;

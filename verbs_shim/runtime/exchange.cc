@@ -14,6 +14,7 @@
 #include "verbs_shim/runtime/async_io.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
+#include "verbs_shim/runtime/file_user.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/polls.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -113,6 +114,7 @@ long execute_natively(const ThreadSlot& slot, std::uint32_t number, const long (
     n[path.path] = reinterpret_cast<long>(paths->text);
     if (path.folder >= 0) n[path.folder] = AT_FDCWD;
   }
+  const AsFileUser user(number, paths->names_own || slot.action == Action::kNativePath);
   return call_with_room(number, n);
 }
 

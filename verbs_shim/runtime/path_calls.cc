@@ -11,6 +11,7 @@
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/file_events.h"
+#include "verbs_shim/runtime/file_user.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
@@ -117,6 +118,7 @@ long execute(long number, Arguments& arguments, const PathCall& call, const Reso
   if (sets_owner(number)) return set_owner(number, arguments, call, resolved);
   const long(&n)[6] = arguments.paths.native;
   arguments.paths.executed = true;
+  const AsFileUser user(number, arguments.paths.names_own);
   return call_with_room(number, n);
 }
 
@@ -135,6 +137,7 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
     ask = ask || asks(resolved[i]);
   }
   for (int turn = 0; turn < kMostTurns; ++turn) {
+    arguments.paths.names_own = leads_to_own(resolved[0]) || (call.paths[1].path >= 0 && leads_to_own(resolved[1]));
     if (leads_to_own(resolved[0])) arguments.made = makes(number, call, a, resolved[0].native);
     if (!ask && is_own_times_call(number, a, resolved[0])) {
       const bool by_path = leads_to_own(resolved[0]);

@@ -62,6 +62,7 @@ struct PathExchange {
   const protocol::PathCall* call;
   long native[6];
   bool executed = false;             // by the kernel
+  bool names_own = false;            // a file in a folder of the host's own
   int other = -1;                    // which of its paths leads to `text`
   char text[protocol::kPathRoom];
 };

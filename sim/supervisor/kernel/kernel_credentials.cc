@@ -33,7 +33,7 @@ Kernel::Outcome Kernel::sys_user(Thread& thread) {
   Credentials& own = thread.credentials;
   ProcessMemory& memory = thread.process().memory();
   const auto done = [&](int result) {
-    thread.process().region().slot(thread.slot()).user = own.users().real;
+    thread.tell_credentials();
     return Answer{result};
   };
   switch (call.number) {
@@ -62,9 +62,9 @@ Kernel::Outcome Kernel::sys_user(Thread& thread) {
     case SYS_setresgid:
       return done(own.set_groups(id_of(a[0]), id_of(a[1]), id_of(a[2])));
     case SYS_setfsuid:
-      return Answer{own.set_file_system_user(id_of(a[0]))};
+      return done(static_cast<int>(own.set_file_system_user(id_of(a[0]))));
     default:
-      return Answer{own.set_file_system_group(id_of(a[0]))};
+      return done(static_cast<int>(own.set_file_system_group(id_of(a[0]))));
   }
 }
 
@@ -123,9 +123,11 @@ Kernel::Outcome Kernel::sys_capabilities(Thread& thread) {
     constexpr CapabilitySet kKnown = (2ull << kLastCapability) - 1;
     return (data[0].*member | static_cast<CapabilitySet>(data[1].*member) << 32) & kKnown;
   };
-  return Answer{thread.credentials.set_capabilities({joined(&__user_cap_data_struct::effective),
-                                                     joined(&__user_cap_data_struct::permitted),
-                                                     joined(&__user_cap_data_struct::inheritable)})};
+  const int result = thread.credentials.set_capabilities({joined(&__user_cap_data_struct::effective),
+                                                          joined(&__user_cap_data_struct::permitted),
+                                                          joined(&__user_cap_data_struct::inheritable)});
+  thread.tell_credentials();
+  return Answer{result};
 }
 
 // prctl(2), as far as it concerns credentials (verbs_shim/protocol/process_control.h).

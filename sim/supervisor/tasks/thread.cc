@@ -28,6 +28,15 @@ Thread::Thread(Engine& engine, Choices& choices, ComponentId source, Process& pr
 
 Thread::~Thread() = default;
 
+void Thread::tell_credentials() {
+  constexpr int kCapDacOverride = 1;
+  protocol::ThreadSlot& slot = process_.region().slot(slot_);
+  const bool is_bound = !credentials.may(kCapDacOverride);
+  slot.user = credentials.users().real;
+  slot.file_user = is_bound ? credentials.users().file_system : kRoot;
+  slot.file_group = is_bound ? credentials.groups().file_system : kRoot;
+}
+
 void Thread::park(Parked parked, Duration* total) {
   parked_total_ = total;
   parked_ = std::make_unique<Parked>(std::move(parked));

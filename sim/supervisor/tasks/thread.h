@@ -128,6 +128,9 @@ class Thread final : public Waiter {
   // What it has done before and is due now, too: before what it does next at this very time.
   void tell_due();
 
+  // To the runtime: what signals tell of the sender, and whose rights files are named by.
+  void tell_credentials();
+
   // The thread waits by running, see parking.h; unpark() lets it go on.
   // The virtual time that it was parked is added to `total`.
   void park(Parked parked, Duration* total);
