@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <fstream>
-#include <sstream>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/worker_pool.h"
@@ -26,12 +28,28 @@ constexpr rlim_t kLongestObject = 64 << 20;  // bytes of a file that the compile
 
 bool is_source(const fs::path& path) { return path.extension() == ".c" || path.extension() == ".h"; }
 
+// The words of a compiler's list of what it read, which make(1) reads: blanks in names have a backslash before them.
+std::vector<std::string> words_of_list(const fs::path& file) {
+  std::ifstream list(file);
+  std::vector<std::string> words(1);
+  for (char c; list.get(c);) {
+    if (c == '\\' && list.peek() == ' ') {
+      words.back() += static_cast<char>(list.get());
+    } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
 // A source that brings in files of the labs themselves, by the compiler's lists of what it read. Empty: none does.
 std::string foreign_source(const fs::path& folder, const fs::path& labs) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".d") continue;
-    std::ifstream list(entry.path());
-    for (std::string word; list >> word;) {
+    for (const std::string& word : words_of_list(entry.path())) {
+      if (word.empty()) continue;
       std::error_code error;
       const fs::path read = fs::weakly_canonical(folder / word, error);
       if (!error && read.string().starts_with(labs.string() + "/")) return read.filename();
