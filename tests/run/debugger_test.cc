@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char kServer[] = "server=ibv_rc_pingpong -n 2000";
-const char kClient[] = "client=ibv_rc_pingpong -n 2000 server";
+const char kServer[] = "server=ibv_rc_pingpong -n 8000";
+const char kClient[] = "client=ibv_rc_pingpong -n 8000 server";
 
 pid_t start(const std::string& out) {
   const pid_t child = ::fork();
