@@ -43,13 +43,15 @@ bool tells_of_failure(const TraceLine& line) {
 }
 
 void FailureFacts::on_record(const TraceRecord& record, std::span<const std::byte>) {
-  if (!tells(record) || lines_.size() >= kMost) return;
-  if (auto line = parse_trace_line(to_text(record, {}, components_))) lines_.push_back(std::move(*line));
+  if (tells(record) && records_.size() < kMost) records_.push_back(record);
 }
 
 std::vector<TraceLine> FailureFacts::lines(std::span<const DiagnosisLog::Entry> diagnoses,
                                            std::span<const CheckLog::Entry> checks) const {
-  std::vector<TraceLine> lines = lines_;
+  std::vector<TraceLine> lines;
+  for (const TraceRecord& record : records_) {
+    if (auto line = parse_trace_line(to_text(record, {}, components_))) lines.push_back(std::move(*line));
+  }
   for (const DiagnosisLog::Entry& entry : diagnoses) lines.push_back({entry.time_ps, entry.component, "diagnosis", entry.text, ""});
   for (const CheckLog::Entry& entry : checks) {
     const std::string place = entry.place.empty() ? "" : " at " + entry.place;

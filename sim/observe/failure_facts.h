@@ -30,7 +30,7 @@ class FailureFacts final : public TraceSink {
   static constexpr std::size_t kMost = 50'000;
 
   const ComponentTable& components_;
-  std::vector<TraceLine> lines_;
+  std::vector<TraceRecord> records_;
 };
 
 }  // namespace verbatim::observe

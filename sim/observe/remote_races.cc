@@ -71,7 +71,9 @@ void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet,
   const PacketKey key{destination_of(packet), packet.bth.destination.value, packet.bth.psn.value};
   if (record.event == TraceEvent::kPacketTransmitted) {
     // What is sent again may have been executed before.
-    if (packet.retransmission == 0) under_way_.insert_or_assign(key, Sent{here, record.time_ps});
+    if (packet.retransmission != 0) return;
+    under_way_.insert_or_assign(key, Sent{here, record.time_ps});
+    departures_.emplace_back(record.time_ps, key);
     return;
   }
   const auto sent = under_way_.find(key);
@@ -160,8 +162,14 @@ void RemoteRaces::answer_all(const FlowKey& key, std::int64_t now) {
 
 // What was answered before any packet left that is under way is no match for those that come. One has left at `first_sent`.
 void RemoteRaces::forget_old(std::size_t target, std::int64_t first_sent, std::int64_t now) {
-  std::erase_if(under_way_, [&](const auto& entry) { return entry.second.time_ps < now - kLongestWay; });
-  for (const auto& [key, sent] : under_way_) first_sent = std::min(first_sent, sent.time_ps);
+  for (; !departures_.empty(); departures_.pop_front()) {
+    const auto& [time_ps, key] = departures_.front();
+    const auto sent = under_way_.find(key);
+    if (sent == under_way_.end() || sent->second.time_ps != time_ps) continue;  // it has come, or the key is another packet's
+    if (time_ps >= now - kLongestWay) break;
+    under_way_.erase(sent);
+  }
+  if (!departures_.empty()) first_sent = std::min(first_sent, departures_.front().first);
   for (auto it = flows_.lower_bound({target, 0}); it != flows_.end() && it->first.first == target;) {
     std::deque<Access>& accesses = it->second.accesses;
     // What nobody answers for long belongs to a connection that is gone.

@@ -76,6 +76,7 @@ class RemoteRaces final : public TraceSink, public PacketObserver {
   std::vector<std::size_t> by_adapter_, by_port_;  // indices by component
   std::map<FlowKey, Flow> flows_;                  // those with accesses
   std::map<PacketKey, Sent> under_way_;
+  std::deque<std::pair<std::int64_t, PacketKey>> departures_;  // of these, and of some that have come, in the order of time
   std::set<std::tuple<FlowKey, std::uint32_t, Kind, Kind>> told_;  // of the later one; key
 };
 

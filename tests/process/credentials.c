@@ -61,6 +61,7 @@ static void be_nobody(void) {
   EXPECT(setgid(-1) == -1 && errno == EINVAL && setuid(-1) == -1 && errno == EINVAL);
   EXPECT(setregid(11, 12) == 0 && setresgid(-1, -1, 13) == 0);
   EXPECT(setfsuid(77) == 0 && setfsuid(-1) == 77 && setfsuid(0) == 77 && setfsgid(-1) == 12);
+  EXPECT(syscall(SYS_setfsuid, 4294967294u) == 0 && syscall(SYS_setfsuid, 0) == 4294967294L);  // no errno, however great
   EXPECT(seteuid(7) == 0);
   tell("with another effective user");
   EXPECT(setgroups(1, groups) == -1 && errno == EPERM);

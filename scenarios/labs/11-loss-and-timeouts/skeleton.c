@@ -13,34 +13,6 @@ static double now_ms(void) {
   return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
 }
 
-// From RTS to RTS only few attributes can change; so the connection is made with them.
-static void connect_with(struct ibv_qp* qp, int tcp, struct lab_end mine, struct lab_end* theirs) {
-  struct ibv_port_attr port;
-  MUST(ibv_query_port(qp->context, 1, &port) == 0);
-  mine.qp_num = qp->qp_num;
-  mine.lid = port.lid;
-  struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
-  MUST(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
-  lab_exchange(tcp, &mine, theirs, sizeof mine);
-  attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR,
-                              .path_mtu = IBV_MTU_1024,
-                              .dest_qp_num = theirs->qp_num,
-                              .rq_psn = theirs->psn,
-                              .max_dest_rd_atomic = 1,
-                              .min_rnr_timer = 12,
-                              .ah_attr = {.dlid = theirs->lid, .port_num = 1}};
-  MUST(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                                    IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0);
-  attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
-                              .timeout = kTimeout,
-                              .retry_cnt = kRetries,
-                              .rnr_retry = 7,
-                              .sq_psn = mine.psn,
-                              .max_rd_atomic = 1};
-  MUST(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                                    IBV_QP_MAX_QP_RD_ATOMIC) == 0);
-}
-
 static void call(struct ibv_qp* qp, struct ibv_mr* mr, char* text, struct lab_end theirs) {
   for (int i = 0; i < kMessages; ++i) {
     snprintf(text, kLength, "message %d", i);
@@ -86,7 +58,8 @@ int main(int count, char** arguments) {
   MUST(qp != NULL);
   const int tcp = lab_tcp(server);
   struct lab_end theirs;
-  connect_with(qp, tcp, (struct lab_end){.psn = 3, .address = (uintptr_t)text, .rkey = mr->rkey}, &theirs);
+  lab_connect_with(qp, tcp, (struct lab_end){.psn = 3, .address = (uintptr_t)text, .rkey = mr->rkey}, IBV_ACCESS_REMOTE_WRITE,
+                   &theirs, kTimeout, kRetries);
   lab_meet(tcp);
   if (server != NULL) call(qp, mr, text, theirs);
   lab_meet(tcp);

@@ -32,7 +32,7 @@ Kernel::Outcome Kernel::sys_user(Thread& thread) {
   const auto& a = call.arguments;
   Credentials& own = thread.credentials;
   ProcessMemory& memory = thread.process().memory();
-  const auto done = [&](int result) {
+  const auto done = [&](std::int64_t result) {
     thread.tell_credentials();
     return Answer{result};
   };
@@ -62,9 +62,9 @@ Kernel::Outcome Kernel::sys_user(Thread& thread) {
     case SYS_setresgid:
       return done(own.set_groups(id_of(a[0]), id_of(a[1]), id_of(a[2])));
     case SYS_setfsuid:
-      return done(static_cast<int>(own.set_file_system_user(id_of(a[0]))));
+      return done(own.set_file_system_user(id_of(a[0])));
     default:
-      return done(static_cast<int>(own.set_file_system_group(id_of(a[0]))));
+      return done(own.set_file_system_group(id_of(a[0])));
   }
 }
 
