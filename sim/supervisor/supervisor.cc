@@ -225,7 +225,7 @@ void Supervisor::Impl::retire_ended() {
 
 // The folders that each host has of its own, before its first program starts.
 void Supervisor::Impl::make_folders() {
-  folder_ = std::make_unique<RunFolder>();
+  folder_ = std::make_unique<RunFolder>(options_.shim_directory + "/keeper");
   std::map<std::size_t, std::vector<const ProgramSpec*>> by_host;
   for (const ProgramSpec& program : *programs_) by_host[program.host].push_back(&program);
   for (const auto& [host, of_host] : by_host) {

@@ -7,7 +7,7 @@
 namespace verbatim::cli {
 
 // What every run needs besides the simulator itself; all of it lies in one folder.
-inline constexpr const char* kShimParts[] = {"libverbatim_runtime.so", "libibverbs.so.1", "libmlx5.so.1", "ssh", "sshd"};
+inline constexpr const char* kShimParts[] = {"libverbatim_runtime.so", "libibverbs.so.1", "libmlx5.so.1", "ssh", "sshd", "keeper"};
 
 // The folder with kShimParts; empty when there is none that has them all.
 std::string shim_directory();

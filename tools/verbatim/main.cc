@@ -13,6 +13,7 @@
 
 #include "tools/verbatim/check_levels.h"
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/prefault.h"
 #ifdef VERBATIM_CAN_RUN
 #include "sim/supervisor/supervisor.h"
 #endif
@@ -395,6 +396,7 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int start(int argc, char** argv) {
+  prefault();
   hold_standard_descriptors();
   // Who reads our output may be gone: that is told as any other failure to write, and the run keeps its report.
   std::signal(SIGPIPE, SIG_IGN);

@@ -334,7 +334,8 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   const std::unique_ptr<Choices> chooser = chooser_of(plan);
   explore::RecordedChoices recorded(*chooser, config::Simulation::component_names(topology));
   Choices& choices = report != nullptr ? static_cast<Choices&>(recorded) : *chooser;
-  config::Simulation simulation(topology, seed, choices);
+  // The end of the process takes it apart: that costs nothing, and to free thousands of hosts one by one does.
+  config::Simulation& simulation = *std::make_unique<config::Simulation>(topology, seed, choices).release();
   recorded.set_clock(simulation.engine());
   simulation.add_faults(plan.scenario.faults);
   if (choices.is_free()) simulation.draw_faults(plan.scenario.spec.faults);

@@ -1,11 +1,10 @@
 #include "sim/supervisor/machine/run_folder.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/machine/path_names.h"
+#include "sim/supervisor/machine/remove_folder.h"
 
 namespace verbatim::supervisor {
 
@@ -60,19 +60,6 @@ void remove_leftovers(const std::string& folder) {
     if (flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
     close(lock);
   }
-}
-
-// A folder that its owner may not write to cannot be emptied.
-void remove_all(const std::string& folder) {
-  std::error_code error;
-  fs::remove_all(folder, error);
-  if (!error) return;
-  for (auto it = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
-       !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    std::error_code ignored;
-    if (it->is_directory(ignored) && !it->is_symlink(ignored)) fs::permissions(it->path(), fs::perms::owner_all, ignored);
-  }
-  fs::remove_all(folder, error);
 }
 
 void make_folder(const std::string& path, mode_t mode) {
@@ -119,18 +106,40 @@ void plan(OwnFolders& to_make, const std::string& own, const std::string& folder
   }
 }
 
+// The process that removes `folder` unless it hears, in the pipe that `end` reads, that it is gone. It has a session of its own
+// and listens to no signal, as a terminal's are for the simulator. -1: the machine does not start it.
+pid_t start_keeper(const std::string& program, const std::string& folder, int end) {
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_t descriptors;
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_init(&descriptors);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+  sigset_t all;
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &all);
+  posix_spawn_file_actions_adddup2(&descriptors, end, STDIN_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&descriptors, STDOUT_FILENO);
+  std::string name = "verbatim-keeper", argument = folder;
+  char* const arguments[] = {name.data(), argument.data(), nullptr};
+  char* const environment[] = {nullptr};
+  pid_t keeper = -1;
+  if (posix_spawn(&keeper, program.c_str(), &descriptors, &attributes, arguments, environment) != 0) keeper = -1;
+  posix_spawn_file_actions_destroy(&descriptors);
+  posix_spawnattr_destroy(&attributes);
+  return keeper;
+}
+
 }  // namespace
 
-RunFolder::RunFolder() {
+RunFolder::RunFolder(const std::string& keeper_program) {
   const std::string folder = temporary_folder();
   remove_leftovers(folder);
   make_locked(folder);
   int ends[2];
   ended_keepers.reap();
-  if (pipe2(ends, O_CLOEXEC) != 0) return;
+  if (keeper_program.empty() || pipe2(ends, O_CLOEXEC) != 0) return;
   alive_ = ends[1];
-  keeper_ = fork();
-  if (keeper_ == 0) keep(ends[0]);
+  keeper_ = start_keeper(keeper_program, path_, ends[0]);
   close(ends[0]);
 }
 
@@ -152,26 +161,8 @@ void RunFolder::make_locked(const std::string& folder) {
   }
 }
 
-// Nothing of the simulator's is kept open or listened to, and its core is left to it.
-void RunFolder::keep(int end) {
-  setsid();
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &cores);
-  sched_setaffinity(0, sizeof cores, &cores);
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_IGN);
-  dup2(end, 0);
-  syscall(SYS_close_range, 1, ~0u, 0);
-  char byte;
-  ssize_t told;
-  while ((told = read(0, &byte, 1)) < 0 && errno == EINTR) {
-  }
-  if (told == 0) remove_all(path_);
-  _exit(0);
-}
-
 RunFolder::~RunFolder() {
-  remove_all(path_);
+  remove_folder(path_);
   if (alive_ >= 0) {
     [[maybe_unused]] const ssize_t told = write(alive_, "", 1);  // the folder is gone
     close(alive_);

@@ -1,6 +1,6 @@
 // The folders that each host has of its own: /tmp, /var/tmp, /dev/shm, /run, /dev/hugepages and the home folders of its
-// programs. They lie on the real disk below one folder of the run, which goes with the run, also when it is killed: a process of
-// its own waits for that. What is left all the same the next run removes.
+// programs. They lie on the real disk below one folder of the run, which goes with the run, also when it is killed: a small program
+// waits for that. What is left all the same the next run removes.
 #pragma once
 
 #include <map>
@@ -17,8 +17,9 @@ namespace verbatim::supervisor {
 
 class RunFolder {
  public:
-  // In the machine's temporary folder; throws std::system_error when it cannot be made.
-  RunFolder();
+  // In the machine's temporary folder; throws std::system_error when it cannot be made. `keeper_program` removes it when the
+  // simulator ends by force (tools/keeper); empty: nobody does before the next run.
+  explicit RunFolder(const std::string& keeper_program = {});
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
@@ -45,7 +46,6 @@ class RunFolder {
 
  private:
   void make_locked(const std::string& folder);
-  [[noreturn]] void keep(int end);
 
   std::string path_;
   int lock_ = -1;

@@ -1,0 +1,53 @@
+#include "tools/verbatim/prefault.h"
+
+#include <link.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "sim/core/sanitizer.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+constexpr std::uintptr_t kPage = 4096;
+
+// Of no interest when it fails: then each page is mapped at its first use.
+void populate(std::uintptr_t begin, std::uintptr_t end, int advice) {
+  begin &= ~(kPage - 1);
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+}
+
+// Code and constants of the executable or a library.
+int populate_code(dl_phdr_info* object, std::size_t, void*) {
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0) continue;
+    const std::uintptr_t begin = object->dlpi_addr + part.p_vaddr;
+    populate(begin, begin + part.p_memsz, MADV_POPULATE_READ);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void prefault() {
+  if (kHasAddressSanitizer) return;
+  dl_iterate_phdr(populate_code, nullptr);
+  // What the simplest of runs takes, and more in one piece when that is used up.
+  constexpr std::size_t kHeap = 768 << 10, kPiece = 1 << 20;
+  mallopt(M_TOP_PAD, kPiece);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  void* volatile grows = std::malloc(127 << 10);  // by a piece
+  std::free(grows);
+  if (reinterpret_cast<std::uintptr_t>(sbrk(0)) > end + kHeap) populate(end, end + kHeap, MADV_POPULATE_WRITE);
+}
+
+}  // namespace verbatim::cli
