@@ -118,6 +118,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   core_ = chosen_core(options_.core);
   // While there is a second thread the kernel takes milliseconds to enlarge the table of descriptors.
   if (const int high = fcntl(0, F_DUPFD_CLOEXEC, own_descriptors().at_first + protocol::kOwnDescriptors); high >= 0) close(high);
+  if (options_.code_files == nullptr) own_code_files_.use_table(code::CodeTable(options_.shim_directory + "/code.table"));
   code_files_.search_ahead({object_at(reinterpret_cast<void*>(getauxval(AT_BASE))), object_at(reinterpret_cast<void*>(&::read))},
                            core_);
   cpu_set_t before, one;

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +66,82 @@ TEST(CodeFiles, another_file_of_the_same_name_has_none_of_its_calls) {
 TEST(CodeFiles, searched_ahead_and_never_needed) {
   CodeFiles files;
   files.search_ahead({kLoader}, 0);
+}
+
+// All that the search tells.
+void expect_same(const SearchResult& a, const SearchResult& b) {
+  ASSERT_EQ(a.sites.size(), b.sites.size());
+  for (std::size_t i = 0; i < a.sites.size(); ++i) {
+    EXPECT_EQ(a.sites[i].address, b.sites[i].address);
+    EXPECT_EQ(a.sites[i].offset, b.sites[i].offset);
+    EXPECT_EQ(a.sites[i].instruction.word(), b.sites[i].instruction.word());
+    EXPECT_EQ(a.sites[i].length, b.sites[i].length);
+    EXPECT_EQ(a.sites[i].jump_length, b.sites[i].jump_length);
+    EXPECT_EQ(a.sites[i].bytes, b.sites[i].bytes);
+    ASSERT_EQ(a.sites[i].relatives.size(), b.sites[i].relatives.size());
+    for (std::size_t j = 0; j < a.sites[i].relatives.size(); ++j) {
+      EXPECT_EQ(a.sites[i].relatives[j].at, b.sites[i].relatives[j].at);
+      EXPECT_EQ(a.sites[i].relatives[j].end, b.sites[i].relatives[j].end);
+    }
+  }
+  ASSERT_EQ(a.doubts.size(), b.doubts.size());
+  for (std::size_t i = 0; i < a.doubts.size(); ++i) {
+    EXPECT_EQ(a.doubts[i].address, b.doubts[i].address);
+    EXPECT_EQ(a.doubts[i].offset, b.doubts[i].offset);
+    EXPECT_EQ(a.doubts[i].kind, b.doubts[i].kind);
+  }
+  EXPECT_EQ(a.memory_maps, b.memory_maps);
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(CodeTable, gives_back_what_the_search_found) {
+  const std::string path = testing::TempDir() + "code_table_test.table";
+  const std::string library = "/proc/self/exe";
+  ASSERT_EQ(CodeTable::write(path, {kLoader, library, "/etc/passwd", "/no/such/file"}), "");
+  const CodeTable table(path);
+  for (const std::string& file : {kLoader, library}) {
+    const std::string bytes = content_of(file);
+    const auto found = table.find(std::as_bytes(std::span(bytes)));
+    ASSERT_TRUE(found) << file;
+    const auto image = ElfImage::read(std::as_bytes(std::span(bytes)));
+    expect_same(*found, search_image(*image, std::as_bytes(std::span(bytes))));
+  }
+  std::string changed = content_of(kLoader);
+  changed[changed.size() / 2] ^= 1;
+  EXPECT_FALSE(table.find(std::as_bytes(std::span(changed)))) << "it is another file";
+  const std::string text = content_of("/etc/passwd");
+  EXPECT_FALSE(table.find(std::as_bytes(std::span(text))));
+
+  CodeFiles with_table, without;
+  with_table.use_table(CodeTable(path));
+  ASSERT_NE(with_table.of(kLoader), nullptr);
+  expect_same(with_table.of(kLoader)->found, without.of(kLoader)->found);
+}
+
+TEST(CodeTable, that_is_damaged_or_of_another_executable_has_nothing) {
+  const std::string path = testing::TempDir() + "code_table_test.damaged";
+  const std::string loader = content_of(kLoader);
+  const auto knows_loader = [&] { return CodeTable(path).find(std::as_bytes(std::span(loader))).has_value(); };
+  ASSERT_EQ(CodeTable::write(path, {kLoader}), "");
+  ASSERT_TRUE(knows_loader());
+  const std::string whole = content_of(path);
+  const auto write = [&](const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; };
+  for (const std::size_t size : {std::size_t{0}, std::size_t{8}, std::size_t{56}, whole.size() / 2 / 8 * 8, whole.size() - 8, whole.size() - 1}) {
+    write(whole.substr(0, size));
+    EXPECT_FALSE(knows_loader()) << size << " bytes of it";
+  }
+  for (const std::size_t word : {0, 1, 2, 4, 5, 6, 7}) {
+    std::string changed = whole;
+    changed[word * 8] ^= 1;
+    write(changed);
+    EXPECT_FALSE(knows_loader()) << "word " << word;
+  }
+  std::filesystem::remove(path);
+  EXPECT_TRUE(CodeTable(path).empty());
 }
 
 }  // namespace

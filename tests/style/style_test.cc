@@ -230,7 +230,7 @@ TEST(Style, libraries_stay_in_their_folders) {
       {"nlohmann/", {"sim/config", "sim/observe"}},
       {"spdlog/", {"sim/supervisor", "sim/observe"}},
       {"fmt/", {"sim/supervisor", "sim/observe"}},
-      {"xxhash.h", {"sim/observe"}},
+      {"xxhash.h", {"sim/supervisor", "sim/observe"}},
       {"Zydis/", {"sim/supervisor"}},
       {"CLI/", {}},
       {"valijson/", {}}};

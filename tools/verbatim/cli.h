@@ -138,6 +138,7 @@ int check(const CheckOptions& options);
 int describe(const std::string& topology);
 int write_schemas(const std::string& folder);
 int run(const RunOptions& options);
+int search_code(const std::string& file);
 
 // `verbatim: sentence` on standard error.
 void complain(const std::string& sentence);

@@ -334,8 +334,13 @@ int dispatch(int argc, char** argv) {
   CLI::App* schema_verb = app.add_subcommand("schema", "Write the JSON Schemas")->group("");
   schema_verb->add_option("folder", schema_folder, "folder to write to")->required();
 
+  std::string code_table;
+  CLI::App* code_verb = app.add_subcommand("search-code", "Search what nearly every program loads, for all runs to come")->group("");
+  code_verb->add_option("file", code_table, "file to write")->required();
+
   const std::vector<std::string> verbs = {"run",    "explore", "replay",   "shrink",
-                                          "bisect", "check",   "describe", "ladder", "explain", "report", "lab", "grade", "schema"};
+                                          "bisect", "check",   "describe", "ladder", "explain", "report", "lab", "grade", "schema",
+                                          "search-code"};
   if (argc > 1 && argv[1][0] != '-' && std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
     const std::string near = config::nearest(argv[1], verbs);
     complain("there is no verb " + config::in_quotes(argv[1]) + "; " +
@@ -365,6 +370,7 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("explain")) return explain(explain_options);
   if (schema_verb->parsed()) return write_schemas(schema_folder);
 #ifdef VERBATIM_CAN_RUN
+  if (code_verb->parsed()) return search_code(code_table);
   if (app.got_subcommand("grade")) {
     set_up_log("off");
     return grade(grade_options);

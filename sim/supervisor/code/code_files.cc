@@ -16,6 +16,19 @@
 
 namespace verbatim::code {
 
+namespace {
+
+// `search` of a file's bytes; nothing where they are no ELF file.
+template <class Result>
+auto in_image(Result (*search)(const ElfImage&, std::span<const std::byte>)) {
+  return [search](std::span<const std::byte> file) -> std::optional<Result> {
+    const auto image = ElfImage::read(file);
+    return image ? std::optional(search(*image, file)) : std::nullopt;
+  };
+}
+
+}  // namespace
+
 // An open file, mapped when it is asked for its code.
 class CodeFiles::File {
  public:
@@ -32,19 +45,22 @@ class CodeFiles::File {
 
   bool usable() const { return size_ > 0; }
   const Key& key() const { return key_; }
-  Found search() const { return look_with(search_image); }
+  Found search() const { return look_with<SearchResult>(in_image(search_image)); }
+  // nullopt: it is not there.
+  Found look_up(const CodeTable& table) const {
+    if (table.empty()) return std::nullopt;
+    return look_with<SearchResult>([&](std::span<const std::byte> file) { return table.find(file); });
+  }
   std::vector<CallSite> search_for_calls() const {
-    return look_with(search_calls).value_or(std::vector<CallSite>{});
+    return look_with<std::vector<CallSite>>(in_image(search_calls)).value_or(std::vector<CallSite>{});
   }
 
  private:
-  template <class Result>
-  std::optional<Result> look_with(Result (*search)(const ElfImage&, std::span<const std::byte>)) const {
-    void* const bytes = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_, 0);
+  template <class Result, class Look>
+  std::optional<Result> look_with(Look look) const {
+    void* const bytes = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd_, 0);
     if (bytes == MAP_FAILED) return std::nullopt;
-    const std::span file(static_cast<const std::byte*>(bytes), size_);
-    std::optional<Result> found;
-    if (const auto image = ElfImage::read(file)) found = search(*image, file);
+    std::optional<Result> found = look(std::span(static_cast<const std::byte*>(bytes), size_));
     munmap(bytes, size_);
     return found;
   }
@@ -84,9 +100,13 @@ const FileCode* CodeFiles::find(const std::string& path) {
   if (const auto ahead = ahead_.find(file.key()); ahead != ahead_.end()) {
     ahead->second->search();
     found = ahead->second->found.get_future().get();
-  } else {
+  } else if (found = file.look_up(table_); !found) {
     found = file.search();
   }
+  return keep(file, path, std::move(found));
+}
+
+const FileCode* CodeFiles::keep(const File& file, const std::string& path, Found found) {
   std::unique_ptr<FileCode> code;
   if (found) {
     std::error_code error;
@@ -121,6 +141,10 @@ void CodeFiles::search_ahead(const std::vector<std::string>& paths, int busy_cor
   for (const std::string& path : paths) {
     File file(path);
     if (!file.usable() || ahead_.contains(file.key()) || files_.contains(file.key())) continue;
+    if (Found known = file.look_up(table_)) {
+      keep(file, path, std::move(known));
+      continue;
+    }
     const Key key = file.key();
     work.push_back(ahead_[key] = std::make_shared<Ahead>(std::move(file)));
   }

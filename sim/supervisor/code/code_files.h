@@ -9,9 +9,11 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/supervisor/code/code_search.h"
+#include "sim/supervisor/code/code_table.h"
 
 namespace verbatim::code {
 
@@ -27,6 +29,9 @@ class CodeFiles {
 
   CodeFiles();
   ~CodeFiles();
+
+  // What is in it need not be searched. Called before all else, if at all: it saves time and changes no result.
+  void use_table(CodeTable table) { table_ = std::move(table); }
 
   // Of the file that `path` leads to (a link in /proc/PID/fd will do). nullptr: it cannot be read or is no ELF file.
   const FileCode* of(const std::string& path);
@@ -52,7 +57,9 @@ class CodeFiles {
     std::optional<std::vector<CallSite>> found;
   };
   const FileCode* find(const std::string& path);
+  const FileCode* keep(const File& file, const std::string& path, Found found);
 
+  CodeTable table_;
   std::map<Key, std::unique_ptr<FileCode>> files_;
   std::set<std::string> asked_for_;
   std::map<const FileCode*, Calls> calls_;  // never walked
