@@ -5,10 +5,13 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "tests/support/verbatim_run.h"
@@ -88,6 +91,35 @@ TEST(RunFolder, of_a_run_that_goes_on_is_no_leftover) {
     EXPECT_EQ(entries_of(machine.folder.path()), 2u);
   }
   EXPECT_EQ(entries_of(machine.folder.path()), 1u);
+}
+
+// The program that the build has put beside the libraries.
+std::string keeper() { return (fs::path(support::verbatim_program()).parent_path() / "lib" / "keeper").string(); }
+
+TEST(RunFolder, goes_with_a_simulator_that_is_killed) {
+  const Machine machine;
+  const pid_t simulator = fork();
+  if (simulator == 0) {
+    const RunFolder folder(keeper());
+    const fs::path run = fs::directory_iterator(machine.folder.path())->path();
+    fs::create_directories(run / "0/tmp/of a program/empty");
+    std::ofstream(run / "0/tmp/of a program/file") << "text";
+    fs::permissions(run / "0/tmp/of a program", fs::perms::none);
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(simulator, &status, 0), simulator);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  for (int i = 0; i < 1000 && entries_of(machine.folder.path()) != 0; ++i) usleep(10'000);
+  EXPECT_EQ(entries_of(machine.folder.path()), 0u);
+}
+
+TEST(RunFolder, is_left_to_the_simulator_that_ends_by_itself) {
+  const Machine machine;
+  { const RunFolder folder(keeper()); }
+  EXPECT_EQ(entries_of(machine.folder.path()), 0u);
+  RunFolder::await_ended_keepers();
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "no keeper is left";
 }
 
 }  // namespace

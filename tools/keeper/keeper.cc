@@ -1,10 +1,9 @@
 // Waits for the end of a simulator, and removes the folder of its run when it was ended by force.
 //   keeper FOLDER <PIPE
 // The simulator writes a byte into the pipe when it has removed the folder itself; the pipe's end without one is a death.
+#include <errno.h>
 #include <sched.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "sim/supervisor/machine/remove_folder.h"
 
@@ -13,7 +12,7 @@ int main(int count, char** arguments) {
   // It is started on the core that the run needs for itself.
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  for (std::size_t core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &cores);
+  for (size_t core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &cores);
   sched_setaffinity(0, sizeof cores, &cores);
   if (chdir("/") != 0) return 1;
   char byte;

@@ -162,7 +162,7 @@ void RunFolder::make_locked(const std::string& folder) {
 }
 
 RunFolder::~RunFolder() {
-  remove_folder(path_);
+  remove_folder(path_.c_str());
   if (alive_ >= 0) {
     [[maybe_unused]] const ssize_t told = write(alive_, "", 1);  // the folder is gone
     close(alive_);
