@@ -40,7 +40,7 @@ void prefault() {
   if (kHasAddressSanitizer) return;
   dl_iterate_phdr(populate_code, nullptr);
   // What the simplest of runs takes, and more in one piece when that is used up.
-  constexpr std::size_t kHeap = 768 << 10, kPiece = 1 << 20;
+  constexpr std::size_t kHeap = 1280 << 10, kPiece = 2 << 20;
   mallopt(M_TOP_PAD, kPiece);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
   mallopt(M_MMAP_THRESHOLD, 128 << 10);

@@ -44,10 +44,11 @@ constexpr Need kNeeds[] = {
      "the hard limit on the size of files is lower (ulimit -Hf); raise it"},
 };
 
-// The limit counts all processes of the user, root's are not counted.
+// The limit counts all processes of the user, root's are not counted. One of thousands is told when it is reached.
 int processes_missing() {
+  constexpr rlim_t kTold = 8192;
   rlimit limit{};
-  if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
+  if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur >= kTold) return 0;
   const pid_t child = vfork();
   if (child == 0) _exit(0);
   if (child < 0) return errno;

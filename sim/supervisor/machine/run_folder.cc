@@ -1,10 +1,11 @@
 #include "sim/supervisor/machine/run_folder.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,25 +108,21 @@ void plan(OwnFolders& to_make, const std::string& own, const std::string& folder
 }
 
 // The process that removes `folder` unless it hears, in the pipe that `end` reads, that it is gone. It has a session of its own
-// and listens to no signal, as a terminal's are for the simulator. -1: the machine does not start it.
+// and takes no signal, as a terminal's are for the simulator. -1: the machine does not start it.
 pid_t start_keeper(const std::string& program, const std::string& folder, int end) {
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_t descriptors;
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_init(&descriptors);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-  sigset_t all;
+  const char* const arguments[] = {"verbatim-keeper", folder.c_str(), nullptr};
+  const char* const environment[] = {nullptr};
+  sigset_t all, before;
   sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &all);
-  posix_spawn_file_actions_adddup2(&descriptors, end, STDIN_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&descriptors, STDOUT_FILENO);
-  std::string name = "verbatim-keeper", argument = folder;
-  char* const arguments[] = {name.data(), argument.data(), nullptr};
-  char* const environment[] = {nullptr};
-  pid_t keeper = -1;
-  if (posix_spawn(&keeper, program.c_str(), &descriptors, &attributes, arguments, environment) != 0) keeper = -1;
-  posix_spawn_file_actions_destroy(&descriptors);
-  posix_spawnattr_destroy(&attributes);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t keeper = vfork();
+  if (keeper == 0) {  // in the simulator's memory: it makes system calls and nothing else
+    if (dup2(end, STDIN_FILENO) == STDIN_FILENO && syscall(SYS_close_range, STDOUT_FILENO, ~0u, CLOSE_RANGE_UNSHARE) == 0 &&
+        setsid() > 0)
+      execve(program.c_str(), const_cast<char* const*>(arguments), const_cast<char* const*>(environment));
+    _exit(127);
+  }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   return keeper;
 }
 
