@@ -33,12 +33,11 @@ auto in_image(Result (*search)(const ElfImage&, std::span<const std::byte>)) {
 class CodeFiles::File {
  public:
   explicit File(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    struct stat status;
-    if (fd_ < 0 || fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return;
-    size_ = static_cast<std::size_t>(status.st_size);
-    key_ = {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+    if (fd_ < 0 || fstat(fd_, &status_) != 0 || !S_ISREG(status_.st_mode) || status_.st_size <= 0) return;
+    size_ = static_cast<std::size_t>(status_.st_size);
+    key_ = {status_.st_dev, status_.st_ino, status_.st_size, status_.st_mtim.tv_sec, status_.st_mtim.tv_nsec};
   }
-  File(File&& from) noexcept : fd_(std::exchange(from.fd_, -1)), size_(from.size_), key_(from.key_) {}
+  File(File&& from) noexcept : fd_(std::exchange(from.fd_, -1)), status_(from.status_), size_(from.size_), key_(from.key_) {}
   ~File() {
     if (fd_ >= 0) close(fd_);
   }
@@ -49,6 +48,7 @@ class CodeFiles::File {
   // nullopt: it is not there.
   Found look_up(const CodeTable& table) const {
     if (table.empty()) return std::nullopt;
+    if (Found known = table.find(status_)) return known;
     return look_with<SearchResult>([&](std::span<const std::byte> file) { return table.find(file); });
   }
   std::vector<CallSite> search_for_calls() const {
@@ -66,6 +66,7 @@ class CodeFiles::File {
   }
 
   int fd_;
+  struct stat status_ {};
   std::size_t size_ = 0;
   Key key_;
 };

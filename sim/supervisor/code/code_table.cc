@@ -17,7 +17,7 @@ namespace {
 using Words = std::vector<std::uint64_t>;
 using BuildId = std::array<std::uint64_t, 3>;  // up to 24 bytes; that of the GNU linker has 20
 
-constexpr std::uint64_t kMagic = 0x3130'6564'6f43'5656;  // "VVCode01"
+constexpr std::uint64_t kMagic = 0x3230'6564'6f43'5656;  // "VVCode02"
 
 // A note of the executable that the linker makes of its whole content. All zero: there is none.
 BuildId own_build_id() {
@@ -138,12 +138,28 @@ CodeTable::CodeTable(const std::string& path) {
   bool is_own = reader.next() == kMagic && own != BuildId{};
   for (const std::uint64_t word : own) is_own = reader.next() == word && is_own;
   if (!is_own) return;
-  for (std::size_t at = 1 + own.size(); at + 3 <= words_.size();) {
-    const std::uint64_t length = words_[at + 2];
-    if (length > words_.size() - at - 3) break;
-    entries_[{words_[at], words_[at + 1]}] = std::span(words_).subspan(at + 3, length);
-    at += 3 + length;
+  Identity identity;
+  const std::size_t head = 2 + identity.size() + 1;  // hash, identity, length
+  for (std::size_t at = 1 + own.size(); at + head <= words_.size();) {
+    const std::uint64_t length = words_[at + head - 1];
+    if (length > words_.size() - at - head) break;
+    const auto entry = std::span<const std::uint64_t>(words_).subspan(at + head, length);
+    std::copy_n(words_.begin() + static_cast<std::ptrdiff_t>(at + 2), identity.size(), identity.begin());
+    entries_[{words_[at], words_[at + 1]}] = entry;
+    unchanged_[identity] = entry;
+    at += head + length;
   }
+}
+
+CodeTable::Identity CodeTable::identity_of(const struct stat& file) {
+  const auto word = [](auto value) { return static_cast<std::uint64_t>(value); };
+  return {word(file.st_dev),          word(file.st_ino),         word(file.st_size),        word(file.st_mtim.tv_sec),
+          word(file.st_mtim.tv_nsec), word(file.st_ctim.tv_sec), word(file.st_ctim.tv_nsec)};
+}
+
+std::optional<SearchResult> CodeTable::find(const struct stat& file) const {
+  const auto it = unchanged_.find(identity_of(file));
+  return it == unchanged_.end() ? std::nullopt : read(it->second);
 }
 
 std::optional<SearchResult> CodeTable::find(std::span<const std::byte> file) const {
@@ -156,6 +172,8 @@ std::string CodeTable::write(const std::string& path, const std::vector<std::str
   Words words = {kMagic};
   std::ranges::copy(own_build_id(), std::back_inserter(words));
   for (const std::string& name : files) {
+    struct stat status;
+    if (stat(name.c_str(), &status) != 0) continue;
     std::ifstream file(name, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(file), {});
     const auto bytes = std::as_bytes(std::span(text));
@@ -164,7 +182,9 @@ std::string CodeTable::write(const std::string& path, const std::vector<std::str
     Words entry;
     put(entry, search_image(*image, bytes));
     const Hash hash = hash_of(bytes);
-    words.insert(words.end(), {hash.first, hash.second, entry.size()});
+    words.insert(words.end(), {hash.first, hash.second});
+    std::ranges::copy(identity_of(status), std::back_inserter(words));
+    words.push_back(entry.size());
     words.insert(words.end(), entry.begin(), entry.end());
   }
   std::ofstream out(path, std::ios::binary | std::ios::trunc);

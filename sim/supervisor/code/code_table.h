@@ -1,7 +1,12 @@
 // What the search has found in files that nearly every program loads, kept from the build: searching the C library takes longer
-// than all else that a short run does. A file is known by its content, and a table counts for the executable that wrote it alone.
+// than all else that a short run does. A file is known by its content, or as the same one on the same disk, not changed since: reading
+// two megabytes costs as much as the rest of a short run does on some virtual machines. A table counts for the executable that wrote
+// it alone.
 #pragma once
 
+#include <sys/stat.h>
+
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -22,19 +27,24 @@ class CodeTable {
   explicit CodeTable(const std::string& path);
 
   bool empty() const { return entries_.empty(); }
-  // nullopt: the file is not in the table.
+  // By its content, and without looking at it; nullopt: the file is not in the table.
   std::optional<SearchResult> find(std::span<const std::byte> file) const;
+  std::optional<SearchResult> find(const struct stat& file) const;
 
   // Searches `files`, and leaves out those that cannot be read or are no ELF files. Why it cannot be written, or empty.
   static std::string write(const std::string& path, const std::vector<std::string>& files);
 
  private:
   using Hash = std::pair<std::uint64_t, std::uint64_t>;
+  // Device, inode, size, times of the last change of content and of status.
+  using Identity = std::array<std::uint64_t, 7>;
   using Words = std::vector<std::uint64_t>;
+  static Identity identity_of(const struct stat& file);
   static Hash hash_of(std::span<const std::byte> file);
 
   Words words_;
-  std::map<Hash, std::span<const std::uint64_t>> entries_;  // into `words_`
+  std::map<Hash, std::span<const std::uint64_t>> entries_;  // into `words_`, as the next
+  std::map<Identity, std::span<const std::uint64_t>> unchanged_;
 };
 
 }  // namespace verbatim::code
