@@ -137,7 +137,9 @@ TEST(CodeTable, that_is_damaged_or_of_another_executable_has_nothing) {
   ASSERT_TRUE(knows_loader());
   const std::string whole = content_of(path);
   const auto write = [&](const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; };
-  for (const std::size_t size : {std::size_t{0}, std::size_t{8}, std::size_t{56}, whole.size() / 2 / 8 * 8, whole.size() - 8, whole.size() - 1}) {
+  const std::size_t size_of_half = whole.size() / 2 / 8 * 8;
+  const std::vector<std::size_t> sizes = {0, 8, 56, size_of_half, whole.size() - 8, whole.size() - 1};
+  for (const std::size_t size : sizes) {
     write(whole.substr(0, size));
     EXPECT_FALSE(knows_loader()) << size << " bytes of it";
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "tools/verbatim/prefault.h"
 #include "tools/verbatim/run_plan.h"
 
 namespace verbatim::cli {
@@ -46,6 +47,7 @@ pid_t start_child(ChildOutput output, int file, const std::function<int()>& body
   // Whoever ends this process ends the run with it, and the run its programs.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kInternalError);
+  prefault_in_child();
   if (output != ChildOutput::kInherited) {
     const int to = output == ChildOutput::kFile ? file : ::open("/dev/null", O_WRONLY);
     ::dup2(to, 1);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -34,11 +35,15 @@ int populate_code(dl_phdr_info* object, std::size_t, void*) {
   return 0;
 }
 
+std::uintptr_t heap_begin = 0;  // about
+
 }  // namespace
 
 void prefault() {
   if (kHasAddressSanitizer) return;
   dl_iterate_phdr(populate_code, nullptr);
+  // Before main little is allocated.
+  heap_begin = reinterpret_cast<std::uintptr_t>(sbrk(0)) - (128 << 10);
   // What the simplest of runs takes, and more in one piece when that is used up.
   constexpr std::size_t kHeap = 1280 << 10, kPiece = 2 << 20;
   mallopt(M_TOP_PAD, kPiece);
@@ -48,6 +53,14 @@ void prefault() {
   void* volatile grows = std::malloc(127 << 10);  // by a piece
   std::free(grows);
   if (reinterpret_cast<std::uintptr_t>(sbrk(0)) > end + kHeap) populate(end, end + kHeap, MADV_POPULATE_WRITE);
+}
+
+void prefault_in_child() {
+  if (heap_begin == 0) return;
+  dl_iterate_phdr(populate_code, nullptr);
+  constexpr std::uintptr_t kMost = 4 << 20;
+  const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  populate(heap_begin, std::min(end, heap_begin + kMost), MADV_POPULATE_WRITE);
 }
 
 }  // namespace verbatim::cli

@@ -331,8 +331,10 @@ bool install_signal_stack() {
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
   if (mapped != static_cast<long>(stack) && mapped != -EEXIST) return false;
   set_call_stack(stack + 2 * kSignalStackSize);
-  constexpr unsigned long kFrames = 12 << 10, kWaits = 8 << 10;
-  ask_for_pages(stack + kSignalStackSize - kFrames, kFrames);
+  // The first thread of nearly every program opens a file, which takes several paths of 4 KiB.
+  const unsigned long frames = (my_slot_index() == 0 ? 56ul : 12ul) << 10;
+  constexpr unsigned long kWaits = 8 << 10;
+  ask_for_pages(stack + kSignalStackSize - frames, frames);
   ask_for_pages(stack + 2 * kSignalStackSize - kWaits, kWaits);
   stack_t alternate = {};
   alternate.ss_sp = reinterpret_cast<void*>(stack);

@@ -1,7 +1,7 @@
 // What the search has found in files that nearly every program loads, kept from the build: searching the C library takes longer
-// than all else that a short run does. A file is known by its content, or as the same one on the same disk, not changed since: reading
-// two megabytes costs as much as the rest of a short run does on some virtual machines. A table counts for the executable that wrote
-// it alone.
+// than all else that a short run does. A file is known by its content, or as the same one on the same disk that has not been
+// changed since, as reading two megabytes costs some virtual machines as much as the rest of a short run does. A table counts
+// for the executable alone that wrote it.
 #pragma once
 
 #include <sys/stat.h>

@@ -180,7 +180,14 @@ static_assert(protocol::kShimStart == std::uint64_t{kShimPart} << kShimShift &&
 
 std::vector<std::uint8_t> make_memory_map_stub(std::uint64_t site, std::uint64_t at) {
   Assembler code(at);
-  code.put({0xb8, 9, 0, 0, 0});        // mov $9, %eax
+  code.put({0x44, 0x89, 0xd1});        // mov %r10d, %ecx          the call changes rcx
+  code.put({0x83, 0xe1, 0x30});        // and $(MAP_FIXED | MAP_ANONYMOUS), %ecx
+  code.put({0x83, 0xf9, 0x10});        // cmp $MAP_FIXED, %ecx     a part of a file, which is about to be used
+  code.put({0x75, 0x10});              // jne 2f
+  code.put({0x48, 0x81, 0xfe, 0x00, 0x00, 0x20, 0x00});  // cmp $2 MiB, %rsi
+  code.put({0x77, 0x07});              // ja 2f
+  code.put({0x41, 0x81, 0xca, 0x00, 0x80, 0x00, 0x00});  // or $MAP_POPULATE, %r10d
+  code.put({0xb8, 9, 0, 0, 0});        // 2: mov $9, %eax
   code.put({0x0f, 0x05});              // syscall
   code.put({0xf6, 0xc2, 0x04});        // test $PROT_EXEC, %dl     the call has changed rcx and r11 already,
   code.put({0x74, 0x0d});              // je 1f                    and its caller expects no flags

@@ -25,6 +25,7 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr std::uint64_t kMapPage = 4096;
+constexpr std::size_t kMapStubRoom = 64;
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
 // What the kernel needs for a signal's frame differs with the registers that a machine has; this is enough for all, and
@@ -106,6 +107,7 @@ std::vector<LoaderTrace::Mapping> LoaderTrace::mappings() const {
                     &name) != 4) {
       continue;
     }
+    mapping.writable = rights[1] == 'w';
     mapping.executable = rights[2] == 'x';
     if (name > 0) mapping.name = line.substr(static_cast<std::size_t>(name));
     all.push_back(std::move(mapping));
@@ -120,7 +122,7 @@ bool LoaderTrace::prepare() {
   if (ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) != 0) return fail("its registers cannot be read (ptrace)");
   if (!fix_stack(registers)) return fail("its first stack is not as the kernel makes it");
   const std::vector<Mapping> all = mappings();
-  if (!make_room(all)) return false;
+  if (!make_room(all, registers.rsp)) return false;
   patch_mapped(all);
   watch_memory_maps(all);
   return true;
@@ -204,10 +206,24 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
   return ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0;
 }
 
+// What every program uses of its own file, its loader and its stack is mapped by a call each: page faults cost more, on virtual
+// machines many times as much. The loader's later mappings are populated as they are made.
+void LoaderTrace::populate(const std::vector<Mapping>& all, std::uint64_t stack, std::vector<RemoteCall>& calls) {
+  constexpr std::uint64_t kLongest = 2 << 20, kStack = 24 << 10;
+  for (const Mapping& mapping : all) {
+    const std::uint64_t length = mapping.end - mapping.begin;
+    if (!mapping.name.starts_with('/') || length > kLongest) continue;
+    const std::uint64_t advice = mapping.writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+    calls.push_back({SYS_madvise, {mapping.begin, length, advice}, 0});
+  }
+  const std::uint64_t begin = (stack - kStack) & ~(kMapPage - 1);
+  calls.push_back({SYS_madvise, {begin, (stack & ~(kMapPage - 1)) - begin, MADV_POPULATE_WRITE}, 0});
+}
+
 // The vDSO reads the machine's clocks: it is taken away, and where that cannot be (a kernel that seals it) nobody is told
 // of it. Its size is another in every kernel, and libraries lie below it: a window below the loader that has room for
 // any vDSO is taken, whatever is left of it.
-bool LoaderTrace::make_room(const std::vector<Mapping>& all) {
+bool LoaderTrace::make_room(const std::vector<Mapping>& all, std::uint64_t stack) {
   constexpr std::uint64_t kWindow = 64 * 1024;
   constexpr const char* kRefused = "its first system calls cannot be made for it (ptrace)";
   const auto failed = [](std::uint64_t answers, std::size_t call, std::size_t calls) {
@@ -242,6 +258,7 @@ bool LoaderTrace::make_room(const std::vector<Mapping>& all) {
     if (loader != ~0ull) take_up_to(loader);
   };
   take_window([&](std::size_t) { return removals == 0; });
+  populate(all, stack, calls);
   constexpr std::uint64_t kDataSize = (sizeof(protocol::PatchData) + kMapPage - 1) & ~(kMapPage - 1);
   const std::size_t data = map(protocol::kPatchDataAddress, kDataSize, PROT_READ | PROT_WRITE);
   struct Area {
@@ -304,7 +321,7 @@ void LoaderTrace::watch_memory_maps(const std::vector<Mapping>& all) {
       if (offset < mapping.offset || offset - mapping.offset + code::kMemoryMapSize > mapping.end - mapping.begin)
         continue;
       const std::uint64_t site = mapping.begin + (offset - mapping.offset);
-      const std::uint64_t room = patches_.take_room(48);
+      const std::uint64_t room = patches_.take_room(kMapStubRoom);
       if (room == 0 || !in_reach(room, site, site + code::kMemoryMapSize)) continue;
       const std::vector<std::uint8_t> stub = code::make_memory_map_stub(site, room);
       Watched watched{site, room, room + stub.size(), std::vector<std::byte>(code::kMemoryMapSize)};

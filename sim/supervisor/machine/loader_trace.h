@@ -50,7 +50,7 @@ class LoaderTrace {
  private:
   struct Mapping {
     std::uint64_t begin, end, offset;
-    bool executable;
+    bool writable, executable;
     std::string name;
   };
   struct RemoteCall;
@@ -59,7 +59,8 @@ class LoaderTrace {
   bool fix_stack(user_regs_struct& registers);
   // A bit for each call, the first one's highest: it was not answered as expected. None: the process cannot be worked with.
   std::optional<std::uint64_t> make_calls(std::span<const RemoteCall> calls);
-  bool make_room(const std::vector<Mapping>& all);
+  bool make_room(const std::vector<Mapping>& all, std::uint64_t stack);
+  static void populate(const std::vector<Mapping>& all, std::uint64_t stack, std::vector<RemoteCall>& calls);
   void patch_mapped(const std::vector<Mapping>& all);
   void watch_memory_maps(const std::vector<Mapping>& all);
   // Continues until the next stop; 0: the process has ended. Otherwise the signal it stopped with.

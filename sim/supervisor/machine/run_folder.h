@@ -1,6 +1,6 @@
 // The folders that each host has of its own: /tmp, /var/tmp, /dev/shm, /run, /dev/hugepages and the home folders of its
-// programs. They lie on the real disk below one folder of the run, which goes with the run, also when it is killed: a small program
-// waits for that. What is left all the same the next run removes.
+// programs. They lie on the real disk below one folder of the run, which goes with the run, also when it is killed: a small
+// program waits for that. What is left all the same the next run removes.
 #pragma once
 
 #include <map>
