@@ -4,7 +4,9 @@
 #include <linux/if.h>
 #include <rdma/rdma_user_cm.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/trees/management_tree.h"
@@ -174,13 +176,23 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
     const auto index = static_cast<std::uint32_t>(i);
     tree.add_fabric_file(folder + "gids/" + std::to_string(i),
                          [&hca, index] { return gid(gid_of(hca, index).gid); });
-    tree.add_fabric_file(folder + "gid_attrs/types/" + std::to_string(i),
-                         [&hca, index] { return gid_of(hca, index).gid_type == 2 ? "RoCE v2\n" : "IB/RoCE v1\n"; });
+    // As in Linux, an empty entry has no attributes, and one of an InfiniBand port no interface.
+    const auto add_attribute = [&](const char* name, auto show) {
+      tree.add_fabric_file(folder + "gid_attrs/" + name + "/" + std::to_string(i), [&hca, index, show] {
+        const protocol::QueryGid entry = gid_of(hca, index);
+        const bool is_empty = std::all_of(std::begin(entry.gid), std::end(entry.gid), [](auto byte) { return byte == 0; });
+        return is_empty ? std::nullopt : show(entry);
+      });
+    };
+    using Entry = protocol::QueryGid;
+    add_attribute("types", [](const Entry& entry) -> std::optional<std::string> {
+      return entry.gid_type == 2 ? "RoCE v2\n" : "IB/RoCE v1\n";
+    });
+    add_attribute("ndevs", [device](const Entry& entry) -> std::optional<std::string> {
+      if (entry.netdev_index == 0) return std::nullopt;
+      return fmt::format("eth{}\n", device);
+    });
   }
-  tree.add_folder(folder + "gid_attrs/ndevs");
-  // Of an InfiniBand port, and of an empty entry, Linux tells no interface.
-  for (std::size_t i = 0; hca.address().roce && i < hca.address().gids.size(); ++i)
-    tree.add_file(folder + "gid_attrs/ndevs/" + std::to_string(i), fmt::format("eth{}\n", device));
   add_counters(tree, folder + "counters/", host, device);
 }
 
