@@ -111,6 +111,8 @@ TEST(Tree, links_lead_to_the_bus) {
   EXPECT_EQ(seen("ls /sys/bus/pci/devices"), "0000:01:00.0\n");
   EXPECT_EQ(seen("readlink -f /sys/bus/pci/devices/0000:01:00.0 /sys/class/infiniband/mlx5_0/device/subsystem"),
             "/sys/devices/pci0000:00/0000:01:00.0\n/sys/bus/pci\n");
+  EXPECT_EQ(seen("readlink -f /sys/class/infiniband/mlx5_0/device/driver /sys/bus/pci/drivers/mlx5_core/0000:01:00.0"),
+            "/sys/bus/pci/drivers/mlx5_core\n/sys/devices/pci0000:00/0000:01:00.0\n");
   EXPECT_EQ(seen("cat /sys/bus/pci/devices/0000:01:00.0/vendor"), seen("cat /sys/class/infiniband/mlx5_0/device/vendor"));
   EXPECT_EQ(seen("cat /sys/class/infiniband_verbs/uverbs0/ibdev /sys/class/infiniband_verbs/uverbs0/dev"),
             "mlx5_0\n231:192\n");

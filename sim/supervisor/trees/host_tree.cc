@@ -245,6 +245,10 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, co
   const protocol::DeviceAttributes& attributes = facts.attributes;
   tree.add_link("/sys/bus/pci/devices/" + bus, "../../../devices/pci0000:00/" + bus);
   tree.add_link(slot + "/subsystem", "../../../bus/pci");
+  // Open MPI chooses UCX by itself for adapters whose driver's name begins with mlx.
+  const std::string driver = "bus/pci/drivers/mlx5_core";
+  tree.add_link(slot + "/driver", "../../../" + driver);
+  tree.add_link("/sys/" + driver + "/" + bus, "../../../../devices/pci0000:00/" + bus);
   add_pci_device(tree, slot, attributes.vendor_id, attributes.vendor_part_id, hca.address().roce ? 0x02'0000 : 0x02'0700,
                  device);
   tree.add_file(slot + "/numa_node", "0\n");
@@ -306,7 +310,7 @@ void add_hardware(VirtualTree& tree, const HostSpec& host, const std::vector<Ada
                   const HugePagePool& huge_pages) {
   for (const char* folder :
        {"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/net", "/dev/infiniband",
-        "/sys/bus/pci/devices", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00"}) {
+        "/sys/bus/pci/devices", "/sys/bus/pci/drivers", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00"}) {
     tree.mark_complete(folder);
   }
   for (std::size_t device = 0; device < host.devices.size(); ++device) add_adapter(tree, host, device, adapters[device]);
