@@ -300,7 +300,7 @@ int Connection::send_reply(const ReplyParameters& parameters) {
 void Connection::on_reply(const Rep& reply) {
   if (state_ == ConnectionState::kEstablished && last_answer_ && reply.local_comm_id == remote_id_)
     return manager_.port_.send(*last_answer_);  // the RTU was lost
-  if (state_ != ConnectionState::kReqSent && state_ != ConnectionState::kMraReqReceived) return;
+  if (!awaits_reply()) return;
   stop_retrying();
   reply_ = reply;
   remote_id_ = reply.local_comm_id;
@@ -395,6 +395,7 @@ void Connection::on_reject(const Rej& reject) {
     case ConnectionState::kMraRepSent:
     case ConnectionState::kEstablished:
       stop_retrying();
+      if (reject.reason == RejReason::kStaleConnection) manager_.remove_remote(*this);
       if (state_ == ConnectionState::kEstablished || reject.reason == RejReason::kStaleConnection) {
         enter_time_wait();
       } else {

@@ -112,6 +112,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   ConnectionState state() const { return state_; }
+  bool awaits_reply() const { return state_ == ConnectionState::kReqSent || state_ == ConnectionState::kMraReqReceived; }
   const Path& path() const { return path_; }
   const Negotiated& negotiated() const { return negotiated_; }
   std::uint32_t local_id() const { return local_id_; }

@@ -1,5 +1,6 @@
 #include "sim/cm/connection_manager.h"
 
+#include <algorithm>
 #include <cerrno>
 
 namespace verbatim::cm {
@@ -22,6 +23,10 @@ std::uint32_t ConnectionManager::add(Connection& connection) {
 
 void ConnectionManager::remove(Connection& connection) {
   connections_.erase(connection.local_id_);
+  remove_remote(connection);
+}
+
+void ConnectionManager::remove_remote(Connection& connection) {
   const auto remote = remote_ends_.find({connection.remote_guid_, connection.remote_id_});
   if (remote != remote_ends_.end() && remote->second == &connection) remote_ends_.erase(remote);
 }
@@ -56,7 +61,7 @@ void ConnectionManager::on_datagram(const ib::ManagementDatagram& datagram) {
   if (const auto request = decode<Req>(mad)) {
     on_request(*request, datagram);
   } else if (const auto reply = decode<Rep>(mad)) {
-    to(reply->remote_comm_id, reply->local_comm_id, &Connection::on_reply, *reply);
+    on_reply(*reply, datagram);
   } else if (const auto ready = decode<Rtu>(mad)) {
     to(ready->remote_comm_id, ready->local_comm_id, &Connection::on_ready, *ready);
   } else if (const auto reject = decode<Rej>(mad)) {
@@ -98,27 +103,40 @@ void ConnectionManager::on_load_alternate(const Lap& request, const ib::Manageme
   answer(datagram, reply);
 }
 
-Connection* ConnectionManager::find_by_queue_pair(std::uint64_t remote_guid, std::uint32_t remote_qpn) const {
-  if (remote_qpn == 0) return nullptr;  // that of management: nobody connects it
-  for (const auto& [id, connection] : connections_) {
-    if (connection->remote_guid_ == remote_guid && connection->remote_qpn() == remote_qpn) return connection;
-  }
-  return nullptr;
+// IBA 12.9.8.3.1: the queue pair is about to get another connection, so of the one that is known here the peer knows nothing any
+// more.
+bool ConnectionManager::reject_as_stale(std::uint64_t remote_guid, std::uint32_t remote_qpn, Rej reject,
+                                        const ib::ManagementDatagram& datagram) {
+  if (remote_qpn == 0) return false;  // that of management: nobody connects it
+  const auto stale = std::find_if(connections_.begin(), connections_.end(), [&](const auto& one) {
+    return one.second->remote_guid_ == remote_guid && one.second->remote_qpn() == remote_qpn;
+  });
+  if (stale == connections_.end()) return false;
+  reject.reason = RejReason::kStaleConnection;
+  answer(datagram, reject);
+  stale->second->send_disconnect();
+  return true;
+}
+
+// Who rejects a reply as stale goes on sending its request, as Linux does, and may get another reply then.
+void ConnectionManager::on_reply(const Rep& reply, const ib::ManagementDatagram& datagram) {
+  Connection* connection = find(reply.remote_comm_id, reply.local_comm_id);
+  if (connection == nullptr) return;
+  Rej reject{};
+  reject.local_comm_id = reply.remote_comm_id;
+  reject.remote_comm_id = reply.local_comm_id;
+  reject.message_rejected = MessageRejected::kRep;
+  if (connection->awaits_reply() && reject_as_stale(reply.local_ca_guid, reply.local_qpn, reject, datagram)) return;
+  connection->on_reply(reply);
 }
 
 void ConnectionManager::on_request(const Req& request, const ib::ManagementDatagram& datagram) {
   const auto known = remote_ends_.find({request.local_ca_guid, request.local_comm_id});
   if (known != remote_ends_.end()) return known->second->on_duplicate_request();
-  // IBA 12.9.8.3.1: the queue pair asks for another connection, so of the one that is known here the peer knows nothing any more.
-  if (Connection* const stale = find_by_queue_pair(request.local_ca_guid, request.local_qpn); stale != nullptr) {
-    Rej reject{};
-    reject.remote_comm_id = request.local_comm_id;
-    reject.message_rejected = MessageRejected::kReq;
-    reject.reason = RejReason::kStaleConnection;
-    answer(datagram, reject);
-    if (stale->state() == ConnectionState::kEstablished) stale->send_disconnect();
-    return;
-  }
+  Rej reject{};
+  reject.remote_comm_id = request.local_comm_id;
+  reject.message_rejected = MessageRejected::kReq;
+  if (reject_as_stale(request.local_ca_guid, request.local_qpn, reject, datagram)) return;
   auto connection = std::make_unique<Connection>(*this, nullptr);
   connection->begin_as_responder(request, datagram);
   const auto refusal = listener_ != nullptr ? listener_->on_request(connection) : RejReason::kInvalidServiceId;

@@ -46,9 +46,14 @@ class ConnectionManager {
   std::uint32_t add(Connection& connection);
   void remove(Connection& connection);
   void add_remote(Connection& connection);
+  // The peer's identifier is nothing that is known any more: a request with it is a new one.
+  void remove_remote(Connection& connection);
   Connection* find(std::uint32_t local_id, std::uint32_t remote_id) const;
-  // A connection whose end over there is this queue pair, as far as anybody here knows; nullptr: there is none.
-  Connection* find_by_queue_pair(std::uint64_t remote_guid, std::uint32_t remote_qpn) const;
+  // Who has sent `datagram` gets `reject`, with the reason, if the end over there of a connection is this queue pair, as far as
+  // anybody here knows; that connection is ended. False: there is none.
+  bool reject_as_stale(std::uint64_t remote_guid, std::uint32_t remote_qpn, mad::cm::Rej reject,
+                       const ib::ManagementDatagram& datagram);
+  void on_reply(const mad::cm::Rep& reply, const ib::ManagementDatagram& datagram);
   void on_request(const mad::cm::Req& request, const ib::ManagementDatagram& datagram);
   static std::uint64_t sender_of(const ib::ManagementDatagram& datagram);
   void on_load_alternate(const mad::cm::Lap& request, const ib::ManagementDatagram& datagram);

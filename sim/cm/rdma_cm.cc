@@ -487,6 +487,7 @@ void RdmaId::on_connection_event(Connection& connection, const ConnectionEvent& 
       break;
     }
     case Kind::kReady:
+      told.parameters.private_data.clear();  // as Linux, which tells nothing of those of an RTU
       break;
     case Kind::kRejected:
       state_ = State::kDisconnect;
@@ -539,7 +540,7 @@ int RdmaId::qp_setup(std::uint32_t state, QpSetup& setup) const {
   if (ack_timeout_) setup.negotiated.ack_timeout = *ack_timeout_;
   setup.path = connection_->path();
   const bool reliable = qp_type_ != static_cast<std::uint8_t>(ib::QpType::kUc);
-  const bool asks = connection_->state() == ConnectionState::kReqSent || connection_->state() == ConnectionState::kMraReqReceived;
+  const bool asks = connection_->awaits_reply();
   switch (state) {
     case kInit:
       setup.mask = kState | kAccess | kPkeyIndex | kPort;

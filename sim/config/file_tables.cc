@@ -69,7 +69,7 @@ const Object& host_table() {
                                    huge_pages),
        bind<&H::open_files>({.key = "open_files",
                              .kind = Kind::kInteger,
-                             .doc = "RLIMIT_NOFILE that programs start with; they may raise it to 32768",
+                             .doc = "RLIMIT_NOFILE that programs start with; they may raise it to 65536",
                              .min = 16,
                              .max = protocol::kMostDescriptors})});
   return table;

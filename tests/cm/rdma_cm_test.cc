@@ -314,6 +314,45 @@ TEST(RdmaCm, a_queue_pair_that_asks_anew_has_a_stale_connection) {
   EXPECT_THAT(hosts.client.events, Contains(EventType::kDisconnected)) << "of the old one";
 }
 
+// The other host has lost its connection, and answers with the queue pair that had it.
+TEST(RdmaCm, a_queue_pair_that_answers_anew_has_a_stale_connection) {
+  TwoHosts hosts;
+  hosts.listen();
+  hosts.client.parameters.qpn = 77;
+  hosts.server.parameters.qpn = 88;
+  hosts.call();
+  hosts.run(1);
+  ASSERT_EQ(hosts.server.events.back(), EventType::kEstablished);
+  hosts.wire.fate = [](std::size_t, const ib::Mad&) { return Fate::kLost; };
+  hosts.server.accepted.clear();
+  hosts.run(1);
+  hosts.wire.fate = nullptr;
+  hosts.wire.seen.clear();
+  hosts.client.events.clear();
+  hosts.client.statuses.clear();
+  hosts.client.parameters.qpn = 78;
+  auto again = hosts.one.cm.create(PortSpace::kTcp, 2, &hosts.client);
+  ASSERT_EQ(again->resolve_address({}, v4(2, 7471), 1000), 0);
+  hosts.run(1);
+  EXPECT_THAT(hosts.wire.seen, ElementsAre("PATH?", "PATH!", "REQ", "REP", "REJ", "DREQ", "DREP"));
+  EXPECT_EQ(hosts.server.events.back(), EventType::kRejected);
+  EXPECT_EQ(hosts.server.statuses.back(), 10);
+  EXPECT_EQ(hosts.client.events.back(), EventType::kDisconnected) << "of the old one";
+  hosts.run(10);
+  EXPECT_THAT(hosts.client.events, Contains(EventType::kConnectResponse)) << "once the request has been sent again";
+  EXPECT_EQ(hosts.server.events.back(), EventType::kEstablished);
+}
+
+// Linux has no room for those of an RTU in its event.
+TEST(RdmaCm, the_passive_end_is_told_no_private_data_when_the_connection_is_there) {
+  TwoHosts hosts;
+  hosts.listen();
+  hosts.call();
+  hosts.run(1);
+  ASSERT_EQ(hosts.server.events.back(), EventType::kEstablished);
+  EXPECT_TRUE(hosts.server.private_data.back().empty());
+}
+
 TEST(RdmaCm, a_program_may_know_the_route) {
   TwoHosts hosts;
   ASSERT_EQ(hosts.caller->set_path({}), -EINVAL) << "an address comes first";

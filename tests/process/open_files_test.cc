@@ -26,9 +26,9 @@ TEST(OpenFiles, are_as_the_host_says) {
                                  .commands = {"server" + std::string(kTell), "client=bash -c \"ulimit -Sn; ulimit -Hn\""}};
   const RunReport run = support::run(request);
   EXPECT_EQ(run.output("server"),
-            "5000\n32768\nMax open files            5000                 32768                files     \n"
+            "5000\n65536\nMax open files            5000                 65536                files     \n"
             "2000\n2000\nrefused\n") << run.story();
-  EXPECT_EQ(run.output("client"), "1024\n32768\n") << run.story();
+  EXPECT_EQ(run.output("client"), "1024\n65536\n") << run.story();
   request.options = {"--call-by-call"};
   EXPECT_EQ(support::run(request).digest(), run.digest());
 }
@@ -46,7 +46,7 @@ TEST(OpenFiles, run_out_at_the_limit) {
 
 TEST(OpenFiles, of_a_description_are_checked) {
   const support::TemporaryFolder folder;
-  const RunReport run = support::run({.topology = topology_with(folder.path(), 40000), .commands = {"server=true"}});
+  const RunReport run = support::run({.topology = topology_with(folder.path(), 70000), .commands = {"server=true"}});
   EXPECT_EQ(run.code, 2) << run.story();
   EXPECT_NE(run.err.find("/hosts/0/open_files"), std::string::npos) << run.err;
 }

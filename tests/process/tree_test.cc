@@ -68,6 +68,20 @@ TEST(Tree, find_walks_it) {
             "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types\n");
 }
 
+// As from Linux: EINVAL of what an entry lacks, an interface on InfiniBand, and all if it is empty.
+TEST(Tree, entries_of_the_gid_table_have_their_attributes) {
+  for (const bool roce : {false, true}) {
+    support::RunRequest request;
+    request.topology = roce ? "two_hosts_roce" : "two_hosts";
+    const std::string folder = kPort + "gid_attrs/";
+    request.commands = {"server=bash -c 'cd " + folder + "; ls ndevs | wc -l; cat types/0 types/7 ndevs/0 ndevs/7; echo $?'"};
+    const RunReport run = support::run(request);
+    const std::string invalid = ": Invalid argument\n";
+    EXPECT_EQ(run.output("server"), roce ? "8\nRoCE v2\neth0\n1\n" : "8\nIB/RoCE v1\n1\n") << run.story();
+    EXPECT_EQ(run.errors("server"), "cat: types/7" + invalid + (roce ? "" : "cat: ndevs/0" + invalid) + "cat: ndevs/7" + invalid);
+  }
+}
+
 // Wherever the simulator is installed, and whatever the file system calls its files.
 TEST(Tree, memory_maps_do_not_tell_of_the_machine) {
   const std::string maps = seen("cat /proc/self/maps");
@@ -97,6 +111,8 @@ TEST(Tree, links_lead_to_the_bus) {
   EXPECT_EQ(seen("ls /sys/bus/pci/devices"), "0000:01:00.0\n");
   EXPECT_EQ(seen("readlink -f /sys/bus/pci/devices/0000:01:00.0 /sys/class/infiniband/mlx5_0/device/subsystem"),
             "/sys/devices/pci0000:00/0000:01:00.0\n/sys/bus/pci\n");
+  EXPECT_EQ(seen("readlink -f /sys/class/infiniband/mlx5_0/device/driver /sys/bus/pci/drivers/mlx5_core/0000:01:00.0"),
+            "/sys/bus/pci/drivers/mlx5_core\n/sys/devices/pci0000:00/0000:01:00.0\n");
   EXPECT_EQ(seen("cat /sys/bus/pci/devices/0000:01:00.0/vendor"), seen("cat /sys/class/infiniband/mlx5_0/device/vendor"));
   EXPECT_EQ(seen("cat /sys/class/infiniband_verbs/uverbs0/ibdev /sys/class/infiniband_verbs/uverbs0/dev"),
             "mlx5_0\n231:192\n");

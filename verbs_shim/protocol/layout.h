@@ -37,7 +37,7 @@ inline constexpr std::uint64_t kPatchAreaSize = 512 << 10;  // the first page is
 // kernel lets them, which makes its table large. Below the shim's own a copy of the placeholder holds the number of each
 // simulated object in the kernel's table; from there on, where the machine's limit is low, the kernel knows nothing of them.
 inline constexpr int kUsualDescriptors = 1024;
-inline constexpr int kMostDescriptors = 32768;
+inline constexpr int kMostDescriptors = 65536;
 
 // Of the shim's own, the n-th. Real files that come in messages of AF_UNIX sockets are fetched from the passage. The last two
 // exist until the constructor has run: the preload path goes through the directory, so that its length does not vary.

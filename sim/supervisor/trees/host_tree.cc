@@ -4,7 +4,9 @@
 #include <linux/if.h>
 #include <rdma/rdma_user_cm.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/trees/management_tree.h"
@@ -174,13 +176,23 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
     const auto index = static_cast<std::uint32_t>(i);
     tree.add_fabric_file(folder + "gids/" + std::to_string(i),
                          [&hca, index] { return gid(gid_of(hca, index).gid); });
-    tree.add_fabric_file(folder + "gid_attrs/types/" + std::to_string(i),
-                         [&hca, index] { return gid_of(hca, index).gid_type == 2 ? "RoCE v2\n" : "IB/RoCE v1\n"; });
+    // As in Linux, an empty entry has no attributes, and one of an InfiniBand port no interface.
+    const auto add_attribute = [&](const char* name, auto show) {
+      tree.add_fabric_file(folder + "gid_attrs/" + name + "/" + std::to_string(i), [&hca, index, show] {
+        const protocol::QueryGid entry = gid_of(hca, index);
+        const bool is_empty = std::all_of(std::begin(entry.gid), std::end(entry.gid), [](auto byte) { return byte == 0; });
+        return is_empty ? std::nullopt : show(entry);
+      });
+    };
+    using Entry = protocol::QueryGid;
+    add_attribute("types", [](const Entry& entry) -> std::optional<std::string> {
+      return entry.gid_type == 2 ? "RoCE v2\n" : "IB/RoCE v1\n";
+    });
+    add_attribute("ndevs", [device](const Entry& entry) -> std::optional<std::string> {
+      if (entry.netdev_index == 0) return std::nullopt;
+      return fmt::format("eth{}\n", device);
+    });
   }
-  tree.add_folder(folder + "gid_attrs/ndevs");
-  // Of an InfiniBand port, and of an empty entry, Linux tells no interface.
-  for (std::size_t i = 0; hca.address().roce && i < hca.address().gids.size(); ++i)
-    tree.add_file(folder + "gid_attrs/ndevs/" + std::to_string(i), fmt::format("eth{}\n", device));
   add_counters(tree, folder + "counters/", host, device);
 }
 
@@ -233,6 +245,10 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, co
   const protocol::DeviceAttributes& attributes = facts.attributes;
   tree.add_link("/sys/bus/pci/devices/" + bus, "../../../devices/pci0000:00/" + bus);
   tree.add_link(slot + "/subsystem", "../../../bus/pci");
+  // Open MPI chooses UCX by itself for adapters whose driver's name begins with mlx.
+  const std::string driver = "bus/pci/drivers/mlx5_core";
+  tree.add_link(slot + "/driver", "../../../" + driver);
+  tree.add_link("/sys/" + driver + "/" + bus, "../../../../devices/pci0000:00/" + bus);
   add_pci_device(tree, slot, attributes.vendor_id, attributes.vendor_part_id, hca.address().roce ? 0x02'0000 : 0x02'0700,
                  device);
   tree.add_file(slot + "/numa_node", "0\n");
@@ -294,7 +310,7 @@ void add_hardware(VirtualTree& tree, const HostSpec& host, const std::vector<Ada
                   const HugePagePool& huge_pages) {
   for (const char* folder :
        {"/sys/class/infiniband", "/sys/class/infiniband_verbs", "/sys/class/net", "/dev/infiniband",
-        "/sys/bus/pci/devices", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00"}) {
+        "/sys/bus/pci/devices", "/sys/bus/pci/drivers", "/sys/module", "/sys/fs", "/sys/block", "/sys/devices/pci0000:00"}) {
     tree.mark_complete(folder);
   }
   for (std::size_t device = 0; device < host.devices.size(); ++device) add_adapter(tree, host, device, adapters[device]);

@@ -44,6 +44,7 @@ std::int64_t TreeFile::seek(std::int64_t offset, int whence) {
 
 std::int64_t ContentFile::read_at(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes) {
   if (position == 0) text_ = content_();
+  if (text_ == nullptr) return -EINVAL;
   if (position >= size()) return 0;
   const std::size_t n = std::min<std::uint64_t>(limit, size() - position);
   const auto all = std::as_bytes(std::span(*text_));
@@ -54,7 +55,7 @@ std::int64_t ContentFile::read_at(std::uint64_t position, std::size_t limit, std
 
 IoResult ContentFile::read(std::size_t limit, std::vector<std::byte>& bytes) {
   const std::int64_t n = read_at(position_, limit, bytes);
-  position_ += static_cast<std::uint64_t>(n);
+  if (n > 0) position_ += static_cast<std::uint64_t>(n);
   return n;
 }
 

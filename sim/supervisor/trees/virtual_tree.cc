@@ -48,8 +48,12 @@ void VirtualTree::add_file(const std::string& path, VirtualNode::Text content) {
   add(path, {VirtualNode::Kind::kFile, [text = std::move(content)] { return text; }, 0});
 }
 
-void VirtualTree::add_fabric_file(const std::string& path, std::function<std::string()> content) {
-  VirtualNode node{VirtualNode::Kind::kFile, [make = std::move(content)] { return shared(make()); }, 0};
+void VirtualTree::add_fabric_file(const std::string& path, std::function<std::optional<std::string>()> content) {
+  const auto text = [make = std::move(content)] {
+    std::optional<std::string> made = make();
+    return made ? shared(std::move(*made)) : nullptr;
+  };
+  VirtualNode node{VirtualNode::Kind::kFile, text, 0};
   node.is_of_fabric = true;
   add(path, std::move(node));
 }

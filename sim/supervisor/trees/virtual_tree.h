@@ -23,7 +23,7 @@ struct VirtualNode {
   using Content = std::function<Text()>;
 
   Kind kind = Kind::kFolder;
-  Content content;             // of a file; where a link leads
+  Content content;             // of a file, nullptr: reading it fails with EINVAL now; where a link leads
   std::uint64_t device = 0;    // st_rdev of a device
   bool is_machines = false;    // a device of the machine's that is the same everywhere: the kernel opens it
   int open_error = 0;          // what opening it fails with
@@ -43,8 +43,8 @@ class VirtualTree {
   void add_file(const std::string& path, std::function<std::string()> content);
   void add_file(const std::string& path, std::string content);
   void add_file(const std::string& path, VirtualNode::Text content);
-  // As add_file() of what the fabric changes while the host's programs do nothing.
-  void add_fabric_file(const std::string& path, std::function<std::string()> content);
+  // As add_file() of what the fabric changes while the host's programs do nothing; std::nullopt: reading it fails with EINVAL.
+  void add_fabric_file(const std::string& path, std::function<std::optional<std::string>()> content);
   void add_link(const std::string& path, std::string target);
   VirtualNode& add_device(const std::string& path, unsigned major, unsigned minor);
   void add_folder(const std::string& path);
