@@ -189,12 +189,9 @@ long on_real_file(long number, const long (&a)[6]) {
     return result;
   }
   if (number == SYS_fstat && !tell_machine_device(number, a[1])) {
-    is_own_file(a[0]) ? tell_attributes(number, a[1], {a[0], nullptr, true}) : tell_machine_owner(number, a[1]);
+    is_own_file(a[0]) ? tell_attributes(number, a[1], {a[0], nullptr, true}) : tell_machine_attributes(number, a[1]);
   }
-  if (number == SYS_fstatfs) {
-    const unsigned long huge_page = huge_page_of_file(a[0]);
-    if (huge_page != 0 || is_own_file(a[0])) tell_file_system(a[1], huge_page);
-  }
+  if (number == SYS_fstatfs) tell_file_system(a[1], is_own_file(a[0]), huge_page_of_file(a[0]));
   if (changes_content(number) && is_own_file(a[0])) note_change({a[0], nullptr, true});
   return result;
 }

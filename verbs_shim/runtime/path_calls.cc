@@ -177,15 +177,16 @@ void settle(long number, const long (&a)[6], const PathCall& call, const Resolve
             bool made) {
   for (int i = 0; i < 2 && call.paths[i].path >= 0; ++i) {
     if (!leads_to_own(resolved[i])) {
+      if (number == SYS_statfs) tell_file_system(a[1], false, 0);
       if (resolved[i].known && tells_attributes(number))
-        tell_machine_owner(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1]);
+        tell_machine_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1]);
       continue;
     }
     const NativeFile file = {-1, resolved[i].native, follows(call, call.paths[i], a)};
     switch (call.paths[i].use) {
       case protocol::PathUse::kLook:
         if (tells_attributes(number)) tell_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1], file);
-        if (number == SYS_statfs) tell_file_system(a[1], huge_page_of_path(resolved[i].seen));
+        if (number == SYS_statfs) tell_file_system(a[1], true, huge_page_of_path(resolved[i].seen));
         break;
       case protocol::PathUse::kOpen: {
         const long flags = number == SYS_creat ? O_TRUNC : a[call.flags];
@@ -219,7 +220,7 @@ void settle_descriptor(long number, const long (&a)[6], const PathCall& call) {
   if (is_own_file(a[argument.folder]))
     tell_attributes(number, a[number == SYS_statx ? 4 : 2], {a[argument.folder], nullptr, true});
   else
-    tell_machine_owner(number, a[number == SYS_statx ? 4 : 2]);
+    tell_machine_attributes(number, a[number == SYS_statx ? 4 : 2]);
 }
 
 }  // namespace
