@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "tests/process/expect.h"
@@ -292,6 +293,8 @@ static void use_as_another(void) {
   TRY(open("roots/file", O_RDONLY));
   TRY(stat("closed/file", &status));
   TRY(lstat("roots", &status));
+  TRY(getxattr("roots", "user.any", NULL, 0));
+  TRY(getxattr("readable", "user.any", NULL, 0));
   TRY(readlink("closed/link", (char[8]){0}, 8));
   TRY(access("roots", R_OK));
   TRY(access("alls", W_OK));

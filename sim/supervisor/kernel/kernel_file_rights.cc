@@ -62,7 +62,8 @@ int error_of_use(const Credentials& who, const Found& file, std::uint32_t number
   switch (use) {
     case PathUse::kLook: {
       const bool asks = number == SYS_access || number == SYS_faccessat || number == SYS_faccessat2;
-      const int wanted = asks ? static_cast<int>(argument & 7) : number == SYS_inotify_add_watch ? R_OK : 0;
+      const bool reads = number == SYS_inotify_add_watch || number == SYS_getxattr || number == SYS_lgetxattr;
+      const int wanted = asks ? static_cast<int>(argument & 7) : reads ? R_OK : 0;
       return may(who, file, wanted) ? 0 : -EACCES;
     }
     case PathUse::kOpen:
