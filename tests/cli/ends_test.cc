@@ -142,6 +142,23 @@ TEST(Limits, that_are_too_small_for_so_many_programs_end_the_run_with_a_sentence
 const char kProgram[] =
     "client=/usr/bin/python3 -I -c 'import os, sys\nn = os.urandom(1)[0]\nwhile n % 8 == 1: pass\nsys.exit(3 * (n % 4 == 0))'";
 
+// It makes one call after the other, and would end by itself after some seconds.
+TEST(Interrupt, ends_a_run_whose_program_never_waits) {
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    Folder folder;
+    const std::string lines = folder.path() + "/lines";
+    ::signal(SIGHUP, SIG_DFL);
+    const Finished run = run_command(
+        {"/bin/sh", "-c",
+         "lines=$1; shift; \"$0\" \"$@\" > $lines 2>&1 & until pgrep -P $! python3 >/dev/null; do sleep 0.05; done; sleep 0.3; kill -" +
+             std::to_string(signal) + " $!; wait $!",
+         VERBATIM_PROGRAM, lines, "run", "--topology", kTopology,
+         "server=/usr/bin/python3 -I -c 'for i in range(60000): "
+         "open(\"/proc/self/status\").close()'"});
+    EXPECT_EQ(run.code, 5) << signal << text_of(lines);
+  }
+}
+
 TEST(Seeds, interrupted_ones_keep_what_is_known) {
   for (const int signal : {SIGTERM, SIGHUP}) {
     Folder folder;

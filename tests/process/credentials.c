@@ -1,5 +1,6 @@
 // Who a program is and what follows from it: root at first, then nobody, over threads, fork and exec. It has to be run by root
-// natively, and must be told the same in the simulator whoever runs that. "own": who owns files. "rights": who may use them.
+// natively, and must be told the same in the simulator whoever runs that. "own": who owns files. "rights": who may use those of
+// the machine. "folders": who may use those of the host's own folders.
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "tests/process/expect.h"
@@ -209,6 +211,16 @@ static void tell_rights(const char* when) {
   if (looks >= 0) close(looks);
 }
 
+// Of the group that may read it: by a supplementary one.
+static void be_in_its_group(void) {
+  struct stat status;
+  EXPECT(stat("/etc/shadow", &status) == 0);
+  const gid_t groups[] = {status.st_gid, 1001};
+  EXPECT(setgroups(2, groups) == 0 && setgid(1000) == 0 && setuid(1000) == 0);
+  tell_rights("by a supplementary group");
+  EXPECT(access("/etc/shadow", R_OK) == 0);
+}
+
 static void rights(void) {
   EXPECT(setgroups(0, NULL) == 0);
   tell_rights("root");
@@ -217,10 +229,18 @@ static void rights(void) {
   tell_rights("by its file system user");
   EXPECT(setfsuid(0) == 1000 && setfsgid(0) == 1000 && setegid(1000) == 0 && seteuid(1000) == 0);
   tell_rights("by its effective user");
+  EXPECT(access("/etc/shadow", R_OK) == 0);  // the real user may
   EXPECT(seteuid(0) == 0 && setegid(0) == 0);
   tell_rights("root again");
+  in_a_child(be_in_its_group);
   EXPECT(setgid(1000) == 0 && setuid(1000) == 0);
   tell_rights("for good");
+  EXPECT(access("/etc/shadow", R_OK) == -1 && errno == EACCES && access("/etc/shadow", F_OK) == 0);
+  const int fd = open("/etc/passwd", O_RDONLY);
+  EXPECT(fd >= 0 && fchmod(fd, 0644) == -1 && errno == EPERM);
+  char again[32];
+  snprintf(again, sizeof again, "/proc/self/fd/%d", fd);
+  EXPECT(open(again, O_RDONLY) >= 0 && open(again, O_RDWR) == -1 && errno == EACCES);
   EXPECT(mkdir("/etc/of-another", 0700) == -1 && errno == EACCES);
   EXPECT(open("/etc/of-another", O_CREAT | O_WRONLY, 0600) == -1 && errno == EACCES);
   EXPECT(open("/tmp/of-another", O_CREAT | O_WRONLY, 0600) >= 0 && unlink("/tmp/of-another") == 0);
@@ -228,9 +248,137 @@ static void rights(void) {
     tell_rights("a copy");
     execl("/bin/cat", "cat", "/etc/shadow", (char*)NULL);
   }
-  int status;
-  EXPECT(wait(&status) > 0);
-  printf("another program: %d\n", WEXITSTATUS(status));
+  int ended;
+  EXPECT(wait(&ended) > 0);
+  printf("another program: %d\n", WEXITSTATUS(ended));
+}
+
+// One line for each try: what has come of it.
+static void tell_try(const char* call, long result) {
+  printf("%s: %s\n", call, result >= 0 ? "done" : strerrorname_np(errno));
+  fflush(stdout);
+}
+#define TRY(call) tell_try(#call, (long)(call))
+
+static void make_file(const char* path, uid_t user, gid_t group, mode_t mode) {
+  close(creat(path, 0600));
+  EXPECT(chown(path, user, group) == 0 && chmod(path, mode) == 0);
+}
+
+static void make_folder(const char* path, uid_t user, gid_t group, mode_t mode) {
+  EXPECT(mkdir(path, 0700) == 0 && chown(path, user, group) == 0 && chmod(path, mode) == 0);
+}
+
+static void use_as_another(void) {
+  struct stat status;
+  TRY(open("roots", O_RDONLY));
+  TRY(open("alls", O_RDWR));
+  TRY(open("groups", O_RDONLY));
+  TRY(open("groups", O_WRONLY));
+  TRY(open("other-groups", O_RDONLY));
+  TRY(open("mine", O_RDWR));
+  TRY(open("mine", O_RDONLY | O_NOATIME));
+  TRY(open("alls", O_RDONLY | O_NOATIME));
+  TRY(open("readable", O_RDONLY | O_TRUNC));
+  TRY(open("readable", O_CREAT | O_EXCL, 0600));
+  TRY(open("new", O_CREAT | O_WRONLY, 0400));
+  TRY(open("new", O_WRONLY));
+  TRY(creat("open/new", 0600));
+  TRY(open("open", O_TMPFILE | O_RDWR, 0600));
+  TRY(open("closed/file", O_RDONLY));
+  TRY(open("searched/file", O_RDONLY));
+  TRY(open("searched", O_RDONLY));
+  TRY(open("closed", O_PATH));
+  TRY(open("nothing/file", O_RDONLY));
+  TRY(open("roots/file", O_RDONLY));
+  TRY(stat("closed/file", &status));
+  TRY(lstat("roots", &status));
+  TRY(getxattr("roots", "user.any", NULL, 0));
+  TRY(getxattr("readable", "user.any", NULL, 0));
+  TRY(readlink("closed/link", (char[8]){0}, 8));
+  TRY(access("roots", R_OK));
+  TRY(access("alls", W_OK));
+  TRY(access("closed", X_OK));
+  TRY(access("roots", F_OK));
+  TRY(faccessat(AT_FDCWD, "groups", R_OK, AT_EACCESS));
+  TRY(truncate("readable", 0));
+  TRY(truncate("alls", 0));
+  TRY(chmod("alls", 0600));
+  TRY(chmod("mine", 0600));
+  TRY(chown("mine", 1000, 20));
+  TRY(chown("mine", 1000, 21));
+  TRY(chown("closed/file", 1000, 20));
+  TRY(fchmod(open("alls", O_RDONLY), 0600));
+  TRY(fchmod(open("mine", O_RDONLY), 0640));
+  TRY(utimensat(AT_FDCWD, "alls", NULL, 0));
+  TRY(utimensat(AT_FDCWD, "readable", NULL, 0));
+  TRY(utimensat(AT_FDCWD, "alls", (struct timespec[2]){{1, 0}, {1, 0}}, 0));
+  TRY(utimensat(AT_FDCWD, "mine", (struct timespec[2]){{1, 0}, {1, 0}}, 0));
+  TRY(mkdir("my-folder", 0700));
+  TRY(mkdir("open/folder", 0700));
+  TRY(mkdir("closed", 0700));
+  TRY(mkdir("closed/folder", 0700));
+  TRY(symlink("roots", "my-link"));
+  TRY(symlink("roots", "open/my-link"));
+  TRY(open("my-link", O_RDONLY));
+  TRY(link("mine", "my-other"));
+  TRY(link("mine", "open/my-other"));
+  TRY(unlink("roots"));
+  TRY(unlink("alls"));
+  TRY(unlink("open/file"));
+  TRY(unlink("closed/file"));
+  TRY(unlink("nothing"));
+  TRY(rename("alls", "other"));
+  TRY(rename("mine", "alls"));
+  TRY(rename("mine", "open/mine"));
+  TRY(rename("mine", "still-mine"));
+  TRY(rmdir("closed"));
+  TRY(rmdir("my-folder"));
+  TRY(unlink("new"));
+  TRY(unlink("my-other"));
+  TRY(chdir("closed"));
+  TRY(chdir("searched"));
+  TRY(open("file", O_RDONLY));
+  TRY(open("../roots", O_RDONLY));
+  TRY(open(".", O_RDONLY));
+  TRY(chdir(".."));
+  TRY(fchdir(open("closed", O_PATH)));
+  TRY(execl("program", "program", (char*)NULL));
+  TRY(execl("open/file", "program", (char*)NULL));
+}
+
+static void folders(void) {
+  char folder[] = "/tmp/shared-XXXXXX";
+  EXPECT(mkdtemp(folder) != NULL && chdir(folder) == 0 && chmod(".", 01777) == 0);
+  make_file("roots", 0, 0, 0600);
+  make_file("alls", 0, 0, 0666);
+  make_file("readable", 0, 0, 0644);
+  make_file("groups", 0, 20, 0640);
+  make_file("other-groups", 0, 21, 0640);
+  make_file("mine", 1000, 1000, 0600);
+  make_file("program", 0, 0, 0700);
+  make_folder("open", 0, 20, 0755);
+  make_folder("closed", 0, 0, 0700);
+  make_folder("searched", 0, 0, 0711);
+  make_file("open/file", 1000, 0, 0755);
+  make_file("closed/file", 0, 0, 0644);
+  make_file("searched/file", 0, 0, 0644);
+  EXPECT(symlink("file", "closed/link") == 0);
+  fflush(stdout);
+  const gid_t groups[] = {10, 20};
+  const pid_t child = fork();
+  if (child == 0) {
+    EXPECT(setgroups(2, groups) == 0 && setgid(1000) == 0 && setuid(1000) == 0);
+    use_as_another();
+    _exit(0);
+  }
+  EXPECT(status_of(child) == 0);
+  EXPECT(setfsuid(1000) == 0);
+  TRY(open("roots", O_RDONLY));
+  TRY(access("roots", R_OK));
+  EXPECT(setfsuid(0) == 1000);
+  TRY(open("roots", O_RDONLY));
+  EXPECT(execl("/bin/rm", "rm", "-r", folder, (char*)NULL) == 0);
 }
 
 int main(int count, char** arguments) {
@@ -246,6 +394,10 @@ int main(int count, char** arguments) {
   }
   if (count > 1 && strcmp(arguments[1], "rights") == 0) {
     rights();
+    return 0;
+  }
+  if (count > 1 && strcmp(arguments[1], "folders") == 0) {
+    folders();
     return 0;
   }
   EXPECT(setgroups(0, NULL) == 0);

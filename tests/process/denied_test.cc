@@ -78,7 +78,7 @@ TEST(Credentials, are_the_same_for_every_caller) {
   std::ofstream(folder.path() + "/look") << kLook;
   ASSERT_EQ(cli::run_command({"chmod", "-R", "a+rX", folder.path()}).code, 0);
   for (const std::string& command : {folder.path() + "/credentials", folder.path() + "/credentials own",
-                                     "sh " + folder.path() + "/look"}) {
+                                     folder.path() + "/credentials folders", "sh " + folder.path() + "/look"}) {
     support::RunRequest request;
     request.commands = {"server=" + command};
     request.working_directory = "/";

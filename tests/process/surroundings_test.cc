@@ -37,6 +37,21 @@ TEST(Surroundings, of_the_caller_do_not_show) {
   EXPECT_EQ(plain, seen_after("umask 077; trap '' HUP USR1 PIPE; exec 7</dev/null 8>/dev/null"));
 }
 
+// How full the machine's file systems are, and when somebody has read a file last.
+TEST(Surroundings, of_files_do_not_show) {
+  support::RunRequest request;
+  const std::string look =
+      "import os, sys\nfs = os.statvfs('/usr'); s = os.stat('/usr/bin/env'); fd = os.open('/usr/bin/env', os.O_RDONLY)\n"
+      "print(fs.f_blocks, fs.f_bfree, fs.f_bavail, fs.f_files, fs.f_ffree, os.fstatvfs(fd).f_bfree == fs.f_bfree)\n"
+      "print(s.st_atime_ns == s.st_mtime_ns == os.fstat(fd).st_atime_ns)";
+  const support::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/look.py") << look;
+  request.commands = {"server=python3 " + support::quoted(folder.path() + "/look.py"), "client=stat -f -c '%T %f' /usr/bin/env"};
+  const support::RunReport run = support::run(request);
+  EXPECT_EQ(run.output("server"), "4194304 2097152 2097152 4194304 2097152 True\nTrue\n") << run.story();
+  EXPECT_EQ(run.output("client"), "ext2/ext3 2097152\n");
+}
+
 // The least of nice values that an ordinary user may not undo.
 TEST(Surroundings, of_a_nicer_caller_do_not_show) {
   EXPECT_EQ(seen_after("true"), seen_after("renice -n 3 -p $$ >/dev/null"));

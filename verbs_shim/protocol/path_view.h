@@ -47,6 +47,16 @@ struct FileNumber {
 // programs see it.
 inline constexpr std::uint32_t kFileOwnerCall = 501;
 
+// Whether the thread may do what a call does to files in the host's own folders; takes no time. arguments: [0] number of the
+// call, [1] its flags, of access and its relatives the mode, of what sets times 1: to the present; [2] 1: by the real user's
+// rights. The mailbox holds a FileRights.
+inline constexpr std::uint32_t kFileRightsCall = 509;
+struct FileRights {
+  // Of the machine's name of each file: where the folder ends from which the way leads on; 0: no folder of the host's own.
+  std::uint32_t begin[2];
+  char native[2][kPathRoom];
+};
+
 // Who holds a lock on a file. arguments: [0] the kernel's number of the process. Answered with its virtual one, or 0.
 inline constexpr std::uint32_t kLockHolderCall = 503;
 

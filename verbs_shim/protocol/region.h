@@ -122,6 +122,7 @@ struct RaisedSignal {
   std::uint32_t user;       // si_uid
 };
 inline constexpr std::uint32_t kMaxRaisedSignals = 32;
+inline constexpr std::uint32_t kMostFileGroups = 32;
 
 // Why the thread's own part of verbs has refused a call, or what a check has found, in words.
 struct VerbNote {
@@ -174,6 +175,7 @@ struct alignas(64) ThreadSlot {
   std::uint32_t user;             // the thread's real user
   // By whose rights the thread names files of the machine; 0: by those of whoever runs the simulator.
   std::uint32_t file_user, file_group;
+  std::uint32_t real_group;
   // 1: `result` is the answer to the same system call until the horizon, too, and it takes action_arguments[0] beyond what any
   // call costs, ps; with the answer to kPoll: the answer that the thread knows is so.
   std::uint32_t repeats;
@@ -199,6 +201,9 @@ struct alignas(64) ThreadSlot {
   std::uint32_t call_count;  // of the notes below, since the thread got the token: note n at n mod kMaxCallNotes
   std::uint32_t reserved_for_calls;
   CallNote calls[kMaxCallNotes];
+  // The thread's supplementary groups, the first of them: those behind give no rights to files of the machine.
+  std::uint32_t group_count;
+  std::uint32_t groups[kMostFileGroups];
 };
 
 enum SignalDisposition : std::uint8_t {

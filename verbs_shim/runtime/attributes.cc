@@ -85,14 +85,22 @@ std::uint32_t group_seen(std::uint32_t group) {
   return group == header.machine_group || group == header.unnamed_group ? 0 : group;
 }
 
+// Without what only some file systems tell, and what Linux has added behind: the mount, alignments.
+void leave_basic(struct statx& status) {
+  status.stx_mask &= STATX_BASIC_STATS;
+  status.stx_attributes = status.stx_attributes_mask = 0;
+  memset(&status.stx_btime, 0, sizeof status.stx_btime);
+  constexpr std::size_t kBehind = offsetof(struct statx, stx_dev_minor) + sizeof status.stx_dev_minor;
+  memset(reinterpret_cast<char*>(&status) + kBehind, 0, sizeof status - kBehind);
+}
+
 void tell_statx(long address, const NativeFile& file) {
   struct statx status;
   if (!read_program(address, status)) return;
   FileNumber number = {makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino, 0, 0};
   ask_numbers(&number, 1, false);
   const timespec time = change_time({status.stx_mtime.tv_sec, status.stx_mtime.tv_nsec}, file);
-  status.stx_mask &= STATX_BASIC_STATS;
-  status.stx_attributes = status.stx_attributes_mask = 0;
+  leave_basic(status);
   status.stx_ino = number.inode;
   status.stx_uid = number.user;
   status.stx_gid = number.group;
@@ -107,10 +115,6 @@ void tell_statx(long address, const NativeFile& file) {
   status.stx_mtime.tv_sec = time.tv_sec;
   status.stx_mtime.tv_nsec = static_cast<std::uint32_t>(time.tv_nsec);
   status.stx_atime = status.stx_ctime = status.stx_mtime;
-  memset(&status.stx_btime, 0, sizeof status.stx_btime);
-  // What Linux has added behind: the mount, alignments.
-  constexpr std::size_t kBehind = offsetof(struct statx, stx_dev_minor) + sizeof status.stx_dev_minor;
-  memset(reinterpret_cast<char*>(&status) + kBehind, 0, sizeof status - kBehind);
   write_program(address, status);
 }
 
@@ -140,12 +144,14 @@ void tell_attributes(long number, long address, const NativeFile& file) {
   write_program(address, status);
 }
 
-void tell_machine_owner(long number, long address) {
+void tell_machine_attributes(long number, long address) {
   if (number == SYS_statx) {
     struct statx status;
     if (!read_program(address, status)) return;
     status.stx_uid = user_seen(status.stx_uid);
     status.stx_gid = group_seen(status.stx_gid);
+    status.stx_atime = status.stx_mtime;
+    leave_basic(status);
     write_program(address, status);
     return;
   }
@@ -153,6 +159,7 @@ void tell_machine_owner(long number, long address) {
   if (!read_program(address, status)) return;
   status.st_uid = user_seen(status.st_uid);
   status.st_gid = group_seen(status.st_gid);
+  status.st_atim = status.st_mtim;
   write_program(address, status);
 }
 
@@ -211,18 +218,18 @@ bool tell_machine_device(long number, long address) {
   return true;
 }
 
-void tell_file_system(long address, unsigned long huge_page) {
-  constexpr long kTmpfs = 0x01021994, kHugetlbfs = 0x958458f6, kBlocks = 1l << 22;
+void tell_file_system(long address, bool own, unsigned long huge_page) {
+  constexpr long kTmpfs = 0x01021994, kHugetlbfs = 0x958458f6, kExt = 0xef53, kBlocks = 1l << 22;
   struct statfs status;
   memset(&status, 0, sizeof status);
-  status.f_type = huge_page != 0 ? kHugetlbfs : kTmpfs;
+  status.f_type = huge_page != 0 ? kHugetlbfs : own ? kTmpfs : kExt;
   status.f_bsize = status.f_frsize = huge_page != 0 ? static_cast<long>(huge_page) : kBlock;
   status.f_blocks = kBlocks;
   status.f_bfree = status.f_bavail = kBlocks / 2;
   status.f_files = kBlocks;
   status.f_ffree = kBlocks / 2;
   status.f_namelen = 255;
-  status.f_fsid.__val[0] = protocol::kOwnDevice;
+  status.f_fsid.__val[0] = own ? protocol::kOwnDevice : protocol::kTreeDevice;
   write_program(address, status);
 }
 

@@ -14,8 +14,8 @@ struct NativeFile {
 
 // After fstat, stat and their relatives (`number`) have filled the program's memory at `address`.
 void tell_attributes(long number, long address, const NativeFile& file);
-// After fstatfs or statfs.
-void tell_file_system(long address, unsigned long huge_page);
+// After fstatfs or statfs; `own`: of a folder of the host's own. How full the machine's are changes from run to run.
+void tell_file_system(long address, bool own, unsigned long huge_page);
 // The file has just been changed, or made, and so has the folder it is in.
 void note_change(const NativeFile& file);
 void note_made(const NativeFile& file);
@@ -24,8 +24,9 @@ void note_folder_of(const char* native_path);
 long set_times(long number, long times, const NativeFile& file);
 // The same of `count` entries of getdents64 of `folder`, each of which begins with its number.
 void tell_entry_numbers(long folder, std::uint64_t** entries, long count);
-// After the same of a file of the machine's: who runs the simulator does not show.
-void tell_machine_owner(long number, long address);
+// After the same of a file of the machine's: who runs the simulator does not show, nor when somebody has read the file last, nor
+// what Linux tells besides of its mount.
+void tell_machine_attributes(long number, long address);
 // chown and its relatives: -1 leaves it; `own`: the file is in a folder of the host's own.
 long change_owner(const NativeFile& file, bool own, long user, long group);
 // access(2) as Linux answers root, of a file in a folder of the host's own.

@@ -18,6 +18,8 @@
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/file_events.h"
+#include "verbs_shim/runtime/file_rights.h"
+#include "verbs_shim/runtime/file_user.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
@@ -164,6 +166,14 @@ bool changes_content(long number) {
   }
 }
 
+bool changes_attributes(long number) { return number == SYS_fchmod || number == SYS_fsetxattr || number == SYS_fremovexattr; }
+
+long change_attributes(long number, const long (&a)[6]) {
+  if (const long error = error_of_rights(number, a[0]); error != 0) return error;
+  const AsFileUser user(number, is_own_file(a[0]));
+  return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
 long on_real_file(long number, const long (&a)[6]) {
   if (number == SYS_fchown) return change_owner({a[0], nullptr, true}, is_own_file(a[0]), a[1], a[2]);
   if (number == SYS_fcntl || number == SYS_ioctl) return control_file(number, a);
@@ -171,19 +181,17 @@ long on_real_file(long number, const long (&a)[6]) {
     const unsigned long page = huge_page_of_file(a[0]);
     if (page != 0 && static_cast<unsigned long>(a[1]) % page != 0) return -EINVAL;
   }
-  const long result = native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  const long result = changes_attributes(number) ? change_attributes(number, a)
+                                                 : native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   if (number == SYS_close) note_closed(a[0]);
   if (result < 0) {
     if (is_regular_file(a[0])) tell_refused_by_machine(number, result);  // not of /dev/full
     return result;
   }
   if (number == SYS_fstat && !tell_machine_device(number, a[1])) {
-    is_own_file(a[0]) ? tell_attributes(number, a[1], {a[0], nullptr, true}) : tell_machine_owner(number, a[1]);
+    is_own_file(a[0]) ? tell_attributes(number, a[1], {a[0], nullptr, true}) : tell_machine_attributes(number, a[1]);
   }
-  if (number == SYS_fstatfs) {
-    const unsigned long huge_page = huge_page_of_file(a[0]);
-    if (huge_page != 0 || is_own_file(a[0])) tell_file_system(a[1], huge_page);
-  }
+  if (number == SYS_fstatfs) tell_file_system(a[1], is_own_file(a[0]), huge_page_of_file(a[0]));
   if (changes_content(number) && is_own_file(a[0])) note_change({a[0], nullptr, true});
   return result;
 }
@@ -200,6 +208,8 @@ long change_own_mapping(long number, const long (&a)[6]) {
 }
 
 long work_in_descriptor(const long (&a)[6]) {
+  if (const long error = error_of_rights(SYS_fchdir, a[0]); error != 0) return error;
+  const AsFileUser user(SYS_fchdir, is_own_file(a[0]));
   const long result = native(SYS_fchdir, a[0]);
   if (result == 0) path_view().working_folder[0] = 0;
   return result;

@@ -16,6 +16,7 @@
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/file_user.h"
 #include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/polls.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/repeated_call.h"
@@ -114,7 +115,9 @@ long execute_natively(const ThreadSlot& slot, std::uint32_t number, const long (
     n[path.path] = reinterpret_cast<long>(paths->text);
     if (path.folder >= 0) n[path.folder] = AT_FDCWD;
   }
-  const AsFileUser user(number, paths->names_own || slot.action == Action::kNativePath);
+  // What the supervisor names is a device, a link to what is open, or a file of the host's own.
+  const bool is_own = paths->names_own || (slot.action == Action::kNativePath && !leads_to_machine_file(paths->text));
+  const AsFileUser user(number, is_own);
   return call_with_room(number, n);
 }
 

@@ -317,12 +317,22 @@ void resolve_from(const Text& base, bool own_base, Text& path, bool follow, Reso
     return;
   }
   make_folders_of(*row);
+  const bool starts_below = base.size > row->seen_length && protocol::path_is_below(resolved.seen, base.bytes, base.size);
+  resolved.begin = row->real_length + (starts_below ? static_cast<std::uint32_t>(base.size) - row->seen_length : 0);
   if (!replaced(resolved.seen, *row, true, resolved.native)) {
     resolved.where = Where::kWrong;
     resolved.error = -ENAMETOOLONG;
     return;
   }
   resolved.where = Where::kMoved;
+}
+
+// Of `size` bytes that the kernel has told of a link.
+bool lies_in_own(char (&target)[kPathRoom], long size) {
+  if (size <= 0 || target[0] != '/') return false;
+  target[size] = 0;
+  const PathRow* const row = row_of(target, false);
+  return row != nullptr && is_own(*row);
 }
 
 }  // namespace
@@ -334,11 +344,18 @@ bool seen_from_real(char (&real)[kPathRoom]) {
 
 bool is_own_file(long fd) {
   char link[kPathRoom];
-  const long n = read_link_of(static_cast<int>(fd), link);
-  if (n <= 0 || link[0] != '/') return false;
-  link[n] = 0;
-  const PathRow* const row = row_of(link, false);
-  return row != nullptr && is_own(*row);
+  return lies_in_own(link, read_link_of(static_cast<int>(fd), link));
+}
+
+bool leads_to_machine_file(const char* link) {
+  char target[kPathRoom];
+  const long n = native(SYS_readlink, link, target, sizeof target - 1);
+  return n > 0 && target[0] == '/' && !lies_in_own(target, n);
+}
+
+long name_of_own_file(long fd, char (&name)[kPathRoom]) {
+  const long n = read_link_of(static_cast<int>(fd), name);
+  return lies_in_own(name, n) ? n : 0;
 }
 
 void resolve_path(long folder, long address, bool follow, ResolvedPath& resolved) {

@@ -21,6 +21,8 @@ struct ResolvedPath {
   bool known = false;     // `seen` is told
   char seen[kPathRoom];   // absolute
   char native[kPathRoom];
+  // Of kMoved: where in `native` the folder ends from which the way leads: the host's, or where a relative path starts.
+  std::uint32_t begin = 0;
 };
 
 // `path`: in the program's memory.
@@ -32,5 +34,9 @@ void resolve_text(const char* path, bool follow, ResolvedPath& resolved);
 bool seen_from_real(char (&real)[kPathRoom]);
 // Whether the open file `fd` lies in a folder of the host's own.
 bool is_own_file(long fd);
+// The machine's name of it, if it does; its length, or 0.
+long name_of_own_file(long fd, char (&name)[kPathRoom]);
+// Whether what the kernel calls `link`, such as /proc/self/fd/3, is a link to a file that does not.
+bool leads_to_machine_file(const char* link);
 
 }  // namespace verbatim::shim

@@ -11,6 +11,7 @@
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/file_events.h"
+#include "verbs_shim/runtime/file_rights.h"
 #include "verbs_shim/runtime/file_user.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
@@ -114,12 +115,18 @@ long execute_as_root(long number, const long (&n)[6], const PathCall& call, cons
   return result;
 }
 
+// The call with what the kernel is to get of it, by the rights of the user that asks.
 long execute(long number, Arguments& arguments, const PathCall& call, const ResolvedPath& resolved) {
   if (sets_owner(number)) return set_owner(number, arguments, call, resolved);
   const long(&n)[6] = arguments.paths.native;
   arguments.paths.executed = true;
-  const AsFileUser user(number, arguments.paths.names_own);
-  return call_with_room(number, n);
+  const bool real = asks_for_real_user(number, n[3]);
+  const AsFileUser user(number, arguments.paths.names_own, real);
+  if (!real) return call_with_room(number, n);
+  // The kernel's own answer would be about whoever runs the simulator, who is the real user natively.
+  const bool by_path = number == SYS_access;
+  const long flags = number == SYS_faccessat2 ? n[3] : 0;
+  return native(SYS_faccessat2, by_path ? AT_FDCWD : n[0], n[by_path ? 0 : 1], n[by_path ? 1 : 2], flags | AT_EACCESS);
 }
 
 long look_and_execute(long number, const long (&a)[6], Arguments& arguments, ResolvedPath (&resolved)[2]) {
@@ -137,6 +144,7 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
     ask = ask || asks(resolved[i]);
   }
   for (int turn = 0; turn < kMostTurns; ++turn) {
+    if (const long error = error_of_rights(number, a, call, resolved); error != 0) return error;
     arguments.paths.names_own = leads_to_own(resolved[0]) || (call.paths[1].path >= 0 && leads_to_own(resolved[1]));
     if (leads_to_own(resolved[0])) arguments.made = makes(number, call, a, resolved[0].native);
     if (!ask && is_own_times_call(number, a, resolved[0])) {
@@ -169,15 +177,16 @@ void settle(long number, const long (&a)[6], const PathCall& call, const Resolve
             bool made) {
   for (int i = 0; i < 2 && call.paths[i].path >= 0; ++i) {
     if (!leads_to_own(resolved[i])) {
+      if (number == SYS_statfs) tell_file_system(a[1], false, 0);
       if (resolved[i].known && tells_attributes(number))
-        tell_machine_owner(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1]);
+        tell_machine_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1]);
       continue;
     }
     const NativeFile file = {-1, resolved[i].native, follows(call, call.paths[i], a)};
     switch (call.paths[i].use) {
       case protocol::PathUse::kLook:
         if (tells_attributes(number)) tell_attributes(number, a[number == SYS_statx ? 4 : call.paths[i].path + 1], file);
-        if (number == SYS_statfs) tell_file_system(a[1], huge_page_of_path(resolved[i].seen));
+        if (number == SYS_statfs) tell_file_system(a[1], true, huge_page_of_path(resolved[i].seen));
         break;
       case protocol::PathUse::kOpen: {
         const long flags = number == SYS_creat ? O_TRUNC : a[call.flags];
@@ -211,7 +220,7 @@ void settle_descriptor(long number, const long (&a)[6], const PathCall& call) {
   if (is_own_file(a[argument.folder]))
     tell_attributes(number, a[number == SYS_statx ? 4 : 2], {a[argument.folder], nullptr, true});
   else
-    tell_machine_owner(number, a[number == SYS_statx ? 4 : 2]);
+    tell_machine_attributes(number, a[number == SYS_statx ? 4 : 2]);
 }
 
 }  // namespace

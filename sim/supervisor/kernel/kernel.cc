@@ -326,6 +326,8 @@ Kernel::Handler Kernel::handler_of(std::uint32_t number) {
       return &Kernel::sys_huge_pages;
     case protocol::kFileOwnerCall:
       return &Kernel::sys_file_owner;
+    case protocol::kFileRightsCall:
+      return &Kernel::sys_file_rights;
     default:
       return protocol::path_call(number) != nullptr ? &Kernel::sys_path : nullptr;
   }
@@ -353,7 +355,7 @@ Kernel::Outcome Kernel::execute(Thread& thread) {
                          protocol::finds_nothing(call.number, call.arguments, outcome->result);
     const bool again = thread.repeats_nothing(nothing);
     outcome->repeats = nothing && !thread.may_be_late() && keep_nothing(thread, *outcome);
-    if (again) return outcome;
+    if (again || (call.number == protocol::kFileRightsCall && outcome->result == 0)) return outcome;
     tracer_.record(thread.process().host().component, TraceEvent::kSystemCall, thread.tid(), call.number,
                    static_cast<std::uint64_t>(outcome->result));
   }
@@ -440,7 +442,8 @@ Duration Kernel::cost(Thread& thread) {
     if (device == nullptr) return Duration(costs.system_call_ps);
     return copy_cost(thread, device->profile()).value_or(device->profile().command_latency);
   }
-  if (thread.call().number == protocol::kFileEventsCall) return Duration::zero();  // part of the call that made them
+  const std::uint32_t number = thread.call().number;  // parts of other calls
+  if (number == protocol::kFileEventsCall || number == protocol::kFileRightsCall) return Duration::zero();
   return Duration(costs.system_call_ps);
 }
 

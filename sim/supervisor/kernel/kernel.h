@@ -244,6 +244,8 @@ class Kernel {
   Outcome sys_scheduler(Thread& thread);
   Outcome sys_get_robust_list(Thread& thread);
   Outcome sys_file_owner(Thread& thread);
+  // What files in a host's own folders are to the thread (kernel_file_rights.cc)
+  Outcome sys_file_rights(Thread& thread);
   Outcome sys_lock_holder(Thread& thread);
   Outcome sys_refused_argument(Thread& thread);
   Outcome sys_set_affinity(Thread& thread);

@@ -71,6 +71,7 @@ Uses uses(std::uint32_t number) {
     case SYS_sched_getscheduler:
     case SYS_getpriority:
     case protocol::kFileNumbersCall:
+    case protocol::kFileRightsCall:
       return Uses::kNoFile;
     case SYS_read:
     case SYS_readv:

@@ -85,7 +85,9 @@ Kernel::Outcome Kernel::sys_groups(Thread& thread) {
   if (count < 0 || static_cast<std::size_t>(count) > kMostGroups) return Answer{-EINVAL};
   std::vector<UserId> groups(static_cast<std::size_t>(count));
   if (!memory.read(address, std::as_writable_bytes(std::span(groups))) && count != 0) return Answer{-EFAULT};
-  return Answer{thread.credentials.set_supplementary(std::move(groups))};
+  const int result = thread.credentials.set_supplementary(std::move(groups));
+  thread.tell_credentials();
+  return Answer{result};
 }
 
 // capget and capset, of any version that Linux knows.

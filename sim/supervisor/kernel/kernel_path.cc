@@ -170,7 +170,6 @@ Kernel::Outcome Kernel::missing(Thread& thread, int index, const TreeWalk& walk)
 
 // Which descriptors a process has is for itself, for who may look into it, and for who may read any folder.
 bool Kernel::may_list(Thread& thread, const std::string& folder) {
-  constexpr int kCapDacOverride = 1, kCapDacReadSearch = 2;
   const std::uint32_t pid = whose_descriptors(folder);
   if (pid == 0 || thread.credentials.may(kCapDacOverride) || thread.credentials.may(kCapDacReadSearch)) return true;
   return std::ranges::none_of(table_.processes(), [&](const auto& process) {

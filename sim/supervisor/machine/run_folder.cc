@@ -190,7 +190,7 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   to_make->folders.push_back({own, 0755});
   for (const std::string& folder : folders) {
     const bool home = std::ranges::find(kOwnFolders, folder) == std::end(kOwnFolders);
-    plan(*to_make, own, folder, home || folder == "/run" ? 0755 : 01777);
+    plan(*to_make, own, folder, home ? 0700 : folder == "/run" ? 0755 : 01777);
     // A machine need not have the folder that it lies in.
     if (const std::string above = folder_of(folder); home && !above.empty() && !fs::exists(above))
       paths.add(above, own + above);

@@ -87,22 +87,34 @@ void wake(std::atomic<protocol::Baton>& word) { syscall(SYS_futex, &word, FUTEX_
 
 // Interrupts sleep, and is counted for who looks instead.
 volatile std::sig_atomic_t children_changed = 0;
+volatile std::sig_atomic_t interrupt_came = 0;
+
+constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
 
 }  // namespace
 
 TokenWait::TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us)
-    : stuck_after_ms_(stuck_after_ms), poke_period_us_(poke_period_us), signals_(io_, SIGINT, SIGTERM) {
-  // nohup and the like have it ignored, and mean it.
-  struct sigaction hangup {};
-  if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) signals_.add(SIGHUP);
-  // SIGCHLD has to interrupt the futex wait below; without SA_RESTART it does.
+    : stuck_after_ms_(stuck_after_ms), poke_period_us_(poke_period_us) {
+  // They have to interrupt the futex wait below; without SA_RESTART they do.
   struct sigaction action {};
   action.sa_handler = [](int) { children_changed = 1; };
   sigaction(SIGCHLD, &action, nullptr);
-  signals_.async_wait([this](const boost::system::error_code& error, int) {
-    if (!error) interrupted_ = true;
-  });
+  interrupt_came = 0;
+  action.sa_handler = [](int) { interrupt_came = 1; };
+  struct sigaction hangup {};
+  // nohup and the like have it ignored, and mean it.
+  const bool ignores_hangup = sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+  for (const int signal : kInterrupts) {
+    if (signal == SIGHUP && ignores_hangup) continue;
+    sigaction(signal, &action, &before_[signal]);
+  }
 }
+
+TokenWait::~TokenWait() {
+  for (const auto& [signal, before] : before_) sigaction(signal, &before, nullptr);
+}
+
+bool TokenWait::interrupted() const { return interrupt_came != 0; }
 
 void TokenWait::handed_over(unsigned patience) {
   look_us_ = poke_us_ = std::min(poke_period_us_ * patience, kGlanceMs * 1000);
@@ -133,8 +145,6 @@ bool TokenWait::look(std::atomic<protocol::Baton>& message) {
   if (second_core_ == nullptr || second_core_->looks() == 0) return false;
   const bool found = protocol::look_for(message, second_core_->looks(), [] { __builtin_ia32_pause(); });
   second_core_->count_wait(!found);
-  // Who never sleeps is not interrupted.
-  if (found && ++found_by_looking_ % kLooksPerDrain == 0) drain();
   return found;
 }
 
@@ -159,8 +169,7 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
       // Ever less often, so that a long computation is hardly disturbed.
       look_us_ = poke_us_ = std::min(poke_us_ * 2, kGlanceMs * 1000);
     }
-    drain();
-    if (interrupted_) return Result::kInterrupted;
+    if (interrupted()) return Result::kInterrupted;
     if (has_ended(pid)) {
       // A request made just before the end is void: nobody is left to go on.
       return Result::kDied;
@@ -230,12 +239,6 @@ bool TokenWait::has_computed(pid_t pid) {
   }
   processor_us_ = now;
   return true;
-}
-
-void TokenWait::drain() {
-  io_.restart();
-  while (io_.poll() > 0) {
-  }
 }
 
 }  // namespace verbatim::supervisor

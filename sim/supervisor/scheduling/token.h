@@ -2,12 +2,12 @@
 // waits for wall-clock time to pass; nothing that happens here may decide what happens next in virtual time.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -26,6 +26,9 @@ class TokenWait {
   };
 
   TokenWait(std::int64_t stuck_after_ms, std::int64_t poke_period_us);
+  ~TokenWait();
+  TokenWait(const TokenWait&) = delete;
+  TokenWait& operator=(const TokenWait&) = delete;
 
   // From now on it is looked for answers before it is slept for them, as far as `core` says. `core` is used as long as *this is.
   void use(SecondCore& core) { second_core_ = &core; }
@@ -41,15 +44,13 @@ class TokenWait {
   Result wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke);
   // For kStuck: what the process was doing, for example "sleeps in the kernel in read(3)".
   const std::string& stuck_doing() const { return stuck_doing_; }
-  bool interrupted() const { return interrupted_; }
+  // By SIGINT, SIGTERM, or SIGHUP unless that was ignored before; as long as *this is, they do nothing else.
+  bool interrupted() const;
 
  private:
-  void drain();  // signals that have come
   bool look(std::atomic<protocol::Baton>& message);
   void wake_again(ProcessRegion& region);
   bool has_computed(pid_t pid);  // long enough for the next poke
-
-  static constexpr unsigned kLooksPerDrain = 1024;  // answers found by looking from one look at signals to the next
 
   std::int64_t stuck_after_ms_;
   std::int64_t poke_period_us_;
@@ -62,13 +63,10 @@ class TokenWait {
   std::string stuck_doing_;
   std::optional<std::uint64_t> calls_before_;  // as counted at the first look since the hand-over
   std::int64_t kernel_before_ms_ = 0;          // the thread had spent in the kernel then
-  bool interrupted_ = false;
   SecondCore* second_core_ = nullptr;
   const ProcessRegion* given_in_ = nullptr;  // where the token was handed over last; only compared, it may be gone
   std::uint32_t given_index_ = 0;            // and the slot
-  unsigned found_by_looking_ = 0;
-  boost::asio::io_context io_;
-  boost::asio::signal_set signals_;
+  std::map<int, struct sigaction> before_;   // what the signals did that interrupt
 };
 
 }  // namespace verbatim::supervisor

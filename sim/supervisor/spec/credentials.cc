@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <linux/securebits.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -64,6 +66,24 @@ UserId set_of_files(Ids& ids, bool privileged, UserId id) {
 bool Credentials::is_in_group(UserId group) const {
   return group == groups_.file_system ||
          std::find(supplementary_.begin(), supplementary_.end(), group) != supplementary_.end();
+}
+
+Credentials Credentials::of_real_user() const {
+  Credentials real = *this;
+  real.users_.file_system = users_.real;
+  real.groups_.file_system = groups_.real;
+  if (fixes_up()) real.effective_ = users_.real == kRoot ? permitted_ : 0;
+  return real;
+}
+
+// As generic_permission() of Linux.
+bool Credentials::may_use(UserId owner, UserId owning_group, std::uint32_t mode, int wanted) const {
+  const unsigned shift = owner == users_.file_system ? 6 : is_in_group(owning_group) ? 3 : 0;
+  if ((static_cast<unsigned>(wanted) & ~(mode >> shift) & 7) == 0) return true;
+  const bool is_folder = S_ISDIR(mode);
+  constexpr std::uint32_t kAnyExecutes = S_IXUSR | S_IXGRP | S_IXOTH;
+  if (may(kCapDacOverride) && (is_folder || (wanted & X_OK) == 0 || (mode & kAnyExecutes) != 0)) return true;
+  return may(kCapDacReadSearch) && (is_folder ? (wanted & W_OK) == 0 : wanted == R_OK);
 }
 
 bool Credentials::fixes_up() const { return (secure_bits_ & SECBIT_NO_SETUID_FIXUP) == 0; }

@@ -18,8 +18,8 @@ inline constexpr UserId kNoUser = ~0u;  // -1: "leave it"
 
 // linux/capability.h. Those that a container has by default (containers-common), that to send raw packets, which verbs
 // programs of Ethernet frames need, and nothing that the simulator refuses anyway.
-inline constexpr int kCapChown = 0, kCapKill = 5, kCapSetGid = 6, kCapSetUid = 7, kCapSetPCap = 8, kCapNetRaw = 13,
-                     kLastCapability = 40;
+inline constexpr int kCapChown = 0, kCapDacOverride = 1, kCapDacReadSearch = 2, kCapFowner = 3, kCapKill = 5,
+                     kCapSetGid = 6, kCapSetUid = 7, kCapSetPCap = 8, kCapNetRaw = 13, kLastCapability = 40;
 inline constexpr CapabilitySet kDefaultCapabilities = 0x800405fb | CapabilitySet{1} << kCapNetRaw;
 
 // Of users, or of groups: real, effective, saved, and of the file system.
@@ -35,6 +35,10 @@ class Credentials {
   const std::vector<UserId>& supplementary() const { return supplementary_; }
   bool may(int capability) const { return (effective_ >> capability & 1) != 0; }
   bool is_in_group(UserId group) const;
+  // Those by which access(2) answers: of the real user and group.
+  Credentials of_real_user() const;
+  // Whether it may use a file of that owner, group and mode (st_mode) as `wanted` says: R_OK | W_OK | X_OK.
+  bool may_use(UserId owner, UserId owning_group, std::uint32_t mode, int wanted) const;
 
   // Each 0 or -errno, as the system call says it.
   int set_user(UserId user);

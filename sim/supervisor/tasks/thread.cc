@@ -29,12 +29,15 @@ Thread::Thread(Engine& engine, Choices& choices, ComponentId source, Process& pr
 Thread::~Thread() = default;
 
 void Thread::tell_credentials() {
-  constexpr int kCapDacOverride = 1;
   protocol::ThreadSlot& slot = process_.region().slot(slot_);
   const bool is_bound = !credentials.may(kCapDacOverride);
   slot.user = credentials.users().real;
   slot.file_user = is_bound ? credentials.users().file_system : kRoot;
   slot.file_group = is_bound ? credentials.groups().file_system : kRoot;
+  slot.real_group = credentials.groups().real;
+  const std::vector<UserId>& groups = credentials.supplementary();
+  slot.group_count = static_cast<std::uint32_t>(std::min<std::size_t>(groups.size(), protocol::kMostFileGroups));
+  std::copy_n(groups.begin(), slot.group_count, slot.groups);
 }
 
 void Thread::park(Parked parked, Duration* total) {

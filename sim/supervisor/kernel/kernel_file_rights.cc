@@ -1,0 +1,147 @@
+// Whether a thread that is not root may do what a call does to files in its host's own folders, as Linux decides it: by the
+// owners that programs see, so that the answer is the same whoever runs the simulator.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "sim/supervisor/kernel/kernel.h"
+#include "verbs_shim/protocol/path_calls.h"
+#include "verbs_shim/protocol/path_view.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+using protocol::PathUse;
+
+// What there is on the machine by that name, with the owners that programs see.
+struct Found {
+  bool exists;
+  std::uint32_t mode;
+  UserId user, group;
+};
+
+bool may(const Credentials& who, const Found& file, int wanted) { return who.may_use(file.user, file.group, file.mode, wanted); }
+
+bool owns(const Credentials& who, const Found& file) {
+  return file.user == who.users().file_system || who.may(kCapFowner);
+}
+
+int wanted_by_open(std::int64_t flags) {
+  if ((flags & O_PATH) != 0) return 0;
+  const std::int64_t access = flags & O_ACCMODE;
+  int wanted = access == O_RDONLY ? R_OK : access == O_WRONLY ? W_OK : R_OK | W_OK;
+  if ((flags & O_TRUNC) != 0) wanted |= W_OK;
+  return wanted;
+}
+
+bool sets_times(std::uint32_t number) {
+  return number == SYS_utimensat || number == SYS_utime || number == SYS_utimes || number == SYS_futimesat;
+}
+
+// Of a name that is there to be taken away, from its folder (may_delete() of Linux).
+int error_of_removing(const Credentials& who, const Found& folder, const Found& file) {
+  if (!may(who, folder, W_OK | X_OK)) return -EACCES;
+  const bool is_sticky = (folder.mode & S_ISVTX) != 0;
+  return is_sticky && !owns(who, file) && folder.user != who.users().file_system ? -EPERM : 0;
+}
+
+// What others' files must be that one may link them (fs.protected_hardlinks, which is 1).
+bool is_safe_to_link(const Credentials& who, const Found& file) {
+  const bool gives_group = (file.mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
+  return S_ISREG(file.mode) && (file.mode & S_ISUID) == 0 && !gives_group && may(who, file, R_OK | W_OK);
+}
+
+// `argument`: the call's flags, of access the mode, of what sets times 1 when it is to be the present.
+int error_of_use(const Credentials& who, const Found& file, std::uint32_t number, PathUse use, std::int64_t argument) {
+  switch (use) {
+    case PathUse::kLook: {
+      const bool asks = number == SYS_access || number == SYS_faccessat || number == SYS_faccessat2;
+      const bool reads = number == SYS_inotify_add_watch || number == SYS_getxattr || number == SYS_lgetxattr;
+      const int wanted = asks ? static_cast<int>(argument & 7) : reads ? R_OK : 0;
+      return may(who, file, wanted) ? 0 : -EACCES;
+    }
+    case PathUse::kOpen:
+      if ((argument & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) return 0;  // the kernel says that it exists
+      if ((argument & O_NOATIME) != 0 && !owns(who, file)) return -EPERM;
+      return may(who, file, wanted_by_open(argument)) ? 0 : -EACCES;
+    case PathUse::kExecute:
+    case PathUse::kWorkIn:
+      return may(who, file, X_OK) ? 0 : -EACCES;
+    default:
+      break;
+  }
+  if (number == SYS_fchdir) return may(who, file, X_OK) ? 0 : -EACCES;
+  if (number == SYS_link || number == SYS_linkat) return owns(who, file) || is_safe_to_link(who, file) ? 0 : -EPERM;
+  if (number == SYS_chown || number == SYS_lchown || number == SYS_fchownat) return 0;  // is decided with the owners
+  if (number == SYS_chmod || number == SYS_fchmod || number == SYS_fchmodat || number == protocol::kFchmodat2)
+    return owns(who, file) ? 0 : -EPERM;
+  if (!sets_times(number)) return may(who, file, W_OK) ? 0 : -EACCES;
+  if (owns(who, file)) return 0;
+  if (argument == 0) return -EPERM;
+  return may(who, file, W_OK) ? 0 : -EACCES;
+}
+
+bool moves(std::uint32_t number) {
+  return number == SYS_rename || number == SYS_renameat || number == SYS_renameat2;
+}
+
+}  // namespace
+
+Kernel::Outcome Kernel::sys_file_rights(Thread& thread) {
+  const auto& a = thread.call().arguments;
+  const auto number = static_cast<std::uint32_t>(a[0]);
+  const std::size_t host = thread.process().host_index();
+  const Credentials who = a[2] != 0 ? thread.credentials.of_real_user() : thread.credentials;
+  const auto mailbox = thread.process().region().mailbox(thread.slot());
+  protocol::FileRights asked;
+  static_assert(sizeof asked <= protocol::kMailboxSize);
+  std::memcpy(&asked, mailbox.data(), sizeof asked);
+
+  const auto find = [&](const std::string& path) {
+    struct stat status;
+    if (lstat(path.c_str(), &status) != 0) return Found{false, 0, kRoot, kRoot};
+    const auto own = file_numbers_.find({host, status.st_dev, status.st_ino});
+    if (own == file_numbers_.end()) return Found{true, status.st_mode, kRoot, kRoot};
+    return Found{true, status.st_mode, own->second.user, own->second.group};
+  };
+  const protocol::PathCall* const call = protocol::path_call(number);
+  for (int i = 0; i < 2 && (i == 0 || (call != nullptr && call->paths[i].path >= 0)); ++i) {
+    const std::size_t begin = asked.begin[i];
+    asked.native[i][protocol::kPathRoom - 1] = 0;
+    std::string path = asked.native[i];
+    if (begin == 0 || begin > path.size()) continue;
+    while (path.size() > begin && path.back() == '/') path.pop_back();
+    Found folder = {false, 0, kRoot, kRoot};
+    for (std::size_t end = begin; end < path.size(); end = std::min(path.find('/', end + 1), path.size())) {
+      folder = find(path.substr(0, end));
+      if (!folder.exists || !S_ISDIR(folder.mode)) return Answer{0};  // the kernel says so
+      if (!may(who, folder, X_OK)) return Answer{-EACCES};
+    }
+    const Found file = find(path);
+    const PathUse use = call != nullptr ? call->paths[i].use : PathUse::kChange;
+    int error = 0;
+    if (use == PathUse::kMake || use == PathUse::kRemove) {
+      if (!folder.exists) continue;  // the beginning itself
+      if (file.exists && (use == PathUse::kRemove || moves(number))) error = error_of_removing(who, folder, file);
+      if (!file.exists && use == PathUse::kMake && !may(who, folder, W_OK | X_OK)) error = -EACCES;
+      // A folder that is moved gets another parent.
+      if (error == 0 && use == PathUse::kRemove && moves(number) && S_ISDIR(file.mode) && !may(who, file, W_OK))
+        error = -EACCES;
+    } else if (file.exists) {
+      const bool is_nameless = use == PathUse::kOpen && (a[1] & O_TMPFILE) == O_TMPFILE;
+      error = is_nameless ? (may(who, file, W_OK | X_OK) ? 0 : -EACCES) : error_of_use(who, file, number, use, a[1]);
+    } else if (use == PathUse::kOpen && (a[1] & O_CREAT) != 0 && folder.exists) {
+      if (!may(who, folder, W_OK | X_OK)) error = -EACCES;
+    }
+    if (error != 0) return Answer{error};
+  }
+  return Answer{0};
+}
+
+}  // namespace verbatim::supervisor
