@@ -149,7 +149,8 @@ inline std::uint32_t Packet::wire_bytes() const {
   const std::uint32_t transport = kBthBytes + info(bth.opcode).extended_header_bytes + padded + kIcrcBytes;
   if (!ethernet) return kLrhBytes + (grh ? kGrhBytes : 0) + transport + kVcrcBytes;
   // Always more than the 64 bytes that a frame must have.
-  return kEthernetBytes + (ethernet->vlan != 0 ? kVlanTagBytes : 0) + (is_over_ipv4(*this) ? kIpv4Bytes : kIpv6Bytes) + kUdpBytes + transport + kFrameCheckBytes;
+  const std::uint32_t link = kEthernetBytes + (ethernet->vlan != 0 ? kVlanTagBytes : 0) + kFrameCheckBytes;
+  return link + (is_over_ipv4(*this) ? kIpv4Bytes : kIpv6Bytes) + kUdpBytes + transport;
 }
 
 using PacketPtr = std::unique_ptr<Packet>;
