@@ -39,7 +39,12 @@ std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& p
   const subnet::PortPlan& port = plan.nodes[adapter].ports[0];
   if (!topology.is_roce()) return {port.gid};
   const ib::IpInterface interface = topology.interface_of(adapter);
-  return {subnet::link_local_gid(port.mac), interface.v4(), interface.v6()};
+  std::vector<ib::Gid> gids = {subnet::link_local_gid(port.mac), interface.v4(), interface.v6()};
+  for (const VlanSpec& vlan : topology.vlans_of(adapter)) {
+    gids.push_back(vlan.interface.v4());
+    gids.push_back(vlan.interface.v6());
+  }
+  return gids;
 }
 
 std::vector<std::vector<std::uint16_t>> pkey_tables_of(const TopologySpec& topology) {

@@ -37,6 +37,20 @@ const Object& further_adapter_table() {
   return table;
 }
 
+const Object& vlan_table() {
+  using V = VlanSpec;
+  static const Object table = make_object<V>(
+      "a VLAN", "a VLAN interface of a host's first adapter, with a network of its own",
+      {for_people("description", "for people"),
+       bind<&V::id>({.key = "id", .kind = Kind::kInteger, .required = true, .doc = "the VLAN's identifier", .min = 1, .max = 4094}),
+       without_default(bind<&V::address_text>(
+           {.key = "address",
+            .kind = Kind::kInterface,
+            .doc = "IPv4 address of the interface, and the bits of its network, 16 if they are left out; without one, in VLAN 1 "
+                   "the first host gets 100.64.4.1/22, the second 100.64.4.2/22, in VLAN 2 100.64.8.1/22, and so on"}))});
+  return table;
+}
+
 const Object& host_table() {
   using H = HostSpec;
   using P = HugePagesSpec;
@@ -58,6 +72,10 @@ const Object& host_table() {
                                            .kind = Kind::kObjects,
                                            .doc = "adapters beyond the first; a cable's end names one as \"host/device\""},
                                           further_adapter_table()),
+       bind_objects<&H::vlans>({.key = "vlans",
+                                .kind = Kind::kObjects,
+                                .doc = "on Ethernet: VLANs that the first adapter is in, as interfaces eth0.10 and the like"},
+                               vlan_table()),
        bind<&H::cpu>({.key = "cpu", .kind = Kind::kReference, .doc = "processor profile, found likewise"}),
        bind<&H::address_text>(
            {.key = "address",

@@ -9,13 +9,18 @@ namespace verbatim::config {
 HostAddresses::HostAddresses(const TopologySpec& topology, std::size_t host, const std::vector<cm::PortFacts>& ports)
     : topology_(topology), host_(host), ports_(ports), adapters_(topology.adapters_of(host)), routes_(topology.routes_of(host)) {}
 
+bool HostAddresses::has_ip(std::size_t adapter, const ib::Gid& ip) const {
+  const auto has = [&](const VlanSpec& vlan) { return vlan.interface.has(ip); };
+  return topology_.interface_of(adapter).has(ip) || std::ranges::any_of(topology_.vlans_of(adapter), has);
+}
+
 std::optional<cm::AddressBook::Station> HostAddresses::find(const cm::Address& address) const {
   if (ib::is_multicast(address.ip)) return Station{address.ip, 0};  // nobody is asked for it
   for (std::size_t i = 0; i < topology_.adapters.size(); ++i) {
     const std::vector<ib::Gid>& gids = ports_[i].gids;
     // The link-local address is made of the port's own: of its GUID or its MAC address.
     const bool has = address.family == cm::Family::kIb ? std::ranges::find(gids, address.ip) != gids.end()
-                                                       : topology_.interface_of(i).has(address.ip) || address.ip == gids.front();
+                                                       : has_ip(i, address.ip) || address.ip == gids.front();
     if (!has) continue;
     const bool names_port = address.family == cm::Family::kIb || topology_.is_roce();
     Station station{names_port ? address.ip : gids.front(), std::nullopt};
@@ -54,10 +59,14 @@ cm::Address HostAddresses::own_for(const cm::Address& destination, std::size_t a
   cm::Address address;
   address.family = destination.family;
   const std::size_t index = adapters_.at(adapter);
+  ib::IpInterface own = topology_.interface_of(index);
+  for (const VlanSpec& vlan : topology_.vlans_of(index)) {
+    if (vlan.interface.network.contains(destination.ip)) own = vlan.interface;
+  }
   const bool is_ports = destination.family == cm::Family::kIb || destination.is_link_local();
   address.ip = is_ports                                   ? ports_[index].gids.front()
-               : destination.family == cm::Family::kIpv4 ? topology_.interface_of(index).v4()
-                                                          : topology_.interface_of(index).v6();
+               : destination.family == cm::Family::kIpv4 ? own.v4()
+                                                          : own.v6();
   return address;
 }
 

@@ -21,6 +21,8 @@ class HostAddresses final : public cm::AddressBook {
   cm::Address own_for(const cm::Address& destination, std::size_t adapter) const override;
 
  private:
+  bool has_ip(std::size_t adapter, const ib::Gid& ip) const;
+
   const TopologySpec& topology_;
   const std::size_t host_;
   const std::vector<cm::PortFacts>& ports_;

@@ -29,7 +29,9 @@ std::vector<std::size_t> TopologySpec::adapters_of(std::size_t host_index) const
 std::vector<ib::IpRoute> TopologySpec::routes_of(std::size_t host_index) const {
   std::vector<ib::IpInterface> own;
   for (const std::size_t adapter : adapters_of(host_index)) own.push_back(interface_of(adapter));
-  return ib::routes_of(own, further_networks);
+  std::vector<ib::IpRoute> routes = ib::routes_of(own, further_networks);
+  for (const VlanSpec& vlan : hosts[host_index].vlans) routes.push_back({vlan.interface.network, 0});
+  return routes;
 }
 
 namespace {
@@ -146,13 +148,14 @@ class Resolver {
     for (const AdapterSpec& adapter : topology_.adapters) {
       if (adapter.number != 0) further_address(owners, adapter);
     }
+    for (std::size_t i = 0; i < topology_.hosts.size(); ++i) vlan_addresses(owners, i);
     std::ranges::sort(topology_.further_networks);
     auto& networks = topology_.further_networks;
     networks.erase(std::unique(networks.begin(), networks.end()), networks.end());
   }
 
   void further_address(std::map<std::uint32_t, std::string>& owners, const AdapterSpec& adapter) {
-    constexpr std::uint32_t kFirstNetwork = 172u << 24 | 16u << 16, kUsualBits = 16, kNetworks = 16;
+    constexpr std::uint32_t kFirstNetwork = 172u << 24 | 16u << 16, kNetworks = 16;
     FurtherAdapterSpec& spec = topology_.hosts[adapter.host].further_adapters[adapter.number - 1];
     const bool given = !spec.address_text.empty();
     if (!given && adapter.number >= kNetworks) {
@@ -163,9 +166,19 @@ class Resolver {
     Ipv4WithPrefix own{kFirstNetwork + (static_cast<std::uint32_t>(adapter.number) << kUsualBits) +
                            static_cast<std::uint32_t>(adapter.host) + 1,
                        kUsualBits};
-    if (given) own = *parse_ipv4_with_prefix(spec.address_text, kUsualBits);
-    spec.interface = ib::IpInterface::of_further(own.address, own.prefix_bits);
+    settle(own, spec);
     topology_.further_networks.push_back(spec.interface.network);
+    this->own(owners, spec.interface.address, adapter.name, spec.pointer, given,
+        "adapters without an address get 172.17.0.1, 172.17.0.2, … by the host's position, those after them 172.18.0.1, …");
+  }
+
+  static constexpr std::uint32_t kUsualBits = 16;
+
+  // The interface of a further adapter or of a VLAN: `assigned`, unless the file gives an address.
+  template <class Spec>
+  void settle(Ipv4WithPrefix own, Spec& spec) {
+    if (!spec.address_text.empty()) own = *parse_ipv4_with_prefix(spec.address_text, kUsualBits);
+    spec.interface = ib::IpInterface::of_further(own.address, own.prefix_bits);
     check_address(own.address, spec.address_text, spec.pointer);
     // A network of two has no others (RFC 3021).
     const bool is_end = own.address == spec.interface.network.address || own.address == spec.interface.broadcast();
@@ -175,8 +188,37 @@ class Resolver {
               format_ipv4(spec.interface.network.address) + "/" + std::to_string(own.prefix_bits),
           "choose one between them");
     }
-    this->own(owners, own.address, adapter.name, spec.pointer, given,
-        "adapters without an address get 172.17.0.1, 172.17.0.2, … by the host's position, those after them 172.18.0.1, …");
+  }
+
+  // VLAN v of the first host has 100.64.0.1/22 with v in the 12 bits behind the first 10, that of the second 100.64.0.2, …
+  void vlan_addresses(std::map<std::uint32_t, std::string>& owners, std::size_t host_index) {
+    constexpr std::uint32_t kFirstNetwork = 100u << 24 | 64u << 16, kHostBits = 10, kLinkBits = 32 - kHostBits;
+    HostSpec& host = topology_.hosts[host_index];
+    if (host.vlans.empty()) return;
+    if (!topology_.is_roce()) {
+      add(host.vlans.front().pointer, "there are no VLANs on InfiniBand", "leave them out, or choose the link layer \"roce\"");
+      return;
+    }
+    constexpr std::size_t kOwnGids = 3, kGidsOfVlan = 2;
+    const std::size_t entries = kOwnGids + kGidsOfVlan * host.vlans.size();
+    if (entries > host.hca_profile.gid_table_length) {
+      add(host.vlans.back().pointer, "with these VLANs its adapter has " + std::to_string(entries) + " GIDs",
+          "the GID table of " + in_quotes(host.hca) + " has " + std::to_string(host.hca_profile.gid_table_length) + " entries");
+    }
+    std::set<std::uint32_t> ids;
+    for (VlanSpec& vlan : host.vlans) {
+      if (!ids.insert(vlan.id).second)
+        add(vlan.pointer + "/id", "the host is in VLAN " + std::to_string(vlan.id) + " already", "name each VLAN once");
+      const bool given = !vlan.address_text.empty();
+      if (!given && host_index + 2 >= 1u << kHostBits) {
+        add(vlan.pointer, "only the first " + std::to_string((1u << kHostBits) - 2) + " hosts get an address in a VLAN by position",
+            "give this one an \"address\"");
+        continue;
+      }
+      settle({kFirstNetwork + (vlan.id << kHostBits) + static_cast<std::uint32_t>(host_index) + 1, kLinkBits}, vlan);
+      own(owners, vlan.interface.address, host.name + "-eth0." + std::to_string(vlan.id), vlan.pointer, given,
+          "VLAN interfaces without an address get one by VLAN and the host's position");
+    }
   }
 
   // `text` is empty when the address was not given.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,16 @@ struct FurtherAdapterSpec {
   hca::HcaProfile hca_profile;
   ib::IpInterface interface;
 };
+
+// A VLAN that a host's first adapter is in, with an interface of its own.
+struct VlanSpec {
+  std::uint32_t id = 0;
+  std::string address_text;  // as of further adapters
+  std::string pointer;
+
+  // Resolved.
+  ib::IpInterface interface;
+};
 // Of the adapter with that number on its host, 1 for the first further one, where none is given.
 inline std::string further_device_name(std::size_t number) { return "mlx5_" + std::to_string(number); }
 
@@ -54,6 +65,7 @@ struct HostSpec {
   std::uint32_t open_files = 1024;
   std::string address_text;  // empty: assigned by position
   std::vector<FurtherAdapterSpec> further_adapters;
+  std::vector<VlanSpec> vlans;
   std::string pointer;       // where in the file
 
   // Resolved.
@@ -171,6 +183,15 @@ struct TopologySpec {
     const AdapterSpec& of = adapters[adapter];
     const HostSpec& owner = hosts[of.host];
     return of.number == 0 ? ib::IpInterface::of_first(owner.address) : owner.further_adapters[of.number - 1].interface;
+  }
+  // Of an adapter; only a host's first one has any.
+  std::span<const VlanSpec> vlans_of(std::size_t adapter) const {
+    const AdapterSpec& of = adapters[adapter];
+    return of.number == 0 ? std::span<const VlanSpec>(hosts[of.host].vlans) : std::span<const VlanSpec>();
+  }
+  // As AdapterSpec::interface_index() of the VLAN interface with that number: they come behind all adapters'.
+  std::uint32_t vlan_interface_index(std::size_t host_index, std::size_t number) const {
+    return AdapterSpec::kFirstInterface + static_cast<std::uint32_t>(1 + hosts[host_index].further_adapters.size() + number);
   }
   // Name that leads to the adapter's addresses: the host's, or of a further one "server-mlx5_1".
   std::string address_name(std::size_t adapter) const {

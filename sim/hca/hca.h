@@ -89,6 +89,19 @@ struct PortAddress {
   std::uint16_t pkey(std::uint32_t index) const { return index < pkeys.size() ? pkeys[index] : 0; }
   ib::MacAddress mac;
   std::uint32_t netdev_index = 0;  // of the interface that an Ethernet port's addresses are those of
+  // Of entries of the GID table that are a VLAN interface's: what leaves with one has its tag, and nothing else comes to it.
+  struct VlanEntry {
+    std::size_t index = 0;          // in the GID table
+    std::uint16_t vlan = 0;         // 1 to 4094
+    std::uint32_t netdev_index = 0;
+  };
+  std::vector<VlanEntry> vlan_entries;
+  // nullptr: the entry with this index is not a VLAN interface's.
+  const VlanEntry* vlan_entry(std::size_t index) const;
+  // The VLAN of the port's own address `gid`; 0: none, also of an address that the port does not have.
+  std::uint16_t vlan_of(const ib::Gid& gid) const;
+  // Whether the tag of a packet of RoCE, or that it has none, suits where it goes: one of the port's addresses, or a group.
+  bool takes_tag_of(const ib::Packet& packet) const;
   const Neighbours* neighbours = nullptr;  // outlives the adapter
 };
 

@@ -46,7 +46,13 @@ class Decoder {
     Ethernet& ethernet = result_.packet.ethernet.emplace();
     ethernet.destination = MacAddress{in_.get(6)};
     ethernet.source = MacAddress{in_.get(6)};
-    const std::uint16_t type = in_.get16();
+    std::uint16_t type = in_.get16();
+    if (type == kTypeVlan) {
+      ethernet.vlan = in_.get16();
+      if ((ethernet.vlan & kVlanIdentifier) == 0) return fail("a VLAN tag without an identifier");
+      shape_.ethernet_bytes += kVlanTagBytes;
+      type = in_.get16();
+    }
     if (!in_.good()) return fail("shorter than an Ethernet header");
     if (type == 0x0800) {
       shape_.kind = FrameShape::kRoceIpv4;

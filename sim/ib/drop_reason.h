@@ -34,7 +34,8 @@ namespace verbatim::ib {
   X(kNoReceive, 28, "no receive is posted")                                 /* to an unreliable queue pair */ \
   X(kRefused, 29, "sequence, rights or length are wrong")                                     /* likewise */ \
   X(kNoFlow, 30, "no flow rule matches the frame")                                                           \
-  X(kFlowDrop, 31, "a flow rule drops the frame")
+  X(kFlowDrop, 31, "a flow rule drops the frame")                                                            \
+  X(kWrongVlan, 32, "its VLAN tag, or that it has none, is not that of the address it goes to")
 
 // clang-format on
 enum class DropReason : std::uint8_t {

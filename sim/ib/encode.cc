@@ -151,10 +151,10 @@ std::uint32_t icrc_of(std::span<const std::byte> bytes, const FrameShape& shape)
   if (shape.kind == FrameShape::kInfiniBand) {
     head[0] |= std::byte{0xf0};  // the virtual lane
   } else {
-    head.erase(head.begin(), head.begin() + kEthernetBytes);
+    head.erase(head.begin(), head.begin() + shape.ethernet_bytes);
   }
   const std::size_t network = shape.kind == FrameShape::kInfiniBand ? kLrhBytes : 0;
-  const std::size_t bth = shape.bth_at - (shape.kind == FrameShape::kInfiniBand ? 0 : kEthernetBytes);
+  const std::size_t bth = shape.bth_at - (shape.kind == FrameShape::kInfiniBand ? 0 : shape.ethernet_bytes);
   if (shape.kind == FrameShape::kRoceIpv4) {
     for (const std::size_t at : {1, 8, 10, 11}) mask(at);  // type of service, time to live, checksum
   } else if (bth - network >= kGrhBytes) {
@@ -193,6 +193,11 @@ void encode(const Packet& packet, std::vector<std::byte>& to) {
     shape.kind = ipv4 ? FrameShape::kRoceIpv4 : FrameShape::kRoceIpv6;
     out.put(packet.ethernet->destination.value, 6);
     out.put(packet.ethernet->source.value, 6);
+    if (packet.ethernet->vlan != 0) {
+      out.put(kTypeVlan, 2);
+      out.put(packet.ethernet->vlan, 2);
+      shape.ethernet_bytes += kVlanTagBytes;
+    }
     out.put(ipv4 ? 0x0800 : 0x86dd, 2);
     if (ipv4) {
       put_ipv4(to, *packet.grh, kUdpBytes + transport_bytes(packet));

@@ -10,7 +10,7 @@ namespace verbatim::ib {
 
 namespace {
 
-constexpr std::uint16_t kTypeIpv4 = 0x0800, kTypeIpv6 = 0x86dd, kTypeVlan = 0x8100, kTypeServiceVlan = 0x88a8;
+constexpr std::uint16_t kTypeIpv4 = 0x0800, kTypeIpv6 = 0x86dd, kTypeServiceVlan = 0x88a8;
 constexpr std::uint16_t kTypeMpls = 0x8847, kTypeMplsMulticast = 0x8848, kTypeEthernet = 0x6558;
 constexpr int kMacBytes = 6;
 

@@ -13,7 +13,6 @@
 
 namespace verbatim::ib {
 
-inline constexpr std::uint32_t kVlanTagBytes = 4;
 // Shorter frames are filled up with zeros (IEEE 802.3 4.2.3.3); without the frame check sequence.
 inline constexpr std::uint32_t kLeastFrameBytes = 60;
 // Behind the address and type, and two VLAN tags.

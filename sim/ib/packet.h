@@ -63,7 +63,11 @@ struct Ethernet {
   MacAddress source;
   MacAddress destination;
   std::uint16_t udp_source_port = 0xc000;  // entropy for routes of equal cost
+  std::uint16_t vlan = 0;                  // tag control information of 802.1Q: priority and identifier; 0: there is no tag
 };
+// Of tag control information (802.1Q 9.6).
+inline constexpr std::uint16_t kVlanIdentifier = 0x0fff;
+inline constexpr int kVlanPriorityShift = 13;
 inline constexpr std::uint16_t kRoceUdpPort = 4791;
 // To a group of stations, or to all (IEEE 802.3 3.2.3).
 constexpr bool is_group(MacAddress mac) { return (mac.value >> 40 & 1) != 0; }
@@ -145,7 +149,8 @@ inline std::uint32_t Packet::wire_bytes() const {
   const std::uint32_t transport = kBthBytes + info(bth.opcode).extended_header_bytes + padded + kIcrcBytes;
   if (!ethernet) return kLrhBytes + (grh ? kGrhBytes : 0) + transport + kVcrcBytes;
   // Always more than the 64 bytes that a frame must have.
-  return kEthernetBytes + (is_over_ipv4(*this) ? kIpv4Bytes : kIpv6Bytes) + kUdpBytes + transport + kFrameCheckBytes;
+  const std::uint32_t link = kEthernetBytes + (ethernet->vlan != 0 ? kVlanTagBytes : 0) + kFrameCheckBytes;
+  return link + (is_over_ipv4(*this) ? kIpv4Bytes : kIpv6Bytes) + kUdpBytes + transport;
 }
 
 using PacketPtr = std::unique_ptr<Packet>;

@@ -26,6 +26,7 @@ void encode(const Packet& packet, std::vector<std::byte>& to);
 struct FrameShape {
   enum Kind : std::uint8_t { kInfiniBand, kRoceIpv4, kRoceIpv6 } kind = kInfiniBand;
   std::size_t bth_at = 0;
+  std::size_t ethernet_bytes = kEthernetBytes;  // with a VLAN tag
 };
 // The ICRC of the bytes of a packet up to where it stands (IBA 7.8.1, A17.3.3): lane, traffic class, flow
 // label, hop limit, their like in IPv4, checksums and the congestion bits count as ones.

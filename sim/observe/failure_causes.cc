@@ -260,6 +260,10 @@ class Reader {
       case DropReason::kWrongPkey:
         causes.push_back({name_of(peer) + " has another P_Key", "pkey_index must choose an entry with the same P_Key on both sides (ibv_query_pkey)"});
         return;
+      case DropReason::kWrongVlan:
+        causes.push_back({"of this one's path and that of " + name_of(peer) + " one is in a VLAN that the other is not in",
+                          "sgid_index must choose entries of one VLAN's interfaces on both sides (ndev_ifindex of ibv_query_gid_ex)"});
+        return;
       default:
         causes.push_back({join(times(count, "packet"), " to QP ", qpn, " went no further than ", last->component, ", the first at ",
                                at(first->time_ps), ": ", ib::text_of(reason)),

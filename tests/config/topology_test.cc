@@ -83,6 +83,24 @@ TEST(Topology, further_adapters_have_networks_of_their_own) {
   EXPECT_EQ(given.interface_of(given.adapters_of(1).at(1)).network, (ib::IpNetwork{0xc0a80100, 24, 0xc0a80100}));
 }
 
+std::string vlan_findings(const std::string& vlans, const std::string& more = R"(, "link_layer": "roce")") {
+  return topology_findings(topology(R"({"name": "a", "vlans": [)" + vlans + R"(]}, {"name": "b"})", kSwitch, kLinks, more));
+}
+
+TEST(Topology, vlans_are_checked) {
+  EXPECT_EQ(vlan_findings(R"({"id": 1}, {"id": 4094, "address": "192.168.1.1/24"})"), "");
+  EXPECT_EQ(vlan_findings(R"({"id": 10})", ""),
+            "/hosts/0/vlans/0: there are no VLANs on InfiniBand; leave them out, or choose the link layer \"roce\"\n");
+  EXPECT_EQ(vlan_findings(R"({"id": 10}, {"id": 10, "address": "192.168.1.1/24"})"),
+            "/hosts/0/vlans/1/id: the host is in VLAN 10 already; name each VLAN once\n");
+  EXPECT_EQ(vlan_findings(R"({"id": 1}, {"id": 2}, {"id": 3})"),
+            "/hosts/0/vlans/2: with these VLANs its adapter has 9 GIDs; the GID table of \"edr_hca\" has 8 entries\n");
+  for (const char* const bad : {"0", "4095"})
+    EXPECT_NE(vlan_findings(R"({"id": )" + std::string(bad) + "}").find("/hosts/0/vlans/0/id"), std::string::npos) << bad;
+  EXPECT_EQ(vlan_findings(R"({"id": 10, "address": "10.0.0.2/24"})"),
+            "/hosts/0/vlans/0/address: the address 10.0.0.2 is already that of \"b\"; choose another\n");
+}
+
 TEST(Topology, addresses_of_further_adapters_are_hosts_and_unique) {
   EXPECT_EQ(further_findings(R"("address": "10.1.0.1/31")", R"("address": "10.1.0.3")"), "");
   EXPECT_EQ(further_findings(R"("address": "10.0.0.2/24")", ""),

@@ -87,7 +87,8 @@ Packet any_packet(Opcode opcode, Frame frame) {
                   VirtualLane{static_cast<std::uint8_t>(number(16))}};
   } else {
     packet.ethernet =
-        Ethernet{MacAddress{u64() >> 16}, MacAddress{u64() >> 16}, static_cast<std::uint16_t>(number(65536))};
+        Ethernet{MacAddress{u64() >> 16}, MacAddress{u64() >> 16}, static_cast<std::uint16_t>(number(65536)),
+                 number(2) == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(number(65536) | 1)};
   }
   if (frame != Frame::kLocal) {
     const bool ipv4 = frame == Frame::kRoceIpv4;
@@ -142,6 +143,7 @@ void expect_same(const Packet& a, const Packet& b) {
     RC_ASSERT(a.ethernet->source == b.ethernet->source);
     RC_ASSERT(a.ethernet->destination == b.ethernet->destination);
     RC_ASSERT(a.ethernet->udp_source_port == b.ethernet->udp_source_port);
+    RC_ASSERT(a.ethernet->vlan == b.ethernet->vlan);
   }
   RC_ASSERT(a.payload.length == b.payload.length);
   if (a.payload.length > 0) {
@@ -304,6 +306,7 @@ TEST(WireTest, the_icrc_covers_what_must_not_change_and_nothing_else) {
       grh.traffic_class = 0x55;
       grh.flow_label = 0x12345;
       if (roce) packet.ethernet->source = MacAddress{0x1234};
+      if (roce) packet.ethernet->vlan = 0x600a;
       EXPECT_EQ(icrc(packet), before) << roce << ipv4;
       packet.bth.psn = Psn{1};
       const auto other_psn = icrc(packet);

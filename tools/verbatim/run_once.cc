@@ -76,6 +76,10 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
       if (simulation.topology().adapters[adapter].number != 0)
         host.further_interfaces.push_back(simulation.topology().interface_of(adapter));
     }
+    for (const config::VlanSpec& vlan : spec.vlans) {
+      host.further_interfaces.push_back(vlan.interface);
+      host.vlans.push_back(static_cast<std::uint16_t>(vlan.id));
+    }
     host.from_wire = simulation.least_way_to(i);
     host.further_networks = simulation.topology().further_networks;
     host.rdma_cm = &simulation.rdma_cm(i);

@@ -315,6 +315,7 @@ int Hca::Impl::query_gid(Context&, protocol::QueryGid& command) {
   if (command.index < gids.size()) std::memcpy(command.gid, gids[command.index].raw, sizeof(command.gid));
   command.gid_type = adapter.address.roce ? 2 : 0;
   command.netdev_index = command.index < gids.size() ? adapter.address.netdev_index : 0;
+  if (const auto* entry = adapter.address.vlan_entry(command.index)) command.netdev_index = entry->netdev_index;
   return 0;
 }
 

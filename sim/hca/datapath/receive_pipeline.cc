@@ -69,6 +69,7 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   if (!to_group && !adapter_.is_addressed_here(packet)) {
     return drop(incoming, DropReason::kWrongLid);
   }
+  if (packet.ethernet && !adapter_.address.takes_tag_of(packet)) return drop(incoming, DropReason::kWrongVlan);
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
   if (!operation.defined) return drop(incoming, DropReason::kUndefinedOpcode);
   if (to_group) return deliver_to_group(std::move(incoming), operation);

@@ -39,7 +39,11 @@ void set_link(Interface& interface, const HostSpec& host, std::size_t device) {
   interface.mtu = kEthernetMtu;
   interface.broadcast.assign(kMacBytes, 0xff);
   if (hca != nullptr) interface.device = device;
-  if (device == 0 || hca == nullptr) {
+  const std::size_t first_vlan = host.further_interfaces.size() + 1 - host.vlans.size();
+  if (device >= first_vlan) {
+    interface.name = fmt::format("eth0.{}", host.vlans[device - first_vlan]);
+    interface.hardware = big_endian(kFirstMac << 32 | host.address, kMacBytes);
+  } else if (device == 0 || hca == nullptr) {
     interface.name = "eth" + std::to_string(device);
     interface.hardware = big_endian(kFirstMac << 32 | interface.v4.as_v4(), kMacBytes);
   } else if (hca->address().roce) {

@@ -1,5 +1,5 @@
 // A host's network interfaces, as netlink, netdevice(7), /proc/net and /sys/class/net tell of them: lo, eth0 with the host's
-// address, and one for each further adapter, on Ethernet eth1, eth2 …, on InfiniBand ib1, ib2 …
+// address, and one for each further adapter, on Ethernet eth1, eth2 …, on InfiniBand ib1, ib2 …, then those of VLANs, as eth0.10.
 #pragma once
 
 #include <cstdint>

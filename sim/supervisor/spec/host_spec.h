@@ -35,8 +35,10 @@ struct HostSpec {
   std::uint32_t address = 0;           // IPv4, host byte order
   std::vector<hca::Hca*> devices;      // in the order in which programs see them
   Duration from_wire{};                // least time from leaving another host's adapter to coming to one of this host
-  // Addresses of the second device, the third …; and the networks of others', which the first device leads to.
+  // Addresses of the second device, the third …, and then of the first one's VLANs, which `vlans` names; and the networks of
+  // others', which the first device leads to.
   std::vector<ib::IpInterface> further_interfaces;
+  std::vector<std::uint16_t> vlans;
   std::vector<ib::IpNetwork> further_networks;
   cm::RdmaCm* rdma_cm = nullptr;       // what /dev/infiniband/rdma_cm leads to; null: the host has none
   std::vector<management::PortManagement*> port_management;  // of each device: what /dev/infiniband/umadN leads to

@@ -188,9 +188,10 @@ void add_port(VirtualTree& tree, const std::string& folder, const HostSpec& host
     add_attribute("types", [](const Entry& entry) -> std::optional<std::string> {
       return entry.gid_type == 2 ? "RoCE v2\n" : "IB/RoCE v1\n";
     });
-    add_attribute("ndevs", [device](const Entry& entry) -> std::optional<std::string> {
-      if (entry.netdev_index == 0) return std::nullopt;
-      return fmt::format("eth{}\n", device);
+    add_attribute("ndevs", [&host](const Entry& entry) -> std::optional<std::string> {
+      const std::vector<Interface> all = interfaces_of(host);
+      const auto found = std::ranges::find(all, static_cast<int>(entry.netdev_index), &Interface::index);
+      return found == all.end() ? std::nullopt : std::optional(found->name + "\n");
     });
   }
   add_counters(tree, folder + "counters/", host, device);
