@@ -52,7 +52,7 @@ class Program final : public cm::EventSink {
         if (accepted_.size() >= kMostAccepted) return;
         accepted_.push_back(std::move(event.request));
         accepted_.back()->set_sink(this);
-        accepted_.back()->accept(cm::ConnectionParameters{.qpn = 78});
+        accepted_.back()->accept(cm::ConnectionParameters{.qpn = next_qpn_++});
         break;
       case cm::EventType::kConnectResponse:
         id.accept(std::nullopt);
@@ -65,7 +65,7 @@ class Program final : public cm::EventSink {
 
  private:
   std::vector<std::unique_ptr<cm::RdmaId>> accepted_;
-  std::uint32_t next_qpn_ = 0x4000;  // a queue pair that asks a second time has a stale connection
+  std::uint32_t next_qpn_ = 0x4000;  // a queue pair that connects a second time has a stale connection
 };
 
 struct Nobody final : management::MadClient {

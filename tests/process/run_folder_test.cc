@@ -114,6 +114,13 @@ TEST(RunFolder, goes_with_a_simulator_that_is_killed) {
   EXPECT_EQ(entries_of(machine.folder.path()), 0u);
 }
 
+TEST(RunFolder, does_without_a_keeper) {
+  const Machine machine;
+  { const RunFolder folder("/no/such/program"); }  // writes to nobody, and SIGPIPE is not ignored here
+  EXPECT_EQ(entries_of(machine.folder.path()), 0u);
+  RunFolder::await_ended_keepers();
+}
+
 TEST(RunFolder, is_left_to_the_simulator_that_ends_by_itself) {
   const Machine machine;
   { const RunFolder folder(keeper()); }

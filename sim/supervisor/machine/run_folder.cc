@@ -135,9 +135,9 @@ RunFolder::RunFolder(const std::string& keeper_program) {
   int ends[2];
   ended_keepers.reap();
   if (keeper_program.empty() || pipe2(ends, O_CLOEXEC) != 0) return;
+  read_end_ = ends[0];
   alive_ = ends[1];
-  keeper_ = start_keeper(keeper_program, path_, ends[0]);
-  close(ends[0]);
+  keeper_ = start_keeper(keeper_program, path_, read_end_);
 }
 
 void RunFolder::await_ended_keepers() { ended_keepers.await(); }
@@ -163,6 +163,7 @@ RunFolder::~RunFolder() {
   if (alive_ >= 0) {
     [[maybe_unused]] const ssize_t told = write(alive_, "", 1);  // the folder is gone
     close(alive_);
+    close(read_end_);
   }
   if (keeper_ > 0) ended_keepers.add(keeper_);
   if (lock_ >= 0) close(lock_);

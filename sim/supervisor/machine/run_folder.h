@@ -50,7 +50,8 @@ class RunFolder {
   std::string path_;
   int lock_ = -1;
   int alive_ = -1;   // closed without a word when the simulator ends by force: the keeper then removes the folder
-  int keeper_ = -1;  // a process
+  int read_end_ = -1;  // of that pipe: a keeper that is gone does not make writing to it an error
+  int keeper_ = -1;    // a process
   std::vector<Host> hosts_;
   std::map<std::string, std::string> real_paths_;  // of the machine, as they were asked for
 };

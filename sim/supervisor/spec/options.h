@@ -69,7 +69,7 @@ struct SupervisorOptions {
   std::int64_t poke_period_us = 50;            // wall time after which a thread without a call is looked at
   int core = -1;                               // CPU that programs run on; -1: the one that the caller is on
   SecondCoreUse second_core = SecondCoreUse::kNever;
-  std::string shim_directory;                  // holds the libraries of verbs_shim, ssh and sshd
+  std::string shim_directory;                  // holds the libraries of verbs_shim, ssh, sshd and keeper
   std::string keep_files_in;                   // folder that gets the files of the hosts' own folders; empty: none
   // Called for each host that had programs when all have ended: what they left in the host's own folders, which lie in
   // `folder`; `made_first` were there before them. Sentences that it returns become warnings.
