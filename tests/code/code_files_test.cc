@@ -1,7 +1,9 @@
 // Files searched ahead give what they give when they are searched as they are needed.
 #include "sim/supervisor/code/code_files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -127,6 +129,15 @@ TEST(CodeTable, gives_back_what_the_search_found) {
   with_table.use_table(CodeTable(path));
   ASSERT_NE(with_table.of(kLoader), nullptr);
   expect_same(with_table.of(kLoader)->found, without.of(kLoader)->found);
+
+  // Nor does what is said of the file tell whether it was in a table.
+  CodeFiles ahead;
+  ahead.use_table(CodeTable(path));
+  ahead.search_ahead({kLoader}, 0);
+  const int fd = open(kLoader.c_str(), O_RDONLY);
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  EXPECT_EQ(ahead.of(link)->path, CodeFiles().of(link)->path);
+  close(fd);
 }
 
 TEST(CodeTable, that_is_damaged_or_of_another_executable_has_nothing) {

@@ -47,7 +47,7 @@ class CodeFiles::File {
   Found search() const { return look_with<SearchResult>(in_image(search_image)); }
   // nullopt: it is not there.
   Found look_up(const CodeTable& table) const {
-    if (table.empty()) return std::nullopt;
+    if (!table.has_one_of_size(size_)) return std::nullopt;
     if (Found known = table.find(status_)) return known;
     return look_with<SearchResult>([&](std::span<const std::byte> file) { return table.find(file); });
   }
@@ -58,7 +58,7 @@ class CodeFiles::File {
  private:
   template <class Result, class Look>
   std::optional<Result> look_with(Look look) const {
-    void* const bytes = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd_, 0);
+    void* const bytes = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_, 0);
     if (bytes == MAP_FAILED) return std::nullopt;
     std::optional<Result> found = look(std::span(static_cast<const std::byte*>(bytes), size_));
     munmap(bytes, size_);
@@ -104,10 +104,6 @@ const FileCode* CodeFiles::find(const std::string& path) {
   } else if (found = file.look_up(table_); !found) {
     found = file.search();
   }
-  return keep(file, path, std::move(found));
-}
-
-const FileCode* CodeFiles::keep(const File& file, const std::string& path, Found found) {
   std::unique_ptr<FileCode> code;
   if (found) {
     std::error_code error;
@@ -142,12 +138,14 @@ void CodeFiles::search_ahead(const std::vector<std::string>& paths, int busy_cor
   for (const std::string& path : paths) {
     File file(path);
     if (!file.usable() || ahead_.contains(file.key()) || files_.contains(file.key())) continue;
-    if (Found known = file.look_up(table_)) {
-      keep(file, path, std::move(known));
-      continue;
-    }
     const Key key = file.key();
-    work.push_back(ahead_[key] = std::make_shared<Ahead>(std::move(file)));
+    const auto& ahead = ahead_[key] = std::make_shared<Ahead>(std::move(file));
+    if (Found known = ahead->file.look_up(table_)) {
+      ahead->begun = true;
+      ahead->found.set_value(std::move(known));
+    } else {
+      work.push_back(ahead);
+    }
   }
   if (work.empty()) return;
   // Signals are for the simulator's first thread.

@@ -57,7 +57,6 @@ class CodeFiles {
     std::optional<std::vector<CallSite>> found;
   };
   const FileCode* find(const std::string& path);
-  const FileCode* keep(const File& file, const std::string& path, Found found);
 
   CodeTable table_;
   std::map<Key, std::unique_ptr<FileCode>> files_;

@@ -147,6 +147,7 @@ CodeTable::CodeTable(const std::string& path) {
     std::copy_n(words_.begin() + static_cast<std::ptrdiff_t>(at + 2), identity.size(), identity.begin());
     entries_[{words_[at], words_[at + 1]}] = entry;
     unchanged_[identity] = entry;
+    sizes_.insert(identity[2]);
     at += head + length;
   }
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,8 +26,12 @@ class CodeTable {
   CodeTable() = default;
   // Empty when there is no such file, or one that is damaged or that another executable has written.
   explicit CodeTable(const std::string& path);
+  CodeTable(CodeTable&&) = default;
+  CodeTable& operator=(CodeTable&&) = default;
 
   bool empty() const { return entries_.empty(); }
+  // What is of no such size need not be read to know that it is not in the table.
+  bool has_one_of_size(std::uint64_t bytes) const { return sizes_.contains(bytes); }
   // By its content, and without looking at it; nullopt: the file is not in the table.
   std::optional<SearchResult> find(std::span<const std::byte> file) const;
   std::optional<SearchResult> find(const struct stat& file) const;
@@ -45,6 +50,7 @@ class CodeTable {
   Words words_;
   std::map<Hash, std::span<const std::uint64_t>> entries_;  // into `words_`, as the next
   std::map<Identity, std::span<const std::uint64_t>> unchanged_;
+  std::set<std::uint64_t> sizes_;
 };
 
 }  // namespace verbatim::code

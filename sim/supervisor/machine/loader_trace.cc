@@ -15,6 +15,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "sim/core/check.h"
 #include "sim/supervisor/code/processor.h"
 #include "sim/supervisor/code/stub.h"
 #include "verbs_shim/protocol/layout.h"
@@ -73,6 +74,7 @@ std::optional<std::uint64_t> LoaderTrace::make_calls(std::span<const RemoteCall>
   static_assert(sizeof(RemoteCall) == 64 && sizeof kLoop == 53);
   constexpr std::size_t kTable = 64;
   if (calls.empty()) return 0;
+  CHECK(calls.size() <= 64);
   user_regs_struct saved;
   if (ptrace(PTRACE_GETREGS, pid_, nullptr, &saved) != 0) return std::nullopt;
   std::vector<std::byte> code(kTable + calls.size_bytes()), original(code.size());
@@ -210,9 +212,10 @@ bool LoaderTrace::fix_stack(user_regs_struct& registers) {
 // machines many times as much. The loader's later mappings are populated as they are made.
 void LoaderTrace::populate(const std::vector<Mapping>& all, std::uint64_t stack, std::vector<RemoteCall>& calls) {
   constexpr std::uint64_t kLongest = 2 << 20, kStack = 24 << 10;
+  constexpr std::size_t kMost = 32;  // calls: a file may have any number of parts, and an answer has 64 bits
   for (const Mapping& mapping : all) {
     const std::uint64_t length = mapping.end - mapping.begin;
-    if (!mapping.name.starts_with('/') || length > kLongest) continue;
+    if (!mapping.name.starts_with('/') || length > kLongest || calls.size() >= kMost) continue;
     const std::uint64_t advice = mapping.writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
     calls.push_back({SYS_madvise, {mapping.begin, length, advice}, 0});
   }

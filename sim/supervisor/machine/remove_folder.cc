@@ -12,14 +12,17 @@ namespace {
 
 constexpr int kDescriptors = 16;  // open at a time
 
+bool has_changed;  // something, in this turn
+
 int remove_entry(const char* path, const struct stat*, int, FTW*) {
-  ::remove(path);
+  if (::remove(path) == 0) has_changed = true;
   return 0;
 }
 
 // A folder that its owner may not write to cannot be emptied, and one that he may not read cannot be looked into.
 int open_up(const char* path, const struct stat*, int kind, FTW*) {
   if (kind == FTW_D || kind == FTW_DNR) ::chmod(path, S_IRWXU);
+  if (kind == FTW_DNR) has_changed = true;
   return 0;
 }
 
@@ -27,7 +30,9 @@ int open_up(const char* path, const struct stat*, int kind, FTW*) {
 
 void remove_folder(const char* path) {
   constexpr int kDeepest = 64;  // folders in one another that may not be read
-  for (int i = 0; i < kDeepest; ++i) {
+  // After a turn that changes nothing but rights there is one more.
+  for (int turn = 0, idle = 0; turn < kDeepest && idle < 2; ++turn, idle = has_changed ? 0 : idle + 1) {
+    has_changed = false;
     ::nftw(path, remove_entry, kDescriptors, FTW_DEPTH | FTW_PHYS);
     if (::access(path, F_OK) != 0) return;
     ::nftw(path, open_up, kDescriptors, FTW_PHYS);

@@ -57,8 +57,7 @@ void remove_leftovers(const std::string& folder) {
     if (lstat(entry.path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) continue;
     const int lock = open((entry.path().string() + kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (lock < 0) continue;
-    std::error_code ignored;
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) remove_folder(entry.path().c_str());
     close(lock);
   }
 }
