@@ -54,8 +54,8 @@ std::string resolve(const std::string& name, const std::string& working_director
   return {};
 }
 
-// Why an ELF image cannot run under the shim, or empty.
-std::string inspect_image(const std::string& path, const std::string& bytes) {
+// Why an ELF image, `file` with these first bytes, cannot run under the shim, or empty.
+std::string inspect_image(const std::string& path, const std::string& bytes, std::istream& file) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof header) return path + " is not a program";
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -67,8 +67,13 @@ std::string inspect_image(const std::string& path, const std::string& bytes) {
     const std::size_t at = header.e_phoff + i * sizeof segment;
     if (at + sizeof segment > bytes.size()) break;
     std::memcpy(&segment, bytes.data() + at, sizeof segment);
-    if (segment.p_type != PT_INTERP || segment.p_offset + segment.p_filesz > bytes.size()) continue;
-    const std::string interpreter(bytes.data() + segment.p_offset);
+    if (segment.p_type != PT_INTERP || segment.p_filesz > PATH_MAX) continue;
+    // Behind the table of all parts, of which there may be many.
+    std::string interpreter(segment.p_filesz, '\0');
+    file.clear();
+    file.seekg(static_cast<std::streamoff>(segment.p_offset));
+    if (!file.read(interpreter.data(), static_cast<std::streamsize>(interpreter.size()))) continue;
+    interpreter.resize(std::strlen(interpreter.c_str()));
     if (interpreter == "/lib64/ld-linux-x86-64.so.2") return {};
     return path + " uses the loader " + interpreter + "; only programs of the GNU C library can be simulated";
   }
@@ -96,7 +101,7 @@ std::string inspect_file(const std::string& path, int depth) {
     return inspect_file(bytes.substr(start, end - start), depth + 1);
   }
   if (!bytes.starts_with(ELFMAG)) return path + " is neither a program nor a script that names its interpreter";
-  return inspect_image(path, bytes);
+  return inspect_image(path, bytes, file);
 }
 
 void fix_limits() {
