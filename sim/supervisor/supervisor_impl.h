@@ -136,6 +136,7 @@ class Supervisor::Impl final : public ProcessTable {
   // The thread's answer is in place: it runs until its next request.
   void resume(Thread& thread, const Answer& answer);
   void grant(Thread& thread, const Answer& answer, Instant start, const Horizon::Bounds& bounds);
+  void give_token(Thread& thread, protocol::ThreadSlot* before);
   void keep_from_preempting(Thread& thread);
   void fill_slot(Thread& thread, const Answer& answer, Instant start);
   Horizon::Bounds horizon_of_slice(std::size_t host) const;

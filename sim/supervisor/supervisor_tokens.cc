@@ -66,7 +66,7 @@ void Supervisor::Impl::take_requests(Process& process) {
     }
     slot.poke_after_us = thread->poke_after_us();
     ++memory_epochs_[process.host_index()];
-    token_.give(process.region(), index, nullptr);
+    give_token(*thread, nullptr);
   }
 }
 
@@ -435,14 +435,10 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
   granted_ = bounds.all;
   granted_records_ = bounds.records;
   Process& process = thread.process();
-  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   fill_slot(thread, answer, start);
   Thread* const before = std::exchange(running_, &thread);
-  second_core_->count_hand_over();
-  slot.looks = second_core_->looks();
-  if (second_core_->is_used()) keep_from_preempting(thread);
   const bool others_turn = before != nullptr && before != &thread && before->process().alive;
-  token_.give(process.region(), thread.slot(), others_turn ? &before->process().region().slot(before->slot()) : nullptr);
+  give_token(thread, others_turn ? &before->process().region().slot(before->slot()) : nullptr);
   const bool ends =
       thread.call().request == protocol::Request::kSystemCall && thread.call().number == SYS_exit &&
       std::count_if(process.threads().begin(), process.threads().end(),
@@ -452,6 +448,15 @@ void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start
   } else {
     take_request(process);
   }
+}
+
+// `before` is the slot of the thread that had it, if that is another one.
+void Supervisor::Impl::give_token(Thread& thread, protocol::ThreadSlot* before) {
+  ProcessRegion& region = thread.process().region();
+  second_core_->count_hand_over();
+  region.slot(thread.slot()).looks = second_core_->looks();
+  if (second_core_->is_used()) keep_from_preempting(thread);
+  token_.give(region, thread.slot(), before);
 }
 
 // A thread that is woken from another processor must not interrupt the one that is about to sleep: that would take two switches
