@@ -48,7 +48,7 @@ void prefault() {
   constexpr std::size_t kHeap = 1280 << 10, kPiece = 2 << 20;
   mallopt(M_TOP_PAD, kPiece);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
-  mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  mallopt(M_MMAP_THRESHOLD, 8 << 20);  // what proofs of waiting take and give back stays ours
   const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
   void* volatile grows = std::malloc(127 << 10);  // by a piece
   std::free(grows);

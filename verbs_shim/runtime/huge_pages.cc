@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 
 #include <new>
 
@@ -140,6 +141,12 @@ long place(unsigned long hint, unsigned long size, unsigned long page, long prot
   return there;
 }
 
+// Half of the machine's memory is free.
+bool has_much_memory() {
+  struct sysinfo machine = {};
+  return native(SYS_sysinfo, &machine) == 0 && machine.freeram > machine.totalram / 2;
+}
+
 // Linux lets a mapping that may be written make the file as long as itself.
 void lengthen(long fd, long protection, unsigned long size) {
   struct stat status = {};
@@ -181,6 +188,7 @@ long map_pages(const long (&a)[6], unsigned kind, bool of_file) {
   const auto start = static_cast<unsigned long>(there);
   if (is_fixed) forget(start, start + size);
   add_range(start, start + size, range);
+  if (!of_file && (a[2] & PROT_WRITE) != 0) bring_whole_pages(start, size);
   return there;
 }
 
@@ -263,6 +271,13 @@ bool kind_of_file(long fd, unsigned& kind) {
 
 long map_aligned(unsigned long hint, unsigned long size, unsigned long page, long protection, unsigned long flags, long fd) {
   return place(hint, size, page, protection, flags, fd, 0);
+}
+
+void bring_whole_pages(unsigned long start, unsigned long size) {
+  // Many programs touch little of a large mapping.
+  constexpr unsigned long kMost = 64ul << 20;
+  native(SYS_madvise, start, size, MADV_HUGEPAGE);
+  if (size <= kMost && has_much_memory()) ask_for_pages(start, size);
 }
 
 bool map_huge(const long (&a)[6], long& result) {
