@@ -31,6 +31,13 @@ TEST(Sweep, fifty_runs_one_digest) {
   }
 }
 
+// At other moments each time.
+TEST(Sweep, simulator_changes_between_processors) {
+  if (allowed_cores().size() == 1) GTEST_SKIP() << "this machine has one processor";
+  const auto reference = run_all({});
+  for (int i = 0; i < 10; ++i) expect_same(run_all({.request = {.options = {"--second-core", "changing"}}}), reference);
+}
+
 // -O0 against -O2 of everything: simulator, shim libraries and all.
 TEST(Sweep, an_unoptimised_build_gives_the_same_digest) {
   const std::string build = VERBATIM_BINARY_DIR "/unoptimised";
