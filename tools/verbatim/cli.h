@@ -127,7 +127,8 @@ int explain(const ExplainOptions& options);
 
 struct ReportOptions {
   std::string run;                  // a folder of run --out --keep-trace, or a trace
-  std::string out = "report.html";
+  std::string out;       // empty: report.html, or nothing where another file is asked for
+  std::string perfetto;  // a trace for Perfetto; empty: none
 };
 int write_report(const ReportOptions& options);
 

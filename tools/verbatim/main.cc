@@ -243,7 +243,8 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
 void add_report(CLI::App& app, ReportOptions& options) {
   CLI::App* verb = app.add_subcommand("report", "Show a run as one HTML file that any browser opens, without a server or a network");
   verb->add_option("run", options.run, "what run --out FOLDER --keep-trace has written, or a trace")->required();
-  verb->add_option("--out,-o", options.out, "the file that is written")->capture_default_str();
+  verb->add_option("--out,-o", options.out, "the file that is written (default: report.html)");
+  verb->add_option("--perfetto", options.perfetto, "write the run as a trace for ui.perfetto.dev instead, or as well with --out");
 }
 
 void set_up_log(const std::string& level) {

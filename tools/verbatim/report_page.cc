@@ -9,6 +9,7 @@
 #include "sim/observe/failure_facts.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/page_resource.h"
+#include "tools/verbatim/perfetto.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_picture.h"
 #include "tools/verbatim/whole_file.h"
@@ -125,6 +126,13 @@ void put(std::string& page, std::string_view mark, std::string_view content) {
   if (at != page.npos) page.replace(at, mark.size(), content);
 }
 
+// False: it has not, and a sentence has said why.
+bool wrote(const std::string& path, const std::string& text) {
+  const std::string failure = write_whole_file(path, text);
+  if (!failure.empty()) complain(failure);
+  return failure.empty();
+}
+
 }  // namespace
 
 int write_report(const ReportOptions& options) {
@@ -138,16 +146,20 @@ int write_report(const ReportOptions& options) {
     complain(options.run + " holds no trace; `verbatim run --out FOLDER --keep-trace` leaves one");
     return kUsage;
   }
+  const RunPicture picture = picture_of(*run);
+  if (!options.perfetto.empty()) {
+    const std::string trace = perfetto_trace(picture);
+    if (!wrote(options.perfetto, trace)) return kProgramFailed;
+    std::printf("%s: %zu KiB, opens in ui.perfetto.dev\n", options.perfetto.c_str(), trace.size() / 1024);
+    if (options.out.empty()) return kAsExpected;
+  }
+  const std::string out = options.out.empty() ? "report.html" : options.out;
   std::string page(kPageHtml);
   put(page, "/*style*/", kPageCss);
   put(page, "/*program*/", kPageJs);
-  put(page, "/*data*/", data_of(*run, picture_of(*run)));
-  failure = write_whole_file(options.out, page);
-  if (!failure.empty()) {
-    complain(failure);
-    return kProgramFailed;
-  }
-  std::printf("%s: %zu KiB, opens in any browser\n", options.out.c_str(), page.size() / 1024);
+  put(page, "/*data*/", data_of(*run, picture));
+  if (!wrote(out, page)) return kProgramFailed;
+  std::printf("%s: %zu KiB, opens in any browser\n", out.c_str(), page.size() / 1024);
   return kAsExpected;
 }
 
