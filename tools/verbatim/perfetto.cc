@@ -264,7 +264,8 @@ class TraceWriter {
         const auto at = static_cast<std::size_t>(bin);
         const auto value = [&](std::size_t n) { return n < bins_of.size() ? static_cast<double>(bins_of[n]) * each : 0; };
         if (bin != 0 && value(at) == value(at - 1)) continue;
-        add({.time_ps = picture_.first_packet_ps + whole * bin / bins, .track = counter, .type = event::kCounter, .value = value(at)});
+        const std::int64_t time = picture_.first_packet_ps + whole * bin / bins;
+        add({.time_ps = time, .track = counter, .type = event::kCounter, .value = value(at)});
       }
     };
     for (const RunPicture::Link& link : picture_.links) {
