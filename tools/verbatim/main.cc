@@ -13,6 +13,7 @@
 
 #include "tools/verbatim/check_levels.h"
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/completion.h"
 #include "tools/verbatim/prefault.h"
 #ifdef VERBATIM_CAN_RUN
 #include "sim/supervisor/supervisor.h"
@@ -327,9 +328,16 @@ int dispatch(int argc, char** argv) {
                        "with --host: names of what has a second way, one a line");
   add_assume_missing(check_verb, check_options.assume_missing);
 
+  CLI::App* doctor_verb = app.add_subcommand("doctor", "The same as check --host: can this machine or container run simulations?");
+
   std::string topology;
   CLI::App* describe_verb = app.add_subcommand("describe", "Describe a topology: hosts, LIDs, links, routes");
   describe_verb->add_option("topology", topology, "topology file")->required();
+
+  std::string shell;
+  CLI::App* completion_verb = app.add_subcommand("completion", "Write the completion of a shell to standard output");
+  const std::vector<std::string> shells(std::begin(kShells), std::end(kShells));
+  completion_verb->add_option("shell", shell, "bash, zsh or fish")->required()->check(CLI::IsMember(shells));
 
   std::string schema_folder;
   CLI::App* schema_verb = app.add_subcommand("schema", "Write the JSON Schemas")->group("");
@@ -340,12 +348,13 @@ int dispatch(int argc, char** argv) {
   code_verb->add_option("file", code_table, "file to write")->required();
 
   const std::vector<std::string> verbs = {"run",    "explore", "replay",   "shrink",
-                                          "bisect", "check",   "describe", "ladder", "explain", "report", "lab", "grade", "schema",
-                                          "search-code"};
+                                          "bisect", "check",   "doctor",   "describe", "ladder", "explain", "report", "lab",
+                                          "grade",  "completion", "schema", "search-code"};
   if (argc > 1 && argv[1][0] != '-' && std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
     const std::string near = config::nearest(argv[1], verbs);
     complain("there is no verb " + config::in_quotes(argv[1]) + "; " +
-             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check, describe, ladder, explain, report, lab and grade"
+             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check, doctor, describe, ladder, explain, report, lab, "
+                           "grade and completion"
                            : "did you mean \"" + near + "\"?"));
     return kUsage;
   }
@@ -365,6 +374,11 @@ int dispatch(int argc, char** argv) {
     return kUsage;
   }
   if (check_verb->parsed()) return check(check_options);
+  if (doctor_verb->parsed()) return check({.files = {}, .host = true});
+  if (completion_verb->parsed()) {
+    std::fputs(completion_of(app, shell).c_str(), stdout);
+    return kAsExpected;
+  }
   if (describe_verb->parsed()) return describe(topology);
   if (app.got_subcommand("ladder")) return ladder(ladder_options);
   if (app.got_subcommand("report")) return write_report(report_options);
