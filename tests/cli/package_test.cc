@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/cli/command.h"
+#include "tests/cli/package.h"
 #include "tests/support/verbatim_run.h"
 
 namespace verbatim::cli {
@@ -16,21 +16,6 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// The file that cpack has made, "" if none.
-std::string make_package(const std::string& generator, const std::string& folder, const std::string& ending) {
-  const Finished made =
-      run_command({"cpack", "--config", VERBATIM_BINARY_DIR "/CPackConfig.cmake", "-G", generator, "-B", folder}, folder);
-  EXPECT_EQ(made.code, 0) << made.out << made.err;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().string().ends_with(ending)) return entry.path();
-  }
-  return "";
-}
-
-bool is_installed(const std::string& program) {
-  return run_command({"sh", "-c", "command -v " + program}).code == 0;
-}
 
 TEST(Package, a_tar_works_where_it_is_unpacked) {
   if (!is_installed("cpack")) GTEST_SKIP() << "cpack is not installed";
@@ -64,21 +49,6 @@ TEST(Package, a_tar_works_where_it_is_unpacked) {
   EXPECT_TRUE(fs::exists(lab + "/lab.c"));
   EXPECT_EQ(run_command({program, "doctor"}).code, verbatim({"check", "--host"}).code);
   EXPECT_TRUE(fs::exists(there + "/share/man/man1/verbatim.1"));
-}
-
-TEST(Package, a_debian_package_says_what_it_needs) {
-  if (!is_installed("cpack") || !is_installed("dpkg-shlibdeps")) GTEST_SKIP() << "cpack or dpkg-dev is not installed";
-  const support::TemporaryFolder folder;
-  const std::string package = make_package("DEB", folder.path(), ".deb");
-  ASSERT_FALSE(package.empty());
-  const std::string needs = run_command({"dpkg-deb", "-f", package, "Depends"}).out;
-  EXPECT_THAT(needs, AllOf(HasSubstr("libc6 (>="), Not(HasSubstr(","))));
-  const std::string files = run_command({"dpkg-deb", "-c", package}).out;
-  for (const char* file : {"./usr/bin/verbatim", "/verbatim/libibverbs.so.1", "/verbatim/code.table", "/verbatim/keeper",
-                           "./usr/share/bash-completion/completions/verbatim", "./usr/share/zsh/site-functions/_verbatim",
-                           "./usr/share/fish/vendor_completions.d/verbatim.fish", "/scenarios/labs/01-first-pingpong/skeleton.c"}) {
-    EXPECT_THAT(files, HasSubstr(file));
-  }
 }
 
 // What bash offers for the last of `words`.
