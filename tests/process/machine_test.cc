@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "sim/core/sanitizer.h"
 #include "tests/cli/command.h"
@@ -204,6 +205,19 @@ TEST(Machine, watches_no_files) {
   EXPECT_EQ(run.output("server"), "1 -1 24\n") << run.story();
   EXPECT_EQ(run.report["determinism"], "weak");
   EXPECT_THAT(run.report["weak"].dump(), HasSubstr("the machine refused inotify_add_watch: Too many open files"));
+}
+
+// Calls that are answered before their time are hand-overs as others are: the simulator takes a processor of its own for them.
+TEST(Machine, calls_answered_ahead_have_the_second_processor) {
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "this machine has one processor";
+  const RunReport run = support::run({.commands = {"server=sh -c 'for i in $(seq 2000); do [ -e /proc/version ]; done'"},
+                                      .options = {"--second-core", "always", "--log", "debug"}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(run.err, found, std::regex("; ([0-9]+) answered before their time"))) << run.err;
+  EXPECT_GE(std::stoi(found[1]), 2000);
+  ASSERT_TRUE(std::regex_search(run.err, found, std::regex("about ([0-9]+) hand-overs with a second processor"))) << run.err;
+  EXPECT_GE(std::stoi(found[1]), 1500);
 }
 
 }  // namespace

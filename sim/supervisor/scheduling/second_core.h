@@ -38,7 +38,7 @@ class SecondCore {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::uint64_t kReviewed = 256;  // hand-overs from one decision to the next
+  static constexpr std::uint64_t kReviewed = 256, kFirstReview = 16;  // hand-overs from one decision to the next, and to the first
   static constexpr std::chrono::microseconds kLook{50};
   static constexpr std::chrono::milliseconds kWatched{100};  // how long a processor has to have been free
   static constexpr std::chrono::milliseconds kJudged{20};    // how long it is tried before it is judged
@@ -59,7 +59,8 @@ class SecondCore {
   int core_ = -1;  // the second one; -1: there is none
   bool used_ = false;
   std::uint32_t looks_ = 0;
-  std::uint64_t hand_overs_ = 0, hand_overs_on_it_ = 0, waits_ = 0, waits_in_vain_ = 0;
+  std::uint64_t hand_overs_ = kReviewed - kFirstReview;
+  std::uint64_t hand_overs_on_it_ = 0, waits_ = 0, waits_in_vain_ = 0;
   std::int64_t interruptions_ = 0;  // when it was judged last
   Ticks ticks_;                     // when it was watched last
   Clock::time_point watched_{}, judged_{}, not_before_{};
