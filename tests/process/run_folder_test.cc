@@ -105,7 +105,8 @@ TEST(RunFolder, a_host_whose_programs_lie_in_its_own_folders_makes_none_at_the_s
   EXPECT_EQ(paths.native_in_use(works_in + "/file"), works_in + "/file");
   EXPECT_FALSE(fs::exists(own));
   EXPECT_EQ(paths.native_in_use("/tmp/file"), own + "/tmp/file");
-  const std::map<std::string, mode_t> modes = {{"/tmp", 01777}, {works_in, 0755}, {"/tmp/home", 0700}, {"/var/tmp/of it/deep", 0755}};
+  const std::map<std::string, mode_t> modes = {
+      {"/tmp", 01777}, {works_in, 0755}, {"/tmp/home", 0700}, {"/var/tmp/of it/deep", 0755}};
   for (const auto& [made, mode] : modes) {
     struct stat status;
     ASSERT_EQ(stat((own + made).c_str(), &status), 0) << made;

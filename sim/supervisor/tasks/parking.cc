@@ -214,8 +214,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       if (failures_ > kFailuresLookedInto) asks_to_skip_ = 1u << std::min(failures_ - kFailuresLookedInto, kMostSkippedShift);
       // The turn is one of many polls, for which there is no credit.
       else if (may_be_far_ && credit_ <= 0) asks_to_skip_ = kSkippedWithoutCredit;
-      // Behind what it does then, there may be many turns. Of a turn of many polls that was proven before, it has come to one that
-      // is not like those: the next may be.
+      // Behind what it does then, there may be many turns. Where turns of many polls were proven before, it has come to one
+      // that is not like them: the next may be.
       if (proof.refusal.reason == spin::Reason::kFewTurns) {
         polls_to_skip_ = std::max(static_cast<std::uint32_t>(proof.turns), within.likely_polls);
         polls_to_pass_ += polls_to_skip_;
