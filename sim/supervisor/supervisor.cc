@@ -79,6 +79,13 @@ std::string native_working_folder(const ProgramSpec& program, const HostPaths& p
   return native == real ? program.working_directory : native;
 }
 
+// As file systems write it down.
+std::int64_t machine_time_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
 // The file of the simulator's own process that has `address`. Programs mostly use the same loader and the same libc.
 std::string object_at(void* address) {
   Dl_info info;
@@ -93,6 +100,7 @@ std::string seconds(Instant when) {
 }  // namespace
 
 RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, OutputListener& listener) {
+  machine_began_ns_ = machine_time_ns();
   programs_ = &programs;
   listener_ = &listener;
   result_.programs.resize(programs.size());

@@ -189,10 +189,10 @@ void Supervisor::Impl::describe(ProcessRegion& region, std::uint32_t pid, std::u
   header.own_descriptors = own_descriptors().at_first;
   header.own_descriptors_later = own_descriptors().later;
   header.descriptor_limit = hosts_[host].open_files;
+  header.machine_began_ns = machine_began_ns_;
   header.machine_user = geteuid();
   header.machine_group = getegid();
-  static const std::uint32_t unnamed_user = unnamed("uid");
-  static const std::uint32_t unnamed_group = unnamed("gid");
+  static const std::uint32_t unnamed_user = unnamed("uid"), unnamed_group = unnamed("gid");
   header.unnamed_user = unnamed_user;
   header.unnamed_group = unnamed_group;
 }

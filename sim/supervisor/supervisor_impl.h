@@ -243,6 +243,7 @@ class Supervisor::Impl final : public ProcessTable {
   std::size_t not_started_ = 0;
   std::uint32_t first_pid_ = 0, next_tid_ = 0;
   int core_ = 0;
+  std::int64_t machine_began_ns_ = 0;  // the machine's time when the run began
   std::uint64_t heap_size_ = protocol::kShimHeapSize;  // of every process's shim
   // Tried out when it is first needed.
   bool timestamp_counter_traps();
@@ -261,6 +262,7 @@ class Supervisor::Impl final : public ProcessTable {
   bool is_taking_request_ = false;  // of a thread that may have run ahead
   Instant slice_end_{};        // clock of the thread that gave the token back
   WaitingTimes waiting_times_;
+  std::map<std::uint32_t, std::uint64_t> polls_to_place_;  // by thread: the return address of a poll that may have a line
   Thread* polling_ = nullptr;  // gave the token back last and did nothing but poll
   std::chrono::steady_clock::time_point handed_back_{};  // when somebody gave it back last
   // For the log: requests by kind, those that were answered ahead of their time, system calls by number.

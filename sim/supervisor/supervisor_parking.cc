@@ -11,6 +11,7 @@ namespace verbatim::supervisor {
 
 namespace {
 constexpr unsigned kHandleRegister = 7;  // rdi, as the kernel numbers registers
+constexpr double kLongPolling = 0.1;     // seconds
 }
 
 bool Supervisor::Impl::take_poke(Thread& thread) {
@@ -178,8 +179,9 @@ void Supervisor::Impl::note_refusal(Thread& thread, const std::string& why) {
   std::uint64_t address = 0;
   const auto bytes = std::as_writable_bytes(std::span(&address, 1));
   const std::uint64_t stack = thread.process().region().slot(thread.slot()).poll_registers[kStackRegister];
-  if (thread.process().memory().read(stack, bytes))
-    time.place = place_in_files(thread.process().native_pid(), address);
+  if (!thread.process().memory().read(stack, bytes)) return;
+  time.place = place_in_files(thread.process().native_pid(), address);
+  polls_to_place_[thread.tid()] = address;
 }
 
 // The thread gives the token back. What passed since somebody did so before went into its polls when that is all it did.
@@ -189,7 +191,12 @@ void Supervisor::Impl::note_polling(Thread& thread, const protocol::ThreadSlot& 
   const bool polls = slot.request == protocol::Request::kPoll || slot.polls_alone > protocol::kPollsAlone;
   if (!polls || running_ != &thread) return;
   if (std::exchange(polling_, &thread) != &thread) return;
-  waiting_time(thread).polling_seconds += std::chrono::duration<double>(now - passed).count();
+  WaitingTime& time = waiting_time(thread);
+  time.polling_seconds += std::chrono::duration<double>(now - passed).count();
+  // To look for its line takes milliseconds: that is done for those that will be told of.
+  if (time.polling_seconds < kLongPolling) return;
+  if (const auto poll = polls_to_place_.extract(thread.tid()); !poll.empty())
+    time.place = place_of_call(thread.process().native_pid(), poll.mapped());
 }
 
 // Whether the entry that the poll looks at is written.

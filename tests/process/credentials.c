@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -269,6 +270,30 @@ static void make_folder(const char* path, uid_t user, gid_t group, mode_t mode) 
   EXPECT(mkdir(path, 0700) == 0 && chown(path, user, group) == 0 && chmod(path, mode) == 0);
 }
 
+static socklen_t name_of(const char* path, struct sockaddr_un* name) {
+  name->sun_family = AF_UNIX;
+  strcpy(name->sun_path, path);
+  return sizeof *name;
+}
+
+static int bind_to(const char* path) {
+  struct sockaddr_un name;
+  const socklen_t size = name_of(path, &name);
+  return bind(socket(AF_UNIX, SOCK_DGRAM, 0), (struct sockaddr*)&name, size);
+}
+
+static int connect_to(const char* path) {
+  struct sockaddr_un name;
+  const socklen_t size = name_of(path, &name);
+  return connect(socket(AF_UNIX, SOCK_DGRAM, 0), (struct sockaddr*)&name, size);
+}
+
+static ssize_t send_to(const char* path) {
+  struct sockaddr_un name;
+  const socklen_t size = name_of(path, &name);
+  return sendto(socket(AF_UNIX, SOCK_DGRAM, 0), "", 1, 0, (struct sockaddr*)&name, size);
+}
+
 static void use_as_another(void) {
   struct stat status;
   TRY(open("roots", O_RDONLY));
@@ -336,6 +361,20 @@ static void use_as_another(void) {
   TRY(rmdir("my-folder"));
   TRY(unlink("new"));
   TRY(unlink("my-other"));
+  TRY(bind_to("closed/socket"));
+  TRY(bind_to("open/socket"));
+  TRY(bind_to("roots"));
+  TRY(bind_to("my-socket"));
+  EXPECT(lstat("my-socket", &status) == 0);
+  printf("of %d and %d\n", status.st_uid, status.st_gid);
+  TRY(unlink("my-socket"));
+  TRY(send_to("roots-socket"));
+  TRY(send_to("alls-socket"));
+  TRY(send_to("closed/socket"));
+  TRY(send_to("roots"));
+  TRY(send_to("alls"));
+  TRY(connect_to("roots-socket"));
+  TRY(connect_to("alls-socket"));
   TRY(chdir("closed"));
   TRY(chdir("searched"));
   TRY(open("file", O_RDONLY));
@@ -364,6 +403,9 @@ static void folders(void) {
   make_file("closed/file", 0, 0, 0644);
   make_file("searched/file", 0, 0, 0644);
   EXPECT(symlink("file", "closed/link") == 0);
+  EXPECT(bind_to("roots-socket") == 0 && chmod("roots-socket", 0755) == 0);
+  EXPECT(bind_to("alls-socket") == 0 && chmod("alls-socket", 0777) == 0);
+  EXPECT(bind_to("closed/socket") == 0 && chmod("closed/socket", 0777) == 0);
   fflush(stdout);
   const gid_t groups[] = {10, 20};
   const pid_t child = fork();

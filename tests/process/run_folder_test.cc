@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include "tests/support/verbatim_run.h"
@@ -81,6 +82,38 @@ TEST(RunFolder, a_hosts_own_folders_are_made_when_a_path_leads_there) {
     EXPECT_EQ(status.st_mtime, kEpoch - protocol::kFileTimeShift) << made;
   }
   EXPECT_EQ(folder.hosts()[0].made_first.size(), 7u) << "/dev, /dev/hugepages, /dev/shm, /run, /tmp, /var, /var/tmp";
+}
+
+// Where a program works, and its file, show through: what stands for them in the host's own folders is made with these.
+TEST(RunFolder, a_host_whose_programs_lie_in_its_own_folders_makes_none_at_the_start) {
+  const Machine machine;
+  const std::string works_in = fs::canonical(machine.folder.path());
+  ASSERT_TRUE(works_in.starts_with("/tmp/")) << "TMPDIR is elsewhere";
+  const std::string program = works_in + "/bin/program";
+  fs::create_directory(works_in + "/bin");
+  fs::copy("/bin/true", program);
+  ProgramSpec spec;
+  spec.arguments = {program};
+  spec.working_directory = works_in;
+  spec.environment = {{"TMPDIR", "/var/tmp/of it/deep"}, {"HOME", "/tmp/home"}};
+  RunFolder folder;
+  HostPaths paths;
+  constexpr std::int64_t kEpoch = 1'700'000'000;
+  folder.add_host({.name = "host"}, {&spec}, kEpoch, paths);
+  const std::string& own = folder.hosts()[0].folder;
+  EXPECT_EQ(paths.native_in_use(program), program);
+  EXPECT_EQ(paths.native_in_use(works_in + "/file"), works_in + "/file");
+  EXPECT_FALSE(fs::exists(own));
+  EXPECT_EQ(paths.native_in_use("/tmp/file"), own + "/tmp/file");
+  const std::map<std::string, mode_t> modes = {
+      {"/tmp", 01777}, {works_in, 0755}, {"/tmp/home", 0700}, {"/var/tmp/of it/deep", 0755}};
+  for (const auto& [made, mode] : modes) {
+    struct stat status;
+    ASSERT_EQ(stat((own + made).c_str(), &status), 0) << made;
+    EXPECT_EQ(status.st_mode, S_IFDIR | mode) << made;
+    EXPECT_EQ(status.st_mtime, kEpoch - protocol::kFileTimeShift) << made;
+    EXPECT_TRUE(folder.hosts()[0].made_first.contains(made)) << made;
+  }
 }
 
 TEST(RunFolder, of_a_run_that_goes_on_is_no_leftover) {

@@ -1,11 +1,14 @@
 // What the caller of the simulator has set for itself does not show in programs, and what they set reaches nobody outside.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 
 #include "sim/core/sanitizer.h"
@@ -50,6 +53,26 @@ TEST(Surroundings, of_files_do_not_show) {
   const support::RunReport run = support::run(request);
   EXPECT_EQ(run.output("server"), "4194304 2097152 2097152 4194304 2097152 True\nTrue\n") << run.story();
   EXPECT_EQ(run.output("client"), "ext2/ext3 2097152\n");
+}
+
+// What a run writes in a folder of the machine's would have another time in each; what was there before, or is set, is an input.
+TEST(Surroundings, times_of_files_that_the_run_writes_do_not_show) {
+  const support::TemporaryFolder folder;
+  std::ofstream(folder.path() + "/before") << "text";
+  ASSERT_EQ(utimensat(AT_FDCWD, (folder.path() + "/before").c_str(), std::array<timespec, 2>{{{99, 5}, {99, 5}}}.data(), 0), 0);
+  std::ofstream(folder.path() + "/look.py") <<
+      "import os, sys\nos.chdir(os.path.dirname(sys.argv[0]))\nopen('new', 'w').write('text')\nopen('set', 'w').close()\n"
+      "os.utime('set', ns=(7, 9999999999123456789)); os.mkdir('folder'); os.symlink('new', 'link')\n"
+      "for name in ('before', 'new', 'set', 'folder', 'link', '.'):\n"
+      "  s = os.lstat(name); print(name, s.st_atime_ns, s.st_mtime_ns, s.st_ctime_ns if name != 'before' else '')\n"
+      "print(os.fstat(os.open('new', os.O_RDONLY)).st_mtime_ns)";
+  const support::RunReport run =
+      support::run({.commands = {"server=python3 " + support::quoted(folder.path() + "/look.py"), "client=true"}});
+  const std::string epoch = " 1700000000000000000", later = " 9999999999123456789";
+  EXPECT_EQ(run.output("server"), "before 99000000005 99000000005 \nnew" + epoch + epoch + epoch + "\nset" + later + later + epoch +
+                                      "\nfolder" + epoch + epoch + epoch + "\nlink" + epoch + epoch + epoch + "\n." + epoch +
+                                      epoch + epoch + "\n" + epoch.substr(1) + "\n")
+      << run.story();
 }
 
 // The least of nice values that an ordinary user may not undo.

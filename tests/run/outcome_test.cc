@@ -108,7 +108,7 @@ TEST(Outcome, a_poll_loop_that_is_not_proven_to_wait_is_told) {
   const RunReport result = run({"server=" + support::quoted(WAIT_FOR_NOTHING) + " random"}, {"--time-limit", "3s"});
   EXPECT_EQ(result.code, 4) << result.story();
   EXPECT_THAT(result.err, ContainsRegex("thread [0-9]+: [0-9.]+ s of [0-9.]+ s in an empty poll loop at "
-                                        "wait_for_nothing\\+0x[0-9a-f]+, not proven to wait: it "
+                                        "wait_for_nothing\\.c:[0-9]+, not proven to wait: it "
                                         "(changes a value each turn, and not always by as much|"
                                         "touches memory at an address that is another one each turn)"));
   EXPECT_THAT(result.err, ContainsRegex("thread [0-9]+ polls completion queue [0-9]+ at 3\\."));

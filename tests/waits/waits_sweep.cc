@@ -36,6 +36,17 @@ TEST_P(AllWaitingLoops, cost_nothing_while_parked) {
   }
 }
 
+// Every twelve seconds one turn of a thousand polls is not like the others: behind it the loop is proven at once, not after a
+// dozen tries, each of which hands the token over.
+TEST(FarTurn, is_proven_again_behind_one_that_differs) {
+  support::RunRequest asked = request("gcc-O0", "every_thousandth", 90'000'000);
+  asked.options = {"--time-limit", "100s"};
+  const support::RunReport run = support::run(asked);
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_LT(run.report["hand_overs"], 150);
+  for (const auto& thread : run.report["waiting"]) EXPECT_LT(thread["parks"], 20) << thread;
+}
+
 INSTANTIATE_TEST_SUITE_P(Compiled, AllWaitingLoops,
                          ::testing::Values("gcc-O0", "gcc-O1", "gcc-O2", "gcc-O3", "gcc-v3", "gcc-no-pie", "gcc-lto",
                                            "gcc-asan", "clang-O0", "clang-O1", "clang-O2", "clang-O3", "clang-v3"),

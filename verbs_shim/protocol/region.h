@@ -264,6 +264,7 @@ struct RegionHeader {
   std::uint32_t traps_timestamp_counter; // 1: PR_SET_TSC works here and is needed
   // Who runs the simulator, and whom the kernel names in place of users that it cannot name: programs see root.
   std::uint32_t machine_user, machine_group, unnamed_user, unnamed_group;
+  std::int64_t machine_began_ns;  // the machine's time when the run began, since 1970
   // Bit n - 1 for signal n: the program has been sent it within the simulation; it came from outside, and was dropped.
   std::atomic<std::uint64_t> sent_signals, outside_signals;
   std::uint64_t shim_heap_size;  // bytes, at most kShimHeapSize

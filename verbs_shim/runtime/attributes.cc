@@ -24,6 +24,7 @@ namespace {
 using protocol::FileNumber;
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+constexpr std::int64_t kLatestSecond = std::int64_t{1} << 33;  // that nanoseconds since 1970 can be told of
 constexpr long kBlock = 4096;
 
 // As the file system keeps it.
@@ -144,12 +145,40 @@ void tell_attributes(long number, long address, const NativeFile& file) {
   write_program(address, status);
 }
 
+namespace {
+
+// The times of the machine's files that have changed since the run began would be others in each run: what they show is the
+// beginning of virtual time. A time in the future is one that somebody has set.
+bool is_of_run(std::int64_t seconds, std::int64_t nanoseconds) {
+  const std::int64_t changed = seconds * kNsPerSecond + nanoseconds;
+  if (seconds >= kLatestSecond || changed <= region_header().machine_began_ns) return false;
+  timespec present{};
+  return native(SYS_clock_gettime, CLOCK_REALTIME, &present) == 0 && changed <= present.tv_sec * kNsPerSecond + present.tv_nsec;
+}
+
+void tell_time_of_run(timespec& time) {
+  if (!is_of_run(time.tv_sec, time.tv_nsec)) return;
+  const std::int64_t epoch = region_header().epoch_ns;
+  time = {epoch / kNsPerSecond, epoch % kNsPerSecond};
+}
+
+void tell_time_of_run(statx_timestamp& time) {
+  timespec of_run{time.tv_sec, time.tv_nsec};
+  tell_time_of_run(of_run);
+  time.tv_sec = of_run.tv_sec;
+  time.tv_nsec = static_cast<std::uint32_t>(of_run.tv_nsec);
+}
+
+}  // namespace
+
 void tell_machine_attributes(long number, long address) {
   if (number == SYS_statx) {
     struct statx status;
     if (!read_program(address, status)) return;
     status.stx_uid = user_seen(status.stx_uid);
     status.stx_gid = group_seen(status.stx_gid);
+    tell_time_of_run(status.stx_mtime);
+    tell_time_of_run(status.stx_ctime);
     status.stx_atime = status.stx_mtime;
     leave_basic(status);
     write_program(address, status);
@@ -159,6 +188,8 @@ void tell_machine_attributes(long number, long address) {
   if (!read_program(address, status)) return;
   status.st_uid = user_seen(status.st_uid);
   status.st_gid = group_seen(status.st_gid);
+  tell_time_of_run(status.st_mtim);
+  tell_time_of_run(status.st_ctim);
   status.st_atim = status.st_mtim;
   write_program(address, status);
 }

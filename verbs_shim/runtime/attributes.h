@@ -25,7 +25,7 @@ long set_times(long number, long times, const NativeFile& file);
 // The same of `count` entries of getdents64 of `folder`, each of which begins with its number.
 void tell_entry_numbers(long folder, std::uint64_t** entries, long count);
 // After the same of a file of the machine's: who runs the simulator does not show, nor when somebody has read the file last, nor
-// what Linux tells besides of its mount.
+// what Linux tells besides of its mount. What has changed since the run began has changed at the beginning of virtual time.
 void tell_machine_attributes(long number, long address);
 // chown and its relatives: -1 leaves it; `own`: the file is in a folder of the host's own.
 long change_owner(const NativeFile& file, bool own, long user, long group);

@@ -246,6 +246,9 @@ class Kernel {
   Outcome sys_file_owner(Thread& thread);
   // What files in a host's own folders are to the thread (kernel_file_rights.cc)
   Outcome sys_file_rights(Thread& thread);
+  // 0 or why not: to make the file that an AF_UNIX name stands for, or to send there. Any file; the new one is the thread's.
+  int error_of_socket_name(Thread& thread, std::span<const std::byte> name, bool makes);
+  void own_socket_file(Thread& thread, std::span<const std::byte> name);
   Outcome sys_lock_holder(Thread& thread);
   Outcome sys_refused_argument(Thread& thread);
   Outcome sys_set_affinity(Thread& thread);

@@ -1,5 +1,5 @@
-// Whether a thread that is not root may do what a call does to files in its host's own folders, as Linux decides it: by the
-// owners that programs see, so that the answer is the same whoever runs the simulator.
+// Whether a thread that is not root may do what a call does to files in its host's own folders, or to the file of a socket, as
+// Linux decides it: by the owners that programs see, so that the answer is the same whoever runs the simulator.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -7,9 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/net/unix_socket.h"
 #include "verbs_shim/protocol/path_calls.h"
 #include "verbs_shim/protocol/path_view.h"
 
@@ -25,6 +27,17 @@ struct Found {
   std::uint32_t mode;
   UserId user, group;
 };
+
+// Files of whoever runs the simulator are root's. `numbers`: Kernel::file_numbers_.
+template <class Numbers>
+Found find_file(const Numbers& numbers, std::size_t host, const std::string& native) {
+  struct stat status;
+  if (lstat(native.c_str(), &status) != 0) return {false, 0, kRoot, kRoot};
+  const auto own = numbers.find({host, status.st_dev, status.st_ino});
+  if (own != numbers.end()) return {true, status.st_mode, own->second.user, own->second.group};
+  return {true, status.st_mode, status.st_uid == geteuid() ? kRoot : status.st_uid,
+          status.st_gid == getegid() ? kRoot : status.st_gid};
+}
 
 bool may(const Credentials& who, const Found& file, int wanted) { return who.may_use(file.user, file.group, file.mode, wanted); }
 
@@ -103,13 +116,7 @@ Kernel::Outcome Kernel::sys_file_rights(Thread& thread) {
   static_assert(sizeof asked <= protocol::kMailboxSize);
   std::memcpy(&asked, mailbox.data(), sizeof asked);
 
-  const auto find = [&](const std::string& path) {
-    struct stat status;
-    if (lstat(path.c_str(), &status) != 0) return Found{false, 0, kRoot, kRoot};
-    const auto own = file_numbers_.find({host, status.st_dev, status.st_ino});
-    if (own == file_numbers_.end()) return Found{true, status.st_mode, kRoot, kRoot};
-    return Found{true, status.st_mode, own->second.user, own->second.group};
-  };
+  const auto find = [&](const std::string& path) { return find_file(file_numbers_, host, path); };
   const protocol::PathCall* const call = protocol::path_call(number);
   for (int i = 0; i < 2 && (i == 0 || (call != nullptr && call->paths[i].path >= 0)); ++i) {
     const std::size_t begin = asked.begin[i];
@@ -142,6 +149,50 @@ Kernel::Outcome Kernel::sys_file_rights(Thread& thread) {
     if (error != 0) return Answer{error};
   }
   return Answer{0};
+}
+
+namespace {
+
+// Of the machine's name, as programs see it: without links in the folders on the way.
+std::string seen_name(const HostPaths& paths, const std::string& native) {
+  std::error_code error;
+  const std::filesystem::path path(native), folder = std::filesystem::weakly_canonical(path.parent_path(), error);
+  return error ? "" : paths.seen((folder / path.filename()).string());
+}
+
+}  // namespace
+
+int Kernel::error_of_socket_name(Thread& thread, std::span<const std::byte> name, bool makes) {
+  const Credentials& who = thread.credentials;
+  if (who.may(kCapDacOverride)) return 0;
+  const auto named = path_of_unix_name(name);
+  if (!named) return 0;
+  const HostPaths& paths = paths_of(thread.process());
+  const std::string seen = seen_name(paths, thread.process().native_path(AT_FDCWD, *named));
+  if (seen.empty()) return 0;  // there is no such folder, or it is none of files
+  const auto find = [&](const std::string& path) {
+    return find_file(file_numbers_, thread.process().host_index(), paths.native(path));
+  };
+  Found folder{false, 0, kRoot, kRoot};
+  for (std::size_t end = seen.find('/', 1); end != std::string::npos; end = seen.find('/', end + 1)) {
+    folder = find(seen.substr(0, end));
+    if (!folder.exists || !S_ISDIR(folder.mode)) return 0;  // the call says so
+    if (!may(who, folder, X_OK)) return -EACCES;
+  }
+  const Found file = find(seen);
+  if (makes) return file.exists || !folder.exists || may(who, folder, W_OK | X_OK) ? 0 : -EACCES;
+  return !file.exists || S_ISLNK(file.mode) || may(who, file, W_OK) ? 0 : -EACCES;
+}
+
+void Kernel::own_socket_file(Thread& thread, std::span<const std::byte> name) {
+  const auto named = path_of_unix_name(name);
+  if (!named || thread.credentials.users().file_system == kRoot) return;
+  const std::string native = thread.process().native_path(AT_FDCWD, *named);
+  struct stat status;
+  if (lstat(native.c_str(), &status) != 0) return;
+  const std::size_t host = thread.process().host_index();
+  file_numbers_[{host, status.st_dev, status.st_ino}] = {++last_file_number_[host], thread.credentials.users().file_system,
+                                                         thread.credentials.groups().file_system};
 }
 
 }  // namespace verbatim::supervisor

@@ -29,6 +29,8 @@ std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr
     auto name =
         load_name(process, reinterpret_cast<std::uint64_t>(header.msg_name), header.msg_namelen, error);
     if (!name) return std::nullopt;
+    *error = error_of_socket_name(thread, *name, false);
+    if (*error != 0) return std::nullopt;
     sending.to = std::move(*name);
   }
   std::vector<std::byte> control(std::min<std::uint64_t>(header.msg_controllen, kMaxControl));

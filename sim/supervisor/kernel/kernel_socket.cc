@@ -98,7 +98,9 @@ Kernel::Outcome Kernel::sys_bind(Thread& thread) {
   const auto name =
       load_name(thread.process(), static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]), &error);
   if (!name) return Answer{error};
+  if (const int refusal = error_of_socket_name(thread, *name, true); refusal != 0) return Answer{refusal};
   const auto result = socket->bind(thread.process(), *name);
+  if (result == 0) own_socket_file(thread, *name);
   tell_file_events(thread.process().host_index());  // a name in a folder
   return Answer{result};
 }
@@ -119,6 +121,7 @@ Kernel::Outcome Kernel::sys_connect(Thread& thread) {
   const auto name =
       load_name(thread.process(), static_cast<std::uint64_t>(a[1]), static_cast<std::uint64_t>(a[2]), &error);
   if (!name) return Answer{error};
+  if (const int refusal = error_of_socket_name(thread, *name, false); refusal != 0) return Answer{refusal};
   VirtualFilePtr blocker;
   const IoResult result = socket->connect(thread.process(), *name, thread.retried(), blocker);
   if (result) return Answer{*result};

@@ -95,15 +95,16 @@ class EndedKeepers {
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// `folder` of the host's own, and those above it, in `own`.
-void plan(OwnFolders& to_make, const std::string& own, const std::string& folder, std::uint32_t mode) {
-  for (std::size_t end = 0; end < folder.size();) {
-    end = std::min(folder.find('/', end + 1), folder.size());
-    const std::string real = own + folder.substr(0, end);
-    auto known = std::ranges::find(to_make.folders, real, &OwnFolders::Folder::real);
-    if (known == to_make.folders.end()) known = to_make.folders.insert(known, {real, 0755});
-    if (end == folder.size()) known->mode = mode;
+// The folder `real` of the host's own, and those above it in `own`.
+OwnFolders::Folder& plan(OwnFolders& to_make, const std::string& own, const std::string& real) {
+  auto known = to_make.folders.begin();  // own itself
+  for (std::size_t end = own.size(); end < real.size();) {
+    end = std::min(real.find('/', end + 1), real.size());
+    const std::string part = real.substr(0, end);
+    known = std::ranges::find(to_make.folders, part, &OwnFolders::Folder::real);
+    if (known == to_make.folders.end()) known = to_make.folders.insert(known, {part, 0755});
   }
+  return *known;
 }
 
 // The process that removes `folder` unless it hears, in the pipe that `end` reads, that it is gone. It has a session of its own
@@ -190,7 +191,7 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   to_make->folders.push_back({own, 0755});
   for (const std::string& folder : folders) {
     const bool home = std::ranges::find(kOwnFolders, folder) == std::end(kOwnFolders);
-    plan(*to_make, own, folder, home ? 0700 : folder == "/run" ? 0755 : 01777);
+    plan(*to_make, own, own + folder).mode = home ? 0700 : folder == "/run" ? 0755 : 01777;
     // A machine need not have the folder that it lies in.
     if (const std::string above = folder_of(folder); home && !above.empty() && !fs::exists(above))
       paths.add(above, own + above);
@@ -202,10 +203,7 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     const std::string place = paths.native(seen);
     if (place == real) return;  // a folder above shows through
     // Below a folder that shows through, where a link leads elsewhere, nothing is made: it is the machine's.
-    if (below(place, own)) {
-      to_make->make();
-      make_folder(is_folder ? place : folder_of(place), 0755);
-    }
+    if (below(place, own)) plan(*to_make, own, is_folder ? place : folder_of(place));
     paths.add(seen, real);
   };
   const auto show_file = [&](const std::string& file) {
@@ -235,8 +233,8 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     for (const auto& [name, value] : program->environment) {
       const auto holds = [&value = value](const std::string& folder) { return below(value, folder); };
       if (name == "TMPDIR" && std::ranges::any_of(folders, holds)) {
-        to_make->make();
-        make_folder(paths.native(normal_path(value)), 0755);
+        const std::string place = paths.native(normal_path(value));
+        below(place, own) ? void(plan(*to_make, own, place)) : make_folder(place, 0755);
       }
       if (name == "HOME" || name == "TMPDIR") continue;
       for (std::size_t start = 0; start < value.size();) {

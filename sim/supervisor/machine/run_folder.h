@@ -27,9 +27,9 @@ class RunFolder {
   // The processes that guarded folders which are gone end while the simulator goes on; afterwards none of them is a child.
   static void await_ended_keepers();
 
-  // The folders of one host for `programs` of it, with the files that these are given, and rows for `paths`; when nothing lies in
-  // them at the start they are made when a path first leads there. What the
-  // scenario names of the machine shows through: where a program works, and the folder that its file is in.
+  // The folders of one host for `programs` of it, with the files that these are given, and rows for `paths`; where no program is
+  // given a file they are made when a path first leads there. What the scenario names of the machine shows through: where a
+  // program works, and the folder that its file is in.
   void add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs, std::int64_t epoch_seconds,
                 HostPaths& paths);
 

@@ -52,6 +52,12 @@ std::string file_key(const struct stat& status) {
 
 }  // namespace
 
+std::optional<std::string> path_of_unix_name(Socket::Name name) {
+  int error;
+  auto text = text_of(name, &error);
+  return text && !text->empty() && (*text)[0] != '\0' ? text : std::nullopt;
+}
+
 std::shared_ptr<UnixSocket> UnixNetwork::find(const Key& key) const {
   const auto it = bound_.find(key);
   return it == bound_.end() ? nullptr : it->second.lock();

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "sim/supervisor/net/socket.h"
@@ -30,6 +31,9 @@ class UnixNetwork {
   std::map<Key, std::weak_ptr<UnixSocket>> bound_;
   std::map<std::size_t, std::uint32_t> named_;
 };
+
+// The path that the name has; nullopt: it has none.
+std::optional<std::string> path_of_unix_name(Socket::Name name);
 
 class UnixSocket final : public Socket, public std::enable_shared_from_this<UnixSocket> {
  public:

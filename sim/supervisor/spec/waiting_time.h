@@ -13,7 +13,8 @@ struct WaitingTime {
   Duration parked{};           // virtual time
   std::uint64_t parks = 0;     // how often
   double polling_seconds = 0;  // real time in empty polls that were executed
-  std::string place;           // of the poll in the last loop that was not proven: "poller+0x11a6"; "" when there is none
+  // Of the poll in the last loop that was not proven: "poller+0x11a6", by file and line if it has them and took long; "": none.
+  std::string place;
   std::string refusal;         // why, completes "it …"
 };
 

@@ -214,9 +214,10 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
       if (failures_ > kFailuresLookedInto) asks_to_skip_ = 1u << std::min(failures_ - kFailuresLookedInto, kMostSkippedShift);
       // The turn is one of many polls, for which there is no credit.
       else if (may_be_far_ && credit_ <= 0) asks_to_skip_ = kSkippedWithoutCredit;
-      // Behind what it does then, there may be many turns.
+      // Behind what it does then, there may be many turns. Where turns of many polls were proven before, it has come to one
+      // that is not like them: the next may be.
       if (proof.refusal.reason == spin::Reason::kFewTurns) {
-        polls_to_skip_ = static_cast<std::uint32_t>(proof.turns);
+        polls_to_skip_ = std::max(static_cast<std::uint32_t>(proof.turns), within.likely_polls);
         polls_to_pass_ += polls_to_skip_;
       }
       return std::nullopt;
@@ -226,6 +227,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     const auto polls = static_cast<unsigned>(last_->polls.size());
     short_polls_ = polls > kShortTurn ? 1 : polls;
     if (polls > kShortTurn) far_polls_ = far_polls_ == 0 ? polls : std::min(far_polls_, polls);
+    // Where these turns end there is one that is not like them.
+    if (polls > kShortTurn && last_->turns != spin::kEveryTurn) polls_to_skip_ = polls;
   }
   failures_ = few_turns_ = 0;
   auto queues = queues_of(*last_, seen);
