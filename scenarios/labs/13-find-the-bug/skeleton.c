@@ -6,7 +6,7 @@
 static const char kFirstAnswer[] = "?";   // records are wrong
 static const char kSecondAnswer[] = "?";  // a request is refused
 
-enum { kRecords = 30, kSlots = 4, kBytes = 600 };
+enum { kRecords = 40, kSlots = 4, kBytes = 3000 };
 
 struct record {
   unsigned char bytes[kBytes];
