@@ -68,7 +68,7 @@ static void take_all(void) {
   while ((n = ibv_poll_cq(cq, 1, &wc)) > 0) {
     free_buffers[free_count++] = wc.wr_id;
     if (wc.status != IBV_WC_SUCCESS) continue;  // flushed: no message, but the buffer is back
-    for (struct client* of = clients; of < clients + kClients; ++of) of->messages += of->qp != NULL && of->qp->qp_num == wc.qp_num;
+    for (int i = 0; i < kClients; ++i) clients[i].messages += clients[i].qp != NULL && clients[i].qp->qp_num == wc.qp_num;
   }
   MUST(n == 0);
 }

@@ -107,8 +107,8 @@ int main(int count, char** arguments) {
   qp = ibv_create_qp(pd, &init);
   MUST(qp != NULL);
   const int tcp = lab_tcp(server);
-  lab_connect(qp, tcp, (struct lab_end){.psn = 11, .address = (uintptr_t)&shared, .rkey = shared_mr->rkey}, IBV_ACCESS_REMOTE_WRITE,
-              &peer);
+  const struct lab_end mine = {.psn = 11, .address = (uintptr_t)&shared, .rkey = shared_mr->rkey};
+  lab_connect(qp, tcp, mine, IBV_ACCESS_REMOTE_WRITE, &peer);
   for (int i = 0; i < kSlots && server == NULL; ++i) post_receive();
   lab_meet(tcp);
   server == NULL ? consume() : produce();
