@@ -80,16 +80,18 @@ static inline void lab_connect_with(struct ibv_qp* qp, int tcp, struct lab_end m
                               .max_dest_rd_atomic = 1,
                               .min_rnr_timer = 12,
                               .ah_attr = {.dlid = theirs->lid, .port_num = 1}};
-  MUST(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                                    IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0);
+  // What only sends (XRC) has nothing to say of what comes, and the other way round.
+  const int receives = qp->qp_type == IBV_QPT_XRC_SEND ? 0 : IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  const int sends = qp->qp_type == IBV_QPT_XRC_RECV ? 0 : IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+  MUST(ibv_modify_qp(qp, &attr,
+                     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | receives) == 0);
   attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
                               .timeout = (uint8_t)timeout,
                               .retry_cnt = (uint8_t)retries,
                               .rnr_retry = 7,
                               .sq_psn = mine.psn,
                               .max_rd_atomic = 1};
-  MUST(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                                    IBV_QP_MAX_QP_RD_ATOMIC) == 0);
+  MUST(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN | sends) == 0);
 }
 
 // The same, with what is usual: 67 ms, seven times.

@@ -173,14 +173,17 @@ static void unacknowledged(void) {
   is_gone = 1;
 }
 
-// The client writes what a READ before it may still be reading; `fixed` sends the WRITE with a fence.
+// The client writes what a READ before it may still be reading; `fixed` sends the WRITE with a fence, and behind it one of what
+// the READ brings, which needs no fence of its own.
 static void remote_race(void) {
+  if (is_server()) memset(my.memory + kBig, 7, 4 * kBytes);
   litmus_meet(&my);
   if (!is_server()) {
     MUST(litmus_send(&my, 0, IBV_WR_RDMA_READ, my.memory, 4 * kBytes, kBig, IBV_SEND_SIGNALED) == 0);
     const unsigned fence = my.is_fixed ? IBV_SEND_FENCE : 0;
     MUST(litmus_send(&my, 0, IBV_WR_RDMA_WRITE, my.memory + kBig / 2, 4 * kBytes, kBig, IBV_SEND_SIGNALED | fence) == 0);
-    for (int i = 0; i < 2; ++i) litmus_wait(my.send_cq);
+    if (my.is_fixed) MUST(litmus_send(&my, 0, IBV_WR_RDMA_WRITE, my.memory, 4 * kBytes, 0, IBV_SEND_SIGNALED) == 0);
+    for (int i = 0; i < 2 + my.is_fixed; ++i) litmus_wait(my.send_cq);
   }
   litmus_meet(&my);
 }

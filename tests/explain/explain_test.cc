@@ -8,6 +8,7 @@
 #include "sim/ib/wc_status.h"
 #include "tests/cli/command.h"
 #include "tests/support/verbatim_run.h"
+#include "verbs_shim/protocol/checks.h"
 
 namespace verbatim {
 namespace {
@@ -139,6 +140,14 @@ TEST(Explain, every_status_of_a_completion_by_name_text_and_number) {
       EXPECT_EQ(cli::verbatim({"explain", std::string(status.name.substr(7))}).out, by_name.out);
     }
     ++number;
+  }
+}
+
+TEST(Explain, every_check_by_its_name) {
+  for (std::uint32_t i = 1; i < protocol::kCheckCount; ++i) {
+    const cli::Finished told = cli::verbatim({"explain", protocol::kChecks[i].name});
+    EXPECT_EQ(told.code, 0) << told.err;
+    EXPECT_THAT(told.out, HasSubstr("\n  1. ")) << told.out;
   }
 }
 

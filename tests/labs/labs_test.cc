@@ -27,8 +27,13 @@ constexpr Lab kLabs[] = {
     {"04-write-and-read", "  0 of 2  nobody can write the table"},
     {"05-completion-events", "  0 of 3  no wake-up can be lost"},
     {"06-who-owns-a-buffer", "  0 of 3  no buffer is written too early"},
+    {"07-key-value-store", "  0 of 2  right in 20 schedules"},
     {"08-one-sided-lock", "  0 of 4  no count is lost"},
+    {"09-fences-and-order", "  0 of 3  nobody is told before it is there, in 20 schedules"},
+    {"10-shared-receives", "  0 of 2  no message is lost when a client leaves at once"},
     {"11-loss-and-timeouts", "  0 of 3  a link that fails for good is noticed"},
+    {"12-incast", "  0 of 4  a READ is quick although six hosts send"},
+    {"13-find-the-bug", "  1 of 4  right in 40 schedules"},
 };
 
 // A lab's folder as `lab start` makes it, with another source.

@@ -126,6 +126,12 @@ constexpr Meaning kChecks[] = {
     {"unsignaled", "A send queue is full of requests that are not signaled. Places come back only with a completion that is polled.",
      {"Set IBV_SEND_SIGNALED at least once in max_send_wr requests, and poll."}},
     {"threads", "Two threads use an object at once that was promised to one at a time.", {"A lock, or no thread domain."}},
+    {"remote-race",
+     "Two accesses to the same bytes of a peer, one of them a WRITE, were under way at once, and nothing orders them: which comes first "
+     "is chance.",
+     {"A WRITE behind a READ of the same queue pair: give it IBV_SEND_FENCE, or post it when the READ has completed.",
+      "Two queue pairs have no order between them: wait for the completion of the first, or use one queue pair.",
+      "Two hosts: a lock, or an atomic operation."}},
     {"leak", "A program has ended with objects that it made and did not destroy.", {"Destroy in the opposite order of creation."}},
 };
 

@@ -31,10 +31,15 @@ const protocol::SendWqe& wqe_of(const SendQueue& queue, std::uint32_t number) {
   return *reinterpret_cast<const protocol::SendWqe*>(queue.ring + std::size_t{number & (queue.entries - 1)} * queue.stride);
 }
 
-// What waits for a READ before it may send what that brings.
 bool sends_buffers(const protocol::SendWqe& wqe) {
-  return wqe.opcode <= protocol::WqeOpcode::kRdmaWriteWithImm && wqe.sge_count != 0 &&
-         (wqe.flags & (protocol::kWqeInline | protocol::kWqeFence)) == 0;
+  return wqe.opcode <= protocol::WqeOpcode::kRdmaWriteWithImm && wqe.sge_count != 0 && (wqe.flags & protocol::kWqeInline) == 0;
+}
+
+// What waits for a READ, or stands behind what does, may send what that brings.
+bool is_behind_fence(Qp& qp, std::uint32_t number, const protocol::SendWqe& wqe) {
+  if ((wqe.flags & protocol::kWqeFence) != 0) qp.fence_end = number + 1;
+  const std::uint32_t reclaimed = qp.send.reclaimed;
+  return qp.fence_end - 1 - reclaimed <= number - reclaimed;
 }
 
 // What is not sent again has been read when an answer to it comes, whether its completion has been polled or not.
@@ -84,7 +89,8 @@ void note_sends(Qp& qp, std::uint32_t first, std::uint32_t end, std::uint64_t ca
   const bool looks = is_checked(Check::kSendBuffer) && !has_translated_regions && sends_again(public_qp(&qp)->qp_type);
   for (std::uint32_t number = first; number != end; ++number) {
     const protocol::SendWqe& wqe = wqe_of(qp.send, number);
-    qp.fingerprints[number & (qp.send.entries - 1)] = {looks && sends_buffers(wqe) ? fingerprint(wqe) : 0, 0, caller};
+    const bool is_kept = !is_behind_fence(qp, number, wqe) && looks && sends_buffers(wqe);
+    qp.fingerprints[number & (qp.send.entries - 1)] = {is_kept ? fingerprint(wqe) : 0, 0, caller};
   }
 }
 

@@ -196,6 +196,7 @@ struct Qp {
   ibv_qp_cap capabilities;
   std::uint32_t async_events, event_taker;
   SendFingerprint* fingerprints;  // of each slot of the send ring; nullptr: there was no room for them
+  std::uint32_t fence_end;        // the work request behind the last one with a fence
   SingleUse single;
   Qp* next_in_bucket;
 };

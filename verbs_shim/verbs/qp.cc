@@ -155,7 +155,7 @@ void discard_completions_of(Qp& qp) {
 void restart_queues(Qp& qp) {
   if (qp.record == nullptr) return;
   discard_completions_of(qp);
-  qp.send.producer = qp.send.reclaimed = 0;
+  qp.send.producer = qp.send.reclaimed = qp.fence_end = 0;
   qp.send.stale = waiting_completions(public_qp(&qp)->send_cq);
   qp.receive.producer = qp.receive.reclaimed = 0;
   qp.receive.stale = waiting_completions(public_qp(&qp)->recv_cq);
