@@ -38,7 +38,8 @@ class SecondCore {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::uint64_t kReviewed = 256, kFirstReview = 16;  // hand-overs from one decision to the next, and to the first
+  static constexpr std::uint64_t kFirstReview = 16;  // hand-overs to the first decision, and
+  static constexpr std::uint64_t kReviewed = 256;    // from one to the next
   static constexpr std::chrono::microseconds kLook{50};
   static constexpr std::chrono::milliseconds kWatched{100};  // how long a processor has to have been free
   static constexpr std::chrono::milliseconds kJudged{20};    // how long it is tried before it is judged
