@@ -151,8 +151,8 @@ class Resolver {
       if (adapter.number != 0) further_address(owners, adapter);
     }
     for (const AdapterSpec& adapter : topology_.adapters) {
-      std::vector<VlanSpec>& vlans = adapter.number == 0 ? topology_.hosts[adapter.host].vlans
-                                                         : topology_.hosts[adapter.host].further_adapters[adapter.number - 1].vlans;
+      HostSpec& host = topology_.hosts[adapter.host];
+      std::vector<VlanSpec>& vlans = adapter.number == 0 ? host.vlans : host.further_adapters[adapter.number - 1].vlans;
       if (!vlans.empty()) vlan_addresses(owners, adapter, vlans);
     }
     std::ranges::sort(topology_.further_networks);
@@ -205,11 +205,12 @@ class Resolver {
     }
     constexpr std::size_t kOwnGids = 3, kGidsOfVlan = 2;
     const std::size_t entries = kOwnGids + kGidsOfVlan * vlans.size();
+    const HostSpec& host = topology_.hosts[adapter.host];
     const hca::HcaProfile& profile = topology_.hca_profile(adapter);
     if (entries > profile.gid_table_length) {
       add(vlans.back().pointer, "with these VLANs its adapter has " + std::to_string(entries) + " GIDs",
-          "the GID table of " + in_quotes(profile.name) + " has " + std::to_string(profile.gid_table_length) +
-              " entries (gid_table_length of its profile)");
+          "the GID table of " + in_quotes(adapter.number == 0 ? host.hca : host.further_adapters[adapter.number - 1].hca) + " has " +
+              std::to_string(profile.gid_table_length) + " entries (gid_table_length of its profile)");
     }
     std::set<std::uint32_t> ids;
     for (VlanSpec& vlan : vlans) {
@@ -222,7 +223,7 @@ class Resolver {
         continue;
       }
       settle({kFirstNetwork + (vlan.id << kHostBits) + static_cast<std::uint32_t>(adapter.host) + 1, kLinkBits}, vlan);
-      own(owners, vlan.interface.address, topology_.hosts[adapter.host].name + "-" + TopologySpec::vlan_interface_name(adapter, vlan),
+      own(owners, vlan.interface.address, host.name + "-" + TopologySpec::vlan_interface_name(adapter, vlan),
           vlan.pointer, given, "VLAN interfaces without an address get one by VLAN and the host's position, the same for all adapters");
     }
   }

@@ -104,7 +104,8 @@ TEST_F(Vlan, two_adapters_may_be_in_the_same_one) {
     request.options = {"--pcap", capture};
     const support::RunReport run = support::run(request);
     EXPECT_EQ(run.code, 0) << run.story();
-    const std::string tags = output_of("tshark -r " + support::quoted(capture) + " -T fields -e vlan.id -e ip.src -e _ws.malformed 2>/dev/null | sort -u");
+    const std::string tags = output_of("tshark -r " + support::quoted(capture) +
+                                       " -T fields -e vlan.id -e ip.src -e _ws.malformed 2>/dev/null | sort -u");
     EXPECT_NE(tags.find(std::string("10\t") + source + "\t\n"), std::string::npos) << tags;
     EXPECT_EQ(std::count(tags.begin(), tags.end(), '\n'), 2) << tags;
   }
