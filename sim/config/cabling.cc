@@ -40,7 +40,7 @@ std::vector<ib::Gid> gids_of(const TopologySpec& topology, const subnet::Plan& p
   if (!topology.is_roce()) return {port.gid};
   const ib::IpInterface interface = topology.interface_of(adapter);
   std::vector<ib::Gid> gids = {subnet::link_local_gid(port.mac), interface.v4(), interface.v6()};
-  for (const VlanSpec& vlan : topology.vlans_of(adapter)) {
+  for (const VlanSpec& vlan : topology.vlans_of(topology.adapters[adapter])) {
     gids.push_back(vlan.interface.v4());
     gids.push_back(vlan.interface.v6());
   }

@@ -18,6 +18,20 @@ Field without_default(Field field) {
   return field;
 }
 
+const Object& vlan_table() {
+  using V = VlanSpec;
+  static const Object table = make_object<V>(
+      "a VLAN", "a VLAN interface of an adapter, with a network of its own",
+      {for_people("description", "for people"),
+       bind<&V::id>({.key = "id", .kind = Kind::kInteger, .required = true, .doc = "the VLAN's identifier", .min = 1, .max = 4094}),
+       without_default(bind<&V::address_text>(
+           {.key = "address",
+            .kind = Kind::kInterface,
+            .doc = "IPv4 address of the interface, and the bits of its network, 16 if they are left out; without one, in VLAN 1 "
+                   "the first host gets 100.64.4.1/22, the second 100.64.4.2/22, in VLAN 2 100.64.8.1/22, and so on"}))});
+  return table;
+}
+
 const Object& further_adapter_table() {
   using A = FurtherAdapterSpec;
   static const Object table = make_object<A>(
@@ -33,21 +47,11 @@ const Object& further_adapter_table() {
             .kind = Kind::kInterface,
             .doc = "IPv4 address of the adapter's interface, and the bits of its network, 16 if they are left out; without "
                    "one, the adapter mlx5_1 of the first host gets 172.17.0.1/16, that of the second 172.17.0.2/16, mlx5_2 "
-                   "172.18.0.1/16, and so on"}))});
-  return table;
-}
-
-const Object& vlan_table() {
-  using V = VlanSpec;
-  static const Object table = make_object<V>(
-      "a VLAN", "a VLAN interface of a host's first adapter, with a network of its own",
-      {for_people("description", "for people"),
-       bind<&V::id>({.key = "id", .kind = Kind::kInteger, .required = true, .doc = "the VLAN's identifier", .min = 1, .max = 4094}),
-       without_default(bind<&V::address_text>(
-           {.key = "address",
-            .kind = Kind::kInterface,
-            .doc = "IPv4 address of the interface, and the bits of its network, 16 if they are left out; without one, in VLAN 1 "
-                   "the first host gets 100.64.4.1/22, the second 100.64.4.2/22, in VLAN 2 100.64.8.1/22, and so on"}))});
+                   "172.18.0.1/16, and so on"})),
+       bind_objects<&A::vlans>({.key = "vlans",
+                                .kind = Kind::kObjects,
+                                .doc = "on Ethernet: VLANs that the adapter is in, as interfaces eth1.10 and the like"},
+                               vlan_table())});
   return table;
 }
 

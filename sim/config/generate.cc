@@ -62,7 +62,7 @@ class Generator {
     host.cpu = spec_.cpu;
     host.pointer = "/generate";
     for (std::uint32_t rail = 1; rail < spec_.rails; ++rail)
-      host.further_adapters.push_back({further_device_name(rail), spec_.hca, "", "/generate", {}, {}});
+      host.further_adapters.push_back({.device = further_device_name(rail), .hca = spec_.hca, .pointer = "/generate"});
     topology_.hosts.push_back(host);
   }
 

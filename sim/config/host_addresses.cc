@@ -11,7 +11,7 @@ HostAddresses::HostAddresses(const TopologySpec& topology, std::size_t host, con
 
 bool HostAddresses::has_ip(std::size_t adapter, const ib::Gid& ip) const {
   const auto has = [&](const VlanSpec& vlan) { return vlan.interface.has(ip); };
-  return topology_.interface_of(adapter).has(ip) || std::ranges::any_of(topology_.vlans_of(adapter), has);
+  return topology_.interface_of(adapter).has(ip) || std::ranges::any_of(topology_.vlans_of(topology_.adapters[adapter]), has);
 }
 
 std::optional<cm::AddressBook::Station> HostAddresses::find(const cm::Address& address) const {
@@ -60,8 +60,11 @@ cm::Address HostAddresses::own_for(const cm::Address& destination, std::size_t a
   address.family = destination.family;
   const std::size_t index = adapters_.at(adapter);
   ib::IpInterface own = topology_.interface_of(index);
-  for (const VlanSpec& vlan : topology_.vlans_of(index)) {
-    if (vlan.interface.network.contains(destination.ip)) own = vlan.interface;
+  // The narrowest network that the destination is in, as of routes.
+  for (const VlanSpec& vlan : topology_.vlans_of(topology_.adapters[index])) {
+    const bool is_in_own = own.network.contains(destination.ip);
+    if (!vlan.interface.network.contains(destination.ip)) continue;
+    if (!is_in_own || vlan.interface.network.prefix_bits > own.network.prefix_bits) own = vlan.interface;
   }
   const bool is_ports = destination.family == cm::Family::kIb || destination.is_link_local();
   address.ip = is_ports                                   ? ports_[index].gids.front()

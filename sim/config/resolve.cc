@@ -30,7 +30,9 @@ std::vector<ib::IpRoute> TopologySpec::routes_of(std::size_t host_index) const {
   std::vector<ib::IpInterface> own;
   for (const std::size_t adapter : adapters_of(host_index)) own.push_back(interface_of(adapter));
   std::vector<ib::IpRoute> routes = ib::routes_of(own, further_networks);
-  for (const VlanSpec& vlan : hosts[host_index].vlans) routes.push_back({vlan.interface.network, 0});
+  for (const std::size_t adapter : adapters_of(host_index)) {
+    for (const VlanSpec& vlan : vlans_of(adapters[adapter])) routes.push_back({vlan.interface.network, adapters[adapter].number});
+  }
   return routes;
 }
 
@@ -148,7 +150,11 @@ class Resolver {
     for (const AdapterSpec& adapter : topology_.adapters) {
       if (adapter.number != 0) further_address(owners, adapter);
     }
-    for (std::size_t i = 0; i < topology_.hosts.size(); ++i) vlan_addresses(owners, i);
+    for (const AdapterSpec& adapter : topology_.adapters) {
+      HostSpec& host = topology_.hosts[adapter.host];
+      std::vector<VlanSpec>& vlans = adapter.number == 0 ? host.vlans : host.further_adapters[adapter.number - 1].vlans;
+      if (!vlans.empty()) vlan_addresses(owners, adapter, vlans);
+    }
     std::ranges::sort(topology_.further_networks);
     auto& networks = topology_.further_networks;
     networks.erase(std::unique(networks.begin(), networks.end()), networks.end());
@@ -191,33 +197,34 @@ class Resolver {
   }
 
   // VLAN v of the first host has 100.64.0.1/22 with v in the 12 bits behind the first 10, that of the second 100.64.0.2, …
-  void vlan_addresses(std::map<std::uint32_t, std::string>& owners, std::size_t host_index) {
+  void vlan_addresses(std::map<std::uint32_t, std::string>& owners, const AdapterSpec& adapter, std::vector<VlanSpec>& vlans) {
     constexpr std::uint32_t kFirstNetwork = 100u << 24 | 64u << 16, kHostBits = 10, kLinkBits = 32 - kHostBits;
-    HostSpec& host = topology_.hosts[host_index];
-    if (host.vlans.empty()) return;
     if (!topology_.is_roce()) {
-      add(host.vlans.front().pointer, "there are no VLANs on InfiniBand", "leave them out, or choose the link layer \"roce\"");
+      add(vlans.front().pointer, "there are no VLANs on InfiniBand", "leave them out, or choose the link layer \"roce\"");
       return;
     }
     constexpr std::size_t kOwnGids = 3, kGidsOfVlan = 2;
-    const std::size_t entries = kOwnGids + kGidsOfVlan * host.vlans.size();
-    if (entries > host.hca_profile.gid_table_length) {
-      add(host.vlans.back().pointer, "with these VLANs its adapter has " + std::to_string(entries) + " GIDs",
-          "the GID table of " + in_quotes(host.hca) + " has " + std::to_string(host.hca_profile.gid_table_length) + " entries");
+    const std::size_t entries = kOwnGids + kGidsOfVlan * vlans.size();
+    const HostSpec& host = topology_.hosts[adapter.host];
+    const hca::HcaProfile& profile = topology_.hca_profile(adapter);
+    if (entries > profile.gid_table_length) {
+      add(vlans.back().pointer, "with these VLANs its adapter has " + std::to_string(entries) + " GIDs",
+          "the GID table of " + in_quotes(adapter.number == 0 ? host.hca : host.further_adapters[adapter.number - 1].hca) + " has " +
+              std::to_string(profile.gid_table_length) + " entries (gid_table_length of its profile)");
     }
     std::set<std::uint32_t> ids;
-    for (VlanSpec& vlan : host.vlans) {
+    for (VlanSpec& vlan : vlans) {
       if (!ids.insert(vlan.id).second)
-        add(vlan.pointer + "/id", "the host is in VLAN " + std::to_string(vlan.id) + " already", "name each VLAN once");
+        add(vlan.pointer + "/id", "the adapter is in VLAN " + std::to_string(vlan.id) + " already", "name each VLAN once");
       const bool given = !vlan.address_text.empty();
-      if (!given && host_index + 2 >= 1u << kHostBits) {
+      if (!given && adapter.host + 2 >= 1u << kHostBits) {
         add(vlan.pointer, "only the first " + std::to_string((1u << kHostBits) - 2) + " hosts get an address in a VLAN by position",
             "give this one an \"address\"");
         continue;
       }
-      settle({kFirstNetwork + (vlan.id << kHostBits) + static_cast<std::uint32_t>(host_index) + 1, kLinkBits}, vlan);
-      own(owners, vlan.interface.address, host.name + "-eth0." + std::to_string(vlan.id), vlan.pointer, given,
-          "VLAN interfaces without an address get one by VLAN and the host's position");
+      settle({kFirstNetwork + (vlan.id << kHostBits) + static_cast<std::uint32_t>(adapter.host) + 1, kLinkBits}, vlan);
+      own(owners, vlan.interface.address, host.name + "-" + TopologySpec::vlan_interface_name(adapter, vlan),
+          vlan.pointer, given, "VLAN interfaces without an address get one by VLAN and the host's position, the same for all adapters");
     }
   }
 

@@ -96,10 +96,10 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
     address.mac = plan.ports[0].mac;
     address.netdev_index = topology_.adapters[index].interface_index();
     address.neighbours = &neighbours_;
-    const auto vlans = topology_.vlans_of(index);
+    const std::vector<VlanSpec>& vlans = topology_.vlans_of(topology_.adapters[index]);
     const std::size_t first = address.gids.size() - 2 * vlans.size();
     for (std::size_t i = 0; i < vlans.size(); ++i) {
-      const std::uint32_t netdev = topology_.vlan_interface_index(topology_.adapters[index].host, i);
+      const std::uint32_t netdev = topology_.first_vlan_interface(topology_.adapters[index]) + static_cast<std::uint32_t>(i);
       for (const std::size_t at : {first + 2 * i, first + 2 * i + 1})
         address.vlan_entries.push_back({at, static_cast<std::uint16_t>(vlans[i].id), netdev});
     }

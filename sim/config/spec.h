@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -32,25 +31,26 @@ struct HugePagesSpec {
   std::uint32_t of_1_gib = 4;
 };
 
+// A VLAN that an adapter is in, with an interface of its own.
+struct VlanSpec {
+  std::uint32_t id = 0;
+  std::string address_text;  // with or without the network's bits; empty: assigned by VLAN and the host's position
+  std::string pointer;
+
+  // Resolved.
+  ib::IpInterface interface;
+};
+
 // An adapter of a host beyond the one that every host has.
 struct FurtherAdapterSpec {
   std::string device;           // its name, as programs see it; empty: mlx5_1, mlx5_2, … by position
   std::string hca = "edr_hca";  // reference as written
   std::string address_text;     // with or without the network's bits; empty: assigned by position
+  std::vector<VlanSpec> vlans;
   std::string pointer;
 
   // Resolved.
   hca::HcaProfile hca_profile;
-  ib::IpInterface interface;
-};
-
-// A VLAN that a host's first adapter is in, with an interface of its own.
-struct VlanSpec {
-  std::uint32_t id = 0;
-  std::string address_text;  // as of further adapters
-  std::string pointer;
-
-  // Resolved.
   ib::IpInterface interface;
 };
 // Of the adapter with that number on its host, 1 for the first further one, where none is given.
@@ -65,7 +65,7 @@ struct HostSpec {
   std::uint32_t open_files = 1024;
   std::string address_text;  // empty: assigned by position
   std::vector<FurtherAdapterSpec> further_adapters;
-  std::vector<VlanSpec> vlans;
+  std::vector<VlanSpec> vlans;  // of the first adapter
   std::string pointer;       // where in the file
 
   // Resolved.
@@ -184,14 +184,21 @@ struct TopologySpec {
     const HostSpec& owner = hosts[of.host];
     return of.number == 0 ? ib::IpInterface::of_first(owner.address) : owner.further_adapters[of.number - 1].interface;
   }
-  // Of an adapter; only a host's first one has any.
-  std::span<const VlanSpec> vlans_of(std::size_t adapter) const {
-    const AdapterSpec& of = adapters[adapter];
-    return of.number == 0 ? std::span<const VlanSpec>(hosts[of.host].vlans) : std::span<const VlanSpec>();
+  const std::vector<VlanSpec>& vlans_of(const AdapterSpec& adapter) const {
+    const HostSpec& owner = hosts[adapter.host];
+    return adapter.number == 0 ? owner.vlans : owner.further_adapters[adapter.number - 1].vlans;
   }
-  // As AdapterSpec::interface_index() of the VLAN interface with that number: they come behind all adapters'.
-  std::uint32_t vlan_interface_index(std::size_t host_index, std::size_t number) const {
-    return AdapterSpec::kFirstInterface + static_cast<std::uint32_t>(1 + hosts[host_index].further_adapters.size() + number);
+  // As AdapterSpec::interface_index() of the adapter's first VLAN interface: they come behind all adapters' own, those of the
+  // first adapter first.
+  std::uint32_t first_vlan_interface(const AdapterSpec& adapter) const {
+    const HostSpec& owner = hosts[adapter.host];
+    std::size_t before = 1 + owner.further_adapters.size();
+    for (std::size_t number = 0; number < adapter.number; ++number) before += vlans_of({{}, adapter.host, number}).size();
+    return AdapterSpec::kFirstInterface + static_cast<std::uint32_t>(before);
+  }
+  // As programs see it: eth0.10.
+  static std::string vlan_interface_name(const AdapterSpec& adapter, const VlanSpec& vlan) {
+    return "eth" + std::to_string(adapter.number) + "." + std::to_string(vlan.id);
   }
   // Name that leads to the adapter's addresses: the host's, or of a further one "server-mlx5_1".
   std::string address_name(std::size_t adapter) const {

@@ -269,6 +269,27 @@ TEST_F(PatchesTest, traps_of_code_that_is_gone_leave_the_table) {
   EXPECT_TRUE(patches.take_unpatched().empty());
 }
 
+// A program that makes its code writable for a moment, or changes what lies beside it.
+TEST_F(PatchesTest, what_has_been_replaced_stays_so_when_its_page_is_searched_again) {
+  CodePatches patches(false);
+  constexpr std::uint64_t kGone = kCode + 64;
+  memory_.put(kCode, kShort);
+  memory_.put(kGone, kShort);
+  patches.patch_memory(memory_, kCode, kPage);
+  memory_.put(kGone, {0x90, 0x90, 0x90});
+  patches.patch_memory(memory_, kCode, kPage);
+  EXPECT_EQ(memory_.get(kCode, 2), (Bytes{0xf4, 0x90}));
+  EXPECT_TRUE(table_at(kCode));
+  EXPECT_TRUE(patches.trap_at(kCode));
+  EXPECT_FALSE(table_at(kGone));
+  EXPECT_EQ(patches.counts().traps, 2u);
+  std::vector<std::byte> shown(kShort.size());
+  memory_.read(kCode, shown);
+  patches.show_original(kCode, shown);
+  EXPECT_EQ(std::to_integer<int>(shown[0]), 0x0f);
+  EXPECT_TRUE(patches.take_unpatched().empty());
+}
+
 TEST_F(PatchesTest, code_that_cannot_be_written_is_told) {
   CodePatches patches;
   ASSERT_TRUE(patches.open_area(memory_, kArea));

@@ -92,13 +92,31 @@ TEST(Topology, vlans_are_checked) {
   EXPECT_EQ(vlan_findings(R"({"id": 10})", ""),
             "/hosts/0/vlans/0: there are no VLANs on InfiniBand; leave them out, or choose the link layer \"roce\"\n");
   EXPECT_EQ(vlan_findings(R"({"id": 10}, {"id": 10, "address": "192.168.1.1/24"})"),
-            "/hosts/0/vlans/1/id: the host is in VLAN 10 already; name each VLAN once\n");
+            "/hosts/0/vlans/1/id: the adapter is in VLAN 10 already; name each VLAN once\n");
   EXPECT_EQ(vlan_findings(R"({"id": 1}, {"id": 2}, {"id": 3})"),
-            "/hosts/0/vlans/2: with these VLANs its adapter has 9 GIDs; the GID table of \"edr_hca\" has 8 entries\n");
+            "/hosts/0/vlans/2: with these VLANs its adapter has 9 GIDs; the GID table of \"edr_hca\" has 8 entries "
+            "(gid_table_length of its profile)\n");
   for (const char* const bad : {"0", "4095"})
     EXPECT_NE(vlan_findings(R"({"id": )" + std::string(bad) + "}").find("/hosts/0/vlans/0/id"), std::string::npos) << bad;
   EXPECT_EQ(vlan_findings(R"({"id": 10, "address": "10.0.0.2/24"})"),
             "/hosts/0/vlans/0/address: the address 10.0.0.2 is already that of \"b\"; choose another\n");
+}
+
+// Each adapter has a GID table of its own, and a network that no other adapter of the host is in by position.
+TEST(Topology, vlans_of_further_adapters_are_checked) {
+  const auto findings = [](const std::string& first, const std::string& further) {
+    const std::string hosts = R"({"name": "a", "vlans": [)" + first + R"(], "further_adapters": [{"vlans": [)" + further +
+                              R"(]}]}, {"name": "b"})";
+    const std::string links = std::string(kLinks) + R"(, {"a": "a/mlx5_1", "b": "s:3", "rate": "EDR 4x"})";
+    return topology_findings(topology(hosts, kSwitch, links, R"(, "link_layer": "roce")"));
+  };
+  EXPECT_EQ(findings(R"({"id": 1}, {"id": 2})", R"({"id": 3}, {"id": 1, "address": "192.168.1.1/24"})"), "");
+  EXPECT_EQ(findings(R"({"id": 1})", R"({"id": 1})"),
+            "/hosts/0/further_adapters/0/vlans/0: the address 100.64.4.1 is already that of \"a-eth0.1\"; VLAN interfaces without an "
+            "address get one by VLAN and the host's position, the same for all adapters; give it one\n");
+  EXPECT_EQ(findings("", R"({"id": 1}, {"id": 2}, {"id": 3})"),
+            "/hosts/0/further_adapters/0/vlans/2: with these VLANs its adapter has 9 GIDs; the GID table of \"edr_hca\" has 8 entries "
+            "(gid_table_length of its profile)\n");
 }
 
 TEST(Topology, addresses_of_further_adapters_are_hosts_and_unique) {

@@ -32,6 +32,9 @@ void run_ranks(const Ranks& ranks) {
     launcher = "mpiexec.hydra -hosts " + hosts + " -np " + count;
   } else if (ranks.library == Ranks::Library::kOpenMpiOverUcx) {
     launcher += " --mca pml ucx --mca osc ucx";
+  } else if (ranks.library == Ranks::Library::kOpenMpiOverVerbs) {
+    // Its own use of verbs, as before UCX, which leaves InfiniBand to UCX unless it is told not to.
+    launcher += " --mca pml ob1 --mca osc ^ucx --mca btl self,vader,openib --mca btl_openib_allow_ib 1";
   } else {
     launcher += " --mca pml cm --mca mtl ofi --mca osc ^ucx";
   }

@@ -70,6 +70,11 @@ TEST(Mpi, ranks_of_open_mpi_on_two_hosts_get_the_right_data) {
   run_ranks({"", Ranks::Library::kOpenMpiOverUcx, "two_hosts", 2, 1});
 }
 
+// It looks for the longest inline data that a queue pair may have, up to 1024 bytes, by asking until it is refused no more.
+TEST(Mpi, ranks_of_open_mpi_by_verbs_get_the_right_data) {
+  run_ranks({"", Ranks::Library::kOpenMpiOverVerbs, "two_hosts", 2, 1});
+}
+
 // UCX cuts large messages into pieces for both adapters of a host.
 TEST(Mpi, ranks_on_hosts_with_two_adapters_get_the_right_data) {
   for (const char* topology : {"rails_4", "rails_2_roce"}) run_ranks({"", Ranks::Library::kOpenMpiOverUcx, topology, 2, 1});

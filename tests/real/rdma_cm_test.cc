@@ -235,6 +235,22 @@ TEST(RdmaCm, rstream_by_poll_ends_with_what_poll_tells_at_the_end) {
   EXPECT_GE(run.report["packets"], 2 * 2 * 20 * 10) << "data and acknowledgements";
 }
 
+// Sockets choose their address by the network, too, but go by the management network.
+TEST(Rails, sockets_of_further_adapters_have_their_addresses) {
+  for (const std::string topology : {"rails_4", "rails_2_roce"}) {
+    const std::string server = topology == "rails_4" ? "h0" : "server", client = topology == "rails_4" ? "h1" : "client";
+    support::RunRequest request;
+    request.topology = topology;
+    request.commands = {server + "=iperf3 -s -1 -B " + server + "-mlx5_1", client + "=iperf3 -c " + server + "-mlx5_1 -n 1M"};
+    if (!std::filesystem::exists("/usr/bin/iperf3")) GTEST_SKIP() << "iperf3 is not installed";
+    const equality::BothModes runs = equality::run_both(request);
+    equality::expect_equal(runs);
+    const std::string from = topology == "rails_4" ? "172.17.0.2 port" : "192.168.1.2 port";
+    EXPECT_NE(runs.slices.output(client).find("local " + from), std::string::npos) << runs.slices.story();
+    EXPECT_EQ(runs.slices.report["packets"], 0);
+  }
+}
+
 // The system's librspreload under a program around select: it opens no verbs device itself, and its data go through the
 // adapters.
 TEST(RdmaCm, sockets_are_taken_to_rsockets) {

@@ -147,9 +147,9 @@ int describe(const std::string& path) {
     row.push_back(topology->is_roce() ? "MAC " + mac_text(port.mac)
                                       : "LID " + std::to_string(port.lid.value));
     for (const ib::Gid& gid : config::gids_of(*topology, plan, i)) row.push_back("GID " + gid_text(gid));
-    for (const config::VlanSpec& vlan : topology->vlans_of(i)) {
+    for (const config::VlanSpec& vlan : topology->vlans_of(adapter)) {
       row.push_back("VLAN " + std::to_string(vlan.id) + " " + config::format_ipv4(vlan.interface.address) + "/" +
-                    std::to_string(vlan.interface.network.prefix_bits) + " as " + host.name + "-eth0." + std::to_string(vlan.id));
+                    std::to_string(vlan.interface.network.prefix_bits) + " as " + host.name + "-" + config::TopologySpec::vlan_interface_name(adapter, vlan));
     }
     if (!topology->partitions.empty()) row.push_back("P_Keys " + pkeys_text(pkey_tables[i]));
     row.push_back("hca " + topology->hca_profile(adapter).name);

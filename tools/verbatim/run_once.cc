@@ -76,9 +76,12 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
       if (simulation.topology().adapters[adapter].number != 0)
         host.further_interfaces.push_back(simulation.topology().interface_of(adapter));
     }
-    for (const config::VlanSpec& vlan : spec.vlans) {
-      host.further_interfaces.push_back(vlan.interface);
-      host.vlans.push_back(static_cast<std::uint16_t>(vlan.id));
+    for (const std::size_t index : simulation.topology().adapters_of(i)) {
+      const config::AdapterSpec& adapter = simulation.topology().adapters[index];
+      for (const config::VlanSpec& vlan : simulation.topology().vlans_of(adapter)) {
+        host.further_interfaces.push_back(vlan.interface);
+        host.vlans.push_back({static_cast<std::uint16_t>(vlan.id), adapter.number});
+      }
     }
     host.from_wire = simulation.least_way_to(i);
     host.further_networks = simulation.topology().further_networks;

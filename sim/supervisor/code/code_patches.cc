@@ -173,12 +173,15 @@ void CodePatches::patch_file(host::ProgramMemory& memory, const FileCode& file, 
 }
 
 void CodePatches::patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) {
-  forget(memory, address, length);
   std::vector<std::byte> bytes(length);
-  if (!memory.read(address, bytes)) return;
-  const SearchResult found = search_memory(address, bytes);
-  if (found.sites.empty() && found.doubts.empty()) return;
+  if (!memory.read(address, bytes)) return forget(memory, address, length);
+  forget_origins(address, length);
   Writer writer(memory);
+  forget_overwritten(writer, address, bytes);
+  show_original(address, bytes);
+  SearchResult found = search_memory(address, bytes);
+  std::erase_if(found.sites, [&](const Site& site) { return is_replaced(site.address); });
+  std::erase_if(found.doubts, [&](const Doubt& doubt) { return is_replaced(doubt.address); });
   for (const Site& site : found.sites) patch(writer, site, "memory");
   for (const Doubt& doubt : found.doubts) unpatched_.push_back({doubt.kind, "memory", doubt.address});
   if (!writer.finish()) unpatched_.push_back({protocol::DecidedInstruction::kNone, "memory", address});
@@ -193,6 +196,25 @@ void CodePatches::forget(host::ProgramMemory& memory, std::uint64_t address, std
     if (it->second.stub == 0) clear_trap(writer, it->first);
   }
   writer.finish();
+}
+
+void CodePatches::forget_overwritten(Writer& writer, std::uint64_t address, std::span<const std::byte> bytes) {
+  const std::uint64_t end = address + bytes.size(), first = address < kLongestSite ? 0 : address - kLongestSite;
+  for (auto it = sites_.lower_bound(first); it != sites_.end() && it->first < end; ++it) {
+    auto& [at, patched] = *it;
+    const std::uint64_t from = std::max(at, address), to = std::min(at + patched.written.size(), end);
+    if (!patched.active || from >= to) continue;
+    if (std::memcmp(bytes.data() + (from - address), patched.written.data() + (from - at), to - from) == 0) continue;
+    patched.active = false;
+    if (patched.stub == 0) clear_trap(writer, at);
+  }
+}
+
+bool CodePatches::is_replaced(std::uint64_t address) const {
+  for (auto it = sites_.upper_bound(address); it != sites_.begin() && address - (--it)->first < kLongestSite;) {
+    if (it->second.active && address - it->first < it->second.written.size()) return true;
+  }
+  return false;
 }
 
 void CodePatches::patch(Writer& writer, const Site& site, const std::string& object) {
@@ -376,9 +398,8 @@ bool CodePatches::may_be_patched(std::uint64_t address, std::uint64_t length) co
 
 void CodePatches::show_original(std::uint64_t address, std::span<std::byte> bytes) const {
   if (!may_be_patched(address, bytes.size())) return;
-  constexpr std::uint64_t kLongest = 32;
   const std::uint64_t end = address + bytes.size();
-  for (auto it = sites_.lower_bound(address < kLongest ? 0 : address - kLongest); it != sites_.end() && it->first < end;
+  for (auto it = sites_.lower_bound(address < kLongestSite ? 0 : address - kLongestSite); it != sites_.end() && it->first < end;
        ++it) {
     const auto& [at, patched] = *it;
     const std::uint64_t from = std::max(at, address), to = std::min(at + patched.written.size(), end);

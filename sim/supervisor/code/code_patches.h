@@ -45,7 +45,8 @@ class CodePatches {
   // `length` bytes at `address` are `file` from `offset` on. What was known about the range is forgotten.
   void patch_file(host::ProgramMemory& memory, const FileCode& file, std::uint64_t address, std::uint64_t length,
                   std::uint64_t offset);
-  // The range holds code that was made at run time.
+  // The range holds code that was made at run time, or that was changed: what has been replaced there and not been overwritten
+  // stays replaced.
   void patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
   // The range holds something else now.
   void forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
@@ -95,7 +96,12 @@ class CodePatches {
     Origin begin;
   };
   class Writer;
+  static constexpr std::uint64_t kLongestSite = 32;  // bytes of a replacement, or more
   void forget_origins(std::uint64_t address, std::uint64_t length);
+  // What was replaced at `address`, where there are `bytes` now, and is something else by now.
+  void forget_overwritten(Writer& writer, std::uint64_t address, std::span<const std::byte> bytes);
+  // Whether the byte at `address` is one of a replacement.
+  bool is_replaced(std::uint64_t address) const;
   void note_site(std::uint64_t address, Patched patched);
   // False: there is no replacement near.
   bool may_be_patched(std::uint64_t address, std::uint64_t length) const;

@@ -39,11 +39,7 @@ void set_link(Interface& interface, const HostSpec& host, std::size_t device) {
   interface.mtu = kEthernetMtu;
   interface.broadcast.assign(kMacBytes, 0xff);
   if (hca != nullptr) interface.device = device;
-  const std::size_t first_vlan = host.further_interfaces.size() + 1 - host.vlans.size();
-  if (device >= first_vlan) {
-    interface.name = fmt::format("eth0.{}", host.vlans[device - first_vlan]);
-    interface.hardware = big_endian(kFirstMac << 32 | host.address, kMacBytes);
-  } else if (device == 0 || hca == nullptr) {
+  if (device == 0 || hca == nullptr) {
     interface.name = "eth" + std::to_string(device);
     interface.hardware = big_endian(kFirstMac << 32 | interface.v4.as_v4(), kMacBytes);
   } else if (hca->address().roce) {
@@ -83,6 +79,7 @@ std::vector<Interface> interfaces_of(const HostSpec& host) {
   loopback.prefix6_bits = 128;
   std::vector<Interface> all{std::move(loopback)};
   const std::vector<ib::IpInterface> addresses = addresses_of(host);
+  const std::size_t first_vlan = addresses.size() - host.vlans.size();
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     Interface& interface = all.emplace_back();
     interface.index = interface_index(i);
@@ -91,7 +88,18 @@ std::vector<Interface> interfaces_of(const HostSpec& host) {
     interface.prefix_bits = addresses[i].network.prefix_bits;
     interface.v6 = IpAddress::v6(addresses[i].v6().raw);
     interface.prefix6_bits = 64;
-    set_link(interface, host, i);
+    if (i < first_vlan) {
+      set_link(interface, host, i);
+      continue;
+    }
+    const HostSpec::Vlan& vlan = host.vlans[i - first_vlan];
+    const Interface& parent = all[static_cast<std::size_t>(interface_index(vlan.device)) - kLoopbackIndex];
+    interface.name = fmt::format("{}.{}", parent.name, vlan.id);
+    interface.kind = parent.kind;
+    interface.mtu = parent.mtu;
+    interface.hardware = parent.hardware;
+    interface.broadcast = parent.broadcast;
+    interface.vlan = {vlan.id, parent.index};
   }
   return all;
 }

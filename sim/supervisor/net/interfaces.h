@@ -20,6 +20,12 @@ struct Interface {
   std::uint32_t mtu = 0;
   std::vector<std::uint8_t> hardware, broadcast;  // addresses of the link
   std::optional<std::size_t> device;              // whose interface it is; without one it is virtual
+  // Of a VLAN, of which there is one on an interface: its identifier, and the index of that interface.
+  struct Vlan {
+    std::uint16_t id = 0;
+    int parent = 0;
+  };
+  std::optional<Vlan> vlan;
   IpAddress v4, v6;
   std::uint32_t prefix_bits = 0, prefix6_bits = 0;
 

@@ -2,7 +2,9 @@
 
 #include <arpa/inet.h>
 #include <linux/if_addr.h>
+#include <linux/if_ether.h>
 #include <linux/if_link.h>
+#include <linux/if_vlan.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 
@@ -34,6 +36,15 @@ class Message {
   }
   void add(std::uint16_t type, std::uint32_t value) { add(type, &value, sizeof value); }
   void add(std::uint16_t type, const std::string& text) { add(type, text.c_str(), text.size() + 1); }
+  // An attribute that consists of those that `add_parts` adds.
+  template <class AddParts>
+  void add_nested(std::uint16_t type, const AddParts& add_parts) {
+    const std::size_t at = bytes_.size();
+    add(type, nullptr, 0);
+    add_parts();
+    const auto length = static_cast<std::uint16_t>(bytes_.size() - at);
+    std::memcpy(bytes_.data() + at + offsetof(rtattr, rta_len), &length, sizeof length);
+  }
   void end(std::vector<std::byte>& all) {
     const auto length = static_cast<std::uint32_t>(bytes_.size());
     std::memcpy(bytes_.data(), &length, sizeof length);
@@ -48,6 +59,21 @@ class Message {
   }
   std::vector<std::byte> bytes_;
 };
+
+// As Linux's 8021q tells of the interface of a VLAN.
+void add_vlan(Message& message, const Interface::Vlan& vlan) {
+  message.add(IFLA_LINK, static_cast<std::uint32_t>(vlan.parent));
+  message.add_nested(IFLA_LINKINFO, [&] {
+    message.add(IFLA_INFO_KIND, std::string("vlan"));
+    message.add_nested(IFLA_INFO_DATA, [&] {
+      const std::uint16_t protocol = htons(ETH_P_8021Q);
+      const ifla_vlan_flags flags{VLAN_FLAG_REORDER_HDR, ~0u};
+      message.add(IFLA_VLAN_PROTOCOL, &protocol, sizeof protocol);
+      message.add(IFLA_VLAN_ID, &vlan.id, sizeof vlan.id);
+      message.add(IFLA_VLAN_FLAGS, &flags, sizeof flags);
+    });
+  });
+}
 
 void add_links(const HostSpec& host, const nlmsghdr& request, std::uint32_t port, int index,
                const std::string& name, std::vector<std::byte>& answer) {
@@ -64,9 +90,10 @@ void add_links(const HostSpec& host, const nlmsghdr& request, std::uint32_t port
     const std::uint8_t up = 6;  // IF_OPER_UP
     message.add(IFLA_OPERSTATE, &up, sizeof up);
     message.add(IFLA_MTU, one.mtu);
-    message.add(IFLA_QDISC, one.is_loopback() ? std::string("noqueue") : std::string("fq"));
+    message.add(IFLA_QDISC, one.is_loopback() || one.vlan ? std::string("noqueue") : std::string("fq"));
     message.add(IFLA_ADDRESS, one.hardware.data(), one.hardware.size());
     message.add(IFLA_BROADCAST, one.broadcast.data(), one.broadcast.size());
+    if (one.vlan) add_vlan(message, *one.vlan);
     const rtnl_link_stats64 statistics{};
     message.add(IFLA_STATS64, &statistics, sizeof statistics);
     message.end(answer);

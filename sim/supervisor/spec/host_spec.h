@@ -35,10 +35,15 @@ struct HostSpec {
   std::uint32_t address = 0;           // IPv4, host byte order
   std::vector<hca::Hca*> devices;      // in the order in which programs see them
   Duration from_wire{};                // least time from leaving another host's adapter to coming to one of this host
-  // Addresses of the second device, the third …, and then of the first one's VLANs, which `vlans` names; and the networks of
+  // A VLAN that the device with that index is in.
+  struct Vlan {
+    std::uint16_t id = 0;
+    std::size_t device = 0;
+  };
+  // Addresses of the second device, the third …, and then of the VLAN interfaces, which `vlans` names; and the networks of
   // others', which the first device leads to.
   std::vector<ib::IpInterface> further_interfaces;
-  std::vector<std::uint16_t> vlans;
+  std::vector<Vlan> vlans;  // of the first device, then of the second, …
   std::vector<ib::IpNetwork> further_networks;
   cm::RdmaCm* rdma_cm = nullptr;       // what /dev/infiniband/rdma_cm leads to; null: the host has none
   std::vector<management::PortManagement*> port_management;  // of each device: what /dev/infiniband/umadN leads to

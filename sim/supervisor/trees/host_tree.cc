@@ -281,12 +281,17 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, co
   tree.add_device("/dev/infiniband/" + uverbs, kMajor, minor);
 }
 
+// Below /sys.
+std::string place_of(const Interface& interface) {
+  return interface.device ? fmt::format("devices/pci0000:00/{}/net/{}", bus_address(*interface.device), interface.name)
+                          : "devices/virtual/net/" + interface.name;
+}
+
 // As `ip link` tells of it. The host's address leads to its first adapter, so that is where eth0 belongs to.
-void add_interface(VirtualTree& tree, const Interface& interface) {
+void add_interface(VirtualTree& tree, const std::vector<Interface>& all, const Interface& interface) {
   constexpr unsigned kShown = IFF_UP | IFF_BROADCAST | IFF_LOOPBACK | IFF_MULTICAST;  // the others are found out by the kernel
   const std::string name = interface.name;
-  const std::string place = interface.device ? fmt::format("devices/pci0000:00/{}/net/{}", bus_address(*interface.device), name)
-                                             : "devices/virtual/net/" + name;
+  const std::string place = place_of(interface);
   const std::string folder = "/sys/" + place;
   const std::pair<const char*, std::string> fields[] = {
       {"address", hardware_text(interface.hardware)},
@@ -296,7 +301,7 @@ void add_interface(VirtualTree& tree, const Interface& interface) {
       {"dev_id", "0x0"},
       {"flags", fmt::format("{:#x}", interface.flags & kShown)},
       {"ifindex", std::to_string(interface.index)},
-      {"iflink", std::to_string(interface.index)},
+      {"iflink", std::to_string(interface.vlan ? interface.vlan->parent : interface.index)},
       {"mtu", std::to_string(interface.mtu)},
       {"operstate", interface.is_loopback() ? "unknown" : "up"},
       {"tx_queue_len", "1000"},
@@ -304,6 +309,11 @@ void add_interface(VirtualTree& tree, const Interface& interface) {
   for (const auto& [field, text] : fields) tree.add_file(folder + "/" + field, text + "\n");
   if (interface.device) tree.add_link(folder + "/device", "../../../" + bus_address(*interface.device));
   tree.add_link("/sys/class/net/" + name, "../../" + place);
+  if (!interface.vlan) return;
+  tree.add_file(folder + "/uevent", fmt::format("DEVTYPE=vlan\nINTERFACE={}\nIFINDEX={}\n", name, interface.index));
+  const Interface& parent = all[static_cast<std::size_t>(interface.vlan->parent) - kLoopbackIndex];
+  tree.add_link(folder + "/lower_" + parent.name, "../../../../" + place_of(parent));
+  tree.add_link("/sys/" + place_of(parent) + "/upper_" + name, "../../../../../" + place);
 }
 
 // /sys, and the adapters in /dev.
@@ -328,7 +338,8 @@ void add_hardware(VirtualTree& tree, const HostSpec& host, const std::vector<Ada
     tree.add_file(folder + "/dev", fmt::format("{}:{}\n", kMiscellaneous, kRdmaCm));
     tree.add_link("/sys/class/misc/rdma_cm", "../../devices/virtual/misc/rdma_cm");
   }
-  for (const Interface& interface : interfaces_of(host)) add_interface(tree, interface);
+  const std::vector<Interface> interfaces = interfaces_of(host);
+  for (const Interface& interface : interfaces) add_interface(tree, interfaces, interface);
   add_huge_pages(tree, huge_pages);
 }
 

@@ -169,6 +169,30 @@ void add_memory(VirtualTree& tree, const std::string& folder, const std::string&
   tree.add_file(folder + "/coredump_filter", "00000033\n");
 }
 
+// As Linux's 8021q pads it, whose folder is there only when it has been loaded. What an adapter sends is counted by the adapter.
+void add_vlans(VirtualTree& tree, const std::string& folder, const std::vector<Interface>& interfaces) {
+  std::string all = "VLAN Dev name\t | VLAN ID\nName-Type: VLAN_NAME_TYPE_RAW_PLUS_VID_NO_PAD\n";
+  bool has_any = false;
+  for (const Interface& one : interfaces) {
+    if (!one.vlan) continue;
+    has_any = true;
+    const std::string& parent = interfaces.at(static_cast<std::size_t>(one.vlan->parent) - kLoopbackIndex).name;
+    all += fmt::format("{:<15}| {}  | {}\n", one.name, one.vlan->id, parent);
+    std::string text = fmt::format("{}  VID: {}\t REORDER_HDR: 1  dev->priv_flags: 1021\n", one.name, one.vlan->id);
+    const auto count = [&](const char* what) { text += fmt::format("{:>30} {:>12}\n", what, 0); };
+    count("total frames received");
+    count("total bytes received");
+    count("Broadcast/Multicast Rcvd");
+    text += "\n";
+    count("total frames transmitted");
+    count("total bytes transmitted");
+    text += fmt::format("Device: {}\nINGRESS priority mappings: 0:0  1:0  2:0  3:0  4:0  5:0  6:0 7:0\n EGRESS priority mappings: \n",
+                        parent);
+    tree.add_file(folder + "/" + one.name, text);
+  }
+  if (has_any) tree.add_file(folder + "/config", all);
+}
+
 // What /proc tells of where a process lives: file systems, groups of processes, limits, name spaces.
 // Addresses and routes, as Linux writes and pads them; of IPv4 networks the bytes are in the order in which they lie in memory.
 void add_addresses(VirtualTree& tree, const std::string& folder, const HostSpec& host) {
@@ -190,6 +214,7 @@ void add_addresses(VirtualTree& tree, const std::string& folder, const HostSpec&
                                                   htonl(route.network.address), htonl(mask)));
   }
   tree.add_file(folder + "/route", routes);
+  add_vlans(tree, folder + "/vlan", interfaces);
 }
 
 void add_surroundings(VirtualTree& tree, const std::string& folder, Process& process) {
