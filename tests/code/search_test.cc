@@ -115,7 +115,8 @@ TEST(CodeSearch, addresses_relative_to_rip_are_noted) {
   EXPECT_EQ(site.relatives[0].end, 8u);
 }
 
-// Functions of this program with system calls.
+// Functions of this program with system calls, out of reach of others: bytes there that look like a short jump would lead into
+// these.
 extern "C" {
 extern const char call_loaded[], call_with_argument[], call_compared[], call_compared_in_switch[], call_entered[],
     call_in_switch[], call_of_another_number[], call_alone[], call_in_constant[];
@@ -127,6 +128,7 @@ asm(R"(
   .type \name, @function
   \name:
   .endm
+  .skip 200, 0x90
   function call_loaded
   mov $39, %eax
   syscall
@@ -180,6 +182,7 @@ asm(R"(
   cmp $-4095, %rax
   ret
   .size call_in_constant, . - call_in_constant
+  .skip 200, 0x90
 )");
 extern "C" const char __executable_start[];
 
