@@ -1,6 +1,7 @@
 // Slow: a Debian package, for which every library is asked where it comes from.
 #include <gmock/gmock.h>
 
+#include "sim/core/sanitizer.h"
 #include "tests/cli/package.h"
 #include "tests/support/verbatim_run.h"
 
@@ -12,6 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(Package, a_debian_package_says_what_it_needs) {
+  if (kHasAddressSanitizer) GTEST_SKIP() << "with AddressSanitizer a program needs more libraries";
   if (!is_installed("cpack") || !is_installed("dpkg-shlibdeps")) GTEST_SKIP() << "cpack or dpkg-dev is not installed";
   const support::TemporaryFolder folder;
   const std::string package = make_package("DEB", folder.path(), ".deb");

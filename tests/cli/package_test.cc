@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "sim/core/sanitizer.h"
 #include "tests/cli/package.h"
 #include "tests/support/verbatim_run.h"
 
@@ -18,6 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(Package, a_tar_works_where_it_is_unpacked) {
+  if (kHasAddressSanitizer) GTEST_SKIP() << "with AddressSanitizer a program needs more libraries";
   if (!is_installed("cpack")) GTEST_SKIP() << "cpack is not installed";
   const support::TemporaryFolder folder;
   const std::string tar = make_package("TGZ", folder.path(), ".tar.gz");

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
+#include <utility>
 #include <vector>
 
 namespace verbatim::cli {

@@ -347,15 +347,16 @@ int dispatch(int argc, char** argv) {
   CLI::App* code_verb = app.add_subcommand("search-code", "Search what nearly every program loads, for all runs to come")->group("");
   code_verb->add_option("file", code_table, "file to write")->required();
 
-  const std::vector<std::string> verbs = {"run",    "explore", "replay",   "shrink",
-                                          "bisect", "check",   "doctor",   "describe", "ladder", "explain", "report", "lab",
-                                          "grade",  "completion", "schema", "search-code"};
+  std::vector<std::string> verbs;
+  std::string shown;  // those that are not steps of the build
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    verbs.push_back(verb->get_name());
+    if (!verb->get_group().empty()) shown += (shown.empty() ? "" : ", ") + verb->get_name();
+  }
   if (argc > 1 && argv[1][0] != '-' && std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
     const std::string near = config::nearest(argv[1], verbs);
     complain("there is no verb " + config::in_quotes(argv[1]) + "; " +
-             (near.empty() ? "verbs are run, explore, replay, shrink, bisect, check, doctor, describe, ladder, explain, report, lab, "
-                           "grade and completion"
-                           : "did you mean \"" + near + "\"?"));
+             (near.empty() ? "the verbs are " + shown : "did you mean \"" + near + "\"?"));
     return kUsage;
   }
   try {

@@ -24,7 +24,7 @@ namespace {
 using protocol::FileNumber;
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-constexpr std::int64_t kLatestSecond = std::int64_t{1} << 33;  // that nanoseconds since 1970 can be told of
+constexpr std::int64_t kLatestSecond = std::int64_t{1} << 33;  // nanoseconds since 1970 have room for it
 constexpr long kBlock = 4096;
 
 // As the file system keeps it.
@@ -150,8 +150,9 @@ namespace {
 // The times of the machine's files that have changed since the run began would be others in each run: what they show is the
 // beginning of virtual time. A time in the future is one that somebody has set.
 bool is_of_run(std::int64_t seconds, std::int64_t nanoseconds) {
+  if (seconds < 0 || seconds >= kLatestSecond) return false;
   const std::int64_t changed = seconds * kNsPerSecond + nanoseconds;
-  if (seconds >= kLatestSecond || changed <= region_header().machine_began_ns) return false;
+  if (changed <= region_header().machine_began_ns) return false;
   timespec present{};
   return native(SYS_clock_gettime, CLOCK_REALTIME, &present) == 0 && changed <= present.tv_sec * kNsPerSecond + present.tv_nsec;
 }

@@ -186,13 +186,15 @@ int Kernel::error_of_socket_name(Thread& thread, std::span<const std::byte> name
 
 void Kernel::own_socket_file(Thread& thread, std::span<const std::byte> name) {
   const auto named = path_of_unix_name(name);
-  if (!named || thread.credentials.users().file_system == kRoot) return;
+  if (!named) return;
   const std::string native = thread.process().native_path(AT_FDCWD, *named);
   struct stat status;
   if (lstat(native.c_str(), &status) != 0) return;
   const std::size_t host = thread.process().host_index();
-  file_numbers_[{host, status.st_dev, status.st_ino}] = {++last_file_number_[host], thread.credentials.users().file_system,
-                                                         thread.credentials.groups().file_system};
+  const UserId user = thread.credentials.users().file_system, group = thread.credentials.groups().file_system;
+  // The file system may have given it the number of a file that is gone, and was somebody else's.
+  file_numbers_.erase({host, status.st_dev, status.st_ino});
+  if (user != kRoot) file_numbers_[{host, status.st_dev, status.st_ino}] = {++last_file_number_[host], user, group};
 }
 
 }  // namespace verbatim::supervisor

@@ -193,7 +193,6 @@ void add_vlans(VirtualTree& tree, const std::string& folder, const std::vector<I
   if (has_any) tree.add_file(folder + "/config", all);
 }
 
-// What /proc tells of where a process lives: file systems, groups of processes, limits, name spaces.
 // Addresses and routes, as Linux writes and pads them; of IPv4 networks the bytes are in the order in which they lie in memory.
 void add_addresses(VirtualTree& tree, const std::string& folder, const HostSpec& host) {
   const std::vector<Interface> interfaces = interfaces_of(host);
@@ -217,6 +216,7 @@ void add_addresses(VirtualTree& tree, const std::string& folder, const HostSpec&
   add_vlans(tree, folder + "/vlan", interfaces);
 }
 
+// What /proc tells of where a process lives: file systems, groups of processes, limits, name spaces.
 void add_surroundings(VirtualTree& tree, const std::string& folder, Process& process) {
   tree.add_file(folder + "/environ", [&process] { return process.environment_text(); });
   tree.add_file(folder + "/limits", [&process] { return process.limits.text(); });
