@@ -208,8 +208,8 @@ void Supervisor::Impl::log_requests() const {
 void Supervisor::Impl::log_loops(Process& process) const {
   if (process.analyst() == nullptr) return;
   const auto& counts = process.analyst()->counts();
-  spdlog::debug("{}: {} loops analysed, {} known ones met again, {} not proven{}", title(process), counts.proofs,
-                counts.repeats, counts.refusals,
+  spdlog::debug("{}: {} loops analysed, {} known ones met again, {} asked by their own jump, {} not proven{}", title(process),
+                counts.proofs, counts.repeats, counts.trapped, counts.refusals,
                 counts.refusals > 0 ? "; the last " + process.analyst()->refusal() : "");
 }
 

@@ -17,14 +17,15 @@ constexpr double kLongPolling = 0.1;     // seconds
 bool Supervisor::Impl::take_poke(Thread& thread) {
   Process& process = thread.process();
   const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  const auto jump = static_cast<std::uint64_t>(slot.arguments[2]);  // by which it goes back, if that has trapped
   auto parked = analyst_of(process).spin(static_cast<std::uint64_t>(slot.arguments[0]),
-                                         static_cast<std::uint64_t>(slot.arguments[1]));
+                                         static_cast<std::uint64_t>(slot.arguments[1]), jump);
   if (!parked) return false;
   if (!take_slice(thread)) return true;
   wake_who_changes(thread, parked->watched);
   thread.call().request = protocol::Request::kPoke;
   parked->since = slice_end_;
-  thread.spin_found();
+  if (jump == 0) thread.spin_found();
   park(thread, std::move(*parked));
   if (thread.has_signal()) thread.unpark();
   check_watched(process);

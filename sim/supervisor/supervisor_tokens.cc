@@ -60,7 +60,10 @@ void Supervisor::Impl::take_requests(Process& process) {
     } else {
       const Taken taken = take_request_of(*thread);
       if (taken == Taken::kScheduled) return;
-      if (taken == Taken::kVainPoke) thread->spin_not_found();
+      if (taken == Taken::kVainPoke) {
+        slot.result = protocol::kVainPoke;
+        if (slot.arguments[2] == 0) thread->spin_not_found();
+      }
       if (taken == Taken::kAnswered)
         token_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_patience() : process.analyst()->patience());
     }

@@ -231,7 +231,7 @@ struct Comparison : testing::Test {
     const auto outcome = [&](std::uint64_t turn) {
       const auto now = static_cast<std::uint8_t>(value + turn * step);
       const std::uint32_t flags = tests ? result_flags(now & constant, 1) : subtract(now, constant, 0, 1).flags;
-      return holds(condition, flags);
+      return condition_holds(condition, flags);
     };
     std::uint64_t first_other = 0;
     for (std::uint64_t turn = 1; turn <= 256 && first_other == 0; ++turn) {

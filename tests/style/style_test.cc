@@ -93,7 +93,7 @@ const std::map<std::string, std::set<std::string>>& include_table() {
         "sim/supervisor/spin", "sim/supervisor/code", "sim/supervisor/spec", "sim/supervisor/machine",
         "sim/supervisor/files", "sim/supervisor/tasks", "sim/supervisor/net", "sim/supervisor/trees",
         "sim/supervisor/kernel", "sim/supervisor/scheduling"}},
-      {"sim/supervisor/spin", {"sim/core"}},
+      {"sim/supervisor/spin", {"sim/core", "verbs_shim/protocol"}},
       {"sim/supervisor/code", {"sim/core", "sim/host", "verbs_shim/protocol"}},
       {"sim/supervisor/spec",
        {"sim/core", "sim/ib", "sim/cm", "sim/hca", "verbs_shim/protocol", "sim/supervisor/code"}},

@@ -21,7 +21,12 @@ enum class DecidedInstruction : std::uint8_t {
   kLsl,  // of a segment selector in a register: the processor's number is read this way
   kCpuid,
   kXgetbv,
+  // A direct jump by which a loop that was found to wait goes back: the trap tells that it waits again.
+  kLoopJump,
 };
+
+// In `source` of kLoopJump: it jumps always, or on the condition in `destination` (conditions.h).
+enum LoopJumpKind : std::uint8_t { kJumpsAlways = 0, kJumpsOnCondition = 1 };
 
 // One instruction in a word: what it is, and its operands.
 struct PatchedInstruction {

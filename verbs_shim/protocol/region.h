@@ -26,8 +26,9 @@ enum class Request : std::uint32_t {
                 // of repeated_calls.h. The program's registers at the call are in
                 // poll_registers. Answered with how many more polls that show nothing the thread may let pass by itself
                 // before it asks again, if it makes no other request
-  kPoke,        // the thread was found running without a call for a while: arguments[0]: its ucontext_t, [1]: fs base.
-                // Answered at once and without effect, or the thread is parked
+  kPoke,        // the thread was found running without a call for a while: arguments[0]: its ucontext_t, [1]: fs base,
+                // [2]: address of the jump that trapped (DecidedInstruction::kLoopJump), 0: it was poked. Answered at once
+                // and without effect (kVainPoke), or the thread is parked
   kDoorbell,    // arguments: [0] cost ps, [1] DoorbellKind, [2] device handle, [3] object number, [4] value;
                 // the MMIO write leaves the CPU when the cost has passed, and the thread goes on then
   kCommand,     // mailbox: CommandHeader …; arguments[0]: its size in bytes
@@ -72,6 +73,9 @@ inline constexpr int kPokeSignal = 63;
 // Signals that the shim handles natively, bit n - 1 for signal n, and that are therefore never blocked natively: of those
 // that the program sends, handles and blocks the shim keeps account.
 inline constexpr std::uint64_t kReservedSignals = 1ull << (SIGSYS - 1) | 1ull << (SIGSEGV - 1) | 1ull << (kPokeSignal - 1);
+
+// Answer to kPoke: the thread does not wait, and goes on.
+inline constexpr std::int64_t kVainPoke = 1;
 
 // What the shim does natively, after the supervisor has answered and before the program goes on.
 enum class Action : std::uint32_t {

@@ -219,17 +219,20 @@ bool is_late_to_wait() {
 
 }  // namespace
 
-void hand_over_poked(long context, long fs_base, std::uint64_t mask) {
+bool hand_over_poked(long context, long fs_base, std::uint64_t jump, std::uint64_t mask) {
   ThreadSlot& slot = *my_slot;
   slot.signal_mask = mask;
   slot.request = Request::kPoke;
   slot.arguments[0] = context;
   slot.arguments[1] = fs_base;
+  slot.arguments[2] = static_cast<std::int64_t>(jump);
   const std::int64_t before = slot.clock_ps;
   hand_over();
   // It was parked; else the slice goes on as if there had been no poke.
   if (slot.clock_ps != before) thread_state().repeated_call.forget();
+  const bool waited = slot.result != protocol::kVainPoke;
   Raised(slot).raise_all(mask);
+  return waited;
 }
 
 protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t traps) {

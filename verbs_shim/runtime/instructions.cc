@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "verbs_shim/protocol/conditions.h"
 #include "verbs_shim/protocol/patches.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
@@ -209,6 +210,30 @@ verbatim_patched_entry:
   ret
   .size verbatim_patched_entry, . - verbatim_patched_entry
 )");
+
+TrappedJump follow_trapped_jump(void* raw_context) {
+  greg_t* const saved = static_cast<ucontext_t*>(raw_context)->uc_mcontext.gregs;
+  const auto rip = static_cast<std::uint64_t>(saved[REG_RIP]);
+  const PatchedInstruction jump = instruction_at(rip);
+  if (jump.kind != DecidedInstruction::kLoopJump) return TrappedJump::kNone;
+  const bool is_taken = jump.source == protocol::kJumpsAlways ||
+                        protocol::condition_holds(jump.destination, static_cast<std::uint64_t>(saved[REG_EFL]));
+  // The opcode is replaced; what it adds to the address stands at the end, in one byte or in four.
+  constexpr unsigned kShort = 2;
+  const std::uint64_t next = rip + jump.length;
+  std::int64_t distance = 0;
+  if (is_taken && jump.length == kShort) {
+    std::int8_t byte = 0;
+    copy_bytes(&byte, reinterpret_cast<const void*>(next - sizeof byte), sizeof byte);
+    distance = byte;
+  } else if (is_taken) {
+    std::int32_t bytes = 0;
+    copy_bytes(&bytes, reinterpret_cast<const void*>(next - sizeof bytes), sizeof bytes);
+    distance = bytes;
+  }
+  saved[REG_RIP] = static_cast<greg_t>(next + static_cast<std::uint64_t>(distance));
+  return is_taken ? TrappedJump::kGoesBack : TrappedJump::kGoesOn;
+}
 
 bool answer_trapped_instruction(void* raw_context) {
   auto& context = *static_cast<ucontext_t*>(raw_context);

@@ -95,6 +95,39 @@ void on_sigsys(int, siginfo_t* info, void* raw_context) {
   deliver_kept(context);
 }
 
+// Signals that the program is about to get end the loop that it is in.
+bool expects_signal(const ucontext_t* context) {
+  const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
+  return (pending_signals() & ~mask) != 0;
+}
+
+// The thread may be anywhere in the program. The supervisor looks at the saved registers, and either nothing happens (false) or
+// they are replaced by the canonical state of the loop they are in.
+bool ask_whether_it_waits(ucontext_t* context, std::uint64_t jump) {
+  const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
+  const bool waited = hand_over_poked(reinterpret_cast<long>(context), static_cast<long>(storage_base()), jump, mask_seen(mask));
+  go_out_of_replaced(context->uc_mcontext.gregs);  // others may have run
+  return waited;
+}
+
+// A loop that was found to wait goes round once more, and most likely waits again. Where it does not, it is asked ever less often.
+void go_round(ucontext_t* context, std::uint64_t jump) {
+  ThreadState& state = thread_state();
+  if (state.vain_jump == jump && state.jumps_passed < state.jumps_to_pass) {
+    ++state.jumps_passed;
+    return;
+  }
+  if (expects_signal(context)) return;
+  if (ask_whether_it_waits(context, jump)) {
+    state.vain_jump = 0;
+    return;
+  }
+  constexpr std::uint32_t kMost = 1024;
+  state.jumps_to_pass = state.vain_jump != jump ? 1 : state.jumps_to_pass < kMost ? 2 * state.jumps_to_pass : kMost;
+  state.jumps_passed = 0;
+  state.vain_jump = jump;
+}
+
 void on_sigsegv(int, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   greg_t* registers = context->uc_mcontext.gregs;
@@ -106,6 +139,10 @@ void on_sigsegv(int, siginfo_t* info, void* raw_context) {
   }
   if (info->si_code <= 0) return take_sent(*info, context);
   if (info->si_code == SI_KERNEL) {
+    if (const TrappedJump jump = follow_trapped_jump(raw_context); jump != TrappedJump::kNone) {
+      if (jump == TrappedJump::kGoesBack) go_round(context, rip);
+      return deliver_kept(context);
+    }
     bool answered;
     {
       const Interrupted interrupted(context);
@@ -123,8 +160,7 @@ void on_program_signal(int signal, siginfo_t* info, void* raw_context) {
   if (was_expected(*info)) deliver(signal, *info, context, false);
 }
 
-// The thread may be anywhere. In the shim's own code the poke is as if never sent; elsewhere the supervisor looks at the
-// saved registers, and either nothing happens or they are replaced by the canonical state of the loop they are in.
+// In the shim's own code the poke is as if never sent.
 void on_poke(int, siginfo_t*, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   const auto rip = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
@@ -133,13 +169,11 @@ void on_poke(int, siginfo_t*, void* raw_context) {
     rearm_poke_timer();
     return;
   }
-  const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
-  if ((pending_signals() & ~mask) != 0) {  // Linux took the poke first: what the handler does ends the loop
+  if (expects_signal(context)) {  // Linux took the poke first
     rearm_poke_timer();
     return;
   }
-  hand_over_poked(reinterpret_cast<long>(raw_context), static_cast<long>(storage_base()), mask_seen(mask));
-  go_out_of_replaced(context->uc_mcontext.gregs);  // others may have run
+  ask_whether_it_waits(context, 0);
 }
 
 protocol::SignalDisposition disposition_of(const KernelSigaction& action) {

@@ -110,8 +110,13 @@ long tell_working_folder(const long (&arguments)[6]);  // getcwd
 // Answers one trapped or interposed system call. `context` is the trapped thread's ucontext_t, or nullptr.
 long dispatch(long number, const long (&arguments)[6], void* context);
 
-// Hands a thread that was poked, with the program's mask, to the supervisor; leaves no trace in the shim's state.
-void hand_over_poked(long context, long fs_base, std::uint64_t mask);
+// Hands a thread that was poked, or whose jump at `jump` trapped, with the program's mask, to the supervisor; leaves no trace in
+// the shim's state. Whether it has waited.
+bool hand_over_poked(long context, long fs_base, std::uint64_t jump, std::uint64_t mask);
+
+// Follows the jump that has trapped in `context`, if one has: whether it goes back to where it came from, as loops do.
+enum class TrappedJump { kNone, kGoesOn, kGoesBack };
+TrappedJump follow_trapped_jump(void* context);
 
 // Tells the supervisor that the system call at `address` has trapped `traps` times. As if it had not been told.
 protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t traps);

@@ -37,6 +37,9 @@ struct ThreadState {
   // poke_timer.cc
   int timer = -1;  // -1: none
   std::uint32_t armed_us = 0;  // 0: not since the thread got the token
+  // signals.cc: the jump that trapped last in a loop that did not wait, and how often it may go back before it is asked about.
+  std::uint64_t vain_jump = 0;
+  std::uint32_t jumps_to_pass = 0, jumps_passed = 0;
   // delivery.cc
   siginfo_t kept[kMostKept] = {};
   int kept_count = 0;

@@ -323,6 +323,30 @@ bool CodePatches::patch_call(Writer& writer, const CallSite& found, std::uint64_
   return false;
 }
 
+bool CodePatches::trap_jump(host::ProgramMemory& memory, std::uint64_t address, PatchedInstruction jump) {
+  std::vector<std::uint8_t> before(jump.length);
+  const std::span bytes = std::as_writable_bytes(std::span(before));
+  if (origin_of(address).file == nullptr || !memory.read(address, bytes)) return false;
+  for (unsigned i = 0; i < jump.length; ++i) {
+    if (is_replaced(address + i)) return false;
+  }
+  Writer writer(memory);
+  const std::vector<std::uint8_t> trap{kHlt};
+  if (!set_trap(writer, address, jump) || !writer.write(address, trap) || !writer.finish()) return false;
+  note_site(address, {{before.front()}, trap, 0, true});
+  return true;
+}
+
+void CodePatches::release_jump(host::ProgramMemory& memory, std::uint64_t address) {
+  const auto it = sites_.find(address);
+  if (it == sites_.end() || !it->second.active || it->second.stub != 0) return;
+  Writer writer(memory);
+  if (writer.held(address, bytes_of(it->second.written))) writer.write(address, it->second.original);
+  clear_trap(writer, address);
+  it->second.active = false;
+  writer.finish();
+}
+
 std::uint64_t CodePatches::address_in(std::uint32_t slot) const {
   const auto it = trap_slots_.find(slot);
   return it == trap_slots_.end() ? 0 : it->second;

@@ -61,6 +61,12 @@ class CodePatches {
   bool replace_call(host::ProgramMemory& memory, std::uint64_t address, const Origin& origin, std::span<const CallSite> calls);
   bool replaces_calls() const { return jumps_; }
 
+  // The jump of `length` bytes at `address` traps from now on (protocol::DecidedInstruction::kLoopJump). False: it does not, as it
+  // comes from no file, is replaced already, or the table is full.
+  bool trap_jump(host::ProgramMemory& memory, std::uint64_t address, protocol::PatchedInstruction jump);
+  // It is as it was, if it was replaced.
+  void release_jump(host::ProgramMemory& memory, std::uint64_t address);
+
   // Takes `length` bytes of the last area for code of the caller's; 0: it is full.
   std::uint64_t take_room(std::uint64_t length);
 

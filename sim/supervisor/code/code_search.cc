@@ -530,6 +530,8 @@ std::string name_of(DecidedInstruction kind) {
       return "cpuid";
     case DecidedInstruction::kXgetbv:
       return "xgetbv";
+    case DecidedInstruction::kLoopJump:
+      return "a jump";
   }
   return "?";
 }

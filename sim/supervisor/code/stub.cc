@@ -11,7 +11,7 @@ using protocol::DecidedInstruction;
 
 namespace {
 
-constexpr std::uint8_t kHlt = 0xf4, kNop = 0x90, kInt3 = 0xcc, kJump = 0xe9;
+constexpr std::uint8_t kNop = 0x90, kInt3 = 0xcc, kJump = 0xe9;
 
 class Assembler {
  public:

@@ -35,6 +35,9 @@ std::optional<std::vector<std::uint8_t>> make_call_stub(const CallSite& site, st
 // The jump from `site` to `stub`, and what fills the rest of `length` bytes: instructions that nobody comes to, which trap.
 std::vector<std::uint8_t> make_jump(std::uint64_t site, std::size_t length, std::uint64_t stub);
 
+// Arrives as SIGSEGV where a program executes it.
+inline constexpr std::uint8_t kHlt = 0xf4;
+
 // What traps in the instruction's own place: HLT and NOPs.
 std::vector<std::uint8_t> make_trap(const Site& site);
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sim/supervisor/spin/registers.h"
+#include "verbs_shim/protocol/conditions.h"
 
 namespace verbatim::spin {
 
@@ -114,36 +115,6 @@ constexpr ShiftResult rotate_right(std::uint64_t a, unsigned count, unsigned siz
   return result;
 }
 
-constexpr bool holds(unsigned condition, std::uint64_t flags) {
-  const bool c = flags & kCf, z = flags & kZf, s = flags & kSf, o = flags & kOf, p = flags & kPf;
-  bool result = false;
-  switch (condition >> 1) {
-    case 0:
-      result = o;
-      break;
-    case 1:
-      result = c;
-      break;
-    case 2:
-      result = z;
-      break;
-    case 3:
-      result = c || z;
-      break;
-    case 4:
-      result = s;
-      break;
-    case 5:
-      result = p;
-      break;
-    case 6:
-      result = s != o;
-      break;
-    default:
-      result = z || s != o;
-      break;
-  }
-  return result != static_cast<bool>(condition & 1);
-}
+using protocol::condition_holds;
 
 }  // namespace verbatim::spin

@@ -176,7 +176,7 @@ bool Growth::settle_bounds(unsigned condition) {
     outcome = compare(condition, *combine(Op::kAdd, a, b, flags_size_), {}, flags_size_);
   }
   if (!outcome) return fail(Reason::kUnsettled);
-  return *outcome == holds(condition, state_->registers.flags) || fail(Reason::kGrowingFlags);
+  return *outcome == condition_holds(condition, state_->registers.flags) || fail(Reason::kGrowingFlags);
 }
 
 bool Growth::follow_bounds(const Instruction& in) {
@@ -249,7 +249,7 @@ bool Growth::bounded_move(const Instruction& in) {
     case Op::kCmovcc: {
       const auto condition = static_cast<unsigned>(in.condition);
       if (!settle(in, condition)) return false;
-      const Operand& from = holds(condition, state_->registers.flags) ? in.source : in.destination;
+      const Operand& from = condition_holds(condition, state_->registers.flags) ? in.source : in.destination;
       return read_bounds(in, from, in.size, bounds) && write_bounds(in.destination, in.size, bounds);
     }
     case Op::kLea: {

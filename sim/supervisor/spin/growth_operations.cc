@@ -163,7 +163,7 @@ bool Growth::follow_move(const Instruction& in) {
     default: {  // a source in memory is read whether the condition holds or not
       Value source;
       if (!settle(in, condition) || !read(in, in.source, in.size, source)) return false;
-      if (holds(condition, state_->registers.flags)) return write(in.destination, in.size, source.step);
+      if (condition_holds(condition, state_->registers.flags)) return write(in.destination, in.size, source.step);
       return read(in, in.destination, in.size, value) && write(in.destination, in.size, value.step);
     }
   }

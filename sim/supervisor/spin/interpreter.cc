@@ -105,7 +105,7 @@ bool Interpreter::execute(const Instruction& in) {
       return true;
     }
     case Op::kJcc:
-      if (holds(static_cast<unsigned>(in.condition), state.registers.flags)) next_rip_ = in.target;
+      if (condition_holds(static_cast<unsigned>(in.condition), state.registers.flags)) next_rip_ = in.target;
       return true;
     case Op::kJmp:
       if (in.source.kind == Operand::Kind::kImmediate) {
@@ -294,12 +294,12 @@ bool Interpreter::execute_scalar(const Instruction& in) {
       set_flags(kCf, ~static_cast<std::uint32_t>(state.registers.flags) & kCf);
       return true;
     case Op::kSetcc:
-      return put(in, in.destination, 1, holds(static_cast<unsigned>(in.condition), state.registers.flags));
+      return put(in, in.destination, 1, condition_holds(static_cast<unsigned>(in.condition), state.registers.flags));
     case Op::kCmovcc:
       // The source is read, and the upper half cleared, whether the condition holds or not.
       if (!get(in, in.destination, size, a) || !get(in, in.source, size, b)) return false;
       return put(in, in.destination, size,
-                 holds(static_cast<unsigned>(in.condition), state.registers.flags) ? b : a);
+                 condition_holds(static_cast<unsigned>(in.condition), state.registers.flags) ? b : a);
     case Op::kXchg:
       return get(in, in.destination, size, a) && get(in, in.source, size, b) &&
              put(in, in.destination, size, b) && put(in, in.source, size, a);

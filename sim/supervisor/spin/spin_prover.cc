@@ -1,5 +1,6 @@
 #include "sim/supervisor/spin/spin_prover.h"
 
+#include <algorithm>
 #include <compare>
 
 #include "sim/core/check.h"
@@ -88,6 +89,37 @@ void SpinProver::replay(unsigned steps) {
   for (; steps != 0; --steps, ++steps_) CHECK(interpreter_.step());
 }
 
+// The same, of a whole turn.
+LoopJump SpinProver::replay_turn(unsigned steps) {
+  struct Seen {
+    std::uint64_t address, target;
+    bool is_once;
+  };
+  constexpr std::size_t kMost = 32;
+  std::vector<Seen> seen;
+  const auto by_address = [](std::uint64_t address) { return [address](const Seen& one) { return one.address == address; }; };
+  for (; steps != 0; --steps) {
+    const std::uint64_t from = interpreter_.state.registers.rip;
+    replay(1);
+    const std::uint64_t to = interpreter_.state.registers.rip;
+    if (!interpreter_.jumped() || to > from) continue;
+    const auto known = std::ranges::find_if(seen, by_address(from));
+    if (known != seen.end()) known->is_once = false;
+    else if (seen.size() < kMost) seen.push_back({from, to, true});
+  }
+  LoopJump jump;
+  std::uint64_t span = 0;
+  for (const Seen& one : seen) {
+    const Instruction* const in = one.is_once ? code_.fetch(one.address, memory_) : nullptr;
+    if (in == nullptr || one.address - one.target < span) continue;
+    const bool is_direct = in->op == Op::kJmp && in->source.kind == Operand::Kind::kImmediate;
+    if (in->op != Op::kJcc && !is_direct) continue;
+    span = one.address - one.target;
+    jump = {one.address, in->length, is_direct ? std::nullopt : std::optional(in->condition)};
+  }
+  return jump;
+}
+
 // From any state of the cycle to its least. Registers may be the same at several places of the cycle that
 // differ in memory only; then the values of the bytes the cycle writes decide, in the order of their
 // addresses.
@@ -144,7 +176,7 @@ SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, con
     // A second time round, from the canonical state: what is read before it is written is what the cycle
     // depends on.
     memory_.begin_tracking();
-    replay(proof.cycle_length);
+    proof.jump = replay_turn(proof.cycle_length);
     proof.reads = memory_.reads();
     proof.writes = memory_.writes();
   } else {

@@ -63,6 +63,13 @@ struct Refusal {
   std::string describe() const;
 };
 
+// A direct jump that leads back to the beginning of each turn of a loop.
+struct LoopJump {
+  std::uint64_t address = 0;  // 0: there is none
+  unsigned length = 0;        // bytes
+  std::optional<Condition> condition;  // nullopt: it always jumps
+};
+
 struct SpinProof {
   bool proven = false;
   Refusal refusal;
@@ -83,6 +90,8 @@ struct SpinProof {
   std::vector<ByteRun> writes;
   unsigned cycle_length = 0;  // instructions
   unsigned steps = 0;         // instructions interpreted for the whole analysis
+  // Executed once in each turn; of several the one that spans most code.
+  LoopJump jump;
 };
 
 // A function that the supervisor answers, at whose entry a thread can wait.
@@ -194,6 +203,7 @@ class SpinProver {
   bool find_cycle(const Limits& limits, SpinProof& proof);
   void go_to_canonical(SpinProof& proof);
   void replay(unsigned steps);
+  LoopJump replay_turn(unsigned steps);
   bool return_empty(std::uint64_t result, const Limits& limits);
   bool reads_zeros(const PollEntry& poll);
   bool arguments_known(const PollEntry& poll);

@@ -147,6 +147,7 @@ class LoopAnalyst::Code final : public spin::CodeMemory {
 
 LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns)
     : process_(process),
+      traps_(process),
       epoch_ns_(epoch_ns),
       code_(std::make_unique<Code>(process.memory(), *process.patches())),
       turn_steps_(kPollSteps),
@@ -413,7 +414,17 @@ spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look,
   return model;
 }
 
-std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint64_t fs_base) {
+// Who needed a great effort will need it again.
+unsigned LoopAnalyst::effort_of_poke() const {
+  unsigned effort = pokes_in_vain_ == 1 ? spin_effort_ : 0;
+  for (unsigned more = 1; more <= kMostEffort; ++more) {
+    if (pokes_in_vain_ == kPokesBeforeEffort[more]) effort = more;
+  }
+  const unsigned past_all = pokes_in_vain_ - std::min(pokes_in_vain_, kPokesBeforeEffort[kMostEffort]);
+  return past_all != 0 && past_all % kPokesBetweenGreatest == 0 ? kMostEffort : effort;
+}
+
+std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint64_t fs_base, std::uint64_t jump) {
   const std::uint64_t at = context_address + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, gregs);
   gregset_t saved;
   const auto bytes = std::as_writable_bytes(std::span(saved));
@@ -421,26 +432,31 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   std::uint64_t floating = 0;
   process_.memory().read(context_address + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, fpregs),
                          std::as_writable_bytes(std::span(&floating, 1)));
-  // Who needed a great effort will need it again.
-  unsigned effort = pokes_in_vain_ == 1 ? spin_effort_ : 0;
-  for (unsigned more = 1; more <= kMostEffort; ++more) {
-    if (pokes_in_vain_ == kPokesBeforeEffort[more]) effort = more;
-  }
-  const unsigned past_all = pokes_in_vain_ - std::min(pokes_in_vain_, kPokesBeforeEffort[kMostEffort]);
-  if (past_all != 0 && past_all % kPokesBetweenGreatest == 0) effort = kMostEffort;
+  const bool is_trapped = jump != 0;
+  const unsigned effort = is_trapped ? 0 : effort_of_poke();
   VectorContext vectors(process_.memory(), floating);
   const spin::SpinProof proof = prover_.prove_spin(spin::from_context(saved, fs_base), *code_, limits(kSpinSteps, effort),
                                                    &vectors.registers());
   ++counts_.proofs;
-  ++pokes_in_vain_;
-  ++pokes_without_proof_;
+  if (is_trapped) {
+    ++counts_.trapped;
+  } else {
+    ++pokes_in_vain_;
+    ++pokes_without_proof_;
+  }
   // Vector registers that carry a value round the loop are restored with it.
   if (!proof.proven || !vectors.holds(proof.vectors)) {
     ++counts_.refusals;
     refusal_ = proof.proven ? "keeps values in vector registers" : proof.refusal.describe();
+    if (is_trapped) traps_.note_trapped(jump, false);
     return std::nullopt;
   }
-  spin_effort_ = effort;
+  if (is_trapped) {
+    traps_.note_trapped(jump, true);
+  } else {
+    spin_effort_ = effort;
+    if (effort == 0) traps_.note_poked(proof.jump);
+  }
   pokes_without_proof_ = 0;
   has_proven_spin_ = true;
   vectors.set(proof.vectors);

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "sim/supervisor/spin/spin_prover.h"
+#include "sim/supervisor/tasks/loop_traps.h"
 #include "sim/supervisor/tasks/thread.h"
 
 namespace verbatim::supervisor {
@@ -107,9 +108,9 @@ class LoopAnalyst {
   // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
   std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18], const SeenPoll& seen,
                                   const Thread::Nothing* nothing);
-  // The thread was poked. If its loop is proven, its saved registers and memory are set to the canonical
-  // state.
-  std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base);
+  // The thread was poked, or trapped at the jump by which its loop goes back (0: it was poked). If its loop is proven, its saved
+  // registers and memory are set to the canonical state.
+  std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base, std::uint64_t jump);
   // So many polls have passed, or have not been executed as the thread was parked: proofs are worth as much effort.
   void add_credit(std::int64_t polls);
   // A thread has got the token: what is poked from now on is another computation.
@@ -131,6 +132,7 @@ class LoopAnalyst {
     std::uint64_t proofs = 0;   // analyses that interpreted code
     std::uint64_t repeats = 0;  // proofs that still held
     std::uint64_t refusals = 0;
+    std::uint64_t trapped = 0;  // analyses that the loop's own jump has asked for
   };
   const Counts& counts() const { return counts_; }
   // Why the last analysis gave no proof; poll_refusal(): the last one of a poll loop, whatever pokes found since.
@@ -139,6 +141,7 @@ class LoopAnalyst {
 
  private:
   class Code;
+  unsigned effort_of_poke() const;
   static constexpr unsigned kFirstPatience = 3;     // doublings, until a loop was proven
   static constexpr unsigned kPokesForPatience = 4;  // in vain, for each doubling
   static constexpr unsigned kMostPatience = 6;      // doublings
@@ -151,6 +154,7 @@ class LoopAnalyst {
   spin::ClockModel clock_model(const PendingCall& poll, Instant look, const Thread::Nothing* nothing) const;
 
   Process& process_;
+  LoopTraps traps_;
   std::int64_t epoch_ns_;
   std::unique_ptr<Code> code_;
   spin::SpinProver prover_;

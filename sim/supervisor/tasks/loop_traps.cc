@@ -1,0 +1,37 @@
+#include "sim/supervisor/tasks/loop_traps.h"
+
+#include <algorithm>
+
+#include "sim/supervisor/tasks/process.h"
+
+namespace verbatim::supervisor {
+
+void LoopTraps::note_poked(const spin::LoopJump& jump) {
+  if (jump.address == 0) return;
+  Loop& loop = loops_[jump.address];
+  // Traps that somebody else has written over.
+  if (std::exchange(loop.traps, false)) --traps_;
+  if (++loop.pokes < loop.pokes_before || traps_ >= kMostTraps) return;
+  loop.pokes = loop.vain = 0;
+  protocol::PatchedInstruction instruction{.kind = protocol::DecidedInstruction::kLoopJump,
+                                           .length = static_cast<std::uint8_t>(jump.length)};
+  if (jump.condition) {
+    instruction.source = protocol::kJumpsOnCondition;
+    instruction.destination = static_cast<std::uint8_t>(*jump.condition);
+  }
+  process_.patches()->release_jump(process_.memory(), jump.address);
+  loop.traps = process_.patches()->trap_jump(process_.memory(), jump.address, instruction);
+  loop.traps ? void(++traps_) : void(loop.pokes_before = kMostPokesBefore);
+}
+
+void LoopTraps::note_trapped(std::uint64_t address, bool waits) {
+  Loop& loop = loops_[address];
+  loop.vain = waits ? 0 : loop.vain + 1;
+  if (loop.vain < kVainBefore) return;
+  process_.patches()->release_jump(process_.memory(), address);
+  if (std::exchange(loop.traps, false)) --traps_;
+  loop.pokes = loop.vain = 0;
+  loop.pokes_before = std::min(loop.pokes_before * 4, kMostPokesBefore);
+}
+
+}  // namespace verbatim::supervisor
