@@ -208,8 +208,9 @@ void Supervisor::Impl::log_requests() const {
 void Supervisor::Impl::log_loops(Process& process) const {
   if (process.analyst() == nullptr) return;
   const auto& counts = process.analyst()->counts();
-  spdlog::debug("{}: {} loops analysed, {} known ones met again, {} asked by their own jump, {} not proven{}", title(process),
-                counts.proofs, counts.repeats, counts.trapped, counts.refusals,
+  spdlog::debug("{}: {} reads of clocks followed, {} loops analysed, {} known ones met again, {} asked by their own jump, {} not "
+                "proven{}",
+                title(process), counts.clock_reads, counts.proofs, counts.repeats, counts.trapped, counts.refusals,
                 counts.refusals > 0 ? "; the last " + process.analyst()->refusal() : "");
 }
 

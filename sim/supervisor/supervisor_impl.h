@@ -166,6 +166,7 @@ class Supervisor::Impl final : public ProcessTable {
   void bring_to_present(Thread& thread);
   void end_turn(Process& process);
   LoopAnalyst& analyst_of(Process& process);
+  bool follow_clock(Thread& thread);
   void check_watched(Process& ran);
   bool wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched);
   bool is_watched(Thread& thread, const Parked& parked) const;

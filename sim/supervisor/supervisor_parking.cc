@@ -265,6 +265,41 @@ void Supervisor::Impl::bring_to_present(Thread& thread) {
   }
 }
 
+// A thread reads a clock. If all that it does next is to read it again, from the same place, that is done for it, and true: it is
+// pending until the next read has taken its time. Else it is where it would be, and goes on by itself.
+bool Supervisor::Impl::follow_clock(Thread& thread) {
+  Process& process = thread.process();
+  const PendingCall& call = thread.call();
+  LoopAnalyst& analyst = analyst_of(process);
+  const bool is_first = !thread.clock_row;
+  if (is_first) {
+    const auto& saved = process.region().slot(thread.slot()).poll_registers;
+    const Instant began(std::clamp(instant_from_ps(call.arguments[1]), Instant{}, engine_.now()));
+    Thread::ClockRow& row = thread.clock_row.emplace();
+    row.began = began;
+    std::copy_n(saved, row.at_entry.gpr.size(), row.at_entry.gpr.begin());
+    row.at_entry.rip = saved[16];
+    row.at_entry.fs_base = saved[17];
+  }
+  Thread::ClockRow& row = *thread.clock_row;
+  const std::uint64_t place = row.at_entry.rip ^ row.at_entry.gpr[spin::kRsp] << 20;
+  std::optional<spin::ClockStep> step;
+  if (options_.mode == Mode::kSlices && !thread.has_signal() && (!is_first || analyst.may_follow_clock(place))) {
+    step = analyst.follow_clock(row.at_entry, engine_.now(), row.began);
+    if (is_first || !step) analyst.note_followed(place, !step && row.followed == 0);
+  }
+  if (!step) {
+    if (row.followed != 0) show_kept_registers(process, process.region().slot(thread.slot()), row.at_entry);
+    thread.clock_row.reset();
+    return false;
+  }
+  process.memory().write_changed(step->writes);
+  row.at_entry = step->at_entry;
+  ++row.followed;
+  thread.run_at(engine_.now() + Duration(step->cost_ps));
+  return true;
+}
+
 void Supervisor::Impl::end_turn(Process& process) {
   for (const spin::ByteRun& run : changed_in_turn_) process.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
   changed_in_turn_.clear();

@@ -75,6 +75,33 @@ TEST(PollTurns, go_on_when_what_changed_is_looked_at_later) {
   EXPECT_LT(runs.slices.report["hand_overs"].get<int>(), 285) << runs.slices.story();
 }
 
+// Two hosts that wait for times by reading clocks, so that each read of the one goes past the other's.
+class ClockRows : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ClockRows, slices_and_call_by_call) {
+  const std::string program = support::quoted(std::string(CLOCK_ROWS) + GetParam());
+  const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program}, .options = {"--stagger", "3 us"}});
+  expect_equal(runs);
+  EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 2, runs.call_by_call.report["hand_overs"].get<int>())
+      << "what happens between two reads is interpreted\n"
+      << runs.slices.story();
+}
+
+INSTANTIATE_TEST_SUITE_P(Compiled, ClockRows, ::testing::Values("", "_plain"),
+                         [](const auto& info) { return std::string(info.index == 0 ? "optimised" : "plain"); });
+
+// Which of a loop's turns a poke finds depends on real time; its own jump tells at once.
+TEST(LoopJumps, slices_and_call_by_call) {
+  const BothModes runs = run_both({.commands = {"server=" + support::quoted(LOOP_JUMPS)}, .options = {"--log", "debug"}});
+  expect_equal(runs);
+  std::smatch found;
+  const std::regex told(R"((\d+) asked by their own jump)");
+  ASSERT_TRUE(std::regex_search(runs.slices.err, found, told)) << runs.slices.story();
+  // Of five waits of each kind two are found by pokes, and more on a busy machine.
+  constexpr int kKinds = 17 * 2;
+  EXPECT_GE(std::stoi(found[1]), kKinds) << runs.slices.story();
+}
+
 // Programs that share a host wait side by side.
 TEST(TwoPollers, are_both_parked) {
   support::RunRequest request;

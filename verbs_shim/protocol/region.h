@@ -18,7 +18,8 @@ namespace verbatim::protocol {
 enum class Request : std::uint32_t {
   kNone = 0,
   kAttach,      // first contact of a process, from the runtime's constructor
-  kSpend,       // arguments[0]: virtual time the call takes, ps; resumed when it has passed
+  kSpend,       // arguments[0]: virtual time the call takes, ps; resumed when it has passed. number: kReadsClock: it is a read of
+                // a clock, in a row of them that began at [1], and the program's registers are in poll_registers; or 0
   kPoll,        // a poll of a completion queue that has shown nothing so far, or sched_yield() in a loop. arguments: [0] cost ps,
                 // and of a queue [1] device handle,
                 // [2] CQ number, [3] arena offset of the entry it will look at, [4] its sequence once written,
@@ -73,6 +74,9 @@ inline constexpr int kPokeSignal = 63;
 // Signals that the shim handles natively, bit n - 1 for signal n, and that are therefore never blocked natively: of those
 // that the program sends, handles and blocks the shim keeps account.
 inline constexpr std::uint64_t kReservedSignals = 1ull << (SIGSYS - 1) | 1ull << (SIGSEGV - 1) | 1ull << (kPokeSignal - 1);
+
+// Number of kSpend.
+inline constexpr std::uint32_t kReadsClock = 1;
 
 // Answer to kPoke: the thread does not wait, and goes on.
 inline constexpr std::int64_t kVainPoke = 1;

@@ -37,16 +37,16 @@ bool clock_base(long clock, std::int64_t* base_ns) {
   return protocol::clock_base(clock, region_header().epoch_ns, base_ns);
 }
 
-std::int64_t read_clock_ns() { return read_clock(costs().clock_read_ps) / 1000; }
+std::int64_t read_clock_ns(bool is_function = false) { return read_clock(costs().clock_read_ps, is_function) / 1000; }
 
 }  // namespace
 
-long clock_call(long number, const long (&a)[6]) {
+long clock_call(long number, const long (&a)[6], bool is_function) {
   switch (number) {
     case SYS_clock_gettime: {
       std::int64_t base;
       if (!clock_base(a[0], &base)) return -EINVAL;
-      return write_program(a[1], to_timespec(base + read_clock_ns())) ? 0 : -EFAULT;
+      return write_program(a[1], to_timespec(base + read_clock_ns(is_function))) ? 0 : -EFAULT;
     }
     case SYS_clock_getres: {
       std::int64_t base;
@@ -54,7 +54,7 @@ long clock_call(long number, const long (&a)[6]) {
       return write_if_asked(a[1], timespec{0, 1}) ? 0 : -EFAULT;
     }
     case SYS_gettimeofday: {
-      const std::int64_t ns = region_header().epoch_ns + read_clock_ns();
+      const std::int64_t ns = region_header().epoch_ns + read_clock_ns(is_function);
       const timeval time{ns / kNsPerSecond, ns % kNsPerSecond / 1000};
       return write_if_asked(a[0], time) && write_if_asked(a[1], (struct timezone){}) ? 0 : -EFAULT;
     }
@@ -93,18 +93,23 @@ int to_errno(long result) {
 extern "C" {
 
 // On Linux it comes from the vDSO: a wrong address is a fault of the program's own.
-VERBATIM_EXPORT int clock_gettime(clockid_t clock, timespec* time) noexcept {
+__attribute__((used)) int verbatim_get_time(clockid_t clock, timespec* time) noexcept {
   if (!verbatim::shim::is_attached) {
     return to_errno(syscall(SYS_clock_gettime, clock, time) == 0 ? 0 : -errno);
   }
   timespec now;
-  const long result = verbatim::shim::clock_call(SYS_clock_gettime, {clock, reinterpret_cast<long>(&now)});
+  const long result = verbatim::shim::clock_call(SYS_clock_gettime, {clock, reinterpret_cast<long>(&now)}, true);
   if (result == 0) *time = now;
   return to_errno(result);
 }
 
-// The same, by a name that nobody interposes: what the program's calls lead to unless somebody does.
-int verbatim_clock_gettime(clockid_t clock, timespec* time) noexcept __attribute__((alias("clock_gettime"), copy(clock_gettime)));
+// By a name that nobody interposes: what the program's calls lead to unless somebody does. The supervisor follows loops that do
+// nothing but read a clock.
+__attribute__((naked)) int verbatim_clock_gettime(clockid_t, timespec*) noexcept {
+  POLL_ENTRY(verbatim_clock_gettime, "verbatim_get_time");
+}
+
+VERBATIM_EXPORT int clock_gettime(clockid_t clock, timespec* time) noexcept __attribute__((alias("verbatim_clock_gettime")));
 
 // Loops that wait ask for seconds and give their processor away in every turn.
 VERBATIM_EXPORT time_t time(time_t* seconds) noexcept {
@@ -124,13 +129,18 @@ __attribute__((naked)) int verbatim_sched_yield() noexcept { POLL_ENTRY(verbatim
 
 VERBATIM_EXPORT int sched_yield() noexcept __attribute__((alias("verbatim_sched_yield")));
 
-VERBATIM_EXPORT int gettimeofday(timeval* time, void* zone) noexcept {
+__attribute__((used)) int verbatim_get_time_of_day(timeval* time, void* zone) noexcept {
   const long arguments[6] = {reinterpret_cast<long>(time), reinterpret_cast<long>(zone)};
   if (!verbatim::shim::is_attached) return to_errno(syscall(SYS_gettimeofday, time, zone) == 0 ? 0 : -errno);
-  return to_errno(verbatim::shim::clock_call(SYS_gettimeofday, arguments));
+  return to_errno(verbatim::shim::clock_call(SYS_gettimeofday, arguments, true));
 }
 
+__attribute__((naked)) int verbatim_gettimeofday(timeval*, void*) noexcept {
+  POLL_ENTRY(verbatim_gettimeofday, "verbatim_get_time_of_day");
+}
+
+VERBATIM_EXPORT int gettimeofday(timeval* time, void* zone) noexcept __attribute__((alias("verbatim_gettimeofday")));
+
 time_t verbatim_time(time_t* seconds) noexcept __attribute__((alias("time"), copy(time)));
-int verbatim_gettimeofday(timeval* time, void* zone) noexcept __attribute__((alias("gettimeofday"), copy(gettimeofday)));
 
 }  // extern "C"

@@ -312,11 +312,14 @@ ClockRow next_clock_read(std::int64_t first_cost_ps) {
 
 }  // namespace
 
-std::int64_t read_clock(std::int64_t first_cost_ps) {
+std::int64_t read_clock(std::int64_t first_cost_ps, bool is_function) {
   ThreadState& state = thread_state();
   const ClockRow row = next_clock_read(first_cost_ps);
   // Polls before and after it are still in a row: who looks at a clock between them waits as others do.
-  if (row.cost_ps > 0 && !passes_locally(row.cost_ps)) exchange(Request::kSpend, 0, {row.cost_ps, 0, 0, 0, 0, 0});
+  if (row.cost_ps > 0 && !passes_locally(row.cost_ps)) {
+    const bool is_seen = is_function && !has_foreign_bases;
+    exchange(Request::kSpend, is_seen ? protocol::kReadsClock : 0, {row.cost_ps, row.start_ps, 0, 0, 0, 0});
+  }
   state.in_clock_row = true;
   state.clock_row_start_ps = row.start_ps;
   return my_slot->clock_ps;

@@ -1,4 +1,4 @@
-// The entries of the calls by which a loop waits: looks at a completion queue, and sched_yield().
+// The entries of the calls by which a loop waits: looks at a completion queue, sched_yield(), and clocks.
 #pragma once
 
 #include <stddef.h>

@@ -105,7 +105,8 @@ bool expects_signal(const ucontext_t* context) {
 // they are replaced by the canonical state of the loop they are in.
 bool ask_whether_it_waits(ucontext_t* context, std::uint64_t jump) {
   const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
-  const bool waited = hand_over_poked(reinterpret_cast<long>(context), static_cast<long>(storage_base()), jump, mask_seen(mask));
+  const long place = reinterpret_cast<long>(context), base = static_cast<long>(storage_base());
+  const bool waited = hand_over_poked(place, base, jump, mask_seen(mask));
   go_out_of_replaced(context->uc_mcontext.gregs);  // others may have run
   return waited;
 }

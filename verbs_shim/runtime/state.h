@@ -122,8 +122,9 @@ TrappedJump follow_trapped_jump(void* context);
 protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t traps);
 
 // Reads the virtual clock as a program does: consecutive reads with no other call in between cost more and more, so
-// that polling a clock is a wait. `first_cost_ps` is the cost of the first of a row.
-std::int64_t read_clock(std::int64_t first_cost_ps);
+// that polling a clock is a wait. `first_cost_ps` is the cost of the first of a row. `is_function`: it is read by a function that
+// begins with POLL_ENTRY, which has stored its caller's registers.
+std::int64_t read_clock(std::int64_t first_cost_ps, bool is_function = false);
 
 // The same where the token may not be given back: false when the read takes the thread to its horizon; nothing has changed
 // then. Otherwise the clock has moved on.
@@ -136,8 +137,8 @@ void spend_between_polls(std::int64_t cost_ps);
 // own caller's registers, in the frame of POLL_ENTRY.
 void spend_on_yield();
 
-// answers clock_gettime and its relatives; -errno on failure.
-long clock_call(long number, const long (&arguments)[6]);
+// answers clock_gettime and its relatives; -errno on failure. `is_function`: see read_clock().
+long clock_call(long number, const long (&arguments)[6], bool is_function = false);
 
 // rt_sigsuspend and rt_sigtimedwait: virtual waits for signals that the kernel then delivers.
 long wait_for_signal(long number, const long (&arguments)[6]);

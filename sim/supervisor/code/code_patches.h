@@ -61,8 +61,8 @@ class CodePatches {
   bool replace_call(host::ProgramMemory& memory, std::uint64_t address, const Origin& origin, std::span<const CallSite> calls);
   bool replaces_calls() const { return jumps_; }
 
-  // The jump of `length` bytes at `address` traps from now on (protocol::DecidedInstruction::kLoopJump). False: it does not, as it
-  // comes from no file, is replaced already, or the table is full.
+  // The jump at `address` traps from now on (protocol::DecidedInstruction::kLoopJump). False: it does not, as it comes from no
+  // file, is replaced already, or the table is full.
   bool trap_jump(host::ProgramMemory& memory, std::uint64_t address, protocol::PatchedInstruction jump);
   // It is as it was, if it was replaced.
   void release_jump(host::ProgramMemory& memory, std::uint64_t address);

@@ -166,6 +166,14 @@ std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint
 // the poll of that number in the next one (0: the first) is due. Bytes that no turn writes are left alone.
 void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, ByteRun& run);
 
+// From one read of a clock to the next that is made at the same place.
+struct ClockStep {
+  bool goes_on = false;        // nothing else happens in between
+  Registers at_entry;          // of the next one; unknown registers hold 0
+  std::int64_t cost_ps = 0;    // that it takes
+  std::vector<ByteRun> writes;  // in between, to the stack, with their values
+};
+
 // One per program; keeps decoded code and buffers from one analysis to the next.
 class SpinProver {
  public:
@@ -178,6 +186,12 @@ class SpinProver {
   // Without a model, or with nullptr, reading a clock ends the analysis.
   PollLoopProof prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll, CodeMemory& memory,
                                 const Limits& limits, const ClockModel* clock = nullptr);
+
+  // The thread is at the entry of clock_gettime or gettimeofday, which takes no more time: it shows the model's look. It is one
+  // of a row of reads that began at `row_began_ps`. Does not go on where anything is unknown, another call is made, the same
+  // one from another place, or memory other than the stack is written.
+  ClockStep follow_clock(const Registers& at_entry, CodeMemory& memory, const Limits& limits, const ClockModel& model,
+                         std::int64_t row_began_ps);
 
   // Decoded code is forgotten; see CodeCache::invalidate.
   void invalidate() { code_.invalidate(); }
@@ -227,6 +241,7 @@ class SpinProver {
   unsigned find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned longer_than);
   bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
   PollPoint poll_point(const PollEntry& entry);
+  bool step_to_read(const Registers& at_entry, std::uint64_t return_address, const Limits& limits);
   // clock_reads.cc
   bool pass_clock(const Limits& limits);
   bool refuse_clock(Reason reason);

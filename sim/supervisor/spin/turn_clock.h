@@ -51,9 +51,22 @@ class TurnClock {
     model_ = model;
     now_ps_ = row_began_ps_ = model == nullptr ? 0 : model->look_ps;
     reads_ = in_row_ = reads_of_poll_ = 0;
+    is_paid_ = false;
   }
+  // Within a row of reads that began then, in one that has taken its time until the model's look.
+  void begin_in_row(const ClockModel* model, std::int64_t row_began_ps) {
+    begin(model);
+    row_began_ps_ = row_began_ps;
+    is_paid_ = true;
+  }
+  // What the next read of the row takes.
+  std::int64_t next_cost_ps() const { return model_->cost_in_row(now_ps_ - row_began_ps_); }
   // A clock is read at `first_cost_ps`, or as one of a row.
   std::int64_t read(std::int64_t first_cost_ps) {
+    if (is_paid_) {
+      is_paid_ = false;
+      return now_ps_;
+    }
     ++reads_;
     ++reads_of_poll_;
     now_ps_ += in_row_++ == 0 ? first_cost_ps : model_->cost_in_row(now_ps_ - row_began_ps_);
@@ -83,6 +96,7 @@ class TurnClock {
   const ClockModel* model_ = nullptr;
   std::int64_t now_ps_ = 0, row_began_ps_ = 0;
   unsigned reads_ = 0, in_row_ = 0, reads_of_poll_ = 0;
+  bool is_paid_ = false;  // the next read takes no more time
 };
 
 }  // namespace verbatim::spin

@@ -9,8 +9,8 @@ namespace verbatim::supervisor {
 void LoopTraps::note_poked(const spin::LoopJump& jump) {
   if (jump.address == 0) return;
   Loop& loop = loops_[jump.address];
-  // Traps that somebody else has written over.
-  if (std::exchange(loop.traps, false)) --traps_;
+  if (loop.traps && process_.patches()->trap_at(jump.address)) return;  // the poke was faster
+  if (std::exchange(loop.traps, false)) --traps_;  // the code is gone, and comes back
   if (++loop.pokes < loop.pokes_before || traps_ >= kMostTraps) return;
   loop.pokes = loop.vain = 0;
   protocol::PatchedInstruction instruction{.kind = protocol::DecidedInstruction::kLoopJump,

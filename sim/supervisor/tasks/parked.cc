@@ -13,7 +13,21 @@ bool overlap(const spin::ByteRun& a, const spin::ByteRun& b) {
   return a.address < b.address + b.bytes.size() && b.address < a.address + a.bytes.size();
 }
 
+// Entry `i` of the frame that POLL_ENTRY has made below the stack pointer in `at_entry`.
+void show_kept_register(Process& process, protocol::ThreadSlot& slot, const spin::Registers& at_entry, std::size_t i,
+                        std::uint64_t value) {
+  process.memory().write(at_entry.gpr[spin::kRsp] - 8 * (i + 1), std::as_bytes(std::span(&value, 1)));
+  slot.poll_registers[protocol::kPollFrame[i]] = value;
+}
+
 }  // namespace
+
+void show_kept_registers(Process& process, protocol::ThreadSlot& slot, const spin::Registers& registers) {
+  for (std::size_t i = 0; i < std::size(protocol::kPollFrame); ++i) {
+    const std::uint64_t value = registers.gpr[protocol::kPollFrame[i]];
+    if (value != slot.poll_registers[protocol::kPollFrame[i]]) show_kept_register(process, slot, registers, i, value);
+  }
+}
 
 bool Parked::polls(std::uint32_t context, std::uint32_t cq_number) const {
   return std::any_of(queues.begin(), queues.end(), [&](const PolledQueue& queue) {
@@ -69,9 +83,7 @@ void Parked::show_registers(Process& process, protocol::ThreadSlot& slot, std::i
   for (std::size_t i = 0; i < std::size(protocol::kPollFrame); ++i) {
     const unsigned index = protocol::kPollFrame[i];
     if (growing->registers[index].step == 0) continue;
-    const std::uint64_t value = spin::grown(growing->registers[index], first.gpr[index], turns);
-    process.memory().write(first.gpr[spin::kRsp] - 8 * (i + 1), std::as_bytes(std::span(&value, 1)));
-    slot.poll_registers[index] = value;
+    show_kept_register(process, slot, first, i, spin::grown(growing->registers[index], first.gpr[index], turns));
   }
 }
 

@@ -181,7 +181,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     ++counts_.repeats;
   } else {
     const std::uint64_t entry = registers.rip;
-    spin::ClockModel clock = clock_model(poll, seen.at, nothing);
+    spin::ClockModel clock =
+        clock_model(poll.arguments[0], static_cast<std::uint64_t>(poll.arguments[5]), seen.at, nothing);
     if (seen.yields) clock.yield = 0;
     const spin::PollEntry kind = seen.yields                                    ? kYield
                                  : (poll.number & protocol::kStartsPoll) != 0 ? kStartPoll
@@ -381,13 +382,13 @@ bool LoopAnalyst::writes_registered(const spin::PollLoopProof& proof) const {
          any(proof.writes, [](const spin::ByteRun& run) { return run.bytes.size(); });
 }
 
-spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look,
-                                            const Thread::Nothing* nothing) const {
+spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look,
+                                          const Thread::Nothing* nothing) const {
   const HostSpec& host = process_.host();
   spin::ClockModel model;
   model.look_ps = to_ps(look);
-  model.poll_ps = poll.arguments[0];
-  model.gettime = static_cast<std::uint64_t>(poll.arguments[5]);
+  model.poll_ps = poll_ps;
+  model.gettime = gettime;
   model.time = process_.region().header().time_function;
   model.yield = process_.region().header().yield_function;
   model.timeofday = process_.region().header().timeofday_function;
@@ -412,6 +413,33 @@ spin::ClockModel LoopAnalyst::clock_model(const PendingCall& poll, Instant look,
     return protocol::clock_base(clock, epoch_ns, &base) ? std::optional(base) : std::nullopt;
   };
   return model;
+}
+
+std::optional<spin::ClockStep> LoopAnalyst::follow_clock(const spin::Registers& at_entry, Instant now, Instant row_began) {
+  // Which of the functions it is says the model: clock_gettime is the one that is neither of the others.
+  const bool is_gettime = at_entry.rip != process_.region().header().timeofday_function;
+  spin::ClockModel model = clock_model(0, is_gettime ? at_entry.rip : 0, now, nullptr);
+  model.yield = model.time = 0;
+  spin::ClockStep step = prover_.follow_clock(at_entry, *code_, limits(kPollSteps), model, to_ps(row_began));
+  if (!step.goes_on) return std::nullopt;
+  ++counts_.clock_reads;
+  return step;
+}
+
+bool LoopAnalyst::may_follow_clock(std::uint64_t place) {
+  const auto found = clock_places_.find(place);
+  if (found == clock_places_.end() || found->second.to_skip == 0) return true;
+  --found->second.to_skip;
+  return false;
+}
+
+void LoopAnalyst::note_followed(std::uint64_t place, bool in_vain) {
+  constexpr std::size_t kMostPlaces = 256;
+  constexpr unsigned kMostShift = 10;
+  if (!in_vain) return void(clock_places_.erase(place));
+  if (clock_places_.size() >= kMostPlaces) clock_places_.clear();
+  ClockPlace& known = clock_places_[place];
+  known.to_skip = 1u << std::min(known.vain++, kMostShift);
 }
 
 // Who needed a great effort will need it again.

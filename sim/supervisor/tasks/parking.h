@@ -95,6 +95,9 @@ struct Parked {
   void show(ProcessMemory& memory, std::vector<spin::ByteRun> then);
 };
 
+// The caller's registers that a call keeps become these where POLL_ENTRY has stored them; the stack pointer is as it was.
+void show_kept_registers(Process& process, protocol::ThreadSlot& slot, const spin::Registers& registers);
+
 // Memory of the process as it is now, whatever turns of its parked threads have not been executed.
 void show_growth(Process& process);
 
@@ -111,6 +114,12 @@ class LoopAnalyst {
   // The thread was poked, or trapped at the jump by which its loop goes back (0: it was poked). If its loop is proven, its saved
   // registers and memory are set to the canonical state.
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base, std::uint64_t jump);
+  // The thread reads a clock now, at the entry of whose function it is, in a row of reads that began at `row_began`: what it does
+  // until the next one, if that can be told.
+  std::optional<spin::ClockStep> follow_clock(const spin::Registers& at_entry, Instant now, Instant row_began);
+  // Whether that is worth a try for the first read that is handed over at a place: not where it was in vain lately.
+  bool may_follow_clock(std::uint64_t place);
+  void note_followed(std::uint64_t place, bool in_vain);
   // So many polls have passed, or have not been executed as the thread was parked: proofs are worth as much effort.
   void add_credit(std::int64_t polls);
   // A thread has got the token: what is poked from now on is another computation.
@@ -132,6 +141,7 @@ class LoopAnalyst {
     std::uint64_t proofs = 0;   // analyses that interpreted code
     std::uint64_t repeats = 0;  // proofs that still held
     std::uint64_t refusals = 0;
+    std::uint64_t clock_reads = 0;  // that were followed
     std::uint64_t trapped = 0;  // analyses that the loop's own jump has asked for
   };
   const Counts& counts() const { return counts_; }
@@ -151,7 +161,7 @@ class LoopAnalyst {
   std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
   bool writes_registered(const spin::PollLoopProof& proof) const;
-  spin::ClockModel clock_model(const PendingCall& poll, Instant look, const Thread::Nothing* nothing) const;
+  spin::ClockModel clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look, const Thread::Nothing* nothing) const;
 
   Process& process_;
   LoopTraps traps_;
@@ -174,6 +184,10 @@ class LoopAnalyst {
   bool shows_something_ = false;  // see queues_of()
   // The handles of the device contexts whose queues the program has polled, by the address of its ibv_context.
   std::map<std::uint64_t, std::uint32_t> contexts_;
+  struct ClockPlace {
+    unsigned to_skip = 0, vain = 0;  // reads; tries in a row
+  };
+  std::map<std::uint64_t, ClockPlace> clock_places_;  // by stack pointer and registers' caller, see follow_clock()
   unsigned asks_to_skip_ = 0;  // after them
   unsigned pokes_in_vain_ = 0;  // since the thread got the token
   unsigned pokes_without_proof_ = 0;  // in a row, whatever slices they were in

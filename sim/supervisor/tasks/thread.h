@@ -19,6 +19,7 @@
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
 #include "sim/supervisor/spec/credentials.h"
+#include "sim/supervisor/spin/registers.h"
 #include "sim/supervisor/tasks/brought_lines.h"
 #include "sim/supervisor/tasks/signal_queue.h"
 #include "sim/supervisor/files/virtual_file.h"
@@ -222,6 +223,13 @@ class Thread final : public Waiter {
   // Masked signals that interrupt the present call all the same; until the call is answered.
   void await_signals(std::uint64_t set);
   bool awaits(int signal) const { return (awaited_ >> (signal - 1) & 1) != 0; }
+  // A row of reads of a clock that is followed instead of executed, of which one is pending.
+  struct ClockRow {
+    spin::Registers at_entry;
+    Instant began{};
+    unsigned followed = 0;
+  };
+  std::optional<ClockRow> clock_row;
   bool has_signal() const { return !signals_.empty(); }
   int next_signal() const { return signals_.front().signal; }
 
