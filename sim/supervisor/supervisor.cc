@@ -357,6 +357,7 @@ Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {
   threads.push_back(std::make_unique<Thread>(engine_, choices_, horizon_.add_thread(process.host_index()), process,
                                              slot, tid, host.costs,
                                              [](Thread& t) { t.process().owner<Impl>().on_thread(t); }));
+  if (options_.on_wait) threads.back()->tell_waits_to(options_.on_wait);
   return threads.back().get();
 }
 

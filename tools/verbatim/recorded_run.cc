@@ -36,6 +36,7 @@ std::optional<RecordedRun> read_run(const std::string& path, std::string* failur
     auto lines = observe::read_trace(run.folder + "/" + name);
     if (lines) run.lines.insert(run.lines.end(), std::make_move_iterator(lines->begin()), std::make_move_iterator(lines->end()));
   }
+  if (auto facts = observe::read_trace(run.folder + "/" + kFactsFile)) run.facts = std::move(*facts);
   std::ranges::stable_sort(run.lines, {}, &observe::TraceLine::time_ps);
   return run;
 }

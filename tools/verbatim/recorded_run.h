@@ -10,13 +10,16 @@
 
 namespace verbatim::cli {
 
-// In the folder of --out, with --keep-trace: the trace, and where in the programs requests were posted.
+// In the folder of --out, with --keep-trace: the trace, where in the programs requests were posted, and what else a report
+// is made of.
 inline constexpr char kTraceFile[] = "trace.txt";
 inline constexpr char kCallsFile[] = "calls.txt";
+inline constexpr char kFactsFile[] = "facts.txt";
 
 struct RecordedRun {
   std::string folder;                    // empty: a trace alone
   nlohmann::json report;                 // run.json; null where there is none
+  std::vector<observe::TraceLine> facts;  // what no record holds (run_facts.h), in the order of time
   std::vector<observe::TraceLine> lines;  // of the trace, and of the calls, in the order of time; empty where there is none
 };
 

@@ -31,6 +31,7 @@
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/report.h"
+#include "tools/verbatim/run_facts.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
 
@@ -188,13 +189,14 @@ std::vector<observe::RemoteRaces::Adapter> adapters_of(config::Simulation& simul
 struct Observers {
   observe::DigestSink digest;
   observe::Counters counters;
-  OutputFile trace_file, pcap_file, calls_file;
+  OutputFile trace_file, pcap_file, calls_file, facts_file;
   Explanation explanation;
   std::optional<observe::TextTraceSink> text;
   std::optional<observe::PcapSink> pcap;
   std::optional<observe::Recorder> recorder;
   std::optional<observe::LatencyExplainer> explainer;
   std::optional<observe::DiagnosisLog> diagnoses;
+  std::optional<RunFacts> run_facts;
   std::optional<Debugger> debugger;
   observe::RaceWindows windows;
   observe::FailureFacts facts;
@@ -243,7 +245,7 @@ struct Observers {
     if (pcap) pcap->flush();
     if (recorder && !recorder->flush())
       failures.push_back("the record of the run could not be written completely");
-    for (OutputFile* file : {&trace_file, &pcap_file, &calls_file}) {
+    for (OutputFile* file : {&trace_file, &pcap_file, &calls_file, &facts_file}) {
       if (std::string failure = file->close(); !failure.empty()) failures.push_back(std::move(failure));
     }
     std::erase(failures, "");
@@ -384,10 +386,18 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
     return observers.diagnoses->dropped_to(addressee);
   };
   if (options.keep_trace) {
-    if (const std::string failure = observers.calls_file.open(options.out + "/" + kCallsFile); !failure.empty()) {
+    std::string failure = observers.calls_file.open(options.out + "/" + kCallsFile);
+    if (failure.empty()) failure = observers.facts_file.open(options.out + "/" + kFactsFile);
+    if (!failure.empty()) {
       complain(failure + "; nothing was started");
       return kUsage;
     }
+    RunFacts& facts = observers.run_facts.emplace(simulation.components(), [file = observers.facts_file.get()](const std::string& line) {
+      std::fwrite(line.data(), 1, line.size(), file);
+    });
+    facts.tell_fabric(topology);
+    simulation.tracer().add(static_cast<FactObserver&>(facts));
+    supervisor_options.on_wait = [&facts](const supervisor::ThreadWait& wait) { facts.on_wait(wait); };
     supervisor_options.on_place = [&](const supervisor::CallPlace& call) {
       const std::string line = call_line(call, simulation.components());
       std::fwrite(line.data(), 1, line.size(), observers.calls_file.get());

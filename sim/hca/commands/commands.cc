@@ -88,8 +88,9 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   std::memcpy(mailbox.data(), &header, sizeof(header));
   adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type),
                         header.context, static_cast<std::uint64_t>(header.status));
-  if (header.status == 0) return;
+  if (header.status == 0 && !adapter.tracer.wants_facts()) return;
   const Context* context = find_context(header.context);
+  if (header.status == 0) return adapter.tracer.tell_command(adapter.id, context != nullptr ? context->program.process : 0, mailbox);
   adapter.diagnoses.end_command(header.type, context != nullptr ? context->program.process : 0, header.status);
 }
 
