@@ -165,6 +165,10 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   }
   for (const auto& process : processes_) log_loops(*process);
   log_requests();
+  for (const auto& process : processes_) {
+    if (!process->alive) continue;
+    for (const auto& thread : process->threads()) thread->tell_wait();
+  }
   kill_all();
   result_.waiting = waiting_times_.all();
   result_.code_files = code_files_.paths();

@@ -21,16 +21,8 @@ namespace verbatim::cli {
 
 namespace {
 
+using observe::number_of;
 using observe::TraceLine;
-
-std::uint64_t number_of(const TraceLine& line, std::string_view name) {
-  std::string_view text = line.value(name);
-  std::uint64_t number = 0;
-  const bool is_hex = text.starts_with("0x");
-  if (is_hex) text.remove_prefix(2);
-  std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? 16 : 10);
-  return number;
-}
 
 bool is_answer(std::string_view opcode) {
   return opcode.find("Acknowledge") != opcode.npos || opcode.find("Response") != opcode.npos;
@@ -54,6 +46,8 @@ class Painter {
     for (const TraceLine& line : run_.lines) add(line);
     follow_requests();
     cut_output();
+    for (const auto& [end, peer] : peers_)
+      picture_.peers.emplace_back(column(end.first, end.second), column(peer.first, peer.second));
     return std::move(picture_);
   }
 
@@ -539,9 +533,10 @@ class Painter {
 
   // The trace tells how long each piece was; the files have the text.
   void cut_output() {
-    if (run_.folder.empty() || !run_.report.contains("programs")) return;
     std::map<std::string, std::pair<std::string, std::size_t>> files;  // host and descriptor -> text, how much is cut off
-    for (const nlohmann::json& program : run_.report["programs"]) {
+    for (const auto& [name, content] : run_.outputs) files[name].first = content;
+    const bool has_files = !run_.folder.empty() && run_.report.contains("programs");
+    for (const nlohmann::json& program : has_files ? run_.report["programs"] : nlohmann::json::array()) {
       const std::string host = program.value("host", "");
       for (const char* name : {"stdout", "stderr"}) {
         const std::string key = host + " " + name;

@@ -90,8 +90,9 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
                         header.context, static_cast<std::uint64_t>(header.status));
   if (header.status == 0 && !adapter.tracer.wants_facts()) return;
   const Context* context = find_context(header.context);
-  if (header.status == 0) return adapter.tracer.tell_command(adapter.id, context != nullptr ? context->program.process : 0, mailbox);
-  adapter.diagnoses.end_command(header.type, context != nullptr ? context->program.process : 0, header.status);
+  const std::uint32_t process = context != nullptr ? context->program.process : 0;
+  if (header.status == 0) return adapter.tracer.tell_command(adapter.id, process, mailbox);
+  adapter.diagnoses.end_command(header.type, process, header.status);
 }
 
 int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox) {

@@ -72,8 +72,12 @@ std::optional<RecvWork> ReceiveQueue::take() {
 void ReceiveQueue::tell_level() const {
   const SharedReceiveQueue* const srq = owner_.srq.get();
   const QueuePair* const qp = owner_.qp.get();
-  if (srq != nullptr) adapter_.tracer.tell_level(adapter_.id, FactObserver::Queue::kSharedReceives, srq->params.number, posted_unused());
-  if (srq == nullptr && qp != nullptr) adapter_.tracer.tell_level(adapter_.id, FactObserver::Queue::kReceives, qp->params.number, posted_unused());
+  using Queue = FactObserver::Queue;
+  if (srq != nullptr) {
+    adapter_.tracer.tell_level(adapter_.id, Queue::kSharedReceives, srq->params.number, posted_unused());
+  } else if (qp != nullptr) {
+    adapter_.tracer.tell_level(adapter_.id, Queue::kReceives, qp->params.number, posted_unused());
+  }
 }
 
 void ReceiveQueue::await(const Ref<QueuePair>& qp, Instant since) {

@@ -73,7 +73,9 @@ void Thread::tell_wait() const {
   } else {
     return;
   }
-  if (wait.to_ps > wait.from_ps) (*on_wait_)(wait);
+  // At the end of a run that is deadlocked nothing has passed since.
+  wait.to_ps = std::max(wait.to_ps, wait.from_ps);
+  (*on_wait_)(wait);
 }
 
 // The look that is due, counted from the one at which it was parked.
