@@ -49,28 +49,30 @@ class RecordingReader {
     const std::int64_t time_ps = entry.time_ps;
     const auto text = [&](std::uint64_t number) { return number < strings.size() ? strings[number] : std::string("-"); };
     observe::TraceLine line{time_ps, std::string(entry.component), std::string(kind), "", ""};
+    // What has another shape than ours was written by nobody that is known.
+    if (time_ps < 0) return;
     if (const auto event = events_.find(kind); event != events_.end()) {
       TraceRecord record{time_ps, 0, event->second, {}};
       std::ranges::copy(values, record.values);
       line.values = observe::values_text(record);
-      if (event->second == TraceEvent::kProgramOutput) {
+      if (event->second == TraceEvent::kProgramOutput && entry.component.starts_with("host/") && values.size() == 3) {
         const std::string host = line.component.substr(5, line.component.find('/', 5) - 5);
         run_->outputs[host + (values[1] == 2 ? " stderr" : " stdout")] += entry.bytes;
       }
       run_->lines.push_back(std::move(line));
-    } else if (kind == kPlacementName) {
+    } else if (kind == kPlacementName && values.size() == 4) {
       line.values = join("process=", values[0], " va=", values[1], " length=", values[2], " qpn=", values[3] >> 1,
                          " response=", values[3] & 1);
       run_->facts.push_back(std::move(line));
-    } else if (kind == kWaitName) {
+    } else if (kind == kWaitName && values.size() == 4) {
       line.values = join("pid=", values[0], " tid=", values[1], " since=",
                          observe::microseconds(time_ps - static_cast<std::int64_t>(values[2])), " what=", text(values[3]));
       run_->facts.push_back(std::move(line));
-    } else if (kind.starts_with("level ")) {
+    } else if (kind.starts_with("level ") && values.size() == 2) {
       line.event = "level";
       line.values = join("of=", kind.substr(6), " number=", values[0], " level=", values[1]);
       run_->facts.push_back(std::move(line));
-    } else if (values.size() == 3) {
+    } else if (values.size() == 3 && (kind == "post-send" || kind == "post-receive" || kind == "arm")) {
       line.values = call_values(kind, values[0], values[1], text(values[2]));
       run_->lines.push_back(std::move(line));
     }

@@ -28,6 +28,7 @@ bool is_answer(std::string_view opcode) {
   return opcode.find("Acknowledge") != opcode.npos || opcode.find("Response") != opcode.npos;
 }
 
+constexpr std::size_t kShortest = sizeof "hca/" - 1;  // of the names of components
 constexpr std::uint32_t kPsnMask = 0xffffff;
 // How far `b` lies behind `a`, modulo 2^24.
 std::uint64_t psn_distance(std::uint64_t a, std::uint64_t b) { return (b - a) & kPsnMask; }
@@ -89,6 +90,7 @@ class Painter {
     std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> by_psn;  // adapter, PSN -> the queue pair that gathered it
     std::map<std::tuple<std::string, std::uint64_t, std::uint64_t>, End> sent;  // opcode, destination, PSN -> sender
     for (const TraceLine& line : run_.lines) {
+      if (line.component.size() < kShortest) continue;
       if (line.event == "payload-gathered" || line.event == "ack-sent") {
         by_psn[{line.component.substr(4), number_of(line, "psn")}] = number_of(line, "qpn");
       }
@@ -111,6 +113,7 @@ class Painter {
 
   void add(const TraceLine& line) {
     const std::string_view event = line.event;
+    if (line.component.size() < kShortest) return;
     if (event.starts_with("packet-") && line.values.starts_with("frame")) return;
     if (event == "packet-transmitted") return on_transmitted(line);
     if (event == "packet-received") return on_received(line);
