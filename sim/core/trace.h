@@ -121,6 +121,21 @@ class DiagnosisObserver {
   virtual void on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) = 0;
 };
 
+// What runs are shown with beside the records. It is in none of them, and in no digest.
+class FactObserver {
+ public:
+  enum class Queue : std::uint8_t { kCompletions, kReceives, kSharedReceives };
+
+  virtual ~FactObserver() = default;
+  // An adapter has done what a command of `process` asks for; `command` is the mailbox with the answer.
+  virtual void on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) = 0;
+  // What a queue holds: completions that nobody has polled when one is written, that one included; receives when one is taken,
+  // without that one. `number` is of the CQ, QP or SRQ.
+  virtual void on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) = 0;
+  // Whose packet brings the bytes of the last kDmaWrite: of queue pair `qpn` of this adapter; as answer to a request of its own?
+  virtual void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) = 0;
+};
+
 // A record that waits for its time, with bytes of its own.
 struct HeldRecord {
   TraceRecord record;
@@ -139,6 +154,8 @@ class Tracer {
   void add(MessageObserver& observer) { message_observers_.push_back(&observer); }
   // Likewise. They learn why something went wrong.
   void add(DiagnosisObserver& observer) { diagnosis_observers_.push_back(&observer); }
+  // Likewise.
+  void add(FactObserver& observer) { fact_observers_.push_back(&observer); }
 
   // Records go into `held` instead of to the sinks, until it is called with nullptr: of what is done before its time. Packets
   // are never recorded meanwhile.
@@ -166,6 +183,18 @@ class Tracer {
     for (DiagnosisObserver* observer : diagnosis_observers_) observer->on_drop(packet, reason, component, engine_.now());
   }
 
+  // Where it costs something to know what is told.
+  bool wants_facts() const { return !fact_observers_.empty(); }
+  void tell_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command) {
+    for (FactObserver* observer : fact_observers_) observer->on_command(adapter, process, command, engine_.now());
+  }
+  void tell_level(ComponentId adapter, FactObserver::Queue queue, std::uint32_t number, std::uint32_t level) {
+    for (FactObserver* observer : fact_observers_) observer->on_level(adapter, queue, number, level, engine_.now());
+  }
+  void tell_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
+    for (FactObserver* observer : fact_observers_) observer->on_placement(write, qpn, is_response);
+  }
+
   void record(ComponentId component, TraceEvent event, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0, std::uint64_t d = 0, std::span<const std::byte> bytes = {}) {
     if (sinks_.empty()) return;
@@ -189,6 +218,7 @@ class Tracer {
   std::vector<PacketObserver*> packet_observers_;
   std::vector<MessageObserver*> message_observers_;
   std::vector<DiagnosisObserver*> diagnosis_observers_;
+  std::vector<FactObserver*> fact_observers_;
   std::vector<HeldRecord>* held_ = nullptr;
 };
 

@@ -23,15 +23,6 @@ using ib::QpState;
 using ib::WcStatus;
 using Causes = std::vector<FailureCause>;
 
-std::uint64_t number_in(std::string_view text) {
-  std::uint64_t number = 0;
-  const bool is_hex = text.starts_with("0x");
-  if (is_hex) text.remove_prefix(2);
-  std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? 16 : 10);
-  return number;
-}
-std::uint64_t number_of(const TraceLine& line, std::string_view name) { return number_in(line.value(name)); }
-
 // The number behind `words` in the text.
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view words) {
   const std::size_t at = text.find(words);

@@ -56,26 +56,32 @@ std::string to_text(const TraceRecord& record, std::span<const std::byte> bytes,
   std::string text = microseconds(record.time_ps) + " us  ";
   text += record.component < components.size() ? components.name(ComponentId{record.component})
                                                : "component-" + std::to_string(record.component);
-  const TraceEventNames& names = names_of(record.event);
   text += "  ";
-  text += names.name;
+  text += names_of(record.event).name;
+  if (const std::string values = values_text(record); !values.empty()) text += "  " + values;
+  if (!bytes.empty()) {
+    text += " bytes=" + std::to_string(bytes.size()) + ":";
+    append_hex(text, XXH3_64bits(bytes.data(), bytes.size()), 16);
+  }
+  return text;
+}
+
+std::string values_text(const TraceRecord& record) {
+  std::string text;
+  const TraceEventNames& names = names_of(record.event);
   const bool is_frame = is_packet(record.event) && record.values[0] == ib::kFrameRecord;
   if (is_frame) {
-    text += "  frame to=";
+    text += "frame to=";
     append_mac(text, record.values[1]);
     text += " from=";
     append_mac(text, record.values[2]);
   }
   for (int i = is_frame ? 3 : 0; i < 4; ++i) {
     if (names.values[i] == "-") continue;
-    text += i == 0 ? "  " : " ";
+    if (!text.empty()) text += ' ';
     text += names.values[i];
     text += '=';
     append_value(text, record.event, i, record.values[i]);
-  }
-  if (!bytes.empty()) {
-    text += " bytes=" + std::to_string(bytes.size()) + ":";
-    append_hex(text, XXH3_64bits(bytes.data(), bytes.size()), 16);
   }
   return text;
 }

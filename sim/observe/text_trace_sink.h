@@ -13,6 +13,9 @@ namespace verbatim::observe {
 std::string to_text(const TraceRecord& record, std::span<const std::byte> bytes,
                     const ComponentTable& components);
 
+// Its values alone: "cqn=128 qpn=72 wr_id=0 status=0".
+std::string values_text(const TraceRecord& record);
+
 class TextTraceSink final : public TraceSink {
  public:
   // `file` and `components` outlive the sink; write errors are the owner's to ask for (ferror).

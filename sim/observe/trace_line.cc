@@ -9,19 +9,6 @@ namespace verbatim::observe {
 
 namespace {
 
-// "100538.450000" as picoseconds; negative: it is no time.
-std::int64_t picoseconds_of(std::string_view text) {
-  const std::size_t dot = text.find('.');
-  if (dot == text.npos || text.size() != dot + 7) return -1;
-  std::int64_t whole = 0, millionths = 0;
-  const auto parse = [](std::string_view digits, std::int64_t& value) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc() && end == digits.data() + digits.size() && value >= 0;
-  };
-  if (!parse(text.substr(0, dot), whole) || !parse(text.substr(dot + 1), millionths)) return -1;
-  return whole * 1'000'000 + millionths;
-}
-
 // What stands before the next two blanks, which are taken away with it.
 std::string_view take_column(std::string_view& line) {
   const std::size_t end = line.find("  ");
@@ -37,6 +24,28 @@ std::string state_name(const std::string& number) {
 }
 
 }  // namespace
+
+std::int64_t picoseconds_of(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  if (dot == text.npos || text.size() != dot + 7) return -1;
+  std::int64_t whole = 0, millionths = 0;
+  const auto parse = [](std::string_view digits, std::int64_t& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && end == digits.data() + digits.size() && value >= 0;
+  };
+  if (!parse(text.substr(0, dot), whole) || !parse(text.substr(dot + 1), millionths)) return -1;
+  return whole * 1'000'000 + millionths;
+}
+
+std::uint64_t number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  const bool is_hex = text.starts_with("0x");
+  if (is_hex) text.remove_prefix(2);
+  std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? 16 : 10);
+  return number;
+}
+
+std::uint64_t number_of(const TraceLine& line, std::string_view name) { return number_in(line.value(name)); }
 
 std::string_view TraceLine::value(std::string_view name) const {
   for (std::string_view rest = values; !rest.empty();) {

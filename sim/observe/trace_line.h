@@ -25,6 +25,13 @@ struct TraceLine {
   std::string_view value(std::string_view name) const;
 };
 
+// The number that the text begins with, decimal or with 0x; 0: none.
+std::uint64_t number_in(std::string_view text);
+// Of `name` among the values; 0: it has none.
+std::uint64_t number_of(const TraceLine& line, std::string_view name);
+// "100538.450000" as picoseconds; negative: it is no time.
+std::int64_t picoseconds_of(std::string_view microseconds);
+
 // Without component and time: "arms CQ 129", "completion of wr_id 7, QP 72, in CQ 129".
 std::string in_words(const TraceLine& line);
 

@@ -165,6 +165,10 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   }
   for (const auto& process : processes_) log_loops(*process);
   log_requests();
+  for (const auto& process : processes_) {
+    if (!process->alive) continue;
+    for (const auto& thread : process->threads()) thread->tell_wait();
+  }
   kill_all();
   result_.waiting = waiting_times_.all();
   result_.code_files = code_files_.paths();
@@ -358,6 +362,7 @@ Thread* Supervisor::Impl::make_thread(Process& process, std::uint32_t slot) {
   threads.push_back(std::make_unique<Thread>(engine_, choices_, horizon_.add_thread(process.host_index()), process,
                                              slot, tid, host.costs,
                                              [](Thread& t) { t.process().owner<Impl>().on_thread(t); }));
+  if (options_.on_wait) threads.back()->tell_waits_to(options_.on_wait);
   return threads.back().get();
 }
 

@@ -2,6 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
 
 #include "tests/capture/judge.h"
 #include "tests/capture/pcapng.h"
@@ -115,6 +120,50 @@ TEST(CaptureTest, a_snap_length_keeps_the_headers) {
     }
     EXPECT_GT(cut, 100u);
   }
+}
+
+// What tshark says of a capture with the profile of tools/wireshark: the lines of one field, or of the columns.
+std::string with_profile(const std::string& folder, const std::string& arguments) {
+  const std::string profiles = folder + "/config/wireshark/profiles";
+  std::filesystem::create_directories(profiles);
+  std::filesystem::copy(std::string(VERBATIM_SOURCE_DIR) + "/tools/wireshark/Verbatim", profiles + "/Verbatim",
+                        std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  const std::string command = "XDG_CONFIG_HOME=" + support::quoted(folder + "/config") + " tshark -C Verbatim -r " +
+                              support::quoted(folder + "/run.pcapng") + " " + arguments + " 2>" + support::quoted(folder + "/errors");
+  std::string said;
+  std::FILE* const pipe = ::popen(command.c_str(), "r");
+  char buffer[4096];
+  for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) said.append(buffer, n);
+  EXPECT_EQ(::pclose(pipe), 0) << command;
+  return said;
+}
+
+TEST(CaptureTest, the_profile_for_wireshark_shows_what_happened_to_packets) {
+  const support::TemporaryFolder folder;
+  const auto run = support::run({.commands = {"server=ibv_rc_pingpong -n 5", "client=ibv_rc_pingpong -n 5 server"},
+                                 .options = {"--pcap", folder.path() + "/run.pcapng", "--fault",
+                                             R"({"action": "drop", "from": "client", "opcode": "Send Middle", "nth": 3})"}});
+  EXPECT_EQ(run.code, 0) << run.story();
+  std::map<std::string, int> rules;
+  std::istringstream names(with_profile(folder.path(), "--color -T fields -e frame.coloring_rule.name"));
+  for (std::string name; std::getline(names, name);) ++rules[name];
+  EXPECT_EQ(rules["Dropped"], 4) << "the one that is lost, where it leaves and where it is; two behind it";
+  EXPECT_EQ(rules["NAK"], 4) << "at both ends of two cables";
+  EXPECT_EQ(rules["Retransmission"], 12) << "three packets, likewise";
+  const std::string lines = with_profile(folder.path(), "-Y 'frame.comment contains \"retransmission\"'");
+  EXPECT_NE(lines.find("client:1"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("retransmission #1"), std::string::npos) << lines;
+  // tshark is silent about a rule that it cannot read.
+  std::ifstream filters(std::string(VERBATIM_SOURCE_DIR) + "/tools/wireshark/Verbatim/colorfilters");
+  int count = 0;
+  std::string all;
+  for (std::string line; std::getline(filters, line);) {
+    if (line.empty() || line[0] != '@') continue;
+    const std::size_t from = line.find('@', 1) + 1;
+    all += (count++ == 0 ? "(" : " || (") + line.substr(from, line.find("@[", from) - from) + ")";
+  }
+  EXPECT_EQ(count, 11);
+  with_profile(folder.path(), "-c 1 -Y '" + all + "'");
 }
 
 TEST(CaptureTest, a_file_that_cannot_be_written_is_told_before_anything_starts) {

@@ -1,6 +1,10 @@
 // The manual page has every option of --help, and every exit code.
+#include <unistd.h>
+
+#include <filesystem>
 #include <regex>
 #include <set>
+#include <sstream>
 
 #include "tests/cli/command.h"
 #include "tests/config/helpers.h"
@@ -31,6 +35,62 @@ TEST(Manual, has_every_option_of_help) {
   for (const char* code : {"0", "1", "2", "3", "4", "5", "70"}) {
     EXPECT_NE(manual.find(std::string(".B ") + code + "\n"), std::string::npos) << code;
   }
+}
+
+// The names of options in a help text or a page.
+std::set<std::string> options_in(const std::string& text) {
+  const std::regex option("--[a-z][a-z-]*");
+  return {std::sregex_token_iterator(text.begin(), text.end(), option), std::sregex_token_iterator()};
+}
+
+TEST(Manual, each_verb_has_a_page_with_the_options_of_its_help) {
+  const std::string folder = ::testing::TempDir() + "/manual." + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  ASSERT_EQ(verbatim({"manual-pages", folder}).code, 0);
+  const std::string help = verbatim({"--help"}).out;
+  std::set<std::string> pages;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) pages.insert(entry.path().stem());
+  // What follows "Subcommands:", a verb a line.
+  std::istringstream lines(help.substr(help.find("Subcommands:")));
+  std::size_t verbs = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  ") || line[2] == ' ') continue;
+    const std::string verb = line.substr(2, line.find(' ', 2) - 2);
+    EXPECT_TRUE(pages.contains("verbatim-" + verb)) << verb;
+    ++verbs;
+  }
+  EXPECT_GE(verbs, 13u);
+  EXPECT_TRUE(pages.contains("verbatim-lab-run"));
+  config::Diagnostics diagnostics;
+  for (const std::string& page : pages) {
+    std::vector<std::string> words;
+    std::istringstream parts(std::regex_replace(page.substr(sizeof "verbatim-" - 1), std::regex("^lab-"), "lab "));
+    for (std::string word; parts >> word;) words.push_back(word);
+    words.push_back("--help");
+    std::string text = config::read_file(folder + "/" + page + ".1", diagnostics).value_or("");
+    EXPECT_TRUE(text.starts_with(".TH ")) << page;
+    text = std::regex_replace(text, std::regex("\\\\-"), "-");
+    const std::string shown = verbatim(words).out;
+    std::set<std::string> missing;
+    for (const std::string& option : options_in(shown.substr(0, shown.find("\nSubcommands:")))) {
+      if (!options_in(text).contains(option)) missing.insert(option);
+    }
+    EXPECT_EQ(missing, std::set<std::string>()) << page;
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Manual, roff_reads_the_pages_without_a_warning) {
+  if (::access("/usr/bin/groff", X_OK) != 0) GTEST_SKIP() << "no groff";
+  const std::string folder = ::testing::TempDir() + "/manual-roff." + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  ASSERT_EQ(verbatim({"manual-pages", folder}).code, 0);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const Finished shown = run_command({"groff", "-man", "-Tutf8", "-ww", "-z", entry.path()});
+    EXPECT_EQ(shown.code, 0) << entry.path();
+    EXPECT_EQ(shown.err, "") << entry.path();
+  }
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -50,7 +50,8 @@ TEST(Package, a_tar_works_where_it_is_unpacked) {
   EXPECT_EQ(started.code, 0) << started.err;
   EXPECT_TRUE(fs::exists(lab + "/lab.c"));
   EXPECT_EQ(run_command({program, "doctor"}).code, verbatim({"check", "--host"}).code);
-  EXPECT_TRUE(fs::exists(there + "/share/man/man1/verbatim.1"));
+  for (const char* page : {"verbatim", "verbatim-run", "verbatim-report", "verbatim-lab-start"})
+    EXPECT_TRUE(fs::exists(there + "/share/man/man1/" + page + ".1")) << page;
 }
 
 // What bash offers for the last of `words`.

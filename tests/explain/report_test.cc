@@ -32,13 +32,15 @@ struct Page {
   std::string note(std::size_t row) const { return data["strings"][data["rows"]["note"][row].get<std::size_t>()]; }
 };
 
-Page page_of(const support::TemporaryFolder& folder, std::vector<std::string> what) {
-  const std::string out = folder.path() + "/run";
-  what.insert(what.begin(), {"run", "--quiet", "--log", "off", "--keep-trace", "--out", out});
+Page page_of(const support::TemporaryFolder& folder, std::vector<std::string> what, bool is_recorded = false) {
+  const std::string out = folder.path() + "/run", recording = folder.path() + "/run.verbatim";
+  what.insert(what.begin(), {"run", "--quiet", "--log", "off", "--out", out});
+  if (is_recorded) what.insert(what.begin() + 1, {"--record", recording});
+  if (!is_recorded) what.insert(what.begin() + 1, "--keep-trace");
   cli::verbatim(std::move(what));
   Page page;
   page.path = folder.path() + "/a page.html";
-  const cli::Finished made = cli::verbatim({"report", out, "-o", page.path});
+  const cli::Finished made = cli::verbatim({"report", is_recorded ? recording : out, "-o", page.path});
   EXPECT_EQ(made.code, 0) << made.err;
   page.html = support::text_of_file(page.path);
   const std::string begin = "<script type=\"application/json\" id=\"data\">";
@@ -97,6 +99,99 @@ TEST(Report, a_pingpong_with_its_packets_requests_and_output) {
     if (piece[1] == "client") output += piece[2].get<std::string>();
   }
   EXPECT_EQ(output, support::text_of_file(folder.path() + "/run/client.stdout"));
+}
+
+const Json* named(const Json& list, const std::string& host, const std::string& name) {
+  for (const Json& one : list) {
+    if (one["host"] == host && one["name"] == name) return &one;
+  }
+  return nullptr;
+}
+
+TEST(Report, how_full_queues_were) {
+  const support::TemporaryFolder folder;
+  const Page page = page_of(folder, pingpong("-n 20 -e"));
+  const Json& queues = page.data["sides"]["queues"];
+  const Json *cq = named(queues, "client", "CQ 128"), *rq = named(queues, "server", "RQ of QP 72");
+  ASSERT_NE(cq, nullptr) << queues.dump();
+  ASSERT_NE(rq, nullptr) << queues.dump();
+  EXPECT_EQ((*cq)["peak"], 1);
+  EXPECT_EQ((*cq)["entries"], 512);
+  // 500 are posted, and 20 messages come.
+  EXPECT_EQ((*rq)["peak"], 499);
+  EXPECT_EQ((*rq)["fewest"], 480);
+  EXPECT_EQ(queues.size(), 4u);
+}
+
+TEST(Report, which_bytes_were_written_by_whom) {
+  const support::TemporaryFolder folder;
+  const Page page = page_of(folder, pingpong("-n 20"));
+  const Json& sides = page.data["sides"];
+  ASSERT_EQ(sides["regions"].size(), 2u);
+  for (const Json& region : sides["regions"]) {
+    EXPECT_EQ(region["length"], 4096);
+    EXPECT_EQ(region["rights"], "local write");
+    EXPECT_EQ(region["rkey"], "0x801");
+    EXPECT_EQ(region["written"], 20 * 4096);
+    EXPECT_GT(region["to"].get<std::int64_t>(), region["from"].get<std::int64_t>());
+  }
+  // One for each message: the packets of one follow each other.
+  ASSERT_EQ(sides["writes"].size(), 40u);
+  for (const Json& write : sides["writes"]) {
+    EXPECT_EQ(write[3], 0);
+    EXPECT_EQ(write[4], 4096);
+    const Json &own = page.data["columns"][write[5].get<std::size_t>()], &region = sides["regions"][write[2].get<std::size_t>()];
+    EXPECT_EQ(own["host"], region["host"]);
+    EXPECT_EQ(own["qp"], 72);
+    EXPECT_EQ(write[6], 0);
+  }
+  EXPECT_EQ(page.data["peers"].size(), 2u);
+}
+
+TEST(Report, the_fabric_and_what_threads_waited_for) {
+  const support::TemporaryFolder folder;
+  const Page page = page_of(folder, pingpong("-n 20 -e"));
+  const Json& sides = page.data["sides"];
+  EXPECT_EQ(sides["nodes"], Json::parse(R"([["server",0],["client",0],["leaf0",1]])"));
+  EXPECT_EQ(sides["cables"], Json::parse(R"([["server:1","leaf0:1","EDR 4x"],["client:1","leaf0:2","EDR 4x"]])"));
+  ASSERT_EQ(sides["threads"].size(), 2u);
+  std::set<std::string> what(sides["waits_for"].begin(), sides["waits_for"].end());
+  EXPECT_TRUE(what.contains("read on completion channel")) << sides["waits_for"].dump();
+  for (const Json& wait : sides["waits"]) EXPECT_GE(wait[2].get<std::int64_t>(), wait[1].get<std::int64_t>() + wait[3].get<std::int64_t>());
+}
+
+TEST(Report, threads_of_a_deadlock_wait_to_the_end) {
+  const support::TemporaryFolder folder;
+  const Page page = page_of(folder, {"--topology", support::topology("two_hosts"), "server=ibv_rc_pingpong"});
+  const Json& sides = page.data["sides"];
+  ASSERT_FALSE(sides["waits"].empty());
+  const std::string what = sides["waits_for"][sides["waits"].back()[5].get<std::size_t>()];
+  EXPECT_TRUE(what.starts_with("accept on TCP socket")) << what;
+}
+
+TEST(Recording, gives_the_report_that_the_folder_gives) {
+  const support::TemporaryFolder one, two;
+  std::vector<std::string> what = pingpong("-n 5 -e");
+  what.insert(what.begin(), {"--fault", R"({"action": "drop", "from": "client", "opcode": "Send Middle", "nth": 3})"});
+  Page folder = page_of(one, what), recording = page_of(two, what, true);
+  EXPECT_EQ(folder.data, recording.data);
+  EXPECT_EQ(folder.run["digest"], recording.run["digest"]);
+  const std::string file = two.path() + "/run.verbatim";
+  EXPECT_EQ(cli::verbatim({"ladder", file, "--ascii", "--width", "120"}).out,
+            cli::verbatim({"ladder", one.path() + "/run", "--ascii", "--width", "120"}).out);
+  EXPECT_EQ(cli::verbatim({"explain", file}).out, cli::verbatim({"explain", one.path() + "/run"}).out);
+  EXPECT_EQ(cli::verbatim({"report", file, "--perfetto", two.path() + "/p"}).code, 0);
+  EXPECT_EQ(cli::verbatim({"report", one.path() + "/run", "--perfetto", one.path() + "/p"}).code, 0);
+  EXPECT_EQ(support::text_of_file(one.path() + "/p"), support::text_of_file(two.path() + "/p"));
+  EXPECT_LT(support::text_of_file(file).size(), support::text_of_file(one.path() + "/run/trace.txt").size() / 4);
+}
+
+TEST(Recording, of_the_same_run_holds_the_same_but_for_wall_time) {
+  const support::TemporaryFolder one, two;
+  page_of(one, pingpong("-n 3"), true);
+  page_of(two, pingpong("-n 3"), true);
+  const auto text = [](const support::TemporaryFolder& folder) { return cli::verbatim({"ladder", folder.path() + "/run.verbatim", "--system-calls"}).out; };
+  EXPECT_EQ(text(one), text(two));
 }
 
 TEST(Report, a_lost_packet_stands_out_with_its_reason_and_its_retransmission) {

@@ -231,6 +231,7 @@ TEST(Style, libraries_stay_in_their_folders) {
       {"spdlog/", {"sim/supervisor", "sim/observe"}},
       {"fmt/", {"sim/supervisor", "sim/observe"}},
       {"xxhash.h", {"sim/supervisor", "sim/observe"}},
+      {"zstd.h", {"sim/observe"}},
       {"Zydis/", {"sim/supervisor"}},
       {"CLI/", {}},
       {"valijson/", {}}};

@@ -36,6 +36,7 @@ struct RunOptions {
   std::string trace;
   std::vector<std::string> faults;  // each one fault of a scenario, as JSON
   std::vector<std::string> checks;  // each NAME=off|warn|error
+  std::string record;  // a file for a recording
   std::string pcap;
   std::uint32_t snap_length = 0;  // bytes of a packet in the capture, 0: all
   std::string

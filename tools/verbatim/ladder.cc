@@ -83,7 +83,7 @@ int ladder(const LadderVerbOptions& asked) {
   }
   const std::vector<observe::TraceLine>* const lines = &run->lines;
   if (lines->empty()) {
-    complain(asked.file + " holds no trace; `verbatim run --out FOLDER --keep-trace` leaves one");
+    complain(asked.file + " holds no trace; `verbatim run --record FILE`, or --out FOLDER --keep-trace, leaves one");
     return kUsage;
   }
   options.queue_pairs = asked.queue_pairs;

@@ -14,6 +14,8 @@
 #include "tools/verbatim/check_levels.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/completion.h"
+#include "tools/verbatim/manual_pages.h"
+#include "tools/verbatim/whole_file.h"
 #include "tools/verbatim/prefault.h"
 #ifdef VERBATIM_CAN_RUN
 #include "sim/supervisor/supervisor.h"
@@ -97,6 +99,9 @@ void add_show(CLI::App* verb, RunOptions& options) {
                  "keep the trace, and where in the programs requests were posted, in --out: for explain, report and ladder")
       ->needs(verb->get_option("--out"))
       ->excludes(verb->get_option("--trace"));
+  verb->add_option("--record", options.record, "write a compact recording of the run to this file: for explain, report and ladder")
+      ->excludes(verb->get_option("--trace"))
+      ->excludes(verb->get_option("--keep-trace"));
   verb->add_flag("--quiet", options.quiet, "print only what went wrong; not the programs' output");
   verb->add_option("--log", options.log, "log level: trace, debug, info, warn, error, off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
@@ -190,7 +195,7 @@ void add_shrink(CLI::App& app, ShrinkOptions& options) {
 
 void add_ladder(CLI::App& app, LadderVerbOptions& options) {
   CLI::App* verb = app.add_subcommand("ladder", "Show a trace as a ladder: a column for each host, packets as arrows");
-  verb->add_option("run", options.file, "what run --trace, or run --out FOLDER --keep-trace, has written")->required();
+  verb->add_option("run", options.file, "what run --record, run --trace, or run --out FOLDER --keep-trace has written")->required();
   verb->add_option("--out,-o", options.out, "write a picture (SVG) to this file instead of text");
   verb->add_option("--qp", options.queue_pairs, "only what is about queue pairs with these numbers")
       ->delimiter(',')
@@ -237,13 +242,13 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
                                       "  verbatim explain IBV_WC_RETRY_EXC_ERR\n"
                                       "  verbatim explain EINVAL ibv_modify_qp\n"
                                       "  verbatim explain FOLDER|TRACE");
-  verb->add_option("what", options.words, "a name, an error and a verb, or what run --out or --trace has written");
+  verb->add_option("what", options.words, "a name, an error and a verb, or what run --out, --record or --trace has written");
   verb->add_flag("--list", options.list, "every name that there is a text for, one a line");
 }
 
 void add_report(CLI::App& app, ReportOptions& options) {
   CLI::App* verb = app.add_subcommand("report", "Show a run as one HTML file that any browser opens, without a server or a network");
-  verb->add_option("run", options.run, "what run --out FOLDER --keep-trace has written, or a trace")->required();
+  verb->add_option("run", options.run, "what run --record, or run --out FOLDER --keep-trace, has written, or a trace")->required();
   verb->add_option("--out,-o", options.out, "the file that is written (default: report.html)");
   verb->add_option("--perfetto", options.perfetto, "write the run as a trace for ui.perfetto.dev instead, or as well with --out");
 }
@@ -343,6 +348,10 @@ int dispatch(int argc, char** argv) {
   CLI::App* schema_verb = app.add_subcommand("schema", "Write the JSON Schemas")->group("");
   schema_verb->add_option("folder", schema_folder, "folder to write to")->required();
 
+  std::string manual_folder;
+  CLI::App* manual_verb = app.add_subcommand("manual-pages", "Write the manual page of each verb")->group("");
+  manual_verb->add_option("folder", manual_folder, "folder to write to")->required();
+
   std::string code_table;
   CLI::App* code_verb = app.add_subcommand("search-code", "Search what nearly every program loads, for all runs to come")->group("");
   code_verb->add_option("file", code_table, "file to write")->required();
@@ -384,6 +393,15 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("ladder")) return ladder(ladder_options);
   if (app.got_subcommand("report")) return write_report(report_options);
   if (app.got_subcommand("explain")) return explain(explain_options);
+  if (manual_verb->parsed()) {
+    for (const ManualPage& page : manual_pages_of(app)) {
+      const std::string failure = write_whole_file(manual_folder + "/" + page.name + ".1", page.roff);
+      if (failure.empty()) continue;
+      complain(failure);
+      return kProgramFailed;
+    }
+    return kAsExpected;
+  }
   if (schema_verb->parsed()) return write_schemas(schema_folder);
 #ifdef VERBATIM_CAN_RUN
   if (code_verb->parsed()) return search_code(code_table);

@@ -5,6 +5,6 @@
 
 namespace verbatim::cli {
 
-extern const std::string_view kPageHtml, kPageCss, kPageJs;
+extern const std::string_view kPageHtml, kPageCss, kPageJs, kViewsJs;
 
 }  // namespace verbatim::cli

@@ -7,6 +7,9 @@
 #include <fstream>
 #include <utility>
 
+#include "sim/observe/recording.h"
+#include "tools/verbatim/cli.h"
+
 namespace verbatim::cli {
 
 namespace fs = std::filesystem;
@@ -20,6 +23,12 @@ std::optional<RecordedRun> read_run(const std::string& path, std::string* failur
   };
   if (!fs::exists(path, error)) return refuse("there is no " + path);
   if (!fs::is_directory(path, error) && fs::path(path).filename() != "run.json") {
+    if (observe::is_recording(path)) {
+      std::string damage;
+      if (!read_run_recording(path, &run, &damage)) return refuse(damage);
+      if (!damage.empty()) complain("warning: " + damage);
+      return run;
+    }
     auto lines = observe::read_trace(path);
     if (!lines) return refuse(path + " cannot be read: " + std::strerror(errno));
     if (lines->empty()) return refuse(path + " holds no record of a trace; `verbatim run --trace FILE` writes one");
@@ -36,6 +45,7 @@ std::optional<RecordedRun> read_run(const std::string& path, std::string* failur
     auto lines = observe::read_trace(run.folder + "/" + name);
     if (lines) run.lines.insert(run.lines.end(), std::make_move_iterator(lines->begin()), std::make_move_iterator(lines->end()));
   }
+  if (auto facts = observe::read_trace(run.folder + "/" + kFactsFile)) run.facts = std::move(*facts);
   std::ranges::stable_sort(run.lines, {}, &observe::TraceLine::time_ps);
   return run;
 }

@@ -1,6 +1,7 @@
-// A run that has left something to read: the folder of --out, or a trace.
+// A run that has left something to read: the folder of --out, a recording, or a trace.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,17 +11,23 @@
 
 namespace verbatim::cli {
 
-// In the folder of --out, with --keep-trace: the trace, and where in the programs requests were posted.
+// In the folder of --out, with --keep-trace: the trace, where in the programs requests were posted, and what else a report
+// is made of.
 inline constexpr char kTraceFile[] = "trace.txt";
 inline constexpr char kCallsFile[] = "calls.txt";
+inline constexpr char kFactsFile[] = "facts.txt";
 
 struct RecordedRun {
   std::string folder;                    // empty: a trace alone
   nlohmann::json report;                 // run.json; null where there is none
+  std::map<std::string, std::string> outputs;  // of a recording: what "server stdout" got
+  std::vector<observe::TraceLine> facts;  // what no record holds (run_facts.h), in the order of time
   std::vector<observe::TraceLine> lines;  // of the trace, and of the calls, in the order of time; empty where there is none
 };
 
-// `path`: the folder, its run.json, or a trace. nullopt, and a sentence: it is none of them.
+// `path`: the folder, its run.json, a recording, or a trace. nullopt, and a sentence: it is none of them.
 std::optional<RecordedRun> read_run(const std::string& path, std::string* failure);
+// False, and a sentence: it cannot be read. What was cut off is read as far as it goes, and `failure` says so.
+bool read_run_recording(const std::string& path, RecordedRun* run, std::string* failure);
 
 }  // namespace verbatim::cli

@@ -63,6 +63,7 @@ int replay(ReplayOptions asked) {
   options.snap_length = asked.show.snap_length;
   options.explain_latency = asked.show.explain_latency;
   options.out = asked.show.out;
+  options.record = asked.show.record;
   options.keep_trace = asked.show.keep_trace;
   options.quiet = asked.show.quiet;
   options.log = asked.show.log;

@@ -287,9 +287,8 @@ void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& r
   }
 }
 
-std::string write_run_json(const std::string& folder, const RunPlan& plan,
-                           const supervisor::RunResult& result, const RunFigures& figures,
-                           const ProgramOutput& output) {
+std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
+                        const ProgramOutput& output) {
   using Json = nlohmann::ordered_json;
   Json programs = Json::array();
   for (std::size_t i = 0; i < result.programs.size(); ++i) {
@@ -363,9 +362,8 @@ std::string write_run_json(const std::string& folder, const RunPlan& plan,
                      {"queues", queues_of(result)},
                      {"faults", faults},
                      {"drawn_faults", figures.drawn_faults}};
-  const std::string path = folder + "/run.json";
   // Command lines may hold any bytes; JSON holds UTF-8 only.
-  return write_whole_file(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace verbatim::cli

@@ -59,10 +59,9 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
 void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
           const ProgramOutput& output, const Verdict& verdict);
 
-// Empty on success, else a sentence.
-std::string write_run_json(const std::string& folder, const RunPlan& plan,
-                           const supervisor::RunResult& result, const RunFigures& figures,
-                           const ProgramOutput& output);
+// What stands in run.json.
+std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
+                        const ProgramOutput& output);
 
 std::string milliseconds(Instant t);  // "101.234567890 ms"
 

@@ -12,6 +12,7 @@
 #include "tools/verbatim/perfetto.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_picture.h"
+#include "tools/verbatim/side_data.h"
 #include "tools/verbatim/whole_file.h"
 
 namespace verbatim::cli {
@@ -101,10 +102,13 @@ std::string data_of(const RecordedRun& run, const RunPicture& picture) {
   for (const std::size_t i : order) columns.push_back({{"host", picture.columns[i].host}, {"qp", picture.columns[i].qpn}});
   for (const RunPicture::Change& change : picture.changes)
     changes.push_back({change.time_ps, places[static_cast<std::size_t>(change.column)], change.to});
+  Json peers = Json::array();
+  for (const auto& [column, peer] : picture.peers)
+    peers.push_back({places[static_cast<std::size_t>(column)], places[static_cast<std::size_t>(peer)]});
   for (const RunPicture::Link& link : picture.links) links.push_back({{"port", link.port}, {"bytes", link.bytes}, {"drops", link.drops}});
   for (const RunPicture::Output& piece : picture.output)
     output.push_back({piece.time_ps, piece.host, piece.text, piece.is_error ? 1 : 0});
-  const Json data = {{"format", 1},
+  const Json data = {{"format", 2},
                      {"run", run_json(run)},
                      {"packets", picture.packets},
                      {"first_packet", picture.first_packet_ps},
@@ -116,6 +120,8 @@ std::string data_of(const RecordedRun& run, const RunPicture& picture) {
                      {"changes", std::move(changes)},
                      {"links", std::move(links)},
                      {"output", std::move(output)},
+                     {"sides", sides_json(sides_of(run, picture), places)},
+                     {"peers", std::move(peers)},
                      {"failures", failures_json(run)}};
   return for_script(data.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -143,7 +149,7 @@ int write_report(const ReportOptions& options) {
     return kUsage;
   }
   if (run->lines.empty()) {
-    complain(options.run + " holds no trace; `verbatim run --out FOLDER --keep-trace` leaves one");
+    complain(options.run + " holds no trace; `verbatim run --record FILE`, or --out FOLDER --keep-trace, leaves one");
     return kUsage;
   }
   const RunPicture picture = picture_of(*run);
@@ -156,6 +162,7 @@ int write_report(const ReportOptions& options) {
   const std::string out = options.out.empty() ? "report.html" : options.out;
   std::string page(kPageHtml);
   put(page, "/*style*/", kPageCss);
+  put(page, "/*views*/", kViewsJs);
   put(page, "/*program*/", kPageJs);
   put(page, "/*data*/", data_of(*run, picture));
   if (!wrote(out, page)) return kProgramFailed;

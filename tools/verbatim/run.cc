@@ -101,7 +101,7 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
     return std::nullopt;
   }
   if (options.seed) diagnostics.add("--seeds", "", "cannot be used with --seed", "leave one of them out");
-  for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap),
+  for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--record", &options.record), std::pair("--pcap", &options.pcap),
                                    std::pair("--explain-latency", &options.explain_latency)}) {
     if (file->empty()) continue;
     diagnostics.add("--seeds", "", std::string("cannot be used with ") + name,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -28,11 +29,14 @@
 #include "sim/observe/remote_races.h"
 #include "sim/observe/text_trace_sink.h"
 #include "sim/supervisor/machine/limit_check.h"
+#include "tools/verbatim/call_line.h"
 #include "tools/verbatim/explanation.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/report.h"
+#include "tools/verbatim/run_recording.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
+#include "tools/verbatim/whole_file.h"
 
 namespace verbatim::cli {
 
@@ -188,13 +192,15 @@ std::vector<observe::RemoteRaces::Adapter> adapters_of(config::Simulation& simul
 struct Observers {
   observe::DigestSink digest;
   observe::Counters counters;
-  OutputFile trace_file, pcap_file, calls_file;
+  OutputFile trace_file, pcap_file, calls_file, facts_file, recording_file;
   Explanation explanation;
   std::optional<observe::TextTraceSink> text;
   std::optional<observe::PcapSink> pcap;
   std::optional<observe::Recorder> recorder;
   std::optional<observe::LatencyExplainer> explainer;
   std::optional<observe::DiagnosisLog> diagnoses;
+  std::optional<RunFacts> run_facts;
+  std::optional<RunRecording> recording;
   std::optional<Debugger> debugger;
   observe::RaceWindows windows;
   observe::FailureFacts facts;
@@ -214,7 +220,15 @@ struct Observers {
       if (std::string failure = trace_file.open(path); !failure.empty()) return failure;
       tracer.add(text.emplace(trace_file.get(), simulation.components()));
     }
-    tracer.add(diagnoses.emplace(simulation.components(), trace_file.get()));
+    std::FILE* words = trace_file.get();
+    if (!options.record.empty()) {
+      if (std::string failure = recording_file.open(options.record); !failure.empty()) return failure;
+      RunRecording& to = recording.emplace(recording_file.get(), simulation.components());
+      tracer.add(static_cast<TraceSink&>(to));
+      tracer.add(static_cast<FactObserver&>(to));
+      words = to.lines();
+    }
+    tracer.add(diagnoses.emplace(simulation.components(), words));
     tracer.add(checks.emplace(simulation.components()));
     constexpr auto kRemoteRace = protocol::Check::kRemoteRace;
     if ((CheckLevels(options.checks).bits() & check_bit(kRemoteRace)) != 0) {
@@ -229,21 +243,22 @@ struct Observers {
     }
     if (!options.explain_latency.empty()) {
       if (std::string failure = explanation.open(options); !failure.empty()) return failure;
-      tracer.add(explainer.emplace(simulation.components(), trace_file.get()));
+      tracer.add(explainer.emplace(simulation.components(), words));
     }
     if (options.record_fd >= 0) tracer.add(recorder.emplace(options.record_fd));
     return "";
   }
 
   // A sentence for each file that could not be written.
-  std::vector<std::string> finish(const ComponentTable& components) {
+  std::vector<std::string> finish(const ComponentTable& components, const std::function<std::string()>& run_json) {
     std::vector<std::string> failures;
+    if (recording && !recording->finish(run_json())) failures.push_back("the recording could not be written completely");
     if (explainer) failures = explanation.write(*explainer, components);
     if (debugger) failures.push_back(debugger->failure());
     if (pcap) pcap->flush();
     if (recorder && !recorder->flush())
       failures.push_back("the record of the run could not be written completely");
-    for (OutputFile* file : {&trace_file, &pcap_file, &calls_file}) {
+    for (OutputFile* file : {&trace_file, &pcap_file, &calls_file, &facts_file, &recording_file}) {
       if (std::string failure = file->close(); !failure.empty()) failures.push_back(std::move(failure));
     }
     std::erase(failures, "");
@@ -278,14 +293,10 @@ std::uint64_t peak_memory_kib() {
 
 // As a line of the trace; empty for what is no call of verbs.
 std::string call_line(const supervisor::CallPlace& call, const ComponentTable& components) {
-  using Kind = supervisor::CallPlace::Kind;
-  if (call.kind == Kind::kLate) return "";
-  std::string place = call.place;
-  for (std::size_t at; (at = place.find(", from ")) != place.npos;) place.replace(at, 7, "<");
-  std::ranges::replace(place, ' ', '_');
-  const char* const event = call.kind == Kind::kSend ? "post-send" : call.kind == Kind::kArm ? "arm" : "post-receive";
-  return join(observe::microseconds(call.time_ps), " us  ", components.name(call.component), "  ", event, "  number=", call.number,
-              call.kind == Kind::kArm ? std::string() : join(" wr_id=", call.wr_id), " place=", place.empty() ? "-" : place, "\n");
+  const std::string_view name = name_of_call(call.kind);
+  if (name.empty()) return "";
+  return join(observe::microseconds(call.time_ps), " us  ", components.name(call.component), "  ", name, "  ",
+              call_values(name, call.number, call.wr_id, place_in_line(call.place)), "\n");
 }
 
 // The first cause of a failed run, in two lines.
@@ -384,14 +395,29 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
     return observers.diagnoses->dropped_to(addressee);
   };
   if (options.keep_trace) {
-    if (const std::string failure = observers.calls_file.open(options.out + "/" + kCallsFile); !failure.empty()) {
+    std::string failure = observers.calls_file.open(options.out + "/" + kCallsFile);
+    if (failure.empty()) failure = observers.facts_file.open(options.out + "/" + kFactsFile);
+    if (!failure.empty()) {
       complain(failure + "; nothing was started");
       return kUsage;
     }
+    const auto write = [file = observers.facts_file.get()](const std::string& line) {
+      std::fwrite(line.data(), 1, line.size(), file);
+    };
+    RunFacts& facts = observers.run_facts.emplace(simulation.components(), write);
+    facts.tell_fabric(topology);
+    simulation.tracer().add(static_cast<FactObserver&>(facts));
+    supervisor_options.on_wait = [&facts](const supervisor::ThreadWait& wait) { facts.on_wait(wait); };
     supervisor_options.on_place = [&](const supervisor::CallPlace& call) {
       const std::string line = call_line(call, simulation.components());
       std::fwrite(line.data(), 1, line.size(), observers.calls_file.get());
     };
+  }
+  if (observers.recording) {
+    RunRecording& recording = *observers.recording;
+    recording.tell_fabric(topology);
+    supervisor_options.on_place = [&recording](const supervisor::CallPlace& call) { recording.on_call(call); };
+    supervisor_options.on_wait = [&recording](const supervisor::ThreadWait& wait) { recording.on_wait(wait); };
   }
   if (report != nullptr && report->wants_places) {
     supervisor_options.on_place = [&](const supervisor::CallPlace& call) {
@@ -445,11 +471,12 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(plan, result, figures, output);
-  std::vector<std::string> failures = observers.finish(simulation.components());
+  const auto run_json = [&] { return run_json_of(plan, result, figures, output); };
+  std::vector<std::string> failures = observers.finish(simulation.components(), run_json);
   if (std::string failure = output.finish(); !failure.empty())
     failures.insert(failures.begin(), std::move(failure));
   if (!options.out.empty()) {
-    std::string failure = write_run_json(options.out, plan, result, figures, output);
+    std::string failure = write_whole_file(options.out + "/run.json", run_json());
     if (!failure.empty()) failures.push_back(std::move(failure));
   }
   for (const std::string& warning : warnings_of(plan, result, figures)) complain("warning: " + warning);

@@ -21,21 +21,14 @@ namespace verbatim::cli {
 
 namespace {
 
+using observe::number_of;
 using observe::TraceLine;
-
-std::uint64_t number_of(const TraceLine& line, std::string_view name) {
-  std::string_view text = line.value(name);
-  std::uint64_t number = 0;
-  const bool is_hex = text.starts_with("0x");
-  if (is_hex) text.remove_prefix(2);
-  std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? 16 : 10);
-  return number;
-}
 
 bool is_answer(std::string_view opcode) {
   return opcode.find("Acknowledge") != opcode.npos || opcode.find("Response") != opcode.npos;
 }
 
+constexpr std::size_t kShortest = sizeof "hca/" - 1;  // of the names of components
 constexpr std::uint32_t kPsnMask = 0xffffff;
 // How far `b` lies behind `a`, modulo 2^24.
 std::uint64_t psn_distance(std::uint64_t a, std::uint64_t b) { return (b - a) & kPsnMask; }
@@ -54,6 +47,8 @@ class Painter {
     for (const TraceLine& line : run_.lines) add(line);
     follow_requests();
     cut_output();
+    for (const auto& [end, peer] : peers_)
+      picture_.peers.emplace_back(column(end.first, end.second), column(peer.first, peer.second));
     return std::move(picture_);
   }
 
@@ -95,6 +90,7 @@ class Painter {
     std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> by_psn;  // adapter, PSN -> the queue pair that gathered it
     std::map<std::tuple<std::string, std::uint64_t, std::uint64_t>, End> sent;  // opcode, destination, PSN -> sender
     for (const TraceLine& line : run_.lines) {
+      if (line.component.size() < kShortest) continue;
       if (line.event == "payload-gathered" || line.event == "ack-sent") {
         by_psn[{line.component.substr(4), number_of(line, "psn")}] = number_of(line, "qpn");
       }
@@ -117,6 +113,7 @@ class Painter {
 
   void add(const TraceLine& line) {
     const std::string_view event = line.event;
+    if (line.component.size() < kShortest) return;
     if (event.starts_with("packet-") && line.values.starts_with("frame")) return;
     if (event == "packet-transmitted") return on_transmitted(line);
     if (event == "packet-received") return on_received(line);
@@ -539,9 +536,10 @@ class Painter {
 
   // The trace tells how long each piece was; the files have the text.
   void cut_output() {
-    if (run_.folder.empty() || !run_.report.contains("programs")) return;
     std::map<std::string, std::pair<std::string, std::size_t>> files;  // host and descriptor -> text, how much is cut off
-    for (const nlohmann::json& program : run_.report["programs"]) {
+    for (const auto& [name, content] : run_.outputs) files[name].first = content;
+    const bool has_files = !run_.folder.empty() && run_.report.contains("programs");
+    for (const nlohmann::json& program : has_files ? run_.report["programs"] : nlohmann::json::array()) {
       const std::string host = program.value("host", "");
       for (const char* name : {"stdout", "stderr"}) {
         const std::string key = host + " " + name;

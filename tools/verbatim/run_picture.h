@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/verbatim/recorded_run.h"
@@ -60,6 +61,7 @@ struct RunPicture {
 
   std::vector<std::string> strings = {""};
   std::vector<Column> columns;
+  std::vector<std::pair<int, int>> peers;  // columns that are connected, both ways
   std::vector<Row> rows;
   std::vector<Request> requests;
   std::vector<Change> changes;

@@ -31,6 +31,7 @@ int run_in_process(const RunOptions& options, int record_fd, bool first) {
   std::vector<std::string> words = {"--record-fd", std::to_string(record_fd), "--log", options.log};
   if (first) {
     if (!options.out.empty()) words.insert(words.end(), {"--out", options.out});
+    if (!options.record.empty()) words.insert(words.end(), {"--record", options.record});
     if (options.keep_trace) words.push_back("--keep-trace");
     if (!options.trace.empty()) words.insert(words.end(), {"--trace", options.trace});
     if (!options.pcap.empty()) words.insert(words.end(), {"--pcap", options.pcap});

@@ -88,9 +88,11 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   std::memcpy(mailbox.data(), &header, sizeof(header));
   adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type),
                         header.context, static_cast<std::uint64_t>(header.status));
-  if (header.status == 0) return;
+  if (header.status == 0 && !adapter.tracer.wants_facts()) return;
   const Context* context = find_context(header.context);
-  adapter.diagnoses.end_command(header.type, context != nullptr ? context->program.process : 0, header.status);
+  const std::uint32_t process = context != nullptr ? context->program.process : 0;
+  if (header.status == 0) return adapter.tracer.tell_command(adapter.id, process, mailbox);
+  adapter.diagnoses.end_command(header.type, process, header.status);
 }
 
 int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox) {

@@ -32,8 +32,8 @@ host::DmaWriteTimes PayloadWriter::write(Context& context, const ib::Payload& pa
   const std::uint32_t granule = freedom::kPlacementGranules[choices.choose(
       freedom::kPlacementPieces, adapter_.id,
       static_cast<std::uint32_t>(freedom::kPlacementGranules.size()))];
-  if (granule == 0) return place_whole(context, payload, pieces);
-  std::vector<Placement> parts = cut(context, payload, pieces, granule);
+  if (granule == 0) return place_whole(context, payload, pieces, stream);
+  std::vector<Placement> parts = cut(context, payload, pieces, granule, stream);
   shuffle(parts);
   host::DmaWriteTimes times{adapter_.engine.now(), adapter_.engine.now()};
   const std::size_t before = held_.size();
@@ -52,7 +52,7 @@ host::DmaWriteTimes PayloadWriter::write(Context& context, const ib::Payload& pa
 }
 
 host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Payload& payload,
-                                               std::span<const MemoryPiece> pieces) {
+                                               std::span<const MemoryPiece> pieces, MessageStream stream) {
   if (pieces.size() == 1 && !is_on_adapter(pieces[0].address)) [[likely]] {
     CHECK(pieces[0].length == payload.length);
     Placement& placement = placing_.extend();
@@ -60,10 +60,11 @@ host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Paylo
     placement.payload = payload;
     placement.first = pieces[0];
     placement.more.clear();
+    placement.stream = stream;
     const host::DmaPiece piece(pieces[0].length, pieces[0].address);
     return hand_over({&piece, 1});
   }
-  Placement placement{context.self, payload, pieces[0], {}};
+  Placement placement{context.self, payload, pieces[0], {}, stream};
   if (pieces.size() == 1) return place(std::move(placement));
   placement.more.assign(pieces.begin(), pieces.end());
   std::vector<host::DmaPiece> parts;
@@ -97,7 +98,7 @@ host::DmaWriteTimes PayloadWriter::place(Placement placement) {
 
 std::vector<PayloadWriter::Placement> PayloadWriter::cut(Context& context, const ib::Payload& payload,
                                                          std::span<const MemoryPiece> pieces,
-                                                         std::uint32_t granule) const {
+                                                         std::uint32_t granule, MessageStream stream) const {
   granule = std::max(granule, std::bit_ceil(payload.length / kMostParts));
   std::vector<Placement> parts;
   ib::Payload rest = payload;
@@ -106,7 +107,7 @@ std::vector<PayloadWriter::Placement> PayloadWriter::cut(Context& context, const
       const auto to_edge = static_cast<std::uint32_t>(granule - piece.address % granule);
       const std::uint32_t length = std::min(piece.length, to_edge);
       parts.push_back(
-          {context.self, {rest.buffer, rest.offset, length}, {piece.address, length, piece.key, piece.owner}, {}});
+          {context.self, {rest.buffer, rest.offset, length}, {piece.address, length, piece.key, piece.owner}, {}, stream});
       rest.offset += length;
       rest.length -= length;
       piece.address += length;
@@ -151,6 +152,12 @@ void PayloadWriter::on_dma_write(std::uint64_t) {
   placing_.drop_front();
 }
 
+void PayloadWriter::tell_placement(const MemoryPiece& piece, MessageStream stream) {
+  const TraceRecord record{to_ps(adapter_.engine.now()), adapter_.id.value, TraceEvent::kDmaWrite,
+                           {piece.owner->program.process, piece.address, piece.length, 0}};
+  adapter_.tracer.tell_placement(record, static_cast<std::uint32_t>(stream >> 1), (stream & 1) != 0);
+}
+
 void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
   if (placement.context.get() == nullptr || adapter_.has_failed) return;
   std::span<const std::byte> bytes = placement.payload.bytes();
@@ -162,6 +169,7 @@ void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
     if (is_on_adapter(piece.address) != on_adapter) continue;
     adapter_.tracer.record(adapter_.id, TraceEvent::kDmaWrite, piece.owner->program.process, piece.address,
                            piece.length, 0, part);
+    if (adapter_.tracer.wants_facts()) [[unlikely]] tell_placement(piece, placement.stream);
     if (!adapter_.memory.write(*piece.owner, piece.address, part)) {
       adapter_.notifier.dma_fault(*piece.owner, piece.key, piece.address, piece.length);
     }

@@ -69,6 +69,7 @@ class PayloadWriter final : public host::DmaClient {
     ib::Payload payload;
     MemoryPiece first;
     std::vector<MemoryPiece> more;  // all pieces when there are several
+    MessageStream stream;
   };
   struct Held {
     Placement placement;  // of one piece
@@ -81,13 +82,14 @@ class PayloadWriter final : public host::DmaClient {
   };
   // Writes the pieces in the adapter's own memory, or in a program's, as far as the context still lives.
   void apply(const Placement& placement, bool on_adapter);
+  void tell_placement(const MemoryPiece& piece, MessageStream stream);
   host::DmaWriteTimes place_whole(Context& context, const ib::Payload& payload,
-                                  std::span<const MemoryPiece> pieces);
+                                  std::span<const MemoryPiece> pieces, MessageStream stream);
   host::DmaWriteTimes place(Placement placement);
   host::DmaWriteTimes hand_over(std::span<const host::DmaPiece> pieces);
   // Into parts that begin at multiples of the granule.
   std::vector<Placement> cut(Context& context, const ib::Payload& payload,
-                             std::span<const MemoryPiece> pieces, std::uint32_t granule) const;
+                             std::span<const MemoryPiece> pieces, std::uint32_t granule, MessageStream stream) const;
   void shuffle(std::vector<Placement>& parts);
   template <class Matches>
   void release(Matches matches);

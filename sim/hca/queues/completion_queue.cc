@@ -65,6 +65,9 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
   entry.timestamp = static_cast<std::uint64_t>(adapter_.clock.next_edge_number(adapter_.engine.now()));
   entry.sequence = number / params_.entries + 1;
   record(entry, std::as_bytes(std::span(&entry, 1)));
+  if (adapter_.tracer.wants_facts()) [[unlikely]] {
+    adapter_.tracer.tell_level(adapter_.id, FactObserver::Queue::kCompletions, params_.number, producer_ - read_consumer());
+  }
   protocol::Cqe* slot = entry_at(params_.ring_offset, params_.entries, number);
   // The reader takes the entry as soon as it sees the sequence, so that is stored last.
   constexpr std::size_t kSequence = offsetof(protocol::Cqe, sequence);

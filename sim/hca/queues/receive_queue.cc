@@ -63,9 +63,21 @@ std::optional<RecvWork> ReceiveQueue::take() {
   RecvWork work = fetched_.pop_front();
   least_ = std::min(least_, posted_unused());
   ++taken_;
+  if (adapter_.tracer.wants_facts()) [[unlikely]] tell_level();
   refill();
   if (limit_ != 0 && unused() < limit_) doubt_limit();
   return work;
+}
+
+void ReceiveQueue::tell_level() const {
+  const SharedReceiveQueue* const srq = owner_.srq.get();
+  const QueuePair* const qp = owner_.qp.get();
+  using Queue = FactObserver::Queue;
+  if (srq != nullptr) {
+    adapter_.tracer.tell_level(adapter_.id, Queue::kSharedReceives, srq->params.number, posted_unused());
+  } else if (qp != nullptr) {
+    adapter_.tracer.tell_level(adapter_.id, Queue::kReceives, qp->params.number, posted_unused());
+  }
 }
 
 void ReceiveQueue::await(const Ref<QueuePair>& qp, Instant since) {

@@ -86,6 +86,7 @@ class ReceiveQueue {
   std::uint32_t bytes_of(std::uint32_t first, std::uint32_t count) const;
   void fetch_record();
   void serve_waiters();
+  void tell_level() const;
   // Fewer than the limit may be posted; what the program has posted counts, known here or not, so the record
   // decides.
   void doubt_limit();

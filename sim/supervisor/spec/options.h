@@ -11,6 +11,7 @@
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
 #include "sim/supervisor/spec/call_place.h"
+#include "sim/supervisor/spec/thread_wait.h"
 
 namespace verbatim::code {
 class CodeFiles;
@@ -81,6 +82,8 @@ struct SupervisorOptions {
   std::function<std::string(const std::string& addressee)> dropped_to;
   // Is told of requests that are posted, events that are asked for and threads that are late. Empty: nobody wants to know.
   std::function<void(const CallPlace&)> on_place;
+  // Is told of every wait of a thread when it has ended, or the run has. Empty: nobody wants to know.
+  std::function<void(const ThreadWait&)> on_wait;
   bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
   MachineFacilities machine;
   Limits limits;

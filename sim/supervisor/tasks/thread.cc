@@ -1,5 +1,6 @@
 #include "sim/supervisor/tasks/thread.h"
 
+#include "sim/core/words.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/tasks/process.h"
 #include "verbs_shim/protocol/repeated_calls.h"
@@ -53,7 +54,28 @@ void Thread::park(Parked parked, Duration* total) {
 void Thread::note_write(std::uint64_t address, std::uint64_t length) { parked_->note_write(address, length); }
 
 void Thread::count_parked_time() {
-  if (parked_ != nullptr) *parked_total_ += engine_.now() - parked_->since;
+  if (parked_ == nullptr) return;
+  *parked_total_ += engine_.now() - parked_->since;
+  if (on_wait_ != nullptr) [[unlikely]] tell_wait();
+}
+
+void Thread::tell_wait() const {
+  if (on_wait_ == nullptr) return;
+  ThreadWait wait{process_.host().component, process_.pid(), tid_, {}, to_ps(engine_.now()), {}};
+  if (parked_ != nullptr) {
+    wait.from_ps = to_ps(parked_->since);
+    wait.what = parked_->kind == Parked::Kind::kPoll ? "polling" : "spinning on memory";
+    if (!parked_->queues.empty()) wait.what = "polling CQ";
+    for (const PolledQueue& queue : parked_->queues) wait.what += join(" ", queue.number);
+  } else if (retried_) {
+    wait.from_ps = to_ps(blocked_since_);
+    wait.what = waits_for_;
+  } else {
+    return;
+  }
+  // At the end of a run that is deadlocked nothing has passed since.
+  wait.to_ps = std::max(wait.to_ps, wait.from_ps);
+  (*on_wait_)(wait);
 }
 
 // The look that is due, counted from the one at which it was parked.
@@ -245,6 +267,7 @@ void Thread::stop_waiting() {
 }
 
 void Thread::die() {
+  if (parked_ == nullptr) tell_wait();
   count_parked_time();
   parked_.reset();
   stop_waiting();

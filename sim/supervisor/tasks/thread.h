@@ -19,6 +19,7 @@
 #include "sim/core/choice.h"
 #include "sim/core/engine.h"
 #include "sim/supervisor/spec/credentials.h"
+#include "sim/supervisor/spec/thread_wait.h"
 #include "sim/supervisor/spin/registers.h"
 #include "sim/supervisor/tasks/brought_lines.h"
 #include "sim/supervisor/tasks/signal_queue.h"
@@ -254,6 +255,7 @@ class Thread final : public Waiter {
   bool retried() const { return retried_; }
   Instant deadline() const { return deadline_; }
   void finish_call() {
+    if (retried_ && on_wait_ != nullptr) [[unlikely]] tell_wait();
     retried_ = false;
     opening_.reset();
     awaited_ = 0;
@@ -263,6 +265,10 @@ class Thread final : public Waiter {
   const std::string& waits_for() const { return waits_for_; }
   Instant blocked_since() const { return blocked_since_; }
   const std::vector<VirtualFilePtr>& waiting_on() const { return waiting_on_; }
+  // From now on every wait of the thread is told when it has ended.
+  void tell_waits_to(const std::function<void(const ThreadWait&)>& on_wait) { on_wait_ = &on_wait; }
+  // So is the wait that it is in, if it is in any, though it goes on.
+  void tell_wait() const;
 
  private:
   static constexpr int kSlicesAfterSpin = 64;
@@ -310,6 +316,7 @@ class Thread final : public Waiter {
   bool unparked_ = false;
   std::optional<Turn> turn_;
   std::string waits_for_;
+  const std::function<void(const ThreadWait&)>* on_wait_ = nullptr;
   Instant blocked_since_{};
   Instant deadline_ = kNever;
   bool retried_ = false;

@@ -182,6 +182,7 @@
       line.setAttribute("x1", x); line.setAttribute("x2", x);
     }
     showOutput();
+    showViews(now);
     paint();
   };
   let linkTimer = 0;
@@ -362,6 +363,8 @@
     }
     axis(parent, busyFrom, busyTo);
   };
+
+  const showViews = verbatimViews({ data, id, element, svg, micro, long, chart, axis, fullName, begin, end, busyFrom, busyTo, kLeft, kRight, kWide });
 
   // ---- what went wrong
   const failures = () => {

@@ -1,0 +1,97 @@
+// The recording of a run: one compact file from which reports, ladders and traces for Perfetto are made.
+//
+// A line of text, "verbatim-recording 1\n", then one zstd frame with a checksum. What it holds is a row of entries; numbers are
+// LEB128, those with a sign in zigzag order. An entry begins with a number:
+//   0  the end; what comes without it was cut off
+//   1  a string: length, bytes. Strings are numbered from 0
+//   2  a slot: numbers of the strings of its component and its kind, how many values its entries have, 1 if they have bytes.
+//      Slots are numbered from 0
+//   3  a line of text as it is: of which file (RecordedLine), length, bytes
+//   4  a file of the run as it is: length of the name, name, length, content
+//   8+n  an entry of slot n: time in ps less that of the entry before of any slot; each value less the slot's last one,
+//      modulo 2^64, signed; if the slot has bytes, their number, and as many
+// Another number before the frame, or another entry, is another version.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace verbatim::observe {
+
+inline constexpr std::string_view kRecordingBegin = "verbatim-recording 1\n";
+
+enum class RecordedLine : std::uint8_t { kTrace, kCalls, kFacts };
+
+class RecordingWriter {
+ public:
+  // `file` outlives the writer and is not closed.
+  explicit RecordingWriter(std::FILE* file);
+  ~RecordingWriter();
+
+  static constexpr std::size_t kMostValues = 4;
+  // The number of a string or slot; made when it is asked for first.
+  std::uint32_t string(std::string_view text);
+  std::uint32_t slot(std::string_view component, std::string_view kind, std::uint32_t values, bool has_bytes = false);
+
+  // At most kMostValues values, as many as the slot has.
+  void entry(std::uint32_t slot, std::int64_t time_ps, std::span<const std::uint64_t> values,
+             std::span<const std::byte> bytes = {});
+  void line(RecordedLine of, std::string_view text);
+  void file(std::string_view name, std::string_view content);
+  // Nothing may follow. False: something could not be written.
+  bool finish();
+
+ private:
+  struct Slot {
+    std::uint32_t values = 0;
+    bool has_bytes = false;
+    std::uint64_t last[kMostValues] = {};
+  };
+  struct Compressor;
+
+  void put(std::uint64_t number);
+  void put_signed(std::int64_t number) {
+    put(static_cast<std::uint64_t>(number) << 1 ^ static_cast<std::uint64_t>(number >> 63));
+  }
+  void put_text(std::string_view text);
+  void flush_if_full();
+  void flush(bool is_end);
+
+  std::FILE* file_;
+  std::unique_ptr<Compressor> compressor_;
+  std::vector<char> buffer_, compressed_;
+  std::int64_t last_time_ = 0;
+  std::vector<Slot> slots_;
+  std::map<std::string, std::uint32_t, std::less<>> strings_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
+  bool good_ = true;
+};
+
+struct RecordedEntry {
+  std::string_view component, kind;
+  std::int64_t time_ps = 0;
+  std::span<const std::uint64_t> values;
+  std::string_view bytes;
+};
+
+// What a recording holds, in its order. Views hold until the function returns.
+struct RecordingVisitor {
+  std::function<void(const RecordedEntry& entry, const std::vector<std::string>& strings)> on_entry;
+  std::function<void(RecordedLine of, std::string_view text)> on_line;
+  std::function<void(std::string_view name, std::string_view content)> on_file;
+};
+
+// Whether the file begins as a recording does.
+bool is_recording(const std::string& path);
+// A sentence: why it cannot be read, or not to its end; empty: all is told.
+std::string read_recording(const std::string& path, const RecordingVisitor& visitor);
+
+}  // namespace verbatim::observe

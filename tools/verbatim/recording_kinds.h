@@ -1,0 +1,15 @@
+// What the entries of a run's recording are, beside those that are named as the trace's events and as calls are.
+#pragma once
+
+#include <string_view>
+
+namespace verbatim::cli {
+
+// By FactObserver::Queue: number, level.
+inline constexpr std::string_view kLevelNames[] = {"level cq", "level qp", "level srq"};
+// Process, address, length, and the queue pair's number, doubled, with 1 for an answer.
+inline constexpr std::string_view kPlacementName = "placement";
+// Ended at its time: pid, tid, how long, string of what for.
+inline constexpr std::string_view kWaitName = "wait";
+
+}  // namespace verbatim::cli

@@ -1,0 +1,224 @@
+"use strict";
+// Queues, threads, memory and fabric below the ladder. Gives back what is to be called when the moment changes.
+const verbatimViews = (page) => {
+  const { data, id, element, svg, micro, long, chart, axis, fullName, begin, end, busyFrom, busyTo, kLeft, kRight, kWide } = page;
+  const sides = data.sides;
+  const plural = (n, word) => n + " " + word + (n === 1 ? "" : "s");
+  const table = (parent, heads, rows, caption) => {
+    parent.textContent = "";
+    if (caption) parent.append(element("caption", "", caption));
+    const top = element("tr");
+    for (const head of heads) { const th = element("th", "", head); th.scope = "col"; top.append(th); }
+    const thead = element("thead"), tbody = element("tbody");
+    thead.append(top);
+    for (const cells of rows) {
+      const tr = element("tr");
+      for (const cell of cells) tr.append(element("td", typeof cell === "number" ? "number" : "", String(cell)));
+      tbody.append(tr);
+    }
+    parent.append(thead, tbody);
+  };
+
+  // ---- completion queues and receives: a band from the fewest to the most of each part of the time
+  const levels = () => {
+    const parent = id("levels");
+    if (!sides.queues.length) { parent.textContent = "No completion was written and no receive taken, or the facts of the run are not here."; return; }
+    for (const queue of sides.queues) {
+      const high = 34, bins = queue.most.length, w = (kWide - kLeft - kRight) / bins;
+      const bound = Math.max(1, queue.peak);
+      const words = (queue.receive ? "fewest left " + queue.fewest : "at most " + queue.peak) + (queue.entries ? " of " + queue.entries : "");
+      const { box, finish } = chart(parent, high, busyFrom, busyTo, queue.host + ", " + queue.name + ": " + words);
+      box.append(svg("text", { x: 0, y: 13 }, queue.host + ", " + queue.name), svg("text", { x: 0, y: 27 }, words));
+      const y = (v) => high - 2 - (high - 6) * Math.min(1, v / bound);
+      let least = -1, most = -1;
+      for (let k = 0; k < bins; ++k) {
+        const isSeen = queue.most[k] >= 0;
+        if (isSeen) { least = queue.least[k]; most = queue.most[k]; }
+        // Between two looks of the adapter nothing is known; of receives the last is shown on, paler.
+        if (!isSeen && (!queue.receive || most < 0)) continue;
+        const bar = svg("rect", { class: isSeen ? "load" : "load is-old", x: kLeft + k * w, width: Math.max(.6, w), y: y(most), height: high - 2 - y(most) });
+        bar.append(svg("title", {}, (least === most ? least : least + " to " + most) + (isSeen ? "" : " before")));
+        box.append(bar);
+        if (isSeen && least === 0 && queue.receive) box.append(svg("rect", { class: "lost", x: kLeft + k * w, width: Math.max(2, w), y: 0, height: 6 }));
+      }
+      finish();
+    }
+    axis(parent, busyFrom, busyTo);
+  };
+
+  // ---- threads
+  const kinds = [["runs", "run"], ["polls", "poll"], ["sleeps until a time", "nap"], ["waits in a call", "block"]];
+  const kindOf = (what) => what.startsWith("polling") || what.startsWith("spinning") ? 1 : /sleep|until|timer/.test(what) ? 2 : 3;
+  const threads = () => {
+    const parent = id("threads"), legend = id("thread-legend");
+    if (!sides.threads.length) { parent.textContent = "No thread is known of."; return; }
+    for (const [words, name] of kinds) legend.append(element("span", "swatch is-" + name), document.createTextNode(" " + words + "   "));
+    const own = sides.threads.map(() => []);
+    for (const wait of sides.waits) own[wait[0]].push(wait);
+    sides.threads.slice(0, 200).forEach((thread, k) => {
+      const until = thread.to >= 0 ? thread.to : end, high = 18;
+      const sums = new Map();
+      for (const w of own[k]) sums.set(sides.waits_for[w[5]], (sums.get(sides.waits_for[w[5]]) || 0) + w[3]);
+      const most = [...sums].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([what, ps]) => what + " for " + long(ps));
+      const name = thread.host + ", thread " + thread.tid;
+      const { box, x, finish } = chart(parent, high, begin, end, name + (most.length ? ": " + most.join(", ") : ": never waits"), true);
+      box.append(svg("text", { x: 0, y: 13 }, name));
+      const bar = (from, to, kind, words) => {
+        const one = svg("rect", { class: "is-" + kinds[kind][1], x: x(from), y: 2, height: 14, width: Math.max(.7, x(to) - x(from)) });
+        one.append(svg("title", {}, words));
+        box.append(one);
+      };
+      bar(thread.from, until, 0, name + " runs");
+      // What is too short to be seen is drawn with its neighbours.
+      let drawn = 0;
+      own[k].forEach(([, from, last, waited, count, what], nth) => {
+        // The last wait of who has not ended goes on.
+        const to = nth === own[k].length - 1 && thread.to < 0 ? end : last;
+        if (x(to) - drawn < .5) return;
+        bar(from, to, kindOf(sides.waits_for[what]), sides.waits_for[what] + " from " + micro(from) + " for " + long(waited) + (count > 1 ? ", " + count + " times" : ""));
+        drawn = x(to);
+      });
+      finish();
+    });
+    axis(parent, begin, end, true);
+  };
+
+  // ---- memory
+  const peer = new Map(data.peers);
+  const writer = (column, isResponse) => {
+    if (column < 0) return "an adapter";
+    const other = peer.has(column) ? fullName(peer.get(column)) : "";
+    return isResponse ? fullName(column) + (other ? ", by reading from " + other : ", by reading") : (other || "the peer") + ", by " + fullName(column);
+  };
+  const starts = [];
+  { let t = 0; for (const w of sides.writes) starts.push(t += w[0]); }
+  const memory = () => {
+    if (!sides.regions.length) { id("memory").textContent = "No memory was registered, or the facts of the run are not here."; return; }
+    table(id("regions"), ["host", "process", "addresses", "bytes", "lkey", "rkey", "rights", "registered", "until", "written by adapters"],
+      sides.regions.slice(0, 200).map((r) => [r.host, r.process, r.va + (r.iova !== r.va ? " (known as " + r.iova + ")" : ""), r.length, r.lkey, r.rkey, r.rights,
+        micro(r.from), r.to >= 0 ? micro(r.to) : "the end", r.written]),
+      plural(sides.regions.length, "region") + (sides.regions.length > 200 ? ", 200 of them shown" : ""));
+    const own = sides.regions.map(() => []);
+    sides.writes.forEach((w, k) => { if (w[2] >= 0) own[w[2]].push(k); });
+    let shown = 0;
+    sides.regions.forEach((region, r) => {
+      if (!own[r].length || ++shown > 32) return;
+      const high = 54, from = starts[own[r][0]];
+      const name = region.host + ", rkey " + region.rkey;
+      const { box, x, finish } = chart(id("memory"), high, busyFrom, busyTo, name + ": " + plural(own[r].length, "write") + ", " + region.written + " bytes, the first at " + micro(from));
+      box.append(svg("text", { x: 0, y: 13 }, name), svg("text", { x: 0, y: 27 }, region.length + " bytes"),
+        svg("rect", { class: "frame", x: kLeft, y: 1, width: kWide - kLeft - kRight, height: high - 4 }));
+      const cells = new Set();
+      for (const k of own[r]) {
+        const [, took, , offset, length, column, isResponse] = sides.writes[k];
+        const y = 1 + (high - 4) * offset / region.length, tall = Math.max(1, (high - 4) * length / region.length);
+        const at = Math.round(2 * x(starts[k])) + ":" + Math.round(y) + ":" + Math.round(tall) + ":" + column;
+        if (cells.has(at)) continue;
+        cells.add(at);
+        const mark = svg("rect", { class: "by-" + (column < 0 ? 0 : column % 6), x: x(starts[k]), y, width: Math.max(1.5, x(starts[k] + took) - x(starts[k])), height: tall });
+        mark.append(svg("title", {}, micro(starts[k]) + ": bytes " + offset + " to " + (offset + length - 1) + " by " + writer(column, isResponse)));
+        box.append(mark);
+      }
+      finish();
+    });
+    axis(id("memory"), busyFrom, busyTo);
+  };
+  // The writes before a moment, the last first.
+  const showWrites = (now) => {
+    if (!sides.writes.length) return;
+    let low = 0, high = starts.length;
+    while (low < high) { const mid = (low + high) >> 1; if (starts[mid] <= now) low = mid + 1; else high = mid; }
+    const rows = [];
+    for (let k = low - 1; k >= 0 && rows.length < 12; --k) {
+      const [, , r, offset, length, column, isResponse] = sides.writes[k], region = sides.regions[r];
+      rows.push([micro(starts[k]), region ? region.host : "", region ? region.rkey : "not known", region ? offset + " to " + (offset + length - 1) : length + " bytes", writer(column, isResponse)]);
+    }
+    table(id("writes"), ["begun at", "host", "region with rkey", "bytes", "sent by"], rows, "The last writes before " + micro(now) + ", of " + plural(sides.writes.length, "write") +
+      (sides.writes_left_out ? "; " + sides.writes_left_out + " later ones are not listed" : ""));
+  };
+
+  // ---- fabric: switches in rows by their distance from hosts, hosts below
+  const kMostNodes = 160;
+  let cables = [];
+  const loads = new Map(data.links.map((l) => [l.port.replace("port/", ""), l]));
+  const bins = data.links.length ? data.links[0].bytes.length : 1;
+  const peak = Math.max(1, ...data.links.map((l) => Math.max(...l.bytes)));
+  const fabric = () => {
+    const parent = id("fabric");
+    if (!sides.nodes.length) { parent.textContent = "The facts of the run are not here."; return; }
+    if (sides.nodes.length > kMostNodes) { parent.textContent = "The fabric has " + sides.nodes.length + " nodes, too many to draw; the ports are listed below."; return; }
+    const nodeOf = (endpoint) => endpoint.slice(0, endpoint.lastIndexOf(":"));
+    // Adapters of a host with several are named after it.
+    const names = new Set(sides.nodes.map((n) => n[0]));
+    const hostOf = (endpoint) => { let name = nodeOf(endpoint); while (!names.has(name) && name.includes("-")) name = name.slice(0, name.lastIndexOf("-")); return name; };
+    const rank = new Map(sides.nodes.filter((n) => !n[1]).map((n) => [n[0], 0]));
+    for (let changed = true; changed;) {
+      changed = false;
+      for (const [a, b] of sides.cables) for (const [from, to] of [[hostOf(a), hostOf(b)], [hostOf(b), hostOf(a)]]) {
+        if (rank.has(from) && !rank.has(to)) { rank.set(to, rank.get(from) + 1); changed = true; }
+      }
+    }
+    const rows = [];
+    for (const [name] of sides.nodes) { const r = rank.get(name) || 0; (rows[r] = rows[r] || []).push(name); }
+    const high = 40 + 84 * (rows.length - 1) + (rows[0].length > 8 ? 40 : 10), box = svg("svg", { viewBox: "0 0 " + kWide + " " + high, role: "img", "aria-label": "Fabric: " +
+      plural(rank.size, "node") + ", " + plural(sides.cables.length, "cable") });
+    const where = new Map();
+    rows.forEach((row, r) => row.forEach((name, k) => where.set(name, [kWide * (k + .5) / row.length, 20 + 84 * (rows.length - 1 - r)])));
+    const between = new Map();
+    for (const [a, b, rate] of sides.cables) {
+      const key = hostOf(a) + "|" + hostOf(b), nth = between.get(key) || 0;
+      between.set(key, nth + 1);
+      const [x1, y1] = where.get(hostOf(a)), [x2, y2] = where.get(hostOf(b));
+      const shift = 5 * nth;
+      // One line for each direction, from its sender to the middle.
+      const xm = (x1 + x2) / 2 + shift, ym = (y1 + y2) / 2;
+      for (const [port, x, y, to] of [[a, x1, y1, b], [b, x2, y2, a]]) {
+        const line = svg("line", { class: "cable", x1: x + shift, y1: y, x2: xm, y2: ym });
+        const words = svg("title", {}, port);
+        const lost = svg("text", { class: "lost-count", x: (x + xm) / 2 + 4, y: (y + ym) / 2 });
+        line.append(words);
+        box.append(line, lost);
+        cables.push({ port, to, rate, line, words, lost });
+      }
+    }
+    const isSmall = rows[0].length > 8;
+    for (const [name, isSwitch] of sides.nodes) {
+      const [x, y] = where.get(name), wide = Math.max(30, 7 * name.length + 10);
+      const isTurned = isSmall && !isSwitch;
+      box.append(svg("rect", { class: isSwitch ? "node is-switch" : "node", x: x - (isTurned ? 8 : wide / 2), y: y - 10, width: isTurned ? 16 : wide, height: 20, rx: isSwitch ? 2 : 8 }),
+        svg("text", isTurned ? { x: x, y: y + 14, transform: "rotate(40 " + x + " " + (y + 14) + ")", "text-anchor": "start", class: "small" } : { x, y: y + 4, "text-anchor": "middle" }, name));
+    }
+    parent.append(box);
+  };
+  const showFabric = (now) => {
+    if (!cables.length) return;
+    const span = (busyTo - busyFrom) / bins, at = Math.floor((now - busyFrom) / span), bin = Math.min(bins - 1, at);
+    const isBusy = now >= busyFrom && now <= busyTo + span;
+    const told = [];
+    let lostInAll = 0;
+    for (const cable of cables) {
+      const load = loads.get(cable.port), bytes = load && isBusy ? load.bytes[bin] : 0, part = bytes / peak;
+      const rate = bytes * 8e12 / span / 1e9;
+      let lost = 0;
+      if (load && at >= 0) for (let k = 0; k <= bin; ++k) lost += load.drops[k];
+      lostInAll += lost;
+      cable.line.style.strokeWidth = bytes ? 1.5 + 5 * part : 1;
+      cable.line.classList.toggle("is-loaded", bytes > 0);
+      cable.line.classList.toggle("has-lost", lost > 0);
+      cable.lost.textContent = lost ? "\u2715 " + lost : "";
+      cable.words.textContent = cable.port + " to " + cable.to + ", " + cable.rate + ": " + rate.toFixed(2) + " Gbit/s" + (lost ? ", " + lost + " dropped so far" : "");
+      if (bytes) told.push([rate, cable]);
+    }
+    told.sort((a, b) => b[0] - a[0]);
+    id("fabric-now").textContent = "Around " + micro(now) + " (" + long(span) + "): " + (told.length ? told.slice(0, 3).map(([r, c]) => c.port + " sends " + r.toFixed(2) + " Gbit/s").join(", ") : "nothing is sent") +
+      (lostInAll ? ". " + plural(lostInAll, "packet") + " dropped so far at ports" : "") + ".";
+  };
+
+  levels(); threads(); memory(); fabric();
+  let pending = 0, moment = 0;
+  return (now) => {
+    moment = now;
+    if (pending) return;
+    pending = requestAnimationFrame(() => { pending = 0; showWrites(moment); showFabric(moment); });
+  };
+};

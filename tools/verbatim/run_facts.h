@@ -1,0 +1,33 @@
+// What `verbatim report` shows of a run beside its trace: regions and queues as they are made, how full queues are, whose packet
+// brings which bytes, the cables, and when threads wait. Lines of the form of the trace's, in a file of their own.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "sim/config/simulation.h"
+#include "sim/core/trace.h"
+#include "sim/supervisor/spec/thread_wait.h"
+
+namespace verbatim::cli {
+
+class RunFacts final : public FactObserver {
+ public:
+  using Write = std::function<void(const std::string& line)>;
+  // `components` outlives it.
+  RunFacts(const ComponentTable& components, Write write) : components_(components), write_(std::move(write)) {}
+
+  // Nodes and cables.
+  void tell_fabric(const config::TopologySpec& topology);
+  void on_wait(const supervisor::ThreadWait& wait);
+
+  void on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) override;
+  void on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) override;
+  void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
+
+ private:
+  const ComponentTable& components_;
+  Write write_;
+};
+
+}  // namespace verbatim::cli

@@ -1,0 +1,100 @@
+#include "tools/verbatim/run_recording.h"
+
+#include <algorithm>
+#include <array>
+
+#include "tools/verbatim/call_line.h"
+#include "tools/verbatim/recording_kinds.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+using observe::RecordedLine;
+
+constexpr std::uint32_t kNoSlot = ~0u;
+// Kinds behind those of the trace's events.
+constexpr std::uint32_t kLevels = kTraceEventCount, kPlacements = kLevels + 3, kCalls = kPlacements + 1, kWaits = kCalls + 4;
+constexpr std::uint32_t kKinds = kWaits + 1;
+
+ssize_t write_lines(void* to, const char* text, std::size_t size) {
+  static_cast<observe::RecordingWriter*>(to)->line(RecordedLine::kTrace, {text, size});
+  return static_cast<ssize_t>(size);
+}
+
+std::uint32_t values_of(TraceEvent event) {
+  const TraceEventNames& names = names_of(event);
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < 4; ++i) count = names.values[i] == "-" ? count : i + 1;
+  return count;
+}
+
+}  // namespace
+
+RunRecording::RunRecording(std::FILE* file, const ComponentTable& components)
+    : components_(components),
+      writer_(file),
+      facts_(components, [this](const std::string& line) { writer_.line(RecordedLine::kFacts, line); }),
+      lines_(fopencookie(&writer_, "w", {nullptr, write_lines, nullptr, nullptr})) {
+  if (lines_ != nullptr) std::setvbuf(lines_, nullptr, _IONBF, 0);
+}
+
+RunRecording::~RunRecording() {
+  if (lines_ != nullptr) std::fclose(lines_);
+}
+
+std::uint32_t RunRecording::slot(std::uint32_t component, std::uint32_t kind, std::string_view name, std::uint32_t values,
+                                 bool has_bytes) {
+  if (slots_.size() <= component) slots_.resize(component + 1);
+  std::vector<std::uint32_t>& kinds = slots_[component];
+  if (kinds.empty()) kinds.assign(kKinds, kNoSlot);
+  if (kinds[kind] == kNoSlot) kinds[kind] = writer_.slot(components_.name(ComponentId{component}), name, values, has_bytes);
+  return kinds[kind];
+}
+
+void RunRecording::on_record(const TraceRecord& record, std::span<const std::byte> bytes) {
+  // Of other bytes only hashes are ever shown.
+  const bool has_bytes = record.event == TraceEvent::kProgramOutput;
+  const auto kind = static_cast<std::uint32_t>(record.event);
+  const std::uint32_t own = slot(record.component, kind, names_of(record.event).name, values_of(record.event), has_bytes);
+  writer_.entry(own, record.time_ps, record.values, bytes);
+}
+
+void RunRecording::on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) {
+  facts_.on_command(adapter, process, command, now);
+}
+
+void RunRecording::on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) {
+  const auto of = static_cast<std::uint32_t>(queue);
+  const std::array<std::uint64_t, 2> values{number, level};
+  writer_.entry(slot(adapter.value, kLevels + of, kLevelNames[of], 2), verbatim::to_ps(now), values);
+}
+
+void RunRecording::on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
+  const std::uint64_t by = std::uint64_t{qpn} << 1 | (is_response ? 1 : 0);
+  const std::array<std::uint64_t, 4> values{write.values[0], write.values[1], write.values[2], by};
+  writer_.entry(slot(write.component, kPlacements, kPlacementName, 4), write.time_ps, values);
+}
+
+void RunRecording::on_call(const supervisor::CallPlace& call) {
+  const std::string_view name = name_of_call(call.kind);
+  if (name.empty()) return;
+  const std::uint32_t place = writer_.string(place_in_line(call.place));
+  const std::array<std::uint64_t, 3> values{call.number, call.wr_id, place};
+  writer_.entry(slot(call.component.value, kCalls + static_cast<std::uint32_t>(call.kind), name, 3), call.time_ps, values);
+}
+
+void RunRecording::on_wait(const supervisor::ThreadWait& wait) {
+  std::string what = wait.what;
+  std::ranges::replace(what, ' ', '_');
+  const std::uint64_t words = writer_.string(what.empty() ? "-" : what);
+  const std::array<std::uint64_t, 4> values{wait.pid, wait.tid, static_cast<std::uint64_t>(wait.to_ps - wait.from_ps), words};
+  writer_.entry(slot(wait.host.value, kWaits, kWaitName, 4), wait.to_ps, values);
+}
+
+bool RunRecording::finish(const std::string& run_json) {
+  writer_.file("run.json", run_json);
+  return lines_ != nullptr && writer_.finish();
+}
+
+}  // namespace verbatim::cli

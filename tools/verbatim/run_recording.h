@@ -1,0 +1,47 @@
+// `run --record FILE`: the trace, the calls, the facts, the output and run.json of one run in one recording
+// (sim/observe/recording.h).
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "sim/core/trace.h"
+#include "sim/observe/recording.h"
+#include "sim/supervisor/spec/call_place.h"
+#include "tools/verbatim/run_facts.h"
+
+namespace verbatim::cli {
+
+class RunRecording final : public TraceSink, public FactObserver {
+ public:
+  // Both outlive it.
+  RunRecording(std::FILE* file, const ComponentTable& components);
+  ~RunRecording() override;
+
+  // What others write to the trace in words: complete lines.
+  std::FILE* lines() { return lines_; }
+  void tell_fabric(const config::TopologySpec& topology) { facts_.tell_fabric(topology); }
+  void on_call(const supervisor::CallPlace& call);
+  void on_wait(const supervisor::ThreadWait& wait);
+  // The end. False: something could not be written.
+  bool finish(const std::string& run_json);
+
+  void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
+  void on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) override;
+  void on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) override;
+  void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
+
+ private:
+  // Of records and facts of a component, one for each kind.
+  std::uint32_t slot(std::uint32_t component, std::uint32_t kind, std::string_view name, std::uint32_t values,
+                     bool has_bytes = false);
+
+  const ComponentTable& components_;
+  observe::RecordingWriter writer_;
+  RunFacts facts_;
+  std::FILE* lines_;
+  std::vector<std::vector<std::uint32_t>> slots_;  // by component and kind; kNoSlot: not yet
+};
+
+}  // namespace verbatim::cli
