@@ -21,7 +21,7 @@
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/tasks/process.h"
-#include "sim/supervisor/machine/run_folder.h"
+#include "sim/supervisor/machine/run_after_run.h"
 #include "sim/supervisor/supervisor.h"
 #include "sim/supervisor/scheduling/token.h"
 #include "sim/supervisor/scheduling/waiting_times.h"
@@ -222,11 +222,14 @@ class Supervisor::Impl final : public ProcessTable {
   ReadAhead read_ahead_;
   std::vector<std::uint64_t> memory_epochs_;  // by host, see ProcessMemory::use()
   std::optional<SecondCore> second_core_;  // while the run lasts
-  std::unique_ptr<RunFolder> folder_;
+  std::unique_ptr<RunFolder> own_folder_;
+  RunFolder* folder_ = nullptr;
   Kernel kernel_;
   CallPlaces places_{options_};
   code::CodeFiles own_code_files_;
-  code::CodeFiles& code_files_ = options_.code_files != nullptr ? *options_.code_files : own_code_files_;
+  code::CodeFiles& code_files_ = options_.run_after_run != nullptr ? options_.run_after_run->code_files()
+                                 : options_.code_files != nullptr  ? *options_.code_files
+                                                                   : own_code_files_;
   std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: what CPUID answers
   const std::vector<ProgramSpec>* programs_ = nullptr;
   OutputListener* listener_ = nullptr;
