@@ -313,7 +313,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   auto patches = std::make_unique<code::CodePatches>(options_.machine.jumps);
   equip(request, spec.host, stream + "/at_random", *patches);
 
-  LaunchedProcess launched = options_.launcher ? options_.launcher(request) : launch(request);
+  LaunchedProcess launched = start_process(request);
   if (!launched.error.empty()) {
     process.alive = false;
     count_end(process);

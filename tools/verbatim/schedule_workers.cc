@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "sim/supervisor/machine/run_after_run.h"
+#include "sim/supervisor/run_after_run.h"
 #include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/worker_pool.h"
 
@@ -128,7 +128,7 @@ int ScheduleWorkers::serve(int socket, int core) {
     const Json json = Json::from_msgpack(*request);
     RunPlan plan = plan_;
     plan.schedule = schedule_of(json);
-    plan.run_after_run = &kept;
+    plan.run_after_run = options_.afresh ? nullptr : &kept;
     RunOptions options = options_;
     options.quiet = true;
     options.core = core;
@@ -148,7 +148,7 @@ bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedu
   const std::size_t free =
       static_cast<std::size_t>(std::ranges::find(workers_, false, &Worker::is_busy) - workers_.begin());
   Worker& worker = workers_.at(free);
-  if (worker.process >= 0 && worker.runs >= kMostRuns) end(worker);
+  if (worker.process >= 0 && worker.runs >= (options_.afresh ? 1 : kMostRuns)) end(worker);
   const int core = cores_.empty() ? -1 : cores_[free % cores_.size()];
   const std::string request = to_bytes(schedule, trace);
   if (worker.process >= 0 && !send_message(worker.socket, request)) end(worker);  // killed from outside

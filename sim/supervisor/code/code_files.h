@@ -45,6 +45,9 @@ class CodeFiles {
   void prepare(const std::string& path) { find(path); }
   // Another run begins: what was found stays, what was asked for and how often calls have trapped is forgotten.
   void begin_run();
+  // What of() was asked for in the run, which is forgotten; and is remembered again.
+  std::set<std::string> take_asked() { return std::exchange(asked_for_, {}); }
+  void note_asked(const std::set<std::string>& paths) { asked_for_.insert(paths.begin(), paths.end()); }
   // Of all files that of() was asked for in the run and that hold code, sorted.
   std::vector<std::string> paths() const;
 

@@ -4,7 +4,9 @@
 #include <string>
 
 #include "sim/supervisor/code/code_files.h"
+#include "sim/supervisor/files/passage.h"
 #include "sim/supervisor/machine/run_folder.h"
+#include "sim/supervisor/machine/zygotes.h"
 
 namespace verbatim::supervisor {
 
@@ -19,13 +21,18 @@ class RunAfterRun {
   void begin_run() {
     folder_.clear();
     code_files_.begin_run();
+    passage_.clear();
   }
   code::CodeFiles& code_files() { return code_files_; }
   RunFolder& folder() { return folder_; }
+  Passage& passage() { return passage_; }
+  Zygotes& zygotes() { return zygotes_; }
 
  private:
   code::CodeFiles code_files_;
   RunFolder folder_;
+  Passage passage_;
+  Zygotes zygotes_;
 };
 
 }  // namespace verbatim::supervisor
