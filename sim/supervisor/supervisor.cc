@@ -126,7 +126,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   core_ = chosen_core(options_.core);
   // While there is a second thread the kernel takes milliseconds to enlarge the table of descriptors.
   if (const int high = fcntl(0, F_DUPFD_CLOEXEC, own_descriptors().at_first + protocol::kOwnDescriptors); high >= 0) close(high);
-  if (options_.code_files == nullptr) own_code_files_.use_table(code::CodeTable(options_.shim_directory + "/code.table"));
+  if (&code_files_ == &own_code_files_) own_code_files_.use_table(code::CodeTable(options_.shim_directory + "/code.table"));
   code_files_.search_ahead({object_at(reinterpret_cast<void*>(getauxval(AT_BASE))), object_at(reinterpret_cast<void*>(&::read))},
                            core_);
   cpu_set_t before, one;
@@ -184,7 +184,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
     if (std::string failure = folder_->keep_in(options_.keep_files_in); !failure.empty())
       result_.warnings.push_back(std::move(failure));
   }
-  folder_.reset();
+  options_.run_after_run != nullptr ? folder_->clear() : own_folder_.reset();
   result_.refused_files = kernel_.refused_files();
   sched_setaffinity(0, sizeof before, &before);
   return std::move(result_);
@@ -239,7 +239,13 @@ void Supervisor::Impl::retire_ended() {
 
 // The folders that each host has of its own, before its first program starts.
 void Supervisor::Impl::make_folders() {
-  folder_ = std::make_unique<RunFolder>(options_.shim_directory + "/keeper");
+  if (options_.run_after_run != nullptr) {
+    options_.run_after_run->begin_run();
+    folder_ = &options_.run_after_run->folder();
+  } else {
+    own_folder_ = std::make_unique<RunFolder>(options_.shim_directory + "/keeper");
+    folder_ = own_folder_.get();
+  }
   std::map<std::size_t, std::vector<const ProgramSpec*>> by_host;
   for (const ProgramSpec& program : *programs_) by_host[program.host].push_back(&program);
   for (const auto& [host, of_host] : by_host) {
@@ -312,7 +318,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   auto patches = std::make_unique<code::CodePatches>(options_.machine.jumps);
   equip(request, spec.host, stream + "/at_random", *patches);
 
-  LaunchedProcess launched = options_.launcher ? options_.launcher(request) : launch(request);
+  LaunchedProcess launched = start_process(request);
   if (!launched.error.empty()) {
     process.alive = false;
     count_end(process);

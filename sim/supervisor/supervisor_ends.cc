@@ -1,4 +1,4 @@
-// Programs that end because the scenario says so: killed at a time, or in the background of others.
+// Starts of processes, and programs that end because the scenario says so: killed at a time, or in the background of others.
 #include <signal.h>
 
 #include "sim/supervisor/tasks/interval_timer.h"
@@ -21,6 +21,11 @@ void Supervisor::Impl::kill_process(Process& process) {
   process.keep_registered_memory();
   kill(process.native_pid(), SIGKILL);
   end(process);
+}
+
+LaunchedProcess Supervisor::Impl::start_process(const LaunchRequest& request) {
+  if (options_.launcher) return options_.launcher(request);
+  return options_.run_after_run != nullptr ? options_.run_after_run->zygotes().launch(request) : launch(request);
 }
 
 Process& Supervisor::Impl::add_process(std::unique_ptr<Process> process) {

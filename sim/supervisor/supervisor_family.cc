@@ -490,7 +490,7 @@ std::optional<Answer> Supervisor::Impl::execute_program(Thread& thread) {
         *patches);
   request.trace.credentials = thread.credentials;
   request.trace.credentials.execute();
-  LaunchedProcess launched = options_.launcher ? options_.launcher(request) : launch(request);
+  LaunchedProcess launched = start_process(request);
   if (launched.is_machines) {
     finish(Outcome::kMachine, title(process) + " could not execute a program: " + launched.error);
     return std::nullopt;

@@ -21,7 +21,7 @@
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/tasks/process.h"
-#include "sim/supervisor/machine/run_folder.h"
+#include "sim/supervisor/run_after_run.h"
 #include "sim/supervisor/supervisor.h"
 #include "sim/supervisor/scheduling/token.h"
 #include "sim/supervisor/scheduling/waiting_times.h"
@@ -45,7 +45,9 @@ class Supervisor::Impl final : public ProcessTable {
               output(process, fd, bytes);
             },
             [this](Process& process, const std::string& text, bool weakens) { warn(process, text, weakens); },
-            [this](Process& process) { return make_thread(process); }) {}
+            [this](Process& process) { return make_thread(process); }) {
+    if (options_.run_after_run != nullptr) kernel_.use_passage(options_.run_after_run->passage());
+  }
 
   ~Impl() override { kill_all(); }
 
@@ -108,6 +110,7 @@ class Supervisor::Impl final : public ProcessTable {
   Process* parent_of(Process& process);
   void describe(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host);
   void adopt(Process& process);
+  LaunchedProcess start_process(const LaunchRequest& request);
   // What a program is launched with besides its own: its processor, its random bytes, its patches.
   void equip(LaunchRequest& request, std::size_t host, const std::string& random_stream, code::CodePatches& patches);
   void begin(Process& process, LaunchedProcess launched, std::unique_ptr<code::CodePatches> patches,
@@ -223,11 +226,14 @@ class Supervisor::Impl final : public ProcessTable {
   ReadAhead read_ahead_;
   std::vector<std::uint64_t> memory_epochs_;  // by host, see ProcessMemory::use()
   std::optional<SecondCore> second_core_;  // while the run lasts
-  std::unique_ptr<RunFolder> folder_;
+  std::unique_ptr<RunFolder> own_folder_;
+  RunFolder* folder_ = nullptr;
   Kernel kernel_;
   CallPlaces places_{options_};
   code::CodeFiles own_code_files_;
-  code::CodeFiles& code_files_ = options_.code_files != nullptr ? *options_.code_files : own_code_files_;
+  code::CodeFiles& code_files_ = options_.run_after_run != nullptr ? options_.run_after_run->code_files()
+                                 : options_.code_files != nullptr  ? *options_.code_files
+                                                                   : own_code_files_;
   std::vector<std::vector<protocol::CpuidEntry>> processors_;  // by host: what CPUID answers
   const std::vector<ProgramSpec>* programs_ = nullptr;
   OutputListener* listener_ = nullptr;

@@ -163,6 +163,47 @@ TEST_F(Explore, systematic_search_is_complete_for_a_small_program) {
       << run.out;
 }
 
+// The digest of a search, over all its runs.
+std::string digest_of(const std::string& out, const std::vector<std::string>& options, const std::vector<std::string>& what) {
+  fs::remove_all(out);
+  std::vector<std::string> all = {"--keep-going", "--shrink-time", "1 ms", "--seed", "3"};
+  all.insert(all.end(), options.begin(), options.end());
+  const Finished run = explore(out, all, what);
+  EXPECT_TRUE(run.code == 0 || run.code == 1) << run.err;
+  return nlohmann::json::parse(content(out + "/explore.json"))["digest"];
+}
+
+TEST_F(Explore, a_run_after_others_is_the_same_as_one_that_is_started_afresh) {
+  for (const char* program : {"disconnect", "torn_read"}) {
+    const auto what = pair_of(program, "fixed");
+    // A strategy that learns from the order of questions has other schedules call by call.
+    const std::string usual = digest_of(out_, {"--runs", "4", "--strategy", "random"}, what);
+    EXPECT_EQ(usual, digest_of(out_, {"--runs", "4", "--strategy", "random", "--afresh"}, what)) << program;
+    EXPECT_EQ(usual, digest_of(out_, {"--runs", "4", "--strategy", "random", "--jobs", "1"}, what)) << program;
+    EXPECT_EQ(usual, digest_of(out_, {"--runs", "4", "--strategy", "random", "--call-by-call"}, what)) << program;
+  }
+}
+
+TEST_F(Explore, so_it_is_with_programs_that_start_others_and_leave_files) {
+  const std::vector<std::string> what = {
+      "--topology", kTopology,
+      "server=sh -c 'ls -a /tmp $HOME; echo left > /tmp/left; cat /tmp/left; ls /proc/self/fd; (umask 77; trap \"\" HUP; umask; env)'"};
+  EXPECT_EQ(digest_of(out_, {"--runs", "6"}, what), digest_of(out_, {"--runs", "6", "--afresh"}, what));
+}
+
+TEST_F(Explore, a_program_that_is_replaced_while_it_is_explored_is_started_anew) {
+  // Each run puts the other program in place and runs that.
+  std::ofstream(folder_.path() + "/next") << "basename";
+  std::ofstream(folder_.path() + "/go.sh") << "next=$(cat next)\n"
+                                              "[ $next = basename ] && printf dirname > next || printf basename > next\n"
+                                              "cp /usr/bin/$next new && mv new program && ./program x/y\n";
+  const Finished run = run_command({VERBATIM_PROGRAM, "explore", "--out", out_, "--jobs", "1", "--runs", "6", "--keep-going",
+                                    "--fail-on", "^x$", "--shrink-time", "1 ms", "--topology",
+                                    std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology, "server=sh go.sh"},
+                                   folder_.path());
+  EXPECT_NE(run.out.find("3 failed, of 1 kind"), std::string::npos) << run.out << run.err;
+}
+
 TEST_F(Explore, a_program_that_has_changed_is_refused_by_name) {
   const std::string program = folder_.path() + "/program";
   const auto write_program = [&](const char* text) {

@@ -84,6 +84,25 @@ TEST(RunFolder, a_hosts_own_folders_are_made_when_a_path_leads_there) {
   EXPECT_EQ(folder.hosts()[0].made_first.size(), 7u) << "/dev, /dev/hugepages, /dev/shm, /run, /tmp, /var, /var/tmp";
 }
 
+TEST(RunFolder, is_empty_again_for_the_next_run) {
+  const Machine machine;
+  RunFolder folder;
+  std::string own;
+  for (int run = 0; run < 2; ++run) {
+    HostPaths paths;
+    folder.add_host({.name = "host"}, {}, 1'700'000'000, paths);
+    ASSERT_EQ(folder.hosts().size(), 1u);
+    EXPECT_TRUE(run == 0 || folder.hosts()[0].folder == own) << "programs that work there are copied only where paths stay";
+    own = folder.hosts()[0].folder;
+    EXPECT_FALSE(fs::exists(own)) << run;
+    std::ofstream(paths.native_in_use("/tmp/left")) << "something";
+    EXPECT_TRUE(fs::exists(own + "/tmp/left"));
+    folder.clear();
+    EXPECT_FALSE(fs::exists(own));
+    EXPECT_TRUE(folder.hosts().empty());
+  }
+}
+
 // Where a program works, and its file, show through: what stands for them in the host's own folders is made with these.
 TEST(RunFolder, a_host_whose_programs_lie_in_its_own_folders_makes_none_at_the_start) {
   const Machine machine;

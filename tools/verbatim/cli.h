@@ -49,6 +49,7 @@ struct RunOptions {
   std::vector<std::string> assume_missing;  // facilities of the machine that are not to be used
   int poke_period_us = 0;  // of tests: wall time, without influence on results; 0: the supervisor's choice
   std::string gdb, gdb_at;  // "HOST" or "HOST:N": a program that gdb gets, and a virtual time
+  bool afresh = false;      // of many runs: each in a process that has run none before
   bool keep_files = false;  // of the hosts' own folders, in --out
   bool keep_trace = false;  // with calls, in --out
   bool quiet = false;

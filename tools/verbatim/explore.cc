@@ -11,9 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
+#include <span>
 
 #include "sim/explore/site_texts.h"
 #include "sim/explore/strategy.h"
+#include "sim/observe/digest_sink.h"
 #include "sim/observe/race_windows.h"
 #include "tools/verbatim/decision_json.h"
 #include "tools/verbatim/explorer.h"
@@ -125,6 +127,7 @@ class Exploration {
       return;
     }
     ++counted_;
+    digest_.on_record({}, std::as_bytes(std::span(report.digest)));
     strategy_.learn(done.schedule, report.questions);
     for (const explore::Questions::Stream& stream : report.questions.streams) {
       asked_[stream.site] += stream.asked;
@@ -256,6 +259,7 @@ class Exploration {
                        {"freedom", "spec"},
                        {"strategy", options_.focus.empty() ? options_.strategy : "near"},
                        {"runs", counted_},
+                       {"digest", digest_.hex()},
                        {"failed", failed_},
                        {"interrupted", runs_.is_interrupted()},
                        {"complete", strategy_.is_exhausted()},
@@ -286,6 +290,7 @@ class Exploration {
   const Clock::duration time_, shrink_time_;
   const Clock::time_point begin_ = Clock::now();
   std::int64_t started_ = 0, counted_ = 0, failed_ = 0;
+  observe::DigestSink digest_;  // of the digests of all runs, in their order
   bool has_enough_ = false;
   int ours_ = kAsExpected;  // what ended the search that is no failure of a program
   std::vector<Kind> kinds_;

@@ -1,8 +1,8 @@
 #include "tools/verbatim/explorer.h"
 
-#include <unistd.h>
-
 #include <utility>
+
+#include "tools/verbatim/worker_pool.h"
 
 namespace verbatim::cli {
 
@@ -18,33 +18,10 @@ RunReport without_report(int status) {
 
 }  // namespace
 
-ScheduleRuns::ScheduleRuns(const RunPlan& plan, const RunOptions& options)
-    : plan_(plan), options_(options), pool_(options.jobs, options.core) {}
-
-pid_t ScheduleRuns::start_process(const explore::Schedule& schedule, const std::string& trace, int core, int output) {
-  return start_child(ChildOutput::kNone, -1, [&] {
-    RunPlan plan = plan_;
-    plan.schedule = schedule;
-    plan.code_files = &code_files_;
-    RunOptions options = options_;
-    options.quiet = true;
-    options.core = core;
-    options.trace = trace;
-    options.out.clear();
-    RunReport report;
-    report.wants_points = schedule.wants_points;
-    report.wants_places = schedule.wants_places;
-    const int code = run_once(plan, options, &report);
-    if (report.outcome.empty()) return code;  // nothing was started
-    return write_all(output, to_bytes(report)) ? code : static_cast<int>(kInternalError);
-  });
-}
+ScheduleRuns::ScheduleRuns(const RunPlan& plan, const RunOptions& options) : workers_(plan, options) {}
 
 bool ScheduleRuns::start(const explore::Schedule& schedule, const std::string& trace) {
-  const bool started = pool_.start(started_, [&](int core, int output) {
-    return start_process(schedule, trace, core, output);
-  });
-  if (!started) {
+  if (!workers_.start(started_, schedule, trace)) {
     complain("another run cannot be started: the machine has no room for its process");
     return false;
   }
@@ -53,16 +30,11 @@ bool ScheduleRuns::start(const explore::Schedule& schedule, const std::string& t
 }
 
 void ScheduleRuns::await(int wall_ms) {
-  for (const WorkerPool::Ended& ended : pool_.await(wall_ms)) {
+  for (ScheduleWorkers::Ended& ended : workers_.await(wall_ms)) {
     auto schedule = under_way_.extract(ended.number);
-    std::optional<RunReport> report = report_of(content_of(ended.output));
-    ::close(ended.output);
-    const bool cut_off = pool_.is_interrupted() && (!report || report->code == kInterrupted);
+    std::optional<RunReport>& report = ended.report;
+    const bool cut_off = workers_.is_interrupted() && (!report || report->code == kInterrupted);
     if (cut_off) continue;
-    if (report && !has_code_files_) {
-      has_code_files_ = true;
-      for (const std::string& path : report->code_files) code_files_.prepare(path);
-    }
     if (!report) report = without_report(ended.status);
     if (report->code == kMachineFault && machine_fault_.empty()) machine_fault_ = report->summary();
     done_[ended.number] = {std::move(schedule.mapped()), std::move(*report)};
@@ -71,7 +43,7 @@ void ScheduleRuns::await(int wall_ms) {
 
 std::optional<ScheduleRuns::Done> ScheduleRuns::next_done() {
   // Of those that were cut off nobody hears; what comes after them is given all the same.
-  const bool all = pool_.is_interrupted() && pool_.is_idle();
+  const bool all = workers_.is_interrupted() && workers_.is_idle();
   const auto it = done_.begin();
   if (it == done_.end() || (it->first != given_ && !all)) return std::nullopt;
   given_ = it->first + 1;
@@ -96,7 +68,7 @@ std::vector<RunReport> ScheduleRuns::run_all(const std::vector<explore::Schedule
 }
 
 void ScheduleRuns::abandon() {
-  pool_.abandon();
+  workers_.abandon();
   under_way_.clear();
   done_.clear();
   given_ = started_;

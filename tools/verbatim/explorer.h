@@ -2,17 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/explore/schedule.h"
-#include "sim/supervisor/code/code_files.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
-#include "tools/verbatim/worker_pool.h"
+#include "tools/verbatim/schedule_workers.h"
 
 namespace verbatim::cli {
 
@@ -21,9 +19,9 @@ class ScheduleRuns {
   // Both outlive it; of `options`, jobs and core say where runs go.
   ScheduleRuns(const RunPlan& plan, const RunOptions& options);
 
-  bool has_room() const { return pool_.has_room(); }
-  bool is_idle() const { return pool_.is_idle(); }
-  bool is_interrupted() const { return pool_.is_interrupted(); }
+  bool has_room() const { return workers_.has_room(); }
+  bool is_idle() const { return workers_.is_idle(); }
+  bool is_interrupted() const { return workers_.is_interrupted(); }
   // What the machine has done to the first run whose end says nothing of the programs; empty: nothing.
   const std::string& machine_fault() const { return machine_fault_; }
 
@@ -46,13 +44,7 @@ class ScheduleRuns {
   void abandon();
 
  private:
-  pid_t start_process(const explore::Schedule& schedule, const std::string& trace, int core, int output);
-
-  const RunPlan& plan_;
-  const RunOptions& options_;
-  WorkerPool pool_;
-  code::CodeFiles code_files_;   // of what the first run ran, searched once for all others
-  bool has_code_files_ = false;
+  ScheduleWorkers workers_;
   std::string machine_fault_;
   std::int64_t started_ = 0, given_ = 0;
   std::map<std::int64_t, explore::Schedule> under_way_;

@@ -172,6 +172,9 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
   verb->add_option("--out", options.out, "folder for replay files, explore.json and junit.xml; made if missing")
       ->capture_default_str();
   verb->add_option("--log", options.run.log)->group("");
+  // Oracles: what is found must not depend on them.
+  verb->add_flag("--call-by-call", options.run.call_by_call)->group("");
+  verb->add_flag("--afresh", options.run.afresh)->group("");
 }
 
 void add_replay(CLI::App& app, ReplayOptions& options) {

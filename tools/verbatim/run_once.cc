@@ -352,8 +352,10 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   const std::unique_ptr<Choices> chooser = chooser_of(plan);
   explore::RecordedChoices recorded(*chooser, config::Simulation::component_names(topology));
   Choices& choices = report != nullptr ? static_cast<Choices&>(recorded) : *chooser;
+  auto made = std::make_unique<config::Simulation>(topology, seed, choices);
+  config::Simulation& simulation = *made;
   // The end of the process takes it apart: that costs nothing, and to free thousands of hosts one by one does.
-  config::Simulation& simulation = *std::make_unique<config::Simulation>(topology, seed, choices).release();
+  if (plan.run_after_run == nullptr) static_cast<void>(made.release());
   recorded.set_clock(simulation.engine());
   simulation.add_faults(plan.scenario.faults);
   if (choices.is_free()) simulation.draw_faults(plan.scenario.spec.faults);
@@ -428,6 +430,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   if (options.call_by_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.code_files = plan.code_files;
+  supervisor_options.run_after_run = plan.run_after_run;
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
       1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
   if (plan.scenario.time_limit.count() != 0) {
@@ -504,6 +507,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
                  static_cast<unsigned long long>(figures.packets), figures.digest.c_str(),
                  result.exact ? "" : " (weak: something outside the promise was used)");
   }
+  made.reset();  // while those are there who hear of it
   return verdict.code;
 }
 

@@ -29,6 +29,7 @@ struct RunPlan {
   std::optional<SeedRange> seeds;                   // not one run, but one for each of these
   std::optional<explore::Schedule> schedule;        // who chooses; nullopt: as the scenario's freedom says
   code::CodeFiles* code_files = nullptr;            // searched before; nullptr: by the run itself
+  supervisor::RunAfterRun* run_after_run = nullptr;  // see SupervisorOptions; not nullptr: the process goes on afterwards
   std::optional<DebuggerSpec> debugger;
   std::string fail_on;  // regular expression (ECMAScript): a line of output that it finds makes the run a failure; empty: none
 };

@@ -29,17 +29,27 @@ std::vector<int> allowed_cores() {
 
 }  // namespace
 
-WorkerPool::WorkerPool(int jobs, int core) : core_(core) {
-  cores_ = core >= 0 ? std::vector<int>{core} : allowed_cores();
-  slots_.resize(jobs > 0 ? static_cast<std::size_t>(jobs) : std::max<std::size_t>(cores_.size(), 1));
-  ::sigemptyset(&awaited_);
-  ::sigaddset(&awaited_, SIGCHLD);
+std::vector<int> cores_of_runs(int core) { return core >= 0 ? std::vector<int>{core} : allowed_cores(); }
+
+std::size_t jobs_of_runs(int jobs, const std::vector<int>& cores) {
+  return jobs > 0 ? static_cast<std::size_t>(jobs) : std::max<std::size_t>(cores.size(), 1);
+}
+
+sigset_t signals_of_runs() {
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  ::sigaddset(&awaited, SIGCHLD);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction now {};
     // nohup and the like have it ignored, and mean it.
     if (signal == SIGHUP && ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
-    ::sigaddset(&awaited_, signal);
+    ::sigaddset(&awaited, signal);
   }
+  return awaited;
+}
+
+WorkerPool::WorkerPool(int jobs, int core)
+    : cores_(cores_of_runs(core)), slots_(jobs_of_runs(jobs, cores_)), awaited_(signals_of_runs()) {
   ::sigprocmask(SIG_BLOCK, &awaited_, &before_);
 }
 

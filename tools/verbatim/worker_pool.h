@@ -14,6 +14,13 @@
 
 namespace verbatim::cli {
 
+// Processors that runs may use: `core` alone, or where that is negative all that this process is allowed.
+std::vector<int> cores_of_runs(int core);
+// How many go on at a time: `jobs`, or where that is 0 one for each of `cores`.
+std::size_t jobs_of_runs(int jobs, const std::vector<int>& cores);
+// The signals that whoever starts runs waits for: the end of a child, and those by which the user ends all.
+sigset_t signals_of_runs();
+
 class WorkerPool {
  public:
   // `jobs`: runs at a time, 0: one for each processor that may be used; `core`: the only processor, negative: all.
@@ -54,8 +61,7 @@ class WorkerPool {
   };
   void end_all(int signal);
 
-  const int core_;
-  std::vector<int> cores_;
+  const std::vector<int> cores_;
   std::vector<bool> slots_;  // in use
   std::map<pid_t, Run> running_;
   sigset_t awaited_;  // those that end the runs, and that of a run which has ended: they come by await() alone

@@ -29,14 +29,9 @@ namespace {
   while (true) native(SYS_exit_group, 70);
 }
 
-// The copy's first steps; nothing before the mapping may touch the region, which is still the parent's.
+// Nothing before this may touch the region, which is still the parent's.
 void begin_child(long region, long simulator, std::uint64_t context, ThreadState& state, bool has_own_storage) {
-  native(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (native(SYS_getppid) != simulator) end_child();
-  const long base = native(SYS_mmap, protocol::kRegionAddress, protocol::kRegionSize, PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, region, 0);
-  if (base != static_cast<long>(protocol::kRegionAddress)) end_child();
-  native(SYS_close, region);
+  take_region(region, simulator);
   protocol::ThreadSlot& slot = *my_slot;
   slot.state_address = reinterpret_cast<std::uint64_t>(&state);
   slot.has_own_storage = has_own_storage ? 1 : 0;
@@ -68,6 +63,15 @@ long make_region() {
 }
 
 }  // namespace
+
+void take_region(long region, long simulator) {
+  native(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (native(SYS_getppid) != simulator) end_child();
+  const long base = native(SYS_mmap, protocol::kRegionAddress, protocol::kRegionSize, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_FIXED | MAP_NORESERVE, region, 0);
+  if (base != static_cast<long>(protocol::kRegionAddress)) end_child();
+  native(SYS_close, region);
+}
 
 long fork_process(std::uint32_t number, const long (&a)[6], void* raw_context, std::uint32_t pid) {
   if (raw_context == nullptr) return -ENOSYS;

@@ -47,8 +47,7 @@ bool map_region(int own_descriptors) {
       raw_system_call(SYS_mmap, protocol::kRegionAddress, protocol::kRegionSize, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, own_descriptors + protocol::kRegionFd, 0);
   if (base != static_cast<long>(protocol::kRegionAddress)) return false;
-  raw_system_call(SYS_madvise, protocol::kRegionAddress, protocol::kFirstPages, kPopulateWrite);
-  raw_system_call(SYS_madvise, protocol::kRegionAddress + protocol::kThreadsOffset, protocol::kThreadPages, kPopulateWrite);
+  ask_for_region_pages();
   if (region_header().magic == protocol::kMagic) return true;
   raw_system_call(SYS_munmap, protocol::kRegionAddress, protocol::kRegionSize);
   return false;
@@ -86,6 +85,21 @@ void ask_for_pages(unsigned long address, unsigned long size) {
   native(SYS_madvise, address, size, kPopulateWrite);
 }
 
+void ask_for_region_pages() {
+  ask_for_pages(protocol::kRegionAddress, protocol::kFirstPages);
+  ask_for_pages(protocol::kRegionAddress + protocol::kThreadsOffset, protocol::kThreadPages);
+}
+
+void introduce_process() {
+  begin_with_own_storage(slot_at(0));
+  my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
+  protocol::RegionHeader& header = region_header();
+  header.gate = gate();
+  header.yield_function = reinterpret_cast<std::uint64_t>(&verbatim_sched_yield);
+  header.time_function = reinterpret_cast<std::uint64_t>(&verbatim_time);
+  header.timeofday_function = reinterpret_cast<std::uint64_t>(&verbatim_gettimeofday);
+}
+
 namespace {
 
 // The lowest page of the stack that has been touched, at most 64 KiB below the caller's frame. Where the kernel does not even
@@ -118,15 +132,10 @@ bool attach(char** environment) {
   if (gate() < protocol::kRuntimeImage || gate() >= protocol::kVerbsImage) {
     give_up("verbatim: the shim's addresses are taken in this program\n");
   }
-  begin_with_own_storage(slot_at(0));
-  my_slot->native_tid = static_cast<std::uint32_t>(native(SYS_gettid));
+  introduce_process();
   if (!map_heap() || !install_handlers()) give_up("verbatim: the shim's addresses are taken in this program\n");
   native(SYS_close, own_descriptors + protocol::kRegionFd);
   native(SYS_close, own_descriptors + protocol::kShimDirectoryFd);
-  header.gate = gate();
-  header.yield_function = reinterpret_cast<std::uint64_t>(&verbatim_sched_yield);
-  header.time_function = reinterpret_cast<std::uint64_t>(&verbatim_time);
-  header.timeofday_function = reinterpret_cast<std::uint64_t>(&verbatim_gettimeofday);
   set_glibc_tid(my_slot->native_tid, my_slot->virtual_tid);
   scrub_environment(environment);
   is_attached = true;
@@ -135,6 +144,7 @@ bool attach(char** environment) {
   if (header.traced_start != 0) {
     asm volatile("int3" : : "a"(protocol::kAttachMark), "D"(verbatim_patched_entry), "S"(verbatim_call_entry) : "memory");
   }
+  if (header.is_zygote != 0) serve_copies();
   exchange(protocol::Request::kAttach, 0, {0, 0, 0, 0, 0, 0});
   return true;
 }

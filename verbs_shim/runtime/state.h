@@ -96,6 +96,15 @@ long clone_thread(const long (&arguments)[6], void* context, std::uint32_t slot,
 // Makes the copy of this process that the trapped fork(), vfork() or clone() in `context` asks for and returns in both.
 long fork_process(std::uint32_t number, const long (&arguments)[6], void* context, std::uint32_t pid);
 
+// A copy of the process takes `region` in place of what was mapped there; ends it when the simulator is no more.
+void take_region(long region, long simulator);
+// The process is copied whenever the simulator asks for it; returns in the copies.
+void serve_copies();
+// Tells the simulator, in the region, what it has to know of the process and its first thread.
+void introduce_process();
+// Has the pages there that every process touches.
+void ask_for_region_pages();
+
 // The calling thread's alternate stack for the shim's handlers; false when its address is taken.
 bool install_signal_stack();
 // The program's mask without the signals that are the shim's.

@@ -127,6 +127,11 @@ const std::vector<CallSite>* CodeFiles::calls_of(const FileCode& file, std::uint
   return &*calls.found;
 }
 
+void CodeFiles::begin_run() {
+  asked_for_.clear();
+  for (auto& [file, calls] : calls_) calls.traps = 0;
+}
+
 std::vector<std::string> CodeFiles::paths() const { return {asked_for_.begin(), asked_for_.end()}; }
 
 void CodeFiles::search_ahead(const std::vector<std::string>& paths, int busy_core) {

@@ -43,7 +43,12 @@ class CodeFiles {
   void search_ahead(const std::vector<std::string>& paths, int busy_core);
   // Searches it now, for runs that will ask for it.
   void prepare(const std::string& path) { find(path); }
-  // Of all files that of() was asked for and that hold code, sorted.
+  // Another run begins: what was found stays, what was asked for and how often calls have trapped is forgotten.
+  void begin_run();
+  // What of() was asked for in the run, which is forgotten; and is remembered again.
+  std::set<std::string> take_asked() { return std::exchange(asked_for_, {}); }
+  void note_asked(const std::set<std::string>& paths) { asked_for_.insert(paths.begin(), paths.end()); }
+  // Of all files that of() was asked for in the run and that hold code, sorted.
   std::vector<std::string> paths() const;
 
  private:
@@ -61,7 +66,7 @@ class CodeFiles {
   CodeTable table_;
   std::map<Key, std::unique_ptr<FileCode>> files_;
   std::set<std::string> asked_for_;
-  std::map<const FileCode*, Calls> calls_;  // never walked
+  std::map<const FileCode*, Calls> calls_;  // their order means nothing
   std::map<Key, std::shared_ptr<Ahead>> ahead_;
   std::jthread searcher_;
 };

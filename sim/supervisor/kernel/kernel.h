@@ -75,7 +75,9 @@ class Kernel {
   // A signal is about to end the process: its threads' robust locks are given up, while their memory is
   // there.
   void release_robust_locks(Process& process);
-  Passage& passage() { return passage_; }
+  Passage& passage() { return *passage_; }
+  // In place of its own; before any process is started.
+  void use_passage(Passage& passage) { passage_ = &passage; }
   // As of TcpNetwork.
   int host_of(const IpAddress& address, std::size_t from) const { return network_.host_of(address, from); }
   // One way over the management network, or within a host.
@@ -385,7 +387,8 @@ class Kernel {
   TcpNetwork network_;
   std::unique_ptr<UdpNetwork> udp_;
   std::unique_ptr<UnixNetwork> unix_;
-  Passage passage_;
+  Passage own_passage_;
+  Passage* passage_ = &own_passage_;
   std::map<std::size_t, std::uint64_t> files_numbered_;  // by host
   std::map<std::size_t, std::shared_ptr<const VirtualTree>> host_trees_;
   std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> common_trees_;  // by the rate of the time stamp counter

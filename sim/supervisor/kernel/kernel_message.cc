@@ -88,8 +88,8 @@ int Kernel::receive_file(Process& process, const PassedFile& passed, Received& r
     return -EMFILE;
   }
   if (real) {
-    if (std::ranges::find(received.real, true) == received.real.end()) passage_.clear();
-    if (!passage_.put(*passed.real())) {
+    if (std::ranges::find(received.real, true) == received.real.end()) passage_->clear();
+    if (!passage_->put(*passed.real())) {
       warn(process, "Linux has no room for more descriptors in messages; the program got MSG_CTRUNC");
       return -ETOOMANYREFS;
     }

@@ -100,8 +100,8 @@ Kernel::Outcome Kernel::sys_shmat(Thread& thread) {
     warn(process, "shared memory that is executable is not simulated; the program got EINVAL from shmat");
     return Answer{-EINVAL};
   }
-  passage_.clear();
-  if (!passage_.put(*segment->memory)) return Answer{-ENOMEM};
+  passage_->clear();
+  if (!passage_->put(*segment->memory)) return Answer{-ENOMEM};
   return Answer{0, protocol::Action::kMapSegment,
                 {static_cast<std::int64_t>(segment->length()), static_cast<std::int64_t>(segment->page)}};
 }

@@ -140,6 +140,12 @@ RunFolder::RunFolder(const std::string& keeper_program) {
   keeper_ = start_keeper(keeper_program, path_, read_end_);
 }
 
+void RunFolder::clear() {
+  for (const Host& host : hosts_) remove_folder(host.folder.c_str());
+  hosts_.clear();
+  real_paths_.clear();
+}
+
 void RunFolder::await_ended_keepers() { ended_keepers.await(); }
 
 void RunFolder::make_locked(const std::string& folder) {

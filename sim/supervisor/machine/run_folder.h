@@ -24,6 +24,9 @@ class RunFolder {
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
+  // The hosts' folders go with all that is in them; those of other hosts can be added.
+  void clear();
+
   // The processes that guarded folders which are gone end while the simulator goes on; afterwards none of them is a child.
   static void await_ended_keepers();
 

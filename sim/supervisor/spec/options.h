@@ -21,6 +21,7 @@ namespace verbatim::supervisor {
 
 struct LaunchRequest;
 struct LaunchedProcess;
+class RunAfterRun;
 
 struct Limits {
   Instant virtual_end = kEndOfTime;            // --time-limit; not later
@@ -91,6 +92,8 @@ struct SupervisorOptions {
   std::function<LaunchedProcess(const LaunchRequest&)> launcher;
   // Files whose code was searched before, for many runs of the same programs; outlives the run. nullptr: each is searched here.
   code::CodeFiles* code_files = nullptr;
+  // What the run shares with those before and after it in the same process, in place of code_files too; nullptr: nothing.
+  RunAfterRun* run_after_run = nullptr;
 };
 
 }  // namespace verbatim::supervisor

@@ -1,0 +1,193 @@
+#include "sim/supervisor/machine/zygotes.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "sim/supervisor/code/code_files.h"
+#include "sim/supervisor/machine/child_status.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// What lies in the memory that a new process shares with us.
+struct Described {
+  std::vector<std::byte> header = std::vector<std::byte>(sizeof(protocol::RegionHeader));
+  std::vector<std::byte> slot = std::vector<std::byte>(sizeof(protocol::ThreadSlot));
+
+  bool read(int region) {
+    return pread(region, header.data(), header.size(), 0) == static_cast<ssize_t>(header.size()) &&
+           pread(region, slot.data(), slot.size(), protocol::kThreadsOffset) == static_cast<ssize_t>(slot.size());
+  }
+  template <class Field>
+  static Field field(const std::vector<std::byte>& bytes, std::size_t offset) {
+    Field field;
+    std::memcpy(&field, bytes.data() + offset, sizeof field);
+    return field;
+  }
+};
+
+// All that a start depends on. nullopt: it cannot be a copy.
+std::optional<std::string> key_of(const LaunchRequest& request) {
+  Described described;
+  if (!request.placeholders.empty() || !request.descriptors.empty() || !described.read(request.region_fd)) return std::nullopt;
+  std::string key;
+  const auto add = [&key](const void* bytes, std::size_t size) {
+    key.append(reinterpret_cast<const char*>(&size), sizeof size);
+    key.append(static_cast<const char*>(bytes), size);
+  };
+  const auto add_text = [&](const std::string& text) { add(text.data(), text.size()); };
+  const auto add_number = [&](std::uint64_t number) { add(&number, sizeof number); };
+  for (const auto* texts : {&request.arguments, &request.environment}) {
+    add_number(texts->size());
+    for (const std::string& text : *texts) add_text(text);
+  }
+  for (const std::string* text : {&request.path, &request.working_directory, &request.shim_directory, &request.trace.seen_path})
+    add_text(*text);
+  add(request.trace.random_bytes.data(), request.trace.random_bytes.size());
+  add(request.trace.cpuid.data(), request.trace.cpuid.size_bytes());
+  const Credentials& who = request.trace.credentials;
+  for (const auto* ids : {&who.users(), &who.groups()}) {
+    add_number(ids->real);
+    add_number(ids->effective);
+  }
+  add(request.ignored_signals.data(), request.ignored_signals.size() * sizeof(int));
+  using Header = protocol::RegionHeader;
+  using Slot = protocol::ThreadSlot;
+  for (const std::uint64_t number :
+       {std::uint64_t{request.trace.extended_control}, std::uint64_t{request.trace.stops_at_memory_maps},
+        std::uint64_t{request.trace.removes_vdso}, static_cast<std::uint64_t>(request.own_descriptors),
+        static_cast<std::uint64_t>(request.core), static_cast<std::uint64_t>(request.passage_fd), std::uint64_t{request.umask},
+        request.signal_mask, std::uint64_t{request.patches->replaces_calls()},
+        Described::field<std::uint64_t>(described.header, offsetof(Header, shim_heap_size)),
+        std::uint64_t{Described::field<std::uint32_t>(described.slot, offsetof(Slot, virtual_tid))},
+        Described::field<std::uint64_t>(described.slot, offsetof(Slot, signal_mask))}) {
+    add_number(number);
+  }
+  add(described.header.data() + offsetof(Header, dispositions), sizeof(Header::dispositions));
+  return key;
+}
+
+}  // namespace
+
+Zygotes::~Zygotes() {
+  for (auto& [key, zygote] : zygotes_) end(zygote);
+}
+
+void Zygotes::end(Zygote& zygote) {
+  if (zygote.pid < 0) return;
+  kill(zygote.pid, SIGKILL);
+  await_status(std::exchange(zygote.pid, -1));
+}
+
+Zygotes::Identity Zygotes::identity_of(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return {};
+  // What is in a folder, and when that changed, is nothing to it.
+  const bool is_file = S_ISREG(status.st_mode);
+  const auto of_file = [is_file](std::int64_t value) { return is_file ? value : 0; };
+  return {status.st_dev, status.st_ino, of_file(status.st_size), of_file(status.st_mtim.tv_sec), of_file(status.st_mtim.tv_nsec),
+          of_file(status.st_ctim.tv_sec), of_file(status.st_ctim.tv_nsec)};
+}
+
+std::vector<Zygotes::Identity> Zygotes::identities_of(const Zygote& zygote, const LaunchRequest& request) {
+  std::vector<Identity> all;
+  for (const std::string& path : zygote.code_files) all.push_back(identity_of(path));
+  for (const std::string& path :
+       {request.path, request.working_directory.empty() ? std::string(".") : request.working_directory,
+        std::string("/etc/ld.so.cache"), std::string("/etc/ld.so.preload")}) {
+    all.push_back(identity_of(path));
+  }
+  return all;
+}
+
+bool Zygotes::is_ready(Zygote& zygote) {
+  auto& message = zygote.region->header().message;
+  int looks = 0;
+  return protocol::take(message, [&] {
+    constexpr int kMost = 50;  // of a fifth of a second: it has nothing else to do
+    constexpr timespec kGlance = {0, 200'000'000};
+    syscall(SYS_futex, &message, FUTEX_WAIT, static_cast<std::uint32_t>(protocol::Baton::kAsleep), &kGlance, nullptr, 0);
+    if (message.load(std::memory_order_relaxed) == protocol::Baton::kHandedOver) return true;
+    siginfo_t info{};
+    const bool has_ended =
+        waitid(P_PID, static_cast<id_t>(zygote.pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == zygote.pid;
+    return !has_ended && ++looks < kMost;
+  });
+}
+
+Zygotes::Zygote* Zygotes::make(const std::string& key, const LaunchRequest& request) {
+  if (zygotes_.size() >= kMost) return nullptr;
+  Described described;
+  Zygote zygote;
+  try {
+    zygote.region = std::make_unique<ProcessRegion>();
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
+  if (!described.read(request.region_fd)) return nullptr;
+  std::memcpy(static_cast<void*>(&zygote.region->header()), described.header.data(), described.header.size());
+  std::memcpy(static_cast<void*>(&zygote.region->slot(0)), described.slot.data(), described.slot.size());
+  zygote.region->header().is_zygote = 1;
+  LaunchRequest own = request;
+  own.region_fd = zygote.region->fd();
+  zygote.patches = std::make_unique<code::CodePatches>(*request.patches);
+  own.patches = zygote.patches.get();
+  const std::set<std::string> before = request.code_files->take_asked();
+  LaunchedProcess launched = supervisor::launch(own);
+  zygote.code_files = request.code_files->paths();
+  request.code_files->note_asked(before);
+  zygote.region->close_fd();
+  zygote.pid = launched.pid;
+  if (!launched.error.empty() || zygote.pid < 0) return nullptr;
+  for (int fd = 0; fd < 2; ++fd) zygote.early_output[fd] = std::move(launched.early_output[fd]);
+  zygote.identities = identities_of(zygote, request);
+  if (!is_ready(zygote)) {  // it has ended in its loader, for example
+    end(zygote);
+    return nullptr;
+  }
+  return &(zygotes_[key] = std::move(zygote));
+}
+
+LaunchedProcess Zygotes::launch(const LaunchRequest& request) {
+  const std::optional<std::string> key = key_of(request);
+  if (!key) return supervisor::launch(request);
+  auto found = zygotes_.find(*key);
+  if (found != zygotes_.end() && found->second.identities != identities_of(found->second, request)) {
+    end(found->second);
+    zygotes_.erase(found);
+    found = zygotes_.end();
+  }
+  Zygote* const zygote = found != zygotes_.end() ? &found->second : make(*key, request);
+  if (zygote == nullptr) return supervisor::launch(request);
+  protocol::ThreadSlot& slot = zygote->region->slot(0);
+  slot.action_arguments[0] = request.region_fd;
+  if (protocol::hand_over(slot.go)) syscall(SYS_futex, &slot.go, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  const bool answered = is_ready(*zygote);
+  if (!answered || slot.result <= 0) {
+    end(*zygote);
+    zygotes_.erase(*key);
+    return supervisor::launch(request);
+  }
+  ++copies_;
+  LaunchedProcess launched;
+  launched.pid = static_cast<pid_t>(slot.result);
+  for (int fd = 0; fd < 2; ++fd) launched.early_output[fd] = zygote->early_output[fd];
+  *request.patches = *zygote->patches;
+  request.code_files->note_asked({zygote->code_files.begin(), zygote->code_files.end()});
+  return launched;
+}
+
+}  // namespace verbatim::supervisor

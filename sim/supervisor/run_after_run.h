@@ -1,0 +1,38 @@
+// What runs that come one after the other in one process need not make anew: none of it changes what a run does.
+#pragma once
+
+#include <string>
+
+#include "sim/supervisor/code/code_files.h"
+#include "sim/supervisor/files/passage.h"
+#include "sim/supervisor/machine/run_folder.h"
+#include "sim/supervisor/machine/zygotes.h"
+
+namespace verbatim::supervisor {
+
+class RunAfterRun {
+ public:
+  // `shim_directory`: as in SupervisorOptions. Throws std::system_error when no folder for runs can be made.
+  explicit RunAfterRun(const std::string& shim_directory) : folder_(shim_directory + "/keeper") {
+    code_files_.use_table(code::CodeTable(shim_directory + "/code.table"));
+  }
+
+  // Before each run: nothing is left of the one before that anybody could see.
+  void begin_run() {
+    folder_.clear();
+    code_files_.begin_run();
+    passage_.clear();
+  }
+  code::CodeFiles& code_files() { return code_files_; }
+  RunFolder& folder() { return folder_; }
+  Passage& passage() { return passage_; }
+  Zygotes& zygotes() { return zygotes_; }
+
+ private:
+  code::CodeFiles code_files_;
+  RunFolder folder_;
+  Passage passage_;
+  Zygotes zygotes_;
+};
+
+}  // namespace verbatim::supervisor

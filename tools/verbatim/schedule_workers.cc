@@ -1,0 +1,223 @@
+#include "tools/verbatim/schedule_workers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "sim/supervisor/run_after_run.h"
+#include "tools/verbatim/decision_json.h"
+#include "tools/verbatim/worker_pool.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string to_bytes(const explore::Schedule& schedule, const std::string& trace) {
+  const Json json = {{"kind", schedule.kind},
+                     {"seed", schedule.seed},
+                     {"site", schedule.site},
+                     {"decisions", to_json(schedule.decisions)},
+                     {"always", schedule.always},
+                     {"name", schedule.name},
+                     {"wants_places", schedule.wants_places},
+                     {"wants_points", schedule.wants_points},
+                     {"trace", trace}};
+  std::string bytes;
+  Json::to_msgpack(json, bytes);
+  return bytes;
+}
+
+explore::Schedule schedule_of(const Json& json) {
+  explore::Schedule schedule;
+  json.at("kind").get_to(schedule.kind);
+  json.at("seed").get_to(schedule.seed);
+  json.at("site").get_to(schedule.site);
+  schedule.decisions = decisions_of(json.at("decisions"));
+  json.at("always").get_to(schedule.always);
+  json.at("name").get_to(schedule.name);
+  json.at("wants_places").get_to(schedule.wants_places);
+  json.at("wants_points").get_to(schedule.wants_points);
+  return schedule;
+}
+
+// A message is its length and its bytes. Whoever writes one writes all of it: the other side waits for the rest.
+bool send_message(int socket, const std::string& bytes) {
+  const std::uint64_t length = bytes.size();
+  const std::string whole = std::string(reinterpret_cast<const char*>(&length), sizeof length) + bytes;
+  for (std::size_t at = 0; at < whole.size();) {
+    const ssize_t n = ::send(socket, whole.data() + at, whole.size() - at, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+bool read_exactly(int socket, char* to, std::size_t length) {
+  for (std::size_t at = 0; at < length;) {
+    const ssize_t n = ::read(socket, to + at, length - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+// nullopt: the other side is gone.
+std::optional<std::string> next_message(int socket) {
+  std::uint64_t length = 0;
+  if (!read_exactly(socket, reinterpret_cast<char*>(&length), sizeof length)) return std::nullopt;
+  std::string bytes(length, '\0');
+  if (!read_exactly(socket, bytes.data(), bytes.size())) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace
+
+ScheduleWorkers::ScheduleWorkers(const RunPlan& plan, const RunOptions& options)
+    : plan_(plan),
+      options_(options),
+      cores_(cores_of_runs(options.core)),
+      workers_(jobs_of_runs(options.jobs, cores_)),
+      awaited_(signals_of_runs()) {
+  ::sigprocmask(SIG_BLOCK, &awaited_, &before_);
+  signals_ = ::signalfd(-1, &awaited_, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+ScheduleWorkers::~ScheduleWorkers() {
+  abandon();
+  if (signals_ >= 0) ::close(signals_);
+  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+bool ScheduleWorkers::make(Worker& worker, int core) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
+  worker = {};
+  worker.process = start_child(ChildOutput::kNone, -1, [&] {
+    // Or the end of whoever asks would not be seen while another worker is there.
+    ::close(ends[0]);
+    for (const Worker& other : workers_) {
+      if (other.socket >= 0) ::close(other.socket);
+    }
+    return serve(ends[1], core);
+  });
+  ::close(ends[1]);
+  if (worker.process < 0) {
+    ::close(ends[0]);
+    return false;
+  }
+  worker.socket = ends[0];
+  return true;
+}
+
+// In a process of its own.
+int ScheduleWorkers::serve(int socket, int core) {
+  supervisor::RunAfterRun kept(plan_.shim_directory);
+  while (const auto request = next_message(socket)) {
+    const Json json = Json::from_msgpack(*request);
+    RunPlan plan = plan_;
+    plan.schedule = schedule_of(json);
+    plan.run_after_run = options_.afresh ? nullptr : &kept;
+    RunOptions options = options_;
+    options.quiet = true;
+    options.core = core;
+    json.at("trace").get_to(options.trace);
+    options.out.clear();
+    RunReport report;
+    report.wants_points = plan.schedule->wants_points;
+    report.wants_places = plan.schedule->wants_places;
+    const int code = run_once(plan, options, &report);
+    if (report.outcome.empty()) return code;  // nothing was started
+    if (!send_message(socket, to_bytes(report))) break;
+  }
+  return kAsExpected;
+}
+
+bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedule, const std::string& trace) {
+  const std::size_t free =
+      static_cast<std::size_t>(std::ranges::find(workers_, false, &Worker::is_busy) - workers_.begin());
+  Worker& worker = workers_.at(free);
+  if (worker.process >= 0 && worker.runs >= (options_.afresh ? 1 : kMostRuns)) end(worker);
+  const int core = cores_.empty() ? -1 : cores_[free % cores_.size()];
+  const std::string request = to_bytes(schedule, trace);
+  if (worker.process >= 0 && !send_message(worker.socket, request)) end(worker);  // killed from outside
+  if (worker.process < 0 && (!make(worker, core) || !send_message(worker.socket, request))) return false;
+  worker.is_busy = true;
+  worker.number = number;
+  ++worker.runs;
+  ++busy_;
+  return true;
+}
+
+// Tells it that nothing more comes; its status.
+int ScheduleWorkers::end(Worker& worker) {
+  int status = 0;
+  if (worker.socket >= 0) ::close(worker.socket);
+  while (worker.process >= 0 && ::waitpid(worker.process, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (worker.is_busy) --busy_;
+  worker = {};
+  return status;
+}
+
+ScheduleWorkers::Ended ScheduleWorkers::take(Worker& worker) {
+  Ended ended{worker.number, std::nullopt, 0};
+  if (const auto message = next_message(worker.socket)) {
+    ended.report = report_of(*message);
+    worker.is_busy = false;
+    --busy_;
+  } else {
+    ended.status = end(worker);
+  }
+  return ended;
+}
+
+void ScheduleWorkers::take_signals() {
+  signalfd_siginfo signal;
+  while (::read(signals_, &signal, sizeof signal) == sizeof signal) {
+    if (signal.ssi_signo == SIGCHLD) continue;
+    // Asked again, they are killed.
+    for (const Worker& worker : workers_) {
+      if (worker.is_busy) ::kill(worker.process, interrupted_ ? SIGKILL : SIGTERM);
+    }
+    interrupted_ = true;
+  }
+}
+
+std::vector<ScheduleWorkers::Ended> ScheduleWorkers::await(int wall_ms) {
+  std::vector<pollfd> watched = {{signals_, POLLIN, 0}};
+  std::vector<Worker*> asked;
+  for (Worker& worker : workers_) {
+    if (!worker.is_busy) continue;
+    watched.push_back({worker.socket, POLLIN, 0});
+    asked.push_back(&worker);
+  }
+  std::vector<Ended> ended;
+  if (::poll(watched.data(), watched.size(), wall_ms) <= 0) return ended;
+  if (watched[0].revents != 0) take_signals();
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (watched[i + 1].revents != 0) ended.push_back(take(*asked[i]));
+  }
+  return ended;
+}
+
+void ScheduleWorkers::abandon() {
+  // The supervisor ends its programs when it is asked to, and they end with it when it is not.
+  for (Worker& worker : workers_) {
+    if (worker.is_busy) ::kill(worker.process, SIGTERM);
+  }
+  for (Worker& worker : workers_) end(worker);
+}
+
+}  // namespace verbatim::cli

@@ -1,0 +1,88 @@
+// A process that was started and linked once, and is copied for each of many runs before it has asked the simulator for
+// anything: a copy is what a process would be that was started for the run. It is a child of the simulator (CLONE_PARENT) in a
+// session of its own, with what the kernel keeps of its first thread for the C library, and takes the region of its run before
+// it touches anything there.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <sched.h>
+
+#include "verbs_shim/runtime/gate.h"
+#include "verbs_shim/runtime/state.h"
+
+namespace verbatim::shim {
+
+namespace {
+
+// What a copy does not inherit of what the C library has told the kernel of its first thread.
+struct ToldToKernel {
+  long tid_address = 0, robust_list = 0, robust_list_size = 0;
+  bool is_known = false;
+};
+
+ToldToKernel told_to_kernel() {
+  ToldToKernel told;
+  told.is_known = native(SYS_prctl, PR_GET_TID_ADDRESS, &told.tid_address, 0, 0, 0) == 0 &&
+                  native(SYS_get_robust_list, 0, &told.robust_list, &told.robust_list_size) == 0;
+  return told;
+}
+
+// The file that the simulator has as `descriptor`.
+long open_of_simulator(long simulator, long descriptor) {
+  char path[64] = "/proc/", *end = path + 6;
+  const auto add_number = [&](long number) {
+    char digits[20];
+    int count = 0;
+    do digits[count++] = static_cast<char>('0' + number % 10);
+    while ((number /= 10) != 0);
+    while (count != 0) *end++ = digits[--count];
+  };
+  add_number(simulator);
+  for (const char c : {'/', 'f', 'd', '/'}) *end++ = c;
+  add_number(descriptor);
+  *end = 0;
+  return native(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+}
+
+// 0: in the copy; else its pid or -errno.
+long copy_process(long simulator, long descriptor, const ToldToKernel& told) {
+  if (!told.is_known) return -ENOSYS;
+  const long region = open_of_simulator(simulator, descriptor);
+  if (region < 0) return region;
+  const long child = native(SYS_clone, CLONE_PARENT | CLONE_CHILD_CLEARTID, 0, 0, told.tid_address, 0);
+  if (child == 0) {
+    take_region(region, simulator);
+    ask_for_region_pages();
+    native(SYS_setsid);
+    native(SYS_set_robust_list, told.robust_list, told.robust_list_size);
+    introduce_process();
+    return 0;
+  }
+  native(SYS_close, region);
+  return child;
+}
+
+}  // namespace
+
+void serve_copies() {
+  const long simulator = native(SYS_getppid);
+  const ToldToKernel told = told_to_kernel();
+  protocol::ThreadSlot& slot = *my_slot;
+  auto& message = region_header().message;
+  while (true) {
+    if (protocol::hand_over(message)) native(SYS_futex, &message, FUTEX_WAKE, 1, 0, 0, 0);
+    protocol::take(slot.go, [&slot] {
+      native(SYS_futex, &slot.go, FUTEX_WAIT, static_cast<long>(protocol::Baton::kAsleep), 0, 0, 0);
+      return true;
+    });
+    const long copy = copy_process(simulator, static_cast<long>(slot.action_arguments[0]), told);
+    if (copy == 0) return;
+    slot.result = copy;
+  }
+}
+
+}  // namespace verbatim::shim
