@@ -408,8 +408,15 @@ void Supervisor::Impl::raise_signals(Thread& thread) {
 void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   Process& process = thread.process();
   if (process.stopped_by != 0) return thread.hold(answer);
-  raise_signals(thread);
-  grant(thread, answer, engine_.now(), horizon_of_slice(process.host_index()));
+  Horizon::Bounds until = horizon_of_slice(process.host_index());
+  // A new thread is in no call that could be interrupted: it takes its signals with the first that takes time.
+  if (thread.call().request == protocol::Request::kAttach && thread.tid() != process.pid()) {
+    process.region().slot(thread.slot()).raised_count = 0;
+    if (thread.has_signal()) until = {engine_.now(), engine_.now()};
+  } else {
+    raise_signals(thread);
+  }
+  grant(thread, answer, engine_.now(), until);
 }
 
 // How far a thread that gets the token now may run by itself.

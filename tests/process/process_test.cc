@@ -53,6 +53,21 @@ TEST_P(SameProgram, natively_and_in_the_simulator_however_it_is_run) {
   EXPECT_EQ(run.digest(), replaced.digest()) << run.story() << replaced.story();
 }
 
+// Copies and threads that are late get signals before they have done anything.
+TEST(Process, signals_before_the_first_step_are_not_lost_whoever_is_late) {
+  for (const std::string program : {"signal_group", "signal_at_start"}) {
+    for (int seed = 1; seed <= 6; ++seed) {
+      support::RunRequest request;
+      request.commands = {"server=" + path_of(program)};
+      request.options = {"--freedom", "spec", "--seed", std::to_string(seed)};
+      const support::RunReport run = support::run(request);
+      ASSERT_EQ(run.code, 0) << run.story();
+      request.options.push_back("--call-by-call");
+      EXPECT_EQ(support::run(request).digest(), run.digest()) << run.story();
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Plain, SameProgram, ::testing::ValuesIn(plain_programs()), name_of);
 INSTANTIATE_TEST_SUITE_P(Programs, SameProgram, ::testing::ValuesIn(programs_with_arguments()), name_of);
 INSTANTIATE_TEST_SUITE_P(Ends, SameProgram, ::testing::ValuesIn(programs_that_end()), name_of);

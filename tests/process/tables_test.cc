@@ -147,7 +147,7 @@ const std::vector<Coverage> kCoverage = {
     {"System V shared memory, semaphores, messages", "sysv_memory sysv_semaphores sysv_messages"},
     {"memory and open files of other processes", "other_memory other_descriptors"},
     {"flock and fcntl locks", "file_locks shared_files"},
-    {"signals between programs", "signal_between signal_child_ended queued_signals signal_thread two_programs"},
+    {"signals between programs", "signal_between signal_at_start signal_child_ended queued_signals signal_thread two_programs"},
     {"alarm, setitimer, timer_create", "interval_timers posix_timers timer_threads"},
     {"timerfd, eventfd, signalfd", "timerfd_modes eventfd_modes signalfd_modes"},
     {"signals that tell of descriptors (O_ASYNC, F_SETSIG)", "file_signals"},

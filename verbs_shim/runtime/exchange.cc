@@ -287,8 +287,13 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
     if (request == Request::kCommand && !again && result >= 0) {
       memcpy(reinterpret_cast<void*>(arguments[1]), my_mailbox().bytes, static_cast<std::size_t>(arguments[0]));
     }
-    // Not in a copy of the process: they are the parent's.
-    if (slot.virtual_tid == tid && raised.count != 0) raised.raise_all(program_mask());
+    if (slot.virtual_tid != tid) {
+      // In a copy of the process: those above are the parent's, its own came with its first token.
+      const Raised own(slot);
+      if (own.count != 0) own.raise_all(program_mask());
+    } else if (raised.count != 0) {
+      raised.raise_all(program_mask());
+    }
     if (!again) return result;
     // A trapped call is made again by the program itself, when its handlers have run.
     if (slot.context_address != 0) return kMakeCallAgain;

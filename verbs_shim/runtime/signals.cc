@@ -101,8 +101,8 @@ bool expects_signal(const ucontext_t* context) {
   return (pending_signals() & ~mask) != 0;
 }
 
-// The thread may be anywhere in the program. The supervisor looks at the saved registers, and either nothing happens (false) or
-// they are replaced by the canonical state of the loop they are in.
+// The thread may be anywhere in the program. The supervisor looks at the saved registers, and either nothing happens (false)
+// or they are replaced by the canonical state of the loop they are in.
 bool ask_whether_it_waits(ucontext_t* context, std::uint64_t jump) {
   const auto mask = *reinterpret_cast<const std::uint64_t*>(&context->uc_sigmask);
   const long place = reinterpret_cast<long>(context), base = static_cast<long>(storage_base());
@@ -111,7 +111,8 @@ bool ask_whether_it_waits(ucontext_t* context, std::uint64_t jump) {
   return waited;
 }
 
-// A loop that was found to wait goes round once more, and most likely waits again. Where it does not, it is asked ever less often.
+// A loop that was found to wait goes round once more, and most likely waits again. Where it does not, it is asked ever less
+// often.
 void go_round(ucontext_t* context, std::uint64_t jump) {
   ThreadState& state = thread_state();
   if (state.vain_jump == jump && state.jumps_passed < state.jumps_to_pass) {
