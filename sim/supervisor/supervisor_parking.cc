@@ -42,7 +42,8 @@ void Supervisor::Impl::park(Thread& thread, Parked parked) {
 }
 
 LoopAnalyst& Supervisor::Impl::analyst_of(Process& process) {
-  if (process.analyst() == nullptr) process.analyst() = std::make_unique<LoopAnalyst>(process, options_.epoch_ns);
+  if (process.analyst() == nullptr)
+    process.analyst() = std::make_unique<LoopAnalyst>(process, options_.epoch_ns, options_.traps_loops);
   return *process.analyst();
 }
 

@@ -269,6 +269,33 @@ TEST_F(PatchesTest, traps_of_code_that_is_gone_leave_the_table) {
   EXPECT_TRUE(patches.take_unpatched().empty());
 }
 
+TEST_F(PatchesTest, a_jump_that_traps_is_as_it_was_when_it_is_released) {
+  CodePatches patches;
+  FileCode file;
+  const Bytes code = {0x75, 0xfe, 0xeb, 0xfc};
+  memory_.put(kCode, code);
+  const protocol::PatchedInstruction jump{
+      .kind = DecidedInstruction::kLoopJump, .destination = 5, .source = protocol::kJumpsOnCondition, .length = 2};
+  EXPECT_FALSE(patches.trap_jump(memory_, kCode, jump)) << "of no file, it may be written over unseen";
+  patches.patch_file(memory_, file, kCode, kPage, 0);
+  ASSERT_TRUE(patches.trap_jump(memory_, kCode, jump));
+  EXPECT_EQ(memory_.get(kCode, 4), (Bytes{0xf4, 0xfe, 0xeb, 0xfc}));
+  ASSERT_TRUE(table_at(kCode));
+  EXPECT_EQ(table_at(kCode)->word(), jump.word());
+  std::vector<std::byte> shown(code.size());
+  memory_.read(kCode, shown);
+  patches.show_original(kCode, shown);
+  EXPECT_EQ(std::to_integer<int>(shown[0]), 0x75);
+  EXPECT_FALSE(patches.trap_jump(memory_, kCode, jump)) << "twice";
+  patches.release_jump(memory_, kCode);
+  EXPECT_EQ(memory_.get(kCode, 4), code);
+  EXPECT_FALSE(table_at(kCode));
+  ASSERT_TRUE(patches.trap_jump(memory_, kCode, jump)) << "again";
+  memory_.put(kCode, {0x90});
+  patches.release_jump(memory_, kCode);
+  EXPECT_EQ(memory_.get(kCode, 1), Bytes{0x90}) << "somebody else's by now";
+}
+
 // A program that makes its code writable for a moment, or changes what lies beside it.
 TEST_F(PatchesTest, what_has_been_replaced_stays_so_when_its_page_is_searched_again) {
   CodePatches patches(false);

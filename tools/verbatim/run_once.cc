@@ -381,6 +381,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
 
   supervisor::SupervisorOptions supervisor_options;
   supervisor_options.seed = seed;
+  supervisor_options.traps_loops = !plan.debugger;
   supervisor_options.core = options.core;
   supervisor_options.second_core = use_of_second_core(options);
   if (options.poke_period_us != 0) supervisor_options.poke_period_us = options.poke_period_us;

@@ -69,6 +69,7 @@ struct SupervisorOptions {
   std::uint64_t seed = 1;
   std::int64_t epoch_ns = 1'700'000'000'000'000'000;  // CLOCK_REALTIME at virtual time 0
   std::int64_t poke_period_us = 50;            // wall time after which a thread without a call is looked at
+  bool traps_loops = true;                     // jumps of loops that wait trap (tasks/loop_traps.h); a debugger would stop there
   int core = -1;                               // CPU that programs run on; -1: the one that the caller is on
   SecondCoreUse second_core = SecondCoreUse::kNever;
   std::string shim_directory;                  // holds the libraries of verbs_shim, ssh, sshd and keeper

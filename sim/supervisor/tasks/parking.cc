@@ -145,9 +145,10 @@ class LoopAnalyst::Code final : public spin::CodeMemory {
   const code::CodePatches& patches_;
 };
 
-LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns)
+LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops)
     : process_(process),
       traps_(process),
+      traps_loops_(traps_loops),
       epoch_ns_(epoch_ns),
       code_(std::make_unique<Code>(process.memory(), *process.patches())),
       turn_steps_(kPollSteps),
@@ -483,7 +484,7 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
     traps_.note_trapped(jump, true);
   } else {
     spin_effort_ = effort;
-    if (effort == 0) traps_.note_poked(proof.jump);
+    if (effort == 0 && traps_loops_) traps_.note_poked(proof.jump);
   }
   pokes_without_proof_ = 0;
   has_proven_spin_ = true;

@@ -104,8 +104,8 @@ void show_growth(Process& process);
 // The prover of one process, and what it has proven before.
 class LoopAnalyst {
  public:
-  // `epoch_ns`: what CLOCK_REALTIME shows at virtual time 0.
-  LoopAnalyst(Process& process, std::int64_t epoch_ns);
+  // `epoch_ns`: what CLOCK_REALTIME shows at virtual time 0. `traps_loops`: SupervisorOptions::traps_loops.
+  LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops);
   ~LoopAnalyst();
 
   // The thread is at the entry of a poll that finds nothing, with the registers in its slot.
@@ -165,6 +165,7 @@ class LoopAnalyst {
 
   Process& process_;
   LoopTraps traps_;
+  const bool traps_loops_;
   std::int64_t epoch_ns_;
   std::unique_ptr<Code> code_;
   spin::SpinProver prover_;
