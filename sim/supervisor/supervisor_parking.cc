@@ -274,6 +274,7 @@ bool Supervisor::Impl::follow_clock(Thread& thread) {
   LoopAnalyst& analyst = analyst_of(process);
   const bool is_first = !thread.clock_row;
   if (is_first) {
+    analyst.write_followed();
     const auto& saved = process.region().slot(thread.slot()).poll_registers;
     const Instant began(std::clamp(instant_from_ps(call.arguments[1]), Instant{}, engine_.now()));
     Thread::ClockRow& row = thread.clock_row.emplace();
@@ -286,15 +287,15 @@ bool Supervisor::Impl::follow_clock(Thread& thread) {
   const std::uint64_t place = row.at_entry.rip ^ row.at_entry.gpr[spin::kRsp] << 20;
   std::optional<spin::ClockStep> step;
   if (options_.mode == Mode::kSlices && !thread.has_signal() && (!is_first || analyst.may_follow_clock(place))) {
-    step = analyst.follow_clock(row.at_entry, engine_.now(), row.began);
+    step = analyst.follow_clock(thread, row.at_entry, engine_.now(), row.began);
     if (is_first || !step) analyst.note_followed(place, !step && row.followed == 0);
   }
   if (!step) {
+    show_growth(process);
     if (row.followed != 0) show_kept_registers(process, process.region().slot(thread.slot()), row.at_entry);
     thread.clock_row.reset();
     return false;
   }
-  process.memory().write_changed(step->writes);
   row.at_entry = step->at_entry;
   ++row.followed;
   thread.run_at(engine_.now() + Duration(step->cost_ps));

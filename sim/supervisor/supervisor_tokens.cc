@@ -319,7 +319,7 @@ void Supervisor::Impl::on_thread(Thread& thread) {
   if (process.stopped_by != 0) return thread.hold(std::nullopt);
   bring_to_present(thread);
   if (!process.alive || finished_) return;
-  show_growth(process);
+  if (!thread.clock_row) show_growth(process);  // else it does not run yet
   if (const auto answer = thread.take_held_answer()) return resume(thread, *answer);
   const PendingCall& call = thread.call();
   places_.tell_lateness(thread, engine_.now());

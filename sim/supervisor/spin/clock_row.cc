@@ -11,7 +11,6 @@ namespace {
 
 // What is kept over a call, and the arguments of both functions.
 constexpr unsigned kKnownAtEntry[] = {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15, kRdi, kRsi};
-constexpr std::uint64_t kStackAbove = 65'536;  // bytes of frames of callers that may be written
 
 }  // namespace
 
@@ -30,23 +29,28 @@ bool SpinProver::step_to_read(const Registers& at_entry, std::uint64_t return_ad
          returns_to == return_address;
 }
 
-ClockStep SpinProver::follow_clock(const Registers& at_entry, CodeMemory& memory, const Limits& limits, const ClockModel& model,
-                                   std::int64_t row_began_ps) {
-  ClockStep taken;
-  clock_.begin(&model);
+void SpinProver::begin_row(const Registers& at_entry, CodeMemory& memory, const Limits& limits) {
+  clock_.begin(nullptr);
   follows_growth_ = false;
-  const Analysis analysis(*this, at_entry, memory, limits);
-  clock_.begin_in_row(&model, row_began_ps);
+  begin(at_entry, memory, limits);
   interpreter_.allows_floating = false;
   interpreter_.state.vectors = {};
   interpreter_.state.forget_flags(kArithmeticFlags);
   memory_.begin_tracking();
+  memory_.note_recent();
+}
+
+ClockStep SpinProver::step_in_row(const Limits& limits, const ClockModel& model, std::int64_t row_began_ps) {
+  ClockStep taken;
+  const Registers at_entry = interpreter_.state.registers;
+  clock_.begin_in_row(&model, row_began_ps);
+  steps_ = 0;
   std::uint64_t return_address = 0;
   const std::uint64_t stack_pointer = at_entry.gpr[kRsp];
   if (!memory_.load(stack_pointer, 8, return_address)) return taken;
   own_stop_ = {Reason::kLibraryCall, at_entry.rip, ""};
   if (!pass_clock(limits) || !step_to_read(at_entry, return_address, limits)) return taken;
-  for (ByteRun& run : memory_.writes()) {
+  for (ByteRun& run : memory_.take_recent_writes()) {
     const std::uint64_t end = run.address + run.bytes.size();
     // Below the call are frames of its own.
     if (run.address < stack_pointer && end > stack_pointer - limits.poll_stack) {
@@ -54,7 +58,7 @@ ClockStep SpinProver::follow_clock(const Registers& at_entry, CodeMemory& memory
       run.bytes.erase(0, stack_pointer - run.address);
       run.address = stack_pointer;
     }
-    if (run.address < stack_pointer || end > stack_pointer + kStackAbove) return taken;
+    if (run.address < stack_pointer || end > stack_pointer + kRowStack) return taken;
     taken.writes.push_back(std::move(run));
   }
   taken.goes_on = true;

@@ -166,6 +166,9 @@ std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint
 // the poll of that number in the next one (0: the first) is due. Bytes that no turn writes are left alone.
 void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, ByteRun& run);
 
+// Bytes above the stack pointer that a row of clock reads may write: frames of callers.
+inline constexpr std::uint64_t kRowStack = 65'536;
+
 // From one read of a clock to the next that is made at the same place.
 struct ClockStep {
   bool goes_on = false;        // nothing else happens in between
@@ -187,11 +190,14 @@ class SpinProver {
   PollLoopProof prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll, CodeMemory& memory,
                                 const Limits& limits, const ClockModel* clock = nullptr);
 
-  // The thread is at the entry of clock_gettime or gettimeofday, which takes no more time: it shows the model's look. It is one
-  // of a row of reads that began at `row_began_ps`. Does not go on where anything is unknown, another call is made, the same
-  // one from another place, or memory other than the stack is written.
-  ClockStep follow_clock(const Registers& at_entry, CodeMemory& memory, const Limits& limits, const ClockModel& model,
-                         std::int64_t row_began_ps);
+  // A row of clock reads is followed: the thread is at the entry of clock_gettime or gettimeofday. Until end_row() nothing else
+  // is asked of this prover, and nobody may change what the thread reads.
+  void begin_row(const Registers& at_entry, CodeMemory& memory, const Limits& limits);
+  // The read that the thread is at takes no more time: it shows the model's look. It is one of a row that began at
+  // `row_began_ps`. Does not go on where anything is unknown, another call is made, the same one from another place, or memory
+  // other than the stack is written; then the row has to be ended.
+  ClockStep step_in_row(const Limits& limits, const ClockModel& model, std::int64_t row_began_ps);
+  void end_row() { memory_.end(); }
 
   // Decoded code is forgotten; see CodeCache::invalidate.
   void invalidate() { code_.invalidate(); }

@@ -128,6 +128,7 @@ bool Parked::changes(std::span<const spin::ByteRun> runs) const {
 }
 
 void show_growth(Process& process) {
+  if (process.analyst() != nullptr) process.analyst()->write_followed();
   for (auto& thread : process.threads()) {
     if (thread->parked() != nullptr) thread->show_growth();
   }

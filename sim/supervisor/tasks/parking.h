@@ -116,7 +116,10 @@ class LoopAnalyst {
   std::optional<Parked> spin(std::uint64_t context_address, std::uint64_t fs_base, std::uint64_t jump);
   // The thread reads a clock now, at the entry of whose function it is, in a row of reads that began at `row_began`: what it does
   // until the next one, if that can be told.
-  std::optional<spin::ClockStep> follow_clock(const spin::Registers& at_entry, Instant now, Instant row_began);
+  // What it writes meanwhile is written at once where others of the process may see it, else when anybody looks at its memory.
+  std::optional<spin::ClockStep> follow_clock(const Thread& thread, const spin::Registers& at_entry, Instant now,
+                                              Instant row_began);
+  void write_followed();
   // Whether that is worth a try for the first read that is handed over at a place: not where it was in vain lately.
   bool may_follow_clock(std::uint64_t place);
   void note_followed(std::uint64_t place, bool in_vain);
@@ -185,6 +188,18 @@ class LoopAnalyst {
   bool shows_something_ = false;  // see queues_of()
   // The handles of the device contexts whose queues the program has polled, by the address of its ibv_context.
   std::map<std::uint64_t, std::uint32_t> contexts_;
+  // A row of clock reads that is followed, of one thread at a time.
+  struct FollowedRow {
+    const Thread* thread = nullptr;  // nullptr: none is
+    std::uint64_t epoch = 0;         // of memory, at the last step
+    std::vector<spin::ByteRun> unwritten;
+    bool is_stepping = false;
+  };
+  FollowedRow row_;
+  spin::SpinProver follower_;
+  std::uint64_t private_stack_ = 0;  // stack pointer of the last row, if what lies above it is the process's own
+
+  bool may_write_later(std::uint64_t stack_pointer);
   struct ClockPlace {
     unsigned to_skip = 0, vain = 0;  // reads; tries in a row
   };
