@@ -296,6 +296,15 @@ TEST_F(PatchesTest, a_jump_that_traps_is_as_it_was_when_it_is_released) {
   EXPECT_EQ(memory_.get(kCode, 1), Bytes{0x90}) << "somebody else's by now";
 }
 
+TEST_F(PatchesTest, an_instruction_that_traps_is_not_released_as_a_jump) {
+  memory_.put(kCode, kShort);
+  CodePatches patches(false);
+  patches.patch_memory(memory_, kCode, kPage);
+  patches.release_jump(memory_, kCode);
+  EXPECT_EQ(memory_.get(kCode, 2), (Bytes{0xf4, 0x90}));
+  EXPECT_TRUE(table_at(kCode));
+}
+
 // A program that makes its code writable for a moment, or changes what lies beside it.
 TEST_F(PatchesTest, what_has_been_replaced_stays_so_when_its_page_is_searched_again) {
   CodePatches patches(false);

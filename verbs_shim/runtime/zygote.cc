@@ -5,11 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-
-#include <sched.h>
 
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/state.h"

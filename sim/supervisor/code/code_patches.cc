@@ -338,8 +338,10 @@ bool CodePatches::trap_jump(host::ProgramMemory& memory, std::uint64_t address, 
 }
 
 void CodePatches::release_jump(host::ProgramMemory& memory, std::uint64_t address) {
+  // Instructions that trap since the machine would decide them stay replaced, whatever the program says of the address.
+  const auto trap = trap_at(address);
   const auto it = sites_.find(address);
-  if (it == sites_.end() || !it->second.active || it->second.stub != 0) return;
+  if (!trap || trap->kind != protocol::DecidedInstruction::kLoopJump || it == sites_.end() || !it->second.active) return;
   Writer writer(memory);
   if (writer.held(address, bytes_of(it->second.written))) writer.write(address, it->second.original);
   clear_trap(writer, address);

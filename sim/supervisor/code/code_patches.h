@@ -64,7 +64,7 @@ class CodePatches {
   // The jump at `address` traps from now on (protocol::DecidedInstruction::kLoopJump). False: it does not, as it comes from no
   // file, is replaced already, or the table is full.
   bool trap_jump(host::ProgramMemory& memory, std::uint64_t address, protocol::PatchedInstruction jump);
-  // It is as it was, if it was replaced.
+  // It is as it was, if trap_jump() has replaced it.
   void release_jump(host::ProgramMemory& memory, std::uint64_t address);
 
   // Takes `length` bytes of the last area for code of the caller's; 0: it is full.

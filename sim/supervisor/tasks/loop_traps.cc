@@ -1,6 +1,7 @@
 #include "sim/supervisor/tasks/loop_traps.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/supervisor/tasks/process.h"
 
@@ -25,6 +26,8 @@ void LoopTraps::note_poked(const spin::LoopJump& jump) {
 }
 
 void LoopTraps::note_trapped(std::uint64_t address, bool waits) {
+  const auto trap = process_.patches()->trap_at(address);
+  if (!trap || trap->kind != protocol::DecidedInstruction::kLoopJump) return;  // the program says so, and may say anything
   Loop& loop = loops_[address];
   loop.vain = waits ? 0 : loop.vain + 1;
   if (loop.vain < kVainBefore) return;

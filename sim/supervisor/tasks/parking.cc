@@ -420,8 +420,9 @@ std::optional<spin::ClockStep> LoopAnalyst::follow_clock(const Thread& thread, c
                                                          Instant row_began) {
   if (row_.thread != &thread || row_.epoch != process_.memory().epoch()) {
     write_followed();
+    if (follower_ == nullptr) follower_ = std::make_unique<spin::SpinProver>();
     row_.is_stepping = true;
-    follower_.begin_row(at_entry, *code_, limits(kPollSteps));
+    follower_->begin_row(at_entry, *code_, limits(kPollSteps));
     row_.thread = &thread;
   }
   row_.is_stepping = true;
@@ -429,7 +430,7 @@ std::optional<spin::ClockStep> LoopAnalyst::follow_clock(const Thread& thread, c
   const bool is_gettime = at_entry.rip != process_.region().header().timeofday_function;
   spin::ClockModel model = clock_model(0, is_gettime ? at_entry.rip : 0, now, nullptr);
   model.yield = model.time = 0;
-  spin::ClockStep step = follower_.step_in_row(limits(kPollSteps), model, to_ps(row_began));
+  spin::ClockStep step = follower_->step_in_row(limits(kPollSteps), model, to_ps(row_began));
   row_.is_stepping = false;
   if (!step.goes_on) {
     write_followed();
@@ -462,7 +463,7 @@ bool LoopAnalyst::may_write_later(std::uint64_t stack_pointer) {
 void LoopAnalyst::write_followed() {
   if (row_.is_stepping || row_.thread == nullptr) return;
   row_.thread = nullptr;
-  follower_.end_row();
+  follower_->end_row();
   for (const spin::ByteRun& run : std::exchange(row_.unwritten, {}))
     process_.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
 }

@@ -196,14 +196,14 @@ class LoopAnalyst {
     bool is_stepping = false;
   };
   FollowedRow row_;
-  spin::SpinProver follower_;
+  std::unique_ptr<spin::SpinProver> follower_;  // made for the first row
   std::uint64_t private_stack_ = 0;  // stack pointer of the last row, if what lies above it is the process's own
 
   bool may_write_later(std::uint64_t stack_pointer);
   struct ClockPlace {
     unsigned to_skip = 0, vain = 0;  // reads; tries in a row
   };
-  std::map<std::uint64_t, ClockPlace> clock_places_;  // by stack pointer and registers' caller, see follow_clock()
+  std::map<std::uint64_t, ClockPlace> clock_places_;  // by a number made of the function and the stack pointer
   unsigned asks_to_skip_ = 0;  // after them
   unsigned pokes_in_vain_ = 0;  // since the thread got the token
   unsigned pokes_without_proof_ = 0;  // in a row, whatever slices they were in
