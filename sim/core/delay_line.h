@@ -43,6 +43,12 @@ class DelayLine {
 
   void push(Instant when, const T& item) { push(when, T(item)); }
 
+  // What comes out before `limit`, in that order: visit(when, item).
+  template <class Visit>
+  void for_each_before(Instant limit, Visit visit) const {
+    for (std::size_t i = 0; i < items_.size() && items_[i].when < limit; ++i) visit(items_[i].when, items_[i].item);
+  }
+
   // Hands out what is due by `now` ahead of its event, for what must find it done.
   void deliver_until(Instant now) {
     if (items_.empty() || items_.front().when > now) return;

@@ -25,6 +25,7 @@ Adapter::Adapter(Engine& engine, Tracer& tracer, Choices& choices, ComponentId i
       translations(*this, profile.translation_cache),
       notifier(*this),
       completions(*this),
+      records(*this),
       placements(*this),
       payloads(*this),
       atomics(*this),

@@ -19,6 +19,7 @@
 #include "sim/hca/datapath/payload_writer.h"
 #include "sim/hca/datapath/placement_lookup.h"
 #include "sim/hca/datapath/receive_pipeline.h"
+#include "sim/hca/datapath/record_writer.h"
 #include "sim/hca/datapath/send_pipeline.h"
 #include "sim/hca/datapath/work_fetcher.h"
 #include "sim/hca/datapath/frame_steering.h"
@@ -96,6 +97,7 @@ struct Adapter {
   MulticastTable multicast;
   Notifier notifier;
   CompletionWriter completions;
+  RecordWriter records;
   PlacementLookup placements;
   PayloadWriter payloads;
   AtomicUnit atomics;

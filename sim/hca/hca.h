@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include "sim/hca/hca_profile.h"
 #include "sim/hca/inspection.h"
 #include "sim/hca/neighbours.h"
+#include "sim/host/dma_engine.h"
 #include "sim/host/program_memory.h"
 #include "sim/ib/key_violations.h"
 #include "sim/ib/management.h"
@@ -181,9 +183,12 @@ class Hca final : public fabric::PacketSink {
 
   // When the next event for a program comes, or a doorbell that makes the adapter look at a program's record at once, of all that
   // is under way; kNever: none does. Other stages of the adapter, and packets that come in, take one way of PCI Express at least
-  // until the CPU or an access to host memory notices. What it writes into the records of queue pairs
-  // (QueuePairRecord::recv_doorbell_wanted) and of shared receive queues it writes at once.
+  // until the CPU or an access to host memory notices.
   Instant next_effect() const;
+  // Transfers under way that touch memory of programs, or may do so in a way that is not known, before `limit`, in no certain
+  // order; `bytes` is used for what they touch.
+  using TouchVisitor = std::function<void(Instant when, host::Touch touch, const std::vector<host::TouchedBytes>& bytes)>;
+  void visit_touches_before(Instant limit, std::vector<host::TouchedBytes>& bytes, const TouchVisitor& visit) const;
 
   void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override;
   // Everyone who has opened the adapter is told (IBA 11.6.3.3, 11.6.3.4); queue pairs find out by themselves.

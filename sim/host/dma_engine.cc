@@ -25,8 +25,8 @@ DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
                            DmaPiece::kPageBytes % profile.max_read_request_bytes == 0),
       full_completion_bytes_(completion_bytes(profile.max_read_request_bytes)),
       tag_timer_(Timer::of<&DmaEngine::issue_reads>(engine, id, EventClass::kDma, this)),
-      read_touches_(DelayLine<Touch>::of<&DmaEngine::on_read_touch>(engine, id, EventClass::kDma, this)),
-      write_touches_(DelayLine<Touch>::of<&DmaEngine::on_write_touch>(engine, id, EventClass::kDma, this)) {
+      read_touches_(DelayLine<Transfer>::of<&DmaEngine::on_read_touch>(engine, id, EventClass::kDma, this)),
+      write_touches_(DelayLine<Transfer>::of<&DmaEngine::on_write_touch>(engine, id, EventClass::kDma, this)) {
   CHECK(profile.outstanding_reads > 0);
   CHECK(profile.max_payload_bytes > 0 && profile.max_read_request_bytes > 0);
   CHECK(profile.read_completion_boundary_bytes > 0 &&

@@ -24,13 +24,30 @@
 #include "sim/core/engine.h"
 #include "sim/core/trail.h"
 #include "sim/host/pcie_profile.h"
+#include "sim/host/program_memory.h"
 #include "sim/host/serial_line.h"
 
 namespace verbatim::host {
 
+// What a transfer does at the instant at which it touches memory, as far as programs can tell.
+enum class Touch : std::uint8_t {
+  kUnseen,   // nothing: what it reads does not change any more, and what it writes lies there already
+  kRead,     // it reads bytes of a program
+  kWrite,    // it writes bytes of a program
+  kUnknown,  // anything
+};
+struct TouchedBytes {
+  ProgramMemory* memory = nullptr;
+  ProgramAddress address = 0;
+  std::uint32_t length = 0;
+  const std::byte* written = nullptr;  // of a write: `length` bytes, until then
+};
+
 // Whoever asks for transfers. `cookie` is what the asker gave.
 class DmaClient {
  public:
+  // What the transfer will do, and to which bytes (added to `bytes`), if no program asks the adapter for anything until then.
+  virtual Touch touch_of(std::uint64_t /*cookie*/, std::vector<TouchedBytes>& /*bytes*/) const { return Touch::kUnknown; }
   // Memory is read now; the bytes are in the adapter at `at_adapter`.
   virtual void on_dma_read(std::uint64_t cookie, Instant at_adapter) = 0;
   // The bytes become visible in memory now.
@@ -82,8 +99,17 @@ class DmaEngine {
 
   static constexpr std::uint32_t kWriteCombiningLine = 64;
 
+  // Transfers that touch memory before `limit`, in no certain order: visit(when, client, cookie). What is asked for from now on,
+  // and what waits for a tag, touches it a way over PCI Express and an access later at the earliest.
+  template <class Visit>
+  void for_each_touch_before(Instant limit, Visit visit) const {
+    const auto show = [&visit](Instant when, const Transfer& transfer) { visit(when, *transfer.client, transfer.cookie); };
+    read_touches_.for_each_before(limit, show);
+    write_touches_.for_each_before(limit, show);
+  }
+
  private:
-  struct Touch {
+  struct Transfer {
     DmaClient* client = nullptr;
     std::uint64_t cookie = 0;
     Instant at_adapter;
@@ -127,11 +153,11 @@ class DmaEngine {
   // And of its completions, of `bytes` with their headers, which have left at `end`.
   void add_completion(Trail& trail, Instant free, std::uint64_t bytes, Instant end) const;
   // Writes of this instant come first: the read may have waited for them.
-  void on_read_touch(Touch touch) {
+  void on_read_touch(Transfer touch) {
     write_touches_.deliver_until(engine_.now());
     touch.client->on_dma_read(touch.cookie, touch.at_adapter);
   }
-  void on_write_touch(Touch touch) { touch.client->on_dma_write(touch.cookie); }
+  void on_write_touch(Transfer touch) { touch.client->on_dma_write(touch.cookie); }
 
   Engine& engine_;
   const ComponentId id_;
@@ -149,8 +175,8 @@ class DmaEngine {
   Instant last_read_touch_{};
   Ring<PendingRead> pending_;
   Timer tag_timer_;
-  DelayLine<Touch> read_touches_;
-  DelayLine<Touch> write_touches_;
+  DelayLine<Transfer> read_touches_;
+  DelayLine<Transfer> write_touches_;
 };
 
 }  // namespace verbatim::host

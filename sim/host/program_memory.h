@@ -20,6 +20,10 @@ class ProgramMemory {
   // Copies bytes to the program whatever the protection of its pages; false when any of them is not mapped
   // (the mapped ones are written).
   virtual bool write(ProgramAddress to, std::span<const std::byte> from) = 0;
+  // As read() and write(), by an adapter at the time at which a transfer touches memory (Touch): a program that runs ahead of
+  // the adapter's time may have done it by itself.
+  virtual bool gather(ProgramAddress from, std::span<std::byte> to) { return read(from, to); }
+  virtual bool place(ProgramAddress to, std::span<const std::byte> from) { return write(to, from); }
   // As write(), of pages that are most likely not writable for the program.
   virtual bool write_code(ProgramAddress to, std::span<const std::byte> from) { return write(to, from); }
   // Whether the whole range is mapped, and writable when `writable`. For memory registration.

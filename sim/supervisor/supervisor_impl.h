@@ -142,7 +142,7 @@ class Supervisor::Impl final : public ProcessTable {
   void give_token(Thread& thread, protocol::ThreadSlot* before);
   void keep_from_preempting(Thread& thread);
   void fill_slot(Thread& thread, const Answer& answer, Instant start);
-  Horizon::Bounds horizon_of_slice(std::size_t host) const;
+  Horizon::Bounds horizon_of_slice(Process& process);
   // When the next program of `host` starts or thread of it goes on, kNever if none does; nullopt: they are many.
   std::optional<Instant> next_program_event_on(std::size_t host) const;
   void take_request(Process& process);
@@ -262,7 +262,6 @@ class Supervisor::Impl final : public ProcessTable {
   Thread* died_ = nullptr;     // its process has ended while it held the token
   Instant slice_start_{};
   Instant granted_{};          // horizon of the current slice
-  Instant granted_records_{};  // and of what the adapter writes into records of queues
   // Memory that a thread sees as it was before, while it finishes a turn: what is there now.
   std::vector<spin::ByteRun> changed_in_turn_;
   std::vector<Instant> ran_until_;  // by host: its programs

@@ -201,12 +201,13 @@ void Supervisor::Impl::note_polling(Thread& thread, const protocol::ThreadSlot& 
     time.place = place_of_call(thread.process().native_pid(), poll.mapped());
 }
 
-// Whether the entry that the poll looks at is written.
+// Whether the entry that the poll looks at is visible.
 bool Supervisor::Impl::shows_something(Process& process, const SeenPoll& poll) {
   if (poll.yields) return false;
   if (poll.entry % alignof(protocol::Cqe) != 0 || poll.entry > protocol::kArenaSize - sizeof(protocol::Cqe)) return true;
   auto* entry = reinterpret_cast<protocol::Cqe*>(process.region().arena().data() + poll.entry);
-  return std::atomic_ref(entry->sequence).load(std::memory_order_acquire) == poll.sequence;
+  return std::atomic_ref(entry->sequence).load(std::memory_order_acquire) == poll.sequence &&
+         instant_from_ps(entry->visible_at_ps) <= engine_.now();
 }
 
 // Gives memory that is looked at in the rest of the turn the content that it had when the turn began; what it has now is kept in
@@ -248,9 +249,9 @@ void Supervisor::Impl::finish_turn(Thread& thread, Thread::Turn turn) {
   const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
   const bool goes_on = !shows_past && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
   if (goes_on) thread.take_unparked();  // the look that is due is among what it does
-  Horizon::Bounds until{turn.due, turn.due};
-  if (goes_on) until = horizon_of_slice(thread.process().host_index());
-  until.all = std::max(until.all, turn.due);
+  Horizon::Bounds until{turn.due, {}};
+  if (goes_on) until = horizon_of_slice(thread.process());
+  until.until = std::max(until.until, turn.due);
   grant(thread, {.result = polls, .repeats = turn.parked->asks_kernel}, turn.start, until);
   changed_in_turn_.clear();  // of a program that was stopped on the way: nobody else's memory
 }

@@ -189,6 +189,7 @@ Supervisor::Impl::Taken Supervisor::Impl::take_request_of(Thread& thread) {
 bool Supervisor::Impl::may_answer_ahead(Thread& thread, Instant due) const {
   if (running_ != &thread || due >= granted_ || due <= engine_.now()) return false;
   if (thread.has_signal() || thread.next_event_time() != kNever) return false;
+  if (thread.process().memory().touches().next() <= due) return false;
   switch (kernel_.concerns(thread)) {
     case Kernel::Concerns::kCaller:
       return true;
@@ -246,7 +247,8 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   const std::uint32_t count = slot.doorbell_count;
   std::vector<protocol::QueuedDoorbell> doorbells;
   end_turn(process);
-  bool sound = clock >= slice_start_ && clock <= std::max(engine_.now(), granted_) &&
+  const bool touched = process.memory().touches().collect(process.region());
+  bool sound = touched && clock >= slice_start_ && clock <= std::max(engine_.now(), granted_) &&
                count <= protocol::kMaxQueuedDoorbells;
   const std::size_t host = process.host_index();
   for (std::uint32_t i = 0; sound && i < count; ++i) {
@@ -408,11 +410,11 @@ void Supervisor::Impl::raise_signals(Thread& thread) {
 void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
   Process& process = thread.process();
   if (process.stopped_by != 0) return thread.hold(answer);
-  Horizon::Bounds until = horizon_of_slice(process.host_index());
+  Horizon::Bounds until = horizon_of_slice(process);
   // A new thread is in no call that could be interrupted: it takes its signals with the first that takes time.
   if (thread.call().request == protocol::Request::kAttach && thread.tid() != process.pid()) {
     process.region().slot(thread.slot()).raised_count = 0;
-    if (thread.has_signal()) until = {engine_.now(), engine_.now()};
+    if (thread.has_signal()) until = {engine_.now(), {}};
   } else {
     raise_signals(thread);
   }
@@ -420,11 +422,10 @@ void Supervisor::Impl::resume(Thread& thread, const Answer& answer) {
 }
 
 // How far a thread that gets the token now may run by itself.
-Horizon::Bounds Supervisor::Impl::horizon_of_slice(std::size_t host) const {
-  if (options_.mode != Mode::kSlices || someone_parked(host)) return {engine_.now(), engine_.now()};
-  Horizon::Bounds bounds = horizon_.of(host, next_program_event_on(host));
-  bounds.all = std::min(bounds.all, options_.limits.virtual_end);
-  return bounds;
+Horizon::Bounds Supervisor::Impl::horizon_of_slice(Process& process) {
+  const std::size_t host = process.host_index();
+  if (options_.mode != Mode::kSlices || someone_parked(host)) return {engine_.now(), {}};
+  return horizon_.of(host, process.memory(), next_program_event_on(host), options_.limits.virtual_end);
 }
 
 std::optional<Instant> Supervisor::Impl::next_program_event_on(std::size_t host) const {
@@ -445,9 +446,9 @@ std::optional<Instant> Supervisor::Impl::next_program_event_on(std::size_t host)
 
 // The thread gets the token, at the virtual time `start`, and may let time pass by itself up to its horizon.
 void Supervisor::Impl::grant(Thread& thread, const Answer& answer, Instant start, const Horizon::Bounds& bounds) {
-  granted_ = bounds.all;
-  granted_records_ = bounds.records;
+  granted_ = bounds.until;
   Process& process = thread.process();
+  process.memory().touches().list(process.region(), bounds.touches);
   fill_slot(thread, answer, start);
   Thread* const before = std::exchange(running_, &thread);
   const bool others_turn = before != nullptr && before != &thread && before->process().alive;
@@ -496,8 +497,8 @@ void Supervisor::Impl::fill_slot(Thread& thread, const Answer& answer, Instant s
   if (process.analyst() != nullptr) process.analyst()->begin_slice();
   slice_start_ = start;
   slot.horizon_ps = granted_ > start ? to_ps(granted_) : 0;
-  // Whatever the adapter has done until now is there.
-  slot.record_horizon_ps = std::max(to_ps(granted_records_), to_ps(engine_.now()) + 1);
+  const Instant touch = process.memory().touches().next();
+  slot.next_touch_ps = touch == kNever ? protocol::kNoTouch : to_ps(touch);
   thread.start_slice(options_.poke_period_us);
   slot.poke_after_us = thread.poke_after_us();
   ++result_.hand_overs;

@@ -252,7 +252,6 @@ bool copy_program_bytes(void* to, const void* from, std::size_t size) {
   return ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(size);
 }
 void spend(std::int64_t cost_ps) { fake::pass(world(), cost_ps); }
-void await_records() {}
 
 void spend_on_poll(std::int64_t cost_ps, std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t) { spend(cost_ps); }
 void spend_on_start_poll(std::int64_t cost_ps, std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t) { spend(cost_ps); }

@@ -82,7 +82,7 @@ void expect_equal(const BothModes& runs) {
   EXPECT_EQ(slices.digest().size(), 32u);
   EXPECT_TRUE(is_as_exact_as_the_machine_allows(slices)) << slices.report["warnings"];
   for (const char* figure : {"digest", "virtual_time_ps", "packets", "packet_hops", "outcome", "determinism",
-                             "programs", "findings", "warnings"}) {
+                             "programs", "findings", "warnings", "queues"}) {
     EXPECT_EQ(slices.report[figure], oracle.report[figure]) << figure;
   }
   // The oracle would not be one if it did what the slices do.

@@ -50,12 +50,22 @@ TEST(PollTurns, slices_and_call_by_call) {
       << "the turns in which nothing happens are not executed";
 }
 
-// From a moment on each receive has to ring a doorbell, and the program knows from a record that the adapter writes at once.
+// From a moment on each receive has to ring a doorbell, and the program knows from a record that the adapter writes.
 TEST(FlushedReceives, slices_and_call_by_call) {
   for (const std::vector<std::string>& options :
        {std::vector<std::string>{}, {"--freedom", "spec", "--seed", "1"}, {"--freedom", "spec", "--seed", "2"}}) {
     expect_equal(run_both({.commands = {"server=" + support::quoted(FLUSHED_RECEIVES),
                                         "client=" + support::quoted(FLUSHED_RECEIVES) + " server"},
+                           .options = options}));
+  }
+}
+
+// What an adapter reads and writes before a thread's horizon the thread does in its place.
+TEST(TouchedMemory, slices_and_call_by_call) {
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{}, {"--seed", "2"}, {"--freedom", "spec", "--seed", "3"}}) {
+    expect_equal(run_both({.commands = {"server=" + support::quoted(TOUCHED_MEMORY),
+                                        "client=" + support::quoted(TOUCHED_MEMORY) + " server"},
                            .options = options}));
   }
 }

@@ -475,8 +475,8 @@ class Program final : public hca::EventListener {
   }
 
   void write_recv(std::byte* entry, std::uint64_t wr_id, const std::vector<protocol::Sge>& sges) {
-    protocol::RecvWqe wqe{wr_id, static_cast<std::uint32_t>(sges.size()),
-                          static_cast<std::uint32_t>(to_ps(world_.engine.now()) / 1000)};
+    protocol::RecvWqe wqe{wr_id, static_cast<std::uint8_t>(sges.size()),
+                          static_cast<std::uint64_t>(to_ps(world_.engine.now())) & protocol::RecvWqe::kPostedMask};
     std::memcpy(entry, &wqe, sizeof(wqe));
     if (!sges.empty()) std::memcpy(entry + sizeof(wqe), sges.data(), sges.size() * sizeof(protocol::Sge));
   }

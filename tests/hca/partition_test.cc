@@ -10,7 +10,7 @@ namespace {
 
 using ib::WcStatus;
 
-constexpr std::uint16_t kFull = 0x8001, kLimited = 0x0001, kOther = 0x8002, kInvalid = 0x8000;
+constexpr std::uint16_t kFull = 0x8001, kLimited = 0x0001, kOtherPartition = 0x8002, kInvalid = 0x8000;
 
 PairOptions in_partitions(std::vector<std::uint16_t> client, std::vector<std::uint16_t> server) {
   PairOptions options;
@@ -46,7 +46,7 @@ TEST(PartitionTest, two_keys_match_in_one_partition_unless_both_are_limited) {
   EXPECT_TRUE(ib::do_pkeys_match(kFull, kLimited));
   EXPECT_TRUE(ib::do_pkeys_match(kLimited, kFull));
   EXPECT_FALSE(ib::do_pkeys_match(kLimited, kLimited));
-  EXPECT_FALSE(ib::do_pkeys_match(kFull, kOther));
+  EXPECT_FALSE(ib::do_pkeys_match(kFull, kOtherPartition));
   EXPECT_FALSE(ib::do_pkeys_match(kInvalid, kInvalid));
   EXPECT_FALSE(ib::do_pkeys_match(0, 0));
 }
@@ -57,7 +57,7 @@ TEST(PartitionTest, a_connection_needs_matching_keys) {
     bool talks;
   };
   const Case cases[] = {{kFull, kFull, true},        {kFull, kLimited, true}, {kLimited, kFull, true},
-                        {kLimited, kLimited, false}, {kFull, kOther, false},  {0, 0, false},
+                        {kLimited, kLimited, false}, {kFull, kOtherPartition, false},  {0, 0, false},
                         {kInvalid, kInvalid, false}};
   for (const ib::QpType type : {ib::QpType::kRc, ib::QpType::kUc}) {
     for (const Case& c : cases) {
@@ -86,7 +86,7 @@ TEST(PartitionTest, a_connection_needs_matching_keys) {
 
 // Each side may have the partition at another place of its table.
 TEST(PartitionTest, the_index_is_the_ports_own_affair) {
-  PairOptions options = in_partitions({0xffff, kOther, kFull}, {kFull});
+  PairOptions options = in_partitions({0xffff, kOtherPartition, kFull}, {kFull});
   Pair pair(options, false);
   Program& a = pair.a.program;
   PathOptions third = options.path;
@@ -111,7 +111,7 @@ TEST(PartitionTest, the_index_is_the_ports_own_affair) {
 
 TEST(PartitionTest, datagrams_of_other_partitions_are_dropped_and_counted) {
   for (const bool same : {true, false}) {
-    PairOptions options = in_partitions({kFull}, {same ? kLimited : kOther});
+    PairOptions options = in_partitions({kFull}, {same ? kLimited : kOtherPartition});
     options.type = ib::QpType::kUd;
     Pair pair(options);
     ASSERT_TRUE(pair.ready);
@@ -152,7 +152,7 @@ struct Violations final : ib::KeyViolationListener {
 
 // Whoever listens at the port hears what such a packet says of itself.
 TEST(PartitionTest, a_listener_is_told_of_each_wrong_key) {
-  PairOptions options = in_partitions({0xffff, kOther}, {0xffff, kFull});
+  PairOptions options = in_partitions({0xffff, kOtherPartition}, {0xffff, kFull});
   options.type = ib::QpType::kUd;
   Violations violations;
   Pair pair(options);
@@ -182,7 +182,7 @@ TEST(PartitionTest, a_listener_is_told_of_each_wrong_key) {
 
 // A packet of a connection does not name the queue pair that it comes from.
 TEST(PartitionTest, counters_of_wrong_keys_stay_at_their_greatest_value_and_can_be_set) {
-  PairOptions options = in_partitions({0xffff, kOther}, {0xffff, kFull});
+  PairOptions options = in_partitions({0xffff, kOtherPartition}, {0xffff, kFull});
   options.path.pkey_index = 1;
   Violations violations;
   Pair pair(options);
@@ -192,7 +192,7 @@ TEST(PartitionTest, counters_of_wrong_keys_stay_at_their_greatest_value_and_can_
   pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
   pair.world.run();  // twice, as its retry counter is 1
   ASSERT_EQ(violations.pkeys.size(), 2u);
-  EXPECT_EQ(violations.pkeys[0].key, kOther);
+  EXPECT_EQ(violations.pkeys[0].key, kOtherPartition);
   EXPECT_EQ(violations.pkeys[0].source_qp.value, 0u);
   EXPECT_EQ(violations.pkeys[0].destination_qp.value, pair.b.qp.made.number);
   EXPECT_EQ(bad_pkeys(pair.b.program), 0xffffu);

@@ -167,8 +167,8 @@ struct alignas(64) ThreadSlot {
   std::int64_t horizon_ps;  // before this time the thread may answer calls itself; 0 in call-by-call mode
   // Of the calls that it answers itself and that count (exchange.cc), the one with which this comes to 0 is handed over.
   std::int64_t calls_until_late;
-  // From this time on, what the adapter has written into the records of queues may be older than the thread's clock.
-  std::int64_t record_horizon_ps;
+  // When the first touch of the process's list is due that has not been done (touches.h).
+  std::int64_t next_touch_ps;
   RaisedSignal raised[kMaxRaisedSignals];
   std::uint32_t raised_count;
   std::uint32_t doorbell_count;
@@ -250,8 +250,8 @@ struct RegionHeader {
   std::uint32_t message_slot;              // the slot that has the request
   alignas(64) std::int64_t epoch_ns;               // CLOCK_REALTIME at virtual time 0, since 1970
   std::uint64_t timestamp_counter_hz;
-  // Least time from a doorbell leaving the CPU until the adapter looks at the process's records or writes them, and, of one that
-  // tells of work, to any other effect on the process.
+  // Least time from a doorbell leaving the CPU to any effect on the process: of one that asks for an event, and of one that tells
+  // of work.
   std::int64_t own_effect_ps, own_post_effect_ps;
   CallCosts costs;
   // One bit per descriptor below kUsualDescriptors: calls on it belong to the supervisor. The others: HighDescriptors.

@@ -63,10 +63,18 @@ static_assert(sizeof(SendWqe) == 64);
 
 struct RecvWqe {
   std::uint64_t wr_id;
-  std::uint32_t sge_count;
-  std::uint32_t posted_ns;  // the time of the call, its low 32 bits: only for what is told of receives that come too late
+  std::uint64_t sge_count : 8;
+  std::uint64_t posted_ps : 56;  // the time of the post, its low 56 bits
+  static constexpr std::uint64_t kPostedMask = (1ull << 56) - 1;
 };
 static_assert(sizeof(RecvWqe) == 16);
+
+// Whether it was posted later than at `now_ps`, by no more than a thread can run ahead of the adapter.
+inline bool is_posted_later(const RecvWqe& wqe, std::int64_t now_ps) {
+  constexpr std::uint64_t kFarthest = 1'000'000'000'000;  // 1 s
+  const std::uint64_t ahead = (wqe.posted_ps - static_cast<std::uint64_t>(now_ps)) & RecvWqe::kPostedMask;
+  return ahead != 0 && ahead <= kFarthest;
+}
 
 enum class TagOpcode : std::uint8_t { kAdd = 0, kDelete, kSync };  // ibv_ops_wr_opcode
 enum TagFlags : std::uint8_t { kTagSignaled = 1 << 0, kTagSync = 1 << 1 };  // ibv_ops_flags
@@ -94,7 +102,8 @@ enum class CqeQueue : std::uint8_t {
 };
 
 // A completion queue entry. The HCA fills `sequence` last: entry n of a ring of c entries is valid when
-// sequence == n / c + 1 (mod 2^32) and visible_at_ps has passed on the reader's clock.
+// sequence == n / c + 1 (mod 2^32) and visible_at_ps has passed on the reader's clock. When the reader gives it back it puts the
+// time of that into visible_at_ps.
 //
 // With CqeQueue::kNone it is of a tag matching SRQ: wqe_counter and source_qp are the low and the high half of the matched
 // tag, srq_number is the app_ctx beside it; all 0 where nothing was matched.
@@ -126,8 +135,8 @@ static_assert(sizeof(Cqe) == 64);
 struct QueuePairRecord {
   std::atomic<std::uint32_t> send_producer;
   std::atomic<std::uint32_t> recv_producer;
-  // Written by the HCA: not 0 while it does not look at recv_producer by itself (the QP is in the error state), so
-  // that a change of it must be followed by a kReceiveQueue doorbell, or the new entries are not flushed.
+  // Written by the HCA, as late as its other writes: not 0 while it does not look at recv_producer by itself (the QP is in the
+  // error state), so that a change of it must be followed by a kReceiveQueue doorbell, or the new entries are not flushed.
   std::atomic<std::uint32_t> recv_doorbell_wanted;
   // Kept by the shim for what is said of the program: sends posted and not given back at the most, how often the queue was full,
   // and the address to which the call that made it returned.

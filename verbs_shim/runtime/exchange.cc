@@ -23,6 +23,7 @@
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/shared_segments.h"
 #include "verbs_shim/runtime/state.h"
+#include "verbs_shim/runtime/touches.h"
 
 namespace verbatim::shim {
 
@@ -199,6 +200,7 @@ bool passes_locally(std::int64_t cost_ps) {
   ThreadSlot& slot = *my_slot;
   // A sleep may be longer than there is time: the sum is made only where it is known to be small.
   if (cost_ps >= slot.horizon_ps - slot.clock_ps) return false;
+  if (slot.clock_ps + cost_ps >= slot.next_touch_ps && !touch_memory(slot.clock_ps + cost_ps)) return false;
   thread_state().in_clock_row = false;
   slot.clock_ps += cost_ps;
   return true;
@@ -397,11 +399,6 @@ void spend(std::int64_t cost_ps) {
   exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
 }
 
-void await_records() {
-  const ThreadSlot& slot = *my_slot;
-  if (slot.clock_ps >= slot.record_horizon_ps) exchange(Request::kSpend, 0, {0, 0, 0, 0, 0, 0});
-}
-
 void spend_between_polls(std::int64_t cost_ps) {
   if (cost_ps <= 0) return;
   if (is_late_to_wait() || !passes_locally(cost_ps)) exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
@@ -496,8 +493,6 @@ void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint3
     const bool is_arm = kind == protocol::DoorbellKind::kCompletionQueueArm;
     const std::int64_t effect = slot.clock_ps + (is_arm ? header.own_effect_ps : header.own_post_effect_ps);
     if (effect < slot.horizon_ps) slot.horizon_ps = effect;
-    const std::int64_t on_records = slot.clock_ps + header.own_effect_ps;
-    if (on_records < slot.record_horizon_ps) slot.record_horizon_ps = on_records;
     return;
   }
   exchange(Request::kDoorbell, 0,

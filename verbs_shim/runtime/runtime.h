@@ -28,8 +28,6 @@ VERBATIM_EXPORT bool copy_program_bytes(void* to, const void* from, std::size_t 
 
 // Lets virtual time pass; other threads and the hardware go on meanwhile.
 VERBATIM_EXPORT void spend(std::int64_t cost_ps);
-// What the adapter has written into the records of queues until now is there: called before one is read.
-VERBATIM_EXPORT void await_records();
 
 // Spends `cost_ps` before a look at a completion queue's next entry, which lies at `arena_offset` and has sequence
 // `sequence` once it is written. The caller has stored its own caller's registers (see verbatim_thread_slot).

@@ -114,18 +114,19 @@ Cq* create(ibv_context* handle, std::uint32_t cqe, void* cq_context, ibv_comp_ch
 
 namespace {
 
-// The entry of that number, or nullptr when the adapter has not written it.
-const protocol::Cqe* written_entry(const Cq& cq, std::uint32_t number) {
+// The entry of that number, or nullptr when it is not visible now.
+const protocol::Cqe* visible_entry(const Cq& cq, std::uint32_t number) {
   const protocol::Cqe* slot = &cq.ring[number & (cq.entries - 1)];
   const std::uint32_t expected = (number >> cq.entries_log) + 1;
-  return __atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE) == expected ? slot : nullptr;
+  if (__atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE) != expected) return nullptr;
+  return slot->visible_at_ps <= shim::now_ps() ? slot : nullptr;
 }
 
 }  // namespace
 
 const protocol::Cqe* take_completion(Cq& cq) {
-  const protocol::Cqe* slot = written_entry(cq, cq.consumer);
-  if (slot == nullptr || slot->visible_at_ps > shim::now_ps()) return nullptr;
+  const protocol::Cqe* slot = visible_entry(cq, cq.consumer);
+  if (slot == nullptr) return nullptr;
   reclaim(cq, cq.consumer++, *slot, true);
   return slot;
 }
@@ -143,7 +144,7 @@ StaleCompletions waiting_completions(ibv_cq* handle) {
   auto* cq = object<Cq>(handle);
   if (cq == nullptr) return {};
   std::uint32_t end = cq->consumer;
-  while (end - cq->consumer < cq->entries && written_entry(*cq, end) != nullptr) ++end;
+  while (end - cq->consumer < cq->entries && visible_entry(*cq, end) != nullptr) ++end;
   return {end != cq->consumer, end};
 }
 
@@ -152,7 +153,7 @@ void discard_completions(ibv_cq* handle, std::uint32_t qp_number) {
   if (cq == nullptr) return;
   cq->session.wait();
   std::uint32_t end = cq->consumer;
-  while (end - cq->consumer < cq->entries && written_entry(*cq, end) != nullptr) ++end;
+  while (end - cq->consumer < cq->entries && visible_entry(*cq, end) != nullptr) ++end;
   // What stays moves up, the newest first; an entry's place is part of what makes it valid.
   std::uint32_t to = end;
   for (std::uint32_t from = end; from != cq->consumer;) {
@@ -170,7 +171,12 @@ void discard_completions(ibv_cq* handle, std::uint32_t qp_number) {
   publish_consumer(*cq);
 }
 
-void publish_consumer(Cq& cq) { cq.record->consumer.store(cq.consumer, std::memory_order_release); }
+void publish_consumer(Cq& cq) {
+  for (std::uint32_t number = cq.record->consumer.load(std::memory_order_relaxed); number != cq.consumer; ++number) {
+    cq.ring[number & (cq.entries - 1)].visible_at_ps = shim::now_ps();
+  }
+  cq.record->consumer.store(cq.consumer, std::memory_order_release);
+}
 
 extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_cq* handle, int count,
                                                                          ibv_wc* completions) {

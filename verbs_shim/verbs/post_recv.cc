@@ -8,13 +8,13 @@
 namespace verbatim::verbs {
 namespace {
 
-int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number, std::uint32_t now_ns) {
+int encode(ReceiveQueue& queue, const ibv_recv_wr& wr, std::uint32_t number, std::uint64_t now_ps) {
   if (number - queue.reclaimed >= queue.max_wr) return ENOMEM;
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sge) {
     return because(EINVAL, "ibv_post_recv: num_sge %d, the queue has max_sge %u", wr.num_sge, queue.max_sge);
   }
   std::byte* slot = queue.ring + std::size_t{number & (queue.entries - 1)} * queue.stride;
-  const protocol::RecvWqe header{wr.wr_id, static_cast<std::uint32_t>(wr.num_sge), now_ns};
+  const protocol::RecvWqe header{wr.wr_id, static_cast<std::uint8_t>(wr.num_sge), now_ps & protocol::RecvWqe::kPostedMask};
   std::memcpy(slot, &header, sizeof(header));
   slot += sizeof(header);
   for (int i = 0; i < wr.num_sge; ++i, slot += sizeof(protocol::Sge)) {
@@ -57,8 +57,8 @@ void tell_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32
                                        std::uint32_t handle_number) {
   const ibv_recv_wr* const first = wr;
   int error = 0;
-  const auto now_ns = static_cast<std::uint32_t>(static_cast<std::uint64_t>(shim::now_ps()) / 1000);
-  while (wr != nullptr && (error = encode(queue, *wr, queue.producer, now_ns)) == 0) {
+  const auto now_ps = static_cast<std::uint64_t>(shim::now_ps());
+  while (wr != nullptr && (error = encode(queue, *wr, queue.producer, now_ps)) == 0) {
     ++queue.producer;
     wr = wr->next;
   }
@@ -69,11 +69,10 @@ void tell_places_of(protocol::PlacedCall call, ibv_context* context, std::uint32
   return error;
 }
 
-// After a post. Nothing comes between the store of the record and this look in virtual time, so the adapter either saw the new
-// number when it stopped looking or is asked now.
+// After a post. Nothing comes between the store of the record and this look in virtual time: the adapter looks at the record
+// again when its wish can be seen (RecordWriter), so it either saw the new number then or is asked now.
 [[gnu::always_inline]] inline void ring_if_wanted(const protocol::QueuePairRecord& record, ibv_context* context,
                                                   std::uint32_t number, std::uint32_t producer) {
-  shim::await_records();
   if (record.recv_doorbell_wanted.load(std::memory_order_acquire) == 0) return;
   shim::ring_doorbell(shim::costs().doorbell_ps, protocol::DoorbellKind::kReceiveQueue, handle_of(context), number,
                       producer);

@@ -7,7 +7,6 @@ namespace {
 
 int encode(Srq& srq, ibv_ops_wr& wr) {
   TagQueue& tags = srq.tags;
-  shim::await_records();
   if (tags.posted - srq.record->operations_done.load(std::memory_order_acquire) >= tags.entries) {
     return because(ENOMEM, "ibv_post_srq_ops: all of max_ops %u are under way", tags.entries);
   }

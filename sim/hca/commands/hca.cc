@@ -80,6 +80,14 @@ bool Hca::is_registered(std::uint32_t context, host::ProgramAddress start, std::
 
 Instant Hca::next_effect() const { return impl_->next_effect(); }
 
+void Hca::visit_touches_before(Instant limit, std::vector<host::TouchedBytes>& bytes, const TouchVisitor& visit) const {
+  impl_->adapter.dma.for_each_touch_before(limit, [&](Instant when, const host::DmaClient& client, std::uint64_t cookie) {
+    bytes.clear();
+    const host::Touch touch = client.touch_of(cookie, bytes);
+    if (touch == host::Touch::kUnknown || !bytes.empty()) visit(when, touch, bytes);
+  });
+}
+
 std::size_t Hca::queue_pair_bytes() { return Pool<QueuePair>::bytes_each(); }
 
 void Hca::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::ArrivalTimes times) {
@@ -183,6 +191,7 @@ void Hca::Impl::end_objects(Ucontext& objects) {
 // Completions that are written stay to be polled: they are in the program's memory.
 void Hca::Impl::fail() {
   if (adapter.has_failed) return;
+  adapter.completions.withdraw();
   for (const auto& [number, objects] : openings_) end_objects(*objects);
   tell_programs(ib::AsyncEventType::kDeviceFatal);
   adapter.has_failed = true;
@@ -221,7 +230,7 @@ bool Hca::Impl::is_registered(std::uint32_t number, host::ProgramAddress start, 
 }
 
 Instant Hca::Impl::next_effect() const {
-  const Instant told = std::min(adapter.notifier.next(), adapter.services.next_told());
+  const Instant told = std::min({adapter.notifier.next(), adapter.services.next_told(), adapter.records.next()});
   return arms_under_way_ == 0 ? told : std::min({told, doorbells_on_the_way_.next(), doorbells_.next()});
 }
 

@@ -51,6 +51,8 @@ class AdapterCache final : public host::DmaClient {
   struct Nothing {};
 
   void fetch_more();
+  // The driver's memory.
+  host::Touch touch_of(std::uint64_t, std::vector<host::TouchedBytes>&) const override { return host::Touch::kUnseen; }
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
   void on_arrived(Nothing);

@@ -22,7 +22,7 @@ std::optional<std::uint64_t> AdapterMemory::allocate(std::uint64_t length, std::
 }
 
 bool AdapterMemory::read(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const {
-  if (!is_on_adapter(from)) return context.program.memory->read(from, to);
+  if (!is_on_adapter(from)) return context.program.memory->gather(from, to);
   if (from < kDeviceMemory) {
     std::memset(to.data(), 0, to.size());
     return true;
@@ -34,7 +34,7 @@ bool AdapterMemory::read(const Context& context, host::ProgramAddress from, std:
 }
 
 bool AdapterMemory::write(const Context& context, host::ProgramAddress to, std::span<const std::byte> from) {
-  if (!is_on_adapter(to)) return context.program.memory->write(to, from);
+  if (!is_on_adapter(to)) return context.program.memory->place(to, from);
   if (to < kDeviceMemory) return true;
   const std::uint64_t offset = to - kDeviceMemory;
   CHECK(offset + from.size() <= bytes_.size());

@@ -89,14 +89,20 @@ void CompletionWriter::stage(Pending pending) {
 }
 
 void CompletionWriter::on_staged(std::uint64_t number) {
-  const Pending& pending = under_way_[number - first_under_way_];
-  adapter_.dma.write(sizeof(protocol::Cqe), *this, 0, pending.trail.shared());
+  Pending& pending = under_way_[number - first_under_way_];
+  pending.visible = adapter_.dma.write(sizeof(protocol::Cqe), *this, number, pending.trail.shared()).visible;
+  if (CompletionQueue* cq = pending.cq.get(); cq != nullptr) pending.is_put = cq->begin_write(pending.entry, pending.visible);
+}
+
+host::Touch CompletionWriter::touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>&) const {
+  const Pending& pending = under_way_[cookie - first_under_way_];
+  return pending.is_put || pending.cq.get() == nullptr ? host::Touch::kUnseen : host::Touch::kUnknown;
 }
 
 void CompletionWriter::on_dma_write(std::uint64_t) {
   ++first_under_way_;
   const Pending pending = under_way_.pop_front();
-  if (CompletionQueue* cq = pending.cq.get(); cq != nullptr) cq->write(pending.entry, pending.solicited);
+  if (CompletionQueue* cq = pending.cq.get(); cq != nullptr) cq->end_write(pending.entry, pending.solicited, pending.is_put);
   if (!pending.trail) [[likely]]
     return;
   const MessageEnd end = is_receive(pending.entry) ? MessageEnd::kReceived : MessageEnd::kCompleted;
@@ -104,8 +110,17 @@ void CompletionWriter::on_dma_write(std::uint64_t) {
       {end, adapter_.id, pending.entry.qpn, pending.entry.status, adapter_.engine.now(), pending.trail});
 }
 
+template <class Visit>
+void CompletionWriter::for_each_begun(Visit visit) {
+  for (std::size_t i = 0; i < under_way_.size(); ++i) {
+    CompletionQueue* const cq = under_way_[i].cq.get();
+    if (cq != nullptr && under_way_[i].visible != kNever) visit(*cq, under_way_[i]);
+  }
+}
+
 template <class Matches>
 void CompletionWriter::write_now(Matches matches) {
+  for_each_begun([](CompletionQueue& cq, Pending&) { cq.forget_writes(); });
   for (std::size_t i = 0; i < under_way_.size(); ++i) {
     if (!matches(under_way_[i])) continue;
     const Ref<CompletionQueue> cq = std::exchange(under_way_[i].cq, {});
@@ -113,6 +128,12 @@ void CompletionWriter::write_now(Matches matches) {
     const protocol::Cqe entry = under_way_[i].entry;
     if (cq.get() != nullptr) cq.get()->write(entry, under_way_[i].solicited);
   }
+  // The others have other numbers now.
+  for_each_begun([](CompletionQueue& cq, Pending& pending) { pending.is_put = cq.begin_write(pending.entry, pending.visible); });
+}
+
+void CompletionWriter::withdraw() {
+  for_each_begun([](CompletionQueue& cq, Pending&) { cq.withdraw_writes(); });
 }
 
 void CompletionWriter::settle(std::uint32_t qpn) {

@@ -26,6 +26,8 @@ class CompletionWriter final : public host::DmaClient {
   void push(const Ref<CompletionQueue>& cq, protocol::Cqe entry, bool solicited, Trail trail);
   // What is held back goes on now, in the order in which it would have.
   void release_held();
+  // What is on its way to memory does not come: the adapter fails.
+  void withdraw();
   // The queue pair ends or begins anew: what it has completed is written now, and nothing of it comes later,
   // as adapters answer such a command only when its completions are in memory.
   void settle(std::uint32_t qpn);
@@ -38,15 +40,21 @@ class CompletionWriter final : public host::DmaClient {
     protocol::Cqe entry;
     bool solicited = false;
     Trail trail;
+    Instant visible = kNever;  // once it is on its way to memory
+    bool is_put = false;       // CompletionQueue::begin_write()
   };
   using Queue = std::pair<std::uint32_t, bool>;  // queue pair; receives
   // In an entry that is no success.
   void choose_undefined_fields(protocol::Cqe& entry);
   void stage(Pending pending);
+  // Calls visit(queue, pending) for those on their way to memory.
+  template <class Visit>
+  void for_each_begun(Visit visit);
   template <class Matches>
   void write_now(Matches matches);
   void on_hold_over();
   void on_staged(std::uint64_t number);
+  host::Touch touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const override;
   void on_dma_read(std::uint64_t, Instant) override {}
   void on_dma_write(std::uint64_t cookie) override;
 

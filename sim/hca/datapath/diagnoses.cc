@@ -300,7 +300,8 @@ void Diagnoses::on_no_receive(const QueuePair& qp, const ib::Packet& packet) {
 void Diagnoses::tell_late_receive(const QueuePair& qp, const RecvWork& work) {
   const auto found = starved_.find(qp.number);
   if (found == starved_.end()) return;
-  const std::uint32_t late_ns = work.posted_ns - static_cast<std::uint32_t>(to_ps(found->second) / 1000);  // modulo 4 s
+  const std::uint64_t late_ns =
+      work.posted_ps / 1000 - (static_cast<std::uint64_t>(to_ps(found->second)) & protocol::RecvWqe::kPostedMask) / 1000;
   starved_.erase(found);
   tell(qp, join("the receive with wr_id ", work.wr_id, " was posted ", late_ns / 1000, ".",
                 std::to_string(1000 + late_ns % 1000).substr(1), " us after a message came for which there was none"));

@@ -81,7 +81,7 @@ host::DmaWriteTimes PayloadWriter::place_whole(Context& context, const ib::Paylo
 }
 
 host::DmaWriteTimes PayloadWriter::hand_over(std::span<const host::DmaPiece> pieces) {
-  const host::DmaWriteTimes times = adapter_.dma.write(pieces, *this, 0);
+  const host::DmaWriteTimes times = adapter_.dma.write(pieces, *this, first_placing_ + placing_.size() - 1);
   last_left_ = times.left_adapter;
   return times;
 }
@@ -145,11 +145,24 @@ void PayloadWriter::on_hold_over() {
   release([now = adapter_.engine.now()](const Held& held) { return held.until <= now; });
 }
 
+host::Touch PayloadWriter::touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const {
+  const Placement& placement = placing_[cookie - first_placing_];
+  if (placement.context.get() == nullptr || adapter_.has_failed) return host::Touch::kUnseen;
+  const std::byte* from = placement.payload.bytes().data();
+  const auto pieces = placement.more.empty() ? std::span(&placement.first, 1) : std::span(placement.more);
+  for (const MemoryPiece& piece : pieces) {
+    if (!is_on_adapter(piece.address)) bytes.push_back({piece.owner->program.memory, piece.address, piece.length, from});
+    from += piece.length;
+  }
+  return host::Touch::kWrite;
+}
+
 void PayloadWriter::on_dma_write(std::uint64_t) {
   Placement& placement = placing_.front();
   apply(placement, false);
   placement.payload.buffer = {};  // for the next packet to be gathered
   placing_.drop_front();
+  ++first_placing_;
 }
 
 void PayloadWriter::tell_placement(const MemoryPiece& piece, MessageStream stream) {

@@ -96,11 +96,13 @@ class PayloadWriter final : public host::DmaClient {
   // What has been taken from what is held.
   void place_held(std::vector<Placement> parts);
   void on_hold_over();
+  host::Touch touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const override;
   void on_dma_read(std::uint64_t, Instant) override {}
   void on_dma_write(std::uint64_t cookie) override;
 
   Adapter& adapter_;
   Ring<Placement> placing_;
+  std::uint64_t first_placing_ = 0;  // number of its front
   std::vector<Held> held_;  // in order of arrival
   Timer hold_timer_;        // until the first of them goes on
   Instant last_left_{};

@@ -121,8 +121,7 @@ bool ResponderDriver::delays_drop(const Incoming& incoming) {
   if (!delays_drop_) {
     // What was posted after the record had been read and before the program saw the wish is found by another look.
     delays_drop_ = true;
-    qp_.want_recv_doorbell(true);
-    qp_.receives().await(qp_.self, now());
+    qp_.receives().await(qp_.self, qp_.want_recv_doorbell(true));
     qp_.adapter.steering.drop_later(qp_.self, deadline);
   }
   return true;

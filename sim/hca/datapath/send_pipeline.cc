@@ -233,6 +233,12 @@ void SendPipeline::on_cached(std::uint64_t number) {
   is_protection ? translate(number) : read(number);
 }
 
+host::Touch SendPipeline::touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const {
+  const Outgoing& outgoing = gathering_[cookie - first_gathering_].outgoing;
+  if (!is_current(outgoing)) return host::Touch::kUnseen;
+  return outgoing.qp.get()->show_gather(outgoing, bytes) ? host::Touch::kRead : host::Touch::kUnknown;
+}
+
 void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
   Gathered& gathered = gathering_[cookie - first_gathering_];
   gathered.complete = true;

@@ -119,6 +119,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   void on_datagram(ib::PacketPtr&& packet);
   // An acknowledgement that says nothing but what a later one behind it says, too.
   bool is_left_out(const Acknowledgement& acknowledgement);
+  host::Touch touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const override;
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
   static void on_room(void* self, ib::VirtualLane lane);

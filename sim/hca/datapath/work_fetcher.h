@@ -71,6 +71,8 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
   void start(Fetch fetch);
   // Send requests that are there at `at_adapter`.
   void decode(const Fetch& fetch, Instant at_adapter);
+  // Entries do not change while they are the adapter's, and in the record later posts do not count.
+  host::Touch touch_of(std::uint64_t, std::vector<host::TouchedBytes>&) const override { return host::Touch::kUnseen; }
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
   void on_cached(std::uint64_t cookie) override;

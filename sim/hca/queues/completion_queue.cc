@@ -19,7 +19,7 @@ CompletionQueue::CompletionQueue(Ref<CompletionQueue> self, Adapter& adapter, Co
     : self(self), context(context), adapter_(adapter), params_(params) {}
 
 protocol::Cqe* CompletionQueue::entry_at(std::uint64_t ring_offset, std::uint32_t entries,
-                                         std::uint32_t number) {
+                                         std::uint32_t number) const {
   const std::uint64_t size = std::uint64_t{entries} * sizeof(protocol::Cqe);
   return reinterpret_cast<protocol::Cqe*>(context.arena->at(ring_offset, size).data()) +
          (number & (entries - 1));
@@ -30,7 +30,16 @@ const protocol::CompletionQueueRecord& CompletionQueue::record() const {
   return *reinterpret_cast<const protocol::CompletionQueueRecord*>(bytes.data());
 }
 
-std::uint32_t CompletionQueue::read_consumer() const { return record().consumer.load(std::memory_order_acquire); }
+std::uint32_t CompletionQueue::read_consumer() const {
+  const std::uint32_t consumer = record().consumer.load(std::memory_order_acquire);
+  std::uint32_t ahead = consumer - consumer_;
+  if (ahead > params_.entries) return consumer;  // it makes no sense
+  const auto is_later = [this](std::uint32_t number) {
+    return entry_at(params_.ring_offset, params_.entries, number)->visible_at_ps > to_ps(adapter_.engine.now());
+  };
+  while (ahead > 0 && is_later(consumer_ + ahead - 1)) --ahead;
+  return consumer_ + ahead;
+}
 
 CompletionQueue::Waiting CompletionQueue::waiting() const {
   const std::uint32_t consumer = read_consumer();
@@ -46,7 +55,54 @@ CompletionQueue::Waiting CompletionQueue::waiting() const {
   return waiting;
 }
 
-void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
+void CompletionQueue::write(protocol::Cqe entry, bool solicited) { write(entry, solicited, false); }
+
+bool CompletionQueue::begin_write(protocol::Cqe entry, Instant when) {
+  const bool is_behind_others = put_ != writing_++;
+  if (overrun_ || is_behind_others) return false;
+  const std::uint32_t number = producer_ + put_;
+  // The program only makes more room until then.
+  if (number - consumer_ >= params_.entries) consumer_ = read_consumer();
+  if (number - consumer_ >= params_.entries) return false;
+  put(number, complete(entry, number, when));
+  ++put_;
+  return true;
+}
+
+void CompletionQueue::end_write(const protocol::Cqe& entry, bool solicited, bool was_put) {
+  --writing_;
+  if (was_put) --put_;
+  write(entry, solicited, was_put);
+}
+
+void CompletionQueue::withdraw_writes() {
+  for (; put_ > 0; --put_) {
+    const std::uint32_t number = producer_ + put_ - 1;
+    entry_at(params_.ring_offset, params_.entries, number)->sequence = number / params_.entries;
+  }
+  writing_ = 0;
+}
+
+protocol::Cqe CompletionQueue::complete(protocol::Cqe entry, std::uint32_t number, Instant when) const {
+  entry.visible_at_ps = to_ps(when);
+  entry.timestamp = static_cast<std::uint64_t>(adapter_.clock.next_edge_number(when));
+  entry.sequence = number / params_.entries + 1;
+  return entry;
+}
+
+void CompletionQueue::put(std::uint32_t number, const protocol::Cqe& entry) {
+  protocol::Cqe* slot = entry_at(params_.ring_offset, params_.entries, number);
+  // The reader takes the entry as soon as it sees the sequence, so that is stored last.
+  constexpr std::size_t kSequence = offsetof(protocol::Cqe, sequence);
+  constexpr std::size_t kAfter = kSequence + sizeof(entry.sequence);
+  std::memcpy(slot, &entry, kSequence);
+  std::memcpy(reinterpret_cast<std::byte*>(slot) + kAfter,
+              reinterpret_cast<const std::byte*>(&entry) + kAfter, sizeof(entry) - kAfter);
+  std::atomic_ref(slot->sequence).store(entry.sequence, std::memory_order_release);
+}
+
+void CompletionQueue::write(const protocol::Cqe& incomplete, bool solicited, bool was_put) {
+  protocol::Cqe entry = incomplete;
   if (overrun_) return record(entry, {});
   // The adapter reads the record when it believes the ring to be full; the time of that read is hidden behind
   // the writes ahead. A number outside the ring is a program's mistake and counts as full.
@@ -61,21 +117,13 @@ void CompletionQueue::write(protocol::Cqe entry, bool solicited) {
   }
   const std::uint32_t number = producer_++;
   if (producer_ - consumer_ > most_waiting_) note_waiting();
-  entry.visible_at_ps = to_ps(adapter_.engine.now());
-  entry.timestamp = static_cast<std::uint64_t>(adapter_.clock.next_edge_number(adapter_.engine.now()));
-  entry.sequence = number / params_.entries + 1;
+  entry = complete(entry, number, adapter_.engine.now());
   record(entry, std::as_bytes(std::span(&entry, 1)));
   if (adapter_.tracer.wants_facts()) [[unlikely]] {
     adapter_.tracer.tell_level(adapter_.id, FactObserver::Queue::kCompletions, params_.number, producer_ - read_consumer());
   }
-  protocol::Cqe* slot = entry_at(params_.ring_offset, params_.entries, number);
-  // The reader takes the entry as soon as it sees the sequence, so that is stored last.
-  constexpr std::size_t kSequence = offsetof(protocol::Cqe, sequence);
-  constexpr std::size_t kAfter = kSequence + sizeof(entry.sequence);
-  std::memcpy(slot, &entry, kSequence);
-  std::memcpy(reinterpret_cast<std::byte*>(slot) + kAfter,
-              reinterpret_cast<const std::byte*>(&entry) + kAfter, sizeof(entry) - kAfter);
-  std::atomic_ref(slot->sequence).store(entry.sequence, std::memory_order_release);
+  // The program may have taken it already and noted when.
+  if (!was_put) put(number, entry);
 
   context.program.listener->on_completion_written(context.number, params_.number);
 

@@ -46,6 +46,17 @@ class CompletionQueue {
   // and the queue with it (IBA 11.2.8.1: overrun is an affiliated asynchronous error), unless overruns are ignored.
   void write(protocol::Cqe entry, bool solicited);
 
+  // Writes that are on their way to memory, in the order in which they come there. An entry for which there is room in any case
+  // is put into the ring ahead of its time `when`: a program that runs ahead of the adapter's time finds it when its own has
+  // come. Returns whether that was so.
+  bool begin_write(protocol::Cqe entry, Instant when);
+  // The first of them comes, and was put there or not.
+  void end_write(const protocol::Cqe& entry, bool solicited, bool was_put);
+  // All of them begin anew.
+  void forget_writes() { writing_ = put_ = 0; }
+  // None of them comes: what was put into the ring is no entry.
+  void withdraw_writes();
+
   // Entries written so far, modulo 2^32.
   std::uint32_t written() const { return producer_; }
   // The program has taken all of them.
@@ -83,8 +94,13 @@ class CompletionQueue {
  private:
   enum class Arm : std::uint8_t { kNone, kSolicited, kAny };
 
-  protocol::Cqe* entry_at(std::uint64_t ring_offset, std::uint32_t entries, std::uint32_t number);
+  protocol::Cqe* entry_at(std::uint64_t ring_offset, std::uint32_t entries, std::uint32_t number) const;
+  // What the record says now. A program may run ahead of the adapter's time: what it gives back later than now does not count.
   std::uint32_t read_consumer() const;
+  void put(std::uint32_t number, const protocol::Cqe& entry);
+  // With its time and sequence.
+  protocol::Cqe complete(protocol::Cqe entry, std::uint32_t number, Instant when) const;
+  void write(const protocol::Cqe& entry, bool solicited, bool was_put);
   // `written`: the entry's bytes as they lie in the ring; none when there was no room for it.
   void record(const protocol::Cqe& entry, std::span<const std::byte> written);
   // The queue pairs that complete here go to the error state, and with them the shared receive queues of XRC domains
@@ -113,6 +129,7 @@ class CompletionQueue {
   CompletionQueueParams params_;
   std::uint32_t producer_ = 0;
   std::uint32_t consumer_ = 0;       // as last read from the record
+  std::uint32_t writing_ = 0, put_ = 0;  // on their way to memory; the first of them, which lie in the ring already
   std::uint32_t solicited_end_ = 0;  // one past the newest entry that a solicited-only request waits for
   bool has_solicited_ = false;
   bool overrun_ = false;

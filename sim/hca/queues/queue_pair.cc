@@ -159,12 +159,26 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   }
 }
 
+Context* QueuePair::answers_from(const Outgoing& response) const {
+  if (!is_xrc_receiver() && !context.objects.is_shared()) return &context;
+  // An XRC receiver answers from the memory of whoever owns the key, and so do programs that share an opening.
+  const MemoryRegion* region = adapter.keys.find(response.work);
+  return region != nullptr ? region->context : nullptr;
+}
+
+bool QueuePair::show_gather(const Outgoing& outgoing, std::vector<host::TouchedBytes>& bytes) const {
+  Context* const answerer = outgoing.is_response ? answers_from(outgoing) : nullptr;
+  if (outgoing.is_response && answerer == nullptr) return false;
+  visit_gather(outgoing, [&](std::uint32_t key, host::ProgramAddress address, std::uint32_t length) {
+    const Context& owner = answerer != nullptr ? *answerer : owner_of(key);
+    if (!is_on_adapter(address)) bytes.push_back({owner.program.memory, address, length});
+  });
+  return true;
+}
+
 void QueuePair::gather(const Outgoing& outgoing, std::span<std::byte> to) {
   if (outgoing.is_response) {
-    // An XRC receiver answers from the memory of whoever owns the key, and so do programs that share an opening.
-    const MemoryRegion* region = adapter.keys.find(outgoing.work);
-    const bool is_plain = !is_xrc_receiver() && !context.objects.is_shared();
-    Context* owner = is_plain ? &context : region != nullptr ? region->context : nullptr;
+    Context* const owner = answers_from(outgoing);
     if (owner == nullptr) {
       std::memset(to.data(), 0, to.size());
     } else if (!adapter.memory.read(*owner, outgoing.address, to)) {
@@ -282,8 +296,11 @@ void QueuePair::check_drained() {
   if (attributes.en_sqd_async_notify != 0) raise(ib::AsyncEventType::kSqDrained);
 }
 
-void QueuePair::want_recv_doorbell(bool wanted) {
+Instant QueuePair::want_recv_doorbell(bool wanted) { return adapter.records.write_wish(*this, wanted); }
+
+void QueuePair::show_recv_doorbell_wish(bool wanted) {
   record().recv_doorbell_wanted.store(wanted ? 1 : 0, std::memory_order_release);
+  if (wanted) own_receives.look_for_flush();
 }
 
 WcStatus QueuePair::execute_local(const SendWork& work) {

@@ -175,6 +175,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
           return true;
         });
   }
+  // The bytes of programs that gather() will read; false when that cannot be said.
+  bool show_gather(const Outgoing& outgoing, std::vector<host::TouchedBytes>& bytes) const;
   // Reads the packet's payload from the program now.
   void gather(const Outgoing& outgoing, std::span<std::byte> to);
 
@@ -204,12 +206,17 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   // In SQD: tells once when nothing begun is outstanding (IBA 10.3.1.5).
   void check_drained();
 
-  void want_recv_doorbell(bool wanted);
+  // Returns when the program sees it.
+  Instant want_recv_doorbell(bool wanted);
+  // It sees it now.
+  void show_recv_doorbell_wish(bool wanted);
 
   // Fields that every completion of this queue pair has.
   protocol::Cqe make_completion(std::uint64_t wr_id, ib::WcStatus status);
 
  private:
+  // In whose memory the answer's payload lies; null: the key is gone.
+  Context* answers_from(const Outgoing& response) const;
   int check_attributes(const protocol::QpAttributes& to, std::uint32_t mask) const;
   void take_attributes(const protocol::QpAttributes& to, std::uint32_t mask);
   // path_migration.cc

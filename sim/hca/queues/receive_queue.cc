@@ -1,6 +1,7 @@
 #include "sim/hca/queues/receive_queue.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,20 @@ void ReceiveQueue::restart(const ReceiveQueueOwner& owner, const WorkQueue& ring
   taken_ = fetching_ = limit_ = reread_below_ = 0;
   limit_check_ = watched_since_ = kNever;
   record_fetching_ = flushing_ = failed_ = false;
+}
+
+std::uint32_t ReceiveQueue::read_producer() const {
+  const std::uint32_t producer = record_.load(std::memory_order_acquire), known = ring_.producer();
+  std::uint32_t ahead = producer - known;
+  if (ahead > ring_.entries()) return producer;  // it has not changed, or makes no sense
+  while (ahead > 0 && !is_posted(known + ahead - 1)) --ahead;
+  return known + ahead;
+}
+
+bool ReceiveQueue::is_posted(std::uint32_t number) const {
+  protocol::RecvWqe wqe;
+  std::memcpy(&wqe, ring_.entry(number).data(), sizeof wqe);
+  return !protocol::is_posted_later(wqe, to_ps(adapter_.engine.now()));
 }
 
 void ReceiveQueue::refill() {
@@ -128,8 +143,7 @@ void ReceiveQueue::serve_waiters() {
 
 void ReceiveQueue::watch() {
   // What was posted after the record had been read and before the program saw the wish is found by another look.
-  owner_.qp.get()->want_recv_doorbell(true);
-  watched_since_ = adapter_.engine.now();
+  watched_since_ = owner_.qp.get()->want_recv_doorbell(true);
   fetch_record();
 }
 
@@ -154,6 +168,10 @@ void ReceiveQueue::on_doorbell(std::uint32_t producer) {
     return;
   }
   if (ring_.announce(producer) == WorkQueue::Announcement::kNew) refill();
+}
+
+void ReceiveQueue::look_for_flush() {
+  if (flushing_ && ring_.announce(read_producer()) == WorkQueue::Announcement::kNew) refill();
 }
 
 void ReceiveQueue::set_limit(std::uint32_t limit) {

@@ -43,7 +43,8 @@ class ReceiveQueue {
   // No receive is taken from here any more: the program wrote a producer number that cannot be, or nothing can complete.
   void fail();
   bool has_failed() const { return failed_; }
-  std::uint32_t read_producer() const { return record_.load(std::memory_order_acquire); }
+  // What the record says now. A program may run ahead of the adapter's time: what it posts later than now does not count.
+  std::uint32_t read_producer() const;
 
   // Starts with an empty ring.
   void restart(const ReceiveQueueOwner& owner, const WorkQueue& ring);
@@ -65,6 +66,8 @@ class ReceiveQueue {
   // Of a queue pair's own queue: its responder is told when there are receives (on_receives()); nothing else would look. The
   // program rings when it posts one.
   void watch();
+  // Receives that were posted before the program could know that it is to ring for them are flushed, too.
+  void look_for_flush();
   // A receive is complete: its slot may be used again.
   void retire() { ring_.retire(); }
   // Shared queues: tells the owner once when fewer than `limit` receives are posted; 0: never.
@@ -82,6 +85,7 @@ class ReceiveQueue {
     Instant since;
   };
 
+  bool is_posted(std::uint32_t number) const;
   // That are read to fetch so many receives from number `first` on.
   std::uint32_t bytes_of(std::uint32_t first, std::uint32_t count) const;
   void fetch_record();

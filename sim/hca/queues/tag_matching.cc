@@ -50,12 +50,16 @@ void TagMatching::on_operation(TagOperation&& operation) {
   entry.status = static_cast<std::uint8_t>(status);
   if (!list.is_synchronized()) entry.flags = ib::kWcTagSyncRequired;
   ring_.retire();
-  record_.operations_done.store(ring_.retired(), std::memory_order_release);
   publish();
   if (is_signaled || status != ib::WcStatus::kSuccess) adapter_.completions.push(srq_.params.cq, entry, false, Trail());
   fetch_more();
 }
 
-void TagMatching::publish() { record_.tags_left.store(list.left(), std::memory_order_release); }
+void TagMatching::publish() { adapter_.records.write_tags(srq_, ring_.retired(), list.left()); }
+
+void TagMatching::show(std::uint32_t operations_done, std::uint32_t tags_left) {
+  record_.operations_done.store(operations_done, std::memory_order_release);
+  record_.tags_left.store(tags_left, std::memory_order_release);
+}
 
 }  // namespace verbatim::hca

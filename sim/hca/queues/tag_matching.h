@@ -27,8 +27,10 @@ class TagMatching {
   void on_doorbell(std::uint32_t producer);
   // From the fetcher.
   void on_operation(TagOperation&& operation);
-  // An entry may have left the list.
+  // An entry may have left the list: the program is told.
   void publish();
+  // It sees these numbers now.
+  void show(std::uint32_t operations_done, std::uint32_t tags_left);
 
  private:
   void fetch_more();

@@ -133,7 +133,7 @@ RecvWork parse_recv(std::span<const std::byte> entry, std::uint32_t number) {
   const std::span<const std::byte> rest = entry.subspan(sizeof(wqe));
   RecvWork work;
   work.wr_id = wqe.wr_id;
-  work.posted_ns = wqe.posted_ns;
+  work.posted_ps = wqe.posted_ps;
   work.number = number;
   if (wqe.sge_count > rest.size() / sizeof(protocol::Sge)) {
     work.malformed = true;

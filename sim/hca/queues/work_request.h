@@ -76,7 +76,7 @@ struct SendWork {
 struct RecvWork {
   std::uint64_t wr_id = 0;
   std::uint32_t number = 0;
-  std::uint32_t posted_ns = 0;  // as in the ring entry
+  std::uint64_t posted_ps = 0;  // as in the ring entry
   bool malformed = false;  // names more scatter entries than the ring entry holds
   ScatterList sges;
   std::uint64_t capacity = 0;       // bytes of a message, at the most

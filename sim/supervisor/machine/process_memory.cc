@@ -71,6 +71,14 @@ bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) {
   return complete;
 }
 
+bool ProcessMemory::gather(host::ProgramAddress from, std::span<std::byte> to) {
+  return (engine_ != nullptr && touches_.take_read(engine_->now(), from, to)) || read(from, to);
+}
+
+bool ProcessMemory::place(host::ProgramAddress to, std::span<const std::byte> from) {
+  return (engine_ != nullptr && touches_.take_write(engine_->now(), to, from.size())) || write(to, from);
+}
+
 void ProcessMemory::note_write() {
   if (epoch_ != nullptr) ++*epoch_;
 }

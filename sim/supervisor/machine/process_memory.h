@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/engine.h"
 #include "sim/host/program_memory.h"
 #include "sim/supervisor/machine/page_cache.h"
 #include "sim/supervisor/machine/read_ahead.h"
+#include "sim/supervisor/machine/touches_ahead.h"
 #include "sim/supervisor/spin/code_memory.h"
 #include "sim/supervisor/spin/memory_view.h"
 
@@ -32,6 +34,8 @@ class ProcessMemory final : public host::ProgramMemory {
   // Writes those runs that are not there already.
   void write_changed(std::span<const spin::ByteRun> runs);
   bool write_code(host::ProgramAddress to, std::span<const std::byte> from) override;
+  bool gather(host::ProgramAddress from, std::span<std::byte> to) override;
+  bool place(host::ProgramAddress to, std::span<const std::byte> from) override;
   // As a system call does: false when a byte may not be written.
   bool put(host::ProgramAddress to, std::span<const std::byte> from);
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;
@@ -54,6 +58,9 @@ class ProcessMemory final : public host::ProgramMemory {
     epoch_ = &epoch;
   }
   std::uint64_t epoch() const { return *epoch_; }
+  // What threads have done of what adapters do, whose time is that of `engine`.
+  void use(const Engine& engine) { engine_ = &engine; }
+  TouchesAhead& touches() { return touches_; }
   // What read_ranges() has read since a program of the host ran or memory was written, or else before that.
   std::vector<protocol::PageLines> looked_at() const {
     return cache_ != nullptr ? cache_->looked_at(*this) : std::vector<protocol::PageLines>();
@@ -103,6 +110,8 @@ class ProcessMemory final : public host::ProgramMemory {
   PageCache* cache_ = nullptr;
   ReadAhead* read_ahead_ = nullptr;
   std::uint64_t* epoch_ = nullptr;
+  const Engine* engine_ = nullptr;
+  TouchesAhead touches_;
   mutable std::vector<protocol::PageLines> looked_at_;  // by read_ranges(), until the cache forgot it
   std::function<void(const Written&)> write_listener_;
   std::function<void()> access_listener_;

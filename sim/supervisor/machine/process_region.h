@@ -8,6 +8,7 @@
 #include <string>
 
 #include "verbs_shim/protocol/region.h"
+#include "verbs_shim/protocol/touches.h"
 
 namespace verbatim::supervisor {
 
@@ -34,6 +35,8 @@ class ProcessRegion {
   protocol::HighDescriptors& high_descriptors() {
     return *reinterpret_cast<protocol::HighDescriptors*>(whole_ + protocol::kHighDescriptorsOffset);
   }
+
+  protocol::TouchList& touches() { return *reinterpret_cast<protocol::TouchList*>(whole_ + protocol::kTouchesOffset); }
 
   void set_virtual(int fd, bool is_virtual);
   // Gives up the mapping's descriptor; the mapping stays.

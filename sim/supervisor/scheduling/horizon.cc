@@ -59,50 +59,69 @@ void Horizon::note_command(ComponentId thread, bool is_command) {
   threads_[thread.value - first_thread_].is_in_command = is_command;
 }
 
-Horizon::Bounds Horizon::of(std::size_t host, std::optional<Instant> own) const {
-  const Latencies& here = latencies_[host];
-  // An event can only be moved to later, so those behind the earliest found so far need no look. What is due for records is not
-  // later than for all else.
-  Bounds bounds{engine_.now() + kFarthest, engine_.now() + kFarthest};
-  const auto note = [&bounds](Instant all, Instant records) {
-    bounds.all = std::min(bounds.all, all);
-    bounds.records = std::min({bounds.records, records, all});
-    return bounds.all;
-  };
-  if (own) note(*own, *own);
+Horizon::Bounds Horizon::of(std::size_t host, const host::ProgramMemory& memory, std::optional<Instant> own, Instant limit) {
+  Bounds bounds{earliest_effect(host, own, limit), {}};
+  if (latencies_[host].is_used) plan_touches(host, memory, bounds);
+  return bounds;
+}
+
+void Horizon::plan_touches(std::size_t host, const host::ProgramMemory& memory, Bounds& bounds) {
   for (const hca::Hca* device : hosts_[host].devices) {
-    const Instant effect = device->next_effect();
-    note(effect, effect);
+    const auto first = static_cast<std::ptrdiff_t>(bounds.touches.size());
+    device->visit_touches_before(bounds.until, touched_, [&](Instant when, host::Touch touch, const auto& bytes) {
+      const bool is_own = std::ranges::all_of(bytes, [&memory](const host::TouchedBytes& of) { return of.memory == &memory; });
+      if (touch == host::Touch::kUnknown || !is_own) {
+        bounds.until = std::min(bounds.until, when);
+        return;
+      }
+      for (const host::TouchedBytes& of : bytes) bounds.touches.push_back({when, of.address, of.length, of.written});
+    });
+    // At one instant an adapter writes before it reads.
+    std::stable_sort(bounds.touches.begin() + first, bounds.touches.end(), [](const PlannedTouch& a, const PlannedTouch& b) {
+      return std::pair(a.when, a.written == nullptr) < std::pair(b.when, b.written == nullptr);
+    });
+    std::inplace_merge(bounds.touches.begin(), bounds.touches.begin() + first, bounds.touches.end(),
+                       [](const PlannedTouch& a, const PlannedTouch& b) { return a.when < b.when; });
   }
+  if (const std::size_t most = TouchesAhead::most(bounds.touches); most < bounds.touches.size()) {
+    bounds.until = std::min(bounds.until, bounds.touches[most].when);
+  }
+  std::erase_if(bounds.touches, [&bounds](const PlannedTouch& touch) { return touch.when >= bounds.until; });
+}
+
+Instant Horizon::earliest_effect(std::size_t host, std::optional<Instant> own, Instant limit) const {
+  const Latencies& here = latencies_[host];
+  // An event can only be moved to later, so those behind the earliest found so far need no look.
+  Instant until = std::min(engine_.now() + kFarthest, limit);
+  const auto note = [&until](Instant effect) { return until = std::min(until, effect); };
+  if (own) note(*own);
+  for (const hca::Hca* device : hosts_[host].devices) note(device->next_effect());
   const auto move = [&](Instant when, EventClass event_class, ComponentId source) {
     const bool is_thread = source.value >= first_thread_;
     if (is_thread || event_class == EventClass::kProgram) {
       const KnownThread& thread =
           is_thread ? threads_[source.value - first_thread_] : KnownThread{host_of_.at(source.value), false};
-      if (thread.host == host) return note(when, when);
-      if (!here.is_used) return note(when + network_latency_, when + network_latency_);
+      if (thread.host == host) return note(when);
+      if (!here.is_used) return note(when + network_latency_);
       const Latencies& there = latencies_[thread.host];
       const Duration to_adapter = thread.is_in_command ? Duration::zero() : there.mmio;
-      const Duration way = there.before_use + to_adapter + there.from_adapter + here.over_wire;
-      return note(when + std::min(way + here.to_memory, network_latency_), when + std::min(way, network_latency_));
+      const Duration way = there.before_use + to_adapter + there.from_adapter + here.over_wire + here.to_memory;
+      return note(when + std::min(way, network_latency_));
     }
+    if (event_class == EventClass::kSupervisor) return note(when);
     const int adapter_of = adapter_host_[source.value];
-    if (event_class == EventClass::kSupervisor) return note(when, when);
-    if (adapter_of == static_cast<int>(host)) {
-      const bool is_late = event_class != EventClass::kDma && event_class != EventClass::kTimeout;
-      return note(is_late ? when + here.to_memory : when, when);
-    }
-    if (adapter_of >= 0) return note(when + here.over_wire + here.to_memory, when + here.over_wire);
-    return note(event_class == EventClass::kTimeout ? when : when + here.to_memory, when);
+    const bool is_other = adapter_of >= 0 && adapter_of != static_cast<int>(host);
+    if (is_other) return note(when + here.over_wire + here.to_memory);
+    return note(event_class == EventClass::kTimeout ? when : when + here.to_memory);
   };
-  engine_.for_each_hardware_event_before(bounds.all, move);
+  engine_.for_each_hardware_event_before(until, move);
   // Who is not of this host takes at least so long.
   const Duration by_wire = here.is_used ? least_from_program_ + here.over_wire : kFarthest;
   const Duration least = own ? std::min(by_wire, network_latency_) : Duration::zero();
-  engine_.for_each_program_event_before(bounds.all - least, [&](Instant when, EventClass event_class, ComponentId source) {
+  engine_.for_each_program_event_before(until - least, [&](Instant when, EventClass event_class, ComponentId source) {
     return move(when, event_class, source) - least;
   });
-  return bounds;
+  return until;
 }
 
 }  // namespace verbatim::supervisor

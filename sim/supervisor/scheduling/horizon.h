@@ -4,10 +4,11 @@
 //
 // Everything that can happen is a scheduled event or follows from one, so the horizon is a minimum over the
 // engine's queue, each event moved by the least time its consequences need to reach the thread's host:
-//   DMA of the host's own adapter, a fault  at once (it reads or writes the host's memory, or takes something away)
+//   a fault                                 at once (it takes something away)
 //   an event that a program is told of      at once, as a doorbell that arms a completion queue: Hca::next_effect()
-//   another event of the own adapter        the one-way latency of PCI Express and an access to host memory: it has to become
+//   an event of the own adapter             the one-way latency of PCI Express and an access to host memory: it has to become
 //                                           a DMA request first; or the latency of an event
+//   a DMA request under way                 when it touches memory, if a program can tell and the thread cannot do it itself
 //   another adapter's event                 the way over the wire, the check of what comes in, then as above
 //   any other event of the fabric           as the own adapter's
 //   a thread of another host, or its start  a doorbell, a WQE fetch there unless WQEs are pushed, the way of an answer through
@@ -20,8 +21,8 @@
 // The thread's own posts pull its horizon nearer by RegionHeader::own_effect_ps and own_post_effect_ps; the shim does that
 // itself.
 //
-// What the adapter writes into the records of queues it writes with no such delay: these have a horizon of their own, and who
-// reads them behind it asks first.
+// What DMA requests under way read or write of the process's own memory the thread does in the adapter's place when its clock
+// comes there (verbs_shim/protocol/touches.h).
 #pragma once
 
 #include <map>
@@ -29,6 +30,7 @@
 #include <vector>
 
 #include "sim/core/engine.h"
+#include "sim/supervisor/machine/touches_ahead.h"
 #include "sim/supervisor/spec/host_spec.h"
 
 namespace verbatim::supervisor {
@@ -44,14 +46,13 @@ class Horizon {
   // What the thread's next event is about: a command reaches its adapter at once, anything else by a doorbell.
   void note_command(ComponentId thread, bool is_command);
 
-  // Events at these times or later may concern a thread that runs from now on.
   struct Bounds {
-    Instant all{};      // all but the next
-    Instant records{};  // what the adapter writes into records of queues; not later than `all`
+    Instant until{};                    // what happens then or later may concern a thread that runs from now on
+    std::vector<PlannedTouch> touches;  // before that, in order: what it has to do in the place of adapters
   };
-  // Of a thread of `host`. `own` is when the next thread or program of the host itself goes on or starts, where the caller
-  // knows: thousands of others are then passed over.
-  Bounds of(std::size_t host, std::optional<Instant> own) const;
+  // Of a thread of `host` whose process has that memory; not later than `limit`. `own` is when the next thread or program of the
+  // host itself goes on or starts, where the caller knows: thousands of others are then passed over.
+  Bounds of(std::size_t host, const host::ProgramMemory& memory, std::optional<Instant> own, Instant limit);
   // RegionHeader::own_effect_ps and own_post_effect_ps of a process on `host`.
   Duration own_effect(std::size_t host) const { return latencies_[host].mmio; }
   Duration own_post_effect(std::size_t host) const { return latencies_[host].mmio + latencies_[host].to_memory; }
@@ -59,6 +60,9 @@ class Horizon {
  private:
   // No horizon is farther away, so that a thread which never waits for anything still gives its token back.
   static constexpr Duration kFarthest{100'000'000'000};
+
+  Instant earliest_effect(std::size_t host, std::optional<Instant> own, Instant limit) const;
+  void plan_touches(std::size_t host, const host::ProgramMemory& memory, Bounds& bounds);
 
   struct Latencies {
     Duration to_memory;     // adapter to host memory or to an event that a program is told of, at least
@@ -82,6 +86,7 @@ class Horizon {
   std::vector<int> adapter_host_;         // by component: the host whose adapter it is, or -1
   std::map<std::uint32_t, std::size_t> host_of_;  // by a host's own component, which starts its programs
   std::vector<KnownThread> threads_;
+  std::vector<host::TouchedBytes> touched_;  // while they are looked at
 };
 
 }  // namespace verbatim::supervisor

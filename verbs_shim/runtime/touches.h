@@ -1,0 +1,11 @@
+// What adapters do to the program's memory while the thread runs ahead of them (verbs_shim/protocol/touches.h).
+#pragma once
+
+#include <cstdint>
+
+namespace verbatim::shim {
+
+// Does what is due until `until_ps`. False: it cannot be done here, and the supervisor has to be asked before time passes.
+bool touch_memory(std::int64_t until_ps);
+
+}  // namespace verbatim::shim
