@@ -2,6 +2,7 @@
 //   supervisor.cc           the loop, the start and the end of processes, reports
 //   supervisor_tokens.cc    handing the token over, and what a thread asks when it gives it back
 //   supervisor_parking.cc   threads that wait by running
+//   supervisor_terminal.cc  terminals that somebody outside sits at
 //   supervisor_family.cc    fork, exec, and the end of one process as others see it
 #pragma once
 

@@ -18,6 +18,7 @@ void Supervisor::Impl::show_remote_shell(std::size_t host) {
   const std::string near = options_.shim_directory + "/ssh", far = options_.shim_directory + "/sshd";
   paths.add(VERBATIM_SSH_PATH, near);
   paths.add(VERBATIM_RSH_PATH, near);
+  if (options_.terminal_user != nullptr) paths.add(VERBATIM_ON_PATH, near);
   paths.add(VERBATIM_SSHD_PATH, far);
 }
 

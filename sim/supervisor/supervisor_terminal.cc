@@ -60,6 +60,7 @@ void Supervisor::Impl::Terminals::seat(std::size_t terminal, Process& process) {
   seat.leader = process.pid();
   Kernel::control_session(process, *seat.terminal);
   const auto file = seat.terminal->open();
+  file->set_number(number_of_path(seat.terminal->path()));
   for (const int fd : {0, 1, 2}) process.install_at(fd, file);
 }
 

@@ -141,6 +141,11 @@ struct ShellOptions {
   bool fast = false;               // virtual time does not wait for wall time while a program sleeps
 };
 int shell(ShellOptions options);
+struct AttachOptions {
+  std::string session;  // file of the session; empty: the last in this folder
+  std::string host;     // empty: that of its first terminal
+};
+int attach(const AttachOptions& options);
 // A file that `shell` has written.
 int replay_session(const ReplayOptions& options);
 

@@ -212,6 +212,12 @@ void add_shell(CLI::App& app, ShellOptions& options) {
   options.run.log = "error";  // what is logged would be written into the screen
 }
 
+void add_attach(CLI::App& app, AttachOptions& options) {
+  CLI::App* verb = app.add_subcommand("attach", "Get a shell at this real terminal, too, of a session that goes on at another one");
+  verb->add_option("host", options.host, "the simulated host (default: that of the session's first terminal)");
+  verb->add_option("--session", options.session, "file of the session (default: the last session.rec of this folder)");
+}
+
 void add_shrink(CLI::App& app, ShrinkOptions& options) {
   CLI::App* verb = app.add_subcommand("shrink", "Make the decisions of a replay file fewer, and tell what each does");
   verb->add_option("file", options.file, "replay file")->required();
@@ -337,6 +343,8 @@ int dispatch(int argc, char** argv) {
   add_replay(app, replay_options);
   ShellOptions shell_options;
   add_shell(app, shell_options);
+  AttachOptions attach_options;
+  add_attach(app, attach_options);
   ShrinkOptions shrink_options;
   add_shrink(app, shrink_options);
   LadderVerbOptions ladder_options;
@@ -448,6 +456,7 @@ int dispatch(int argc, char** argv) {
     if (app.got_subcommand("explore")) return explore(explore_options);
     return bisect_verb->parsed() ? bisect(good, bad) : shrink(shrink_options);
   }
+  if (app.got_subcommand("attach")) return attach(attach_options);
   if (app.got_subcommand("shell")) {
     set_up_log(shell_options.run.log);
     return cli::shell(shell_options);

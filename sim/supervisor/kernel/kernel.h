@@ -157,6 +157,7 @@ class Kernel {
   Outcome control_master(Thread& thread, TerminalMaster& master, std::uint32_t request, std::uint64_t address);
   Outcome control_jobs(Thread& thread, Terminal& terminal, std::uint32_t request, std::uint64_t address);
   void forget_terminals(std::size_t host);
+  std::pair<std::uint32_t, std::int32_t> terminal_in_proc(Process& process);
   static void note_waits_for_terminals(const std::vector<VirtualFilePtr>& files);
   // Signals that tell of files (kernel_file_signal.cc)
   Answer control_file_signal(Thread& thread, VirtualFile& file);

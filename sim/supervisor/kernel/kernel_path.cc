@@ -106,6 +106,7 @@ std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::st
   if (below(path, "/proc")) {
     return make_process_tree(thread, {table_, now(), options_.epoch_ns,
                                       [this, &thread](const VirtualFilePtr& file) { return link_of(thread.process(), file); },
+                                      [this](Process& process) { return terminal_in_proc(process); },
                                       paths_of(thread.process()), huge_pages_[thread.process().host_index()],
                                       whose_descriptors(path), ipc_of(thread.process()).lines()});
   }

@@ -77,6 +77,14 @@ std::shared_ptr<Terminal> Kernel::controlling_terminal(Process& process) {
   return nullptr;
 }
 
+// Fields 7 and 8 of /proc/PID/stat (proc(5)).
+std::pair<std::uint32_t, std::int32_t> Kernel::terminal_in_proc(Process& process) {
+  const auto terminal = controlling_terminal(process);
+  if (terminal == nullptr) return {0, -1};
+  return {Terminal::kMajor << 8 | (terminal->number() & 0xff) | (terminal->number() & ~0xffu) << 12,
+          static_cast<std::int32_t>(terminal->foreground)};
+}
+
 void Kernel::control_session(Process& process, Terminal& terminal) {
   terminal.session = process.family().session;
   terminal.foreground = process.family().group;

@@ -55,10 +55,16 @@ RawTerminal::Size RawTerminal::size() {
   return {size.ws_row, size.ws_col};
 }
 
-Person::Person(std::size_t terminals, bool keeps_pace, SessionWriter* writer)
-    : SessionUser(terminals, true, writer), keeps_pace_(keeps_pace) {}
+bool RawTerminal::take_size_change() {
+  if (size_changed == 0) return false;
+  size_changed = 0;
+  return true;
+}
 
-void Person::add(TerminalInput::Kind kind, std::size_t terminal, std::string keys) {
+Person::Person(std::size_t terminals, bool keeps_pace, SessionWriter* writer, std::vector<std::string> hosts, std::size_t first)
+    : SessionUser(terminals, true, writer), keeps_pace_(keeps_pace), hosts_(std::move(hosts)), first_(first) {}
+
+TerminalInput& Person::add(TerminalInput::Kind kind, std::size_t terminal, std::string keys) {
   TerminalInput input;
   input.kind = kind;
   input.terminal = terminal;
@@ -66,11 +72,11 @@ void Person::add(TerminalInput::Kind kind, std::size_t terminal, std::string key
   input.rows = size_.rows;
   input.columns = size_.columns;
   typed_.push_back(std::move(input));
+  return typed_.back();
 }
 
 void Person::take_size() {
-  if (size_changed == 0) return;
-  size_changed = 0;
+  if (!RawTerminal::take_size_change()) return;
   size_ = RawTerminal::size();
   for (std::size_t i = 0; i < terminals_; ++i) {
     if (!has_ended_[i]) add(TerminalInput::Kind::kResize, i);
@@ -95,11 +101,64 @@ void Person::take_keys() {
   }
 }
 
+void Person::open_for(const AttachmentServer::Event& event) {
+  const auto host = event.text.empty() ? hosts_.begin() + static_cast<std::ptrdiff_t>(first_) : std::ranges::find(hosts_, event.text);
+  if (host == hosts_.end()) {
+    server_.write(event.client, "the topology has no host " + event.text + "\r\n");
+    return server_.close(event.client);
+  }
+  TerminalInput& input = add(TerminalInput::Kind::kOpen, 0);
+  input.host = static_cast<std::size_t>(host - hosts_.begin());
+  input.rows = event.size.rows;
+  input.columns = event.size.columns;
+  opening_.push_back(event.client);
+}
+
+void Person::take(const AttachmentServer::Event& event) {
+  const auto terminal = terminals_of_.find(event.client);
+  const bool is_open = terminal != terminals_of_.end();
+  if (event.has_gone) {
+    is_open ? void(add(TerminalInput::Kind::kHangUp, terminal->second)) : void(left_.insert(event.client));
+  } else if (event.kind == AttachmentFrame::kHello) {
+    if (!is_open) open_for(event);
+  } else if (is_open && event.kind == AttachmentFrame::kKeys) {
+    add(TerminalInput::Kind::kKeys, terminal->second, event.text);
+  } else if (is_open) {
+    TerminalInput& input = add(TerminalInput::Kind::kResize, terminal->second);
+    input.rows = event.size.rows;
+    input.columns = event.size.columns;
+  }
+}
+
+void Person::on_input(Instant when, const TerminalInput& input) {
+  SessionUser::on_input(when, input);
+  if (input.kind != TerminalInput::Kind::kOpen || opening_.empty()) return;
+  const std::size_t terminal = has_ended_.size() - 1, client = opening_.front();
+  opening_.pop_front();
+  clients_[terminal] = client;
+  terminals_of_[client] = terminal;
+  if (left_.contains(client)) add(TerminalInput::Kind::kHangUp, terminal);
+}
+
+void Person::on_screen(Instant when, std::size_t terminal, std::string_view text) {
+  SessionUser::on_screen(when, terminal, text);
+  if (const auto client = clients_.find(terminal); client != clients_.end()) server_.write(client->second, text);
+}
+
+void Person::on_end(Instant when, std::size_t terminal) {
+  if (const auto client = clients_.find(terminal); client != clients_.end()) server_.close(client->second);
+  SessionUser::on_end(when, terminal);
+}
+
 std::optional<TerminalInput> Person::typed(std::int64_t wait_ms) {
   if (typed_.empty()) {
-    pollfd wait{is_gone_ ? -1 : 0, POLLIN, 0};
+    std::vector<pollfd> waits = {{is_gone_ ? -1 : 0, POLLIN, 0}};
+    for (const int descriptor : server_.descriptors()) waits.push_back({descriptor, POLLIN, 0});
     const int timeout = static_cast<int>(std::min<std::int64_t>(wait_ms, 1 << 30));
-    if (::poll(&wait, 1, timeout) > 0) take_keys();
+    if (::poll(waits.data(), waits.size(), timeout) > 0) {
+      if (waits.front().revents != 0) take_keys();
+      for (const AttachmentServer::Event& event : server_.take()) take(event);
+    }
     take_size();
   }
   if (typed_.empty()) return std::nullopt;

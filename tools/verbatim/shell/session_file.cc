@@ -103,6 +103,7 @@ std::string wrong_order(const Session& session) {
   std::int64_t last = 0;
   for (const Session::Event& event : session.events) {
     if (event.time_ps < last) return "the times of its events go back";
+    if (event.time_ps > to_ps(kEndOfTime)) return "it goes on beyond the end of virtual time";
     if (event.input.terminal >= kMostTerminals || event.shows.value_or(0) >= kMostTerminals) return "it has too many terminals";
     last = event.time_ps;
   }

@@ -109,7 +109,14 @@ int shell(ShellOptions asked) {
     std::unique_ptr<SessionUser> user;
     const std::size_t terminals = plan->programs.size();
     if (at_terminal) {
-      user = std::make_unique<Person>(terminals, !asked.fast, &writer);
+      std::vector<std::string> hosts;
+      for (const config::HostSpec& host : plan->scenario.topology.hosts) hosts.push_back(host.name);
+      auto person = std::make_unique<Person>(terminals, !asked.fast, &writer, std::move(hosts), plan->programs.front().host);
+      if (const std::string failure = person->listen(file); !failure.empty()) {
+        complain(failure + "; nothing was started");
+        return kUsage;
+      }
+      user = std::move(person);
     } else {
       user = std::make_unique<KeysFromFile>(all_of_input(), terminals, &writer);
     }
