@@ -533,10 +533,7 @@ void Supervisor::Impl::signal_process(Process& process, int signal, const Signal
     kill(process.native_pid(), SIGKILL);
     return end(process);
   }
-  if (stops(process, signal)) {
-    const bool nobody_continues = signal != SIGSTOP && kernel_.controlling_terminal(process) && kernel_.is_orphaned(process);
-    return nobody_continues ? void() : stop_process(process, signal);
-  }
+  if (stops(process, signal)) return kernel_.may_be_stopped(process, signal) ? stop_process(process, signal) : void();
   if (signal == SIGCONT) continue_process(process);
   send_signal(process, signal, origin);
 }

@@ -12,7 +12,7 @@ namespace {
 
 // What happens sooner is not waited for by a person.
 constexpr Duration kSoon(1'000'000'000);
-// How long after a program has begun to wait the next line of a file with keys comes, and a key that interrupts after the one before.
+// How long after a program has begun to wait the next line of a file comes, and a key that interrupts after what was before it.
 constexpr Duration kTypingTime(100'000'000'000);
 constexpr std::int64_t kPsPerMs = 1'000'000'000;
 
@@ -143,7 +143,9 @@ bool Supervisor::Impl::Terminals::attend_person() {
 bool Supervisor::Impl::Terminals::attend_file() {
   const TerminalUser::Next* const next = user_.next();
   const bool is_idle = impl_.engine_.empty();
-  if (next == nullptr || (next->ends_session && is_idle && waits_for_reader_)) return is_idle && hang_up_all();
+  if (next == nullptr || (next->ends_session && is_idle && waits_for_reader_)) {
+    return is_idle && user_.hangs_up_at_end() && hang_up_all();
+  }
   if (next->at || !next->waits_for_reader) {
     schedule(next->input, next->at.value_or(later(last_input_, kTypingTime)));
     user_.take_next();

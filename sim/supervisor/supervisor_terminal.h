@@ -1,8 +1,8 @@
 // The terminals of a run that somebody outside sits at: what comes from there gets a virtual time, and what appears goes there.
 //
 // Of a person's keys the time is later than all that has been done so far, also ahead of the engine's clock; with that time
-// known, as it is when a session is shown again, everything goes the same way. Of keys from a file it follows from the run itself:
-// some time after a program has begun to wait for them.
+// known, as it is when a session is shown again, everything goes the same way. Of keys from a file it follows from the run
+// itself: some time after a program has begun to wait for them.
 #pragma once
 
 #include <chrono>

@@ -114,8 +114,8 @@ TEST_F(SessionFile, what_is_no_session_is_refused_in_a_sentence) {
   ASSERT_EQ(writer.open(path_, some_session()), "");
   ASSERT_EQ(writer.close(), "");
   const std::string head = text();
-  for (const std::string& text : {std::string(), std::string("\0\1\2", 3), std::string("{\"session\":"), std::string("{\"session\":2}\n"),
-                                  std::string("{\"session\":1}\n"), std::string("[]\n"), head + "{}\n", head + "7\n",
+  for (const std::string& text : {std::string(), std::string("\0\1\2", 3), std::string("{\"session\":"),
+                                  std::string("{\"session\":2}\n"), std::string("{\"session\":1}\n"), std::string("[]\n"), head + "{}\n", head + "7\n",
                                   head + "{\"at_ps\":1,\"terminal\":-1,\"keys\":\"a\"}\n", head + "{\"at_ps\":1,\"terminal\":0}\n",
                                   head + "{\"at_ps\":\"x\",\"terminal\":0,\"keys\":\"a\"}\n",
                                   head + "{\"at_ps\":5,\"terminal\":0,\"keys\":\"a\"}\n{\"at_ps\":4,\"terminal\":0,\"keys\":\"a\"}\n",

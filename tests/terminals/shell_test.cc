@@ -61,7 +61,7 @@ TEST_F(Shell, a_bash_runs_commands_and_a_session_is_shown_again_byte_for_byte_in
 }
 
 TEST_F(Shell, two_hosts_play_ping_pong_and_a_command_runs_on_the_other_one_at_the_terminal) {
-  ASSERT_EQ(shell("on client ibv_rc_pingpong -n 20 server > there &\nibv_rc_pingpong -n 20\nwait\ncat there\n"
+  ASSERT_EQ(shell("ibv_rc_pingpong -n 20 > here &\nsleep 0.1\non client ibv_rc_pingpong -n 20 server\nwait\ncat here\n"
                   "on client hostname\non client 'read line; echo got $line; tty; exit 9'\nhello\necho $?\n"
                   "on client\nhostname\nexit\n"),
             0)
@@ -87,9 +87,17 @@ TEST_F(Shell, a_key_shows_the_next_terminal_and_each_keeps_what_it_has_said) {
   EXPECT_EQ(out(), shown);
 }
 
+TEST_F(Shell, what_is_written_at_home_is_gone_with_the_session) {
+  ASSERT_EQ(shell("cat there; pwd; echo $HISTFILE; echo x > there; ls\n"), 0) << err();
+  const std::string shown = out();
+  EXPECT_NE(shown.find("No such file or directory\r\n/root\r\n\r\nthere\r\n"), std::string::npos) << shown;
+  ASSERT_EQ(verbatim("replay session.rec"), 0) << err();
+  EXPECT_EQ(out(), shown);
+}
+
 TEST_F(Shell, a_session_whose_programs_have_changed_is_refused) {
   std::filesystem::copy_file("/usr/bin/true", at("tool"));
-  ASSERT_EQ(shell("./tool && echo fine\n"), 0) << err();
+  ASSERT_EQ(shell("\"$OLDPWD/tool\" && echo fine\n"), 0) << err();
   EXPECT_NE(out().find("fine\r\n"), std::string::npos) << out();
   std::filesystem::remove(at("tool"));
   std::filesystem::copy_file("/usr/bin/false", at("tool"));

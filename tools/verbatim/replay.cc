@@ -55,8 +55,8 @@ void show_as(const RunOptions& show, RunOptions& options) {
 }
 
 int replay(ReplayOptions asked) {
-  for (std::string* path : {&asked.show.trace, &asked.show.pcap, &asked.show.out, &asked.show.explain_latency, &asked.show.record})
-    make_absolute(*path);
+  RunOptions& show = asked.show;
+  for (std::string* path : {&show.trace, &show.pcap, &show.out, &show.explain_latency, &show.record}) make_absolute(*path);
   if (is_session(asked.file)) return replay_session(asked);
   std::string failure;
   std::optional<ReplayFile> file = read_replay(asked.file, &failure);

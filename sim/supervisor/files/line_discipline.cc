@@ -14,7 +14,8 @@ bool is_control(std::uint8_t byte) { return byte < 32 || byte == 127; }
 bool continues(std::uint8_t byte) { return (byte & 0xc0) == 0x80; }
 
 bool is_of_word(std::uint8_t byte) {
-  return byte == '_' || (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte >= 128;
+  const bool is_letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte >= 128;
+  return is_letter || byte == '_' || (byte >= '0' && byte <= '9');
 }
 
 }  // namespace

@@ -117,9 +117,8 @@ class Kernel {
   static void control_session(Process& process, Terminal& terminal);
   // The process has ended: if it led a session, its terminal hangs up.
   void end_session(Process& process);
-  // Nobody of the process's session is there who could continue its group (setpgid(2)).
-  bool is_orphaned(Process& member);
-  std::shared_ptr<Terminal> controlling_terminal(Process& process);
+  // At a terminal, somebody of the session has to be there who could continue the process's group (setpgid(2)).
+  bool may_be_stopped(Process& process, int signal);
   // How often a file was asked for that the host's trees lack.
   std::uint64_t refused_files() const { return refused_files_; }
   Checks& checks() { return checks_; }
@@ -157,6 +156,8 @@ class Kernel {
   Outcome control_master(Thread& thread, TerminalMaster& master, std::uint32_t request, std::uint64_t address);
   Outcome control_jobs(Thread& thread, Terminal& terminal, std::uint32_t request, std::uint64_t address);
   void forget_terminals(std::size_t host);
+  bool is_orphaned(Process& member);
+  std::shared_ptr<Terminal> controlling_terminal(Process& process);
   std::pair<std::uint32_t, std::int32_t> terminal_in_proc(Process& process);
   static void note_waits_for_terminals(const std::vector<VirtualFilePtr>& files);
   // Signals that tell of files (kernel_file_signal.cc)

@@ -72,7 +72,8 @@ void Kernel::note_waits_for_terminals(const std::vector<VirtualFilePtr>& files) 
 std::shared_ptr<Terminal> Kernel::controlling_terminal(Process& process) {
   for (const auto& [place, weak] : terminals_) {
     const auto terminal = weak.lock();
-    if (place.first == process.host_index() && terminal != nullptr && terminal->session == process.family().session) return terminal;
+    if (place.first != process.host_index() || terminal == nullptr) continue;
+    if (terminal->session == process.family().session) return terminal;
   }
   return nullptr;
 }
@@ -100,10 +101,15 @@ bool Kernel::is_orphaned(Process& member) {
     return of_parent.session == member.family().session && of_parent.group != member.family().group;
   };
   return std::ranges::none_of(table_.processes(), [&](const auto& process) {
-    if (!process->alive || process->host_index() != member.host_index() || process->family().group != member.family().group) return false;
+    if (!process->alive || process->host_index() != member.host_index()) return false;
+    if (process->family().group != member.family().group) return false;
     Process* const parent = find_process(member, process->family().parent);
     return parent != nullptr && is_outside(parent->family());
   });
+}
+
+bool Kernel::may_be_stopped(Process& process, int signal) {
+  return signal == SIGSTOP || controlling_terminal(process) == nullptr || !is_orphaned(process);
 }
 
 // /dev/tty, or one of /dev/pts; std::nullopt: the path is another one.
@@ -335,7 +341,7 @@ Kernel::Outcome Kernel::control_jobs(Thread& thread, Terminal& terminal, std::ui
         terminal.signal(group, SIGCONT);
         return Answer{0};
       }
-      warn(process, "giving up the terminal of one's session without leading it (TIOCNOTTY) is not simulated; the program got EPERM");
+      warn(process, "to leave one's terminal without leading its session (TIOCNOTTY) is not simulated; the program got EPERM");
       return Answer{-EPERM};
     default:
       return Answer{-ENOTTY};

@@ -42,6 +42,8 @@ class TerminalUser {
   // The next, which take_next() takes away; nullptr: there is no more.
   virtual const Next* next() = 0;
   virtual void take_next() = 0;
+  // Whether shells that wait for more than there is are told that nobody is there any more.
+  virtual bool hangs_up_at_end() const = 0;
   // What a person has done since. Waits `wait_ms` of wall time at most, -1: as long as it takes; nullopt: nothing, or the wait
   // was interrupted.
   virtual std::optional<TerminalInput> typed(std::int64_t wait_ms) = 0;

@@ -35,6 +35,9 @@ static pid_t start_job(int in_foreground, void (*job)(void)) {
       EXPECT(tcsetpgrp(0, getpid()) == 0);
     }
     signal(SIGTTOU, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGHUP, SIG_DFL);
     job();
     _exit(7);
@@ -71,6 +74,12 @@ static void lead(void) {
   struct sigaction action = {.sa_handler = on_signal};
   EXPECT(sigaction(SIGHUP, &action, NULL) == 0 && sigaction(SIGWINCH, &action, NULL) == 0);
   signal(SIGTTOU, SIG_IGN);
+  sigset_t caught, none;
+  sigemptyset(&none);
+  sigemptyset(&caught);
+  sigaddset(&caught, SIGHUP);
+  sigaddset(&caught, SIGWINCH);
+  EXPECT(sigprocmask(SIG_BLOCK, &caught, NULL) == 0);
 
   pid_t job = start_job(1, sleeps);  // Ctrl-Z, and on again
   EXPECT(waitpid(job, &status, WUNTRACED) == job && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTSTP);
@@ -99,9 +108,9 @@ static void lead(void) {
   EXPECT(tcsetpgrp(0, 999999) == -1 && errno == ESRCH);
 
   tell('w');
-  while (!resized) pause();
+  while (!resized) sigsuspend(&none);
   tell('h');
-  while (!hung_up) pause();
+  while (!hung_up) sigsuspend(&none);
   char byte;
   EXPECT(read(0, &byte, 1) == 0);
   tell('e');

@@ -102,7 +102,7 @@ void Person::take_keys() {
 }
 
 void Person::open_for(const AttachmentServer::Event& event) {
-  const auto host = event.text.empty() ? hosts_.begin() + static_cast<std::ptrdiff_t>(first_) : std::ranges::find(hosts_, event.text);
+  const auto host = std::ranges::find(hosts_, event.text.empty() ? hosts_[first_] : event.text);
   if (host == hosts_.end()) {
     server_.write(event.client, "the topology has no host " + event.text + "\r\n");
     return server_.close(event.client);

@@ -152,8 +152,8 @@ std::optional<Session> read_session(const std::string& path, std::string* failur
     *failure = path + ":" + std::to_string(number) + " is no line of a session: " + e.what();
     return std::nullopt;
   }
-  if (number == 0) {
-    *failure = path + " cannot be read, or is empty";
+  if (session.replay.words.empty()) {
+    *failure = path + " cannot be read, or has no whole line";
     return std::nullopt;
   }
   if (const std::string wrong = wrong_order(session); !wrong.empty()) {

@@ -53,7 +53,10 @@ KeysFromFile::KeysFromFile(std::string keys, std::size_t terminals, SessionWrite
     : SessionUser(terminals, false, writer), keys_(std::move(keys)) {}
 
 const supervisor::TerminalUser::Next* KeysFromFile::next() {
-  if (is_ready_) return &next_;
+  if (is_ready_) {
+    if (has_ended_.at(typed_at_)) next_.input.terminal = typed_at_ = screen_.shown();
+    return &next_;
+  }
   while (at_ < keys_.size() && keys_[at_] == kNextTerminal) {
     ++at_;
     typed_at_ = next_behind(typed_at_);

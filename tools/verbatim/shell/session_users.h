@@ -25,6 +25,7 @@ class SessionUser : public supervisor::TerminalUser {
   bool keeps_pace() const override { return false; }
   const Next* next() override { return nullptr; }
   void take_next() override {}
+  bool hangs_up_at_end() const override { return true; }
   std::optional<supervisor::TerminalInput> typed(std::int64_t) override { return std::nullopt; }
   bool is_person() const override { return false; }
 
@@ -49,8 +50,8 @@ class SessionUser : public supervisor::TerminalUser {
   SessionWriter* writer_;
 };
 
-// A line is typed when a program waits for it, keys that interrupt (Ctrl-C, Ctrl-Z, Ctrl-\) some time after what came before. At its
-// end Ctrl-D is typed until the shells have ended.
+// A line is typed when a program waits for it, keys that interrupt (Ctrl-C, Ctrl-Z, Ctrl-\) some time after what came before. At
+// its end Ctrl-D is typed until the shells have ended.
 class KeysFromFile final : public SessionUser {
  public:
   KeysFromFile(std::string keys, std::size_t terminals, SessionWriter* writer);
@@ -72,6 +73,7 @@ class RecordedKeys final : public SessionUser {
   RecordedKeys(const Session& session, std::size_t terminals);
   const Next* next() override;
   void take_next() override { ++at_; }
+  bool hangs_up_at_end() const override { return false; }  // that would be in the record
   void on_screen(Instant when, std::size_t terminal, std::string_view text) override;
 
  private:

@@ -21,7 +21,9 @@ namespace verbatim::cli {
 
 namespace {
 
-constexpr char kShell[] = "bash --noprofile --norc -i";
+// In a folder of the host's own: what is written there is gone with the session, so that it can be had again. `cd -` leads to where
+// the caller is.
+constexpr char kShell[] = "sh -c 'cd; export OLDPWD; exec bash --noprofile --norc -i'";
 
 // What the folder, or this one, has no file for yet.
 std::string free_name(const std::string& folder) {
@@ -81,7 +83,8 @@ int shell(ShellOptions asked) {
 
   const bool at_terminal = ::isatty(0) != 0 && ::isatty(1) != 0;
   const char* const kind = std::getenv("TERM");
-  session.environment = {{"PS1", "\\h:\\w\\$ "}, {"TERM", at_terminal && kind != nullptr ? kind : "dumb"}};
+  // Nothing is kept of what was typed but the session.
+  session.environment = {{"HISTFILE", ""}, {"PS1", "\\h:\\w\\$ "}, {"TERM", at_terminal && kind != nullptr ? kind : "dumb"}};
   session.repaints = at_terminal;
   if (at_terminal) {
     session.rows = RawTerminal::size().rows;
