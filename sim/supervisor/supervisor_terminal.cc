@@ -113,6 +113,8 @@ bool Supervisor::Impl::Terminals::attend() {
 
 bool Supervisor::Impl::Terminals::attend_person() {
   const Engine& engine = impl_.engine_;
+  const auto is_gone = [](const Seat& seat) { return seat.has_ended || seat.terminal->is_hung_up(); };
+  if (std::ranges::all_of(seats_, is_gone)) return false;  // nobody will come any more
   constexpr std::uint64_t kStepsBetween = 64;
   constexpr auto kBetween = std::chrono::milliseconds(5);
   const auto began = std::chrono::steady_clock::now();
@@ -132,11 +134,12 @@ bool Supervisor::Impl::Terminals::attend_person() {
     impl_.finish(Outcome::kInterrupted, "the run was interrupted");
     return true;
   }
-  if (!typed) return wait_ms < 0;  // a wait without end looks again
-  const Duration passed = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - began);
+  const auto passed = std::chrono::steady_clock::now() - began;
+  // A signal of the machine may have cut the wait short.
+  if (!typed) return wait_ms < 0 || passed < std::chrono::milliseconds(wait_ms);
   const Instant done = std::max(engine.now(), impl_.ran_ahead_);
   constexpr Duration kLater(1000);
-  schedule(std::move(*typed), later(done, kLater + std::min(passed, pace)));
+  schedule(std::move(*typed), later(done, kLater + std::min(std::chrono::duration_cast<Duration>(passed), pace)));
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -21,8 +22,8 @@ namespace verbatim::cli {
 
 namespace {
 
-// In a folder of the host's own: what is written there is gone with the session, so that it can be had again. `cd -` leads to where
-// the caller is.
+// In a folder of the host's own: what is written there is gone with the session, so that it can be had again. `cd -` leads to
+// where the caller is.
 constexpr char kShell[] = "sh -c 'cd; export OLDPWD; exec bash --noprofile --norc -i'";
 
 // What the folder, or this one, has no file for yet.
@@ -74,6 +75,10 @@ int shell(ShellOptions asked) {
   Session session;
   session.replay.profile_folders = profile_folders();
   const config::LoadOptions load_options{session.replay.profile_folders, &session.replay.files};
+  if (!options.gdb.empty()) {
+    complain("--gdb would need the terminal that the shell has; use it with `verbatim replay` of the session");
+    return kUsage;
+  }
   if (asked.hosts.empty()) asked.hosts.push_back(first_host(options.topology, load_options));
   if (asked.hosts.front().empty()) return kUsage;
   for (const std::string& host : asked.hosts) options.arguments.push_back(host + "=" + kShell);
@@ -157,7 +162,23 @@ int replay_session(const ReplayOptions& asked) {
   plan.scenario.freedom = options.freedom.empty() ? "friendly" : options.freedom;
   seat(plan, session);
   show_as(asked.show, options);
-  if (session.end && session.end->outcome == "interrupted") plan.scenario.time_limit = Duration(session.end->time_ps);
+  if (!session.end) {
+    plan.scenario.expect.outcome = "deadlock";  // the shells wait for what nobody has typed
+  } else if (session.end->outcome != "finished") {
+    plan.scenario.expect.outcome = session.end->outcome;
+    if (session.end->outcome == "interrupted") {
+      plan.scenario.time_limit = Duration(std::max<std::int64_t>(session.end->time_ps, 1));
+      plan.scenario.expect.outcome = "time-limit";
+    }
+  }
+  config::Diagnostics diagnostics;
+  if (const auto limit = parse_limit("--until", asked.show.time_limit, diagnostics)) plan.scenario.time_limit = *limit;
+  plan.debugger = find_debugged(plan.scenario, asked.show, diagnostics);
+  if (plan.debugger) plan.debugger->libraries = plan.shim_directory;
+  if (!diagnostics.empty()) {
+    print(diagnostics);
+    return kUsage;
+  }
   RecordedKeys user(session, plan.programs.size());
   plan.terminal_user = &user;
   RunReport report;
@@ -165,6 +186,8 @@ int replay_session(const ReplayOptions& asked) {
   if (report.outcome.empty()) return code;
   if (!session.end) {
     complain("warning: the session was not ended in an orderly way, so nothing tells whether this is what was seen");
+  } else if (!asked.show.time_limit.empty()) {
+    return code;
   } else if (session.end->outcome != "interrupted" && report.digest != session.end->digest && changes.empty()) {
     complain("the digest is " + report.digest + ", and it was " + session.end->digest +
              ": a session that does not repeat is a bug of verbatim, or the run was weak");
