@@ -160,9 +160,7 @@ static int carry(int connection, int reads_input) {
 int main(int count, char** words) {
   own_name = strrchr(words[0], '/') != NULL ? strrchr(words[0], '/') + 1 : words[0];
   const int is_on = strcmp(own_name, "on") == 0;
-  // From the background a terminal must be neither read nor set.
-  const int has_keys = isatty(0) && tcgetpgrp(0) == getpgrp();
-  int at = 1, reads_input = !isatty(0) || has_keys, wants_terminal = is_on && has_keys && isatty(1);
+  int at = 1, reads_input = 1, wants_terminal = is_on;
   const char* host = NULL;
   for (; at < count; ++at) {
     const char* const word = words[at];
@@ -179,7 +177,7 @@ int main(int count, char** words) {
     }
     for (const char* option = word + 1; *option != 0; ++option) {
       if (*option == 'n') reads_input = 0;
-      if (*option == 't') wants_terminal = has_keys;
+      if (*option == 't') wants_terminal = 1;
       if (*option == 'T') wants_terminal = -1;
       if (*option == 'V') {
         fprintf(stderr, "Verbatim's %s, without encryption\n", own_name);
@@ -215,7 +213,12 @@ int main(int count, char** words) {
   const int connection = connect_from(&((struct sockaddr_in*)found->ai_addr)->sin_addr);
   freeaddrinfo(found);
   if (connection < 0) return fail(host, strerror(errno));
-  if (wants_terminal == 0 && at == count && has_keys) wants_terminal = 1;
+  if (wants_terminal == 0 && at == count) wants_terminal = 1;
+  if (wants_terminal > 0 && isatty(0)) {
+    // From the background a terminal must be neither read nor set.
+    if (tcgetpgrp(0) != getpgrp()) reads_input = 0;
+    if (is_on && !isatty(1)) wants_terminal = 0;
+  }
   if (wants_terminal > 0 && reads_input && take_terminal(connection) != 0) return fail(host, strerror(errno));
   if (has_terminal) {
     const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
