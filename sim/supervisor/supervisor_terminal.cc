@@ -77,22 +77,24 @@ bool Supervisor::Impl::Terminals::note_end(const Process& process) {
   return is_leader && is_last;
 }
 
-bool Supervisor::Impl::Terminals::is_read(const Seat& seat) const {
+bool Supervisor::Impl::Terminals::is_read(const Seat& seat, bool alone) const {
   for (const Process* process : impl_.on_host_[seat.host]) {
     if (!process->alive || process->stopped_by != 0) continue;
     for (const auto& thread : const_cast<Process*>(process)->threads()) {
       if (thread->state() != Thread::State::kBlocked || !may_be_reading(thread->call().number)) continue;
-      for (const VirtualFilePtr& file : thread->waiting_on()) {
+      const auto is_terminal = [&](const VirtualFilePtr& file) {
         const auto* end = dynamic_cast<const TerminalFile*>(file.get());
-        if (end != nullptr && &end->terminal() == seat.terminal.get()) return true;
-      }
+        return end != nullptr && &end->terminal() == seat.terminal.get();
+      };
+      const std::vector<VirtualFilePtr>& files = thread->waiting_on();
+      if (std::ranges::any_of(files, is_terminal) && (!alone || std::ranges::all_of(files, is_terminal))) return true;
     }
   }
   return false;
 }
 
-bool Supervisor::Impl::Terminals::all_are_read() const {
-  return std::ranges::all_of(seats_, [this](const Seat& seat) { return seat.has_ended || is_read(seat); });
+bool Supervisor::Impl::Terminals::all_are_read_alone() const {
+  return std::ranges::all_of(seats_, [this](const Seat& seat) { return seat.has_ended || is_read(seat, true); });
 }
 
 std::uint64_t Supervisor::Impl::Terminals::waits() const {
@@ -120,7 +122,7 @@ bool Supervisor::Impl::Terminals::attend_person() {
   const auto began = std::chrono::steady_clock::now();
   std::int64_t wait_ms = 0;
   Duration pace{};
-  if (engine.empty() || (engine.next_event_time() - engine.now() > kSoon && all_are_read())) {
+  if (engine.empty() || (engine.next_event_time() - engine.now() > kSoon && all_are_read_alone())) {
     wait_ms = -1;
   } else if (const Duration gap = engine.next_event_time() - engine.now(); gap > kSoon && user_.keeps_pace()) {
     wait_ms = std::min<std::int64_t>(gap.count() / kPsPerMs, 3'600'000);

@@ -39,8 +39,9 @@ class Supervisor::Impl::Terminals {
 
   bool attend_person();
   bool attend_file();
-  bool is_read(const Seat& seat) const;
-  bool all_are_read() const;
+  // Somebody waits for its keys; `alone`: and for nothing else, as a shell does.
+  bool is_read(const Seat& seat, bool alone = false) const;
+  bool all_are_read_alone() const;
   std::uint64_t waits() const;
   void schedule(TerminalInput input, Instant when);
   void on_timer();
