@@ -148,6 +148,10 @@ bool Supervisor::Impl::Terminals::attend_person() {
 bool Supervisor::Impl::Terminals::attend_file() {
   const TerminalUser::Next* const next = user_.next();
   const bool is_idle = impl_.engine_.empty();
+  if (const auto end = user_.interrupted_at(); end && next == nullptr && (is_idle || impl_.engine_.next_event_time() > *end)) {
+    impl_.finish(Outcome::kInterrupted, "the record of the session ends here");
+    return true;
+  }
   if (next == nullptr || (next->ends_session && is_idle && waits_for_reader_)) {
     return is_idle && user_.hangs_up_at_end() && hang_up_all();
   }

@@ -44,6 +44,8 @@ class TerminalUser {
   virtual void take_next() = 0;
   // Whether shells that wait for more than there is are told that nobody is there any more.
   virtual bool hangs_up_at_end() const = 0;
+  // When the run is interrupted once there is no more, or before, when nothing can happen any more; nullopt: it is not.
+  virtual std::optional<Instant> interrupted_at() const { return std::nullopt; }
   // What a person has done since. Waits `wait_ms` of wall time at most, -1: as long as it takes; nullopt: nothing, or the wait
   // was interrupted.
   virtual std::optional<TerminalInput> typed(std::int64_t wait_ms) = 0;

@@ -107,6 +107,12 @@ const supervisor::TerminalUser::Next* RecordedKeys::next() {
   return &next_;
 }
 
+std::optional<Instant> RecordedKeys::interrupted_at() const {
+  if (!session_.end) return kEndOfTime;
+  if (session_.end->outcome != "interrupted") return std::nullopt;
+  return instant_from_ps(session_.end->time_ps);
+}
+
 // Another terminal was shown when so much had been.
 void RecordedKeys::show_due() {
   for (; shows_at_ < session_.events.size(); ++shows_at_) {

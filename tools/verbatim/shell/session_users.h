@@ -74,6 +74,7 @@ class RecordedKeys final : public SessionUser {
   const Next* next() override;
   void take_next() override { ++at_; }
   bool hangs_up_at_end() const override { return false; }  // that would be in the record
+  std::optional<Instant> interrupted_at() const override;
   void on_screen(Instant when, std::size_t terminal, std::string_view text) override;
 
  private:

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -162,15 +161,7 @@ int replay_session(const ReplayOptions& asked) {
   plan.scenario.freedom = options.freedom.empty() ? "friendly" : options.freedom;
   seat(plan, session);
   show_as(asked.show, options);
-  if (!session.end) {
-    plan.scenario.expect.outcome = "deadlock";  // the shells wait for what nobody has typed
-  } else if (session.end->outcome != "finished") {
-    plan.scenario.expect.outcome = session.end->outcome;
-    if (session.end->outcome == "interrupted") {
-      plan.scenario.time_limit = Duration(std::max<std::int64_t>(session.end->time_ps, 1));
-      plan.scenario.expect.outcome = "time-limit";
-    }
-  }
+  plan.scenario.expect.outcome = session.end ? session.end->outcome : "interrupted";
   config::Diagnostics diagnostics;
   if (const auto limit = parse_limit("--until", asked.show.time_limit, diagnostics)) plan.scenario.time_limit = *limit;
   plan.debugger = find_debugged(plan.scenario, asked.show, diagnostics);
