@@ -25,6 +25,7 @@
 #include "sim/supervisor/hang_causes.h"
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/supervisor_impl.h"
+#include "sim/supervisor/supervisor_terminal.h"
 #include "verbs_shim/protocol/repeated_calls.h"
 #include "verbs_shim/protocol/system_calls.h"
 
@@ -99,6 +100,8 @@ std::string seconds(Instant when) {
 
 }  // namespace
 
+Supervisor::Impl::~Impl() { kill_all(); }
+
 RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, OutputListener& listener) {
   machine_began_ns_ = machine_time_ns();
   programs_ = &programs;
@@ -138,14 +141,18 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   token_.use(second_core_.emplace(options_.second_core, core_, before));
 
   make_folders();
+  if (options_.terminal_user != nullptr) terminals_ = std::make_unique<Terminals>(*this, *options_.terminal_user);
   for (std::size_t i = 0; i < programs.size(); ++i) {
     starts_.push_back(std::make_unique<Start>(*this, i, hosts_[programs[i].host].component));
     starts_on_host_[programs[i].host].push_back(starts_.back().get());
     starts_.back()->timer.schedule_at(programs[i].start);
+    if (programs[i].on_terminal && terminals_)
+      terminals_->add(programs[i].host, programs[i].on_terminal->rows, programs[i].on_terminal->columns);
     if (programs[i].kill != kNever) starts_.back()->kill.schedule_at(programs[i].kill);
   }
 
   while (!finished_ && (not_started_ > 0 || any_alive())) {
+    if (terminals_ && terminals_->attend()) continue;
     if (engine_.empty()) {
       if (!ended_from_outside()) report_deadlock();
     } else if (engine_.next_event_time() > options_.limits.virtual_end) {
@@ -170,6 +177,7 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
     for (const auto& thread : process->threads()) thread->tell_wait();
   }
   kill_all();
+  if (options_.terminal_user != nullptr) options_.terminal_user->on_run_end();
   result_.waiting = waiting_times_.all();
   result_.code_files = code_files_.paths();
   result_.queues = kernel_.checks().figures();
@@ -302,6 +310,7 @@ Process* Supervisor::Impl::launch_program(const ProgramSpec& spec, std::size_t i
   process.region().slot(0).clock_ps = to_ps(engine_.now());
   process.install_at(1, std::make_shared<OutputFile>(1));
   process.install_at(2, std::make_shared<OutputFile>(2));
+  if (spec.on_terminal && terminals_) terminals_->seat(spec.on_terminal->number, process);
   kernel_.paths_of(process).store(process.region(), "");
 
   request.arguments = spec.arguments;
@@ -417,6 +426,10 @@ void Supervisor::Impl::end(Process& process) {
     starts_[process.program()]->kill.cancel();
   }
   if (!finished_) end_family(process, status);
+  if (!finished_ && terminals_) {
+    kernel_.end_session(process);
+    finished_ = terminals_->note_end(process);  // what still runs ends with the last session
+  }
   end_background();
 }
 

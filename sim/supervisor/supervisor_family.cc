@@ -533,7 +533,7 @@ void Supervisor::Impl::signal_process(Process& process, int signal, const Signal
     kill(process.native_pid(), SIGKILL);
     return end(process);
   }
-  if (stops(process, signal)) return stop_process(process, signal);
+  if (stops(process, signal)) return kernel_.may_be_stopped(process, signal) ? stop_process(process, signal) : void();
   if (signal == SIGCONT) continue_process(process);
   send_signal(process, signal, origin);
 }

@@ -2,6 +2,7 @@
 //   supervisor.cc           the loop, the start and the end of processes, reports
 //   supervisor_tokens.cc    handing the token over, and what a thread asks when it gives it back
 //   supervisor_parking.cc   threads that wait by running
+//   supervisor_terminal.cc  terminals that somebody outside sits at
 //   supervisor_family.cc    fork, exec, and the end of one process as others see it
 #pragma once
 
@@ -49,7 +50,7 @@ class Supervisor::Impl final : public ProcessTable {
     if (options_.run_after_run != nullptr) kernel_.use_passage(options_.run_after_run->passage());
   }
 
-  ~Impl() override { kill_all(); }
+  ~Impl() override;
 
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
 
@@ -83,6 +84,9 @@ class Supervisor::Impl final : public ProcessTable {
   // supervisor_remote.cc
   int start_remote(Thread& asking, std::uint32_t address, std::uint16_t port) override;
   void start_asked(Start& start);
+  // A process of program `index`, when its time has come.
+  void start_later(ProgramSpec spec, std::size_t index);
+  class Terminals;  // supervisor_terminal.h
   void show_remote_shell(std::size_t host);
   // In the lowest free slot, or in `slot`; nullptr: no slot is left.
   Thread* make_thread(Process& process, std::uint32_t slot = 0);
@@ -265,6 +269,8 @@ class Supervisor::Impl final : public ProcessTable {
   // Memory that a thread sees as it was before, while it finishes a turn: what is there now.
   std::vector<spin::ByteRun> changed_in_turn_;
   std::vector<Instant> ran_until_;  // by host: its programs
+  Instant ran_ahead_{};             // all that has been done by now was before that
+  std::unique_ptr<Terminals> terminals_;  // nullptr: nobody sits at one
   bool is_taking_request_ = false;  // of a thread that may have run ahead
   Instant slice_end_{};        // clock of the thread that gave the token back
   WaitingTimes waiting_times_;

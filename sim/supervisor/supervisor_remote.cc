@@ -18,6 +18,7 @@ void Supervisor::Impl::show_remote_shell(std::size_t host) {
   const std::string near = options_.shim_directory + "/ssh", far = options_.shim_directory + "/sshd";
   paths.add(VERBATIM_SSH_PATH, near);
   paths.add(VERBATIM_RSH_PATH, near);
+  if (options_.terminal_user != nullptr) paths.add(VERBATIM_ON_PATH, near);
   paths.add(VERBATIM_SSHD_PATH, far);
 }
 
@@ -28,15 +29,6 @@ int Supervisor::Impl::start_remote(Thread& asking, std::uint32_t address, std::u
   if (found < 0) return -EHOSTUNREACH;
   if (port == 0) return -EINVAL;
   const std::size_t host = static_cast<std::size_t>(found);
-  const bool has_folders = std::ranges::any_of(folder_->hosts(), [&](const auto& own) { return own.name == hosts_[host].name; });
-  if (!has_folders) {
-    // What the scenario's programs need shows through here, too: they may be started here.
-    std::vector<const ProgramSpec*> all;
-    for (const ProgramSpec& program : *programs_) all.push_back(&program);
-    folder_->add_host(hosts_[host], all, options_.epoch_ns / 1'000'000'000, kernel_.paths_of_host(host));
-    show_remote_shell(host);
-  }
-
   const std::uint32_t own = is_loopback ? address : hosts_[from].address;
   const std::string near = fmt::format("{}.{}.{}.{}", own >> 24, own >> 16 & 255, own >> 8 & 255, own & 255);
   ProgramSpec spec;
@@ -46,7 +38,20 @@ int Supervisor::Impl::start_remote(Thread& asking, std::uint32_t address, std::u
                       {"SSH_CONNECTION", fmt::format("{} {} {} 22", near, port, near)}};
   spec.working_directory = protocol::kHome;
   spec.start = engine_.now() + kernel_.network_latency(from, host) + Duration(hosts_[host].costs.wake_up_ps);
-  const std::size_t index = asking.process().program();
+  start_later(std::move(spec), asking.process().program());
+  return 0;
+}
+
+void Supervisor::Impl::start_later(ProgramSpec spec, std::size_t index) {
+  const std::size_t host = spec.host;
+  const bool has_folders = std::ranges::any_of(folder_->hosts(), [&](const auto& own) { return own.name == hosts_[host].name; });
+  if (!has_folders) {
+    // What the scenario's programs need shows through here, too: they may be started here.
+    std::vector<const ProgramSpec*> all;
+    for (const ProgramSpec& program : *programs_) all.push_back(&program);
+    folder_->add_host(hosts_[host], all, options_.epoch_ns / 1'000'000'000, kernel_.paths_of_host(host));
+    show_remote_shell(host);
+  }
   starts_.push_back(std::make_unique<Start>(*this, index, hosts_[host].component, std::move(spec)));
   Start& start = *starts_.back();
   starts_on_host_[host].push_back(&start);
@@ -54,7 +59,6 @@ int Supervisor::Impl::start_remote(Thread& asking, std::uint32_t address, std::u
   ++not_started_;
   ++living_.at(index);  // until it has its process, the program goes on all the same
   ++living_in_all_;
-  return 0;
 }
 
 void Supervisor::Impl::start_asked(Start& start) {

@@ -219,6 +219,7 @@ Supervisor::Impl::Taken Supervisor::Impl::answer_ahead(Thread& thread, Instant d
   Kernel::Outcome answer;
   {
     Engine::Ahead ahead(engine_, due);
+    ran_ahead_ = std::max(ran_ahead_, due);
     tracer_.hold_back(&held);
     ahead_ = &thread;
     opened_ahead_ = false;
@@ -268,6 +269,7 @@ bool Supervisor::Impl::take_slice(Thread& thread) {
   if (slot.note_count != 0) [[unlikely]] tell_notes(thread, slot, clock);
   if (slot.call_count != 0) [[unlikely]] places_.tell_calls(thread, slot);
   slice_end_ = clock;
+  ran_ahead_ = std::max(ran_ahead_, clock);
   ran_until_[process.host_index()] = std::max(clock, ran_until_[process.host_index()]);
   thread.queue_doorbells(doorbells, [](Thread& ringing, const protocol::QueuedDoorbell& doorbell) {
     ringing.process().owner<Impl>().ring(ringing, doorbell.kind, doorbell.context, doorbell.number,

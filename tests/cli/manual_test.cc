@@ -20,6 +20,7 @@ TEST(Manual, has_every_option_of_help) {
   std::set<std::string> options;
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"--help"}, {"run", "--help"}, {"explore", "--help"}, {"replay", "--help"},
+        {"shell", "--help"}, {"attach", "--help"},
         {"shrink", "--help"}, {"bisect", "--help"}, {"ladder", "--help"}, {"lab", "run", "--help"}, {"grade", "--help"}, {"explain", "--help"}, {"report", "--help"}, {"check", "--help"},
         {"describe", "--help"}}) {
     const Finished run = verbatim(words);

@@ -207,7 +207,7 @@ TEST(Simulated, refused_calls_are_named) {
       "lock "
       "with FUTEX_LOCK_PI, as the C library does");
   expect("urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
-  expect("terminals are not simulated; the program that opened /dev/ptmx got ENODEV");
+  expect("terminals are not simulated; the program that opened /dev/console got ENODEV");
   expect("/proc/self/net/tcp is not simulated; the program got ENOENT (with --strict=warn it would get the "
          "machine's own)");
   for (const char* name : {"9999", "511"}) {

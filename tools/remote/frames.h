@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 enum FrameKind {
-  kCommand = 'c',  // the first one: a line for the shell; empty: a shell that reads its standard input
+  kTerminal = 't', // the first one, if at all: the command gets a terminal. struct TerminalSize and the name of its kind
+  kSize = 'w',     // struct TerminalSize: it has changed
+  kCommand = 'c',  // the one behind that: a line for the shell; empty: a shell that reads its standard input
   kInput = 'i',    // bytes of standard input, none: its end
   kOutput = 'o',   // of standard output
   kErrors = 'e',   // of standard error
@@ -23,6 +25,10 @@ enum FrameKind {
 struct FrameHeader {
   uint32_t kind;
   uint32_t length;
+};
+
+struct TerminalSize {
+  uint16_t rows, columns;
 };
 
 enum { kMostBytes = 16384 };  // of one frame

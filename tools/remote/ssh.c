@@ -6,7 +6,9 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 
 #include "tools/remote/frames.h"
 #include "verbs_shim/protocol/remote_shell.h"
@@ -21,6 +23,39 @@ static void on_signal(int signal) {
   const char number = (char)signal;
   if (write(signals[1], &number, 1) < 0) errno = before;
   errno = before;
+}
+
+static struct termios own_settings;
+static int has_terminal;  // of ours, in raw mode: keys that are signals are those of the far one
+
+static struct TerminalSize own_size(void) {
+  struct winsize size = {24, 80, 0, 0};
+  ioctl(0, TIOCGWINSZ, &size);
+  return (struct TerminalSize){size.ws_row, size.ws_col};
+}
+
+static int take_terminal(int connection) {
+  if (tcgetattr(0, &own_settings) != 0) return 0;
+  const char* const kind = getenv("TERM");
+  const size_t length = kind != NULL ? strlen(kind) : 0;
+  struct Queue* const queue = calloc(1, sizeof *queue);
+  const struct TerminalSize size = own_size();
+  memcpy(queue_body(queue), &size, sizeof size);
+  if (sizeof size + length <= kMostBytes) memcpy(queue_body(queue) + sizeof size, kind, length);
+  queue_frame(queue, kTerminal, sizeof size + (sizeof size + length <= kMostBytes ? length : 0));
+  const int result = write_all(connection, queue->bytes, queue->end);
+  free(queue);
+  if (result != 0) return -1;
+  struct termios raw = own_settings;
+  cfmakeraw(&raw);
+  tcsetattr(0, TCSADRAIN, &raw);
+  has_terminal = 1;
+  return 0;
+}
+
+static void leave_terminal(void) {
+  if (has_terminal) tcsetattr(0, TCSADRAIN, &own_settings);
+  has_terminal = 0;
 }
 
 static int fail(const char* host, const char* why) {
@@ -91,6 +126,12 @@ static int carry(int connection, int reads_input) {
     if (waits[2].revents != 0) {
       char number;
       if (read(signals[0], &number, 1) == 1) {
+        if (number == SIGWINCH) {
+          const struct TerminalSize size = own_size();
+          memcpy(queue_body(&to_far), &size, sizeof size);
+          queue_frame(&to_far, kSize, sizeof size);
+          continue;
+        }
         const int32_t signal = number;
         memcpy(queue_body(&to_far), &signal, sizeof signal);
         queue_frame(&to_far, kSignal, sizeof signal);
@@ -118,7 +159,8 @@ static int carry(int connection, int reads_input) {
 
 int main(int count, char** words) {
   own_name = strrchr(words[0], '/') != NULL ? strrchr(words[0], '/') + 1 : words[0];
-  int at = 1, reads_input = 1;
+  const int is_on = strcmp(own_name, "on") == 0;
+  int at = 1, reads_input = 1, wants_terminal = is_on;
   const char* host = NULL;
   for (; at < count; ++at) {
     const char* const word = words[at];
@@ -135,6 +177,8 @@ int main(int count, char** words) {
     }
     for (const char* option = word + 1; *option != 0; ++option) {
       if (*option == 'n') reads_input = 0;
+      if (*option == 't') wants_terminal = 1;
+      if (*option == 'T') wants_terminal = -1;
       if (*option == 'V') {
         fprintf(stderr, "Verbatim's %s, without encryption\n", own_name);
         return 0;
@@ -145,7 +189,7 @@ int main(int count, char** words) {
     }
   }
   if (host == NULL) {
-    fprintf(stderr, "usage: %s [options] [user@]host [command]\n", own_name);
+    fprintf(stderr, is_on ? "usage: %s host [command]\n" : "usage: %s [options] [user@]host [command]\n", own_name);
     return kFailed;
   }
   if (strrchr(host, '@') != NULL) host = strrchr(host, '@') + 1;
@@ -169,10 +213,24 @@ int main(int count, char** words) {
   const int connection = connect_from(&((struct sockaddr_in*)found->ai_addr)->sin_addr);
   freeaddrinfo(found);
   if (connection < 0) return fail(host, strerror(errno));
+  if (wants_terminal == 0 && at == count) wants_terminal = 1;
+  if (wants_terminal > 0 && isatty(0)) {
+    // From the background a terminal must be neither read nor set.
+    if (tcgetpgrp(0) != getpgrp()) reads_input = 0;
+    if (is_on && !isatty(1)) wants_terminal = 0;
+  }
+  if (wants_terminal > 0 && reads_input && take_terminal(connection) != 0) return fail(host, strerror(errno));
+  if (has_terminal) {
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigaction(SIGWINCH, &action, NULL);
+  }
   if (send_command(connection, count - at, words + at) != 0) {
+    leave_terminal();
     fprintf(stderr, "%s: the command is too long\n", own_name);
     return kFailed;
   }
   fcntl(connection, F_SETFL, O_NONBLOCK | fcntl(connection, F_GETFL));
-  return carry(connection, reads_input);
+  const int status = carry(connection, reads_input);
+  leave_terminal();
+  return status;
 }

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
@@ -23,6 +24,43 @@ static pid_t start_shell(const char* command, int input, int output, int errors)
   _exit(127);
 }
 
+static void set_size(int terminal, const char* bytes) {
+  struct TerminalSize size;
+  memcpy(&size, bytes, sizeof size);
+  const struct winsize wanted = {size.rows, size.columns, 0, 0};
+  ioctl(terminal, TIOCSWINSZ, &wanted);
+}
+
+// With a terminal of its own, whose master is given back in `master`.
+static pid_t start_at_terminal(const char* command, const struct Queue* asked, int* master) {
+  char kind[256] = "dumb";
+  const size_t length = asked->end - sizeof(struct TerminalSize);
+  if (length > 0 && length < sizeof kind) {
+    memcpy(kind, asked->bytes + sizeof(struct TerminalSize), length);
+    kind[length] = 0;
+  }
+  *master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (*master < 0 || grantpt(*master) != 0 || unlockpt(*master) != 0) return -1;
+  set_size(*master, asked->bytes);
+  const char* const name = ptsname(*master);
+  const pid_t child = fork();
+  if (child != 0) return child;
+  setsid();
+  const int terminal = name != NULL ? open(name, O_RDWR) : -1;
+  if (terminal < 0) _exit(127);
+  for (int fd = 0; fd < 3; ++fd) dup2(terminal, fd);
+  if (terminal > 2) close(terminal);
+  setenv("TERM", kind, 1);
+  setenv("PS1", "\\h:\\w\\$ ", 1);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  signal(SIGPIPE, SIG_DFL);
+  if (command[0] == 0) execl("/bin/bash", "bash", "--noprofile", "--norc", "-i", NULL);
+  command[0] != 0 ? execl("/bin/sh", "sh", "-c", command, NULL) : execl("/bin/sh", "sh", "-i", NULL);
+  _exit(127);
+}
+
 // One frame of what the command says; the end is no frame. 0: it says nothing any more.
 static int take_output(int fd, enum FrameKind kind, struct Queue* to_near) {
   const ssize_t n = read(fd, queue_body(to_near), kMostBytes);
@@ -33,6 +71,7 @@ static int take_output(int fd, enum FrameKind kind, struct Queue* to_near) {
 
 static void carry(int connection, pid_t child, int input, int output, int errors, int children) {
   static struct Queue to_near, from_near;
+  const int is_terminal = input == output;  // one descriptor for both
   int status = 0, has_ended = 0, closes_input = 0;
   for (;;) {
     const int may_send = queue_is_empty(&to_near);
@@ -51,7 +90,7 @@ static void carry(int connection, pid_t child, int input, int output, int errors
     }
     if (waits[3].revents != 0 && queue_drain(&from_near, input) != 0) {
       from_near.begin = from_near.end = 0;  // the command reads nothing any more
-      close(input);
+      if (!is_terminal) close(input);
       input = -1;
     }
     if (closes_input && queue_is_empty(&from_near)) {
@@ -72,7 +111,8 @@ static void carry(int connection, pid_t child, int input, int output, int errors
       memcpy(&signal, from_near.bytes, sizeof signal);
       kill(-child, signal);
     }
-    if (kind == kInput && queue_is_empty(&from_near)) closes_input = 1;
+    if (kind == kSize && is_terminal && from_near.end == sizeof(struct TerminalSize)) set_size(input, from_near.bytes);
+    if (kind == kInput && queue_is_empty(&from_near)) closes_input = !is_terminal;
     if (kind != kInput || input < 0) from_near.begin = from_near.end = 0;
     if (closes_input && queue_is_empty(&from_near) && input >= 0) {
       close(input);
@@ -93,8 +133,14 @@ int main(int count, char** words) {
   const int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (connection < 0 || inet_pton(AF_INET, words[1], &name.sin_addr) != 1) return 2;
   if (connect(connection, (struct sockaddr*)&name, sizeof name) != 0) return 1;
-  static struct Queue command;
-  if (read_frame(connection, &command) != kCommand) return 1;
+  static struct Queue command, terminal;
+  int kind = read_frame(connection, &command);
+  const int wants_terminal = kind == kTerminal && command.end >= sizeof(struct TerminalSize);
+  if (wants_terminal) {
+    terminal = command;
+    kind = read_frame(connection, &command);
+  }
+  if (kind != kCommand) return 1;
   char line[kMostBytes + 1];
   memcpy(line, command.bytes, command.end);
   line[command.end] = 0;
@@ -105,6 +151,15 @@ int main(int count, char** words) {
   sigaddset(&ended, SIGCHLD);
   sigprocmask(SIG_BLOCK, &ended, NULL);
   const int children = signalfd(-1, &ended, SFD_CLOEXEC);
+  if (wants_terminal) {
+    int master = -1;
+    const pid_t child = start_at_terminal(line, &terminal, &master);
+    if (child < 0) return 1;
+    fcntl(connection, F_SETFL, O_NONBLOCK | fcntl(connection, F_GETFL));
+    fcntl(master, F_SETFL, O_NONBLOCK | fcntl(master, F_GETFL));
+    carry(connection, child, master, master, -1, children);
+    return 0;
+  }
   int pipes[3][2];
   for (int i = 0; i < 3; ++i) {
     if (pipe2(pipes[i], O_CLOEXEC) != 0) return 1;

@@ -134,6 +134,21 @@ struct ReportOptions {
 };
 int write_report(const ReportOptions& options);
 
+struct ShellOptions {
+  RunOptions run;                  // topology, seed, limits, and how the run is shown
+  std::vector<std::string> hosts;  // a terminal on each; empty: on the first
+  std::string session;             // the file for the session; empty: session.rec in --out or here
+  bool fast = false;               // virtual time does not wait for wall time while a program sleeps
+};
+int shell(ShellOptions options);
+struct AttachOptions {
+  std::string session;  // file of the session; empty: the last in this folder
+  std::string host;     // empty: that of its first terminal
+};
+int attach(const AttachOptions& options);
+// A file that `shell` has written.
+int replay_session(const ReplayOptions& options);
+
 // The words of a `run` as options. nullopt: they are none, and a sentence has said so.
 std::optional<RunOptions> run_options_of(std::vector<std::string> words);
 

@@ -43,6 +43,8 @@ void add_assume_missing(CLI::App* verb, std::vector<std::string>& names) {
 #endif
 }
 
+void add_limits(CLI::App* verb, RunOptions& options);
+
 // What is run, and within which limits: the same for one run and for many.
 void add_what(CLI::App* verb, RunOptions& options) {
   verb->add_option("what", options.arguments,
@@ -52,6 +54,10 @@ void add_what(CLI::App* verb, RunOptions& options) {
   verb->add_option("--stagger", options.stagger,
                    "virtual time between the starts of programs given as HOST=COMMAND")
       ->capture_default_str();
+  add_limits(verb, options);
+}
+
+void add_limits(CLI::App* verb, RunOptions& options) {
   verb->add_option("--seed", options.seed, "root of all random numbers (default: the scenario's, else 1)")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
   verb->add_option("--time-limit", options.time_limit, "end the run at this virtual time, such as 10s");
@@ -178,13 +184,38 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
 }
 
 void add_replay(CLI::App& app, ReplayOptions& options) {
-  CLI::App* verb = app.add_subcommand("replay", "Run a failure that explore has found again, from its file");
+  CLI::App* verb = app.add_subcommand("replay", "Run a failure that explore has found, or show a session of `verbatim shell`, again");
   verb->footer(kFooter);
-  verb->add_option("file", options.file, "replay file")->required();
+  verb->add_option("file", options.file, "replay file, or session")->required();
   verb->add_flag("--relaxed", options.relaxed, "go on when programs have changed: decisions are taken as far as they fit");
   verb->add_option("--until", options.show.time_limit, "end the run at this virtual time, such as 100.5ms");
   verb->add_option("--out", options.show.out, "folder for run.json and the programs' output; made if missing");
   add_show(verb, options.show);
+}
+
+void add_shell(CLI::App& app, ShellOptions& options) {
+  CLI::App* verb = app.add_subcommand("shell",
+                                      "Sit at a terminal of a simulated host, or of several: Ctrl-] shows the next one.\n"
+                                      "While everything waits for what is typed, virtual time stands still. When standard input is\n"
+                                      "no terminal, each line of it is typed as soon as a program waits for it.");
+  verb->footer(kFooter);
+  verb->add_option("topology", options.run.topology, "topology file")->required();
+  verb->add_option("host", options.hosts, "a terminal on each of these hosts (default: one on the first host)");
+  verb->add_option("--session", options.session,
+                   "a new file for what is typed, for `verbatim replay` (default: session.rec, or the next free name, in --out or here)");
+  verb->add_flag("--fast", options.fast,
+                 "while a program sleeps and nobody reads a terminal, virtual time goes on at once, not as fast as real time");
+  add_limits(verb, options.run);
+  verb->add_option("--freedom", options.run.freedom, "friendly or spec, as of `verbatim run`")->check(CLI::IsMember({"friendly", "spec"}));
+  verb->add_option("--out", options.run.out, "folder for run.json and the session; made if missing");
+  add_show(verb, options.run);
+  options.run.log = "error";  // what is logged would be written into the screen
+}
+
+void add_attach(CLI::App& app, AttachOptions& options) {
+  CLI::App* verb = app.add_subcommand("attach", "Get a shell at this real terminal, too, of a session that goes on at another one");
+  verb->add_option("host", options.host, "the simulated host (default: that of the session's first terminal)");
+  verb->add_option("--session", options.session, "file of the session (default: the last session.rec of this folder)");
 }
 
 void add_shrink(CLI::App& app, ShrinkOptions& options) {
@@ -310,6 +341,10 @@ int dispatch(int argc, char** argv) {
   add_explore(app, explore_options);
   ReplayOptions replay_options;
   add_replay(app, replay_options);
+  ShellOptions shell_options;
+  add_shell(app, shell_options);
+  AttachOptions attach_options;
+  add_attach(app, attach_options);
   ShrinkOptions shrink_options;
   add_shrink(app, shrink_options);
   LadderVerbOptions ladder_options;
@@ -420,6 +455,11 @@ int dispatch(int argc, char** argv) {
     set_up_log("off");  // what runs say is told by kind
     if (app.got_subcommand("explore")) return explore(explore_options);
     return bisect_verb->parsed() ? bisect(good, bad) : shrink(shrink_options);
+  }
+  if (app.got_subcommand("attach")) return attach(attach_options);
+  if (app.got_subcommand("shell")) {
+    set_up_log(shell_options.run.log);
+    return cli::shell(shell_options);
   }
   if (app.got_subcommand("replay")) {
     set_up_log(replay_options.show.quiet && replay_options.show.log == "warn" ? "error" : replay_options.show.log);

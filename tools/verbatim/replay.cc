@@ -8,6 +8,7 @@
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/shell/session_file.h"
 #include "tools/verbatim/shrink.h"
 
 namespace verbatim::cli {
@@ -40,15 +41,29 @@ std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
   return std::pair(std::move(*plan), std::move(*options));
 }
 
+void show_as(const RunOptions& show, RunOptions& options) {
+  options.trace = show.trace;
+  options.pcap = show.pcap;
+  options.snap_length = show.snap_length;
+  options.explain_latency = show.explain_latency;
+  options.out = show.out;
+  options.record = show.record;
+  options.keep_trace = show.keep_trace;
+  options.quiet = show.quiet;
+  options.log = show.log;
+  options.call_by_call = show.call_by_call;
+}
+
 int replay(ReplayOptions asked) {
+  RunOptions& show = asked.show;
+  for (std::string* path : {&show.trace, &show.pcap, &show.out, &show.explain_latency, &show.record}) make_absolute(*path);
+  if (is_session(asked.file)) return replay_session(asked);
   std::string failure;
   std::optional<ReplayFile> file = read_replay(asked.file, &failure);
   if (!file) {
     complain(failure);
     return kUsage;
   }
-  for (std::string* path : {&asked.show.trace, &asked.show.pcap, &asked.show.out, &asked.show.explain_latency})
-    make_absolute(*path);
   const std::vector<std::string> changes = changes_since(*file);
   for (const std::string& change : changes) complain((asked.relaxed ? "warning: " : "") + change);
   if (!changes.empty() && !asked.relaxed) {
@@ -58,16 +73,7 @@ int replay(ReplayOptions asked) {
   auto prepared = plan_of(*file);
   if (!prepared) return kUsage;
   auto& [plan, options] = *prepared;
-  options.trace = asked.show.trace;
-  options.pcap = asked.show.pcap;
-  options.snap_length = asked.show.snap_length;
-  options.explain_latency = asked.show.explain_latency;
-  options.out = asked.show.out;
-  options.record = asked.show.record;
-  options.keep_trace = asked.show.keep_trace;
-  options.quiet = asked.show.quiet;
-  options.log = asked.show.log;
-  options.call_by_call = asked.show.call_by_call;
+  show_as(asked.show, options);
   config::Diagnostics diagnostics;
   if (const auto limit = parse_limit("--until", asked.show.time_limit, diagnostics)) plan.scenario.time_limit = *limit;
   plan.debugger = find_debugged(plan.scenario, asked.show, diagnostics);

@@ -31,6 +31,7 @@ struct RunPlan {
   code::CodeFiles* code_files = nullptr;            // searched before; nullptr: by the run itself
   supervisor::RunAfterRun* run_after_run = nullptr;  // see SupervisorOptions; not nullptr: the process goes on afterwards
   std::optional<DebuggerSpec> debugger;
+  supervisor::TerminalUser* terminal_user = nullptr;  // see SupervisorOptions
   std::string fail_on;  // regular expression (ECMAScript): a line of output that it finds makes the run a failure; empty: none
 };
 
@@ -43,6 +44,9 @@ std::optional<Duration> parse_limit(const char* option, const std::string& text,
 // What --gdb names; nothing when it is not given or a finding.
 std::optional<DebuggerSpec> find_debugged(const config::ScenarioSpec& scenario, const RunOptions& options,
                                           config::Diagnostics& diagnostics);
+
+// What a replay is asked to show, and how it is run.
+void show_as(const RunOptions& show, RunOptions& options);
 
 struct RunReport;
 // `report`: is told how the run went; nullptr: nobody asks.

@@ -9,4 +9,6 @@
 // Where both halves are seen on every host. The first is also seen as rsh.
 #define VERBATIM_SSH_PATH "/usr/bin/ssh"
 #define VERBATIM_RSH_PATH "/usr/bin/rsh"
+// Where somebody sits at a terminal: ssh under the name by which a command runs on another host.
+#define VERBATIM_ON_PATH "/usr/bin/on"
 #define VERBATIM_SSHD_PATH "/usr/sbin/sshd"

@@ -475,6 +475,7 @@ Kernel::Outcome Kernel::wait_for(Thread& thread, std::vector<VirtualFilePtr> fil
     what += " on " + files.front()->describe() + fmt::format(" and {} more", files.size() - 1);
   }
   checks_.before_sleep(thread, files, deadline, now());
+  if (!terminals_.empty()) note_waits_for_terminals(files);
   thread.block(std::move(files), deadline, std::move(what));
   return std::nullopt;
 }

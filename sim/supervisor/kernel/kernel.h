@@ -41,6 +41,9 @@ class InotifyFile;
 class UdpNetwork;
 class Pipe;
 class SysvIpc;
+class Terminal;
+class TerminalFile;
+class TerminalMaster;
 
 class Kernel {
  public:
@@ -108,6 +111,14 @@ class Kernel {
     Kernel& kernel_;
     const std::size_t host_;
   };
+  // The next /dev/pts/N of the host (kernel_terminal.cc).
+  std::shared_ptr<Terminal> make_terminal(std::size_t host);
+  // The terminal becomes that of the process's session, and its group the foreground.
+  static void control_session(Process& process, Terminal& terminal);
+  // The process has ended: if it led a session, its terminal hangs up.
+  void end_session(Process& process);
+  // At a terminal, somebody of the session has to be there who could continue the process's group (setpgid(2)).
+  bool may_be_stopped(Process& process, int signal);
   // How often a file was asked for that the host's trees lack.
   std::uint64_t refused_files() const { return refused_files_; }
   Checks& checks() { return checks_; }
@@ -136,6 +147,19 @@ class Kernel {
   Outcome sys_seek(Thread& thread);
   Outcome sys_open(Thread& thread);
   Outcome sys_change(Thread& thread);
+  // Terminals (kernel_terminal.cc)
+  std::optional<Outcome> open_terminal(Thread& thread, const std::string& path, int flags);
+  Outcome open_terminal_master(Thread& thread, int flags);
+  Outcome open_end(Thread& thread, Terminal& terminal, const std::string& path, int flags);
+  std::optional<Outcome> keep_in_background(Thread& thread, Terminal& terminal, int signal);
+  std::optional<Outcome> control_terminal(Thread& thread, VirtualFile& file);
+  Outcome control_master(Thread& thread, TerminalMaster& master, std::uint32_t request, std::uint64_t address);
+  Outcome control_jobs(Thread& thread, Terminal& terminal, std::uint32_t request, std::uint64_t address);
+  void forget_terminals(std::size_t host);
+  bool is_orphaned(Process& member);
+  std::shared_ptr<Terminal> controlling_terminal(Process& process);
+  std::pair<std::uint32_t, std::int32_t> terminal_in_proc(Process& process);
+  static void note_waits_for_terminals(const std::vector<VirtualFilePtr>& files);
   // Signals that tell of files (kernel_file_signal.cc)
   Answer control_file_signal(Thread& thread, VirtualFile& file);
   static bool is_followed(const VirtualFile& file);
@@ -332,6 +356,7 @@ class Kernel {
   };
   Outcome read_into(Thread& thread, const VirtualFilePtr& file, const Buffers& to);
   Outcome write_from(Thread& thread, const VirtualFilePtr& file, const Buffers& from, Sending& sending);
+  Outcome read_terminal(Thread& thread, const std::shared_ptr<TerminalFile>& file, const Buffers& to);
   Outcome receive(Thread& thread, const std::shared_ptr<Socket>& socket, const Buffers& to, int flags,
                   IncomingMessage& message);
   std::optional<Sending> load_sending(Thread& thread, const msghdr& header, int flags, int* error);
@@ -390,7 +415,8 @@ class Kernel {
   Passage own_passage_;
   Passage* passage_ = &own_passage_;
   std::map<std::size_t, std::uint64_t> files_numbered_;  // by host
-  std::map<std::size_t, std::shared_ptr<const VirtualTree>> host_trees_;
+  std::map<std::size_t, std::shared_ptr<VirtualTree>> host_trees_;
+  std::map<std::pair<std::size_t, unsigned>, std::weak_ptr<Terminal>> terminals_;  // by host and number
   std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> common_trees_;  // by the rate of the time stamp counter
   std::vector<HostPaths> host_paths_;
   std::vector<HugePagePool> huge_pages_;  // by host

@@ -20,6 +20,7 @@
 #include "sim/supervisor/kernel/umad_file.h"
 #include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/files/pipe.h"
+#include "sim/supervisor/files/terminal.h"
 #include "sim/supervisor/trees/process_tree.h"
 #include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/net/socket.h"
@@ -102,6 +103,7 @@ Kernel::Outcome Kernel::wait_or_give_up(Thread& thread, std::vector<VirtualFileP
 }
 
 Kernel::Outcome Kernel::read_into(Thread& thread, const VirtualFilePtr& file, const Buffers& to) {
+  if (auto terminal = std::dynamic_pointer_cast<TerminalFile>(file)) return read_terminal(thread, terminal, to);
   std::vector<std::byte> bytes;
   const IoResult n = file->read(std::min<std::uint64_t>(to.length, kChunk), bytes);
   if (!n) return wait_or_give_up(thread, {file}, file->nonblocking(), file->read_timeout, "read");
@@ -120,6 +122,9 @@ Kernel::Outcome Kernel::write_from(Thread& thread, const VirtualFilePtr& file, c
   if (const auto* output = dynamic_cast<const OutputFile*>(file.get())) {
     output_(process, output->stream(), bytes);
     return Answer{static_cast<std::int64_t>(bytes.size())};
+  }
+  if (auto* end = dynamic_cast<TerminalFile*>(file.get()); end != nullptr && end->terminal().stops_background_output()) {
+    if (auto refused = keep_in_background(thread, end->terminal(), SIGTTOU)) return *refused;
   }
   const bool dont_wait = (sending.flags & MSG_DONTWAIT) != 0 || file->nonblocking();
   std::vector<VirtualFilePtr> waits = {file};
@@ -260,6 +265,7 @@ Kernel::Outcome Kernel::sys_ioctl(Thread& thread) {
   const VirtualFilePtr file = process.file(a[0]);
   if (file == nullptr) return Answer{-EBADF};
   const auto argument = static_cast<std::uint64_t>(a[2]);
+  if (auto answer = control_terminal(thread, *file)) return *answer;
   switch (static_cast<unsigned long>(a[1])) {
     case FIOCLEX:
     case FIONCLEX:

@@ -15,6 +15,7 @@
 
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/files/inotify_file.h"
+#include "sim/supervisor/files/terminal.h"
 #include "sim/supervisor/trees/host_tree.h"
 #include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/trees/process_tree.h"
@@ -105,6 +106,7 @@ std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::st
   if (below(path, "/proc")) {
     return make_process_tree(thread, {table_, now(), options_.epoch_ns,
                                       [this, &thread](const VirtualFilePtr& file) { return link_of(thread.process(), file); },
+                                      [this](Process& process) { return terminal_in_proc(process); },
                                       paths_of(thread.process()), huge_pages_[thread.process().host_index()],
                                       whose_descriptors(path), ipc_of(thread.process()).lines()});
   }
@@ -115,7 +117,12 @@ std::shared_ptr<const VirtualTree> Kernel::tree_of(Thread& thread, const std::st
     auto& common = common_trees_[host.timestamp_counter_hz];
     if (common == nullptr) common = make_common_tree(host.timestamp_counter_hz);
     tree = make_host_tree(common, host, hosts_file_, huge_pages_[thread.process().host_index()]);
+    for (const auto& [place, terminal] : terminals_) {
+      if (place.first != thread.process().host_index()) continue;
+      tree->add_device("/dev/pts/" + std::to_string(place.second), Terminal::kMajor, place.second);
+    }
   }
+  if (!terminals_.empty()) forget_terminals(thread.process().host_index());
   return tree;
 }
 
@@ -130,6 +137,9 @@ std::string Kernel::link_of(const Process& process, const VirtualFilePtr& file) 
   if (S_ISSOCK(file->mode())) return fmt::format("socket:[{}]", number);
   if (S_ISFIFO(file->mode())) return fmt::format("pipe:[{}]", number);
   if (dynamic_cast<const InotifyFile*>(file.get()) != nullptr) return "anon_inode:inotify";
+  if (const auto* terminal = dynamic_cast<const TerminalFile*>(file.get()))
+    return major(file->device()) == Terminal::kMajor ? terminal->terminal().path() : "/dev/tty";
+  if (dynamic_cast<const TerminalMaster*>(file.get()) != nullptr) return "/dev/ptmx";
   return fmt::format("anon_inode:[{}]", file->describe());
 }
 
@@ -208,6 +218,9 @@ Kernel::Outcome Kernel::open_node(Thread& thread, const TreeWalk& walk, int flag
       break;
     }
     case VirtualNode::Kind::kDevice:
+      if ((flags & O_PATH) == 0) {
+        if (auto opened = open_terminal(thread, walk.path, flags)) return *opened;
+      }
       if ((flags & O_PATH) == 0 && node.open_error == ENODEV) {
         warn(process, fmt::format("terminals are not simulated; the program that opened {} got ENODEV", walk.path));
       }

@@ -22,6 +22,7 @@ namespace verbatim::supervisor {
 struct LaunchRequest;
 struct LaunchedProcess;
 class RunAfterRun;
+class TerminalUser;
 
 struct Limits {
   Instant virtual_end = kEndOfTime;            // --time-limit; not later
@@ -89,6 +90,8 @@ struct SupervisorOptions {
   bool lets_unknown_calls_through = false;  // what is not simulated reaches the machine; the run is then weak
   MachineFacilities machine;
   Limits limits;
+  // Whoever sits at the terminals of programs that have one; outlives the run. nullptr: nobody.
+  TerminalUser* terminal_user = nullptr;
   // Who starts processes; empty: launch() of launcher.h. A test may put something there that is no program.
   std::function<LaunchedProcess(const LaunchRequest&)> launcher;
   // Files whose code was searched before, for many runs of the same programs; outlives the run. nullptr: each is searched here.

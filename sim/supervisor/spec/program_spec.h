@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,12 @@ struct ProgramSpec {
   std::map<std::string, GivenFile> files;      // in the host's own folders before the start, by path
   Instant start{};
   Instant kill = kNever;                       // by SIGKILL
+  // It leads the session of a terminal of SupervisorOptions::terminal_user, the `number`-th of the run.
+  struct OnTerminal {
+    std::size_t number = 0;
+    std::uint16_t rows = 24, columns = 80;
+  };
+  std::optional<OnTerminal> on_terminal;
   bool background = false;                     // gets SIGTERM when all programs without this mark have ended
 };
 

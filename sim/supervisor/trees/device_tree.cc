@@ -14,10 +14,10 @@ void add_devices(VirtualTree& tree) {
   for (const auto& [path, minor] : same_everywhere) tree.add_device(path, kMemory, minor).is_machines = true;
   tree.add_device("/dev/random", kMemory, 8);
   tree.add_device("/dev/urandom", kMemory, 9);
-  // Nobody has a controlling terminal, and there are no others.
+  // /dev/tty is that of who opens it, and /dev/ptmx makes one (Kernel::open_terminal).
   tree.add_device("/dev/tty", kTerminal, 0).open_error = ENXIO;
   tree.add_device("/dev/console", kTerminal, 1).open_error = ENODEV;
-  tree.add_device("/dev/ptmx", kTerminal, 2).open_error = ENODEV;
+  tree.add_device("/dev/ptmx", kTerminal, 2);
   tree.mark_complete("/dev/pts");
   tree.mark_complete("/dev/infiniband");
   tree.add_folder("/dev/shm");

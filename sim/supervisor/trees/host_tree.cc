@@ -352,8 +352,8 @@ std::shared_ptr<const VirtualTree> make_common_tree(std::uint64_t timestamp_coun
   return tree;
 }
 
-std::shared_ptr<const VirtualTree> make_host_tree(std::shared_ptr<const VirtualTree> common, const HostSpec& host,
-                                                  VirtualNode::Text hosts_file, const HugePagePool& huge_pages) {
+std::shared_ptr<VirtualTree> make_host_tree(std::shared_ptr<const VirtualTree> common, const HostSpec& host,
+                                            VirtualNode::Text hosts_file, const HugePagePool& huge_pages) {
   auto tree = std::make_shared<VirtualTree>(std::move(common));
   for (const char* path : protocol::kTrees) {
     if (virtual_content(path, host)) tree->add_file(path, [path, &host] { return *virtual_content(path, host); });

@@ -91,13 +91,16 @@ std::size_t living_threads(Process& process) {
 }
 
 // proc(5), /proc/[pid]/stat: what the simulation does not count is 0.
-std::string stat_of(Process& process, std::uint32_t id, const std::string& native, bool running) {
+using TerminalOf = std::function<std::pair<std::uint32_t, std::int32_t>(Process&)>;
+
+std::string stat_of(Process& process, std::uint32_t id, const std::string& native, bool running, const TerminalOf& terminal_of) {
+  const auto [terminal, foreground] = terminal_of(process);
   return fmt::format(
-      "{} ({}) {} {} {} {} 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 {} 0 {} 0 0 18446744073709551615 0 0 0 0 0 0 0 "
+      "{} ({}) {} {} {} {} {} {} 4194304 0 0 0 0 0 0 0 0 20 0 {} 0 {} 0 0 18446744073709551615 0 0 0 0 0 0 0 "
       "0 0 0 0 0 "
       "17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
       id, comm_of(native), state_of(process, running), process.family().parent, process.family().group,
-      process.family().session, living_threads(process), uptime_ticks(Instant{}));
+      process.family().session, terminal, foreground, living_threads(process), uptime_ticks(Instant{}));
 }
 
 const Credentials& credentials_of(Process& process, std::uint32_t tid) {
@@ -232,6 +235,7 @@ void add_surroundings(VirtualTree& tree, const std::string& folder, Process& pro
                        process.name(), process.pid(), living_threads(process));
   });
   tree.add_file(folder + "/schedstat", "0 0 0\n");
+  tree.mark_absent(folder + "/ctty");  // of an older Linux
   tree.add_file(folder + "/wchan", "0");
   tree.add_file(folder + "/loginuid", "4294967295");
   tree.add_file(folder + "/sessionid", "4294967295");
@@ -292,7 +296,9 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
   tree.add_file(folder + "/status",
                 [&process, native, own] { return status_of(process, process.pid(), native, own); });
   tree.add_file(folder + "/stat",
-                [&process, native, own] { return stat_of(process, process.pid(), native, own); });
+                [&process, native, own, terminal_of = inputs.terminal_of] {
+                  return stat_of(process, process.pid(), native, own, terminal_of);
+                });
   tree.add_file(folder + "/statm", "0 0 0 0 0 0 0\n");
   for (const char* name : {"/cmdline", "/comm"}) {
     tree.add_file(folder + name, [path = native + name] { return content_of(path); });
@@ -315,8 +321,8 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
     tree.add_file(task + "/status", [&process, tid, native_task, running] {
       return status_of(process, tid, native_task, running);
     });
-    tree.add_file(task + "/stat", [&process, tid, native_task, running] {
-      return stat_of(process, tid, native_task, running);
+    tree.add_file(task + "/stat", [&process, tid, native_task, running, terminal_of = inputs.terminal_of] {
+      return stat_of(process, tid, native_task, running, terminal_of);
     });
     tree.mark_incomplete(task);
     tree.add_file(task + "/comm", [native_task] { return content_of(native_task + "/comm"); });

@@ -20,6 +20,8 @@ struct ProcessTreeInputs {
   std::int64_t epoch_ns;
   // Names of opened files, "socket:[3]".
   std::function<std::string(const VirtualFilePtr&)> link_of;
+  // The controlling terminal of a process: its device as /proc tells it, and its foreground group; 0 and -1: it has none.
+  std::function<std::pair<std::uint32_t, std::int32_t>(Process&)> terminal_of;
   const HostPaths& paths;
   const HugePagePool& huge_pages;
   // The process, beside the one that asks, of which it is told what it has open: to look costs much. 0: none.

@@ -48,6 +48,8 @@ class VirtualTree {
   void add_link(const std::string& path, std::string target);
   VirtualNode& add_device(const std::string& path, unsigned major, unsigned minor);
   void add_folder(const std::string& path);
+  // Of what was added to this tree itself; nothing lies below it.
+  void remove(const std::string& path) { nodes_.erase(path); }
   // What lies in `folders` is made when somebody looks there for the first time: few programs do.
   void add_when_asked(std::vector<std::string> folders, std::function<void(VirtualTree&)> make);
   // Nothing is missing below `folder`: what is not there is not there on such a host either.

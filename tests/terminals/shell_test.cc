@@ -1,0 +1,256 @@
+// `verbatim shell` with a bash: keys from a file, and a person at a pseudo-terminal of the machine.
+#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim {
+namespace {
+
+using support::quoted;
+using support::text_of_file;
+
+const std::string kTopology = support::topology("two_hosts");
+
+class Shell : public testing::Test {
+ protected:
+  std::string at(const std::string& name) const { return folder_.path() + "/" + name; }
+  // The exit code; what appears is in `out`, and what is said beside it in `err`.
+  int verbatim(const std::string& words, const std::string& keys = "") {
+    std::ofstream(at("keys"), std::ios::binary) << keys;
+    const std::string command = "cd " + quoted(folder_.path()) + " && " + quoted(support::verbatim_program()) + " " + words +
+                                " < keys > out 2> err";
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  int shell(const std::string& keys, const std::string& options = "") {
+    return verbatim("shell " + options + " " + quoted(kTopology), keys);
+  }
+  std::string out() const { return text_of_file(at("out")); }
+  std::string err() const { return text_of_file(at("err")); }
+
+  support::TemporaryFolder folder_;
+};
+
+TEST_F(Shell, a_bash_runs_commands_and_a_session_is_shown_again_byte_for_byte_in_both_modes) {
+  const std::string keys =
+      "echo $((6*7)); tty; hostname\nsleep 5\n\x1ajobs\nbg\nfg\n\x03"
+      "echo status $?\ncat &\nfg\nabc\n\x04"
+      "stty size\nexit 3\n";
+  ASSERT_EQ(shell(keys), 0) << err();
+  const std::string shown = out();
+  for (const char* expected : {"42\r\n/dev/pts/0\r\nserver\r\n", "^Z\r\n[1]+  Stopped                 sleep 5\r\n", "[1]+ sleep 5 &\r\n",
+                               "fg\r\nsleep 5\r\n^C\r\n", "status 130\r\n", "fg\r\ncat\r\nabc\r\nabc\r\n", "24 80\r\n"}) {
+    EXPECT_NE(shown.find(expected), std::string::npos) << expected << "\n" << shown;
+  }
+  ASSERT_EQ(shell(keys, "--call-by-call"), 0) << err();
+  EXPECT_EQ(out(), shown);
+  for (const char* words : {"replay session.rec", "replay --call-by-call session.rec", "replay session-2.rec"}) {
+    ASSERT_EQ(verbatim(words), 0) << err();
+    EXPECT_EQ(out(), shown) << words;
+  }
+}
+
+TEST_F(Shell, two_hosts_play_ping_pong_and_a_command_runs_on_the_other_one_at_the_terminal) {
+  ASSERT_EQ(shell("ibv_rc_pingpong -n 20 > here &\nsleep 0.1\non client ibv_rc_pingpong -n 20 server\nwait\ncat here\n"
+                  "on client hostname\non client 'read line; echo got $line; tty; exit 9'\nhello\necho $?\n"
+                  "on client\nhostname\nexit\n"),
+            0)
+      << err();
+  const std::string shown = out();
+  EXPECT_NE(shown.find("20 iters in"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("on client hostname\r\nclient\r\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("got hello\r\n/dev/pts/0\r\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("echo $?\r\n9\r\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("client:~# hostname\r\nclient\r\n"), std::string::npos) << shown;
+  ASSERT_EQ(verbatim("replay session.rec"), 0) << err();
+  EXPECT_EQ(out(), shown);
+}
+
+TEST_F(Shell, a_key_shows_the_next_terminal_and_each_keeps_what_it_has_said) {
+  ASSERT_EQ(verbatim("shell " + quoted(kTopology) + " server client", "hostname\n\x1dhostname\n\x1d" "echo back\nexit\nexit\n"), 0) << err();
+  const std::string shown = out();
+  EXPECT_NE(shown.find("hostname\r\nserver\r\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("[terminal 2]\r\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("hostname\r\nclient\r\n"), std::string::npos) << shown;
+  EXPECT_LT(shown.find("client\r\n"), shown.find("back\r\n")) << shown;
+  ASSERT_EQ(verbatim("replay session.rec"), 0) << err();
+  EXPECT_EQ(out(), shown);
+}
+
+TEST_F(Shell, what_is_written_at_home_is_gone_with_the_session) {
+  ASSERT_EQ(shell("cat there; pwd; echo $HISTFILE; echo x > there; ls\n"), 0) << err();
+  const std::string shown = out();
+  EXPECT_NE(shown.find("No such file or directory\r\n/root\r\n\r\nthere\r\n"), std::string::npos) << shown;
+  ASSERT_EQ(verbatim("replay session.rec"), 0) << err();
+  EXPECT_EQ(out(), shown);
+}
+
+TEST_F(Shell, a_session_whose_programs_have_changed_is_refused) {
+  std::filesystem::copy_file("/usr/bin/true", at("tool"));
+  ASSERT_EQ(shell("\"$OLDPWD/tool\" && echo fine\n"), 0) << err();
+  EXPECT_NE(out().find("fine\r\n"), std::string::npos) << out();
+  std::filesystem::remove(at("tool"));
+  std::filesystem::copy_file("/usr/bin/false", at("tool"));
+  EXPECT_EQ(verbatim("replay session.rec"), 2);
+  EXPECT_NE(err().find("tool has changed"), std::string::npos) << err();
+  EXPECT_EQ(verbatim("replay --relaxed session.rec"), 0) << err();
+}
+
+TEST_F(Shell, a_file_that_is_no_session_is_refused) {
+  std::ofstream(at("session.rec")) << "{\"session\":1,\"garbage\":[]}\n";
+  EXPECT_EQ(verbatim("replay session.rec"), 2);
+  EXPECT_NE(err().find("is no line of a session"), std::string::npos) << err();
+  EXPECT_EQ(shell("exit\n", "--session session.rec"), 2);
+  EXPECT_NE(err().find("nothing was started"), std::string::npos) << err();
+}
+
+// A person: the other side of a terminal of the machine.
+class Person {
+ public:
+  Person(const std::string& folder, std::vector<std::string> words) {
+    words.insert(words.begin(), support::verbatim_program());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const winsize size{30, 100, 0, 0};
+    openpty(&own_, &far_, nullptr, nullptr, &size);
+    tcgetattr(far_, &before_);
+    child_ = fork();
+    if (child_ == 0) {
+      setsid();
+      ioctl(far_, TIOCSCTTY, 0);
+      for (const int fd : {0, 1, 2}) dup2(far_, fd);
+      setenv("TERM", "dumb", 1);
+      if (chdir(folder.c_str()) != 0) _exit(126);
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+  }
+  ~Person() {
+    if (own_ >= 0) close(own_);
+    close(far_);
+    if (child_ <= 0) return;
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+  }
+  void type(const std::string& keys) { ASSERT_EQ(write(own_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size())); }
+  // Waits until the screen has shown that behind what was waited for before.
+  bool sees(const std::string& text) {
+    constexpr int kPatienceMs = 60'000;
+    std::size_t found;
+    while ((found = seen_.find(text, at_)) == std::string::npos) {
+      pollfd wait{own_, POLLIN, 0};
+      char bytes[4096];
+      if (poll(&wait, 1, kPatienceMs) <= 0) return false;
+      const ssize_t n = read(own_, bytes, sizeof bytes);
+      if (n <= 0) return false;
+      seen_.append(bytes, static_cast<std::size_t>(n));
+    }
+    at_ = found + text.size();
+    return true;
+  }
+  void stop(int signal) const { kill(child_, signal); }
+  int wait() {
+    int status = 0;
+    // Who does not read what appears would block it.
+    constexpr int kMostWaits = 3'000;
+    for (int waits_made = 0; waitpid(child_, &status, WNOHANG) == 0; ++waits_made) {
+      if (waits_made == kMostWaits) kill(child_, SIGKILL);
+      pollfd waits{own_, POLLIN, 0};
+      char bytes[4096];
+      if (poll(&waits, 1, 20) > 0) {
+        if (const ssize_t n = read(own_, bytes, sizeof bytes); n > 0) seen_.append(bytes, static_cast<std::size_t>(n));
+      }
+    }
+    child_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  bool has_settings_of_before() const {
+    termios now;
+    return tcgetattr(far_, &now) == 0 && now.c_lflag == before_.c_lflag && now.c_iflag == before_.c_iflag &&
+           now.c_oflag == before_.c_oflag;
+  }
+  const std::string& seen() const { return seen_; }
+
+ private:
+  int own_ = -1, far_ = -1;
+  pid_t child_ = -1;
+  termios before_{};
+  std::string seen_;
+  std::size_t at_ = 0;
+};
+
+TEST_F(Shell, a_person_types_while_time_stands_still_interrupts_what_sleeps_and_sees_it_again) {
+  Person person(folder_.path(), {"shell", kTopology});
+  ASSERT_TRUE(person.sees("# ")) << person.seen();
+  person.type("stty size\r");
+  ASSERT_TRUE(person.sees("30 100\r\n")) << person.seen();
+  person.type("date +%s.%N\r");
+  ASSERT_TRUE(person.sees("\r\n1700000000.")) << person.seen();
+  person.type("sleep 1000\r");
+  ASSERT_TRUE(person.sees("1000\r\n")) << person.seen();
+  person.type("\x1a");
+  ASSERT_TRUE(person.sees("Stopped") && person.sees("# ")) << person.seen();
+  person.type("fg\r");
+  ASSERT_TRUE(person.sees("fg\r\nsleep 1000\r\n")) << person.seen();
+  person.type("\x03");
+  ASSERT_TRUE(person.sees("# ")) << person.seen();
+  person.type("exit\r");
+  EXPECT_EQ(person.wait(), 0) << person.seen();
+  EXPECT_TRUE(person.has_settings_of_before());
+  ASSERT_EQ(verbatim("replay session.rec"), 0) << err();
+  const std::string shown = out();
+  EXPECT_EQ(person.seen().substr(0, shown.size()), shown);
+  EXPECT_NE(shown.find("Stopped"), std::string::npos);
+  ASSERT_EQ(verbatim("replay --call-by-call session.rec"), 0) << err();
+  EXPECT_EQ(out(), shown);
+}
+
+TEST_F(Shell, a_terminal_has_its_modes_again_when_the_simulator_is_told_to_end) {
+  for (const int signal : {SIGHUP, SIGTERM, SIGSEGV}) {
+    Person person(folder_.path(), {"shell", kTopology, "--session", "session" + std::to_string(signal)});
+    ASSERT_TRUE(person.sees("# ")) << person.seen();
+    person.stop(signal);
+    EXPECT_NE(person.wait(), 0);
+    EXPECT_TRUE(person.has_settings_of_before()) << signal;
+    // As far as it was written.
+    EXPECT_EQ(verbatim("replay session" + std::to_string(signal)), 0) << err();
+    EXPECT_EQ(person.seen().substr(0, out().size()), out());
+  }
+}
+
+TEST_F(Shell, another_real_terminal_is_attached_and_gets_a_host_of_its_own) {
+  Person first(folder_.path(), {"shell", kTopology});
+  ASSERT_TRUE(first.sees("server:")) << first.seen();
+  Person second(folder_.path(), {"attach", "client"});
+  ASSERT_TRUE(second.sees("client:")) << second.seen();
+  second.type("hostname; tty; stty size\r");
+  ASSERT_TRUE(second.sees("client\r\n/dev/pts/0\r\n30 100\r\n")) << second.seen();
+  first.type("hostname\r");
+  ASSERT_TRUE(first.sees("server\r\n")) << first.seen();
+  second.type("exit\r");
+  EXPECT_EQ(second.wait(), 0) << second.seen();
+  EXPECT_TRUE(second.has_settings_of_before());
+  Person third(folder_.path(), {"attach", "nowhere"});
+  ASSERT_TRUE(third.sees("no host nowhere")) << third.seen();
+  first.type("exit\r");
+  EXPECT_EQ(first.wait(), 0) << first.seen();
+  EXPECT_FALSE(std::filesystem::exists(at("session.rec.socket")));
+  ASSERT_EQ(verbatim("replay session.rec"), 0) << err();
+  EXPECT_EQ(first.seen().substr(0, out().size()), out());
+  EXPECT_EQ(verbatim("attach client"), 2);
+  EXPECT_NE(err().find("nobody is at the session"), std::string::npos) << err();
+}
+
+}  // namespace
+}  // namespace verbatim

@@ -1,0 +1,74 @@
+// `verbatim attach`: this real terminal gets a shell of a session that goes on elsewhere.
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "tools/verbatim/cli.h"
+#include "tools/verbatim/shell/attachment.h"
+#include "tools/verbatim/shell/person.h"
+#include "tools/verbatim/shell/screen.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+// The last of the names that `shell` gives to sessions of this folder.
+std::string last_session() {
+  struct stat status;
+  std::string last = "session.rec";
+  for (int i = 2;; ++i) {
+    const std::string name = "session-" + std::to_string(i) + ".rec";
+    if (::lstat(name.c_str(), &status) != 0) return last;
+    last = name;
+  }
+}
+
+bool send_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(descriptor, text.data(), text.size());
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+AttachmentSize size_here() { return {RawTerminal::size().rows, RawTerminal::size().columns}; }
+
+}  // namespace
+
+int attach(const AttachOptions& options) {
+  std::string failure;
+  const int session = connect_to_session(options.session.empty() ? last_session() : options.session, &failure);
+  if (session < 0) {
+    complain(failure);
+    return kUsage;
+  }
+  RawTerminal raw;
+  Screen screen(1, true);
+  bool goes_on = send_all(session, frame_of(AttachmentFrame::kHello, body_of(size_here()) + options.host));
+  int input = 0;
+  while (goes_on && !screen.is_gone()) {
+    pollfd waits[2] = {{session, POLLIN, 0}, {input, POLLIN, 0}};
+    if (::poll(waits, 2, -1) < 0 && errno != EINTR) break;
+    if (RawTerminal::take_size_change()) goes_on = send_all(session, frame_of(AttachmentFrame::kSize, body_of(size_here())));
+    char bytes[4096];
+    if (waits[1].revents != 0) {
+      const ssize_t n = ::read(0, bytes, sizeof bytes);
+      if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) break;
+      if (n > 0) goes_on = send_all(session, frame_of(AttachmentFrame::kKeys, {bytes, static_cast<std::size_t>(n)}));
+    }
+    if (waits[0].revents != 0) {
+      const ssize_t n = ::read(session, bytes, sizeof bytes);
+      if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) break;
+      if (n > 0) screen.write(0, {bytes, static_cast<std::size_t>(n)});
+    }
+  }
+  raw.restore();
+  ::close(session);
+  return kAsExpected;
+}
+
+}  // namespace verbatim::cli

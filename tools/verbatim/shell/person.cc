@@ -1,0 +1,170 @@
+#include "tools/verbatim/shell/person.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+namespace verbatim::cli {
+
+using supervisor::TerminalInput;
+
+namespace {
+
+termios settings_before;
+volatile std::sig_atomic_t is_raw = 0;
+volatile std::sig_atomic_t size_changed = 0;
+
+// Also in a handler of a signal.
+void restore_settings() {
+  if (is_raw == 0) return;
+  is_raw = 0;
+  tcsetattr(0, TCSANOW, &settings_before);
+}
+
+void on_fatal_signal(int signal) {
+  restore_settings();
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+}  // namespace
+
+RawTerminal::RawTerminal() {
+  if (tcgetattr(0, &settings_before) != 0) return;
+  termios raw = settings_before;
+  cfmakeraw(&raw);
+  std::atexit(restore_settings);
+  for (const int signal : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGQUIT}) ::signal(signal, on_fatal_signal);
+  struct sigaction action {};
+  action.sa_handler = [](int) { size_changed = 1; };
+  sigaction(SIGWINCH, &action, nullptr);
+  is_raw = 1;
+  tcsetattr(0, TCSADRAIN, &raw);
+}
+
+void RawTerminal::restore() { restore_settings(); }
+
+RawTerminal::Size RawTerminal::size() {
+  winsize size{};
+  if (ioctl(0, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {};
+  return {size.ws_row, size.ws_col};
+}
+
+bool RawTerminal::take_size_change() {
+  if (size_changed == 0) return false;
+  size_changed = 0;
+  return true;
+}
+
+Person::Person(std::size_t terminals, bool keeps_pace, SessionWriter* writer, std::vector<std::string> hosts, std::size_t first)
+    : SessionUser(terminals, true, writer), keeps_pace_(keeps_pace), hosts_(std::move(hosts)), first_(first) {}
+
+TerminalInput& Person::add(TerminalInput::Kind kind, std::size_t terminal, std::string keys) {
+  TerminalInput input;
+  input.kind = kind;
+  input.terminal = terminal;
+  input.keys = std::move(keys);
+  input.rows = size_.rows;
+  input.columns = size_.columns;
+  typed_.push_back(std::move(input));
+  return typed_.back();
+}
+
+void Person::take_size() {
+  if (!RawTerminal::take_size_change()) return;
+  size_ = RawTerminal::size();
+  for (std::size_t i = 0; i < terminals_; ++i) {
+    if (!has_ended_[i]) add(TerminalInput::Kind::kResize, i);
+  }
+}
+
+void Person::take_keys() {
+  char bytes[4096];
+  const ssize_t n = ::read(0, bytes, sizeof bytes);
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (n <= 0) {
+    is_gone_ = true;
+    for (std::size_t i = 0; i < terminals_; ++i) add(TerminalInput::Kind::kHangUp, i);
+    return;
+  }
+  std::string_view rest(bytes, static_cast<std::size_t>(n));
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(kNextTerminal), rest.size());
+    if (end > 0) add(TerminalInput::Kind::kKeys, screen_.shown(), std::string(rest.substr(0, end)));
+    if (end < rest.size()) show(next_behind(screen_.shown()));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+void Person::open_for(const AttachmentServer::Event& event) {
+  const auto host = std::ranges::find(hosts_, event.text.empty() ? hosts_[first_] : event.text);
+  if (host == hosts_.end()) {
+    server_.write(event.client, "the topology has no host " + event.text + "\r\n");
+    return server_.close(event.client);
+  }
+  TerminalInput& input = add(TerminalInput::Kind::kOpen, 0);
+  input.host = static_cast<std::size_t>(host - hosts_.begin());
+  input.rows = event.size.rows;
+  input.columns = event.size.columns;
+  opening_.push_back(event.client);
+}
+
+void Person::take(const AttachmentServer::Event& event) {
+  const auto terminal = terminals_of_.find(event.client);
+  const bool is_open = terminal != terminals_of_.end();
+  if (event.has_gone) {
+    is_open ? void(add(TerminalInput::Kind::kHangUp, terminal->second)) : void(left_.insert(event.client));
+  } else if (event.kind == AttachmentFrame::kHello) {
+    if (!is_open) open_for(event);
+  } else if (is_open && event.kind == AttachmentFrame::kKeys) {
+    add(TerminalInput::Kind::kKeys, terminal->second, event.text);
+  } else if (is_open) {
+    TerminalInput& input = add(TerminalInput::Kind::kResize, terminal->second);
+    input.rows = event.size.rows;
+    input.columns = event.size.columns;
+  }
+}
+
+void Person::on_input(Instant when, const TerminalInput& input) {
+  SessionUser::on_input(when, input);
+  if (input.kind != TerminalInput::Kind::kOpen || opening_.empty()) return;
+  const std::size_t terminal = has_ended_.size() - 1, client = opening_.front();
+  opening_.pop_front();
+  clients_[terminal] = client;
+  terminals_of_[client] = terminal;
+  if (left_.contains(client)) add(TerminalInput::Kind::kHangUp, terminal);
+}
+
+void Person::on_screen(Instant when, std::size_t terminal, std::string_view text) {
+  SessionUser::on_screen(when, terminal, text);
+  if (const auto client = clients_.find(terminal); client != clients_.end()) server_.write(client->second, text);
+}
+
+void Person::on_end(Instant when, std::size_t terminal) {
+  if (const auto client = clients_.find(terminal); client != clients_.end()) server_.close(client->second);
+  SessionUser::on_end(when, terminal);
+}
+
+std::optional<TerminalInput> Person::typed(std::int64_t wait_ms) {
+  if (typed_.empty()) {
+    std::vector<pollfd> waits = {{is_gone_ ? -1 : 0, POLLIN, 0}};
+    for (const int descriptor : server_.descriptors()) waits.push_back({descriptor, POLLIN, 0});
+    const int timeout = static_cast<int>(std::min<std::int64_t>(wait_ms, 1 << 30));
+    if (::poll(waits.data(), waits.size(), timeout) > 0) {
+      if (waits.front().revents != 0) take_keys();
+      for (const AttachmentServer::Event& event : server_.take()) take(event);
+    }
+    take_size();
+  }
+  if (typed_.empty()) return std::nullopt;
+  TerminalInput first = std::move(typed_.front());
+  typed_.pop_front();
+  return first;
+}
+
+}  // namespace verbatim::cli

@@ -1,0 +1,88 @@
+// Who sits at the terminals of a run without being a person: keys from a file, and a session that is shown again. And what both
+// have in common with a person: the screen, and the record that is kept.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/supervisor/spec/terminal_user.h"
+#include "tools/verbatim/shell/screen.h"
+#include "tools/verbatim/shell/session_file.h"
+
+namespace verbatim::cli {
+
+inline constexpr char kNextTerminal = 0x1d;  // Ctrl-]
+
+class SessionUser : public supervisor::TerminalUser {
+ public:
+  // `terminals` there are at the beginning. `writer`: nullptr: no record is kept.
+  SessionUser(std::size_t terminals, bool repaints, SessionWriter* writer)
+      : screen_(1, repaints), terminals_(terminals), open_(terminals), writer_(writer) {}
+
+  bool keeps_pace() const override { return false; }
+  const Next* next() override { return nullptr; }
+  void take_next() override {}
+  bool hangs_up_at_end() const override { return true; }
+  std::optional<supervisor::TerminalInput> typed(std::int64_t) override { return std::nullopt; }
+  bool is_person() const override { return false; }
+
+  void on_input(Instant when, const supervisor::TerminalInput& input) override;
+  void on_screen(Instant when, std::size_t terminal, std::string_view text) override;
+  void on_end(Instant when, std::size_t terminal) override;
+
+  Screen& screen() { return screen_; }
+
+ protected:
+  // Of those that the caller's own terminal shows: the next behind `terminal` whose shell has not ended.
+  std::size_t next_behind(std::size_t terminal) const;
+  void show(std::size_t terminal);
+  // All shells have ended.
+  virtual void on_last_end() {}
+
+  Screen screen_;
+  std::size_t terminals_;
+  std::size_t open_;
+  std::vector<bool> has_ended_ = std::vector<bool>(terminals_);
+  Instant now_{};  // when something was last told
+  SessionWriter* writer_;
+};
+
+// A line is typed when a program waits for it, keys that interrupt (Ctrl-C, Ctrl-Z, Ctrl-\) some time after what came before. At
+// its end Ctrl-D is typed until the shells have ended.
+class KeysFromFile final : public SessionUser {
+ public:
+  KeysFromFile(std::string keys, std::size_t terminals, SessionWriter* writer);
+  const Next* next() override;
+  void take_next() override;
+
+ private:
+  std::string keys_;
+  std::size_t at_ = 0;
+  Next next_;
+  bool is_ready_ = false;
+  std::size_t typed_at_ = 0;  // the terminal
+  int ends_ = 0;
+};
+
+// What came in a session comes again, at its times.
+class RecordedKeys final : public SessionUser {
+ public:
+  RecordedKeys(const Session& session, std::size_t terminals);
+  const Next* next() override;
+  void take_next() override { ++at_; }
+  bool hangs_up_at_end() const override { return false; }  // that would be in the record
+  std::optional<Instant> interrupted_at() const override;
+  void on_screen(Instant when, std::size_t terminal, std::string_view text) override;
+
+ private:
+  void show_due();
+
+  const Session& session_;
+  std::size_t at_ = 0, shows_at_ = 0;
+  Next next_;
+};
+
+}  // namespace verbatim::cli

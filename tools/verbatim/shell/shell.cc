@@ -1,0 +1,190 @@
+// `verbatim shell`: shells on simulated hosts, at the caller's own terminal or with keys from a file. And a session that is shown
+// again.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "tools/verbatim/cli.h"
+#include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/run_report.h"
+#include "tools/verbatim/shell/person.h"
+#include "tools/verbatim/shell/session_file.h"
+#include "tools/verbatim/shell/session_users.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+// In a folder of the host's own: what is written there is gone with the session, so that it can be had again. `cd -` leads to
+// where the caller is.
+constexpr char kShell[] = "sh -c 'cd; export OLDPWD; exec bash --noprofile --norc -i'";
+
+// What the folder, or this one, has no file for yet.
+std::string free_name(const std::string& folder) {
+  const std::string start = folder.empty() ? "" : folder + "/";
+  struct stat status;
+  for (int i = 1;; ++i) {
+    std::string name = start + (i == 1 ? "session.rec" : "session-" + std::to_string(i) + ".rec");
+    if (::lstat(name.c_str(), &status) != 0) return name;
+  }
+}
+
+std::string first_host(const std::string& topology, const config::LoadOptions& load_options) {
+  config::Diagnostics diagnostics;
+  const auto loaded = config::load_topology(topology, load_options, diagnostics);
+  if (loaded && !loaded->hosts.empty()) return loaded->hosts.front().name;
+  print(diagnostics);
+  return "";
+}
+
+std::string all_of_input() {
+  std::string keys;
+  char bytes[65536];
+  for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, stdin)) > 0;) keys.append(bytes, n);
+  return keys;
+}
+
+void seat(RunPlan& plan, const Session& session) {
+  for (std::size_t i = 0; i < plan.programs.size(); ++i) {
+    for (const auto& [name, value] : session.environment) plan.programs[i].environment[name] = value;
+    plan.programs[i].on_terminal = supervisor::ProgramSpec::OnTerminal{i, session.rows, session.columns};
+    plan.scenario.programs[i].environment = plan.programs[i].environment;
+  }
+}
+
+std::string working_folder() {
+  std::error_code error;
+  return std::filesystem::current_path(error).string();
+}
+
+Session::End end_of(const RunReport& report) {
+  return {report.virtual_end_ps, report.outcome, report.digest, contents_of(report.code_files)};
+}
+
+}  // namespace
+
+int shell(ShellOptions asked) {
+  RunOptions& options = asked.run;
+  Session session;
+  session.replay.profile_folders = profile_folders();
+  const config::LoadOptions load_options{session.replay.profile_folders, &session.replay.files};
+  if (!options.gdb.empty()) {
+    complain("--gdb would need the terminal that the shell has; use it with `verbatim replay` of the session");
+    return kUsage;
+  }
+  if (asked.hosts.empty()) asked.hosts.push_back(first_host(options.topology, load_options));
+  if (asked.hosts.front().empty()) return kUsage;
+  for (const std::string& host : asked.hosts) options.arguments.push_back(host + "=" + kShell);
+  options.stagger = "0 ms";
+  auto plan = make_plan(options, load_options);
+  if (!plan) return kUsage;
+
+  const bool at_terminal = ::isatty(0) != 0 && ::isatty(1) != 0;
+  const char* const kind = std::getenv("TERM");
+  // Nothing is kept of what was typed but the session.
+  session.environment = {{"HISTFILE", ""}, {"PS1", "\\h:\\w\\$ "}, {"TERM", at_terminal && kind != nullptr ? kind : "dumb"}};
+  session.repaints = at_terminal;
+  if (at_terminal) {
+    session.rows = RawTerminal::size().rows;
+    session.columns = RawTerminal::size().columns;
+  }
+  session.replay.words = words_of(options);
+  session.replay.working_directory = working_folder();
+  const char* const path = std::getenv("PATH");
+  session.replay.search_path = path != nullptr ? path : "";
+  seat(*plan, session);
+
+  if (!options.out.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.out, error);
+  }
+  const std::string file = asked.session.empty() ? free_name(options.out) : asked.session;
+  SessionWriter writer;
+  if (const std::string failure = writer.open(file, session); !failure.empty()) {
+    complain(failure + "; nothing was started");
+    return kUsage;
+  }
+  RunReport report;
+  int code;
+  {
+    std::unique_ptr<SessionUser> user;
+    const std::size_t terminals = plan->programs.size();
+    if (at_terminal) {
+      std::vector<std::string> hosts;
+      for (const config::HostSpec& host : plan->scenario.topology.hosts) hosts.push_back(host.name);
+      auto person = std::make_unique<Person>(terminals, !asked.fast, &writer, std::move(hosts), plan->programs.front().host);
+      if (const std::string failure = person->listen(file); !failure.empty()) {
+        complain(failure + "; nothing was started");
+        return kUsage;
+      }
+      user = std::move(person);
+    } else {
+      user = std::make_unique<KeysFromFile>(all_of_input(), terminals, &writer);
+    }
+    plan->terminal_user = user.get();
+    code = run_once(*plan, options, &report);
+  }
+  if (!report.outcome.empty()) writer.write(end_of(report));
+  if (const std::string failure = writer.close(); !failure.empty()) {
+    complain(failure);
+    return code == kAsExpected ? static_cast<int>(kProgramFailed) : code;
+  }
+  if (!options.quiet) std::fprintf(stderr, "verbatim: the session is in %s; `verbatim replay %s` shows it again\n", file.c_str(), file.c_str());
+  return code;
+}
+
+int replay_session(const ReplayOptions& asked) {
+  std::string failure;
+  const auto read = read_session(asked.file, &failure);
+  if (!read) {
+    complain(failure);
+    return kUsage;
+  }
+  Session session = *read;
+  if (session.end) session.replay.contents = session.end->contents;
+  const std::vector<std::string> changes = changes_since(session.replay);
+  for (const std::string& change : changes) complain((asked.relaxed ? "warning: " : "") + change);
+  if (!changes.empty() && !asked.relaxed) {
+    complain("the same session cannot be had; --relaxed shows what comes of its keys now");
+    return kUsage;
+  }
+  auto prepared = plan_of(session.replay);
+  if (!prepared) return kUsage;
+  auto& [plan, options] = *prepared;
+  plan.schedule.reset();
+  plan.scenario.freedom = options.freedom.empty() ? "friendly" : options.freedom;
+  seat(plan, session);
+  show_as(asked.show, options);
+  plan.scenario.expect.outcome = session.end ? session.end->outcome : "interrupted";
+  config::Diagnostics diagnostics;
+  if (const auto limit = parse_limit("--until", asked.show.time_limit, diagnostics)) plan.scenario.time_limit = *limit;
+  plan.debugger = find_debugged(plan.scenario, asked.show, diagnostics);
+  if (plan.debugger) plan.debugger->libraries = plan.shim_directory;
+  if (!diagnostics.empty()) {
+    print(diagnostics);
+    return kUsage;
+  }
+  RecordedKeys user(session, plan.programs.size());
+  plan.terminal_user = &user;
+  RunReport report;
+  const int code = run_once(plan, options, &report);
+  if (report.outcome.empty()) return code;
+  if (!session.end) {
+    complain("warning: the session was not ended in an orderly way, so nothing tells whether this is what was seen");
+  } else if (!asked.show.time_limit.empty()) {
+    return code;
+  } else if (session.end->outcome != "interrupted" && report.digest != session.end->digest && changes.empty()) {
+    complain("the digest is " + report.digest + ", and it was " + session.end->digest +
+             ": a session that does not repeat is a bug of verbatim, or the run was weak");
+    return code == kAsExpected ? static_cast<int>(kProgramFailed) : code;
+  }
+  return code;
+}
+
+}  // namespace verbatim::cli
