@@ -148,7 +148,7 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
   adapter.management = std::make_unique<HostManagement>(
       surroundings_of("host/" + host.name, adapter.node), *adapter.hca, *adapter.port, ports_[index],
       HostManagement::Subnet{is_managed ? plan_.subnet_manager : ib::Lid{}, manages ? &paths_ : nullptr, &view_},
-      Rng(seed, "cm/" + spec.name));
+      choices, Rng(seed, "cm/" + spec.name));
 }
 
 void Simulation::build_connections(std::size_t host) {

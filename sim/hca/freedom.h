@@ -33,10 +33,10 @@ inline constexpr std::string_view kFailedFields = "failed-completion-fields";
 inline constexpr std::string_view kFailedOpcode = "failed-completion-fields/opcode";
 inline constexpr std::string_view kFailedValue = "failed-completion-fields/value";
 
-// Which number a queue pair gets: the next in ascending order; one that has been given back, at once; one behind a gap.
+// Which number a queue pair, a shared receive queue, and the handle of any object of verbs gets (number_space.h).
 inline constexpr std::string_view kQueuePairNumber = "queue-pair-number";
-enum class NumberChoice : std::uint32_t { kNext = 0, kReused, kBehindGap };
-inline constexpr std::uint32_t kNumberChoices = 3;
+inline constexpr std::string_view kSharedQueueNumber = "shared-queue-number";
+inline constexpr std::string_view kObjectHandle = "object-handle";
 // Which key a region or window gets when one has been given back: the same index with another low byte; the very same key again;
 // an index that was never used.
 inline constexpr std::string_view kMemoryKey = "memory-key";

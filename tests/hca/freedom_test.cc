@@ -412,6 +412,23 @@ TEST(FreedomOfNames, a_number_is_the_next_or_one_that_was_given_back_or_behind_a
   EXPECT_GT(far.second, far.first + 1);
 }
 
+TEST(FreedomOfNames, a_handle_of_any_kind_is_the_next_or_one_that_was_given_back_or_behind_a_gap) {
+  for (const std::uint32_t choice : {0u, 1u, 2u}) {
+    ScriptedChoices choices;
+    Pair pair(options_with(choices));
+    Program& program = pair.a.program;
+    const std::uint32_t key_before = pair.a.mr.handle;
+    EXPECT_EQ(program.destroy(protocol::CommandType::kDeregMr, key_before), 0);
+    const std::uint32_t last = program.create_cq(4).handle;
+    choices.answers["object-handle"] = choice;
+    const std::uint32_t cq = program.create_cq(4).handle, next = program.create_cq(4).handle;
+    EXPECT_EQ(cq, choice == 1 ? key_before : choice == 0 ? last + 1 : last + 8);
+    EXPECT_EQ(next, choice == 2 ? cq + 8 : choice == 0 ? cq + 1 : last + 1);
+    EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyCq, cq), 0);
+    EXPECT_NE(program.destroy(protocol::CommandType::kDestroyCq, cq), 0);
+  }
+}
+
 std::pair<std::uint32_t, std::uint32_t> keys_around_deregistering(std::uint32_t choice) {
   ScriptedChoices choices;
   Pair pair(options_with(choices));

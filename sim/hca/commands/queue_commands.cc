@@ -88,7 +88,7 @@ int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
     context.arena->release(*ring, ring_bytes);
     return no_room();
   }
-  params.handle = context.objects.next_handle();
+  params.handle = take_handle(context);
   params.number = cq_numbers_.take([this](std::uint32_t number) { return cqs_.contains(number); });
   params.cookie = command.cookie;
   params.has_channel = command.channel_fd >= 0;
@@ -223,7 +223,7 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   if (!block) return no_room();
 
   QueuePairParams params;
-  params.handle = context.objects.next_handle();
+  params.handle = take_handle(context);
   params.number = take_qp_number();
   params.cookie = command.cookie;
   params.type = type;
@@ -296,10 +296,10 @@ int Hca::Impl::query_qp(Context& context, protocol::QueryQp& command) {
 }
 
 std::uint32_t Hca::Impl::take_qp_number() {
-  const auto choice = adapter.choices.choose(freedom::kQueuePairNumber, adapter.id, freedom::kNumberChoices);
+  const auto choice = adapter.choices.choose(freedom::kQueuePairNumber, adapter.id, kNumberChoices);
   const std::uint32_t number =
       qp_numbers_.take([this](std::uint32_t taken) { return adapter.qp_by_number(ib::Qpn{taken}) != nullptr; },
-                       static_cast<freedom::NumberChoice>(choice));
+                       static_cast<NumberChoice>(choice));
   CHECK(number != 0);
   return number;
 }

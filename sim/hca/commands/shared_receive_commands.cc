@@ -67,8 +67,8 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   const auto block = context.arena->allocate(params.block_bytes);
   if (!block) return no_room();
   params.block_offset = *block;
-  params.handle = context.objects.next_handle();
-  params.number = srq_numbers_.take([this](std::uint32_t number) { return adapter.srqs.contains(number); });
+  params.handle = take_handle(context);
+  params.number = take_srq_number();
   params.cookie = command.cookie;
   params.pd = command.pd;
   // What is granted is what an entry has room for.
@@ -110,6 +110,11 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   command.operation_offset = context.program.arena_offset + *block + ring_bytes;
   command.record_offset = context.program.arena_offset + record_offset;
   return 0;
+}
+
+std::uint32_t Hca::Impl::take_srq_number() {
+  const auto choice = static_cast<NumberChoice>(adapter.choices.choose(freedom::kSharedQueueNumber, adapter.id, kNumberChoices));
+  return srq_numbers_.take([this](std::uint32_t number) { return adapter.srqs.contains(number); }, choice);
 }
 
 std::uint32_t Hca::Impl::granted_entries(const SharedReceiveQueue& srq) const {
