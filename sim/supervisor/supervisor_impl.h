@@ -51,6 +51,7 @@ class Supervisor::Impl final : public ProcessTable {
 
   ~Impl() override { kill_all(); }
 
+  void use_failing_calls(FailingCalls& calls) { kernel_.use_failing_calls(calls); }
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
 
  private:

@@ -361,6 +361,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   recorded.set_clock(simulation.engine());
   simulation.add_faults(plan.scenario.faults);
   if (choices.is_free()) simulation.draw_faults(plan.scenario.spec.faults);
+  if (choices.is_free()) simulation.draw_failing_calls(plan.scenario.spec.failing_calls);
   Observers observers(simulation.components());
   if (const std::string failure = observers.add_to(simulation, options); !failure.empty()) {
     complain(failure + "; nothing was started");
@@ -458,6 +459,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
     supervisor::Supervisor supervisor(simulation.engine(), simulation.tracer(), choices,
                                       simulation.components(), host_specs(simulation),
                                       network, supervisor_options);
+    if (plan.scenario.spec.failing_calls > 0) supervisor.use_failing_calls(simulation.failing_calls());
     result = supervisor.run(plan.programs, output);
   }
   RunFigures figures;
@@ -472,6 +474,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report) 
   count_packets(simulation, observers.counters, figures);
   figures.diagnoses = observers.diagnoses->entries();
   figures.drawn_faults = simulation.drawn_faults();
+  figures.failing_calls = simulation.failing_calls().count();
   figures.checks = observers.checks->entries();
   figures.check_levels = check_levels;
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});

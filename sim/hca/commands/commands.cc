@@ -85,7 +85,8 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   const bool is_programs = asking == nullptr || asking->program.process != 0;
   header.status = adapter.has_failed && is_programs && header.type != CommandType::kCloseDevice
                       ? refuse(EIO, "the adapter has failed; nothing but closing it is left to do")
-                      : dispatch(header, mailbox);
+                  : lacks_memory(header) ? refuse(ENOMEM, "there is no memory just now, as the run has chosen (--spec-failing-calls)")
+                                         : dispatch(header, mailbox);
   std::memcpy(mailbox.data(), &header, sizeof(header));
   adapter.tracer.record(adapter.id, TraceEvent::kCommand, static_cast<std::uint64_t>(header.type),
                         header.context, static_cast<std::uint64_t>(header.status));
@@ -94,6 +95,26 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   const std::uint32_t process = context != nullptr ? context->program.process : 0;
   if (header.status == 0) return adapter.tracer.tell_command(adapter.id, process, mailbox);
   adapter.diagnoses.end_command(header.type, process, header.status);
+}
+
+// Of what the kernel allocates for programs; what it asks for itself it has known since the device came.
+bool Hca::Impl::lacks_memory(const protocol::CommandHeader& header) {
+  switch (header.type) {
+    case CommandType::kAllocPd:
+    case CommandType::kRegMr:
+    case CommandType::kAllocMw:
+    case CommandType::kCreateCq:
+    case CommandType::kResizeCq:
+    case CommandType::kCreateQp:
+    case CommandType::kCreateSrq:
+    case CommandType::kCreateWq:
+    case CommandType::kCreateAh:
+      break;
+    default:
+      return false;
+  }
+  const Context* const asking = failing_calls != nullptr ? find_context(header.context) : nullptr;
+  return asking != nullptr && asking->program.process != 0 && failing_calls->choose(freedom::kNoMemory, adapter.id, host);
 }
 
 int Hca::Impl::dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox) {

@@ -30,6 +30,8 @@ class Hca::Impl {
 
   const std::string device_name;
   Adapter adapter;
+  FailingCalls* failing_calls = nullptr;
+  ComponentId host{};  // with the former
 
   std::uint32_t open(const ProgramPort& program);
   std::uint32_t share(std::uint32_t context, const ProgramPort& program);
@@ -81,6 +83,9 @@ class Hca::Impl {
   int refuse_dm_range(std::uint64_t offset, std::uint64_t length, std::uint64_t whole) const {
     return refuse(EFAULT, length, " bytes from offset ", offset, " are not within the ", whole, " bytes of device memory");
   }
+  bool lacks_memory(const protocol::CommandHeader& header);
+  // Whether a queue gets all that there is room for, and not just what was asked for.
+  bool is_generous(std::string_view site) { return adapter.choices.choose(site, adapter.id, 2) == 0; }
   int dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox);
   // Of those that have not been left; null: there is none.
   Context* find_context(std::uint32_t number);
