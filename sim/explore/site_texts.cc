@@ -88,7 +88,7 @@ constexpr SiteText kTexts[] = {
      "tell the peer that a key is gone before the region is deregistered"},
     {"queue-depth", "a queue gets as many entries as were asked for, and not one more",
      "at least what was asked for is granted (ibv_create_qp(3), ibv_create_cq(3), ibv_create_srq(3))",
-     "adapters round up to a power of two", "count what is outstanding by the depth that was asked for, or by the one that is granted"},
+     "adapters round up to a power of two", "count what is outstanding by the depth that was asked for, or by the granted one"},
     {"inline-room", "a queue pair gets as much room for inline data as was asked for, and not more",
      "at least what was asked for is granted (ibv_create_qp(3))", "adapters round an entry up, and have room left",
      "ask for max_inline_data, and use no more than what is granted"},

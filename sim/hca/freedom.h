@@ -43,8 +43,8 @@ inline constexpr std::string_view kMemoryKey = "memory-key";
 enum class KeyChoice : std::uint32_t { kNextVariant = 0, kSameAgain, kNewIndex };
 inline constexpr std::uint32_t kKeyChoices = 3;
 
-// Whether as many entries and scatter elements are granted as were asked for, or what the rings have room for; and how much inline
-// data (ibv_create_qp(3), ibv_create_cq(3), ibv_create_srq(3): at least what was asked for).
+// Whether as many entries and scatter elements are granted as were asked for, or what the rings have room for; and how much
+// inline data (ibv_create_qp(3), ibv_create_cq(3), ibv_create_srq(3): at least what was asked for).
 inline constexpr std::string_view kQueueDepth = "queue-depth";
 inline constexpr std::string_view kInlineRoom = "inline-room";
 // Whether a verb that makes or registers something finds no memory for it; of the budget of failing calls

@@ -19,7 +19,8 @@ struct Counts {
 };
 
 RunReport run_careful(std::int64_t seed, int budget, bool handles, bool call_by_call = false) {
-  const std::string program = (handles ? "env HANDLES_SIGNALS=1 " : "") + support::quoted(std::string(PROCESS_FOLDER) + "/careful");
+  const std::string path = support::quoted(std::string(PROCESS_FOLDER) + "/careful");
+  const std::string program = (handles ? "env HANDLES_SIGNALS=1 " : "") + path;
   support::RunRequest request{.commands = {"server=" + program, "client=" + program + " server"}};
   request.options = {"--freedom", "spec", "--seed", std::to_string(seed), "--spec-failing-calls", std::to_string(budget)};
   if (call_by_call) request.options.push_back("--call-by-call");

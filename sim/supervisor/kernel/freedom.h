@@ -11,8 +11,9 @@ inline constexpr std::string_view kWouldBlock = "call-would-block";
 // A read of a stream, or a write that may not wait, moves a part of what it could (read(2), write(2), send(2)); and how much.
 inline constexpr std::string_view kShortTransfer = "short-transfer";
 inline constexpr std::string_view kShortBytes = "short-transfer/bytes";
-// A call that has to wait ends with EINTR at once, as by a signal whose handler leaves nothing behind, or by a stop of the process
-// (signal(7)): where the thread lets a signal in that has a handler without SA_RESTART, and always of what a stop interrupts.
+// A call that has to wait ends with EINTR at once, as by a signal whose handler leaves nothing behind, or by a stop of the
+// process (signal(7)): where the thread lets a signal in that has a handler without SA_RESTART, and always of what a stop
+// interrupts.
 inline constexpr std::string_view kInterrupted = "call-interrupted";
 
 }  // namespace verbatim::supervisor::freedom

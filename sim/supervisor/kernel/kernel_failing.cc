@@ -18,8 +18,8 @@ namespace {
 
 enum class Interrupted { kNever, kByHandler, kByStop };
 
-// signal(7), "Interruption of system calls and library functions by signal handlers" and "by stop signals". Not here: what goes on
-// though its call has ended (connect), and what waits for a signal and nothing else.
+// signal(7), "Interruption of system calls and library functions by signal handlers" and "by stop signals". Not here: what goes
+// on though its call has ended (connect), and what waits for a signal and nothing else.
 Interrupted interrupted(const PendingCall& call) {
   switch (call.number) {
     case SYS_epoll_wait:
