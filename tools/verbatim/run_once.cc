@@ -236,6 +236,7 @@ struct Observers {
           remote_races.emplace(tracer, protocol::kChecks[static_cast<std::size_t>(kRemoteRace)].name, adapters_of(simulation));
       tracer.add(static_cast<TraceSink&>(races));
       tracer.add(static_cast<PacketObserver&>(races));
+      tracer.add(static_cast<ContactObserver&>(races));
     }
     if (!options.pcap.empty()) {
       if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;
