@@ -113,6 +113,10 @@ void RemoteRaces::on_contact(ComponentId from, ComponentId to) {
   if (sender != by_host_.end() && receiver != by_host_.end()) meet(sender->second, receiver->second);
 }
 
+std::size_t RemoteRaces::at(const std::vector<std::size_t>& indices, std::uint32_t component) {
+  return component < indices.size() ? indices[component] : kNone;
+}
+
 // The sender is known once it has sent anything.
 void RemoteRaces::hear(std::size_t here, const TraceRecord& record, const ib::Packet& packet) {
   if (record.event == TraceEvent::kPacketTransmitted) {
