@@ -136,12 +136,6 @@ void RemoteRaces::hear(std::size_t here, const TraceRecord& record, const ib::Pa
 }
 
 void RemoteRaces::hear(const TraceRecord& record) {
-  if (record.event == TraceEvent::kProgramStarted || record.event == TraceEvent::kProgramExited) {
-    for (int round = 0; round < 2; ++round) {
-      for (std::size_t host = 0; host < clocks_.size(); ++host) meet_all(host);
-    }
-    return;
-  }
   const std::size_t here = at(by_adapter_, record.component);
   if (here == kNone) return;
   const FlowKey key{here, static_cast<std::uint32_t>(record.values[0])};

@@ -9,8 +9,8 @@
 // host's clock counts what it knows of every host; all its programs and adapters share one, for they may share memory in which
 // nobody sees them meet. What tells a host of another: each TCP segment and UDP datagram; a SEND, and a WRITE or atomic, at
 // the place to which it goes, for a program may look there; a READ's and an atomic's answer; the acknowledgement of what takes
-// a receive; a datagram of connection management; the start and end of a program, which may be another host's. An access is
-// known to be complete by who knows that its requester has been answered, or, but for a READ, that it has come.
+// a receive; a datagram of connection management. That a program has ended no other host notices but by its connections. An
+// access is known to be complete by who knows that its requester has been answered, or, but for a READ, that it has come.
 //
 // Not told is what may be meant: atomics on both sides, or accesses within one aligned word of eight bytes. A READ counts as
 // answered when the first bytes come back, any other from the moment when its acknowledgement leaves, and all when a later atomic
